@@ -4,13 +4,12 @@
 
 #include <algorithm>
 
-#include "api/openai_request.h"
+#include "api/json_fields.h"
+#include "api/prepare.h"
 #include "base/error.h"
 
 namespace octavo {
 namespace {
-
-constexpr std::int64_t kLeastNoLimit = -2;  // llama.cpp's and ollama's: until the context is full
 
 /// Request::max_tokens: -1 for none at all, 0 for as many as there is room for.
 ApiResult<int> max_tokens_after(std::size_t prompt_tokens, const AnswerLength& length, int context,
@@ -24,25 +23,6 @@ ApiResult<int> max_tokens_after(std::size_t prompt_tokens, const AnswerLength& l
 }
 
 }  // namespace
-
-AnswerLength read_length(JsonFields& fields, ZeroTokens zero, int otherwise) {
-  AnswerLength length{.otherwise = otherwise};
-  for (const std::string_view name : kLengthNames) {
-    const auto asked = fields.integer_from(name, kLeastNoLimit);
-    if (!asked) continue;
-    if (*asked == 0 && zero == ZeroTokens::kRefused)
-      fields.refuse(invalid_value(
-          fields.path_of(name),
-          fmt::format("{}: found the number 0, expected at least 1, or -1 for no limit", fields.path_of(name))));
-    if (*asked < 0) {
-      length.otherwise = 0;
-    } else if (!length.asked || *asked < *length.asked) {
-      length.asked = asked;
-      length.field = name;
-    }
-  }
-  return length;
-}
 
 ApiResult<void> set_length(Request& request, std::size_t prompt_tokens, const AnswerLength& length, int context,
                            const std::string& param) {

@@ -30,12 +30,6 @@ struct AnswerLength {
 /// Names that clients have for the limit: max_completion_tokens is the newer one of max_tokens, n_predict llama.cpp's.
 inline constexpr std::array<std::string_view, 3> kLengthNames = {"max_tokens", "max_completion_tokens", "n_predict"};
 
-/// What a limit of 0 means: the prompt is computed and nothing is written, or a mistake.
-enum class ZeroTokens : std::uint8_t { kNothing, kRefused };
-
-/// The smallest limit of the fields with these names. -1 and -2 mean none.
-AnswerLength read_length(JsonFields& fields, ZeroTokens zero, int otherwise);
-
 /// Request::max_tokens behind a prompt of so many tokens. Errors: the prompt has no room, in OpenAI's words; the answer
 /// cannot have the tokens that it must; several answers where nothing is generated. `param`: the prompt's field.
 ApiResult<void> set_length(Request& request, std::size_t prompt_tokens, const AnswerLength& length, int context,

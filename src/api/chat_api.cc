@@ -2,20 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "api/image_placeholder.h"
-#include "api/keep_alive.h"
 #include "api/llama_answer.h"
 #include "api/llama_request.h"
 #include "api/messages_answer.h"
 #include "api/messages_request.h"
 #include "api/ollama_answer.h"
 #include "api/ollama_request.h"
-#include "api/own_field_names.h"
+#include "api/openai_request.h"
+#include "api/prepare.h"
 #include "api/responses_answer.h"
 #include "api/responses_request.h"
 #include "base/error.h"
@@ -23,90 +21,24 @@
 namespace octavo {
 namespace {
 
-constexpr std::array<OwnFieldName, 4> kMessagesNames = {{
-    {.chat = "response_format.json_schema.schema", .own = "output_config.format.schema"},
-    {.chat = "response_format", .own = "output_config.format"},
-    {.chat = "reasoning_budget", .own = "thinking.budget_tokens"},
-    {.chat = "stop", .own = "stop_sequences"},
-}};
-constexpr std::array<OwnFieldName, 3> kOllamaNames = {{
-    {.chat = "response_format.json_schema.schema", .own = "format"},
-    {.chat = "response_format", .own = "format"},
-    {.chat = "max_tokens", .own = "options.num_predict"},
-}};
-
-ApiResult<CompletionCall> with_names(ApiResult<CompletionCall> call, std::span<const OwnFieldName> names) {
-  if (!call) {
-    call.error() = with_own_names(std::move(call.error()), names);
-  } else {
-    call->own_names = names;
-    call->warnings = with_own_names(std::move(call->warnings), names);
-  }
-  return call;
-}
-
-ApiResult<CompletionCall> with_warnings(ApiResult<CompletionCall> call, const std::vector<std::string>& warnings) {
-  if (call) call->warnings.insert(call->warnings.end(), warnings.begin(), warnings.end());
-  return call;
-}
-
-/// A completion whose body was made of another. `otherwise`: see parse_completion().
-ApiResult<CompletionCall> parse_body(const ApiResult<CompletionBody>& made, const Engine& engine,
-                                     const ServedModel& model, int otherwise) {
-  if (!made) return std::unexpected(made.error());
-  return with_warnings(parse_completion(made->body, engine, model, otherwise), made->warnings);
-}
-
-/// Of a body that asks for nothing: its model is there.
-CompletionCall load_call(const boost::json::object& chat) {
-  const boost::json::value* stream = chat.if_contains("stream");
-  return CompletionCall{.is_chat = true, .stream = stream != nullptr && *stream == true};
-}
-
-ApiResult<CompletionCall> parse_generate(const boost::json::object& body, const Engine& engine,
-                                         const ServedModel& model) {
-  OCTAVO_TRY(const auto call, completion_of_ollama_generate(body, engine.info().max_context));
-  if (call.asks_for_nothing) return load_call(call.body);
-  if (!call.is_raw) return with_warnings(parse_chat_completion(call.body, engine, model), call.warnings);
-  if (has_suffix(call.body))
-    return with_warnings(parse_body(completion_of_suffix(call.body, engine), engine, model, 0), call.warnings);
-  return with_warnings(parse_completion(call.body, engine, model, 0), call.warnings);
-}
-
-ApiResult<CompletionCall> parse_ollama_chat(const boost::json::object& body, const Engine& engine,
-                                            const ServedModel& model) {
-  OCTAVO_TRY(const auto chat, chat_of_ollama_chat(body, engine.info().max_context));
-  if (chat.body.at("messages").as_array().empty()) return load_call(chat.body);
-  return with_warnings(parse_chat_completion(chat.body, engine, model), chat.warnings);
-}
-
-ApiResult<CompletionCall> parse_ollama(ChatApi api, const boost::json::object& body, const Engine& engine,
-                                       const ServedModel& model) {
-  OCTAVO_TRY(const auto keep_alive, keep_alive_of(body));
-  OCTAVO_TRY(CompletionCall call, api == ChatApi::kOllamaChat ? parse_ollama_chat(body, engine, model)
-                                                              : parse_generate(body, engine, model));
-  call.keep_alive = keep_alive;
-  return call;
-}
-
-ApiResult<CompletionCall> parse_texts(ChatApi api, const boost::json::object& body, const Engine& engine,
-                                      const ServedModel& model, const OwnResponses& responses) {
+ApiResult<ApiRequest> read(ChatApi api, const boost::json::object& body, const ApiContext& context) {
   switch (api) {
-    case ChatApi::kOpenAiCompletion:
-      if (has_suffix(body)) return parse_body(completion_of_suffix(body, engine), engine, model, kDefaultMaxTokens);
-      return parse_completion(body, engine, model);
-    case ChatApi::kOpenAiChat: break;
-    case ChatApi::kMessages: {
-      OCTAVO_TRY(const auto chat, chat_of_messages(body, engine.info(), true));
-      return with_names(with_warnings(parse_chat_completion(chat.body, engine, model), chat.warnings), kMessagesNames);
-    }
-    case ChatApi::kResponses: return parse_response_call(body, engine, model, responses);
-    case ChatApi::kOllamaChat:
-    case ChatApi::kOllamaGenerate: return with_names(parse_ollama(api, body, engine, model), kOllamaNames);
-    case ChatApi::kLlamaCompletion: return parse_body(completion_of_llama(body), engine, model, 0);
-    case ChatApi::kLlamaInfill: return parse_body(completion_of_infill(body, engine), engine, model, 0);
+    case ChatApi::kOpenAiCompletion: return read_openai_completion(body, context);
+    case ChatApi::kMessages: return read_messages(body, context);
+    case ChatApi::kOllamaChat: return read_ollama_chat(body, context);
+    case ChatApi::kOllamaGenerate: return read_ollama_generate(body, context);
+    case ChatApi::kLlamaCompletion: return read_llama_completion(body, context);
+    case ChatApi::kLlamaInfill: return read_llama_infill(body, context);
+    case ChatApi::kOpenAiChat:
+    case ChatApi::kResponses: break;
   }
-  return parse_chat_completion(body, engine, model);
+  return read_openai_chat(body, context);
+}
+
+ApiResult<CompletionCall> parse(ChatApi api, const boost::json::object& body, const ApiContext& context) {
+  if (api == ChatApi::kResponses) return parse_response_call(body, context);
+  OCTAVO_TRY(ApiRequest request, read(api, body, context));
+  return prepare(std::move(request), context.engine, context.model);
 }
 
 }  // namespace
@@ -114,7 +46,7 @@ ApiResult<CompletionCall> parse_texts(ChatApi api, const boost::json::object& bo
 ApiResult<CompletionCall> parse_call(ChatApi api, boost::json::object body, const Engine& engine,
                                      const ServedModel& model, const OwnResponses& responses) {
   const std::size_t num_images = model.image_placeholder.empty() ? 0 : replace_images(body, model.image_placeholder);
-  OCTAVO_TRY(CompletionCall call, parse_texts(api, body, engine, model, responses));
+  OCTAVO_TRY(CompletionCall call, parse(api, body, {.engine = engine, .model = model, .responses = &responses}));
   if (num_images > 0)
     call.warnings.push_back(
         fmt::format("{} of the request's images are replaced by the text '{}': the model reads text", num_images,

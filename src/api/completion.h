@@ -17,10 +17,10 @@
 #include <string_view>
 #include <vector>
 
+#include "api/answer_form.h"
 #include "api/answer_writer.h"
 #include "api/api_error.h"
-#include "api/custom_tools.h"
-#include "api/own_field_names.h"
+#include "api/api_request.h"
 #include "base/to_size.h"
 #include "octavo/engine.h"
 
@@ -82,22 +82,9 @@ struct OwnedEvent {
   RequestStats stats = {};
 };
 
-/// How a call's answers show their reasoning.
-struct ShownReasoning {
-  bool is_counted = false;      // usage says how many tokens it has
-  bool is_shown = true;         // as reasoning_content
-  bool has_both_names = false;  // and as reasoning
-};
-
 class PromptLogprobs;
 struct ResponseCall;
 struct ToolCalling;
-
-/// A constraint that a field of a call asks for.
-struct AskedConstraint {
-  std::string field;
-  ConstraintSource source;
-};
 
 /// The answer's data of a prompt whose Request has gone to the engine.
 struct CallPrompt {
@@ -109,27 +96,18 @@ struct CallPrompt {
 };
 
 /// One call of a completion or a chat, by whichever API, parsed.
-struct CompletionCall {
+struct CompletionCall : AnswerForm {
   bool is_chat = false;
-  bool stream = false;
-  bool include_usage = false;     // stream_options.include_usage
-  bool continuous_usage = false;  // extension: stream_options.continuous_usage_stats beside it
-  bool echo = false;              // completions: the answer begins with the prompt
-  bool return_token_ids = false;  // extension
-  bool return_progress = false;   // extension, of streams: llama.cpp's
-  bool closes_objects = true;     // ConstraintSource's, of all its constraints
-  ShownReasoning reasoning = {};  // of chats
+  bool closes_objects = true;  // ConstraintSource's, of all its constraints
   /// Of chats whose answers may call tools; else null.
   std::shared_ptr<const ToolCalling> tools = {};
   bool calls_are_functions = false;  // as OpenAI's first form has them: one `function_call`
   /// Of calls of /v1/responses; else null.
   std::shared_ptr<const ResponseCall> response = {};
   int n = 1;                           // choices of each prompt
-  int num_logprobs = -1;               // -1: none asked for; 0: the drawn token's alone
   std::vector<Request> requests = {};  // one a prompt; without cache_domain and owner, which the server sets
   /// What compile_constraints() has not compiled yet. The last one is the requests'; one before it is only checked.
   std::vector<AskedConstraint> constraints = {};
-  std::span<const OwnFieldName> own_names = {};              // by which the API's clients know fields of chats
   std::vector<CallPrompt> prompts = {};                      // beside each request
   std::vector<std::string> warnings = {};                    // Constraint's and the API's, which the answer shows
   std::vector<std::string> stop = {};                        // Request::stop, for answers that say at which they ended
@@ -142,13 +120,8 @@ struct CompletionCall {
   }
 };
 
-inline constexpr int kDefaultMaxTokens = 16;  // of a completion, as OpenAI documents
-/// `otherwise`: the most tokens of an answer to a body that names none; 0: until the end of the context.
-ApiResult<CompletionCall> parse_completion(const boost::json::object& body, const Engine& engine,
-                                           const ServedModel& model, int otherwise = kDefaultMaxTokens);
-/// `client_tools`: the functions among the tools that the client knows otherwise, beside custom tools in the body.
-ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body, const Engine& engine,
-                                                const ServedModel& model, ClientTools client_tools = {});
+/// The 404 of a request for a model that is not served.
+ApiError model_not_served(std::string_view name, const ServedModel& model);
 
 /// Compiles CompletionCall::constraints: its requests have theirs then, and its warnings come first. A constraint takes
 /// some seconds at most; those that the engine remembers take no time and cannot be stopped. Errors: one that cannot be

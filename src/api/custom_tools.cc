@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <boost/json/value.hpp>
-#include <set>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
 #include <utility>
 
-#include "api/json_fields.h"
 #include "api/json_writer.h"
-#include "api/old_functions.h"
-#include "api/openai_request.h"
+#include "api/template_names.h"
+#include "api/tool_fields.h"
 #include "base/error.h"
 #include "toolcalls/tool_call_parser.h"
 
@@ -25,36 +23,28 @@ struct InputFormat {
   std::string_view definition = {};
 };
 
-ApiResult<InputFormat> read_format(JsonFields& custom) {
-  const json::object* format = custom.object("format");
-  if (custom.failed()) return std::unexpected(*custom.error());
-  if (format == nullptr) return InputFormat();
-  const std::string place = custom.path_of("format");
-  JsonFields fields(*format, place);
-  OCTAVO_TRY(const std::string_view type, fields.needed_string("type"));
+ApiResult<InputFormat> read_format(const JsonCursor& format) {
+  OCTAVO_TRY(const json::object* given, to_api_result(format.object()));
+  if (given == nullptr) return InputFormat();
+  OCTAVO_TRY(const std::string_view type, to_api_result(format["type"].needed_string()));
   if (type == "text") return InputFormat();
-  if (type != "grammar")
-    return std::unexpected(invalid_value(place + ".type", fmt::format("{}.type: found {}, expected text or grammar",
-                                                                      place, describe_json(json::value(type)))));
-  const json::object* nested = fields.find("grammar") == nullptr ? nullptr : fields.object("grammar");
-  if (fields.failed()) return std::unexpected(*fields.error());
-  JsonFields grammar(nested == nullptr ? *format : *nested, nested == nullptr ? place : place + ".grammar");
+  if (type != "grammar") return refused(format["type"].wrong_value("text or grammar"));
+  const JsonCursor nested = format["grammar"];
+  OCTAVO_TRY_VOID(to_api_result(nested.object()));
+  const JsonCursor& grammar = nested.is_given() ? nested : format;
   InputFormat read;
-  OCTAVO_TRY(read.syntax, grammar.needed_string("syntax"));
-  OCTAVO_TRY(read.definition, grammar.needed_string("definition"));
-  if (read.syntax == "regex" || read.syntax == "lark") return read;
-  const std::string field = grammar.path_of("syntax");
-  return std::unexpected(invalid_value(
-      field, fmt::format("{}: found {}, expected regex or lark", field, describe_json(json::value(read.syntax)))));
+  OCTAVO_TRY(read.syntax, to_api_result(grammar["syntax"].needed_string()));
+  OCTAVO_TRY(read.definition, to_api_result(grammar["definition"].needed_string()));
+  if (read.syntax != "regex" && read.syntax != "lark") return refused(grammar["syntax"].wrong_value("regex or lark"));
+  return read;
 }
 
-/// The object `custom` of a tool or of a choice.
-ApiResult<const json::object*> read_custom(const json::object& holder, const std::string& place) {
-  JsonFields fields(holder, place);
-  const json::object* custom = fields.object("custom");
-  if (fields.failed()) return std::unexpected(*fields.error());
-  if (custom == nullptr) return std::unexpected(missing_field(place + ".custom", "an object with a name"));
-  return custom;
+/// The schema of the function's arguments.
+json::object parameters_of(json::object input) {
+  return {{"type", "object"},
+          {"properties", {{kCustomInput, std::move(input)}}},
+          {"required", json::array{kCustomInput}},
+          {"additionalProperties", false}};
 }
 
 }  // namespace
@@ -76,14 +66,15 @@ std::string qualified_name(std::string_view space, std::string_view name) {
   return fmt::format("{}{}{}", space, space.empty() || space.ends_with(kBetween) ? "" : kBetween, name);
 }
 
-ApiResult<json::object> function_of_custom(const json::object& custom, const std::string& place,
-                                           std::vector<std::string>& warnings) {
-  JsonFields fields(custom, place);
-  const auto name = fields.string("name");
-  std::string description(fields.string("description").value_or(""));
-  if (fields.failed()) return std::unexpected(*fields.error());
-  if (!name || !may_name_a_tool(*name)) return std::unexpected(wrong_tool_name(place + ".name", name));
-  OCTAVO_TRY(const InputFormat format, read_format(fields));
+ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, std::vector<std::string>& warnings) {
+  OCTAVO_TRY(const json::object* given, to_api_result(custom.object()));
+  if (given == nullptr && !custom.is_given())
+    return refused(custom.wrong_value("an object with a name", "missing_required_parameter"));
+  OCTAVO_TRY(const auto name, to_api_result(custom["name"].string()));
+  OCTAVO_TRY(const auto about, to_api_result(custom["description"].string()));
+  if (!name || !may_name_a_tool(*name)) return std::unexpected(wrong_tool_name(custom["name"].path(), name));
+  OCTAVO_TRY(const InputFormat format, read_format(custom["format"]));
+  std::string description(about.value_or(""));
   json::object input{{"type", "string"}, {"description", "The whole input of the tool."}};
   const bool is_regex = format.syntax == "regex";
   if (!format.syntax.empty())
@@ -93,61 +84,17 @@ ApiResult<json::object> function_of_custom(const json::object& custom, const std
   if (is_regex) {
     input["pattern"] = fmt::format("^(?:{})$", format.definition);
   } else if (!format.syntax.empty()) {
-    warnings.push_back(
-        fmt::format("{}.format: the grammar in Lark's syntax is not enforced: the model is shown it", place));
+    warnings.push_back(fmt::format("{}: the grammar in Lark's syntax is not enforced: the model is shown it",
+                                   custom["format"].path()));
   }
-  json::object function{{"name", *name},
-                        {"parameters",
-                         {{"type", "object"},
-                          {"properties", {{kCustomInput, std::move(input)}}},
-                          {"required", json::array{kCustomInput}},
-                          {"additionalProperties", false}}}};
-  if (!description.empty()) function["description"] = description;
-  if (is_regex) function["strict"] = true;
-  return json::object{{"type", "function"}, {"function", std::move(function)}};
-}
-
-ApiResult<void> FunctionBody::change_tools(json::array& tools) {
-  std::set<std::string, std::less<>> names;
-  for (std::size_t i = 0; i < tools.size(); ++i) {
-    if (!is_custom_form(tools[i])) continue;
-    const std::string place = fmt::format("tools[{}]", i);
-    OCTAVO_TRY(const json::object* custom, read_custom(tools[i].get_object(), place));
-    OCTAVO_TRY(json::object function, function_of_custom(*custom, place + ".custom", warnings_));
-    const std::string name(function.at("function").at("name").get_string());
-    tools_[name] = {.name = name, .is_custom = true};
-    tools[i] = std::move(function);
-  }
-  for (const json::value& tool : tools) {
-    const json::value* function = tool.is_object() ? tool.get_object().if_contains("function") : nullptr;
-    const json::value* name =
-        function != nullptr && function->is_object() ? function->get_object().if_contains("name") : nullptr;
-    if (name == nullptr || !name->is_string()) continue;
-    if (!names.emplace(name->get_string()).second && tools_.contains(std::string_view(name->get_string())))
-      return std::unexpected(
-          invalid_value("tools", fmt::format("tools: found {} twice, expected a name for each", describe_json(*name))));
-  }
-  return {};
-}
-
-ApiResult<FunctionBody> FunctionBody::of(const json::object& body) {
-  FunctionBody made(body);
-  if (has_functions(body)) {
-    made.is_of_functions_ = true;
-    OCTAVO_TRY_VOID(make_tools_of_functions(made.own_.emplace(body)));
-    return made;
-  }
-  const json::value* tools = body.if_contains("tools");
-  const json::array* given = tools == nullptr ? nullptr : tools->if_array();
-  if (given == nullptr || std::ranges::none_of(*given, is_custom_form)) return made;
-  json::object& own = made.own_.emplace(body);
-  OCTAVO_TRY_VOID(made.change_tools(own["tools"].get_array()));
-  json::value* choice = own.if_contains("tool_choice");
-  if (choice == nullptr || !is_custom_form(*choice)) return made;
-  OCTAVO_TRY(const json::object* custom, read_custom(choice->get_object(), "tool_choice"));
-  json::object function{{"type", "function"}, {"function", *custom}};
-  *choice = std::move(function);
-  return made;
+  AskedTool tool{.name = std::string(*name),
+                 .parameters = std::make_shared<const json::object>(parameters_of(std::move(input))),
+                 .is_strict = is_regex};
+  TemplateDict function{{"name", tool.name}, {"parameters", template_value(*tool.parameters)}};
+  if (!description.empty()) function.emplace_back("description", std::move(description));
+  if (is_regex) function.emplace_back("strict", true);
+  tool.described = described_as_function(std::move(function));
+  return tool;
 }
 
 }  // namespace octavo

@@ -1,28 +1,22 @@
-// Bodies of llama.cpp's server in the terms of a completion, and gaps in texts, whichever API asks for them.
+// Bodies of llama.cpp's server.
 // https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
 //
-// Free functions without state; they run on any thread (they tokenize).
+// Free functions without state; they run on any thread.
 #pragma once
 
 #include <boost/json/object.hpp>
 
-#include "api/api_error.h"
-#include "api/completion_body.h"
-#include "octavo/engine.h"
+#include "api/api_field.h"
 
 namespace octavo {
 
-/// Of POST /completion: `prompt`, `n_predict`, and the samplers, whose names are the same.
-ApiResult<CompletionBody> completion_of_llama(const boost::json::object& body);
+/// POST /completion: `prompt`, `n_predict`, and the samplers.
+ApiFields llama_completion_fields();
+ApiResult<ApiRequest> read_llama_completion(const boost::json::object& body, const ApiContext& context);
 
-/// Of POST /infill: the prompt is that of a gap between `input_prefix` and `prompt`, and `input_suffix`, with the other
-/// files of `input_extra` in front, as far as they fit. Errors: 501, the model fills no gaps.
-ApiResult<CompletionBody> completion_of_infill(const boost::json::object& body, const Engine& engine);
-
-/// A completion with a `suffix`, in the form of the body of one without: the text goes on from `prompt` to there.
-/// Errors: the same.
-ApiResult<CompletionBody> completion_of_suffix(const boost::json::object& body, const Engine& engine);
-/// Whether the body has one.
-bool has_suffix(const boost::json::object& body);
+/// POST /infill: the prompt is that of a gap between `input_prefix` and `prompt`, and `input_suffix`, with the other
+/// files of `input_extra` in front, as far as they fit.
+ApiFields llama_infill_fields();
+ApiResult<ApiRequest> read_llama_infill(const boost::json::object& body, const ApiContext& context);
 
 }  // namespace octavo

@@ -8,8 +8,12 @@
 #include <string_view>
 #include <utility>
 
-#include "api/chat_extensions.h"
-#include "api/json_fields.h"
+#include "api/answer_fields.h"
+#include "api/completion.h"
+#include "api/constraint_fields.h"
+#include "api/sampling_fields.h"
+#include "api/template_names.h"
+#include "api/tool_fields.h"
 #include "base/error.h"
 
 namespace octavo {
@@ -21,14 +25,8 @@ namespace json = boost::json;
 /// requests would have a beginning in common.
 constexpr std::string_view kBillingHeader = "x-anthropic-billing-header:";
 
-/// Fields of the same name and meaning in both APIs.
-constexpr std::array<std::string_view, 6> kSameFields = {"model", "max_tokens", "temperature",
-                                                         "top_p", "top_k",      "stream"};
-
-json::object text_part(std::string_view text) { return {{"type", "text"}, {"text", text}}; }
-
 JsonError wrong_block(const JsonCursor& block, std::string_view type) {
-  return block.error(
+  return block["type"].error(
       fmt::format("found a block of type '{}'; this server reads text, thinking, tool_use and tool_result", type),
       "unsupported_parameter");
 }
@@ -41,101 +39,98 @@ ApiResult<std::string_view> type_of(const JsonCursor& block) {
   return text_of(block["type"]);
 }
 
-/// A string, or an array of text blocks: content parts of a chat.
-ApiResult<json::value> text_content(const JsonCursor& content) {
-  if (content.if_string() != nullptr) return *content.value();
+/// A string, or an array of text blocks, as the content of a message.
+ApiResult<void> read_texts(const JsonCursor& content, ChatMessage& message) {
+  if (const json::string* text = content.if_string()) {
+    message.content = std::string(*text);
+    return {};
+  }
   OCTAVO_TRY(const json::array* blocks, to_api_result(content.array("a string or an array of blocks")));
-  json::array parts;
-  for (std::size_t i = 0; i < blocks->size(); ++i) {
+  for (std::size_t i = 0; blocks != nullptr && i < blocks->size(); ++i) {
     const JsonCursor block = content[i];
     OCTAVO_TRY(const std::string_view type, type_of(block));
     if (type != "text") return refused(wrong_block(block, type));
     OCTAVO_TRY(const std::string_view text, text_of(block["text"]));
-    parts.push_back(text_part(text));
+    message.parts.emplace_back(text);
   }
-  return parts;
+  return {};
 }
 
-ApiResult<void> add_system(const JsonCursor& system, json::array& messages) {
+ApiResult<void> add_system(const JsonCursor& system, std::vector<ChatMessage>& messages) {
   if (!system.is_given()) return {};
-  OCTAVO_TRY(json::value content, text_content(system));
-  if (json::array* parts = content.if_array()) {
-    if (!parts->empty() && std::string_view(parts->front().at("text").as_string()).starts_with(kBillingHeader))
-      parts->erase(parts->begin());
-    if (parts->empty()) return {};
+  ChatMessage message{.role = "system", .content = {}};
+  OCTAVO_TRY_VOID(read_texts(system, message));
+  if (system.if_array() != nullptr) {
+    if (!message.parts.empty() && message.parts.front().starts_with(kBillingHeader))
+      message.parts.erase(message.parts.begin());
+    if (message.parts.empty()) return {};
   }
-  messages.push_back(json::object{{"role", "system"}, {"content", std::move(content)}});
+  messages.push_back(std::move(message));
   return {};
 }
 
 /// Results of tools become messages of their own, in front of what else the user says.
-ApiResult<void> add_user(const JsonCursor& content, std::size_t num_blocks, json::array& messages) {
-  json::array parts;
+ApiResult<void> add_user(const JsonCursor& content, std::size_t num_blocks, std::vector<ChatMessage>& messages) {
+  ChatMessage said{.role = "user", .content = {}};
   for (std::size_t i = 0; i < num_blocks; ++i) {
     const JsonCursor block = content[i];
     OCTAVO_TRY(const std::string_view type, type_of(block));
     if (type == "text") {
       OCTAVO_TRY(const std::string_view text, text_of(block["text"]));
-      parts.push_back(text_part(text));
+      said.parts.emplace_back(text);
       continue;
     }
     if (type != "tool_result") return refused(wrong_block(block, type));
-    OCTAVO_TRY(const std::string_view id, text_of(block["tool_use_id"]));
-    json::value result = "";
-    if (const JsonCursor given = block["content"]; given.is_given()) {
-      OCTAVO_TRY(result, text_content(given));
-    }
-    messages.push_back(json::object{{"role", "tool"}, {"tool_call_id", id}, {"content", std::move(result)}});
+    ChatMessage result{.role = "tool", .content = {}};
+    OCTAVO_TRY(result.tool_call_id, text_of(block["tool_use_id"]));
+    if (const JsonCursor given = block["content"]; given.is_given()) OCTAVO_TRY_VOID(read_texts(given, result));
+    messages.push_back(std::move(result));
   }
-  if (!parts.empty()) messages.push_back(json::object{{"role", "user"}, {"content", std::move(parts)}});
+  if (!said.parts.empty()) messages.push_back(std::move(said));
   return {};
 }
 
-ApiResult<json::object> call_of(const JsonCursor& block) {
-  OCTAVO_TRY(const std::string_view id, text_of(block["id"]));
-  OCTAVO_TRY(const std::string_view name, text_of(block["name"]));
+ApiResult<ToolCall> read_call(const JsonCursor& block) {
+  ToolCall call;
+  OCTAVO_TRY(call.id, text_of(block["id"]));
+  OCTAVO_TRY(call.name, text_of(block["name"]));
+  if (call.name.empty()) return refused(block["name"].wrong_value("a tool's name"));
   OCTAVO_TRY(const json::object* input, to_api_result(block["input"].object()));
-  return json::object{{"id", id},
-                      {"type", "function"},
-                      {"function", {{"name", name}, {"arguments", input == nullptr ? json::object() : *input}}}};
+  call.arguments = input == nullptr ? TemplateDict() : template_value(*input);
+  return call;
 }
 
-ApiResult<void> add_assistant(const JsonCursor& content, std::size_t num_blocks, json::array& messages) {
-  json::array parts, calls;
-  std::string reasoning;
+ApiResult<void> add_assistant(const JsonCursor& content, std::size_t num_blocks, std::vector<ChatMessage>& messages) {
+  ChatMessage message{.role = "assistant", .content = {}};
   for (std::size_t i = 0; i < num_blocks; ++i) {
     const JsonCursor block = content[i];
     OCTAVO_TRY(const std::string_view type, type_of(block));
     if (type == "redacted_thinking") continue;  // nobody can read it
     if (type == "tool_use") {
-      OCTAVO_TRY(json::object call, call_of(block));
-      calls.push_back(std::move(call));
+      OCTAVO_TRY(message.tool_calls.emplace_back(), read_call(block));
       continue;
     }
     const bool is_reasoning = type == "thinking";
     if (!is_reasoning && type != "text") return refused(wrong_block(block, type));
     OCTAVO_TRY(const std::string_view text, text_of(block[is_reasoning ? "thinking" : "text"]));
-    is_reasoning ? void(reasoning += text) : void(parts.push_back(text_part(text)));
+    is_reasoning ? void(message.reasoning += text) : void(message.parts.emplace_back(text));
   }
-  json::object message{{"role", "assistant"}};
-  if (!parts.empty()) message["content"] = std::move(parts);
-  if (!reasoning.empty()) message["reasoning_content"] = reasoning;
-  if (!calls.empty()) message["tool_calls"] = std::move(calls);
   messages.push_back(std::move(message));
   return {};
 }
 
-ApiResult<void> add_message(const JsonCursor& message, json::array& messages) {
+ApiResult<void> add_message(const JsonCursor& given, std::vector<ChatMessage>& messages) {
   constexpr std::string_view kContent = "a string or an array of blocks";
-  OCTAVO_TRY_VOID(to_api_result(message.needed_object("a message (an object)")));
-  OCTAVO_TRY(const std::string_view role, text_of(message["role"]));
+  OCTAVO_TRY_VOID(to_api_result(given.needed_object("a message (an object)")));
+  OCTAVO_TRY(const std::string_view role, text_of(given["role"]));
   if (role != "user" && role != "assistant" && role != "system")
-    return refused(message["role"].error(fmt::format("found '{}', expected user, assistant or system", role)));
-  const JsonCursor content = message["content"];
+    return refused(given["role"].error(fmt::format("found '{}', expected user, assistant or system", role)));
+  const JsonCursor content = given["content"];
   if (!content.is_given()) return refused(content.wrong_value(kContent));
   if (role == "system" || content.if_string() != nullptr) {
-    OCTAVO_TRY(json::value texts, text_content(content));
-    messages.push_back(json::object{{"role", role}, {"content", std::move(texts)}});
+    ChatMessage message{.role = std::string(role), .content = {}};
+    OCTAVO_TRY_VOID(read_texts(content, message));
+    messages.push_back(std::move(message));
     return {};
   }
   OCTAVO_TRY(const json::array* blocks, to_api_result(content.array(kContent)));
@@ -144,113 +139,209 @@ ApiResult<void> add_message(const JsonCursor& message, json::array& messages) {
 }
 
 /// A conversation whose last message is the assistant's is gone on with.
-ApiResult<void> add_messages(const JsonCursor& body, json::object& chat) {
-  const JsonCursor said = body["messages"];
+ApiResult<void> read_conversation(const JsonCursor& system, const JsonCursor& said, Conversation& made) {
   const json::array* given = said.if_array();
   if (given == nullptr || given->empty())
     return refused(said.error("found none, expected an array of at least one message"));
-  json::array messages;
-  OCTAVO_TRY_VOID(add_system(body["system"], messages));
-  for (std::size_t i = 0; i < given->size(); ++i) OCTAVO_TRY_VOID(add_message(said[i], messages));
-  if (messages.empty()) return refused(said.error("found no content, expected a block at least"));
-  const json::object& last = messages.back().as_object();
-  if (last.at("role") == "assistant" && !last.contains("tool_calls")) {
-    chat["continue_final_message"] = true;
-    chat["add_generation_prompt"] = false;
-  }
-  chat["messages"] = std::move(messages);
+  OCTAVO_TRY_VOID(add_system(system, made.messages));
+  for (std::size_t i = 0; i < given->size(); ++i) OCTAVO_TRY_VOID(add_message(said[i], made.messages));
+  if (made.messages.empty()) return refused(said.error("found no content, expected a block at least"));
+  const ChatMessage& last = made.messages.back();
+  made.options.continue_final_message = last.role == "assistant" && last.tool_calls.empty();
+  made.options.add_generation_prompt = !made.options.continue_final_message;
   return {};
 }
 
 /// Tools that Anthropic's servers would run, or that its models alone know, are left out.
-ApiResult<void> add_tools(const JsonCursor& offered, CompletionBody& made) {
+ApiResult<void> read_tools(const JsonCursor& offered, ApiRequest& request) {
   OCTAVO_TRY(const json::array* given, to_api_result(offered.array("an array of tools")));
   if (given == nullptr) return {};
-  json::array tools;
+  request.tools.are_given = true;
   for (std::size_t i = 0; i < given->size(); ++i) {
     const JsonCursor tool = offered[i];
-    OCTAVO_TRY(const json::object* members, to_api_result(tool.needed_object("a tool (an object)")));
+    OCTAVO_TRY_VOID(to_api_result(tool.needed_object("a tool (an object)")));
     if (const json::value* type = tool["type"].value(); type != nullptr && *type != "custom") {
-      made.warnings.push_back(
-          fmt::format("tools[{}]: a tool of the type {} is left out: this server knows the client's own "
-                      "alone",
-                      i, describe_json(*type)));
+      request.warnings.push_back(
+          fmt::format("tools[{}]: a tool of the type {} is left out: this server knows the client's own alone", i,
+                      describe_json(*type)));
       continue;
     }
-    OCTAVO_TRY(const std::string_view name, text_of(tool["name"]));
-    json::object function{{"name", name}};
-    if (const json::value* description = members->if_contains("description")) function["description"] = *description;
-    if (const json::value* schema = members->if_contains("input_schema")) function["parameters"] = *schema;
-    if (const json::value* strict = members->if_contains("strict")) function["strict"] = *strict;
-    tools.push_back(json::object{{"type", "function"}, {"function", std::move(function)}});
+    OCTAVO_TRY(AskedTool read, read_function(tool, "input_schema"));
+    OCTAVO_TRY_VOID(to_api_result(tool["description"].string()));
+    TemplateDict function{{"name", read.name}};
+    for (const auto& [name, own] : {std::pair{"description", "description"}, std::pair{"parameters", "input_schema"},
+                                    std::pair{"strict", "strict"}})
+      if (const json::value* value = tool[own].value()) function.emplace_back(name, template_value(*value));
+    read.described = described_as_function(std::move(function));
+    request.tools.tools.push_back(std::move(read));
   }
-  made.body["tools"] = std::move(tools);
   return {};
 }
 
-ApiResult<void> add_tool_choice(const JsonCursor& choice, json::object& chat) {
+ApiResult<void> read_tool_choice(const JsonCursor& choice, AskedTools& tools) {
+  const bool has_any = !tools.tools.empty();
+  if (has_any) tools.choice.mode = ToolChoice::Mode::kAuto;
   if (!choice.is_given()) return {};
   OCTAVO_TRY(const std::string_view type, type_of(choice));
-  if (type == "auto" || type == "none") {
-    chat["tool_choice"] = type;
-  } else if (type == "any") {
-    chat["tool_choice"] = "required";
-  } else if (type == "tool") {
-    OCTAVO_TRY(const std::string_view name, text_of(choice["name"]));
-    chat["tool_choice"] = {{"type", "function"}, {"function", {{"name", name}}}};
-  } else {
-    return refused(choice["type"].error(fmt::format("found '{}', expected auto, any, tool or none", type)));
-  }
   OCTAVO_TRY(const auto is_single, to_api_result(choice["disable_parallel_tool_use"].boolean()));
-  if (is_single.value_or(false)) chat["parallel_tool_calls"] = false;
-  return {};
+  tools.is_single = is_single.value_or(false);
+  if (type == "auto") return {};
+  if (type == "none") {
+    tools.choice.mode = ToolChoice::Mode::kNone;
+    return {};
+  }
+  if (type != "any" && type != "tool")
+    return refused(choice["type"].error(fmt::format("found '{}', expected auto, any, tool or none", type)));
+  if (!has_any)
+    return refused(choice["type"].error(fmt::format("found '{}' without tools, expected none or auto", type)));
+  tools.choice.mode = ToolChoice::Mode::kRequired;
+  if (type == "any") return {};
+  OCTAVO_TRY(const std::string_view name, text_of(choice["name"]));
+  return choose_tool(tools, name, choice["name"]);
+}
+
+/// The result of a part that is read by cursor.
+void keep(FieldReader& reader, ApiResult<void> read) {
+  if (!read) reader.refuse(std::move(read.error()));
+}
+
+Conversation& conversation_in(FieldReader& reader) { return std::get<Conversation>(reader.request.prompt); }
+
+void take_messages(FieldReader& reader, const ApiField& field) {
+  if (!reader.failed())
+    keep(reader, read_conversation(reader.at("system"), reader.at(field.path), conversation_in(reader)));
+}
+
+void take_tools(FieldReader& reader, const ApiField& field) {
+  keep(reader, read_tools(reader.at(field.path), reader.request));
+}
+
+void take_tool_choice(FieldReader& reader, const ApiField& field) {
+  const JsonCursor choice = reader.at(field.path);
+  keep(reader, read_tool_choice(choice, reader.request.tools));
+  const json::value* type = choice.is_given() ? choice["type"].value() : nullptr;
+  conversation_in(reader).options.describe_tools = type == nullptr || *type != "none";
 }
 
 /// Thinking is asked for of every model; one that has none answers without.
-ApiResult<void> add_thinking(const JsonCursor& thinking, const ModelInfo& info, json::object& chat) {
-  if (!thinking.is_given()) return {};
-  OCTAVO_TRY(const std::string_view type, type_of(thinking));
-  if (type != "enabled" && type != "adaptive" && type != "disabled")
-    return refused(thinking["type"].error(fmt::format("found '{}', expected enabled, adaptive or disabled", type)));
-  chat["chat_template_kwargs"] = {{"enable_thinking", type != "disabled"}};
-  OCTAVO_TRY(const auto budget, to_api_result(thinking["budget_tokens"].integer(0, std::numeric_limits<int>::max())));
-  if (budget && !info.reasoning.empty()) chat["reasoning_budget"] = *budget;
-  return {};
+void take_thinking(FieldReader& reader, const ApiField& field) {
+  const JsonCursor thinking = reader.at(field.path);
+  if (!thinking.is_given()) return;
+  const auto type = type_of(thinking);
+  if (!type) return reader.refuse(type.error());
+  if (*type != "enabled" && *type != "adaptive" && *type != "disabled")
+    return reader.refuse(
+        thinking["type"].error(fmt::format("found '{}', expected enabled, adaptive or disabled", *type)));
+  set_template_name(conversation_in(reader).options.names, "enable_thinking", *type != "disabled");
 }
 
-/// The shape that the answer must have, and how hard to think: output_config.
-ApiResult<void> add_output_config(const JsonCursor& config, json::object& chat) {
-  OCTAVO_TRY(const auto effort, to_api_result(config["effort"].string()));
-  if (effort) chat["reasoning_effort"] = *effort;
-  const JsonCursor format = config["format"];
-  if (!format.is_given()) return {};
-  OCTAVO_TRY(const std::string_view type, type_of(format));
-  const json::value* schema = format.value()->get_object().if_contains("schema");
-  if (type != "json_schema" || schema == nullptr)
-    return refused(format.error("expected the type json_schema and a schema"));
-  chat["response_format"] = {{"type", "json_schema"},
-                             {"json_schema", {{"name", "answer"}, {"strict", true}, {"schema", *schema}}}};
-  return {};
+void take_effort(FieldReader& reader, const ApiField& field) {
+  const auto effort = reader.take(reader.at(field.path).string());
+  if (effort) set_template_name(conversation_in(reader).options.names, "reasoning_effort", std::string(*effort));
+}
+
+/// The shape that the answer must have.
+void take_format(FieldReader& reader, const ApiField& field) {
+  const JsonCursor format = reader.at(field.path);
+  if (!format.is_given()) return;
+  const auto type = type_of(format);
+  if (!type) return reader.refuse(type.error());
+  const JsonCursor schema = format["schema"];
+  if (*type != "json_schema" || !schema.is_given())
+    return reader.refuse(format.error("expected the type json_schema and a schema"));
+  if (!schema.value()->is_object() && !schema.value()->is_bool())
+    return reader.refuse(schema.wrong_type("a JSON schema"));
+  ask_for_schema(reader, schema, true);
+}
+
+void take_needed_length(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (!given.is_given()) return reader.refuse(given.wrong_value("the most tokens of the answer"));
+  field::take_length(reader, field);
+}
+
+constexpr ApiField kConversationRows[] = {
+    field::model(),
+    {.path = "messages",
+     .form = FieldForm::kArray,
+     .text = "what was said: objects with a role and content, a text or blocks of text, thinking, tool_use and "
+             "tool_result",
+     .is_needed = true,
+     .take = take_messages},
+    {.path = "system", .form = FieldForm::kStringOrArray, .text = "the system's text, or blocks of text"},
+    {.path = "tools",
+     .form = FieldForm::kArray,
+     .text = "the client's own tools: a name, a description and an input_schema",
+     .take = take_tools},
+    {.path = "tool_choice",
+     .form = FieldForm::kObject,
+     .otherwise = "{\"type\": \"auto\"}",
+     .text = "auto, any, tool with a name, or none; and disable_parallel_tool_use",
+     .take = take_tool_choice},
+    {.path = "thinking",
+     .form = FieldForm::kObject,
+     .otherwise = "the template's",
+     .text = "the type: enabled, adaptive or disabled",
+     .take = take_thinking},
+    {.path = "output_config", .form = FieldForm::kObject, .text = "how hard to think, and the answer's form"},
+    {.path = "output_config.effort",
+     .form = FieldForm::kString,
+     .otherwise = "the template's",
+     .text = "how hard to think, for templates that know it",
+     .take = take_effort},
+};
+
+constexpr std::string_view kLimit = "the most tokens of the answer; -1: until the context is full";
+constexpr ApiField kLengthRows[] = {field::length("max_tokens", "", kLimit, take_needed_length)};
+constexpr ApiField kCountedLengthRows[] = {field::length("max_tokens", "none", "it changes no count")};
+
+constexpr ApiField kAnswerRows[] = {
+    field::temperature("temperature"),
+    field::top_p("top_p"),
+    field::top_k("top_k"),
+    field::stop("stop_sequences"),
+    field::stream(),
+    field::budget("thinking.budget_tokens", "the most tokens of thinking", 0),
+    {.path = "output_config.format",
+     .form = FieldForm::kObject,
+     .text = "the type json_schema and a schema, which the answer keeps strictly",
+     .take = take_format},
+    field::cache_salt(),
+    field::seed("seed"),
+    field::min_p("min_p"),
+    field::repetition_penalty("repetition_penalty"),
+};
+
+ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, ApiFields fields) {
+  ApiRequest request = request_of(context.model);
+  request.prompt.emplace<Conversation>().options.names = context.model.template_names;
+  request.prompt_field = "messages";
+  FieldReader reader(body, context, request);
+  reader.read(fields);
+  if (reader.failed()) return std::unexpected(*reader.error());
+  return request;
 }
 
 }  // namespace
 
-ApiResult<CompletionBody> chat_of_messages(const json::object& body, const ModelInfo& info, bool needs_length) {
-  CompletionBody made;
-  json::object& chat = made.body;
-  const JsonCursor fields(body);
-  for (const std::string_view name : kSameFields)
-    if (const json::value* value = fields[name].value()) chat[name] = *value;
-  copy_chat_extensions(body, chat);
-  if (needs_length && !chat.contains("max_tokens"))
-    return refused(fields["max_tokens"].wrong_value("the most tokens of the answer"));
-  if (const json::value* stop = fields["stop_sequences"].value()) chat["stop"] = *stop;
-  OCTAVO_TRY_VOID(add_messages(fields, chat));
-  OCTAVO_TRY_VOID(add_tools(fields["tools"], made));
-  OCTAVO_TRY_VOID(add_tool_choice(fields["tool_choice"], chat));
-  OCTAVO_TRY_VOID(add_thinking(fields["thinking"], info, chat));
-  OCTAVO_TRY_VOID(add_output_config(fields["output_config"], chat));
-  return made;
+ApiFields messages_fields() {
+  static const std::array tables = {FieldTable(kLengthRows), FieldTable(kAnswerRows), kConstraintFields,
+                                    FieldTable(kConversationRows)};
+  return tables;
+}
+
+ApiResult<ApiRequest> read_messages(const json::object& body, const ApiContext& context) {
+  return read(body, context, messages_fields());
+}
+
+ApiFields counted_messages_fields() {
+  static const std::array tables = {FieldTable(kCountedLengthRows), FieldTable(kAnswerRows), kConstraintFields,
+                                    FieldTable(kConversationRows)};
+  return tables;
+}
+
+ApiResult<ApiRequest> read_counted_messages(const json::object& body, const ApiContext& context) {
+  return read(body, context, counted_messages_fields());
 }
 
 }  // namespace octavo

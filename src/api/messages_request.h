@@ -1,4 +1,4 @@
-// A body of Anthropic's Messages API in the terms of a chat completion.
+// Bodies of Anthropic's Messages API.
 // https://docs.anthropic.com/en/api/messages
 //
 // Free functions without state; they run on any thread.
@@ -6,14 +6,16 @@
 
 #include <boost/json/object.hpp>
 
-#include "api/api_error.h"
-#include "api/completion_body.h"
-#include "octavo/engine.h"
+#include "api/api_field.h"
 
 namespace octavo {
 
-/// The body that /v1/chat/completions takes for the same. Errors: fields of a wrong type, and what a text model cannot
-/// do. `needs_length`: max_tokens must be there, as for an answer; not where tokens are counted.
-ApiResult<CompletionBody> chat_of_messages(const boost::json::object& body, const ModelInfo& info, bool needs_length);
+/// POST /v1/messages.
+ApiFields messages_fields();
+/// Errors: fields of a wrong type, and what a text model cannot do.
+ApiResult<ApiRequest> read_messages(const boost::json::object& body, const ApiContext& context);
+/// The same of POST /v1/messages/count_tokens, where there is no answer that max_tokens would bound.
+ApiFields counted_messages_fields();
+ApiResult<ApiRequest> read_counted_messages(const boost::json::object& body, const ApiContext& context);
 
 }  // namespace octavo

@@ -2,145 +2,286 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
+#include <array>
 #include <utility>
 
-#include "api/chat_extensions.h"
-#include "api/json_fields.h"
+#include "api/answer_fields.h"
+#include "api/completion.h"
+#include "api/constraint_fields.h"
+#include "api/keep_alive.h"
+#include "api/openai_messages.h"
+#include "api/openai_request.h"
+#include "api/sampling_fields.h"
+#include "api/template_names.h"
+#include "api/tool_fields.h"
 #include "base/error.h"
-#include "octavo/request.h"
 
 namespace octavo {
 namespace {
 
 namespace json = boost::json;
 
-struct OptionName {
-  std::string_view ollama, ours;
-};
-/// Options about an answer. Those about how a model is loaded (num_gpu, num_thread, use_mmap and their like) are not
-/// read: the server has loaded it.
-constexpr OptionName kOptions[] = {{"temperature", "temperature"},
-                                   {"top_k", "top_k"},
-                                   {"top_p", "top_p"},
-                                   {"min_p", "min_p"},
-                                   {"typical_p", "typical_p"},
-                                   {"seed", "seed"},
-                                   {"stop", "stop"},
-                                   {"repeat_last_n", "repeat_last_n"},
-                                   {"repeat_penalty", "repetition_penalty"},
-                                   {"presence_penalty", "presence_penalty"},
-                                   {"frequency_penalty", "frequency_penalty"},
-                                   {"mirostat", "mirostat"},
-                                   {"mirostat_tau", "mirostat_tau"},
-                                   {"mirostat_eta", "mirostat_eta"},
-                                   {"tfs_z", "tfs_z"}};
 constexpr std::string_view kLatest = ":latest";
 
-ApiResult<void> add_options(const JsonCursor& options, int context, CompletionBody& made) {
-  OCTAVO_TRY_VOID(to_api_result(options.object()));
-  for (const OptionName& name : kOptions)
-    if (const json::value* value = options[name.ollama].value()) made.body[name.ours] = *value;
-  OCTAVO_TRY(const auto num_ctx, to_api_result(options["num_ctx"].integer_from(0)));
-  OCTAVO_TRY(const auto num_predict, to_api_result(options["num_predict"].integer_from(-2)));
-  if (num_ctx && *num_ctx > context)
-    made.warnings.push_back(
-        fmt::format("options.num_ctx: found {}, but the context of this server has {} tokens; a "
-                    "prompt is never cut",
-                    *num_ctx, context));
-  if (num_predict && *num_predict > 0) made.body["max_tokens"] = *num_predict;
-  return {};
+void take_named_model(FieldReader& reader, const ApiField& field) {
+  const ServedModel& model = reader.context.model;
+  const auto name = reader.take(reader.at(field.path).string());
+  if (name && !model.answers_to(without_latest(*name))) reader.refuse(model_not_served(without_latest(*name), model));
+}
+
+void take_keep_alive(FieldReader& reader, const ApiField&) {
+  const auto kept = keep_alive_of(reader.body);
+  if (!kept) return reader.refuse(kept.error());
+  reader.request.keep_alive = *kept;
+}
+
+void take_object(FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).object()); }
+
+void take_context_length(FieldReader& reader, const ApiField& field) {
+  const int context = reader.context.engine.info().max_context;
+  const auto asked = reader.take(reader.at(field.path).integer_from(0));
+  if (asked && *asked > context)
+    reader.request.warnings.push_back(
+        fmt::format("{}: found {}, but the context of this server has {} tokens; a prompt is never cut", field.path,
+                    *asked, context));
+}
+
+/// 0 is no limit here.
+void take_num_predict(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  const auto asked = reader.take(given.integer_from(-2));
+  if (!asked || *asked <= 0) return;
+  reader.request.length.asked = *asked;
+  reader.request.length.field = field.path;
 }
 
 /// "json", or a schema.
-ApiResult<void> add_format(const JsonCursor& given, json::object& chat) {
-  const json::value* format = given.value();
-  if (format == nullptr || (format->is_string() && format->get_string().empty())) return {};
-  if (*format == "json") {
-    chat["response_format"] = {{"type", "json_object"}};
-  } else if (format->is_object()) {
-    chat["response_format"] = {{"type", "json_schema"}, {"json_schema", {{"name", "answer"}, {"schema", *format}}}};
-  } else {
-    return refused(given.wrong_type("\"json\" or a schema (an object)"));
-  }
-  return {};
+void take_format(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (!given.is_given() || *given.value() == "") return;
+  if (*given.value() == "json") return ask_for_json_object(reader, given);
+  if (given.if_object() == nullptr) return reader.refuse(given.wrong_type("\"json\" or a schema (an object)"));
+  ask_for_schema(reader, given, false);
 }
 
-/// A switch, or how hard to think.
-ApiResult<void> add_think(const JsonCursor& given, json::object& chat) {
-  const json::value* think = given.value();
-  if (think == nullptr) return {};
-  if (think->is_bool()) {
-    chat["chat_template_kwargs"] = {{"enable_thinking", *think}};
-  } else if (think->is_string()) {
-    chat["reasoning_effort"] = *think;
-  } else {
-    return refused(given.wrong_type("true, false, or \"low\", \"medium\" or \"high\""));
-  }
-  return {};
+/// A switch, or how hard to think. A text that goes on without a template is not thought about.
+void take_think(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (!given.is_given()) return;
+  const json::value& think = *given.value();
+  if (!think.is_bool() && !think.is_string())
+    return reader.refuse(given.wrong_type("true, false, or \"low\", \"medium\" or \"high\""));
+  auto* conversation = std::get_if<Conversation>(&reader.request.prompt);
+  if (conversation == nullptr) return;
+  set_template_name(conversation->options.names, think.is_bool() ? "enable_thinking" : "reasoning_effort",
+                    template_value(think));
 }
 
-/// Everything but what is asked.
-ApiResult<CompletionBody> common(const json::object& body, JsonFields& fields, int context) {
-  CompletionBody made;
-  json::object& chat = made.body;
-  copy_chat_extensions(body, chat);
-  if (const auto model = fields.string("model")) chat["model"] = without_latest(*model);
-  chat["stream"] = fields.boolean("stream", true);
-  for (const std::string_view name : {"logprobs", "top_logprobs"})
-    if (const json::value* value = fields.find(name)) chat[name] = *value;
-  if (fields.failed()) return std::unexpected(*fields.error());
-  OCTAVO_TRY_VOID(add_options(fields["options"], context, made));
-  OCTAVO_TRY_VOID(add_format(fields["format"], chat));
-  OCTAVO_TRY_VOID(add_think(fields["think"], chat));
-  return made;
-}
-
-ApiResult<void> refuse_images(const JsonCursor& images) {
+void refuse_images(FieldReader& reader, const JsonCursor& images) {
   const json::array* array = images.if_array();
-  if (array == nullptr || array->empty()) return {};
-  return refused(images.error("this server reads text only", "unsupported_parameter"));
+  if (array != nullptr && !array->empty())
+    reader.refuse(images.error("this server reads text only", "unsupported_parameter"));
 }
 
-/// A call: its arguments are an object in both APIs, but ollama's calls have no names of their own, nor types.
-ApiResult<json::array> calls_of(const JsonCursor& value) {
-  OCTAVO_TRY(const json::array* given, to_api_result(value.array("an array of calls")));
-  json::array calls;
-  for (std::size_t i = 0; i < given->size(); ++i) {
-    const json::object* call = (*given)[i].if_object();
-    const json::value* function = call == nullptr ? nullptr : call->if_contains("function");
-    if (function == nullptr) return refused(value[i].wrong_type("a call with a function"));
-    calls.push_back(json::object{{"id", fmt::format("call_{}", i)}, {"type", "function"}, {"function", *function}});
-  }
-  return calls;
+void take_images(FieldReader& reader, const ApiField& field) { refuse_images(reader, reader.at(field.path)); }
+
+/// A call: its arguments are an object, but calls have no names of their own, nor types.
+ApiResult<ToolCall> read_call(const JsonCursor& given, std::size_t index) {
+  OCTAVO_TRY_VOID(to_api_result(given.needed_object("a call with a function")));
+  const JsonCursor function = given["function"];
+  OCTAVO_TRY_VOID(to_api_result(function.needed_object("a function (an object)")));
+  OCTAVO_TRY(const auto name, to_api_result(function["name"].string()));
+  if (!name || name->empty()) return refused(function["name"].error("found none, expected a tool's name"));
+  ToolCall call{.id = fmt::format("call_{}", index), .name = std::string(*name), .arguments = std::string("{}")};
+  const JsonCursor arguments = function["arguments"];
+  if (!arguments.is_given()) return call;
+  if (arguments.if_string() == nullptr && arguments.if_object() == nullptr)
+    return refused(arguments.wrong_type("an object, or a string of JSON"));
+  call.arguments = template_value(*arguments.value());
+  return call;
 }
 
-ApiResult<json::object> message_of(const JsonCursor& value) {
-  OCTAVO_TRY(const json::object* given, to_api_result(value.needed_object("a message (an object)")));
-  OCTAVO_TRY_VOID(refuse_images(value["images"]));
-  json::object message;
-  for (const std::string_view name : {"role", "content"})
-    if (const json::value* field = given->if_contains(name)) message[name] = *field;
-  if (const json::value* thinking = given->if_contains("thinking")) message["reasoning_content"] = *thinking;
-  for (const std::string_view name : {"tool_name", "name"})
-    if (const json::value* tool = given->if_contains(name)) message["name"] = *tool;
-  if (const JsonCursor calls = value["tool_calls"]; calls.is_given()) {
-    OCTAVO_TRY(json::array made, calls_of(calls));
-    message["tool_calls"] = std::move(made);
+ApiResult<void> read_text(const JsonCursor& given, std::string& text) {
+  OCTAVO_TRY(const auto read, to_api_result(given.string()));
+  text = read.value_or("");
+  return {};
+}
+
+ApiResult<ChatMessage> read_message(FieldReader& reader, const JsonCursor& given) {
+  OCTAVO_TRY_VOID(to_api_result(given.needed_object("a message (an object)")));
+  refuse_images(reader, given["images"]);
+  ChatMessage message;
+  OCTAVO_TRY(message.role, read_role(given["role"]));
+  OCTAVO_TRY_VOID(read_content(given["content"], message));
+  OCTAVO_TRY_VOID(read_text(given["tool_name"], message.name));
+  if (message.name.empty()) OCTAVO_TRY_VOID(read_text(given["name"], message.name));
+  if (message.role == "assistant") OCTAVO_TRY_VOID(read_text(given["thinking"], message.reasoning));
+  const JsonCursor calls = given["tool_calls"];
+  OCTAVO_TRY(const json::array* array, to_api_result(calls.array("an array of calls")));
+  if (array != nullptr && !array->empty() && message.role != "assistant")
+    return refused(calls.error("found calls, expected them in an assistant's message"));
+  for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) {
+    OCTAVO_TRY(message.tool_calls.emplace_back(), read_call(calls[i], i));
   }
   return message;
 }
 
-/// A completion has one field for what a chat has two.
-ApiResult<OllamaGenerate> with_logprobs_of_completion(OllamaGenerate call) {
-  JsonFields fields(call.body);
-  const int top = fields.integer("top_logprobs", 0, 0, kMaxTopLogprobs);
-  const bool are_asked_for = fields.boolean("logprobs", top > 0);
-  if (fields.failed()) return std::unexpected(*fields.error());
-  call.body.erase("logprobs");
-  call.body.erase("top_logprobs");
-  if (are_asked_for) call.body["logprobs"] = top;
-  return call;
+void take_messages(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  const json::array* array = reader.take(given.array("an array of messages"));
+  auto& messages = std::get<Conversation>(reader.request.prompt).messages;
+  for (std::size_t i = 0; array != nullptr && i < array->size() && !reader.failed(); ++i) {
+    auto message = read_message(reader, given[i]);
+    if (!message) return reader.refuse(std::move(message.error()));
+    messages.push_back(std::move(*message));
+  }
+}
+
+void refuse_template(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (!reader.take(given.string()).value_or("").empty())
+    reader.refuse(given.error("this server takes none here", "unsupported_parameter"));
+}
+
+constexpr ApiField kCommonRows[] = {
+    {.path = "model",
+     .form = FieldForm::kString,
+     .otherwise = "the only one, or the first",
+     .text = "the model that answers; \":latest\" behind its name says nothing",
+     .take = take_named_model},
+    field::stream("true"),
+    {.path = "keep_alive",
+     .form = FieldForm::kAny,
+     .otherwise = "the server's",
+     .text = "how long the model stays in memory: seconds, or a text such as \"5m\"; below 0: for ever",
+     .take = take_keep_alive},
+    field::cache_salt(),
+    field::min_p("min_p"),
+    field::repetition_penalty("repetition_penalty"),
+    {.path = "logprobs",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .text = "log-probabilities of the answer's tokens",
+     .take = field::take_logprobs},
+    {.path = "top_logprobs",
+     .form = FieldForm::kInteger,
+     .min = 0,
+     .max = kMaxTopLogprobs,
+     .otherwise = "0",
+     .text = "alternatives beside each token",
+     .take = field::take_top_logprobs},
+    {.path = "options", .form = FieldForm::kObject, .text = "how the answer is drawn", .take = take_object},
+    field::temperature("options.temperature"),
+    field::top_k("options.top_k"),
+    field::top_p("options.top_p"),
+    field::min_p("options.min_p"),
+    field::typical_p("options.typical_p"),
+    field::seed("seed"),
+    field::seed("options.seed"),
+    field::stop("options.stop"),
+    field::repetition_penalty("options.repeat_penalty"),
+    field::presence_penalty("options.presence_penalty"),
+    field::frequency_penalty("options.frequency_penalty"),
+    field::penalty_window("options.repeat_last_n"),
+    field::mirostat("options.mirostat"),
+    field::mirostat_tau("options.mirostat_tau"),
+    field::mirostat_eta("options.mirostat_eta"),
+    {.path = "options.tfs_z",
+     .form = FieldForm::kNumber,
+     .use = FieldUse::kIgnored,
+     .neutral = 1,
+     .text = "there is no such sampler here"},
+    {.path = "options.num_ctx",
+     .form = FieldForm::kInteger,
+     .min = 0,
+     .otherwise = "the server's",
+     .text = "the context that is hoped for; beyond the server's, a warning says so",
+     .take = take_context_length},
+    {.path = "options.num_predict",
+     .form = FieldForm::kInteger,
+     .min = -2,
+     .otherwise = "-1",
+     .text = "the most tokens of the answer; 0, -1 and -2: until the context is full",
+     .take = take_num_predict},
+    {.path = "format", .form = FieldForm::kStringOrObject, .text = "\"json\", or a schema", .take = take_format},
+};
+
+constexpr ApiField kThinkRow = {.path = "think",
+                                .form = FieldForm::kAny,
+                                .otherwise = "the template's",
+                                .text = "whether to think, or how hard: \"low\", \"medium\" or \"high\"",
+                                .take = take_think};
+
+constexpr ApiField kChatRows[] = {
+    {.path = "messages",
+     .form = FieldForm::kArray,
+     .otherwise = "none: the model is loaded",
+     .text = "what was said: objects with a role and content, and with calls of tools",
+     .take = take_messages},
+    {.path = "tools",
+     .form = FieldForm::kArray,
+     .text = "functions that the answer may call",
+     .take = field::take_tools},
+    kThinkRow,
+};
+
+constexpr ApiField kGenerateRows[] = {
+    {.path = "prompt",
+     .form = FieldForm::kString,
+     .otherwise = "none: the model is loaded",
+     .text = "what is asked, or with `raw` the text to go on with",
+     .take = [](FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).string()); }},
+    {.path = "system",
+     .form = FieldForm::kString,
+     .text = "the system's text",
+     .take = [](FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).string()); }},
+    {.path = "suffix",
+     .form = FieldForm::kString,
+     .text = "the text behind the answer: the prompt is that of a gap",
+     .take = [](FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).string()); }},
+    {.path = "raw",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .text = "the prompt is no message: no template is applied",
+     .take = [](FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).boolean()); }},
+    {.path = "images",
+     .form = FieldForm::kArray,
+     .use = FieldUse::kRefused,
+     .text = "this server reads text only",
+     .take = take_images},
+    {.path = "template",
+     .form = FieldForm::kString,
+     .use = FieldUse::kRefused,
+     .text = "this server takes none here",
+     .take = refuse_template},
+    {.path = "context",
+     .form = FieldForm::kArray,
+     .use = FieldUse::kRefused,
+     .text = "send the conversation to /api/chat, its beginning is found cached"},
+    kThinkRow,
+};
+
+std::string_view text_at(const FieldReader& reader, std::string_view path) {
+  const json::string* text = reader.at(path).if_string();
+  return text == nullptr ? std::string_view() : std::string_view(*text);
+}
+
+/// What a body of /api/generate goes on from: a message, a text, or a gap in one.
+void set_prompt(FieldReader& reader) {
+  ApiRequest& request = reader.request;
+  const std::string_view prompt = text_at(reader, "prompt"), suffix = text_at(reader, "suffix");
+  const json::value* raw = reader.at("raw").value();
+  if (!suffix.empty()) {
+    request.prompt = Gap{.text = {.prefix = std::string(prompt), .suffix = std::string(suffix)}};
+  } else if (raw != nullptr && *raw == true) {
+    request.prompt = TextPrompts{.prompts = {{.text = prompt, .field = "prompt"}}};
+  } else {
+    Conversation& conversation = request.prompt.emplace<Conversation>();
+    conversation.options.names = reader.context.model.template_names;
+    if (const std::string_view system = text_at(reader, "system"); !system.empty())
+      conversation.messages.push_back({.role = "system", .content = std::string(system)});
+    conversation.messages.push_back({.role = "user", .content = std::string(prompt)});
+  }
 }
 
 }  // namespace
@@ -149,50 +290,38 @@ std::string without_latest(std::string_view name) {
   return std::string(name.ends_with(kLatest) ? name.substr(0, name.size() - kLatest.size()) : name);
 }
 
-ApiResult<CompletionBody> chat_of_ollama_chat(const json::object& body, int context) {
-  JsonFields fields(body);
-  OCTAVO_TRY(CompletionBody made, common(body, fields, context));
-  json::object& chat = made.body;
-  if (const json::value* tools = fields.find("tools")) chat["tools"] = *tools;
-  const JsonCursor said = fields["messages"];
-  OCTAVO_TRY(const json::array* given, to_api_result(said.array("an array of messages")));
-  json::array messages;
-  for (std::size_t i = 0; given != nullptr && i < given->size(); ++i) {
-    OCTAVO_TRY(json::object message, message_of(said[i]));
-    messages.push_back(std::move(message));
-  }
-  chat["messages"] = std::move(messages);
-  return made;
+ApiFields ollama_chat_fields() {
+  static const std::array tables = {FieldTable(kCommonRows), kConstraintFields, FieldTable(kChatRows)};
+  return tables;
 }
 
-ApiResult<OllamaGenerate> completion_of_ollama_generate(const json::object& body, int context) {
-  JsonFields fields(body);
-  OCTAVO_TRY(CompletionBody made, common(body, fields, context));
-  OllamaGenerate call{.body = std::move(made.body), .warnings = std::move(made.warnings)};
-  OCTAVO_TRY_VOID(refuse_images(fields["images"]));
-  const std::string_view prompt = fields.string("prompt").value_or("");
-  const std::string_view system = fields.string("system").value_or("");
-  const std::string_view suffix = fields.string("suffix").value_or("");
-  call.is_raw = fields.boolean("raw", false) || !suffix.empty();
-  call.asks_for_nothing = prompt.empty();
-  if (!fields.string("template").value_or("").empty())
-    fields.refuse(unsupported("template", "template: this server takes none here"));
-  if (const json::value* earlier = fields.find("context");
-      earlier != nullptr && earlier->is_array() && !earlier->get_array().empty())
-    fields.refuse(unsupported("context", "context: send the conversation to /api/chat, its beginning is found cached"));
-  if (fields.failed()) return std::unexpected(*fields.error());
-  if (call.is_raw) {
-    call.body["prompt"] = prompt;
-    if (!suffix.empty()) call.body["suffix"] = suffix;
-    call.body.erase("chat_template_kwargs");
-    call.body.erase("reasoning_effort");
-    return with_logprobs_of_completion(std::move(call));
-  }
-  json::array messages;
-  if (!system.empty()) messages.push_back(json::object{{"role", "system"}, {"content", system}});
-  messages.push_back(json::object{{"role", "user"}, {"content", prompt}});
-  call.body["messages"] = std::move(messages);
-  return call;
+ApiResult<ApiRequest> read_ollama_chat(const json::object& body, const ApiContext& context) {
+  ApiRequest request = request_of(context.model);
+  request.form.stream = true;
+  request.prompt.emplace<Conversation>().options.names = context.model.template_names;
+  request.prompt_field = "messages";
+  FieldReader reader(body, context, request);
+  reader.read(ollama_chat_fields());
+  if (reader.failed()) return std::unexpected(*reader.error());
+  if (std::get<Conversation>(request.prompt).messages.empty()) request.prompt = NoPrompt();
+  if (!request.tools.tools.empty()) request.tools.choice.mode = ToolChoice::Mode::kAuto;
+  return request;
+}
+
+ApiFields ollama_generate_fields() {
+  static const std::array tables = {FieldTable(kCommonRows), kConstraintFields, FieldTable(kGenerateRows)};
+  return tables;
+}
+
+ApiResult<ApiRequest> read_ollama_generate(const json::object& body, const ApiContext& context) {
+  ApiRequest request = request_of(context.model);
+  request.form.stream = true;
+  FieldReader reader(body, context, request);
+  set_prompt(reader);
+  reader.read(ollama_generate_fields());
+  if (reader.failed()) return std::unexpected(*reader.error());
+  if (text_at(reader, "prompt").empty()) request.prompt = NoPrompt();
+  return request;
 }
 
 }  // namespace octavo

@@ -3,233 +3,452 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
-#include <string_view>
+#include <array>
+#include <boost/json/value.hpp>
 #include <utility>
 
-#include "api/answer_length.h"
-#include "api/answer_size.h"
-#include "api/json_writer.h"
-#include "api/old_functions.h"
-#include "api/prompt_logprobs.h"
-#include "api/tool_constraint.h"
+#include "api/answer_fields.h"
+#include "api/constraint_fields.h"
+#include "api/openai_messages.h"
+#include "api/prepare.h"
+#include "api/sampling_fields.h"
+#include "api/template_names.h"
+#include "api/tool_fields.h"
 #include "base/error.h"
-#include "base/to_size.h"
-#include "base/utf8.h"
 
 namespace octavo {
 namespace {
 
 namespace json = boost::json;
 
-void read_streaming(JsonFields& fields, CompletionCall& call) {
-  call.stream = fields.boolean("stream", false);
-  call.return_progress = fields.boolean("return_progress", false) && call.stream;
-  const JsonCursor options = fields["stream_options"];
-  fields.take(options.object());
-  if (!call.stream) return;
-  call.include_usage = fields.take(options["include_usage"].boolean()).value_or(false);
-  const auto continuous = fields.take(options["continuous_usage_stats"].boolean());  // vLLM's; useless without usage
-  call.continuous_usage = call.include_usage && continuous.value_or(false);
+constexpr std::string_view kPromptForms =
+    "a string, an array of strings, an array of token ids, or an array of arrays of token ids";
+
+Conversation& conversation_in(FieldReader& reader) { return std::get<Conversation>(reader.request.prompt); }
+
+void take_messages(FieldReader& reader, const ApiField& field) {
+  if (reader.failed()) return;
+  auto messages = read_openai_messages(reader.at(field.path));
+  if (!messages) return reader.refuse(std::move(messages.error()));
+  conversation_in(reader).messages = std::move(*messages);
 }
 
-/// The fields that completions and chats have in common: all but prompts, max_tokens and logprobs.
-void read_common(JsonFields& fields, const Engine& engine, const ServedModel& model, CompletionCall& call,
-                 Request& request) {
-  check_model(fields, model);
-  refuse_unsupported(fields);
-  warn_of_ignored(fields, call.warnings);
-  read_streaming(fields, call);
-  read_sampling(fields, engine, model, request);
-  read_constraint(fields, engine, model, call);
-  request.logprobs_after_mask = fields.boolean("logprobs_after_mask", false);
-  call.n = request.num_choices;
-  call.stop = request.stop;
-  call.return_token_ids = fields.boolean("return_token_ids", false);
-  if (const auto salt = fields.string("cache_salt")) {
-    if (salt->empty()) {
-      fields.refuse(invalid_value("cache_salt", "cache_salt: found an empty string, expected at least one character"));
+void take_kwargs(FieldReader& reader, const ApiField& field) {
+  const json::object* given = reader.take(reader.at(field.path).object());
+  if (given == nullptr) return;
+  auto added = add_template_names(*given, fmt::format("{}.", field.path), conversation_in(reader).options.names);
+  if (!added) reader.refuse(std::move(added.error()));
+}
+
+void take_effort(FieldReader& reader, const ApiField& field) {
+  const auto effort = reader.take(reader.at(field.path).string());
+  if (effort) set_template_name(conversation_in(reader).options.names, "reasoning_effort", std::string(*effort));
+}
+
+void take_generation_prompt(FieldReader& reader, const ApiField& field) {
+  const auto asked = reader.take(reader.at(field.path).boolean());
+  if (asked) conversation_in(reader).options.add_generation_prompt = *asked;
+}
+
+void take_continuation(FieldReader& reader, const ApiField& field) {
+  ChatTemplateOptions& options = conversation_in(reader).options;
+  const JsonCursor given = reader.at(field.path);
+  options.continue_final_message = reader.take(given.boolean()).value_or(false);
+  if (options.continue_final_message && options.add_generation_prompt)
+    reader.refuse(given.error(
+        "found true beside add_generation_prompt true, expected one of them: set add_generation_prompt to false to go "
+        "on with the last message"));
+}
+
+void refuse_echo(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (reader.take(given.boolean()).value_or(false)) reader.refuse(given.error(field.text, "unsupported_parameter"));
+}
+
+/// How many alternatives; false asks for none.
+void take_logprobs_number(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (given.is_given() && *given.value() == false) return;
+  const auto asked = reader.take(given.integer(0, kMaxTopLogprobs));
+  if (asked) reader.request.form.num_logprobs = static_cast<int>(*asked);
+}
+
+void refuse_budget(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  const auto budget = reader.take(given.integer(-1, static_cast<std::int64_t>(field.max)));
+  if (budget && *budget != -1)
+    reader.refuse(given.error(
+        fmt::format("found {}, expected none: a completion is not looked at for reasoning, a chat is", *budget),
+        "unsupported_parameter"));
+}
+
+TextPrompts& texts_in(FieldReader& reader) { return std::get<TextPrompts>(reader.request.prompt); }
+
+void take_add_special(FieldReader& reader, const ApiField& field) {
+  const auto asked = reader.take(reader.at(field.path).boolean());
+  if (auto* texts = std::get_if<TextPrompts>(&reader.request.prompt); texts != nullptr && asked)
+    texts->add_special = *asked;
+}
+
+ApiResult<TextPrompt> prompt_of_ids(const JsonCursor& given, int num_tokens) {
+  const json::array& ids = *given.if_array();
+  if (ids.empty()) return refused(given.error("found no token ids, expected at least one"));
+  std::vector<TokenId> tokens;
+  tokens.reserve(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto id = as_integer(ids[i]);
+    if (!id || *id < 0 || *id >= num_tokens)
+      return refused(given[i].wrong_type(fmt::format("a token id from 0 to {}", num_tokens - 1)));
+    tokens.push_back(static_cast<TokenId>(*id));
+  }
+  return TextPrompt{.text = std::move(tokens), .field = given.path()};
+}
+
+/// `prompt` in each of its four forms: a text, ids, or an array of one of these.
+ApiResult<std::vector<TextPrompt>> read_prompts(const JsonCursor& given, int num_tokens) {
+  if (!given.is_given()) return refused(given.wrong_value(kPromptForms, "missing_required_parameter"));
+  std::vector<TextPrompt> prompts;
+  if (const json::string* text = given.if_string()) {
+    prompts.push_back({.text = std::string_view(*text), .field = given.path()});
+    return prompts;
+  }
+  OCTAVO_TRY(const json::array* array, to_api_result(given.array(kPromptForms)));
+  if (array->empty()) return refused(given.error("found an empty array, expected a prompt"));
+  if (array->front().is_number()) {
+    OCTAVO_TRY(prompts.emplace_back(), prompt_of_ids(given, num_tokens));
+    return prompts;
+  }
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    const JsonCursor element = given[i];
+    if (const json::string* text = element.if_string()) {
+      prompts.push_back({.text = std::string_view(*text), .field = element.path()});
+    } else if (element.if_array() != nullptr) {
+      OCTAVO_TRY(prompts.emplace_back(), prompt_of_ids(element, num_tokens));
+    } else {
+      return refused(element.wrong_type("a string or an array of token ids"));
     }
-    if (salt->size() > kMaxSaltBytes) {
-      fields.refuse(invalid_value(
-          "cache_salt", fmt::format("cache_salt: found {} bytes, expected at most {}", salt->size(), kMaxSaltBytes)));
-      return;
-    }
-    call.user_cache_salt = *salt;
   }
+  return prompts;
 }
 
-/// Logits of the prompt are asked for where their log-probabilities are echoed, and where nothing is generated: the
-/// engine takes no other request without an answer.
-void ask_for_prompt_logits(CompletionCall& call, CallPrompt& prompt, Request& request, const ModelInfo& info) {
-  if (call.echo && call.num_logprobs >= 0) {
-    prompt.logprobs = std::make_shared<PromptLogprobs>(request.tokens, info.num_tokens, call.num_logprobs);
-    request.on_prompt_logits = [logprobs = prompt.logprobs, vocab_size = info.vocab_size](
-                                   int first_position, std::span<const float> logits) {
-      logprobs->add_rows(first_position, vocab_size, logits);
-    };
-  } else if (request.max_tokens == -1) {
-    request.on_prompt_logits = [](int, std::span<const float>) {};
-  }
+constexpr ApiField hint(std::string_view path, std::string_view text) {
+  return {.path = path, .use = FieldUse::kHint, .text = text};
 }
 
-/// The text of a prompt that the answer repeats.
-std::string text_to_echo(const CompletionCall& call, const RawPrompt& raw, const Engine& engine) {
-  if (!call.echo) return {};
-  // Ids may spell parts of characters, which no JSON can hold.
-  return raw.text ? std::string(*raw.text) : to_valid_utf8(engine.detokenize(raw.tokens));
+constexpr ApiField kModelRows[] = {field::model()};
+
+constexpr ApiField kToolRows[] = {
+    {.path = "functions",
+     .form = FieldForm::kArray,
+     .text = "OpenAI's first form of tools",
+     .take = field::take_functions},
+    {.path = "function_call",
+     .form = FieldForm::kStringOrObject,
+     .otherwise = "\"auto\"",
+     .text = "the choice among functions",
+     .take = field::take_function_call},
+    {.path = "tools",
+     .form = FieldForm::kArray,
+     .text = "functions and custom tools that the answer may call",
+     .take = field::take_tools},
+    {.path = "tool_choice",
+     .form = FieldForm::kStringOrObject,
+     .otherwise = "\"auto\"",
+     .text = "\"none\", \"auto\", \"required\", or a tool",
+     .take = field::take_tool_choice},
+};
+
+/// A conversation that is not answered is told of the tools alone.
+constexpr ApiField kDescribedToolRows[] = {
+    {.path = "functions",
+     .form = FieldForm::kArray,
+     .text = "OpenAI's first form of tools",
+     .take = field::take_functions},
+    {.path = "tools",
+     .form = FieldForm::kArray,
+     .text = "functions and custom tools, as the template describes them",
+     .take = field::take_described_tools},
+};
+
+constexpr ApiField kConversationRows[] = {
+    {.path = "messages",
+     .form = FieldForm::kArray,
+     .text = "what was said: objects with a role and content, and with calls of tools",
+     .is_needed = true,
+     .take = take_messages},
+    {.path = "add_generation_prompt",
+     .form = FieldForm::kBoolean,
+     .otherwise = "true",
+     .text = "the answer is a new message",
+     .take = take_generation_prompt},
+    {.path = "continue_final_message",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .text = "the answer goes on with the last message",
+     .take = take_continuation},
+    {.path = "reasoning_effort",
+     .form = FieldForm::kString,
+     .otherwise = "the template's",
+     .text = "how hard to think, for templates that know it",
+     .take = take_effort},
+    {.path = "chat_template_kwargs",
+     .form = FieldForm::kObject,
+     .text = "names that the chat template finds, such as enable_thinking",
+     .take = take_kwargs},
+};
+
+constexpr std::string_view kLimit = "the most tokens of the answer; -1: until the context is full";
+constexpr ApiField kChatRows[] = {
+    field::length("max_tokens", "until the context is full", kLimit),
+    field::length("max_completion_tokens", "as max_tokens", "OpenAI's newer name of max_tokens; the smallest counts"),
+    field::length("n_predict", "as max_tokens", "llama.cpp's name of max_tokens"),
+    {.path = "logprobs",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .text = "log-probabilities of the answer's tokens",
+     .take = field::take_logprobs},
+    {.path = "top_logprobs",
+     .form = FieldForm::kInteger,
+     .min = 0,
+     .max = kMaxTopLogprobs,
+     .otherwise = "0",
+     .text = "alternatives beside each token",
+     .take = field::take_top_logprobs},
+    {.path = "parallel_tool_calls",
+     .form = FieldForm::kBoolean,
+     .otherwise = "true",
+     .text = "an answer may have several calls",
+     .take = field::take_parallel_tool_calls},
+    {.path = "echo",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .use = FieldUse::kRefused,
+     .text = "a chat's messages are not echoed",
+     .take = refuse_echo},
+    {.path = "suffix",
+     .use = FieldUse::kRefused,
+     .text = "this server does not support text behind the answer of a chat"},
+};
+
+constexpr ApiField kHintRows[] = {
+    hint("user", "a name of whoever asks"),
+    hint("metadata", "notes of the client's"),
+    hint("store", "nothing is stored"),
+    hint("service_tier", "there is one"),
+    hint("safety_identifier", "a name of whoever asks"),
+    hint("prompt_cache_key", "prompts are found cached without it"),
+};
+
+constexpr ApiField kFormatRows[] = {
+    {.path = "response_format",
+     .form = FieldForm::kObject,
+     .otherwise = "{\"type\": \"text\"}",
+     .text = "the form of the answer: text, json_object, json_schema or structural_tag",
+     .take = field::take_response_format},
+};
+
+constexpr ApiField no_budget(std::string_view path) {
+  return {.path = path,
+          .form = FieldForm::kInteger,
+          .min = -1,
+          .max = field::kMaxInt,
+          .otherwise = "-1",
+          .use = FieldUse::kRefused,
+          .text = "a completion is not looked at for reasoning",
+          .take = refuse_budget};
 }
 
-/// Each prompt's request has the settings that a body gives once.
-ApiResult<void> check_settings(std::size_t num_prompts, const Request& request) {
-  const SamplingParams& sampling = request.sampling;
-  std::size_t num_bytes = request.stop_tokens.size() * sizeof(TokenId) +
-                          sampling.allowed_tokens.size() * sizeof(TokenId) +
-                          sampling.logit_bias.size() * sizeof(sampling.logit_bias.front());
-  for (const std::string& text : request.stop) num_bytes += text.size();
-  for (const std::vector<TokenId>& word : sampling.bad_words) num_bytes += word.size() * sizeof(TokenId);
-  if (num_bytes * num_prompts <= kMaxRepeatedBytes) return {};
-  return std::unexpected(invalid_value(
-      "prompt",
-      fmt::format("prompt: found {} prompts, with {} bytes of biases, stops, allowed and forbidden tokens for "
-                  "each, expected at most {} bytes in all",
-                  num_prompts, num_bytes, kMaxRepeatedBytes)));
-}
+constexpr ApiField kCompletionRows[] = {
+    field::length("max_tokens", "16", kLimit, field::take_length_or_none),
+    field::length("max_completion_tokens", "as max_tokens", "a name of max_tokens in chats; the smallest counts",
+                  field::take_length_or_none),
+    field::length("n_predict", "as max_tokens", "llama.cpp's name of max_tokens", field::take_length_or_none),
+    {.path = "tools",
+     .form = FieldForm::kArray,
+     .use = FieldUse::kRefused,
+     .text = "tools are called in chats alone",
+     .take = field::refuse_tools},
+    {.path = "tool_choice",
+     .form = FieldForm::kStringOrObject,
+     .use = FieldUse::kRefused,
+     .text = "tools are called in chats alone",
+     .take = field::refuse_tool_choice},
+    {.path = "functions",
+     .form = FieldForm::kArray,
+     .use = FieldUse::kRefused,
+     .text = "functions are called in chats alone",
+     .take = field::refuse_tools},
+    {.path = "function_call",
+     .form = FieldForm::kStringOrObject,
+     .use = FieldUse::kRefused,
+     .text = "functions are called in chats alone",
+     .take = field::refuse_tool_choice},
+    no_budget("reasoning_budget"),
+    no_budget("reasoning_budget_tokens"),
+    no_budget("thinking_budget_tokens"),
+    no_budget("thinking_token_budget"),
+    {.path = "continue_final_message",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .use = FieldUse::kRefused,
+     .text = "a completion has no messages",
+     .take = refuse_echo},
+    {.path = "add_special_tokens",
+     .form = FieldForm::kBoolean,
+     .otherwise = "true",
+     .text = "the prompt begins with the model's BOS token",
+     .take = take_add_special},
+};
 
-void add_prompt(CompletionCall& call, std::vector<TokenId> tokens, std::string text, Request request,
-                const ModelInfo& info) {
-  CallPrompt prompt;
-  prompt.last_token = tokens.back();
-  prompt.num_tokens = tokens.size();
-  prompt.text = std::move(text);
-  if (call.echo || call.return_token_ids) prompt.tokens = tokens;
-  request.tokens = std::move(tokens);
-  ask_for_prompt_logits(call, prompt, request, info);
-  call.prompts.push_back(std::move(prompt));
-  request.draws_forced = call.num_logprobs >= 0;
-  call.requests.push_back(std::move(request));
-}
+constexpr ApiField kPromptRows[] = {
+    {.path = "suffix",
+     .form = FieldForm::kString,
+     .text = "the text behind the answer: the prompt is that of a gap",
+     .take = field::take_suffix},
+    {.path = "prompt",
+     .form = FieldForm::kStringOrArray,
+     .text = "a text or its token ids, or an array of these",
+     .is_needed = true,
+     .take = field::take_prompt},
+    {.path = "echo",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .text = "the answer begins with the prompt",
+     .take = into<&ApiRequest::form, &AnswerForm::echo>},
+    {.path = "logprobs",
+     .form = FieldForm::kInteger,
+     .min = 0,
+     .max = kMaxTopLogprobs,
+     .otherwise = "none",
+     .text = "log-probabilities, with so many alternatives beside each token",
+     .take = take_logprobs_number},
+};
 
-void add_warning(std::optional<std::string> warning, CompletionCall& call) {
-  if (warning) call.warnings.push_back(std::move(*warning));
-}
-
-/// logprobs: true, and how many alternatives beside each token. A number alone asks for both.
-int read_chat_logprobs(JsonFields& fields, std::vector<std::string>& warnings) {
-  const bool is_silent = fields.find("logprobs") == nullptr;
-  const int top = fields.integer("top_logprobs", 0, 0, kMaxTopLogprobs);
-  if (fields.boolean("logprobs", is_silent && top > 0)) return top;
-  if (top > 0) warnings.push_back(fmt::format("top_logprobs: found {} beside logprobs false: none are given", top));
-  return -1;
-}
-
-/// Of a completion: how many alternatives; false asks for none.
-int read_completion_logprobs(JsonFields& fields) {
-  const json::value* value = fields.find("logprobs");
-  if (value != nullptr && *value == false) return -1;
-  return static_cast<int>(fields.integer("logprobs", 0, kMaxTopLogprobs).value_or(-1));
-}
-
-ApiResult<CompletionCall> parse_chat(FunctionBody& functions, const Engine& engine, const ServedModel& model,
-                                     ClientTools client_tools) {
-  const json::object& body = functions.body();
-  JsonFields fields(body);
-  CompletionCall call{.is_chat = true};
-  Request request;
-  read_common(fields, engine, model, call, request);
-  const AnswerLength length = read_length(fields, ZeroTokens::kRefused, model.max_tokens);
-  read_reasoning(fields, engine, model, call, request);
-  call.num_logprobs = read_chat_logprobs(fields, call.warnings);
-  request.top_logprobs = std::max(0, call.num_logprobs);
-  if (fields.boolean("echo", false)) fields.refuse(unsupported("echo", "echo: a chat's messages are not echoed"));
-  const ToolChoice choice = read_tool_choice(fields);
-  if (fields.failed()) return std::unexpected(*fields.error());
-
-  OCTAVO_TRY(Conversation conversation, read_conversation(body, model.template_names));
-  if (choice.mode != ToolChoice::Mode::kNone) {
-    client_tools.merge(functions.take_tools());
-    read_tool_calling(fields, engine, conversation.options.tools, choice, std::move(client_tools), call, request);
-    if (fields.failed()) return std::unexpected(*fields.error());
-    call.warnings.insert(call.warnings.end(), functions.warnings().begin(), functions.warnings().end());
-    call.calls_are_functions = functions.is_of_functions();
-  }
-  const int context = engine.info().max_context;
-  conversation.options.max_tokens = to_size(context);
-  auto prompt = engine.chat_prompt(conversation.messages, conversation.options);
-  if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context, "messages", "messages"));
-  request.generation_prompt_tokens = prompt->generation_prompt_tokens;
-  request.reasoning.begins_inside = prompt->ends_in_reasoning;
-  OCTAVO_TRY_VOID(set_length(request, prompt->tokens.size(), length, context, "messages"));
-  add_warning(cut_warning(length, request.max_tokens, context), call);
-  AnswerSize size(call);
-  size.add({.num_tokens = prompt->tokens.size()}, static_cast<std::uint64_t>(request.max_tokens));
-  if (auto error = check_answer_size(size, model.max_answer_bytes)) return std::unexpected(std::move(*error));
-  add_prompt(call, std::move(prompt->tokens), {}, std::move(request), engine.info());
-  if (call.tools != nullptr) {
-    hold_calls(fields, engine, *call.tools, choice, call);  // copies schemas: not of a prompt that cannot fit
-    if (fields.failed()) return std::unexpected(*fields.error());
-  }
-  return call;
+ApiResult<ApiRequest> read_chat(const json::object& body, const ApiContext& context, ApiFields fields) {
+  ApiRequest request = request_of(context.model);
+  Conversation& conversation = request.prompt.emplace<Conversation>();
+  request.prompt_field = "messages";
+  conversation.options.names = context.model.template_names;
+  FieldReader reader(body, context, request);
+  reader.read(fields);
+  const JsonCursor choice = reader.at("tool_choice");
+  conversation.options.describe_tools = !(choice.is_given() && *choice.value() == "none") &&
+                                        !(request.tools.are_functions && reader.at("function_call").is_given() &&
+                                          *reader.at("function_call").value() == "none");
+  if (reader.failed()) return std::unexpected(*reader.error());
+  return request;
 }
 
 }  // namespace
 
-void check_model(JsonFields& fields, const ServedModel& model) {
-  const auto name = fields.string("model");
-  if (!name || model.answers_to(*name)) return;  // no name means the only one
-  fields.refuse({.status = 404,
-                 .message = fmt::format("model: found {}, expected {}: no other model is served here",
-                                        describe_json(json::value(*name)), describe_json(json::value(model.id))),
-                 .param = "model",
-                 .code = "model_not_found"});
+namespace field {
+
+void take_logprobs(FieldReader& reader, const ApiField& field) {
+  const auto asked = reader.take(reader.at(field.path).boolean());
+  if (asked && *asked) reader.request.form.num_logprobs = 0;
 }
 
-ApiResult<CompletionCall> parse_completion(const json::object& body, const Engine& engine, const ServedModel& model,
-                                           int otherwise) {
-  JsonFields fields(body);
-  CompletionCall call;
-  Request request;
-  read_common(fields, engine, model, call, request);
-  const AnswerLength length =
-      read_length(fields, ZeroTokens::kNothing, model.max_tokens > 0 ? model.max_tokens : otherwise);
-  refuse_reasoning(fields);
-  refuse_tools(fields, "tools", "tool_choice");
-  call.echo = fields.boolean("echo", false);
-  call.num_logprobs = read_completion_logprobs(fields);
-  request.top_logprobs = std::max(0, call.num_logprobs);
-  if (fields.boolean("continue_final_message", false))
-    fields.refuse(unsupported("continue_final_message", "continue_final_message: a completion has no messages"));
-  if (fields.failed()) return std::unexpected(*fields.error());
-
-  OCTAVO_TRY(std::vector<RawPrompt> prompts, read_prompts(body, call.n, engine));
-  OCTAVO_TRY_VOID(check_settings(prompts.size(), request));
-  const json::value* seed = fields.find("seed");
-  const bool seeded = seed == nullptr ? model.seed.has_value() : as_integer(*seed) != kRandomSeed;
-  const int context = engine.info().max_context;
-  int shortest = context;  // of the answers
-  AnswerSize size(call);
-  for (RawPrompt& prompt : prompts) {
-    OCTAVO_TRY_VOID(set_length(request, prompt.tokens.size(), length, context, "prompt"));
-    shortest = std::min(shortest, request.max_tokens);
-    std::string text = text_to_echo(call, prompt, engine);
-    size.add({.num_tokens = prompt.tokens.size(), .num_bytes = json_string_bytes(text)},
-             static_cast<std::uint64_t>(std::max(0, request.max_tokens)));
-    if (auto error = check_answer_size(size, model.max_answer_bytes)) return std::unexpected(std::move(*error));
-    add_prompt(call, std::move(prompt.tokens), std::move(text), request, engine.info());
-    if (!seeded) ++request.sampling.seed;  // prompts that are equal get answers of their own
+void take_top_logprobs(FieldReader& reader, const ApiField& field) {
+  int& num_logprobs = reader.request.form.num_logprobs;
+  const auto top = reader.take(reader.at(field.path).integer(0, kMaxTopLogprobs));
+  if (!top) return;
+  const bool is_silent = !reader.at("logprobs").is_given();
+  if (num_logprobs >= 0 || (is_silent && *top > 0)) {
+    num_logprobs = static_cast<int>(*top);
+  } else if (!is_silent && *top > 0) {
+    reader.request.warnings.push_back(
+        fmt::format("top_logprobs: found {} beside logprobs false: none are given", *top));
   }
-  add_warning(cut_warning(length, shortest, context), call);
-  return call;
+}
+
+void take_suffix(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (!given.is_given() || (given.if_string() != nullptr && given.if_string()->empty())) return;
+  const auto suffix = reader.take(given.string());
+  if (suffix) reader.request.prompt = Gap{.text = {.suffix = std::string(*suffix)}};
+}
+
+void take_prompt(FieldReader& reader, const ApiField& field) {
+  if (reader.failed()) return;
+  const JsonCursor given = reader.at(field.path);
+  if (Gap* gap = std::get_if<Gap>(&reader.request.prompt)) {
+    const auto prompt = reader.take(given.string());
+    if (!prompt && !reader.failed()) reader.refuse(given.wrong_value("a string", "missing_required_parameter"));
+    if (prompt) gap->text.prefix = *prompt;
+    return;
+  }
+  auto prompts = read_prompts(given, reader.context.engine.info().num_tokens);
+  if (!prompts) return reader.refuse(std::move(prompts.error()));
+  texts_in(reader).prompts = std::move(*prompts);
+}
+
+}  // namespace field
+
+const FieldTable kCompletionFields = kCompletionRows;
+
+ApiFields openai_chat_fields() {
+  static const std::array tables = {FieldTable(kModelRows),
+                                    kStreamFields,
+                                    kSamplingFields,
+                                    kUnsupportedFields,
+                                    FieldTable(kFormatRows),
+                                    kConstraintFields,
+                                    kGrammarFields,
+                                    kReasoningFields,
+                                    FieldTable(kChatRows),
+                                    FieldTable(kToolRows),
+                                    FieldTable(kConversationRows),
+                                    FieldTable(kHintRows)};
+  return tables;
+}
+
+ApiFields openai_completion_fields() {
+  static const std::array tables = {FieldTable(kModelRows),  kStreamFields,        kSamplingFields, kUnsupportedFields,
+                                    FieldTable(kFormatRows), kConstraintFields,    kGrammarFields,  kCompletionFields,
+                                    FieldTable(kPromptRows), FieldTable(kHintRows)};
+  return tables;
+}
+
+ApiResult<ApiRequest> read_openai_chat(const json::object& body, const ApiContext& context) {
+  OCTAVO_TRY(ApiRequest request, read_chat(body, context, openai_chat_fields()));
+  const ChatTemplateOptions& options = std::get<Conversation>(request.prompt).options;
+  if (!options.add_generation_prompt && !options.continue_final_message)
+    return std::unexpected(
+        unsupported("add_generation_prompt",
+                    "add_generation_prompt: found false without continue_final_message, expected true: an answer "
+                    "begins as the assistant's, or goes on with its last message"));
+  return request;
+}
+
+ApiFields openai_conversation_fields() {
+  static const std::array tables = {FieldTable(kModelRows), FieldTable(kDescribedToolRows),
+                                    FieldTable(kConversationRows)};
+  return tables;
+}
+
+ApiResult<ApiRequest> read_openai_conversation(const json::object& body, const ApiContext& context) {
+  return read_chat(body, context, openai_conversation_fields());
+}
+
+ApiResult<ApiRequest> read_openai_completion(const json::object& body, const ApiContext& context) {
+  ApiRequest request = request_of(context.model);
+  request.prompt = TextPrompts();
+  if (request.length.otherwise == 0) request.length.otherwise = kDefaultMaxTokens;
+  FieldReader reader(body, context, request);
+  reader.read(openai_completion_fields());
+  if (reader.failed()) return std::unexpected(*reader.error());
+  return request;
 }
 
 ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const Engine& engine,
-                                                const ServedModel& model, ClientTools client_tools) {
-  OCTAVO_TRY(FunctionBody functions, FunctionBody::of(body));
-  ApiResult<CompletionCall> call = parse_chat(functions, engine, model, std::move(client_tools));
-  if (!functions.is_of_functions()) return call;
-  if (!call) return std::unexpected(with_own_names(std::move(call.error()), kFunctionNames));
-  call->own_names = kFunctionNames;
-  return call;
+                                                const ServedModel& model) {
+  OCTAVO_TRY(ApiRequest request, read_openai_chat(body, {.engine = engine, .model = model}));
+  return prepare(std::move(request), engine, model);
+}
+
+ApiResult<CompletionCall> parse_completion(const json::object& body, const Engine& engine, const ServedModel& model) {
+  OCTAVO_TRY(ApiRequest request, read_openai_completion(body, {.engine = engine, .model = model}));
+  return prepare(std::move(request), engine, model);
 }
 
 }  // namespace octavo

@@ -36,9 +36,7 @@ ApiResult<std::string_view> read_part_text(const JsonCursor& part, std::string_v
     if (type == known) return needed_text(part["text"]);
   if (type == "refusal") return needed_text(part["refusal"]);
   return refused(
-      part.error(fmt::format("found {} as the type, expected input_text or output_text: this server reads text only",
-                             describe_json(json::value(type))),
-                 "unsupported_parameter"));
+      part["type"].wrong_value("input_text or output_text: this server reads text only", "unsupported_parameter"));
 }
 
 /// A text or an array of parts as parts. `type`: of those that are no refusal.
@@ -70,6 +68,7 @@ std::string_view called_with(std::string_view type) { return type == "custom_too
 ApiResult<json::object> read_call(const JsonCursor& item, std::string_view type) {
   OCTAVO_TRY(const std::string_view id, needed_text(item["call_id"]));
   OCTAVO_TRY(const std::string_view name, needed_text(item["name"]));
+  if (name.empty()) return refused(item["name"].wrong_value("a tool's name"));
   OCTAVO_TRY(const std::string_view text, needed_text(item[called_with(type)]));
   OCTAVO_TRY(const auto space, to_api_result(item["namespace"].string()));
   json::object call{
@@ -139,22 +138,22 @@ std::string joined(const json::array& parts, std::string_view between) {
   return text;
 }
 
-json::array chat_parts(const json::array& parts) {
-  json::array made;
-  for (const json::value& part : parts)
-    made.push_back(json::object{{"type", "text"}, {"text", text_of(part.as_object())}});
-  return made;
+std::vector<std::string> texts_of(const json::array& parts) {
+  std::vector<std::string> texts;
+  for (const json::value& part : parts) texts.emplace_back(text_of(part.as_object()));
+  return texts;
 }
 
 /// A call as one of the function that stands for its tool.
-json::object chat_call(const json::object& item) {
+ToolCall call_of(const json::object& item) {
   const json::value* space = item.if_contains("namespace");
   const json::value* input = item.if_contains("input");
-  const std::string name = qualified_name(space == nullptr ? std::string_view() : space->get_string(),
-                                          std::string_view(item.at("name").get_string()));
-  const json::value arguments =
-      input == nullptr ? item.at("arguments") : json::value(arguments_of_input(input->get_string()));
-  return {{"id", item.at("call_id")}, {"type", "function"}, {"function", {{"name", name}, {"arguments", arguments}}}};
+  ToolCall call{.id = std::string(item.at("call_id").get_string()),
+                .name = qualified_name(space == nullptr ? std::string_view() : space->get_string(),
+                                       std::string_view(item.at("name").get_string()))};
+  call.arguments =
+      input == nullptr ? std::string(item.at("arguments").get_string()) : arguments_of_input(input->get_string());
+  return call;
 }
 
 /// Builds messages, of which the assistant's last one may still be added to.
@@ -163,39 +162,47 @@ class MessageList {
   void add(const json::object& item) {
     const std::string_view type = item.at("type").as_string();
     if (type == "reasoning") {
-      assistant(false)["reasoning_content"] = joined(item.at("content").as_array(), kParagraph);
+      assistant(false).reasoning = joined(item.at("content").as_array(), kParagraph);
     } else if (type == "function_call" || type == "custom_tool_call") {
-      json::object& message = assistant(true);
-      if (!message.contains("tool_calls")) message["tool_calls"] = json::array();
-      message["tool_calls"].as_array().push_back(chat_call(item));
+      assistant(true).tool_calls.push_back(call_of(item));
     } else if (type == "function_call_output" || type == "custom_tool_call_output") {
       const json::value& output = item.at("output");
-      messages_.push_back(
-          json::object{{"role", "tool"},
-                       {"tool_call_id", item.at("call_id")},
-                       {"content", output.is_string() ? output : json::value(chat_parts(output.as_array()))}});
+      ChatMessage result{.role = "tool", .content = {}, .tool_call_id = std::string(item.at("call_id").get_string())};
+      if (const json::string* text = output.if_string()) {
+        result.content = std::string(*text);
+      } else {
+        result.parts = texts_of(output.get_array());
+      }
+      messages_.push_back(std::move(result));
     } else if (item.at("role") == "assistant") {
-      assistant(false)["content"] = chat_parts(item.at("content").as_array());
+      assistant(false).parts = texts_of(item.at("content").as_array());
+      has_content_ = true;
     } else {
-      messages_.push_back(
-          json::object{{"role", item.at("role")}, {"content", chat_parts(item.at("content").as_array())}});
+      const std::string_view role = item.at("role").get_string();
+      messages_.push_back({.role = std::string(role == "developer" ? "system" : role),
+                           .content = {},
+                           .parts = texts_of(item.at("content").as_array())});
     }
   }
-  void add_system(std::string_view text) { messages_.push_back(json::object{{"role", "system"}, {"content", text}}); }
-  json::array take() { return std::move(messages_); }
+  void add_system(std::string_view text) { messages_.push_back({.role = "system", .content = std::string(text)}); }
+  std::vector<ChatMessage> take() { return std::move(messages_); }
 
  private:
   /// The assistant's message that reasoning, text or a call belongs to. A call follows whatever is in it; reasoning and
   /// text begin another one behind text and calls.
-  json::object& assistant(bool is_call) {
-    json::object* last = messages_.empty() ? nullptr : &messages_.back().as_object();
-    const bool is_open = last != nullptr && last->at("role") == "assistant" &&
-                         (is_call || (!last->contains("content") && !last->contains("tool_calls")));
-    if (!is_open) messages_.push_back(json::object{{"role", "assistant"}});
-    return messages_.back().as_object();
+  ChatMessage& assistant(bool is_call) {
+    ChatMessage* last = messages_.empty() ? nullptr : &messages_.back();
+    const bool is_open =
+        last != nullptr && last->role == "assistant" && (is_call || (!has_content_ && last->tool_calls.empty()));
+    if (!is_open) {
+      messages_.push_back({.role = "assistant", .content = {}});
+      has_content_ = false;
+    }
+    return messages_.back();
   }
 
-  json::array messages_;
+  std::vector<ChatMessage> messages_;
+  bool has_content_ = false;  // the assistant's last one
 };
 
 }  // namespace
@@ -220,7 +227,7 @@ ApiResult<std::vector<ConversationItem>> read_items(const JsonCursor& input, con
   return items;
 }
 
-json::array messages_of_items(std::string_view instructions, const std::vector<ConversationItem>& items) {
+std::vector<ChatMessage> messages_of_items(std::string_view instructions, const std::vector<ConversationItem>& items) {
   MessageList messages;
   if (!instructions.empty()) messages.add_system(instructions);
   for (const ConversationItem& item : items) messages.add(*item.value);

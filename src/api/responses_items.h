@@ -15,6 +15,7 @@
 
 #include "api/api_error.h"
 #include "json/json_cursor.h"
+#include "octavo/chat.h"
 
 namespace octavo {
 
@@ -35,6 +36,6 @@ ApiResult<std::vector<ConversationItem>> read_items(const JsonCursor& input, con
 
 /// The messages of a chat. `instructions` are the system's, at the beginning. Reasoning, text and calls that follow
 /// each other are one message of the assistant. `items` are read_items()'s.
-boost::json::array messages_of_items(std::string_view instructions, const std::vector<ConversationItem>& items);
+std::vector<ChatMessage> messages_of_items(std::string_view instructions, const std::vector<ConversationItem>& items);
 
 }  // namespace octavo

@@ -12,11 +12,15 @@
 #include <stdexcept>
 #include <utility>
 
-#include "api/chat_extensions.h"
+#include "api/answer_fields.h"
+#include "api/constraint_fields.h"
 #include "api/json_fields.h"
-#include "api/own_field_names.h"
+#include "api/prepare.h"
 #include "api/responses_items.h"
 #include "api/responses_tools.h"
+#include "api/sampling_fields.h"
+#include "api/template_names.h"
+#include "api/tool_fields.h"
 #include "base/error.h"
 
 namespace octavo {
@@ -27,36 +31,6 @@ namespace json = boost::json;
 constexpr std::size_t kMaxMetadata = 16, kMaxMetadataKey = 64, kMaxMetadataValue = 512;  // as OpenAI bounds them
 constexpr std::size_t kIdBytes = 16;
 constexpr std::string_view kIdPrefix = "resp_";
-
-/// Fields that mean the same in a chat.
-constexpr std::array<std::string_view, 12> kSameFields = {"model",
-                                                          "stream",
-                                                          "temperature",
-                                                          "top_p",
-                                                          "top_k",
-                                                          "stop",
-                                                          "presence_penalty",
-                                                          "frequency_penalty",
-                                                          "logit_bias",
-                                                          "reasoning_budget",
-                                                          "logprobs_after_mask",
-                                                          "parallel_tool_calls"};
-
-constexpr std::array<OwnFieldName, 6> kOwnNames = {{
-    {.chat = "response_format.json_schema.schema", .own = "text.format.schema"},
-    {.chat = "response_format", .own = "text.format"},
-    {.chat = "messages", .own = "input"},
-    {.chat = "max_tokens", .own = "max_output_tokens"},
-    {.chat = "reasoning_effort", .own = "reasoning.effort"},
-    {.chat = "chat_template_kwargs", .own = "reasoning"},
-}};
-
-/// Fields that ask for what the server does not do.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kUnsupported = {{
-    {"background", "answers that are made while nobody waits"},
-    {"conversation", "conversations with a name (previous_response_id goes on with a response)"},
-    {"prompt", "prompts that are stored"},
-}};
 
 std::string new_id() {
   std::array<unsigned char, kIdBytes> bytes{};
@@ -86,7 +60,7 @@ class StoredItems {
 
   ApiResult<ConversationItem> find(std::string_view id, const JsonCursor& named) {
     const ResponseItem* stored = stored_item(id);
-    if (stored == nullptr) return std::unexpected(no_response(id, "input"));
+    if (stored == nullptr) return std::unexpected(no_response(id, named.path()));
     num_bytes_ += num_bytes_of(*stored);
     const std::uint64_t most = responses_.store->limits().max_request_bytes;
     if (num_bytes_ > most) return std::unexpected(refers_to_too_much(named.path(), num_bytes_, most));
@@ -125,29 +99,25 @@ class StoredItems {
   std::uint64_t num_bytes_;  // of the request's body and the items that were found
 };
 
-void refuse_what_is_not_done(JsonFields& fields) {
-  for (const auto& [name, what] : kUnsupported) {
-    const json::value* value = fields.find(name);
-    const bool asks = value != nullptr && *value != false && !(value->is_array() && value->get_array().empty());
-    if (asks) fields.refuse(unsupported(std::string(name), fmt::format("{}: this server has no {}", name, what)));
-  }
-}
+constexpr std::string_view kAskedLogprobs = "message.output_text.logprobs";
 
 /// Log-probabilities are asked for by a name in `include`, or by a number of alternatives.
-void add_logprobs(JsonFields& fields, json::object& chat) {
-  const std::int64_t top = fields.integer("top_logprobs", 0, kMaxTopLogprobs).value_or(0);
-  const json::value* include = fields.find("include");
-  const json::array* named = include == nullptr ? nullptr : include->if_array();
-  if (include != nullptr && named == nullptr) return fields.refuse(invalid_type("include", "an array", *include));
-  const bool is_named =
-      named != nullptr && std::ranges::find(*named, json::value("message.output_text.logprobs")) != named->end();
-  if (!is_named && top == 0) return;
-  chat["logprobs"] = true;
-  chat["top_logprobs"] = top;
+void take_include(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  const json::array* named = reader.take(given.array("an array"));
+  if (named != nullptr && std::ranges::find(*named, json::value(kAskedLogprobs)) != named->end())
+    reader.request.form.num_logprobs = 0;
 }
 
-void check_metadata(JsonFields& fields) {
-  const json::object* metadata = fields.object("metadata");
+void take_top_logprobs(FieldReader& reader, const ApiField& field) {
+  const auto top = reader.take(reader.at(field.path).integer(0, kMaxTopLogprobs));
+  int& num_logprobs = reader.request.form.num_logprobs;
+  if (top && (*top > 0 || num_logprobs == 0)) num_logprobs = static_cast<int>(*top);
+}
+
+void take_metadata(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  const json::object* metadata = reader.take(given.object());
   if (metadata == nullptr) return;
   const bool is_right =
       metadata->size() <= kMaxMetadata && std::ranges::all_of(*metadata, [](const json::key_value_pair& pair) {
@@ -155,40 +125,61 @@ void check_metadata(JsonFields& fields) {
                pair.value().get_string().size() <= kMaxMetadataValue;
       });
   if (!is_right)
-    fields.refuse(
-        invalid_value("metadata", fmt::format("metadata: expected at most {} names of at most {} bytes with strings of "
-                                              "at most {}",
-                                              kMaxMetadata, kMaxMetadataKey, kMaxMetadataValue)));
+    reader.refuse(given.error(fmt::format("expected at most {} names of at most {} bytes with strings of at most {}",
+                                          kMaxMetadata, kMaxMetadataKey, kMaxMetadataValue)));
 }
 
-void add_reasoning(JsonFields& fields, json::object& chat) {
-  json::object kwargs;
-  if (const json::object* given = fields.object("chat_template_kwargs")) kwargs = *given;
-  if (const auto effort = fields.take(fields["reasoning"]["effort"].string())) {
-    chat["reasoning_effort"] = *effort;
-    kwargs["enable_thinking"] = *effort != "none";
-  }
-  if (!kwargs.empty()) chat["chat_template_kwargs"] = std::move(kwargs);
+TemplateDict& names_in(FieldReader& reader) { return std::get<Conversation>(reader.request.prompt).options.names; }
+
+void take_kwargs(FieldReader& reader, const ApiField& field) {
+  const json::object* given = reader.take(reader.at(field.path).object());
+  if (given == nullptr) return;
+  auto added = add_template_names(*given, fmt::format("{}.", field.path), names_in(reader));
+  if (!added) reader.refuse(std::move(added.error()));
 }
 
-void add_format(JsonFields& fields, json::object& chat) {
-  const JsonCursor shape = fields["text"]["format"];
-  const json::object* format = fields.take(shape.object());
-  if (format == nullptr) return;
-  const auto read = shape["type"].string();
-  if (!read) return fields.refuse(read.error());
-  const auto type = *read;
-  if (type == "json_schema") {
-    if (!format->contains("schema")) return fields.refuse(shape["schema"].wrong_value("a schema"));
-    json::object schema;
-    for (const std::string_view name : {"name", "schema", "strict"})
-      if (const json::value* value = format->if_contains(name)) schema[name] = *value;
-    chat["response_format"] = {{"type", "json_schema"}, {"json_schema", std::move(schema)}};
-  } else if (type == "json_object") {
-    chat["response_format"] = {{"type", "json_object"}};
-  } else if (type != "text") {
-    fields.refuse(shape["type"].wrong_value("text, json_schema or json_object"));
-  }
+void take_effort(FieldReader& reader, const ApiField& field) {
+  const auto effort = reader.take(reader.at(field.path).string());
+  if (!effort) return;
+  set_template_name(names_in(reader), "reasoning_effort", std::string(*effort));
+  set_template_name(names_in(reader), "enable_thinking", *effort != "none");
+}
+
+void take_format(FieldReader& reader, const ApiField& field) {
+  const JsonCursor format = reader.at(field.path);
+  if (reader.take(format.object()) == nullptr) return;
+  const auto type = reader.take(format["type"].string());
+  if (reader.failed() || type == "text") return;
+  if (type == "json_object") return ask_for_json_object(reader, format);
+  if (type != "json_schema") return reader.refuse(format["type"].wrong_value("text, json_schema or json_object"));
+  const JsonCursor schema = format["schema"];
+  const bool is_strict = reader.take(format["strict"].boolean()).value_or(false);
+  if (!schema.is_given()) return reader.refuse(schema.wrong_value("a JSON schema", "missing_required_parameter"));
+  if (!schema.value()->is_object() && !schema.value()->is_bool())
+    return reader.refuse(schema.wrong_type("a JSON schema"));
+  ask_for_schema(reader, schema, is_strict);
+}
+
+void take_tools(FieldReader& reader, const ApiField& field) {
+  const JsonCursor choice = reader.at("tool_choice");
+  auto read = read_response_tools(reader.at(field.path), choice, reader.request);
+  if (!read) return reader.refuse(std::move(read.error()));
+  std::get<Conversation>(reader.request.prompt).options.describe_tools =
+      !(choice.is_given() && *choice.value() == "none");
+}
+
+void take_string(FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).string()); }
+
+void refuse_if_asked(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  const json::array* array = given.if_array();
+  if (given.is_given() && *given.value() != false && !(array != nullptr && array->empty()))
+    reader.refuse(given.error(fmt::format("this server has no {}", field.text), "unsupported_parameter"));
+}
+
+void take_context_management(FieldReader& reader, const ApiField& field) {
+  if (reader.at(field.path).is_given())
+    reader.request.warnings.push_back(fmt::format("{}: it is ignored: {}", field.path, field.text));
 }
 
 /// The items of the conversation so far, and those of the body.
@@ -205,38 +196,130 @@ ApiResult<std::vector<ConversationItem>> all_items(std::string_view previous_id,
   return items;
 }
 
-struct ReadBody {
-  json::object chat = {};
-  std::vector<ConversationItem> input = {};
-  std::string previous_id = {};
-  ResponseTools tools = {};
+constexpr ApiField refused_row(std::string_view path, std::string_view what) {
+  return {.path = path, .use = FieldUse::kRefused, .text = what, .take = refuse_if_asked};
+}
+constexpr ApiField echoed(std::string_view path, FieldForm form, std::string_view text) {
+  return {.path = path, .form = form, .use = FieldUse::kHint, .text = text};
+}
+
+constexpr ApiField kConversationRows[] = {
+    field::model(),
+    {.path = "input",
+     .form = FieldForm::kStringOrArray,
+     .text = "a text, or items: messages, calls and their outputs, reasoning, references to items",
+     .is_needed = true},
+    {.path = "instructions", .form = FieldForm::kString, .text = "the system's text", .take = take_string},
+    {.path = "previous_response_id",
+     .form = FieldForm::kString,
+     .text = "the response that this one goes on with",
+     .take = take_string},
+    {.path = "chat_template_kwargs",
+     .form = FieldForm::kObject,
+     .text = "names that the chat template finds, such as enable_thinking",
+     .take = take_kwargs},
+    {.path = "reasoning.effort",
+     .form = FieldForm::kString,
+     .otherwise = "the template's",
+     .text = "how hard to think, for templates that know it; \"none\": not at all",
+     .take = take_effort},
+    {.path = "tools",
+     .form = FieldForm::kArray,
+     .text = "functions, custom tools and namespaces of them; others are left out, with a warning",
+     .take = take_tools},
+    {.path = "tool_choice",
+     .form = FieldForm::kStringOrObject,
+     .otherwise = "\"auto\"",
+     .text = "\"none\", \"auto\", \"required\", a tool, or allowed_tools"},
+    refused_row("conversation", "conversations with a name (previous_response_id goes on with a response)"),
+    refused_row("prompt", "prompts that are stored"),
 };
 
-ApiResult<ReadBody> read_body(const json::object& body, const OwnResponses& responses) {
-  ReadBody read;
-  JsonFields fields(body);
-  for (const std::string_view name : kSameFields)
-    if (const json::value* value = fields.find(name)) read.chat[name] = *value;
-  copy_chat_extensions(body, read.chat);
-  refuse_what_is_not_done(fields);
-  check_metadata(fields);
-  if (const json::value* most = fields.find("max_output_tokens")) read.chat["max_tokens"] = *most;
-  add_reasoning(fields, read.chat);
-  add_format(fields, read.chat);
-  add_logprobs(fields, read.chat);
-  const std::string_view instructions = fields.string("instructions").value_or("");
-  read.previous_id = fields.string("previous_response_id").value_or("");
-  if (fields.failed()) return std::unexpected(*fields.error());
-  OCTAVO_TRY(read.tools, add_response_tools(body, read.chat));
-  if (fields.find("context_management") != nullptr)
-    read.tools.warnings.emplace_back("context_management: it is ignored: conversations are not made shorter here");
-  StoredItems stored(responses);
+constexpr ApiField kAnswerRows[] = {
+    field::stream(),
+    field::length("max_output_tokens", "until the context is full",
+                  "the most tokens of the answer; -1: until the context is full"),
+    field::temperature("temperature"),
+    field::top_p("top_p"),
+    field::top_k("top_k"),
+    field::min_p("min_p"),
+    field::seed("seed"),
+    field::repetition_penalty("repetition_penalty"),
+    field::presence_penalty("presence_penalty"),
+    field::frequency_penalty("frequency_penalty"),
+    field::logit_bias("logit_bias"),
+    field::stop("stop"),
+    {.path = "store",
+     .form = FieldForm::kBoolean,
+     .otherwise = "true",
+     .text = "the response is kept, so that others can go on with it",
+     .take = [](FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).boolean()); }},
+    {.path = "include",
+     .form = FieldForm::kStrings,
+     .text = "message.output_text.logprobs asks for log-probabilities; other names for nothing",
+     .take = take_include},
+    {.path = "top_logprobs",
+     .form = FieldForm::kInteger,
+     .min = 0,
+     .max = kMaxTopLogprobs,
+     .otherwise = "0",
+     .text = "alternatives beside each token",
+     .take = take_top_logprobs},
+    {.path = "logprobs_after_mask",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .text = "log-probabilities of constrained tokens are those among the allowed ones",
+     .take = into<&ApiRequest::settings, &Request::logprobs_after_mask>},
+    field::budget("reasoning_budget", "the most tokens of reasoning; -1: any number"),
+    {.path = "parallel_tool_calls",
+     .form = FieldForm::kBoolean,
+     .otherwise = "true",
+     .text = "an answer may have several calls",
+     .take = field::take_parallel_tool_calls},
+    {.path = "text.format",
+     .form = FieldForm::kObject,
+     .otherwise = "{\"type\": \"text\"}",
+     .text = "the form of the answer: text, json_object, or json_schema with a schema",
+     .take = take_format},
+    {.path = "metadata",
+     .form = FieldForm::kObject,
+     .text = "at most 16 names with strings, which the response repeats",
+     .take = take_metadata},
+    field::cache_salt(),
+    refused_row("background", "answers that are made while nobody waits"),
+    {.path = "context_management",
+     .use = FieldUse::kIgnored,
+     .text = "conversations are not made shorter here",
+     .take = take_context_management},
+    echoed("max_tool_calls", FieldForm::kInteger, "the response repeats it: this server runs no tools"),
+    echoed("prompt_cache_key", FieldForm::kString, "the response repeats it: prompts are found cached without it"),
+    echoed("safety_identifier", FieldForm::kString, "the response repeats it"),
+    echoed("user", FieldForm::kString, "the response repeats it"),
+};
+
+/// A request, with what its response will keep of it.
+struct ReadResponse {
+  ApiRequest request;
+  std::vector<ConversationItem> input = {};
+  std::string previous_id = {};
+};
+
+ApiResult<ReadResponse> read_response(const json::object& body, const ApiContext& context, ApiFields fields) {
+  ReadResponse read{.request = request_of(context.model)};
+  Conversation& conversation = read.request.prompt.emplace<Conversation>();
+  conversation.options.names = context.model.template_names;
+  read.request.prompt_field = "input";
+  FieldReader reader(body, context, read.request);
+  reader.read(fields);
+  if (reader.failed()) return std::unexpected(*reader.error());
+  read.previous_id = reader.string("previous_response_id").value_or("");
+  StoredItems stored(*context.responses);
   const FindItem find = [&](std::string_view id, const JsonCursor& named) { return stored.find(id, named); };
-  OCTAVO_TRY(read.input, read_items(fields["input"], find));
+  const JsonCursor input = reader.at("input");
+  OCTAVO_TRY(read.input, read_items(input, find));
   OCTAVO_TRY(const auto items, all_items(read.previous_id, read.input, stored));
-  json::array messages = messages_of_items(instructions, items);
-  if (messages.empty()) return std::unexpected(invalid_value("input", "input: found no items, expected one at least"));
-  read.chat["messages"] = std::move(messages);
+  conversation.messages = messages_of_items(reader.string("instructions").value_or(""), items);
+  if (conversation.messages.empty()) return refused(input.error("found no items, expected one at least"));
   return read;
 }
 
@@ -267,7 +350,8 @@ void append_member(std::string& out, std::string_view name, const json::value& v
   fmt::format_to(std::back_inserter(out), ",\"{}\":{}", name, json::serialize(value));
 }
 
-std::string echo_of(const json::object& body, const ReadBody& read, const CompletionCall& call, bool is_stored) {
+std::string echo_of(const json::object& body, std::string_view previous_id, const CompletionCall& call,
+                    bool is_stored) {
   const JsonFields fields(body);
   const auto given = [&fields](std::string_view name, const json::value& otherwise) {
     const json::value* value = fields.find(name);
@@ -280,8 +364,7 @@ std::string echo_of(const json::object& body, const ReadBody& read, const Comple
     append_member(echo, name, given(name, nullptr));
   append_member(echo, "metadata", given("metadata", json::object()));
   append_member(echo, "parallel_tool_calls", given("parallel_tool_calls", true));
-  append_member(echo, "previous_response_id",
-                read.previous_id.empty() ? json::value(nullptr) : json::value(read.previous_id));
+  append_member(echo, "previous_response_id", previous_id.empty() ? json::value(nullptr) : json::value(previous_id));
   append_member(echo, "reasoning", given("reasoning", {{"effort", nullptr}, {"summary", nullptr}}));
   append_member(echo, "store", is_stored);
   append_member(echo, "temperature", sampling.temperature);
@@ -301,29 +384,28 @@ std::string response_item_id(std::string_view kind, std::string_view response_id
   return fmt::format("{}_{}_{}", kind, response_id, number);
 }
 
-ApiResult<json::object> chat_of_response(const json::object& body, const OwnResponses& responses) {
-  OCTAVO_TRY(ReadBody read, read_body(body, responses));
-  return std::move(read.chat);
+ApiFields responses_fields() {
+  static const std::array tables = {FieldTable(kAnswerRows), kConstraintFields, FieldTable(kConversationRows)};
+  return tables;
 }
 
-ApiResult<CompletionCall> parse_response_call(const json::object& body, const Engine& engine, const ServedModel& model,
-                                              const OwnResponses& responses) {
-  JsonFields fields(body);
-  const bool is_asked_to_keep = fields.boolean("store", true);
-  if (fields.failed()) return std::unexpected(*fields.error());
-  OCTAVO_TRY(ReadBody read, read_body(body, responses));
-  ApiResult<CompletionCall> call = parse_chat_completion(read.chat, engine, model, std::move(read.tools.client_tools));
-  if (!call) return std::unexpected(with_own_names(std::move(call.error()), kOwnNames));
-  call->own_names = kOwnNames;
-  call->warnings = with_own_names(std::move(call->warnings), kOwnNames);
-  call->warnings.insert(call->warnings.begin(), read.tools.warnings.begin(), read.tools.warnings.end());
-  const bool is_kept = is_asked_to_keep && responses.store->keeps_any();
-  ResponseCall made{.id = new_id(), .previous_id = read.previous_id, .echo = echo_of(body, read, *call, is_kept)};
+ApiResult<ApiRequest> read_counted_response(const json::object& body, const ApiContext& context) {
+  OCTAVO_TRY(ReadResponse read, read_response(body, context, responses_fields()));
+  return std::move(read.request);
+}
+
+ApiResult<CompletionCall> parse_response_call(const json::object& body, const ApiContext& context) {
+  OCTAVO_TRY(ReadResponse read, read_response(body, context, responses_fields()));
+  OCTAVO_TRY(CompletionCall call, prepare(std::move(read.request), context.engine, context.model));
+  const bool is_asked_to_keep = JsonFields(body).boolean("store", true);
+  const bool is_kept = is_asked_to_keep && context.responses->store->keeps_any();
+  ResponseCall made{
+      .id = new_id(), .previous_id = read.previous_id, .echo = echo_of(body, read.previous_id, call, is_kept)};
   if (is_kept) {
     made.input = items_with_ids(read.input, made.id);
-    made.kept = responses;
+    made.kept = *context.responses;
   }
-  call->response = std::make_shared<const ResponseCall>(std::move(made));
+  call.response = std::make_shared<const ResponseCall>(std::move(made));
   return call;
 }
 

@@ -1,4 +1,4 @@
-// A body of OpenAI's Responses API in the terms of a chat completion.
+// Bodies of OpenAI's Responses API.
 // https://platform.openai.com/docs/api-reference/responses/create
 //
 // Free functions without state; they run on any thread.
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/api_error.h"
+#include "api/api_field.h"
 #include "api/completion.h"
 #include "api/response_store.h"
 #include "octavo/engine.h"
@@ -28,12 +29,12 @@ struct ResponseCall {
 /// The id of an item: "msg_", the digits of its response, and its number, by which it is found again.
 std::string response_item_id(std::string_view kind, std::string_view response_id, std::string_view number);
 
-/// The call, with CompletionCall::response. Errors: those of a chat, with the names of this API's fields; what the
-/// server does not do; 404, a response or an item that is not in `responses`.
-ApiResult<CompletionCall> parse_response_call(const boost::json::object& body, const Engine& engine,
-                                              const ServedModel& model, const OwnResponses& responses);
+/// POST /v1/responses. The call has CompletionCall::response. Errors: what the server does not do; 404, a response or
+/// an item that is not among ApiContext::responses.
+ApiFields responses_fields();
+ApiResult<CompletionCall> parse_response_call(const boost::json::object& body, const ApiContext& context);
 
-/// The body that /v1/chat/completions takes for the same, without what a chat has no word for. Errors: as above.
-ApiResult<boost::json::object> chat_of_response(const boost::json::object& body, const OwnResponses& responses);
+/// The same of POST /v1/responses/input_tokens, for what its prompt is made of.
+ApiResult<ApiRequest> read_counted_response(const boost::json::object& body, const ApiContext& context);
 
 }  // namespace octavo

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "api/json_fields.h"
-#include "api/openai_request.h"
 #include "toolcalls/gbnf_literal.h"
 
 namespace octavo {
@@ -122,7 +121,8 @@ class TagReader {
       if (schema != nullptr && (schema->is_object() || schema->is_bool())) {
         tag.schema = json::serialize(*schema);
       } else {
-        inner.refuse(missing_field(inner.path_of(has_content ? "content" : "schema"), "a JSON schema"));
+        inner.refuse(inner[has_content ? "content" : "schema"].error("found none, expected a JSON schema",
+                                                                     "missing_required_parameter"));
       }
       const auto opens = [&tag](const std::string& trigger) { return tag.begin.starts_with(trigger); };
       if (std::ranges::none_of(set_.triggers, opens))

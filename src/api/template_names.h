@@ -4,12 +4,17 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
 #include <string_view>
 
 #include "api/api_error.h"
 #include "octavo/chat.h"
 
 namespace octavo {
+
+/// A JSON value as templates see it. Integers beyond 64 bits become doubles.
+TemplateValue template_value(const boost::json::value& value);
+TemplateValue template_value(const boost::json::object& object);
 
 /// In the place of the value that the name has, if it has one.
 void set_template_name(TemplateDict& names, std::string_view name, TemplateValue value);

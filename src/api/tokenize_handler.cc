@@ -29,18 +29,20 @@ ApiError not_counted(const Error& error, const std::string& param, std::size_t m
   return invalid_value(param, fmt::format("{}: found more than {} tokens, expected at most as many", param, most));
 }
 
-ApiResult<std::vector<TokenId>> tokens_of(const boost::json::object& body, const Engine& engine,
-                                          const ServedModel& model) {
+/// The tokens of a conversation.
+ApiResult<std::vector<TokenId>> tokens_of(ApiResult<ApiRequest> read, const Engine& engine) {
+  if (!read) return std::unexpected(std::move(read.error()));
+  const std::size_t most = std::max(kMaxCountedTokens, to_size(engine.info().max_context));
+  Conversation conversation = conversation_of(*read);
+  conversation.options.max_tokens = most;
+  auto tokens = engine.apply_chat_template(conversation.messages, conversation.options);
+  if (!tokens) return std::unexpected(not_counted(tokens.error(), std::string(read->prompt_field), most));
+  return std::move(*tokens);
+}
+
+ApiResult<std::vector<TokenId>> tokens_of_text(const boost::json::object& body, const Engine& engine) {
   JsonFields fields(body);
   const std::size_t most = std::max(kMaxCountedTokens, to_size(engine.info().max_context));
-  if (fields.find("messages") != nullptr) {
-    auto conversation = read_conversation(body, model.template_names);
-    if (!conversation) return std::unexpected(std::move(conversation.error()));
-    conversation->options.max_tokens = most;
-    auto tokens = engine.apply_chat_template(conversation->messages, conversation->options);
-    if (!tokens) return std::unexpected(not_counted(tokens.error(), "messages", most));
-    return std::move(*tokens);
-  }
   // llama.cpp's names, by which tokens of a beginning must be asked for, beside vLLM's.
   const auto content = fields.string("content"), prompt = fields.string("prompt");
   const bool is_llama = content && !prompt;
@@ -57,19 +59,17 @@ ApiResult<std::vector<TokenId>> tokens_of(const boost::json::object& body, const
 }
 
 ApiResult<std::vector<TokenId>> read_ids(const boost::json::object& body, const Engine& engine) {
-  const JsonFields fields(body);
-  const boost::json::value* list = fields.find("tokens");
-  if (list == nullptr || !list->is_array())
-    return std::unexpected(invalid_value("tokens", "expected 'tokens', an array of token ids"));
-  if (list->get_array().size() > kMaxTokens)
-    return std::unexpected(invalid_value("tokens", fmt::format("expected at most {} tokens", kMaxTokens)));
+  const JsonCursor given = JsonCursor(body)["tokens"];
+  OCTAVO_TRY(const boost::json::array* list, to_api_result(given.array("an array of token ids")));
+  if (list == nullptr) return refused(given.wrong_value("an array of token ids"));
+  if (list->size() > kMaxTokens)
+    return refused(given.error(fmt::format("found {} tokens, expected at most {}", list->size(), kMaxTokens)));
   std::vector<TokenId> tokens;
-  tokens.reserve(list->get_array().size());
-  for (const boost::json::value& value : list->get_array()) {
-    const auto id = as_integer(value);
+  tokens.reserve(list->size());
+  for (std::size_t i = 0; i < list->size(); ++i) {
+    const auto id = as_integer((*list)[i]);
     if (!id || *id < 0 || *id >= engine.info().num_tokens)
-      return std::unexpected(invalid_value("tokens", fmt::format("found {}, expected token ids from 0 to {}",
-                                                                 describe_json(value), engine.info().num_tokens - 1)));
+      return refused(given[i].wrong_value(fmt::format("a token id from 0 to {}", engine.info().num_tokens - 1)));
     tokens.push_back(static_cast<TokenId>(*id));
   }
   return tokens;
@@ -120,9 +120,9 @@ ApiResult<std::string> detokenize(std::span<const TokenId> tokens, bool has_both
 
 ApiResult<std::string> apply_template(const boost::json::object& body, const Engine& engine, const ServedModel& model,
                                       HeldAnswer& held) {
-  auto conversation = read_conversation(body, model.template_names);
-  if (!conversation) return std::unexpected(std::move(conversation.error()));
-  const auto prompt = engine.render_chat_template(conversation->messages, conversation->options);
+  OCTAVO_TRY(ApiRequest request, read_openai_conversation(body, {.engine = engine, .model = model}));
+  const Conversation conversation = conversation_of(request);
+  const auto prompt = engine.render_chat_template(conversation.messages, conversation.options);
   if (!prompt) return std::unexpected(invalid_value("messages", "messages: " + prompt.error().message));
   if (auto error = held.hold(json_string_bytes(*prompt))) return std::unexpected(std::move(*error));
   std::string out = R"({"prompt":")";
@@ -166,22 +166,24 @@ ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, 
                                        HeldAnswer& held) {
   if (!model.image_placeholder.empty()) replace_images(call.body, model.image_placeholder);
   const boost::json::object& body = call.body;
-  JsonFields fields(body);
-  check_model(fields, model);
-  if (fields.failed()) return std::unexpected(*fields.error());
+  const ApiContext context{.engine = engine, .model = model, .responses = &call.responses};
   if (call.kind == TokenizeCall::Kind::kApplyTemplate) return apply_template(body, engine, model, held);
   if (call.kind == TokenizeCall::Kind::kCountMessages) {
-    OCTAVO_TRY(const auto chat, chat_of_messages(body, engine.info(), false));
-    OCTAVO_TRY(const auto counted, tokens_of(chat.body, engine, model));
+    OCTAVO_TRY(const auto counted, tokens_of(read_counted_messages(body, context), engine));
     return fmt::format("{{\"input_tokens\":{}}}", counted.size());
   }
   if (call.kind == TokenizeCall::Kind::kCountResponse) {
-    OCTAVO_TRY(const auto chat, chat_of_response(body, call.responses));
-    OCTAVO_TRY(const auto counted, tokens_of(chat, engine, model));
+    OCTAVO_TRY(const auto counted, tokens_of(read_counted_response(body, context), engine));
     return fmt::format(R"({{"object":"response.input_tokens","input_tokens":{}}})", counted.size());
   }
+  JsonFields fields(body);
+  const auto name = fields.string("model");
+  if (name && !model.answers_to(*name)) fields.refuse(model_not_served(*name, model));
+  if (fields.failed()) return std::unexpected(*fields.error());
   const bool is_detokenize = call.kind == TokenizeCall::Kind::kDetokenize;
-  const auto tokens = is_detokenize ? read_ids(body, engine) : tokens_of(body, engine, model);
+  const auto tokens = is_detokenize                        ? read_ids(body, engine)
+                      : fields.find("messages") != nullptr ? tokens_of(read_openai_conversation(body, context), engine)
+                                                           : tokens_of_text(body, engine);
   if (!tokens) return std::unexpected(tokens.error());
   // vLLM's clients name a model. llama.cpp's, ollama among them, do not, and nothing else tells their bodies apart.
   if (is_detokenize) return detokenize(*tokens, fields.find("model") == nullptr, engine, held);

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "api/json_fields.h"
 #include "toolcalls/call_grammar.h"
 
 namespace octavo {
@@ -84,46 +85,32 @@ std::vector<OfferedParameter> parameters_of(const json::object& schema, std::str
   return parameters;
 }
 
-bool is_strict(const json::object& function) {
-  const json::value* strict = function.if_contains("strict");
-  return strict != nullptr && strict->is_bool() && strict->get_bool();
-}
-
-std::vector<OfferedTool> offered_tools(const json::array& tools, const ToolCalling& calling, const ToolChoice& choice) {
+std::vector<OfferedTool> offered_tools(const AskedTools& asked, const ToolCalling& calling) {
   const bool has_parameters = calling.format->form.call.contains("$PARAMETERS");
+  const ToolChoice& choice = asked.choice;
   std::vector<OfferedTool> offered;
-  for (const json::value& tool : tools) {
-    const json::object& function = tool.at("function").get_object();
-    const std::string name(function.at("name").get_string());
-    if (!choice.only.empty() && name != choice.only) continue;
-    const json::value* schema = function.if_contains("parameters");
-    const bool has_schema = schema != nullptr && schema->is_object();
+  for (const AskedTool& tool : asked.tools) {
+    if (!choice.only.empty() && tool.name != choice.only) continue;
+    const bool has_schema = tool.parameters != nullptr;
     // Who is not strict and may call or not, is held to the form of a call alone.
-    const bool is_held = has_schema && (is_strict(function) || choice.mode == ToolChoice::Mode::kRequired ||
-                                        calling.format->always_held);
-    offered.push_back({.name = name,
-                       .schema = has_schema ? json::serialize(*schema) : std::string(),
+    const bool is_held =
+        has_schema && (tool.is_strict || choice.mode == ToolChoice::Mode::kRequired || calling.format->always_held);
+    offered.push_back({.name = tool.name,
+                       .schema = has_schema ? json::serialize(*tool.parameters) : std::string(),
                        .takes_any = !is_held,
-                       .is_strict = is_strict(function)});
+                       .is_strict = tool.is_strict});
     if (has_schema && has_parameters)
-      offered.back().parameters = parameters_of(schema->get_object(), name, calling.tools);
+      offered.back().parameters = parameters_of(*tool.parameters, tool.name, calling.tools);
   }
   return offered;
 }
 
-/// The form that `response_format` asks for, if it asks for one.
-void read_content_schema(const JsonFields& fields, CallGrammarOptions& options) {
-  const json::value* format = fields.find("response_format");
-  if (format == nullptr || !format->is_object()) return;
-  const json::object& object = format->get_object();
-  const json::value* type = object.if_contains("type");
-  if (type == nullptr || !type->is_string() || type->get_string() == "text") return;
-  options.content_schema = kAnyObject;
-  const json::value* inner = object.if_contains("json_schema");
-  if (inner == nullptr || !inner->is_object()) return;
-  options.is_content_strict = is_strict(inner->get_object());
-  if (const json::value* schema = inner->get_object().if_contains("schema"))
-    options.content_schema = json::serialize(*schema);
+/// The form of the content that the request asks for beside calls, if it asks for one.
+void set_content_form(const CompletionCall& call, CallGrammarOptions& options) {
+  if (call.constraints.empty() || !call.constraints.back().is_of_content) return;
+  const ConstraintSource& source = call.constraints.back().source;
+  options.content_schema = source.kind == ConstraintKind::kJsonSchema ? source.text : std::string(kAnyObject);
+  options.is_content_strict = source.is_strict;
 }
 
 }  // namespace
@@ -135,28 +122,27 @@ std::optional<TokenId> token_of(std::string_view text, const Engine& engine) {
   return tokens->front();
 }
 
-void hold_calls(JsonFields& fields, const Engine& engine, const ToolCalling& calling, const ToolChoice& choice,
-                CompletionCall& call) {
-  CallGrammarOptions options = {.must_call = choice.mode == ToolChoice::Mode::kRequired,
+ApiResult<void> hold_calls(const AskedTools& asked, const Engine& engine, CompletionCall& call) {
+  const ToolCalling& calling = *call.tools;
+  CallGrammarOptions options = {.must_call = asked.choice.mode == ToolChoice::Mode::kRequired,
                                 .is_single = calling.is_single};
-  read_content_schema(fields, options);
-  const json::array& tools = fields.find("tools")->get_array();
-  const bool any_strict =
-      std::ranges::any_of(tools, [](const json::value& tool) { return is_strict(tool.at("function").get_object()); });
+  set_content_form(call, options);
+  const bool any_strict = std::ranges::any_of(asked.tools, &AskedTool::is_strict);
   const bool is_asked = options.must_call || any_strict || !options.content_schema.empty();
-  if (!is_asked && (!calling.format->always_held || !call.constraints.empty())) return;
-  const std::string field = options.must_call                              ? "tool_choice"
-                            : options.content_schema.empty() || any_strict ? "tools"
-                                                                           : "response_format";
+  if (!is_asked && (!calling.format->always_held || !call.constraints.empty())) return {};
+  const std::string field(options.must_call                              ? asked.choice_field
+                          : options.content_schema.empty() || any_strict ? asked.field
+                                                                         : call.constraints.back().field);
   if (!call.constraints.empty() && options.content_schema.empty()) {
-    return fields.refuse(
+    return std::unexpected(
         invalid_value(field, field + ": found calls that must have a form beside another form of the answer, expected "
                                      "one of them"));
   }
   const auto token = [&engine](std::string_view text) { return token_of(text, engine); };
   call.constraints.clear();  // the form of the content is a part of this one
   call.constraints.push_back(
-      {.field = field, .source = call_grammar(*calling.format, offered_tools(tools, calling, choice), options, token)});
+      {.field = field, .source = call_grammar(*calling.format, offered_tools(asked, calling), options, token)});
+  return {};
 }
 
 }  // namespace octavo

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "api/openai_request.h"
+#include "api/completion.h"
 #include "api/tool_calling.h"
 
 namespace octavo {
@@ -15,9 +15,8 @@ namespace octavo {
 std::optional<TokenId> token_of(std::string_view text, const Engine& engine);
 
 /// One of CompletionCall::constraints, where the choice asks for calls, a tool is strict, the format's calls are always
-/// held, or `response_format` asks for a form of the content: it takes the place of one that `response_format` asks for
-/// alone. The tools have been checked.
-void hold_calls(JsonFields& fields, const Engine& engine, const ToolCalling& calling, const ToolChoice& choice,
-                CompletionCall& call);
+/// held, or the request asks for a form of the content: it takes the place of one that is of the content. The call has
+/// its tools. Error: the request asks for another form.
+ApiResult<void> hold_calls(const AskedTools& asked, const Engine& engine, CompletionCall& call);
 
 }  // namespace octavo

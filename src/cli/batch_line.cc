@@ -10,6 +10,7 @@
 #include "api/answer_length.h"
 #include "api/json_fields.h"
 #include "api/json_writer.h"
+#include "api/openai_request.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "json/json_document.h"

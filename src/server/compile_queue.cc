@@ -12,7 +12,8 @@ namespace {
 std::size_t num_bytes_of(const CompletionCall& call) {
   std::size_t num_bytes = 0;
   for (const Request& request : call.requests) num_bytes += request.tokens.size() * sizeof(TokenId);
-  for (const auto& [field, source] : call.constraints) {
+  for (const AskedConstraint& asked : call.constraints) {
+    const ConstraintSource& source = asked.source;
     num_bytes += source.text.size();
     for (const std::string& choice : source.choices) num_bytes += choice.size();
     for (const ConstraintRule& rule : source.rules)

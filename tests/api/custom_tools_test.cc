@@ -6,6 +6,7 @@
 #include "api/custom_input.h"
 #include "api/custom_tools.h"
 #include "api/openai_response.h"
+#include "api/shown_request.h"
 #include "api/tool_calling.h"
 
 namespace octavo {
@@ -33,16 +34,15 @@ class CustomTools : public OpenAiResponse {
     const std::string body = R"({"messages": [{"role": "user", "content": "hi"})" + messages + "]" + fields + "}";
     return compiled(parse_chat_completion(json::parse(body).as_object(), engine_, kAnsweringModel), engine_);
   }
-  static json::object functions(const std::string& list) {
-    const json::object body = json::parse("{\"a\": 1" + tools(list) + "}").as_object();
-    const auto made = FunctionBody::of(body);
-    EXPECT_TRUE(made.has_value()) << made.error().message;
-    return made ? made->body() : json::object();
+  /// The tools as a template finds them.
+  json::value functions(const std::string& list) {
+    EXPECT_TRUE(chat(tools(list)).has_value());
+    return json_of(engine_.last_options.tools);
   }
 };
 
 TEST_F(CustomTools, AreFunctionsOfOneTextToTheModel) {
-  EXPECT_EQ(functions(kFunction + "," + kText).at("tools"), json::parse("[" + kFunction + R"(,
+  EXPECT_EQ(functions(kFunction + "," + kText), json::parse("[" + kFunction + R"(,
       {"type": "function", "function": {"name": "patch", "description": "Changes files.", "parameters": {
         "type": "object", "properties": {"input": {"type": "string", "description": "The whole input of the tool."}},
         "required": ["input"], "additionalProperties": false}}}])"));
@@ -54,13 +54,8 @@ TEST_F(CustomTools, AreFunctionsOfOneTextToTheModel) {
   EXPECT_TRUE(engine_.last_options.describe_tools);
 }
 
-TEST_F(CustomTools, ABodyWithoutThemIsNotCopied) {
-  const json::object body = json::parse("{\"a\": 1" + tools(kFunction) + "}").as_object();
-  EXPECT_EQ(&FunctionBody::of(body)->body(), &body);
-}
-
 TEST_F(CustomTools, ARegularExpressionIsEnforcedAndShown) {
-  const json::value function = functions(kWord).at("tools").at(0).at("function");
+  const json::value function = functions(kWord).at(0).at("function");
   EXPECT_EQ(function.at("strict"), true);
   EXPECT_EQ(function.at("parameters").at("properties").at("input").at("pattern"), "^(?:[a-z]+|)$");
   EXPECT_THAT(std::string(function.at("description").as_string()), HasSubstr("regular expression:\n[a-z]+|"));
@@ -75,7 +70,7 @@ TEST_F(CustomTools, AGrammarInLarkIsShownAndAWarningSaysThatItIsNotEnforced) {
   ASSERT_TRUE(call.has_value()) << call.error().message;
   EXPECT_THAT(call->warnings, ElementsAre(HasSubstr("tools[0].custom.format: the grammar")));
   EXPECT_EQ(call->requests[0].constraint, nullptr);
-  const json::value function = functions(kLark).at("tools").at(0).at("function");
+  const json::value function = functions(kLark).at(0).at("function");
   EXPECT_THAT(std::string(function.at("description").as_string()), HasSubstr("start: NUMBER"));
 }
 

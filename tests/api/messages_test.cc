@@ -9,6 +9,8 @@
 #include "api/messages_answer.h"
 #include "api/messages_request.h"
 #include "api/openai_response.h"
+#include "api/prepare.h"
+#include "api/shown_request.h"
 #include "server/routes.h"
 
 namespace octavo {
@@ -18,34 +20,41 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::string kStart = R"({"model": "text", "max_tokens": 9, "messages": )";
-
 json::object parsed(const std::string& text) { return json::parse(text).as_object(); }
 
-/// The chat's body for a body of messages.
-json::object chat_of(const std::string& messages, const std::string& fields = "", bool has_reasoning = false) {
-  ModelInfo info;
-  if (has_reasoning) info.reasoning = "think";
-  const auto chat = chat_of_messages(parsed(kStart + messages + fields + "}"), info, true);
-  EXPECT_TRUE(chat.has_value()) << chat.error().message;
-  return chat ? chat->body : json::object();
+ApiResult<ApiRequest> read(const std::string& fields) {
+  static const TextEngine engine;
+  return read_messages(parsed("{" + fields + "}"), {.engine = engine, .model = kAnsweringModel});
+}
+
+ApiRequest request_for(const std::string& messages, const std::string& fields = "") {
+  auto request = read(R"("model": "text", "max_tokens": 9, "messages": )" + messages + fields);
+  EXPECT_TRUE(request.has_value()) << request.error().message;
+  return request ? std::move(*request) : ApiRequest{.prompt = Conversation()};
+}
+
+/// The conversation that a body is about.
+json::object chat_of(const std::string& messages, const std::string& fields = "") {
+  ApiRequest request = request_for(messages, fields);
+  return shown(conversation_of(request));
 }
 
 TEST(MessagesRequest, TextsAndBlocksBecomeMessagesOfAChat) {
-  const json::object chat = chat_of(R"([{"role": "user", "content": "hi"}, {"role": "assistant", "content": [
+  ApiRequest request = request_for(R"([{"role": "user", "content": "hi"}, {"role": "assistant", "content": [
       {"type": "thinking", "thinking": "a greeting", "signature": "x"}, {"type": "redacted_thinking", "data": "?"},
       {"type": "text", "text": "Hello", "citations": null}]}, {"role": "user", "content": [
       {"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": "b"}]}])",
-                                    R"(, "system": "Be kind.", "stop_sequences": ["X"], "top_k": 3)");
+                                   R"(, "system": "Be kind.", "stop_sequences": ["X"], "top_k": 3)");
+  const Conversation conversation = conversation_of(request);
+  const json::object chat = shown(conversation);
   EXPECT_EQ(chat.at("messages"), json::parse(R"([{"role": "system", "content": "Be kind."},
       {"role": "user", "content": "hi"},
       {"role": "assistant", "content": [{"type": "text", "text": "Hello"}], "reasoning_content": "a greeting"},
       {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}])"));
-  EXPECT_EQ(chat.at("stop"), json::parse(R"(["X"])"));
-  EXPECT_EQ(chat.at("max_tokens"), 9);
-  EXPECT_EQ(chat.at("top_k"), 3);
-  EXPECT_EQ(chat.at("model"), "text");
-  EXPECT_FALSE(chat.contains("continue_final_message"));
+  EXPECT_THAT(request.settings.stop, ElementsAre("X"));
+  EXPECT_EQ(request.length.asked, 9);
+  EXPECT_EQ(request.settings.sampling.top_k, 3);
+  EXPECT_FALSE(conversation.options.continue_final_message);
 }
 
 TEST(MessagesRequest, CallsAndTheirResultsBecomeMessagesOfTheirOwn) {
@@ -82,6 +91,7 @@ TEST(MessagesRequest, ASystemMessageStaysWhereItIs) {
 
 TEST(MessagesRequest, TheEffortIsTheTemplates) {
   EXPECT_EQ(chat_of(R"([{"role": "user", "content": "hi"}])", R"(, "output_config": {"effort": "high"})")
+                .at("names")
                 .at("reasoning_effort"),
             "high");
 }
@@ -120,46 +130,51 @@ TEST(MessagesRequest, ALimitBeyondTheContextIsUntilItsEnd) {
 }
 
 TEST(MessagesRequest, AnAnswerThatHasBegunIsGoneOnWith) {
-  const json::object chat = chat_of(R"([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "{"}])");
-  EXPECT_EQ(chat.at("continue_final_message"), true);
-  EXPECT_EQ(chat.at("add_generation_prompt"), false);
+  ApiRequest request = request_for(R"([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "{"}])");
+  const ChatTemplateOptions options = conversation_of(request).options;
+  EXPECT_TRUE(options.continue_final_message);
+  EXPECT_FALSE(options.add_generation_prompt);
 }
 
 TEST(MessagesRequest, ToolsAndTheirChoice) {
   const std::string hi = R"([{"role": "user", "content": "hi"}])";
-  const json::object chat = chat_of(hi, R"(, "tools": [{"name": "time", "description": "the time", "strict": true,
-      "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}],
-      "tool_choice": {"type": "any", "disable_parallel_tool_use": true})");
-  EXPECT_EQ(chat.at("tools"), json::parse(R"([{"type": "function", "function": {"name": "time",
+  const std::string tools = R"(, "tools": [{"name": "time", "description": "the time", "strict": true,
+      "input_schema": {"type": "object"}, "cache_control": {"type": "ephemeral"}}])";
+  const auto chosen = [&](const std::string& choice) {
+    return request_for(hi, tools + R"(, "tool_choice": )" + choice);
+  };
+  EXPECT_EQ(chat_of(hi, tools).at("tools"), json::parse(R"([{"type": "function", "function": {"name": "time",
       "description": "the time", "parameters": {"type": "object"}, "strict": true}}])"));
-  EXPECT_EQ(chat.at("tool_choice"), "required");
-  EXPECT_EQ(chat.at("parallel_tool_calls"), false);
-  EXPECT_EQ(chat_of(hi, R"(, "tool_choice": {"type": "auto"})").at("tool_choice"), "auto");
-  EXPECT_EQ(chat_of(hi, R"(, "tool_choice": {"type": "none"})").at("tool_choice"), "none");
-  EXPECT_EQ(chat_of(hi, R"(, "tool_choice": {"type": "tool", "name": "time"})").at("tool_choice"),
-            json::parse(R"({"type": "function", "function": {"name": "time"}})"));
+  const AskedTools any = chosen(R"({"type": "any", "disable_parallel_tool_use": true})").tools;
+  EXPECT_EQ(any.choice.mode, ToolChoice::Mode::kRequired);
+  EXPECT_TRUE(any.is_single);
+  EXPECT_TRUE(any.tools.at(0).is_strict);
+  EXPECT_EQ(chosen(R"({"type": "auto"})").tools.choice.mode, ToolChoice::Mode::kAuto);
+  ApiRequest none = chosen(R"({"type": "none"})");
+  EXPECT_EQ(none.tools.choice.mode, ToolChoice::Mode::kNone);
+  EXPECT_FALSE(conversation_of(none).options.describe_tools);
+  EXPECT_EQ(chosen(R"({"type": "tool", "name": "time"})").tools.choice.only, "time");
 }
 
 TEST(MessagesRequest, ThinkingIsBoundedWhereTheModelDoesSo) {
   const std::string hi = R"([{"role": "user", "content": "hi"}])";
   const std::string on = R"(, "thinking": {"type": "enabled", "budget_tokens": 5})";
-  EXPECT_EQ(chat_of(hi, on, true).at("reasoning_budget"), 5);
-  EXPECT_EQ(chat_of(hi, on, true).at("chat_template_kwargs").at("enable_thinking"), true);
-  EXPECT_FALSE(chat_of(hi, on, false).contains("reasoning_budget"));
-  EXPECT_EQ(chat_of(hi, R"(, "thinking": {"type": "disabled"})").at("chat_template_kwargs").at("enable_thinking"),
-            false);
+  EXPECT_EQ(request_for(hi, on).reasoning_budget.tokens, 5);
+  EXPECT_EQ(chat_of(hi, on).at("names").at("enable_thinking"), true);
+  EXPECT_EQ(chat_of(hi, R"(, "thinking": {"type": "disabled"})").at("names").at("enable_thinking"), false);
+  const TextEngine engine;  // its answers have no reasoning
+  EXPECT_EQ(prepare(request_for(hi, on), engine, kAnsweringModel)->requests.at(0).reasoning.budget, -1);
 }
 
 TEST(MessagesRequest, ToolsOfTheServersOwnAreLeftOutWithAWarning) {
-  const auto chat = chat_of_messages(parsed(kStart + R"([{"role": "user", "content": "hi"}], "tools": [
+  const ApiRequest request = request_for(R"([{"role": "user", "content": "hi"}])", R"(, "tools": [
       {"type": "web_search_20250305", "name": "web_search"}, {"name": "time", "input_schema": {"type": "object"}},
-      {"type": "bash_20250124", "name": "bash"}]})"),
-                                     {}, true);
-  ASSERT_TRUE(chat.has_value()) << chat.error().message;
-  EXPECT_EQ(chat->body.at("tools").as_array().size(), 1U);
-  EXPECT_EQ(chat->body.at("tools").at(0).at("function").at("name"), "time");
-  EXPECT_THAT(chat->warnings, ElementsAre(HasSubstr("tools[0]: a tool of the type the string \"web_search_20250305\""),
-                                          HasSubstr("tools[2]: ")));
+      {"type": "bash_20250124", "name": "bash"}])");
+  ASSERT_EQ(request.tools.tools.size(), 1U);
+  EXPECT_EQ(request.tools.tools[0].name, "time");
+  EXPECT_THAT(request.warnings,
+              ElementsAre(HasSubstr("tools[0]: a tool of the type the string \"web_search_20250305\""),
+                          HasSubstr("tools[2]: ")));
 }
 
 TEST(MessagesRequest, WhatIsWrongIsRefusedWithItsPlace) {
@@ -170,7 +185,8 @@ TEST(MessagesRequest, WhatIsWrongIsRefusedWithItsPlace) {
       {R"("messages": [{"role": "user", "content": []}])", "messages"},
       {R"("messages": [{"role": "tool", "content": "x"}])", "messages[0].role"},
       {R"("messages": [{"role": "user"}])", "messages[0].content"},
-      {R"("messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}])", "messages[0].content[0]"},
+      {R"("messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}])",
+       "messages[0].content[0].type"},
       {R"("messages": [{"role": "user", "content": [{"type": "text"}]}])", "messages[0].content[0].text"},
       {R"("messages": [{"role": "user", "content": [{"type": "tool_result", "content": "x"}]}])",
        "messages[0].content[0].tool_use_id"},
@@ -179,13 +195,15 @@ TEST(MessagesRequest, WhatIsWrongIsRefusedWithItsPlace) {
       {R"("messages": )" + hi + R"(, "thinking": {"type": "maybe"})", "thinking.type"},
       {R"("messages": )" + hi + R"(, "output_config": {"format": {"type": "xml"}})", "output_config.format"}};
   for (const auto& [fields, param] : params) {
-    const auto chat = chat_of_messages(parsed(R"({"max_tokens": 1, )" + fields + "}"), {}, true);
+    const auto chat = read(R"("max_tokens": 1, )" + fields);
     ASSERT_FALSE(chat.has_value()) << fields;
     EXPECT_EQ(chat.error().param, param) << fields << chat.error().message;
     EXPECT_EQ(chat.error().status, 400);
   }
-  EXPECT_EQ(chat_of_messages(parsed(R"({"messages": )" + hi + "}"), {}, true).error().param, "max_tokens");
-  EXPECT_TRUE(chat_of_messages(parsed(R"({"messages": )" + hi + "}"), {}, false).has_value());
+  EXPECT_EQ(read(R"("messages": )" + hi).error().param, "max_tokens");
+  const TextEngine engine;
+  EXPECT_TRUE(read_counted_messages(parsed(R"({"messages": )" + hi + "}"), {.engine = engine, .model = kAnsweringModel})
+                  .has_value());
 }
 
 /// The name and the data of each event.
@@ -302,7 +320,8 @@ TEST_F(MessagesAnswers, ErrorsHaveTheirForm) {
   ASSERT_EQ(events.size(), 1);
   EXPECT_EQ(events[0].first, "error");
   EXPECT_EQ(events[0].second.at("error").at("type"), "api_error");
-  const json::object body = parsed(server::error_body_at("/v1/messages?beta=true", {.status = 401, .message = "no key"}));
+  const json::object body =
+      parsed(server::error_body_at("/v1/messages?beta=true", {.status = 401, .message = "no key"}));
   EXPECT_EQ(body, parsed(R"({"type": "error", "error": {"type": "authentication_error", "message": "no key"}})"));
 }
 

@@ -1,5 +1,4 @@
 // OpenAI's first form of tools: how a body with functions is read, and how its answer is written.
-#include "api/old_functions.h"
 
 #include <gmock/gmock.h>
 

@@ -7,8 +7,9 @@
 #include "api/keep_alive.h"
 #include "api/ollama_request.h"
 #include "api/openai_response.h"
-#include "server/routes.h"
+#include "api/shown_request.h"
 #include "server/ollama_models.h"
+#include "server/routes.h"
 
 namespace octavo {
 namespace {
@@ -17,30 +18,42 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-constexpr int kContext = 100;
 const std::string kHi = R"("messages": [{"role": "user", "content": "hi"}])";
 
 json::object parsed(const std::string& text) { return json::parse(text).as_object(); }
 
+ApiResult<ApiRequest> read_chat(const std::string& fields) {
+  static const TextEngine engine;
+  return read_ollama_chat(parsed("{" + fields + "}"), {.engine = engine, .model = kAnsweringModel});
+}
+ApiResult<ApiRequest> read_generate(const std::string& fields) {
+  static const TextEngine engine;
+  return read_ollama_generate(parsed("{" + fields + "}"), {.engine = engine, .model = kAnsweringModel});
+}
+
+ApiRequest request_of_chat(const std::string& fields) {
+  auto request = read_chat(fields);
+  EXPECT_TRUE(request.has_value()) << request.error().message;
+  return request ? std::move(*request) : ApiRequest{.prompt = Conversation()};
+}
 json::object chat_of(const std::string& fields) {
-  const auto chat = chat_of_ollama_chat(parsed("{" + fields + "}"), kContext);
-  EXPECT_TRUE(chat.has_value()) << chat.error().message;
-  return chat ? chat->body : json::object();
+  ApiRequest request = request_of_chat(fields);
+  return shown(conversation_of(request));
 }
 
 TEST(OllamaRequest, OptionsHaveTheirNamesHere) {
-  const json::object chat = chat_of(kHi + R"(, "model": "text:latest", "options": {"temperature": 0.5, "top_k": 3,
-      "repeat_penalty": 1.1, "num_predict": 7, "num_ctx": 100, "stop": ["X"], "num_thread": 4}, "think": false)");
-  EXPECT_EQ(chat.at("model"), "text");
-  EXPECT_EQ(chat.at("stream"), true);  // unless it says otherwise
-  EXPECT_EQ(chat.at("temperature"), 0.5);
-  EXPECT_EQ(chat.at("top_k"), 3);
-  EXPECT_EQ(chat.at("repetition_penalty"), 1.1);
-  EXPECT_EQ(chat.at("max_tokens"), 7);
-  EXPECT_EQ(chat.at("stop"), json::parse(R"(["X"])"));
-  EXPECT_EQ(chat.at("chat_template_kwargs").at("enable_thinking"), false);
-  EXPECT_FALSE(chat_of(kHi + R"(, "options": {"num_predict": -1})").contains("max_tokens"));
-  EXPECT_EQ(chat_of(kHi + R"(, "think": "high")").at("reasoning_effort"), "high");
+  const std::string fields = kHi + R"(, "model": "text:latest", "options": {"temperature": 0.5, "top_k": 3,
+      "repeat_penalty": 1.1, "num_predict": 7, "num_ctx": 100, "stop": ["X"], "num_thread": 4}, "think": false)";
+  const ApiRequest request = request_of_chat(fields);
+  EXPECT_TRUE(request.form.stream);  // unless it says otherwise
+  EXPECT_EQ(request.settings.sampling.temperature, 0.5F);
+  EXPECT_EQ(request.settings.sampling.top_k, 3);
+  EXPECT_EQ(request.settings.sampling.repetition_penalty, 1.1F);
+  EXPECT_EQ(request.length.asked, 7);
+  EXPECT_THAT(request.settings.stop, ElementsAre("X"));
+  EXPECT_EQ(chat_of(fields).at("names").at("enable_thinking"), false);
+  EXPECT_EQ(request_of_chat(kHi + R"(, "options": {"num_predict": -1})").length.asked, std::nullopt);
+  EXPECT_EQ(chat_of(kHi + R"(, "think": "high")").at("names").at("reasoning_effort"), "high");
 }
 
 // 0 is no limit in ollama; a context of another size changes no prompt that fits this one.
@@ -72,14 +85,16 @@ TEST(OllamaRequest, SamplersOfOldAreReadOrSaidToBeLeftOut) {
   ASSERT_TRUE(call.has_value()) << call.error().message;
   EXPECT_TRUE(call->requests[0].sampling.mirostat.enabled);
   EXPECT_EQ(call->requests[0].sampling.mirostat.tau, 3);
-  EXPECT_THAT(call->warnings, ElementsAre(StartsWith("tfs_z: it is ignored")));
+  EXPECT_THAT(call->warnings, ElementsAre(StartsWith("options.tfs_z: it is ignored")));
 }
 
 TEST(OllamaRequest, FormatsAreConstraints) {
-  EXPECT_EQ(chat_of(kHi + R"(, "format": "json")").at("response_format"), parsed(R"({"type": "json_object"})"));
-  EXPECT_EQ(chat_of(kHi + R"(, "format": {"type": "object"})").at("response_format").at("json_schema").at("schema"),
-            parsed(R"({"type": "object"})"));
-  EXPECT_FALSE(chat_of(kHi + R"(, "format": "")").contains("response_format"));
+  EXPECT_EQ(request_of_chat(kHi + R"(, "format": "json")").constraint->source.kind, ConstraintKind::kJsonObject);
+  const AskedConstraint schema = *request_of_chat(kHi + R"(, "format": {"type": "object"})").constraint;
+  EXPECT_EQ(schema.source.kind, ConstraintKind::kJsonSchema);
+  EXPECT_EQ(schema.source.text, R"({"type":"object"})");
+  EXPECT_EQ(schema.field, "format");
+  EXPECT_FALSE(request_of_chat(kHi + R"(, "format": "")").constraint.has_value());
 }
 
 TEST(OllamaRequest, MessagesKeepTheirThoughtsAndCalls) {
@@ -88,20 +103,19 @@ TEST(OllamaRequest, MessagesKeepTheirThoughtsAndCalls) {
         {"function": {"name": "time", "arguments": {"zone": "CET"}}}]},
       {"role": "tool", "tool_name": "time", "content": "noon"}])");
   EXPECT_EQ(chat.at("messages"), json::parse(R"([{"role": "user", "content": "hi"},
-      {"role": "assistant", "content": "", "reasoning_content": "well", "tool_calls": [{"id": "call_0",
+      {"role": "assistant", "reasoning_content": "well", "tool_calls": [{"id": "call_0",
         "type": "function", "function": {"name": "time", "arguments": {"zone": "CET"}}}]},
       {"role": "tool", "content": "noon", "name": "time"}])"));
 }
 
 TEST(OllamaRequest, APromptIsAUsersMessageUnlessItIsRaw) {
-  const auto chat = completion_of_ollama_generate(parsed(R"({"prompt": "hi", "system": "Be kind."})"), kContext);
-  EXPECT_EQ(chat->body.at("messages"),
+  auto chat = read_generate(R"("prompt": "hi", "system": "Be kind.")");
+  EXPECT_EQ(shown(conversation_of(*chat)).at("messages"),
             json::parse(R"([{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hi"}])"));
-  EXPECT_FALSE(chat->is_raw);
-  const auto raw = completion_of_ollama_generate(parsed(R"({"prompt": "hi", "raw": true})"), kContext);
-  EXPECT_TRUE(raw->is_raw);
-  EXPECT_EQ(raw->body.at("prompt"), "hi");
-  EXPECT_TRUE(completion_of_ollama_generate(parsed(R"({"model": "text"})"), kContext)->asks_for_nothing);
+  const auto raw = read_generate(R"("prompt": "hi", "raw": true)");
+  EXPECT_EQ(std::get<std::string_view>(std::get<TextPrompts>(raw->prompt).prompts.at(0).text), "hi");
+  EXPECT_EQ(std::get<Gap>(read_generate(R"("prompt": "a", "suffix": "b")")->prompt).text.suffix, "b");
+  EXPECT_TRUE(std::holds_alternative<NoPrompt>(read_generate(R"("model": "text")")->prompt));
 }
 
 TEST(OllamaRequest, WhatIsWrongIsRefusedWithItsPlace) {
@@ -114,22 +128,20 @@ TEST(OllamaRequest, WhatIsWrongIsRefusedWithItsPlace) {
       {R"("messages": 5)", "messages"},
       {R"("messages": [5])", "messages[0]"},
       {R"("messages": [{"role": "user", "content": "hi", "images": ["AAAA"]}])", "messages[0].images"},
-      {R"("messages": [{"role": "assistant", "tool_calls": [{}]}])", "messages[0].tool_calls[0]"}};
+      {R"("messages": [{"role": "assistant", "tool_calls": [{}]}])", "messages[0].tool_calls[0].function"}};
   for (const auto& [fields, param] : params) {
-    const auto chat = chat_of_ollama_chat(parsed("{" + fields + "}"), kContext);
+    const auto chat = read_chat(fields);
     ASSERT_FALSE(chat.has_value()) << fields;
     EXPECT_EQ(chat.error().param, param) << fields;
     EXPECT_EQ(chat.error().status, 400);
   }
-  EXPECT_EQ(completion_of_ollama_generate(parsed(R"({"prompt": "a", "template": "b"})"), kContext).error().param,
-            "template");
-  EXPECT_EQ(completion_of_ollama_generate(parsed(R"({"prompt": "a", "context": [1]})"), kContext).error().param,
-            "context");
+  EXPECT_EQ(read_generate(R"("prompt": "a", "template": "b")").error().param, "template");
+  EXPECT_EQ(read_generate(R"("prompt": "a", "context": [1])").error().param, "context");
 }
 
 TEST(OllamaRequest, AChatWithoutMessagesAsksForNothing) {
-  for (const char* body : {R"({"model": "text"})", R"({"messages": null})", R"({"messages": []})"})
-    EXPECT_TRUE(chat_of_ollama_chat(parsed(body), kContext)->body.at("messages").as_array().empty()) << body;
+  for (const char* fields : {R"("model": "text")", R"("messages": null)", R"("messages": [])"})
+    EXPECT_TRUE(std::holds_alternative<NoPrompt>(read_chat(fields)->prompt)) << fields;
 }
 
 TEST(KeepAlive, IsSecondsOrADuration) {
@@ -301,7 +313,7 @@ TEST_F(OllamaAnswers, ErrorsAreTexts) {
 TEST(OllamaModels, TheServedOneIsShown) {
   ModelInfo info;
   info.architecture = "qwen3";
-  info.max_context = kContext;
+  info.max_context = 100;
   info.tool_format = "hermes";
   const ServedModel model{.id = "text", .created = 0};
   info.fills_gaps = true;
@@ -309,7 +321,7 @@ TEST(OllamaModels, TheServedOneIsShown) {
   for (const char* body : {R"({"model": "text:latest"})", R"({"name": "text", "verbose": true})", "{}"}) {
     const auto shown = server::ollama_show(json::parse(body).as_object(), model, info);
     ASSERT_TRUE(shown.has_value()) << shown.error().message;
-    EXPECT_EQ(shown->at("model_info").at("qwen3.context_length"), kContext);
+    EXPECT_EQ(shown->at("model_info").at("qwen3.context_length"), 100);
     EXPECT_EQ(shown->at("template"), "{{ x }}");
     EXPECT_EQ(shown->at("capabilities"), json::parse(R"(["completion", "insert", "tools"])"));
   }

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "api/chat_api.h"
-#include "api/openai_request.h"
+#include "api/openai_bodies.h"
 
 namespace octavo {
 namespace {

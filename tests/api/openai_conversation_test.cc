@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "api/openai_request.h"
+#include "api/openai_bodies.h"
 
 namespace octavo {
 namespace {
@@ -125,10 +125,10 @@ TEST_F(OpenAiRequest, RefusesMessagesThatItCannotRead) {
   EXPECT_EQ(param(R"([{"role": "system", "content": null}])"), "messages[0].content");
   EXPECT_EQ(param(R"([{"role": "user", "content": 5}])"), "messages[0].content");
   EXPECT_EQ(param(R"([{"role": "user", "content": ["hi"]}])"), "messages[0].content[0]");
-  EXPECT_EQ(param(R"([{"role": "user", "content": [{"text": "hi"}]}])"), "messages[0].content[0]");
-  EXPECT_EQ(param(R"([{"role": "user", "content": [{"type": "text"}]}])"), "messages[0].content[0]");
+  EXPECT_EQ(param(R"([{"role": "user", "content": [{"text": "hi"}]}])"), "messages[0].content[0].type");
+  EXPECT_EQ(param(R"([{"role": "user", "content": [{"type": "text"}]}])"), "messages[0].content[0].text");
   EXPECT_EQ(param(R"([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}])"),
-            "messages[0].content[0]");
+            "messages[0].content[0].type");
 }
 
 TEST_F(OpenAiRequest, NamesOfTheServerAreGivenToTheTemplateWhereARequestGivesNone) {

@@ -11,6 +11,7 @@
 
 #include "api/compiled_call.h"
 #include "api/completion.h"
+#include "api/openai_request.h"
 #include "api/text_engine.h"
 
 namespace octavo {

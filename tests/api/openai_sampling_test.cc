@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "api/openai_request.h"
+#include "api/openai_bodies.h"
 
 namespace octavo {
 namespace {

@@ -108,10 +108,15 @@ TEST_F(OpenAiTools, TheToolThatIsNamedIsTheOnlyOne) {
   EXPECT_THAT(engine_.compiled.text, HasSubstr("time"));
   EXPECT_THAT(engine_.compiled.text, ::testing::Not(HasSubstr("weather")));
   EXPECT_TRUE(call_.tools->is_single);
-  for (const std::string wrong : {R"("must")", R"({"type": "function", "function": {"name": "nobody"}})", R"({})", "5"})
-    EXPECT_EQ(chat_error(kTools + R"(, "tool_choice": )" + wrong).param, "tool_choice") << wrong;
+  const std::map<std::string, std::string> params = {
+      {R"("must")", "tool_choice"},
+      {"5", "tool_choice"},
+      {R"({"type": "function", "function": {"name": "nobody"}})", "tool_choice.function.name"},
+      {R"({"type": "web_search"})", "tool_choice.type"},
+      {"{}", "tool_choice.function"}};
+  for (const auto& [wrong, param] : params)
+    EXPECT_EQ(chat_error(kTools + R"(, "tool_choice": )" + wrong).param, param) << wrong;
   EXPECT_EQ(chat_error(R"(, "tool_choice": "required")").param, "tool_choice");
-  EXPECT_EQ(chat_error(kTools + R"(, "tool_choice": {"type": "web_search"})").param, "tool_choice");
 }
 
 TEST_F(OpenAiTools, CallsOfStrictToolsAreHeldWhereTheyAreMade) {

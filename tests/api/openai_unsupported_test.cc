@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "api/openai_request.h"
+#include "api/openai_bodies.h"
 
 namespace octavo {
 namespace {
@@ -54,9 +54,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("stop": 5)", "stop"}, BadField{R"("stop": [5])", "stop[0]"},
         BadField{R"("stop": ["a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a"])", "stop"},
         BadField{R"("stop_token_ids": 5)", "stop_token_ids"},
-        BadField{R"("stop_token_ids": [264])", "stop_token_ids[0]"}, BadField{R"("logit_bias": [5])", "logit_bias"},
-        BadField{R"("logit_bias": {"x": 1})", "logit_bias"}, BadField{R"("logit_bias": [["5", 1]])", "logit_bias"},
-        BadField{R"("logit_bias": {"-1": 1})", "logit_bias"}, BadField{R"("logit_bias": [[5]])", "logit_bias"},
+        BadField{R"("stop_token_ids": [264])", "stop_token_ids[0]"}, BadField{R"("logit_bias": [5])", "logit_bias[0]"},
+        BadField{R"("logit_bias": {"x": 1})", "logit_bias"},
+        BadField{R"("logit_bias": [["5", 1]])", "logit_bias[0][0]"},
+        BadField{R"("logit_bias": {"-1": 1})", "logit_bias"}, BadField{R"("logit_bias": [[5]])", "logit_bias[0]"},
         BadField{R"("logit_bias": {"5": "a"})", "logit_bias.5"}, BadField{R"("logprobs": true)", "logprobs"},
         BadField{R"("logprobs": 21)", "logprobs"}, BadField{R"("echo": 1)", "echo"},
         BadField{R"("priority": 1001)", "priority"}, BadField{R"("deadline_s": 0)", "deadline_s"},

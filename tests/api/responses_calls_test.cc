@@ -7,6 +7,7 @@
 #include "api/chat_api.h"
 #include "api/openai_response.h"
 #include "api/responses_request.h"
+#include "api/shown_request.h"
 
 namespace octavo {
 namespace {
@@ -45,10 +46,16 @@ class ResponsesCalls : public ::testing::Test {
     EXPECT_FALSE(call.has_value()) << fields;
     return call ? ApiError{} : call.error();
   }
-  json::object chat(const std::string& fields) {
-    const auto made = chat_of_response(parsed(R"({"input": "hi")" + fields + "}"), {.store = &store_});
+  ApiRequest request(const std::string& fields) {
+    const OwnResponses own{.store = &store_};
+    auto made = read_counted_response(parsed(R"({"input": "hi")" + fields + "}"),
+                                      {.engine = engine_, .model = kAnsweringModel, .responses = &own});
     EXPECT_TRUE(made.has_value()) << made.error().message;
-    return made ? *made : json::object();
+    return made ? std::move(*made) : ApiRequest{.prompt = Conversation()};
+  }
+  json::value shown_tools(const std::string& fields) {
+    ApiRequest made = request(fields);
+    return shown(conversation_of(made)).at("tools");
   }
   /// The data of the events that these events make.
   std::vector<json::object> send(const std::vector<OwnedEvent>& events) {
@@ -77,7 +84,7 @@ class ResponsesCalls : public ::testing::Test {
 };
 
 TEST_F(ResponsesCalls, CustomToolsAndThoseOfNamespacesAreFunctionsOfTheChat) {
-  const json::array shown = chat(kTools).at("tools").as_array();
+  const json::array shown = shown_tools(kTools).as_array();
   std::vector<std::string> names;
   for (const json::value& tool : shown) names.emplace_back(tool.at("function").at("name").as_string());
   EXPECT_THAT(names, ElementsAre("patch", "files__read", "files__write", "read"));
@@ -88,23 +95,23 @@ TEST_F(ResponsesCalls, CustomToolsAndThoseOfNamespacesAreFunctionsOfTheChat) {
 }
 
 TEST_F(ResponsesCalls, ANameThatEndsInTheSeparatorIsNotSeparatedAgain) {
-  const json::object body = chat(R"(, "tools": [{"type": "namespace", "name": "mcp__a__", "tools": [
+  const json::value tools = shown_tools(R"(, "tools": [{"type": "namespace", "name": "mcp__a__", "tools": [
       {"type": "function", "name": "b"}]}])");
-  EXPECT_EQ(body.at("tools").at(0).at("function").at("name"), "mcp__a__b");
+  EXPECT_EQ(tools.at(0).at("function").at("name"), "mcp__a__b");
 }
 
 TEST_F(ResponsesCalls, AChoiceNamesToolsAsTheClientKnowsThem) {
-  const auto chosen = [&](const std::string& choice) { return chat(kTools + R"(, "tool_choice": )" + choice); };
-  EXPECT_EQ(chosen(R"({"type": "custom", "name": "write"})").at("tool_choice").at("function").at("name"),
-            "files__write");
-  EXPECT_EQ(chosen(R"({"type": "function", "name": "read"})").at("tool_choice").at("function").at("name"), "read");
-  EXPECT_EQ(chosen(R"({"type": "custom", "name": "patch"})").at("tool_choice").at("function").at("name"), "patch");
+  const auto chosen = [&](const std::string& choice) {
+    return request(kTools + R"(, "tool_choice": )" + choice).tools;
+  };
+  EXPECT_EQ(chosen(R"({"type": "custom", "name": "write"})").choice.only, "files__write");
+  EXPECT_EQ(chosen(R"({"type": "function", "name": "read"})").choice.only, "read");
+  EXPECT_EQ(chosen(R"({"type": "custom", "name": "patch"})").choice.only, "patch");
   const auto allowed = [&](const std::string& name) {
     std::vector<std::string> names;
-    const json::object body =
+    const AskedTools left =
         chosen(R"({"type": "allowed_tools", "mode": "auto", "tools": [{"name": ")" + name + "\"}]}");
-    for (const json::value& tool : body.at("tools").as_array())
-      names.emplace_back(tool.at("function").at("name").as_string());
+    for (const AskedTool& tool : left.tools) names.push_back(tool.name);
     return names;
   };
   EXPECT_THAT(allowed("write"), ElementsAre("files__write"));

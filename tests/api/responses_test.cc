@@ -7,6 +7,7 @@
 #include "api/chat_api.h"
 #include "api/openai_response.h"
 #include "api/responses_request.h"
+#include "api/shown_request.h"
 
 namespace octavo {
 namespace {
@@ -19,17 +20,25 @@ json::object parsed(const std::string& text) { return json::parse(text).as_objec
 
 class ResponsesRequest : public ::testing::Test {
  protected:
-  ApiResult<json::object> read(const std::string& fields) {
-    return chat_of_response(parsed("{" + fields + "}"), {.store = &store_, .owner = "one"});
+  ApiResult<CompletionCall> call(const std::string& fields) {
+    const OwnResponses own{.store = &store_, .owner = "one"};
+    return parse_response_call(parsed("{" + fields + "}"),
+                               {.engine = engine_, .model = kAnsweringModel, .responses = &own});
   }
-  /// The chat's body.
+  /// The request, as far as its prompt goes.
+  ApiResult<ApiRequest> read(const std::string& fields) {
+    const OwnResponses own{.store = &store_, .owner = "one"};
+    return read_counted_response(parsed("{" + fields + "}"),
+                                 {.engine = engine_, .model = kAnsweringModel, .responses = &own});
+  }
   json::object chat_of(const std::string& fields) {
-    const auto chat = read(fields);
-    EXPECT_TRUE(chat.has_value()) << chat.error().message;
-    return chat ? *chat : json::object();
+    auto request = read(fields);
+    EXPECT_TRUE(request.has_value()) << request.error().message;
+    return request ? shown(conversation_of(*request)) : json::object();
   }
   json::value messages(const std::string& fields) { return chat_of(fields).at("messages"); }
 
+  TextEngine engine_;
   ResponseStore store_{{}};
 };
 
@@ -65,7 +74,7 @@ TEST_F(ResponsesRequest, SystemMessagesStayWhereTheyAreBehindTheInstructions) {
       {"role": "user", "content": "hi"}, {"role": "system", "content": "C"}])");
   ASSERT_EQ(found.as_array().size(), 4U);
   EXPECT_EQ(found.at(0), json::parse(R"({"role": "system", "content": "A"})"));
-  EXPECT_EQ(found.at(1).at("role"), "developer");
+  EXPECT_EQ(found.at(1).at("role"), "system");
   EXPECT_EQ(found.at(3).at("role"), "system");
 }
 
@@ -82,33 +91,34 @@ TEST_F(ResponsesRequest, ReasoningThatIsEncryptedIsLeftOutAndASummaryStandsForMi
 
 TEST_F(ResponsesRequest, ToolsLieOneLevelDeeperAndOtherKindsAreLeftOutWithAWarning) {
   const std::string tool = R"({"type": "function", "name": "time", "parameters": {"type": "object"}, "strict": true})";
-  const json::object chat = chat_of(R"("input": "hi", "tools": [{"type": "web_search"}, )" + tool + R"(],
-      "tool_choice": {"type": "function", "name": "time"}, "parallel_tool_calls": false)");
-  EXPECT_EQ(chat.at("tools"), json::parse(R"([{"type": "function", "function": {"name": "time",
+  const std::string fields = R"("input": "hi", "tools": [{"type": "web_search"}, )" + tool + R"(],
+      "tool_choice": {"type": "function", "name": "time"})";
+  EXPECT_EQ(chat_of(fields).at("tools"), json::parse(R"([{"type": "function", "function": {"name": "time",
       "parameters": {"type": "object"}, "strict": true}}])"));
-  EXPECT_EQ(chat.at("tool_choice"), json::parse(R"({"type": "function", "function": {"name": "time"}})"));
-  EXPECT_EQ(chat.at("parallel_tool_calls"), false);
-  const json::object allowed =
-      chat_of(R"("input": "hi", "tools": [)" + tool + R"(, {"type": "function", "name": "date"}],
+  EXPECT_EQ(read(fields)->tools.choice.only, "time");
+  EXPECT_THAT(read(fields)->warnings, ElementsAre(HasSubstr("tools[0]: a tool of type")));
+  const auto allowed = read(R"("input": "hi", "tools": [)" + tool + R"(, {"type": "function", "name": "date"}],
       "tool_choice": {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "date"}]})");
-  EXPECT_EQ(allowed.at("tools").as_array().size(), 1U);
-  EXPECT_EQ(allowed.at("tools").at(0).at("function").at("name"), "date");
-  EXPECT_EQ(allowed.at("tool_choice"), "required");
+  ASSERT_EQ(allowed->tools.tools.size(), 1U);
+  EXPECT_EQ(allowed->tools.tools[0].name, "date");
+  EXPECT_EQ(allowed->tools.choice.mode, ToolChoice::Mode::kRequired);
+  EXPECT_EQ(allowed->tools.choice.only, "");
 }
 
-TEST_F(ResponsesRequest, TheRestIsInTheWordsOfAChat) {
-  const json::object chat = chat_of(R"("input": "hi", "max_output_tokens": 9, "temperature": 0.5, "stop": ["x"],
-      "reasoning": {"effort": "low", "summary": "auto"}, "chat_template_kwargs": {"a": 1},
+TEST_F(ResponsesRequest, TheRestIsRead) {
+  const auto read_call = call(R"("input": "hi", "max_output_tokens": 9, "temperature": 0.25, "stop": ["x"],
       "text": {"format": {"type": "json_schema", "name": "n", "strict": true, "schema": {"type": "object"}}})");
-  EXPECT_EQ(chat.at("max_tokens"), 9);
-  EXPECT_EQ(chat.at("temperature"), 0.5);
-  EXPECT_EQ(chat.at("stop"), json::parse(R"(["x"])"));
-  EXPECT_EQ(chat.at("reasoning_effort"), "low");
-  EXPECT_EQ(chat.at("chat_template_kwargs"), json::parse(R"({"a": 1, "enable_thinking": true})"));
-  EXPECT_EQ(chat.at("response_format"), json::parse(R"({"type": "json_schema", "json_schema":
-      {"name": "n", "schema": {"type": "object"}, "strict": true}})"));
-  EXPECT_EQ(chat_of(R"("input": "hi", "reasoning": {"effort": "none"})").at("chat_template_kwargs"),
-            json::parse(R"({"enable_thinking": false})"));
+  ASSERT_TRUE(read_call.has_value()) << read_call.error().message;
+  EXPECT_EQ(read_call->requests.at(0).max_tokens, 9);
+  EXPECT_EQ(read_call->requests.at(0).sampling.temperature, 0.25F);
+  EXPECT_THAT(read_call->stop, ElementsAre("x"));
+  EXPECT_TRUE(read_call->constraints.at(0).source.is_strict);
+  EXPECT_EQ(read_call->constraints.at(0).source.text, R"({"type":"object"})");
+  EXPECT_EQ(chat_of(R"("input": "hi", "reasoning": {"effort": "low", "summary": "auto"},
+                       "chat_template_kwargs": {"a": 1})")
+                .at("names"),
+            json::parse(R"({"a": 1, "reasoning_effort": "low", "enable_thinking": true})"));
+  EXPECT_EQ(chat_of(R"("input": "hi", "reasoning": {"effort": "none"})").at("names").at("enable_thinking"), false);
 }
 
 TEST_F(ResponsesRequest, WhatIsWrongIsRefusedWithItsPlace) {
@@ -119,12 +129,13 @@ TEST_F(ResponsesRequest, WhatIsWrongIsRefusedWithItsPlace) {
       {R"("input": [5])", "input[0]"},
       {R"("input": [{"role": "tool", "content": "x"}])", "input[0].role"},
       {R"("input": [{"role": "user"}])", "input[0].content"},
-      {R"("input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}])", "input[0].content[0]"},
+      {R"("input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}])",
+       "input[0].content[0].type"},
       {R"("input": [{"role": "user", "content": [{"type": "input_text"}]}])", "input[0].content[0].text"},
       {R"("input": [{"type": "web_search_call", "id": "x"}])", "input[0].type"},
       {R"("input": [{"type": "function_call", "name": "x", "arguments": "{}"}])", "input[0].call_id"},
       {R"("input": [{"type": "function_call_output", "call_id": "x"}])", "input[0].output"},
-      {R"("input": [{"type": "item_reference", "id": "msg_1_0"}])", "input"},
+      {R"("input": [{"type": "item_reference", "id": "msg_1_0"}])", "input[0].id"},
       {R"("input": "x", "previous_response_id": "resp_1")", "previous_response_id"},
       {R"("input": "x", "background": true)", "background"},
       {R"("input": "x", "conversation": {"id": "y"})", "conversation"},
@@ -134,22 +145,18 @@ TEST_F(ResponsesRequest, WhatIsWrongIsRefusedWithItsPlace) {
       {R"("input": "x", "text": {"format": {"type": "json_schema"}})", "text.format.schema"},
       {R"("input": "x", "tools": [{"type": "function", "name": "a b"}])", "tools[0].name"},
       {R"("input": "x", "tools": [{"type": "function", "name": "a", "parameters": 5}])", "tools[0].parameters"},
-      {R"("input": "x", "tool_choice": {"type": "web_search"})", "tool_choice"},
+      {R"("input": "x", "tool_choice": {"type": "web_search"})", "tool_choice.type"},
       {R"("input": "x", "reasoning": {"effort": 5})", "reasoning.effort"}};
   for (const auto& [fields, param] : params) {
-    const auto chat = read(fields);
+    const auto chat = call(fields);
     ASSERT_FALSE(chat.has_value()) << fields;
     EXPECT_EQ(chat.error().param, param) << fields << chat.error().message;
     EXPECT_EQ(chat.error().status, chat.error().code == "response_not_found" ? 404 : 400);
   }
 }
 
-TEST_F(ResponsesRequest, AnErrorOfTheChatNamesTheFieldThatWasSent) {
-  const TextEngine engine;
-  const OwnResponses own{.store = &store_};
-  const auto error = [&](const std::string& fields) {
-    return parse_response_call(parsed(R"({"input": "hi", )" + fields + "}"), engine, kAnsweringModel, own).error();
-  };
+TEST_F(ResponsesRequest, AnErrorNamesTheFieldThatWasSent) {
+  const auto error = [&](const std::string& fields) { return call(R"("input": "hi", )" + fields).error(); };
   EXPECT_EQ(error(R"("max_output_tokens": 0)").param, "max_output_tokens");
   EXPECT_THAT(error(R"("max_output_tokens": 0)").message, HasSubstr("max_output_tokens: found"));
   EXPECT_EQ(error(R"("temperature": "hot")").param, "temperature");
@@ -157,25 +164,19 @@ TEST_F(ResponsesRequest, AnErrorOfTheChatNamesTheFieldThatWasSent) {
 }
 
 TEST_F(ResponsesRequest, AskingForShorterConversationsIsAWarning) {
-  const TextEngine engine;
-  const OwnResponses own{.store = &store_};
-  const auto call = parse_response_call(parsed(R"({"input": "hi", "context_management": [{"type": "compaction"}]})"),
-                                        engine, kAnsweringModel, own);
-  ASSERT_TRUE(call.has_value()) << call.error().message;
-  EXPECT_THAT(call->warnings, ElementsAre(HasSubstr("context_management: it is ignored")));
+  const auto made = call(R"("input": "hi", "context_management": [{"type": "compaction"}])");
+  ASSERT_TRUE(made.has_value()) << made.error().message;
+  EXPECT_THAT(made->warnings, ElementsAre(HasSubstr("context_management: it is ignored")));
 }
 
 TEST_F(ResponsesRequest, ALimitBeyondTheContextIsSaidByItsOwnName) {
-  const TextEngine engine;
-  const OwnResponses own{.store = &store_};
-  const auto call = [&](const std::string& limit) {
-    return parse_response_call(parsed(R"({"input": "hi", "max_output_tokens": )" + limit + "}"), engine,
-                               kAnsweringModel, own);
+  const auto limited = [&](const std::string& limit) {
+    return call(R"("input": "hi", "max_output_tokens": )" + limit);
   };
-  const auto cut = call("1000");
+  const auto cut = limited("1000");
   ASSERT_TRUE(cut.has_value()) << cut.error().message;
   EXPECT_THAT(cut->warnings, ElementsAre(HasSubstr("max_output_tokens: found 1000, cut to ")));
-  EXPECT_EQ(call("-1")->requests[0].max_tokens, 0);
+  EXPECT_EQ(limited("-1")->requests[0].max_tokens, 0);
 }
 
 /// An answer of reasoning, text and a call, however the events are cut.

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/openai_request.h"
+#include "api/openai_bodies.h"
 
 namespace octavo {
 namespace {

@@ -59,9 +59,9 @@ class Row:
         body = server_record.with_value(body, self.path, value)
         method, path = request.split(" ")
         status, _, text = asked.ask(server, method, path, {"Content-Type": "application/json"}, json.dumps(body))
-        answer = json.loads(text)
         if status == 200:
             return "\t".join(["accepted", "200", "", "", ""])
+        answer = json.loads(text)
         error = answer["error"] if isinstance(answer["error"], dict) else {"message": answer["error"]}
         message, param = server_record.masked(error["message"]), error.get("param") or ""
         return "\t".join([self.fault_of(message, param), str(status), str(error.get("code") or ""), param, message])

@@ -1,0 +1,239 @@
+#include "api/answer_fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json/value.hpp>
+
+#include "api/completion.h"
+
+namespace octavo {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::int64_t kLeastNoLimit = -2;  // llama.cpp's and ollama's: until the context is full
+
+void take_limit(FieldReader& reader, const ApiField& field, bool may_be_none) {
+  AnswerLength& length = reader.request.length;
+  const JsonCursor given = reader.at(field.path);
+  const auto asked = reader.take(given.integer_from(kLeastNoLimit));
+  if (!asked) return;
+  if (*asked == 0 && !may_be_none)
+    reader.refuse(given.error("found the number 0, expected at least 1, or -1 for no limit"));
+  if (*asked < 0) {
+    length.otherwise = 0;
+  } else if (!length.asked || *asked < *length.asked) {
+    length.asked = asked;
+    length.field = field.path;
+  }
+}
+
+void take_stream_options(FieldReader& reader, const ApiField& field) {
+  AnswerForm& form = reader.request.form;
+  reader.take(reader.at(field.path).object());
+  form.return_progress = form.return_progress && form.stream;
+}
+
+void take_include_usage(FieldReader& reader, const ApiField& field) {
+  const bool is_asked = reader.take(reader.at(field.path).boolean()).value_or(false);
+  reader.request.form.include_usage = reader.request.form.stream && is_asked;
+}
+
+void take_continuous_usage(FieldReader& reader, const ApiField& field) {
+  const bool is_asked = reader.take(reader.at(field.path).boolean()).value_or(false);
+  reader.request.form.continuous_usage = reader.request.form.include_usage && is_asked;
+}
+
+void take_reasoning_format(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  const auto format = reader.take(given.string());
+  if (!format) return;
+  const bool is_split = *format == "auto" || *format == "deepseek";
+  if (!is_split && *format != "none") reader.refuse(given.wrong_value("\"auto\", \"deepseek\" or \"none\""));
+  reader.request.settings.reasoning.mode = is_split ? ReasoningMode::kSplit : ReasoningMode::kLeftIn;
+}
+
+void take_include_reasoning(FieldReader& reader, const ApiField& field) {
+  ShownReasoning& shown = reader.request.form.reasoning;
+  const auto asked = reader.take(reader.at(field.path).boolean());
+  if (!asked) return;
+  shown.is_shown = shown.has_both_names = *asked;
+}
+
+/// With as many candidates as answers, best_of chooses nothing.
+void take_best_of(FieldReader& reader, const ApiField& field) {
+  const auto best_of = reader.take(reader.at(field.path).integer(1, kMaxChoices));
+  const int num_answers = reader.request.settings.num_choices;
+  if (best_of && *best_of != num_answers)
+    reader.request.warnings.push_back(fmt::format(
+        "best_of: found {} beside an n of {}: it is ignored: answers are not ranked here", *best_of, num_answers));
+}
+
+void take_modalities(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (!given.is_given()) return;
+  const json::array* array = given.if_array();
+  const auto is_text = [](const json::value& value) { return value.is_string() && value.get_string() == "text"; };
+  if (array == nullptr || !std::ranges::all_of(*array, is_text))
+    reader.refuse(given.error("expected [\"text\"]: this server has no other output", "unsupported_parameter"));
+}
+
+void take_skip_special_tokens(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (!reader.take(given.boolean()).value_or(true))
+    reader.refuse(given.error("found false, expected true", "unsupported_parameter"));
+}
+
+constexpr ApiField refused(std::string_view path, std::string_view why, double neutral = 0) {
+  return {.path = path, .use = FieldUse::kRefused, .neutral = neutral, .text = why};
+}
+constexpr ApiField ignored(std::string_view path, std::string_view why, double neutral = 0) {
+  return {.path = path, .use = FieldUse::kIgnored, .neutral = neutral, .text = why};
+}
+
+constexpr ApiField kStreamRows[] = {
+    field::stream(),
+    {.path = "return_progress",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .text = "a stream says how far the prompt is",
+     .take = into<&ApiRequest::form, &AnswerForm::return_progress>},
+    {.path = "stream_options",
+     .form = FieldForm::kObject,
+     .text = "what a stream has beside the answer",
+     .take = take_stream_options},
+    {.path = "stream_options.include_usage",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .text = "usage at the end of a stream",
+     .take = take_include_usage},
+    {.path = "stream_options.continuous_usage_stats",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .text = "and beside each part of it",
+     .take = take_continuous_usage},
+    {.path = "return_token_ids",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .text = "the ids of the prompt's and the answer's tokens",
+     .take = into<&ApiRequest::form, &AnswerForm::return_token_ids>},
+    {.path = "logprobs_after_mask",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .text = "log-probabilities of constrained tokens are those among the allowed ones",
+     .take = into<&ApiRequest::settings, &Request::logprobs_after_mask>},
+    field::cache_salt(),
+};
+
+constexpr ApiField kReasoningRows[] = {
+    {.path = "reasoning_format",
+     .form = FieldForm::kString,
+     .otherwise = "the server's",
+     .text = "\"auto\" and \"deepseek\" split reasoning off the content, \"none\" leaves it there",
+     .take = take_reasoning_format},
+    field::budget("reasoning_budget", "the most tokens of reasoning; -1: any number"),
+    field::budget("reasoning_budget_tokens", "llama.cpp's name of reasoning_budget"),
+    field::budget("thinking_budget_tokens", "another name of reasoning_budget"),
+    field::budget("thinking_token_budget", "vLLM's name of reasoning_budget"),
+    {.path = "include_reasoning",
+     .form = FieldForm::kBoolean,
+     .otherwise = "true",
+     .text = "reasoning is shown",
+     .take = take_include_reasoning},
+};
+
+constexpr std::string_view kNoSampler = "there is no such sampler here";
+
+constexpr ApiField kUnsupportedRows[] = {
+    refused("audio", "this server does not support audio answers"),
+    refused("web_search_options", "this server does not support web search"),
+    refused("chat_template", "this server does not support a chat template in the request"),
+    refused("documents", "this server does not support documents beside the messages"),
+    refused("prompt_logprobs",
+            "this server does not support this form of the prompt's log-probabilities (echo with logprobs has them)"),
+    refused("truncate_prompt_tokens", "this server does not support cutting the prompt", -1),
+    refused("use_beam_search", "this server does not support beam search"),
+    refused("include_stop_str_in_output", "this server does not support showing the stop text"),
+    refused("logits_processors", "this server does not support logits processors"),
+    refused("guided_decoding", "this server does not support this form of structured output"),
+    refused("structural_tag", "this server does not support structural tags"),
+    refused("regex", "this server does not support this name of guided_regex"),
+    refused("ebnf", "this server does not support this name of guided_grammar"),
+    refused("prompt_embeds", "this server does not support prompts of embeddings"),
+    refused("image_data", "this server does not support images"),
+    refused("lora", "this server does not support adapters"),
+    refused("return_tokens_as_token_ids",
+            "this server does not support ids in place of texts (return_token_ids has them beside)"),
+    {.path = "modalities",
+     .form = FieldForm::kArray,
+     .otherwise = "[\"text\"]",
+     .use = FieldUse::kRefused,
+     .text = "this server has no other output than text",
+     .take = take_modalities},
+    {.path = "skip_special_tokens",
+     .form = FieldForm::kBoolean,
+     .otherwise = "true",
+     .use = FieldUse::kRefused,
+     .text = "control tokens are not shown",
+     .take = take_skip_special_tokens},
+    ignored("prediction", "answers are not drafted from it"),
+    ignored("length_penalty", "it is about beam search alone", 1),
+    ignored("mirostat_mode", kNoSampler),
+    ignored("tfs_z", kNoSampler, 1),
+    ignored("top_a", kNoSampler),
+    ignored("epsilon_cutoff", kNoSampler),
+    ignored("eta_cutoff", kNoSampler),
+    {.path = "best_of",
+     .form = FieldForm::kInteger,
+     .min = 1,
+     .max = kMaxChoices,
+     .use = FieldUse::kIgnored,
+     .text = "answers are not ranked here",
+     .take = take_best_of},
+};
+
+}  // namespace
+
+namespace field {
+
+void take_model(FieldReader& reader, const ApiField& field) {
+  const ServedModel& model = reader.context.model;
+  const auto name = reader.take(reader.at(field.path).string());
+  if (!name || model.answers_to(*name)) return;  // no name means the only one
+  reader.refuse(model_not_served(*name, model));
+}
+
+void take_cache_salt(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  const auto salt = reader.take(given.string());
+  if (!salt) return;
+  if (salt->empty()) reader.refuse(given.error("found an empty string, expected at least one character"));
+  if (salt->size() > kMaxSaltBytes)
+    reader.refuse(given.error(fmt::format("found {} bytes, expected at most {}", salt->size(), kMaxSaltBytes)));
+  if (!reader.failed()) reader.request.cache_salt = *salt;
+}
+
+void take_length(FieldReader& reader, const ApiField& field) { take_limit(reader, field, false); }
+void take_length_or_none(FieldReader& reader, const ApiField& field) { take_limit(reader, field, true); }
+
+void take_budget(FieldReader& reader, const ApiField& field) {
+  AskedBudget& budget = reader.request.reasoning_budget;
+  const JsonCursor given = reader.at(field.path);
+  const auto asked =
+      reader.take(given.integer(static_cast<std::int64_t>(field.min), static_cast<std::int64_t>(field.max)));
+  if (!asked) return;
+  if (budget.tokens && *budget.tokens != *asked)
+    return reader.refuse(given.error(fmt::format("found {} beside {} {}, expected one of them: they are the same",
+                                                 *asked, budget.field, *budget.tokens)));
+  budget = {.tokens = static_cast<int>(*asked), .field = field.path};
+}
+
+}  // namespace field
+
+const FieldTable kStreamFields = kStreamRows;
+const FieldTable kReasoningFields = kReasoningRows;
+const FieldTable kUnsupportedFields = kUnsupportedRows;
+
+}  // namespace octavo

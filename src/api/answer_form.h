@@ -1,0 +1,25 @@
+// The form in which the answers to a call are given: what is shown of them, and whether as they are made. A value
+// without behaviour.
+#pragma once
+
+namespace octavo {
+
+/// How a call's answers show their reasoning.
+struct ShownReasoning {
+  bool is_counted = false;      // usage says how many tokens it has
+  bool is_shown = true;         // as reasoning_content
+  bool has_both_names = false;  // and as reasoning
+};
+
+struct AnswerForm {
+  bool stream = false;
+  bool include_usage = false;     // of streams: usage behind the answer
+  bool continuous_usage = false;  // and beside each part of it
+  bool return_progress = false;   // of streams: how far the prompt is
+  bool echo = false;              // the answer begins with the prompt
+  bool return_token_ids = false;
+  int num_logprobs = -1;          // alternatives beside each token; 0: the token's own alone; -1: none asked for
+  ShownReasoning reasoning = {};  // of chats
+};
+
+}  // namespace octavo

@@ -1,0 +1,78 @@
+#include "api/api_field.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/value.hpp>
+#include <random>
+
+#include "api/completion.h"
+
+namespace octavo {
+namespace {
+
+namespace json = boost::json;
+
+void refuse_unless_neutral(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (given.is_given() && !asks_for_nothing(*given.value(), field.neutral))
+    reader.refuse(given.error(field.text, "unsupported_parameter"));
+}
+
+void warn_unless_neutral(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (given.is_given() && !asks_for_nothing(*given.value(), field.neutral))
+    reader.request.warnings.push_back(fmt::format("{}: it is ignored: {}", field.path, field.text));
+}
+
+}  // namespace
+
+bool asks_for_nothing(const json::value& value, double neutral) {
+  if (const bool* flag = value.if_bool()) return !*flag;
+  if (const json::string* text = value.if_string()) return text->empty();
+  if (const json::array* array = value.if_array()) return array->empty();
+  if (const json::object* object = value.if_object()) return object->empty();
+  return value.is_number() && value.to_number<double>() == neutral;
+}
+
+std::uint64_t random_seed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32U) | device();
+}
+
+ApiRequest request_of(const ServedModel& model) {
+  ApiRequest request;
+  request.settings.sampling = model.sampling_defaults;
+  request.settings.sampling.seed = model.seed ? *model.seed : random_seed();
+  request.is_seeded = model.seed.has_value();
+  request.settings.reasoning.mode = model.reasoning_mode;
+  request.length.otherwise = model.max_tokens;
+  request.closes_objects = model.closes_objects;
+  return request;
+}
+
+JsonCursor FieldReader::at(std::string_view path) const {
+  const std::size_t dot = path.find('.');
+  JsonCursor place = (*this)[path.substr(0, dot)];
+  for (std::size_t begin = dot; begin != std::string_view::npos && place.is_given();) {
+    const std::size_t end = path.find('.', begin + 1);
+    place = place[path.substr(begin + 1, end == std::string_view::npos ? end : end - begin - 1)];
+    begin = end;
+  }
+  return place;
+}
+
+void FieldReader::read(ApiFields tables) {
+  for (const FieldTable table : tables) {
+    for (const ApiField& field : table) {
+      if (field.take != nullptr) {
+        field.take(*this, field);
+      } else if (field.use == FieldUse::kRefused) {
+        refuse_unless_neutral(*this, field);
+      } else if (field.use == FieldUse::kIgnored) {
+        warn_unless_neutral(*this, field);
+      }
+    }
+  }
+}
+
+}  // namespace octavo

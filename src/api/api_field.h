@@ -1,0 +1,128 @@
+// The fields of an API as data: one row for each that a client may send. A body is read by walking the rows, and the
+// same rows are what documentation and /openapi.json say of the API, and what tests send wrong values to.
+//
+// Rows are constants; a FieldReader serves one body on one thread.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "api/api_request.h"
+#include "api/json_fields.h"
+
+namespace octavo {
+
+struct ServedModel;
+struct OwnResponses;
+
+/// The forms that a field's value may have in JSON.
+enum class FieldForm : std::uint8_t {
+  kBoolean,
+  kInteger,
+  kNumber,
+  kString,
+  kStrings,        // an array of strings
+  kStringOrArray,  // a string, or an array of what the row says
+  kStringOrObject,
+  kArray,
+  kObject,
+  kAny,
+};
+
+enum class FieldUse : std::uint8_t {
+  kHonoured,
+  kHint,     // an answer means the same without it, and does not depend on it
+  kIgnored,  // with a warning
+  kRefused,  // unless its value asks for nothing
+};
+
+class FieldReader;
+
+/// One field. What is no number has no bounds, and a bound of a model's is that of the row at the most.
+struct ApiField {
+  std::string_view path;  // "options.top_p", as clients write it
+  FieldForm form = FieldForm::kAny;
+  double min = std::numeric_limits<double>::lowest();
+  double max = std::numeric_limits<double>::max();
+  std::string_view otherwise = {};  // the default in words; empty: none is needed
+  FieldUse use = FieldUse::kHonoured;
+  double neutral = 0;     // the number that asks for nothing, of a field that is refused or ignored
+  std::string_view text;  // what the field asks for; or why it is refused or ignored, to stand behind "PATH: "
+  bool is_needed = false;
+  void (*take)(FieldReader& reader, const ApiField& field) = nullptr;  // null: nothing is read
+};
+
+using FieldTable = std::span<const ApiField>;
+/// The tables that an API is read by, in this order.
+using ApiFields = std::span<const FieldTable>;
+
+/// What the reading of a request knows of who will answer it.
+struct ApiContext {
+  const Engine& engine;
+  const ServedModel& model;
+  const OwnResponses* responses = nullptr;  // that requests of /v1/responses may go on with; else null
+};
+
+/// A seed that nobody asked for.
+std::uint64_t random_seed();
+
+/// A request with what the server gives to those that say nothing.
+ApiRequest request_of(const ServedModel& model);
+
+/// A body on its way into an ApiRequest. Keeps the first mistake.
+class FieldReader : public JsonFields {
+ public:
+  FieldReader(const boost::json::object& given, const ApiContext& known, ApiRequest& made)
+      : JsonFields(given), body(given), context(known), request(made) {}
+
+  /// The place of a path, whose names are joined by dots.
+  JsonCursor at(std::string_view path) const;
+  /// Each row of the tables, in their order.
+  void read(ApiFields tables);
+
+  const boost::json::object& body;
+  const ApiContext& context;
+  ApiRequest& request;
+};
+
+template <auto kMember, auto... kInner, class Object>
+auto& member_of(Object& object) {
+  auto& member = object.*kMember;
+  if constexpr (sizeof...(kInner) == 0) {
+    return member;
+  } else {
+    return member_of<kInner...>(member);
+  }
+}
+
+/// Reads a field into a member of the request: a bool, an int, a float, a double, a string or an optional of one.
+template <auto... kMembers>
+void into(FieldReader& reader, const ApiField& field) {
+  auto& place = member_of<kMembers...>(reader.request);
+  using Place = std::remove_reference_t<decltype(place)>;
+  const JsonCursor given = reader.at(field.path);
+  if constexpr (std::is_same_v<Place, bool>) {
+    if (const auto value = reader.take(given.boolean())) place = *value;
+  } else if constexpr (std::is_same_v<Place, float>) {
+    if (const auto value = reader.take(given.number(static_cast<float>(field.min), static_cast<float>(field.max))))
+      place = *value;
+  } else if constexpr (std::is_same_v<Place, double>) {
+    if (const auto value = reader.take(given.number(field.min, field.max))) place = *value;
+  } else if constexpr (std::is_same_v<Place, int>) {
+    if (const auto value =
+            reader.take(given.integer(static_cast<std::int64_t>(field.min), static_cast<std::int64_t>(field.max))))
+      place = static_cast<int>(*value);
+  } else {
+    static_assert(std::is_same_v<Place, std::string>);
+    if (const auto value = reader.take(given.string())) place = *value;
+  }
+}
+
+/// Whether a value asks for nothing: false, nothing in it, or the neutral number.
+bool asks_for_nothing(const boost::json::value& value, double neutral);
+
+}  // namespace octavo

@@ -1,0 +1,110 @@
+// A request for answers as a client made it, by whichever API, in no API's words: each API's fields fill one
+// (api_field.h), and prepare() makes the engine's requests of it (prepare.h).
+//
+// A value; it refers to the body that it was read from, which outlives it.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "api/answer_form.h"
+#include "api/answer_length.h"
+#include "api/custom_tools.h"
+#include "octavo/chat.h"
+#include "octavo/engine.h"
+
+namespace octavo {
+
+/// The form that an answer must have, and the field that asks for it, as the client wrote it.
+struct AskedConstraint {
+  std::string field;
+  ConstraintSource source;
+  bool is_of_content = false;  // it may stand beside calls of tools: a schema, or any object
+};
+
+/// What a chat's prompt is made of. The tools in its options are those of ApiRequest::tools, see conversation_of().
+struct Conversation {
+  std::vector<ChatMessage> messages = {};
+  ChatTemplateOptions options = {};
+};
+
+/// A text to go on with, or its tokens.
+struct TextPrompt {
+  std::variant<std::string_view, std::vector<TokenId>> text;
+  std::string field;  // "prompt[2]"
+};
+/// Texts of a completion, each of which gets its answers.
+struct TextPrompts {
+  std::vector<TextPrompt> prompts = {};
+  bool add_special = true;  // BOS in front of texts
+};
+
+/// What is asked for is the text in a gap.
+struct Gap {
+  InfillText text = {};
+};
+
+/// Nothing is to be computed: the model is to be there, or to be let go.
+struct NoPrompt {};
+
+/// A function that the answer may call. Tools of other kinds are such functions as well (custom_tools.h).
+struct AskedTool {
+  std::string name = {};
+  TemplateValue described = {};  // in the form that chat templates read: {"type": "function", "function": {...}}
+  std::shared_ptr<const boost::json::object> parameters = {};  // the schema; null: none
+  bool is_strict = false;
+};
+
+/// Whether an answer may call tools, and whether it must.
+struct ToolChoice {
+  enum class Mode : std::uint8_t { kNone, kAuto, kRequired };
+  Mode mode = Mode::kNone;
+  std::string only = {};  // the tool that must be called; empty: any
+};
+
+struct AskedTools {
+  std::vector<AskedTool> tools = {};
+  bool are_given = false;  // perhaps none at all, but templates can tell
+  ToolChoice choice = {};
+  bool is_single = false;            // an answer has one call at most
+  bool are_functions = false;        // the client knows them in OpenAI's first form
+  ClientTools client_tools = {};     // those that the client knows in another form
+  std::string_view field = "tools";  // the client's names of the fields
+  std::string_view choice_field = "tool_choice";
+};
+
+/// How many tokens of reasoning there may be.
+struct AskedBudget {
+  std::optional<int> tokens = {};  // -1: any number
+  std::string_view field = {};
+};
+
+struct ApiRequest {
+  /// All that the engine is asked for but the prompt and the number of tokens.
+  Request settings = {};
+  std::variant<NoPrompt, Conversation, TextPrompts, Gap> prompt = NoPrompt();
+  std::string_view prompt_field = "prompt";
+  AnswerLength length = {};
+  bool is_seeded = false;                   // else each prompt draws from a seed of its own
+  std::vector<std::string> bad_words = {};  // texts that are not to be drawn
+  std::optional<AskedConstraint> constraint = {};
+  bool closes_objects = true;  // ConstraintSource's
+  AskedTools tools = {};
+  AskedBudget reasoning_budget = {};
+  AnswerForm form = {};
+  std::string cache_salt = {};
+  std::optional<std::chrono::milliseconds> keep_alive = {};  // of the model, behind this request
+  std::vector<std::string> warnings = {};                    // what the client should be told
+};
+
+/// The conversation of a request that has one, with its tools. It is taken out of the request.
+Conversation conversation_of(ApiRequest& request);
+
+}  // namespace octavo

@@ -1,0 +1,155 @@
+#include "api/openai_messages.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/value.hpp>
+#include <utility>
+
+#include "api/custom_tools.h"
+#include "api/json_fields.h"
+#include "api/template_names.h"
+#include "api/tool_fields.h"
+#include "base/error.h"
+
+namespace octavo {
+namespace {
+
+namespace json = boost::json;
+
+ApiResult<std::vector<std::string>> read_parts(const JsonCursor& parts, std::size_t num_parts) {
+  std::vector<std::string> texts;
+  texts.reserve(num_parts);
+  for (std::size_t i = 0; i < num_parts; ++i) {
+    const JsonCursor part = parts[i];
+    OCTAVO_TRY_VOID(to_api_result(part.needed_object("a content part (an object)")));
+    OCTAVO_TRY(const auto type, to_api_result(part["type"].string()));
+    if (!type || (*type != "text" && *type != "refusal"))  // an assistant's refusal is text as well
+      return refused(part["type"].wrong_value("\"text\": this server reads text only",
+                                              type ? "unsupported_parameter" : "invalid_value"));
+    OCTAVO_TRY(const auto text, to_api_result(part[*type].needed_string()));
+    texts.emplace_back(text);
+  }
+  return texts;
+}
+
+/// A call of a custom tool as one of the function that stands for it.
+ApiResult<ToolCall> read_custom_call(const JsonCursor& call) {
+  OCTAVO_TRY(const auto id, to_api_result(call["id"].string()));
+  const JsonCursor custom = call["custom"];
+  OCTAVO_TRY(const json::object* given, to_api_result(custom.object()));
+  if (given == nullptr)
+    return refused(custom.wrong_value("an object with a name and an input", "missing_required_parameter"));
+  OCTAVO_TRY(const std::string_view called, to_api_result(custom["name"].needed_string()));
+  OCTAVO_TRY(const std::string_view input, to_api_result(custom["input"].needed_string()));
+  return ToolCall{
+      .id = std::string(id.value_or("")), .name = std::string(called), .arguments = arguments_of_input(input)};
+}
+
+/// The name and the arguments of a call.
+ApiResult<ToolCall> read_called(const JsonCursor& function) {
+  OCTAVO_TRY(const auto called, to_api_result(function["name"].string()));
+  if (!called || called->empty()) return refused(function["name"].error("found none, expected a tool's name"));
+  ToolCall call{.id = {}, .name = std::string(*called), .arguments = std::string("{}")};
+  const JsonCursor given = function["arguments"];
+  if (const json::value* arguments = given.value()) {
+    if (!arguments->is_string() && !arguments->is_object())
+      return refused(given.wrong_type("a string of JSON or an object"));
+    call.arguments = template_value(*arguments);
+  }
+  return call;
+}
+
+ApiResult<ToolCall> read_call(const JsonCursor& call) {
+  if (call.is_given() && is_custom_form(*call.value())) return read_custom_call(call);
+  OCTAVO_TRY(const JsonCursor function, function_in(call, "a call (an object)", "a name and arguments"));
+  OCTAVO_TRY(const auto id, to_api_result(call["id"].string()));
+  OCTAVO_TRY(ToolCall read, read_called(function));
+  read.id = id.value_or("");
+  return read;
+}
+
+/// OpenAI's first form of a call: it has no id, and its result is the next message of the function's name.
+ApiResult<void> read_function_call(const JsonCursor& function, ChatMessage& message) {
+  OCTAVO_TRY(const json::object* given, to_api_result(function.object()));
+  if (given == nullptr) return {};
+  if (message.role != "assistant")
+    return refused(function.error("found a call, expected it in an assistant's message"));
+  OCTAVO_TRY(message.tool_calls.emplace_back(), read_called(function));
+  return {};
+}
+
+ApiResult<void> read_calls(const JsonCursor& calls, ChatMessage& message) {
+  OCTAVO_TRY(const json::array* given, to_api_result(calls.array("an array of calls")));
+  if (given == nullptr) return {};
+  if (!given->empty() && message.role != "assistant")
+    return refused(calls.error("found calls, expected them in an assistant's message"));
+  for (std::size_t i = 0; i < given->size(); ++i) {
+    OCTAVO_TRY(message.tool_calls.emplace_back(), read_call(calls[i]));
+  }
+  return {};
+}
+
+ApiResult<void> read_text(const JsonCursor& given, std::string& text) {
+  OCTAVO_TRY(const auto read, to_api_result(given.string()));
+  text = read.value_or("");
+  return {};
+}
+
+ApiResult<ChatMessage> read_message(const JsonCursor& given) {
+  OCTAVO_TRY_VOID(to_api_result(given.needed_object("a message (an object)")));
+  ChatMessage message;
+  OCTAVO_TRY(message.role, read_role(given["role"]));
+  OCTAVO_TRY_VOID(read_function_call(given["function_call"], message));
+  OCTAVO_TRY_VOID(read_calls(given["tool_calls"], message));
+  OCTAVO_TRY_VOID(read_content(given["content"], message));
+  OCTAVO_TRY_VOID(read_text(given["name"], message.name));
+  if (message.role == "tool") OCTAVO_TRY_VOID(read_text(given["tool_call_id"], message.tool_call_id));
+  if (message.role == "assistant") {
+    for (const std::string_view field : {"reasoning_content", "reasoning"})
+      if (message.reasoning.empty()) OCTAVO_TRY_VOID(read_text(given[field], message.reasoning));
+  }
+  return message;
+}
+
+}  // namespace
+
+ApiResult<std::string> read_role(const JsonCursor& given) {
+  OCTAVO_TRY(const auto role, to_api_result(given.string()));
+  if (role && *role == "developer") return std::string("system");  // OpenAI's newer name for it
+  if (role && *role == "function") return std::string("tool");     // and its older one
+  for (const std::string_view known : {"system", "user", "assistant", "tool"})
+    if (role && *role == known) return std::string(known);
+  return refused(given.wrong_value("system, developer, user, assistant or tool"));
+}
+
+ApiResult<void> read_content(const JsonCursor& content, ChatMessage& message) {
+  constexpr std::string_view kForms = "a string or an array of content parts";
+  const json::value* given = content.value();
+  if (given == nullptr) {
+    if (message.role == "assistant") return {};  // it may have said nothing
+    return refused(content.wrong_value(kForms));
+  }
+  if (const json::array* parts = given->if_array()) {
+    OCTAVO_TRY(message.parts, read_parts(content, parts->size()));
+  } else if (const json::string* text = given->if_string()) {
+    message.content = std::string(*text);
+  } else {
+    return refused(content.wrong_type(kForms));
+  }
+  return {};
+}
+
+ApiResult<std::vector<ChatMessage>> read_openai_messages(const JsonCursor& given) {
+  constexpr std::string_view kForm = "an array of messages";
+  OCTAVO_TRY(const json::array* array, to_api_result(given.array(kForm)));
+  if (array == nullptr) return refused(given.wrong_value(kForm, "missing_required_parameter"));
+  if (array->empty()) return refused(given.error("found an empty array, expected at least one message"));
+  std::vector<ChatMessage> messages;
+  messages.reserve(array->size());
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    OCTAVO_TRY(messages.emplace_back(), read_message(given[i]));
+  }
+  return messages;
+}
+
+}  // namespace octavo

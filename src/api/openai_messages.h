@@ -1,0 +1,24 @@
+// The messages of OpenAI's chats.
+// https://platform.openai.com/docs/api-reference/chat/create
+//
+// Free functions without state; any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/api_error.h"
+#include "json/json_cursor.h"
+#include "octavo/chat.h"
+
+namespace octavo {
+
+/// system, user, assistant or tool, by OpenAI's newer and older names as well.
+ApiResult<std::string> read_role(const JsonCursor& given);
+/// `content`: a text, or an array of parts that are texts. An assistant may have said nothing; its role is read before.
+ApiResult<void> read_content(const JsonCursor& content, ChatMessage& message);
+
+/// Errors: none, or one of a wrong form; content that is no text.
+ApiResult<std::vector<ChatMessage>> read_openai_messages(const JsonCursor& given);
+
+}  // namespace octavo

@@ -1,0 +1,24 @@
+// What the engine is asked for to answer a request: the chat template is applied, texts are tokenized, and all is held
+// against the context, the memory of answers and what the model can do.
+//
+// Free functions without state; they run on any thread and take as long as tokenizing does.
+#pragma once
+
+#include "api/api_request.h"
+#include "api/completion.h"
+
+namespace octavo {
+
+inline constexpr int kMaxAnswersOfCall = 1024;                           // prompts times n
+inline constexpr std::size_t kMaxRepeatedBytes = std::size_t{16} << 20;  // of settings, in all requests of a call
+
+/// Errors name the fields that the request says it was read from: a prompt without room, a limit that cannot be met, an
+/// answer that is too large to hold; 501, the model fills no gaps.
+ApiResult<CompletionCall> prepare(ApiRequest request, const Engine& engine, const ServedModel& model);
+
+/// The 400 of a prompt that the context has no room for. `found`: how many tokens, in words. `field`: its field.
+ApiError context_overflow(int context, std::string_view field, std::string_view found);
+/// The error of a text or a conversation that cannot be tokenized, for want of room or for another reason.
+ApiError not_tokenized(const Error& error, int context, std::string_view field, std::string_view place);
+
+}  // namespace octavo

@@ -1,0 +1,215 @@
+// The fields that OpenAI's interface does not have: samplers by llama.cpp's names, words and tokens by vLLM's.
+#include <fmt/format.h>
+
+#include <boost/json/value.hpp>
+
+#include "api/sampling_fields.h"
+#include "sampler/sampler.h"
+#include "sampler/sampler_order.h"
+
+namespace octavo {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kMaxBadWords = 128;
+constexpr std::size_t kMaxBadWordBytes = 256;
+
+SamplingParams& sampling_in(FieldReader& reader) { return reader.request.settings.sampling; }
+
+/// An array of at most `most` strings, each of 1 to `most_bytes` bytes; empty where it is wrong.
+std::vector<std::string> read_strings(FieldReader& reader, const JsonCursor& given, std::size_t most,
+                                      std::size_t most_bytes) {
+  std::vector<std::string> strings;
+  const json::array* array = given.if_array();
+  if (array == nullptr || array->size() > most) {
+    reader.refuse(given.wrong_type(fmt::format("an array of at most {} strings", most)));
+    return strings;
+  }
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    const json::string* text = (*array)[i].if_string();
+    if (text == nullptr || text->empty() || text->size() > most_bytes) {
+      reader.refuse(given[i].wrong_type(fmt::format("a string of 1 to {} bytes", most_bytes)));
+      return strings;
+    }
+    strings.emplace_back(*text);
+  }
+  return strings;
+}
+
+/// llama.cpp's numbers of last tokens: -1 is all of them and 0 none, for which `off` is called.
+template <class Off>
+void take_window(FieldReader& reader, const ApiField& field, int& window, const Off& off) {
+  const auto asked = reader.take(reader.at(field.path).integer(-1, static_cast<std::int64_t>(field.max)));
+  if (!asked) return;
+  if (*asked == 0) off();
+  window = *asked < 0 ? 0 : static_cast<int>(*asked);
+}
+
+}  // namespace
+
+namespace field {
+
+void take_top_n_sigma(FieldReader& reader, const ApiField& field) {
+  into_sampling<&SamplingParams::top_n_sigma>(reader, field);
+  float& sigma = sampling_in(reader).top_n_sigma;
+  sigma = std::max(sigma, 0.0F);  // -1 is llama.cpp's "off"
+}
+
+// Behind the rows of the penalties, which a window of no tokens switches off.
+void take_penalty_window(FieldReader& reader, const ApiField& field) {
+  SamplingParams& sampling = sampling_in(reader);
+  take_window(reader, field, sampling.penalty_window, [&sampling] {
+    sampling.repetition_penalty = 1;
+    sampling.frequency_penalty = sampling.presence_penalty = 0;
+  });
+}
+
+void take_dry_window(FieldReader& reader, const ApiField& field) {
+  Dry& dry = sampling_in(reader).dry;
+  take_window(reader, field, dry.window, [&dry] { dry.multiplier = 0; });
+}
+
+void take_dry_breakers(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (given.is_given())
+    sampling_in(reader).dry.breakers = read_strings(reader, given, kMaxDryBreakers, kMaxDryBreakerBytes);
+}
+
+void take_mirostat(FieldReader& reader, const ApiField& field) {
+  Mirostat& mirostat = sampling_in(reader).mirostat;
+  const JsonCursor given = reader.at(field.path);
+  const auto version = reader.take(given.integer(0, 2));
+  if (version == 1)
+    reader.refuse(given.error("found 1, expected 0 (off) or 2: version 1 is not supported", "unsupported_parameter"));
+  if (version) mirostat.enabled = *version == 2;
+}
+
+void take_samplers(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (!given.is_given()) return;
+  const json::string* text = given.if_string();
+  std::vector<std::string> names;
+  if (text == nullptr) names = read_strings(reader, given, 2 * kDefaultSamplerOrder.size(), 40);
+  // llama.cpp has a sampler of that name for gaps, and its editors' extensions ask for it.
+  if (std::holds_alternative<Gap>(reader.request.prompt) && std::erase(names, "infill") > 0)
+    reader.request.warnings.push_back(
+        fmt::format("{}: infill is left out: this server has no sampler of that name", field.path));
+  const Result<SamplerOrder> order =
+      text != nullptr ? SamplerOrder::parse(std::string_view(*text).substr(0, 1000)) : SamplerOrder::parse(names);
+  if (!order) return reader.refuse(given.error(order.error().message));
+  order->apply_to(sampling_in(reader));
+}
+
+void take_bad_words(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (given.is_given()) reader.request.bad_words = read_strings(reader, given, kMaxBadWords, kMaxBadWordBytes);
+}
+
+}  // namespace field
+
+namespace {
+
+using namespace field;  // NOLINT(google-build-using-namespace): the rows below name little else
+
+constexpr ApiField integer(std::string_view path, double min, double max, std::string_view otherwise,
+                           std::string_view text, void (*take)(FieldReader&, const ApiField&)) {
+  return {.path = path,
+          .form = FieldForm::kInteger,
+          .min = min,
+          .max = max,
+          .otherwise = otherwise,
+          .text = text,
+          .take = take};
+}
+
+constexpr ApiField kRows[] = {
+    temperature("temperature"),
+    top_k("top_k"),
+    top_p("top_p"),
+    min_p("min_p"),
+    seed("seed"),
+    repetition_penalty("repetition_penalty"),
+    {.path = "repeat_penalty",
+     .form = FieldForm::kNumber,
+     .min = 0.01,
+     .max = 100,
+     .otherwise = kOfModel,
+     .text = "llama.cpp's name of repetition_penalty",
+     .take = take_repeat_penalty},
+    frequency_penalty("frequency_penalty"),
+    presence_penalty("presence_penalty"),
+    logit_bias("logit_bias"),
+    typical_p("typical_p"),
+    {.path = "top_n_sigma",
+     .form = FieldForm::kNumber,
+     .min = -1,
+     .max = 1000,
+     .otherwise = kOfModel,
+     .text = "only tokens within so many standard deviations of the best score; 0 or -1: off",
+     .take = take_top_n_sigma},
+    sampler<&SamplingParams::xtc, &Xtc::probability>("xtc_probability", 0, 1, "how often XTC leaves out the likeliest"),
+    sampler<&SamplingParams::xtc, &Xtc::threshold>("xtc_threshold", 0, 1,
+                                                   "the probability that counts as likely for XTC"),
+    sampler<&SamplingParams::dynamic_temperature, &DynamicTemperature::range>(
+        "dynatemp_range", 0, kMaxTemperature, "how far the temperature moves with the entropy"),
+    sampler<&SamplingParams::dynamic_temperature, &DynamicTemperature::exponent>("dynatemp_exponent", 0, 100,
+                                                                                 "how the entropy moves it"),
+    penalty_window("repeat_last_n"),
+    sampler<&SamplingParams::dry, &Dry::multiplier>("dry_multiplier", 0, 100,
+                                                    "how hard DRY holds off repetitions; 0: off"),
+    sampler<&SamplingParams::dry, &Dry::base>("dry_base", 1, 100, "how the penalty grows with their length"),
+    integer("dry_allowed_length", 0, kMaxInt, kOfModel, "repetitions up to so many tokens are free",
+            into_sampling<&SamplingParams::dry, &Dry::allowed_length>),
+    integer("dry_penalty_last_n", -1, kMaxInt, kOfModel, "the last tokens that DRY looks at; -1: all; 0: off",
+            take_dry_window),
+    {.path = "dry_sequence_breakers",
+     .form = FieldForm::kStrings,
+     .otherwise = kOfModel,
+     .text = "texts that no repetition goes across",
+     .take = take_dry_breakers},
+    mirostat("mirostat"),
+    mirostat_tau("mirostat_tau"),
+    mirostat_eta("mirostat_eta"),
+    {.path = "samplers",
+     .form = FieldForm::kStringOrArray,
+     .otherwise = "the usual order",
+     .text = "the samplers that are asked and in which order, by llama.cpp's names; those left out are off",
+     .take = take_samplers},
+    {.path = "allowed_token_ids",
+     .form = FieldForm::kArray,
+     .text = "only these tokens are drawn, at most 65,536",
+     .take = take_allowed_tokens},
+    {.path = "bad_words",
+     .form = FieldForm::kStrings,
+     .text = "texts that are not to be drawn, at most 128 of 256 bytes",
+     .take = take_bad_words},
+    integer("n", 1, kMaxChoices, "1", "answers to each prompt", take_num_choices),
+    integer("min_tokens", 0, kMaxInt, "0", "the answer ends no earlier",
+            into<&ApiRequest::settings, &Request::min_tokens>),
+    {.path = "ignore_eos",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .text = "the model's end token ends nothing",
+     .take = into<&ApiRequest::settings, &Request::ignore_eos>},
+    stop("stop"),
+    {.path = "stop_token_ids",
+     .form = FieldForm::kArray,
+     .text = "tokens that end the answer, at most 1,024",
+     .take = take_stop_tokens},
+    integer("priority", -kMaxPriority, kMaxPriority, "0",
+            "the lower, the earlier; a client may go below 0 as far as the server allows", take_priority),
+    {.path = "deadline_s",
+     .form = FieldForm::kNumber,
+     .min = 0.001,
+     .max = kMaxDeadlineS,
+     .otherwise = "none",
+     .text = "seconds after which the answer ends",
+     .take = into<&ApiRequest::settings, &Request::deadline_s>},
+};
+
+}  // namespace
+
+const FieldTable kSamplingFields = kRows;
+
+}  // namespace octavo

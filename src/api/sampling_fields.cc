@@ -1,0 +1,191 @@
+#include "api/sampling_fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json/value.hpp>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "api/completion.h"
+
+namespace octavo {
+namespace {
+
+namespace json = boost::json;
+
+constexpr double kMaxBias = 100;  // as good as an order; larger ones count as this
+
+SamplingParams& sampling_of(FieldReader& reader) { return reader.request.settings.sampling; }
+
+std::optional<std::int64_t> parse_token_id(std::string_view text) {
+  std::int64_t id = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (error != std::errc() || end != text.data() + text.size() || id < 0) return std::nullopt;
+  return id;
+}
+
+/// A number, or llama.cpp's false for never.
+std::optional<double> bias_of(const json::value& value) {
+  if (value == false) return -kMaxBias;
+  if (!value.is_number()) return std::nullopt;
+  return std::clamp(value.to_number<double>(), -kMaxBias, kMaxBias);
+}
+
+/// {"ID": BIAS}, or llama.cpp's [[ID, BIAS]]. A token that the model does not have is drawn no more often for its bias:
+/// clients send ids of other vocabularies.
+class LogitBias {
+ public:
+  LogitBias(FieldReader& reader, const ApiField& field)
+      : reader_(reader), given_(reader.at(field.path)), num_tokens_(reader.context.engine.info().num_tokens) {}
+
+  std::vector<std::pair<TokenId, float>> read() {
+    if (!given_.is_given()) return {};
+    const json::object* object = given_.if_object();
+    const json::array* array = given_.if_array();
+    const std::size_t count = object != nullptr ? object->size() : array != nullptr ? array->size() : 0;
+    if (object == nullptr && array == nullptr) {
+      reader_.refuse(given_.wrong_type("an object of token ids with their biases"));
+    } else if (count > kMaxLogitBias) {
+      reader_.refuse(given_.error(fmt::format("found {} tokens, expected at most {}", count, kMaxLogitBias)));
+    } else if (object != nullptr) {
+      for (const json::key_value_pair& entry : *object)
+        add(parse_token_id(entry.key()), given_, json::value(entry.key()), given_[std::string_view(entry.key())]);
+    } else {
+      for (std::size_t i = 0; i < array->size(); ++i) add_pair(given_[i]);
+    }
+    return std::move(biases_);
+  }
+
+ private:
+  void add_pair(const JsonCursor& given) {
+    const json::array* pair = given.if_array();
+    if (pair == nullptr || pair->size() != 2)
+      return reader_.refuse(given.wrong_type("a pair of a token id and a bias"));
+    add(as_integer((*pair)[0]), given[0], (*pair)[0], given[1]);
+  }
+
+  void add(std::optional<std::int64_t> id, const JsonCursor& place, const json::value& shown, const JsonCursor& bias) {
+    if (!id || *id < 0)
+      return reader_.refuse(place.error(
+          fmt::format("found {}, expected a token id from 0 to {}", describe_json(shown), num_tokens_ - 1)));
+    const std::optional<double> number = bias.is_given() ? bias_of(*bias.value()) : std::nullopt;
+    if (!number) return reader_.refuse(bias.wrong_type("a number from -100 to 100"));
+    if (*id < num_tokens_) biases_.emplace_back(static_cast<TokenId>(*id), static_cast<float>(*number));
+  }
+
+  FieldReader& reader_;
+  const JsonCursor given_;
+  const int num_tokens_;
+  std::vector<std::pair<TokenId, float>> biases_ = {};
+};
+
+/// Ids of the vocabulary, so many; empty where the field is not given or wrong.
+std::vector<TokenId> read_ids(FieldReader& reader, const JsonCursor& given, std::size_t least, std::size_t most) {
+  std::vector<TokenId> tokens;
+  const json::array* ids = given.if_array();
+  if (ids == nullptr || ids->size() < least || ids->size() > most) {
+    reader.refuse(given.wrong_type(fmt::format("an array of {} {} token ids", least == 0 ? "at most" : "1 to", most)));
+    return tokens;
+  }
+  const int num_tokens = reader.context.engine.info().num_tokens;
+  for (std::size_t i = 0; i < ids->size(); ++i) {
+    const auto id = as_integer((*ids)[i]);
+    if (!id || *id < 0 || *id >= num_tokens) {
+      reader.refuse(given[i].wrong_type(fmt::format("a token id from 0 to {}", num_tokens - 1)));
+      return tokens;
+    }
+    tokens.push_back(static_cast<TokenId>(*id));
+  }
+  return tokens;
+}
+
+}  // namespace
+
+namespace field {
+
+// Any 64-bit integer but kRandomSeed is a seed; a negative one is taken modulo 2^64.
+void take_seed(FieldReader& reader, const ApiField& field) {
+  ApiRequest& request = reader.request;
+  const JsonCursor given = reader.at(field.path);
+  if (!given.is_given()) return;
+  if (given.value()->is_uint64()) {
+    request.settings.sampling.seed = given.value()->get_uint64();
+    request.is_seeded = true;
+    return;
+  }
+  const auto seed =
+      reader.take(given.integer(std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()));
+  request.is_seeded = seed && *seed != kRandomSeed;
+  request.settings.sampling.seed = request.is_seeded ? static_cast<std::uint64_t>(*seed) : random_seed();
+}
+
+void take_top_k(FieldReader& reader, const ApiField& field) {
+  into_sampling<&SamplingParams::top_k>(reader, field);
+  int& top_k = sampling_of(reader).top_k;
+  top_k = std::max(top_k, 0);  // -1 is vLLM's "all"
+}
+
+void take_repetition_penalty(FieldReader& reader, const ApiField& field) {
+  into_sampling<&SamplingParams::repetition_penalty>(reader, field);
+}
+
+// llama.cpp's name for what vLLM calls repetition_penalty, whose row stands before this one's.
+void take_repeat_penalty(FieldReader& reader, const ApiField& field) {
+  constexpr std::string_view kSame = "repetition_penalty";
+  const float penalty = sampling_of(reader).repetition_penalty;
+  into_sampling<&SamplingParams::repetition_penalty>(reader, field);
+  const float by_other_name = sampling_of(reader).repetition_penalty;
+  if (reader.find(kSame) != nullptr && penalty != by_other_name)
+    reader.refuse(reader.at(field.path)
+                      .error(fmt::format("found {} beside a {} of {}, expected one of them: they are the same",
+                                         by_other_name, kSame, penalty)));
+}
+
+void take_logit_bias(FieldReader& reader, const ApiField& field) {
+  sampling_of(reader).logit_bias = LogitBias(reader, field).read();
+}
+
+void take_stop(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (!given.is_given()) return;
+  const auto add = [&reader](const JsonCursor& text) {
+    const auto string = reader.take(text.needed_string());
+    if (string.size() > kMaxStopBytes)
+      return reader.refuse(
+          text.error(fmt::format("found {} bytes, expected at most {}", string.size(), kMaxStopBytes)));
+    if (!string.empty()) reader.request.settings.stop.emplace_back(string);  // an empty one stops nothing
+  };
+  if (given.if_string() != nullptr) return add(given);
+  const json::array* texts = reader.take(given.array("a string or an array of strings"));
+  if (texts != nullptr && texts->size() > kMaxStopTexts)
+    reader.refuse(given.error(fmt::format("found {} texts, expected at most {}", texts->size(), kMaxStopTexts)));
+  for (std::size_t i = 0; texts != nullptr && i < std::min(texts->size(), kMaxStopTexts); ++i) add(given[i]);
+}
+
+void take_stop_tokens(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (given.is_given()) reader.request.settings.stop_tokens = read_ids(reader, given, 0, kMaxStopTokens);
+}
+
+void take_allowed_tokens(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (given.is_given()) sampling_of(reader).allowed_tokens = read_ids(reader, given, 1, kMaxAllowedTokens);
+}
+
+void take_num_choices(FieldReader& reader, const ApiField& field) {
+  const auto asked = reader.take(reader.at(field.path).integer(1, reader.context.model.max_choices));
+  if (asked) reader.request.settings.num_choices = static_cast<int>(*asked);
+}
+
+// As in vLLM, from where clients have the field, a lower number goes earlier; a Request's goes later.
+void take_priority(FieldReader& reader, const ApiField& field) {
+  const auto asked =
+      reader.take(reader.at(field.path).integer(-reader.context.model.max_client_priority, kMaxPriority));
+  if (asked) reader.request.settings.priority = -static_cast<int>(*asked);
+}
+
+}  // namespace field
+}  // namespace octavo

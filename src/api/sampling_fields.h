@@ -1,0 +1,152 @@
+// The fields that say how tokens are drawn and where an answer ends, each by the path that an API has for it.
+//
+// Constants; any thread.
+#pragma once
+
+#include <limits>
+
+#include "api/api_field.h"
+
+namespace octavo {
+
+inline constexpr std::size_t kMaxStopTexts = 16;
+inline constexpr std::size_t kMaxStopBytes = 1024;  // of one stop text
+inline constexpr std::size_t kMaxStopTokens = 1024;
+inline constexpr std::size_t kMaxLogitBias = 1024;
+inline constexpr float kMaxTemperature = 100;
+inline constexpr std::int64_t kRandomSeed = -1;  // asks for one, as in llama.cpp and vLLM
+inline constexpr std::size_t kMaxAllowedTokens = 65536;
+inline constexpr double kMaxDeadlineS = 86400;
+
+namespace field {
+
+inline constexpr double kMaxInt = std::numeric_limits<int>::max();
+inline constexpr std::string_view kOfModel = "the model's";
+
+void take_seed(FieldReader& reader, const ApiField& field);
+void take_top_k(FieldReader& reader, const ApiField& field);
+void take_repetition_penalty(FieldReader& reader, const ApiField& field);
+void take_repeat_penalty(FieldReader& reader, const ApiField& field);
+void take_logit_bias(FieldReader& reader, const ApiField& field);
+void take_stop(FieldReader& reader, const ApiField& field);
+void take_stop_tokens(FieldReader& reader, const ApiField& field);
+void take_num_choices(FieldReader& reader, const ApiField& field);
+void take_priority(FieldReader& reader, const ApiField& field);
+void take_penalty_window(FieldReader& reader, const ApiField& field);
+void take_dry_window(FieldReader& reader, const ApiField& field);
+void take_dry_breakers(FieldReader& reader, const ApiField& field);
+void take_mirostat(FieldReader& reader, const ApiField& field);
+void take_samplers(FieldReader& reader, const ApiField& field);
+void take_allowed_tokens(FieldReader& reader, const ApiField& field);
+void take_bad_words(FieldReader& reader, const ApiField& field);
+void take_top_n_sigma(FieldReader& reader, const ApiField& field);
+
+template <auto... kMembers>
+constexpr auto into_sampling = into<&ApiRequest::settings, &Request::sampling, kMembers...>;
+
+/// A number of the sampling's.
+template <auto... kMembers>
+constexpr ApiField sampler(std::string_view path, double min, double max, std::string_view text) {
+  return {.path = path,
+          .form = FieldForm::kNumber,
+          .min = min,
+          .max = max,
+          .otherwise = kOfModel,
+          .text = text,
+          .take = into_sampling<kMembers...>};
+}
+
+constexpr ApiField temperature(std::string_view path) {
+  return sampler<&SamplingParams::temperature>(path, 0, kMaxTemperature,
+                                               "how evenly tokens are drawn; 0: the likeliest");
+}
+constexpr ApiField top_k(std::string_view path) {
+  return {.path = path,
+          .form = FieldForm::kInteger,
+          .min = -1,
+          .max = kMaxInt,
+          .otherwise = kOfModel,
+          .text = "only the likeliest tokens, so many, are drawn; 0 or -1: all",
+          .take = take_top_k};
+}
+constexpr ApiField top_p(std::string_view path) {
+  return sampler<&SamplingParams::top_p>(path, 0, 1, "only the likeliest tokens that have this probability together");
+}
+constexpr ApiField min_p(std::string_view path) {
+  return sampler<&SamplingParams::min_p>(path, 0, 1,
+                                         "only tokens of at least this part of the likeliest's probability");
+}
+constexpr ApiField typical_p(std::string_view path) {
+  return sampler<&SamplingParams::typical_p>(
+      path, 0, 1, "only tokens nearest to the expected surprise, of this probability together");
+}
+constexpr ApiField seed(std::string_view path) {
+  return {.path = path,
+          .form = FieldForm::kInteger,
+          .min = static_cast<double>(std::numeric_limits<std::int64_t>::min()),
+          .max = static_cast<double>(std::numeric_limits<std::uint64_t>::max()),
+          .otherwise = "a random one, or the server's",
+          .text = "the same request with the same seed gets the same answer; -1: a random one",
+          .take = take_seed};
+}
+constexpr ApiField repetition_penalty(std::string_view path) {
+  return {.path = path,
+          .form = FieldForm::kNumber,
+          .min = 0.01,
+          .max = 100,
+          .otherwise = kOfModel,
+          .text = "divides the scores of tokens that were there before",
+          .take = take_repetition_penalty};
+}
+constexpr ApiField frequency_penalty(std::string_view path) {
+  return sampler<&SamplingParams::frequency_penalty>(path, -2, 2,
+                                                     "taken from a token's score as often as it was there");
+}
+constexpr ApiField presence_penalty(std::string_view path) {
+  return sampler<&SamplingParams::presence_penalty>(path, -2, 2, "taken from the score of a token that was there");
+}
+constexpr ApiField penalty_window(std::string_view path) {
+  return {.path = path,
+          .form = FieldForm::kInteger,
+          .min = -1,
+          .max = kMaxInt,
+          .otherwise = kOfModel,
+          .text = "the last tokens that penalties look at; -1: all; 0: no penalties",
+          .take = take_penalty_window};
+}
+constexpr ApiField mirostat(std::string_view path) {
+  return {.path = path,
+          .form = FieldForm::kInteger,
+          .min = 0,
+          .max = 2,
+          .otherwise = "0",
+          .text = "2: Mirostat 2.0 in place of other cuts; 0: off; 1 is not supported",
+          .take = take_mirostat};
+}
+constexpr ApiField mirostat_tau(std::string_view path) {
+  return sampler<&SamplingParams::mirostat, &Mirostat::tau>(path, 0, 100,
+                                                            "the surprise that Mirostat aims at, in bits");
+}
+constexpr ApiField mirostat_eta(std::string_view path) {
+  return sampler<&SamplingParams::mirostat, &Mirostat::eta>(path, 0, 1, "how fast Mirostat learns");
+}
+constexpr ApiField stop(std::string_view path) {
+  return {.path = path,
+          .form = FieldForm::kStringOrArray,
+          .text = "texts that end the answer, at most 16 of 1,024 bytes; they are not shown",
+          .take = take_stop};
+}
+
+constexpr ApiField logit_bias(std::string_view path) {
+  return {.path = path,
+          .form = FieldForm::kAny,
+          .text = "{\"ID\": BIAS} or [[ID, BIAS]]: added to the scores of tokens, -100 to 100; false: never",
+          .take = take_logit_bias};
+}
+
+}  // namespace field
+
+/// The samplers and bounds that OpenAI's interface and those that grew from it know: vLLM's and llama.cpp's.
+extern const FieldTable kSamplingFields;
+
+}  // namespace octavo

@@ -1,0 +1,44 @@
+// Tools as the APIs offer them, and the choice among them.
+//
+// Free functions without state; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/api_field.h"
+
+namespace octavo {
+
+/// The 400 of a tool's name that formats of calls cannot carry.
+ApiError wrong_tool_name(const std::string& field, std::optional<std::string_view> found);
+
+/// The `function` of a tool or of a call, whose `type` is no other. `what` it is and which members it has, for errors.
+ApiResult<JsonCursor> function_in(const JsonCursor& tool, std::string_view what, std::string_view members);
+
+/// The name of a function, its schema and how strictly it is meant; AskedTool::described is left to the caller.
+ApiResult<AskedTool> read_function(const JsonCursor& function, std::string_view schema_name = "parameters");
+
+/// {"type": "function", "function": FUNCTION}
+TemplateValue described_as_function(TemplateValue function);
+
+/// The one tool that must be called. `given` is where its name stands. Error: there is none of the name.
+ApiResult<void> choose_tool(AskedTools& tools, std::string_view name, const JsonCursor& given,
+                            std::string_view kind = "tools");
+
+namespace field {
+
+/// OpenAI's fields of a chat.
+void take_tools(FieldReader& reader, const ApiField& field);
+/// The same of a conversation that is not answered: they are taken as they are.
+void take_described_tools(FieldReader& reader, const ApiField& field);
+void take_tool_choice(FieldReader& reader, const ApiField& field);
+void take_parallel_tool_calls(FieldReader& reader, const ApiField& field);
+void take_functions(FieldReader& reader, const ApiField& field);
+void take_function_call(FieldReader& reader, const ApiField& field);
+/// The same fields in a completion, where they would have no effect.
+void refuse_tools(FieldReader& reader, const ApiField& field);
+void refuse_tool_choice(FieldReader& reader, const ApiField& field);
+
+}  // namespace field
+}  // namespace octavo
