@@ -7,8 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "api/chat_api.h"
+#include "api/api.h"
 #include "api/completion.h"
+#include "api/openai_chat.h"
+#include "api/openai_completion.h"
 #include "api/prompt_logprobs.h"
 #include "api/text_engine.h"
 #include "base/utf8.h"
@@ -128,14 +130,14 @@ std::string answer_text(const boost::json::object& body, std::string_view input)
 }
 
 /// An answer of reasoning, text and whatever calls the input makes of it, by the API that it was asked by.
-void check_api(ChatApi api, const boost::json::object& body, const Engine& engine, const ServedModel& model,
+void check_api(const Api& api, const boost::json::object& body, const Engine& engine, const ServedModel& model,
                std::string_view input) {
   static ResponseStore store({.max_bytes = 100'000});
   const ApiResult<CompletionCall> call = parse_call(api, body, engine, model, {.store = &store});
   if (!call) return check(call, engine, model, input);
   if (!call->requests.empty()) check_requests(*call, engine);
   if (call->n > 1) return;  // chats of several answers have been checked
-  const auto writer = make_writer(api, *call, engine, model, "id", 1);
+  const auto writer = api.make_writer({.call = *call, .engine = engine, .model = model, .id = "id", .created = 1});
   std::string bytes = call->stream ? writer->begin() : std::string();
   for (const FinishReason finish : {FinishReason::kNone, FinishReason::kStop}) {
     OwnedEvent event;
@@ -176,8 +178,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(table_members <= kLimits.max_table_members && bytes <= kLimits.max_memory_bytes);
   check(parse_completion(*body, engine, model), engine, model, input);
   check(parse_chat_completion(*body, engine, model), engine, model, input);
-  for (const ChatApi api : {ChatApi::kOpenAiChat, ChatApi::kMessages, ChatApi::kResponses, ChatApi::kOllamaChat,
-                            ChatApi::kOllamaGenerate, ChatApi::kLlamaCompletion, ChatApi::kLlamaInfill})
+  for (const Api& api : all_apis())
     for (const ServedModel* served : {&model, &blind}) check_api(api, *body, engine, *served, input);
   return 0;
 }

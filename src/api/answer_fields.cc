@@ -7,6 +7,7 @@
 #include <boost/json/value.hpp>
 
 #include "api/completion.h"
+#include "api/constraint_fields.h"
 
 namespace octavo {
 namespace {
@@ -144,6 +145,27 @@ constexpr ApiField kReasoningRows[] = {
      .take = take_include_reasoning},
 };
 
+constexpr ApiField kFormatRows[] = {
+    {.path = "response_format",
+     .form = FieldForm::kObject,
+     .otherwise = "{\"type\": \"text\"}",
+     .text = "the form of the answer: text, json_object, json_schema or structural_tag",
+     .take = field::take_response_format},
+};
+
+constexpr ApiField hint(std::string_view path, std::string_view text) {
+  return {.path = path, .use = FieldUse::kHint, .text = text};
+}
+
+constexpr ApiField kHintRows[] = {
+    hint("user", "a name of whoever asks"),
+    hint("metadata", "notes of the client's"),
+    hint("store", "nothing is stored"),
+    hint("service_tier", "there is one"),
+    hint("safety_identifier", "a name of whoever asks"),
+    hint("prompt_cache_key", "prompts are found cached without it"),
+};
+
 constexpr std::string_view kNoSampler = "there is no such sampler here";
 
 constexpr ApiField kUnsupportedRows[] = {
@@ -205,6 +227,11 @@ void take_model(FieldReader& reader, const ApiField& field) {
   reader.refuse(model_not_served(*name, model));
 }
 
+void refuse_switch(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (reader.take(given.boolean()).value_or(false)) reader.refuse(given.error(field.text, "unsupported_parameter"));
+}
+
 void take_cache_salt(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const auto salt = reader.take(given.string());
@@ -234,6 +261,8 @@ void take_budget(FieldReader& reader, const ApiField& field) {
 
 const FieldTable kStreamFields = kStreamRows;
 const FieldTable kReasoningFields = kReasoningRows;
+const FieldTable kFormatFields = kFormatRows;
+const FieldTable kHintFields = kHintRows;
 const FieldTable kUnsupportedFields = kUnsupportedRows;
 
 }  // namespace octavo

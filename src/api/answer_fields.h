@@ -11,6 +11,8 @@ inline constexpr std::size_t kMaxSaltBytes = 1024;
 namespace field {
 
 void take_model(FieldReader& reader, const ApiField& field);
+/// A switch that cannot be on, for the reason in the row's text.
+void refuse_switch(FieldReader& reader, const ApiField& field);
 void take_cache_salt(FieldReader& reader, const ApiField& field);
 /// A limit of tokens, of which 0 is a mistake.
 void take_length(FieldReader& reader, const ApiField& field);
@@ -58,6 +60,10 @@ constexpr ApiField budget(std::string_view path, std::string_view text, double m
 extern const FieldTable kStreamFields;
 /// Of chats: reasoning, how it is shown, and how much of it there may be.
 extern const FieldTable kReasoningFields;
+/// OpenAI's form of the answer's text.
+extern const FieldTable kFormatFields;
+/// Fields of OpenAI's that change no answer.
+extern const FieldTable kHintFields;
 /// What OpenAI, vLLM or llama.cpp know and what asks for something that there is not here.
 extern const FieldTable kUnsupportedFields;
 

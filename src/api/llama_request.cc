@@ -11,7 +11,7 @@
 #include "api/answer_fields.h"
 #include "api/completion.h"
 #include "api/constraint_fields.h"
-#include "api/openai_request.h"
+#include "api/openai_completion.h"
 #include "api/sampling_fields.h"
 #include "base/error.h"
 

@@ -19,6 +19,7 @@
 #include "api/responses_items.h"
 #include "api/responses_tools.h"
 #include "api/sampling_fields.h"
+#include "api/stored_items.h"
 #include "api/template_names.h"
 #include "api/tool_fields.h"
 #include "base/error.h"
@@ -30,74 +31,14 @@ namespace json = boost::json;
 
 constexpr std::size_t kMaxMetadata = 16, kMaxMetadataKey = 64, kMaxMetadataValue = 512;  // as OpenAI bounds them
 constexpr std::size_t kIdBytes = 16;
-constexpr std::string_view kIdPrefix = "resp_";
 
 std::string new_id() {
   std::array<unsigned char, kIdBytes> bytes{};
   if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) throw std::runtime_error("no random bytes");
-  std::string id(kIdPrefix);
+  std::string id(kResponsePrefix);
   for (const unsigned char byte : bytes) fmt::format_to(std::back_inserter(id), "{:02x}", byte);
   return id;
 }
-
-/// The id of the response that the id of an item names; empty where it names none.
-std::string response_of_item(std::string_view item_id) {
-  const std::size_t begin = item_id.find('_') + 1, end = item_id.rfind('_');
-  if (begin == 0 || end == std::string_view::npos || end <= begin) return {};
-  return std::string(kIdPrefix) + std::string(item_id.substr(begin, end - begin));
-}
-
-/// The stored items that a request refers to. Each is read once, and counts as often as it is referred to.
-class StoredItems {
- public:
-  explicit StoredItems(const OwnResponses& responses) : responses_(responses), num_bytes_(responses.body_bytes) {}
-
-  ConversationItem read(const ResponseItem& item) {
-    const auto [known, is_new] = read_.try_emplace(item.json);
-    if (is_new) known->second = std::make_shared<const json::object>(json::parse(*item.json).as_object());
-    return {.value = known->second, .json = item.json};
-  }
-
-  ApiResult<ConversationItem> find(std::string_view id, const JsonCursor& named) {
-    const ResponseItem* stored = stored_item(id);
-    if (stored == nullptr) return std::unexpected(no_response(id, named.path()));
-    num_bytes_ += num_bytes_of(*stored);
-    const std::uint64_t most = responses_.store->limits().max_request_bytes;
-    if (num_bytes_ > most) return std::unexpected(refers_to_too_much(named.path(), num_bytes_, most));
-    return read(*stored);
-  }
-  /// The responses of the conversation that the request goes on with.
-  ApiResult<std::vector<ResponseStore::Response>> conversation(std::string_view previous_id) const {
-    return responses_.store->conversation(responses_.owner, previous_id, num_bytes_);
-  }
-
- private:
-  struct Opened {
-    ResponseStore::Response response;
-    std::map<std::string_view, const ResponseItem*> items = {};  // by their ids
-  };
-
-  /// Null: there is none.
-  const ResponseItem* stored_item(std::string_view id) {
-    const auto [place, is_new] = opened_.try_emplace(response_of_item(id));
-    Opened& opened = place->second;
-    if (is_new) opened = open(place->first);
-    const auto found = opened.items.find(id);
-    return found == opened.items.end() ? nullptr : found->second;
-  }
-  Opened open(const std::string& id) const {
-    Opened opened{.response = responses_.store->find(responses_.owner, id)};
-    if (opened.response == nullptr) return opened;
-    for (const std::vector<ResponseItem>* items : {&opened.response->output, &opened.response->input})
-      for (const ResponseItem& item : *items) opened.items.try_emplace(item.id, &item);
-    return opened;
-  }
-
-  const OwnResponses& responses_;
-  std::map<std::string, Opened> opened_ = {};
-  std::map<std::shared_ptr<const std::string>, std::shared_ptr<const json::object>> read_ = {};
-  std::uint64_t num_bytes_;  // of the request's body and the items that were found
-};
 
 constexpr std::string_view kAskedLogprobs = "message.output_text.logprobs";
 
@@ -180,20 +121,6 @@ void refuse_if_asked(FieldReader& reader, const ApiField& field) {
 void take_context_management(FieldReader& reader, const ApiField& field) {
   if (reader.at(field.path).is_given())
     reader.request.warnings.push_back(fmt::format("{}: it is ignored: {}", field.path, field.text));
-}
-
-/// The items of the conversation so far, and those of the body.
-ApiResult<std::vector<ConversationItem>> all_items(std::string_view previous_id,
-                                                   const std::vector<ConversationItem>& input, StoredItems& stored) {
-  std::vector<ConversationItem> items;
-  if (!previous_id.empty()) {
-    OCTAVO_TRY(const auto earlier, stored.conversation(previous_id));
-    for (const ResponseStore::Response& response : earlier)
-      for (const std::vector<ResponseItem>* part : {&response->input, &response->output})
-        for (const ResponseItem& item : *part) items.push_back(stored.read(item));
-  }
-  items.insert(items.end(), input.begin(), input.end());
-  return items;
 }
 
 constexpr ApiField refused_row(std::string_view path, std::string_view what) {
@@ -317,7 +244,7 @@ ApiResult<ReadResponse> read_response(const json::object& body, const ApiContext
   const FindItem find = [&](std::string_view id, const JsonCursor& named) { return stored.find(id, named); };
   const JsonCursor input = reader.at("input");
   OCTAVO_TRY(read.input, read_items(input, find));
-  OCTAVO_TRY(const auto items, all_items(read.previous_id, read.input, stored));
+  OCTAVO_TRY(const auto items, stored.with_earlier(read.previous_id, read.input));
   conversation.messages = messages_of_items(reader.string("instructions").value_or(""), items);
   if (conversation.messages.empty()) return refused(input.error("found no items, expected one at least"));
   return read;
@@ -380,7 +307,7 @@ std::string echo_of(const json::object& body, std::string_view previous_id, cons
 }  // namespace
 
 std::string response_item_id(std::string_view kind, std::string_view response_id, std::string_view number) {
-  if (response_id.starts_with(kIdPrefix)) response_id.remove_prefix(kIdPrefix.size());
+  if (response_id.starts_with(kResponsePrefix)) response_id.remove_prefix(kResponsePrefix.size());
   return fmt::format("{}_{}_{}", kind, response_id, number);
 }
 

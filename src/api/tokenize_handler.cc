@@ -10,9 +10,7 @@
 #include "api/image_placeholder.h"
 #include "api/json_fields.h"
 #include "api/json_writer.h"
-#include "api/messages_request.h"
-#include "api/openai_request.h"
-#include "api/responses_request.h"
+#include "api/openai_chat.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/to_size.h"
@@ -168,13 +166,9 @@ ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, 
   const boost::json::object& body = call.body;
   const ApiContext context{.engine = engine, .model = model, .responses = &call.responses};
   if (call.kind == TokenizeCall::Kind::kApplyTemplate) return apply_template(body, engine, model, held);
-  if (call.kind == TokenizeCall::Kind::kCountMessages) {
-    OCTAVO_TRY(const auto counted, tokens_of(read_counted_messages(body, context), engine));
-    return fmt::format("{{\"input_tokens\":{}}}", counted.size());
-  }
-  if (call.kind == TokenizeCall::Kind::kCountResponse) {
-    OCTAVO_TRY(const auto counted, tokens_of(read_counted_response(body, context), engine));
-    return fmt::format(R"({{"object":"response.input_tokens","input_tokens":{}}})", counted.size());
+  if (call.kind == TokenizeCall::Kind::kCount) {
+    OCTAVO_TRY(const auto counted, tokens_of(call.counted->read(body, context), engine));
+    return fmt::format("{}{}}}", call.counted->answer, counted.size());
   }
   JsonFields fields(body);
   const auto name = fields.string("model");

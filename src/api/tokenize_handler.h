@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "api/api.h"
 #include "api/api_error.h"
 #include "api/completion.h"
 #include "api/held_answer.h"
@@ -15,11 +16,12 @@
 namespace octavo {
 
 struct TokenizeCall {
-  enum class Kind : std::uint8_t { kTokenize, kDetokenize, kApplyTemplate, kCountMessages, kCountResponse };
+  enum class Kind : std::uint8_t { kTokenize, kDetokenize, kApplyTemplate, kCount };
 
   Kind kind = Kind::kTokenize;
   boost::json::object body = {};
-  OwnResponses responses = {};  // that a body of kCountResponse may go on with
+  const CountedPath* counted = nullptr;  // the path of kCount
+  OwnResponses responses = {};           // that a counted body of /v1/responses may go on with
 };
 
 /// {"prompt": TEXT, "add_special_tokens": true} or {"messages": [...]} -> {"count", "max_model_len", "tokens"};

@@ -18,11 +18,11 @@ ApiError names_no_model() {
 }
 
 /// The name by which a body calls its model; empty: by none.
-std::string named_model(const boost::json::object& body, bool is_ollama) {
+std::string named_model(const boost::json::object& body, bool has_tags) {
   const boost::json::value* name = body.if_contains("model");
-  if (name == nullptr && is_ollama) name = body.if_contains("name");
+  if (name == nullptr && has_tags) name = body.if_contains("name");
   if (name == nullptr || !name->is_string()) return {};
-  return is_ollama ? without_latest(name->get_string()) : std::string(name->get_string());
+  return has_tags ? without_latest(name->get_string()) : std::string(name->get_string());
 }
 
 }  // namespace
@@ -78,13 +78,13 @@ asio::awaitable<ApiResult<AddressedBody>> BodyReader::read(Exchange& exchange, A
   const std::string text = std::move(exchange.request.body());
   auto body = co_await parse(exchange, text, how);
   if (!body || !body->turn) co_return body;
-  const std::string name = named_model(body->object, how.is_ollama);
+  const std::string name = named_model(body->object, how.has_tags);
   ModelSlot* slot = models_.find(name);
   const bool is_known = slot != nullptr;
   if (slot == nullptr && models_.slots().size() == 1) slot = models_.find("");  // the API says how it is called
   if (slot == nullptr) co_return std::unexpected(models_.not_found(name));
   if (how.is_about_slot && name.empty()) co_return std::unexpected(names_no_model());
-  if (how.is_about_slot || (how.is_ollama && asks_to_unload(body->object))) {
+  if (how.is_about_slot || (how.can_unload && asks_to_unload(body->object))) {
     if (!is_known) co_return std::unexpected(models_.not_found(name));
     exchange.connection.body_is_taken();
     body->unloaded = slot;

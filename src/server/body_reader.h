@@ -29,7 +29,8 @@ struct AddressedBody {
 class BodyReader {
  public:
   struct Addressing {
-    bool is_ollama = false;  // its clients write ":latest" behind names, and `name` for `model`
+    bool has_tags = false;    // its clients write ":latest" behind names, and `name` for `model`
+    bool can_unload = false;  // a body may let its model go (asks_to_unload())
     /// A client that hangs up has no use for the answer. Where many lose patience behind the bodies of others, those
     /// who wait would wait for nothing.
     bool ends_with_hang_up = false;

@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "api/json_fields.h"
-#include "api/ollama_answer.h"
 #include "api/openai_finish.h"
 #include "base/to_size.h"
 #include "server/model_metrics.h"
@@ -153,7 +152,7 @@ void CompletionHandler::append_running(std::vector<RunningAnswer>& running) cons
   }
 }
 
-asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(ChatApi api, AddressedBody body) {
+asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(const Api& api, AddressedBody body) {
   model_ = std::move(body.model);
   metrics_ = &service_.metrics_.of_model(model_.id());
   auto work = [&]() -> ApiResult<CompletionCall> {
@@ -185,12 +184,12 @@ asio::awaitable<ApiResult<void>> CompletionHandler::compile(CompletionCall& call
   co_return compiled;
 }
 
-asio::awaitable<void> CompletionHandler::let_go(ModelSlot& slot, ChatApi api) {
+asio::awaitable<void> CompletionHandler::let_go(ModelSlot& slot, const Api& api) {
   const auto goes = service_.models_.unload(slot, client_of(exchange_), Clock::now());
   if (!goes) co_return co_await service_.refuse(exchange_, goes.error());
   std::vector<std::string> warnings;
   if (!*goes) warnings.push_back(model_stays(slot.id()));
-  HttpResponse response{.body = ollama_unloaded(slot.id(), api == ChatApi::kOllamaChat, warnings)};
+  HttpResponse response{.body = api.unloaded(slot.id(), warnings)};
   co_await service_.send(exchange_, response);
 }
 
@@ -237,7 +236,7 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
   return {};
 }
 
-asio::awaitable<void> CompletionHandler::run(ChatApi api, BodyReader::Addressing how) {
+asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Addressing how) {
   ApiResult<AddressedBody> body = co_await service_.bodies_.read(exchange_, how);
   ApiResult<CompletionCall> call = std::unexpected(body ? ApiError{} : body.error());
   if (body && body->turn && !connection_.hung_up()) {
@@ -257,9 +256,9 @@ asio::awaitable<void> CompletionHandler::run(ChatApi api, BodyReader::Addressing
   }
   std::unique_ptr<AnswerWriter> writer;
   if (ready) {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    writer = make_writer(api, *call, model_.engine(), model_.model(), service_.make_id(),
-                         std::chrono::duration_cast<std::chrono::seconds>(now).count());
+    const std::string id = service_.make_id();
+    writer = api.make_writer(
+        {.call = *call, .engine = model_.engine(), .model = model_.model(), .id = id, .created = std::time(nullptr)});
     writer_ = writer.get();
     if (call->keep_alive) model_.set_keep_alive(*call->keep_alive);
     ready = submit(*call);
@@ -360,7 +359,7 @@ asio::awaitable<void> CompletionHandler::answer_whole(AnswerWriter& writer) {
 asio::awaitable<void> CompletionHandler::answer_stream(AnswerWriter& writer) {
   HttpResponse head{.content_type = std::string(writer.stream_type())};
   head.headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
-  add_headers(exchange_.request, exchange_.record.id, service_.options_.cors_origins, head);
+  add_headers(exchange_.request, service_.routes_, exchange_.record.id, service_.options_.cors_origins, head);
   exchange_.record.status = 200;
   unsent_ = writer.begin();
   bool connected = co_await connection_.begin_stream(head);

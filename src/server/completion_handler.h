@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "api/chat_api.h"
+#include "api/api.h"
 #include "api/llama_slots.h"
 #include "server/event_queue.h"
 #include "server/life_signs.h"
@@ -27,7 +27,7 @@ class CompletionHandler {
   CompletionHandler(const CompletionHandler&) = delete;
   CompletionHandler& operator=(const CompletionHandler&) = delete;
 
-  asio::awaitable<void> run(ChatApi api, BodyReader::Addressing how);
+  asio::awaitable<void> run(const Api& api, BodyReader::Addressing how);
   /// The server gives up: the error ends the answer.
   void abort(const ApiError& error);
   /// The engine takes no more requests: one that has not come to it ends.
@@ -46,11 +46,11 @@ class CompletionHandler {
     bool has_ended = false;
   };
 
-  asio::awaitable<ApiResult<CompletionCall>> parse(ChatApi api, AddressedBody body);
+  asio::awaitable<ApiResult<CompletionCall>> parse(const Api& api, AddressedBody body);
   /// The constraints of a call, as long as the request's deadline, the client and the server allow.
   asio::awaitable<ApiResult<void>> compile(CompletionCall& call);
   /// The whole answer to a body that lets its model go.
-  asio::awaitable<void> let_go(ModelSlot& slot, ChatApi api);
+  asio::awaitable<void> let_go(ModelSlot& slot, const Api& api);
   /// The parts of the requests that the server knows and the body does not: owner, cache domain, time limits.
   ApiResult<void> complete(CompletionCall& call) const;
   ApiResult<void> submit(CompletionCall& call);

@@ -85,7 +85,7 @@ asio::awaitable<void> PullHandler::answer_stream(const ModelPuller::Reader& read
   exchange_.record.status = 200;
   HttpResponse head{.content_type = "application/x-ndjson"};
   head.headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
-  add_headers(exchange_.request, exchange_.record.id, service_.options_.cors_origins, head);
+  add_headers(exchange_.request, service_.routes_, exchange_.record.id, service_.options_.cors_origins, head);
   bool connected = co_await connection_.begin_stream(head);
   const std::chrono::milliseconds silence = service_.options_.keepalive_interval;
   PullNews told;

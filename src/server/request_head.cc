@@ -75,11 +75,11 @@ const ApiKey* key_of(const HttpRequest& request, const ApiKeys& keys) {
   return own == request.end() ? keys.find(request[http::field::authorization]) : keys.find_key(text_of(own->value()));
 }
 
-std::optional<ApiError> check_head(const HttpRequest& request, const Entrance& entrance, const ApiKeys& keys,
-                                   const CorsOrigins& origins) {
+std::optional<ApiError> check_head(const HttpRequest& request, const Routes& routes, const Entrance& entrance,
+                                   const ApiKeys& keys, const CorsOrigins& origins) {
   if (auto error = check_host(request, entrance.hosts)) return error;
   if (request.method() == http::verb::options && !origins.empty()) return std::nullopt;
-  auto match = find_route(request.method(), request.target());
+  auto match = routes.find(request.method(), request.target());
   if (!match) return std::move(match.error());
   if (auto error = check_entrance(*match, entrance)) return error;
   if (auto error = check_page(request, origins)) return error;
@@ -88,7 +88,7 @@ std::optional<ApiError> check_head(const HttpRequest& request, const Entrance& e
   return std::nullopt;
 }
 
-HttpResponse preflight(const HttpRequest& request) {
+HttpResponse preflight(const HttpRequest& request, const Routes& routes) {
   HttpResponse response{.status = 204, .content_type = {}};
   // Clients add headers of their own to tell what they are. No header does more here than the origin's pages may do.
   std::string headers = text_of(request[http::field::access_control_request_headers]);
@@ -96,14 +96,14 @@ HttpResponse preflight(const HttpRequest& request) {
   response.headers = {{"Access-Control-Allow-Methods", "GET, HEAD, POST, DELETE, OPTIONS"},
                       {"Access-Control-Allow-Headers", std::move(headers)},
                       {"Access-Control-Max-Age", "3600"},
-                      {"Allow", allowed_methods(request.target())}};
+                      {"Allow", routes.allowed_methods(request.target())}};
   return response;
 }
 
-void add_headers(const HttpRequest& request, const std::string& request_id, const CorsOrigins& origins,
-                 HttpResponse& response) {
+void add_headers(const HttpRequest& request, const Routes& routes, const std::string& request_id,
+                 const CorsOrigins& origins, HttpResponse& response) {
   response.headers.emplace_back("X-Request-Id", request_id);
-  if (response.status == 405) response.headers.emplace_back("Allow", allowed_methods(request.target()));
+  if (response.status == 405) response.headers.emplace_back("Allow", routes.allowed_methods(request.target()));
   if (origins.empty()) return;
   const std::string origin = text_of(request[http::field::origin]);
   if (origin.empty()) return;

@@ -9,6 +9,7 @@
 #include "server/api_keys.h"
 #include "server/http_connection.h"
 #include "server/listener.h"
+#include "server/routes.h"
 
 namespace octavo::server {
 
@@ -17,8 +18,8 @@ using CorsOrigins = std::vector<std::string>;
 
 /// The reason to refuse a request before its body is read: its host, path, method, key, or the page that sent it. Its
 /// Content-Type is none: whatever it says, a body is read as JSON.
-std::optional<ApiError> check_head(const HttpRequest& request, const Entrance& entrance, const ApiKeys& keys,
-                                   const CorsOrigins& origins);
+std::optional<ApiError> check_head(const HttpRequest& request, const Routes& routes, const Entrance& entrance,
+                                   const ApiKeys& keys, const CorsOrigins& origins);
 
 /// The key that a request names as OpenAI's clients do (Authorization: Bearer) or as Anthropic's (X-Api-Key); null:
 /// none that is known.
@@ -28,10 +29,10 @@ const ApiKey* key_of(const HttpRequest& request, const ApiKeys& keys);
 ApiError key_revoked();
 
 /// The answer to a browser that asks before it calls.
-HttpResponse preflight(const HttpRequest& request);
+HttpResponse preflight(const HttpRequest& request, const Routes& routes);
 
 /// Adds the fields that every answer has.
-void add_headers(const HttpRequest& request, const std::string& request_id, const CorsOrigins& origins,
-                 HttpResponse& response);
+void add_headers(const HttpRequest& request, const Routes& routes, const std::string& request_id,
+                 const CorsOrigins& origins, HttpResponse& response);
 
 }  // namespace octavo::server

@@ -7,23 +7,12 @@
 #include <optional>
 #include <utility>
 
-#include "api/messages_answer.h"
-#include "api/ollama_answer.h"
-
 namespace octavo::server {
 namespace {
 
 using boost::beast::http::verb;
 
-struct PathRoute {
-  Route route;
-  std::string_view path;  // "{id}" stands for a client's text
-  verb method = verb::get;
-  bool needs_key = false;
-  bool takes_slashes = false;  // in the client's text
-};
-
-constexpr PathRoute kRoutes[] = {
+constexpr RouteRow kOwnRoutes[] = {
     {.route = Route::kChatPage, .path = "/"},
     {.route = Route::kHealth, .path = "/health"},
     {.route = Route::kReady, .path = "/ready"},
@@ -36,25 +25,11 @@ constexpr PathRoute kRoutes[] = {
     {.route = Route::kTokenize, .path = "/tokenize", .method = verb::post, .needs_key = true},
     {.route = Route::kDetokenize, .path = "/detokenize", .method = verb::post, .needs_key = true},
     {.route = Route::kApplyTemplate, .path = "/apply-template", .method = verb::post, .needs_key = true},
-    {.route = Route::kCompletions, .path = "/v1/completions", .method = verb::post, .needs_key = true},
-    {.route = Route::kChatCompletions, .path = "/v1/chat/completions", .method = verb::post, .needs_key = true},
-    {.route = Route::kMessages, .path = "/v1/messages", .method = verb::post, .needs_key = true},
-    {.route = Route::kCountMessageTokens, .path = "/v1/messages/count_tokens", .method = verb::post, .needs_key = true},
-    {.route = Route::kResponses, .path = "/v1/responses", .method = verb::post, .needs_key = true},
-    {.route = Route::kCountResponseTokens,
-     .path = "/v1/responses/input_tokens",
-     .method = verb::post,
-     .needs_key = true},
     {.route = Route::kResponse, .path = "/v1/responses/{id}", .needs_key = true},
     {.route = Route::kDeleteResponse, .path = "/v1/responses/{id}", .method = verb::delete_, .needs_key = true},
     {.route = Route::kResponseInput, .path = "/v1/responses/{id}/input_items", .needs_key = true},
-    {.route = Route::kLlamaCompletion, .path = "/completion", .method = verb::post, .needs_key = true},
-    {.route = Route::kLlamaCompletion, .path = "/completions", .method = verb::post, .needs_key = true},
-    {.route = Route::kLlamaInfill, .path = "/infill", .method = verb::post, .needs_key = true},
     {.route = Route::kLlamaProps, .path = "/props", .needs_key = true},
     {.route = Route::kLlamaSlots, .path = "/slots", .needs_key = true},
-    {.route = Route::kOllamaChat, .path = "/api/chat", .method = verb::post, .needs_key = true},
-    {.route = Route::kOllamaGenerate, .path = "/api/generate", .method = verb::post, .needs_key = true},
     {.route = Route::kOllamaTags, .path = "/api/tags", .needs_key = true},
     {.route = Route::kOllamaRunning, .path = "/api/ps", .needs_key = true},
     {.route = Route::kOllamaShow, .path = "/api/show", .method = verb::post, .needs_key = true},
@@ -80,7 +55,7 @@ std::string_view path_of(std::string_view target) {
 }
 
 /// The text that stands for {id}; empty where the path has none. Nothing: it is another path.
-std::optional<std::string_view> match_path(const PathRoute& route, std::string_view path) {
+std::optional<std::string_view> match_path(const RouteRow& route, std::string_view path) {
   const std::size_t begin = route.path.find(kArgument);
   if (begin == std::string_view::npos) return path == route.path ? std::optional(std::string_view()) : std::nullopt;
   const std::string_view before = route.path.substr(0, begin), behind = route.path.substr(begin + kArgument.size());
@@ -98,15 +73,11 @@ std::string with_single_slashes(std::string_view path) {
   return single;
 }
 
-bool is_known(std::string_view path) {
-  return std::ranges::any_of(kRoutes, [&](const PathRoute& route) { return match_path(route, path).has_value(); });
-}
-
-bool takes(const PathRoute& route, verb method) {
+bool takes(const RouteRow& route, verb method) {
   return route.method == method || (route.method == verb::get && method == verb::head);
 }
 
-std::string_view methods(const PathRoute& route) {
+std::string_view methods(const RouteRow& route) {
   if (route.method == verb::get) return "GET, HEAD";
   return route.method == verb::post ? "POST" : "DELETE";
 }
@@ -144,7 +115,23 @@ std::optional<std::string> percent_decode(std::string_view text) {
 
 }  // namespace
 
-std::string known_path(std::string_view target) {
+Routes::Routes(std::span<const Api> apis) : apis_(apis) {
+  const auto add = [this](Route route, std::string_view path, const Api& api) {
+    if (!path.empty())
+      rows_.push_back({.route = route, .path = path, .method = verb::post, .needs_key = true, .api = &api});
+  };
+  for (const Api& api : apis) {
+    for (const std::string_view path : api.paths) add(Route::kAnswer, path, api);
+    add(Route::kCount, api.counted.path, api);
+  }
+  rows_.insert(rows_.end(), std::begin(kOwnRoutes), std::end(kOwnRoutes));
+}
+
+bool Routes::is_known(std::string_view path) const {
+  return std::ranges::any_of(rows_, [&](const RouteRow& route) { return match_path(route, path).has_value(); });
+}
+
+std::string Routes::known_path(std::string_view target) const {
   std::string_view given = path_of(target);
   while (given.size() > 1 && given.ends_with('/')) given.remove_suffix(1);
   if (is_known(given)) return std::string(given);  // a client's text in it may have slashes of its own
@@ -156,10 +143,10 @@ std::string known_path(std::string_view target) {
   return is_known(other) ? other : path;
 }
 
-ApiResult<RouteMatch> find_route(verb method, std::string_view target) {
+ApiResult<RouteMatch> Routes::find(verb method, std::string_view target) const {
   const std::string path = known_path(target);
   std::string_view known;  // the pattern of the path, if it takes other methods
-  for (const PathRoute& route : kRoutes) {
+  for (const RouteRow& route : rows_) {
     const auto argument = match_path(route, path);
     if (!argument) continue;
     known = route.path;
@@ -173,6 +160,7 @@ ApiResult<RouteMatch> find_route(verb method, std::string_view target) {
                    .param = "id",
                    .code = "invalid_value"});
     return RouteMatch{.route = route.route,
+                      .api = route.api,
                       .pattern = route.path,
                       .argument = std::move(*decoded),
                       .is_post = route.method == verb::post,
@@ -186,16 +174,18 @@ ApiResult<RouteMatch> find_route(verb method, std::string_view target) {
                                   .code = "method_not_allowed"});
 }
 
-std::string error_body_at(std::string_view target, const ApiError& error) {
+std::string Routes::error_body(std::string_view target, const ApiError& error) const {
   const std::string path = known_path(target);
-  if (path.starts_with("/api/")) return ollama_error_body(error);
-  return path.starts_with("/v1/messages") ? messages_error_body(error) : error_body(error);
+  for (const Api& api : apis_)
+    if ((!api.root.empty() && path.starts_with(api.root)) || std::ranges::find(api.paths, path) != api.paths.end())
+      return api.error_body(error);
+  return octavo::error_body(error);
 }
 
-std::string allowed_methods(std::string_view target) {
+std::string Routes::allowed_methods(std::string_view target) const {
   const std::string path = known_path(target);
   std::string allowed;
-  for (const PathRoute& route : kRoutes) {
+  for (const RouteRow& route : rows_) {
     if (!match_path(route, path)) continue;
     if (!allowed.empty()) allowed += ", ";
     allowed += methods(route);

@@ -1,12 +1,15 @@
-// The paths that there are, and their methods. Pure.
+// The paths that there are, and their methods. Immutable; any thread.
 #pragma once
 
 #include <boost/beast/http/verb.hpp>
 #include <cstdint>
-#include <expected>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "api/api.h"
 #include "api/api_error.h"
 
 namespace octavo::server {
@@ -24,21 +27,13 @@ enum class Route : std::uint8_t {
   kTokenize,
   kDetokenize,
   kApplyTemplate,
-  kCompletions,
-  kChatCompletions,
-  kMessages,
-  kCountMessageTokens,
-  kResponses,
-  kCountResponseTokens,
+  kAnswer,  // of one of the APIs
+  kCount,   // the tokens of what one of them would be asked
   kResponse,
   kDeleteResponse,
   kResponseInput,
-  kLlamaCompletion,
-  kLlamaInfill,
   kLlamaProps,
   kLlamaSlots,
-  kOllamaChat,
-  kOllamaGenerate,
   kOllamaTags,
   kOllamaRunning,
   kOllamaShow,
@@ -50,6 +45,7 @@ enum class Route : std::uint8_t {
 
 struct RouteMatch {
   Route route;
+  const Api* api = nullptr;  // of kAnswer and kCount
   std::string_view pattern;  // the path as metrics name it, without a client's text in it
   std::string argument;  // that stands for {id}, or of /props and /slots the query's model, with its percent-escapes
                          // decoded: any bytes
@@ -57,18 +53,39 @@ struct RouteMatch {
   bool needs_key;
 };
 
-/// The path of a request's target, which may be a whole URL, as the table of routes spells it: slashes that are one too
-/// many are left out, and so is a /v1, or put in, where there is such a path and not that one. Clients are given an
-/// address with /v1 or without, with a slash at its end or without. A path that is not there, without the former.
-std::string known_path(std::string_view target);
+struct RouteRow {
+  Route route;
+  std::string_view path;  // "{id}" stands for a client's text
+  boost::beast::http::verb method = boost::beast::http::verb::get;
+  bool needs_key = false;
+  bool takes_slashes = false;  // in the client's text
+  const Api* api = nullptr;
+};
 
-/// `target` is a request's, a path or a whole URL, with its query. Errors: 400 (an escape that is none), 404, 405; a
-/// HEAD is a GET.
-ApiResult<RouteMatch> find_route(boost::beast::http::verb method, std::string_view target);
-/// The body of an error's answer, in the form of the API that has this target.
-std::string error_body_at(std::string_view target, const ApiError& error);
+class Routes {
+ public:
+  /// Those of the APIs, and those that every server has.
+  explicit Routes(std::span<const Api> apis = all_apis());
 
-/// "GET, HEAD", "POST" or "GET, HEAD, DELETE": of a 405's Allow header; empty for an unknown path.
-std::string allowed_methods(std::string_view target);
+  /// The path of a request's target, which may be a whole URL, as the table of routes spells it: slashes that are one
+  /// too many are left out, and so is a /v1, or put in, where there is such a path and not that one. Clients are given
+  /// an address with /v1 or without, with a slash at its end or without. A path that is not there, without the former.
+  std::string known_path(std::string_view target) const;
+
+  /// `target` is a request's, a path or a whole URL, with its query. Errors: 400 (an escape that is none), 404, 405; a
+  /// HEAD is a GET.
+  ApiResult<RouteMatch> find(boost::beast::http::verb method, std::string_view target) const;
+  /// "GET, HEAD", "POST" or "GET, HEAD, DELETE": of a 405's Allow header; empty for an unknown path.
+  std::string allowed_methods(std::string_view target) const;
+
+  /// The body of an error's answer, in the form of the API that has this target.
+  std::string error_body(std::string_view target, const ApiError& error) const;
+
+ private:
+  bool is_known(std::string_view path) const;
+
+  std::span<const Api> apis_;
+  std::vector<RouteRow> rows_;
+};
 
 }  // namespace octavo::server

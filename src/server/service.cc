@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "api/chat_api.h"
 #include "api/tokenize_handler.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
@@ -24,12 +23,6 @@ namespace {
 
 constexpr std::size_t kAlwaysHeld = 4096;  // bytes of an answer, such as an error, that is given whatever is held
 
-HttpResponse error_response(std::string_view target, const ApiError& error) {
-  HttpResponse response = to_response(error);
-  response.body = error_body_at(target, error);
-  return response;
-}
-
 ApiError not_served(std::string_view pattern, std::string_view option) {
   return {.status = 404,
           .message = fmt::format("there is no {} here: the server was started with {}", pattern, option),
@@ -41,42 +34,31 @@ HttpResponse loading_response() {
   return {.status = 503, .body = R"({"error":{"message":"Loading model","type":"unavailable_error","code":503}})"};
 }
 
-std::optional<ChatApi> chat_api_of(Route route) {
-  switch (route) {
-    case Route::kCompletions: return ChatApi::kOpenAiCompletion;
-    case Route::kChatCompletions: return ChatApi::kOpenAiChat;
-    case Route::kMessages: return ChatApi::kMessages;
-    case Route::kResponses: return ChatApi::kResponses;
-    case Route::kLlamaCompletion: return ChatApi::kLlamaCompletion;
-    case Route::kLlamaInfill: return ChatApi::kLlamaInfill;
-    case Route::kOllamaChat: return ChatApi::kOllamaChat;
-    case Route::kOllamaGenerate: return ChatApi::kOllamaGenerate;
-    default: return std::nullopt;
-  }
-}
-
 bool is_of_stored_response(Route route) {
   return route == Route::kResponse || route == Route::kDeleteResponse || route == Route::kResponseInput;
 }
 
-BodyReader::Addressing named_by(Route route) {
-  const bool is_ollama = route == Route::kOllamaChat || route == Route::kOllamaGenerate || route == Route::kOllamaShow;
-  return {.is_ollama = is_ollama,
-          .ends_with_hang_up = chat_api_of(route).has_value(),
-          .is_about_slot = route == Route::kLoadModel || route == Route::kUnloadModel};
+BodyReader::Addressing named_by(const RouteMatch& match) {
+  return {.has_tags = match.route == Route::kOllamaShow || (match.api != nullptr && match.api->has_tags),
+          .can_unload = match.route == Route::kAnswer && match.api->unloaded != nullptr,
+          .ends_with_hang_up = match.route == Route::kAnswer,
+          .is_about_slot = match.route == Route::kLoadModel || match.route == Route::kUnloadModel};
 }
 
 TokenizeCall::Kind kind_of(Route route) {
-  if (route == Route::kCountMessageTokens) return TokenizeCall::Kind::kCountMessages;
-  if (route == Route::kCountResponseTokens) return TokenizeCall::Kind::kCountResponse;
-  if (route == Route::kApplyTemplate) return TokenizeCall::Kind::kApplyTemplate;
-  return route == Route::kDetokenize ? TokenizeCall::Kind::kDetokenize : TokenizeCall::Kind::kTokenize;
+  switch (route) {
+    case Route::kCount: return TokenizeCall::Kind::kCount;
+    case Route::kApplyTemplate: return TokenizeCall::Kind::kApplyTemplate;
+    case Route::kDetokenize: return TokenizeCall::Kind::kDetokenize;
+    default: return TokenizeCall::Kind::kTokenize;
+  }
 }
 
 }  // namespace
 
 Service::Service(ServiceOptions options, asio::io_context& io, ModelTable& models)
     : options_(std::move(options)),
+      routes_(options_.apis),
       models_(models),
       keys_(options_.keys),
       mailbox_(io),
@@ -155,7 +137,7 @@ std::optional<ApiError> Service::not_ready(Clock::time_point now) const {
 
 asio::awaitable<bool> Service::serve_one(HttpConnection& connection, const Visitor& visitor) {
   const HttpConnection::HeadCheck check = [this, &visitor](const HttpRequest& request) {
-    return check_head(request, *visitor.entrance, keys_, options_.cors_origins);
+    return check_head(request, routes_, *visitor.entrance, keys_, options_.cors_origins);
   };
   std::optional<Received> received = co_await connection.read_request(check);
   if (!received) co_return false;
@@ -187,6 +169,12 @@ asio::awaitable<bool> Service::serve_one(HttpConnection& connection, const Visit
   co_return true;
 }
 
+HttpResponse Service::error_response(std::string_view target, const ApiError& error) const {
+  HttpResponse response = to_response(error);
+  response.body = routes_.error_body(target, error);
+  return response;
+}
+
 void Service::hold(const Exchange& exchange, HttpResponse& response) {
   std::optional<ApiError> error;
   if (response.held) {
@@ -205,7 +193,7 @@ void Service::hold(const Exchange& exchange, HttpResponse& response) {
 // of it twice: here and elsewhere, what is awaited is called with named values.
 asio::awaitable<void> Service::send(Exchange& exchange, HttpResponse& response) {
   hold(exchange, response);
-  add_headers(exchange.request, exchange.record.id, options_.cors_origins, response);
+  add_headers(exchange.request, routes_, exchange.record.id, options_.cors_origins, response);
   exchange.record.status = response.status;
   const bool head_only = exchange.request.method() == http::verb::head;
   const bool sent = co_await exchange.connection.respond(response, head_only);
@@ -220,11 +208,11 @@ asio::awaitable<void> Service::refuse(Exchange& exchange, const ApiError& error)
 asio::awaitable<void> Service::answer(Exchange& exchange) {
   const HttpRequest& request = exchange.request;
   if (request.method() == http::verb::options) {
-    HttpResponse response = preflight(request);
+    HttpResponse response = preflight(request, routes_);
     co_await send(exchange, response);
     co_return;
   }
-  const ApiResult<RouteMatch> match = find_route(request.method(), request.target());
+  const ApiResult<RouteMatch> match = routes_.find(request.method(), request.target());
   if (const ApiKey* key = key_of(request, keys_)) exchange.key = *key;
   exchange.record.key = exchange.key.name;
   if (match->is_post && !keys_.empty() && exchange.key.name.empty()) {
@@ -233,7 +221,7 @@ asio::awaitable<void> Service::answer(Exchange& exchange) {
   } else if (const std::optional<ApiError> refused = refused_change(*match)) {
     co_await refuse(exchange, *refused);
   } else if (match->is_post) {
-    co_await answer_post(exchange, match->route);
+    co_await answer_post(exchange, *match);
   } else if (is_of_stored_response(match->route)) {
     HttpResponse response;
     auto body = answer_stored_response(*match, request.target(), responses_of(exchange));
@@ -249,7 +237,7 @@ asio::awaitable<void> Service::answer(Exchange& exchange) {
   }
 }
 
-asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
+asio::awaitable<void> Service::answer_post(Exchange& exchange, const RouteMatch& match) {
   if (!models_.is_started()) {
     const ApiError error = unavailable("the model is being loaded", "loading");
     co_await refuse(exchange, error);
@@ -261,36 +249,36 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, Route route) {
     co_return;
   }
   if (options_.log_prompts) exchange.record.prompt = to_valid_utf8(exchange.request.body());
-  if (const std::optional<ChatApi> api = chat_api_of(route)) {
+  if (match.route == Route::kAnswer) {
     CompletionHandler handler(*this, exchange);
-    co_await handler.run(*api, named_by(route));
-  } else if (route == Route::kOllamaPull) {
+    co_await handler.run(*match.api, named_by(match));
+  } else if (match.route == Route::kOllamaPull) {
     PullHandler handler(*this, exchange);
     co_await handler.run();
-  } else if (is_about_model(route)) {
-    co_await answer_about_model(exchange, route);
-  } else if (route == Route::kEmbeddings) {
+  } else if (is_about_model(match.route)) {
+    co_await answer_about_model(exchange, match);
+  } else if (match.route == Route::kEmbeddings) {
     const ModelSlot* first = models_.find("");
     const ApiError error{.status = 501,
                          .message = fmt::format("{} is not a model for embeddings", first ? first->id() : "there"),
                          .code = "unsupported_model"};
     co_await refuse(exchange, error);
   } else {
-    co_await answer_tokens(exchange, route);
+    co_await answer_tokens(exchange, match);
   }
 }
 
-asio::awaitable<void> Service::answer_about_model(Exchange& exchange, Route route) {
+asio::awaitable<void> Service::answer_about_model(Exchange& exchange, const RouteMatch& match) {
   ApiResult<boost::json::object> answered;
   const std::size_t num_bytes = exchange.request.body().size();
   if (num_bytes > kMaxModelBodyBytes) {
     answered = std::unexpected(model_body_too_large(num_bytes));
   } else {
-    const auto addressed = co_await bodies_.read(exchange, named_by(route));
+    const auto addressed = co_await bodies_.read(exchange, named_by(match));
     if (!addressed) {
       answered = std::unexpected(addressed.error());
     } else {
-      answered = answer_model_post(route, *addressed, models_, client_of(exchange), Clock::now());
+      answered = answer_model_post(match.route, *addressed, models_, client_of(exchange), Clock::now());
     }
   }
   if (!answered) {
@@ -301,16 +289,17 @@ asio::awaitable<void> Service::answer_about_model(Exchange& exchange, Route rout
   co_await send(exchange, response);
 }
 
-asio::awaitable<void> Service::answer_tokens(Exchange& exchange, Route route) {
+asio::awaitable<void> Service::answer_tokens(Exchange& exchange, const RouteMatch& match) {
   HttpResponse response{.held = HeldAnswer(held_)};
   ApiResult<std::string> text;
   {
-    ApiResult<AddressedBody> addressed = co_await bodies_.read(exchange, named_by(route));
+    ApiResult<AddressedBody> addressed = co_await bodies_.read(exchange, named_by(match));
     if (!addressed) {
       text = std::unexpected(addressed.error());
     } else if (addressed->model) {
-      TokenizeCall call{.kind = kind_of(route),
+      TokenizeCall call{.kind = kind_of(match.route),
                         .body = std::move(addressed->object),
+                        .counted = match.api == nullptr ? nullptr : &match.api->counted,
                         .responses = responses_of(exchange, addressed->num_bytes)};
       auto work = [&] {
         return answer_tokenize(std::move(call), addressed->model.engine(), addressed->model.model(), response.held);
@@ -389,7 +378,7 @@ HttpResponse Service::slots_response(const std::string& model) {
 
 void Service::log(Exchange& exchange) {
   AccessRecord& record = exchange.record;
-  const auto match = find_route(exchange.request.method(), exchange.request.target());
+  const auto match = routes_.find(exchange.request.method(), exchange.request.target());
   metrics_.count_http(match ? match->pattern : "other", record.status);
   if (!options_.access_log) return;
   record.duration_s = std::chrono::duration<double>(Clock::now() - exchange.begin).count();

@@ -60,6 +60,7 @@ struct ServiceOptions {
   std::chrono::milliseconds stall_timeout{30'000};     // without a step although there is work; 0: never not ready
   std::chrono::milliseconds keepalive_interval{5000};  // a stream is silent no longer than this; 0: for any time
   std::chrono::milliseconds progress_interval{250};    // between two reports of a prompt's progress
+  std::span<const Api> apis = all_apis();              // that are served
   bool has_chat_page = true;
   bool has_slots = true;               // /slots
   std::string image_placeholder = {};  // stands for images in requests; empty: a request with one is refused
@@ -94,9 +95,11 @@ class Service {
   friend class PullHandler;
 
   asio::awaitable<void> answer(Exchange& exchange);
-  asio::awaitable<void> answer_post(Exchange& exchange, Route route);
-  asio::awaitable<void> answer_tokens(Exchange& exchange, Route route);
-  asio::awaitable<void> answer_about_model(Exchange& exchange, Route route);
+  asio::awaitable<void> answer_post(Exchange& exchange, const RouteMatch& match);
+  asio::awaitable<void> answer_tokens(Exchange& exchange, const RouteMatch& match);
+  asio::awaitable<void> answer_about_model(Exchange& exchange, const RouteMatch& match);
+  /// An error in the form of the API that the target is of.
+  HttpResponse error_response(std::string_view target, const ApiError& error) const;
   /// Counts a body as held until it is written; one that is too much gives way to an error.
   void hold(const Exchange& exchange, HttpResponse& response);
   asio::awaitable<void> send(Exchange& exchange, HttpResponse& response);
@@ -119,6 +122,7 @@ class Service {
   std::string make_id();
 
   const ServiceOptions options_;
+  const Routes routes_;
   ModelTable& models_;
   ApiKeys keys_;  // as they are now
   Metrics metrics_;

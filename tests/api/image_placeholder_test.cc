@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "api/chat_api.h"
+#include "api/api.h"
 #include "api/openai_response.h"
 
 namespace octavo {
@@ -19,21 +19,21 @@ json::object parsed(const std::string& text) { return json::parse(text).as_objec
 const ServedModel kBlind{.id = "text", .image_placeholder = "[image]"};
 
 /// A question with two images by each API.
-const std::map<ChatApi, std::string> kBodies = {
-    {ChatApi::kOpenAiChat, R"({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"},
+const std::map<std::string_view, std::string> kBodies = {
+    {"openai_chat", R"({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"},
       {"type": "image_url", "image_url": {"url": "data:,"}}, {"type": "image_url", "image_url": {"url": "data:,"}}]}]})"},
-    {ChatApi::kMessages, R"({"max_tokens": 5, "messages": [{"role": "user", "content": [{"type": "text", "text": "a"},
+    {"messages", R"({"max_tokens": 5, "messages": [{"role": "user", "content": [{"type": "text", "text": "a"},
       {"type": "image", "source": {"type": "url", "url": "x"}}, {"type": "image", "source": {}}]}]})"},
-    {ChatApi::kResponses, R"({"input": [{"role": "user", "content": [{"type": "input_text", "text": "a"},
+    {"responses", R"({"input": [{"role": "user", "content": [{"type": "input_text", "text": "a"},
       {"type": "input_image", "image_url": "data:,"}, {"type": "input_image", "file_id": "x"}]}]})"},
-    {ChatApi::kOllamaChat, R"({"messages": [{"role": "user", "content": "a", "images": ["eA==", "eA=="]}]})"},
-    {ChatApi::kOllamaGenerate, R"({"prompt": "a", "images": ["eA==", "eA=="]})"}};
+    {"ollama_chat", R"({"messages": [{"role": "user", "content": "a", "images": ["eA==", "eA=="]}]})"},
+    {"ollama_generate", R"({"prompt": "a", "images": ["eA==", "eA=="]})"}};
 
 TEST(ImagePlaceholder, StandsForTheImagesOfEveryApiAndTheAnswerSaysSo) {
   ResponseStore store({});
   for (const auto& [api, body] : kBodies) {
     const TextEngine engine;
-    const auto call = parse_call(api, parsed(body), engine, kBlind, {.store = &store});
+    const auto call = parse_call(api_named(api), parsed(body), engine, kBlind, {.store = &store});
     ASSERT_TRUE(call.has_value()) << call.error().message;
     EXPECT_EQ(engine.detokenize(call->requests[0].tokens), "<bos>user:a\n[image]\n[image];");
     EXPECT_THAT(call->warnings, ElementsAre(HasSubstr("2 of the request's images are replaced by the text '[image]'")));
@@ -44,7 +44,7 @@ TEST(ImagePlaceholder, WithoutOneARequestWithAnImageIsRefused) {
   ResponseStore store({});
   for (const auto& [api, body] : kBodies) {
     const TextEngine engine;
-    const auto call = parse_call(api, parsed(body), engine, kAnsweringModel, {.store = &store});
+    const auto call = parse_call(api_named(api), parsed(body), engine, kAnsweringModel, {.store = &store});
     ASSERT_FALSE(call.has_value()) << body;
     EXPECT_EQ(call.error().status, 400);
     EXPECT_THAT(call.error().message, HasSubstr("reads text"));

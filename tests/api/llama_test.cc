@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "api/chat_api.h"
+#include "api/api.h"
 #include "api/held_answer.h"
 #include "api/llama_props.h"
 #include "api/llama_request.h"
@@ -26,10 +26,10 @@ json::object parsed(const std::string& text) { return json::parse(text).as_objec
 class LlamaRequest : public ::testing::Test {
  protected:
   LlamaRequest() { engine_.set_fills_gaps(); }
-  ApiResult<CompletionCall> call(ChatApi api, const std::string& fields) {
+  ApiResult<CompletionCall> call(const Api& api, const std::string& fields) {
     return parse_call(api, parsed("{" + fields + "}"), engine_, kAnsweringModel, {});
   }
-  std::string prompt(ChatApi api, const std::string& fields) {
+  std::string prompt(const Api& api, const std::string& fields) {
     const auto made = call(api, fields);
     EXPECT_TRUE(made.has_value()) << made.error().message;
     return made ? engine_.detokenize(made->requests.front().tokens) : std::string();
@@ -39,12 +39,12 @@ class LlamaRequest : public ::testing::Test {
 };
 
 TEST_F(LlamaRequest, ACompletionGoesOnUntilTheContextEndsIfNothingElseIsAsked) {
-  EXPECT_EQ(call(ChatApi::kLlamaCompletion, R"("prompt": "ab")")->requests[0].max_tokens, 0);
-  EXPECT_EQ(call(ChatApi::kLlamaCompletion, R"("prompt": "ab", "n_predict": -1)")->requests[0].max_tokens, 0);
-  EXPECT_EQ(call(ChatApi::kLlamaCompletion, R"("prompt": "ab", "n_predict": 5)")->requests[0].max_tokens, 5);
-  EXPECT_EQ(call(ChatApi::kLlamaCompletion, R"("prompt": [1, 2], "n_predict": 5)")->requests[0].tokens,
+  EXPECT_EQ(call(api_named("llama_completion"), R"("prompt": "ab")")->requests[0].max_tokens, 0);
+  EXPECT_EQ(call(api_named("llama_completion"), R"("prompt": "ab", "n_predict": -1)")->requests[0].max_tokens, 0);
+  EXPECT_EQ(call(api_named("llama_completion"), R"("prompt": "ab", "n_predict": 5)")->requests[0].max_tokens, 5);
+  EXPECT_EQ(call(api_named("llama_completion"), R"("prompt": [1, 2], "n_predict": 5)")->requests[0].tokens,
             (std::vector<TokenId>{1, 2}));
-  const auto sampled = call(ChatApi::kLlamaCompletion, R"("prompt": "ab", "temperature": 0.5, "repeat_penalty": 1.5,
+  const auto sampled = call(api_named("llama_completion"), R"("prompt": "ab", "temperature": 0.5, "repeat_penalty": 1.5,
       "stop": ["x"], "cache_prompt": true, "id_slot": -1)");
   EXPECT_EQ(sampled->requests[0].sampling.temperature, 0.5F);
   EXPECT_EQ(sampled->requests[0].sampling.repetition_penalty, 1.5F);
@@ -54,18 +54,18 @@ TEST_F(LlamaRequest, ACompletionGoesOnUntilTheContextEndsIfNothingElseIsAsked) {
 TEST_F(LlamaRequest, TheServersLimitCountsWhereARequestNamesNone) {
   ServedModel model = kAnsweringModel;
   model.max_tokens = 7;
-  const auto limit = [&](ChatApi api, const std::string& fields) {
+  const auto limit = [&](const Api& api, const std::string& fields) {
     const auto made = parse_call(api, parsed("{" + fields + "}"), engine_, model, {});
     EXPECT_TRUE(made.has_value()) << made.error().message;
     return made ? made->requests.front().max_tokens : -2;
   };
   const std::string messages = R"("messages": [{"role": "user", "content": "a"}])";
-  EXPECT_EQ(limit(ChatApi::kLlamaCompletion, R"("prompt": "a")"), 7);
-  EXPECT_EQ(limit(ChatApi::kOpenAiCompletion, R"("prompt": "a")"), 7);
-  EXPECT_EQ(limit(ChatApi::kOpenAiChat, messages), 7);
-  EXPECT_EQ(limit(ChatApi::kOpenAiChat, messages + R"(, "max_tokens": 9)"), 9);
-  EXPECT_EQ(limit(ChatApi::kOpenAiChat, messages + R"(, "max_tokens": -1)"), 0);
-  EXPECT_EQ(limit(ChatApi::kLlamaCompletion, R"("prompt": "a", "n_predict": -1)"), 0);
+  EXPECT_EQ(limit(api_named("llama_completion"), R"("prompt": "a")"), 7);
+  EXPECT_EQ(limit(api_named("openai_completion"), R"("prompt": "a")"), 7);
+  EXPECT_EQ(limit(api_named("openai_chat"), messages), 7);
+  EXPECT_EQ(limit(api_named("openai_chat"), messages + R"(, "max_tokens": 9)"), 9);
+  EXPECT_EQ(limit(api_named("openai_chat"), messages + R"(, "max_tokens": -1)"), 0);
+  EXPECT_EQ(limit(api_named("llama_completion"), R"("prompt": "a", "n_predict": -1)"), 0);
 }
 
 TEST_F(LlamaRequest, ContentIsTokenizedAsThereWithoutABeginningUnlessItIsAskedFor) {
@@ -98,44 +98,45 @@ TEST_F(LlamaRequest, PiecesOfTokensAreTextsOrTheirBytes) {
 }
 
 TEST_F(LlamaRequest, AGapIsBetweenPrefixAndPromptAndSuffix) {
-  EXPECT_EQ(prompt(ChatApi::kLlamaInfill, R"("input_prefix": "a", "prompt": "b", "input_suffix": "c")"), "(ab)c_");
-  EXPECT_EQ(prompt(ChatApi::kLlamaInfill, R"("input_prefix": "a", "input_suffix": "c", "input_extra": [
+  EXPECT_EQ(prompt(api_named("llama_infill"), R"("input_prefix": "a", "prompt": "b", "input_suffix": "c")"), "(ab)c_");
+  EXPECT_EQ(prompt(api_named("llama_infill"), R"("input_prefix": "a", "input_suffix": "c", "input_extra": [
                 {"filename": "x", "text": "y"}, {"text": "z"}])"),
             "{x:y}{tmp:z}(a)c_");
-  EXPECT_EQ(prompt(ChatApi::kOpenAiCompletion, R"("prompt": "a", "suffix": "c")"), "(a)c_");
-  EXPECT_EQ(prompt(ChatApi::kOllamaGenerate, R"("prompt": "a", "suffix": "c")"), "(a)c_");
-  EXPECT_EQ(call(ChatApi::kLlamaInfill, R"("input_prefix": "a", "input_suffix": "c")")->requests[0].max_tokens, 0);
-  EXPECT_EQ(call(ChatApi::kOpenAiCompletion, R"("prompt": "a", "suffix": "c")")->requests[0].max_tokens, 16);
+  EXPECT_EQ(prompt(api_named("openai_completion"), R"("prompt": "a", "suffix": "c")"), "(a)c_");
+  EXPECT_EQ(prompt(api_named("ollama_generate"), R"("prompt": "a", "suffix": "c")"), "(a)c_");
+  EXPECT_EQ(call(api_named("llama_infill"), R"("input_prefix": "a", "input_suffix": "c")")->requests[0].max_tokens, 0);
+  EXPECT_EQ(call(api_named("openai_completion"), R"("prompt": "a", "suffix": "c")")->requests[0].max_tokens, 16);
 }
 
 TEST_F(LlamaRequest, FilesThatDoNotFitBesideTheAnswerAreLeftOutFromTheFirstOn) {
   const std::string files = R"("input_extra": [{"text": "012345678901234567890123456789"}, {"text": "near"}])";
   const auto made =
-      call(ChatApi::kLlamaInfill, R"("input_prefix": "a", "input_suffix": "c", "n_predict": 70, )" + files);
+      call(api_named("llama_infill"), R"("input_prefix": "a", "input_suffix": "c", "n_predict": 70, )" + files);
   ASSERT_TRUE(made.has_value()) << made.error().message;
   EXPECT_EQ(engine_.detokenize(made->requests[0].tokens), "{tmp:near}(a)c_");
   EXPECT_THAT(made->warnings, ElementsAre(HasSubstr("the first 1 of 2 files are left out")));
-  EXPECT_THAT(call(ChatApi::kLlamaInfill, R"("input_prefix": "a", "input_suffix": "c", )" + files)->warnings,
+  EXPECT_THAT(call(api_named("llama_infill"), R"("input_prefix": "a", "input_suffix": "c", )" + files)->warnings,
               IsEmpty());
 }
 
 TEST_F(LlamaRequest, ALimitBeyondTheContextIsCutAndLeavesTheGapItsRoom) {
-  for (const ChatApi api : {ChatApi::kLlamaCompletion, ChatApi::kLlamaInfill, ChatApi::kOpenAiCompletion}) {
+  for (const std::string_view name : {"llama_completion", "llama_infill", "openai_completion"}) {
+    const Api& api = api_named(name);
     const auto cut = call(api, R"("prompt": "ab", "input_prefix": "a", "input_suffix": "c",
         "input_extra": [{"text": "x"}], "n_predict": 100000)");
     ASSERT_TRUE(cut.has_value()) << cut.error().message;
     EXPECT_EQ(static_cast<std::size_t>(cut->requests[0].max_tokens) + cut->prompts[0].num_tokens, 100U);
     EXPECT_THAT(cut->warnings, Contains(StartsWith("n_predict: found 100000, cut to ")));
   }
-  EXPECT_EQ(prompt(ChatApi::kOpenAiCompletion, R"("prompt": "a", "suffix": "c", "max_tokens": 100000)"), "(a)c_");
-  EXPECT_EQ(prompt(ChatApi::kLlamaInfill, R"("input_prefix": "a", "input_suffix": "c",
+  EXPECT_EQ(prompt(api_named("openai_completion"), R"("prompt": "a", "suffix": "c", "max_tokens": 100000)"), "(a)c_");
+  EXPECT_EQ(prompt(api_named("llama_infill"), R"("input_prefix": "a", "input_suffix": "c",
                 "input_extra": [{"text": "x"}], "n_predict": 100000)"),
             "(a)c_");
 }
 
 TEST_F(LlamaRequest, NoTokensAreThePromptAlone) {
   for (const char* fields : {R"("prompt": "ab", "n_predict": 0)", R"("prompt": "ab", "max_tokens": 0)"}) {
-    const auto made = call(ChatApi::kLlamaCompletion, fields);
+    const auto made = call(api_named("llama_completion"), fields);
     ASSERT_TRUE(made.has_value()) << made.error().message;
     EXPECT_EQ(made->requests[0].max_tokens, -1);
     EXPECT_TRUE(made->requests[0].on_prompt_logits);
@@ -143,7 +144,7 @@ TEST_F(LlamaRequest, NoTokensAreThePromptAlone) {
 }
 
 TEST_F(LlamaRequest, TheSamplerOfGapsIsLeftOutWithAWarning) {
-  const auto made = call(ChatApi::kLlamaInfill,
+  const auto made = call(api_named("llama_infill"),
                          R"("input_prefix": "a", "input_suffix": "c", "samplers": ["top_k", "top_p", "infill"])");
   ASSERT_TRUE(made.has_value()) << made.error().message;
   EXPECT_THAT(made->requests[0].sampling.order, SizeIs(2));
@@ -165,24 +166,25 @@ TEST_F(LlamaRequest, WhatIsWrongIsRefusedWithItsField) {
       {gap + R"(, "n_probs": 1, "post_sampling_probs": true)", "post_sampling_probs"},
       {gap + R"(, "n": 2)", "n"}};
   for (const auto& [fields, param] : infill) {
-    const auto made = call(ChatApi::kLlamaInfill, fields);
+    const auto made = call(api_named("llama_infill"), fields);
     ASSERT_FALSE(made.has_value()) << fields;
     EXPECT_EQ(made.error().param, param) << made.error().message;
     EXPECT_EQ(made.error().status, 400);
   }
-  EXPECT_EQ(call(ChatApi::kLlamaCompletion, R"("prompt": ["a", "b"])").error().param, "prompt");
-  EXPECT_EQ(call(ChatApi::kOpenAiCompletion, R"("prompt": ["a"], "suffix": "b")").error().param, "prompt");
-  EXPECT_EQ(call(ChatApi::kOpenAiCompletion, R"("prompt": "a", "suffix": 5)").error().param, "suffix");
-  EXPECT_EQ(call(ChatApi::kOpenAiCompletion, R"("prompt": "a", "suffix": "b", "echo": true)").error().param, "echo");
+  EXPECT_EQ(call(api_named("llama_completion"), R"("prompt": ["a", "b"])").error().param, "prompt");
+  EXPECT_EQ(call(api_named("openai_completion"), R"("prompt": ["a"], "suffix": "b")").error().param, "prompt");
+  EXPECT_EQ(call(api_named("openai_completion"), R"("prompt": "a", "suffix": 5)").error().param, "suffix");
+  EXPECT_EQ(call(api_named("openai_completion"), R"("prompt": "a", "suffix": "b", "echo": true)").error().param,
+            "echo");
 }
 
 TEST_F(LlamaRequest, AModelThatFillsNoGapsIs501) {
   const TextEngine none;
-  for (const auto& [api, fields] :
-       std::map<ChatApi, std::string>{{ChatApi::kLlamaInfill, R"({"input_prefix": "a", "input_suffix": "c"})"},
-                                      {ChatApi::kOpenAiCompletion, R"({"prompt": "a", "suffix": "c"})"},
-                                      {ChatApi::kOllamaGenerate, R"({"prompt": "a", "suffix": "c"})"}}) {
-    const auto made = parse_call(api, parsed(fields), none, kAnsweringModel, {});
+  for (const auto& [name, fields] :
+       std::map<std::string_view, std::string>{{"llama_infill", R"({"input_prefix": "a", "input_suffix": "c"})"},
+                                               {"openai_completion", R"({"prompt": "a", "suffix": "c"})"},
+                                               {"ollama_generate", R"({"prompt": "a", "suffix": "c"})"}}) {
+    const auto made = parse_call(api_named(name), parsed(fields), none, kAnsweringModel, {});
     ASSERT_FALSE(made.has_value());
     EXPECT_EQ(made.error().status, 501);
     EXPECT_EQ(made.error().code, "unsupported_model");
@@ -192,11 +194,12 @@ TEST_F(LlamaRequest, AModelThatFillsNoGapsIs501) {
 class LlamaAnswers : public ::testing::Test {
  protected:
   void open(const std::string& fields) {
-    auto call = parse_call(ChatApi::kLlamaCompletion, parsed(R"({"prompt": "ab", "stop": ["X", "Y"])" + fields + "}"),
-                           engine_, kAnsweringModel, {});
+    auto call =
+        parse_call(api_named("llama_completion"), parsed(R"({"prompt": "ab", "stop": ["X", "Y"])" + fields + "}"),
+                   engine_, kAnsweringModel, {});
     ASSERT_TRUE(call.has_value()) << call.error().message;
     call_ = std::move(*call);
-    writer_ = make_writer(ChatApi::kLlamaCompletion, call_, engine_, kAnsweringModel, "0123", 1);
+    writer_ = new_writer(api_named("llama_completion"), call_, engine_);
   }
   std::string send(OwnedEvent end) {
     std::string out = call_.stream ? writer_->begin() : std::string();

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "api/chat_api.h"
+#include "api/api.h"
 #include "api/messages_answer.h"
 #include "api/messages_request.h"
 #include "api/openai_response.h"
@@ -99,7 +99,7 @@ TEST(MessagesRequest, TheEffortIsTheTemplates) {
 TEST(MessagesRequest, AFormThatCannotBeCompiledIsNamedAsTheClientKnowsIt) {
   const TextEngine engine;
   auto call =
-      parse_call(ChatApi::kMessages, parsed(R"({"max_tokens": 1, "messages": [{"role": "user", "content": "hi"}],
+      parse_call(api_named("messages"), parsed(R"({"max_tokens": 1, "messages": [{"role": "user", "content": "hi"}],
                                     "output_config": {"format": {"type": "json_schema", "schema": {}}}})"),
                  engine, kAnsweringModel, {});
   ASSERT_TRUE(call.has_value()) << call.error().message;
@@ -114,7 +114,7 @@ TEST(MessagesRequest, AFormThatCannotBeCompiledIsNamedAsTheClientKnowsIt) {
 TEST(MessagesRequest, ALimitBeyondTheContextIsUntilItsEnd) {
   const TextEngine engine;
   const auto call = [&](const std::string& text, int max_tokens) {
-    return parse_call(ChatApi::kMessages,
+    return parse_call(api_named("messages"),
                       parsed(fmt::format(R"({{"max_tokens": {}, "messages": [{{"role": "user", "content": "{}"}}]}})",
                                          max_tokens, text)),
                       engine, kAnsweringModel, {});
@@ -225,7 +225,7 @@ class MessagesAnswers : public ::testing::Test {
  protected:
   void open(const std::string& fields) {
     engine_.set_tool_format("hermes");
-    auto call = parse_call(ChatApi::kMessages,
+    auto call = parse_call(api_named("messages"),
                            parsed(R"({"max_tokens": 9, "messages": [{"role": "user", "content": "hi"}],
                                       "tools": [{"name": "time", "input_schema": {"type": "object"}}])" +
                                   fields + "}"),
@@ -233,7 +233,7 @@ class MessagesAnswers : public ::testing::Test {
     ASSERT_TRUE(call.has_value()) << call.error().message;
     call_ = std::move(*call);
     call_.reasoning.is_shown = true;
-    writer_ = make_writer(ChatApi::kMessages, call_, engine_, kAnsweringModel, "0123", 1);
+    writer_ = new_writer(api_named("messages"), call_, engine_);
   }
   std::string send() {
     std::string out = call_.stream ? writer_->begin() : std::string();
@@ -321,7 +321,7 @@ TEST_F(MessagesAnswers, ErrorsHaveTheirForm) {
   EXPECT_EQ(events[0].first, "error");
   EXPECT_EQ(events[0].second.at("error").at("type"), "api_error");
   const json::object body =
-      parsed(server::error_body_at("/v1/messages?beta=true", {.status = 401, .message = "no key"}));
+      parsed(server::Routes().error_body("/v1/messages?beta=true", {.status = 401, .message = "no key"}));
   EXPECT_EQ(body, parsed(R"({"type": "error", "error": {"type": "authentication_error", "message": "no key"}})"));
 }
 

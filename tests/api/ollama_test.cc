@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "api/chat_api.h"
+#include "api/api.h"
 #include "api/keep_alive.h"
 #include "api/ollama_request.h"
 #include "api/openai_response.h"
@@ -59,11 +59,12 @@ TEST(OllamaRequest, OptionsHaveTheirNamesHere) {
 // 0 is no limit in ollama; a context of another size changes no prompt that fits this one.
 TEST(OllamaRequest, LimitsBeyondTheContextAreCutAndSaid) {
   const TextEngine engine;
-  const auto call_of = [&](ChatApi api, const std::string& options) {
+  const auto call_of = [&](const Api& api, const std::string& options) {
     return parse_call(api, parsed("{" + kHi + R"(, "prompt": "hi", "options": )" + options + "}"), engine,
                       kAnsweringModel, {});
   };
-  for (const ChatApi api : {ChatApi::kOllamaChat, ChatApi::kOllamaGenerate}) {
+  for (const std::string_view name : {"ollama_chat", "ollama_generate"}) {
+    const Api& api = api_named(name);
     const auto cut = call_of(api, R"({"num_predict": 100000, "num_ctx": 131072})");
     ASSERT_TRUE(cut.has_value()) << cut.error().message;
     EXPECT_EQ(static_cast<std::size_t>(cut->requests[0].max_tokens) + cut->prompts[0].num_tokens, 100U);
@@ -79,7 +80,7 @@ TEST(OllamaRequest, LimitsBeyondTheContextAreCutAndSaid) {
 
 TEST(OllamaRequest, SamplersOfOldAreReadOrSaidToBeLeftOut) {
   const TextEngine engine;
-  const auto call = parse_call(ChatApi::kOllamaChat,
+  const auto call = parse_call(api_named("ollama_chat"),
                                parsed("{" + kHi + R"(, "options": {"mirostat": 2, "mirostat_tau": 3, "tfs_z": 0.5}})"),
                                engine, kAnsweringModel, {});
   ASSERT_TRUE(call.has_value()) << call.error().message;
@@ -192,13 +193,13 @@ TEST(KeepAlive, OfNothingWithoutAPromptUnloads) {
 
 class OllamaAnswers : public ::testing::Test {
  protected:
-  void open(ChatApi api, const std::string& fields) {
+  void open(const Api& api, const std::string& fields) {
     engine_.set_tool_format("hermes");
     auto call = parse_call(api, parsed("{" + fields + "}"), engine_, kAnsweringModel, {});
     ASSERT_TRUE(call.has_value()) << call.error().message;
     call_ = std::move(*call);
     call_.reasoning.is_shown = true;
-    writer_ = make_writer(api, call_, engine_, kAnsweringModel, "0123", 1);
+    writer_ = new_writer(api, call_, engine_);
   }
   std::vector<json::object> lines(const std::string& bytes) {
     std::vector<json::object> all;
@@ -221,7 +222,7 @@ const std::string kTools =
     R"(, "tools": [{"type": "function", "function": {"name": "time", "parameters": {"type": "object"}}}])";
 
 TEST_F(OllamaAnswers, AChatIsALineForEachPieceAndOneForItsEnd) {
-  open(ChatApi::kOllamaChat, kHi + kTools);
+  open(api_named("ollama_chat"), kHi + kTools);
   EXPECT_EQ(writer_->stream_type(), "application/x-ndjson");
   std::string bytes = writer_->begin();
   for (const OwnedEvent& event :
@@ -246,15 +247,15 @@ TEST_F(OllamaAnswers, AChatIsALineForEachPieceAndOneForItsEnd) {
 
 TEST_F(OllamaAnswers, LogprobsStandBesideThePieceOfTheirTokens) {
   const std::string asks = R"(, "logprobs": true, "top_logprobs": 2)";
-  for (const auto& [api, fields] : std::vector<std::pair<ChatApi, std::string>>{
-           {ChatApi::kOllamaChat, kHi + asks},
-           {ChatApi::kOllamaGenerate, R"("prompt": "hi")" + asks},
-           {ChatApi::kOllamaGenerate, R"("raw": true, "prompt": "hi")" + asks}}) {
+  for (const auto& [name, fields] : std::vector<std::pair<std::string_view, std::string>>{
+           {"ollama_chat", kHi + asks},
+           {"ollama_generate", R"("prompt": "hi")" + asks},
+           {"ollama_generate", R"("raw": true, "prompt": "hi")" + asks}}) {
     OwnedEvent hello = token(TextEngine::kHello, "Hello");
     hello.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.5F}, {.token = 'x', .logprob = -2}};
     const std::vector<OwnedEvent> events = {hello, token(TextEngine::kWorld, " world"),
                                             last(TextEngine::kEnd, "", FinishReason::kStop)};
-    open(api, fields + R"(, "stream": false)");
+    open(api_named(name), fields + R"(, "stream": false)");
     EXPECT_EQ(call_.requests[0].top_logprobs, 2);
     for (const OwnedEvent& event : events) writer_->on_event(0, event);
     const json::object whole = parsed(writer_->finish());
@@ -263,7 +264,7 @@ TEST_F(OllamaAnswers, LogprobsStandBesideThePieceOfTheirTokens) {
               R"({"token":"Hello","logprob":-5E-1,"bytes":[72,101,108,108,111],"top_logprobs":[)"
               R"({"token":"Hello","logprob":-5E-1,"bytes":[72,101,108,108,111]},)"
               R"({"token":"x","logprob":-2,"bytes":[120]}]})");
-    open(api, fields);
+    open(api_named(name), fields);
     std::string bytes = writer_->begin();
     for (const OwnedEvent& event : events) bytes += writer_->on_event(0, event);
     const auto all = lines(bytes + writer_->finish());
@@ -274,7 +275,7 @@ TEST_F(OllamaAnswers, LogprobsStandBesideThePieceOfTheirTokens) {
 }
 
 TEST_F(OllamaAnswers, AWholeOneIsOneObject) {
-  open(ChatApi::kOllamaGenerate, R"("prompt": "hi", "stream": false)");
+  open(api_named("ollama_generate"), R"("prompt": "hi", "stream": false)");
   writer_->on_event(0, reasoning(1, "hm"));
   writer_->on_event(0, token(2, "Hello"));
   writer_->on_event(0, last(3, "!", FinishReason::kLength));
@@ -285,7 +286,7 @@ TEST_F(OllamaAnswers, AWholeOneIsOneObject) {
 }
 
 TEST_F(OllamaAnswers, WithoutAPromptTheModelIsThere) {
-  open(ChatApi::kOllamaGenerate, R"("model": "text")");
+  open(api_named("ollama_generate"), R"("model": "text")");
   ASSERT_TRUE(writer_->done());
   EXPECT_TRUE(call_.requests.empty());
   const auto all = lines(writer_->finish());
@@ -294,7 +295,7 @@ TEST_F(OllamaAnswers, WithoutAPromptTheModelIsThere) {
 }
 
 TEST_F(OllamaAnswers, AChatWithoutMessagesSaysThatTheModelIsThere) {
-  open(ChatApi::kOllamaChat, R"("model": "text", "keep_alive": "5m")");
+  open(api_named("ollama_chat"), R"("model": "text", "keep_alive": "5m")");
   ASSERT_TRUE(writer_->done());
   EXPECT_EQ(call_.keep_alive, std::chrono::minutes(5));
   const auto all = lines(writer_->finish());
@@ -304,10 +305,10 @@ TEST_F(OllamaAnswers, AChatWithoutMessagesSaysThatTheModelIsThere) {
 }
 
 TEST_F(OllamaAnswers, ErrorsAreTexts) {
-  open(ChatApi::kOllamaChat, kHi);
+  open(api_named("ollama_chat"), kHi);
   EXPECT_TRUE(parsed(writer_->on_event(0, last(5, "", FinishReason::kFailed))).at("error").is_string());
-  EXPECT_EQ(server::error_body_at("/api/chat", {.message = "no"}), R"({"error":"no"})");
-  EXPECT_NE(server::error_body_at("/v1/chat/completions", {.message = "no"}), R"({"error":"no"})");
+  EXPECT_EQ(server::Routes().error_body("/api/chat", {.message = "no"}), R"({"error":"no"})");
+  EXPECT_NE(server::Routes().error_body("/v1/chat/completions", {.message = "no"}), R"({"error":"no"})");
 }
 
 TEST(OllamaModels, TheServedOneIsShown) {

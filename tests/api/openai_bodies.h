@@ -8,7 +8,8 @@
 
 #include "api/compiled_call.h"
 #include "api/completion.h"
-#include "api/openai_request.h"
+#include "api/openai_chat.h"
+#include "api/openai_completion.h"
 #include "api/text_engine.h"
 
 namespace octavo {

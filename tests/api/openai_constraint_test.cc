@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/chat_api.h"
+#include "api/api.h"
 #include "api/openai_bodies.h"
 
 namespace octavo {
@@ -96,28 +96,28 @@ TEST_F(OpenAiRequest, ASchemaIsStrictWhereResponseFormatSaysSo) {
 }
 
 struct SchemaBody {
-  ChatApi api;
+  std::string_view api;
   const char* fields;
 };
 const SchemaBody kSchemaBodies[] = {
-    {ChatApi::kOpenAiCompletion, R"("prompt": "a", "guided_json": {})"},
-    {ChatApi::kOpenAiChat,
+    {"openai_completion", R"("prompt": "a", "guided_json": {})"},
+    {"openai_chat",
      R"("messages": [{"role": "user", "content": "a"}],
         "response_format": {"type": "json_schema", "json_schema": {"schema": {}}})"},
-    {ChatApi::kMessages,
+    {"messages",
      R"("max_tokens": 5, "messages": [{"role": "user", "content": "a"}],
         "output_config": {"format": {"type": "json_schema", "schema": {}}})"},
-    {ChatApi::kResponses, R"("input": "a", "text": {"format": {"type": "json_schema", "name": "n", "schema": {}}})"},
-    {ChatApi::kOllamaChat, R"("messages": [{"role": "user", "content": "a"}], "format": {})"},
-    {ChatApi::kOllamaGenerate, R"("prompt": "a", "format": {})"},
-    {ChatApi::kLlamaCompletion, R"("prompt": "a", "json_schema": {})"}};
+    {"responses", R"("input": "a", "text": {"format": {"type": "json_schema", "name": "n", "schema": {}}})"},
+    {"ollama_chat", R"("messages": [{"role": "user", "content": "a"}], "format": {})"},
+    {"ollama_generate", R"("prompt": "a", "format": {})"},
+    {"llama_completion", R"("prompt": "a", "json_schema": {})"}};
 
 class AdditionalProperties : public ::testing::Test {
  protected:
   ApiResult<CompletionCall> read(const SchemaBody& body, const std::string& fields, const ServedModel& model) {
     ResponseStore store({});
-    return compiled(parse_call(body.api, boost::json::parse("{" + (body.fields + fields) + "}").as_object(), engine_,
-                               model, {.store = &store}),
+    return compiled(parse_call(api_named(body.api), boost::json::parse("{" + (body.fields + fields) + "}").as_object(),
+                               engine_, model, {.store = &store}),
                     engine_);
   }
 

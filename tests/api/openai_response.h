@@ -9,9 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "api/api.h"
 #include "api/compiled_call.h"
 #include "api/completion.h"
-#include "api/openai_request.h"
+#include "api/openai_chat.h"
+#include "api/openai_completion.h"
 #include "api/text_engine.h"
 
 namespace octavo {
@@ -20,6 +22,10 @@ namespace json = boost::json;
 using test::TextEngine;
 
 inline const ServedModel kAnsweringModel{.id = "text", .fingerprint = "fp_1", .created = 1};
+
+inline std::unique_ptr<AnswerWriter> new_writer(const Api& api, const CompletionCall& call, const Engine& engine) {
+  return api.make_writer({.call = call, .engine = engine, .model = kAnsweringModel, .id = "0123", .created = 1});
+}
 
 /// The JSON of each event but [DONE], which must be the last if it is there.
 inline std::vector<json::object> events_of(const std::string& bytes) {

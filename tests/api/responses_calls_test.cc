@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "api/chat_api.h"
+#include "api/api.h"
 #include "api/openai_response.h"
 #include "api/responses_request.h"
 #include "api/shown_request.h"
@@ -34,14 +34,15 @@ class ResponsesCalls : public ::testing::Test {
   void SetUp() override { engine_.set_tool_format("hermes"); }
 
   void open(const std::string& fields, const std::string& input = "\"hi\"") {
-    auto call = parse_call(ChatApi::kResponses, parsed(R"({"max_output_tokens": 9, "input": )" + input + fields + "}"),
-                           engine_, kAnsweringModel, {.store = &store_, .owner = "one"});
+    auto call =
+        parse_call(api_named("responses"), parsed(R"({"max_output_tokens": 9, "input": )" + input + fields + "}"),
+                   engine_, kAnsweringModel, {.store = &store_, .owner = "one"});
     ASSERT_TRUE(call.has_value()) << call.error().message;
     call_ = std::move(*call);
-    writer_ = make_writer(ChatApi::kResponses, call_, engine_, kAnsweringModel, "0123", 1);
+    writer_ = new_writer(api_named("responses"), call_, engine_);
   }
   ApiError error(const std::string& fields) {
-    auto call = parse_call(ChatApi::kResponses, parsed(R"({"input": "hi")" + fields + "}"), engine_, kAnsweringModel,
+    auto call = parse_call(api_named("responses"), parsed(R"({"input": "hi")" + fields + "}"), engine_, kAnsweringModel,
                            {.store = &store_});
     EXPECT_FALSE(call.has_value()) << fields;
     return call ? ApiError{} : call.error();

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "api/chat_api.h"
+#include "api/api.h"
 #include "api/openai_response.h"
 #include "api/responses_request.h"
 #include "api/shown_request.h"
@@ -184,7 +184,7 @@ class ResponsesAnswers : public ::testing::Test {
  protected:
   void open(const std::string& fields, const std::string& input = "\"hi\"") {
     engine_.set_tool_format("hermes");
-    auto call = parse_call(ChatApi::kResponses,
+    auto call = parse_call(api_named("responses"),
                            parsed(R"({"max_output_tokens": 9, "tools": [{"type": "function", "name": "time",
                                       "parameters": {"type": "object"}}], "input": )" +
                                   input + fields + "}"),
@@ -192,7 +192,7 @@ class ResponsesAnswers : public ::testing::Test {
     ASSERT_TRUE(call.has_value()) << call.error().message;
     call_ = std::move(*call);
     call_.reasoning.is_shown = true;
-    writer_ = make_writer(ChatApi::kResponses, call_, engine_, kAnsweringModel, "0123", 1);
+    writer_ = new_writer(api_named("responses"), call_, engine_);
   }
   std::string send() {
     std::string out = call_.stream ? writer_->begin() : std::string();
@@ -350,8 +350,8 @@ TEST_F(ResponsesAnswers, WhatARequestRefersToCountsLikeWhatItSendsAndIsSharedInT
   writer_->finish();
   ASSERT_EQ(kept()->input.size(), 6U);
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(kept()->input[i].json, thought.json) << i;
-  const auto call = parse_call(ChatApi::kResponses, parsed(R"({"input": )" + refer(9) + "}"), engine_, kAnsweringModel,
-                               {.store = &store_, .owner = "one", .body_bytes = 2000});
+  const auto call = parse_call(api_named("responses"), parsed(R"({"input": )" + refer(9) + "}"), engine_,
+                               kAnsweringModel, {.store = &store_, .owner = "one", .body_bytes = 2000});
   ASSERT_FALSE(call.has_value());
   EXPECT_EQ(call.error().status, 400);
   EXPECT_EQ(call.error().param, "input[8].id");
@@ -369,8 +369,8 @@ TEST_F(ResponsesAnswers, OneThatIsNotToBeKeptIsNot) {
 
 TEST_F(ResponsesAnswers, ToolsThatAreLeftOutAreTold) {
   engine_.set_tool_format("hermes");
-  auto call = parse_call(ChatApi::kResponses, parsed(R"({"input": "hi", "tools": [{"type": "web_search"}]})"), engine_,
-                         kAnsweringModel, {.store = &store_});
+  auto call = parse_call(api_named("responses"), parsed(R"({"input": "hi", "tools": [{"type": "web_search"}]})"),
+                         engine_, kAnsweringModel, {.store = &store_});
   ASSERT_TRUE(call.has_value()) << call.error().message;
   EXPECT_THAT(call->warnings, ElementsAre(HasSubstr("tools[0]: a tool of type the string \"web_search\"")));
   EXPECT_EQ(call->tools, nullptr);

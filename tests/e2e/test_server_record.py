@@ -9,7 +9,9 @@ import support
 from server_record import FOLDER, RecordFile, Servers
 from wrong_values import WrongValues
 
-ROUTES = support.SOURCE_DATA.parents[1] / "src" / "server" / "routes.cc"
+SOURCES = support.SOURCE_DATA.parents[1] / "src"
+ROUTES = SOURCES / "server" / "routes.cc"
+APIS = SOURCES / "api" / "api.cc"
 
 
 class Record(unittest.TestCase):
@@ -38,6 +40,9 @@ class Record(unittest.TestCase):
             method = re.search(r"\.method = verb::(\w+?)_?,", row)
             pattern = (method.group(1).upper() if method else "GET") + " " + re.escape(path).replace("ID", "[^/]+")
             self.assertTrue(any(re.fullmatch(pattern, request) for request in asked), pattern)
+        for paths in re.findall(r"\.paths? = (.*)", APIS.read_text(encoding="utf-8")):
+            for path in re.findall(r'"(/[^"]+)"', paths):
+                self.assertIn(f"POST {path}", asked)
 
     def test_wrong_values_are_refused_in_the_recorded_words(self):
         for row, answer in WrongValues().answers(self.servers):

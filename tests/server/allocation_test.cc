@@ -5,7 +5,7 @@
 
 #include <boost/json.hpp>
 
-#include "api/chat_api.h"
+#include "api/api.h"
 #include "api/text_engine.h"
 #include "replaced_new.h"
 #include "server/test_client.h"
@@ -68,8 +68,7 @@ TEST_F(ServingAllocations, NothingIsLostByATimeWithoutAnyMemory) {
 }
 
 /// Bytes that are allocated while a body is read.
-long bytes_to_read(ChatApi api, const std::string& body, const TextEngine& engine,
-                   const OwnResponses& responses) {
+long bytes_to_read(const Api& api, const std::string& body, const TextEngine& engine, const OwnResponses& responses) {
   boost::json::object object = boost::json::parse(body).as_object();
   const long before = num_allocated_bytes;
   const auto call = parse_call(api, std::move(object), engine, {.id = "m"}, responses);
@@ -88,7 +87,7 @@ TEST(CallAllocations, AnItemIsReadOnceHoweverOftenItIsReferredTo) {
     std::string references;
     for (int i = 0; i < count; ++i) references += R"({"type": "item_reference", "id": "rs_a_i0"},)";
     return bytes_to_read(
-        ChatApi::kResponses,
+        api_named("responses"),
         R"({"max_output_tokens": 9, "input": [)" + references + R"({"role": "user", "content": "hi"}]})", engine,
         {.store = &store});
   };

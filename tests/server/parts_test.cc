@@ -40,48 +40,48 @@ TEST(PagePolicy, ThePagesOwnElementsAreFound) {
 }
 
 TEST(Routes, AQueryIsNoPartOfThePath) {
-  EXPECT_EQ(find_route(verb::get, "/health?x=1")->route, Route::kHealth);
-  EXPECT_EQ(find_route(verb::get, "/")->route, Route::kChatPage);
-  EXPECT_EQ(find_route(verb::get, "/v1/models/a/b")->argument, "a/b");
+  EXPECT_EQ(Routes().find(verb::get, "/health?x=1")->route, Route::kHealth);
+  EXPECT_EQ(Routes().find(verb::get, "/")->route, Route::kChatPage);
+  EXPECT_EQ(Routes().find(verb::get, "/v1/models/a/b")->argument, "a/b");
 }
 
 TEST(Routes, AModelsIdIsPercentDecodedAndMayHaveSlashes) {
-  const auto id = [](std::string_view path) { return find_route(verb::get, path)->argument; };
+  const auto id = [](std::string_view path) { return Routes().find(verb::get, path)->argument; };
   EXPECT_EQ(id("/v1/models/org/name"), "org/name");
   EXPECT_EQ(id("/v1/models/org%2Fname?x=%2F"), "org/name");
   EXPECT_EQ(id("/v1/models/na%c3%Afve%20%25"), "na\xC3\xAFve %");
   for (const char* broken : {"/v1/models/a%", "/v1/models/a%2", "/v1/models/%g0", "/v1/models/%-1"}) {
-    const ApiError error = find_route(verb::get, broken).error();
+    const ApiError error = Routes().find(verb::get, broken).error();
     EXPECT_EQ(error.status, 400) << broken;
     EXPECT_EQ(error.param, "id");
   }
 }
 
 TEST(Routes, AnIdMayStandInTheMiddleAndOneWithSlashesIsAnotherPath) {
-  EXPECT_EQ(find_route(verb::get, "/v1/responses/resp_1")->argument, "resp_1");
-  EXPECT_EQ(find_route(verb::delete_, "/v1/responses/resp_1?x")->route, Route::kDeleteResponse);
-  EXPECT_EQ(find_route(verb::get, "/v1/responses/resp_1/input_items?limit=1")->route, Route::kResponseInput);
-  EXPECT_EQ(find_route(verb::get, "/v1/responses/resp_1/input_items")->argument, "resp_1");
-  EXPECT_EQ(find_route(verb::post, "/v1/responses/input_tokens")->route, Route::kCountResponseTokens);
-  EXPECT_EQ(find_route(verb::post, "/v1/responses/resp_1/cancel").error().status, 404);
-  EXPECT_EQ(find_route(verb::get, "/v1/responses/").error().status, 405);
-  EXPECT_EQ(find_route(verb::post, "/v1/responses/resp_1").error().status, 405);
-  EXPECT_EQ(allowed_methods("/v1/responses/resp_1"), "GET, HEAD, DELETE");
-  EXPECT_EQ(allowed_methods("/v1/responses"), "POST");
-  EXPECT_EQ(allowed_methods("/nothing"), "");
+  EXPECT_EQ(Routes().find(verb::get, "/v1/responses/resp_1")->argument, "resp_1");
+  EXPECT_EQ(Routes().find(verb::delete_, "/v1/responses/resp_1?x")->route, Route::kDeleteResponse);
+  EXPECT_EQ(Routes().find(verb::get, "/v1/responses/resp_1/input_items?limit=1")->route, Route::kResponseInput);
+  EXPECT_EQ(Routes().find(verb::get, "/v1/responses/resp_1/input_items")->argument, "resp_1");
+  EXPECT_EQ(Routes().find(verb::post, "/v1/responses/input_tokens")->route, Route::kCount);
+  EXPECT_EQ(Routes().find(verb::post, "/v1/responses/resp_1/cancel").error().status, 404);
+  EXPECT_EQ(Routes().find(verb::get, "/v1/responses/").error().status, 405);
+  EXPECT_EQ(Routes().find(verb::post, "/v1/responses/resp_1").error().status, 405);
+  EXPECT_EQ(Routes().allowed_methods("/v1/responses/resp_1"), "GET, HEAD, DELETE");
+  EXPECT_EQ(Routes().allowed_methods("/v1/responses"), "POST");
+  EXPECT_EQ(Routes().allowed_methods("/nothing"), "");
 }
 
 TEST(Routes, ATargetMayBeAWholeUrl) {
-  EXPECT_EQ(find_route(verb::get, "http://host:8080/health?x")->route, Route::kHealth);
-  EXPECT_EQ(find_route(verb::get, "https://host")->route, Route::kChatPage);
-  EXPECT_EQ(find_route(verb::get, "/v1/models/http://a/b")->argument, "http://a/b");
+  EXPECT_EQ(Routes().find(verb::get, "http://host:8080/health?x")->route, Route::kHealth);
+  EXPECT_EQ(Routes().find(verb::get, "https://host")->route, Route::kChatPage);
+  EXPECT_EQ(Routes().find(verb::get, "/v1/models/http://a/b")->argument, "http://a/b");
 }
 
 TEST(Routes, WhatIsWrongIsToldApart) {
-  EXPECT_EQ(find_route(verb::get, "").error().status, 404);
-  EXPECT_EQ(find_route(verb::get, "*").error().status, 404);
-  EXPECT_EQ(find_route(verb::post, "/health").error().status, 405);
-  EXPECT_EQ(find_route(verb::unknown, "/v1/completions").error().status, 405);
+  EXPECT_EQ(Routes().find(verb::get, "").error().status, 404);
+  EXPECT_EQ(Routes().find(verb::get, "*").error().status, 404);
+  EXPECT_EQ(Routes().find(verb::post, "/health").error().status, 405);
+  EXPECT_EQ(Routes().find(verb::unknown, "/v1/completions").error().status, 405);
 }
 
 TEST(Text, ASlugIsFitForAUrl) {

@@ -21,7 +21,7 @@ HttpRequest request(http::verb method, std::string_view target) {
 
 int status_of(const HttpRequest& head, const Entrance& entrance, const ApiKeys& keys = {},
               const CorsOrigins& origins = {}) {
-  const auto error = check_head(head, entrance, keys, origins);
+  const auto error = check_head(head, Routes(), entrance, keys, origins);
   return error ? error->status : 200;
 }
 
@@ -48,7 +48,7 @@ TEST(RequestHead, APageOfAnotherSiteIsRefusedWhateverTypeItSends) {
       HttpRequest call = request(http::verb::post, path);
       call.set(http::field::content_type, type);
       call.set(http::field::origin, "https://page.example");
-      const auto error = check_head(call, {}, keys, {});
+      const auto error = check_head(call, Routes(), {}, keys, {});
       ASSERT_TRUE(error) << type << path;
       EXPECT_EQ(error->status, 403);
       EXPECT_EQ(error->code, "origin_not_allowed");
@@ -80,7 +80,7 @@ TEST(RequestHead, AHostThatIsNotTheServersIsRefusedFirstOfAll) {
   EXPECT_EQ(status_of(request(http::verb::get, "/health"), entrance), 200);
   HttpRequest other = request(http::verb::get, "/v1/nothing");
   other.set(http::field::host, "attacker.example");
-  const auto error = check_head(other, entrance, {}, {});
+  const auto error = check_head(other, Routes(), entrance, {}, {});
   ASSERT_TRUE(error);
   EXPECT_EQ(error->status, 403);
   EXPECT_THAT(error->message, HasSubstr("'attacker.example'"));
@@ -113,10 +113,11 @@ TEST(RequestHead, ABrowserThatAsksFirstNeedsNoKey) {
   HttpRequest ask = request(http::verb::options, "/v1/completions");
   EXPECT_EQ(status_of(ask, {}, keys, {"https://page.example"}), 200);
   EXPECT_EQ(status_of(ask, {}, keys), 405);
-  EXPECT_THAT(preflight(ask).headers, Contains(Pair("Access-Control-Allow-Headers", HasSubstr("Authorization"))));
+  EXPECT_THAT(preflight(ask, Routes()).headers,
+              Contains(Pair("Access-Control-Allow-Headers", HasSubstr("Authorization"))));
   ask.set(http::field::access_control_request_headers, "x-of-the-page");
-  EXPECT_THAT(preflight(ask).headers, Contains(Pair("Access-Control-Allow-Headers", "x-of-the-page")));
-  EXPECT_EQ(preflight(ask).status, 204);
+  EXPECT_THAT(preflight(ask, Routes()).headers, Contains(Pair("Access-Control-Allow-Headers", "x-of-the-page")));
+  EXPECT_EQ(preflight(ask, Routes()).status, 204);
 }
 
 TEST(RequestHead, AnAnswerHasTheRequestsIdAndTheOriginIfItMayCall) {
@@ -124,7 +125,7 @@ TEST(RequestHead, AnAnswerHasTheRequestsIdAndTheOriginIfItMayCall) {
     HttpRequest call = request(http::verb::get, "/v1/models");
     if (!origin.empty()) call.set(http::field::origin, origin);
     HttpResponse response{.status = status};
-    add_headers(call, "id-7", origins, response);
+    add_headers(call, Routes(), "id-7", origins, response);
     return response.headers;
   };
   EXPECT_THAT(headers_for("https://page.example", {}), testing::ElementsAre(Pair("X-Request-Id", "id-7")));

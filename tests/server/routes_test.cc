@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/chat_api.h"
+#include "api/api.h"
 
 namespace octavo::server {
 namespace {
@@ -12,7 +12,7 @@ using boost::beast::http::verb;
 
 /// The pattern of the route; empty: there is none.
 std::string_view pattern_of(verb method, std::string_view target) {
-  const auto match = find_route(method, target);
+  const auto match = Routes().find(method, target);
   return match ? match->pattern : std::string_view();
 }
 
@@ -26,15 +26,15 @@ TEST(Routes, PathsAreFoundWithAndWithoutTheVersion) {
   for (const std::string path : {"/tokenize", "/detokenize", "/apply-template", "/completion", "/infill", "/api/chat"})
     EXPECT_EQ(pattern_of(verb::post, "/v1" + path), path);
   EXPECT_EQ(pattern_of(verb::post, "/v1/v1/messages"), "/v1/messages");
-  const auto model = find_route(verb::get, "/models/org/name");
+  const auto model = Routes().find(verb::get, "/models/org/name");
   ASSERT_TRUE(model.has_value());
   EXPECT_EQ(model->argument, "org/name");
 }
 
 TEST(Routes, ThoseThatAreThereBothWaysStayTwo) {
-  EXPECT_EQ(find_route(verb::post, "/completions")->route, Route::kLlamaCompletion);
-  EXPECT_EQ(find_route(verb::post, "/v1/completions")->route, Route::kCompletions);
-  EXPECT_EQ(find_route(verb::get, "/models")->route, Route::kModels);
+  EXPECT_EQ(Routes().find(verb::post, "/completions")->api->name, "llama_completion");
+  EXPECT_EQ(Routes().find(verb::post, "/v1/completions")->api->name, "openai_completion");
+  EXPECT_EQ(Routes().find(verb::get, "/models")->route, Route::kModels);
 }
 
 TEST(Routes, SlashesTooManyAreLeftOut) {
@@ -44,30 +44,30 @@ TEST(Routes, SlashesTooManyAreLeftOut) {
     EXPECT_EQ(pattern_of(verb::post, target), "/v1/chat/completions") << target;
   EXPECT_EQ(pattern_of(verb::get, "/health/"), "/health");
   EXPECT_EQ(pattern_of(verb::get, "/v1/models/"), "/v1/models");
-  EXPECT_EQ(find_route(verb::get, "/v1/models/org/name/")->argument, "org/name");
+  EXPECT_EQ(Routes().find(verb::get, "/v1/models/org/name/")->argument, "org/name");
   EXPECT_EQ(pattern_of(verb::get, "//"), "/");
 }
 
 TEST(Routes, WhatIsNotThereStaysNotThere) {
   for (const char* target : {"/v1", "/v1/", "/v1/nothing", "/nothing/", "/v2/models", "/v1x/health", "/v1health"})
-    EXPECT_EQ(find_route(verb::get, target).error().status, 404) << target;
-  EXPECT_EQ(find_route(verb::get, "/nothing/").error().message, "there is no /nothing/");
-  EXPECT_EQ(find_route(verb::get, "/chat/completions/").error().status, 405);
-  EXPECT_EQ(allowed_methods("/chat/completions/"), "POST");
+    EXPECT_EQ(Routes().find(verb::get, target).error().status, 404) << target;
+  EXPECT_EQ(Routes().find(verb::get, "/nothing/").error().message, "there is no /nothing/");
+  EXPECT_EQ(Routes().find(verb::get, "/chat/completions/").error().status, 405);
+  EXPECT_EQ(Routes().allowed_methods("/chat/completions/"), "POST");
 }
 
 TEST(Routes, AKeyIsAskedForHoweverThePathIsWritten) {
   for (const char* target : {"/chat/completions", "//v1/chat/completions", "/v1/api/chat", "/v1/tokenize/"})
-    EXPECT_TRUE(find_route(verb::post, target)->needs_key) << target;
-  EXPECT_TRUE(find_route(verb::get, "/v1/metrics")->needs_key);
+    EXPECT_TRUE(Routes().find(verb::post, target)->needs_key) << target;
+  EXPECT_TRUE(Routes().find(verb::get, "/v1/metrics")->needs_key);
 }
 
 TEST(Routes, AnErrorHasTheFormOfTheApiHoweverThePathIsWritten) {
   const ApiError error{.status = 400, .message = "no"};
-  EXPECT_EQ(error_body_at("/messages", error), error_body_at("/v1/messages", error));
-  EXPECT_EQ(error_body_at("//api/chat/", error), error_body_at("/api/chat", error));
-  EXPECT_EQ(error_body_at("http://x/v1/messages?beta=true", error), error_body_at("/v1/messages", error));
-  EXPECT_NE(error_body_at("/v1/messages", error), error_body_at("/v1/completions", error));
+  EXPECT_EQ(Routes().error_body("/messages", error), Routes().error_body("/v1/messages", error));
+  EXPECT_EQ(Routes().error_body("//api/chat/", error), Routes().error_body("/api/chat", error));
+  EXPECT_EQ(Routes().error_body("http://x/v1/messages?beta=true", error), Routes().error_body("/v1/messages", error));
+  EXPECT_NE(Routes().error_body("/v1/messages", error), Routes().error_body("/v1/completions", error));
 }
 
 }  // namespace

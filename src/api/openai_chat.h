@@ -1,4 +1,4 @@
-// Bodies of OpenAI's completions and chats, with what vLLM and llama.cpp have added to them.
+// Bodies of OpenAI's chats, with what vLLM and llama.cpp have added to them.
 // https://platform.openai.com/docs/api-reference/chat/create
 //
 // Free functions without state; they run on any thread.
@@ -11,8 +11,6 @@
 
 namespace octavo {
 
-inline constexpr int kDefaultMaxTokens = 16;  // of a completion, as OpenAI documents
-
 /// POST /v1/chat/completions.
 ApiFields openai_chat_fields();
 ApiResult<ApiRequest> read_openai_chat(const boost::json::object& body, const ApiContext& context);
@@ -20,15 +18,9 @@ ApiResult<ApiRequest> read_openai_chat(const boost::json::object& body, const Ap
 ApiFields openai_conversation_fields();
 ApiResult<ApiRequest> read_openai_conversation(const boost::json::object& body, const ApiContext& context);
 
-/// POST /v1/completions.
-ApiFields openai_completion_fields();
-ApiResult<ApiRequest> read_openai_completion(const boost::json::object& body, const ApiContext& context);
-
-/// Both at once, for batches.
+/// A body read and prepared.
 ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body, const Engine& engine,
                                                 const ServedModel& model);
-ApiResult<CompletionCall> parse_completion(const boost::json::object& body, const Engine& engine,
-                                           const ServedModel& model);
 
 namespace field {
 
@@ -36,12 +28,6 @@ namespace field {
 /// for both.
 void take_logprobs(FieldReader& reader, const ApiField& field);
 void take_top_logprobs(FieldReader& reader, const ApiField& field);
-void take_prompt(FieldReader& reader, const ApiField& field);
-void take_suffix(FieldReader& reader, const ApiField& field);
 
 }  // namespace field
-
-/// Of completions and what is like them: limits, and fields that are of chats alone.
-extern const FieldTable kCompletionFields;
-
 }  // namespace octavo

@@ -1,0 +1,149 @@
+#include "api/api.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "api/image_placeholder.h"
+#include "api/llama_answer.h"
+#include "api/llama_request.h"
+#include "api/messages_answer.h"
+#include "api/messages_request.h"
+#include "api/ollama_answer.h"
+#include "api/ollama_request.h"
+#include "api/openai_chat.h"
+#include "api/openai_completion.h"
+#include "api/prepare.h"
+#include "api/responses_answer.h"
+#include "api/responses_request.h"
+#include "base/error.h"
+
+namespace octavo {
+namespace {
+
+/// Reads a body by the API's rows, and prepares what it asks for.
+template <ApiResult<ApiRequest> (*kRead)(const boost::json::object&, const ApiContext&)>
+ApiResult<CompletionCall> parse_by(const boost::json::object& body, const ApiContext& context) {
+  OCTAVO_TRY(ApiRequest request, kRead(body, context));
+  return prepare(std::move(request), context.engine, context.model);
+}
+
+std::unique_ptr<AnswerWriter> openai_writer(const NewAnswer& answer) {
+  const std::string_view prefix = answer.call.is_chat ? "chatcmpl-" : "cmpl-";
+  return std::make_unique<CompletionResponse>(answer.call, answer.engine, answer.model,
+                                              std::string(prefix) + std::string(answer.id), answer.created);
+}
+
+std::unique_ptr<AnswerWriter> messages_writer(const NewAnswer& answer) {
+  return std::make_unique<MessagesAnswer>(answer.call, "msg_" + std::string(answer.id), answer.model.id);
+}
+
+std::unique_ptr<AnswerWriter> responses_writer(const NewAnswer& answer) {
+  return std::make_unique<ResponsesAnswer>(answer.call, answer.engine, answer.model.id, answer.created);
+}
+
+std::unique_ptr<AnswerWriter> llama_writer(const NewAnswer& answer) {
+  return std::make_unique<LlamaAnswer>(answer.call, std::string(answer.id), answer.model.id, answer.engine);
+}
+
+template <bool kIsChat>
+std::unique_ptr<AnswerWriter> ollama_writer(const NewAnswer& answer) {
+  return std::make_unique<OllamaAnswer>(answer.call, std::string(answer.id), answer.model.id, answer.engine, kIsChat);
+}
+
+template <bool kIsChat>
+std::string unloaded(std::string_view model, std::span<const std::string> warnings) {
+  return ollama_unloaded(model, kIsChat, warnings);
+}
+
+constexpr std::string_view kResponsesTokens = R"({"object":"response.input_tokens","input_tokens":)";
+
+constinit const Api kApis[] = {
+    {.name = "openai_chat",
+     .paths = {"/v1/chat/completions"},
+     .fields = openai_chat_fields,
+     .parse = parse_by<read_openai_chat>,
+     .make_writer = openai_writer,
+     .error_body = error_body},
+    {.name = "openai_completion",
+     .paths = {"/v1/completions"},
+     .fields = openai_completion_fields,
+     .parse = parse_by<read_openai_completion>,
+     .make_writer = openai_writer,
+     .error_body = error_body},
+    {.name = "messages",
+     .paths = {"/v1/messages"},
+     .root = "/v1/messages",
+     .fields = messages_fields,
+     .parse = parse_by<read_messages>,
+     .make_writer = messages_writer,
+     .error_body = messages_error_body,
+     .counted = {.path = "/v1/messages/count_tokens",
+                 .fields = counted_messages_fields,
+                 .read = read_counted_messages,
+                 .answer = R"({"input_tokens":)"}},
+    {.name = "responses",
+     .paths = {"/v1/responses"},
+     .fields = responses_fields,
+     .parse = parse_response_call,
+     .make_writer = responses_writer,
+     .error_body = error_body,
+     .counted = {.path = "/v1/responses/input_tokens",
+                 .fields = responses_fields,
+                 .read = read_counted_response,
+                 .answer = kResponsesTokens}},
+    {.name = "llama_completion",
+     .paths = {"/completion", "/completions"},
+     .fields = llama_completion_fields,
+     .parse = parse_by<read_llama_completion>,
+     .make_writer = llama_writer,
+     .error_body = error_body},
+    {.name = "llama_infill",
+     .paths = {"/infill"},
+     .fields = llama_infill_fields,
+     .parse = parse_by<read_llama_infill>,
+     .make_writer = llama_writer,
+     .error_body = error_body},
+    {.name = "ollama_chat",
+     .paths = {"/api/chat"},
+     .root = "/api/",
+     .fields = ollama_chat_fields,
+     .parse = parse_by<read_ollama_chat>,
+     .make_writer = ollama_writer<true>,
+     .error_body = ollama_error_body,
+     .has_tags = true,
+     .unloaded = unloaded<true>},
+    {.name = "ollama_generate",
+     .paths = {"/api/generate"},
+     .root = "/api/",
+     .fields = ollama_generate_fields,
+     .parse = parse_by<read_ollama_generate>,
+     .make_writer = ollama_writer<false>,
+     .error_body = ollama_error_body,
+     .has_tags = true,
+     .unloaded = unloaded<false>},
+};
+
+}  // namespace
+
+std::span<const Api> all_apis() { return kApis; }
+
+const Api& api_named(std::string_view name) {
+  const auto* const found = std::ranges::find(kApis, name, &Api::name);
+  OCTAVO_CHECK(found != std::end(kApis), "no API has the name {}", name);
+  return *found;
+}
+
+ApiResult<CompletionCall> parse_call(const Api& api, boost::json::object body, const Engine& engine,
+                                     const ServedModel& model, const OwnResponses& responses) {
+  const std::size_t num_images = model.image_placeholder.empty() ? 0 : replace_images(body, model.image_placeholder);
+  OCTAVO_TRY(CompletionCall call, api.parse(body, {.engine = engine, .model = model, .responses = &responses}));
+  if (num_images > 0)
+    call.warnings.push_back(
+        fmt::format("{} of the request's images are replaced by the text '{}': the model reads text", num_images,
+                    model.image_placeholder));
+  return call;
+}
+
+}  // namespace octavo

@@ -1,0 +1,64 @@
+// The APIs by which answers are asked for, one row each: where a body goes, which fields it has, how it is read, how
+// the answer and an error are written. A new one is a row, and the functions that it names.
+//
+// Constants. parse runs on a worker thread (it tokenizes), the rest on the I/O thread.
+#pragma once
+
+#include <array>
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "api/answer_writer.h"
+#include "api/api_error.h"
+#include "api/api_field.h"
+#include "api/completion.h"
+#include "api/response_store.h"
+
+namespace octavo {
+
+/// What an answer is written from. The call outlives the writer, the engine the last event that it is given.
+struct NewAnswer {
+  const CompletionCall& call;
+  const Engine& engine;
+  const ServedModel& model;
+  std::string_view id;   // 16 hexadecimal digits that no other call has
+  std::int64_t created;  // seconds since 1970
+};
+
+/// A path where the tokens of a body's prompt are counted.
+struct CountedPath {
+  std::string_view path = {};  // empty: there is none
+  ApiFields (*fields)() = nullptr;
+  ApiResult<ApiRequest> (*read)(const boost::json::object& body, const ApiContext& context) = nullptr;
+  std::string_view answer = {};  // its JSON in front of the number
+};
+
+struct Api {
+  std::string_view name;
+  std::array<std::string_view, 2> paths = {};  // of its POST; an empty one is none
+  std::string_view root = {};                  // paths that begin so have errors in its form; empty: none but its own
+  ApiFields (*fields)() = nullptr;
+  ApiResult<CompletionCall> (*parse)(const boost::json::object& body, const ApiContext& context) = nullptr;
+  std::unique_ptr<AnswerWriter> (*make_writer)(const NewAnswer& answer) = nullptr;
+  std::string (*error_body)(const ApiError& error) = nullptr;
+  CountedPath counted = {};
+  bool has_tags = false;  // its clients write ":latest" behind names, and `name` for `model`
+  /// The answer to a body that lets its model go (asks_to_unload()); null: there are no such bodies.
+  std::string (*unloaded)(std::string_view model, std::span<const std::string> warnings) = nullptr;
+};
+
+/// The rows of the table.
+std::span<const Api> all_apis();
+/// One of them, which there must be.
+const Api& api_named(std::string_view name);
+
+/// The call that a body asks for. `responses`: those that one of /v1/responses may go on with, and where its own will
+/// be kept. Images are replaced by the model's placeholder, if it has one, which a warning says.
+ApiResult<CompletionCall> parse_call(const Api& api, boost::json::object body, const Engine& engine,
+                                     const ServedModel& model, const OwnResponses& responses);
+
+}  // namespace octavo

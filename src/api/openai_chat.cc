@@ -1,0 +1,237 @@
+#include "api/openai_chat.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/json/value.hpp>
+#include <utility>
+
+#include "api/answer_fields.h"
+#include "api/constraint_fields.h"
+#include "api/openai_messages.h"
+#include "api/prepare.h"
+#include "api/sampling_fields.h"
+#include "api/template_names.h"
+#include "api/tool_fields.h"
+#include "base/error.h"
+
+namespace octavo {
+namespace {
+
+namespace json = boost::json;
+
+Conversation& conversation_in(FieldReader& reader) { return std::get<Conversation>(reader.request.prompt); }
+
+void take_messages(FieldReader& reader, const ApiField& field) {
+  if (reader.failed()) return;
+  auto messages = read_openai_messages(reader.at(field.path));
+  if (!messages) return reader.refuse(std::move(messages.error()));
+  conversation_in(reader).messages = std::move(*messages);
+}
+
+void take_kwargs(FieldReader& reader, const ApiField& field) {
+  const json::object* given = reader.take(reader.at(field.path).object());
+  if (given == nullptr) return;
+  auto added = add_template_names(*given, fmt::format("{}.", field.path), conversation_in(reader).options.names);
+  if (!added) reader.refuse(std::move(added.error()));
+}
+
+void take_effort(FieldReader& reader, const ApiField& field) {
+  const auto effort = reader.take(reader.at(field.path).string());
+  if (effort) set_template_name(conversation_in(reader).options.names, "reasoning_effort", std::string(*effort));
+}
+
+void take_generation_prompt(FieldReader& reader, const ApiField& field) {
+  const auto asked = reader.take(reader.at(field.path).boolean());
+  if (asked) conversation_in(reader).options.add_generation_prompt = *asked;
+}
+
+void take_continuation(FieldReader& reader, const ApiField& field) {
+  ChatTemplateOptions& options = conversation_in(reader).options;
+  const JsonCursor given = reader.at(field.path);
+  options.continue_final_message = reader.take(given.boolean()).value_or(false);
+  if (options.continue_final_message && options.add_generation_prompt)
+    reader.refuse(given.error(
+        "found true beside add_generation_prompt true, expected one of them: set add_generation_prompt to false to go "
+        "on with the last message"));
+}
+
+constexpr ApiField kModelRows[] = {field::model()};
+
+constexpr ApiField kToolRows[] = {
+    {.path = "functions",
+     .form = FieldForm::kArray,
+     .text = "OpenAI's first form of tools",
+     .take = field::take_functions},
+    {.path = "function_call",
+     .form = FieldForm::kStringOrObject,
+     .otherwise = "\"auto\"",
+     .text = "the choice among functions",
+     .take = field::take_function_call},
+    {.path = "tools",
+     .form = FieldForm::kArray,
+     .text = "functions and custom tools that the answer may call",
+     .take = field::take_tools},
+    {.path = "tool_choice",
+     .form = FieldForm::kStringOrObject,
+     .otherwise = "\"auto\"",
+     .text = "\"none\", \"auto\", \"required\", or a tool",
+     .take = field::take_tool_choice},
+};
+
+/// A conversation that is not answered is told of the tools alone.
+constexpr ApiField kDescribedToolRows[] = {
+    {.path = "functions",
+     .form = FieldForm::kArray,
+     .text = "OpenAI's first form of tools",
+     .take = field::take_functions},
+    {.path = "tools",
+     .form = FieldForm::kArray,
+     .text = "functions and custom tools, as the template describes them",
+     .take = field::take_described_tools},
+};
+
+constexpr ApiField kConversationRows[] = {
+    {.path = "messages",
+     .form = FieldForm::kArray,
+     .text = "what was said: objects with a role and content, and with calls of tools",
+     .is_needed = true,
+     .take = take_messages},
+    {.path = "add_generation_prompt",
+     .form = FieldForm::kBoolean,
+     .otherwise = "true",
+     .text = "the answer is a new message",
+     .take = take_generation_prompt},
+    {.path = "continue_final_message",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .text = "the answer goes on with the last message",
+     .take = take_continuation},
+    {.path = "reasoning_effort",
+     .form = FieldForm::kString,
+     .otherwise = "the template's",
+     .text = "how hard to think, for templates that know it",
+     .take = take_effort},
+    {.path = "chat_template_kwargs",
+     .form = FieldForm::kObject,
+     .text = "names that the chat template finds, such as enable_thinking",
+     .take = take_kwargs},
+};
+
+constexpr std::string_view kLimit = "the most tokens of the answer; -1: until the context is full";
+constexpr ApiField kChatRows[] = {
+    field::length("max_tokens", "until the context is full", kLimit),
+    field::length("max_completion_tokens", "as max_tokens", "OpenAI's newer name of max_tokens; the smallest counts"),
+    field::length("n_predict", "as max_tokens", "llama.cpp's name of max_tokens"),
+    {.path = "logprobs",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .text = "log-probabilities of the answer's tokens",
+     .take = field::take_logprobs},
+    {.path = "top_logprobs",
+     .form = FieldForm::kInteger,
+     .min = 0,
+     .max = kMaxTopLogprobs,
+     .otherwise = "0",
+     .text = "alternatives beside each token",
+     .take = field::take_top_logprobs},
+    {.path = "parallel_tool_calls",
+     .form = FieldForm::kBoolean,
+     .otherwise = "true",
+     .text = "an answer may have several calls",
+     .take = field::take_parallel_tool_calls},
+    {.path = "echo",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .use = FieldUse::kRefused,
+     .text = "a chat's messages are not echoed",
+     .take = field::refuse_switch},
+    {.path = "suffix",
+     .use = FieldUse::kRefused,
+     .text = "this server does not support text behind the answer of a chat"},
+};
+
+ApiResult<ApiRequest> read_chat(const json::object& body, const ApiContext& context, ApiFields fields) {
+  ApiRequest request = request_of(context.model);
+  Conversation& conversation = request.prompt.emplace<Conversation>();
+  request.prompt_field = "messages";
+  conversation.options.names = context.model.template_names;
+  FieldReader reader(body, context, request);
+  reader.read(fields);
+  const JsonCursor choice = reader.at("tool_choice");
+  conversation.options.describe_tools = !(choice.is_given() && *choice.value() == "none") &&
+                                        !(request.tools.are_functions && reader.at("function_call").is_given() &&
+                                          *reader.at("function_call").value() == "none");
+  if (reader.failed()) return std::unexpected(*reader.error());
+  return request;
+}
+
+}  // namespace
+
+namespace field {
+
+void take_logprobs(FieldReader& reader, const ApiField& field) {
+  const auto asked = reader.take(reader.at(field.path).boolean());
+  if (asked && *asked) reader.request.form.num_logprobs = 0;
+}
+
+void take_top_logprobs(FieldReader& reader, const ApiField& field) {
+  int& num_logprobs = reader.request.form.num_logprobs;
+  const auto top = reader.take(reader.at(field.path).integer(0, kMaxTopLogprobs));
+  if (!top) return;
+  const bool is_silent = !reader.at("logprobs").is_given();
+  if (num_logprobs >= 0 || (is_silent && *top > 0)) {
+    num_logprobs = static_cast<int>(*top);
+  } else if (!is_silent && *top > 0) {
+    reader.request.warnings.push_back(
+        fmt::format("top_logprobs: found {} beside logprobs false: none are given", *top));
+  }
+}
+
+}  // namespace field
+
+ApiFields openai_chat_fields() {
+  static const std::array tables = {FieldTable(kModelRows),
+                                    kStreamFields,
+                                    kSamplingFields,
+                                    kUnsupportedFields,
+                                    kFormatFields,
+                                    kConstraintFields,
+                                    kGrammarFields,
+                                    kReasoningFields,
+                                    FieldTable(kChatRows),
+                                    FieldTable(kToolRows),
+                                    FieldTable(kConversationRows),
+                                    kHintFields};
+  return tables;
+}
+
+ApiResult<ApiRequest> read_openai_chat(const json::object& body, const ApiContext& context) {
+  OCTAVO_TRY(ApiRequest request, read_chat(body, context, openai_chat_fields()));
+  const ChatTemplateOptions& options = std::get<Conversation>(request.prompt).options;
+  if (!options.add_generation_prompt && !options.continue_final_message)
+    return std::unexpected(
+        unsupported("add_generation_prompt",
+                    "add_generation_prompt: found false without continue_final_message, expected true: an answer "
+                    "begins as the assistant's, or goes on with its last message"));
+  return request;
+}
+
+ApiFields openai_conversation_fields() {
+  static const std::array tables = {FieldTable(kModelRows), FieldTable(kDescribedToolRows),
+                                    FieldTable(kConversationRows)};
+  return tables;
+}
+
+ApiResult<ApiRequest> read_openai_conversation(const json::object& body, const ApiContext& context) {
+  return read_chat(body, context, openai_conversation_fields());
+}
+
+ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const Engine& engine,
+                                                const ServedModel& model) {
+  OCTAVO_TRY(ApiRequest request, read_openai_chat(body, {.engine = engine, .model = model}));
+  return prepare(std::move(request), engine, model);
+}
+
+}  // namespace octavo
