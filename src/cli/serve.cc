@@ -146,7 +146,7 @@ void add_serve_command(Program& program, Context& context, Dialect dialect) {
   command.footer(
       "POST /v1/chat/completions, /v1/completions, /tokenize, /detokenize;\n"
       "GET /v1/models, /health, /ready, /metrics, /version; / is a page to chat on.\n"
-      "docs/server.md and docs/several_models.md describe them. Arguments of\n"
+      "docs/server/ and docs/several_models.md describe them. Arguments of\n"
       "llama.cpp's server are taken as well: docs/llama_server.md. SIGTERM and Ctrl-C\n"
       "finish what runs, then end it;\n"
       "a second one ends it at once. A file for --config has lines such as: port = 8080\n\n"

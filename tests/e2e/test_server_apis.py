@@ -2,9 +2,6 @@
 that call tools, whose answers are scripted: a constraint allows one text."""
 import json
 import pathlib
-import re
-import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -15,7 +12,6 @@ import support
 from server_support import hermes_call, Server
 
 TEMPLATE = support.TEST_DATA / "templates" / "Qwen-Qwen2.5-7B-Instruct.jinja"
-DOCS = pathlib.Path(__file__).parents[2] / "docs" / "apis.md"
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 CITIES = ("Rome", "Oslo", "Lima")
 KEY = "sk-test-0123456789abcdef"
@@ -35,18 +31,6 @@ class Apis(unittest.TestCase):
         cls.server = Server("--chat-template", TEMPLATE, "--api-key-file", file.name)
         cls.addClassCleanup(cls.server.__exit__)
         cls.model = support.SMOLLM2.stem
-
-
-class Pages(unittest.TestCase):
-    def test_the_pages_examples_run(self):
-        examples = re.findall(r"^```python\n(.*?)^```$", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-        self.assertEqual(len(examples), 2)
-        with Server() as server:
-            for example in examples:
-                done = subprocess.run([sys.executable, "-c", example.replace("http://127.0.0.1:8080", server.url)],
-                                      capture_output=True, text=True, check=False, timeout=support.TIMEOUT_S)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertGreater(len(done.stdout.splitlines()), 1)
 
 
 class Anthropic(Apis):

@@ -1,6 +1,4 @@
-"""The recording of a terminal: what stays, what was erased, and when. The pictures of all pages are there."""
-import pathlib
-import re
+"""The recording of a terminal: what stays, what was erased, and when."""
 import unittest
 import xml.etree.ElementTree
 
@@ -44,16 +42,6 @@ class Recording(unittest.TestCase):
         texts = [text for text in root.iter("{http://www.w3.org/2000/svg}text") if text.get("visibility") is None]
         self.assertEqual("".join(text.text for text in texts).replace(" ", ""),
                          '$octavorun"a<b&c"x3tokens,2tokens/s$')
-
-
-class Documents(unittest.TestCase):
-    def test_every_picture_that_a_page_shows_is_there(self):
-        root = pathlib.Path(picture_terminal.__file__).parent.parent
-        shown = [(page, picture) for page in [root / "README.md", *(root / "docs").glob("*.md")]
-                 for picture in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8"))]
-        self.assertIn("docs/pictures/terminal.svg", [picture for _, picture in shown])
-        self.assertEqual([str(page.parent / picture) for page, picture in shown
-                          if not (page.parent / picture).is_file()], [])
 
 
 if __name__ == "__main__":
