@@ -164,8 +164,8 @@ void Simulation::append(Sequence& sequence) {
   if (sequence.num_tokens() < sequence.asked.prompt_tokens + load_[index].answer_tokens) return;
   answer.end_ms = now_ms_ - load_[index].arrival_ms;
   scheduler_.remove(sequence);
-  const KvResult<void> dropped = kv_->drop_sequence(sequence.kv);
-  OCTAVO_CHECK(dropped.has_value(), "{}", describe(dropped.error()));
+  const Result<void> dropped = kv_->drop_sequence(sequence.kv);
+  OCTAVO_CHECK(dropped.has_value(), "{}", dropped.error().message);
   active_[index].reset();
 }
 

@@ -38,13 +38,10 @@ void require(bool condition, const std::string& what) {
   std::exit(1);
 }
 
-std::string message(const octavo::Error& error) { return error.message; }
-std::string message(const octavo::KvError& error) { return octavo::describe(error); }
-
 // The value of a result; errors end the program here, an engine would act on them.
 template <class Result>
 auto must(Result result) {
-  require(result.has_value(), result ? "" : message(result.error()));
+  require(result.has_value(), result ? "" : result.error().message);
   if constexpr (!std::is_void_v<typename Result::value_type>) return std::move(*result);
 }
 

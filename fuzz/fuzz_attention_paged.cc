@@ -165,7 +165,7 @@ class CacheFuzzer {
       (void)cache_.publish(sequence, text, chain);
     } else {
       const std::int64_t before = cache_.sequence_length(sequence);
-      const KvResult<int> found = cache_.extend_prefix(sequence, text, chain);
+      const Result<int> found = cache_.extend_prefix(sequence, text, chain);
       FUZZ_CHECK(!found || *found == 0 || cache_.sequence_length(sequence) == before + *found);
     }
   }
@@ -216,7 +216,7 @@ class CacheFuzzer {
       case 9: return (void)cache_.fork_into(sequence, id());
       case 10: return (void)cache_.drop_sequence(sequence);
       case 11:
-        if (const KvResult<SequenceId> branch = cache_.fork(sequence)) remember(*branch);
+        if (const Result<SequenceId> branch = cache_.fork(sequence)) remember(*branch);
         return;
       case 12:
       case 13: return attend(layer);

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -64,9 +63,6 @@ struct ConstraintSource {
   /// The schemas that its rules take, in JSON. Rules that take parts of one share what these refer to.
   std::vector<std::string> schemas = {};
 };
-
-/// The error of a compile whose stop token asked it to stop.
-inline constexpr std::string_view kStoppedCompiling = "the compiling of the constraint was stopped";
 
 /// A constraint that Engine::compile_constraint() has made, for requests to the same engine. Immutable; any number of
 /// requests may share it.

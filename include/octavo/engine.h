@@ -93,8 +93,8 @@ struct EngineOptions {
   std::string generation_config = {};
   std::filesystem::path tokenizer_path = {};  // a tokenizer.json, instead of the file's own words; empty: those
   std::function<void(const LoadProgress&)> on_load_progress = {};  // called on the loading thread
-  /// Loading that is asked to stop ends with an error, at the next piece of the file's head or of its weights, part of
-  /// its words, or timed step. Once the engine is there it says nothing more.
+  /// Loading that is asked to stop ends with an error (kStopped), at the next piece of the file's head or of its
+  /// weights, part of its words, or timed step. Once the engine is there it says nothing more.
   std::stop_token stop = {};
 };
 
@@ -266,8 +266,8 @@ class Engine {
                                                    const ChatTemplateOptions& options) const = 0;
   /// A constraint for requests to this engine. Any thread; the same source is compiled once, as long as it is
   /// remembered. Errors: a source that cannot be read, or is too large to be followed, with the place; kNoWords; a
-  /// compile that takes more than a bound of counted steps, which the error names, or that `stop` ends: then the
-  /// message is kStoppedCompiling. The token is asked many times a second.
+  /// compile that takes more than a bound of counted steps, which the error names, or that `stop` ends
+  /// (kStopped). The token is asked many times a second.
   virtual Result<std::shared_ptr<const Constraint>> compile_constraint(
       [[maybe_unused]] const ConstraintSource& source, [[maybe_unused]] const std::stop_token& stop = {}) const {
     return std::unexpected(Error{.message = "this engine has no words to constrain", .kind = ErrorKind::kNoWords});

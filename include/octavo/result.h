@@ -17,7 +17,9 @@ enum class ErrorKind : std::uint8_t {
   kContextOverflow,  // a prompt, or a prompt and max_tokens, beyond the context
   kQueueFull,        // as many requests wait as may; later there is room again
   kDraining,         // no further request is taken
-  kOutOfMemory,      // the system has no memory to take a request
+  kOutOfMemory,      // the system has no memory for what was asked
+  kOutOfBlocks,      // the KV memory has too few free blocks; there are more when others give some back
+  kStopped,          // whoever asked for it wants it no more
   kNoWords,          // the model's words are missing or of an unknown kind: it knows token ids only
 };
 

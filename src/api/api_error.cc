@@ -29,6 +29,8 @@ ApiError to_api_error(const Error& error) {
     case ErrorKind::kDraining: return unavailable(error.message, "shutting_down");
     case ErrorKind::kOutOfMemory: return unavailable(error.message, "out_of_memory");
     case ErrorKind::kNoWords:
+    case ErrorKind::kOutOfBlocks:
+    case ErrorKind::kStopped:
     case ErrorKind::kOther: break;
   }
   return {.status = 400, .message = error.message};

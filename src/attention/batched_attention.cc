@@ -11,6 +11,7 @@
 #include "base/thread_pool.h"
 #include "base/to_size.h"
 #include "kernels/dispatch.h"
+#include "kv/kv_error.h"
 
 namespace octavo {
 namespace {
@@ -58,7 +59,7 @@ Result<int> check_length(std::size_t slot, std::int64_t length, int num_rows, co
 /// Positions of a slot in a layer, whose oldest ones that its rows see may have been given back.
 Result<int> check_slot(const PagedKvCache& cache, int layer, std::size_t s, const ChunkRows& slot, int window,
                        const AttentionOptions& options) {
-  if (!cache.has_sequence(slot.id)) return fail("slot {}: {}", s, describe(SequenceNotFound{slot.id}));
+  if (!cache.has_sequence(slot.id)) return fail("slot {}: {}", s, sequence_not_found(slot.id).error().message);
   OCTAVO_TRY(const int length, check_length(s, cache.layer_length(slot.id, layer), slot.num_rows, options));
   const int begin = window == 0 ? 0 : std::max(0, length - slot.num_rows + 1 - window);
   const std::int64_t held = cache.table(slot.id, cache.group_of_layer(layer)).first_held();
@@ -153,7 +154,7 @@ Result<void> BatchedAttention::decode(const PagedKvCache& cache, int layer, std:
 Result<void> BatchedAttention::chunk(const PagedKvCache& cache, int layer, std::span<const ChunkRows> slots,
                                      std::span<const float> queries, const AttentionOptions& options,
                                      std::span<float> out) {
-  if (layer < 0 || layer >= cache.num_layers()) return fail("{}", describe(LayerOutOfRange{layer, cache.num_layers()}));
+  if (layer < 0 || layer >= cache.num_layers()) return layer_out_of_range(layer, cache.num_layers());
   std::size_t num_rows = 0;
   for (const ChunkRows& slot : slots) num_rows += to_size(std::max(0, slot.num_rows));
   OCTAVO_TRY(const Dims dims, check_shape(options, cache.num_kv_heads(layer), cache.head_dim(layer), num_rows,

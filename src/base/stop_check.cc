@@ -5,8 +5,12 @@
 
 namespace octavo {
 
+Error stopped(std::string_view work) {
+  return {.message = fmt::format("{} was stopped", work), .kind = ErrorKind::kStopped};
+}
+
 Result<void> check_stop(const std::stop_token& stop, std::string_view work) {
-  if (stop.stop_requested()) return fail("{} was stopped", work);
+  if (stop.stop_requested()) return std::unexpected(stopped(work));
   return {};
 }
 

@@ -9,7 +9,10 @@
 
 namespace octavo {
 
-/// Error: a stop was asked for. `work`: what ends by it, as "loading".
+/// The error (kStopped) of work that was asked to stop: `work`, as "loading".
+Error stopped(std::string_view work);
+
+/// Error: a stop was asked for. `work`: what ends by it.
 Result<void> check_stop(const std::stop_token& stop, std::string_view work);
 
 /// Waits so long, or until a stop is asked for.

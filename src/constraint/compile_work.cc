@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "octavo/constraint.h"
+#include "base/stop_check.h"
 
 namespace octavo {
 
@@ -14,7 +14,7 @@ bool CompileWork::look() {
 }
 
 Error CompileWork::error() const {
-  if (num_steps_ <= max_steps_) return {.message = std::string(kStoppedCompiling)};
+  if (num_steps_ <= max_steps_) return stopped(kCompiling);
   return {.message =
               fmt::format("found a constraint whose compiling takes more than {} steps of work, expected at most "
                           "as many: it has too many parts, or they multiply",

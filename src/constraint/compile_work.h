@@ -14,6 +14,9 @@
 
 namespace octavo {
 
+/// The work that stops, as its error names it.
+inline constexpr std::string_view kCompiling = "the compiling of the constraint";
+
 class CompileWork {
  public:
   /// Some 2 s of one core, by what the slowest kinds of steps take.
@@ -35,7 +38,7 @@ class CompileWork {
   bool has_ended() const { return has_ended_; }
   std::uint64_t num_steps() const { return num_steps_; }
 
-  /// Why the compile must end: kStoppedCompiling, or the bound and how it was passed.
+  /// Why the compile must end: a stop (kStopped), or the bound and how it was passed.
   Error error() const;
 
  private:

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <utility>
 
+#include "base/stop_check.h"
+#include "constraint/compile_work.h"
 #include "constraint/constraint_state.h"
 
 namespace octavo {
@@ -32,7 +34,7 @@ Result<std::shared_ptr<const CompiledConstraint>> CompiledConstraint::create(con
   const std::size_t num_bytes = automaton.num_bytes();
   while (!parts.memory->try_add_automaton(num_bytes)) {
     if (parts.make_room()) continue;
-    if (parts.stop.stop_requested()) return fail("{}", kStoppedCompiling);
+    OCTAVO_TRY_VOID(check_stop(parts.stop, kCompiling));
     parts.memory->wait_for_room(parts.stop);
   }
   const std::shared_ptr<const CompiledConstraint> compiled(new CompiledConstraint(std::move(automaton), parts));
@@ -42,7 +44,7 @@ Result<std::shared_ptr<const CompiledConstraint>> CompiledConstraint::create(con
   std::atomic<bool> is_stopped = false;
   const std::stop_callback on_stop(parts.stop, [&is_stopped] { is_stopped = true; });
   const FoundMask first = state.allow(mask, {.stop = &is_stopped});
-  if (first.outcome == FoundMask::Outcome::kNotReady) return fail("{}", kStoppedCompiling);
+  if (first.outcome == FoundMask::Outcome::kNotReady) return std::unexpected(stopped(kCompiling));
   if (!first)
     return fail("found {} that is too ambiguous to be followed: its first token takes more than {} steps of work",
                 compiled->name(), TokenMasks::kMaxWork);

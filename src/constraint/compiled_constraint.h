@@ -62,7 +62,7 @@ class ConstraintVocabulary {
 class CompiledConstraint final : public Constraint {
  public:
   /// Errors: those of Automaton::build(); a constraint whose first token cannot be found within TokenMasks::kMaxWork;
-  /// kStoppedCompiling.
+  /// a stop.
   struct Parts {
     std::shared_ptr<const ConstraintVocabulary> vocabulary;
     std::vector<std::string> warnings = {};

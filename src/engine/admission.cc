@@ -78,8 +78,8 @@ bool Admission::try_start(Sequence& sequence) {
   if (attached > 0) count_promises();  // blocks of others may be shared now
   if (!has_room_to_start(sequence) || !take_seats(sequence)) {
     if (attached > 0) {
-      const KvResult<void> truncated = parts_.kv.truncate(sequence.kv, 0);
-      OCTAVO_CHECK(truncated.has_value(), "{}", describe(truncated.error()));
+      const Result<void> truncated = parts_.kv.truncate(sequence.kv, 0);
+      OCTAVO_CHECK(truncated.has_value(), "{}", truncated.error().message);
       sequence.num_computed = 0;
       count_promises();
     }

@@ -39,7 +39,7 @@ Timed time_step(const StepParts& parts, Sequence& sequence, int depth, int rows)
   std::vector<BlockCopy> copies;  // none: nobody shares
   sequence.kv = kv.create_sequence();
   sequence.num_computed = depth;
-  const KvResult<void> reserved = kv.reserve(sequence.kv, 0, depth + rows, copies);
+  const Result<void> reserved = kv.reserve(sequence.kv, 0, depth + rows, copies);
   Timed timed;
   if (reserved) {
     const ScheduledSequence planned{.sequence = &sequence, .num_tokens = rows};
@@ -55,8 +55,8 @@ Timed time_step(const StepParts& parts, Sequence& sequence, int depth, int rows)
       timed.ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     }
   }
-  const KvResult<void> dropped = kv.drop_sequence(sequence.kv);
-  OCTAVO_CHECK(dropped.has_value(), "{}", describe(dropped.error()));
+  const Result<void> dropped = kv.drop_sequence(sequence.kv);
+  OCTAVO_CHECK(dropped.has_value(), "{}", dropped.error().message);
   return timed;
 }
 

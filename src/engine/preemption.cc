@@ -140,8 +140,8 @@ void Preemption::preempt_all(Sequence& victim) {
 
 /// Nothing of it is computed any more, other than in blocks that stay cached.
 void Preemption::release_blocks(Sequence& victim) {
-  const KvResult<void> truncated = kv_.truncate(victim.kv, 0);
-  OCTAVO_CHECK(truncated.has_value(), "{}", describe(truncated.error()));
+  const Result<void> truncated = kv_.truncate(victim.kv, 0);
+  OCTAVO_CHECK(truncated.has_value(), "{}", truncated.error().message);
   queues_.keep_computed(victim, 0);
 }
 

@@ -10,8 +10,8 @@ namespace octavo {
 int PrefixSharing::extend(Sequence& sequence) {
   sequence.notes.publications_seen = num_publications_;
   if (!sequence.may_use_cache()) return 0;
-  const KvResult<int> attached = kv_.extend_prefix(sequence.kv, sequence.tokens, sequence.chain);
-  OCTAVO_CHECK(attached.has_value(), "{}", describe(attached.error()));
+  const Result<int> attached = kv_.extend_prefix(sequence.kv, sequence.tokens, sequence.chain);
+  OCTAVO_CHECK(attached.has_value(), "{}", attached.error().message);
   sequence.num_computed += *attached;
   return *attached;
 }
@@ -54,8 +54,8 @@ void PrefixSharing::commit(Sequence& sequence, int end) {
     kv_.commit(sequence.kv, sequence.num_computed);
     if (sequence.num_computed % block_size != 0 || !kv_.hasher()) continue;
     sequence.chain.extend(kv_.hasher(), block_size, sequence.tokens);
-    const KvResult<void> published = kv_.publish(sequence.kv, sequence.tokens, sequence.chain);
-    OCTAVO_CHECK(published.has_value(), "{}", describe(published.error()));
+    const Result<void> published = kv_.publish(sequence.kv, sequence.tokens, sequence.chain);
+    OCTAVO_CHECK(published.has_value(), "{}", published.error().message);
     if (!kv_.keeps_checkpoints()) ++num_publications_;
   }
   if (!is_at_place(sequence)) return;

@@ -136,8 +136,8 @@ void RequestTable::drop_prompt(ActiveRequest& request) {
 }
 
 void RequestTable::drop_sequence(SequenceId id) {
-  const KvResult<void> dropped = kv_.drop_sequence(id);
-  OCTAVO_CHECK(dropped.has_value(), "{}", describe(dropped.error()));
+  const Result<void> dropped = kv_.drop_sequence(id);
+  OCTAVO_CHECK(dropped.has_value(), "{}", dropped.error().message);
 }
 
 void RequestTable::count_ended(ActiveRequest& request, int num_choices) {

@@ -237,8 +237,8 @@ void Scheduler::advance(Sequence& sequence, int num_tokens) {
 
 void Scheduler::reserve(const Sequence& sequence, int num_tokens) {
   const int first = sequence.num_computed;
-  const KvResult<void> reserved = kv_.reserve(sequence.kv, first, first + num_tokens, copies_);
-  OCTAVO_CHECK(reserved.has_value(), "sequence {}: {}", sequence.asked.id, describe(reserved.error()));
+  const Result<void> reserved = kv_.reserve(sequence.kv, first, first + num_tokens, copies_);
+  OCTAVO_CHECK(reserved.has_value(), "sequence {}: {}", sequence.asked.id, reserved.error().message);
 }
 
 void Scheduler::accept(Sequence& sequence, int num_tokens) {
@@ -250,8 +250,8 @@ void Scheduler::accept(Sequence& sequence, int num_tokens) {
   if (num_tokens < num_planned && kv_.has_snapshots()) return go_back(sequence, end);
   if (num_tokens < num_planned) {
     // Before it commits, because a window gives back by then what the shorter sequence looks at.
-    const KvResult<void> cut = kv_.truncate(sequence.kv, end);
-    OCTAVO_CHECK(cut.has_value(), "sequence {}: {}", sequence.asked.id, describe(cut.error()));
+    const Result<void> cut = kv_.truncate(sequence.kv, end);
+    OCTAVO_CHECK(cut.has_value(), "sequence {}: {}", sequence.asked.id, cut.error().message);
   }
   sharing_.commit(sequence, end);
 }
@@ -283,8 +283,8 @@ void Scheduler::start_child(const Sequence& parent, Sequence& child) {
                    child.num_tokens() == parent.num_tokens(),
                "{} tokens not computed of {}, {} are the child's", parent.num_uncomputed(), parent.num_tokens(),
                child.num_tokens());
-  const KvResult<void> forked = kv_.fork_into(parent.kv, child.kv);
-  OCTAVO_CHECK(forked.has_value(), "{}", describe(forked.error()));
+  const Result<void> forked = kv_.fork_into(parent.kv, child.kv);
+  OCTAVO_CHECK(forked.has_value(), "{}", forked.error().message);
   child.num_computed = parent.num_computed;
   child.notes.max_computed = parent.notes.max_computed;
   child.cached_tokens = parent.cached_tokens;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/to_size.h"
+#include "kv/kv_error.h"
 
 namespace octavo {
 
@@ -86,30 +87,30 @@ bool BlockPool::allocate_run(std::span<BlockId> out, BlockId hint) {
   return true;
 }
 
-KvResult<void> BlockPool::add_reference(BlockId id) {
-  if (!in_range(id)) return std::unexpected(BlockOutOfRange{id, total_count()});
+Result<void> BlockPool::add_reference(BlockId id) {
+  if (!in_range(id)) return block_out_of_range(id, total_count());
   Node& here = node(id);
   if (here.references == 0) {
-    if (!here.cached) return std::unexpected(BlockNotInUse{id});
+    if (!here.cached) return block_not_in_use(id);
     unlink(id);
   }
   ++here.references;
   return {};
 }
 
-KvResult<void> BlockPool::free(BlockId id) {
-  if (!in_range(id)) return std::unexpected(BlockOutOfRange{id, total_count()});
-  if (references(id) == 0) return std::unexpected(BlockNotInUse{id});
+Result<void> BlockPool::free(BlockId id) {
+  if (!in_range(id)) return block_out_of_range(id, total_count());
+  if (references(id) == 0) return block_not_in_use(id);
   if (--node(id).references == 0) put_into_ring(id);
   return {};
 }
 
 int BlockPool::references(BlockId id) const { return in_range(id) ? node(id).references : -1; }
 
-KvResult<void> BlockPool::set_cached(BlockId id, bool cached) {
-  if (!in_range(id)) return std::unexpected(BlockOutOfRange{id, total_count()});
+Result<void> BlockPool::set_cached(BlockId id, bool cached) {
+  if (!in_range(id)) return block_out_of_range(id, total_count());
   Node& here = node(id);
-  if (here.references == 0 && !here.cached) return std::unexpected(BlockNotInUse{id});
+  if (here.references == 0 && !here.cached) return block_not_in_use(id);
   if (here.cached == cached) return {};
   if (here.references != 0) {
     here.cached = cached;

@@ -12,8 +12,8 @@ namespace {
 
 // A table holds its blocks: that one of them is not in use can only be our own bug.
 void give_back(BlockPool& pool, BlockId id) {
-  const KvResult<void> freed = pool.free(id);
-  OCTAVO_CHECK(freed.has_value(), "{}", describe(freed.error()));
+  const Result<void> freed = pool.free(id);
+  OCTAVO_CHECK(freed.has_value(), "{}", freed.error().message);
 }
 
 }  // namespace

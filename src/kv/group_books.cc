@@ -5,6 +5,7 @@
 
 #include "base/aligned_buffer.h"
 #include "base/to_size.h"
+#include "kv/kv_error.h"
 
 namespace octavo {
 namespace {
@@ -35,14 +36,13 @@ std::int64_t GroupBooks::blocks_needed(const GroupState& state, std::int64_t fir
   return std::int64_t{blocks.missing} + blocks.copies;
 }
 
-KvResult<void> GroupBooks::check_room(SequenceId id, const GroupState& state, std::int64_t first,
-                                      std::int64_t end) const {
-  if (first / block_size_ < state.table.first_held())
-    return std::unexpected(PositionOutOfRange{id, first});  // given back
+Result<void> GroupBooks::check_room(SequenceId id, const GroupState& state, std::int64_t first,
+                                    std::int64_t end) const {
+  if (first / block_size_ < state.table.first_held()) return position_out_of_range(id, first);  // given back
   const std::int64_t all = blocks_needed(state, first, end);
   if (all <= pool_.free_count()) return {};
-  return std::unexpected(OutOfMemory{
-      number_, static_cast<int>(std::min<std::int64_t>(all, std::numeric_limits<int>::max())), pool_.free_count()});
+  return out_of_blocks(number_, static_cast<int>(std::min<std::int64_t>(all, std::numeric_limits<int>::max())),
+                       pool_.free_count());
 }
 
 void GroupBooks::extend(GroupState& state, std::int64_t num_tokens) {

@@ -46,8 +46,8 @@ class GroupBooks {
   int first_needed_block(std::int64_t num_tokens) const;
   /// Blocks that reserve() of these positions would take.
   std::int64_t blocks_needed(const GroupState& state, std::int64_t first, std::int64_t end) const;
-  /// Whether reserve() finds them. PositionOutOfRange, OutOfMemory.
-  KvResult<void> check_room(SequenceId id, const GroupState& state, std::int64_t first, std::int64_t end) const;
+  /// Whether reserve() finds them. Errors: a position that was given back, kOutOfBlocks.
+  Result<void> check_room(SequenceId id, const GroupState& state, std::int64_t first, std::int64_t end) const;
   /// Makes positions first .. end - 1 writable; check_room() has said that it can. Copies to make are appended to
   /// `copies`.
   void reserve(GroupState& state, std::int64_t first, std::int64_t end, std::vector<BlockCopy>& copies);

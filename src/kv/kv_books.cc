@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/to_size.h"
+#include "kv/kv_error.h"
 
 namespace octavo {
 
@@ -56,8 +57,8 @@ SequenceId KvBooks::create_sequence(std::int64_t reserve_tokens) {
   });
 }
 
-KvResult<void> KvBooks::drop_sequence(SequenceId id) {
-  if (!sequences_.drop(id)) return std::unexpected(SequenceNotFound{id});
+Result<void> KvBooks::drop_sequence(SequenceId id) {
+  if (!sequences_.drop(id)) return sequence_not_found(id);
   return {};
 }
 
@@ -80,23 +81,23 @@ std::int64_t KvBooks::layer_length(SequenceId id, int layer) const {
   return groups_[to_size(place.group)].layer_length(sequence->groups[to_size(place.group)], place.index);
 }
 
-KvResult<SequenceId> KvBooks::fork(SequenceId id) {
+Result<SequenceId> KvBooks::fork(SequenceId id) {
   const SequenceState* sequence = sequences_.find(id);
-  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
+  if (sequence == nullptr) return sequence_not_found(id);
   std::int64_t tokens = 0;
   for (const GroupState& state : sequence->groups) tokens = std::max(tokens, state.table.token_capacity());
   const SequenceId child = create_sequence(tokens);
-  const KvResult<void> forked = fork_into(id, child);
-  OCTAVO_CHECK(forked.has_value(), "{}", describe(forked.error()));
+  const Result<void> forked = fork_into(id, child);
+  OCTAVO_CHECK(forked.has_value(), "{}", forked.error().message);
   return child;
 }
 
-KvResult<void> KvBooks::fork_into(SequenceId from, SequenceId to) {
+Result<void> KvBooks::fork_into(SequenceId from, SequenceId to) {
   const SequenceState* parent = sequences_.find(from);
-  if (parent == nullptr) return std::unexpected(SequenceNotFound{from});
+  if (parent == nullptr) return sequence_not_found(from);
   SequenceState* child = sequences_.find(to);
-  if (child == nullptr) return std::unexpected(SequenceNotFound{to});
-  if (!child->is_empty()) return std::unexpected(PositionOutOfRange{to, 0});
+  if (child == nullptr) return sequence_not_found(to);
+  if (!child->is_empty()) return position_out_of_range(to, 0);
   for (std::size_t g = 0; g < groups_.size(); ++g) {  // what can fail, before any reference is taken
     child->groups[g].table.reserve_ids(parent->groups[g].table.token_capacity());
     child->groups[g].visible.reserve(parent->groups[g].visible.size());
@@ -106,8 +107,8 @@ KvResult<void> KvBooks::fork_into(SequenceId from, SequenceId to) {
     GroupState& state = child->groups[g];
     for (const BlockId block : parent->groups[g].table.block_ids()) {
       if (block != kNoBlock) {
-        const KvResult<void> shared = groups_[g].pool().add_reference(block);
-        OCTAVO_CHECK(shared.has_value(), "{}", describe(shared.error()));
+        const Result<void> shared = groups_[g].pool().add_reference(block);
+        OCTAVO_CHECK(shared.has_value(), "{}", shared.error().message);
       }
       state.table.append(block);
     }
@@ -120,41 +121,41 @@ KvResult<void> KvBooks::fork_into(SequenceId from, SequenceId to) {
   return {};
 }
 
-KvResult<void> KvBooks::check_capacity(SequenceId id, std::int64_t num_tokens) const {
+Result<void> KvBooks::check_capacity(SequenceId id, std::int64_t num_tokens) const {
   const SequenceState* sequence = sequences_.find(id);
-  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
-  if (num_tokens < 0) return std::unexpected(PositionOutOfRange{id, num_tokens});
+  if (sequence == nullptr) return sequence_not_found(id);
+  if (num_tokens < 0) return position_out_of_range(id, num_tokens);
   for (int g = 0; g < num_groups(); ++g) {
     const int missing = sequence->groups[to_size(g)].table.blocks_missing(num_tokens);
-    if (missing > pool(g).free_count()) return std::unexpected(OutOfMemory{g, missing, pool(g).free_count()});
+    if (missing > pool(g).free_count()) return out_of_blocks(g, missing, pool(g).free_count());
   }
   return {};
 }
 
-KvResult<void> KvBooks::ensure_capacity(SequenceId id, std::int64_t num_tokens) {
+Result<void> KvBooks::ensure_capacity(SequenceId id, std::int64_t num_tokens) {
   if (const auto room = check_capacity(id, num_tokens); !room) return room;
   SequenceState& sequence = *sequences_.find(id);
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].extend(sequence.groups[g], num_tokens);
   return {};
 }
 
-KvResult<void> KvBooks::check_reserve(SequenceId id, std::int64_t first, std::int64_t end, int first_group,
-                                      int end_group) const {
+Result<void> KvBooks::check_reserve(SequenceId id, std::int64_t first, std::int64_t end, int first_group,
+                                    int end_group) const {
   return check_reserve(id, sequences_.find(id), first, end, first_group, end_group);
 }
 
-KvResult<void> KvBooks::check_reserve(SequenceId id, const SequenceState* sequence, std::int64_t first,
-                                      std::int64_t end, int first_group, int end_group) const {
-  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
-  if (first < 0 || end < first) return std::unexpected(PositionOutOfRange{id, first});
+Result<void> KvBooks::check_reserve(SequenceId id, const SequenceState* sequence, std::int64_t first, std::int64_t end,
+                                    int first_group, int end_group) const {
+  if (sequence == nullptr) return sequence_not_found(id);
+  if (first < 0 || end < first) return position_out_of_range(id, first);
   if (first == end) return {};
   for (auto g = to_size(first_group); g < to_size(end_group); ++g)
     if (const auto room = groups_[g].check_room(id, sequence->groups[g], first, end); !room) return room;
   return {};
 }
 
-KvResult<void> KvBooks::reserve_groups(SequenceId id, SequenceState* sequence, std::int64_t first, std::int64_t end,
-                                       int first_group, int end_group, std::vector<BlockCopy>& copies) {
+Result<void> KvBooks::reserve_groups(SequenceId id, SequenceState* sequence, std::int64_t first, std::int64_t end,
+                                     int first_group, int end_group, std::vector<BlockCopy>& copies) {
   if (const auto room = check_reserve(id, sequence, first, end, first_group, end_group); !room || first == end)
     return room;
   const std::int64_t kept = std::min(first / block_size(), static_cast<std::int64_t>(sequence->chain.size()));
@@ -164,19 +165,19 @@ KvResult<void> KvBooks::reserve_groups(SequenceId id, SequenceState* sequence, s
   return {};
 }
 
-KvResult<void> KvBooks::reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>& copies) {
+Result<void> KvBooks::reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>& copies) {
   SequenceState* sequence = sequences_.find(id);
   if (!has_snapshots()) return reserve_groups(id, sequence, first, end, 0, num_groups(), copies);
   const int needed = sequence == nullptr || first >= end ? 0 : snapshots_.needed(sequence->seat);
-  if (needed > snapshots_.pool().free_count()) return std::unexpected(OutOfMemory{num_groups(), needed, 0});
+  if (needed > snapshots_.pool().free_count()) return out_of_blocks(num_groups(), needed, 0);
   copies.reserve(copies.size() + 1);
-  const KvResult<void> reserved = reserve_groups(id, sequence, first, end, 0, num_groups(), copies);
+  const Result<void> reserved = reserve_groups(id, sequence, first, end, 0, num_groups(), copies);
   if (reserved && first < end) snapshots_.take(sequence->seat, copies);
   return reserved;
 }
 
-KvResult<void> KvBooks::reserve_in_group(SequenceId id, int group, std::int64_t first, std::int64_t end,
-                                         std::vector<BlockCopy>& copies) {
+Result<void> KvBooks::reserve_in_group(SequenceId id, int group, std::int64_t first, std::int64_t end,
+                                       std::vector<BlockCopy>& copies) {
   return reserve_groups(id, sequences_.find(id), first, end, group, group + 1, copies);
 }
 
@@ -194,17 +195,17 @@ void KvBooks::commit(SequenceId id, std::int64_t end) {
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].commit(id, sequence->groups[g], end);
 }
 
-KvResult<void> KvBooks::truncate(SequenceId id, std::int64_t num_tokens) {
+Result<void> KvBooks::truncate(SequenceId id, std::int64_t num_tokens) {
   SequenceState* sequence = sequences_.find(id);
-  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
-  if (num_tokens < 0) return std::unexpected(PositionOutOfRange{id, num_tokens});
+  if (sequence == nullptr) return sequence_not_found(id);
+  if (num_tokens < 0) return position_out_of_range(id, num_tokens);
   const bool cuts_state = has_snapshots() && num_tokens != 0 && num_tokens < sequence->groups.front().length;
   if (cuts_state && prefix_.last_checkpoint(*sequence, num_tokens) != num_tokens)
-    return std::unexpected(PositionOutOfRange{id, num_tokens});  // nobody has the state behind it
+    return position_out_of_range(id, num_tokens);  // nobody has the state behind it
   for (std::size_t g = 0; g < groups_.size() && num_tokens != 0; ++g) {
     const BlockTable& table = sequence->groups[g].table;
     if (num_tokens < table.token_capacity() && groups_[g].first_needed_block(num_tokens) < table.first_held())
-      return std::unexpected(PositionOutOfRange{id, std::max<std::int64_t>(0, num_tokens - groups_[g].window() + 1)});
+      return position_out_of_range(id, std::max<std::int64_t>(0, num_tokens - groups_[g].window() + 1));
   }
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].truncate(sequence->groups[g], num_tokens);
   if (num_tokens == 0) sequence->seat.truncate(0);
@@ -220,8 +221,8 @@ std::int64_t KvBooks::revert(SequenceId id, std::int64_t most) {
   std::int64_t end = prefix_.last_checkpoint(*sequence, most);
   if (!truncate(id, end)) {  // a window has given back what the shorter sequence would look at
     end = 0;
-    const KvResult<void> emptied = truncate(id, 0);
-    OCTAVO_CHECK(emptied.has_value(), "{}", describe(emptied.error()));
+    const Result<void> emptied = truncate(id, 0);
+    OCTAVO_CHECK(emptied.has_value(), "{}", emptied.error().message);
   }
   if (end > 0) prefix_.attach_checkpoint(*sequence, end);
   return end;
@@ -234,15 +235,14 @@ void KvBooks::mark_written(SequenceId id, int layer, std::int64_t first, std::in
   groups_[to_size(place.group)].mark_written(sequence->groups[to_size(place.group)], place.index, first, end);
 }
 
-KvResult<BlockId> KvBooks::find_written(SequenceId id, int layer, std::int64_t position) const {
+Result<BlockId> KvBooks::find_written(SequenceId id, int layer, std::int64_t position) const {
   const SequenceState* sequence = sequences_.find(id);
-  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
-  if (layer < 0 || layer >= layout().num_layers())
-    return std::unexpected(LayerOutOfRange{layer, layout().num_layers()});
+  if (sequence == nullptr) return sequence_not_found(id);
+  if (layer < 0 || layer >= layout().num_layers()) return layer_out_of_range(layer, layout().num_layers());
   const KvPlace& place = layout().place(layer);
   const GroupState& state = sequence->groups[to_size(place.group)];
   if (!groups_[to_size(place.group)].is_visible(state, place.index, position))
-    return std::unexpected(PositionOutOfRange{id, position});
+    return position_out_of_range(id, position);
   return state.table.block_ids()[to_size(position / block_size())];
 }
 
@@ -278,16 +278,16 @@ std::size_t KvBooks::most_released_runs() const {
   return runs;
 }
 
-KvResult<int> KvBooks::attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
+Result<int> KvBooks::attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
   SequenceState* sequence = sequences_.find(id);
-  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
-  if (!sequence->is_empty()) return std::unexpected(PositionOutOfRange{id, 0});
+  if (sequence == nullptr) return sequence_not_found(id);
+  if (!sequence->is_empty()) return position_out_of_range(id, 0);
   return prefix_.attach(*sequence, tokens, domain);
 }
 
-KvResult<int> KvBooks::extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
+Result<int> KvBooks::extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
   SequenceState* sequence = sequences_.find(id);
-  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
+  if (sequence == nullptr) return sequence_not_found(id);
   return prefix_.extend(*sequence, tokens, chain);
 }
 
@@ -315,15 +315,15 @@ int KvBooks::parting(SequenceId id, std::span<const TokenId> tokens, const Block
   return prefix_.parting(*sequence, tokens, chain);
 }
 
-KvResult<void> KvBooks::publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
-  if (!has_sequence(id)) return std::unexpected(SequenceNotFound{id});
+Result<void> KvBooks::publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
+  if (!has_sequence(id)) return sequence_not_found(id);
   if (!prefix_.publishes()) return {};
   return publish(id, tokens, prefix_.chain_of(tokens, domain));
 }
 
-KvResult<void> KvBooks::publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
+Result<void> KvBooks::publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
   SequenceState* sequence = sequences_.find(id);
-  if (sequence == nullptr) return std::unexpected(SequenceNotFound{id});
+  if (sequence == nullptr) return sequence_not_found(id);
   return prefix_.publish(*sequence, tokens, chain);
 }
 

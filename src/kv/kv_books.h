@@ -36,7 +36,7 @@ class KvBooks {
   const KvGroup& group(int group) const;  // CHECKs the number
   /// Sequences have a recurrent state: then the pool of snapshots stands behind those of the groups, under the number
   /// num_groups(), and a sequence's table there is its seat. They attach as far as there is a checkpoint, and are cut
-  /// there: truncate() gives PositionOutOfRange where nobody has the state behind so many tokens.
+  /// there: truncate() gives an error where nobody has the state behind so many tokens.
   bool has_snapshots() const { return snapshots_.exist(); }
   bool keeps_checkpoints() const { return has_snapshots() && prefix_.publishes(); }
   /// Checkpoints every so many tokens take no more memory than the keys and values that they stand beside.
@@ -47,25 +47,24 @@ class KvBooks {
   // Sequences
   SequenceId create_sequence(std::int64_t reserve_tokens = 0);
   bool has_sequence(SequenceId id) const { return sequences_.find(id) != nullptr; }
-  KvResult<void> drop_sequence(SequenceId id);
-  KvResult<void> ensure_capacity(SequenceId id, std::int64_t num_tokens);
+  Result<void> drop_sequence(SequenceId id);
+  Result<void> ensure_capacity(SequenceId id, std::int64_t num_tokens);
   /// Whether ensure_capacity() succeeds.
-  KvResult<void> check_capacity(SequenceId id, std::int64_t num_tokens) const;
+  Result<void> check_capacity(SequenceId id, std::int64_t num_tokens) const;
   std::int64_t sequence_length(SequenceId id, int group = 0) const;
   std::int64_t layer_length(SequenceId id, int layer) const;
   std::int64_t token_capacity(SequenceId id, int group = 0) const;
-  KvResult<SequenceId> fork(SequenceId id);
-  KvResult<void> fork_into(SequenceId from, SequenceId to);
-  KvResult<void> truncate(SequenceId id, std::int64_t num_tokens);
+  Result<SequenceId> fork(SequenceId id);
+  Result<void> fork_into(SequenceId from, SequenceId to);
+  Result<void> truncate(SequenceId id, std::int64_t num_tokens);
 
   // Steps
-  KvResult<void> reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>& copies);
+  Result<void> reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>& copies);
   /// The same in one group.
-  KvResult<void> reserve_in_group(SequenceId id, int group, std::int64_t first, std::int64_t end,
-                                  std::vector<BlockCopy>& copies);
+  Result<void> reserve_in_group(SequenceId id, int group, std::int64_t first, std::int64_t end,
+                                std::vector<BlockCopy>& copies);
   /// Whether reserve() succeeds, in the groups first_group .. end_group - 1.
-  KvResult<void> check_reserve(SequenceId id, std::int64_t first, std::int64_t end, int first_group,
-                               int end_group) const;
+  Result<void> check_reserve(SequenceId id, std::int64_t first, std::int64_t end, int first_group, int end_group) const;
   /// In a pool.
   int blocks_needed(SequenceId id, int pool, std::int64_t first, std::int64_t end) const;
   void commit(SequenceId id, std::int64_t end);
@@ -73,8 +72,8 @@ class KvBooks {
   // Single layers, of somebody who writes them one by one
   /// Positions first .. end - 1 of a layer are written; they were reserved.
   void mark_written(SequenceId id, int layer, std::int64_t first, std::int64_t end);
-  /// The block of a written position that the sequence sees. SequenceNotFound, LayerOutOfRange, PositionOutOfRange.
-  KvResult<BlockId> find_written(SequenceId id, int layer, std::int64_t position) const;
+  /// The block of a written position that the sequence sees. Errors: the sequence, the layer, the position.
+  Result<BlockId> find_written(SequenceId id, int layer, std::int64_t position) const;
   /// Slots of the contiguous layout's block up to the last one that is written in any layer.
   int written_extent() const;
 
@@ -85,8 +84,8 @@ class KvBooks {
   std::size_t most_released_runs() const;
 
   // Sharing
-  KvResult<int> attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
-  KvResult<int> extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
+  Result<int> attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
+  Result<int> extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
   /// The state of a sequence, which has nothing half computed, is kept as a checkpoint, if its length is whole blocks
   /// and all of them are published. `uses`: how many others are expected to go on from it. CHECKs the id, as the next
   /// does.
@@ -102,8 +101,8 @@ class KvBooks {
   void set_owner(SequenceId id, std::uint64_t owner);
   /// PrefixBooks::parting().
   int parting(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) const;
-  KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
-  KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
+  Result<void> publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
+  Result<void> publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
 
   // Their figures
   const BlockTable& table(SequenceId id, int pool) const;  // CHECKs both, as the next
@@ -117,11 +116,11 @@ class KvBooks {
  private:
   KvBooks(StateRoom room, BlockHasher hasher);
   /// `sequence`: that of `id`; nullptr: there is none.
-  KvResult<void> check_reserve(SequenceId id, const SequenceState* sequence, std::int64_t first, std::int64_t end,
-                               int first_group, int end_group) const;
+  Result<void> check_reserve(SequenceId id, const SequenceState* sequence, std::int64_t first, std::int64_t end,
+                             int first_group, int end_group) const;
   /// All or nothing over these groups.
-  KvResult<void> reserve_groups(SequenceId id, SequenceState* sequence, std::int64_t first, std::int64_t end,
-                                int first_group, int end_group, std::vector<BlockCopy>& copies);
+  Result<void> reserve_groups(SequenceId id, SequenceState* sequence, std::int64_t first, std::int64_t end,
+                              int first_group, int end_group, std::vector<BlockCopy>& copies);
 
   const StateRoom room_;
   std::deque<GroupBooks> groups_;  // each stays where it is

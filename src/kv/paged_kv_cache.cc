@@ -13,6 +13,7 @@
 #include "kv/kv_arena.h"
 #include "kv/kv_books.h"
 #include "kv/kv_budget.h"
+#include "kv/kv_error.h"
 
 namespace octavo {
 namespace {
@@ -134,10 +135,10 @@ SequenceId PagedKvCache::create_sequence(std::int64_t reserve_tokens) {
   return impl_->books->create_sequence(reserve_tokens);
 }
 bool PagedKvCache::has_sequence(SequenceId id) const { return impl_->books->has_sequence(id); }
-KvResult<void> PagedKvCache::drop_sequence(SequenceId id) { return impl_->books->drop_sequence(id); }
-KvResult<SequenceId> PagedKvCache::fork(SequenceId id) { return impl_->books->fork(id); }
-KvResult<void> PagedKvCache::fork_into(SequenceId from, SequenceId to) { return impl_->books->fork_into(from, to); }
-KvResult<void> PagedKvCache::truncate(SequenceId id, std::int64_t num_tokens) {
+Result<void> PagedKvCache::drop_sequence(SequenceId id) { return impl_->books->drop_sequence(id); }
+Result<SequenceId> PagedKvCache::fork(SequenceId id) { return impl_->books->fork(id); }
+Result<void> PagedKvCache::fork_into(SequenceId from, SequenceId to) { return impl_->books->fork_into(from, to); }
+Result<void> PagedKvCache::truncate(SequenceId id, std::int64_t num_tokens) {
   return impl_->books->truncate(id, num_tokens);
 }
 std::int64_t PagedKvCache::sequence_length(SequenceId id, int group) const {
@@ -150,23 +151,23 @@ std::int64_t PagedKvCache::token_capacity(SequenceId id, int group) const {
   return impl_->books->token_capacity(id, group);
 }
 
-KvResult<void> PagedKvCache::ensure_capacity(SequenceId id, std::int64_t num_tokens) {
+Result<void> PagedKvCache::ensure_capacity(SequenceId id, std::int64_t num_tokens) {
   if (impl_->arena.must_grow(num_tokens)) {
     if (const auto room = impl_->books->check_capacity(id, num_tokens); !room) return room;
-    if (!impl_->grow(num_tokens)) return std::unexpected(MemoryRefused{num_tokens});
+    if (!impl_->grow(num_tokens)) return memory_refused(num_tokens);
   }
   return impl_->books->ensure_capacity(id, num_tokens);
 }
 
-KvResult<void> PagedKvCache::reserve(SequenceId id, std::int64_t first, std::int64_t end,
-                                     std::vector<BlockCopy>* copies) {
+Result<void> PagedKvCache::reserve(SequenceId id, std::int64_t first, std::int64_t end,
+                                   std::vector<BlockCopy>* copies) {
   if (first < end && impl_->arena.must_grow(end)) {
     if (const auto room = impl_->books->check_reserve(id, first, end, 0, num_groups()); !room) return room;
-    if (!impl_->grow(end)) return std::unexpected(MemoryRefused{end});
+    if (!impl_->grow(end)) return memory_refused(end);
   }
   if (copies != nullptr) return impl_->books->reserve(id, first, end, *copies);
   impl_->copies.clear();
-  const KvResult<void> reserved = impl_->books->reserve(id, first, end, impl_->copies);
+  const Result<void> reserved = impl_->books->reserve(id, first, end, impl_->copies);
   if (reserved) make_copies(impl_->copies);
   return reserved;
 }
@@ -183,27 +184,26 @@ void PagedKvCache::release_memory(bool cached) {
   impl_->books->set_grown_bytes(impl_->arena.grown_bytes());
 }
 
-KvResult<void> PagedKvCache::write_kv(SequenceId id, int layer, std::int64_t position, std::span<const float> keys,
-                                      std::span<const float> values, int num_positions) {
+Result<void> PagedKvCache::write_kv(SequenceId id, int layer, std::int64_t position, std::span<const float> keys,
+                                    std::span<const float> values, int num_positions) {
   const KvGroup& shape = impl_->shape_of(layer);
   const std::size_t one = to_size(shape.num_kv_heads) * to_size(shape.head_dim);
   const std::size_t all = one * to_size(std::max(num_positions, 0));
   for (const std::span<const float> given : {keys, values})
-    if (given.size() != all) return std::unexpected(DimMismatch{all, given.size()});
-  if (!has_sequence(id)) return std::unexpected(SequenceNotFound{id});
-  if (layer < 0 || layer >= num_layers()) return std::unexpected(LayerOutOfRange{layer, num_layers()});
+    if (given.size() != all) return wrong_length(all, given.size());
+  if (!has_sequence(id)) return sequence_not_found(id);
+  if (layer < 0 || layer >= num_layers()) return layer_out_of_range(layer, num_layers());
   KvBooks& books = *impl_->books;
-  if (const int lender = books.layout().lender(layer); lender != layer)
-    return std::unexpected(BorrowedLayer{layer, lender});
+  if (const int lender = books.layout().lender(layer); lender != layer) return layer_is_borrowed(layer, lender);
   if (position < 0 || position > std::numeric_limits<std::int64_t>::max() - std::max(num_positions, 0))
-    return std::unexpected(PositionOutOfRange{id, position});
+    return position_out_of_range(id, position);
   if (num_positions <= 0) return {};
 
   const int g = group_of_layer(layer);
   const std::int64_t end = position + num_positions;
   if (impl_->arena.must_grow(end)) {
     if (const auto room = books.check_reserve(id, position, end, g, g + 1); !room) return room;
-    if (!impl_->grow(end)) return std::unexpected(MemoryRefused{end});
+    if (!impl_->grow(end)) return memory_refused(end);
   }
   impl_->copies.clear();
   if (const auto reserved = books.reserve_in_group(id, g, position, end, impl_->copies); !reserved) return reserved;
@@ -218,37 +218,37 @@ KvResult<void> PagedKvCache::write_kv(SequenceId id, int layer, std::int64_t pos
   return {};
 }
 
-KvResult<KvView> PagedKvCache::read_kv(SequenceId id, int layer, std::int64_t position) const {
-  const KvResult<BlockId> block = impl_->books->find_written(id, layer, position);
+Result<KvView> PagedKvCache::read_kv(SequenceId id, int layer, std::int64_t position) const {
+  const Result<BlockId> block = impl_->books->find_written(id, layer, position);
   if (!block) return std::unexpected(block.error());
-  if (type() != KvType::kF32) return std::unexpected(WrongElementType{KvType::kF32, type()});
+  if (type() != KvType::kF32) return wrong_element_type(KvType::kF32, type());
   return view_kv(impl_->memory(layer), *block, static_cast<int>(position % block_size()));
 }
 
-KvResult<void> PagedKvCache::read_kv(SequenceId id, int layer, std::int64_t position, std::span<float> key,
-                                     std::span<float> value) const {
+Result<void> PagedKvCache::read_kv(SequenceId id, int layer, std::int64_t position, std::span<float> key,
+                                   std::span<float> value) const {
   const KvGroup& shape = impl_->shape_of(layer);
   const std::size_t one = to_size(shape.num_kv_heads) * to_size(shape.head_dim);
   for (const std::span<float> given : {key, value})
-    if (given.size() != one) return std::unexpected(DimMismatch{one, given.size()});
-  const KvResult<BlockId> block = impl_->books->find_written(id, layer, position);
+    if (given.size() != one) return wrong_length(one, given.size());
+  const Result<BlockId> block = impl_->books->find_written(id, layer, position);
   if (!block) return std::unexpected(block.error());
   decode_kv(impl_->memory(layer), type(), *block, static_cast<int>(position % block_size()), key.data(), value.data());
   return {};
 }
 
-KvResult<int> PagedKvCache::attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
+Result<int> PagedKvCache::attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
   return impl_->books->attach_prefix(id, tokens, domain);
 }
-KvResult<int> PagedKvCache::extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
+Result<int> PagedKvCache::extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
   return impl_->books->extend_prefix(id, tokens, chain);
 }
 bool PagedKvCache::is_published(const BlockHash& hash) const { return impl_->books->is_published(hash); }
 const BlockHasher& PagedKvCache::hasher() const { return impl_->books->hasher(); }
-KvResult<void> PagedKvCache::publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
+Result<void> PagedKvCache::publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
   return impl_->books->publish(id, tokens, domain);
 }
-KvResult<void> PagedKvCache::publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
+Result<void> PagedKvCache::publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
   return impl_->books->publish(id, tokens, chain);
 }
 

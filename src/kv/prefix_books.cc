@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/to_size.h"
+#include "kv/kv_error.h"
 
 namespace octavo {
 
@@ -106,8 +107,8 @@ void PrefixBooks::take_references(SequenceState& sequence, const BlockChain& kno
       BlockId block = kNoBlock;
       if (i >= first) {
         block = groups_[g].prefix()->find_hash(known.hashes()[to_size(i)]);  // as match() found it
-        const KvResult<void> shared = groups_[g].pool().add_reference(block);
-        OCTAVO_CHECK(shared.has_value(), "{}", describe(shared.error()));
+        const Result<void> shared = groups_[g].pool().add_reference(block);
+        OCTAVO_CHECK(shared.has_value(), "{}", shared.error().message);
       }
       state.table.append(block);
     }
@@ -163,26 +164,25 @@ bool PrefixBooks::publish_block(SequenceState& sequence, int index, const BlockH
       if (prefix.find(hash, parent, tokens, before) != *block) return false;
       continue;
     }
-    const KvResult<BlockId> shared = prefix.publish(*block, hash, parent, tokens, before);
-    OCTAVO_CHECK(shared.has_value(), "{}", describe(shared.error()));
+    const Result<BlockId> shared = prefix.publish(*block, hash, parent, tokens, before);
+    OCTAVO_CHECK(shared.has_value(), "{}", shared.error().message);
     if (*shared == kNoBlock) return false;
     if (*shared == *block) {
       prefix.set_owner(*block, sequence.owner);
       continue;
     }
-    const KvResult<void> referenced = groups_[g].pool().add_reference(*shared);
-    OCTAVO_CHECK(referenced.has_value(), "{}", describe(referenced.error()));
+    const Result<void> referenced = groups_[g].pool().add_reference(*shared);
+    OCTAVO_CHECK(referenced.has_value(), "{}", referenced.error().message);
     table.replace(index, *shared);
   }
   return true;
 }
 
-KvResult<void> PrefixBooks::publish(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain) {
+Result<void> PrefixBooks::publish(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain) {
   if (!publishes()) return {};
   std::int64_t length = std::numeric_limits<std::int64_t>::max();
   for (const GroupState& state : sequence.groups) length = std::min(length, state.length);
-  if (static_cast<std::int64_t>(tokens.size()) < length)
-    return std::unexpected(DimMismatch{to_size(length), tokens.size()});
+  if (static_cast<std::int64_t>(tokens.size()) < length) return wrong_length(to_size(length), tokens.size());
   const auto size = to_size(block_size_);
   const std::size_t num_full = std::min(to_size(length) / size, chain.size());
   if (sequence.chain.size() >= num_full) return {};

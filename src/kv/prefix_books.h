@@ -42,8 +42,8 @@ class PrefixBooks {
   /// and it goes on with other tokens. -1: they do not part, or there is no group without a window.
   int parting(const SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain) const;
 
-  /// PagedKvCache::publish() of a sequence; DimMismatch.
-  KvResult<void> publish(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain);
+  /// PagedKvCache::publish() of a sequence.
+  Result<void> publish(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain);
   /// Keeps the state of a sequence as a checkpoint behind its last block, if that is full and published.
   /// `uses`: SnapshotBooks::keep().
   void keep_checkpoint(const SequenceState& sequence, int uses);

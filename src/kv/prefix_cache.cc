@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/to_size.h"
+#include "kv/kv_error.h"
 
 namespace octavo {
 
@@ -45,11 +46,11 @@ BlockId PrefixCache::find(const BlockHash& hash, const BlockHash& parent, std::s
   return std::ranges::equal(tokens_of(block), tokens) ? block : kNoBlock;
 }
 
-KvResult<BlockId> PrefixCache::publish(BlockId block, const BlockHash& hash, const BlockHash& parent,
-                                       std::span<const TokenId> tokens, BlockId parent_block) {
-  if (block < 0 || block >= pool_.total_count()) return std::unexpected(BlockOutOfRange{block, pool_.total_count()});
-  if (pool_.references(block) == 0) return std::unexpected(BlockNotInUse{block});
-  if (tokens.size() != to_size(block_size_)) return std::unexpected(DimMismatch{to_size(block_size_), tokens.size()});
+Result<BlockId> PrefixCache::publish(BlockId block, const BlockHash& hash, const BlockHash& parent,
+                                     std::span<const TokenId> tokens, BlockId parent_block) {
+  if (block < 0 || block >= pool_.total_count()) return block_out_of_range(block, pool_.total_count());
+  if (pool_.references(block) == 0) return block_not_in_use(block);
+  if (tokens.size() != to_size(block_size_)) return wrong_length(to_size(block_size_), tokens.size());
   if (find_hash(hash) != kNoBlock) return find(hash, parent, tokens, parent_block);
   unpublish(block);  // it may have been known under another hash
   const bool follows = chained_ && parent_block != kNoBlock;
@@ -59,8 +60,8 @@ KvResult<BlockId> PrefixCache::publish(BlockId block, const BlockHash& hash, con
   if (follows) link_to_parent(block, parent_block);
   insert_into_index(block);
   ++num_published_;
-  const KvResult<void> marked = pool_.set_cached(block, true);
-  OCTAVO_CHECK(marked.has_value(), "{}", describe(marked.error()));
+  const Result<void> marked = pool_.set_cached(block, true);
+  OCTAVO_CHECK(marked.has_value(), "{}", marked.error().message);
   return block;
 }
 
@@ -118,8 +119,8 @@ void PrefixCache::forget(BlockId block) {
   entry(block) = {};
   --num_published_;
   if (pool_.is_cached(block)) {  // not while the pool is evicting it
-    const KvResult<void> unmarked = pool_.set_cached(block, false);
-    OCTAVO_CHECK(unmarked.has_value(), "{}", describe(unmarked.error()));
+    const Result<void> unmarked = pool_.set_cached(block, false);
+    OCTAVO_CHECK(unmarked.has_value(), "{}", unmarked.error().message);
   }
   if (on_forget_) on_forget_(block, hash);
 }

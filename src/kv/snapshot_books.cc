@@ -70,8 +70,8 @@ void SnapshotBooks::evict(BlockId snapshot) {
 void SnapshotBooks::share(const BlockTable& parent, BlockTable& child) {
   if (parent.num_blocks() == 0) return;
   const BlockId id = parent.block_ids().front();
-  const KvResult<void> shared = pool_.add_reference(id);
-  OCTAVO_CHECK(shared.has_value(), "{}", describe(shared.error()));
+  const Result<void> shared = pool_.add_reference(id);
+  OCTAVO_CHECK(shared.has_value(), "{}", shared.error().message);
   child.append(id);
 }
 
@@ -79,8 +79,8 @@ void SnapshotBooks::keep(const BlockTable& seat, BlockId block, int uses) {
   const std::optional<BlockId> held = seat.get(0);
   OCTAVO_CHECK(held.has_value() && block >= 0 && to_size(block) < behind_.size(), "block {}", block);
   if (behind(block) != kNoBlock || pool_.is_cached(*held)) return;
-  const KvResult<void> kept = pool_.set_cached(*held, true);
-  OCTAVO_CHECK(kept.has_value(), "{}", describe(kept.error()));
+  const Result<void> kept = pool_.set_cached(*held, true);
+  OCTAVO_CHECK(kept.has_value(), "{}", kept.error().message);
   behind_[to_size(block)] = *held;
   checkpoints_[to_size(*held)] = {.block = block, .uses = uses};
   set_worth(*held);
@@ -89,8 +89,8 @@ void SnapshotBooks::keep(const BlockTable& seat, BlockId block, int uses) {
 
 void SnapshotBooks::attach(BlockTable& seat, BlockId block) {
   const BlockId checkpoint = behind(block);
-  const KvResult<void> shared = pool_.add_reference(checkpoint);
-  OCTAVO_CHECK(shared.has_value(), "{}", describe(shared.error()));
+  const Result<void> shared = pool_.add_reference(checkpoint);
+  OCTAVO_CHECK(shared.has_value(), "{}", shared.error().message);
   if (seat.num_blocks() == 0) {
     seat.append(checkpoint);
   } else {
@@ -104,8 +104,8 @@ void SnapshotBooks::forget(BlockId block) {
   const BlockId checkpoint = behind(block);
   if (checkpoint == kNoBlock) return;
   give_up(checkpoint);
-  const KvResult<void> unmarked = pool_.set_cached(checkpoint, false);
-  OCTAVO_CHECK(unmarked.has_value(), "{}", describe(unmarked.error()));
+  const Result<void> unmarked = pool_.set_cached(checkpoint, false);
+  OCTAVO_CHECK(unmarked.has_value(), "{}", unmarked.error().message);
 }
 
 void SnapshotBooks::give_up(BlockId snapshot) {

@@ -158,13 +158,13 @@ class ScriptedEngine final : public Engine {
     {
       const std::lock_guard lock(script_.mutex);
       if (script_.remembered.contains(source.text)) return std::make_shared<const Nothing>();
-      if (stop.stop_requested()) return fail("{}", kStoppedCompiling);
+      if (stop.stop_requested()) return fail_as(ErrorKind::kStopped, "compiling was stopped");
       script_.compiles.push_back(source.text);
     }
     while (script_.compiling_held && !stop.stop_requested()) std::this_thread::sleep_for(script_.step_time);
     if (stop.stop_requested()) {
       ++script_.num_compiles_stopped;
-      return fail("{}", kStoppedCompiling);
+      return fail_as(ErrorKind::kStopped, "compiling was stopped");
     }
     const std::lock_guard lock(script_.mutex);
     script_.remembered.insert(source.text);

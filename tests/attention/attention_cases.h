@@ -81,9 +81,9 @@ inline std::span<const float> tokens_of(const AttentionShape& shape, const std::
 /// Positions begin .. end - 1 of a slot's data, into layer 0.
 inline void write_tokens(PagedKvCache& cache, SequenceId id, const AttentionShape& shape, const SlotData& slot,
                          int begin, int end) {
-  const KvResult<void> written = cache.write_kv(id, 0, begin, tokens_of(shape, slot.keys, begin, end),
-                                                tokens_of(shape, slot.values, begin, end), end - begin);
-  EXPECT_TRUE(written) << (written ? "" : describe(written.error()));
+  const Result<void> written = cache.write_kv(id, 0, begin, tokens_of(shape, slot.keys, begin, end),
+                                              tokens_of(shape, slot.values, begin, end), end - begin);
+  EXPECT_TRUE(written) << (written ? "" : written.error().message);
 }
 
 /// A cache of one layer, of blocks for so many tokens.

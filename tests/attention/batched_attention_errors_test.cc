@@ -96,9 +96,9 @@ TEST(BatchedAttention, A5_errors_of_a_slot_name_it_and_both_lengths) {
   EXPECT_THAT(of_chunk({paged.ids[1], 6}, 8, 0), AllOf(HasSubstr("slot 1: found 6 query rows"), HasSubstr("1 to 5")));
   EXPECT_THAT(of_chunk({paged.ids[1], 0}, 2, 0), HasSubstr("slot 1: found 0 query rows"));
   EXPECT_THAT(of_chunk({paged.ids[1], -1}, 2, 0), HasSubstr("slot 1: found -1 query rows"));
-  EXPECT_EQ(of_chunk({99, 1}, 3, 0), "slot 1: " + describe(SequenceNotFound{99}));
-  EXPECT_EQ(of_chunk({paged.ids[1], 1}, 3, 1), describe(LayerOutOfRange{1, 1}));
-  EXPECT_EQ(of_chunk({paged.ids[1], 1}, 3, -1), describe(LayerOutOfRange{-1, 1}));
+  EXPECT_EQ(of_chunk({99, 1}, 3, 0), "slot 1: sequence 99 not found");
+  EXPECT_EQ(of_chunk({paged.ids[1], 1}, 3, 1), "layer 1 out of range, the cache has 1");
+  EXPECT_EQ(of_chunk({paged.ids[1], 1}, 3, -1), "layer -1 out of range, the cache has 1");
 }
 
 TEST(BatchedAttention, A5_an_unknown_isa_and_a_negative_number_of_threads_are_refused) {

@@ -89,7 +89,7 @@ TEST(CompileWork, AsksItsTokenWithinSoManySteps) {
   std::uint64_t num_more = 0;
   while (work.add()) ++num_more;
   EXPECT_LE(num_more, CompileWork::kStepsBetweenLooks);
-  EXPECT_EQ(work.error().message, kStoppedCompiling);
+  EXPECT_EQ(work.error().kind, ErrorKind::kStopped);
 }
 
 // ---- depth ----

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "octavo/kv/paged_kv_cache.h"
@@ -40,7 +41,7 @@ inline std::vector<float> kv_of(const PagedKvCache& cache, float x) {
 }
 
 /// Writes x as the key and -x as the value of one position.
-inline KvResult<void> write_number(PagedKvCache& cache, SequenceId id, int layer, std::int64_t position, float x) {
+inline Result<void> write_number(PagedKvCache& cache, SequenceId id, int layer, std::int64_t position, float x) {
   return cache.write_kv(id, layer, position, kv_of(cache, x), kv_of(cache, -x));
 }
 
@@ -53,9 +54,9 @@ inline float read_number(const PagedKvCache& cache, SequenceId id, int layer, st
 }
 
 /// One step of an engine: positions from the sequence's length to `end`, numbers counted from `x`, in all layers.
-inline KvResult<void> step_to(PagedKvCache& cache, SequenceId id, std::int64_t end, float x) {
+inline Result<void> step_to(PagedKvCache& cache, SequenceId id, std::int64_t end, float x) {
   const std::int64_t first = cache.sequence_length(id);
-  if (const KvResult<void> reserved = cache.reserve(id, first, end); !reserved) return reserved;
+  if (const Result<void> reserved = cache.reserve(id, first, end); !reserved) return reserved;
   for (int layer = 0; layer < cache.num_layers(); ++layer)
     for (std::int64_t position = first; position < end; ++position)
       if (const auto written = write_number(cache, id, layer, position, x + static_cast<float>(position)); !written)
@@ -64,11 +65,15 @@ inline KvResult<void> step_to(PagedKvCache& cache, SequenceId id, std::int64_t e
   return {};
 }
 
-template <class E, class T>
-E error_of(const KvResult<T>& result) {
-  const bool right = !result && std::holds_alternative<E>(result.error());
-  EXPECT_TRUE(right) << (result ? "no error" : describe(result.error()));
-  return right ? std::get<E>(result.error()) : E{};
+/// The message of an error.
+template <class T>
+std::string error_of(const Result<T>& result) {
+  return result ? "no error" : result.error().message;
+}
+/// The KV memory has no room for it.
+template <class T>
+bool is_out_of_blocks(const Result<T>& result) {
+  return !result && result.error().kind == ErrorKind::kOutOfBlocks;
 }
 
 }  // namespace octavo

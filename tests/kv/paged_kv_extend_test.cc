@@ -79,7 +79,7 @@ TEST(PagedKvCache, P17_extends_by_nothing_of_another_domain_or_other_tokens) {
   tokens[2] = 99;
   EXPECT_EQ(*cache->extend_prefix(b, tokens, chain_of(*cache, tokens)), 0);
   EXPECT_EQ(*cache->extend_prefix(b, tokens, chain_of(*cache, text(21))), 0) << "a chain of other tokens";
-  EXPECT_EQ(error_of<SequenceNotFound>(cache->extend_prefix(9, tokens, {})).id, 9U);
+  EXPECT_EQ(error_of(cache->extend_prefix(9, tokens, {})), "sequence 9 not found");
 }
 
 TEST(PagedKvCache, P17_extension_moves_a_window_on) {

@@ -51,10 +51,10 @@ void grow_without_memory() {
   limit.rlim_cur = address_space() + (rlim_t{200} << 20);  // a layer of 16,384 tokens takes 128 MiB
   ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
   for (int attempt = 0; attempt < 3; ++attempt) {
-    const KvResult<void> refused =
+    const Result<void> refused =
         attempt == 2 ? cache->ensure_capacity(id, 16'384) : cache->write_kv(id, 1, 16'383, later, later);
     ASSERT_FALSE(refused) << attempt;
-    ASSERT_EQ(describe(refused.error()), "the system has no memory for keys and values of 16384 tokens");
+    ASSERT_EQ(refused.error().message, "the system has no memory for keys and values of 16384 tokens");
     ASSERT_EQ(cache->token_capacity(id), 1 << 20) << "of the one block, which has memory for less";
   }
   limit.rlim_cur = before;

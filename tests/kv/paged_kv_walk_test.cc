@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 
+#include "kv/kv_error.h"
 #include "octavo/kv/paged_kv_cache.h"
 
 namespace octavo {
@@ -122,24 +123,24 @@ class Walk {
   }
 
   // The error that making positions first .. end - 1 writable must give in a group, if any.
-  std::optional<KvError> room(SequenceId id, int g, std::int64_t first, std::int64_t end) {
+  std::optional<Error> room(SequenceId id, int g, std::int64_t first, std::int64_t end) {
     const auto entries = static_cast<std::int64_t>(table(id, g).size());
-    if (first / size() < model(id).gone[static_cast<std::size_t>(g)]) return PositionOutOfRange{id, first};
+    if (first / size() < model(id).gone[static_cast<std::size_t>(g)]) return position_out_of_range(id, first).error();
     const std::map<BlockId, int> counts = references(g);
     std::int64_t needed = std::max<std::int64_t>(0, (end + size() - 1) / size() - entries);
     for (std::int64_t i = first / size(); i <= (end - 1) / size() && i < entries; ++i)
       needed += counts.at(table(id, g)[static_cast<std::size_t>(i)]) > 1 ? 1 : 0;
     const int num_free = shape_.num_blocks - static_cast<int>(counts.size());
     EXPECT_EQ(cache_->blocks_needed(id, g, first, end), needed);
-    if (needed > num_free) return OutOfMemory{g, static_cast<int>(needed), num_free};
+    if (needed > num_free) return out_of_blocks(g, static_cast<int>(needed), num_free).error();
     return std::nullopt;
   }
 
   template <class T>
-  void expect_error(const KvResult<T>& result, const KvError& expected) {
+  void expect_error(const Result<T>& result, const Error& expected) {
     ASSERT_FALSE(result);
-    ASSERT_EQ(describe(result.error()), describe(expected));
-    ++outcomes[std::holds_alternative<OutOfMemory>(expected) ? "out of memory" : "out of range"];
+    ASSERT_EQ(result.error().message, expected.message);
+    ++outcomes[expected.kind == ErrorKind::kOutOfBlocks ? "out of memory" : "out of range"];
   }
 
   // --- what can be found
@@ -297,7 +298,7 @@ class Walk {
     }
   }
 
-  KvResult<void> put(SequenceId id, int layer, std::int64_t position, std::span<const float> xs) {
+  Result<void> put(SequenceId id, int layer, std::int64_t position, std::span<const float> xs) {
     std::vector<float> keys, values;
     for (const float x : xs) append_stored(x, layer, keys, values);
     return cache_->write_kv(id, layer, position, keys, values, static_cast<int>(xs.size()));
@@ -315,11 +316,11 @@ class Walk {
     std::vector<float> xs;
     for (std::int64_t position = first; position < end; ++position)
       xs.push_back(own ? static_cast<float>(70'000 + pick(1000)) : clean_value(sequence, layer, position));
-    const std::optional<KvError> expected = room(id, g, first, end);
+    const std::optional<Error> expected = room(id, g, first, end);
     const std::vector<BlockId> before(table(id, g).begin(), table(id, g).end());
-    const KvResult<void> written = put(id, layer, first, xs);
+    const Result<void> written = put(id, layer, first, xs);
     if (lender(layer) != layer) {
-      ASSERT_EQ(describe(written.error()), describe(BorrowedLayer{layer, lender(layer)}));
+      ASSERT_EQ(written.error().message, layer_is_borrowed(layer, lender(layer)).error().message);
       ASSERT_TRUE(std::ranges::equal(before, table(id, g)));
       return;
     }
@@ -328,7 +329,7 @@ class Walk {
       ASSERT_TRUE(std::ranges::equal(before, table(id, g)));
       return;
     }
-    ASSERT_TRUE(written) << describe(written.error());
+    ASSERT_TRUE(written) << written.error().message;
     ++outcomes["written"];
     if (own) sequence.dirty_from = std::min(sequence.dirty_from, first);
     for (std::int64_t position = first; position < end; ++position)
@@ -343,12 +344,12 @@ class Walk {
     for (int g = 0; g < num_groups(); ++g) first = std::min(first, length(id, g));
     const std::int64_t end = std::min<std::int64_t>(first + 1 + pick(6), kMaxTokens);
     if (first >= end) return truncate(id);
-    std::optional<KvError> expected;
+    std::optional<Error> expected;
     for (int g = 0; g < num_groups() && !expected; ++g) expected = room(id, g, first, end);
     std::vector<std::vector<BlockId>> before;
     for (int g = 0; g < num_groups(); ++g) before.emplace_back(table(id, g).begin(), table(id, g).end());
     std::vector<BlockCopy> copies;
-    const KvResult<void> reserved = cache_->reserve(id, first, end, &copies);
+    const Result<void> reserved = cache_->reserve(id, first, end, &copies);
     if (expected) {
       ASSERT_NO_FATAL_FAILURE(expect_error(reserved, *expected));
       ASSERT_TRUE(copies.empty());
@@ -356,7 +357,7 @@ class Walk {
         ASSERT_TRUE(std::ranges::equal(before[static_cast<std::size_t>(g)], table(id, g)));
       return;
     }
-    ASSERT_TRUE(reserved) << describe(reserved.error());
+    ASSERT_TRUE(reserved) << reserved.error().message;
     ++outcomes["steps"];
     cache_->make_copies(copies);
     for (int g = 0; g < num_groups(); ++g) {
@@ -382,7 +383,7 @@ class Walk {
 
   void fork(SequenceId id) {
     if (static_cast<int>(sequences_.size()) == kMaxSequences) return drop(id);
-    const KvResult<SequenceId> child = cache_->fork(id);
+    const Result<SequenceId> child = cache_->fork(id);
     ASSERT_TRUE(child);
     ASSERT_EQ(*child, next_id_++);
     for (int g = 0; g < num_groups(); ++g)
@@ -396,19 +397,19 @@ class Walk {
   void truncate(SequenceId id) {
     ModelSequence& sequence = model(id);
     const std::int64_t n = pick(6) == 0 ? 0 : pick(kMaxTokens);
-    std::optional<KvError> expected;
+    std::optional<Error> expected;
     for (int g = 0; g < num_groups() && n != 0 && !expected; ++g)
       if (n < static_cast<std::int64_t>(table(id, g).size()) * size() &&
           first_needed(g, n) < sequence.gone[static_cast<std::size_t>(g)])
-        expected = PositionOutOfRange{id, std::max<std::int64_t>(0, n - cache_->group(g).window + 1)};
+        expected = position_out_of_range(id, std::max<std::int64_t>(0, n - cache_->group(g).window + 1)).error();
     std::vector<bool> cuts;
     for (int g = 0; g < num_groups(); ++g) cuts.push_back(n < static_cast<std::int64_t>(table(id, g).size()) * size());
-    const KvResult<void> truncated = cache_->truncate(id, n);
+    const Result<void> truncated = cache_->truncate(id, n);
     if (expected) {
       ASSERT_NO_FATAL_FAILURE(expect_error(truncated, *expected));
       return;
     }
-    ASSERT_TRUE(truncated) << describe(truncated.error());
+    ASSERT_TRUE(truncated) << truncated.error().message;
     ++outcomes["truncations"];
     for (int g = 0; g < num_groups(); ++g) {
       if (!cuts[static_cast<std::size_t>(g)]) continue;
@@ -429,7 +430,7 @@ class Walk {
     if (sequence.dirty_from < kMaxTokens) return truncate(id);
     std::int64_t shortest = kMaxTokens;
     for (int g = 0; g < num_groups(); ++g) shortest = std::min(shortest, length(id, g));
-    const KvResult<void> published = cache_->publish(id, sequence.tokens, sequence.domain == 0 ? "left" : "right");
+    const Result<void> published = cache_->publish(id, sequence.tokens, sequence.domain == 0 ? "left" : "right");
     ASSERT_TRUE(published);
     ++outcomes["publications"];
     for (std::int64_t i = 0; i < shortest / size(); ++i) {
@@ -449,15 +450,15 @@ class Walk {
 
   void ensure(SequenceId id) {
     const std::int64_t n = pick(kMaxTokens + 1);
-    std::optional<KvError> expected;
+    std::optional<Error> expected;
     for (int g = 0; g < num_groups() && !expected; ++g) {
       const std::int64_t missing = (n + size() - 1) / size() - static_cast<std::int64_t>(table(id, g).size());
       const int num_free = shape_.num_blocks - static_cast<int>(references(g).size());
-      if (missing > num_free) expected = OutOfMemory{g, static_cast<int>(missing), num_free};
+      if (missing > num_free) expected = out_of_blocks(g, static_cast<int>(missing), num_free).error();
     }
     std::vector<std::vector<BlockId>> before;
     for (int g = 0; g < num_groups(); ++g) before.emplace_back(table(id, g).begin(), table(id, g).end());
-    const KvResult<void> grown = cache_->ensure_capacity(id, n);
+    const Result<void> grown = cache_->ensure_capacity(id, n);
     if (expected) {
       ASSERT_NO_FATAL_FAILURE(expect_error(grown, *expected));
       for (int g = 0; g < num_groups(); ++g)

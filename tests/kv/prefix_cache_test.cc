@@ -134,8 +134,8 @@ TEST(PrefixCache, WrongArgumentsAreErrorsAndChangeNothing) {
   BlockPool pool(2);
   PrefixCache cache(pool, 2);
   const auto error = [&](BlockId block, const std::vector<TokenId>& given) {
-    const KvResult<BlockId> result = cache.publish(block, hash_of(1), kRoot, given);
-    return result ? std::string("none") : describe(result.error());
+    const Result<BlockId> result = cache.publish(block, hash_of(1), kRoot, given);
+    return result ? std::string("none") : result.error().message;
   };
   EXPECT_EQ(error(0, tokens(1)), "block 0 is not in use");
   EXPECT_EQ(error(2, tokens(1)), "block 2 out of range, the pool has 2");

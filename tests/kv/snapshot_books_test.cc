@@ -69,9 +69,9 @@ TEST(SnapshotBooks, WithoutAFreeSeatNothingIsReserved) {
   const SequenceId first = kv->create_sequence(), second = kv->create_sequence();
   ASSERT_TRUE(kv->reserve(first, 0, 4, copies));
   const int free = kv->pool(0).free_count();
-  const KvResult<void> refused = kv->reserve(second, 0, 4, copies);
+  const Result<void> refused = kv->reserve(second, 0, 4, copies);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(describe(refused.error()), HasSubstr("needs 1 blocks, 0 are free"));
+  EXPECT_THAT(refused.error().message, HasSubstr("needs 1 blocks, 0 are free"));
   EXPECT_EQ(kv->pool(0).free_count(), free);
   EXPECT_TRUE(kv->check_integrity());
 }

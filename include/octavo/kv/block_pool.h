@@ -5,7 +5,7 @@
 // of the free blocks is the order of eviction.
 //
 // Only one thread at a time may call it. Nothing here throws or allocates after construction, except check_integrity()
-// on its first call.
+// on its first call and the message of an error.
 #pragma once
 
 #include <cstdint>
@@ -34,15 +34,15 @@ class BlockPool {
   bool allocate_run(std::span<BlockId> out, BlockId hint = kNoBlock);
 
   /// One more holder: of a referenced block, or of a free cached one, which is then free no more.
-  KvResult<void> add_reference(BlockId id);
+  Result<void> add_reference(BlockId id);
   /// One holder less; the last one frees the block. Freeing a free block or an id out of range is an error, and nothing
   /// is changed.
-  KvResult<void> free(BlockId id);
+  Result<void> free(BlockId id);
   /// 0 for a free block, -1 for an id out of range.
   int references(BlockId id) const;
 
   /// Marks a block's contents as worth keeping, or not any more; of a referenced or a free cached block.
-  KvResult<void> set_cached(BlockId id, bool cached);
+  Result<void> set_cached(BlockId id, bool cached);
   bool is_cached(BlockId id) const;
   /// Called with the id of a cached block whose contents are given up, by allocate() or evict_all(); it is not cached
   /// any more.

@@ -113,11 +113,11 @@ class PagedKvCache {
   /// Room for the bookkeeping of `reserve_tokens` tokens is taken now, so that growing up to it allocates no memory.
   SequenceId create_sequence(std::int64_t reserve_tokens = 0);
   bool has_sequence(SequenceId id) const;
-  /// Gives every block back. SequenceNotFound.
-  KvResult<void> drop_sequence(SequenceId id);
-  /// Blocks for n tokens in every group; all or nothing; never shrinks. SequenceNotFound, OutOfMemory, MemoryRefused,
-  /// PositionOutOfRange: a negative number.
-  KvResult<void> ensure_capacity(SequenceId id, std::int64_t num_tokens);
+  /// Gives every block back. Error: an unknown sequence, as in all calls that take an id and give a Result.
+  Result<void> drop_sequence(SequenceId id);
+  /// Blocks for n tokens in every group; all or nothing; never shrinks. Errors: kOutOfBlocks, kOutOfMemory, a
+  /// negative number.
+  Result<void> ensure_capacity(SequenceId id, std::int64_t num_tokens);
   /// Leading positions that are written in every layer of the group; those that left its window count. 0: unknown id.
   std::int64_t sequence_length(SequenceId id, int group = 0) const;
   /// Leading positions that are written in a layer: the length of its group, or more while later layers of the same
@@ -126,38 +126,37 @@ class PagedKvCache {
   /// Tokens that the blocks span; 0 for an unknown id.
   std::int64_t token_capacity(SequenceId id, int group = 0) const;
   /// A new sequence with the same contents that shares every block. A write to a shared block copies it first.
-  /// SequenceNotFound.
-  KvResult<SequenceId> fork(SequenceId id);
-  /// The same into a sequence that exists and is empty (it was made with its own room for ids). SequenceNotFound;
-  /// PositionOutOfRange: `to` holds blocks.
-  KvResult<void> fork_into(SequenceId from, SequenceId to);
+  Result<SequenceId> fork(SequenceId id);
+  /// The same into a sequence that exists and is empty (it was made with its own room for ids). Error: `to`
+  /// holds blocks.
+  Result<void> fork_into(SequenceId from, SequenceId to);
   /// Forgets positions from n on and gives tail blocks back; needs no memory, even in the middle of a shared block.
-  /// SequenceNotFound; PositionOutOfRange: n is negative, or in a windowed group blocks that the shorter sequence would
-  /// look at are gone (n = 0 always works).
-  KvResult<void> truncate(SequenceId id, std::int64_t num_tokens);
+  /// Errors: n is negative, or in a windowed group blocks that the shorter sequence would look at are gone (n = 0
+  /// always works).
+  Result<void> truncate(SequenceId id, std::int64_t num_tokens);
 
   // Data, decoded and checked; `layer` counts from 0 over all groups
   /// Keys and values of `num_positions` positions from `position` on: [num_positions][num_kv_heads][head_dim] each.
   /// Gaps are allowed; with num_positions below 1 the arrays are empty and nothing is written. Grows the sequence in
-  /// the layer's group, copies shared blocks. In this order: DimMismatch of the keys, of the values, SequenceNotFound,
-  /// LayerOutOfRange, BorrowedLayer, PositionOutOfRange (negative, or it left the window), OutOfMemory, MemoryRefused.
+  /// the layer's group, copies shared blocks. Errors, in this order: lengths of the keys, of the values, the sequence,
+  /// the layer (unknown, or it borrows another one's), the position (negative, or it left the window), kOutOfBlocks,
+  /// kOutOfMemory.
   /// Widths are the layer's; of a layer that there is not, the first one's.
-  KvResult<void> write_kv(SequenceId id, int layer, std::int64_t position, std::span<const float> keys,
-                          std::span<const float> values, int num_positions = 1);
-  /// Views without copying, of element type f32; valid until the next change of the cache. SequenceNotFound,
-  /// LayerOutOfRange, PositionOutOfRange (never written, or it left the window), WrongElementType.
-  KvResult<KvView> read_kv(SequenceId id, int layer, std::int64_t position) const;
-  /// Decoded copies, [num_kv_heads][head_dim] each, of every element type. DimMismatch, then as above.
-  KvResult<void> read_kv(SequenceId id, int layer, std::int64_t position, std::span<float> key,
-                         std::span<float> value) const;
+  Result<void> write_kv(SequenceId id, int layer, std::int64_t position, std::span<const float> keys,
+                        std::span<const float> values, int num_positions = 1);
+  /// Views without copying, of element type f32; valid until the next change of the cache. Errors: the
+  /// sequence, the layer, the position (never written, or it left the window), another element type.
+  Result<KvView> read_kv(SequenceId id, int layer, std::int64_t position) const;
+  /// Decoded copies, [num_kv_heads][head_dim] each, of every element type. Errors: lengths, then as above.
+  Result<void> read_kv(SequenceId id, int layer, std::int64_t position, std::span<float> key,
+                       std::span<float> value) const;
 
   // Steps of an engine
   /// Makes positions first .. end - 1 writable: takes missing blocks and private copies of shared ones (a published
   /// block with one holder is unpublished instead). All or nothing over all groups. The copies are appended to
   /// `copies`, and the caller makes them in that order before it writes; without `copies` they are made here.
-  /// SequenceNotFound, PositionOutOfRange (negative, end before first, or it left a window), OutOfMemory,
-  /// MemoryRefused.
-  KvResult<void> reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>* copies = nullptr);
+  /// Errors: the position (negative, end before first, or it left a window), kOutOfBlocks, kOutOfMemory.
+  Result<void> reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>* copies = nullptr);
   /// Free blocks that reserve() of the same positions would take, in a group. 0 for an unknown id or group.
   int blocks_needed(SequenceId id, int group, std::int64_t first, std::int64_t end) const;
   /// Positions up to `end` are written in all layers, and attention of their rows is done; the next one written is
@@ -176,12 +175,12 @@ class PagedKvCache {
   // Sharing
   /// Attaches the longest cached run of full blocks that begins `tokens` to an empty sequence, at most tokens.size() -
   /// 1 tokens; gives its length in tokens. A windowed group needs only the blocks of its last window. Gives 0 without a
-  /// prefix cache. SequenceNotFound; PositionOutOfRange: the sequence holds blocks.
-  KvResult<int> attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
+  /// prefix cache. Error: the sequence holds blocks.
+  Result<int> attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
   /// The same for a sequence that may hold blocks already, all of them full and published: goes on behind them. Gives
   /// the number of tokens attached now; 0 as well where it holds anything else. `chain` has the hashes of the leading
-  /// full blocks of `tokens`. SequenceNotFound.
-  KvResult<int> extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
+  /// full blocks of `tokens`.
+  Result<int> extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
   /// Some block is published under `hash`, in the group without a window if there is one: worth an extend_prefix().
   bool is_published(const BlockHash& hash) const;
   /// The function that hashes the blocks; empty without a prefix cache. A copy of it may hash at the same time, if it
@@ -190,13 +189,13 @@ class PagedKvCache {
   /// Makes the full blocks of a sequence findable that are written in every layer and not yet published. `tokens` are
   /// the sequence's, as many as written at least. A block whose contents somebody else has published meanwhile is given
   /// back for that one. Blocks behind one that cannot be published (its hash belongs to other contents, or it was
-  /// published in another domain) stay private. Does nothing without a prefix cache. SequenceNotFound; DimMismatch:
+  /// published in another domain) stay private. Does nothing without a prefix cache. Error:
   /// fewer tokens than are written. Blocks that write_kv() filled are published before commit(): those that a window
   /// has given back by then cannot be found.
-  KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
+  Result<void> publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
   /// The same without hashing: `chain` has the hashes of the leading full blocks of `tokens`; those behind its end stay
   /// private.
-  KvResult<void> publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
+  Result<void> publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
 
   // The books
   /// The sequence's table; CHECKs the id.

@@ -87,8 +87,8 @@ class PrefixCache {
   /// reference is the caller's to take). kNoBlock if another content has the same hash, or a chained cache does not
   /// know `parent_block` under `parent`: the block stays private. One that was published under another hash is
   /// unpublished first. Errors: a block that is not referenced, a wrong number of tokens.
-  KvResult<BlockId> publish(BlockId block, const BlockHash& hash, const BlockHash& parent,
-                            std::span<const TokenId> tokens, BlockId parent_block = kNoBlock);
+  Result<BlockId> publish(BlockId block, const BlockHash& hash, const BlockHash& parent,
+                          std::span<const TokenId> tokens, BlockId parent_block = kNoBlock);
 
   /// Marks a published block as one owner's: a number that names it.
   void set_owner(BlockId block, std::uint64_t owner);

@@ -1,12 +1,8 @@
-// Words that every part of the KV memory shares: ids, element types, errors.
+// Words that every part of the KV memory shares: ids and element types.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <expected>
-#include <string>
 #include <string_view>
-#include <variant>
 
 #include "octavo/result.h"
 
@@ -48,47 +44,5 @@ Result<KvType> parse_kv_type(std::string_view name);
 /// The place of the KV cache: a pool of blocks that all sequences share, or one growing piece for a single sequence.
 /// Both give the same bits.
 enum class KvLayout : std::uint8_t { kPaged, kContiguous };
-
-// Errors of calls. Nothing has changed if one of these is returned.
-struct SequenceNotFound {
-  SequenceId id;
-};
-struct OutOfMemory {  // the attention group whose pool is too small for the call
-  int group, blocks_needed, blocks_free;
-};
-struct PositionOutOfRange {  // never written, given back, negative, or beyond what a cache can hold
-  SequenceId id;
-  std::int64_t position;
-};
-struct DimMismatch {  // lengths of arrays, in elements
-  std::size_t expected, actual;
-};
-struct LayerOutOfRange {
-  int layer, num_layers;
-};
-struct BorrowedLayer {  // nothing is written for a layer that reads the keys and values of another one
-  int layer, lender;
-};
-struct BlockOutOfRange {
-  BlockId block;
-  int capacity;
-};
-struct BlockNotInUse {  // freed already, or never allocated
-  BlockId block;
-};
-struct WrongElementType {  // the call needs another one
-  KvType expected, actual;
-};
-struct MemoryRefused {  // the contiguous layout could not grow to so many tokens: the system has no memory
-  std::int64_t tokens;
-};
-
-using KvError = std::variant<SequenceNotFound, OutOfMemory, PositionOutOfRange, DimMismatch, LayerOutOfRange,
-                             BlockOutOfRange, BlockNotInUse, WrongElementType, MemoryRefused, BorrowedLayer>;
-/// One line with the error's numbers.
-std::string describe(const KvError& error);
-
-template <class T>
-using KvResult = std::expected<T, KvError>;
 
 }  // namespace octavo
