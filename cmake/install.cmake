@@ -25,7 +25,7 @@ endfunction()
 octavo_install_set(Kv base tensor kernels kv attention)
 set_target_properties(octavo_kv PROPERTIES EXPORT_NAME kv_memory)
 octavo_name_interface(attention kv)
-octavo_install_set(Engine template json toolcalls source tokenizer convert constraint model sampler engine)
+octavo_install_set(Engine template json toolcalls source tokenizer chat convert constraint model sampler engine)
 octavo_name_interface(engine octavo)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/octavo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -24,12 +24,13 @@ ALLOWED = {
     "kernels": {"public", "base", "tensor"},
     "kv": {"public", "base", "tensor", "kernels"},
     "attention": {"public", "base", "tensor", "kernels", "kv"},
-    "tokenizer": {"public", "base", "json", "tensor", "source", "template", "toolcalls"},
+    "tokenizer": {"public", "base", "json", "tensor", "source"},
+    "chat": {"public", "base", "json", "source", "template", "toolcalls", "tokenizer"},
     "constraint": {"public", "base", "json", "tokenizer"},
     "model": {"public", "base", "tensor", "source", "kernels", "kv", "attention"},
     "sampler": {"public", "base", "tensor", "kernels"},
     # convert: the types of a model that is quantized as it is loaded.
-    "engine": {"public", "base", "json", "tensor", "source", "convert", "tokenizer", "toolcalls", "constraint", "kernels", "kv",
+    "engine": {"public", "base", "json", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "constraint", "kernels", "kv",
                "attention", "model", "sampler"},
     # sampler: a prompt's log-probabilities are those of drawn tokens, reduced by the same functions.
     "api": {"public", "base", "json", "tokenizer", "toolcalls", "sampler"},
@@ -37,7 +38,7 @@ ALLOWED = {
     # source: the names of shards.
     "hub": {"public", "base", "json", "source"},
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it.
-    "cli": {"public", "base", "json", "template", "tensor", "source", "convert", "tokenizer", "toolcalls", "model", "sampler",
+    "cli": {"public", "base", "json", "template", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "model", "sampler",
             "engine", "api", "server", "hub"},
 }
 # folders that only their own layer may include: the forms of files behind source/model_source.h

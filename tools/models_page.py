@@ -4,7 +4,7 @@
     tools/models_page.py --root . [--write]
 
 The words of a family and their original are those that tools/tokenizer_truth.py compares; the end of the assistant's
-turn and the reasoning of a template are what tests/tokenizer/template_ends.inc and template_reasoning.inc say, which
+turn and the reasoning of a template are what tests/chat/template_ends.inc and template_reasoning.inc say, which
 tests compare with what is found. Written by hand are MODELS, which have which words and templates, and BY_TEXT.
 Prints why the page is not what this script makes, or puts it there; exit code 1 if it is not. Each template of the
 tests must be in one row, each family of words too, and each test that the page names must be there.
@@ -24,7 +24,7 @@ FILE = "the file says"  # words that no family of the table above is known to be
 TESTS = (
     ("words: ids and texts", "tokenizer.IdsEqualTheOriginals"),
     ("chat template: text", "template.TemplatesEqualJinja2"),
-    ("chat template: shapes of conversations", "tokenizer.ShapedConversationsEqualJinja2"),
+    ("chat template: shapes of conversations", "chat.ShapedConversationsEqualJinja2"),
     ("chat template: control texts in messages", "ControlTexts.AreTheTemplatesOwnInNoFieldOfAnyTemplate"),
     ("the same, as tokens", "ControlTexts.BecomeNoControlTokensInAnyVocabulary"),
     ("reasoning", "ReasoningMarks.EachTemplateOfTheTestDataHasItsFamilyAndItsPromptsEnd"),
@@ -177,7 +177,7 @@ def main():
     parser.add_argument("--root", type=pathlib.Path, required=True, help="of the repository")
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
-    data = args.root / "tests" / "tokenizer"
+    data = args.root / "tests" / "chat"
     ends, reasoning = read_ends(data / "template_ends.inc"), read_reasoning(data / "template_reasoning.inc")
     made = "\n".join([BEGIN, *rows(ends, reasoning), "", *test_rows(), END])
     problems = [*problems_of_models(ends), *missing_tests(args.root)]

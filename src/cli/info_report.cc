@@ -6,12 +6,12 @@
 #include "base/cpu_info.h"
 #include "base/text.h"
 #include "base/to_size.h"
+#include "chat/chat_tokenizer.h"
 #include "engine/generation_config.h"
 #include "engine/matrix_types.h"
 #include "model/cpu_runner.h"
 #include "model/per_layer_embedding.h"
 #include "model/weight_need.h"
-#include "tokenizer/tokenizer.h"
 #include "toolcalls/tool_format.h"
 
 namespace octavo::cli {
@@ -47,15 +47,16 @@ VocabularyInfo read_vocabulary(const ModelSource& source) {
   VocabularyInfo info{.model = string_or_empty(source, "tokenizer.ggml.model"),
                       .pretokenizer = string_or_empty(source, "tokenizer.ggml.pre")};
   if (const auto tokens = source.get_strings("tokenizer.ggml.tokens")) info.num_tokens = tokens->size();
-  if (const auto tokenizer = Tokenizer::load(source)) {
+  if (const auto chat = ChatTokenizer::load(source)) {
+    const Tokenizer& tokenizer = chat->tokenizer();
     if (info.model.empty()) {
       info.model = "tokenizer.json";
-      info.num_tokens = to_size(tokenizer->vocab_size());
+      info.num_tokens = to_size(tokenizer.vocab_size());
     }
-    info.end_tokens.assign(tokenizer->end_tokens().begin(), tokenizer->end_tokens().end());
-    if (const ReasoningMarks* marks = tokenizer->reasoning()) info.reasoning = marks->family().name;
-    if (const ToolFormat* format = tokenizer->tool_format()) info.tool_format = format->name;
-    info.describes_tools = tokenizer->describes_tools();
+    info.end_tokens.assign(tokenizer.end_tokens().begin(), tokenizer.end_tokens().end());
+    if (const ReasoningMarks* marks = chat->reasoning()) info.reasoning = marks->family().name;
+    if (const ToolFormat* format = chat->tool_format()) info.tool_format = format->name;
+    info.describes_tools = chat->describes_tools();
   }
   return info;
 }

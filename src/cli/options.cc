@@ -13,6 +13,7 @@
 #include "base/cpu_info.h"
 #include "base/thread_pool.h"
 #include "base/to_size.h"
+#include "chat/chat_template.h"
 #include "cli/find_model.h"
 #include "cli/named_templates.h"
 #include "cli/nearest.h"
@@ -22,7 +23,6 @@
 #include "engine/generation_config.h"
 #include "source/open_model.h"
 #include "template/template.h"
-#include "tokenizer/chat_template.h"
 
 namespace octavo::cli {
 namespace {

@@ -11,10 +11,10 @@
 #include <string>
 #include <string_view>
 
+#include "chat/reasoning_splitter.h"
 #include "engine/stop_matcher.h"
 #include "engine/words.h"
 #include "octavo/request.h"
-#include "tokenizer/reasoning_splitter.h"
 #include "tokenizer/stream_decoder.h"
 
 namespace octavo {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "chat/infill_prompt.h"
 #include "engine/calibrate.h"
 #include "engine/constraint_words.h"
-#include "tokenizer/infill_prompt.h"
 
 namespace octavo {
 namespace {
@@ -102,8 +102,8 @@ void EngineImpl::cancel(RequestId id) {
 }
 
 Result<std::vector<TokenId>> EngineImpl::tokenize(std::string_view text, const TokenizeOptions& options) const {
-  OCTAVO_TRY(const Tokenizer* tokenizer, parts_.words.require());
-  return tokenizer->encode(text, options);
+  OCTAVO_TRY(const ChatTokenizer* chat, parts_.words.require());
+  return chat->tokenizer().encode(text, options);
 }
 
 std::string EngineImpl::detokenize(std::span<const TokenId> tokens) const {
@@ -116,25 +116,25 @@ std::string EngineImpl::detokenize(std::span<const TokenId> tokens) const {
 
 Result<std::vector<TokenId>> EngineImpl::apply_chat_template(std::span<const ChatMessage> messages,
                                                              const ChatTemplateOptions& options) const {
-  OCTAVO_TRY(const Tokenizer* tokenizer, parts_.words.require());
-  return tokenizer->apply_chat_template(messages, options);
+  OCTAVO_TRY(const ChatTokenizer* chat, parts_.words.require());
+  return chat->apply_chat_template(messages, options);
 }
 
 Result<ChatPrompt> EngineImpl::chat_prompt(std::span<const ChatMessage> messages,
                                            const ChatTemplateOptions& options) const {
-  OCTAVO_TRY(const Tokenizer* tokenizer, parts_.words.require());
-  return tokenizer->chat_prompt(messages, options);
+  OCTAVO_TRY(const ChatTokenizer* chat, parts_.words.require());
+  return chat->chat_prompt(messages, options);
 }
 
 Result<InfillPrompt> EngineImpl::infill_prompt(const InfillText& text, std::size_t max_tokens) const {
-  OCTAVO_TRY(const Tokenizer* tokenizer, parts_.words.require());
-  return make_infill_prompt(*tokenizer, text, max_tokens);
+  OCTAVO_TRY(const ChatTokenizer* chat, parts_.words.require());
+  return make_infill_prompt(*chat, text, max_tokens);
 }
 
 Result<std::string> EngineImpl::render_chat_template(std::span<const ChatMessage> messages,
                                                      const ChatTemplateOptions& options) const {
-  OCTAVO_TRY(const Tokenizer* tokenizer, parts_.words.require());
-  return tokenizer->render_chat_template(messages, options);
+  OCTAVO_TRY(const ChatTokenizer* chat, parts_.words.require());
+  return chat->render_chat_template(messages, options);
 }
 
 Result<std::shared_ptr<const Constraint>> EngineImpl::compile_constraint(const ConstraintSource& source,

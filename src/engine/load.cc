@@ -131,11 +131,12 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY(std::unique_ptr<CpuRunner> runner,
              CpuRunner::load(*parts.source, runner_options, resources.threads, resources.kv_memory));
   parts.info = info_of(*parts.source, *runner, options.kv_type, isa, parts.resources->num_threads());
-  if (const Tokenizer* tokenizer = parts.words.tokenizer()) {
-    parts.info.end_tokens.assign(tokenizer->end_tokens().begin(), tokenizer->end_tokens().end());
-    if (const ToolFormat* format = tokenizer->tool_format()) parts.info.tool_format = format->name;
-    parts.info.chat_template = tokenizer->chat_template();
-    parts.info.fills_gaps = tokenizer->infill_marks() != nullptr;
+  if (const ChatTokenizer* chat = parts.words.chat()) {
+    const std::span<const EndToken> ends = chat->tokenizer().end_tokens();
+    parts.info.end_tokens.assign(ends.begin(), ends.end());
+    if (const ToolFormat* format = chat->tool_format()) parts.info.tool_format = format->name;
+    parts.info.chat_template = chat->chat_template();
+    parts.info.fills_gaps = chat->infill_marks() != nullptr;
   }
   if (const ReasoningMarks* marks = parts.words.reasoning()) parts.info.reasoning = marks->family().name;
   parts.info.num_tokens = std::min(parts.info.vocab_size, parts.words.num_tokens());

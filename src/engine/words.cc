@@ -8,14 +8,14 @@ Result<Words> Words::load(const ModelSource& source, bool required, std::string_
                           const std::filesystem::path& tokenizer_path, const std::stop_token& stop) {
   if (!tokenizer_path.empty()) {
     OCTAVO_TRY(const TokenizerJson json, TokenizerJson::open(tokenizer_path));
-    OCTAVO_TRY(Tokenizer replaced, Tokenizer::load(source, chat_template, &json, stop));
-    return Words(std::make_unique<const Tokenizer>(std::move(replaced)));
+    OCTAVO_TRY(ChatTokenizer replaced, ChatTokenizer::load(source, chat_template, &json, stop));
+    return Words(std::make_unique<const ChatTokenizer>(std::move(replaced)));
   }
-  Result<Tokenizer> tokenizer = Tokenizer::load(source, chat_template, nullptr, stop);
-  if (tokenizer) return Words(std::make_unique<const Tokenizer>(std::move(*tokenizer)));
-  if (required || tokenizer.error().kind != ErrorKind::kNoWords) return std::unexpected(std::move(tokenizer.error()));
+  Result<ChatTokenizer> chat = ChatTokenizer::load(source, chat_template, nullptr, stop);
+  if (chat) return Words(std::make_unique<const ChatTokenizer>(std::move(*chat)));
+  if (required || chat.error().kind != ErrorKind::kNoWords) return std::unexpected(std::move(chat.error()));
   Words none;
-  none.why_none_ = std::move(tokenizer.error());
+  none.why_none_ = std::move(chat.error());
   return none;
 }
 

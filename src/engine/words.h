@@ -13,15 +13,15 @@
 #include <vector>
 
 #include "base/error.h"
+#include "chat/chat_tokenizer.h"
 #include "source/model_source.h"
-#include "tokenizer/tokenizer.h"
 
 namespace octavo {
 
 class Words {
  public:
   Words() : why_none_{.message = "the model has no words", .kind = ErrorKind::kNoWords} {}
-  explicit Words(std::unique_ptr<const Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {}
+  explicit Words(std::unique_ptr<const ChatTokenizer> chat) : chat_(std::move(chat)) {}
 
   /// Words that are missing or of an unknown kind are an error only if they are `required`; wrong ones always are.
   /// `chat_template` is one to use instead of the file's own; empty: that one. The same of `tokenizer_path`, a
@@ -30,33 +30,34 @@ class Words {
                             const std::filesystem::path& tokenizer_path, const std::stop_token& stop = {});
 
   /// Null: there are none.
-  const Tokenizer* tokenizer() const { return tokenizer_.get(); }
+  const ChatTokenizer* chat() const { return chat_.get(); }
+  const Tokenizer* tokenizer() const { return chat_ == nullptr ? nullptr : &chat_->tokenizer(); }
   /// Error (kNoWords): there are none; names the file, the key and what was found.
-  Result<const Tokenizer*> require() const {
-    if (tokenizer_ == nullptr) return std::unexpected(why_none_);
-    return tokenizer_.get();
+  Result<const ChatTokenizer*> require() const {
+    if (chat_ == nullptr) return std::unexpected(why_none_);
+    return chat_.get();
   }
 
   /// Ids that have a text.
-  int num_tokens() const { return tokenizer_ == nullptr ? 0 : tokenizer_->vocab_size(); }
+  int num_tokens() const { return chat_ == nullptr ? 0 : chat_->tokenizer().vocab_size(); }
   /// Of a model's `vocab_size` ids, those that may be drawn: not the padding behind the words.
   int num_drawable(int vocab_size) const {
-    return tokenizer_ == nullptr ? vocab_size : std::min(vocab_size, tokenizer_->vocab_size());
+    return chat_ == nullptr ? vocab_size : std::min(vocab_size, chat_->tokenizer().vocab_size());
   }
   /// Tokens that end an answer beside the words' own.
   void add_end_tokens(std::span<const TokenId> tokens) {
     end_tokens_.insert(end_tokens_.end(), tokens.begin(), tokens.end());
   }
   bool is_end_of_generation(TokenId id) const {
-    return (tokenizer_ != nullptr && tokenizer_->is_end_of_generation(id)) ||
+    return (chat_ != nullptr && chat_->tokenizer().is_end_of_generation(id)) ||
            std::ranges::find(end_tokens_, id) != end_tokens_.end();
   }
-  bool is_control(TokenId id) const { return tokenizer_ != nullptr && tokenizer_->is_control(id); }
+  bool is_control(TokenId id) const { return chat_ != nullptr && chat_->tokenizer().is_control(id); }
   /// The marks around reasoning, or null: none are known.
-  const ReasoningMarks* reasoning() const { return tokenizer_ == nullptr ? nullptr : tokenizer_->reasoning(); }
+  const ReasoningMarks* reasoning() const { return chat_ == nullptr ? nullptr : chat_->reasoning(); }
 
  private:
-  std::unique_ptr<const Tokenizer> tokenizer_;
+  std::unique_ptr<const ChatTokenizer> chat_;
   std::vector<TokenId> end_tokens_;  // a few
   Error why_none_;
 };

@@ -1,62 +1,14 @@
 #include "tokenizer/end_tokens.h"
 
-#include <algorithm>
-#include <array>
 #include <map>
+#include <optional>
 #include <string_view>
-#include <utility>
 
 #include "tokenizer/end_of_generation.h"
 
 namespace octavo {
 
-namespace {
-
-constexpr std::string_view kQuestion = "Is it so?", kAnswer = "It is so.";
-
-/// Control and user-defined tokens that the template writes behind the answer, up to the next message's text.
-std::vector<TokenId> tokens_behind_answer(std::span<const PromptPart> parts, const SpecialTokens& special) {
-  std::vector<TokenId> found;
-  std::size_t i = 0;
-  while (i < parts.size() && (parts[i].is_template || parts[i].text.find(kAnswer) == std::string::npos)) ++i;
-  for (++i; i < parts.size() && parts[i].is_template; ++i)
-    for (const Fragment& fragment : special.split(parts[i].text))
-      if (fragment.token >= 0) found.push_back(fragment.token);
-  return found;
-}
-
-}  // namespace
-
-std::optional<TokenId> end_by_template(const ChatTemplate& chat_template, const NamedTokens& tokens,
-                                       const SpecialTokens& special, const Vocab& vocab) {
-  const auto says = [](std::string_view role, std::string_view text) {
-    ChatMessage message;
-    message.role = role;
-    message.content = text;
-    return message;
-  };
-  const std::array<ChatMessage, 3> messages = {says("user", kQuestion), says("assistant", kAnswer),
-                                               says("user", kQuestion)};
-  ChatTemplateOptions options;
-  options.add_generation_prompt = false;
-  const auto behind = [&](std::size_t num_messages) {
-    const auto parts = chat_template.render(std::span(messages).first(num_messages), tokens, options, std::tm{});
-    return parts ? tokens_behind_answer(*parts, special) : std::vector<TokenId>();
-  };
-  const std::vector<TokenId> at_end = behind(2), before_next = behind(3);
-  const auto ends = [&](TokenId id) { return vocab.is_end_of_generation(id); };
-  if (std::ranges::any_of(at_end, ends) || std::ranges::any_of(before_next, ends)) return std::nullopt;
-  // Both begin with the end of the turn; behind it stands nothing, or another beginning.
-  const auto parting = std::ranges::mismatch(at_end, before_next).in2;
-  const TokenId end = parting != before_next.begin()           ? *(parting - 1)
-                      : at_end.empty() && !before_next.empty() ? before_next.front()
-                                                               : -1;
-  if (end < 0 || end == vocab.bos()) return std::nullopt;
-  return end;
-}
-
-std::vector<EndToken> list_end_tokens(const ModelSource& source, const Vocab& vocab,
-                                      std::optional<TokenId> by_template) {
+std::vector<EndToken> list_end_tokens(const ModelSource& source, const Vocab& vocab) {
   std::map<TokenId, std::string_view> keys;
   for (const std::string_view key : end_token_keys())
     if (const auto id = read_token_id(source, key, vocab.size()); id && *id) keys.try_emplace(**id, key);
@@ -66,7 +18,7 @@ std::vector<EndToken> list_end_tokens(const ModelSource& source, const Vocab& vo
   for (TokenId id = 0; id < vocab.size(); ++id) {
     if (!vocab.is_end_of_generation(id)) continue;
     const auto key = keys.find(id);
-    const std::string_view why = key != keys.end() ? key->second : id == by_template ? "chat template" : "its text";
+    const std::string_view why = key != keys.end() ? key->second : "its text";
     all.push_back({.id = id, .text = std::string(vocab.text(id)), .source = std::string(why)});
   }
   return all;

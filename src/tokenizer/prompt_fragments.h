@@ -5,10 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "tokenizer/chat_template.h"
 #include "tokenizer/special_tokens.h"
 
 namespace octavo {
+
+/// Consecutive text of a prompt.
+struct PromptPart {
+  std::string text;
+  bool is_template;  // the template's own text, in which control tokens count; else a message's
+};
 
 std::size_t prompt_bytes(std::span<const PromptPart> parts);
 

@@ -4,14 +4,12 @@
 #include <array>
 #include <optional>
 
-#include "tokenizer/chat_template.h"
 #include "tokenizer/special_tokens.h"
 
 namespace octavo {
 
 namespace {
 
-constexpr std::string_view kTemplateKey = "tokenizer.chat_template";
 constexpr std::array<std::string_view, 6> kRoles = {"system", "user", "assistant", "tool", "developer", "model"};
 
 bool is_ascii_mark(char c) {
@@ -122,11 +120,10 @@ void reserve_template_tokens(const ModelSource& source, std::string_view instead
   }
   for (const auto& [key, value] : source.metadata()) {
     const auto* text = std::get_if<std::string_view>(&value.value);
-    // A longer one is refused as a template, so nobody writes by it.
-    if (text == nullptr || !key.starts_with(kTemplateKey) || text->size() > jinja::Template::kMaxBytes) continue;
+    if (text == nullptr || !key.starts_with(kTemplateKey) || text->size() > kMaxTemplateBytes) continue;
     reserve_of_template(special, *text, vocab);
   }
-  if (instead.size() <= jinja::Template::kMaxBytes) reserve_of_template(special, instead, vocab);
+  if (instead.size() <= kMaxTemplateBytes) reserve_of_template(special, instead, vocab);
 }
 
 }  // namespace octavo

@@ -6,6 +6,7 @@
 // Words and white space are not reserved, since content is made of them. Free functions, any thread.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,14 +16,18 @@
 
 namespace octavo {
 
+/// The key of a file's chat template; those with a name have it behind this and a dot.
+inline constexpr std::string_view kTemplateKey = "tokenizer.chat_template";
+/// A longer template is refused, so nobody writes by it.
+inline constexpr std::size_t kMaxTemplateBytes = std::size_t{1} << 20;
+
 /// The texts that a Jinja source can write: those between its tags and the string literals inside them, in their order.
 /// The name of a field, as in message['role'], is none.
 std::vector<std::string> template_literals(std::string_view jinja);
 
 /// Reserves the tokens of `vocab` that the templates of the file (tokenizer.chat_template and those with a name behind
 /// that) and the one given instead write, and those that end an answer. A marker that is put together around a role,
-/// '<|' + message['role'] +
-/// '|>', counts as written with each of the usual roles.
+/// '<|' + message['role'] + '|>', counts as written with each of the usual roles.
 void reserve_template_tokens(const ModelSource& source, std::string_view instead, Vocab& vocab);
 
 }  // namespace octavo

@@ -1,15 +1,11 @@
 #include "tokenizer/tokenizer.h"
 
 #include <algorithm>
-#include <ctime>
-#include <limits>
 #include <utility>
 
 #include "base/stop_check.h"
 #include "base/to_size.h"
-#include "tokenizer/chat_template.h"
 #include "tokenizer/end_tokens.h"
-#include "tokenizer/infill_marks.h"
 #include "tokenizer/json_encoder.h"
 #include "tokenizer/json_word_source.h"
 #include "tokenizer/prompt_fragments.h"
@@ -29,17 +25,6 @@ constexpr std::string_view kMergesKey = "tokenizer.ggml.merges";
 constexpr std::string_view kAddBosKey = "tokenizer.ggml.add_bos_token";
 constexpr std::string_view kAddEosKey = "tokenizer.ggml.add_eos_token";
 constexpr std::string_view kAddSpacePrefixKey = "tokenizer.ggml.add_space_prefix";
-// Token and byte offsets are 32-bit; the space that becomes U+2581 grows by a factor of three, a broken byte too.
-constexpr std::size_t kMaxTextBytes = to_size(std::numeric_limits<std::int32_t>::max()) / 3 - 1;
-constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();  // of tokens
-
-/// The time that a template may write into its prompt.
-std::tm local_time() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  return local;
-}
 
 }  // namespace
 
@@ -52,26 +37,11 @@ struct Tokenizer::Impl {
   std::vector<TokenId> prefix{}, suffix{};  // what is put around a text: BOS and EOS
   bool strips_space = false;                // decoded text begins without the space of its first word
   std::string file;
-  Result<ChatTemplate> chat_template;  // why there is none, where none is asked for
-  std::optional<ReasoningMarks> reasoning = {};
   std::vector<EndToken> end_tokens = {};
-  std::optional<InfillMarks> infill = {};
-  std::string template_text = {};
 
   Result<void> read_flags(const ModelSource& source, bool default_add_bos);
   void collect_special_tokens();
-  /// What stands in the template and the keys beside the words.
-  Result<void> find_manners(const ModelSource& source, std::string_view given_template);
-  Result<void> find_reasoning();
-  void find_end_tokens(const ModelSource& source);
   const SpecialTokens& special(bool parse_special) const { return parse_special ? all_special : user_defined; }
-  void add_bos_unless_there(std::vector<TokenId>& ids) const;
-  Result<std::vector<PromptPart>> render(std::span<const ChatMessage> messages,
-                                         const ChatTemplateOptions& options) const;
-  NamedTokens named_tokens() const;
-  /// Tokens of what the template writes behind the last message, about: where text of both forms words together, they
-  /// are the message's.
-  Result<int> count_generation_prompt(std::span<const PromptPart> parts) const;
 };
 
 namespace {
@@ -143,13 +113,11 @@ Result<Tokenizer> Tokenizer::load(const ModelSource& source, std::string_view ch
              vocab.is_byte_level() ? load_byte_level_bpe(source, vocab) : load_sentence_piece(source, vocab));
   OCTAVO_TRY_VOID(go_on());
   TextEncoder encoder(std::move(own.parts), vocab);
-  auto impl = std::make_unique<Impl>(Impl{.vocab = std::move(vocab),
-                                          .encoder = std::move(encoder),
-                                          .file = source.name(),
-                                          .chat_template = ChatTemplate::load(source, chat_template)});
+  auto impl =
+      std::make_unique<Impl>(Impl{.vocab = std::move(vocab), .encoder = std::move(encoder), .file = source.name()});
   OCTAVO_TRY_VOID(impl->read_flags(source, own.adds_bos));
   impl->collect_special_tokens();
-  OCTAVO_TRY_VOID(impl->find_manners(source, chat_template));
+  impl->end_tokens = list_end_tokens(source, impl->vocab);
   return Tokenizer(std::move(impl));
 }
 
@@ -175,9 +143,8 @@ Result<Tokenizer> Tokenizer::load_json(const TokenizerJson& words, const ModelSo
                                           .prefix = words.pipeline.prefix,
                                           .suffix = words.pipeline.suffix,
                                           .strips_space = words.pipeline.strips_space,
-                                          .file = source.name(),
-                                          .chat_template = ChatTemplate::load(source, chat_template)});
-  OCTAVO_TRY_VOID(impl->find_manners(source, chat_template));
+                                          .file = source.name()});
+  impl->end_tokens = list_end_tokens(source, impl->vocab);
   return Tokenizer(std::move(impl));
 }
 
@@ -207,54 +174,6 @@ void Tokenizer::Impl::collect_special_tokens() {
   of_template = all_special;
 }
 
-Result<void> Tokenizer::Impl::find_manners(const ModelSource& source, std::string_view given_template) {
-  template_text = given_template;
-  if (template_text.empty()) template_text = source.get_string("tokenizer.chat_template").value_or(std::string_view());
-  OCTAVO_TRY_VOID(find_reasoning());
-  find_end_tokens(source);
-  OCTAVO_TRY(infill, InfillMarks::find(source, vocab));
-  return {};
-}
-
-/// The closing mark stands behind text, so its tokens are those behind a line break: at a text's beginning an SPM
-/// vocabulary would write a space.
-Result<void> Tokenizer::Impl::find_reasoning() {
-  reasoning = ReasoningMarks::find(template_text, vocab, of_template);
-  if (!reasoning) return {};
-  const std::string text = reasoning->closing_text(), behind_break = "\n" + text;
-  for (const std::string& whole : {behind_break, text}) {
-    std::vector<TokenId> ids;
-    OCTAVO_TRY_VOID(encoder.encode(vocab, of_template.split(whole), true, kAnyNumber, ids));
-    std::string spelled;
-    for (std::size_t i = ids.size(); i > 0; --i) {
-      spelled.insert(0, vocab.bytes(ids[i - 1]));
-      if (spelled != text) continue;
-      reasoning->set_closing_tokens({ids.begin() + static_cast<std::ptrdiff_t>(i - 1), ids.end()});
-      return {};
-    }
-  }
-  return {};
-}
-
-void Tokenizer::Impl::find_end_tokens(const ModelSource& source) {
-  std::optional<TokenId> by_template;
-  if (chat_template) by_template = end_by_template(*chat_template, named_tokens(), of_template, vocab);
-  if (by_template) vocab.set_end_of_generation(*by_template);
-  end_tokens = list_end_tokens(source, vocab, by_template);
-}
-
-void Tokenizer::Impl::add_bos_unless_there(std::vector<TokenId>& ids) const {
-  const bool is_there = ids.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), ids.begin());
-  if (!is_there) ids.insert(ids.begin(), prefix.begin(), prefix.end());
-}
-
-NamedTokens Tokenizer::Impl::named_tokens() const {
-  NamedTokens tokens;
-  if (vocab.bos()) tokens.bos = vocab.text(*vocab.bos());
-  if (vocab.eos()) tokens.eos = vocab.text(*vocab.eos());
-  return tokens;
-}
-
 Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
@@ -272,7 +191,7 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Toke
   OCTAVO_TRY_VOID(impl_->encoder.encode(impl_->vocab, impl_->special(options.parse_special).split(text),
                                         options.parse_special, max_tokens, ids));
   if (options.add_special) {
-    impl_->add_bos_unless_there(ids);
+    add_prefix_unless_there(ids);
     ids.insert(ids.end(), impl_->suffix.begin(), impl_->suffix.end());
   }
   if (ids.size() > max_tokens) return too_many_tokens(max_tokens);
@@ -309,82 +228,34 @@ bool Tokenizer::is_end_of_generation(TokenId id) const { return impl_->vocab.is_
 std::span<const EndToken> Tokenizer::end_tokens() const { return impl_->end_tokens; }
 std::optional<TokenId> Tokenizer::bos() const { return impl_->vocab.bos(); }
 std::span<const TokenId> Tokenizer::text_prefix() const { return impl_->prefix; }
-std::string_view Tokenizer::chat_template() const { return impl_->template_text; }
-const InfillMarks* Tokenizer::infill_marks() const { return impl_->infill ? &*impl_->infill : nullptr; }
 std::optional<TokenId> Tokenizer::eos() const { return impl_->vocab.eos(); }
 
-Result<std::vector<PromptPart>> Tokenizer::Impl::render(std::span<const ChatMessage> messages,
-                                                        const ChatTemplateOptions& options) const {
-  if (!chat_template) return std::unexpected(chat_template.error());
-  if (messages.empty()) return fail("a conversation needs at least one message");
-  return chat_template->render(messages, named_tokens(), options, local_time());
+void Tokenizer::add_end_token(TokenId id, std::string_view source) {
+  impl_->vocab.set_end_of_generation(id);
+  const auto place = std::ranges::upper_bound(impl_->end_tokens, id, {}, &EndToken::id);
+  impl_->end_tokens.insert(place,
+                           {.id = id, .text = std::string(impl_->vocab.text(id)), .source = std::string(source)});
 }
 
-Result<std::string> Tokenizer::render_chat_template(std::span<const ChatMessage> messages,
-                                                    const ChatTemplateOptions& options) const {
-  OCTAVO_TRY(const std::vector<PromptPart> parts, impl_->render(messages, options));
-  std::string text;
-  for (const PromptPart& part : parts) text += part.text;
-  return text;
+const Vocab& Tokenizer::vocab() const { return impl_->vocab; }
+const SpecialTokens& Tokenizer::template_tokens() const { return impl_->of_template; }
+
+bool Tokenizer::are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const {
+  return impl_->encoder.are_too_long(texts, max_tokens);
 }
 
-const ReasoningMarks* Tokenizer::reasoning() const { return impl_->reasoning ? &*impl_->reasoning : nullptr; }
-
-const ToolFormat* Tokenizer::tool_format() const {
-  return impl_->chat_template ? impl_->chat_template->manners().format : nullptr;
-}
-
-bool Tokenizer::describes_tools() const { return impl_->chat_template && !impl_->chat_template->manners().takes_tools; }
-
-Result<std::vector<TokenId>> Tokenizer::apply_chat_template(std::span<const ChatMessage> messages,
-                                                            const ChatTemplateOptions& options) const {
-  OCTAVO_TRY(ChatPrompt prompt, chat_prompt(messages, options));
-  return std::move(prompt.tokens);
-}
-
-Result<int> Tokenizer::Impl::count_generation_prompt(std::span<const PromptPart> parts) const {
-  if (parts.empty() || !parts.back().is_template) return 0;
+Result<std::vector<TokenId>> Tokenizer::encode_prompt(std::span<const PromptPart> parts, std::size_t max_tokens) const {
   std::string text;
   std::vector<TokenId> ids;
-  OCTAVO_TRY_VOID(
-      encoder.encode(vocab, cut_prompt(parts.last(1), of_template, user_defined, text), false, kAnyNumber, ids));
-  return static_cast<int>(ids.size());
+  OCTAVO_TRY_VOID(impl_->encoder.encode(impl_->vocab, cut_prompt(parts, impl_->of_template, impl_->user_defined, text),
+                                        false, max_tokens, ids));
+  return ids;
 }
 
-Result<ChatPrompt> Tokenizer::chat_prompt(std::span<const ChatMessage> messages,
-                                          const ChatTemplateOptions& options) const {
-  const std::size_t max_tokens = options.max_tokens == 0 ? kAnyNumber : options.max_tokens;
-  if (messages.size() > max_tokens) return too_many_tokens(max_tokens);  // each is at least one
-  // Of what assistants say templates leave out some, as their reasoning; of others nothing.
-  std::vector<std::string_view> contents;
-  for (const ChatMessage& message : messages) {
-    if (message.role == "assistant") continue;
-    contents.emplace_back(message.content);
-    contents.insert(contents.end(), message.parts.begin(), message.parts.end());
-  }
-  if (impl_->encoder.are_too_long(contents, max_tokens)) return too_many_tokens(max_tokens);
-  OCTAVO_TRY(const std::vector<PromptPart> parts, impl_->render(messages, options));
-  contents.clear();
-  for (const PromptPart& part : parts)
-    if (!part.is_template) contents.emplace_back(part.text);
-  if (impl_->encoder.are_too_long(contents, max_tokens)) return too_many_tokens(max_tokens);
-
-  const std::size_t num_bytes = prompt_bytes(parts);
-  if (num_bytes > kMaxTextBytes) {
-    return fail("the conversation has {} bytes; at most {} can be tokenized at once", num_bytes, kMaxTextBytes);
-  }
-  std::string text;
-  std::vector<Fragment> fragments = cut_prompt(parts, impl_->of_template, impl_->user_defined, text);
-  std::vector<TokenId> ids;
-  OCTAVO_TRY_VOID(impl_->encoder.encode(impl_->vocab, std::move(fragments), false, max_tokens, ids));
-  impl_->add_bos_unless_there(ids);
-  if (ids.empty()) return fail("the chat template makes no text of this conversation, expected at least one token");
-  if (ids.size() > max_tokens) return too_many_tokens(max_tokens);
-  OCTAVO_TRY(int asking, impl_->count_generation_prompt(parts));
-  asking = std::min(asking, static_cast<int>(ids.size()));
-  return ChatPrompt{.tokens = std::move(ids),
-                    .generation_prompt_tokens = asking,
-                    .ends_in_reasoning = impl_->reasoning && impl_->reasoning->end_inside(parts)};
+void Tokenizer::add_prefix_unless_there(std::vector<TokenId>& ids) const {
+  const std::vector<TokenId>& prefix = impl_->prefix;
+  const bool is_there = ids.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), ids.begin());
+  if (!is_there) ids.insert(ids.begin(), prefix.begin(), prefix.end());
 }
 
 }  // namespace octavo

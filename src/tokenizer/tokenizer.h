@@ -5,7 +5,9 @@
 // tools/tokenizer_truth.py compares them). Where a text is not UTF-8, llama.cpp is followed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,23 +19,27 @@
 #include "base/error.h"
 #include "octavo/engine.h"
 #include "source/model_source.h"
-#include "tokenizer/reasoning_marks.h"
+#include "tokenizer/prompt_fragments.h"
+#include "tokenizer/special_tokens.h"
 #include "tokenizer/stream_decoder.h"
+#include "tokenizer/vocab.h"
 
 namespace octavo {
 
 struct TokenizerJson;
-struct ToolFormat;
-
-struct InfillMarks;
 
 class Tokenizer {
  public:
+  /// Token and byte offsets are 32-bit; the space that becomes U+2581 grows by a factor of three, a broken byte too.
+  static constexpr std::size_t kMaxTextBytes = std::size_t{std::numeric_limits<std::int32_t>::max()} / 3 - 1;
+  static constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();  // of tokens
+
   /// Reads the vocabulary from tokenizer.* metadata (works on vocabulary-only files). Errors name the key; an unknown
   /// tokenizer model or pre-tokenizer is named together with those that are supported. Words that are missing or of an
   /// unknown kind are kNoWords; other errors say that the file is wrong.
-  /// `chat_template` is one to use instead of the file's own; empty: that one. `words` are used instead of the file's
-  /// own, if not null; a file without words of its own may have a tokenizer.json under "tokenizer.huggingface.json".
+  /// The tokens of chat templates are reserved for them (template_tokens.h): those of the file's own, and of
+  /// `chat_template`, which is used instead. `words` are used instead of the file's own, if not null; a file without
+  /// words of its own may have a tokenizer.json under "tokenizer.huggingface.json".
   /// It ends with an error, between two of its parts, once a stop is asked for.
   static Result<Tokenizer> load(const ModelSource& source, std::string_view chat_template = {},
                                 const TokenizerJson* words = nullptr, const std::stop_token& stop = {});
@@ -65,43 +71,36 @@ class Tokenizer {
   std::string decode(std::span<const TokenId> ids) const;
 
   /// End-of-generation tokens: EOS, the end-of-turn tokens that the file names or llama.cpp knows by their text, and
-  /// where none of these ends the assistant's turn in the chat template, the token that does.
+  /// those that were added.
   bool is_end_of_generation(TokenId id) const;
   /// All of them, ascending, and what says so.
   std::span<const EndToken> end_tokens() const;
+  /// While the tokenizer is loaded: a token that none of these is, and what says so.
+  void add_end_token(TokenId id, std::string_view source);
   std::optional<TokenId> bos() const;
   /// Put before a text that is one: BOS, or nothing, as the file says.
   std::span<const TokenId> text_prefix() const;
   std::optional<TokenId> eos() const;
 
-  /// Prompt of a conversation by the chat template; content is never parsed for control tokens. Errors: no message; a
-  /// template that is missing or wrong, or refuses the conversation; more tokens than options.max_tokens
-  /// (kContextOverflow), if that is not 0.
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
-                                                   const ChatTemplateOptions& options = {}) const;
-  /// The text that becomes these tokens, without regard to max_tokens.
-  Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
-                                           const ChatTemplateOptions& options = {}) const;
-  /// The same, and whether it ends behind a mark that opens reasoning.
-  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages, const ChatTemplateOptions& options = {}) const;
-
-  /// The marks around reasoning in this model's answers; null: none that are known.
-  const ReasoningMarks* reasoning() const;
-  /// The way in which this model's answers call tools; null: it has no chat template.
-  const ToolFormat* tool_format() const;
-  /// Whether tools are described in the system message, since the chat template has no place for them.
-  bool describes_tools() const;
-  /// The chat template in Jinja; empty: none.
-  std::string_view chat_template() const;
-  /// The tokens around a gap in a text; null: the model fills none.
-  const InfillMarks* infill_marks() const;
+  // Prompts that are put together (src/chat)
+  const Vocab& vocab() const;
+  /// All special tokens, as a template writes them.
+  const SpecialTokens& template_tokens() const;
+  /// The texts are more than `max_tokens` tokens for certain.
+  bool are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const;
+  /// Ids of a prompt's parts, without BOS: special tokens come from a template's text alone. Errors: as encode();
+  /// together the parts have at most kMaxTextBytes.
+  Result<std::vector<TokenId>> encode_prompt(std::span<const PromptPart> parts,
+                                             std::size_t max_tokens = kAnyNumber) const;
+  /// Puts text_prefix() in front of ids that do not begin with it.
+  void add_prefix_unless_there(std::vector<TokenId>& ids) const;
 
  private:
   struct Impl;
   explicit Tokenizer(std::unique_ptr<Impl> impl);
   static Result<Tokenizer> load_json(const TokenizerJson& words, const ModelSource* model,
                                      std::string_view chat_template, const std::stop_token& stop);
-  std::unique_ptr<const Impl> impl_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace octavo

@@ -111,7 +111,7 @@ RC_GTEST_PROP(AnswerText, AccountsForEveryByteAndEndsWhereContentDoes, ()) {
 }
 
 /// A SentencePiece vocabulary: </s> is a control token, <tool> is user-defined, <think> and </think> are marks.
-std::unique_ptr<const Tokenizer> sentence_piece_tokenizer() {
+std::unique_ptr<const ChatTokenizer> sentence_piece_tokenizer() {
   test::MemorySource source;
   source.add("general.architecture", "llama").add("tokenizer.ggml.model", "llama");
   source.add_array("tokenizer.ggml.tokens", std::vector<std::string>{"<unk>", "<s>", "</s>", "<tool>", "<think>",
@@ -120,9 +120,9 @@ std::unique_ptr<const Tokenizer> sentence_piece_tokenizer() {
   source.add_array("tokenizer.ggml.scores", std::vector<float>(10, -1.0F));
   for (const auto& [key, id] : {std::pair("unknown", 0U), {"bos", 1U}, {"eos", 2U}})
     source.add(fmt::format("tokenizer.ggml.{}_token_id", key), id);
-  Result<Tokenizer> tokenizer = Tokenizer::load(source);
+  Result<ChatTokenizer> tokenizer = ChatTokenizer::load(source);
   OCTAVO_CHECK(tokenizer.has_value(), "{}", tokenizer.error().message);
-  return std::make_unique<const Tokenizer>(std::move(*tokenizer));
+  return std::make_unique<const ChatTokenizer>(std::move(*tokenizer));
 }
 
 // Log-probabilities give each token the text that it adds to the token before it; so do answers.

@@ -160,14 +160,15 @@ RC_GTEST_PROP(StopMatcher, EqualsAFindInTheWholeTextHoweverItIsCut, ()) {
 
 // Bytes of the euro sign and an 'A' in any order: what is shown as U+FFFD keeps its true bytes, also beside a cut.
 RC_GTEST_PROP(StopMatcher, BytesStandForTheTextThatIsShown, ()) {
-  const auto tokenizer = test::tiny_tokenizer(8);
+  const auto chat = test::tiny_tokenizer(8);
+  const Tokenizer& tokenizer = chat->tokenizer();
   const auto tokens = *rc::gen::container<std::vector<TokenId>>(rc::gen::inRange<TokenId>(2, 8));
   const auto stop = *rc::gen::resize(
       3, rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
              "\u20AC", "A\u20AC", "\uFFFD", "\uFFFDA", "A\uFFFD\uFFFD", "\uFFFD\u20AC", "AB", "\u20AC\u20ACC")));
   const StopTexts texts(stop);
   StopMatcher matcher(texts);
-  StreamDecoder decoder(*tokenizer), plain(*tokenizer);
+  StreamDecoder decoder(tokenizer), plain(tokenizer);
   std::string text, bytes, whole, whole_bytes;
   const auto add = [](const StopMatcher::Piece& piece, std::string& to_text, std::string& to_bytes) {
     to_text += piece.text;

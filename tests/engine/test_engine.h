@@ -16,7 +16,7 @@ struct TestEngineOptions {
   FakeRunner::Options runner = {};
   bool prefix_cache = true;
   int tokenizer_size = 32;
-  std::unique_ptr<const Tokenizer> (*tokenizer)(int size) = tiny_tokenizer;
+  std::unique_ptr<const ChatTokenizer> (*tokenizer)(int size) = tiny_tokenizer;
   int max_context = 200;
   int num_threads = 2;
   std::shared_ptr<Resources> resources = {};  // instead of threads of its own

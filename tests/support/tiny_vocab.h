@@ -1,4 +1,4 @@
-// A byte-level vocabulary of a few tokens, for tests that need a Tokenizer and no model.
+// A byte-level vocabulary of a few tokens, for tests that need a ChatTokenizer and no model.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "chat/chat_tokenizer.h"
 #include "support/memory_source.h"
-#include "tokenizer/tokenizer.h"
 
 namespace octavo::test {
 
@@ -36,26 +36,26 @@ struct TinyVocab {
     tokens[static_cast<std::size_t>(id)] = std::move(text);
     types[static_cast<std::size_t>(id)] = type;
   }
-  std::unique_ptr<const Tokenizer> load() const;
+  std::unique_ptr<const ChatTokenizer> load() const;
 };
 
-inline std::unique_ptr<const Tokenizer> TinyVocab::load() const {
+inline std::unique_ptr<const ChatTokenizer> TinyVocab::load() const {
   MemorySource source;
   if (!chat_template.empty()) source.add("tokenizer.chat_template", chat_template);
   source.add("general.architecture", "llama").add("tokenizer.ggml.model", "gpt2").add("tokenizer.ggml.pre", "gpt-2");
   source.add_array("tokenizer.ggml.tokens", tokens).add_array("tokenizer.ggml.token_type", types);
   source.add_array("tokenizer.ggml.merges", std::vector<std::string>{});
   source.add("tokenizer.ggml.eos_token_id", static_cast<std::uint32_t>(kTinyEos));
-  Result<Tokenizer> tokenizer = Tokenizer::load(source);
+  Result<ChatTokenizer> tokenizer = ChatTokenizer::load(source);
   if (!tokenizer) throw std::runtime_error(tokenizer.error().message);
-  return std::make_unique<const Tokenizer>(std::move(*tokenizer));
+  return std::make_unique<const ChatTokenizer>(std::move(*tokenizer));
 }
 
 /// `size` tokens, at least 6 and at most 60.
-inline std::unique_ptr<const Tokenizer> tiny_tokenizer(int size) { return TinyVocab(size).load(); }
+inline std::unique_ptr<const ChatTokenizer> tiny_tokenizer(int size) { return TinyVocab(size).load(); }
 
 /// The same, 31 to 60 tokens, with marks around reasoning that are one token each.
-inline std::unique_ptr<const Tokenizer> reasoning_tokenizer(int size) {
+inline std::unique_ptr<const ChatTokenizer> reasoning_tokenizer(int size) {
   constexpr std::int32_t kUserDefined = 4;
   TinyVocab vocab(size);
   vocab.set(kTinyThink, "<think>", kUserDefined);
@@ -64,7 +64,7 @@ inline std::unique_ptr<const Tokenizer> reasoning_tokenizer(int size) {
 }
 
 /// The same with marks that are text: "[THINK]" and "[/THINK]", a token each character.
-inline std::unique_ptr<const Tokenizer> text_reasoning_tokenizer(int size) {
+inline std::unique_ptr<const ChatTokenizer> text_reasoning_tokenizer(int size) {
   TinyVocab vocab(size);
   vocab.set(kTinyThink, "/", 1);
   vocab.set(kTinyThinkEnd, "]", 1);

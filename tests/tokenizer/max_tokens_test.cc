@@ -152,20 +152,5 @@ TEST(PreTokenizer, CutsNoFurtherThanItIsAsked) {
   }
 }
 
-TEST(ApplyChatTemplate, RefusesExactlyTheConversationsThatAreMore) {
-  const Tokenizer tokenizer = load_real("SmolLM2-135M-Instruct.Q4_1.gguf");
-  for (const std::string& content : {std::string("Why is the sky blue?"), std::string(), std::string(3000, 'a')}) {
-    const std::vector<ChatMessage> messages = {{"user", content}, {"assistant", "Hm."}, {"user", content}};
-    const auto ids = tokenizer.apply_chat_template(messages);
-    ASSERT_TRUE(ids) << ids.error().message;
-    EXPECT_EQ(*tokenizer.apply_chat_template(messages, {.max_tokens = ids->size()}), *ids);
-    for (const std::size_t less : {ids->size() - 1, std::size_t{2}, std::size_t{1}}) {
-      const auto refused = tokenizer.apply_chat_template(messages, {.max_tokens = less});
-      ASSERT_FALSE(refused) << less;
-      EXPECT_EQ(refused.error().kind, ErrorKind::kContextOverflow);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace octavo::test

@@ -35,8 +35,8 @@ struct SmallVocab {
   }
 
   /// `change` may add to the file or, with a vocabulary that lacks a field, write that field itself.
-  template <class Change>
-  Result<Tokenizer> load_with(Change change) const {
+  template <class Words = Tokenizer, class Change>
+  Result<Words> load_with(Change change) const {
     GgufWriter writer;
     if (!model.empty()) writer.add("tokenizer.ggml.model", model);
     if (!pre.empty()) writer.add("tokenizer.ggml.pre", pre);
@@ -51,10 +51,11 @@ struct SmallVocab {
     const TempFile file(writer.bytes(), ".gguf");
     const auto source = open_model(file.path());
     if (!source) return std::unexpected(source.error());
-    return Tokenizer::load(**source);
+    return Words::load(**source);
   }
-  Result<Tokenizer> load() const {
-    return load_with([](GgufWriter&) {});
+  template <class Words = Tokenizer>
+  Result<Words> load() const {
+    return load_with<Words>([](GgufWriter&) {});
   }
 };
 

@@ -1,0 +1,46 @@
+// The prompt of a conversation, by the model's chat template.
+//
+// A file carries its template as Jinja source (tokenizer.chat_template); src/template renders it, and conversation.h
+// brings the conversation into the shape that it takes. The prompt is cut into parts, so that only the template's own
+// text can become control tokens. Owned by the ChatTokenizer; immutable, any thread.
+#pragma once
+
+#include <ctime>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "chat/conversation.h"
+#include "octavo/chat.h"
+#include "source/model_source.h"
+#include "template/template.h"
+#include "tokenizer/prompt_fragments.h"
+
+namespace octavo {
+
+class ChatTemplate {
+ public:
+  /// A file's own template, or the one given instead, if that is not empty. Errors: none, one that is too long, or one
+  /// that is wrong, with the place.
+  static Result<ChatTemplate> load(const ModelSource& source, std::string_view instead = {});
+
+  const TemplateManners& manners() const { return manners_; }
+
+  /// The prompt of a conversation. `now` is the time that the template may tell. Errors: those of shape_conversation()
+  /// and conversation_input(); what the template refuses, with the place; a last message to be continued whose text the
+  /// template changes.
+  Result<std::vector<PromptPart>> render(std::span<const ChatMessage> messages, const NamedTokens& tokens,
+                                         const ChatTemplateOptions& options, const std::tm& now) const;
+
+ private:
+  ChatTemplate(jinja::Template compiled, std::string name, std::string_view jinja)
+      : template_(std::move(compiled)), name_(std::move(name)), manners_(probe_manners(template_, jinja)) {}
+
+  jinja::Template template_;
+  std::string name_;  // where it comes from, for messages
+  TemplateManners manners_;
+};
+
+}  // namespace octavo

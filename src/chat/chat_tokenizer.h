@@ -1,0 +1,72 @@
+// A model's tokenizer, and how the model chats: its chat template, the marks around its reasoning, the way in which it
+// calls tools, and the marks around a gap in a text.
+//
+// Owned by the engine, immutable after load() and independent of the model's source, so any thread may use it.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "chat/chat_template.h"
+#include "chat/infill_marks.h"
+#include "chat/reasoning_marks.h"
+#include "octavo/engine.h"
+#include "source/model_source.h"
+#include "tokenizer/tokenizer.h"
+
+namespace octavo {
+
+class ChatTokenizer {
+ public:
+  /// As Tokenizer::load(). A template that is missing or wrong is an error of those who use it. Errors beside its own:
+  /// a key of the marks around a gap that names no token.
+  static Result<ChatTokenizer> load(const ModelSource& source, std::string_view chat_template = {},
+                                    const TokenizerJson* words = nullptr, const std::stop_token& stop = {});
+
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+
+  /// Prompt of a conversation by the chat template; content is never parsed for control tokens. Errors: no message; a
+  /// template that is missing or wrong, or refuses the conversation; more tokens than options.max_tokens
+  /// (kContextOverflow), if that is not 0.
+  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
+                                                   const ChatTemplateOptions& options = {}) const;
+  /// The text that becomes these tokens, without regard to max_tokens.
+  Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
+                                           const ChatTemplateOptions& options = {}) const;
+  /// The same, and whether it ends behind a mark that opens reasoning.
+  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages, const ChatTemplateOptions& options = {}) const;
+
+  /// The marks around reasoning in this model's answers; null: none that are known.
+  const ReasoningMarks* reasoning() const { return reasoning_ ? &*reasoning_ : nullptr; }
+  /// The way in which this model's answers call tools; null: it has no chat template.
+  const ToolFormat* tool_format() const { return template_ ? template_->manners().format : nullptr; }
+  /// Whether tools are described in the system message, since the chat template has no place for them.
+  bool describes_tools() const { return template_ && !template_->manners().takes_tools; }
+  /// The chat template in Jinja; empty: none.
+  std::string_view chat_template() const { return template_text_; }
+  /// The tokens around a gap in a text; null: the model fills none.
+  const InfillMarks* infill_marks() const { return infill_ ? &*infill_ : nullptr; }
+
+ private:
+  ChatTokenizer(Tokenizer tokenizer, Result<ChatTemplate> chat_template, std::string text)
+      : tokenizer_(std::move(tokenizer)), template_(std::move(chat_template)), template_text_(std::move(text)) {}
+  Result<void> find_reasoning();
+  void find_end();
+  NamedTokens named_tokens() const;
+  Result<std::vector<PromptPart>> render(std::span<const ChatMessage> messages,
+                                         const ChatTemplateOptions& options) const;
+  Result<int> count_generation_prompt(std::span<const PromptPart> parts) const;
+
+  Tokenizer tokenizer_;
+  Result<ChatTemplate> template_;  // why there is none, where none is asked for
+  std::string template_text_;
+  std::optional<ReasoningMarks> reasoning_ = {};
+  std::optional<InfillMarks> infill_ = {};
+};
+
+}  // namespace octavo

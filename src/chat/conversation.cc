@@ -1,0 +1,317 @@
+#include "chat/conversation.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+
+#include "base/error.h"
+#include "chat/described_tools.h"
+#include "chat/written_calls.h"
+
+namespace octavo {
+
+namespace {
+
+using jinja::Origin;
+using jinja::TextRun;
+using Manners = TemplateManners;
+
+constexpr std::string_view kBreak = "\n\n";    // between texts that are joined
+constexpr std::string_view kPartBreak = "\n";  // between parts of one content
+// A tool's result as a user's text: "Result of NAME:", the result, and behind the last one what is to be done with it,
+// without which small models repeat the result.
+constexpr std::string_view kResult = "Result", kOfTool = " of ", kResultBegins = ":\n";
+constexpr std::string_view kGoOn = "\n\nGo on: call the next tool, or answer.";
+
+/// The role by which templates know it.
+std::string_view known_role(std::string_view role) {
+  if (role == "developer") return "system";
+  return role == "function" ? "tool" : role;
+}
+
+Origin origin_of(std::string_view role) {
+  if (role == "system") return Origin::kSystem;
+  if (role == "assistant") return Origin::kModel;
+  return role == "tool" ? Origin::kTool : Origin::kUser;
+}
+
+/// Puts the texts of `more` behind those of `turn`.
+void append_texts(ShapedMessage& turn, std::vector<TextRuns> more) {
+  if (turn.is_list) {
+    turn.texts.insert(turn.texts.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    return;
+  }
+  TextRuns& text = turn.texts.front();
+  for (TextRuns& part : more) {
+    if (!text.empty()) text.push_back({kBreak, text.back().origin});
+    text.insert(text.end(), part.begin(), part.end());
+  }
+}
+
+class Shaper {
+ public:
+  explicit Shaper(const Manners& manners) : manners_(manners) {}
+
+  Result<ShapedConversation> shape(std::span<const ChatMessage> messages, const ChatTemplateOptions& options) {
+    turns_.reserve(messages.size() + 1);
+    if (options.describe_tools && !manners_.takes_tools && has_tools(options)) {
+      OCTAVO_TRY(auto described, describe_tools(options.tools, *manners_.format));
+      keep(std::move(described), tools_);
+    }
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      const ChatMessage& message = messages[i];
+      const std::string_view role = known_role(message.role);
+      if (role != "tool" && role != "system") flush_calls();
+      if (role != "system") place_tools();
+      if (role == "system") {
+        add_system(message);
+      } else if (role == "tool") {
+        add_result(message);
+      } else if (role == "assistant") {
+        OCTAVO_TRY_VOID(add_answer(message, i));
+      } else {
+        add_other(message, role);
+      }
+    }
+    flush_calls();
+    place_tools();
+    flush_waiting();
+    if (!has_begun_ && !manners_.system_alone && !turns_.empty()) turns_.back().role = "user";
+    ask_to_go_on();
+    return ShapedConversation{std::move(turns_), std::move(written_)};
+  }
+
+ private:
+  ShapedMessage make_turn(const ChatMessage& message, std::string_view role) const {
+    const Origin origin = origin_of(role);
+    ShapedMessage turn{.role = role, .texts = {}};
+    if (message.parts.empty()) {
+      turn.texts.push_back({{message.content, origin}});
+      turn.is_list = !manners_.takes_text;
+    } else if (!manners_.takes_text || (manners_.takes_parts && role == "user")) {
+      turn.is_list = true;
+      for (const std::string& part : message.parts) turn.texts.push_back({{part, origin}});
+    } else {
+      TextRuns& joined = turn.texts.emplace_back();
+      for (const std::string& part : message.parts) {
+        if (!joined.empty()) joined.push_back({kPartBreak, origin});
+        joined.push_back({part, origin});
+      }
+    }
+    turn.name = message.name;
+    return turn;
+  }
+
+  /// Puts texts of the library's own behind `text`.
+  void keep(std::vector<jinja::RenderedSpan> spans, TextRuns& text) {
+    for (jinja::RenderedSpan& span : spans) {
+      written_.push_back(std::move(span.text));
+      text.push_back({written_.back(), span.origin});
+    }
+  }
+
+  /// Puts the description of the tools behind the system messages at the front.
+  void place_tools() {
+    if (tools_.empty()) return;
+    TextRuns text = std::exchange(tools_, {});
+    if (manners_.system == Manners::System::kNone) {
+      waiting_.push_back(std::move(text));
+    } else if (turns_.empty()) {
+      turns_.push_back({.role = "system", .texts = {std::move(text)}, .is_list = !manners_.takes_text});
+    } else {
+      append_texts(turns_.back(), {std::move(text)});
+    }
+  }
+
+  void add_system(const ChatMessage& message) {
+    ShapedMessage turn = make_turn(message, "system");
+    const bool fits =
+        manners_.system == Manners::System::kAnywhere || (manners_.system != Manners::System::kNone && !has_begun_);
+    if (!fits) {
+      for (TextRuns& text : turn.texts) waiting_.push_back(std::move(text));
+    } else if (manners_.system == Manners::System::kOne && !turns_.empty()) {
+      append_texts(turns_.front(), std::move(turn.texts));
+    } else {
+      turns_.push_back(std::move(turn));
+    }
+  }
+
+  void add_other(const ChatMessage& message, std::string_view role) {
+    ShapedMessage turn = make_turn(message, role);
+    if (role == "user" && !waiting_.empty()) {
+      ShapedMessage first = take_waiting();
+      if (turn.is_list && !first.is_list) first = as_list(std::move(first));
+      append_texts(first, std::move(turn.texts));
+      first.name = turn.name;
+      turn = std::move(first);
+    }
+    push(std::move(turn));
+  }
+
+  Result<void> add_answer(const ChatMessage& message, std::size_t index) {
+    flush_waiting();
+    ShapedMessage turn = make_turn(message, "assistant");
+    for (const ToolCall& call : message.tool_calls) names_of_calls_[call.id] = call.name;
+    turn.calls = message.tool_calls;
+    if (manners_.calls_alone && !turn.calls.empty() && turn.has_text()) {
+      ShapedMessage text = turn;
+      text.calls = {};
+      push(std::move(text));
+      turn.texts = {{{{}, Origin::kModel}}};
+    }
+    turn.reasoning = message.reasoning;
+    if (manners_.takes_parallel || turn.calls.size() < 2) {
+      OCTAVO_TRY_VOID(put_calls_as_text(turn, index));
+      push(std::move(turn));
+      return {};
+    }
+    return begin_calls(turn, index);
+  }
+
+  /// Writes the calls behind the text where the template has no form for them.
+  Result<void> put_calls_as_text(ShapedMessage& turn, std::size_t index) {
+    if (manners_.takes_calls || turn.calls.empty()) return {};
+    auto spans = write_calls(*manners_.format, turn.calls);
+    if (!spans) return fail("messages[{}]: {}", index, spans.error().message);
+    TextRuns& text = turn.texts.back();
+    if (turn.has_text()) text.push_back({kPartBreak, Origin::kTemplate});
+    keep(std::move(*spans), text);
+    turn.calls = {};
+    return {};
+  }
+
+  /// Calls that are written one by one, each with its results.
+  struct SeparateCall {
+    ShapedMessage turn;
+    std::vector<ShapedMessage> results;
+  };
+
+  Result<void> begin_calls(const ShapedMessage& turn, std::size_t index) {
+    for (std::size_t i = 0; i < turn.calls.size(); ++i) {
+      ShapedMessage one = turn;
+      one.calls = turn.calls.subspan(i, 1);
+      if (i > 0) {
+        one.texts = {{{{}, Origin::kModel}}};
+        one.reasoning = {};
+      }
+      OCTAVO_TRY_VOID(put_calls_as_text(one, index));
+      places_.emplace(turn.calls[i].id, i);
+      separate_.push_back({std::move(one), {}});
+    }
+    return {};
+  }
+
+  void flush_calls() {
+    for (SeparateCall& call : separate_) {
+      push(std::move(call.turn));
+      for (ShapedMessage& result : call.results) push(std::move(result));
+    }
+    separate_.clear();
+    places_.clear();
+  }
+
+  void add_result(const ChatMessage& message) {
+    ShapedMessage turn = make_turn(message, "tool");
+    if (turn.name.empty()) {
+      if (const auto found = names_of_calls_.find(message.tool_call_id); found != names_of_calls_.end())
+        turn.name = found->second;
+    }
+    if (manners_.result_role.empty()) {
+      put_result_as_text(turn);
+    } else {
+      turn.role = manners_.result_role;
+      turn.call_id = message.tool_call_id;
+    }
+    const auto place = places_.find(message.tool_call_id);
+    if (separate_.empty()) {
+      push(std::move(turn));
+    } else {
+      separate_[place == places_.end() ? separate_.size() - 1 : place->second].results.push_back(std::move(turn));
+    }
+  }
+
+  static void put_result_as_text(ShapedMessage& turn) {
+    TextRuns head = {{kResult, Origin::kTemplate}};
+    if (!turn.name.empty()) {
+      head.push_back({kOfTool, Origin::kTemplate});
+      head.push_back({turn.name, Origin::kTool});
+    }
+    head.push_back({kResultBegins, Origin::kTemplate});
+    TextRuns& text = turn.texts.front();
+    text.insert(text.begin(), head.begin(), head.end());
+    turn.role = "user";
+    turn.name = {};
+    turn.is_result = true;
+  }
+
+  void ask_to_go_on() {
+    for (std::size_t i = 0; i < turns_.size(); ++i) {
+      const bool user_follows = i + 1 < turns_.size() && turns_[i + 1].role == "user";
+      if (turns_[i].is_result && !user_follows) turns_[i].texts.back().push_back({kGoOn, Origin::kTemplate});
+    }
+  }
+
+  static ShapedMessage as_list(ShapedMessage turn) {
+    turn.is_list = true;
+    return turn;
+  }
+
+  ShapedMessage take_waiting() {
+    ShapedMessage turn{.role = "user", .texts = {}, .is_list = !manners_.takes_text};
+    if (!turn.is_list) turn.texts.emplace_back();
+    append_texts(turn, std::exchange(waiting_, {}));
+    return turn;
+  }
+
+  /// System messages that no user's message follows become one.
+  void flush_waiting() {
+    if (!waiting_.empty()) push(take_waiting());
+  }
+
+  void push(ShapedMessage turn) {
+    has_begun_ = true;
+    const bool is_repeat = !turns_.empty() && turns_.back().role == turn.role && turn.role != manners_.result_role;
+    const bool are_results = is_repeat && turn.is_result && turns_.back().is_result;
+    const bool may_repeat = manners_.takes_repeats && !are_results;
+    if (may_repeat || !is_repeat || !turns_.back().calls.empty() || !turn.calls.empty()) {
+      turns_.push_back(std::move(turn));
+      return;
+    }
+    ShapedMessage& last = turns_.back();
+    last.is_result = are_results;
+    if (turn.is_list) last = as_list(std::move(last));
+    append_texts(last, std::move(turn.texts));
+    if (last.reasoning.empty()) last.reasoning = turn.reasoning;
+  }
+
+  const Manners& manners_;
+  std::vector<ShapedMessage> turns_;
+  std::deque<std::string> written_;
+  TextRuns tools_;                 // their description, until it has its place
+  std::vector<TextRuns> waiting_;  // texts of system messages, for the next user's message
+  bool has_begun_ = false;         // something else than a system message has come
+  std::unordered_map<std::string_view, std::string_view> names_of_calls_;  // by id
+  std::vector<SeparateCall> separate_;                                     // of the last message, and not written yet
+  std::unordered_map<std::string_view, std::size_t> places_;               // of these, by id
+};
+
+}  // namespace
+
+bool ShapedMessage::has_text() const {
+  return std::ranges::any_of(texts, [](const TextRuns& text) {
+    return std::ranges::any_of(text, [](const TextRun& run) { return !run.text.empty(); });
+  });
+}
+
+bool has_tools(const ChatTemplateOptions& options) {
+  const auto* list = std::get_if<TemplateList>(&options.tools);
+  return list != nullptr ? !list->empty() : !std::holds_alternative<std::monostate>(options.tools);
+}
+
+Result<ShapedConversation> shape_conversation(std::span<const ChatMessage> messages, const TemplateManners& manners,
+                                              const ChatTemplateOptions& options) {
+  return Shaper(manners).shape(messages, options);
+}
+
+}  // namespace octavo

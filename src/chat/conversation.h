@@ -1,0 +1,68 @@
+// A conversation in the shape that a template takes (template_manners.h), and as the values that it is rendered with.
+//
+// What is changed: `developer` becomes `system`; system messages that the template does not take are joined to the one
+// at the front, or stand before the text of the next user's message; turns of one role are joined; a tool's arguments,
+// its result's role and its call's id become what the template reads, and so does the name of earlier reasoning. Tools
+// that it has no place for are described in the system message, calls and results that it has no form for become text.
+// What cannot be changed is an error that names the message. Each text keeps its origin. Free functions; any thread.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chat/template_manners.h"
+#include "octavo/chat.h"
+#include "octavo/result.h"
+#include "template/template_input.h"
+
+namespace octavo {
+
+/// The texts of tokens that templates write by name; nothing for those that the vocabulary lacks.
+struct NamedTokens {
+  std::optional<std::string_view> bos;
+  std::optional<std::string_view> eos;
+};
+
+/// A text that is put together.
+using TextRuns = std::vector<jinja::TextRun>;
+
+/// A message in the template's shape. Its texts are those of the ChatMessages, or of ShapedConversation::written.
+struct ShapedMessage {
+  std::string_view role;
+  std::vector<TextRuns> texts;  // one, or the parts of a list
+  bool is_list = false;
+  std::string_view reasoning = {};
+  std::span<const ToolCall> calls = {};
+  std::string_view call_id = {};
+  std::string_view name = {};
+  bool is_result = false;  // results of tools as a user's text
+
+  bool has_text() const;
+};
+
+struct ShapedConversation {
+  std::vector<ShapedMessage> turns;
+  std::deque<std::string> written;  // texts that no message has: descriptions of tools, calls
+};
+
+/// What stands behind the last message's text while a prompt is rendered that ends there. It is the one that
+/// transformers uses, since templates may know it.
+inline constexpr std::string_view kContinueMark = "CONTINUE_FINAL_MESSAGE_TAG ";
+
+/// Whether a list of tools is there, and has any.
+bool has_tools(const ChatTemplateOptions& options);
+
+/// `options` has the tools. Errors name the message: calls that are written as text whose arguments are no object.
+Result<ShapedConversation> shape_conversation(std::span<const ChatMessage> messages, const TemplateManners& manners,
+                                              const ChatTemplateOptions& options);
+
+/// The names and values for the template, with kContinueMark behind the last text if that is to be continued. Errors:
+/// arguments of a call that are no object in JSON, values that are nested too deep, too many values.
+Result<jinja::TemplateInput> conversation_input(const ShapedConversation& conversation, const TemplateManners& manners,
+                                                const NamedTokens& tokens, const ChatTemplateOptions& options);
+
+}  // namespace octavo

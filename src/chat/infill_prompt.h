@@ -1,0 +1,19 @@
+// The prompt of a gap in the middle of a text, as models that fill such gaps were trained to read it:
+//
+//     BOS? repository NAME (file NAME TEXT)* file NAME prefix PREFIX suffix SUFFIX middle
+//
+// Free function; any thread.
+#pragma once
+
+#include "base/error.h"
+#include "chat/chat_tokenizer.h"
+#include "octavo/engine.h"
+
+namespace octavo {
+
+/// Text is never parsed for special tokens. Other files are left out from the first one on, until the prompt has at
+/// most `max_tokens`. Errors: the model has no marks for it (kNoWords); the text around the gap alone is more
+/// (kContextOverflow).
+Result<InfillPrompt> make_infill_prompt(const ChatTokenizer& chat, const InfillText& text, std::size_t max_tokens);
+
+}  // namespace octavo

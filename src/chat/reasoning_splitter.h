@@ -1,0 +1,101 @@
+// Cuts an answer into its reasoning and its content, as it comes.
+//
+// One for each answer, used by one thread at a time; the marks outlive it. A mark may come as tokens of its own or as
+// text that is cut anywhere: what may become one is held back, and is text like any other once it cannot. White space
+// around reasoning belongs to the marks.
+//
+// A mark that is text alone counts only where it stands by the families' templates: an opening one at the beginning of
+// the answer, a silent one there, or once behind the reasoning. Elsewhere an answer speaks of it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chat/reasoning_marks.h"
+
+namespace octavo {
+
+class ReasoningSplitter {
+ public:
+  /// White space that may belong to a mark: of more, the last so many bytes do.
+  static constexpr std::size_t kMaxHeldSpace = 64;
+
+  struct Options {
+    bool begins_inside = false;           // the prompt ends behind an opening mark
+    bool is_left_in = false;              // all is content, the marks with it
+    std::span<const TokenId> shown = {};  // of the marks' control tokens: shown where they form no mark
+  };
+
+  /// What was decided since clear(). The texts are valid until the next call.
+  struct Piece {
+    std::string_view text = {}, bytes = {};                   // content, as StreamDecoder::Piece has it
+    std::string_view reasoning = {};                          // text
+    std::size_t other_bytes = 0;                              // that were added, and are shown as reasoning or dropped
+    bool had_mark = false;                                    // one was complete, and is no content
+    std::size_t text_before_mark = 0, bytes_before_mark = 0;  // content in front of the last one
+  };
+
+  /// Takes the memory for any answer.
+  ReasoningSplitter();
+
+  /// Begins another answer.
+  void restart(const ReasoningMarks& marks, const Options& options);
+
+  /// Adds one of the marks' tokens.
+  void push_token(const ReasoningMarks::Token& token);
+  /// Adds a token that is never shown, and no mark's.
+  void push_hidden_token();
+  /// Adds bytes of text that end where a character does.
+  void push_text(std::string_view bytes);
+  /// Nothing follows: what is held back is text.
+  void finish();
+
+  void clear();
+  Piece piece() const;
+  /// The next token belongs to reasoning.
+  bool is_inside() const { return is_inside_; }
+  /// Bytes of a mark's token that count as text: those of one that is never shown do not.
+  std::size_t text_bytes(const ReasoningMarks::Token& token) const {
+    return is_hidden(token) && !options_.is_left_in ? 0 : token.text.size();
+  }
+
+ private:
+  using Mark = ReasoningMarks::Mark;
+  /// Beside a mark's symbols: up to three bytes that are no character, and their number above them.
+  static constexpr MarkSymbol kIllFormed = 1 << 30;
+
+  void push(MarkSymbol symbol);
+  const Mark* advance(MarkSymbol symbol);
+  bool may_count(const Mark& mark) const;
+  void complete(const Mark& mark);
+  void settle();
+  void release(std::size_t count);
+  void show(MarkSymbol symbol);
+  void drop(MarkSymbol symbol);
+  bool is_hidden(const ReasoningMarks::Token& token) const {
+    return token.is_control && std::ranges::find(options_.shown, token.id) == options_.shown.end();
+  }
+  bool holds_space() const { return !options_.is_left_in && (is_inside_ || !has_content_); }
+  bool drops_space() const {
+    return !options_.is_left_in && (is_inside_ ? !has_reasoning_ : was_inside_ && !has_content_);
+  }
+
+  const ReasoningMarks* marks_ = nullptr;
+  Options options_;
+  bool is_inside_ = false, was_inside_ = false;
+  bool has_content_ = false;               // something but white space was shown as such
+  bool has_reasoning_ = false;             // the same, between the marks that the answer is inside of
+  bool had_silent_text_ = false;           // a silent mark of text counted behind content
+  std::vector<std::uint8_t> num_matched_;  // [marks] symbols of each that the answer ends with
+  std::vector<MarkSymbol> held_;           // white space, then what may become a mark
+  std::string text_, bytes_, reasoning_;   // decided
+  std::size_t other_bytes_ = 0;
+  bool had_mark_ = false;
+  std::size_t text_before_mark_ = 0, bytes_before_mark_ = 0;
+};
+
+}  // namespace octavo

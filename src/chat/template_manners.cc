@@ -1,0 +1,311 @@
+#include "chat/template_manners.h"
+
+#include <array>
+#include <cstdint>
+#include <ctime>
+#include <initializer_list>
+#include <optional>
+#include <vector>
+
+#include "chat/conversation.h"
+
+namespace octavo {
+
+namespace {
+
+using Manners = TemplateManners;
+using Messages = std::vector<ChatMessage>;
+
+// A few times what one rendering may take: no template in use needs a tenth of it. Below the rest, nothing is asked: a
+// rendering that has too little would look like one that is refused.
+constexpr jinja::Budget kProbeBudget{.bytes = std::size_t{128} << 20, .steps = 2'000'000};
+constexpr jinja::Budget kProbeRest{.bytes = std::size_t{40} << 20, .steps = 600'000};
+
+// Marks that no template writes, with letters alone, so that no filter changes them.
+constexpr std::string_view kSystem = "Qsysa", kSystemTwo = "Qsysb", kSystemLate = "Qsysc";
+constexpr std::string_view kUser = "Qusera", kUserTwo = "Quserb";
+constexpr std::string_view kAnswer = "Qansa", kAnswerTwo = "Qansb";
+constexpr std::string_view kThought = "Qthought", kResult = "Qresult", kTool = "qtool", kUnknownRole = "qrole",
+                           kAbout = "Qabout";
+constexpr std::string_view kKey = "qkey", kArgument = "Qargument", kArgumentTwo = "Qsecond", kResultTwo = "Qother";
+constexpr std::string_view kCallId = "call_Qabcdef0123456789", kCallIdTwo = "call_Qabcdef9876543210";
+
+ChatMessage message(std::string_view role, std::string_view content) {
+  return {.role = std::string(role), .content = std::string(content)};
+}
+
+ToolCall call(TemplateValue arguments, std::string_view id) {
+  return {.id = std::string(id), .name = std::string(kTool), .arguments = std::move(arguments)};
+}
+
+TemplateValue arguments_as_dict(std::string_view argument = kArgument) {
+  return TemplateDict{{std::string(kKey), TemplateValue(std::string(argument))}};
+}
+
+TemplateValue arguments_as_text() { return std::string(R"({"qkey": "Qargument"})"); }
+
+ChatMessage calling(TemplateValue arguments = arguments_as_dict(), std::string_view content = {}) {
+  ChatMessage turn = message("assistant", content);
+  turn.tool_calls.push_back(call(std::move(arguments), kCallId));
+  return turn;
+}
+
+ChatMessage result(std::string_view text = kResult, std::string_view id = kCallId) {
+  ChatMessage turn = message("tool", text);
+  turn.tool_call_id = id;
+  return turn;
+}
+
+TemplateValue one_tool() {
+  const auto text = [](std::string_view value) { return TemplateValue(std::string(value)); };
+  const TemplateValue key_type = TemplateDict{{"type", text("string")}, {"description", text("a key")}};
+  const TemplateValue parameters = TemplateDict{{"type", text("object")},
+                                                {"properties", TemplateDict{{std::string(kKey), key_type}}},
+                                                {"required", TemplateList{text(kKey)}}};
+  const TemplateValue function =
+      TemplateDict{{"name", text(kTool)}, {"description", text(kAbout)}, {"parameters", parameters}};
+  return TemplateList{TemplateDict{{"type", text("function")}, {"function", function}}};
+}
+
+bool has_all(const std::optional<std::string>& text, std::initializer_list<std::string_view> marks) {
+  if (!text) return false;
+  for (const std::string_view mark : marks)
+    if (text->find(mark) == std::string::npos) return false;
+  return true;
+}
+
+bool has(const std::optional<std::string>& text, std::string_view mark) { return has_all(text, {mark}); }
+
+class Probe {
+ public:
+  Probe(const jinja::Template& chat_template, std::string_view source) : template_(chat_template), source_(source) {}
+
+  Manners run() {
+    manners_.format = &tool_format_of(source_, true);
+    const Manners unasked = manners_;
+    if (!probe_content()) return unasked;
+    probe_repeats();
+    probe_system();
+    probe_tools();
+    probe_calls();
+    probe_results();
+    probe_reasoning();
+    probe_text_beside_calls();
+    probe_parallel();
+    manners_.takes_prefill = renders({message("user", kUser), message("assistant", kAnswer)},
+                                     {kContinueMark.substr(0, kContinueMark.find(' '))},
+                                     {.add_generation_prompt = false, .continue_final_message = true});
+    return is_over() ? unasked : manners_;
+  }
+
+ private:
+  bool is_over() const { return left_.steps < kProbeRest.steps || left_.bytes < kProbeRest.bytes; }
+
+  /// The text of a conversation in the manners so far.
+  std::optional<std::string> render(const Messages& messages, const ChatTemplateOptions& options = {}) {
+    if (is_over()) return std::nullopt;
+    const auto shaped = shape_conversation(messages, manners_, options);
+    if (!shaped) return std::nullopt;
+    const auto input = conversation_input(*shaped, manners_, {.bos = "<s>", .eos = "</s>"}, options);
+    if (!input) return std::nullopt;
+    std::tm now{};
+    now.tm_year = 125;
+    now.tm_mday = 1;
+    const auto spans = template_.render(*input, now, left_);
+    if (!spans) return std::nullopt;
+    std::string text;
+    for (const jinja::RenderedSpan& span : *spans) text += span.text;
+    return text;
+  }
+
+  bool renders(const Messages& messages, std::initializer_list<std::string_view> marks,
+               const ChatTemplateOptions& options = {}) {
+    return has_all(render(messages, options), marks);
+  }
+
+  bool probe_content() {
+    const ChatMessage user = message("user", kUser);
+    bool is_shown = false;
+    for (const bool takes_text : {true, false}) {
+      for (const bool empty_tools : {false, true}) {
+        if (is_shown) continue;
+        manners_.takes_text = takes_text;
+        manners_.empty_tools = empty_tools;
+        is_shown = renders({user}, {kUser});
+      }
+    }
+    if (!is_shown) return false;
+    manners_.takes_parts = true;
+    ChatMessage parts = message("user", {});
+    parts.parts = {std::string(kUser), std::string(kUserTwo)};
+    const auto text = render({parts});
+    // A list that is printed as it is has the quotes of Python or of JSON around its keys.
+    manners_.takes_parts = has_all(text, {kUser, kUserTwo}) && !has(text, "'type'") && !has(text, "\"type\"");
+    return true;
+  }
+
+  void probe_repeats() {
+    manners_.takes_repeats = renders({message("user", kUser), message("user", kUserTwo), message("assistant", kAnswer),
+                                      message("assistant", kAnswerTwo), message("user", "Q")},
+                                     {kUser, kUserTwo, kAnswer, kAnswerTwo});
+  }
+
+  void probe_system() {
+    using System = Manners::System;
+    const ChatMessage first = message("system", kSystem), second = message("system", kSystemTwo),
+                      late = message("system", kSystemLate), user = message("user", kUser);
+    manners_.system_alone = renders({first}, {kSystem});
+    manners_.system = System::kAnywhere;
+    if (renders({first, second, user, message("assistant", kAnswer), late, message("user", kUserTwo)},
+                {kSystem, kSystemTwo, kUser, kAnswer, kSystemLate, kUserTwo}))
+      return;
+    manners_.system = System::kSeveral;
+    if (renders({first, second, user}, {kSystem, kSystemTwo, kUser})) return;
+    manners_.system = System::kOne;
+    if (renders({first, user}, {kSystem, kUser})) return;
+    manners_.system = System::kNone;
+  }
+
+  void probe_tools() {
+    const ChatTemplateOptions options{.tools = one_tool()};
+    for (const std::string_view name : {"tools", "xml_tools", "python_tools"}) {
+      manners_.tools_name = name;
+      if (renders({message("user", kUser)}, {kTool, kAbout}, options) ||
+          renders({message("system", kSystem), message("user", kUser)}, {kTool, kAbout}, options))
+        return;
+    }
+    manners_.tools_name = "tools";
+    manners_.takes_tools = false;
+    manners_.format = &tool_format_of(source_, false);
+  }
+
+  bool shows_call() {
+    const ChatMessage user = message("user", kUser);
+    return renders({user, calling()}, {kTool, kArgument}) || renders({user, calling(), result()}, {kTool, kArgument});
+  }
+
+  /// The first way of writing a call that the template shows.
+  void probe_calls() {
+    using Arguments = Manners::Arguments;
+    using Empty = Manners::Empty;
+    for (const bool short_ids : {false, true}) {
+      for (const Empty empty : {Empty::kText, Empty::kNone, Empty::kLeftOut}) {
+        for (const Arguments arguments : {Arguments::kDict, Arguments::kText}) {
+          manners_.short_ids = short_ids;
+          manners_.empty = empty;
+          manners_.arguments = arguments;
+          if (shows_call()) return probe_arguments();
+        }
+      }
+    }
+    manners_.short_ids = false;
+    manners_.empty = Empty::kText;
+    manners_.arguments = Arguments::kEither;
+    manners_.takes_calls = false;
+    manners_.takes_parallel = manners_.format->form.is_repeated;
+  }
+
+  /// A dict that is printed as it is has Python's quotes; a text that is written as JSON has escapes.
+  void probe_arguments() {
+    using Arguments = Manners::Arguments;
+    manners_.arguments = Arguments::kEither;
+    const auto shows = [&](const TemplateValue& arguments, std::string_view wrong) {
+      for (const bool has_result : {false, true}) {
+        Messages messages = {message("user", kUser), calling(arguments)};
+        if (has_result) messages.push_back(result());
+        const auto text = render(messages);
+        if (has_all(text, {kKey, kArgument})) return !has(text, wrong);
+      }
+      return false;
+    };
+    const bool takes_dict = shows(arguments_as_dict(), "'qkey'");
+    const bool takes_text = shows(arguments_as_text(), R"(\"qkey\")");
+    if (takes_dict != takes_text) manners_.arguments = takes_dict ? Arguments::kDict : Arguments::kText;
+  }
+
+  bool shows_result(std::string_view role) {
+    manners_.result_role = role;
+    return renders({message("user", kUser), calling(), result()}, {kResult});
+  }
+
+  /// A template that knows nothing of tools and writes any role that it is given does not know that of a result.
+  void probe_results() {
+    const bool knows_tools = manners_.takes_tools || manners_.takes_calls;
+    if (knows_tools || !shows_result(kUnknownRole)) {
+      for (const std::string_view role : {"tool", "function", "ipython", "tool_response", "observation"})
+        if (shows_result(role)) return;
+    }
+    manners_.result_role = {};
+  }
+
+  /// A part that is printed as it is has quotes around its type.
+  bool renders_thought(const Messages& messages, const ChatTemplateOptions& options) {
+    const auto text = render(messages, options);
+    return has(text, kThought) && !has(text, "'thinking'") && !has(text, "\"thinking\"");
+  }
+
+  bool shows_thought(const TemplateDict& names) {
+    const ChatMessage user = message("user", kUser);
+    ChatMessage answer = message("assistant", kAnswer);
+    answer.reasoning = kThought;
+    ChatMessage call = calling();
+    call.reasoning = kThought;
+    if (renders_thought({user, answer}, {.names = names, .add_generation_prompt = false})) return true;
+    if (renders_thought({user, answer, message("user", kUserTwo)}, {.names = names})) return true;
+    return manners_.takes_calls && !manners_.result_role.empty() &&
+           renders_thought({user, call, result()}, {.names = names});
+  }
+
+  void probe_reasoning() {
+    using Reasoning = Manners::Reasoning;
+    const TemplateDict thinking = {{"enable_thinking", true}, {"thinking", true}, {"preserve_thinking", true}};
+    for (const TemplateDict& names : {TemplateDict(), thinking}) {
+      for (const std::string_view name : {"reasoning_content", "reasoning", "thinking"}) {
+        manners_.reasoning = Reasoning::kName;
+        manners_.reasoning_name = name;
+        if (shows_thought(names)) return;
+      }
+    }
+    manners_.reasoning = Reasoning::kPart;
+    manners_.reasoning_name = {};
+    if (!shows_thought({})) manners_.reasoning = Reasoning::kNone;
+  }
+
+  /// Of a text beside calls one of the two is lost, or both are refused, and behind each other they are not.
+  void probe_text_beside_calls() {
+    if (!manners_.takes_calls) return;
+    ChatMessage both = calling(arguments_as_dict(), kAnswer);
+    if (manners_.reasoning != Manners::Reasoning::kNone) both.reasoning = kThought;
+    Messages messages = {message("user", kUser), both};
+    if (!manners_.result_role.empty()) messages.push_back(result());
+    messages.push_back(message("assistant", kAnswerTwo));
+    messages.push_back(message("user", kUserTwo));
+    if (renders(messages, {kAnswer, kTool, kArgument})) return;
+    manners_.calls_alone = true;
+    manners_.calls_alone = renders(messages, {kAnswer, kTool, kArgument, kAnswerTwo});
+  }
+
+  /// The same for two calls in a message.
+  void probe_parallel() {
+    if (!manners_.takes_calls || manners_.result_role.empty()) return;
+    ChatMessage both = calling();
+    both.tool_calls.push_back(call(arguments_as_dict(kArgumentTwo), kCallIdTwo));
+    const Messages messages = {message("user", kUser), both, result(), result(kResultTwo, kCallIdTwo)};
+    if (renders(messages, {kArgument, kArgumentTwo, kResult, kResultTwo})) return;
+    manners_.takes_parallel = false;
+    manners_.takes_parallel = !renders(messages, {kArgument, kArgumentTwo, kResult, kResultTwo});
+  }
+
+  const jinja::Template& template_;
+  jinja::Budget left_ = kProbeBudget;
+  const std::string_view source_;
+  Manners manners_;
+};
+
+}  // namespace
+
+TemplateManners probe_manners(const jinja::Template& chat_template, std::string_view source) {
+  return Probe(chat_template, source).run();
+}
+
+}  // namespace octavo
