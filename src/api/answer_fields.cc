@@ -31,11 +31,12 @@ void take_limit(FieldReader& reader, const ApiField& field, bool may_be_none) {
   }
 }
 
-void take_stream_options(FieldReader& reader, const ApiField& field) {
-  AnswerForm& form = reader.request.form;
-  reader.take(reader.at(field.path).object());
-  form.return_progress = form.return_progress && form.stream;
+void take_progress(FieldReader& reader, const ApiField& field) {
+  const bool is_asked = reader.take(reader.at(field.path).boolean()).value_or(false);
+  reader.request.form.return_progress = reader.request.form.stream && is_asked;
 }
+
+void take_object(FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).object()); }
 
 void take_include_usage(FieldReader& reader, const ApiField& field) {
   const bool is_asked = reader.take(reader.at(field.path).boolean()).value_or(false);
@@ -100,11 +101,11 @@ constexpr ApiField kStreamRows[] = {
      .form = FieldForm::kBoolean,
      .otherwise = "false",
      .text = "a stream says how far the prompt is",
-     .take = into<&ApiRequest::form, &AnswerForm::return_progress>},
+     .take = take_progress},
     {.path = "stream_options",
      .form = FieldForm::kObject,
      .text = "what a stream has beside the answer",
-     .take = take_stream_options},
+     .take = take_object},
     {.path = "stream_options.include_usage",
      .form = FieldForm::kBoolean,
      .otherwise = "false",

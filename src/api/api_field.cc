@@ -64,6 +64,7 @@ JsonCursor FieldReader::at(std::string_view path) const {
 void FieldReader::read(ApiFields tables) {
   for (const FieldTable table : tables) {
     for (const ApiField& field : table) {
+      if (!field.is_needed && !body.contains(field.path.substr(0, field.path.find('.')))) continue;
       if (field.take != nullptr) {
         field.take(*this, field);
       } else if (field.use == FieldUse::kRefused) {

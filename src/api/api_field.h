@@ -53,7 +53,8 @@ struct ApiField {
   double neutral = 0;     // the number that asks for nothing, of a field that is refused or ignored
   std::string_view text;  // what the field asks for; or why it is refused or ignored, to stand behind "PATH: "
   bool is_needed = false;
-  void (*take)(FieldReader& reader, const ApiField& field) = nullptr;  // null: nothing is read
+  /// Called where the field, or the object that it is a member of, is given or needed. Null: nothing is read.
+  void (*take)(FieldReader& reader, const ApiField& field) = nullptr;
 };
 
 using FieldTable = std::span<const ApiField>;

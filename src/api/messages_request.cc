@@ -175,12 +175,11 @@ ApiResult<void> read_tools(const JsonCursor& offered, ApiRequest& request) {
     read.described = described_as_function(std::move(function));
     request.tools.tools.push_back(std::move(read));
   }
+  if (!request.tools.tools.empty()) request.tools.choice.mode = ToolChoice::Mode::kAuto;
   return {};
 }
 
 ApiResult<void> read_tool_choice(const JsonCursor& choice, AskedTools& tools) {
-  const bool has_any = !tools.tools.empty();
-  if (has_any) tools.choice.mode = ToolChoice::Mode::kAuto;
   if (!choice.is_given()) return {};
   OCTAVO_TRY(const std::string_view type, type_of(choice));
   OCTAVO_TRY(const auto is_single, to_api_result(choice["disable_parallel_tool_use"].boolean()));
@@ -192,7 +191,7 @@ ApiResult<void> read_tool_choice(const JsonCursor& choice, AskedTools& tools) {
   }
   if (type != "any" && type != "tool")
     return refused(choice["type"].error(fmt::format("found '{}', expected auto, any, tool or none", type)));
-  if (!has_any)
+  if (tools.tools.empty())
     return refused(choice["type"].error(fmt::format("found '{}' without tools, expected none or auto", type)));
   tools.choice.mode = ToolChoice::Mode::kRequired;
   if (type == "any") return {};
@@ -292,7 +291,11 @@ constexpr ApiField kConversationRows[] = {
 };
 
 constexpr std::string_view kLimit = "the most tokens of the answer; -1: until the context is full";
-constexpr ApiField kLengthRows[] = {field::length("max_tokens", "", kLimit, take_needed_length)};
+constexpr ApiField needed(ApiField field) {
+  field.is_needed = true;
+  return field;
+}
+constexpr ApiField kLengthRows[] = {needed(field::length("max_tokens", "", kLimit, take_needed_length))};
 constexpr ApiField kCountedLengthRows[] = {field::length("max_tokens", "none", "it changes no count")};
 
 constexpr ApiField kAnswerRows[] = {

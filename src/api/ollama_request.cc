@@ -304,7 +304,6 @@ ApiResult<ApiRequest> read_ollama_chat(const json::object& body, const ApiContex
   reader.read(ollama_chat_fields());
   if (reader.failed()) return std::unexpected(*reader.error());
   if (std::get<Conversation>(request.prompt).messages.empty()) request.prompt = NoPrompt();
-  if (!request.tools.tools.empty()) request.tools.choice.mode = ToolChoice::Mode::kAuto;
   return request;
 }
 

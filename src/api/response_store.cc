@@ -44,13 +44,13 @@ ApiError refers_to_too_much(const std::string& param, std::uint64_t found, std::
 }
 
 ApiError no_response(std::string_view id, std::string param) {
-  return {
-      .status = 404,
-      .message = fmt::format("{}{}there is no response '{}': it was not stored, it is another key's, it was deleted, or "
-                             "it had to make room",
-                             param, param.empty() ? "" : ": ", id.substr(0, kMaxShownId)),
-      .param = std::move(param),
-      .code = "response_not_found"};
+  return {.status = 404,
+          .message =
+              fmt::format("{}{}there is no response '{}': it was not stored, it is another key's, it was deleted, or "
+                          "it had to make room",
+                          param, param.empty() ? "" : ": ", id.substr(0, kMaxShownId)),
+          .param = std::move(param),
+          .code = "response_not_found"};
 }
 
 void ResponseStore::put(const std::string& owner, StoredResponse response) {

@@ -101,12 +101,17 @@ void take_format(FieldReader& reader, const ApiField& field) {
   ask_for_schema(reader, schema, is_strict);
 }
 
-void take_tools(FieldReader& reader, const ApiField& field) {
+void take_tools(FieldReader& reader, const ApiField&) {
   const JsonCursor choice = reader.at("tool_choice");
-  auto read = read_response_tools(reader.at(field.path), choice, reader.request);
+  auto read = read_response_tools(reader.at("tools"), choice, reader.request);
   if (!read) return reader.refuse(std::move(read.error()));
   std::get<Conversation>(reader.request.prompt).options.describe_tools =
       !(choice.is_given() && *choice.value() == "none");
+}
+
+/// The choice is read with the tools that it is among.
+void take_tool_choice(FieldReader& reader, const ApiField& field) {
+  if (!reader.at("tools").is_given()) take_tools(reader, field);
 }
 
 void take_string(FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).string()); }
@@ -157,7 +162,8 @@ constexpr ApiField kConversationRows[] = {
     {.path = "tool_choice",
      .form = FieldForm::kStringOrObject,
      .otherwise = "\"auto\"",
-     .text = "\"none\", \"auto\", \"required\", a tool, or allowed_tools"},
+     .text = "\"none\", \"auto\", \"required\", a tool, or allowed_tools",
+     .take = take_tool_choice},
     refused_row("conversation", "conversations with a name (previous_response_id goes on with a response)"),
     refused_row("prompt", "prompts that are stored"),
 };

@@ -53,6 +53,7 @@ ApiResult<void> read_tools(FieldReader& reader, const JsonCursor& given, bool ar
   for (std::size_t i = 0; i < array->size(); ++i) {
     OCTAVO_TRY(tools.tools.emplace_back(), read_tool(given[i], are_called, reader.request));
   }
+  if (are_called && !tools.tools.empty()) tools.choice.mode = ToolChoice::Mode::kAuto;
   return check_names(tools, given);
 }
 
@@ -72,12 +73,8 @@ ApiResult<void> read_choice(FieldReader& reader, const JsonCursor& choice) {
   AskedTools& tools = reader.request.tools;
   const json::string* mode = choice.if_string();
   if (is_none(choice)) return {};
-  const bool has_any = !tools.tools.empty();
-  if (!choice.is_given() || (mode != nullptr && *mode == "auto")) {
-    tools.choice.mode = has_any ? ToolChoice::Mode::kAuto : ToolChoice::Mode::kNone;
-    return {};
-  }
-  if (!has_any)
+  if (!choice.is_given() || (mode != nullptr && *mode == "auto")) return {};  // as it is
+  if (tools.tools.empty())
     return refused(choice.error(
         fmt::format("found {} without tools, expected \"none\" or \"auto\"", describe_json(*choice.value()))));
   tools.choice.mode = ToolChoice::Mode::kRequired;
@@ -95,13 +92,13 @@ bool is_asked(const JsonCursor& given) {
 /// OpenAI's first form of tools: `functions` that a chat may call. An answer calls one at most: the form has no room
 /// for more.
 ApiResult<void> read_functions(FieldReader& reader, const JsonCursor& given) {
+  AskedTools& tools = reader.request.tools;
   const bool are_asked = is_asked(given) || is_asked(reader.at("function_call"));
-  if (!are_asked) return {};
+  if (!are_asked || tools.are_functions) return {};
   for (const auto& [newer, older] : {std::pair{"tools", "functions"}, std::pair{"tool_choice", "function_call"}})
     if (is_asked(reader.at(newer)))
       return refused(
           reader.at(newer).error(fmt::format("found it beside {}, expected one of them: they are the same", older)));
-  AskedTools& tools = reader.request.tools;
   tools.are_given = tools.are_functions = tools.is_single = true;
   tools.field = "functions";
   tools.choice_field = "function_call";
@@ -112,17 +109,15 @@ ApiResult<void> read_functions(FieldReader& reader, const JsonCursor& given) {
     tool.described = described_as_function(template_value(*given[i].value()));
     tools.tools.push_back(std::move(tool));
   }
+  if (!tools.tools.empty() && !is_none(reader.at("function_call"))) tools.choice.mode = ToolChoice::Mode::kAuto;
   return {};
 }
 
 /// "auto", "none", or the name in {"name": ...}, which is one of the functions'.
 ApiResult<void> read_function_choice(FieldReader& reader, const JsonCursor& choice) {
+  OCTAVO_TRY_VOID(read_functions(reader, reader.at("functions")));  // there may be none
   AskedTools& tools = reader.request.tools;
-  if (!tools.are_functions || is_none(choice)) return {};
-  if (!choice.is_given() || *choice.value() == "auto") {
-    tools.choice.mode = tools.tools.empty() ? ToolChoice::Mode::kNone : ToolChoice::Mode::kAuto;
-    return {};
-  }
+  if (!choice.is_given() || is_none(choice) || *choice.value() == "auto") return {};
   if (choice.if_object() == nullptr)
     return refused(choice.wrong_type("\"auto\", \"none\", or a function's name in an object"));
   OCTAVO_TRY(const std::string_view name, to_api_result(choice["name"].needed_string()));

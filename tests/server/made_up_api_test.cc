@@ -21,7 +21,11 @@ void take_words(FieldReader& reader, const ApiField& field) {
 }
 
 constexpr ApiField kRows[] = {
-    {.path = "say.words", .form = FieldForm::kString, .text = "the text to go on with", .take = take_words},
+    {.path = "say.words",
+     .form = FieldForm::kString,
+     .text = "the text to go on with",
+     .is_needed = true,
+     .take = take_words},
     field::length("say.at_most", "16", "the most tokens of the answer"),
     field::temperature("warmth"),
 };
