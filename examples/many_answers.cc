@@ -45,7 +45,7 @@ Answer pull(octavo::Engine& engine, octavo::Request request) {
     std::exit(1);
   }
   Answer answer;
-  while (const octavo::TokenEvent* event = (*stream)->next()) {
+  while (const octavo::RequestEvent* event = (*stream)->next()) {
     answer.text += event->text;
     if (event->finish != octavo::FinishReason::kNone) answer.stats = event->stats;
   }

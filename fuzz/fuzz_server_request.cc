@@ -83,12 +83,13 @@ void answer(const CompletionCall& call, const Engine& engine, const ServedModel&
   for (std::size_t prompt = 0; prompt < call.prompts.size(); ++prompt) {
     for (int choice = 0; choice < call.n; ++choice) {
       for (const FinishReason finish : {FinishReason::kNone, FinishReason::kStop}) {
-        OwnedEvent event;
+        RequestEvent event;
+        event.prompt_index = prompt;
         event.choice = static_cast<std::uint32_t>(choice);
         event.token = (static_cast<unsigned char>(input[next++ % input.size()]) * 7) % engine.info().num_tokens;
         event.top_logprobs.assign(static_cast<std::size_t>(std::max(0, call.num_logprobs)), {.token = event.token});
         event.finish = finish;
-        check_events(response.on_event(prompt, event));
+        check_events(response.on_event(event));
       }
     }
   }
@@ -140,13 +141,13 @@ void check_api(const Api& api, const boost::json::object& body, const Engine& en
   const auto writer = api.make_writer({.call = *call, .engine = engine, .model = model, .id = "id", .created = 1});
   std::string bytes = call->stream ? writer->begin() : std::string();
   for (const FinishReason finish : {FinishReason::kNone, FinishReason::kStop}) {
-    OwnedEvent event;
+    RequestEvent event;
     event.reasoning = finish == FinishReason::kNone ? "thought" : "";
     event.token = 'a';
     event.text = answer_text(body, input);
     event.bytes = event.text;
     event.finish = finish;
-    if (!call->prompts.empty()) bytes += writer->on_event(0, event);
+    if (!call->prompts.empty()) bytes += writer->on_event(event);
   }
   require(writer->done());
   const std::string last = writer->finish();

@@ -1,7 +1,7 @@
 // A request whose events are pulled by the thread that wants them, instead of being pushed into a callback.
 //
 //     auto stream = octavo::TokenStream::submit(*engine, std::move(request));    // another thread is in run_until()
-//     while (const octavo::TokenEvent* event = (*stream)->next()) std::cout << event->text;
+//     while (const octavo::RequestEvent* event = (*stream)->next()) std::cout << event->text;
 //
 // One thread pulls; the engine's thread fills. Destroying a stream cancels what is left of its request. If the system
 // has no memory for an event, those before it are given, then one that ends as kFailed for all choices, and the request
@@ -11,13 +11,21 @@
 #include <memory>
 
 #include "octavo/engine.h"
+#include "octavo/request_event.h"
 
 namespace octavo {
+
+struct TokenStreamOptions {
+  /// Events with RequestEvent::progress come before the first token's, where Request::on_prompt_progress would be
+  /// called; that is called as well if it is set.
+  bool tells_progress = false;
+};
 
 class TokenStream {
  public:
   /// Errors: those of Engine::submit. The engine must outlive the stream.
-  static Result<std::unique_ptr<TokenStream>> submit(Engine& engine, Request request);
+  static Result<std::unique_ptr<TokenStream>> submit(Engine& engine, Request request,
+                                                     const TokenStreamOptions& options = {});
   ~TokenStream();
   TokenStream(const TokenStream&) = delete;
   TokenStream& operator=(const TokenStream&) = delete;
@@ -26,9 +34,9 @@ class TokenStream {
 
   /// The next event, which is valid until the next call; null once the last event of the last choice was given. Waits:
   /// some other thread must drive the engine.
-  const TokenEvent* next();
+  const RequestEvent* next();
   /// The same without waiting: null also where there is none yet. For a thread that drives the engine itself.
-  const TokenEvent* try_next();
+  const RequestEvent* try_next();
   /// The last event was given.
   bool done() const;
 

@@ -29,7 +29,7 @@ std::string AnswerBlocks::begin() {
   return out;
 }
 
-std::string AnswerBlocks::on_event(std::size_t, const OwnedEvent& event) {
+std::string AnswerBlocks::on_event(const RequestEvent& event) {
   std::string out;
   if (error_ || done()) return out;
   if (logprobs_) {

@@ -40,7 +40,7 @@ class AnswerBlocks : public AnswerWriter {
                LogprobForm form = LogprobForm::kChat);
 
   std::string begin() final;
-  std::string on_event(std::size_t prompt_index, const OwnedEvent& event) final;
+  std::string on_event(const RequestEvent& event) final;
   std::string progress(std::size_t prompt_index, const PromptProgress& progress) const override;
   std::size_t held_bytes() const final { return held_bytes_; }
   bool done() const final { return (finish_ != FinishReason::kNone && !error_) || call_.prompts.empty(); }

@@ -30,7 +30,7 @@ std::string id_of(const ToolCallEvent& event, std::string_view answer) {
 
 }  // namespace
 
-void AnswerParts::push(const OwnedEvent& event, const Sink& sink) {
+void AnswerParts::push(const RequestEvent& event, const Sink& sink) {
   if (!event.reasoning.empty())
     for (const ToolCallEvent& part : parser_.push(event.reasoning, ToolCallParser::Channel::kReasoning))
       tell(part, sink);

@@ -34,7 +34,7 @@ class AnswerParts {
       : calling_(calling), answer_(std::move(answer)), parser_(*calling.format, calling.tools, calling.is_single) {}
 
   /// An event's text. What a sink is given is valid within it.
-  void push(const OwnedEvent& event, const Sink& sink);
+  void push(const RequestEvent& event, const Sink& sink);
   /// The end of the answer.
   void finish(const Sink& sink);
 

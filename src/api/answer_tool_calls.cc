@@ -35,7 +35,7 @@ void add_function_arguments(std::string_view text, std::string& deltas) {
 
 }  // namespace
 
-AnswerToolCalls::Shown AnswerToolCalls::push(const OwnedEvent& event) {
+AnswerToolCalls::Shown AnswerToolCalls::push(const RequestEvent& event) {
   Shown shown;
   const auto add = [this, &shown](const AnswerPart& part) {
     switch (part.kind) {

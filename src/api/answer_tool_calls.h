@@ -29,7 +29,7 @@ class AnswerToolCalls {
     std::string content = {}, reasoning = {};
     std::string deltas = {};  // elements of a delta's tool_calls, with commas between; or members of its function_call
   };
-  Shown push(const OwnedEvent& event);
+  Shown push(const RequestEvent& event);
 
   bool any() const { return parts_.num_calls() > 0; }
   /// Bytes of the calls that are kept.

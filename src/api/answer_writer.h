@@ -8,11 +8,9 @@
 #include <string_view>
 
 #include "api/api_error.h"
-#include "octavo/engine.h"
+#include "octavo/request_event.h"
 
 namespace octavo {
-
-struct OwnedEvent;
 
 class AnswerWriter {
  public:
@@ -26,8 +24,8 @@ class AnswerWriter {
   /// Streamed calls: the first bytes, before there is an event.
   virtual std::string begin() { return {}; }
   /// Streamed calls: the bytes to send now; empty if there is nothing to say yet. Other calls: always empty; the event
-  /// is kept.
-  virtual std::string on_event(std::size_t prompt_index, const OwnedEvent& event) = 0;
+  /// is kept. Not one of progress, which progress() is for.
+  virtual std::string on_event(const RequestEvent& event) = 0;
   /// Streamed calls that ask for it: how far a prompt has come, as an event; empty after an error.
   virtual std::string progress(std::size_t prompt_index, const PromptProgress& progress) const = 0;
   /// Streamed calls: bytes that say nothing but that the server is alive. `text` is for people who read the stream.

@@ -23,6 +23,7 @@
 #include "api/api_request.h"
 #include "base/to_size.h"
 #include "octavo/engine.h"
+#include "octavo/request_event.h"
 
 namespace octavo {
 
@@ -49,37 +50,6 @@ struct ServedModel {
   bool answers_to(std::string_view name) const {
     return takes_any_name || name.empty() || name == id || std::ranges::find(aliases, name) != aliases.end();
   }
-};
-
-/// A TokenEvent that owns what it points to, so that it can leave the engine's callback.
-struct OwnedEvent {
-  OwnedEvent() = default;
-  explicit OwnedEvent(const TokenEvent& event)
-      : choice(event.choice),
-        token(event.token),
-        logprob(event.logprob),
-        top_logprobs(event.top_logprobs.begin(), event.top_logprobs.end()),
-        text(event.text),
-        bytes(event.bytes),
-        reasoning(event.reasoning),
-        is_reasoning(event.is_reasoning),
-        is_text(event.is_text),
-        other_bytes(event.other_bytes),
-        finish(event.finish),
-        stats(event.stats) {}
-
-  std::uint32_t choice = 0;
-  TokenId token = -1;
-  float logprob = 0;
-  std::vector<TokenLogprob> top_logprobs = {};
-  std::string text = {};
-  std::string bytes = {};
-  std::string reasoning = {};
-  bool is_reasoning = false;
-  bool is_text = true;
-  std::size_t other_bytes = 0;
-  FinishReason finish = FinishReason::kNone;
-  RequestStats stats = {};
 };
 
 class PromptLogprobs;
@@ -137,7 +107,7 @@ class CompletionResponse final : public AnswerWriter {
   ~CompletionResponse() override;
 
   /// "data: {...}\n\n" as often as needed.
-  std::string on_event(std::size_t prompt_index, const OwnedEvent& event) override;
+  std::string on_event(const RequestEvent& event) override;
   std::string progress(std::size_t prompt_index, const PromptProgress& progress) const override;
   std::size_t held_bytes() const override;
   bool done() const override;

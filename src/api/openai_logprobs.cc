@@ -89,7 +89,7 @@ void AnswerLogprobs::add_prompt(const CallPrompt& prompt) {
   num_characters_.cut();
 }
 
-void AnswerLogprobs::add(const OwnedEvent& event) {
+void AnswerLogprobs::add(const RequestEvent& event) {
   if (event.token >= 0) push(event);
   num_shown_ += event.bytes.size() + event.other_bytes;
   const bool ended = event.finish != FinishReason::kNone;
@@ -103,7 +103,7 @@ void AnswerLogprobs::add(const OwnedEvent& event) {
   }
 }
 
-void AnswerLogprobs::push(const OwnedEvent& event) {
+void AnswerLogprobs::push(const RequestEvent& event) {
   Entry entry{.previous = previous_,
               .token = event.token,
               .text = text_after(previous_, event.token),

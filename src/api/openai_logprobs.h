@@ -53,7 +53,7 @@ class AnswerLogprobs {
 
   /// The echoed prompt, before all events; completions only.
   void add_prompt(const CallPrompt& prompt);
-  void add(const OwnedEvent& event);
+  void add(const RequestEvent& event);
   /// There is nothing to report.
   bool empty() const { return num_written_ == 0; }
   /// Bytes of what is to be reported.
@@ -79,7 +79,7 @@ class AnswerLogprobs {
   };
 
   std::string text_after(TokenId previous, TokenId token) const;
-  void push(const OwnedEvent& event);
+  void push(const RequestEvent& event);
   void write(const Entry& entry);
   void write_chat(const Entry& entry);
   void append_token(TokenId token, std::string_view text, float logprob);

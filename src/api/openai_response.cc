@@ -59,10 +59,10 @@ struct CompletionResponse::State {
   std::optional<ApiError> error = {};
 
   const CallPrompt& prompt_of(std::size_t index) const { return call.prompts[index / to_size(call.n)]; }
-  void end(Answer& answer, bool is_first_choice, const OwnedEvent& event);
-  void show(std::size_t index, Answer& answer, const OwnedEvent& event, std::string& out);
-  void keep(std::size_t index, Answer& answer, const OwnedEvent& event, const Shown& shown);
-  void stream(std::size_t index, Answer& answer, const OwnedEvent& event, const Shown& shown, std::string& out);
+  void end(Answer& answer, bool is_first_choice, const RequestEvent& event);
+  void show(std::size_t index, Answer& answer, const RequestEvent& event, std::string& out);
+  void keep(std::size_t index, Answer& answer, const RequestEvent& event, const Shown& shown);
+  void stream(std::size_t index, Answer& answer, const RequestEvent& event, const Shown& shown, std::string& out);
   void begin_stream(std::size_t index, Answer& answer, std::string& out);
   void begin_chunk(std::size_t index, std::string& out) const;
   void end_choice(std::size_t index, std::string_view finish, std::string& out) const;
@@ -124,9 +124,9 @@ std::string CompletionResponse::fail(const ApiError& error) {
   return error_event(error);
 }
 
-std::string CompletionResponse::on_event(std::size_t prompt_index, const OwnedEvent& event) {
+std::string CompletionResponse::on_event(const RequestEvent& event) {
   State& state = *state_;
-  const std::size_t index = prompt_index * to_size(state.call.n) + event.choice;
+  const std::size_t index = event.prompt_index * to_size(state.call.n) + event.choice;
   Answer& answer = state.answers[index];
   std::string out;
   if (event.finish != FinishReason::kNone) state.end(answer, event.choice == 0, event);
@@ -142,7 +142,7 @@ std::string CompletionResponse::on_event(std::size_t prompt_index, const OwnedEv
   return out;
 }
 
-void CompletionResponse::State::show(std::size_t index, Answer& answer, const OwnedEvent& event, std::string& out) {
+void CompletionResponse::State::show(std::size_t index, Answer& answer, const RequestEvent& event, std::string& out) {
   AnswerToolCalls::Shown parsed;
   if (answer.calls) {
     held_bytes -= answer.calls->held_bytes();
@@ -181,7 +181,7 @@ std::string CompletionResponse::finish() {
   return (state.call.include_usage ? state.usage_chunk() : std::string()) + "data: [DONE]\n\n";
 }
 
-void CompletionResponse::State::end(Answer& answer, bool is_first_choice, const OwnedEvent& event) {
+void CompletionResponse::State::end(Answer& answer, bool is_first_choice, const RequestEvent& event) {
   answer.finish = event.finish;
   answer.stop_text = event.stats.stop_text;
   ++num_ended;
@@ -189,7 +189,7 @@ void CompletionResponse::State::end(Answer& answer, bool is_first_choice, const 
   timings.add(event.stats, is_first_choice);
 }
 
-void CompletionResponse::State::keep(std::size_t index, Answer& answer, const OwnedEvent& event, const Shown& shown) {
+void CompletionResponse::State::keep(std::size_t index, Answer& answer, const RequestEvent& event, const Shown& shown) {
   const auto size_of = [&] {
     return answer.text.size() + answer.reasoning.size() * (call.reasoning.has_both_names ? 2 : 1) +
            (answer.logprobs ? answer.logprobs->held_bytes() : 0);
@@ -301,7 +301,7 @@ void CompletionResponse::State::append_token_ids(Answer& answer, std::string& ou
 
 // Streams an event. Nothing is streamed of one that shows nothing: the token's text waits for more of a character or
 // may become a stop text.
-void CompletionResponse::State::stream(std::size_t index, Answer& answer, const OwnedEvent& event, const Shown& shown,
+void CompletionResponse::State::stream(std::size_t index, Answer& answer, const RequestEvent& event, const Shown& shown,
                                        std::string& out) {
   if (!std::exchange(answer.began, true)) begin_stream(index, answer, out);
   if (answer.logprobs) answer.logprobs->add(event);

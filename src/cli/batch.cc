@@ -116,7 +116,7 @@ void BatchRun::take(Item& item, std::size_t prompt, const TokenEvent& event) {
   if (event.token >= 0) ++progress_.tokens;
   if (event.finish != FinishReason::kNone) --num_active_;
   if (item.is_done) return;
-  item.response->on_event(prompt, OwnedEvent(event));
+  item.response->on_event(RequestEvent(event, prompt));
   if (!item.response->done()) return;
   if (const ApiError* error = item.response->error()) return finish(item, *error);
   item.result = batch_answer(item.line, item.call.custom_id, item.response->finish());

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <tuple>
 
 #include "api/json_fields.h"
@@ -146,7 +145,7 @@ void CompletionHandler::append_running(std::vector<RunningAnswer>& running) cons
     const std::size_t prompt = i / choices_.of_prompt;
     running.push_back({.model = model_.id(),
                        .max_context = model_.engine().info().max_context,
-                       .prompt = prompts_.board->get(prompt),
+                       .prompt = prompts_.progress[prompt],
                        .prompt_tokens = prompts_.num_tokens[prompt],
                        .generated_tokens = progress_[i].num_tokens});
   }
@@ -213,21 +212,18 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
   if (!call.requests.empty()) choices_.first = call.requests.front().first_choice;
   progress_.assign(call.requests.size() * choices_.of_prompt, {});
   counted_.assign(call.requests.size(), false);
-  prompts_.board = std::make_shared<PromptBoard>(call.requests.size());
+  prompts_.progress.assign(call.requests.size(), {});
   for (const Request& request : call.requests) prompts_.num_tokens.push_back(static_cast<int>(request.tokens.size()));
   if (call.stream) {
-    const ServiceOptions& options = service_.options_;
-    life_signs_.emplace(
-        call, prompts_.board,
-        LifeSigns::Intervals{.comment = options.keepalive_interval, .progress = options.progress_interval},
-        Clock::now());
+    life_signs_.emplace(call, prompts_.progress,
+                        LifeSigns::Intervals{.comment = service_.options_.keepalive_interval,
+                                             .progress = service_.options_.progress_interval},
+                        Clock::now());
   }
   for (std::size_t i = 0; i < call.requests.size(); ++i) {
-    call.requests[i].on_prompt_progress = [board = prompts_.board, i](const PromptProgress& progress) {
-      board->set(i, progress);
-    };
-    auto id = model_.engine().submit(std::move(call.requests[i]),
-                                     [queue = queue_, i](const TokenEvent& event) { queue->push(i, event); });
+    const auto push = [queue = queue_, i](const auto& told) { queue->push(i, told); };
+    call.requests[i].on_prompt_progress = push;
+    auto id = model_.engine().submit(std::move(call.requests[i]), push);
     if (!id) return std::unexpected(to_api_error(id.error()));
     requests_.push_back(*id);
     choices_.num_submitted += choices_.of_prompt;
@@ -298,10 +294,15 @@ std::string CompletionHandler::take_events(AnswerWriter& writer) {
   if (!queue_->take(items_)) given_up_ = no_memory();
   std::string out;
   for (const EventQueue::Item& item : items_) {
+    const RequestEvent& event = item.event;
+    if (event.progress) {
+      prompts_.progress[event.prompt_index] = *event.progress;
+      continue;
+    }
     observe(item);
     if (!is_shown) continue;
-    if (life_signs_) out += life_signs_->before_event(item.prompt_index, writer);
-    out += writer.on_event(item.prompt_index, item.event);
+    if (life_signs_) out += life_signs_->before_event(event.prompt_index, writer);
+    out += writer.on_event(event);
   }
   if (is_last) model_ = ModelLease();
   return out;
@@ -309,9 +310,9 @@ std::string CompletionHandler::take_events(AnswerWriter& writer) {
 
 void CompletionHandler::observe(const EventQueue::Item& item) {
   AccessRecord& record = exchange_.record;
-  const OwnedEvent& event = item.event;
+  const RequestEvent& event = item.event;
   const std::size_t choice = event.choice - choices_.first;
-  Progress& progress = progress_[item.prompt_index * choices_.of_prompt + choice];
+  Progress& progress = progress_[event.prompt_index * choices_.of_prompt + choice];
   if (event.token >= 0) {
     if (progress.last_token == Clock::time_point{}) {
       const double seconds = seconds_between(exchange_.begin, item.at);
@@ -329,8 +330,8 @@ void CompletionHandler::observe(const EventQueue::Item& item) {
   metrics_->observe_finished(event.finish, event.stats);
   record.finish_reason = finish_reason_name(event.finish);
   record.generated_tokens = std::max<std::int64_t>(record.generated_tokens, 0) + event.stats.generated_tokens;
-  if (counted_[item.prompt_index]) return;
-  counted_[item.prompt_index] = true;
+  if (counted_[event.prompt_index]) return;
+  counted_[event.prompt_index] = true;
   record.prompt_tokens = std::max<std::int64_t>(record.prompt_tokens, 0) + event.stats.prompt_tokens;
   if (record.diverged_at < 0) record.diverged_at = event.stats.diverged_at;
   record.cached_tokens = std::max<std::int64_t>(record.cached_tokens, 0) + event.stats.cached_tokens;

@@ -73,7 +73,7 @@ class CompletionHandler {
   std::vector<EventQueue::Item> items_;
   std::vector<RequestId> requests_;
   struct {
-    std::shared_ptr<PromptBoard> board = {};
+    std::vector<PromptProgress> progress = {};  // of one that waits, of no tokens
     std::vector<int> num_tokens = {};
   } prompts_;                       // of the requests
   std::vector<Progress> progress_;  // [prompt][choice]

@@ -27,14 +27,39 @@ void EventQueue::push(std::size_t prompt_index, const TokenEvent& event) noexcep
   if (closed_) return;
   if (event.finish != FinishReason::kNone) ++num_ended_;
   try {
-    if (!lost_) {
-      items_.push_back({prompt_index, std::chrono::steady_clock::now(), OwnedEvent(event)});
-      num_bytes_ += sizeof(Item) + event.text.size() + event.bytes.size() + event.reasoning.size() +
-                    event.top_logprobs.size_bytes();
-    }
+    if (!lost_) add(RequestEvent(event, prompt_index));
   } catch (const std::exception&) {
     lost_ = true;
   }
+  post();
+}
+
+void EventQueue::push(std::size_t prompt_index, const PromptProgress& progress) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (closed_ || lost_) return;
+  try {
+    if (prompt_index >= progress_places_.size()) progress_places_.resize(prompt_index + 1);
+    std::size_t& place = progress_places_[prompt_index];
+    if (place < items_.size() && items_[place].event.progress && items_[place].event.prompt_index == prompt_index) {
+      items_[place].event.progress = progress;
+    } else {
+      add(RequestEvent(progress, prompt_index));
+      place = items_.size() - 1;
+    }
+  } catch (const std::exception&) {
+    return;
+  }
+  post();
+}
+
+void EventQueue::add(RequestEvent&& event) {
+  const std::size_t num_bytes = sizeof(Item) + event.text.size() + event.bytes.size() + event.reasoning.size() +
+                                event.top_logprobs.size() * sizeof(TokenLogprob);
+  items_.push_back({std::chrono::steady_clock::now(), std::move(event)});
+  num_bytes_ += num_bytes;
+}
+
+void EventQueue::post() noexcept {
   try {
     if (!posted_) mailbox_.post(shared_from_this());
     posted_ = true;

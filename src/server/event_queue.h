@@ -1,5 +1,5 @@
-// Token events on their way from the engine's thread to the I/O thread. Pushing is cheap and never waits for the I/O
-// thread: however many events come before that thread wakes up, they cost it one wake-up.
+// Events of requests on their way from the engine's thread to the I/O thread. Pushing is cheap and never waits for the
+// I/O thread: however many events come before that thread wakes up, they cost it one wake-up.
 //
 // An EventQueue belongs to one call. It is shared by the call and the engine's callbacks, which may outlive the call.
 #pragma once
@@ -38,9 +38,8 @@ class Mailbox {
 class EventQueue : public std::enable_shared_from_this<EventQueue> {
  public:
   struct Item {
-    std::size_t prompt_index;
     std::chrono::steady_clock::time_point at;
-    OwnedEvent event;
+    RequestEvent event;
   };
 
   /// `on_ready` is called on the I/O thread when there is something to take, with the bytes that wait.
@@ -50,6 +49,9 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   /// The engine's callback, which must not throw: an event that the system has no memory for is lost, and those after
   /// it.
   void push(std::size_t prompt_index, const TokenEvent& event) noexcept;
+  /// The same of a prompt's progress, which takes the place of what was told of it before and still waits. Where the
+  /// system has no memory for it, nothing is lost: the prompt's next one tells more.
+  void push(std::size_t prompt_index, const PromptProgress& progress) noexcept;
   /// All that wait, in order; `items` is overwritten. False: behind them events are lost. The I/O thread, as for the
   /// rest.
   bool take(std::vector<Item>& items);
@@ -60,10 +62,15 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   std::size_t num_ended() const;
 
  private:
+  void add(RequestEvent&& event);
+  /// Whoever takes is told, unless that is under way.
+  void post() noexcept;
+
   Mailbox& mailbox_;
   std::function<void(std::size_t)> on_ready_;
   mutable std::mutex mutex_;
   std::vector<Item> items_;
+  std::vector<std::size_t> progress_places_;  // [prompt]: its last progress in items_, unless that was taken
   std::size_t num_bytes_ = 0;
   std::size_t num_ended_ = 0;
   bool posted_ = false;

@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "base/to_size.h"
 
 namespace octavo::server {
 
-LifeSigns::LifeSigns(const CompletionCall& call, std::shared_ptr<PromptBoard> board, const Intervals& intervals,
+LifeSigns::LifeSigns(const CompletionCall& call, std::span<const PromptProgress> progress, const Intervals& intervals,
                      Clock::time_point now)
-    : call_(call), intervals_(intervals), board_(std::move(board)), told_(call.prompts.size(), -1) {
+    : call_(call), intervals_(intervals), progress_(progress), told_(call.prompts.size(), -1) {
   sent(now);
   if (call.return_progress) next_progress_ = now;
 }
@@ -36,7 +34,7 @@ std::string LifeSigns::before_event(std::size_t prompt, AnswerWriter& writer) {
 std::string LifeSigns::report(std::size_t prompt, AnswerWriter& writer) {
   const auto num_tokens = static_cast<int>(call_.prompts[prompt].num_tokens);
   if (told_[prompt] == num_tokens) return {};
-  const PromptProgress progress = board_->get(prompt);
+  const PromptProgress& progress = progress_[prompt];
   if (progress.prompt_tokens == 0 || progress.computed_tokens == told_[prompt]) return {};
   told_[prompt] = progress.computed_tokens;
   return writer.progress(prompt, progress);
@@ -46,7 +44,7 @@ std::string LifeSigns::state() const {
   std::size_t total = 0, computed = 0;
   bool begun = false;
   for (std::size_t i = 0; i < told_.size(); ++i) {
-    const PromptProgress progress = board_->get(i);
+    const PromptProgress& progress = progress_[i];
     total += call_.prompts[i].num_tokens;
     computed += to_size(progress.computed_tokens);
     begun |= progress.prompt_tokens > 0;

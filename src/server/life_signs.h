@@ -1,14 +1,12 @@
 // Signs of life of a stream while its client waits for tokens, so that neither a proxy nor a person takes it for dead.
 // They are a comment now and then, and if the client asked for it how far its prompts have come.
 //
-// A PromptBoard is shared with the engine's callbacks, which write on it. LifeSigns belong to one streamed call; the
-// I/O thread.
+// LifeSigns belong to one streamed call; the I/O thread.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
-#include <memory>
-#include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,26 +14,6 @@
 #include "api/completion.h"
 
 namespace octavo::server {
-
-/// The progress of each prompt of a call. Any thread.
-class PromptBoard {
- public:
-  explicit PromptBoard(std::size_t num_prompts) : progress_(num_prompts) {}
-
-  void set(std::size_t prompt, const PromptProgress& progress) {
-    const std::lock_guard lock(mutex_);
-    progress_[prompt] = progress;
-  }
-  /// Of a prompt that waits: of no tokens.
-  PromptProgress get(std::size_t prompt) const {
-    const std::lock_guard lock(mutex_);
-    return progress_[prompt];
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<PromptProgress> progress_;
-};
 
 class LifeSigns {
  public:
@@ -45,8 +23,8 @@ class LifeSigns {
     std::chrono::milliseconds progress;  // between two reports of progress, where something has changed
   };
 
-  /// `call` outlives it. `board`: of the call's prompts.
-  LifeSigns(const CompletionCall& call, std::shared_ptr<PromptBoard> board, const Intervals& intervals,
+  /// `call` outlives it, and so does `progress`, how far each of its prompts has come: of one that waits, no tokens.
+  LifeSigns(const CompletionCall& call, std::span<const PromptProgress> progress, const Intervals& intervals,
             Clock::time_point now);
 
   /// take() may have something.
@@ -65,8 +43,8 @@ class LifeSigns {
 
   const CompletionCall& call_;
   Intervals intervals_;
-  std::shared_ptr<PromptBoard> board_;
-  std::vector<int> told_;  // [prompt] computed tokens that the client knows of; -1: none
+  std::span<const PromptProgress> progress_;  // [prompt]
+  std::vector<int> told_;                     // [prompt] computed tokens that the client knows of; -1: none
   Clock::time_point next_comment_ = Clock::time_point::max(), next_progress_ = Clock::time_point::max();
 };
 

@@ -201,10 +201,10 @@ class LlamaAnswers : public ::testing::Test {
     call_ = std::move(*call);
     writer_ = new_writer(api_named("llama_completion"), call_, engine_);
   }
-  std::string send(OwnedEvent end) {
+  std::string send(RequestEvent end) {
     std::string out = call_.stream ? writer_->begin() : std::string();
-    for (const OwnedEvent& event : {token(4, " Hel"), token(5, "lo\n"), std::move(end)})
-      out += writer_->on_event(0, event);
+    for (const RequestEvent& event : {token(4, " Hel"), token(5, "lo\n"), std::move(end)})
+      out += writer_->on_event(event);
     return out + writer_->finish();
   }
 
@@ -229,7 +229,7 @@ TEST_F(LlamaAnswers, AWholeOneIsOneObject) {
 
 TEST_F(LlamaAnswers, AStreamIsPiecesAndAnEnd) {
   open(R"(, "stream": true)");
-  OwnedEvent end = last(8, "", FinishReason::kStop);
+  RequestEvent end = last(8, "", FinishReason::kStop);
   end.stats.stop_text = 1;
   const std::vector<json::object> events = events_of(send(end));
   ASSERT_THAT(events, SizeIs(3));
@@ -241,8 +241,8 @@ TEST_F(LlamaAnswers, AStreamIsPiecesAndAnEnd) {
   EXPECT_EQ(events[2].at("stopping_word"), "Y");
 }
 
-std::vector<OwnedEvent> events_with_logprobs() {
-  OwnedEvent hello = token(TextEngine::kHello, "Hello");
+std::vector<RequestEvent> events_with_logprobs() {
+  RequestEvent hello = token(TextEngine::kHello, "Hello");
   hello.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.5F}, {.token = 'x', .logprob = -2}};
   return {hello, token(TextEngine::kWorld, " world"), last(TextEngine::kEnd, "", FinishReason::kStop)};
 }
@@ -250,7 +250,7 @@ std::vector<OwnedEvent> events_with_logprobs() {
 TEST_F(LlamaAnswers, ProbabilitiesAreThoseOfTheAnswersTokensWithTheirIds) {
   open(R"(, "n_probs": 2)");
   EXPECT_EQ(call_.requests[0].top_logprobs, 2);
-  for (const OwnedEvent& event : events_with_logprobs()) writer_->on_event(0, event);
+  for (const RequestEvent& event : events_with_logprobs()) writer_->on_event(event);
   const json::object answer = parsed(writer_->finish());
   ASSERT_EQ(answer.at("completion_probabilities").as_array().size(), 2U);
   EXPECT_EQ(json::serialize(answer.at("completion_probabilities").at(0)),
@@ -258,7 +258,7 @@ TEST_F(LlamaAnswers, ProbabilitiesAreThoseOfTheAnswersTokensWithTheirIds) {
             R"({"id":258,"token":"Hello","logprob":-5E-1,"bytes":[72,101,108,108,111]},)"
             R"({"id":120,"token":"x","logprob":-2,"bytes":[120]}]})");
   open("");
-  for (const OwnedEvent& event : events_with_logprobs()) writer_->on_event(0, event);
+  for (const RequestEvent& event : events_with_logprobs()) writer_->on_event(event);
   EXPECT_FALSE(parsed(writer_->finish()).contains("completion_probabilities"));
 }
 
@@ -267,7 +267,7 @@ TEST_F(LlamaAnswers, AStreamsPiecesHaveTheProbabilitiesOfTheirTokens) {
   EXPECT_EQ(call_.requests[0].top_logprobs, kMaxTopLogprobs);
   EXPECT_THAT(call_.warnings, Contains(StartsWith("n_probs: found 1000, cut to 20")));
   std::string bytes = writer_->begin();
-  for (const OwnedEvent& event : events_with_logprobs()) bytes += writer_->on_event(0, event);
+  for (const RequestEvent& event : events_with_logprobs()) bytes += writer_->on_event(event);
   const std::vector<json::object> events = events_of(bytes + writer_->finish());
   ASSERT_THAT(events, SizeIs(3));
   EXPECT_EQ(events[0].at("completion_probabilities").at(0).at("id"), 258);
@@ -279,7 +279,7 @@ TEST_F(LlamaAnswers, ALimitAndAnErrorAreTold) {
   open(R"(, "stream": true)");
   EXPECT_THAT(send(last(8, "", FinishReason::kLength)), HasSubstr(R"("stop_type":"limit")"));
   open(R"(, "stream": true)");
-  EXPECT_THAT(writer_->on_event(0, last(8, "", FinishReason::kFailed)), HasSubstr("data: {\"error\":{"));
+  EXPECT_THAT(writer_->on_event(last(8, "", FinishReason::kFailed)), HasSubstr("data: {\"error\":{"));
 }
 
 TEST(LlamaProps, HaveTheModelAndTheSettingsOfAnAnswerThatNamesNone) {

@@ -237,7 +237,7 @@ class MessagesAnswers : public ::testing::Test {
   }
   std::string send() {
     std::string out = call_.stream ? writer_->begin() : std::string();
-    for (const OwnedEvent& event : thought_text_and_call()) out += writer_->on_event(0, event);
+    for (const RequestEvent& event : thought_text_and_call()) out += writer_->on_event(event);
     return out;
   }
 
@@ -295,8 +295,8 @@ TEST_F(MessagesAnswers, AStreamBuildsTheSame) {
 
 TEST_F(MessagesAnswers, AnAnswerThatIsCutSaysSo) {
   open("");
-  writer_->on_event(0, token(6, "<tool_call>\n{\"name\": \"time\", \"arguments\": {\"a\""));
-  writer_->on_event(0, last(7, "", FinishReason::kLength));
+  writer_->on_event(token(6, "<tool_call>\n{\"name\": \"time\", \"arguments\": {\"a\""));
+  writer_->on_event(last(7, "", FinishReason::kLength));
   const json::object message = parsed(writer_->finish());
   EXPECT_EQ(message.at("stop_reason"), "max_tokens");
   EXPECT_EQ(message.at("content").at(0).at("input"), json::object());  // half an object is none
@@ -305,9 +305,9 @@ TEST_F(MessagesAnswers, AnAnswerThatIsCutSaysSo) {
 TEST_F(MessagesAnswers, TheStopSequenceThatTheAnswerEndedAtIsToldAndWarningsAreToo) {
   open(R"(, "stop_sequences": ["X", "Y"])");
   call_.warnings = {"careful"};
-  OwnedEvent end = last(7, "Hello", FinishReason::kStop);
+  RequestEvent end = last(7, "Hello", FinishReason::kStop);
   end.stats.stop_text = 1;
-  writer_->on_event(0, end);
+  writer_->on_event(end);
   const json::object message = parsed(writer_->finish());
   EXPECT_EQ(message.at("stop_reason"), "stop_sequence");
   EXPECT_EQ(message.at("stop_sequence"), "Y");
@@ -316,7 +316,7 @@ TEST_F(MessagesAnswers, TheStopSequenceThatTheAnswerEndedAtIsToldAndWarningsAreT
 
 TEST_F(MessagesAnswers, ErrorsHaveTheirForm) {
   open(R"(, "stream": true)");
-  const auto events = named_events(writer_->on_event(0, last(7, "", FinishReason::kFailed)));
+  const auto events = named_events(writer_->on_event(last(7, "", FinishReason::kFailed)));
   ASSERT_EQ(events.size(), 1);
   EXPECT_EQ(events[0].first, "error");
   EXPECT_EQ(events[0].second.at("error").at("type"), "api_error");

@@ -225,10 +225,10 @@ TEST_F(OllamaAnswers, AChatIsALineForEachPieceAndOneForItsEnd) {
   open(api_named("ollama_chat"), kHi + kTools);
   EXPECT_EQ(writer_->stream_type(), "application/x-ndjson");
   std::string bytes = writer_->begin();
-  for (const OwnedEvent& event :
+  for (const RequestEvent& event :
        {reasoning(1, "hm"), token(2, "Hello"), token(3, "<tool_call>\n{\"name\": \"time\", \"argu"),
         token(4, "ments\": {\"a\": 1}}\n</tool_call>"), last(5, "", FinishReason::kStop)})
-    bytes += writer_->on_event(0, event);
+    bytes += writer_->on_event(event);
   bytes += writer_->life_sign("x");
   bytes += writer_->finish();
   const auto all = lines(bytes);
@@ -251,13 +251,13 @@ TEST_F(OllamaAnswers, LogprobsStandBesideThePieceOfTheirTokens) {
            {"ollama_chat", kHi + asks},
            {"ollama_generate", R"("prompt": "hi")" + asks},
            {"ollama_generate", R"("raw": true, "prompt": "hi")" + asks}}) {
-    OwnedEvent hello = token(TextEngine::kHello, "Hello");
+    RequestEvent hello = token(TextEngine::kHello, "Hello");
     hello.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.5F}, {.token = 'x', .logprob = -2}};
-    const std::vector<OwnedEvent> events = {hello, token(TextEngine::kWorld, " world"),
-                                            last(TextEngine::kEnd, "", FinishReason::kStop)};
+    const std::vector<RequestEvent> events = {hello, token(TextEngine::kWorld, " world"),
+                                              last(TextEngine::kEnd, "", FinishReason::kStop)};
     open(api_named(name), fields + R"(, "stream": false)");
     EXPECT_EQ(call_.requests[0].top_logprobs, 2);
-    for (const OwnedEvent& event : events) writer_->on_event(0, event);
+    for (const RequestEvent& event : events) writer_->on_event(event);
     const json::object whole = parsed(writer_->finish());
     ASSERT_EQ(whole.at("logprobs").as_array().size(), 2U);
     EXPECT_EQ(json::serialize(whole.at("logprobs").at(0)),
@@ -266,7 +266,7 @@ TEST_F(OllamaAnswers, LogprobsStandBesideThePieceOfTheirTokens) {
               R"({"token":"x","logprob":-2,"bytes":[120]}]})");
     open(api_named(name), fields);
     std::string bytes = writer_->begin();
-    for (const OwnedEvent& event : events) bytes += writer_->on_event(0, event);
+    for (const RequestEvent& event : events) bytes += writer_->on_event(event);
     const auto all = lines(bytes + writer_->finish());
     ASSERT_EQ(all.size(), 3);
     EXPECT_EQ(all[1].at("logprobs").at(0).at("token"), " world");
@@ -276,9 +276,9 @@ TEST_F(OllamaAnswers, LogprobsStandBesideThePieceOfTheirTokens) {
 
 TEST_F(OllamaAnswers, AWholeOneIsOneObject) {
   open(api_named("ollama_generate"), R"("prompt": "hi", "stream": false)");
-  writer_->on_event(0, reasoning(1, "hm"));
-  writer_->on_event(0, token(2, "Hello"));
-  writer_->on_event(0, last(3, "!", FinishReason::kLength));
+  writer_->on_event(reasoning(1, "hm"));
+  writer_->on_event(token(2, "Hello"));
+  writer_->on_event(last(3, "!", FinishReason::kLength));
   const json::object body = parsed(writer_->finish());
   EXPECT_EQ(body.at("response"), "Hello!");
   EXPECT_EQ(body.at("thinking"), "hm");
@@ -306,7 +306,7 @@ TEST_F(OllamaAnswers, AChatWithoutMessagesSaysThatTheModelIsThere) {
 
 TEST_F(OllamaAnswers, ErrorsAreTexts) {
   open(api_named("ollama_chat"), kHi);
-  EXPECT_TRUE(parsed(writer_->on_event(0, last(5, "", FinishReason::kFailed))).at("error").is_string());
+  EXPECT_TRUE(parsed(writer_->on_event(last(5, "", FinishReason::kFailed))).at("error").is_string());
   EXPECT_EQ(server::Routes().error_body("/api/chat", {.message = "no"}), R"({"error":"no"})");
   EXPECT_NE(server::Routes().error_body("/v1/chat/completions", {.message = "no"}), R"({"error":"no"})");
 }

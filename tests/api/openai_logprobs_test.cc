@@ -16,10 +16,10 @@ using ::testing::IsEmpty;
 
 TEST_F(OpenAiResponse, LogprobsOfAChatHaveBytesAndAlternatives) {
   open_chat(R"(, "logprobs": true, "top_logprobs": 2)");
-  OwnedEvent event = token(TextEngine::kHello, "Hello");
+  RequestEvent event = token(TextEngine::kHello, "Hello");
   event.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.5F}, {.token = 'x', .logprob = -2}};
-  response_->on_event(0, event);
-  response_->on_event(0, last(TextEngine::kEnd, "", FinishReason::kStop));
+  response_->on_event(event);
+  response_->on_event(last(TextEngine::kEnd, "", FinishReason::kStop));
   EXPECT_EQ(json::serialize(choice(body()).at("logprobs")),
             R"({"content":[{"token":"Hello","logprob":-5E-1,"bytes":[72,101,108,108,111],"top_logprobs":[)"
             R"({"token":"Hello","logprob":-5E-1,"bytes":[72,101,108,108,111]},)"
@@ -40,12 +40,12 @@ TEST_F(OpenAiResponse, PartsOfACharacterSurviveInLogprobs) {
 
 TEST_F(OpenAiResponse, LogprobsOfACompletionAreFourArrays) {
   open_completion(R"(, "logprobs": 1)");
-  OwnedEvent first = token(TextEngine::kGrin, "\xF0\x9F\x98\x80");
+  RequestEvent first = token(TextEngine::kGrin, "\xF0\x9F\x98\x80");
   first.top_logprobs = {{.token = TextEngine::kGrin, .logprob = -0.5F}};
-  OwnedEvent second = last(TextEngine::kWorld, " world", FinishReason::kLength);
+  RequestEvent second = last(TextEngine::kWorld, " world", FinishReason::kLength);
   second.top_logprobs = {{.token = TextEngine::kSmileBegin, .logprob = -0.25F}};
-  response_->on_event(0, first);
-  response_->on_event(0, second);
+  response_->on_event(first);
+  response_->on_event(second);
   EXPECT_EQ(json::serialize(choice(body()).at("logprobs")),
             R"({"text_offset":[0,1],"token_logprobs":[-5E-1,-5E-1],"tokens":["😀"," world"],)"
             R"("top_logprobs":[{"😀":-5E-1},{"bytes:\\xf0\\x9f":-2.5E-1," world":-5E-1}]})");
@@ -53,24 +53,24 @@ TEST_F(OpenAiResponse, LogprobsOfACompletionAreFourArrays) {
 
 TEST_F(OpenAiResponse, TokensThatReadAlikeAreOneAlternative) {
   open_completion(R"(, "logprobs": 2)");
-  OwnedEvent event = last(TextEngine::kAgain, "Hello", FinishReason::kLength);
+  RequestEvent event = last(TextEngine::kAgain, "Hello", FinishReason::kLength);
   event.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.25F}, {.token = TextEngine::kAgain, .logprob = -3}};
-  response_->on_event(0, event);
+  response_->on_event(event);
   EXPECT_EQ(json::serialize(choice(body()).at("logprobs").at("top_logprobs")), R"([{"Hello":-2.5E-1}])");
 }
 
 TEST_F(OpenAiResponse, WhatIsTooUnlikelyToSayIsMinus9999) {
   open_completion(R"(, "logprobs": 0)");
-  OwnedEvent event = last('x', "x", FinishReason::kLength);
+  RequestEvent event = last('x', "x", FinishReason::kLength);
   event.logprob = -std::numeric_limits<float>::infinity();
-  response_->on_event(0, event);
+  response_->on_event(event);
   EXPECT_EQ(json::serialize(choice(body()).at("logprobs").at("token_logprobs")), "[-9999]");
 }
 
 TEST_F(OpenAiResponse, LogprobsOfReasoningAreReportedWhenItIsShown) {
   engine_.set_reasoning("think");
   open_chat(R"(, "logprobs": true, "stream": true)");
-  const auto names = [&](const OwnedEvent& event) {
+  const auto names = [&](const RequestEvent& event) {
     std::string all;
     for (const json::object& chunk : send(event)) {
       const json::object first = choice(chunk);
@@ -82,7 +82,7 @@ TEST_F(OpenAiResponse, LogprobsOfReasoningAreReportedWhenItIsShown) {
   };
   EXPECT_EQ(names(reasoning('a', "a")), "a;");
   EXPECT_EQ(names(reasoning(' ', "")), "");  // held back
-  OwnedEvent mark = reasoning('/', "");
+  RequestEvent mark = reasoning('/', "");
   mark.other_bytes = 2;  // with the space before it
   EXPECT_EQ(names(mark), " ;/;");
   EXPECT_EQ(names(token('H', "H")), "H;");
@@ -90,12 +90,12 @@ TEST_F(OpenAiResponse, LogprobsOfReasoningAreReportedWhenItIsShown) {
 
 TEST_F(OpenAiResponse, TokensOfAStopTextAreNotReported) {
   open_chat(R"(, "logprobs": true, "stop": "END")");
-  response_->on_event(0, token('a', "a"));
-  response_->on_event(0, token('E', ""));  // may become the stop text
-  response_->on_event(0, token('x', "Ex"));
-  response_->on_event(0, token('E', ""));
-  response_->on_event(0, token('N', ""));
-  response_->on_event(0, last('D', "", FinishReason::kStop));
+  response_->on_event(token('a', "a"));
+  response_->on_event(token('E', ""));  // may become the stop text
+  response_->on_event(token('x', "Ex"));
+  response_->on_event(token('E', ""));
+  response_->on_event(token('N', ""));
+  response_->on_event(last('D', "", FinishReason::kStop));
   const json::object answer = choice(body());
   EXPECT_EQ(answer.at("message").at("content"), json::value("aEx"));
   std::string tokens;
@@ -106,17 +106,17 @@ TEST_F(OpenAiResponse, TokensOfAStopTextAreNotReported) {
 
 TEST_F(OpenAiResponse, TextThatAStopHeldBackIsReportedWhenTheLimitEndsTheAnswer) {
   open_chat(R"(, "logprobs": true, "stop": "END")");
-  response_->on_event(0, token('E', ""));
-  response_->on_event(0, last('N', "EN", FinishReason::kLength));
+  response_->on_event(token('E', ""));
+  response_->on_event(last('N', "EN", FinishReason::kLength));
   EXPECT_EQ(choice(body()).at("logprobs").at("content").as_array().size(), 2);
 }
 
 TEST_F(OpenAiResponse, ControlTokensInAnAnswerAreReportedThoughTheyShowNothing) {
   open_chat(R"(, "logprobs": true, "ignore_eos": true)");
-  response_->on_event(0, token('a', "a"));
-  response_->on_event(0, token(TextEngine::kEnd, ""));
-  response_->on_event(0, token('b', "b"));
-  response_->on_event(0, last('c', "", FinishReason::kStop));  // a stop token
+  response_->on_event(token('a', "a"));
+  response_->on_event(token(TextEngine::kEnd, ""));
+  response_->on_event(token('b', "b"));
+  response_->on_event(last('c', "", FinishReason::kStop));  // a stop token
   const json::object answer = choice(body());
   std::string tokens;
   for (const json::value& entry : answer.at("logprobs").at("content").as_array()) {
@@ -133,9 +133,9 @@ TEST_F(OpenAiResponse, EchoBeginsWithThePromptAndItsLogprobs) {
   logits['a'] = 20;          // behind BOS
   logits[width + 'x'] = 20;  // behind "a"
   call_.requests[0].on_prompt_logits(0, logits);
-  OwnedEvent event = last('c', "c", FinishReason::kLength);
+  RequestEvent event = last('c', "c", FinishReason::kLength);
   event.top_logprobs = {{.token = 'c', .logprob = -0.5F}};
-  response_->on_event(0, event);
+  response_->on_event(event);
 
   const json::object answer = choice(body());
   EXPECT_EQ(answer.at("text"), json::value("abc"));
@@ -164,14 +164,14 @@ TEST_F(OpenAiResponse, AnEchoedPartOfACharacterIsAReplacementAndInLogprobsItsByt
 TEST_F(OpenAiResponse, OffsetsCountTheReplacementsOfWhatIsNoCharacter) {
   open_completion(R"(, "logprobs": 0)");
   const std::string replacement = "\xEF\xBF\xBD";
-  response_->on_event(0, token(0x80, replacement));  // alone
-  response_->on_event(0, token('a', "a"));
-  response_->on_event(0, token(0xF0, ""));                // begins a character,
-  response_->on_event(0, token(0x9F, ""));                // goes on,
-  response_->on_event(0, token('b', replacement + "b"));  // and does not end it
-  response_->on_event(0, token(TextEngine::kSmileBegin, ""));
-  response_->on_event(0, token(TextEngine::kSmileEnd, "\xF0\x9F\x98\x80"));
-  response_->on_event(0, last('c', "c", FinishReason::kLength));
+  response_->on_event(token(0x80, replacement));  // alone
+  response_->on_event(token('a', "a"));
+  response_->on_event(token(0xF0, ""));                // begins a character,
+  response_->on_event(token(0x9F, ""));                // goes on,
+  response_->on_event(token('b', replacement + "b"));  // and does not end it
+  response_->on_event(token(TextEngine::kSmileBegin, ""));
+  response_->on_event(token(TextEngine::kSmileEnd, "\xF0\x9F\x98\x80"));
+  response_->on_event(last('c', "c", FinishReason::kLength));
   EXPECT_EQ(json::serialize(choice(body()).at("logprobs").at("text_offset")), "[0,1,2,3,3,4,5,5]");
 }
 
@@ -180,8 +180,8 @@ TEST_F(OpenAiResponse, OffsetsOfAnEchoedPromptAreThoseOfItsText) {
   const std::string fields = R"({"prompt": [260, 261, 72, 260], "echo": true, "logprobs": 0, "max_tokens": 2})";
   open(parse_completion(json::parse(fields).as_object(), engine_, kAnsweringModel), "cmpl-1");
   const std::string replacement = "\xEF\xBF\xBD";
-  response_->on_event(0, token(0x98, replacement));
-  response_->on_event(0, last('x', "x", FinishReason::kLength));
+  response_->on_event(token(0x98, replacement));
+  response_->on_event(last('x', "x", FinishReason::kLength));
   const json::object answer = choice(body());
   EXPECT_EQ(answer.at("text"), json::value("\xF0\x9F\x98\x80H" + replacement + replacement + "x"));
   EXPECT_EQ(json::serialize(answer.at("logprobs").at("text_offset")), "[0,1,1,2,3,4]");
@@ -190,9 +190,9 @@ TEST_F(OpenAiResponse, OffsetsOfAnEchoedPromptAreThoseOfItsText) {
 TEST_F(OpenAiResponse, EchoWithoutAnAnswerIsThePrompt) {
   open_completion(R"(, "echo": true, "logprobs": 0, "max_tokens": 0)");
   call_.requests[0].on_prompt_logits(0, std::vector<float>(2 * static_cast<std::size_t>(engine_.info().vocab_size), 0));
-  OwnedEvent event;
+  RequestEvent event;
   event.finish = FinishReason::kLength;
-  response_->on_event(0, event);
+  response_->on_event(event);
   const json::object answer = choice(body());
   EXPECT_EQ(answer.at("text"), json::value("ab"));
   EXPECT_EQ(answer.at("finish_reason"), json::value("length"));

@@ -47,8 +47,8 @@ inline std::vector<json::object> events_of(const std::string& bytes) {
   return events;
 }
 
-inline OwnedEvent token(TokenId id, const std::string& text, std::uint32_t choice = 0) {
-  OwnedEvent event;
+inline RequestEvent token(TokenId id, const std::string& text, std::uint32_t choice = 0) {
+  RequestEvent event;
   event.choice = choice;
   event.token = id;
   event.logprob = -0.5F;
@@ -58,22 +58,22 @@ inline OwnedEvent token(TokenId id, const std::string& text, std::uint32_t choic
   return event;
 }
 
-inline OwnedEvent last(TokenId id, const std::string& text, FinishReason finish, std::uint32_t choice = 0) {
-  OwnedEvent event = token(id, text, choice);
+inline RequestEvent last(TokenId id, const std::string& text, FinishReason finish, std::uint32_t choice = 0) {
+  RequestEvent event = token(id, text, choice);
   event.finish = finish;
   event.stats = {.prompt_tokens = 10, .cached_tokens = choice == 0 ? 4 : 10, .generated_tokens = 2};
   return event;
 }
 
-inline OwnedEvent reasoning(TokenId id, const std::string& text) {
-  OwnedEvent event = token(id, "");
+inline RequestEvent reasoning(TokenId id, const std::string& text) {
+  RequestEvent event = token(id, "");
   event.reasoning = text;
   event.other_bytes = text.size();
   return event;
 }
 
 /// "I think", "Hello!" and a call of `time` in the form of Hermes, in pieces that end in the middle of its marks.
-inline std::vector<OwnedEvent> thought_text_and_call() {
+inline std::vector<RequestEvent> thought_text_and_call() {
   return {reasoning(1, "I "),
           reasoning(2, "think"),
           token(3, "\n"),
@@ -101,8 +101,9 @@ class OpenAiResponse : public ::testing::Test {
     call_ = std::move(*call);
     response_ = std::make_unique<CompletionResponse>(call_, engine_, kAnsweringModel, id, 1234);
   }
-  std::vector<json::object> send(const OwnedEvent& event, std::size_t prompt = 0) {
-    return events_of(response_->on_event(prompt, event));
+  std::vector<json::object> send(RequestEvent event, std::size_t prompt = 0) {
+    event.prompt_index = prompt;
+    return events_of(response_->on_event(event));
   }
   json::object body() { return json::parse(response_->finish()).as_object(); }
   static json::object choice(const json::object& event) { return event.at("choices").at(0).as_object(); }

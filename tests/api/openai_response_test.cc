@@ -20,9 +20,9 @@ std::string without_timings(json::object body) {
 
 TEST_F(OpenAiResponse, AChatsBodyHasOpenAisShape) {
   open_chat("");
-  EXPECT_EQ(response_->on_event(0, token('H', "H")), "");
+  EXPECT_EQ(response_->on_event(token('H', "H")), "");
   EXPECT_FALSE(response_->done());
-  EXPECT_EQ(response_->on_event(0, last(TextEngine::kEnd, "", FinishReason::kStop)), "");
+  EXPECT_EQ(response_->on_event(last(TextEngine::kEnd, "", FinishReason::kStop)), "");
   EXPECT_TRUE(response_->done());
   EXPECT_EQ(
       without_timings(body()),
@@ -34,8 +34,8 @@ TEST_F(OpenAiResponse, AChatsBodyHasOpenAisShape) {
 
 TEST_F(OpenAiResponse, ACompletionsBodyHasOpenAisShape) {
   open_completion("");
-  response_->on_event(0, token('H', "H"));
-  response_->on_event(0, last('i', "i", FinishReason::kLength));
+  response_->on_event(token('H', "H"));
+  response_->on_event(last('i', "i", FinishReason::kLength));
   EXPECT_EQ(
       without_timings(body()),
       R"({"id":"cmpl-1","object":"text_completion","created":1234,"model":"text","system_fingerprint":"fp_1","choices":[{"index":0,)"
@@ -46,15 +46,15 @@ TEST_F(OpenAiResponse, ACompletionsBodyHasOpenAisShape) {
 
 TEST_F(OpenAiResponse, AnAnswersEndHasLlamaCppsTimings) {
   const auto ended = [](std::uint32_t choice, double total_s) {
-    OwnedEvent event = last('i', "i", FinishReason::kStop, choice);
+    RequestEvent event = last('i', "i", FinishReason::kStop, choice);
     event.stats.queued_s = 1;
     event.stats.time_to_first_token_s = 1.5;
     event.stats.total_s = total_s;
     return event;
   };
   open_completion(R"(, "n": 2)");
-  response_->on_event(0, ended(0, 3.5));
-  response_->on_event(0, ended(1, 2.5));
+  response_->on_event(ended(0, 3.5));
+  response_->on_event(ended(1, 2.5));
   const json::object whole = body().at("timings").as_object();
   EXPECT_EQ(whole.at("cache_n"), 4);
   EXPECT_EQ(whole.at("prompt_n"), 6);
@@ -64,8 +64,8 @@ TEST_F(OpenAiResponse, AnAnswersEndHasLlamaCppsTimings) {
   EXPECT_EQ(whole.at("predicted_ms"), 2000.0) << "side by side";
   EXPECT_EQ(whole.at("predicted_per_second"), 2.0);
   open_completion(R"(, "n": 2, "stream": true)");
-  response_->on_event(0, ended(0, 3.5));
-  const json::object second = events_of(response_->on_event(0, ended(1, 2.5))).back().at("timings").as_object();
+  response_->on_event(ended(0, 3.5));
+  const json::object second = events_of(response_->on_event(ended(1, 2.5))).back().at("timings").as_object();
   EXPECT_EQ(second.at("predicted_n"), 2) << "its own";
   EXPECT_EQ(second.at("predicted_ms"), 1000.0);
 }
@@ -73,24 +73,24 @@ TEST_F(OpenAiResponse, AnAnswersEndHasLlamaCppsTimings) {
 TEST_F(OpenAiResponse, WarningsOfASchemaStandInTheBodyOrOnceInAStream) {
   const std::string odd = R"(, "guided_json": {"odd": 1})", warnings = R"("warnings":["#/odd: \"it\""])";
   open_chat(odd);
-  response_->on_event(0, last(TextEngine::kEnd, "", FinishReason::kStop));
+  response_->on_event(last(TextEngine::kEnd, "", FinishReason::kStop));
   EXPECT_THAT(response_->finish(), HasSubstr(warnings));
   for (const bool is_chat : {true, false}) {
     const std::string fields = R"(, "stream": true, "n": 2)" + odd;
     if (is_chat) open_chat(fields);
     if (!is_chat) open_completion(fields);
-    EXPECT_THAT(response_->on_event(0, token('H', "H")), HasSubstr(warnings));
-    EXPECT_THAT(response_->on_event(0, token('i', "i")), Not(HasSubstr("warnings")));
-    OwnedEvent second = token('H', "H");
+    EXPECT_THAT(response_->on_event(token('H', "H")), HasSubstr(warnings));
+    EXPECT_THAT(response_->on_event(token('i', "i")), Not(HasSubstr("warnings")));
+    RequestEvent second = token('H', "H");
     second.choice = 1;
-    EXPECT_THAT(response_->on_event(0, second), Not(HasSubstr("warnings")));
+    EXPECT_THAT(response_->on_event(second), Not(HasSubstr("warnings")));
   }
 }
 
 TEST_F(OpenAiResponse, AChatsStreamBeginsWithTheRoleAndEndsWithAnEmptyDelta) {
   open_chat(R"(, "stream": true)");
   EXPECT_EQ(
-      response_->on_event(0, token('H', "H")),
+      response_->on_event(token('H', "H")),
       R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","choices":)"
       R"([{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}]})"
       "\n\n"
@@ -98,7 +98,7 @@ TEST_F(OpenAiResponse, AChatsStreamBeginsWithTheRoleAndEndsWithAnEmptyDelta) {
       R"([{"index":0,"delta":{"content":"H"},"logprobs":null,"finish_reason":null}]})"
       "\n\n");
   EXPECT_EQ(
-      response_->on_event(0, last(TextEngine::kEnd, "", FinishReason::kStop)),
+      response_->on_event(last(TextEngine::kEnd, "", FinishReason::kStop)),
       R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","choices":)"
       R"([{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"timings":{"cache_n":4,"prompt_n":6,"prompt_ms":0.000,)"
       R"("prompt_per_token_ms":0.000,"prompt_per_second":0.000,"predicted_n":2,"predicted_ms":0.000,)"
@@ -109,15 +109,15 @@ TEST_F(OpenAiResponse, AChatsStreamBeginsWithTheRoleAndEndsWithAnEmptyDelta) {
 }
 
 TEST_F(OpenAiResponse, TheStopTextThatAChoiceEndedAtIsTold) {
-  OwnedEvent end = last('i', "i", FinishReason::kStop);
+  RequestEvent end = last('i', "i", FinishReason::kStop);
   end.stats.stop_text = 1;
   open_chat(R"(, "stop": ["X", "Y"], "stream": true)");
   EXPECT_EQ(choice(send(end).back()).at("stop_reason"), "Y");
   open_completion(R"(, "stop": ["X", "Y"])");
-  response_->on_event(0, end);
+  response_->on_event(end);
   EXPECT_EQ(choice(body()).at("stop_reason"), "Y");
   open_completion("");
-  response_->on_event(0, last('i', "i", FinishReason::kStop));
+  response_->on_event(last('i', "i", FinishReason::kStop));
   EXPECT_FALSE(choice(body()).contains("stop_reason"));
 }
 
@@ -136,7 +136,7 @@ TEST_F(OpenAiResponse, ProgressIsAnEventOfAChoiceThatSaysNothing) {
   const json::object event = events_of(response_->progress(1, progress)).at(0);
   EXPECT_EQ(choice(event).at("index"), 3);
   EXPECT_EQ(choice(event).at("text"), "");
-  response_->on_event(0, last(-1, "", FinishReason::kFailed));
+  response_->on_event(last(-1, "", FinishReason::kFailed));
   EXPECT_EQ(response_->progress(1, progress), "");  // nothing follows an error
 }
 
@@ -153,16 +153,16 @@ TEST_F(OpenAiResponse, ACompletionsStreamHasTextAndEndsWithTheReason) {
 
 TEST_F(OpenAiResponse, TheEndOfTheContextIsALength) {
   open_completion("");
-  response_->on_event(0, last('i', "i", FinishReason::kContext));
+  response_->on_event(last('i', "i", FinishReason::kContext));
   EXPECT_EQ(choice(body()).at("finish_reason"), json::value("length"));
 }
 
 TEST_F(OpenAiResponse, AnEventThatShowsNothingSendsNothing) {
   open_completion(R"(, "stream": true)");
-  EXPECT_EQ(response_->on_event(0, token(TextEngine::kSmileBegin, "")), "");
+  EXPECT_EQ(response_->on_event(token(TextEngine::kSmileBegin, "")), "");
   open_chat(R"(, "stream": true)");
   EXPECT_EQ(send(token(TextEngine::kSmileBegin, "")).size(), 1);  // the role
-  EXPECT_EQ(response_->on_event(0, token(TextEngine::kSmileBegin, "")), "");
+  EXPECT_EQ(response_->on_event(token(TextEngine::kSmileBegin, "")), "");
 }
 
 TEST_F(OpenAiResponse, UsageIsTheLastChunkIfAskedForAndNullBefore) {
@@ -220,7 +220,7 @@ TEST_F(OpenAiResponse, ChoicesOfSeveralPromptsCountOn) {
   EXPECT_EQ(index(0, 1), 1);
   for (const std::size_t prompt : {0U, 1U}) {
     EXPECT_FALSE(response_->done());
-    for (const std::uint32_t choice : {1U, 0U}) response_->on_event(prompt, last('y', "", FinishReason::kStop, choice));
+    for (const std::uint32_t choice : {1U, 0U}) send(last('y', "", FinishReason::kStop, choice), prompt);
   }
   EXPECT_TRUE(response_->done());
 }
@@ -228,7 +228,7 @@ TEST_F(OpenAiResponse, ChoicesOfSeveralPromptsCountOn) {
 TEST_F(OpenAiResponse, UsageCountsAPromptOnceAndItsAnswersAll) {
   open_completion(R"(, "n": 3)");
   for (const std::uint32_t choice : {2U, 0U, 1U}) {
-    response_->on_event(0, last('x', std::string(1, static_cast<char>('a' + choice)), FinishReason::kStop, choice));
+    response_->on_event(last('x', std::string(1, static_cast<char>('a' + choice)), FinishReason::kStop, choice));
   }
   const json::object answer = body();
   EXPECT_EQ(answer.at("usage").at("prompt_tokens"), json::value(10));
@@ -261,7 +261,7 @@ TEST_F(OpenAiResponse, ADeadlineIsATimeoutAndEndsTheStream) {
 
 TEST_F(OpenAiResponse, NumbersThatAreNotFiniteAreAFailureOfTheirOwn) {
   open_chat("");
-  EXPECT_EQ(response_->on_event(0, last(-1, "", FinishReason::kNotFinite)), "");
+  EXPECT_EQ(response_->on_event(last(-1, "", FinishReason::kNotFinite)), "");
   EXPECT_EQ(response_->error()->status, 500);
   EXPECT_EQ(response_->error()->code, "not_finite");
   EXPECT_THAT(response_->error()->message, HasSubstr("router"));
@@ -270,10 +270,10 @@ TEST_F(OpenAiResponse, NumbersThatAreNotFiniteAreAFailureOfTheirOwn) {
 TEST_F(OpenAiResponse, AFailureOfACallThatIsNotStreamedIsItsError) {
   open_chat("");
   EXPECT_EQ(response_->error(), nullptr);
-  EXPECT_EQ(response_->on_event(0, last(-1, "", FinishReason::kFailed)), "");
+  EXPECT_EQ(response_->on_event(last(-1, "", FinishReason::kFailed)), "");
   EXPECT_EQ(response_->error()->status, 500);
   open_chat("");
-  response_->on_event(0, last(-1, "", FinishReason::kCancelled));
+  response_->on_event(last(-1, "", FinishReason::kCancelled));
   EXPECT_EQ(response_->error()->status, 503);
 }
 
@@ -287,11 +287,11 @@ TEST_F(OpenAiResponse, GivingUpIsAnErrorEvent) {
 TEST_F(OpenAiResponse, ReasoningHasAFieldOfItsOwn) {
   engine_.set_reasoning("think");
   open_chat("");
-  response_->on_event(0, reasoning('a', "a"));
-  response_->on_event(0, token('H', "H"));
-  OwnedEvent end = last(TextEngine::kEnd, "", FinishReason::kStop);
+  response_->on_event(reasoning('a', "a"));
+  response_->on_event(token('H', "H"));
+  RequestEvent end = last(TextEngine::kEnd, "", FinishReason::kStop);
   end.stats.reasoning_tokens = 1;
-  response_->on_event(0, end);
+  response_->on_event(end);
   EXPECT_EQ(response_->held_bytes(), 2U);
   const json::object whole = body();
   EXPECT_EQ(json::serialize(choice(whole).at("message")),
@@ -305,13 +305,13 @@ TEST_F(OpenAiResponse, ReasoningHasAFieldOfItsOwn) {
 TEST_F(OpenAiResponse, AStreamsDeltasHaveReasoningOrContentOrBoth) {
   engine_.set_reasoning("think");
   open_chat(R"(, "stream": true)");
-  const auto delta = [&](const OwnedEvent& event) {
+  const auto delta = [&](const RequestEvent& event) {
     const auto events = send(event);
     return events.empty() ? "" : json::serialize(choice(events.back()).at("delta"));
   };
   EXPECT_EQ(delta(reasoning('a', "a")), R"({"reasoning_content":"a"})");
   EXPECT_EQ(delta(reasoning('a', "")), "");
-  OwnedEvent both = reasoning('b', "b");
+  RequestEvent both = reasoning('b', "b");
   both.text = both.bytes = "H";
   EXPECT_EQ(delta(both), R"({"reasoning_content":"b","content":"H"})");
   EXPECT_EQ(delta(token('i', "i")), R"({"content":"i"})");
@@ -320,8 +320,8 @@ TEST_F(OpenAiResponse, AStreamsDeltasHaveReasoningOrContentOrBoth) {
 TEST_F(OpenAiResponse, ReasoningIsNamedTwiceOrNotSentIfAskedFor) {
   engine_.set_reasoning("think");
   open_chat(R"(, "include_reasoning": true)");
-  response_->on_event(0, reasoning('a', "a"));
-  response_->on_event(0, last(TextEngine::kEnd, "", FinishReason::kLength));
+  response_->on_event(reasoning('a', "a"));
+  response_->on_event(last(TextEngine::kEnd, "", FinishReason::kLength));
   EXPECT_EQ(json::serialize(choice(body()).at("message")),
             R"({"role":"assistant","reasoning_content":"a","reasoning":"a","content":"","refusal":null})");
   open_chat(R"(, "include_reasoning": false, "stream": true)");
@@ -331,13 +331,13 @@ TEST_F(OpenAiResponse, ReasoningIsNamedTwiceOrNotSentIfAskedFor) {
 
 TEST_F(OpenAiResponse, TokenIdsAreReturnedIfAskedFor) {
   open_completion(R"(, "return_token_ids": true)");
-  response_->on_event(0, token('c', "c"));
-  response_->on_event(0, last(TextEngine::kEnd, "", FinishReason::kStop));
+  response_->on_event(token('c', "c"));
+  response_->on_event(last(TextEngine::kEnd, "", FinishReason::kStop));
   const json::object answer = choice(body());
   EXPECT_EQ(json::serialize(answer.at("prompt_token_ids")), "[97,98]");
   EXPECT_EQ(json::serialize(answer.at("token_ids")), "[99,257]");
   open_chat(R"(, "return_token_ids": true)");
-  response_->on_event(0, last(TextEngine::kEnd, "", FinishReason::kStop));
+  response_->on_event(last(TextEngine::kEnd, "", FinishReason::kStop));
   EXPECT_EQ(body().at("prompt_token_ids").at(0), json::value(TextEngine::kBos));
 }
 

@@ -59,9 +59,9 @@ class ResponsesCalls : public ::testing::Test {
     return shown(conversation_of(made)).at("tools");
   }
   /// The data of the events that these events make.
-  std::vector<json::object> send(const std::vector<OwnedEvent>& events) {
+  std::vector<json::object> send(const std::vector<RequestEvent>& events) {
     std::string bytes = call_.stream ? writer_->begin() : std::string();
-    for (const OwnedEvent& event : events) bytes += writer_->on_event(0, event);
+    for (const RequestEvent& event : events) bytes += writer_->on_event(event);
     if (!call_.stream) return {parsed(writer_->finish())};
     bytes += writer_->finish();
     std::vector<json::object> data;
@@ -71,8 +71,8 @@ class ResponsesCalls : public ::testing::Test {
     }
     return data;
   }
-  static std::vector<OwnedEvent> spelled(const std::string& text) {
-    std::vector<OwnedEvent> events;
+  static std::vector<RequestEvent> spelled(const std::string& text) {
+    std::vector<RequestEvent> events;
     for (const char c : text) events.push_back(token(static_cast<unsigned char>(c), std::string(1, c)));
     events.push_back(last(TextEngine::kEnd, "", FinishReason::kStop));
     return events;
@@ -231,7 +231,7 @@ const std::string kInclude = R"(, "include": ["message.output_text.logprobs"])";
 TEST_F(ResponsesCalls, LogprobsAreThoseOfTheTextsTokens) {
   open(kInclude + R"(, "top_logprobs": 2)");
   EXPECT_EQ(call_.requests[0].top_logprobs, 2);
-  OwnedEvent event = token(TextEngine::kHello, "Hello");
+  RequestEvent event = token(TextEngine::kHello, "Hello");
   event.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.5F}, {.token = 'x', .logprob = -2}};
   const json::object response = send({event, last(TextEngine::kEnd, "", FinishReason::kStop)})[0];
   EXPECT_EQ(response.at("top_logprobs"), 2);
@@ -255,10 +255,10 @@ TEST_F(ResponsesCalls, ANumberOfAlternativesAsksForLogprobsToo) {
 TEST_F(ResponsesCalls, LogprobsOfReasoningAndCallsAreNotTold) {
   open(kTools + kInclude);
   call_.reasoning.is_shown = true;
-  OwnedEvent thought = reasoning('t', "t");
+  RequestEvent thought = reasoning('t', "t");
   thought.is_reasoning = true;
-  std::vector<OwnedEvent> events = {thought};
-  for (OwnedEvent& event : spelled("<b>\n" + call_of("read", "{}"))) events.push_back(std::move(event));
+  std::vector<RequestEvent> events = {thought};
+  for (RequestEvent& event : spelled("<b>\n" + call_of("read", "{}"))) events.push_back(std::move(event));
   const json::object response = send(events)[0];
   ASSERT_EQ(response.at("output").as_array().size(), 3U);
   EXPECT_EQ(spelled_by(logprobs_of(response, 1)), "<b>");
@@ -284,7 +284,7 @@ TEST_F(ResponsesCalls, AStreamsDeltasHaveTheLogprobsOfTheirTokens) {
 
 TEST_F(ResponsesCalls, TokensWithoutTextAtTheEndAreToldWithTheText) {
   open(kInclude + R"(, "stream": true)");
-  OwnedEvent half = last(TextEngine::kSmileBegin, "\xEF\xBF\xBD", FinishReason::kLength);
+  RequestEvent half = last(TextEngine::kSmileBegin, "\xEF\xBF\xBD", FinishReason::kLength);
   half.text = "";
   half.bytes = "";
   std::size_t num_told = 0, num_done = 0;
@@ -298,10 +298,10 @@ TEST_F(ResponsesCalls, TokensWithoutTextAtTheEndAreToldWithTheText) {
 
 TEST_F(ResponsesCalls, LogprobsCountInWhatIsHeld) {
   open("");
-  writer_->on_event(0, token('a', "a"));
+  writer_->on_event(token('a', "a"));
   const std::size_t without = writer_->held_bytes();
   open(kInclude);
-  writer_->on_event(0, token('a', "a"));
+  writer_->on_event(token('a', "a"));
   EXPECT_GT(writer_->held_bytes(), without + 30);
 }
 

@@ -196,7 +196,7 @@ class ResponsesAnswers : public ::testing::Test {
   }
   std::string send() {
     std::string out = call_.stream ? writer_->begin() : std::string();
-    for (const OwnedEvent& event : thought_text_and_call()) out += writer_->on_event(0, event);
+    for (const RequestEvent& event : thought_text_and_call()) out += writer_->on_event(event);
     return out;
   }
   ResponseStore::Response kept() { return store_.find("one", call_.response->id); }
@@ -279,8 +279,8 @@ TEST_F(ResponsesAnswers, AStreamBuildsTheSameAndItsEventsAreNumbered) {
 
 TEST_F(ResponsesAnswers, AnAnswerThatIsCutIsIncomplete) {
   open("");
-  writer_->on_event(0, token(5, "Hello <tool_call>\n{\"name\": \"time\", \"arguments\": {\"a\""));
-  writer_->on_event(0, last(7, "", FinishReason::kLength));
+  writer_->on_event(token(5, "Hello <tool_call>\n{\"name\": \"time\", \"arguments\": {\"a\""));
+  writer_->on_event(last(7, "", FinishReason::kLength));
   const json::object response = parsed(writer_->finish());
   EXPECT_EQ(response.at("status"), "incomplete");
   EXPECT_EQ(response.at("incomplete_details"), parsed(R"({"reason": "max_output_tokens"})"));
@@ -291,7 +291,7 @@ TEST_F(ResponsesAnswers, AnAnswerThatIsCutIsIncomplete) {
 
 TEST_F(ResponsesAnswers, AnErrorInAStreamIsAResponseThatFailed) {
   open(R"(, "stream": true)");
-  const std::string bytes = writer_->on_event(0, last(7, "", FinishReason::kFailed));
+  const std::string bytes = writer_->on_event(last(7, "", FinishReason::kFailed));
   EXPECT_THAT(bytes, HasSubstr("event: response.failed\n"));
   const json::object data = parsed(bytes.substr(bytes.find("data: ") + 6));
   EXPECT_EQ(data.at("response").at("status"), "failed");

@@ -167,7 +167,7 @@ TEST(EngineAllocations, AStreamWhoseEventsCannotBeKeptEndsAsFailedAndTheEngineGo
   out_of_memory = false;
   int num_events = 0;
   FinishReason finish = FinishReason::kNone;
-  while (const TokenEvent* event = (*stream)->try_next()) {
+  while (const RequestEvent* event = (*stream)->try_next()) {
     finish = event->finish;
     ++num_events;
   }

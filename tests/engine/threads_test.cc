@@ -31,7 +31,7 @@ class Driver {
 
 Answer pull(TokenStream& stream) {
   Answer answer;
-  while (const TokenEvent* event = stream.next()) {
+  while (const RequestEvent* event = stream.next()) {
     if (event->token >= 0) {
       answer.tokens.push_back(event->token);
       answer.logprobs.push_back(event->logprob);
@@ -146,10 +146,49 @@ TEST(Threads, StreamIsPulledByTheThreadThatDrivesAsWell) {
   std::vector<TokenId> tokens;
   while (!(*stream)->done()) {
     engine->step();
-    while (const TokenEvent* event = (*stream)->try_next()) tokens.push_back(event->token);
+    while (const RequestEvent* event = (*stream)->try_next()) tokens.push_back(event->token);
   }
   EXPECT_EQ(tokens, reference_answer(request, 32).tokens);
   EXPECT_EQ((*stream)->next(), nullptr);
+}
+
+TEST(RequestEvent, KeepsAllThatTheEngineToldWhenThatIsGone) {
+  std::string shown = "text bytes thoughts, all too long to be held in a string itself";
+  std::vector<TokenLogprob> top = {{.token = 5, .logprob = -0.25F}, {.token = 9, .logprob = -2}};
+  const std::string_view all = shown;
+  const TokenEvent told{.request = 3,
+                        .choice = 2,
+                        .token = 5,
+                        .logprob = -0.25F,
+                        .top_logprobs = top,
+                        .text = all,
+                        .bytes = all.substr(1),
+                        .reasoning = all.substr(2),
+                        .is_reasoning = true,
+                        .is_text = false,
+                        .other_bytes = 7,
+                        .finish = FinishReason::kLength,
+                        .stats = {.prompt_tokens = 11, .generated_tokens = 4}};
+  const RequestEvent kept(told, 6);
+  const std::string before = shown;
+  shown.assign(shown.size(), '-');
+  top.assign(top.size(), {});
+  EXPECT_EQ(kept.prompt_index, 6U);
+  EXPECT_EQ(kept.choice, 2U);
+  EXPECT_EQ(kept.token, 5);
+  EXPECT_EQ(kept.logprob, -0.25F);
+  ASSERT_EQ(kept.top_logprobs.size(), 2U);
+  EXPECT_EQ(kept.top_logprobs[1].token, 9);
+  EXPECT_EQ(kept.text, before);
+  EXPECT_EQ(kept.bytes, before.substr(1));
+  EXPECT_EQ(kept.reasoning, before.substr(2));
+  EXPECT_TRUE(kept.is_reasoning);
+  EXPECT_FALSE(kept.is_text);
+  EXPECT_EQ(kept.other_bytes, 7U);
+  EXPECT_EQ(kept.finish, FinishReason::kLength);
+  EXPECT_EQ(kept.stats.prompt_tokens, 11);
+  EXPECT_EQ(kept.stats.generated_tokens, 4);
+  EXPECT_FALSE(kept.progress);
 }
 
 TEST(Threads, StatsCanBeReadAtAnyTime) {

@@ -47,7 +47,7 @@ ApiResult<CompletionCall> parse_shout(const boost::json::object& body, const Api
 /// The number of tokens that the answer has.
 class Shout final : public AnswerWriter {
  public:
-  std::string on_event(std::size_t, const OwnedEvent& event) override {
+  std::string on_event(const RequestEvent& event) override {
     ++num_tokens_;
     is_done_ = event.finish != FinishReason::kNone;
     return {};

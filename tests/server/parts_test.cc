@@ -157,6 +157,37 @@ TEST(EventQueue, CountsEveryChoiceThatHasEndedWhetherItIsTakenOrLost) {
   EXPECT_EQ(queue->num_ended(), 2U);
 }
 
+TEST(EventQueue, ProgressThatWaitsGivesWayToLaterProgressOfItsPrompt) {
+  boost::asio::io_context io;
+  Mailbox mailbox(io);
+  std::size_t waiting_bytes = 0;
+  const auto queue = std::make_shared<EventQueue>(mailbox, [&](std::size_t num_bytes) { waiting_bytes = num_bytes; });
+  for (int computed = 1; computed <= 100; ++computed) {
+    for (const std::size_t prompt : {0U, 1U}) queue->push(prompt, PromptProgress{.computed_tokens = computed});
+  }
+  queue->push(1, TokenEvent{.token = 7});
+  io.run();
+  EXPECT_EQ(waiting_bytes, 3 * sizeof(EventQueue::Item));
+  std::vector<EventQueue::Item> items;
+  EXPECT_TRUE(queue->take(items));
+  ASSERT_EQ(items.size(), 3U);
+  for (const std::size_t prompt : {0U, 1U}) {
+    EXPECT_EQ(items[prompt].event.prompt_index, prompt);
+    ASSERT_TRUE(items[prompt].event.progress);
+    EXPECT_EQ(items[prompt].event.progress->computed_tokens, 100);
+  }
+  EXPECT_FALSE(items[2].event.progress);
+  EXPECT_EQ(items[2].event.prompt_index, 1U);
+
+  queue->push(0, TokenEvent{.token = 8});  // stands where the progress stood that was taken
+  queue->push(0, PromptProgress{.computed_tokens = 3});
+  EXPECT_TRUE(queue->take(items));
+  ASSERT_EQ(items.size(), 2U);
+  EXPECT_EQ(items[0].event.token, 8);
+  ASSERT_TRUE(items[1].event.progress);
+  EXPECT_EQ(items[1].event.progress->computed_tokens, 3);
+}
+
 TEST(EventQueue, AClosedOneTakesNothingAndTellsNobody) {
   boost::asio::io_context io;
   int num_ready = 0;
