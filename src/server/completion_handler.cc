@@ -14,6 +14,7 @@
 #include "server/model_routes.h"
 #include "server/request_head.h"
 #include "server/run_on.h"
+#include "server/service.h"
 
 namespace octavo::server {
 namespace {
@@ -94,17 +95,17 @@ double seconds_between(Clock::time_point begin, Clock::time_point end) {
 
 }  // namespace
 
-CompletionHandler::CompletionHandler(Service& service, Exchange& exchange)
-    : service_(service), exchange_(exchange), connection_(exchange.connection), held_(service.held_) {
+CompletionHandler::CompletionHandler(const Shared& shared, Exchange& exchange)
+    : shared_(shared), exchange_(exchange), connection_(exchange.connection), held_(shared.held) {
   queue_ =
-      std::make_shared<EventQueue>(service.mailbox_, [this](std::size_t waiting_bytes) { on_events(waiting_bytes); });
-  service_.active_.insert(this);
+      std::make_shared<EventQueue>(shared.mailbox, [this](std::size_t waiting_bytes) { on_events(waiting_bytes); });
+  shared_.active.insert(this);
   connection_.set_on_hang_up([this] { cancel(); });
 }
 
 CompletionHandler::~CompletionHandler() {
   connection_.set_on_hang_up(nullptr);
-  service_.active_.erase(this);
+  shared_.active.erase(this);
   queue_->close();
   cancel();
 }
@@ -117,7 +118,7 @@ void CompletionHandler::cancel() noexcept {
     try {
       model_.engine().cancel(id);
     } catch (const std::exception&) {
-      service_.metrics_.count_failure();  // no memory to say so: it goes on to its end, unheard
+      shared_.metrics.count_failure();  // no memory to say so: it goes on to its end, unheard
     }
   }
   requests_.clear();
@@ -153,26 +154,27 @@ void CompletionHandler::append_running(std::vector<RunningAnswer>& running) cons
 
 asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(const Api& api, AddressedBody body) {
   model_ = std::move(body.model);
-  metrics_ = &service_.metrics_.of_model(model_.id());
+  metrics_ = &shared_.metrics.of_model(model_.id());
   auto work = [&]() -> ApiResult<CompletionCall> {
     const Engine& engine = model_.engine();
-    OCTAVO_TRY(CompletionCall call, parse_call(api, std::move(body.object), engine, model_.model(),
-                                               service_.responses_of(exchange_, body.num_bytes)));
+    OCTAVO_TRY(CompletionCall call,
+               parse_call(api, std::move(body.object), engine, model_.model(),
+                          {.store = &shared_.responses, .owner = exchange_.key.name, .body_bytes = body.num_bytes}));
     take_remembered_constraints(call, engine);
     return call;
   };
-  co_return co_await run_on(service_.bodies_.threads(), work);
+  co_return co_await run_on(shared_.bodies.threads(), work);
 }
 
 // The engine counts a deadline from the moment at which it gets the request: what was spent before is taken off.
 asio::awaitable<ApiResult<void>> CompletionHandler::compile(CompletionCall& call) {
-  if (service_.draining_) co_return std::unexpected(shutting_down());
+  if (shared_.active.is_draining()) co_return std::unexpected(shutting_down());
   const Clock::time_point begin = Clock::now();
   const double deadline_s = call.requests.front().deadline_s;
   if (deadline_s > 0)
     compile_deadline_ = begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(deadline_s));
   is_compiling_ = true;
-  auto compiled = co_await service_.compiling_.compile(exchange_, call, model_.engine(), compile_stop_.get_token());
+  auto compiled = co_await shared_.compiling.compile(exchange_, call, model_.engine(), compile_stop_.get_token());
   is_compiling_ = false;
   const Clock::time_point end = Clock::now();
   if (compile_deadline_ && end >= *compile_deadline_) given_up_ = error_of(FinishReason::kDeadline);
@@ -184,21 +186,21 @@ asio::awaitable<ApiResult<void>> CompletionHandler::compile(CompletionCall& call
 }
 
 asio::awaitable<void> CompletionHandler::let_go(ModelSlot& slot, const Api& api) {
-  const auto goes = service_.models_.unload(slot, client_of(exchange_), Clock::now());
-  if (!goes) co_return co_await service_.refuse(exchange_, goes.error());
+  const auto goes = shared_.models.unload(slot, client_of(exchange_), Clock::now());
+  if (!goes) co_return co_await shared_.responder.refuse(exchange_, goes.error());
   std::vector<std::string> warnings;
   if (!*goes) warnings.push_back(model_stays(slot.id()));
   HttpResponse response{.body = api.unloaded(slot.id(), warnings)};
-  co_await service_.send(exchange_, response);
+  co_await shared_.responder.send(exchange_, response);
 }
 
 ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
   const ApiResult<double> deadline = deadline_of(exchange_.request);
   if (!deadline) return std::unexpected(deadline.error());
-  if (auto fits = check_queue(call, service_.options_); !fits) return fits;
+  if (auto fits = check_queue(call, shared_.options); !fits) return fits;
   const std::string owner = client_of(exchange_);
   const std::string domain =
-      cache_domain(service_.options_.shared_cache ? std::string() : exchange_.key.name, call.user_cache_salt);
+      cache_domain(shared_.options.shared_cache ? std::string() : exchange_.key.name, call.user_cache_salt);
   for (Request& request : call.requests) {
     request.cache_domain = domain;
     request.owner = owner;
@@ -216,8 +218,8 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
   for (const Request& request : call.requests) prompts_.num_tokens.push_back(static_cast<int>(request.tokens.size()));
   if (call.stream) {
     life_signs_.emplace(call, prompts_.progress,
-                        LifeSigns::Intervals{.comment = service_.options_.keepalive_interval,
-                                             .progress = service_.options_.progress_interval},
+                        LifeSigns::Intervals{.comment = shared_.options.keepalive_interval,
+                                             .progress = shared_.options.progress_interval},
                         Clock::now());
   }
   for (std::size_t i = 0; i < call.requests.size(); ++i) {
@@ -232,19 +234,14 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
   return {};
 }
 
-asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Addressing how) {
-  ApiResult<AddressedBody> body = co_await service_.bodies_.read(exchange_, how);
+asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Addressing how, std::string id) {
+  ApiResult<AddressedBody> body = co_await shared_.bodies.read(exchange_, how);
   ApiResult<CompletionCall> call = std::unexpected(body ? ApiError{} : body.error());
   if (body && body->turn && !connection_.hung_up()) {
     if (body->unloaded != nullptr) co_return co_await let_go(*body->unloaded, api);
     call = co_await parse(api, std::move(*body));
   }
-  ApiResult<void> ready;
-  if (call) {
-    ready = complete(*call);
-  } else {
-    ready = std::unexpected(std::move(call.error()));
-  }
+  ApiResult<void> ready = call ? complete(*call) : ApiResult<void>(std::unexpected(std::move(call.error())));
   if (ready && !call->constraints.empty() && !connection_.hung_up()) ready = co_await compile(*call);
   if (connection_.hung_up()) {  // perhaps nothing was parsed
     exchange_.record.status = 499;
@@ -252,7 +249,6 @@ asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Address
   }
   std::unique_ptr<AnswerWriter> writer;
   if (ready) {
-    const std::string id = service_.make_id();
     writer = api.make_writer(
         {.call = *call, .engine = model_.engine(), .model = model_.model(), .id = id, .created = std::time(nullptr)});
     writer_ = writer.get();
@@ -262,7 +258,7 @@ asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Address
   if (choices_.num_open == 0) model_ = ModelLease();
   if (!ready) {
     cancel();
-    co_await service_.refuse(exchange_, ready.error());
+    co_await shared_.responder.refuse(exchange_, ready.error());
     co_return;
   }
   exchange_.record.streamed = call->stream;
@@ -346,24 +342,20 @@ asio::awaitable<void> CompletionHandler::answer_whole(AnswerWriter& writer) {
   if (given_up_ || writer.error() != nullptr) {
     const ApiError error = given_up_ ? *given_up_ : *writer.error();
     cancel();
-    co_await service_.refuse(exchange_, error);
+    co_await shared_.responder.refuse(exchange_, error);
   } else if (writer.done()) {
     HttpResponse whole;
     whole.body = writer.finish();
     whole.held = std::move(held_);
-    co_await service_.send(exchange_, whole);
+    co_await shared_.responder.send(exchange_, whole);
   } else {
     exchange_.record.status = 499;
   }
 }
 
 asio::awaitable<void> CompletionHandler::answer_stream(AnswerWriter& writer) {
-  HttpResponse head{.content_type = std::string(writer.stream_type())};
-  head.headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
-  add_headers(exchange_.request, service_.routes_, exchange_.record.id, service_.options_.cors_origins, head);
-  exchange_.record.status = 200;
   unsent_ = writer.begin();
-  bool connected = co_await connection_.begin_stream(head);
+  bool connected = co_await shared_.responder.begin_stream(exchange_, writer.stream_type());
   bool ended = false;
   while (connected && !ended) {
     std::string out = std::exchange(unsent_, {});

@@ -14,20 +14,43 @@
 
 #include "api/api.h"
 #include "api/llama_slots.h"
+#include "api/response_store.h"
+#include "server/active_completions.h"
+#include "server/body_reader.h"
+#include "server/compile_queue.h"
 #include "server/event_queue.h"
 #include "server/life_signs.h"
-#include "server/service.h"
+#include "server/metrics.h"
+#include "server/model_table.h"
+#include "server/responder.h"
 
 namespace octavo::server {
 
+struct ServiceOptions;
+
 class CompletionHandler {
  public:
-  CompletionHandler(Service& service, Exchange& exchange);
+  /// The parts of the server that completions share, which outlive them.
+  struct Shared {
+    const ServiceOptions& options;
+    const Responder& responder;
+    BodyReader& bodies;
+    CompileQueue& compiling;
+    ModelTable& models;
+    ResponseStore& responses;
+    ActiveCompletions& active;  // with this one, as long as it lives
+    Mailbox& mailbox;
+    HeldBudget& held;
+    Metrics& metrics;
+  };
+
+  CompletionHandler(const Shared& shared, Exchange& exchange);
   ~CompletionHandler();
   CompletionHandler(const CompletionHandler&) = delete;
   CompletionHandler& operator=(const CompletionHandler&) = delete;
 
-  asio::awaitable<void> run(const Api& api, BodyReader::Addressing how);
+  /// `id`: the answer's, 16 hexadecimal digits that no other call has.
+  asio::awaitable<void> run(const Api& api, BodyReader::Addressing how, std::string id);
   /// The server gives up: the error ends the answer.
   void abort(const ApiError& error);
   /// The engine takes no more requests: one that has not come to it ends.
@@ -63,7 +86,7 @@ class CompletionHandler {
   void observe(const EventQueue::Item& item);
   void cancel() noexcept;
 
-  Service& service_;
+  const Shared shared_;
   Exchange& exchange_;
   HttpConnection& connection_;
   ModelLease model_;                 // from its body on, until the engine has told the last event

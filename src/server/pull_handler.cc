@@ -9,20 +9,18 @@
 
 namespace octavo::server {
 
-PullHandler::PullHandler(Service& service, Exchange& exchange)
-    : service_(service), exchange_(exchange), connection_(exchange.connection) {
+PullHandler::PullHandler(const Shared& shared, Exchange& exchange)
+    : shared_(shared), exchange_(exchange), connection_(exchange.connection) {
   connection_.set_on_hang_up([] {});  // so that it is seen behind whatever else the client sends
 }
 
 PullHandler::~PullHandler() { connection_.set_on_hang_up(nullptr); }
 
 std::optional<ApiError> PullHandler::check_right() const {
-  const ServiceOptions& options = service_.options_;
-  if (!options.pull.fetch) return pulls_not_allowed();
-  const auto has = [&](std::string_view name) {
-    return std::ranges::find(options.pull.keys, name) != options.pull.keys.end();
-  };
-  if (service_.keys_.empty() || has("*") || has(exchange_.key.name)) return std::nullopt;
+  const PullOptions& options = shared_.options;
+  if (!options.fetch) return pulls_not_allowed();
+  const auto has = [&](std::string_view name) { return std::ranges::find(options.keys, name) != options.keys.end(); };
+  if (shared_.keys.empty() || has("*") || has(exchange_.key.name)) return std::nullopt;
   return ApiError{.status = 403,
                   .message = fmt::format("the key '{}' may have no models fetched, expected one that --allow-pull-keys "
                                          "names",
@@ -34,11 +32,11 @@ std::optional<ApiError> PullHandler::check_right() const {
 asio::awaitable<ApiResult<OllamaPull>> PullHandler::read() {
   const std::size_t num_bytes = exchange_.request.body().size();
   if (num_bytes > kMaxModelBodyBytes) co_return std::unexpected(model_body_too_large(num_bytes));
-  const ApiResult<AddressedBody> body = co_await service_.bodies_.read_alone(exchange_);
+  const ApiResult<AddressedBody> body = co_await shared_.bodies.read_alone(exchange_);
   if (!body) co_return std::unexpected(body.error());
   ApiResult<OllamaPull> pull = parse_ollama_pull(body->object);
   if (!pull) co_return pull;
-  if (const auto named = service_.options_.pull.check_name(pull->name); !named)
+  if (const auto named = shared_.options.check_name(pull->name); !named)
     co_return std::unexpected(ApiError{
         .status = 400, .message = "model: " + named.error().message, .param = "model", .code = "invalid_value"});
   co_return pull;
@@ -46,14 +44,14 @@ asio::awaitable<ApiResult<OllamaPull>> PullHandler::read() {
 
 asio::awaitable<void> PullHandler::run() {
   const std::optional<ApiError> forbidden = check_right();
-  if (forbidden) co_return co_await service_.refuse(exchange_, *forbidden);
+  if (forbidden) co_return co_await shared_.responder.refuse(exchange_, *forbidden);
   const ApiResult<OllamaPull> pull = co_await read();
   if (connection_.hung_up()) {  // perhaps nothing was parsed
     exchange_.record.status = 499;
     co_return;
   }
-  if (!pull) co_return co_await service_.refuse(exchange_, pull.error());
-  const ModelPuller::Reader reader(service_.puller_, pull->name, exchange_.key.digest,
+  if (!pull) co_return co_await shared_.responder.refuse(exchange_, pull.error());
+  const ModelPuller::Reader reader(shared_.puller, pull->name, exchange_.key.digest,
                                    [this] { connection_.wake().notify(); });
   if (pull->stream && !reader.outcome()) {
     co_await answer_stream(reader);
@@ -75,19 +73,14 @@ asio::awaitable<void> PullHandler::answer_whole(const ModelPuller::Reader& reade
   }
   const ModelPuller::Outcome& outcome = *reader.outcome();
   note(outcome);
-  if (!outcome) co_return co_await service_.refuse(exchange_, outcome.error());
+  if (!outcome) co_return co_await shared_.responder.refuse(exchange_, outcome.error());
   HttpResponse response{.body = pull_success(*outcome)};
-  co_await service_.send(exchange_, response);
+  co_await shared_.responder.send(exchange_, response);
 }
 
 asio::awaitable<void> PullHandler::answer_stream(const ModelPuller::Reader& reader) {
   exchange_.record.streamed = true;
-  exchange_.record.status = 200;
-  HttpResponse head{.content_type = "application/x-ndjson"};
-  head.headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
-  add_headers(exchange_.request, service_.routes_, exchange_.record.id, service_.options_.cors_origins, head);
-  bool connected = co_await connection_.begin_stream(head);
-  const std::chrono::milliseconds silence = service_.options_.keepalive_interval;
+  bool connected = co_await shared_.responder.begin_stream(exchange_, "application/x-ndjson");
   PullNews told;
   std::string out = pull_lines(told);
   Clock::time_point last = Clock::now();
@@ -97,7 +90,7 @@ asio::awaitable<void> PullHandler::answer_stream(const ModelPuller::Reader& read
     if (is_over) {
       note(*reader.outcome());
       out += last_pull_lines(told, *reader.outcome());
-    } else if (news != told || (silence.count() > 0 && Clock::now() - last >= silence)) {
+    } else if (news != told || (shared_.max_silence.count() > 0 && Clock::now() - last >= shared_.max_silence)) {
       out += pull_lines(news);
       told = news;
     }

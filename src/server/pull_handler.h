@@ -4,18 +4,32 @@
 // says how far the model is then.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
+#include "server/api_keys.h"
+#include "server/body_reader.h"
 #include "server/model_puller.h"
 #include "server/ollama_pull.h"
-#include "server/service.h"
+#include "server/pull_options.h"
+#include "server/responder.h"
 
 namespace octavo::server {
 
 class PullHandler {
  public:
-  PullHandler(Service& service, Exchange& exchange);
+  /// The parts of the server that it needs, which outlive it.
+  struct Shared {
+    const PullOptions& options;
+    const ApiKeys& keys;  // as they are now
+    const Responder& responder;
+    BodyReader& bodies;
+    ModelPuller& puller;
+    std::chrono::milliseconds max_silence;  // of a stream; 0: any
+  };
+
+  PullHandler(const Shared& shared, Exchange& exchange);
   ~PullHandler();
   PullHandler(const PullHandler&) = delete;
   PullHandler& operator=(const PullHandler&) = delete;
@@ -30,7 +44,7 @@ class PullHandler {
   asio::awaitable<void> answer_whole(const ModelPuller::Reader& reader);
   void note(const ModelPuller::Outcome& outcome);
 
-  Service& service_;
+  const Shared shared_;
   Exchange& exchange_;
   HttpConnection& connection_;
 };

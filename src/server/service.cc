@@ -21,8 +21,6 @@
 namespace octavo::server {
 namespace {
 
-constexpr std::size_t kAlwaysHeld = 4096;  // bytes of an answer, such as an error, that is given whatever is held
-
 ApiError not_served(std::string_view pattern, std::string_view option) {
   return {.status = 404,
           .message = fmt::format("there is no {} here: the server was started with {}", pattern, option),
@@ -63,6 +61,7 @@ Service::Service(ServiceOptions options, asio::io_context& io, ModelTable& model
       keys_(options_.keys),
       mailbox_(io),
       held_({.answer_bytes = options_.max_answer_bytes, .all_bytes = options_.max_held_bytes}),
+      responder_(routes_, options_.cors_origins, held_),
       responses_(options_.responses),
       random_(std::random_device{}()),
       bodies_(models, options_.json, options_.parse_threads),
@@ -73,7 +72,7 @@ Service::~Service() = default;
 
 void Service::tick(Clock::time_point now) {
   take_notices();
-  for (CompletionHandler* handler : active_) handler->tick(now);
+  active_.tick(now);
   puller_.tick();
   for (ModelSlot& slot : models_.slots()) {
     if (slot.engine() == nullptr || slot.has_failed()) continue;
@@ -84,9 +83,7 @@ void Service::tick(Clock::time_point now) {
 }
 
 void Service::begin_drain() {
-  draining_ = true;
-  const std::vector<CompletionHandler*> handlers(active_.begin(), active_.end());
-  for (CompletionHandler* handler : handlers) handler->begin_drain();
+  active_.begin_drain();
   puller_.begin_drain();
 }
 
@@ -94,8 +91,7 @@ void Service::abort_all() {
   const ApiError error = models_.has_failed_engine()
                              ? engine_failed()
                              : unavailable("the server shut down before the answer was complete", "shutting_down");
-  const std::vector<CompletionHandler*> handlers(active_.begin(), active_.end());
-  for (CompletionHandler* handler : handlers) handler->abort(error);
+  active_.abort(error);
 }
 
 void Service::take_notices() {
@@ -104,7 +100,8 @@ void Service::take_notices() {
     KeyWatch::News news = options_.key_watch->take();
     if (news.keys) {
       keys_ = std::move(*news.keys);
-      end_revoked();
+      active_.end_revoked(keys_);
+      puller_.end_revoked(keys_);
     }
     notices.push_back(std::move(news.notice));
   }
@@ -114,18 +111,11 @@ void Service::take_notices() {
     if (!notice.empty()) options_.on_notice(notice);
 }
 
-void Service::end_revoked() {
-  const std::vector<CompletionHandler*> handlers(active_.begin(), active_.end());
-  for (CompletionHandler* handler : handlers)
-    if (!keys_.contains(handler->key().digest)) handler->abort(key_revoked());
-  puller_.end_revoked(keys_);
-}
-
 std::string Service::make_id() { return fmt::format("{:016x}", random_()); }
 
 std::optional<ApiError> Service::not_ready(Clock::time_point now) const {
   if (models_.failure() != nullptr) return engine_failed();
-  if (draining_) return shutting_down();
+  if (active_.is_draining()) return shutting_down();
   if (!models_.is_started()) return unavailable("the model is being loaded", "loading");
   const auto has_stalled = [&](const ModelSlot& slot) { return slot.engine() != nullptr && slot.has_stalled(now); };
   if (std::ranges::any_of(models_.slots(), has_stalled))
@@ -141,14 +131,14 @@ asio::awaitable<bool> Service::serve_one(HttpConnection& connection, const Visit
   };
   std::optional<Received> received = co_await connection.read_request(check);
   if (!received) co_return false;
-  if (draining_) connection.stop_after_this();
+  if (active_.is_draining()) connection.stop_after_this();
   Exchange exchange{.connection = connection, .request = std::move(received->request), .begin = Clock::now()};
   identify(exchange, visitor.peer, options_.proxies, make_id());
   const std::uint64_t written_before = connection.bytes_written();
   bool failed = false;
   try {
     if (received->error) {
-      co_await refuse(exchange, *received->error);
+      co_await responder_.refuse(exchange, *received->error);
     } else {
       co_await answer(exchange);
     }
@@ -160,7 +150,7 @@ asio::awaitable<bool> Service::serve_one(HttpConnection& connection, const Visit
                          .message = "the server could not answer this request",
                          .type = "server_error",
                          .code = "internal_error"};
-    co_await refuse(exchange, error);
+    co_await responder_.refuse(exchange, error);
   } else if (failed) {
     connection.close();
   }
@@ -169,47 +159,11 @@ asio::awaitable<bool> Service::serve_one(HttpConnection& connection, const Visit
   co_return true;
 }
 
-HttpResponse Service::error_response(std::string_view target, const ApiError& error) const {
-  HttpResponse response = to_response(error);
-  response.body = routes_.error_body(target, error);
-  return response;
-}
-
-void Service::hold(const Exchange& exchange, HttpResponse& response) {
-  std::optional<ApiError> error;
-  if (response.held) {
-    error = response.held.hold(response.body.size());
-  } else {
-    response.held = HeldAnswer(held_);
-    error = response.held.hold_own(response.body.size());
-  }
-  if (!error || response.body.size() <= kAlwaysHeld) return;
-  response = error_response(exchange.request.target(), *error);
-  response.held = HeldAnswer(held_);
-  response.held.set(response.body.size());
-}
-
-// GCC 12 evaluates both branches of a conditional expression within co_await's operand, and destroys some temporaries
-// of it twice: here and elsewhere, what is awaited is called with named values.
-asio::awaitable<void> Service::send(Exchange& exchange, HttpResponse& response) {
-  hold(exchange, response);
-  add_headers(exchange.request, routes_, exchange.record.id, options_.cors_origins, response);
-  exchange.record.status = response.status;
-  const bool head_only = exchange.request.method() == http::verb::head;
-  const bool sent = co_await exchange.connection.respond(response, head_only);
-  if (!sent) exchange.record.status = 499;
-}
-
-asio::awaitable<void> Service::refuse(Exchange& exchange, const ApiError& error) {
-  HttpResponse response = error_response(exchange.request.target(), error);
-  co_await send(exchange, response);
-}
-
 asio::awaitable<void> Service::answer(Exchange& exchange) {
   const HttpRequest& request = exchange.request;
   if (request.method() == http::verb::options) {
     HttpResponse response = preflight(request, routes_);
-    co_await send(exchange, response);
+    co_await responder_.send(exchange, response);
     co_return;
   }
   const ApiResult<RouteMatch> match = routes_.find(request.method(), request.target());
@@ -217,9 +171,9 @@ asio::awaitable<void> Service::answer(Exchange& exchange) {
   exchange.record.key = exchange.key.name;
   if (match->is_post && !keys_.empty() && exchange.key.name.empty()) {
     const ApiError error = key_revoked();  // while its body came
-    co_await refuse(exchange, error);
+    co_await responder_.refuse(exchange, error);
   } else if (const std::optional<ApiError> refused = refused_change(*match)) {
-    co_await refuse(exchange, *refused);
+    co_await responder_.refuse(exchange, *refused);
   } else if (match->is_post) {
     co_await answer_post(exchange, *match);
   } else if (is_of_stored_response(match->route)) {
@@ -230,30 +184,47 @@ asio::awaitable<void> Service::answer(Exchange& exchange) {
     } else {
       response = to_response(body.error());
     }
-    co_await send(exchange, response);
+    co_await responder_.send(exchange, response);
   } else {
     HttpResponse response = get(*match, Clock::now());
-    co_await send(exchange, response);
+    co_await responder_.send(exchange, response);
   }
 }
 
 asio::awaitable<void> Service::answer_post(Exchange& exchange, const RouteMatch& match) {
   if (!models_.is_started()) {
     const ApiError error = unavailable("the model is being loaded", "loading");
-    co_await refuse(exchange, error);
+    co_await responder_.refuse(exchange, error);
     co_return;
   }
   if (models_.has_failed_engine()) {
     const ApiError error = engine_failed();
-    co_await refuse(exchange, error);
+    co_await responder_.refuse(exchange, error);
     co_return;
   }
   if (options_.log_prompts) exchange.record.prompt = to_valid_utf8(exchange.request.body());
   if (match.route == Route::kAnswer) {
-    CompletionHandler handler(*this, exchange);
-    co_await handler.run(*match.api, named_by(match));
+    CompletionHandler handler({.options = options_,
+                               .responder = responder_,
+                               .bodies = bodies_,
+                               .compiling = compiling_,
+                               .models = models_,
+                               .responses = responses_,
+                               .active = active_,
+                               .mailbox = mailbox_,
+                               .held = held_,
+                               .metrics = metrics_},
+                              exchange);
+    std::string id = make_id();
+    co_await handler.run(*match.api, named_by(match), std::move(id));
   } else if (match.route == Route::kOllamaPull) {
-    PullHandler handler(*this, exchange);
+    PullHandler handler({.options = options_.pull,
+                         .keys = keys_,
+                         .responder = responder_,
+                         .bodies = bodies_,
+                         .puller = puller_,
+                         .max_silence = options_.keepalive_interval},
+                        exchange);
     co_await handler.run();
   } else if (is_about_model(match.route)) {
     co_await answer_about_model(exchange, match);
@@ -262,7 +233,7 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, const RouteMatch&
     const ApiError error{.status = 501,
                          .message = fmt::format("{} is not a model for embeddings", first ? first->id() : "there"),
                          .code = "unsupported_model"};
-    co_await refuse(exchange, error);
+    co_await responder_.refuse(exchange, error);
   } else {
     co_await answer_tokens(exchange, match);
   }
@@ -282,11 +253,11 @@ asio::awaitable<void> Service::answer_about_model(Exchange& exchange, const Rout
     }
   }
   if (!answered) {
-    co_await refuse(exchange, answered.error());
+    co_await responder_.refuse(exchange, answered.error());
     co_return;
   }
   HttpResponse response{.body = boost::json::serialize(*answered)};
-  co_await send(exchange, response);
+  co_await responder_.send(exchange, response);
 }
 
 asio::awaitable<void> Service::answer_tokens(Exchange& exchange, const RouteMatch& match) {
@@ -309,11 +280,11 @@ asio::awaitable<void> Service::answer_tokens(Exchange& exchange, const RouteMatc
   }
   if (!text) {
     response.held.set(0);
-    co_await refuse(exchange, text.error());
+    co_await responder_.refuse(exchange, text.error());
     co_return;
   }
   response.body = std::move(*text);
-  co_await send(exchange, response);
+  co_await responder_.send(exchange, response);
 }
 
 HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
@@ -322,7 +293,8 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
   };
   switch (match.route) {
     case Route::kChatPage: {
-      if (!options_.has_chat_page) return error_response(match.pattern, not_served(match.pattern, "--no-ui"));
+      if (!options_.has_chat_page)
+        return responder_.error_response(match.pattern, not_served(match.pattern, "--no-ui"));
       static const std::string policy = policy_of_page(chat_page());
       HttpResponse page{.content_type = "text/html; charset=utf-8", .body = std::string(chat_page())};
       page.headers = {{"Cache-Control", "no-cache"},
@@ -343,7 +315,8 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
     case Route::kOllamaVersion: return json({{"version", OCTAVO_VERSION_STRING}});
     default: break;
   }
-  if (!models_.is_started()) return error_response(match.pattern, unavailable("the model is being loaded", "loading"));
+  if (!models_.is_started())
+    return responder_.error_response(match.pattern, unavailable("the model is being loaded", "loading"));
   if (match.route == Route::kLlamaSlots) return slots_response(match.argument);
   const auto answered = answer_model_get(match, models_, now);
   return answered ? json(*answered) : to_response(answered.error());
@@ -368,8 +341,7 @@ HttpResponse Service::slots_response(const std::string& model) {
   if (!options_.has_slots) return to_response(not_served("/slots", "--no-slots"));
   const ModelSlot* slot = models_.find(model);
   if (slot == nullptr) return to_response(models_.not_found(model));
-  std::vector<RunningAnswer> running;
-  for (const CompletionHandler* handler : active_) handler->append_running(running);
+  std::vector<RunningAnswer> running = active_.running();
   if (!model.empty()) std::erase_if(running, [&](const RunningAnswer& answer) { return answer.model != slot->id(); });
   const std::size_t num_places = slot->model() ? to_size(slot->model()->max_choices) : 0;
   return {.body =

@@ -10,13 +10,13 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "api/completion.h"
 #include "api/held_answer.h"
 #include "api/response_store.h"
 #include "json/json_limits.h"
+#include "server/active_completions.h"
 #include "server/api_keys.h"
 #include "server/body_reader.h"
 #include "server/compile_queue.h"
@@ -30,12 +30,10 @@
 #include "server/model_puller.h"
 #include "server/model_table.h"
 #include "server/pull_options.h"
+#include "server/responder.h"
 #include "server/routes.h"
 
 namespace octavo::server {
-
-class CompletionHandler;
-class PullHandler;
 
 struct ServiceOptions {
   ApiKeys keys = {};                           // none: everybody may call
@@ -91,19 +89,10 @@ class Service {
   ModelPuller& puller() { return puller_; }
 
  private:
-  friend class CompletionHandler;
-  friend class PullHandler;
-
   asio::awaitable<void> answer(Exchange& exchange);
   asio::awaitable<void> answer_post(Exchange& exchange, const RouteMatch& match);
   asio::awaitable<void> answer_tokens(Exchange& exchange, const RouteMatch& match);
   asio::awaitable<void> answer_about_model(Exchange& exchange, const RouteMatch& match);
-  /// An error in the form of the API that the target is of.
-  HttpResponse error_response(std::string_view target, const ApiError& error) const;
-  /// Counts a body as held until it is written; one that is too much gives way to an error.
-  void hold(const Exchange& exchange, HttpResponse& response);
-  asio::awaitable<void> send(Exchange& exchange, HttpResponse& response);
-  asio::awaitable<void> refuse(Exchange& exchange, const ApiError& error);
   HttpResponse get(const RouteMatch& match, Clock::time_point now);
   HttpResponse metrics_response();
   /// The answers that are being made; `model`: by that one alone, empty: by any.
@@ -114,8 +103,6 @@ class Service {
   }
   /// Takes what the watched files have to tell.
   void take_notices();
-  /// Ends what runs for keys that are valid no more.
-  void end_revoked();
   /// Why no request would be served now, if so.
   std::optional<ApiError> not_ready(Clock::time_point now) const;
   void log(Exchange& exchange);
@@ -127,11 +114,11 @@ class Service {
   ApiKeys keys_;  // as they are now
   Metrics metrics_;
   Mailbox mailbox_;
-  std::unordered_set<CompletionHandler*> active_;
+  ActiveCompletions active_;
   HeldBudget held_;  // of answers that are not streamed
+  const Responder responder_;
   ResponseStore responses_;
   std::mt19937_64 random_;
-  bool draining_ = false;
   // Their threads are joined before all else goes.
   BodyReader bodies_;
   CompileQueue compiling_;

@@ -1,0 +1,58 @@
+#include "server/responder.h"
+
+#include <optional>
+#include <string>
+
+namespace octavo::server {
+namespace {
+
+constexpr std::size_t kAlwaysHeld = 4096;  // bytes of an answer, such as an error, that is given whatever is held
+
+}  // namespace
+
+HttpResponse Responder::error_response(std::string_view target, const ApiError& error) const {
+  HttpResponse response = to_response(error);
+  response.body = routes_.error_body(target, error);
+  return response;
+}
+
+void Responder::hold(const Exchange& exchange, HttpResponse& response) const {
+  std::optional<ApiError> error;
+  if (response.held) {
+    error = response.held.hold(response.body.size());
+  } else {
+    response.held = HeldAnswer(held_);
+    error = response.held.hold_own(response.body.size());
+  }
+  if (!error || response.body.size() <= kAlwaysHeld) return;
+  response = error_response(exchange.request.target(), *error);
+  response.held = HeldAnswer(held_);
+  response.held.set(response.body.size());
+}
+
+// GCC 12 evaluates both branches of a conditional expression within co_await's operand, and destroys some temporaries
+// of it twice: here and elsewhere, what is awaited is called with named values.
+asio::awaitable<void> Responder::send(Exchange& exchange, HttpResponse& response) const {
+  hold(exchange, response);
+  add_headers(exchange.request, routes_, exchange.record.id, origins_, response);
+  exchange.record.status = response.status;
+  const bool head_only = exchange.request.method() == http::verb::head;
+  const bool sent = co_await exchange.connection.respond(response, head_only);
+  if (!sent) exchange.record.status = 499;
+}
+
+asio::awaitable<void> Responder::refuse(Exchange& exchange, const ApiError& error) const {
+  HttpResponse response = error_response(exchange.request.target(), error);
+  co_await send(exchange, response);
+}
+
+asio::awaitable<bool> Responder::begin_stream(Exchange& exchange, std::string_view content_type) const {
+  HttpResponse head{.content_type = std::string(content_type)};
+  head.headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}};
+  add_headers(exchange.request, routes_, exchange.record.id, origins_, head);
+  exchange.record.status = 200;
+  const bool is_open = co_await exchange.connection.begin_stream(head);
+  co_return is_open;
+}
+
+}  // namespace octavo::server
