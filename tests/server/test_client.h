@@ -141,6 +141,7 @@ class ServerTest : public ::testing::Test {
     return static_cast<unsigned short>(std::stoi(url.substr(url.rfind(':') + 1)));
   }
   void start_ready() {
+    ready_ = false;  // a server before it may have been
     start();
     ASSERT_TRUE(eventually([this] { return ready_.load(); }));
   }
