@@ -122,7 +122,7 @@ void BatchRun::take(Item& item, std::size_t prompt, const TokenEvent& event) {
   item.result = batch_answer(item.line, item.call.custom_id, item.response->finish());
   set_done(item);
   item.response.reset();  // it may wait long for an earlier line
-  item.call.call = std::unexpected(ApiError{});
+  item.call.call = CompletionCall();
 }
 
 void BatchRun::finish(Item& item, const ApiError& error) {

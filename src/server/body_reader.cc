@@ -52,55 +52,58 @@ asio::awaitable<ApiResult<ModelLease>> BodyReader::wait_for_model(Exchange& exch
   co_return ModelLease();
 }
 
-asio::awaitable<ApiResult<AddressedBody>> BodyReader::parse(Exchange& exchange, const std::string& text,
-                                                            Addressing how) {
+asio::awaitable<ApiResult<std::optional<AddressedBody>>> BodyReader::parse(Exchange& exchange, const std::string& text,
+                                                                           Addressing how) {
   auto turn = co_await wait_to_parse(exchange, text.size(), how);
   if (!turn) co_return std::unexpected(turn.error());
-  AddressedBody body;
-  if (!(*turn)->has_begun()) co_return body;
+  if (!(*turn)->has_begun()) co_return std::nullopt;
   auto work = [&] { return parse_json_object(text, limits_); };
   auto object = co_await run_on(queue_.threads(), work);
   if (!object) co_return std::unexpected(to_api_error(std::move(object.error())));
+  AddressedBody body;
   body.object = std::move(*object);
   body.num_bytes = text.size();
   body.turn = std::move(*turn);
   co_return body;
 }
 
-asio::awaitable<ApiResult<AddressedBody>> BodyReader::read_alone(Exchange& exchange) {
+asio::awaitable<ApiResult<std::optional<boost::json::object>>> BodyReader::read_alone(Exchange& exchange) {
   const std::string text = std::move(exchange.request.body());
   auto body = co_await parse(exchange, text, {});
-  if (body) exchange.connection.body_is_taken();
-  co_return body;
+  if (!body) co_return std::unexpected(body.error());
+  exchange.connection.body_is_taken();
+  if (!*body) co_return std::nullopt;
+  co_return std::move((*body)->object);
 }
 
-asio::awaitable<ApiResult<AddressedBody>> BodyReader::read(Exchange& exchange, Addressing how) {
+asio::awaitable<ApiResult<BodyResult>> BodyReader::read(Exchange& exchange, Addressing how) {
   const std::string text = std::move(exchange.request.body());
   auto body = co_await parse(exchange, text, how);
-  if (!body || !body->turn) co_return body;
-  const std::string name = named_model(body->object, how.has_tags);
+  if (!body) co_return std::unexpected(body.error());
+  if (!*body) co_return ClientGone();
+  const std::string name = named_model((*body)->object, how.has_tags);
   ModelSlot* slot = models_.find(name);
   const bool is_known = slot != nullptr;
   if (slot == nullptr && models_.slots().size() == 1) slot = models_.find("");  // the API says how it is called
   if (slot == nullptr) co_return std::unexpected(models_.not_found(name));
   if (how.is_about_slot && name.empty()) co_return std::unexpected(names_no_model());
-  if (how.is_about_slot || (how.can_unload && asks_to_unload(body->object))) {
+  if (how.is_about_slot || (how.can_unload && asks_to_unload((*body)->object))) {
     if (!is_known) co_return std::unexpected(models_.not_found(name));
     exchange.connection.body_is_taken();
-    body->unloaded = slot;
-    co_return body;
+    co_return NothingToCompute{.slot = slot};
   }
   const bool is_ready = slot->state() == ModelSlot::State::kServing;
-  if (!is_ready) body = AddressedBody();  // others are read meanwhile
+  if (!is_ready) body->reset();  // others are read meanwhile
   auto lease = co_await wait_for_model(exchange, *slot, how);
   if (!lease) co_return std::unexpected(lease.error());
-  if (!*lease) co_return AddressedBody();
+  if (!*lease) co_return ClientGone();
   if (!is_ready) body = co_await parse(exchange, text, how);
-  if (!body || !body->turn) co_return body;
+  if (!body) co_return std::unexpected(body.error());
+  if (!*body) co_return ClientGone();
   if (exchange.connection.gave_up()) co_return std::unexpected(too_much_received());
   exchange.connection.body_is_taken();
-  body->model = std::move(*lease);
-  co_return body;
+  (*body)->model = std::move(*lease);
+  co_return std::move(**body);
 }
 
 }  // namespace octavo::server

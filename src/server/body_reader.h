@@ -6,7 +6,9 @@
 #include <boost/json/object.hpp>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
+#include <variant>
 
 #include "json/json_limits.h"
 #include "server/exchange.h"
@@ -20,11 +22,22 @@ struct AddressedBody {
   boost::json::object object;
   std::size_t num_bytes = 0;  // of its text
   ModelLease model;
-  /// The model where it is not to be loaded for the body: it is to be let go, or that is not what was asked for. Until
-  /// other coroutines run.
-  ModelSlot* unloaded = nullptr;
   std::unique_ptr<WorkQueue::Turn> turn = {};  // a thread of the reader's, for what is done with the body next
 };
+
+/// A body for which the model that it names is not to be loaded: it is to be let go, or the body is about its place.
+struct NothingToCompute {
+  ModelSlot* slot;  // until other coroutines run
+};
+
+/// The connection is closed, or the client hung up and that counts: nobody waits for an answer.
+struct ClientGone {};
+
+using BodyResult = std::variant<AddressedBody, NothingToCompute, ClientGone>;
+
+inline bool is_client_gone(const ApiResult<BodyResult>& result) {
+  return result && std::holds_alternative<ClientGone>(*result);
+}
 
 class BodyReader {
  public:
@@ -42,20 +55,21 @@ class BodyReader {
       : models_(models), limits_(limits), queue_(num_threads) {}
 
   /// Reads the exchange's body and waits for the model that it names. Error: the body is no object, there is no such
-  /// model, it cannot be had, or the connection gave the body up. Neither turn nor model is there if the connection is
-  /// closed, or if the client hung up and that counts.
-  asio::awaitable<ApiResult<AddressedBody>> read(Exchange& exchange, Addressing how);
-  /// The object alone, of a body that names no model of the server. The turn is not there if the connection is closed.
-  asio::awaitable<ApiResult<AddressedBody>> read_alone(Exchange& exchange);
+  /// model, it cannot be had, or the connection gave the body up.
+  asio::awaitable<ApiResult<BodyResult>> read(Exchange& exchange, Addressing how);
+  /// The object alone, of a body that names no model of the server; none if the connection is closed.
+  asio::awaitable<ApiResult<std::optional<boost::json::object>>> read_alone(Exchange& exchange);
   boost::asio::thread_pool& threads() { return queue_.threads(); }
 
  private:
-  /// Waits until a body of so many bytes may be parsed, which is done on threads() while the turn lives. The turn may
-  /// not have begun for the reasons above.
+  /// Waits until a body of so many bytes may be parsed, which is done on threads() while the turn lives. A turn that
+  /// has not begun: the client is gone.
   asio::awaitable<ApiResult<std::unique_ptr<WorkQueue::Turn>>> wait_to_parse(Exchange& exchange, std::size_t num_bytes,
                                                                              Addressing how);
-  /// The object alone, and the turn, which is not there for the reasons above.
-  asio::awaitable<ApiResult<AddressedBody>> parse(Exchange& exchange, const std::string& text, Addressing how);
+  /// All but the model; none: the client is gone.
+  asio::awaitable<ApiResult<std::optional<AddressedBody>>> parse(Exchange& exchange, const std::string& text,
+                                                                 Addressing how);
+  /// No lease: the client is gone.
   asio::awaitable<ApiResult<ModelLease>> wait_for_model(Exchange& exchange, ModelSlot& slot, Addressing how);
 
   ModelTable& models_;

@@ -235,15 +235,17 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
 }
 
 asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Addressing how, std::string id) {
-  ApiResult<AddressedBody> body = co_await shared_.bodies.read(exchange_, how);
-  ApiResult<CompletionCall> call = std::unexpected(body ? ApiError{} : body.error());
-  if (body && body->turn && !connection_.hung_up()) {
-    if (body->unloaded != nullptr) co_return co_await let_go(*body->unloaded, api);
-    call = co_await parse(api, std::move(*body));
+  ApiResult<BodyResult> body = co_await shared_.bodies.read(exchange_, how);
+  if (connection_.hung_up() || is_client_gone(body)) {
+    exchange_.record.status = 499;
+    co_return;
   }
+  if (!body) co_return co_await shared_.responder.refuse(exchange_, body.error());
+  if (const auto* about = std::get_if<NothingToCompute>(&*body)) co_return co_await let_go(*about->slot, api);
+  ApiResult<CompletionCall> call = co_await parse(api, std::get<AddressedBody>(std::move(*body)));
   ApiResult<void> ready = call ? complete(*call) : ApiResult<void>(std::unexpected(std::move(call.error())));
   if (ready && !call->constraints.empty() && !connection_.hung_up()) ready = co_await compile(*call);
-  if (connection_.hung_up()) {  // perhaps nothing was parsed
+  if (connection_.hung_up()) {
     exchange_.record.status = 499;
     co_return;
   }

@@ -54,15 +54,15 @@ ApiError model_body_too_large(std::size_t num_bytes) {
               fmt::format("found {} bytes, expected at most {}: the name of a model", num_bytes, kMaxModelBodyBytes)};
 }
 
-ApiResult<json::object> answer_model_post(Route route, const AddressedBody& body, ModelTable& models,
+ApiResult<json::object> answer_model_post(Route route, const BodyResult& body, ModelTable& models,
                                           const std::string& owner, ModelTable::Clock::time_point now) {
-  if (body.unloaded != nullptr) {
+  if (const auto* about = std::get_if<NothingToCompute>(&body)) {
     const bool loads = route == Route::kLoadModel;
-    OCTAVO_TRY_VOID(loads ? models.preload(*body.unloaded, owner, now) : unload(*body.unloaded, models, owner, now));
+    OCTAVO_TRY_VOID(loads ? models.preload(*about->slot, owner, now) : unload(*about->slot, models, owner, now));
     return json::object{{"success", true}};
   }
-  if (!body.model) return json::object();
-  return ollama_show(body.object, body.model.model(), body.model.engine().info());
+  const auto& read = std::get<AddressedBody>(body);
+  return ollama_show(read.object, read.model.model(), read.model.engine().info());
 }
 
 }  // namespace octavo::server

@@ -29,8 +29,8 @@ inline constexpr std::size_t kMaxModelBodyBytes = 65536;  // of its body
 std::string model_stays(std::string_view id);
 ApiError model_body_too_large(std::size_t num_bytes);
 /// `owner`: the client. Loading is begun, not waited for, as llama.cpp does it. Errors: fields of a wrong type; another
-/// model; one that is loaded already, or not at all; a 409: it stays for others. Nothing, where the client is gone.
-ApiResult<boost::json::object> answer_model_post(Route route, const AddressedBody& body, ModelTable& models,
+/// model; one that is loaded already, or not at all; a 409: it stays for others. `body`: of a client who is there.
+ApiResult<boost::json::object> answer_model_post(Route route, const BodyResult& body, ModelTable& models,
                                                  const std::string& owner, ModelTable::Clock::time_point now);
 
 }  // namespace octavo::server

@@ -29,13 +29,14 @@ std::optional<ApiError> PullHandler::check_right() const {
                   .code = "not_allowed"};
 }
 
-asio::awaitable<ApiResult<OllamaPull>> PullHandler::read() {
+asio::awaitable<ApiResult<std::optional<OllamaPull>>> PullHandler::read() {
   const std::size_t num_bytes = exchange_.request.body().size();
   if (num_bytes > kMaxModelBodyBytes) co_return std::unexpected(model_body_too_large(num_bytes));
-  const ApiResult<AddressedBody> body = co_await shared_.bodies.read_alone(exchange_);
+  const auto body = co_await shared_.bodies.read_alone(exchange_);
   if (!body) co_return std::unexpected(body.error());
-  ApiResult<OllamaPull> pull = parse_ollama_pull(body->object);
-  if (!pull) co_return pull;
+  if (!*body) co_return std::nullopt;
+  ApiResult<OllamaPull> pull = parse_ollama_pull(**body);
+  if (!pull) co_return std::unexpected(pull.error());
   if (const auto named = shared_.options.check_name(pull->name); !named)
     co_return std::unexpected(ApiError{
         .status = 400, .message = "model: " + named.error().message, .param = "model", .code = "invalid_value"});
@@ -45,15 +46,16 @@ asio::awaitable<ApiResult<OllamaPull>> PullHandler::read() {
 asio::awaitable<void> PullHandler::run() {
   const std::optional<ApiError> forbidden = check_right();
   if (forbidden) co_return co_await shared_.responder.refuse(exchange_, *forbidden);
-  const ApiResult<OllamaPull> pull = co_await read();
-  if (connection_.hung_up()) {  // perhaps nothing was parsed
+  const ApiResult<std::optional<OllamaPull>> read_pull = co_await read();
+  if (connection_.hung_up() || (read_pull && !*read_pull)) {
     exchange_.record.status = 499;
     co_return;
   }
-  if (!pull) co_return co_await shared_.responder.refuse(exchange_, pull.error());
-  const ModelPuller::Reader reader(shared_.puller, pull->name, exchange_.key.digest,
+  if (!read_pull) co_return co_await shared_.responder.refuse(exchange_, read_pull.error());
+  const OllamaPull& pull = **read_pull;
+  const ModelPuller::Reader reader(shared_.puller, pull.name, exchange_.key.digest,
                                    [this] { connection_.wake().notify(); });
-  if (pull->stream && !reader.outcome()) {
+  if (pull.stream && !reader.outcome()) {
     co_await answer_stream(reader);
   } else {
     co_await answer_whole(reader);

@@ -39,7 +39,8 @@ class PullHandler {
  private:
   /// Why the client may not pull, if so.
   std::optional<ApiError> check_right() const;
-  asio::awaitable<ApiResult<OllamaPull>> read();
+  /// None: the client is gone.
+  asio::awaitable<ApiResult<std::optional<OllamaPull>>> read();
   asio::awaitable<void> answer_stream(const ModelPuller::Reader& reader);
   asio::awaitable<void> answer_whole(const ModelPuller::Reader& reader);
   void note(const ModelPuller::Outcome& outcome);

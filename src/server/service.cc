@@ -245,11 +245,15 @@ asio::awaitable<void> Service::answer_about_model(Exchange& exchange, const Rout
   if (num_bytes > kMaxModelBodyBytes) {
     answered = std::unexpected(model_body_too_large(num_bytes));
   } else {
-    const auto addressed = co_await bodies_.read(exchange, named_by(match));
-    if (!addressed) {
-      answered = std::unexpected(addressed.error());
+    const ApiResult<BodyResult> read = co_await bodies_.read(exchange, named_by(match));
+    if (is_client_gone(read)) {
+      exchange.record.status = 499;
+      co_return;
+    }
+    if (!read) {
+      answered = std::unexpected(read.error());
     } else {
-      answered = answer_model_post(match.route, *addressed, models_, client_of(exchange), Clock::now());
+      answered = answer_model_post(match.route, *read, models_, client_of(exchange), Clock::now());
     }
   }
   if (!answered) {
@@ -264,16 +268,20 @@ asio::awaitable<void> Service::answer_tokens(Exchange& exchange, const RouteMatc
   HttpResponse response{.held = HeldAnswer(held_)};
   ApiResult<std::string> text;
   {
-    ApiResult<AddressedBody> addressed = co_await bodies_.read(exchange, named_by(match));
-    if (!addressed) {
-      text = std::unexpected(addressed.error());
-    } else if (addressed->model) {
+    ApiResult<BodyResult> read = co_await bodies_.read(exchange, named_by(match));
+    if (is_client_gone(read)) {
+      exchange.record.status = 499;
+      co_return;
+    }
+    if (!read) {
+      text = std::unexpected(read.error());
+    } else if (auto* body = std::get_if<AddressedBody>(&*read)) {
       TokenizeCall call{.kind = kind_of(match.route),
-                        .body = std::move(addressed->object),
+                        .body = std::move(body->object),
                         .counted = match.api == nullptr ? nullptr : &match.api->counted,
-                        .responses = responses_of(exchange, addressed->num_bytes)};
+                        .responses = responses_of(exchange, body->num_bytes)};
       auto work = [&] {
-        return answer_tokenize(std::move(call), addressed->model.engine(), addressed->model.model(), response.held);
+        return answer_tokenize(std::move(call), body->model.engine(), body->model.model(), response.held);
       };
       text = co_await run_on(bodies_.threads(), work);
     }

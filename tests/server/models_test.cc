@@ -313,6 +313,16 @@ TEST_F(SeveralModels, RequestsWithoutAPromptLoadAndUnload) {
   EXPECT_EQ(num_loads_, 1);
 }
 
+TEST_F(SeveralModels, OnlyARequestForAnAnswerLetsItsModelGo) {
+  options_.models.clients_unload = true;
+  start_two();
+  ask(post("/api/chat", R"({"model": "b", "messages": [], "stream": false})"));
+  const json::value shown = body_of(post("/api/show", R"({"model": "b", "keep_alive": 0})"));
+  EXPECT_TRUE(shown.as_object().contains("details")) << json::serialize(shown);
+  EXPECT_EQ(body_of(get("/api/ps")).at("models").as_array().size(), 1U);
+  EXPECT_EQ(num_loads_, 1);
+}
+
 TEST_F(SeveralModels, OneKeyTakesNoModelFromAnother) {
   options_.models.clients_unload = true;
   options_.service.keys = *server::ApiKeys::parse("one one-one-one-one-one\ntwo two-two-two-two-two\n", "keys");
