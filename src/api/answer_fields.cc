@@ -36,8 +36,6 @@ void take_progress(FieldReader& reader, const ApiField& field) {
   reader.request.form.return_progress = reader.request.form.stream && is_asked;
 }
 
-void take_object(FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).object()); }
-
 void take_include_usage(FieldReader& reader, const ApiField& field) {
   const bool is_asked = reader.take(reader.at(field.path).boolean()).value_or(false);
   reader.request.form.include_usage = reader.request.form.stream && is_asked;
@@ -105,7 +103,7 @@ constexpr ApiField kStreamRows[] = {
     {.path = "stream_options",
      .form = FieldForm::kObject,
      .text = "what a stream has beside the answer",
-     .take = take_object},
+     .take = check_object},
     {.path = "stream_options.include_usage",
      .form = FieldForm::kBoolean,
      .otherwise = "false",
@@ -231,6 +229,24 @@ void take_model(FieldReader& reader, const ApiField& field) {
 void refuse_switch(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   if (reader.take(given.boolean()).value_or(false)) reader.refuse(given.error(field.text, "unsupported_parameter"));
+}
+
+void take_logprobs(FieldReader& reader, const ApiField& field) {
+  const auto asked = reader.take(reader.at(field.path).boolean());
+  if (asked && *asked) reader.request.form.num_logprobs = 0;
+}
+
+void take_top_logprobs(FieldReader& reader, const ApiField& field) {
+  int& num_logprobs = reader.request.form.num_logprobs;
+  const auto top = reader.take(reader.at(field.path).integer(0, kMaxTopLogprobs));
+  if (!top) return;
+  const bool is_silent = !reader.at("logprobs").is_given();
+  if (num_logprobs >= 0 || (is_silent && *top > 0)) {
+    num_logprobs = static_cast<int>(*top);
+  } else if (!is_silent && *top > 0) {
+    reader.request.warnings.push_back(
+        fmt::format("top_logprobs: found {} beside logprobs false: none are given", *top));
+  }
 }
 
 void take_cache_salt(FieldReader& reader, const ApiField& field) {

@@ -44,6 +44,27 @@ constexpr ApiField length(std::string_view path, std::string_view otherwise, std
                           void (*take)(FieldReader&, const ApiField&) = take_length) {
   return {.path = path, .form = FieldForm::kInteger, .min = -2, .otherwise = otherwise, .text = text, .take = take};
 }
+/// `logprobs` as a switch, and `top_logprobs` behind it, as how many alternatives each token has: a number alone asks
+/// for both.
+void take_logprobs(FieldReader& reader, const ApiField& field);
+void take_top_logprobs(FieldReader& reader, const ApiField& field);
+
+constexpr ApiField logprobs() {
+  return {.path = "logprobs",
+          .form = FieldForm::kBoolean,
+          .otherwise = "false",
+          .text = "log-probabilities of the answer's tokens",
+          .take = take_logprobs};
+}
+constexpr ApiField top_logprobs(void (*take)(FieldReader&, const ApiField&) = take_top_logprobs) {
+  return {.path = "top_logprobs",
+          .form = FieldForm::kInteger,
+          .min = 0,
+          .max = kMaxTopLogprobs,
+          .otherwise = "0",
+          .text = "alternatives beside each token",
+          .take = take};
+}
 constexpr ApiField budget(std::string_view path, std::string_view text, double min = -1) {
   return {.path = path,
           .form = FieldForm::kInteger,

@@ -26,6 +26,10 @@ void warn_unless_neutral(FieldReader& reader, const ApiField& field) {
 
 }  // namespace
 
+void check_boolean(FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).boolean()); }
+void check_string(FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).string()); }
+void check_object(FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).object()); }
+
 bool asks_for_nothing(const json::value& value, double neutral) {
   if (const bool* flag = value.if_bool()) return !*flag;
   if (const json::string* text = value.if_string()) return text->empty();

@@ -82,6 +82,10 @@ class FieldReader : public JsonFields {
 
   /// The place of a path, whose names are joined by dots.
   JsonCursor at(std::string_view path) const;
+  /// The mistake of a part that was read by cursor, if it had one.
+  void keep(ApiResult<void> read) {
+    if (!read) refuse(std::move(read.error()));
+  }
   /// Each row of the tables, in their order.
   void read(ApiFields tables);
 
@@ -122,6 +126,11 @@ void into(FieldReader& reader, const ApiField& field) {
     if (const auto value = reader.take(given.string())) place = *value;
   }
 }
+
+/// Checks the form of a field that is read elsewhere.
+void check_boolean(FieldReader& reader, const ApiField& field);
+void check_string(FieldReader& reader, const ApiField& field);
+void check_object(FieldReader& reader, const ApiField& field);
 
 /// Whether a value asks for nothing: false, nothing in it, or the neutral number.
 bool asks_for_nothing(const boost::json::value& value, double neutral);

@@ -11,6 +11,7 @@
 #include "api/answer_fields.h"
 #include "api/completion.h"
 #include "api/constraint_fields.h"
+#include "api/conversation_fields.h"
 #include "api/sampling_fields.h"
 #include "api/template_names.h"
 #include "api/tool_fields.h"
@@ -199,25 +200,18 @@ ApiResult<void> read_tool_choice(const JsonCursor& choice, AskedTools& tools) {
   return choose_tool(tools, name, choice["name"]);
 }
 
-/// The result of a part that is read by cursor.
-void keep(FieldReader& reader, ApiResult<void> read) {
-  if (!read) reader.refuse(std::move(read.error()));
-}
-
-Conversation& conversation_in(FieldReader& reader) { return std::get<Conversation>(reader.request.prompt); }
-
 void take_messages(FieldReader& reader, const ApiField& field) {
   if (!reader.failed())
-    keep(reader, read_conversation(reader.at("system"), reader.at(field.path), conversation_in(reader)));
+    reader.keep(read_conversation(reader.at("system"), reader.at(field.path), conversation_in(reader)));
 }
 
 void take_tools(FieldReader& reader, const ApiField& field) {
-  keep(reader, read_tools(reader.at(field.path), reader.request));
+  reader.keep(read_tools(reader.at(field.path), reader.request));
 }
 
 void take_tool_choice(FieldReader& reader, const ApiField& field) {
   const JsonCursor choice = reader.at(field.path);
-  keep(reader, read_tool_choice(choice, reader.request.tools));
+  reader.keep(read_tool_choice(choice, reader.request.tools));
   const json::value* type = choice.is_given() ? choice["type"].value() : nullptr;
   conversation_in(reader).options.describe_tools = type == nullptr || *type != "none";
 }
@@ -232,11 +226,6 @@ void take_thinking(FieldReader& reader, const ApiField& field) {
     return reader.refuse(
         thinking["type"].error(fmt::format("found '{}', expected enabled, adaptive or disabled", *type)));
   set_template_name(conversation_in(reader).options.names, "enable_thinking", *type != "disabled");
-}
-
-void take_effort(FieldReader& reader, const ApiField& field) {
-  const auto effort = reader.take(reader.at(field.path).string());
-  if (effort) set_template_name(conversation_in(reader).options.names, "reasoning_effort", std::string(*effort));
 }
 
 /// The shape that the answer must have.
@@ -283,11 +272,7 @@ constexpr ApiField kConversationRows[] = {
      .text = "the type: enabled, adaptive or disabled",
      .take = take_thinking},
     {.path = "output_config", .form = FieldForm::kObject, .text = "how hard to think, and the answer's form"},
-    {.path = "output_config.effort",
-     .form = FieldForm::kString,
-     .otherwise = "the template's",
-     .text = "how hard to think, for templates that know it",
-     .take = take_effort},
+    field::effort("output_config.effort"),
 };
 
 constexpr std::string_view kLimit = "the most tokens of the answer; -1: until the context is full";

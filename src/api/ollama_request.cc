@@ -8,8 +8,8 @@
 #include "api/answer_fields.h"
 #include "api/completion.h"
 #include "api/constraint_fields.h"
+#include "api/conversation_fields.h"
 #include "api/keep_alive.h"
-#include "api/openai_chat.h"
 #include "api/openai_messages.h"
 #include "api/sampling_fields.h"
 #include "api/template_names.h"
@@ -34,8 +34,6 @@ void take_keep_alive(FieldReader& reader, const ApiField&) {
   if (!kept) return reader.refuse(kept.error());
   reader.request.keep_alive = *kept;
 }
-
-void take_object(FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).object()); }
 
 void take_context_length(FieldReader& reader, const ApiField& field) {
   const int context = reader.context.engine.info().max_context;
@@ -129,7 +127,7 @@ ApiResult<ChatMessage> read_message(FieldReader& reader, const JsonCursor& given
 void take_messages(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const json::array* array = reader.take(given.array("an array of messages"));
-  auto& messages = std::get<Conversation>(reader.request.prompt).messages;
+  auto& messages = conversation_in(reader).messages;
   for (std::size_t i = 0; array != nullptr && i < array->size() && !reader.failed(); ++i) {
     auto message = read_message(reader, given[i]);
     if (!message) return reader.refuse(std::move(message.error()));
@@ -158,19 +156,9 @@ constexpr ApiField kCommonRows[] = {
     field::cache_salt(),
     field::min_p("min_p"),
     field::repetition_penalty("repetition_penalty"),
-    {.path = "logprobs",
-     .form = FieldForm::kBoolean,
-     .otherwise = "false",
-     .text = "log-probabilities of the answer's tokens",
-     .take = field::take_logprobs},
-    {.path = "top_logprobs",
-     .form = FieldForm::kInteger,
-     .min = 0,
-     .max = kMaxTopLogprobs,
-     .otherwise = "0",
-     .text = "alternatives beside each token",
-     .take = field::take_top_logprobs},
-    {.path = "options", .form = FieldForm::kObject, .text = "how the answer is drawn", .take = take_object},
+    field::logprobs(),
+    field::top_logprobs(),
+    {.path = "options", .form = FieldForm::kObject, .text = "how the answer is drawn", .take = check_object},
     field::temperature("options.temperature"),
     field::top_k("options.top_k"),
     field::top_p("options.top_p"),
@@ -230,20 +218,17 @@ constexpr ApiField kGenerateRows[] = {
      .form = FieldForm::kString,
      .otherwise = "none: the model is loaded",
      .text = "what is asked, or with `raw` the text to go on with",
-     .take = [](FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).string()); }},
-    {.path = "system",
-     .form = FieldForm::kString,
-     .text = "the system's text",
-     .take = [](FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).string()); }},
+     .take = check_string},
+    {.path = "system", .form = FieldForm::kString, .text = "the system's text", .take = check_string},
     {.path = "suffix",
      .form = FieldForm::kString,
      .text = "the text behind the answer: the prompt is that of a gap",
-     .take = [](FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).string()); }},
+     .take = check_string},
     {.path = "raw",
      .form = FieldForm::kBoolean,
      .otherwise = "false",
      .text = "the prompt is no message: no template is applied",
-     .take = [](FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).boolean()); }},
+     .take = check_boolean},
     {.path = "images",
      .form = FieldForm::kArray,
      .use = FieldUse::kRefused,

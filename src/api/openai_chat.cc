@@ -9,6 +9,7 @@
 
 #include "api/answer_fields.h"
 #include "api/constraint_fields.h"
+#include "api/conversation_fields.h"
 #include "api/openai_messages.h"
 #include "api/prepare.h"
 #include "api/sampling_fields.h"
@@ -21,25 +22,11 @@ namespace {
 
 namespace json = boost::json;
 
-Conversation& conversation_in(FieldReader& reader) { return std::get<Conversation>(reader.request.prompt); }
-
 void take_messages(FieldReader& reader, const ApiField& field) {
   if (reader.failed()) return;
   auto messages = read_openai_messages(reader.at(field.path));
   if (!messages) return reader.refuse(std::move(messages.error()));
   conversation_in(reader).messages = std::move(*messages);
-}
-
-void take_kwargs(FieldReader& reader, const ApiField& field) {
-  const json::object* given = reader.take(reader.at(field.path).object());
-  if (given == nullptr) return;
-  auto added = add_template_names(*given, fmt::format("{}.", field.path), conversation_in(reader).options.names);
-  if (!added) reader.refuse(std::move(added.error()));
-}
-
-void take_effort(FieldReader& reader, const ApiField& field) {
-  const auto effort = reader.take(reader.at(field.path).string());
-  if (effort) set_template_name(conversation_in(reader).options.names, "reasoning_effort", std::string(*effort));
 }
 
 void take_generation_prompt(FieldReader& reader, const ApiField& field) {
@@ -108,15 +95,8 @@ constexpr ApiField kConversationRows[] = {
      .otherwise = "false",
      .text = "the answer goes on with the last message",
      .take = take_continuation},
-    {.path = "reasoning_effort",
-     .form = FieldForm::kString,
-     .otherwise = "the template's",
-     .text = "how hard to think, for templates that know it",
-     .take = take_effort},
-    {.path = "chat_template_kwargs",
-     .form = FieldForm::kObject,
-     .text = "names that the chat template finds, such as enable_thinking",
-     .take = take_kwargs},
+    field::effort("reasoning_effort"),
+    field::kwargs(),
 };
 
 constexpr std::string_view kLimit = "the most tokens of the answer; -1: until the context is full";
@@ -124,23 +104,9 @@ constexpr ApiField kChatRows[] = {
     field::length("max_tokens", "until the context is full", kLimit),
     field::length("max_completion_tokens", "as max_tokens", "OpenAI's newer name of max_tokens; the smallest counts"),
     field::length("n_predict", "as max_tokens", "llama.cpp's name of max_tokens"),
-    {.path = "logprobs",
-     .form = FieldForm::kBoolean,
-     .otherwise = "false",
-     .text = "log-probabilities of the answer's tokens",
-     .take = field::take_logprobs},
-    {.path = "top_logprobs",
-     .form = FieldForm::kInteger,
-     .min = 0,
-     .max = kMaxTopLogprobs,
-     .otherwise = "0",
-     .text = "alternatives beside each token",
-     .take = field::take_top_logprobs},
-    {.path = "parallel_tool_calls",
-     .form = FieldForm::kBoolean,
-     .otherwise = "true",
-     .text = "an answer may have several calls",
-     .take = field::take_parallel_tool_calls},
+    field::logprobs(),
+    field::top_logprobs(),
+    field::parallel_tool_calls(),
     {.path = "echo",
      .form = FieldForm::kBoolean,
      .otherwise = "false",
@@ -168,28 +134,6 @@ ApiResult<ApiRequest> read_chat(const json::object& body, const ApiContext& cont
 }
 
 }  // namespace
-
-namespace field {
-
-void take_logprobs(FieldReader& reader, const ApiField& field) {
-  const auto asked = reader.take(reader.at(field.path).boolean());
-  if (asked && *asked) reader.request.form.num_logprobs = 0;
-}
-
-void take_top_logprobs(FieldReader& reader, const ApiField& field) {
-  int& num_logprobs = reader.request.form.num_logprobs;
-  const auto top = reader.take(reader.at(field.path).integer(0, kMaxTopLogprobs));
-  if (!top) return;
-  const bool is_silent = !reader.at("logprobs").is_given();
-  if (num_logprobs >= 0 || (is_silent && *top > 0)) {
-    num_logprobs = static_cast<int>(*top);
-  } else if (!is_silent && *top > 0) {
-    reader.request.warnings.push_back(
-        fmt::format("top_logprobs: found {} beside logprobs false: none are given", *top));
-  }
-}
-
-}  // namespace field
 
 ApiFields openai_chat_fields() {
   static const std::array tables = {FieldTable(kModelRows),

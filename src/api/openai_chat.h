@@ -22,12 +22,4 @@ ApiResult<ApiRequest> read_openai_conversation(const boost::json::object& body, 
 ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body, const Engine& engine,
                                                 const ServedModel& model);
 
-namespace field {
-
-/// `logprobs` as a switch, and `top_logprobs` behind it, as how many alternatives each token has: a number alone asks
-/// for both.
-void take_logprobs(FieldReader& reader, const ApiField& field);
-void take_top_logprobs(FieldReader& reader, const ApiField& field);
-
-}  // namespace field
 }  // namespace octavo

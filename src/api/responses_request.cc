@@ -14,6 +14,7 @@
 
 #include "api/answer_fields.h"
 #include "api/constraint_fields.h"
+#include "api/conversation_fields.h"
 #include "api/json_fields.h"
 #include "api/prepare.h"
 #include "api/responses_items.h"
@@ -70,20 +71,12 @@ void take_metadata(FieldReader& reader, const ApiField& field) {
                                           kMaxMetadata, kMaxMetadataKey, kMaxMetadataValue)));
 }
 
-TemplateDict& names_in(FieldReader& reader) { return std::get<Conversation>(reader.request.prompt).options.names; }
-
-void take_kwargs(FieldReader& reader, const ApiField& field) {
-  const json::object* given = reader.take(reader.at(field.path).object());
-  if (given == nullptr) return;
-  auto added = add_template_names(*given, fmt::format("{}.", field.path), names_in(reader));
-  if (!added) reader.refuse(std::move(added.error()));
-}
-
+/// Thinking is a switch of templates as well.
 void take_effort(FieldReader& reader, const ApiField& field) {
-  const auto effort = reader.take(reader.at(field.path).string());
-  if (!effort) return;
-  set_template_name(names_in(reader), "reasoning_effort", std::string(*effort));
-  set_template_name(names_in(reader), "enable_thinking", *effort != "none");
+  field::take_effort(reader, field);
+  const JsonCursor effort = reader.at(field.path);
+  if (effort.if_string() != nullptr)
+    set_template_name(conversation_in(reader).options.names, "enable_thinking", *effort.value() != "none");
 }
 
 void take_format(FieldReader& reader, const ApiField& field) {
@@ -103,18 +96,14 @@ void take_format(FieldReader& reader, const ApiField& field) {
 
 void take_tools(FieldReader& reader, const ApiField&) {
   const JsonCursor choice = reader.at("tool_choice");
-  auto read = read_response_tools(reader.at("tools"), choice, reader.request);
-  if (!read) return reader.refuse(std::move(read.error()));
-  std::get<Conversation>(reader.request.prompt).options.describe_tools =
-      !(choice.is_given() && *choice.value() == "none");
+  reader.keep(read_response_tools(reader.at("tools"), choice, reader.request));
+  conversation_in(reader).options.describe_tools = !(choice.is_given() && *choice.value() == "none");
 }
 
 /// The choice is read with the tools that it is among.
 void take_tool_choice(FieldReader& reader, const ApiField& field) {
   if (!reader.at("tools").is_given()) take_tools(reader, field);
 }
-
-void take_string(FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).string()); }
 
 void refuse_if_asked(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
@@ -141,20 +130,14 @@ constexpr ApiField kConversationRows[] = {
      .form = FieldForm::kStringOrArray,
      .text = "a text, or items: messages, calls and their outputs, reasoning, references to items",
      .is_needed = true},
-    {.path = "instructions", .form = FieldForm::kString, .text = "the system's text", .take = take_string},
+    {.path = "instructions", .form = FieldForm::kString, .text = "the system's text", .take = check_string},
     {.path = "previous_response_id",
      .form = FieldForm::kString,
      .text = "the response that this one goes on with",
-     .take = take_string},
-    {.path = "chat_template_kwargs",
-     .form = FieldForm::kObject,
-     .text = "names that the chat template finds, such as enable_thinking",
-     .take = take_kwargs},
-    {.path = "reasoning.effort",
-     .form = FieldForm::kString,
-     .otherwise = "the template's",
-     .text = "how hard to think, for templates that know it; \"none\": not at all",
-     .take = take_effort},
+     .take = check_string},
+    field::kwargs(),
+    field::effort("reasoning.effort", "how hard to think, for templates that know it; \"none\": not at all",
+                  take_effort),
     {.path = "tools",
      .form = FieldForm::kArray,
      .text = "functions, custom tools and namespaces of them; others are left out, with a warning",
@@ -186,29 +169,19 @@ constexpr ApiField kAnswerRows[] = {
      .form = FieldForm::kBoolean,
      .otherwise = "true",
      .text = "the response is kept, so that others can go on with it",
-     .take = [](FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).boolean()); }},
+     .take = check_boolean},
     {.path = "include",
      .form = FieldForm::kStrings,
      .text = "message.output_text.logprobs asks for log-probabilities; other names for nothing",
      .take = take_include},
-    {.path = "top_logprobs",
-     .form = FieldForm::kInteger,
-     .min = 0,
-     .max = kMaxTopLogprobs,
-     .otherwise = "0",
-     .text = "alternatives beside each token",
-     .take = take_top_logprobs},
+    field::top_logprobs(take_top_logprobs),
     {.path = "logprobs_after_mask",
      .form = FieldForm::kBoolean,
      .otherwise = "false",
      .text = "log-probabilities of constrained tokens are those among the allowed ones",
      .take = into<&ApiRequest::settings, &Request::logprobs_after_mask>},
     field::budget("reasoning_budget", "the most tokens of reasoning; -1: any number"),
-    {.path = "parallel_tool_calls",
-     .form = FieldForm::kBoolean,
-     .otherwise = "true",
-     .text = "an answer may have several calls",
-     .take = field::take_parallel_tool_calls},
+    field::parallel_tool_calls(),
     {.path = "text.format",
      .form = FieldForm::kObject,
      .otherwise = "{\"type\": \"text\"}",

@@ -50,6 +50,7 @@ ApiResult<void> read_tools(FieldReader& reader, const JsonCursor& given, bool ar
   if (array == nullptr) return {};
   AskedTools& tools = reader.request.tools;
   tools.are_given = true;
+  tools.tools.reserve(array->size());
   for (std::size_t i = 0; i < array->size(); ++i) {
     OCTAVO_TRY(tools.tools.emplace_back(), read_tool(given[i], are_called, reader.request));
   }
@@ -124,10 +125,6 @@ ApiResult<void> read_function_choice(FieldReader& reader, const JsonCursor& choi
   return choose_tool(tools, name, choice["name"], "functions");
 }
 
-void keep(FieldReader& reader, ApiResult<void> read) {
-  if (!read) reader.refuse(std::move(read.error()));
-}
-
 }  // namespace
 
 ApiError wrong_tool_name(const std::string& field, std::optional<std::string_view> found) {
@@ -173,28 +170,23 @@ namespace field {
 
 void take_tools(FieldReader& reader, const ApiField& field) {
   const bool are_called = !is_none(reader.at("tool_choice"));
-  keep(reader, read_tools(reader, reader.at(field.path), are_called));
+  reader.keep(read_tools(reader, reader.at(field.path), are_called));
 }
 
 void take_described_tools(FieldReader& reader, const ApiField& field) {
-  keep(reader, read_tools(reader, reader.at(field.path), false));
+  reader.keep(read_tools(reader, reader.at(field.path), false));
 }
 
 void take_tool_choice(FieldReader& reader, const ApiField& field) {
-  if (!reader.request.tools.are_functions) keep(reader, read_choice(reader, reader.at(field.path)));
-}
-
-void take_parallel_tool_calls(FieldReader& reader, const ApiField& field) {
-  const auto asked = reader.take(reader.at(field.path).boolean());
-  if (asked && !*asked) reader.request.tools.is_single = true;
+  if (!reader.request.tools.are_functions) reader.keep(read_choice(reader, reader.at(field.path)));
 }
 
 void take_functions(FieldReader& reader, const ApiField& field) {
-  keep(reader, read_functions(reader, reader.at(field.path)));
+  reader.keep(read_functions(reader, reader.at(field.path)));
 }
 
 void take_function_call(FieldReader& reader, const ApiField& field) {
-  keep(reader, read_function_choice(reader, reader.at(field.path)));
+  reader.keep(read_function_choice(reader, reader.at(field.path)));
 }
 
 void refuse_tools(FieldReader& reader, const ApiField& field) {

@@ -33,7 +33,6 @@ void take_tools(FieldReader& reader, const ApiField& field);
 /// The same of a conversation that is not answered: they are taken as they are.
 void take_described_tools(FieldReader& reader, const ApiField& field);
 void take_tool_choice(FieldReader& reader, const ApiField& field);
-void take_parallel_tool_calls(FieldReader& reader, const ApiField& field);
 void take_functions(FieldReader& reader, const ApiField& field);
 void take_function_call(FieldReader& reader, const ApiField& field);
 /// The same fields in a completion, where they would have no effect.

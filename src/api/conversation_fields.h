@@ -1,0 +1,39 @@
+// The fields of chats that several APIs have: what the template finds beside the messages.
+//
+// Constants, and free functions without state; any thread.
+#pragma once
+
+#include "api/api_field.h"
+
+namespace octavo {
+
+/// The conversation of a request that is a chat.
+Conversation& conversation_in(FieldReader& reader);
+
+namespace field {
+
+void take_kwargs(FieldReader& reader, const ApiField& field);
+void take_effort(FieldReader& reader, const ApiField& field);
+void take_parallel_tool_calls(FieldReader& reader, const ApiField& field);
+
+constexpr ApiField kwargs() {
+  return {.path = "chat_template_kwargs",
+          .form = FieldForm::kObject,
+          .text = "names that the chat template finds, such as enable_thinking",
+          .take = take_kwargs};
+}
+constexpr ApiField effort(std::string_view path,
+                          std::string_view text = "how hard to think, for templates that know it",
+                          void (*take)(FieldReader&, const ApiField&) = take_effort) {
+  return {.path = path, .form = FieldForm::kString, .otherwise = "the template's", .text = text, .take = take};
+}
+constexpr ApiField parallel_tool_calls() {
+  return {.path = "parallel_tool_calls",
+          .form = FieldForm::kBoolean,
+          .otherwise = "true",
+          .text = "an answer may have several calls",
+          .take = take_parallel_tool_calls};
+}
+
+}  // namespace field
+}  // namespace octavo
