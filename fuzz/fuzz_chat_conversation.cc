@@ -56,7 +56,7 @@ std::vector<ChatMessage> make_messages(Bytes& bytes) {
   for (int i = bytes.below(12); i >= 0; --i) {
     const std::string text = std::string("<").append(std::to_string(i)).append(">");
     ChatMessage message{.role = std::string(kRoles[bytes.below(6)]), .content = text};
-    if (bytes.below(4) == 0) message.parts = {text, text};
+    if (bytes.below(4) == 0) message.parts = {{.text = text}, {.text = text}};
     if (bytes.below(4) == 0) message.reasoning = text;
     if (bytes.below(4) == 0) message.name = text;
     if (message.role == "assistant" && bytes.below(3) == 0) message.content.clear();

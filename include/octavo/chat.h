@@ -31,12 +31,19 @@ struct ToolCall {
   TemplateValue arguments = {};  // a text in JSON, as the model wrote it, or a dict
 };
 
+/// A piece of a message's content.
+struct ContentPart {
+  enum class Kind : std::uint8_t { kText };
+  Kind kind = Kind::kText;
+  std::string text = {};  // of kText
+};
+
 struct ChatMessage {
   std::string role;     // system, developer, user, assistant, tool; another one is as good as the template takes it
   std::string content;  // here and below no text is ever parsed for control tokens
   /// Content that came in parts, in place of `content`: given as a list where the template reads lists, else joined by
   /// line breaks.
-  std::vector<std::string> parts = {};
+  std::vector<ContentPart> parts = {};
   std::string reasoning = {};             // of an assistant: before the content
   std::vector<ToolCall> tool_calls = {};  // of an assistant: behind the content
   std::string tool_call_id = {};          // of a tool: the call that this is the result of

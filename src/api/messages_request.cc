@@ -52,7 +52,7 @@ ApiResult<void> read_texts(const JsonCursor& content, ChatMessage& message) {
     OCTAVO_TRY(const std::string_view type, type_of(block));
     if (type != "text") return refused(wrong_block(block, type));
     OCTAVO_TRY(const std::string_view text, text_of(block["text"]));
-    message.parts.emplace_back(text);
+    message.parts.push_back({.text = std::string(text)});
   }
   return {};
 }
@@ -62,7 +62,7 @@ ApiResult<void> add_system(const JsonCursor& system, std::vector<ChatMessage>& m
   ChatMessage message{.role = "system", .content = {}};
   OCTAVO_TRY_VOID(read_texts(system, message));
   if (system.if_array() != nullptr) {
-    if (!message.parts.empty() && message.parts.front().starts_with(kBillingHeader))
+    if (!message.parts.empty() && message.parts.front().text.starts_with(kBillingHeader))
       message.parts.erase(message.parts.begin());
     if (message.parts.empty()) return {};
   }
@@ -78,7 +78,7 @@ ApiResult<void> add_user(const JsonCursor& content, std::size_t num_blocks, std:
     OCTAVO_TRY(const std::string_view type, type_of(block));
     if (type == "text") {
       OCTAVO_TRY(const std::string_view text, text_of(block["text"]));
-      said.parts.emplace_back(text);
+      said.parts.push_back({.text = std::string(text)});
       continue;
     }
     if (type != "tool_result") return refused(wrong_block(block, type));
@@ -114,7 +114,7 @@ ApiResult<void> add_assistant(const JsonCursor& content, std::size_t num_blocks,
     const bool is_reasoning = type == "thinking";
     if (!is_reasoning && type != "text") return refused(wrong_block(block, type));
     OCTAVO_TRY(const std::string_view text, text_of(block[is_reasoning ? "thinking" : "text"]));
-    is_reasoning ? void(message.reasoning += text) : void(message.parts.emplace_back(text));
+    is_reasoning ? void(message.reasoning += text) : void(message.parts.push_back({.text = std::string(text)}));
   }
   messages.push_back(std::move(message));
   return {};

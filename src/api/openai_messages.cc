@@ -16,8 +16,8 @@ namespace {
 
 namespace json = boost::json;
 
-ApiResult<std::vector<std::string>> read_parts(const JsonCursor& parts, std::size_t num_parts) {
-  std::vector<std::string> texts;
+ApiResult<std::vector<ContentPart>> read_parts(const JsonCursor& parts, std::size_t num_parts) {
+  std::vector<ContentPart> texts;
   texts.reserve(num_parts);
   for (std::size_t i = 0; i < num_parts; ++i) {
     const JsonCursor part = parts[i];
@@ -27,7 +27,7 @@ ApiResult<std::vector<std::string>> read_parts(const JsonCursor& parts, std::siz
       return refused(part["type"].wrong_value("\"text\": this server reads text only",
                                               type ? "unsupported_parameter" : "invalid_value"));
     OCTAVO_TRY(const auto text, to_api_result(part[*type].needed_string()));
-    texts.emplace_back(text);
+    texts.push_back({.text = std::string(text)});
   }
   return texts;
 }

@@ -138,9 +138,9 @@ std::string joined(const json::array& parts, std::string_view between) {
   return text;
 }
 
-std::vector<std::string> texts_of(const json::array& parts) {
-  std::vector<std::string> texts;
-  for (const json::value& part : parts) texts.emplace_back(text_of(part.as_object()));
+std::vector<ContentPart> texts_of(const json::array& parts) {
+  std::vector<ContentPart> texts;
+  for (const json::value& part : parts) texts.push_back({.text = std::string(text_of(part.as_object()))});
   return texts;
 }
 

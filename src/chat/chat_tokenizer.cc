@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <ctime>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/stop_check.h"
+#include "chat/conversation.h"
 #include "chat/template_end.h"
 #include "tokenizer/prompt_fragments.h"
 #include "tokenizer/template_tokens.h"
@@ -110,7 +112,7 @@ Result<ChatPrompt> ChatTokenizer::chat_prompt(std::span<const ChatMessage> messa
   for (const ChatMessage& message : messages) {
     if (message.role == "assistant") continue;
     contents.emplace_back(message.content);
-    contents.insert(contents.end(), message.parts.begin(), message.parts.end());
+    std::ranges::transform(message.parts, std::back_inserter(contents), text_of);
   }
   if (tokenizer_.are_too_long(contents, max_tokens)) return too_many_tokens(max_tokens);
   OCTAVO_TRY(const std::vector<PromptPart> parts, render(messages, options));

@@ -91,12 +91,12 @@ class Shaper {
       turn.is_list = !manners_.takes_text;
     } else if (!manners_.takes_text || (manners_.takes_parts && role == "user")) {
       turn.is_list = true;
-      for (const std::string& part : message.parts) turn.texts.push_back({{part, origin}});
+      for (const ContentPart& part : message.parts) turn.texts.push_back({{text_of(part), origin}});
     } else {
       TextRuns& joined = turn.texts.emplace_back();
-      for (const std::string& part : message.parts) {
+      for (const ContentPart& part : message.parts) {
         if (!joined.empty()) joined.push_back({kPartBreak, origin});
-        joined.push_back({part, origin});
+        joined.push_back({text_of(part), origin});
       }
     }
     turn.name = message.name;
@@ -302,6 +302,13 @@ bool ShapedMessage::has_text() const {
   return std::ranges::any_of(texts, [](const TextRuns& text) {
     return std::ranges::any_of(text, [](const TextRun& run) { return !run.text.empty(); });
   });
+}
+
+std::string_view text_of(const ContentPart& part) {
+  switch (part.kind) {
+    case ContentPart::Kind::kText: return part.text;
+  }
+  OCTAVO_CHECK(false, "content part of kind {}", static_cast<int>(part.kind));
 }
 
 bool has_tools(const ChatTemplateOptions& options) {

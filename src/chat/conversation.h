@@ -53,6 +53,9 @@ struct ShapedConversation {
 /// transformers uses, since templates may know it.
 inline constexpr std::string_view kContinueMark = "CONTINUE_FINAL_MESSAGE_TAG ";
 
+/// The text that stands for a part of a content in a prompt.
+std::string_view text_of(const ContentPart& part);
+
 /// Whether a list of tools is there, and has any.
 bool has_tools(const ChatTemplateOptions& options);
 

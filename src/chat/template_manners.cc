@@ -137,7 +137,7 @@ class Probe {
     if (!is_shown) return false;
     manners_.takes_parts = true;
     ChatMessage parts = message("user", {});
-    parts.parts = {std::string(kUser), std::string(kUserTwo)};
+    parts.parts = {{.text = std::string(kUser)}, {.text = std::string(kUserTwo)}};
     const auto text = render({parts});
     // A list that is printed as it is has the quotes of Python or of JSON around its keys.
     manners_.takes_parts = has_all(text, {kUser, kUserTwo}) && !has(text, "'type'") && !has(text, "\"type\"");

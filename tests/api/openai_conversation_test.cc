@@ -52,7 +52,9 @@ TEST_F(OpenAiRequest, ReadsCallsOfToolsAndTheirResults) {
   EXPECT_EQ(messages[1].tool_calls[2].arguments, TemplateValue(std::string("{}")));
   EXPECT_EQ(messages[2].role, "tool");
   EXPECT_EQ(messages[2].tool_call_id, "c1");
-  EXPECT_EQ(messages[2].parts, std::vector<std::string>{"cold"});
+  ASSERT_EQ(messages[2].parts.size(), 1U);
+  EXPECT_EQ(messages[2].parts[0].kind, ContentPart::Kind::kText);
+  EXPECT_EQ(messages[2].parts[0].text, "cold");
   EXPECT_EQ(messages[3].role, "tool");
   EXPECT_EQ(messages[3].name, "g");
 }

@@ -310,7 +310,7 @@ TEST_F(ResponsesAnswers, ALaterRequestGoesOnWithWhatIsKept) {
   std::vector<std::string> said;
   for (const ChatMessage& message : engine_.last_messages) {
     std::string text = message.role + ":" + message.content;
-    for (const std::string& part : message.parts) text += part;
+    for (const ContentPart& part : message.parts) text += part.text;
     if (!message.tool_calls.empty()) text += "+" + message.tool_calls[0].name;
     said.push_back(text);
   }
@@ -330,7 +330,8 @@ TEST_F(ResponsesAnswers, AnItemIsFoundByItsName) {
   const std::string message = kept()->output[1].id;
   open("", R"([{"type": "item_reference", "id": ")" + message + R"("}, {"role": "user", "content": "more"}])");
   ASSERT_EQ(engine_.last_messages.size(), 2U);
-  EXPECT_THAT(engine_.last_messages[0].parts, ElementsAre("Hello!"));
+  ASSERT_EQ(engine_.last_messages[0].parts.size(), 1U);
+  EXPECT_EQ(engine_.last_messages[0].parts[0].text, "Hello!");
 }
 
 TEST_F(ResponsesAnswers, WhatARequestRefersToCountsLikeWhatItSendsAndIsSharedInTheStore) {

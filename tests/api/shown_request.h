@@ -30,7 +30,7 @@ inline boost::json::object shown(const ChatMessage& message) {
   namespace json = boost::json;
   json::object made{{"role", message.role}};
   json::array parts, calls;
-  for (const std::string& part : message.parts) parts.push_back(json::object{{"type", "text"}, {"text", part}});
+  for (const ContentPart& part : message.parts) parts.push_back(json::object{{"type", "text"}, {"text", part.text}});
   for (const ToolCall& call : message.tool_calls)
     calls.push_back(json::object{{"id", call.id},
                                  {"type", "function"},

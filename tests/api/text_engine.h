@@ -125,7 +125,7 @@ class TextEngine final : public Engine {
     std::string text;
     for (const ChatMessage& message : messages) {
       text += message.role + ":" + message.content;
-      for (std::size_t i = 0; i < message.parts.size(); ++i) text += (i > 0 ? "\n" : "") + message.parts[i];
+      for (std::size_t i = 0; i < message.parts.size(); ++i) text += (i > 0 ? "\n" : "") + message.parts[i].text;
       text += ";";
     }
     for (const auto& [name, value] : options.names) text += name + ";";

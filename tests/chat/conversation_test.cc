@@ -77,7 +77,7 @@ TEST(Conversation, TurnsOfOneRoleAreJoinedWhereTheyAreRefused) {
 }
 
 TEST(Conversation, PartsStayAListOrAreJoined) {
-  const std::vector<ChatMessage> messages = {{.role = "user", .content = {}, .parts = {"u", "v"}}};
+  const std::vector<ChatMessage> messages = {{.role = "user", .content = {}, .parts = {{.text = "u"}, {.text = "v"}}}};
   EXPECT_EQ(shaped(messages, {}), "user:u(u)u(\n)u(v);");
   EXPECT_EQ(shaped(messages, {.takes_parts = true}), "user:u(u):u(v);");
 }

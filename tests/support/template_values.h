@@ -39,7 +39,7 @@ inline ChatMessage chat_message(const boost::json::object& json) {
   ChatMessage message{.role = text_member(json, "role"), .content = text_member(json, "content")};
   if (const auto* content = json.if_contains("content"); content != nullptr && content->is_array())
     for (const boost::json::value& part : content->get_array())
-      message.parts.push_back(text_member(part.as_object(), "text"));
+      message.parts.push_back({.text = text_member(part.as_object(), "text")});
   message.reasoning = text_member(json, "reasoning_content");
   message.tool_call_id = text_member(json, "tool_call_id");
   message.name = text_member(json, "name");
