@@ -19,7 +19,6 @@
 namespace {
 
 using namespace octavo;
-using namespace octavo::server;
 
 // Small, so that inputs of a few hundred bytes meet them.
 constexpr JsonLimits kLimits{

@@ -1,5 +1,6 @@
 // The figures of /metrics: counts and histograms of the server's requests, and the engine's own figures. Names are
-// vLLM's with the prefix octavo:, so that dashboards need a search and replace at most; docs/server/watching.md lists them.
+// vLLM's with the prefix octavo:, so that dashboards need a search and replace at most; docs/server/watching.md lists
+// them.
 //
 // Owned by the server; the I/O thread.
 #pragma once
