@@ -23,21 +23,21 @@ void take_budget(FieldReader& reader, const ApiField& field);
 constexpr ApiField model(std::string_view path = "model") {
   return {.path = path,
           .form = FieldForm::kString,
-          .otherwise = "the only one, or the first",
-          .text = "the model that answers",
+          .otherwise = "the first",
+          .text = "an id in /v1/models, or an alias; an empty text is no name",
           .take = take_model};
 }
 constexpr ApiField stream(std::string_view otherwise = "false") {
   return {.path = "stream",
           .form = FieldForm::kBoolean,
           .otherwise = otherwise,
-          .text = "the answer is sent as it is made",
+          .text = "the answer is sent piece by piece, as it is made",
           .take = into<&ApiRequest::form, &AnswerForm::stream>};
 }
 constexpr ApiField cache_salt() {
   return {.path = "cache_salt",
           .form = FieldForm::kString,
-          .text = "prompts are found cached among requests of the same salt alone; at most 1,024 bytes",
+          .text = "only requests with the same salt, and key, share cached prompts; at most 1,024 bytes",
           .take = take_cache_salt};
 }
 constexpr ApiField length(std::string_view path, std::string_view otherwise, std::string_view text,
@@ -62,7 +62,7 @@ constexpr ApiField top_logprobs(void (*take)(FieldReader&, const ApiField&) = ta
           .min = 0,
           .max = kMaxTopLogprobs,
           .otherwise = "0",
-          .text = "alternatives beside each token",
+          .text = "alternatives beside each token; above 0 they ask for log-probabilities as well",
           .take = take};
 }
 constexpr ApiField budget(std::string_view path, std::string_view text, double min = -1) {

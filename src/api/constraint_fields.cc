@@ -101,11 +101,11 @@ void take_additional_properties(FieldReader& reader, const ApiField& field) {
 constexpr ApiField kConstraintRows[] = {
     {.path = "structured_outputs",
      .form = FieldForm::kObject,
-     .text = "vLLM's form of an answer: one of its members",
+     .text = "vLLM's object, with one of the members below",
      .take = check_object},
     {.path = "structured_outputs.structural_tag",
      .form = FieldForm::kStringOrObject,
-     .text = "free text in which marks open values of a form",
+     .text = "free text in which marks open values of a form, or the text of such an object",
      .take = take_structural_tag},
     {.path = "structured_outputs.json_object",
      .form = FieldForm::kBoolean,
@@ -141,7 +141,8 @@ constexpr ApiField kConstraintRows[] = {
     {.path = "additional_properties",
      .form = FieldForm::kString,
      .otherwise = "the server's",
-     .text = "how schemas are read that say nothing of further properties: \"closed\" or \"as_written\"",
+     .text = "members of objects that a schema does not name and says nothing of: `closed`: there are none; "
+             "`as_written`: any",
      .take = take_additional_properties},
 };
 

@@ -103,7 +103,7 @@ constexpr ApiField kAnswerRows[] = {
      .form = FieldForm::kInteger,
      .min = 0,
      .otherwise = "0",
-     .text = "alternatives beside each token, with their log-probabilities; beyond 20 it is cut, with a warning",
+     .text = "alternatives beside each token, with their log-probabilities; beyond 20 they are cut, with a warning",
      .take = take_num_probs},
     {.path = "post_sampling_probs",
      .form = FieldForm::kBoolean,
@@ -153,7 +153,7 @@ constexpr ApiField kGapRows[] = {
      .take = take_prefix},
     {.path = "prompt",
      .form = FieldForm::kString,
-     .text = "more of the text in front of the gap, behind input_prefix",
+     .text = "more of the text in front of the gap, behind `input_prefix`",
      .take = take_text_behind_prefix},
     {.path = "input_suffix",
      .form = FieldForm::kString,
@@ -162,7 +162,7 @@ constexpr ApiField kGapRows[] = {
      .take = take_input_suffix},
     {.path = "input_extra",
      .form = FieldForm::kArray,
-     .text = "other files, each a filename and a text, at most 256",
+     .text = "other files, each a `filename` and a `text`, at most 256",
      .take = take_files},
 };
 

@@ -252,30 +252,32 @@ constexpr ApiField kConversationRows[] = {
     field::model(),
     {.path = "messages",
      .form = FieldForm::kArray,
-     .text = "what was said: objects with a role and content, a text or blocks of text, thinking, tool_use and "
-             "tool_result",
+     .text = "what was said: objects with a role and content, a text or blocks of `text`, `thinking`, `tool_use` and "
+             "`tool_result`",
      .is_needed = true,
      .take = take_messages},
-    {.path = "system", .form = FieldForm::kStringOrArray, .text = "the system's text, or blocks of text"},
+    {.path = "system",
+     .form = FieldForm::kStringOrArray,
+     .text = "the system's text, or blocks of text, in front of the messages"},
     {.path = "tools",
      .form = FieldForm::kArray,
-     .text = "the client's own tools: a name, a description and an input_schema",
+     .text = "the client's own tools: a `name`, a `description` and an `input_schema`",
      .take = take_tools},
     {.path = "tool_choice",
      .form = FieldForm::kObject,
      .otherwise = "{\"type\": \"auto\"}",
-     .text = "auto, any, tool with a name, or none; and disable_parallel_tool_use",
+     .text = "`auto`, `any`, `tool` with a name, or `none`; and `disable_parallel_tool_use`",
      .take = take_tool_choice},
     {.path = "thinking",
      .form = FieldForm::kObject,
      .otherwise = "the template's",
-     .text = "the type: enabled, adaptive or disabled",
+     .text = "the type `enabled`, `adaptive` or `disabled`",
      .take = take_thinking},
     {.path = "output_config", .form = FieldForm::kObject, .text = "how hard to think, and the answer's form"},
     field::effort("output_config.effort"),
 };
 
-constexpr std::string_view kLimit = "the most tokens of the answer; -1: until the context is full";
+constexpr std::string_view kLimit = "the most tokens of the answer; -1 and -2: until the context is full";
 constexpr ApiField needed(ApiField field) {
   field.is_needed = true;
   return field;
@@ -292,7 +294,7 @@ constexpr ApiField kAnswerRows[] = {
     field::budget("thinking.budget_tokens", "the most tokens of thinking", 0),
     {.path = "output_config.format",
      .form = FieldForm::kObject,
-     .text = "the type json_schema and a schema, which the answer keeps strictly",
+     .text = "the type `json_schema` and a `schema`, which the answer keeps strictly",
      .take = take_format},
     field::cache_salt(),
     field::seed("seed"),

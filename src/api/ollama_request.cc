@@ -144,14 +144,15 @@ void refuse_template(FieldReader& reader, const ApiField& field) {
 constexpr ApiField kCommonRows[] = {
     {.path = "model",
      .form = FieldForm::kString,
-     .otherwise = "the only one, or the first",
-     .text = "the model that answers; \":latest\" behind its name says nothing",
+     .otherwise = "the first",
+     .text = "an id in /api/tags, or an alias; `:latest` behind it says nothing",
      .take = take_named_model},
     field::stream("true"),
     {.path = "keep_alive",
      .form = FieldForm::kAny,
      .otherwise = "the server's",
-     .text = "how long the model stays in memory: seconds, or a text such as \"5m\"; below 0: for ever",
+     .text = "how long the model stays in memory behind the request: seconds, or a text such as `5m` or `1h30m`; below "
+             "0: for ever; 0: until the answer is made",
      .take = take_keep_alive},
     field::cache_salt(),
     field::min_p("min_p"),
@@ -183,7 +184,7 @@ constexpr ApiField kCommonRows[] = {
      .form = FieldForm::kInteger,
      .min = 0,
      .otherwise = "the server's",
-     .text = "the context that is hoped for; beyond the server's, a warning says so",
+     .text = "the context that is hoped for; beyond the server's a warning says so, and nothing else changes",
      .take = take_context_length},
     {.path = "options.num_predict",
      .form = FieldForm::kInteger,
@@ -191,13 +192,16 @@ constexpr ApiField kCommonRows[] = {
      .otherwise = "-1",
      .text = "the most tokens of the answer; 0, -1 and -2: until the context is full",
      .take = take_num_predict},
-    {.path = "format", .form = FieldForm::kStringOrObject, .text = "\"json\", or a schema", .take = take_format},
+    {.path = "format",
+     .form = FieldForm::kStringOrObject,
+     .text = "`json`, or a schema: the form of the answer",
+     .take = take_format},
 };
 
 constexpr ApiField kThinkRow = {.path = "think",
                                 .form = FieldForm::kAny,
-                                .otherwise = "the template's",
-                                .text = "whether to think, or how hard: \"low\", \"medium\" or \"high\"",
+                                .otherwise = "the server's, else the template's",
+                                .text = "whether to think, or how hard: `low`, `medium` or `high`",
                                 .take = take_think};
 
 constexpr ApiField kChatRows[] = {

@@ -49,12 +49,12 @@ constexpr ApiField kModelRows[] = {field::model()};
 constexpr ApiField kToolRows[] = {
     {.path = "functions",
      .form = FieldForm::kArray,
-     .text = "OpenAI's first form of tools",
+     .text = "OpenAI's first form of tools; the answer has that form, and one call at most",
      .take = field::take_functions},
     {.path = "function_call",
      .form = FieldForm::kStringOrObject,
      .otherwise = "\"auto\"",
-     .text = "the choice among functions",
+     .text = "the choice among `functions`",
      .take = field::take_function_call},
     {.path = "tools",
      .form = FieldForm::kArray,
@@ -63,7 +63,7 @@ constexpr ApiField kToolRows[] = {
     {.path = "tool_choice",
      .form = FieldForm::kStringOrObject,
      .otherwise = "\"auto\"",
-     .text = "\"none\", \"auto\", \"required\", or a tool",
+     .text = "`auto`, `none`, `required`, or a tool by its name in an object",
      .take = field::take_tool_choice},
 };
 
@@ -88,22 +88,23 @@ constexpr ApiField kConversationRows[] = {
     {.path = "add_generation_prompt",
      .form = FieldForm::kBoolean,
      .otherwise = "true",
-     .text = "the answer is a new message",
+     .text = "the answer is a new message; false goes with `continue_final_message`",
      .take = take_generation_prompt},
     {.path = "continue_final_message",
      .form = FieldForm::kBoolean,
      .otherwise = "false",
-     .text = "the answer goes on with the last message",
+     .text = "the answer goes on with the last message, as in vLLM",
      .take = take_continuation},
     field::effort("reasoning_effort"),
     field::kwargs(),
 };
 
-constexpr std::string_view kLimit = "the most tokens of the answer; -1: until the context is full";
+constexpr std::string_view kLimit = "the most tokens of the answer; -1 and -2: until the context is full";
 constexpr ApiField kChatRows[] = {
-    field::length("max_tokens", "until the context is full", kLimit),
-    field::length("max_completion_tokens", "as max_tokens", "OpenAI's newer name of max_tokens; the smallest counts"),
-    field::length("n_predict", "as max_tokens", "llama.cpp's name of max_tokens"),
+    field::length("max_tokens", "the server's, else until the context is full", kLimit),
+    field::length("max_completion_tokens", "as `max_tokens`",
+                  "OpenAI's newer name of `max_tokens`; the smallest counts"),
+    field::length("n_predict", "as `max_tokens`", "llama.cpp's name of `max_tokens`"),
     field::logprobs(),
     field::top_logprobs(),
     field::parallel_tool_calls(),

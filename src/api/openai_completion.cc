@@ -88,7 +88,9 @@ ApiResult<std::vector<TextPrompt>> read_prompts(const JsonCursor& given, int num
   return prompts;
 }
 
-constexpr std::string_view kAnswerLimit = "the most tokens of the answer; -1: until the context is full";
+constexpr std::string_view kAnswerLimit =
+    "the most tokens of the answer; -1 and -2: until the context is full; 0: the prompt is computed, and nothing "
+    "written";
 constexpr ApiField kNamedModelRows[] = {field::model()};
 
 constexpr ApiField no_budget(std::string_view path) {
@@ -103,10 +105,11 @@ constexpr ApiField no_budget(std::string_view path) {
 }
 
 constexpr ApiField kCompletionRows[] = {
-    field::length("max_tokens", "16", kAnswerLimit, field::take_length_or_none),
-    field::length("max_completion_tokens", "as max_tokens", "a name of max_tokens in chats; the smallest counts",
+    field::length("max_tokens", "the server's, else 16; on llama.cpp's routes until the context is full", kAnswerLimit,
                   field::take_length_or_none),
-    field::length("n_predict", "as max_tokens", "llama.cpp's name of max_tokens", field::take_length_or_none),
+    field::length("max_completion_tokens", "as `max_tokens`", "a name of `max_tokens` in chats; the smallest counts",
+                  field::take_length_or_none),
+    field::length("n_predict", "as `max_tokens`", "llama.cpp's name of `max_tokens`", field::take_length_or_none),
     {.path = "tools",
      .form = FieldForm::kArray,
      .use = FieldUse::kRefused,
@@ -140,7 +143,7 @@ constexpr ApiField kCompletionRows[] = {
     {.path = "add_special_tokens",
      .form = FieldForm::kBoolean,
      .otherwise = "true",
-     .text = "the prompt begins with the model's BOS token",
+     .text = "a text begins with the model's BOS token, if it has one",
      .take = take_add_special},
 };
 
@@ -151,13 +154,13 @@ constexpr ApiField kPromptRows[] = {
      .take = field::take_suffix},
     {.path = "prompt",
      .form = FieldForm::kStringOrArray,
-     .text = "a text or its token ids, or an array of these",
+     .text = "a text or its token ids, or an array of these: choice c of prompt p has the index p * `n` + c",
      .is_needed = true,
      .take = field::take_prompt},
     {.path = "echo",
      .form = FieldForm::kBoolean,
      .otherwise = "false",
-     .text = "the answer begins with the prompt",
+     .text = "the answer begins with the prompt; with `logprobs`, with its log-probabilities too",
      .take = into<&ApiRequest::form, &AnswerForm::echo>},
     {.path = "logprobs",
      .form = FieldForm::kInteger,

@@ -109,7 +109,7 @@ void refuse_if_asked(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const json::array* array = given.if_array();
   if (given.is_given() && *given.value() != false && !(array != nullptr && array->empty()))
-    reader.refuse(given.error(fmt::format("this server has no {}", field.text), "unsupported_parameter"));
+    reader.refuse(given.error(field.text, "unsupported_parameter"));
 }
 
 void take_context_management(FieldReader& reader, const ApiField& field) {
@@ -117,8 +117,8 @@ void take_context_management(FieldReader& reader, const ApiField& field) {
     reader.request.warnings.push_back(fmt::format("{}: it is ignored: {}", field.path, field.text));
 }
 
-constexpr ApiField refused_row(std::string_view path, std::string_view what) {
-  return {.path = path, .use = FieldUse::kRefused, .text = what, .take = refuse_if_asked};
+constexpr ApiField refused_row(std::string_view path, std::string_view why) {
+  return {.path = path, .use = FieldUse::kRefused, .text = why, .take = refuse_if_asked};
 }
 constexpr ApiField echoed(std::string_view path, FieldForm form, std::string_view text) {
   return {.path = path, .form = form, .use = FieldUse::kHint, .text = text};
@@ -136,8 +136,7 @@ constexpr ApiField kConversationRows[] = {
      .text = "the response that this one goes on with",
      .take = check_string},
     field::kwargs(),
-    field::effort("reasoning.effort", "how hard to think, for templates that know it; \"none\": not at all",
-                  take_effort),
+    field::effort("reasoning.effort", "how hard to think, for templates that know it; `none`: not at all", take_effort),
     {.path = "tools",
      .form = FieldForm::kArray,
      .text = "functions, custom tools and namespaces of them; others are left out, with a warning",
@@ -145,16 +144,17 @@ constexpr ApiField kConversationRows[] = {
     {.path = "tool_choice",
      .form = FieldForm::kStringOrObject,
      .otherwise = "\"auto\"",
-     .text = "\"none\", \"auto\", \"required\", a tool, or allowed_tools",
+     .text = "`auto`, `none`, `required`, a tool in an object, or `allowed_tools`",
      .take = take_tool_choice},
-    refused_row("conversation", "conversations with a name (previous_response_id goes on with a response)"),
-    refused_row("prompt", "prompts that are stored"),
+    refused_row("conversation",
+                "this server has no conversations with a name (previous_response_id goes on with a response)"),
+    refused_row("prompt", "this server has no prompts that are stored"),
 };
 
 constexpr ApiField kAnswerRows[] = {
     field::stream(),
-    field::length("max_output_tokens", "until the context is full",
-                  "the most tokens of the answer; -1: until the context is full"),
+    field::length("max_output_tokens", "the server's, else until the context is full",
+                  "the most tokens of the answer; -1 and -2: until the context is full"),
     field::temperature("temperature"),
     field::top_p("top_p"),
     field::top_k("top_k"),
@@ -172,7 +172,7 @@ constexpr ApiField kAnswerRows[] = {
      .take = check_boolean},
     {.path = "include",
      .form = FieldForm::kStrings,
-     .text = "message.output_text.logprobs asks for log-probabilities; other names for nothing",
+     .text = "`message.output_text.logprobs` asks for log-probabilities; other names change nothing",
      .take = take_include},
     field::top_logprobs(take_top_logprobs),
     {.path = "logprobs_after_mask",
@@ -180,19 +180,19 @@ constexpr ApiField kAnswerRows[] = {
      .otherwise = "false",
      .text = "log-probabilities of constrained tokens are those among the allowed ones",
      .take = into<&ApiRequest::settings, &Request::logprobs_after_mask>},
-    field::budget("reasoning_budget", "the most tokens of reasoning; -1: any number"),
+    field::budget("reasoning_budget", "the most tokens of reasoning, which is then closed; -1: any number"),
     field::parallel_tool_calls(),
     {.path = "text.format",
      .form = FieldForm::kObject,
      .otherwise = "{\"type\": \"text\"}",
-     .text = "the form of the answer: text, json_object, or json_schema with a schema",
+     .text = "the form of the answer: `text`, `json_object`, or `json_schema` with a `schema`",
      .take = take_format},
     {.path = "metadata",
      .form = FieldForm::kObject,
      .text = "at most 16 names with strings, which the response repeats",
      .take = take_metadata},
     field::cache_salt(),
-    refused_row("background", "answers that are made while nobody waits"),
+    refused_row("background", "this server has no answers that are made while nobody waits"),
     {.path = "context_management",
      .use = FieldUse::kIgnored,
      .text = "conversations are not made shorter here",

@@ -21,7 +21,6 @@ inline constexpr double kMaxDeadlineS = 86400;
 namespace field {
 
 inline constexpr double kMaxInt = std::numeric_limits<int>::max();
-inline constexpr std::string_view kOfModel = "the model's";
 
 void take_seed(FieldReader& reader, const ApiField& field);
 void take_top_k(FieldReader& reader, const ApiField& field);
@@ -46,47 +45,50 @@ constexpr auto into_sampling = into<&ApiRequest::settings, &Request::sampling, k
 
 /// A number of the sampling's.
 template <auto... kMembers>
-constexpr ApiField sampler(std::string_view path, double min, double max, std::string_view text) {
+constexpr ApiField sampler(std::string_view path, double min, double max, std::string_view otherwise,
+                           std::string_view text) {
   return {.path = path,
           .form = FieldForm::kNumber,
           .min = min,
           .max = max,
-          .otherwise = kOfModel,
+          .otherwise = otherwise,
           .text = text,
           .take = into_sampling<kMembers...>};
 }
 
 constexpr ApiField temperature(std::string_view path) {
-  return sampler<&SamplingParams::temperature>(path, 0, kMaxTemperature,
-                                               "how evenly tokens are drawn; 0: the likeliest");
+  return sampler<&SamplingParams::temperature>(path, 0, kMaxTemperature, "the model's, else 1",
+                                               "how evenly tokens are drawn; 0: the likeliest, always");
 }
 constexpr ApiField top_k(std::string_view path) {
   return {.path = path,
           .form = FieldForm::kInteger,
           .min = -1,
           .max = kMaxInt,
-          .otherwise = kOfModel,
-          .text = "only the likeliest tokens, so many, are drawn; 0 or -1: all",
+          .otherwise = "the model's, else 0",
+          .text = "only so many of the likeliest tokens are drawn from; 0 and -1: all",
           .take = take_top_k};
 }
 constexpr ApiField top_p(std::string_view path) {
-  return sampler<&SamplingParams::top_p>(path, 0, 1, "only the likeliest tokens that have this probability together");
+  return sampler<&SamplingParams::top_p>(path, 0, 1, "the model's, else 1",
+                                         "only the likeliest tokens that have this probability together");
 }
 constexpr ApiField min_p(std::string_view path) {
-  return sampler<&SamplingParams::min_p>(path, 0, 1,
+  return sampler<&SamplingParams::min_p>(path, 0, 1, "the model's, else 0",
                                          "only tokens of at least this part of the likeliest's probability");
 }
 constexpr ApiField typical_p(std::string_view path) {
   return sampler<&SamplingParams::typical_p>(
-      path, 0, 1, "only tokens nearest to the expected surprise, of this probability together");
+      path, 0, 1, "the model's, else 1",
+      "only the tokens whose surprise is nearest to the entropy and that have this probability together");
 }
 constexpr ApiField seed(std::string_view path) {
   return {.path = path,
           .form = FieldForm::kInteger,
           .min = static_cast<double>(std::numeric_limits<std::int64_t>::min()),
           .max = static_cast<double>(std::numeric_limits<std::uint64_t>::max()),
-          .otherwise = "a random one, or the server's",
-          .text = "the same request with the same seed gets the same answer; -1: a random one",
+          .otherwise = "the server's, else a random one",
+          .text = "the same request with the same seed gets the same answer, whatever else runs; -1: a random one",
           .take = take_seed};
 }
 constexpr ApiField repetition_penalty(std::string_view path) {
@@ -94,23 +96,24 @@ constexpr ApiField repetition_penalty(std::string_view path) {
           .form = FieldForm::kNumber,
           .min = 0.01,
           .max = 100,
-          .otherwise = kOfModel,
-          .text = "divides the scores of tokens that were there before",
+          .otherwise = "the model's, else 1",
+          .text = "divides the scores of tokens that stand in the prompt or the answer; 1: none",
           .take = take_repetition_penalty};
 }
 constexpr ApiField frequency_penalty(std::string_view path) {
-  return sampler<&SamplingParams::frequency_penalty>(path, -2, 2,
-                                                     "taken from a token's score as often as it was there");
+  return sampler<&SamplingParams::frequency_penalty>(
+      path, -2, 2, "the model's, else 0", "taken from a token's score for each time that it stands in the answer");
 }
 constexpr ApiField presence_penalty(std::string_view path) {
-  return sampler<&SamplingParams::presence_penalty>(path, -2, 2, "taken from the score of a token that was there");
+  return sampler<&SamplingParams::presence_penalty>(path, -2, 2, "the model's, else 0",
+                                                    "taken from a token's score if it stands in the answer");
 }
 constexpr ApiField penalty_window(std::string_view path) {
   return {.path = path,
           .form = FieldForm::kInteger,
           .min = -1,
           .max = kMaxInt,
-          .otherwise = kOfModel,
+          .otherwise = "the model's, else -1",
           .text = "the last tokens that penalties look at; -1: all; 0: no penalties",
           .take = take_penalty_window};
 }
@@ -119,28 +122,35 @@ constexpr ApiField mirostat(std::string_view path) {
           .form = FieldForm::kInteger,
           .min = 0,
           .max = 2,
-          .otherwise = "0",
-          .text = "2: Mirostat 2.0 in place of other cuts; 0: off; 1 is not supported",
+          .otherwise = "the model's, else 0",
+          .text = "2: Mirostat 2 in place of all cuts; 0: off; 1 is refused",
           .take = take_mirostat};
 }
 constexpr ApiField mirostat_tau(std::string_view path) {
-  return sampler<&SamplingParams::mirostat, &Mirostat::tau>(path, 0, 100,
+  return sampler<&SamplingParams::mirostat, &Mirostat::tau>(path, 0, 100, "the model's, else 5",
                                                             "the surprise that Mirostat aims at, in bits");
 }
 constexpr ApiField mirostat_eta(std::string_view path) {
-  return sampler<&SamplingParams::mirostat, &Mirostat::eta>(path, 0, 1, "how fast Mirostat learns");
+  return sampler<&SamplingParams::mirostat, &Mirostat::eta>(path, 0, 1, "the model's, else 0.1",
+                                                            "how fast Mirostat learns");
 }
 constexpr ApiField stop(std::string_view path) {
   return {.path = path,
           .form = FieldForm::kStringOrArray,
-          .text = "texts that end the answer, at most 16 of 1,024 bytes; they are not shown",
+          .text =
+              "texts that end the answer, at most 16 of 1,024 bytes; none is ever shown, whole or in part, and an "
+              "empty one "
+              "stops nothing",
           .take = take_stop};
 }
 
 constexpr ApiField logit_bias(std::string_view path) {
   return {.path = path,
           .form = FieldForm::kAny,
-          .text = "{\"ID\": BIAS} or [[ID, BIAS]]: added to the scores of tokens, -100 to 100; false: never",
+          .text =
+              "`{\"ID\": BIAS}`, or llama.cpp's `[[ID, BIAS]]`, at most 1,024: added to the scores of tokens. Beyond "
+              "-100 and "
+              "100 counts as that, false as -100, and ids that the model does not have change nothing",
           .take = take_logit_bias};
 }
 
