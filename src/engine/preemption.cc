@@ -102,7 +102,9 @@ void Preemption::preempt_tail(Sequence& victim, std::span<const int> needed) {
   if (victim.is_running()) suspend(victim);
   const int held = held_alone(victim);
   const std::int64_t end = kv_.longest_cut(victim.kv, std::int64_t{kept} * kv_.block_size());
-  if (kv_.truncate(victim.kv, end)) {
+  if (kv_.can_truncate(victim.kv, end)) {
+    const Result<void> truncated = kv_.truncate(victim.kv, end);
+    OCTAVO_CHECK(truncated.has_value(), "{}", truncated.error().message);
     queues_.keep_computed(victim, std::min(victim.num_computed, static_cast<int>(end)));
   } else {
     release_blocks(victim);  // a window has given back what the shorter sequence would look at

@@ -195,18 +195,28 @@ void KvBooks::commit(SequenceId id, std::int64_t end) {
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].commit(id, sequence->groups[g], end);
 }
 
+std::optional<std::int64_t> KvBooks::missing_behind(const SequenceState& sequence, std::int64_t num_tokens) const {
+  if (num_tokens == 0) return std::nullopt;
+  const bool cuts_state = has_snapshots() && num_tokens < sequence.groups.front().length;
+  if (num_tokens < 0 || (cuts_state && prefix_.last_checkpoint(sequence, num_tokens) != num_tokens)) return num_tokens;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const BlockTable& table = sequence.groups[g].table;
+    if (num_tokens < table.token_capacity() && groups_[g].first_needed_block(num_tokens) < table.first_held())
+      return std::max<std::int64_t>(0, num_tokens - groups_[g].window() + 1);
+  }
+  return std::nullopt;
+}
+
+bool KvBooks::can_truncate(SequenceId id, std::int64_t num_tokens) const {
+  const SequenceState* sequence = sequences_.find(id);
+  return sequence != nullptr && !missing_behind(*sequence, num_tokens);
+}
+
 Result<void> KvBooks::truncate(SequenceId id, std::int64_t num_tokens) {
   SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr) return sequence_not_found(id);
-  if (num_tokens < 0) return position_out_of_range(id, num_tokens);
+  if (const auto missing = missing_behind(*sequence, num_tokens)) return position_out_of_range(id, *missing);
   const bool cuts_state = has_snapshots() && num_tokens != 0 && num_tokens < sequence->groups.front().length;
-  if (cuts_state && prefix_.last_checkpoint(*sequence, num_tokens) != num_tokens)
-    return position_out_of_range(id, num_tokens);  // nobody has the state behind it
-  for (std::size_t g = 0; g < groups_.size() && num_tokens != 0; ++g) {
-    const BlockTable& table = sequence->groups[g].table;
-    if (num_tokens < table.token_capacity() && groups_[g].first_needed_block(num_tokens) < table.first_held())
-      return position_out_of_range(id, std::max<std::int64_t>(0, num_tokens - groups_[g].window() + 1));
-  }
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].truncate(sequence->groups[g], num_tokens);
   if (num_tokens == 0) sequence->seat.truncate(0);
   if (cuts_state) prefix_.attach_checkpoint(*sequence, num_tokens);

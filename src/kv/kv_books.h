@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,8 @@ class KvBooks {
   Result<SequenceId> fork(SequenceId id);
   Result<void> fork_into(SequenceId from, SequenceId to);
   Result<void> truncate(SequenceId id, std::int64_t num_tokens);
+  /// Whether truncate() succeeds: an error takes memory, which a step of the engine does not.
+  bool can_truncate(SequenceId id, std::int64_t num_tokens) const;
 
   // Steps
   Result<void> reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>& copies);
@@ -116,6 +119,8 @@ class KvBooks {
  private:
   KvBooks(StateRoom room, BlockHasher hasher);
   /// `sequence`: that of `id`; nullptr: there is none.
+  /// The position that is missing to a sequence that is cut to so many tokens; nothing: it can be.
+  std::optional<std::int64_t> missing_behind(const SequenceState& sequence, std::int64_t num_tokens) const;
   Result<void> check_reserve(SequenceId id, const SequenceState* sequence, std::int64_t first, std::int64_t end,
                              int first_group, int end_group) const;
   /// All or nothing over these groups.
