@@ -39,8 +39,8 @@ Lines lines_of(std::string_view text, char separator) {
 
 void check_forwarded(const Lines& lines) {
   const Address proxy = *parse_address("10.0.0.1"), stranger = *parse_address("198.51.100.1");
-  const std::vector<std::string> networks = {"10.0.0.0/8", "fd00::/8"};
-  const TrustedProxies proxies = *TrustedProxies::parse(networks);
+  TrustedProxies proxies;
+  for (const char* network : {"10.0.0.0/8", "fd00::/8"}) proxies.add(*Network::parse(network));
   require(proxies.find_client(stranger, lines, lines) == stranger);
   const Address client = proxies.find_client(proxy, lines, {});
   require(client == normalized(client) && parse_address(client.to_string()) == client);

@@ -3,13 +3,13 @@
 // Used by the thread that reads the command line.
 #pragma once
 
+#include "api/completion.h"
 #include "cli/command_line.h"
-#include "server/service.h"
 
 namespace octavo::cli {
 
 /// --max-tokens, --reasoning-budget, --reasoning-format, --chat-template-kwargs, --reasoning-effort and --seed.
-/// `service` outlives the command.
-void add_answer_default_options(Command& command, server::ServiceOptions& service);
+/// `models` outlives the command.
+void add_answer_default_options(Command& command, ServedModel& models);
 
 }  // namespace octavo::cli

@@ -39,7 +39,7 @@ class SectionReader {
  public:
   SectionReader(std::string id, const EngineOptions& engine, const SamplingFlags& sampling, Context& context) {
     section_.id = std::move(id);
-    options_.engine = engine;
+    options_.server.engine = engine;
     options_.models.sampling = sampling;
     about_.add_option("--model", section_.model, "")->check(refuse_empty)->type_name("MODEL");
     about_.add_option("--alias", section_.aliases, "")->check(refuse_empty)->type_name("NAME");
@@ -60,7 +60,7 @@ class SectionReader {
 
   Result<ModelSection> finish() {
     for (const Option& option : rows_.options()) OCTAVO_TRY_VOID(option.check_company());
-    section_.engine = std::move(options_.engine);
+    section_.engine = std::move(options_.server.engine);
     section_.sampling = std::move(options_.models.sampling);
     return std::move(section_);
   }

@@ -17,7 +17,6 @@
 #include "cli/find_model.h"
 #include "cli/named_templates.h"
 #include "cli/nearest.h"
-#include "cli/parse.h"
 #include "cli/progress.h"
 #include "convert/type_mix.h"
 #include "engine/generation_config.h"
@@ -83,13 +82,6 @@ Result<std::string> read_template(const std::string& path) {
 }
 
 }  // namespace
-
-Option* add_integer(Command& command, const std::string& name, int& value, int low, int high,
-                    const std::string& description) {
-  return add_parsed(
-      command, name, "N", [=](const std::string& text) { return parse_integer(text, low, high); },
-      [&value](std::int64_t v) { value = static_cast<int>(v); }, description);
-}
 
 Option* add_integers(Command& command, const std::string& name, std::vector<int>& values, int low, int high,
                      const std::string& description) {

@@ -1,6 +1,7 @@
 // Options that several commands share, each declared once, checked while parsing: a wrong value is wrong usage.
 #pragma once
 
+#include <concepts>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "cli/command_line.h"
 #include "cli/context.h"
+#include "cli/parse.h"
 #include "octavo/engine.h"
 
 namespace octavo::cli {
@@ -47,9 +49,14 @@ Option* add_choice(Command& command, std::string_view names, std::string_view ty
   };
   return add_parsed(command, names, type, parse, store, description);
 }
-/// An integer option from `low` to `high`.
-Option* add_integer(Command& command, const std::string& name, int& value, int low, int high,
-                    const std::string& description);
+/// An integer option from `low` to `high`, which T can hold.
+template <std::integral T>
+Option* add_integer(Command& command, std::string_view names, T& value, int low, int high,
+                    std::string_view description) {
+  return add_parsed(
+      command, names, "N", [=](const std::string& text) { return parse_integer(text, low, high); },
+      [&value](std::int64_t number) { value = static_cast<T>(number); }, description);
+}
 
 /// A list of them, separated by commas.
 Option* add_integers(Command& command, const std::string& name, std::vector<int>& values, int low, int high,

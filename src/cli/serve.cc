@@ -14,6 +14,7 @@
 #include "cli/llama_server.h"
 #include "cli/parse.h"
 #include "cli/serve_options.h"
+#include "cli/serve_pull.h"
 #include "octavo/resources.h"
 #include "server/server.h"
 
@@ -28,43 +29,14 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-Result<void> fill_in(ServeOptions& options) {
-  options.engine.max_queued_tokens = options.max_queued_tokens;
-  options.engine.require_words = true;
-  server::ServerOptions& server = options.server;
-  server.port = static_cast<std::uint16_t>(options.port);
-  server.max_connections = to_size(options.max_connections);
-  options.engine.idle_release_s = std::chrono::duration<double>(options.idle_release).count();
-  server.max_connections_per_client = to_size(options.max_connections_per_address);
-  server.service.json.max_depth = to_size(options.max_json_depth);
-  // Token ids in JSON take up to five times their text.
-  server.service.json.max_memory_bytes =
-      std::max(server.service.json.max_memory_bytes, 8 * server.limits.max_body_bytes);
-  server.service.responses.max_request_bytes = server.limits.max_body_bytes;
-  const std::uint64_t largest = server.limits.max_header_bytes + server.limits.max_body_bytes;
-  server.max_received_bytes =
-      options.max_received_bytes == 0 ? std::max(server.max_received_bytes, 2 * largest) : options.max_received_bytes;
-  if (server.max_received_bytes < largest)
+/// Sets what follows from the options.
+Result<void> complete(server::ServerOptions& server) {
+  server.engine.require_words = true;
+  const int seats = server.engine.kv_layout == KvLayout::kContiguous ? 1 : server.engine.max_sequences;
+  server.prototype.max_choices = std::min(kMaxChoices, seats);
+  if (server.http.received_bound() < server.http.largest_request_bytes())
     return fail("--max-received-size: found {}, expected at least {}, what one request may take by --max-body-size",
-                format_bytes(server.max_received_bytes), format_bytes(largest));
-  const int seats = options.engine.kv_layout == KvLayout::kContiguous ? 1 : options.engine.max_sequences;
-  server.service.max_choices = std::min(kMaxChoices, seats);
-  server.service.max_queued = {options.engine.max_queued};
-  server.service.max_queued_tokens = {options.engine.max_queued_tokens};
-  if (server.tls.certificate_file.empty() != server.tls.key_file.empty())
-    return fail("--tls-cert and --tls-key need each other");
-  OCTAVO_TRY(server.service.proxies, server::TrustedProxies::parse(options.trusted_proxies));
-  if (!options.key_file.empty()) {
-    OCTAVO_TRY(server.service.key_watch, server::KeyWatch::open(options.key_file));
-    server.service.keys = server.service.key_watch->first_keys();
-  }
-  if (!options.keys.empty()) {
-    OCTAVO_TRY(server.service.keys, server::ApiKeys::of_list(options.keys, "--api-key"));
-  }
-  if (options.access_log != "off") {
-    OCTAVO_TRY(server.service.access_log,
-               server::LineWriter::open(options.access_log, {.is_private = server.service.log_prompts}));
-  }
+                format_bytes(server.http.received_bound()), format_bytes(server.http.largest_request_bytes()));
   return {};
 }
 
@@ -89,37 +61,39 @@ void say_addresses(const server::Server& server, Context& context) {
 
 /// Several models share threads, and memory within a limit.
 Result<std::vector<server::ModelOffer>> offered_models(ServeOptions& options, Context& context) {
+  server::ServerOptions& server = options.server;
+  EngineOptions& engine = server.engine;
   OCTAVO_TRY(const bool is_one, is_one_model(options.models, context));
-  options.server.models.clients_unload = !is_one || options.server.models.idle_unload.count() > 0;
-  if (!options.engine.repack && !is_one)
+  server.models.clients_unload = !is_one || server.models.idle_unload.count() > 0;
+  if (!engine.repack && !is_one)
     return fail(
         "--no-repack: found several models, expected one: their weights would stay in their files, and one that is cut "
         "short would end the server for all of them");
-  if (!options.engine.repack)
+  if (!engine.repack)
     context.err << "octavo: --no-repack: the server ends if the model's file is cut short or its disk fails\n"
                 << std::flush;
   if (is_one) {
     std::vector<server::ModelOffer> models;
-    models.push_back(one_model(options.models, options.engine, context));
+    models.push_back(one_model(options.models, engine, context));
     return models;
   }
-  if (options.models.memory_bytes == 0) options.models.memory_bytes = default_models_memory();
-  options.server.models.memory_bytes = options.models.memory_bytes;
-  EngineOptions engine = options.engine;
+  if (server.models.memory_bytes == 0) server.models.memory_bytes = default_models_memory();
+  if (engine.kv_memory_bytes == 0) engine.kv_memory_bytes = kv_share_of(server.models.memory_bytes);
   OCTAVO_TRY(engine.resources, Resources::create({.num_threads = std::exchange(engine.num_threads, 0)}));
-  options.server.read_models = [models = options.models, engine, &context](const std::stop_token& stop) {
+  server.read_models = [models = options.models, engine, &context](const std::stop_token& stop) {
     return find_models(models, engine, context, stop);
   };
-  return find_models(options.models, engine, context);
+  return server.read_models({});
 }
 
 Result<int> serve(ServeOptions options, Dialect dialect, Context& context) {
-  OCTAVO_TRY_VOID(fill_in(options));
+  OCTAVO_TRY_VOID(complete(options.server));
+  OCTAVO_TRY(server::ServerFiles files, server::ServerFiles::open(options.server));
   raise_descriptor_limit();
   for (const int signal : {SIGPIPE, SIGXFSZ})
     std::signal(signal, SIG_IGN);  // a log that nobody reads any more, or that may not grow, is no reason to end
   options.server.reopen_on_hangup = !has_terminal();
-  options.server.service.on_notice = [&context](const std::string& notice) {
+  options.server.on_notice = [&context](const std::string& notice) {
     context.err << "octavo: " << notice << '\n' << std::flush;
   };
   std::string url;
@@ -127,11 +101,9 @@ Result<int> serve(ServeOptions options, Dialect dialect, Context& context) {
     if (dialect == Dialect::kLlamaServer) context.err << "octavo: server is listening on " << url << '\n';
     context.err << "octavo: ready at " << url << '\n' << std::flush;
   };
-  const auto pulled = std::make_shared<PulledModels>();
-  options.models.pulled = pulled;
-  OCTAVO_TRY_VOID(allow_pulls(options.pulls, pulled, options.server.service, context));
+  OCTAVO_TRY_VOID(check_pulls(options.server.pull, files.keys, context));
   OCTAVO_TRY(std::vector<server::ModelOffer> models, offered_models(options, context));
-  OCTAVO_TRY(const auto server, server::Server::create(options.server, std::move(models)));
+  OCTAVO_TRY(const auto server, server::Server::create(std::move(options.server), std::move(files), std::move(models)));
   url = server->url();
   say_addresses(*server, context);
   OCTAVO_TRY_VOID(server->run());
@@ -142,6 +114,7 @@ Result<int> serve(ServeOptions options, Dialect dialect, Context& context) {
 
 void add_serve_command(Program& program, Context& context, Dialect dialect) {
   auto options = std::make_shared<ServeOptions>();
+  options->models.pulled = std::make_shared<PulledModels>();
   Command& command = program.add_command("serve", "Serves models over HTTP: a page to chat on, OpenAI's API");
   command.footer(
       "POST /v1/chat/completions, /v1/completions, /tokenize, /detokenize;\n"

@@ -32,8 +32,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kShareOfKvMemory = 8;  // unless told: the memory of all models by this
-
 struct FoundModel {
   fs::path path;
   std::vector<std::string> given = {};  // names that the user gave, the folder has, or clients had it fetched by
@@ -148,7 +146,6 @@ Result<server::ModelOffer> make_offer(const FoundModel& model, OpenSections& ope
   EngineOptions engine = section != nullptr ? section->engine : base;
   OCTAVO_TRY(const MatrixTypes types, matrix_types(*source, engine.quantize));
   OCTAVO_TRY(const WeightNeed need, weight_need(*source, config, types));
-  if (engine.kv_memory_bytes == 0) engine.kv_memory_bytes = options.memory_bytes / kShareOfKvMemory;
   server::ModelOffer offer{.version = version_of(model.path, engine),
                            .memory_bytes = (engine.repack ? need.packed_bytes : need.mapped_bytes) + need.vector_bytes +
                                            engine.kv_memory_bytes,
@@ -180,7 +177,7 @@ void make_unique(std::vector<server::ModelOffer>& offers) {
 
 }  // namespace
 
-void add_models_options(Command& command, ModelsOptions& options, Context& context) {
+void add_models_options(Command& command, ModelsOptions& options, std::uint64_t& memory_bytes, Context& context) {
   const Option* option = command
                              .add_option("-m,--model", options.named,
                                          "GGUF file, or ORG/REPO[:TYPE] of the hub, fetched if it is not there; may be "
@@ -204,12 +201,14 @@ void add_models_options(Command& command, ModelsOptions& options, Context& conte
       "--offline", [&context] { context.hub.offline = true; },
       "Ask no hub: models that are named are here, or an error");
   add_parsed(
-      command, "--models-memory", "SIZE", parse_size, [&options](std::uint64_t bytes) { options.memory_bytes = bytes; },
+      command, "--models-memory", "SIZE", parse_size, [&memory_bytes](std::uint64_t bytes) { memory_bytes = bytes; },
       "Of several models: what those in memory take together, with their KV memory; default: three quarters of the "
       "machine's");
 }
 
 std::uint64_t default_models_memory() { return total_memory_bytes() / 4 * 3; }
+
+std::uint64_t kv_share_of(std::uint64_t memory_bytes) { return memory_bytes / 8; }
 
 Result<bool> is_one_model(const ModelsOptions& options, Context& context) {
   if (options.named.size() > 1 || !options.folders.empty()) return false;

@@ -18,25 +18,27 @@
 namespace octavo::cli {
 
 struct ModelsOptions {
-  std::vector<std::string> named = {};              // -m and words; none: the default model, unless there are others
-  std::vector<std::string> folders = {};            // --models-dir
-  std::vector<std::string> names = {};              // --served-model-name
-  std::uint64_t memory_bytes = 0;                   // --models-memory; 0: default_models_memory()
-  std::string config_file = {};                     // whose sections count; empty: none
-  SamplingFlags sampling = {};                      // of models whose sections say nothing else
-  std::shared_ptr<const PulledModels> pulled = {};  // served beside the others; null: none
+  std::vector<std::string> named = {};        // -m and words; none: the default model, unless there are others
+  std::vector<std::string> folders = {};      // --models-dir
+  std::vector<std::string> names = {};        // --served-model-name
+  std::string config_file = {};               // whose sections count; empty: none
+  SamplingFlags sampling = {};                // of models whose sections say nothing else
+  std::shared_ptr<PulledModels> pulled = {};  // served beside the others; null: none
 };
-void add_models_options(Command& command, ModelsOptions& options, Context& context);
+/// `memory_bytes`: of --models-memory.
+void add_models_options(Command& command, ModelsOptions& options, std::uint64_t& memory_bytes, Context& context);
 
 /// Three quarters of the memory that there is, whatever else takes some of it now.
 std::uint64_t default_models_memory();
+/// A model's KV memory, where nobody says how much it is and `memory_bytes` are for all models.
+std::uint64_t kv_share_of(std::uint64_t memory_bytes);
 
 /// One model is served, and nothing else can be: it is loaded at the start and may take what memory there is.
 Result<bool> is_one_model(const ModelsOptions& options, Context& context);
 server::ModelOffer one_model(const ModelsOptions& options, const EngineOptions& engine, Context& context);
 
-/// Finds the models, fetches those of a hub, and reads their heads. Each one's share of KV memory follows from the
-/// options and its section alone. `engine`: of those whose sections say nothing else. Errors: a model that was named
+/// Finds the models, fetches those of a hub, and reads their heads. Each one's KV memory follows from the options and
+/// its section alone. `engine`: of those whose sections say nothing else. Errors: a model that was named
 /// cannot be used; a section is wrong; a stop was asked for. A model of a folder, or one that was pulled, that cannot
 /// be used is left out, which a line says.
 Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options, const EngineOptions& engine,

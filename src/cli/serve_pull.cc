@@ -18,15 +18,11 @@ namespace {
 
 constexpr std::size_t kSha256Digits = 64;
 
-/// Names between commas, each of which a key has.
-Result<std::vector<std::string>> key_names(std::string_view text, const server::ApiKeys& keys) {
+std::vector<std::string> split_names(std::string_view text) {
   std::vector<std::string> names;
   while (!text.empty()) {
-    const std::string_view name = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(text.size(), name.size() + 1));
-    if (name != "*" && !keys.has_name(name))
-      return fail("--allow-pull-keys: found '{}', expected the names of keys between commas, or '*'", printable(name));
-    names.emplace_back(name);
+    names.emplace_back(text.substr(0, text.find(',')));
+    text.remove_prefix(std::min(text.size(), names.back().size() + 1));
   }
   return names;
 }
@@ -69,12 +65,16 @@ Result<bool> fetch(const server::FetchCall& call, PulledModels& pulled, Context&
 
 }  // namespace
 
-void add_pull_options(Command& command, AllowedPulls& pulls) {
-  const auto take = [&pulls](const std::string& text) -> Result<void> {
-    pulls.are_allowed = text != "false";
-    if (text == "true" || text == "false") return {};
-    OCTAVO_TRY(pulls.max_bytes, parse_size(text));
-    if (pulls.max_bytes == 0) return fail("found '0', expected at least a byte, or no size: as the disk has room");
+void add_pull_options(Command& command, server::PullOptions& pull, const std::shared_ptr<PulledModels>& pulled,
+                      Context& context) {
+  const auto take = [&pull, &pulled, &context](const std::string& text) -> Result<void> {
+    pull.fetch = {};
+    if (text == "false") return {};
+    pull.fetch = [pulled, &context](const server::FetchCall& call) { return fetch(call, *pulled, context); };
+    pull.check_name = check_name;
+    if (text == "true") return {};
+    OCTAVO_TRY(pull.max_bytes, parse_size(text));
+    if (pull.max_bytes == 0) return fail("found '0', expected at least a byte, or no size: as the disk has room");
     return {};
   };
   const Option* allow =
@@ -83,28 +83,24 @@ void add_pull_options(Command& command, AllowedPulls& pulls) {
                                "Clients may have models fetched from the hub, by ollama's /api/pull; with =SIZE, such "
                                "as --allow-pull=40GiB, they write no more than that in all")
           ->type_name("");
-  command
-      .add_option("--allow-pull-keys", pulls.keys,
-                  "The names of the keys that may, between commas; '*': all. Needed where there are keys")
+  add_parsed(
+      command, "--allow-pull-keys", "NAMES",
+      [](const std::string& text) -> Result<std::vector<std::string>> { return split_names(text); },
+      [&pull](std::vector<std::string> names) { pull.keys = std::move(names); },
+      "The names of the keys that may, between commas; '*': all. Needed where there are keys")
       ->check(refuse_empty)
-      ->type_name("NAMES")
       ->needs(allow);
 }
 
-Result<void> allow_pulls(const AllowedPulls& pulls, std::shared_ptr<PulledModels> pulled,
-                         server::ServiceOptions& service, Context& context) {
-  if (!pulls.are_allowed) return {};
+Result<void> check_pulls(const server::PullOptions& pull, const server::ApiKeys& keys, const Context& context) {
+  if (!pull.fetch) return {};
   if (context.hub.offline) return fail("--allow-pull: found --offline or HF_HUB_OFFLINE, expected a hub to ask");
-  if (service.keys.empty() && !pulls.keys.empty())
-    return fail("--allow-pull-keys: found no keys, expected --api-key-file");
-  if (!service.keys.empty() && pulls.keys.empty())
+  if (keys.empty() && !pull.keys.empty()) return fail("--allow-pull-keys: found no keys, expected --api-key-file");
+  if (!keys.empty() && pull.keys.empty())
     return fail("--allow-pull: found keys, expected --allow-pull-keys with the names of those that may, or '*'");
-  OCTAVO_TRY(service.pull.keys, key_names(pulls.keys, service.keys));
-  service.pull.max_bytes = pulls.max_bytes;
-  service.pull.check_name = check_name;
-  service.pull.fetch = [pulled = std::move(pulled), &context](const server::FetchCall& call) {
-    return fetch(call, *pulled, context);
-  };
+  for (const std::string& name : pull.keys)
+    if (name != "*" && !keys.has_name(name))
+      return fail("--allow-pull-keys: found '{}', expected the names of keys between commas, or '*'", printable(name));
   return {};
 }
 

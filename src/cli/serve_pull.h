@@ -3,28 +3,22 @@
 // Free functions. The context must outlive what they set; the rest is called by the server (server/pull_options.h).
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <string>
 
 #include "cli/command_line.h"
 #include "cli/context.h"
 #include "cli/pulled_models.h"
-#include "server/service.h"
+#include "server/api_keys.h"
+#include "server/pull_options.h"
 
 namespace octavo::cli {
 
-struct AllowedPulls {
-  bool are_allowed = false;
-  std::uint64_t max_bytes = 0;  // that they may write; 0: any number
-  std::string keys = {};        // names between commas; "*": all
-};
-void add_pull_options(Command& command, AllowedPulls& pulls);
+/// --allow-pull and --allow-pull-keys. `pulled` notes what was fetched; all outlive the command.
+void add_pull_options(Command& command, server::PullOptions& pull, const std::shared_ptr<PulledModels>& pulled,
+                      Context& context);
 
-/// Sets ServiceOptions::pull, whose keys are read already, where pulls are allowed. `pulled`: notes what was fetched.
-/// Errors: nothing may be asked of a hub; there are keys and nobody says whose pulls are allowed, or the other way
-/// round.
-Result<void> allow_pulls(const AllowedPulls& pulls, std::shared_ptr<PulledModels> pulled,
-                         server::ServiceOptions& service, Context& context);
+/// Errors, where pulls are allowed: nothing may be asked of a hub; there are keys and nobody says whose pulls are
+/// allowed, or the other way round; a key that is to be allowed is none of these.
+Result<void> check_pulls(const server::PullOptions& pull, const server::ApiKeys& keys, const Context& context);
 
 }  // namespace octavo::cli

@@ -14,7 +14,7 @@
 #include "server/model_routes.h"
 #include "server/request_head.h"
 #include "server/run_on.h"
-#include "server/service.h"
+#include "server/server_options.h"
 
 namespace octavo::server {
 namespace {
@@ -46,8 +46,8 @@ ApiResult<double> deadline_of(const HttpRequest& request) {
 
 /// The requests of a call that could not all wait at the same time, even if nothing else did: to try again later would
 /// never help.
-ApiResult<void> check_queue(const CompletionCall& call, const ServiceOptions& options) {
-  const QueueBound &requests = options.max_queued, &tokens = options.max_queued_tokens;
+ApiResult<void> check_queue(const CompletionCall& call, const ServerOptions& options) {
+  const QueueBound requests = options.queued_requests(), tokens = options.queued_tokens();
   std::int64_t held = 0;
   for (std::size_t i = 0; i < call.requests.size(); ++i) {
     const auto before = static_cast<std::int64_t>(i);
@@ -200,7 +200,7 @@ ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
   if (auto fits = check_queue(call, shared_.options); !fits) return fits;
   const std::string owner = client_of(exchange_);
   const std::string domain =
-      cache_domain(shared_.options.shared_cache ? std::string() : exchange_.key.name, call.user_cache_salt);
+      cache_domain(shared_.options.access.shared_cache ? std::string() : exchange_.key.name, call.user_cache_salt);
   for (Request& request : call.requests) {
     request.cache_domain = domain;
     request.owner = owner;
@@ -218,8 +218,8 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
   for (const Request& request : call.requests) prompts_.num_tokens.push_back(static_cast<int>(request.tokens.size()));
   if (call.stream) {
     life_signs_.emplace(call, prompts_.progress,
-                        LifeSigns::Intervals{.comment = shared_.options.keepalive_interval,
-                                             .progress = shared_.options.progress_interval},
+                        LifeSigns::Intervals{.comment = shared_.options.answers.keepalive_interval,
+                                             .progress = shared_.options.answers.progress_interval},
                         Clock::now());
   }
   for (std::size_t i = 0; i < call.requests.size(); ++i) {

@@ -26,13 +26,13 @@
 
 namespace octavo::server {
 
-struct ServiceOptions;
+struct ServerOptions;
 
 class CompletionHandler {
  public:
   /// The parts of the server that completions share, which outlive them.
   struct Shared {
-    const ServiceOptions& options;
+    const ServerOptions& options;
     const Responder& responder;
     BodyReader& bodies;
     CompileQueue& compiling;

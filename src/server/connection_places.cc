@@ -22,7 +22,7 @@ bool ConnectionPlaces::Rank::operator<(const Rank& other) const {
 }
 
 std::optional<ApiError> ConnectionPlaces::make_room(const Address& peer) {
-  const bool is_limited = limits_.per_client > 0 && (limits_.proxies == nullptr || !limits_.proxies->contains(peer));
+  const bool is_limited = limits_.per_client > 0 && !proxies_.contains(peer);
   const auto client = is_limited ? clients_.find(client_key(peer)) : clients_.end();
   if (client != clients_.end() && client->second.num_places() >= limits_.per_client && !close_silent(&client->second))
     return refusal("too many connections from this address");

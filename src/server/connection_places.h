@@ -20,15 +20,9 @@
 #include "api/api_error.h"
 #include "server/address.h"
 #include "server/forwarded.h"
+#include "server/http_options.h"
 
 namespace octavo::server {
-
-/// Connections that may be open at once, at most.
-struct ConnectionLimits {
-  std::size_t all = 4096;
-  std::size_t per_client = 0;               // by client_key(); 0: any number
-  const TrustedProxies* proxies = nullptr;  // no bound per_client on them, as they count for many; null: there are none
-};
 
 class ConnectionPlaces {
  public:
@@ -36,7 +30,9 @@ class ConnectionPlaces {
   using GiveUp = std::function<bool()>;
   class Place;
 
-  explicit ConnectionPlaces(const ConnectionLimits& limits) : limits_(limits) {}
+  /// Trusted proxies have no bound per client, as they count for many. Both must outlive it.
+  ConnectionPlaces(const ConnectionLimits& limits, const TrustedProxies& proxies)
+      : limits_(limits), proxies_(proxies) {}
   ConnectionPlaces(const ConnectionPlaces&) = delete;
   ConnectionPlaces& operator=(const ConnectionPlaces&) = delete;
 
@@ -65,7 +61,8 @@ class ConnectionPlaces {
   bool close_silent(Client* client);
   void rank_anew(Client& client) noexcept;
 
-  const ConnectionLimits limits_;
+  const ConnectionLimits& limits_;
+  const TrustedProxies& proxies_;
   std::map<ClientKey, Client> clients_;  // that have places
   std::set<Rank> ranks_;                 // one for each of them
   std::size_t num_places_ = 0;

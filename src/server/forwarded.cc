@@ -138,15 +138,6 @@ Hops parse_forwarded(std::string_view line) {
   return hops;
 }
 
-Result<TrustedProxies> TrustedProxies::parse(std::span<const std::string> networks) {
-  TrustedProxies proxies;
-  for (const std::string& text : networks) {
-    OCTAVO_TRY(const Network network, Network::parse(text));
-    proxies.networks_.push_back(network);
-  }
-  return proxies;
-}
-
 bool TrustedProxies::contains(const Address& address) const {
   return std::ranges::any_of(networks_, [&](const Network& network) { return network.contains(address); });
 }

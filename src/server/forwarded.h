@@ -30,7 +30,7 @@ class TrustedProxies {
  public:
   /// Nobody is trusted.
   TrustedProxies() = default;
-  static Result<TrustedProxies> parse(std::span<const std::string> networks);
+  void add(const Network& network) { networks_.push_back(network); }
 
   bool contains(const Address& address) const;
   /// The sender of a request that came from `peer` with these header lines: the last hop that is no trusted proxy, or

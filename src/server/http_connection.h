@@ -19,6 +19,7 @@
 
 #include "api/api_error.h"
 #include "api/held_answer.h"
+#include "server/http_options.h"
 #include "server/received_bytes.h"
 #include "server/signal.h"
 #include "server/transport.h"
@@ -28,20 +29,6 @@ namespace octavo::server {
 namespace http = boost::beast::http;
 using Clock = std::chrono::steady_clock;
 using HttpRequest = http::request<http::string_body>;
-
-struct HttpLimits {
-  std::size_t max_header_bytes = 16U << 10;
-  std::size_t max_body_bytes = 8U << 20;
-  std::size_t max_pipelined_bytes = 64U << 10;  // that a client may send behind a request that is being answered
-  std::size_t max_unsent_bytes = 1U << 20;  // made for a reader that does not keep up; beyond it the reader is cut off
-  int max_requests = 10'000;                // on one connection
-  std::chrono::milliseconds idle_timeout{75'000};   // between requests
-  std::chrono::milliseconds read_timeout{30'000};   // from a request's first byte to its last; of a TLS handshake
-  std::chrono::milliseconds late_head{1000};        // a head that takes longer keeps no connection where these run out
-  std::chrono::milliseconds write_timeout{30'000};  // without the client taking a byte
-  std::uint64_t min_write_rate = 64U << 10;         // bytes a second that a client must take of what is there for it,
-                                                    // but for write_timeout in all; 0: any
-};
 
 struct HttpResponse {
   int status = 200;

@@ -12,6 +12,7 @@
 #include "server/address.h"
 #include "server/connection_places.h"
 #include "server/host_check.h"
+#include "server/http_options.h"
 
 namespace octavo::server {
 
@@ -28,17 +29,14 @@ struct Visitor {
   const Entrance* entrance = nullptr;
 };
 
-struct ListenAddress {
-  std::string host = {};   // a name or an address, without brackets
-  std::uint16_t port = 0;  // 0: a free one
-};
-
 /// "127.0.0.1:9100", "[::1]:9100", "localhost:9100".
 Result<ListenAddress> parse_listen_address(std::string_view text);
 
 class Listener {
  public:
-  Listener(boost::asio::io_context& io, const ConnectionLimits& limits) : acceptor_(io), places_(limits) {}
+  /// All must outlive it.
+  Listener(boost::asio::io_context& io, const ConnectionLimits& limits, const TrustedProxies& proxies)
+      : acceptor_(io), places_(limits, proxies) {}
 
   /// Error: no such address, or it cannot be listened at.
   Result<void> open(const std::string& host, std::uint16_t port);

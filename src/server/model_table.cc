@@ -25,9 +25,9 @@ ApiError not_loaded(const ModelSlot& slot) {
 
 }  // namespace
 
-ModelTable::ModelTable(ModelTableOptions options, std::vector<ModelOffer> offers, std::function<void()> on_change)
-    : options_(std::move(options)), on_change_(std::move(on_change)) {
-  for (ModelOffer& offer : offers) slots_.emplace_back(std::move(offer), options_.stall_timeout, on_change_);
+ModelTable::ModelTable(const ServerOptions& options, std::vector<ModelOffer> offers, std::function<void()> on_change)
+    : options_(options), on_change_(std::move(on_change)) {
+  for (ModelOffer& offer : offers) slots_.emplace_back(std::move(offer), options_.models.stall_timeout, on_change_);
 }
 
 ModelTable::~ModelTable() { stop(); }
@@ -103,7 +103,7 @@ void ModelTable::replace(std::vector<ModelOffer> offers, Clock::time_point now) 
       return !slot.is_removed() && !offer.names.empty() && slot.id() == offer.names.front();
     });
     if (same == before.end()) {
-      slots_.emplace_back(std::move(offer), options_.stall_timeout, on_change_);
+      slots_.emplace_back(std::move(offer), options_.models.stall_timeout, on_change_);
     } else {
       same->replace(std::move(offer), options_.prototype);
       slots_.splice(slots_.end(), before, same);
@@ -143,11 +143,11 @@ void ModelTable::unload_unused(Clock::time_point now) {
 }
 
 std::chrono::milliseconds ModelTable::kept() const {
-  return options_.idle_unload.count() > 0 ? options_.idle_unload : kKeptForever;
+  return options_.models.idle_unload.count() > 0 ? options_.models.idle_unload : kKeptForever;
 }
 
 std::optional<ModelTable::Clock::time_point> ModelTable::expiry(const ModelSlot& slot, Clock::time_point now) const {
-  if (options_.clients_unload && !slot.uses().empty()) {
+  if (options_.models.clients_unload && !slot.uses().empty()) {
     const Clock::time_point until = slot.uses().wanted_until(now, kept());
     return until == Clock::time_point::max() ? std::nullopt : std::optional(until);
   }
@@ -169,7 +169,7 @@ ApiResult<void> ModelTable::preload(ModelSlot& slot, const std::string& owner, C
 }
 
 ApiResult<bool> ModelTable::unload(ModelSlot& slot, const std::string& client, Clock::time_point now) {
-  if (!options_.clients_unload)
+  if (!options_.models.clients_unload)
     return std::unexpected(unsupported("model", "this server keeps its model in memory, as it has no other"));
   const std::string own = speaker(client);
   slot.uses().let_go(own);
@@ -193,7 +193,7 @@ void ModelTable::load_next(Clock::time_point now) {
 void ModelTable::make_room(const Wish& wish, Clock::time_point now) {
   if (answer_to(wish, now)) return;  // with an error, soon
   if (await_load(wish, now)) return;
-  const std::uint64_t limit = options_.memory_bytes;
+  const std::uint64_t limit = options_.models.memory_bytes;
   const std::uint64_t wanted = wish.slot_.offer().memory_bytes;
   if (limit == 0 || memory_taken() + wanted <= limit) return wish.slot_.begin_load(now);
   std::uint64_t staying = 0;
@@ -214,7 +214,7 @@ bool ModelTable::await_load(const Wish& wish, Clock::time_point now) {
   if (loading == slots_.end()) return false;
   // Without a model for the start there is no server.
   if (loading->offer().is_loaded_at_start && loading->model() == nullptr) return true;
-  const bool had_turn = now - std::max(wish.since_, loading->load_begin()) >= options_.max_wait / 2;
+  const bool had_turn = now - std::max(wish.since_, loading->load_begin()) >= options_.models.max_wait / 2;
   if (!had_turn) return true;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - loading->load_begin()).count();
   loading->give_up_load({fmt::format("it was not there after {} s, and others are waited for", seconds)}, now);
@@ -225,7 +225,7 @@ ModelSlot* ModelTable::next_to_go(const Wish& wish, Clock::time_point now) {
   ModelSlot* next = nullptr;
   for (ModelSlot& slot : slots_) {
     if (slot.state() != State::kServing || slot.has_failed()) continue;
-    const bool had_turn = now - std::max(wish.since_, slot.loaded_at()) >= options_.turn;
+    const bool had_turn = now - std::max(wish.since_, slot.loaded_at()) >= options_.models.turn;
     const bool is_left = slot.num_leases() == 0 && now - slot.last_use() >= slot.load_time();
     if (!had_turn && !is_left) continue;
     const auto order = [](const ModelSlot& s) { return std::pair(s.num_leases() > 0, s.last_use()); };
@@ -242,7 +242,7 @@ std::optional<ApiResult<ModelLease>> ModelTable::answer_to(const Wish& wish, Clo
   if (slot.state() == State::kServing) return ModelLease(slot, speaker(wish.owner_));
   if (slot.load_error() && now - slot.load_failed_at() < std::max(kLoadAgain, slot.failed_load_time()))
     return std::unexpected(not_loaded(slot));
-  const std::uint64_t limit = options_.memory_bytes, wanted = slot.offer().memory_bytes;
+  const std::uint64_t limit = options_.models.memory_bytes, wanted = slot.offer().memory_bytes;
   if (limit > 0 && wanted > limit)
     return std::unexpected(ApiError{.status = 503,
                                     .message = fmt::format("the model '{}' takes {} bytes with its KV memory, "
@@ -250,10 +250,10 @@ std::optional<ApiResult<ModelLease>> ModelTable::answer_to(const Wish& wish, Clo
                                                            slot.id(), wanted, limit),
                                     .type = "server_error",
                                     .code = "model_too_large"});
-  if (now - wish.since_ > options_.max_wait)
+  if (now - wish.since_ > options_.models.max_wait)
     return std::unexpected(
         unavailable(fmt::format("the model '{}' could not be loaded within {} s: others are in use", slot.id(),
-                                std::chrono::duration_cast<std::chrono::seconds>(options_.max_wait).count()),
+                                std::chrono::duration_cast<std::chrono::seconds>(options_.models.max_wait).count()),
                     "model_busy"));
   return std::nullopt;
 }
@@ -268,7 +268,8 @@ void ModelTable::answer_wishes(Clock::time_point now) {
 bool ModelTable::has_room_for(const std::string& owner) const {
   const auto all = static_cast<std::int64_t>(wishes_.size());
   const auto own = std::ranges::count_if(wishes_, [&](const Wish* wish) { return wish->owner_ == owner; });
-  return options_.max_waiting.has_room(all, 1) && options_.max_waiting.is_fair(all, own, 1);
+  const QueueBound bound = options_.queued_requests();
+  return bound.has_room(all, 1) && bound.is_fair(all, own, 1);
 }
 
 ModelTable::Wish::Wish(ModelTable& table, ModelSlot& slot, std::string owner, std::function<void()> on_over,

@@ -21,29 +21,18 @@
 #include <vector>
 
 #include "api/api_error.h"
-#include "octavo/queue_bound.h"
 #include "server/model_slot.h"
+#include "server/server_options.h"
 
 namespace octavo::server {
-
-struct ModelTableOptions {
-  std::uint64_t memory_bytes = 0;                   // of all models in memory; 0: no limit
-  std::chrono::milliseconds turn{10'000};           // of a model in use that another one waits for
-  std::chrono::milliseconds idle_unload{0};         // a model that nobody uses goes after this; 0: never
-  bool clients_unload = false;                      // they say when one goes: keep_alive, and unload()
-  bool clients_are_one = false;                     // there: what one says counts for all of them
-  std::chrono::milliseconds max_wait{600'000};      // of a request for its model; a load that others wait for: half
-  QueueBound max_waiting = {};                      // requests
-  std::chrono::milliseconds stall_timeout{30'000};  // see ProgressWatch
-  ServedModel prototype = {};                       // what all models have in common
-};
 
 class ModelTable {
  public:
   using Clock = ModelSlot::Clock;
 
-  /// `on_change` is called on other threads when advance() has something to do; it must not throw.
-  ModelTable(ModelTableOptions options, std::vector<ModelOffer> offers, std::function<void()> on_change);
+  /// `options` outlive it. `on_change` is called on other threads when advance() has something to do; it must not
+  /// throw.
+  ModelTable(const ServerOptions& options, std::vector<ModelOffer> offers, std::function<void()> on_change);
   ~ModelTable();
   ModelTable(const ModelTable&) = delete;
   ModelTable& operator=(const ModelTable&) = delete;
@@ -113,7 +102,9 @@ class ModelTable {
   /// How long a model stays behind the requests of clients that do not say.
   std::chrono::milliseconds kept() const;
   /// The name under which a client says how long a model stays.
-  std::string speaker(const std::string& client) const { return options_.clients_are_one ? std::string() : client; }
+  std::string speaker(const std::string& client) const {
+    return options_.models.clients_are_one ? std::string() : client;
+  }
   void answer_wishes(Clock::time_point now);
   std::optional<ApiResult<ModelLease>> answer_to(const Wish& wish, Clock::time_point now) const;
   void unload_unused(Clock::time_point now);
@@ -124,7 +115,7 @@ class ModelTable {
   bool await_load(const Wish& wish, Clock::time_point now);
   ModelSlot* next_to_go(const Wish& wish, Clock::time_point now);
 
-  const ModelTableOptions options_;
+  const ServerOptions& options_;
   const std::function<void()> on_change_;
   std::list<ModelSlot> slots_;
   std::list<Wish*> wishes_;  // in the order in which they came

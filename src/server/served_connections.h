@@ -48,7 +48,7 @@ class ServedConnections {
   asio::io_context& io_;
   Service& service_;
   ReceivedBytes& received_;
-  const HttpLimits limits_;
+  const HttpLimits& limits_;
   const std::function<void()> on_leave_;
   TlsContext* tls_ = nullptr;  // null: plain HTTP
   std::unordered_set<std::shared_ptr<HttpConnection>> connections_;

@@ -10,31 +10,12 @@ namespace octavo::server {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{100};
-constexpr std::chrono::milliseconds kPause{100};    // after a failure, for want of descriptors or of memory
-constexpr std::size_t kMaxMetricsConnections = 64;  // so that a full server can still be looked at
+constexpr std::chrono::milliseconds kPause{100};            // after a failure, for want of descriptors or of memory
+constexpr ConnectionLimits kMetricsConnections{.all = 64};  // so that a full server can still be looked at
 // While draining: a connection whose request may be on its way, and an answer that the client may still be reading.
 constexpr std::chrono::milliseconds kDrainGrace{1000};
 
 constexpr std::string_view kOwnHosts[] = {"localhost", "127.0.0.1", "::1"};
-
-ModelTableOptions table_options(const ServerOptions& options) {
-  const ServiceOptions& service = options.service;
-  ModelTableOptions table = options.models;
-  table.max_waiting = service.max_queued;
-  table.stall_timeout = service.stall_timeout;
-  table.prototype = {.id = {},
-                     .max_choices = service.max_choices,
-                     .max_tokens = service.max_tokens,
-                     .reasoning_budget = service.reasoning_budget,
-                     .reasoning_mode = service.reasoning_mode,
-                     .max_client_priority = service.max_client_priority,
-                     .max_answer_bytes = service.max_answer_bytes,
-                     .image_placeholder = service.image_placeholder,
-                     .closes_objects = service.closes_objects,
-                     .template_names = service.template_names,
-                     .seed = service.seed};
-  return table;
-}
 
 }  // namespace
 
@@ -52,19 +33,18 @@ class Server::Alive {
   bool* flag_;
 };
 
-Server::Server(ServerOptions options, std::vector<ModelOffer> models)
+Server::Server(ServerOptions options, ServerFiles files, std::vector<ModelOffer> models)
     : options_(std::move(options)),
-      received_(options_.max_received_bytes),
-      models_(table_options(options_), std::move(models), [this] { announce_model_change(); }),
-      service_(options_.service, io_, models_),
-      listener_(io_, {.all = options_.max_connections,
-                      .per_client = options_.max_connections_per_client,
-                      .proxies = &options_.service.proxies}),
-      metrics_listener_(io_, {.all = kMaxMetricsConnections}),
+      has_keys_(!files.keys.empty()),
+      received_(options_.http.received_bound()),
+      models_(options_, std::move(models), [this] { announce_model_change(); }),
+      service_(options_, std::move(files), io_, models_),
+      listener_(io_, options_.listen.connections, options_.listen.proxies),
+      metrics_listener_(io_, kMetricsConnections, options_.listen.proxies),
       signals_(io_),
       hangups_(io_),
       ticker_(io_),
-      connections_(io_, service_, received_, options_.limits, [this] { finish_if_drained(); }),
+      connections_(io_, service_, received_, options_.http, [this] { finish_if_drained(); }),
       offer_reader_(io_, options_.read_models,
                     [this](Result<std::vector<ModelOffer>> offers) { take_offers(std::move(offers)); }) {
   if (options_.read_models) service_.puller().set_on_fetched([this] { offer_reader_.read(); });
@@ -72,25 +52,27 @@ Server::Server(ServerOptions options, std::vector<ModelOffer> models)
 
 Server::~Server() { models_.stop(); }
 
-Result<std::unique_ptr<Server>> Server::create(ServerOptions options, std::vector<ModelOffer> models) {
-  auto server = std::unique_ptr<Server>(new Server(std::move(options), std::move(models)));
+Result<std::unique_ptr<Server>> Server::create(ServerOptions options, ServerFiles files,
+                                               std::vector<ModelOffer> models) {
+  auto server = std::unique_ptr<Server>(new Server(std::move(options), std::move(files), std::move(models)));
   OCTAVO_TRY_VOID(server->open());
   return server;
 }
 
 Result<void> Server::open() {
-  if (!options_.tls.certificate_file.empty()) {
-    OCTAVO_TRY(tls_, TlsContext::make(options_.tls));
+  if (!options_.listen.tls.certificate_file.empty()) {
+    OCTAVO_TRY(tls_, TlsContext::make(options_.listen.tls));
     connections_.set_tls(*tls_);
   }
-  OCTAVO_TRY_VOID(listener_.open(options_.host, options_.port));
+  OCTAVO_TRY_VOID(listener_.open(options_.listen.host, options_.listen.port));
   // Keys keep the pages of other sites out: a browser has none to send. Beyond this machine nobody but the operator
   // knows the server's names.
-  const bool is_checked = !options_.allowed_hosts.empty() || (listener_.is_loopback() && options_.service.keys.empty());
-  OCTAVO_TRY(listener_.entrance().hosts, hosts_of(options_.host, is_checked));
-  if (!options_.metrics) return {};
-  OCTAVO_TRY_VOID(metrics_listener_.open(options_.metrics->host, options_.metrics->port));
-  OCTAVO_TRY(metrics_listener_.entrance().hosts, hosts_of(options_.metrics->host, metrics_listener_.is_loopback()));
+  const bool is_checked = !options_.listen.allowed_hosts.empty() || (listener_.is_loopback() && !has_keys_);
+  OCTAVO_TRY(listener_.entrance().hosts, hosts_of(options_.listen.host, is_checked));
+  if (!options_.listen.metrics) return {};
+  OCTAVO_TRY_VOID(metrics_listener_.open(options_.listen.metrics->host, options_.listen.metrics->port));
+  OCTAVO_TRY(metrics_listener_.entrance().hosts,
+             hosts_of(options_.listen.metrics->host, metrics_listener_.is_loopback()));
   metrics_listener_.entrance().metrics_alone = true;
   listener_.entrance().has_metrics = false;
   return {};
@@ -98,7 +80,7 @@ Result<void> Server::open() {
 
 Result<HostList> Server::hosts_of(const std::string& host, bool is_checked) const {
   if (!is_checked) return HostList();
-  std::vector<std::string> names = options_.allowed_hosts;
+  std::vector<std::string> names = options_.listen.allowed_hosts;
   names.insert(names.end(), std::begin(kOwnHosts), std::end(kOwnHosts));
   names.push_back(host.substr(0, host.find('%')));  // without the zone
   return HostList::of(names);
@@ -107,10 +89,10 @@ Result<HostList> Server::hosts_of(const std::string& host, bool is_checked) cons
 std::string Server::url() const { return fmt::format("{}://{}", tls_ ? "https" : "http", listener_.authority()); }
 
 std::string Server::metrics_url() const {
-  return options_.metrics ? fmt::format("{}://{}", tls_ ? "https" : "http", metrics_listener_.authority()) : "";
+  return options_.listen.metrics ? fmt::format("{}://{}", tls_ ? "https" : "http", metrics_listener_.authority()) : "";
 }
 
-bool Server::is_open_to_all() const { return !listener_.is_loopback() && options_.service.keys.empty(); }
+bool Server::is_open_to_all() const { return !listener_.is_loopback() && !has_keys_; }
 
 Result<void> Server::run() {
   if (options_.handle_signals) {
@@ -197,7 +179,7 @@ void Server::announce_model_change() noexcept {
 void Server::wait_for_hangup() {
   hangups_.async_wait([this](boost::system::error_code error, int) {
     if (error) return;
-    if (options_.service.access_log) options_.service.access_log->reopen();
+    service_.reopen_log();
     offer_reader_.read();
     wait_for_hangup();
   });
@@ -206,8 +188,8 @@ void Server::wait_for_hangup() {
 void Server::take_offers(Result<std::vector<ModelOffer>> offers) {
   if (offers) {
     models_.replace(std::move(*offers), Clock::now());
-  } else if (options_.service.on_notice) {
-    options_.service.on_notice(offers.error().message);
+  } else if (options_.on_notice) {
+    options_.on_notice(offers.error().message);
   }
   if (!offer_reader_.is_asked_again()) service_.puller().offers_are_read(offers ? nullptr : &offers.error());
 }

@@ -15,38 +15,18 @@
 #include "server/model_table.h"
 #include "server/offer_reader.h"
 #include "server/served_connections.h"
+#include "server/server_files.h"
+#include "server/server_options.h"
 #include "server/service.h"
 #include "server/tls_context.h"
 
 namespace octavo::server {
 
-struct ServerOptions {
-  std::string host = "127.0.0.1";
-  std::uint16_t port = 8080;                  // 0: a free one
-  std::optional<ListenAddress> metrics = {};  // /metrics has an address of its own, where no key is asked for
-  /// Names that a request's Host may have beside this machine's own and `host`; "*": every one. None: where only this
-  /// machine can call and there are no keys, these two; elsewhere every one.
-  std::vector<std::string> allowed_hosts = {};
-  TlsOptions tls = {};  // plain HTTP where no certificate is named
-  std::size_t max_connections = 4096;
-  std::size_t max_connections_per_client = 0;       // one address, or 64 bits of IPv6; 0: any number
-  std::chrono::milliseconds drain_timeout{30'000};  // for what runs when the server is told to stop
-  bool handle_signals = true;                       // SIGTERM and SIGINT drain; a second one ends the process
-  bool reopen_on_hangup = false;                    // SIGHUP: the access log was moved away, models are others
-  HttpLimits limits = {};
-  std::uint64_t max_received_bytes = std::uint64_t{256} << 20;  // by all connections, and not yet parsed
-  ServiceOptions service = {};
-  ModelTableOptions models = {};  // but for what the service's options say
-  /// Reads anew which models are offered: after SIGHUP, on a thread of its own. Error: a notice to the operator, and
-  /// the models stay as they are.
-  ReadOffers read_models = {};
-  std::function<void()> on_ready = {};  // the models for the start are loaded; on run()'s thread
-};
-
 class Server {
  public:
-  /// Opens the port. Errors: it cannot be opened; files of TLS that cannot be used.
-  static Result<std::unique_ptr<Server>> create(ServerOptions options, std::vector<ModelOffer> models);
+  /// Opens the port. `files`: those of the same options. Errors: it cannot be opened; files of TLS that cannot be used.
+  static Result<std::unique_ptr<Server>> create(ServerOptions options, ServerFiles files,
+                                                std::vector<ModelOffer> models);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -66,7 +46,7 @@ class Server {
  private:
   class Alive;
 
-  Server(ServerOptions options, std::vector<ModelOffer> models);
+  Server(ServerOptions options, ServerFiles files, std::vector<ModelOffer> models);
   Result<void> open();
 
   Result<HostList> hosts_of(const std::string& host, bool is_checked) const;
@@ -87,7 +67,8 @@ class Server {
   void drain_further(Clock::time_point now);
   void finish_if_drained();
 
-  const ServerOptions options_;
+  const ServerOptions options_;  // first: the others read it
+  const bool has_keys_;          // at the start, as no file that is read later has none
   // Before the coroutines of io_, which own connections and wait for models
   ReceivedBytes received_;
   ModelTable models_;

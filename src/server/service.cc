@@ -54,19 +54,20 @@ TokenizeCall::Kind kind_of(Route route) {
 
 }  // namespace
 
-Service::Service(ServiceOptions options, asio::io_context& io, ModelTable& models)
-    : options_(std::move(options)),
+Service::Service(const ServerOptions& options, ServerFiles files, asio::io_context& io, ModelTable& models)
+    : options_(options),
+      files_(std::move(files)),
       routes_(options_.apis),
       models_(models),
-      keys_(options_.keys),
+      keys_(files_.keys),
       mailbox_(io),
-      held_({.answer_bytes = options_.max_answer_bytes, .all_bytes = options_.max_held_bytes}),
-      responder_(routes_, options_.cors_origins, held_),
-      responses_(options_.responses),
+      held_({.answer_bytes = options.prototype.max_answer_bytes, .all_bytes = options.answers.max_held_bytes}),
+      responder_(routes_, options_.access.cors_origins, held_),
+      responses_(options.stored_limits()),
       random_(std::random_device{}()),
-      bodies_(models, options_.json, options_.parse_threads),
-      compiling_(options_.max_queued),
-      puller_(options_.pull, io, models, metrics_) {}
+      bodies_(models, options.body_limits(), options.bodies.parse_threads),
+      compiling_(options.queued_requests()),
+      puller_(options.pull, io, models, metrics_) {}
 
 Service::~Service() = default;
 
@@ -96,8 +97,8 @@ void Service::abort_all() {
 
 void Service::take_notices() {
   std::vector<std::string> notices;
-  if (options_.key_watch) {
-    KeyWatch::News news = options_.key_watch->take();
+  if (files_.key_watch) {
+    KeyWatch::News news = files_.key_watch->take();
     if (news.keys) {
       keys_ = std::move(*news.keys);
       active_.end_revoked(keys_);
@@ -105,7 +106,7 @@ void Service::take_notices() {
     }
     notices.push_back(std::move(news.notice));
   }
-  if (options_.access_log) std::ranges::move(options_.access_log->take_notices(), std::back_inserter(notices));
+  if (files_.access_log) std::ranges::move(files_.access_log->take_notices(), std::back_inserter(notices));
   if (!options_.on_notice) return;
   for (const std::string& notice : notices)
     if (!notice.empty()) options_.on_notice(notice);
@@ -120,20 +121,20 @@ std::optional<ApiError> Service::not_ready(Clock::time_point now) const {
   const auto has_stalled = [&](const ModelSlot& slot) { return slot.engine() != nullptr && slot.has_stalled(now); };
   if (std::ranges::any_of(models_.slots(), has_stalled))
     return unavailable(fmt::format("the engine has work, but has finished no step for more than {} ms",
-                                   options_.stall_timeout.count()),
+                                   options_.models.stall_timeout.count()),
                        "stalled");
   return std::nullopt;
 }
 
 asio::awaitable<bool> Service::serve_one(HttpConnection& connection, const Visitor& visitor) {
   const HttpConnection::HeadCheck check = [this, &visitor](const HttpRequest& request) {
-    return check_head(request, routes_, *visitor.entrance, keys_, options_.cors_origins);
+    return check_head(request, routes_, *visitor.entrance, keys_, options_.access.cors_origins);
   };
   std::optional<Received> received = co_await connection.read_request(check);
   if (!received) co_return false;
   if (active_.is_draining()) connection.stop_after_this();
   Exchange exchange{.connection = connection, .request = std::move(received->request), .begin = Clock::now()};
-  identify(exchange, visitor.peer, options_.proxies, make_id());
+  identify(exchange, visitor.peer, options_.listen.proxies, make_id());
   const std::uint64_t written_before = connection.bytes_written();
   bool failed = false;
   try {
@@ -202,7 +203,7 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, const RouteMatch&
     co_await responder_.refuse(exchange, error);
     co_return;
   }
-  if (options_.log_prompts) exchange.record.prompt = to_valid_utf8(exchange.request.body());
+  if (options_.log.has_prompts) exchange.record.prompt = to_valid_utf8(exchange.request.body());
   if (match.route == Route::kAnswer) {
     CompletionHandler handler({.options = options_,
                                .responder = responder_,
@@ -223,7 +224,7 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, const RouteMatch&
                          .responder = responder_,
                          .bodies = bodies_,
                          .puller = puller_,
-                         .max_silence = options_.keepalive_interval},
+                         .max_silence = options_.answers.keepalive_interval},
                         exchange);
     co_await handler.run();
   } else if (is_about_model(match.route)) {
@@ -336,7 +337,7 @@ HttpResponse Service::metrics_response() {
     if (!slot.id().empty()) metrics_.of_model(slot.id()).set_loads(slot.num_loads());
     if (slot.engine() != nullptr && !slot.has_failed()) stats.push_back({slot.id(), slot.engine()->stats()});
   }
-  if (options_.access_log) metrics_.set_dropped_log_lines(options_.access_log->num_dropped());
+  if (files_.access_log) metrics_.set_dropped_log_lines(files_.access_log->num_dropped());
   metrics_.set_waiting_to_compile(compiling_.num_waiting());
   metrics_.set_held_bytes(held_.bytes());
   metrics_.set_pulled_bytes(puller_.written_bytes());
@@ -360,9 +361,9 @@ void Service::log(Exchange& exchange) {
   AccessRecord& record = exchange.record;
   const auto match = routes_.find(exchange.request.method(), exchange.request.target());
   metrics_.count_http(match ? match->pattern : "other", record.status);
-  if (!options_.access_log) return;
+  if (!files_.access_log) return;
   record.duration_s = std::chrono::duration<double>(Clock::now() - exchange.begin).count();
-  options_.access_log->write(to_json_line(record, std::chrono::system_clock::now()));
+  files_.access_log->write(to_json_line(record, std::chrono::system_clock::now()));
 }
 
 }  // namespace octavo::server

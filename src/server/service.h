@@ -15,7 +15,6 @@
 #include "api/completion.h"
 #include "api/held_answer.h"
 #include "api/response_store.h"
-#include "json/json_limits.h"
 #include "server/active_completions.h"
 #include "server/api_keys.h"
 #include "server/body_reader.h"
@@ -23,8 +22,6 @@
 #include "server/event_queue.h"
 #include "server/exchange.h"
 #include "server/forwarded.h"
-#include "server/key_watch.h"
-#include "server/line_writer.h"
 #include "server/listener.h"
 #include "server/metrics.h"
 #include "server/model_puller.h"
@@ -32,45 +29,15 @@
 #include "server/pull_options.h"
 #include "server/responder.h"
 #include "server/routes.h"
+#include "server/server_files.h"
+#include "server/server_options.h"
 
 namespace octavo::server {
 
-struct ServiceOptions {
-  ApiKeys keys = {};                           // none: everybody may call
-  std::shared_ptr<KeyWatch> key_watch = {};    // gives others in their place; null: they are never changed
-  TrustedProxies proxies = {};                 // they are believed on the sender of a request
-  bool shared_cache = false;                   // keys share the prefix cache
-  std::vector<std::string> cors_origins = {};  // "*": every one
-  JsonLimits json = {};
-  int parse_threads = 2;
-  int max_choices = kMaxChoices;                             // of one prompt, as many as can advance in one step
-  int max_tokens = 0;                                        // of an answer to a request that names no limit; 0: none
-  int reasoning_budget = -1;                                 // of chats that name none; -1: any number of tokens
-  ReasoningMode reasoning_mode = ReasoningMode::kSplit;      // of chats that name no format
-  bool closes_objects = true;                                // of schemas, where a request does not say
-  TemplateDict template_names = {};                          // for chat templates, where a request gives none
-  std::optional<std::uint64_t> seed = {};                    // of requests that name none; without: a random one each
-  int max_client_priority = 0;                               // the highest that a client may ask for
-  QueueBound max_queued = {}, max_queued_tokens = {};        // the engine's: requests and tokens that may wait in it
-  std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer that is not streamed
-  std::uint64_t max_held_bytes = std::uint64_t{512} << 20;   // of all of these together, until they are written
-  ResponseStore::Limits responses = {};                      // of those that are kept, to be gone on with
-  std::chrono::milliseconds stall_timeout{30'000};     // without a step although there is work; 0: never not ready
-  std::chrono::milliseconds keepalive_interval{5000};  // a stream is silent no longer than this; 0: for any time
-  std::chrono::milliseconds progress_interval{250};    // between two reports of a prompt's progress
-  std::span<const Api> apis = all_apis();              // that are served
-  bool has_chat_page = true;
-  bool has_slots = true;               // /slots
-  std::string image_placeholder = {};  // stands for images in requests; empty: a request with one is refused
-  PullOptions pull = {};
-  bool log_prompts = false;
-  std::shared_ptr<LineWriter> access_log = {};             // null: none
-  std::function<void(const std::string&)> on_notice = {};  // notices to the operator; the I/O thread
-};
-
 class Service {
  public:
-  Service(ServiceOptions options, asio::io_context& io, ModelTable& models);
+  /// The references must outlive it.
+  Service(const ServerOptions& options, ServerFiles files, asio::io_context& io, ModelTable& models);
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
@@ -85,6 +52,10 @@ class Service {
   void abort_all();
   /// Several times a second.
   void tick(Clock::time_point now);
+  /// The access log was moved away.
+  void reopen_log() {
+    if (files_.access_log) files_.access_log->reopen();
+  }
   Metrics& metrics() { return metrics_; }
   ModelPuller& puller() { return puller_; }
 
@@ -108,7 +79,8 @@ class Service {
   void log(Exchange& exchange);
   std::string make_id();
 
-  const ServiceOptions options_;
+  const ServerOptions& options_;
+  const ServerFiles files_;
   const Routes routes_;
   ModelTable& models_;
   ApiKeys keys_;  // as they are now

@@ -17,7 +17,6 @@ namespace octavo::server {
 class TicketKeys {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::hours kInterval{12};
 
   explicit TicketKeys(std::chrono::milliseconds interval) : interval_(interval) {}
   ~TicketKeys();

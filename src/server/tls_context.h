@@ -8,14 +8,10 @@
 #include <string>
 
 #include "base/error.h"
+#include "server/http_options.h"
 #include "server/ticket_keys.h"
 
 namespace octavo::server {
-
-struct TlsOptions {
-  std::string certificate_file = {}, key_file = {};  // PEM; both or none
-  std::chrono::milliseconds ticket_key_interval = TicketKeys::kInterval;
-};
 
 class TlsContext {
  public:

@@ -38,7 +38,7 @@ void knock(unsigned short port) {
 }
 
 TEST_F(ServingAllocations, ConnectionsAreAcceptedAfterAnyAllocationThatFailed) {
-  options_.limits.idle_timeout = 500ms;
+  options_.http.idle_timeout = 500ms;
   start_ready();
   knock(port_);
   int num_failed = 0;
@@ -55,7 +55,7 @@ TEST_F(ServingAllocations, ConnectionsAreAcceptedAfterAnyAllocationThatFailed) {
 }
 
 TEST_F(ServingAllocations, NothingIsLostByATimeWithoutAnyMemory) {
-  options_.limits.idle_timeout = 500ms;
+  options_.http.idle_timeout = 500ms;
   start_ready();
   out_of_memory = true;
   for (int i = 0; i < 3; ++i) knock(port_);

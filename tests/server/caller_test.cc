@@ -160,12 +160,14 @@ class Proxies : public ::testing::Test {
  protected:
   using Lines = std::vector<std::string_view>;
 
+  Proxies() {
+    for (const char* network : {"10.0.0.0/8", "fd00::/8"}) proxies_.add(Network::parse(network).value());
+  }
   std::string client(std::string_view peer, const Lines& x_forwarded_for, const Lines& forwarded = {}) const {
     return proxies_.find_client(address(peer), x_forwarded_for, forwarded).to_string();
   }
 
-  const std::vector<std::string> networks_ = {"10.0.0.0/8", "fd00::/8"};
-  const TrustedProxies proxies_ = TrustedProxies::parse(networks_).value();
+  TrustedProxies proxies_;
 };
 
 TEST_F(Proxies, TheClientIsTheLastAddressThatIsNoProxy) {

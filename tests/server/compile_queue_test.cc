@@ -40,7 +40,7 @@ class Compiling : public ServerTest {
 };
 
 TEST_F(Compiling, AConstraintThatIsCompiledHoldsUpNothingElse) {
-  options_.service.parse_threads = 1;
+  options_.bodies.parse_threads = 1;
   start_held();
   TestClient slow(port_), behind(port_);
   slow.send(constrained("slow"));
@@ -73,8 +73,8 @@ TEST_F(Compiling, OneThatIsRememberedWaitsForNobody) {
 }
 
 TEST_F(Compiling, ClientsTakeTurns) {
-  options_.service.keys = *server::ApiKeys::parse("a aaaa-aaaa-aaaa-aaaa\nb bbbb-bbbb-bbbb-bbbb\n", "keys");
-  options_.metrics = server::ListenAddress{.host = "127.0.0.1", .port = 0};
+  files_.keys = *server::ApiKeys::parse("a aaaa-aaaa-aaaa-aaaa\nb bbbb-bbbb-bbbb-bbbb\n", "keys");
+  options_.listen.metrics = server::ListenAddress{.host = "127.0.0.1", .port = 0};
   start_held();
   const unsigned short metrics_port = port_of(server_->metrics_url());
   std::vector<std::unique_ptr<TestClient>> clients;
@@ -163,7 +163,7 @@ TEST_F(Compiling, TheEngineGetsWhatIsLeftOfADeadline) {
 }
 
 TEST_F(Compiling, SoManyMayWaitAndOfOneClientFewer) {
-  options_.service.max_queued = {.most = 5};
+  options_.engine.max_queued = 5;
   start_held();
   std::vector<std::unique_ptr<TestClient>> clients;
   for (int i = 0; i < 5; ++i) {  // one is compiled, four wait
@@ -183,7 +183,7 @@ TEST_F(Compiling, SoManyMayWaitAndOfOneClientFewer) {
 }
 
 TEST_F(Compiling, WhatWaitsCountsAsReceived) {
-  options_.max_received_bytes = 200'000;
+  options_.http.max_received_bytes = 200'000;
   start_held();
   TestClient slow(port_), small(port_), large(port_), later(port_);
   slow.send(constrained("slow"));

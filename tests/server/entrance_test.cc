@@ -18,9 +18,9 @@ constexpr const char* kKey = "Authorization: Bearer secret-secret-secret\r\n";
 
 class Entrance : public ServerTest {
  protected:
-  Entrance() { options_.allowed_hosts.clear(); }
+  Entrance() { options_.listen.allowed_hosts.clear(); }
 
-  void use_keys() { options_.service.keys = *server::ApiKeys::parse("secret-secret-secret\n", "keys"); }
+  void use_keys() { files_.keys = *server::ApiKeys::parse("secret-secret-secret\n", "keys"); }
   std::string ask_as(const std::string& host, const std::string& path = "/health") { return ask(get(path, "", host)); }
   /// At the address that metrics have of their own.
   std::string ask_metrics(const std::string& path, const std::string& host = "localhost") {
@@ -70,7 +70,7 @@ TEST_F(Entrance, ALongHostIsShownInPart) {
 }
 
 TEST_F(Entrance, AConfiguredHostIsLetInBesideThisMachinesOwn) {
-  options_.allowed_hosts = {"chat.example"};
+  options_.listen.allowed_hosts = {"chat.example"};
   start_ready();
   EXPECT_THAT(ask_as("chat.example"), StartsWith("HTTP/1.1 200"));
   EXPECT_THAT(ask_as("Chat.Example:443"), StartsWith("HTTP/1.1 200"));
@@ -79,24 +79,24 @@ TEST_F(Entrance, AConfiguredHostIsLetInBesideThisMachinesOwn) {
 }
 
 TEST_F(Entrance, WithAStarEveryHostIsLetIn) {
-  options_.allowed_hosts = {"*"};
+  options_.listen.allowed_hosts = {"*"};
   start_ready();
   EXPECT_THAT(ask_as("evil.example"), StartsWith("HTTP/1.1 200"));
 }
 
 TEST_F(Entrance, TheAddressToListenAtIsAHostAsWell) {
-  options_.host = "127.0.0.2";
-  auto server = server::Server::create(options_, {});
+  options_.listen.host = "127.0.0.2";
+  auto server = server::Server::create(options_, files_, {});
   ASSERT_TRUE(server) << server.error().message;
-  options_.host = "127.0.0.1";
-  options_.allowed_hosts = {"127.0.0.2"};
+  options_.listen.host = "127.0.0.1";
+  options_.listen.allowed_hosts = {"127.0.0.2"};
   start_ready();
   EXPECT_THAT(ask_as("127.0.0.2"), StartsWith("HTTP/1.1 200"));
   EXPECT_THAT(ask_as("127.0.0.3"), StartsWith("HTTP/1.1 403"));
 }
 
 TEST_F(Entrance, WithKeysOrBeyondThisMachineEveryHostIsLetInUnlessSomeAreNamed) {
-  options_.host = "0.0.0.0";
+  options_.listen.host = "0.0.0.0";
   start_ready();
   EXPECT_THAT(ask_as("any.example"), StartsWith("HTTP/1.1 200"));
   EXPECT_TRUE(server_->is_open_to_all());
@@ -110,8 +110,8 @@ TEST_F(Entrance, WithKeysEveryHostIsLetIn) {
 }
 
 TEST_F(Entrance, NamedHostsCountBeyondThisMachineAndWithKeysToo) {
-  options_.host = "0.0.0.0";
-  options_.allowed_hosts = {"chat.example"};
+  options_.listen.host = "0.0.0.0";
+  options_.listen.allowed_hosts = {"chat.example"};
   use_keys();
   start_ready();
   EXPECT_THAT(ask_as("chat.example"), StartsWith("HTTP/1.1 200"));
@@ -138,7 +138,7 @@ TEST_F(Entrance, MetricsTellNoTenantAboutTheOthers) {
 
 TEST_F(Entrance, MetricsMayHaveAnAddressOfTheirOwnWhereNobodyNeedsAKey) {
   use_keys();
-  options_.metrics = {.host = "127.0.0.1", .port = 0};
+  options_.listen.metrics = {.host = "127.0.0.1", .port = 0};
   start_ready();
   EXPECT_THAT(ask_metrics("/metrics"), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("octavo:num_requests_running")));
   EXPECT_THAT(ask_metrics("/slots"), StartsWith("HTTP/1.1 200"));
@@ -155,9 +155,9 @@ TEST_F(Entrance, MetricsMayHaveAnAddressOfTheirOwnWhereNobodyNeedsAKey) {
 }
 
 TEST_F(Entrance, AFullServerCanStillBeLookedAt) {
-  options_.max_connections = 1;
-  options_.metrics = {.host = "127.0.0.1", .port = 0};
-  options_.allowed_hosts = {"x"};
+  options_.listen.connections.all = 1;
+  options_.listen.metrics = {.host = "127.0.0.1", .port = 0};
+  options_.listen.allowed_hosts = {"x"};
   script_.held = true;
   start_ready();
   TestClient one(port_);
@@ -168,7 +168,7 @@ TEST_F(Entrance, AFullServerCanStillBeLookedAt) {
 }
 
 TEST_F(Entrance, ADrainClosesTheAddressOfMetricsAsWell) {
-  options_.metrics = {.host = "127.0.0.1", .port = 0};
+  options_.listen.metrics = {.host = "127.0.0.1", .port = 0};
   start_ready();
   TestClient idle(port_of(server_->metrics_url()));
   idle.send(get("/health", "", "localhost"));
@@ -177,8 +177,8 @@ TEST_F(Entrance, ADrainClosesTheAddressOfMetricsAsWell) {
 }
 
 TEST_F(Entrance, OneAddressHasAShareOfTheConnections) {
-  options_.max_connections_per_client = 2;
-  options_.allowed_hosts = {"x"};
+  options_.listen.connections.per_client = 2;
+  options_.listen.allowed_hosts = {"x"};
   script_.held = true;
   start_ready();
   {
@@ -192,9 +192,9 @@ TEST_F(Entrance, OneAddressHasAShareOfTheConnections) {
 }
 
 TEST_F(Entrance, ATrustedProxyIsNotOneAddress) {
-  options_.max_connections_per_client = 1;
-  options_.service.proxies = server::TrustedProxies::parse(std::vector<std::string>{"127.0.0.1"}).value();
-  options_.allowed_hosts = {"x"};
+  options_.listen.connections.per_client = 1;
+  options_.listen.proxies.add(*server::Network::parse("127.0.0.1"));
+  options_.listen.allowed_hosts = {"x"};
   script_.held = true;
   start_ready();
   TestClient one(port_), two(port_);
@@ -203,7 +203,7 @@ TEST_F(Entrance, ATrustedProxyIsNotOneAddress) {
 }
 
 TEST_F(Entrance, TheLongestSilentConnectionGoesWhereTheyRunOut) {
-  options_.max_connections = 3;
+  options_.listen.connections.all = 3;
   start_ready();
   TestClient mute(port_), between(port_), last(port_);
   for (TestClient* client : {&between, &last}) {
@@ -221,8 +221,8 @@ TEST_F(Entrance, TheLongestSilentConnectionGoesWhereTheyRunOut) {
 }
 
 TEST_F(Entrance, ARequestThatIsReadOrAnsweredKeepsItsConnection) {
-  options_.max_connections = 3;
-  options_.allowed_hosts = {"x"};
+  options_.listen.connections.all = 3;
+  options_.listen.allowed_hosts = {"x"};
   script_.held = true;
   start_ready();
   TestClient read(port_), answered(port_), silent(port_);
@@ -256,8 +256,8 @@ TEST(SilentConnection, IsNoneWhoseBytesWaitToBeRead) {
 }
 
 TEST_F(Entrance, AHeadThatHasBegunKeepsItsConnection) {
-  options_.max_connections = 2;
-  options_.limits.late_head = 1h;
+  options_.listen.connections.all = 2;
+  options_.http.late_head = 1h;
   start_ready();
   TestClient one(port_), two(port_);
   for (TestClient* client : {&one, &two}) client->send("GET /hea");
@@ -268,8 +268,8 @@ TEST_F(Entrance, AHeadThatHasBegunKeepsItsConnection) {
 }
 
 TEST_F(Entrance, AHeadThatComesTooLateKeepsNoConnection) {
-  options_.max_connections = 1;
-  options_.limits.late_head = 1ms;
+  options_.listen.connections.all = 1;
+  options_.http.late_head = 1ms;
   start_ready();
   TestClient late(port_);
   late.send("GET /hea");
@@ -307,7 +307,9 @@ class Places : public ::testing::Test {
     return found;
   }
 
-  server::ConnectionPlaces places_{{.all = 4}};
+  const server::TrustedProxies nobody_;
+  const server::ConnectionLimits limits_{.all = 4};
+  server::ConnectionPlaces places_{limits_, nobody_};
   std::deque<Connection> connections_;
   int num_looks_ = 0;
 };
@@ -347,7 +349,8 @@ TEST_F(Places, OneThatHasSentSomethingIsPassedOver) {
 }
 
 TEST_F(Places, AnAddressThatHasItsShareGivesUpOneOfItsOwn) {
-  server::ConnectionPlaces shares({.all = 100, .per_client = 2});
+  const server::ConnectionLimits limits{.all = 100, .per_client = 2};
+  server::ConnectionPlaces shares(limits, nobody_);
   const server::Address one = address("192.0.2.1");
   int num_closed = 0;
   const auto close = [&] { return ++num_closed > 0; };
@@ -365,7 +368,8 @@ TEST_F(Places, AnAddressThatHasItsShareGivesUpOneOfItsOwn) {
 
 TEST_F(Places, RoomCostsAFewLooksHoweverManyConnectionsThereAre) {
   constexpr int kMany = 4096;
-  server::ConnectionPlaces many({.all = kMany});
+  const server::ConnectionLimits limits{.all = kMany};
+  server::ConnectionPlaces many(limits, nobody_);
   std::deque<server::ConnectionPlaces::Place> places;
   bool is_silent = true;
   const auto look = [&] {

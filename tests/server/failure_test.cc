@@ -50,7 +50,7 @@ TEST_F(Failure, AfterItNoRequestIsTakenAndMetricsAreStillTold) {
 }
 
 TEST_F(Failure, TicksGoOnAfterOneThatFailed) {
-  options_.limits.idle_timeout = 300ms;
+  options_.http.idle_timeout = 300ms;
   start_ready();
   script_.stats_fail = true;  // the first thing in a tick that is this test's to break
   std::this_thread::sleep_for(300ms);

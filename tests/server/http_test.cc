@@ -69,7 +69,7 @@ TEST_F(Http, AConnectionIsUsedForManyRequestsAlsoPipelinedOnes) {
 }
 
 TEST_F(Http, AConnectionEndsAfterItsRequests) {
-  options_.limits.max_requests = 2;
+  options_.http.max_requests = 2;
   start_ready();
   TestClient client(port_);
   client.send(get("/health"));
@@ -168,7 +168,7 @@ TEST_F(Http, AClientThatWaitsForTheGoAheadGetsIt) {
 }
 
 TEST_F(Http, ALongBodyIsRefusedBeforeItIsRead) {
-  options_.limits.max_body_bytes = 1000;
+  options_.http.max_body_bytes = 1000;
   start_ready();
   TestClient client(port_);
   client.send(
@@ -178,7 +178,7 @@ TEST_F(Http, ALongBodyIsRefusedBeforeItIsRead) {
 }
 
 TEST_F(Http, ALongBodyInChunksIsRefused) {
-  options_.limits.max_body_bytes = 1000;
+  options_.http.max_body_bytes = 1000;
   start_ready();
   TestClient client(port_);
   client.send(
@@ -189,7 +189,7 @@ TEST_F(Http, ALongBodyInChunksIsRefused) {
 }
 
 TEST_F(Http, AChunkWithALongExtensionOrTrailerIsRefusedAtOnce) {
-  options_.limits.max_header_bytes = 1000;
+  options_.http.max_header_bytes = 1000;
   start_ready();
   const std::string head =
       "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -207,7 +207,7 @@ TEST_F(Http, AChunkWithALongExtensionOrTrailerIsRefusedAtOnce) {
 }
 
 TEST_F(Http, ALongHeaderIs431) {
-  options_.limits.max_header_bytes = 1000;
+  options_.http.max_header_bytes = 1000;
   start_ready();
   EXPECT_THAT(ask("GET /health HTTP/1.1\r\nX: " + std::string(2000, 'x')), StartsWith("HTTP/1.1 431"));
 }
@@ -220,7 +220,7 @@ TEST_F(Http, GarbageIs400AndTheEndOfTheConnection) {
 }
 
 TEST_F(Http, ASlowSenderIs408) {
-  options_.limits.read_timeout = 200ms;
+  options_.http.read_timeout = 200ms;
   start_ready();
   TestClient client(port_);
   client.send(
@@ -229,7 +229,7 @@ TEST_F(Http, ASlowSenderIs408) {
 }
 
 TEST_F(Http, AnIdleConnectionIsClosed) {
-  options_.limits.idle_timeout = 200ms;
+  options_.http.idle_timeout = 200ms;
   start_ready();
   TestClient fresh(port_);
   EXPECT_TRUE(fresh.at_end());
@@ -240,7 +240,7 @@ TEST_F(Http, AnIdleConnectionIsClosed) {
 }
 
 TEST_F(Http, MoreConnectionsThanAllowedAreToldSo) {
-  options_.max_connections = 2;
+  options_.listen.connections.all = 2;
   script_.held = true;
   start_ready();
   TestClient one(port_), two(port_);
@@ -256,7 +256,7 @@ TEST_F(Http, MoreConnectionsThanAllowedAreToldSo) {
 }
 
 TEST_F(Http, DeepJsonIsRefused) {
-  options_.service.json.max_depth = 5;
+  options_.bodies.max_json_depth = 5;
   start_ready();
   const std::string answer = ask(post("/v1/completions", R"({"prompt": [[[[[[1]]]]]]})"));
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 400"));
@@ -279,7 +279,7 @@ TEST_F(Http, OtherOriginsAreLetInOnlyWhereConfigured) {
 }
 
 TEST_F(Http, AConfiguredOriginIsLetIn) {
-  options_.service.cors_origins = {"http://a.example"};
+  options_.access.cors_origins = {"http://a.example"};
   start_ready();
   EXPECT_THAT(ask(get("/health", "Origin: http://a.example\r\n")),
               HasSubstr("\r\nAccess-Control-Allow-Origin: http://a.example\r\n"));

@@ -189,9 +189,9 @@ class Keys : public ServerTest {
   ~Keys() override { stop(); }  // before what on_notice writes to is gone
 
   void start_watching(int interval_ms = 5) {
-    options_.service.key_watch = KeyWatch::open(file_.path(), std::chrono::milliseconds(interval_ms)).value();
-    options_.service.keys = options_.service.key_watch->first_keys();
-    options_.service.on_notice = [this](const std::string& notice) {
+    files_.key_watch = KeyWatch::open(file_.path(), std::chrono::milliseconds(interval_ms)).value();
+    files_.keys = files_.key_watch->first_keys();
+    options_.on_notice = [this](const std::string& notice) {
       const std::lock_guard lock(mutex_);
       notices_ += notice + "\n";
     };

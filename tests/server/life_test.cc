@@ -36,7 +36,7 @@ TEST_F(Life, ThePortIsOpenWhileTheModelIsLoaded) {
 }
 
 TEST_F(Life, SlotsTellWhatRunsHowFarItIsAndNoText) {
-  options_.service.max_choices = 3;
+  options_.engine.max_sequences = 3;
   script_.held = true;
   start_ready();
   const auto slots = [this] { return ask(get("/slots")); };
@@ -64,7 +64,7 @@ TEST_F(Life, ThePageAndSlotsMayBeLeftOut) {
   start_ready();
   EXPECT_THAT(ask(get("/")), StartsWith("HTTP/1.1 200"));
   stop();
-  options_.service.has_chat_page = options_.service.has_slots = false;
+  options_.has_chat_page = options_.has_slots = false;
   start_ready();
   EXPECT_THAT(ask(get("/")), AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("--no-ui")));
   EXPECT_THAT(ask(get("/slots")), AllOf(StartsWith("HTTP/1.1 404"), HasSubstr("--no-slots")));
@@ -122,8 +122,8 @@ TEST_F(Life, ACallWhosePromptsDoNotAllFitLeavesNoneBehind) {
 }
 
 TEST_F(Life, ACallThatCouldNeverWaitAsAWholeIsAWrongOne) {
-  options_.service.max_queued = {2};
-  options_.service.max_queued_tokens = {10};
+  options_.engine.max_queued = 2;
+  options_.engine.max_queued_tokens = 10;
   start_ready();
   const auto ask_for = [&](const std::string& fields) { return ask(post("/v1/completions", fields)); };
   const std::string prompts = ask_for(R"({"prompt": ["a", "b", "c"], "max_tokens": 5})");
@@ -143,7 +143,7 @@ TEST_F(Life, RequestsBelongToTheirAddress) {
 }
 
 TEST_F(Life, WithKeysRequestsBelongToTheirKey) {
-  options_.service.keys = *server::ApiKeys::parse("one-one-one-one-one\ntwo-two-two-two-two\n", "keys");
+  files_.keys = *server::ApiKeys::parse("one-one-one-one-one\ntwo-two-two-two-two\n", "keys");
   start_ready();
   for (const char* key : {"one-one-one-one-one", "two-two-two-two-two", "one-one-one-one-one"}) {
     ask(post("/v1/completions", R"({"prompt": "abc", "max_tokens": 1})",
@@ -156,7 +156,7 @@ TEST_F(Life, WithKeysRequestsBelongToTheirKey) {
 }
 
 TEST_F(Life, ReadyFailsWhileTheEngineMakesNoStepAlthoughItHasWork) {
-  options_.service.stall_timeout = 300ms;
+  options_.models.stall_timeout = 300ms;
   start_ready();
   EXPECT_THAT(ask(get("/ready")), StartsWith("HTTP/1.1 200"));
   script_.held = true;
@@ -226,7 +226,7 @@ TEST_F(Life, ADeadlineMayComeAsAHeader) {
 }
 
 TEST_F(Life, WithoutAKeyNothingOfTheModelIsSeen) {
-  options_.service.keys = *server::ApiKeys::parse("# mine\nsecret-secret-secret\nother-other-other\n", "keys");
+  files_.keys = *server::ApiKeys::parse("# mine\nsecret-secret-secret\nother-other-other\n", "keys");
   start_ready();
   EXPECT_THAT(ask(get("/health")), StartsWith("HTTP/1.1 200"));
   EXPECT_THAT(ask(get("/v1/models")), StartsWith("HTTP/1.1 401"));
@@ -238,7 +238,7 @@ TEST_F(Life, WithoutAKeyNothingOfTheModelIsSeen) {
 }
 
 TEST_F(Life, EachKeyAndEachSaltHasItsOwnCache) {
-  options_.service.keys = *server::ApiKeys::parse("one-one-one-one-one\ntwo-two-two-two-two\n", "keys");
+  files_.keys = *server::ApiKeys::parse("one-one-one-one-one\ntwo-two-two-two-two\n", "keys");
   start_ready();
   const std::string body = R"({"prompt": "a", "max_tokens": 1})";
   ask(post("/v1/completions", body, "Authorization: Bearer one-one-one-one-one\r\n"));

@@ -318,30 +318,30 @@ class Logging : public ServerTest {
   ~Logging() override {
     stop();  // before the pipe is gone
     server_.reset();
-    options_.service.access_log.reset();
+    files_.access_log.reset();
   }
 
   Pipe pipe_;
 };
 
 TEST_F(Logging, APipeThatNobodyReadsHoldsUpNoRequestAndItsDroppedLinesAreAMetric) {
-  options_.service.access_log = LineWriter::on_descriptor(pipe_.writer(), {.max_queued_bytes = 2000}).value();
+  files_.access_log = LineWriter::on_descriptor(pipe_.writer(), {.max_queued_bytes = 2000}).value();
   start_ready();
   TestClient client(port_);
   for (int i = 0; i < 100; ++i) {
     client.send(get("/health"));
     ASSERT_THAT(client.read_answer(), HasSubstr("200 OK"));
   }
-  EXPECT_GT(options_.service.access_log->num_dropped(), 0U);
+  EXPECT_GT(files_.access_log->num_dropped(), 0U);
   const std::string metrics = ask(get("/metrics"));
   EXPECT_THAT(metrics, HasSubstr("\noctavo:access_log_dropped_lines_total "));
   EXPECT_THAT(metrics, Not(HasSubstr("\noctavo:access_log_dropped_lines_total 0\n")));
 }
 
 TEST_F(Logging, AFullDiskCostsOneLineHoweverManyRequestsThereAreAndTheOperatorIsToldOnce) {
-  options_.service.access_log = LineWriter::open("/dev/full").value();
+  files_.access_log = LineWriter::open("/dev/full").value();
   std::atomic<int> num_notices = 0;
-  options_.service.on_notice = [&](const std::string& notice) {
+  options_.on_notice = [&](const std::string& notice) {
     EXPECT_THAT(notice, HasSubstr("/dev/full: cannot write the log: No space left on device"));
     ++num_notices;
   };
@@ -354,8 +354,8 @@ TEST_F(Logging, AFullDiskCostsOneLineHoweverManyRequestsThereAreAndTheOperatorIs
 }
 
 TEST_F(Logging, ALineHasTheClientBehindATrustedProxyAndItsTrace) {
-  options_.service.access_log = LineWriter::on_descriptor(pipe_.writer()).value();
-  options_.service.proxies = TrustedProxies::parse(std::vector<std::string>{"127.0.0.0/8"}).value();
+  files_.access_log = LineWriter::on_descriptor(pipe_.writer()).value();
+  options_.listen.proxies.add(*Network::parse("127.0.0.0/8"));
   start_ready();
   const std::string trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   const std::string headers = "X-Forwarded-For: 198.51.100.9, 203.0.113.7\r\nTraceparent: " + trace + "\r\n";
@@ -373,7 +373,7 @@ TEST_F(Logging, ALineHasTheClientBehindATrustedProxyAndItsTrace) {
 }
 
 TEST_F(Logging, NobodyElseSaysWhereARequestCameFrom) {
-  options_.service.access_log = LineWriter::on_descriptor(pipe_.writer()).value();
+  files_.access_log = LineWriter::on_descriptor(pipe_.writer()).value();
   start_ready();
   ask(get("/health", "X-Forwarded-For: 203.0.113.7\r\nForwarded: for=203.0.113.7\r\n"));
   const auto line = boost::json::parse(pipe_.read_lines(1).at(0)).as_object();

@@ -74,7 +74,7 @@ constexpr Api kShout = {
 
 class MadeUpApi : public ServerTest {
  protected:
-  MadeUpApi() { options_.service.apis = {&kShout, 1}; }
+  MadeUpApi() { options_.apis = {&kShout, 1}; }
 };
 
 TEST_F(MadeUpApi, IsServedByItsRowAlone) {

@@ -61,7 +61,7 @@ class Models : public testing::Test {
   }
   /// Two of 60 where 100 is room.
   void make_two() {
-    options_.memory_bytes = 100;
+    options_.models.memory_bytes = 100;
     std::vector<ModelOffer> offers;
     offers.push_back(offer("a", 60));
     offers.push_back(offer("b", 60));
@@ -89,7 +89,7 @@ class Models : public testing::Test {
   }
 
   std::deque<TestModel> models_;
-  ModelTableOptions options_;
+  ServerOptions options_;
   std::unique_ptr<ModelTable> table_;
   ModelTable::Clock::time_point now_ = ModelTable::Clock::now();
   int num_told_ = 0;
@@ -141,7 +141,7 @@ TEST_F(Models, OneForTheStartThatCannotBeLoadedIsAFailure) {
 }
 
 TEST_F(Models, TheOneThatWasUsedLongestAgoGoesWhereRoomIsWanted) {
-  options_.memory_bytes = 100;
+  options_.models.memory_bytes = 100;
   std::vector<ModelOffer> offers;
   for (const char* name : {"a", "b", "c"}) offers.push_back(offer(name, 40));
   make(std::move(offers));
@@ -176,7 +176,7 @@ TEST_F(Models, OneInUseKeepsItsTurnThenTakesNothingNewAndGoes) {
   make_two();
   auto used = std::make_unique<ModelLease>(load("a"));
   const auto wished = wish("b");
-  now_ = std::max(now_, slot("a").loaded_at()) + options_.turn - 1ms;
+  now_ = std::max(now_, slot("a").loaded_at()) + options_.models.turn - 1ms;
   table_->advance(now_);
   EXPECT_EQ(slot("a").state(), State::kServing);
   EXPECT_TRUE(wish("a")->is_over()) << "it takes requests until its turn is over";
@@ -209,7 +209,7 @@ TEST_F(Models, SteadyRequestsForOneDoNotStarveAnother) {
     } else {
       used = std::make_unique<ModelLease>();
     }
-    now_ += options_.turn / 10;
+    now_ += options_.models.turn / 10;
     ASSERT_TRUE(until([&] { return slot("a").state() != State::kUnloading && slot("b").state() != State::kLoading; }));
   }
   EXPECT_TRUE(wished->is_over());
@@ -219,7 +219,7 @@ TEST_F(Models, OneThatWasToGoStaysIfWhoeverWantedItsRoomLeaves) {
   make_two();
   const ModelLease used = load("a");
   auto wished = wish("b");
-  now_ = std::max(now_, slot("a").loaded_at()) + options_.turn;
+  now_ = std::max(now_, slot("a").loaded_at()) + options_.models.turn;
   table_->advance(now_);
   EXPECT_EQ(slot("a").state(), State::kClosing);
   wished.reset();
@@ -228,7 +228,7 @@ TEST_F(Models, OneThatWasToGoStaysIfWhoeverWantedItsRoomLeaves) {
 }
 
 TEST_F(Models, OneThatIsLargerThanAllThatThereIsIsRefusedWithTheNumbers) {
-  options_.memory_bytes = 100;
+  options_.models.memory_bytes = 100;
   std::vector<ModelOffer> offers;
   offers.push_back(offer("a", 200));
   make(std::move(offers));
@@ -262,7 +262,7 @@ TEST_F(Models, ALoadThatOthersWaitForIsStoppedAfterItsTimeAndTheyGetTheirs) {
   const auto endless = wish("a");
   table_->advance(now_ += 400s);
   const auto other = wish("b");
-  now_ += options_.max_wait / 2 - 1ms;
+  now_ += options_.models.max_wait / 2 - 1ms;
   table_->advance(now_);
   EXPECT_EQ(slot("a").state(), State::kLoading);
   table_->advance(now_ += 1ms);
@@ -278,7 +278,7 @@ TEST_F(Models, WhoWaitsForALoadThatIsStoppedIsToldAndItIsTriedAgainAfterAsLong) 
   models_[0].load_is_held = true;
   const auto endless = wish("a");
   const auto other = wish("b");
-  table_->advance(now_ += options_.max_wait / 2);
+  table_->advance(now_ += options_.models.max_wait / 2);
   const auto stopped = now_;
   ASSERT_TRUE(until([&] { return endless->is_over(); }));
   const auto lease = endless->take();
@@ -289,7 +289,7 @@ TEST_F(Models, WhoWaitsForALoadThatIsStoppedIsToldAndItIsTriedAgainAfterAsLong) 
   ASSERT_TRUE(until([&] { return other->is_over(); }));
   EXPECT_TRUE(other->take());
   models_[0].load_is_held = false;
-  now_ = stopped + options_.max_wait / 2 - 1s;
+  now_ = stopped + options_.models.max_wait / 2 - 1s;
   EXPECT_FALSE(wish("a")->take());
   EXPECT_EQ(models_[0].num_loads, 1);
   now_ += 2s;
@@ -298,7 +298,7 @@ TEST_F(Models, WhoWaitsForALoadThatIsStoppedIsToldAndItIsTriedAgainAfterAsLong) 
 }
 
 TEST_F(Models, ALoadThatDoesNotEndWhenItIsStoppedHoldsUpNobodyButForItsMemory) {
-  options_.memory_bytes = 200;
+  options_.models.memory_bytes = 200;
   std::vector<ModelOffer> offers;
   for (const char* name : {"a", "b"}) offers.push_back(offer(name, 60));
   make(std::move(offers));
@@ -306,7 +306,7 @@ TEST_F(Models, ALoadThatDoesNotEndWhenItIsStoppedHoldsUpNobodyButForItsMemory) {
   models_[0].load_heeds_stops = false;
   const auto endless = wish("a");
   const auto other = wish("b");
-  table_->advance(now_ += options_.max_wait / 2);
+  table_->advance(now_ += options_.models.max_wait / 2);
   ASSERT_TRUE(until([&] { return other->is_over(); }));
   EXPECT_TRUE(other->take());
   EXPECT_EQ(slot("a").state(), State::kUnloading);
@@ -321,7 +321,7 @@ TEST_F(Models, ALoadThatNobodyElseWaitsForGoesOn) {
   models_[0].load_is_held = true;
   auto wished = wish("a");
   wished.reset();
-  table_->advance(now_ += 10 * options_.max_wait);
+  table_->advance(now_ += 10 * options_.models.max_wait);
   EXPECT_EQ(slot("a").state(), State::kLoading);
   models_[0].load_is_held = false;
   EXPECT_TRUE(until([&] { return slot("a").state() == State::kServing; }));
@@ -336,14 +336,14 @@ TEST_F(Models, OneForTheStartIsLoadedHoweverLongThatTakes) {
   table_->start();
   now_ = ModelTable::Clock::now();
   const auto other = wish("b");
-  table_->advance(now_ += options_.max_wait);
+  table_->advance(now_ += options_.models.max_wait);
   EXPECT_EQ(slot("a").state(), State::kLoading);
   models_[0].load_is_held = false;
   EXPECT_TRUE(until([&] { return slot("a").state() == State::kServing; }));
 }
 
 TEST_F(Models, WithoutRequestsGoAfterTheirTimeAndNotWithOne) {
-  options_.idle_unload = 60s;
+  options_.models.idle_unload = 60s;
   make_two();
   {
     const ModelLease used = load("a");
@@ -357,8 +357,8 @@ TEST_F(Models, WithoutRequestsGoAfterTheirTimeAndNotWithOne) {
 }
 
 TEST_F(Models, StayAsLongAsAClientWantsBehindItsRequest) {
-  options_.idle_unload = 60s;
-  options_.clients_unload = true;
+  options_.models.idle_unload = 60s;
+  options_.models.clients_unload = true;
   make_two();
   {
     ModelLease used = load("a");
@@ -392,7 +392,7 @@ TEST_F(Models, WhatAClientWantsIsNothingToAServerThatKeepsItsModel) {
 }
 
 TEST_F(Models, AreUnloadedWhenNobodyUsesThem) {
-  options_.clients_unload = true;
+  options_.models.clients_unload = true;
   make_two();
   std::optional<ModelLease> used = load("a");
   now_ = ModelTable::Clock::now();
@@ -407,8 +407,8 @@ TEST_F(Models, AreUnloadedWhenNobodyUsesThem) {
 }
 
 TEST_F(Models, AClientLetsGoOfItsOwnUseAlone) {
-  options_.clients_unload = true;
-  options_.idle_unload = 60s;
+  options_.models.clients_unload = true;
+  options_.models.idle_unload = 60s;
   make_two();
   load("a");
   ASSERT_TRUE(wish("a", "another")->take());
@@ -431,7 +431,7 @@ TEST_F(Models, AClientLetsGoOfItsOwnUseAlone) {
 }
 
 TEST_F(Models, OneThatNobodyHasUsedIsUnloadedForWhoeverAsks) {
-  options_.clients_unload = true;
+  options_.models.clients_unload = true;
   std::vector<ModelOffer> offers;
   offers.push_back(offer("a", 60));
   offers.back().is_loaded_at_start = true;
@@ -444,7 +444,7 @@ TEST_F(Models, OneThatNobodyHasUsedIsUnloadedForWhoeverAsks) {
 }
 
 TEST_F(Models, WhatOneClientSaysIsAboutAllWhereThatIsAllowed) {
-  options_.clients_unload = options_.clients_are_one = true;
+  options_.models.clients_unload = options_.models.clients_are_one = true;
   make_two();
   load("a");
   ASSERT_TRUE(wish("a", "another")->take());
@@ -486,7 +486,7 @@ TEST(ModelUses, OfMoreClientsThanAreKnownNoneLosesTheModel) {
 }
 
 TEST_F(Models, AreLoadedForNobodyInParticular) {
-  options_.clients_unload = true;
+  options_.models.clients_unload = true;
   make_two();
   models_[0].load_is_held = true;
   ASSERT_TRUE(table_->preload(slot("a"), "somebody", now_));
@@ -506,7 +506,7 @@ TEST_F(Models, AreLoadedForNobodyInParticular) {
 }
 
 TEST_F(Models, OneThatCannotBeLoadedForNobodySaysWhy) {
-  options_.memory_bytes = 100;
+  options_.models.memory_bytes = 100;
   std::vector<ModelOffer> offers;
   offers.push_back(offer("a", 60));
   offers.push_back(offer("large", 200));
@@ -521,7 +521,7 @@ TEST_F(Models, OneThatCannotBeLoadedForNobodySaysWhy) {
 }
 
 TEST_F(Models, OnlySoManyRequestsWaitAndOneClientLeavesRoomForOthers) {
-  options_.max_waiting = {10};
+  options_.engine.max_queued = 10;
   make_two();
   models_[0].load_is_held = true;
   std::vector<std::unique_ptr<ModelTable::Wish>> wishes;
@@ -540,7 +540,7 @@ TEST_F(Models, AWishThatIsNotFulfilledInTimeEnds) {
   make_two();
   models_[0].load_is_held = true;
   const auto wished = wish("a");
-  now_ += options_.max_wait + 1ms;
+  now_ += options_.models.max_wait + 1ms;
   table_->advance(now_);
   ASSERT_TRUE(wished->is_over());
   EXPECT_EQ(wished->take().error().code, "model_busy");

@@ -209,7 +209,7 @@ class SlowReaders : public SeveralModels {
   SlowReaders() {
     a_.piece = "apple " + std::string(100'000, 'x');
     a_.held = true;
-    options_.limits.max_unsent_bytes = 100'000'000;
+    options_.http.max_unsent_bytes = 100'000'000;
     options_.models.turn = 1h;  // b gets its memory when nobody uses a
     start_two(100);
   }
@@ -325,7 +325,7 @@ TEST_F(SeveralModels, OnlyARequestForAnAnswerLetsItsModelGo) {
 
 TEST_F(SeveralModels, OneKeyTakesNoModelFromAnother) {
   options_.models.clients_unload = true;
-  options_.service.keys = *server::ApiKeys::parse("one one-one-one-one-one\ntwo two-two-two-two-two\n", "keys");
+  files_.keys = *server::ApiKeys::parse("one one-one-one-one-one\ntwo two-two-two-two-two\n", "keys");
   start_two();
   const auto as = [](const std::string& key) {
     return fmt::format("Authorization: Bearer {0}-{0}-{0}-{0}-{0}\r\n", key);

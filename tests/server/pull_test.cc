@@ -57,8 +57,8 @@ std::string whole_pull_of(const std::string& name) { return pull_of(name, R"(, "
 class Pulls : public ServerTest {
  protected:
   Pulls() {
-    options_.service.pull.fetch = [this](const FetchCall& call) { return hub_.fetch(call); };
-    options_.service.pull.check_name = [](std::string_view name) -> Result<void> {
+    options_.pull.fetch = [this](const FetchCall& call) { return hub_.fetch(call); };
+    options_.pull.check_name = [](std::string_view name) -> Result<void> {
       if (name.contains('/')) return {};
       return std::unexpected(Error{"found no slash, expected ORG/REPO"});
     };
@@ -239,7 +239,7 @@ TEST_F(Pulls, ProgressThatNobodyReadIsDropped) {
 }
 
 TEST_F(Pulls, WhatTheyWriteIsBounded) {
-  options_.service.pull.max_bytes = kBytes + kBytes / 2;
+  options_.pull.max_bytes = kBytes + kBytes / 2;
   start_several();
   EXPECT_THAT(ask(whole_pull_of("org/repo")), HasSubstr("success"));
   EXPECT_EQ(metric("octavo:model_pulled_bytes_total"), kBytes);
@@ -250,7 +250,7 @@ TEST_F(Pulls, WhatTheyWriteIsBounded) {
 }
 
 TEST_F(Pulls, MoreThanWasToComeIsStopped) {
-  options_.service.pull.max_bytes = kBytes + kBytes / 2;
+  options_.pull.max_bytes = kBytes + kBytes / 2;
   hub_.has_other_hash = true;
   start_several();
   EXPECT_THAT(ask(whole_pull_of("org/repo")), AllOf(StartsWith("HTTP/1.1 507"), HasSubstr("of the 1500")));
@@ -274,8 +274,8 @@ TEST_F(Pulls, WrongBodiesAreRefusedBeforeAnythingIsFetched) {
 TEST_F(Pulls, OnlyTheKeysThatAreNamedMay) {
   auto keys = server::ApiKeys::parse("puller 0123456789abcdefg\nother 0123456789abcdefh\n", "keys");
   ASSERT_TRUE(keys) << keys.error().message;
-  options_.service.keys = *keys;
-  options_.service.pull.keys = {"puller"};
+  files_.keys = *keys;
+  options_.pull.keys = {"puller"};
   start_several();
   const auto asked_by = [&](const std::string& key) {
     return ask(pull_of("org/repo", R"(, "stream": false)", "Authorization: Bearer " + key + "\r\n"));
@@ -289,9 +289,9 @@ TEST_F(Pulls, OnlyTheKeysThatAreNamedMay) {
 
 TEST_F(Pulls, AReaderWhoseKeyIsRevokedIsEndedAndSoIsWhatItWantedAlone) {
   const TempFile file("puller 0123456789abcdefg\n", ".keys");
-  options_.service.key_watch = server::KeyWatch::open(file.path(), 5ms).value();
-  options_.service.keys = options_.service.key_watch->first_keys();
-  options_.service.pull.keys = {"*"};
+  files_.key_watch = server::KeyWatch::open(file.path(), 5ms).value();
+  files_.keys = files_.key_watch->first_keys();
+  options_.pull.keys = {"*"};
   hub_.held = true;
   start_several();
   TestClient client(port_);
@@ -316,7 +316,7 @@ TEST_F(Pulls, ADrainStopsThemAndSaysSo) {
 }
 
 TEST_F(Pulls, WithoutTheOptionTheAnswerSaysHowToGetIt) {
-  options_.service.pull = {};
+  options_.pull = {};
   start_ready();
   EXPECT_THAT(ask(pull_of("org/repo")), AllOf(StartsWith("HTTP/1.1 403"), HasSubstr("start it with --allow-pull"),
                                               HasSubstr("`octavo pull NAME`")));

@@ -110,8 +110,27 @@ std::string head_of(std::size_t body_bytes) {
 }
 const std::string kSmall = post("/v1/completions", R"({"prompt": "abc", "max_tokens": 2})");
 
+TEST(HttpLimits, TwoOfTheLargestRequestsFitIntoWhatAllMayTakeUnlessThatIsNamed) {
+  server::HttpLimits limits;
+  EXPECT_EQ(limits.received_bound(), std::uint64_t{256} << 20);
+  limits.max_body_bytes = std::size_t{1} << 30;
+  EXPECT_EQ(limits.received_bound(), 2 * limits.largest_request_bytes());
+  limits.max_received_bytes = 5;
+  EXPECT_EQ(limits.received_bound(), 5U);
+}
+
+TEST(ServerOptions, BoundsOfWhatABodyBecomesAndRefersToFollowItsSize) {
+  server::ServerOptions options;
+  EXPECT_EQ(options.stored_limits().max_request_bytes, options.http.max_body_bytes);
+  options.http.max_body_bytes = std::size_t{1} << 30;
+  options.answers.stored.max_bytes = 7;
+  EXPECT_EQ(options.stored_limits().max_request_bytes, options.http.max_body_bytes);
+  EXPECT_EQ(options.stored_limits().max_bytes, 7U);
+  EXPECT_EQ(options.body_limits().max_memory_bytes, 8 * options.http.max_body_bytes);
+}
+
 TEST_F(Receiving, TheLargestRequestIsRefusedWhereAllTogetherAreTooMuch) {
-  options_.max_received_bytes = 200'000;
+  options_.http.max_received_bytes = 200'000;
   start_ready();
   TestClient larger(port_), smaller(port_);
   larger.send(head_of(150'000) + R"({"prompt": ")" + std::string(120'000, 'a'));
@@ -128,8 +147,8 @@ TEST_F(Receiving, TheLargestRequestIsRefusedWhereAllTogetherAreTooMuch) {
 }
 
 TEST_F(Receiving, ABodyThatWaitsToBeParsedIsRefusedForOneThatArrives) {
-  options_.max_received_bytes = 200'000;
-  options_.service.parse_threads = 1;
+  options_.http.max_received_bytes = 200'000;
+  options_.bodies.parse_threads = 1;
   script_.tokenizing_held = true;
   start_ready();
   TestClient parsed(port_), waiting(port_), arriving(port_);

@@ -41,7 +41,7 @@ TEST_F(Life, AHangUpEndsWhatWaitsWithin100Ms) {
 
 TEST_F(Life, WhoHangsUpBeforeItsBodyIsParsedCostsNothing) {
   script_.held = script_.tokenizing_held = true;
-  options_.service.parse_threads = 1;
+  options_.bodies.parse_threads = 1;
   start_ready();
   TestClient first(port_);
   first.send(completion(1, false));
@@ -123,7 +123,7 @@ TEST_F(Life, ManyPipelinedRequestsAreAllAnswered) {
 
 TEST_F(Life, AnAnswerThatGrowsTooLargeToHoldIsEndedAndAStreamIsNot) {
   script_.piece = std::string(100, 'x');
-  options_.service.max_answer_bytes = 2000;
+  options_.prototype.max_answer_bytes = 2000;
   start_ready();
   EXPECT_THAT(ask(completion(16, false)), StartsWith("HTTP/1.1 200"));
   const std::string refused = ask(completion(50, false));
@@ -138,7 +138,7 @@ TEST_F(Life, AnAnswerThatGrowsTooLargeToHoldIsEndedAndAStreamIsNot) {
 
 TEST_F(Life, AllAnswersThatAreHeldShareALimit) {
   script_.piece = std::string(100, 'x');
-  options_.service.max_held_bytes = 20'000;
+  options_.answers.max_held_bytes = 20'000;
   script_.step_time = 5ms;
   start_ready();
   std::vector<std::unique_ptr<TestClient>> clients;
@@ -162,7 +162,7 @@ TEST_F(Life, AllAnswersThatAreHeldShareALimit) {
 TEST_F(Life, AReaderThatStopsReadingIsCutOffWithoutHoldingTheOthers) {
   script_.piece = std::string(2000, 'x');
   script_.step_time = 100us;
-  options_.limits.max_unsent_bytes = 100'000;
+  options_.http.max_unsent_bytes = 100'000;
   start_ready();
   TestClient lazy(port_, 4096);
   lazy.send(completion(9000, true));  // 20 MB, more than the system's buffers take
@@ -175,8 +175,8 @@ TEST_F(Life, AReaderThatStopsReadingIsCutOffWithoutHoldingTheOthers) {
 
 TEST_F(Life, AReaderThatTakesNothingForTooLongIsCutOff) {
   script_.piece = std::string(20'000, 'x');
-  options_.limits.max_unsent_bytes = 1 << 30;
-  options_.limits.write_timeout = 200ms;
+  options_.http.max_unsent_bytes = 1 << 30;
+  options_.http.write_timeout = 200ms;
   start_ready();
   TestClient lazy(port_, 4096);
   lazy.send(completion(9000, true));

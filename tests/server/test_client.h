@@ -115,9 +115,9 @@ class TestClient {
 class ServerTest : public ::testing::Test {
  protected:
   ServerTest() {
-    options_.port = 0;
+    options_.listen.port = 0;
     options_.handle_signals = false;
-    options_.allowed_hosts = {"x"};  // as the requests below have it
+    options_.listen.allowed_hosts = {"x"};  // as the requests below have it
   }
   ~ServerTest() override { stop(); }
 
@@ -131,7 +131,7 @@ class ServerTest : public ::testing::Test {
   }
   void start(std::vector<server::ModelOffer> models) {
     options_.on_ready = [this] { ready_ = true; };
-    auto server = server::Server::create(options_, std::move(models));
+    auto server = server::Server::create(options_, files_, std::move(models));
     ASSERT_TRUE(server) << server.error().message;
     server_ = std::move(*server);
     port_ = port_of(server_->url());
@@ -168,6 +168,7 @@ class ServerTest : public ::testing::Test {
 
   EngineScript script_;
   server::ServerOptions options_;
+  server::ServerFiles files_;
   std::vector<std::string> names_ = {};  // of the one model
   std::unique_ptr<server::Server> server_;
   std::future<Result<void>> result_;

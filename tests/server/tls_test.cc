@@ -115,7 +115,7 @@ TEST_F(Tickets, OneServersTicketsSayNothingToAnother) {
 }
 
 TEST_F(Tickets, ARunningServerRenewsItsKeys) {
-  options_.tls = tls_options(300ms);
+  options_.listen.tls = tls_options(300ms);
   start_ready();
   const auto connect = [this](SSL_SESSION* session) {
     boost::asio::io_context io;

@@ -19,7 +19,7 @@ std::string detokenize(int num_tokens) {
 using Written = ServerTest;
 
 TEST_F(Written, AnAnswerOfTokenizeOrDetokenizeIsNoLargerThanAllowed) {
-  options_.service.max_answer_bytes = 100'000;
+  options_.prototype.max_answer_bytes = 100'000;
   script_.bytes_per_token = 100;
   start_ready();
   EXPECT_THAT(ask(detokenize(900)), StartsWith("HTTP/1.1 200"));
@@ -46,7 +46,7 @@ TEST_F(Written, ATextThatIsMadeInPiecesIsTheSameText) {
 }
 
 TEST_F(Written, AnAnswerIsHeldUntilItIsWritten) {
-  options_.service.max_held_bytes = 30'000'000;
+  options_.answers.max_held_bytes = 30'000'000;
   script_.bytes_per_token = 10'000;
   start_ready();
   TestClient lazy(port_, 4096);
@@ -72,7 +72,7 @@ TEST_F(Written, ThePartOfAnAnswerThatIsWrittenIsNotHeld) {
 }
 
 TEST_F(Written, WhatTheServerSaysItselfCountsTooAndErrorsAreAlwaysGiven) {
-  options_.service.max_held_bytes = 20'010'000;
+  options_.answers.max_held_bytes = 20'010'000;
   script_.bytes_per_token = 10'000;
   start_ready();
   EXPECT_THAT(ask(get("/")), StartsWith("HTTP/1.1 200"));
@@ -88,8 +88,8 @@ TEST_F(Written, WhatTheServerSaysItselfCountsTooAndErrorsAreAlwaysGiven) {
 
 TEST_F(Written, AReaderThatIsTooSlowIsCutOff) {
   script_.piece = std::string(40'000, 'x');
-  options_.limits.write_timeout = 2s;
-  options_.limits.min_write_rate = 20'000'000;
+  options_.http.write_timeout = 2s;
+  options_.http.min_write_rate = 20'000'000;
   start_ready();
   TestClient slow(port_, 4096);
   slow.send(completion(1000, false));  // 40 MB
@@ -109,8 +109,8 @@ TEST_F(Written, AReaderThatIsTooSlowIsCutOff) {
 }
 
 TEST_F(Written, AReaderWhoWaitsForTheModelIsNotCutOff) {
-  options_.limits.write_timeout = 100ms;
-  options_.service.keepalive_interval = 0ms;
+  options_.http.write_timeout = 100ms;
+  options_.answers.keepalive_interval = 0ms;
   script_.held = true;
   start_ready();
   TestClient client(port_);
@@ -122,7 +122,7 @@ TEST_F(Written, AReaderWhoWaitsForTheModelIsNotCutOff) {
 }
 
 TEST_F(Written, AStreamThatWaitsIsNeverSilentForLong) {
-  options_.service.keepalive_interval = 50ms;
+  options_.answers.keepalive_interval = 50ms;
   script_.held = true;
   start_ready();
   TestClient client(port_);
@@ -136,7 +136,7 @@ TEST_F(Written, AStreamThatWaitsIsNeverSilentForLong) {
 }
 
 TEST_F(Written, AStreamThatStallsBetweenTokensIsNeverSilentForLong) {
-  options_.service.keepalive_interval = 50ms;
+  options_.answers.keepalive_interval = 50ms;
   script_.step_time = 5ms;
   start_ready();
   TestClient client(port_);
@@ -148,7 +148,7 @@ TEST_F(Written, AStreamThatStallsBetweenTokensIsNeverSilentForLong) {
 }
 
 TEST_F(Written, AnAnswerThatIsNotStreamedHasNoComments) {
-  options_.service.keepalive_interval = 20ms;
+  options_.answers.keepalive_interval = 20ms;
   script_.held = true;
   start_ready();
   TestClient client(port_);
@@ -160,8 +160,8 @@ TEST_F(Written, AnAnswerThatIsNotStreamedHasNoComments) {
 }
 
 TEST_F(Written, ProgressIsReportedIfAskedFor) {
-  options_.service.keepalive_interval = 0ms;
-  options_.service.progress_interval = 10ms;
+  options_.answers.keepalive_interval = 0ms;
+  options_.answers.progress_interval = 10ms;
   script_.prompt_tokens_read = 2;
   start_ready();
   TestClient client(port_);
