@@ -93,14 +93,11 @@ class Preparation {
     call_.is_chat = !std::holds_alternative<TextPrompts>(asked_.prompt) && !std::holds_alternative<Gap>(asked_.prompt);
     static_cast<AnswerForm&>(call_) = asked_.form;
     call_.keep_alive = asked_.keep_alive;
-    if (std::holds_alternative<NoPrompt>(asked_.prompt)) return std::move(call_);
-    OCTAVO_TRY_VOID(settle());
-    if (std::holds_alternative<Conversation>(asked_.prompt)) {
-      OCTAVO_TRY_VOID(prepare_chat(conversation_of(asked_)));
-    } else if (const Gap* gap = std::get_if<Gap>(&asked_.prompt)) {
-      OCTAVO_TRY_VOID(prepare_gap(gap->text));
+    if (std::holds_alternative<NoPrompt>(asked_.prompt)) {
+      call_.num_logprobs = -1;  // there will be no token to have one
     } else {
-      OCTAVO_TRY_VOID(prepare_texts(std::get<TextPrompts>(asked_.prompt)));
+      OCTAVO_TRY_VOID(settle());
+      OCTAVO_TRY_VOID(prepare_prompt());
     }
     call_.warnings.insert(call_.warnings.end(), asked_.warnings.begin(), asked_.warnings.end());
     return std::move(call_);
@@ -108,6 +105,12 @@ class Preparation {
 
  private:
   Request& settings() { return asked_.settings; }
+
+  ApiResult<void> prepare_prompt() {
+    if (std::holds_alternative<Conversation>(asked_.prompt)) return prepare_chat(conversation_of(asked_));
+    if (const Gap* gap = std::get_if<Gap>(&asked_.prompt)) return prepare_gap(gap->text);
+    return prepare_texts(std::get<TextPrompts>(asked_.prompt));
+  }
 
   /// What does not depend on the prompt.
   ApiResult<void> settle() {

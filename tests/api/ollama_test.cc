@@ -221,9 +221,21 @@ class OllamaAnswers : public ::testing::Test {
 const std::string kTools =
     R"(, "tools": [{"type": "function", "function": {"name": "time", "parameters": {"type": "object"}}}])";
 
+TEST_F(OllamaAnswers, AModelThatIsOnlyLoadedHasWarningsAndNoLogprobs) {
+  const std::string fields = R"("logprobs": true, "top_logprobs": 2, "options": {"tfs_z": 0.5}, "stream": false)";
+  for (const char* api : {"ollama_chat", "ollama_generate"}) {
+    open(api_named(api), fields);
+    EXPECT_TRUE(call_.requests.empty());
+    const json::object answer = parsed(writer_->finish());
+    EXPECT_EQ(answer.at("done_reason"), "load");
+    EXPECT_FALSE(answer.contains("logprobs"));
+    EXPECT_THAT(call_.warnings, ElementsAre(StartsWith("options.tfs_z: ")));
+    EXPECT_EQ(answer.at("warnings").as_array().size(), 1);
+  }
+}
+
 TEST_F(OllamaAnswers, AChatIsALineForEachPieceAndOneForItsEnd) {
   open(api_named("ollama_chat"), kHi + kTools);
-  EXPECT_EQ(writer_->stream_type(), "application/x-ndjson");
   std::string bytes = writer_->begin();
   for (const RequestEvent& event :
        {reasoning(1, "hm"), token(2, "Hello"), token(3, "<tool_call>\n{\"name\": \"time\", \"argu"),
