@@ -19,8 +19,6 @@ class AnswerWriter {
   AnswerWriter(const AnswerWriter&) = delete;
   AnswerWriter& operator=(const AnswerWriter&) = delete;
 
-  /// Content-Type of a stream.
-  virtual std::string_view stream_type() const { return "text/event-stream; charset=utf-8"; }
   /// Streamed calls: the first bytes, before there is an event.
   virtual std::string begin() { return {}; }
   /// Streamed calls: the bytes to send now; empty if there is nothing to say yet. Other calls: always empty; the event

@@ -61,18 +61,21 @@ constexpr std::string_view kResponsesTokens = R"({"object":"response.input_token
 
 constinit const Api kApis[] = {
     {.name = "openai_chat",
+     .summary = "Answers a conversation, as OpenAI has it",
      .paths = {"/v1/chat/completions"},
      .fields = openai_chat_fields,
      .parse = parse_by<read_openai_chat>,
      .make_writer = openai_writer,
      .error_body = error_body},
     {.name = "openai_completion",
+     .summary = "Goes on with a text or token ids, as OpenAI has it",
      .paths = {"/v1/completions"},
      .fields = openai_completion_fields,
      .parse = parse_by<read_openai_completion>,
      .make_writer = openai_writer,
      .error_body = error_body},
     {.name = "messages",
+     .summary = "Answers a conversation, as Anthropic has it",
      .paths = {"/v1/messages"},
      .root = "/v1/messages",
      .fields = messages_fields,
@@ -84,6 +87,7 @@ constinit const Api kApis[] = {
                  .read = read_counted_messages,
                  .answer = R"({"input_tokens":)"}},
     {.name = "responses",
+     .summary = "Answers a conversation that the server may keep, as OpenAI has it",
      .paths = {"/v1/responses"},
      .fields = responses_fields,
      .parse = parse_response_call,
@@ -94,32 +98,38 @@ constinit const Api kApis[] = {
                  .read = read_counted_response,
                  .answer = kResponsesTokens}},
     {.name = "llama_completion",
+     .summary = "Goes on with a text or token ids, as llama.cpp has it",
      .paths = {"/completion", "/completions"},
      .fields = llama_completion_fields,
      .parse = parse_by<read_llama_completion>,
      .make_writer = llama_writer,
      .error_body = error_body},
     {.name = "llama_infill",
+     .summary = "Fills a gap in a text, as llama.cpp has it",
      .paths = {"/infill"},
      .fields = llama_infill_fields,
      .parse = parse_by<read_llama_infill>,
      .make_writer = llama_writer,
      .error_body = error_body},
     {.name = "ollama_chat",
+     .summary = "Answers a conversation, as ollama has it",
      .paths = {"/api/chat"},
      .root = "/api/",
      .fields = ollama_chat_fields,
      .parse = parse_by<read_ollama_chat>,
      .make_writer = ollama_writer<true>,
+     .stream_type = "application/x-ndjson",
      .error_body = ollama_error_body,
      .has_tags = true,
      .unloaded = unloaded<true>},
     {.name = "ollama_generate",
+     .summary = "Answers a message or goes on with a text, as ollama has it",
      .paths = {"/api/generate"},
      .root = "/api/",
      .fields = ollama_generate_fields,
      .parse = parse_by<read_ollama_generate>,
      .make_writer = ollama_writer<false>,
+     .stream_type = "application/x-ndjson",
      .error_body = ollama_error_body,
      .has_tags = true,
      .unloaded = unloaded<false>},
@@ -133,6 +143,14 @@ const Api& api_named(std::string_view name) {
   const auto* const found = std::ranges::find(kApis, name, &Api::name);
   OCTAVO_CHECK(found != std::end(kApis), "no API has the name {}", name);
   return *found;
+}
+
+const Api* api_of_path(std::span<const Api> apis, std::string_view path) {
+  const auto has = [path](const Api& api) {
+    return (!api.root.empty() && path.starts_with(api.root)) || std::ranges::find(api.paths, path) != api.paths.end();
+  };
+  const auto found = std::ranges::find_if(apis, has);
+  return found == apis.end() ? nullptr : &*found;
 }
 
 ApiResult<CompletionCall> parse_call(const Api& api, boost::json::object body, const Engine& engine,

@@ -39,11 +39,13 @@ struct CountedPath {
 
 struct Api {
   std::string_view name;
+  std::string_view summary = {};               // what it does, in a line
   std::array<std::string_view, 2> paths = {};  // of its POST; an empty one is none
   std::string_view root = {};                  // paths that begin so have errors in its form; empty: none but its own
   ApiFields (*fields)() = nullptr;
   ApiResult<CompletionCall> (*parse)(const boost::json::object& body, const ApiContext& context) = nullptr;
   std::unique_ptr<AnswerWriter> (*make_writer)(const NewAnswer& answer) = nullptr;
+  std::string_view stream_type = "text/event-stream; charset=utf-8";  // Content-Type of a stream
   std::string (*error_body)(const ApiError& error) = nullptr;
   CountedPath counted = {};
   bool has_tags = false;  // its clients write ":latest" behind names, and `name` for `model`
@@ -55,6 +57,8 @@ struct Api {
 std::span<const Api> all_apis();
 /// One of them, which there must be.
 const Api& api_named(std::string_view name);
+/// The one in whose form a path has its errors; null: none, they are in OpenAI's.
+const Api* api_of_path(std::span<const Api> apis, std::string_view path);
 
 /// The call that a body asks for. `responses`: those that one of /v1/responses may go on with, and where its own will
 /// be kept. Images are replaced by the model's placeholder, if it has one, which a warning says.

@@ -15,7 +15,6 @@ class OllamaAnswer final : public AnswerBlocks {
   /// `engine`: AnswerBlocks's. `is_chat`: of /api/chat, else of /api/generate.
   OllamaAnswer(const CompletionCall& call, std::string id, std::string model, const Engine& engine, bool is_chat);
 
-  std::string_view stream_type() const override { return "application/x-ndjson"; }
   /// An empty piece: a line that is no object would end some readers.
   std::string life_sign(std::string_view text) const override;
 

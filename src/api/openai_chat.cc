@@ -140,6 +140,7 @@ ApiFields openai_chat_fields() {
   static const std::array tables = {FieldTable(kModelRows),
                                     kStreamFields,
                                     kSamplingFields,
+                                    kChoiceFields,
                                     kUnsupportedFields,
                                     kFormatFields,
                                     kConstraintFields,

@@ -202,8 +202,9 @@ const FieldTable kCompletionFields = kCompletionRows;
 
 ApiFields openai_completion_fields() {
   static const std::array tables = {
-      FieldTable(kNamedModelRows), kStreamFields,  kSamplingFields,   kUnsupportedFields,      kFormatFields,
-      kConstraintFields,           kGrammarFields, kCompletionFields, FieldTable(kPromptRows), kHintFields};
+      FieldTable(kNamedModelRows), kStreamFields,           kSamplingFields,   kChoiceFields,
+      kUnsupportedFields,          kFormatFields,           kConstraintFields, kGrammarFields,
+      kCompletionFields,           FieldTable(kPromptRows), kHintFields};
   return tables;
 }
 

@@ -47,8 +47,8 @@ constexpr std::string_view kAskedLogprobs = "message.output_text.logprobs";
 void take_include(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const json::array* named = reader.take(given.array("an array"));
-  if (named != nullptr && std::ranges::find(*named, json::value(kAskedLogprobs)) != named->end())
-    reader.request.form.num_logprobs = 0;
+  for (std::size_t i = 0; named != nullptr && i < named->size(); ++i)
+    if (reader.take(given[i].needed_string()) == kAskedLogprobs) reader.request.form.num_logprobs = 0;
 }
 
 void take_top_logprobs(FieldReader& reader, const ApiField& field) {

@@ -192,11 +192,6 @@ constexpr ApiField kRows[] = {
      .text =
          "texts, at most 128 of 256 bytes, that are not drawn at the beginning of a text or behind a space, as in vLLM",
      .take = take_bad_words},
-    integer(
-        "n", 1, kMaxChoices, "1",
-        "answers to each prompt, which is computed once; as many at most as the server lets advance in one step, and "
-        "1,024 in all",
-        take_num_choices),
     integer("min_tokens", 0, kMaxInt, "0",
             "the answer has so many tokens at least; a stop text that is complete within them is shown",
             into<&ApiRequest::settings, &Request::min_tokens>),
@@ -223,8 +218,15 @@ constexpr ApiField kRows[] = {
      .take = into<&ApiRequest::settings, &Request::deadline_s>},
 };
 
+constexpr ApiField kChoiceRows[] = {integer(
+    "n", 1, kMaxChoices, "1",
+    "answers to each prompt, which is computed once; as many at most as the server lets advance in one step, and "
+    "1,024 in all",
+    take_num_choices)};
+
 }  // namespace
 
 const FieldTable kSamplingFields = kRows;
+const FieldTable kChoiceFields = kChoiceRows;
 
 }  // namespace octavo

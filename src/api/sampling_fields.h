@@ -158,5 +158,7 @@ constexpr ApiField logit_bias(std::string_view path) {
 
 /// The samplers and bounds that OpenAI's interface and those that grew from it know: vLLM's and llama.cpp's.
 extern const FieldTable kSamplingFields;
+/// How many answers a prompt gets, of APIs that give more than one.
+extern const FieldTable kChoiceFields;
 
 }  // namespace octavo

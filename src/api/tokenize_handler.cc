@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/json.hpp>
 #include <iterator>
+#include <vector>
 
 #include "api/image_placeholder.h"
 #include "api/json_fields.h"
@@ -158,7 +160,48 @@ ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const Engine
   return out;
 }
 
+constexpr ApiField kTextRows[] = {
+    {.path = "prompt", .form = FieldForm::kString, .text = "a text, unless `content` or `messages` is given"},
+    {.path = "add_special_tokens",
+     .form = FieldForm::kBoolean,
+     .otherwise = "true",
+     .text = "the tokens of `prompt` begin with the model's BOS token"},
+    {.path = "content", .form = FieldForm::kString, .text = "llama.cpp's name of `prompt`"},
+    {.path = "add_special",
+     .form = FieldForm::kBoolean,
+     .otherwise = "false",
+     .text = "the tokens of `content` begin with the model's BOS token"},
+    {.path = "parse_special",
+     .form = FieldForm::kBoolean,
+     .otherwise = "true",
+     .text = "the texts of control tokens in `content` are these tokens"},
+    {.path = "with_pieces", .form = FieldForm::kBoolean, .otherwise = "false", .text = "each token with its text"},
+};
+constexpr ApiField kIdRows[] = {
+    {.path = "model",
+     .form = FieldForm::kString,
+     .otherwise = "the only one, or the first",
+     .text = "the model whose tokens they are"},
+    {.path = "tokens", .form = FieldForm::kArray, .text = "token ids", .is_needed = true},
+};
+
 }  // namespace
+
+ApiFields tokenize_fields() {
+  static const std::vector<ApiField> conversation = [] {
+    std::vector<ApiField> rows;
+    for (const FieldTable table : openai_conversation_fields()) rows.insert(rows.end(), table.begin(), table.end());
+    for (ApiField& field : rows) field.is_needed = false;  // a text may be there in the place of messages
+    return rows;
+  }();
+  static const std::array tables = {FieldTable(kTextRows), FieldTable(conversation)};
+  return tables;
+}
+
+ApiFields detokenize_fields() {
+  static constexpr FieldTable kTables[] = {kIdRows};
+  return kTables;
+}
 
 ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, const ServedModel& model,
                                        HeldAnswer& held) {
@@ -173,6 +216,7 @@ ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, 
   JsonFields fields(body);
   const auto name = fields.string("model");
   if (name && !model.answers_to(*name)) fields.refuse(model_not_served(*name, model));
+  const bool with_pieces = fields.boolean("with_pieces", false);
   if (fields.failed()) return std::unexpected(*fields.error());
   const bool is_detokenize = call.kind == TokenizeCall::Kind::kDetokenize;
   const auto tokens = is_detokenize                        ? read_ids(body, engine)
@@ -181,7 +225,7 @@ ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, 
   if (!tokens) return std::unexpected(tokens.error());
   // vLLM's clients name a model. llama.cpp's, ollama among them, do not, and nothing else tells their bodies apart.
   if (is_detokenize) return detokenize(*tokens, fields.find("model") == nullptr, engine, held);
-  return fields.boolean("with_pieces", false) ? list_pieces(*tokens, engine, held) : list_tokens(*tokens, engine, held);
+  return with_pieces ? list_pieces(*tokens, engine, held) : list_tokens(*tokens, engine, held);
 }
 
 }  // namespace octavo

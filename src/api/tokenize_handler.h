@@ -35,4 +35,8 @@ inline constexpr std::size_t kMaxCountedTokens = std::size_t{1} << 18;
 ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, const ServedModel& model,
                                        HeldAnswer& held);
 
+/// The fields of bodies of /tokenize and of /detokenize.
+ApiFields tokenize_fields();
+ApiFields detokenize_fields();
+
 }  // namespace octavo

@@ -266,7 +266,7 @@ asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Address
   exchange_.record.streamed = call->stream;
   if (!call->warnings.empty()) exchange_.record.warnings = static_cast<std::int64_t>(call->warnings.size());
   if (call->stream) {
-    co_await answer_stream(*writer);
+    co_await answer_stream(*writer, api.stream_type);
   } else {
     co_await answer_whole(*writer);
   }
@@ -355,9 +355,9 @@ asio::awaitable<void> CompletionHandler::answer_whole(AnswerWriter& writer) {
   }
 }
 
-asio::awaitable<void> CompletionHandler::answer_stream(AnswerWriter& writer) {
+asio::awaitable<void> CompletionHandler::answer_stream(AnswerWriter& writer, std::string_view content_type) {
   unsent_ = writer.begin();
-  bool connected = co_await shared_.responder.begin_stream(exchange_, writer.stream_type());
+  bool connected = co_await shared_.responder.begin_stream(exchange_, content_type);
   bool ended = false;
   while (connected && !ended) {
     std::string out = std::exchange(unsent_, {});

@@ -78,7 +78,7 @@ class CompletionHandler {
   ApiResult<void> complete(CompletionCall& call) const;
   ApiResult<void> submit(CompletionCall& call);
   asio::awaitable<void> answer_whole(AnswerWriter& writer);
-  asio::awaitable<void> answer_stream(AnswerWriter& writer);
+  asio::awaitable<void> answer_stream(AnswerWriter& writer, std::string_view content_type);
   /// The engine has pushed events, of so many bytes as wait now.
   void on_events(std::size_t waiting_bytes);
   /// Takes what came from the engine; the bytes to send of a streamed call. With the last event the model is let go.

@@ -7,41 +7,13 @@
 #include <optional>
 #include <utility>
 
+#include "server/route_rows.h"
+
 namespace octavo::server {
 namespace {
 
 using boost::beast::http::verb;
 
-constexpr RouteRow kOwnRoutes[] = {
-    {.route = Route::kChatPage, .path = "/"},
-    {.route = Route::kHealth, .path = "/health"},
-    {.route = Route::kReady, .path = "/ready"},
-    {.route = Route::kMetrics, .path = "/metrics", .needs_key = true},
-    {.route = Route::kVersion, .path = "/version"},
-    {.route = Route::kModels, .path = "/v1/models", .needs_key = true},
-    {.route = Route::kModels, .path = "/models", .needs_key = true},
-    {.route = Route::kLoadModel, .path = "/models/load", .method = verb::post, .needs_key = true},
-    {.route = Route::kUnloadModel, .path = "/models/unload", .method = verb::post, .needs_key = true},
-    {.route = Route::kTokenize, .path = "/tokenize", .method = verb::post, .needs_key = true},
-    {.route = Route::kDetokenize, .path = "/detokenize", .method = verb::post, .needs_key = true},
-    {.route = Route::kApplyTemplate, .path = "/apply-template", .method = verb::post, .needs_key = true},
-    {.route = Route::kResponse, .path = "/v1/responses/{id}", .needs_key = true},
-    {.route = Route::kDeleteResponse, .path = "/v1/responses/{id}", .method = verb::delete_, .needs_key = true},
-    {.route = Route::kResponseInput, .path = "/v1/responses/{id}/input_items", .needs_key = true},
-    {.route = Route::kLlamaProps, .path = "/props", .needs_key = true},
-    {.route = Route::kLlamaSlots, .path = "/slots", .needs_key = true},
-    {.route = Route::kOllamaTags, .path = "/api/tags", .needs_key = true},
-    {.route = Route::kOllamaRunning, .path = "/api/ps", .needs_key = true},
-    {.route = Route::kOllamaShow, .path = "/api/show", .method = verb::post, .needs_key = true},
-    {.route = Route::kOllamaVersion, .path = "/api/version"},
-    {.route = Route::kOllamaPull, .path = "/api/pull", .method = verb::post, .needs_key = true},
-    {.route = Route::kOllamaChange, .path = "/api/delete", .method = verb::delete_, .needs_key = true},
-    {.route = Route::kOllamaChange, .path = "/api/copy", .method = verb::post, .needs_key = true},
-    {.route = Route::kOllamaChange, .path = "/api/create", .method = verb::post, .needs_key = true},
-    {.route = Route::kOllamaChange, .path = "/api/push", .method = verb::post, .needs_key = true},
-    {.route = Route::kEmbeddings, .path = "/v1/embeddings", .method = verb::post, .needs_key = true},
-    {.route = Route::kModel, .path = "/v1/models/{id}", .needs_key = true, .takes_slashes = true},
-};
 constexpr std::string_view kArgument = "{id}";
 constexpr std::string_view kVersion = "/v1";
 
@@ -124,11 +96,16 @@ Routes::Routes(std::span<const Api> apis) : apis_(apis) {
     for (const std::string_view path : api.paths) add(Route::kAnswer, path, api);
     add(Route::kCount, api.counted.path, api);
   }
-  rows_.insert(rows_.end(), std::begin(kOwnRoutes), std::end(kOwnRoutes));
+  const std::span<const RouteRow> own = own_routes();
+  rows_.insert(rows_.end(), own.begin(), own.end());
 }
 
 bool Routes::is_known(std::string_view path) const {
   return std::ranges::any_of(rows_, [&](const RouteRow& route) { return match_path(route, path).has_value(); });
+}
+
+bool Routes::has_spelt_out(std::string_view path) const {
+  return std::ranges::find(rows_, path, &RouteRow::path) != rows_.end();
 }
 
 std::string Routes::known_path(std::string_view target) const {
@@ -145,10 +122,11 @@ std::string Routes::known_path(std::string_view target) const {
 
 ApiResult<RouteMatch> Routes::find(verb method, std::string_view target) const {
   const std::string path = known_path(target);
+  const bool is_spelt_out = has_spelt_out(path);
   std::string_view known;  // the pattern of the path, if it takes other methods
   for (const RouteRow& route : rows_) {
     const auto argument = match_path(route, path);
-    if (!argument) continue;
+    if (!argument || (is_spelt_out && route.path != path)) continue;
     known = route.path;
     if (!takes(route, method)) continue;
     const bool is_queried = route.route == Route::kLlamaProps || route.route == Route::kLlamaSlots;
@@ -175,18 +153,26 @@ ApiResult<RouteMatch> Routes::find(verb method, std::string_view target) const {
 }
 
 std::string Routes::error_body(std::string_view target, const ApiError& error) const {
-  const std::string path = known_path(target);
-  for (const Api& api : apis_)
-    if ((!api.root.empty() && path.starts_with(api.root)) || std::ranges::find(api.paths, path) != api.paths.end())
-      return api.error_body(error);
-  return octavo::error_body(error);
+  const Api* api = api_of_path(apis_, known_path(target));
+  return api == nullptr ? octavo::error_body(error) : api->error_body(error);
+}
+
+std::string Routes::description() const {
+  std::vector<DescribedRoute> described;
+  for (const RouteRow& route : rows_) {
+    if (route.api != nullptr) continue;
+    const std::string_view method = route.method == verb::get ? "get" : route.method == verb::post ? "post" : "delete";
+    described.push_back({.path = route.path, .method = method, .needs_key = route.needs_key, .text = route.text});
+  }
+  return openapi_document(apis_, described);
 }
 
 std::string Routes::allowed_methods(std::string_view target) const {
   const std::string path = known_path(target);
+  const bool is_spelt_out = has_spelt_out(path);
   std::string allowed;
   for (const RouteRow& route : rows_) {
-    if (!match_path(route, path)) continue;
+    if (!match_path(route, path) || (is_spelt_out && route.path != path)) continue;
     if (!allowed.empty()) allowed += ", ";
     allowed += methods(route);
   }

@@ -11,6 +11,7 @@
 
 #include "api/api.h"
 #include "api/api_error.h"
+#include "api/openapi.h"
 
 namespace octavo::server {
 
@@ -20,6 +21,7 @@ enum class Route : std::uint8_t {
   kReady,
   kMetrics,
   kVersion,
+  kOpenApi,
   kModels,
   kModel,
   kLoadModel,
@@ -60,6 +62,7 @@ struct RouteRow {
   bool needs_key = false;
   bool takes_slashes = false;  // in the client's text
   const Api* api = nullptr;
+  RouteText text = {};  // of one that is of no API
 };
 
 class Routes {
@@ -78,11 +81,16 @@ class Routes {
   /// "GET, HEAD", "POST" or "GET, HEAD, DELETE": of a 405's Allow header; empty for an unknown path.
   std::string allowed_methods(std::string_view target) const;
 
+  /// /openapi.json: all of them.
+  std::string description() const;
+
   /// The body of an error's answer, in the form of the API that has this target.
   std::string error_body(std::string_view target, const ApiError& error) const;
 
  private:
   bool is_known(std::string_view path) const;
+  /// Whether a route has just this path, which is then no other one's with a client's text in it.
+  bool has_spelt_out(std::string_view path) const;
 
   std::span<const Api> apis_;
   std::vector<RouteRow> rows_;

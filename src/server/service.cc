@@ -320,6 +320,7 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
       if (const auto error = not_ready(now)) return to_response(*error);
       return json({{"status", "ready"}});
     case Route::kMetrics: return metrics_response();
+    case Route::kOpenApi: return {.body = description_};
     case Route::kVersion:
     case Route::kOllamaVersion: return json({{"version", OCTAVO_VERSION_STRING}});
     default: break;

@@ -82,6 +82,7 @@ class Service {
   const ServerOptions& options_;
   const ServerFiles files_;
   const Routes routes_;
+  const std::string description_ = routes_.description();
   ModelTable& models_;
   ApiKeys keys_;  // as they are now
   Metrics metrics_;

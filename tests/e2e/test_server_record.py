@@ -10,7 +10,7 @@ from server_record import FOLDER, RecordFile, Servers
 from wrong_values import WrongValues
 
 SOURCES = support.SOURCE_DATA.parents[1] / "src"
-ROUTES = SOURCES / "server" / "routes.cc"
+ROUTES = SOURCES / "server" / "route_rows.cc"
 APIS = SOURCES / "api" / "api.cc"
 
 

@@ -85,6 +85,7 @@ TEST_F(MadeUpApi, IsServedByItsRowAlone) {
               HasSubstr("NO: warmth: found the number -1, expected a number from 0 to 100"));
   EXPECT_THAT(ask(post("/v1/shout", R"({"say": 5})")), HasSubstr("NO: say: found the number 5, expected an object"));
   EXPECT_THAT(ask(get("/v1/shout")), StartsWith("HTTP/1.1 405"));
+  EXPECT_THAT(ask(get("/openapi.json")), AllOf(HasSubstr("\"/v1/shout\""), HasSubstr("the text to go on with")));
   EXPECT_THAT(ask(post("/v1/chat/completions", "{}")), StartsWith("HTTP/1.1 404"));
 }
 

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/json.hpp>
+
 #include "api/api.h"
+#include "server/route_rows.h"
 
 namespace octavo::server {
 namespace {
@@ -54,6 +57,29 @@ TEST(Routes, WhatIsNotThereStaysNotThere) {
   EXPECT_EQ(Routes().find(verb::get, "/nothing/").error().message, "there is no /nothing/");
   EXPECT_EQ(Routes().find(verb::get, "/chat/completions/").error().status, 405);
   EXPECT_EQ(Routes().allowed_methods("/chat/completions/"), "POST");
+}
+
+TEST(Routes, APathThatIsSpeltOutIsNoClientsText) {
+  EXPECT_EQ(Routes().allowed_methods("/v1/responses/input_tokens"), "POST");
+  EXPECT_EQ(Routes().find(verb::get, "/v1/responses/input_tokens").error().message,
+            "/v1/responses/input_tokens takes POST");
+  EXPECT_EQ(Routes().allowed_methods("/v1/responses/input_token"), "GET, HEAD, DELETE");
+}
+
+TEST(Routes, TheDescriptionHasEachWithItsMethodAndASummary) {
+  const auto described = boost::json::parse(Routes().description()).at("paths").as_object();
+  std::size_t num_operations = 0;
+  for (const auto& [path, operations] : described)
+    for (const auto& [method, operation] : operations.as_object()) {
+      const verb asked = method == "get" ? verb::get : method == "post" ? verb::post : verb::delete_;
+      const auto match = Routes().find(asked, path);
+      ASSERT_TRUE(match.has_value()) << path;
+      EXPECT_EQ(match->pattern, std::string_view(path));
+      EXPECT_EQ(match->needs_key, operation.as_object().contains("security")) << path;
+      EXPECT_FALSE(operation.at("summary").as_string().empty()) << path;
+      ++num_operations;
+    }
+  EXPECT_EQ(num_operations, own_routes().size() + 11);  // and those of the APIs
 }
 
 TEST(Routes, AKeyIsAskedForHoweverThePathIsWritten) {
