@@ -54,7 +54,7 @@ def servers():
                            "--max-queued", 3, "--max-client-priority", 5, "--reasoning-format", "none"]),
         # Fills gaps; no chat template.
         "coder": (support.tiny_model("tiny-llama", support.TEST_DATA / "ggml-vocab-deepseek-coder.gguf"),
-                  ["--served-model-name", "coder"]),
+                  ["--served-model-name", "coder", "--allow-pull"]),
     }
 
 

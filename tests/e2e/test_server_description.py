@@ -1,0 +1,114 @@
+"""/openapi.json: schemathesis sends what the description says may be sent, and more, and looks whether the answers are those
+that it says there are; and each field that it has is in the table of wrong values."""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import support
+from server_support import Server
+from wrong_values import BODIES, WrongValues
+
+TEMPLATE = support.TEST_DATA / "templates" / "Qwen-Qwen2.5-7B-Instruct.jinja"
+NUM_EXAMPLES = 10  # of each of the 39 operations, beside those at the bounds of each field
+# No model that Octavo runs is made for embeddings: a 501 is what the description says.
+CONFIGURATION = """
+[checks]
+enabled = false
+not_a_server_error.enabled = true
+status_code_conformance.enabled = true
+content_type_conformance.enabled = true
+response_schema_conformance.enabled = true
+unsupported_method.enabled = true
+allow_header_conformance.enabled = true
+
+[[operations]]
+include-path = "/v1/embeddings"
+checks.not_a_server_error.enabled = false
+"""
+
+TEXT = {"type": "string", "maxLength": 20}
+PARTS = {"type": ["string", "array"], "maxLength": 20, "maxItems": 3, "items": {
+    "type": "object", "required": ["type", "text"], "properties": {"type": {"enum": ["text", "input_text"]}, "text": TEXT}}}
+MESSAGE = {"type": "object", "required": ["role", "content"], "properties": {
+    "type": {"enum": ["message"]}, "role": {"enum": ["user", "assistant", "system"]}, "content": PARTS}}
+FUNCTION = {"name": {"enum": ["weather", "time"]}, "description": TEXT,
+            **dict.fromkeys(("parameters", "input_schema"), {"enum": [{}, {"type": "object"}]})}
+TOOL = {"type": "object", "required": ["type", "name", "function"], "properties": {
+    "type": {"enum": ["function", "custom"]}, "function": {"type": "object", "required": ["name"], "properties": FUNCTION},
+    **FUNCTION}}
+# What the description leaves open: the elements of arrays, by the names of these.
+ELEMENTS = {"messages": MESSAGE, "input": MESSAGE, "tools": TOOL, "functions": TOOL,
+            **dict.fromkeys(("tokens", "allowed_token_ids", "stop_token_ids"), {"type": "integer", "minimum": 0, "maximum": 99})}
+
+
+class Description(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        # Fills gaps, calls tools, answers to any name, and has room for few words.
+        model = support.tiny_model("tiny-llama", support.TEST_DATA / "ggml-vocab-deepseek-coder.gguf")
+        cls.server = Server("--served-model-name", "*", "--chat-template", TEMPLATE, "--threads", 1, "--kv-memory", "64MiB",
+                            "--max-context", 256, "--max-tokens", 2, model=model)
+        cls.addClassCleanup(cls.server.__exit__)
+        cls.document = json.loads(cls.server.get("/openapi.json")[2])
+
+    def test_schemathesis_finds_no_answer_outside_of_it(self):
+        for schema in self.document["components"]["schemas"].values():
+            for name, items in ELEMENTS.items():
+                if "array" in schema.get("properties", {}).get(name, {}).get("type", []):
+                    schema["properties"][name].update(items=items, minItems=1, maxItems=4)
+        with tempfile.TemporaryDirectory() as folder:
+            configuration, description = pathlib.Path(folder, "schemathesis.toml"), pathlib.Path(folder, "openapi.json")
+            configuration.write_text(CONFIGURATION, encoding="utf-8")
+            description.write_text(json.dumps(self.document), encoding="utf-8")
+            command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(configuration), "run",
+                       str(description), "--url", self.server.url, "--phases", "coverage,fuzzing",
+                       "--max-examples", str(NUM_EXAMPLES), "--seed", "1", "--generation-database", "none",
+                       "--continue-on-failure", "--warnings", "off", "--suppress-health-check", "all", "--no-color"]
+            run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False,
+                                 timeout=support.TIMEOUT_S)
+        self.assertEqual(run.returncode, 0, run.stdout[-20000:] + run.stderr)
+        self.assertRegex(run.stdout, r"Tested: +%d\n" % len(list(operations(self.document))))
+        self.assertIsNone(self.server.process.poll())
+        # What is sent comes as far as an answer, and not only to the check of its fields.
+        answered = {record["path"] for record in self.server.access_log() if record["status"] == 200}
+        of_apis = {path for path, operation in operations(self.document) if operation["tags"] != ["server"]}
+        self.assertEqual(of_apis - answered, set())
+
+    def test_every_field_is_in_the_table_of_wrong_values(self):
+        tried = {}
+        for row in WrongValues().rows:
+            tried.setdefault(BODIES[row.api][1].split(" ")[1], set()).add(row.path)
+        described = {}  # two paths of one API have one body
+        for path, operation in operations(self.document):
+            if "requestBody" in operation:
+                reference = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+                described.setdefault(reference.rsplit("/", 1)[1], path)
+        missing = [f"{path}: {field}" for name, path in described.items()
+                   for field in fields_of(self.document["components"]["schemas"][name])
+                   if not any(is_at_or_in(place, field) for place in tried.get(path, ()))]
+        self.assertEqual(missing, [])
+
+
+def operations(document):
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            yield path, operation
+
+
+def fields_of(schema, before=""):
+    """The paths of the fields that a row describes, the names of each joined by dots."""
+    for name, member in schema.get("properties", {}).items():
+        if "x-octavo-use" in member:
+            yield before + name
+        yield from fields_of(member, f"{before}{name}.")
+
+
+def is_at_or_in(place, field):
+    return place == field or place.startswith((field + ".", field + "["))
+
+
+if __name__ == "__main__":
+    unittest.main()
