@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "http/address.h"
+#include "http/forwarded.h"
+#include "http/host_check.h"
+#include "http/listener.h"
 #include "server/access_log.h"
-#include "server/address.h"
 #include "server/api_keys.h"
-#include "server/forwarded.h"
-#include "server/host_check.h"
-#include "server/listener.h"
 #include "server/trace_context.h"
 
 namespace {

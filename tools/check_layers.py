@@ -34,12 +34,14 @@ ALLOWED = {
                "attention", "model", "sampler"},
     # sampler: a prompt's log-probabilities are those of drawn tokens, reduced by the same functions.
     "api": {"public", "base", "json", "tokenizer", "toolcalls", "sampler"},
-    "server": {"public", "base", "json", "api"},
+    # api: the errors that a connection answers by itself.
+    "http": {"public", "base", "json", "api"},
+    "server": {"public", "base", "json", "api", "http"},
     # source: the names of shards.
     "hub": {"public", "base", "json", "source"},
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it.
     "cli": {"public", "base", "json", "template", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "model", "sampler",
-            "engine", "api", "server", "hub"},
+            "engine", "api", "http", "server", "hub"},
 }
 # folders that only their own layer may include: the forms of files behind source/model_source.h
 PRIVATE = ("source/gguf/", "source/folder/")

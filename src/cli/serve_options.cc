@@ -11,7 +11,7 @@
 #include "cli/model_sections.h"
 #include "cli/options.h"
 #include "cli/parse.h"
-#include "server/origin_check.h"
+#include "http/origin_check.h"
 
 namespace octavo::cli {
 namespace {
@@ -77,21 +77,21 @@ void add_network_options(Command& command, server::ListenOptions& listen, server
   command
       .add_option("--cors-origin", access.cors_origins,
                   "Let pages of this origin call, or of every one: *; may be repeated; default: none")
-      ->check([](const std::string& text) { return message_of(server::check_origin(text)); })
+      ->check([](const std::string& text) { return message_of(check_origin(text)); })
       ->type_name("ORIGIN");
   command
       .add_option("--allowed-host", listen.allowed_hosts,
                   "A name that requests may have as their Host, or every one: *; may be repeated; default: localhost, "
                   "127.0.0.1, [::1] and --host where only this machine can call and there are no keys, else every one")
-      ->check([](const std::string& text) { return message_of(server::HostList::of(std::span(&text, 1))); })
+      ->check([](const std::string& text) { return message_of(HostList::of(std::span(&text, 1))); })
       ->type_name("NAME");
   add_parsed(
-      command, "--metrics-listen", "ADDRESS:PORT", server::parse_listen_address,
-      [&listen](server::ListenAddress address) { listen.metrics = std::move(address); },
+      command, "--metrics-listen", "ADDRESS:PORT", parse_listen_address,
+      [&listen](ListenAddress address) { listen.metrics = std::move(address); },
       "Serve /metrics here, without a key, and not beside the rest; default: beside the rest");
   add_parsed(
-      command, "--trusted-proxy", "NETWORK", [](const std::string& text) { return server::Network::parse(text); },
-      [&listen](const server::Network& network) { listen.proxies.add(network); },
+      command, "--trusted-proxy", "NETWORK", [](const std::string& text) { return Network::parse(text); },
+      [&listen](const Network& network) { listen.proxies.add(network); },
       "A proxy, or a network of them, whose X-Forwarded-For or Forwarded says where a request came from; may be "
       "repeated; default: none")
       ->repeatable();
@@ -99,7 +99,7 @@ void add_network_options(Command& command, server::ListenOptions& listen, server
 
 void add_limit_options(Command& command, server::ServerOptions& server) {
   command.group("Limits");
-  server::HttpLimits& limits = server.http;
+  HttpLimits& limits = server.http;
   add_integer(command, "--max-connections", server.listen.connections.all, 1, kMaxCount,
               "Open at once; one more takes the place of a silent one; default 4096");
   add_integer(command, "--max-connections-per-address", server.listen.connections.per_client, 0, kMaxCount,

@@ -8,8 +8,8 @@
 
 #include "api/api_error.h"
 #include "api/llama_slots.h"
+#include "http/http_connection.h"
 #include "server/api_keys.h"
-#include "server/http_connection.h"
 
 namespace octavo::server {
 

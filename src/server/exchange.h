@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "http/address.h"
+#include "http/forwarded.h"
+#include "http/http_connection.h"
 #include "server/access_log.h"
-#include "server/address.h"
 #include "server/api_keys.h"
-#include "server/forwarded.h"
-#include "server/http_connection.h"
 
 namespace octavo::server {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "server/origin_check.h"
+#include "http/origin_check.h"
 #include "server/routes.h"
 
 namespace octavo::server {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "api/api_error.h"
+#include "http/http_connection.h"
+#include "http/listener.h"
 #include "server/api_keys.h"
-#include "server/http_connection.h"
-#include "server/listener.h"
 #include "server/routes.h"
 
 namespace octavo::server {

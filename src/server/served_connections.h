@@ -8,11 +8,11 @@
 #include <memory>
 #include <unordered_set>
 
-#include "server/http_connection.h"
-#include "server/listener.h"
-#include "server/received_bytes.h"
+#include "http/http_connection.h"
+#include "http/listener.h"
+#include "http/received_bytes.h"
+#include "http/tls_context.h"
 #include "server/service.h"
-#include "server/tls_context.h"
 
 namespace octavo::server {
 

@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "base/error.h"
-#include "server/listener.h"
+#include "http/listener.h"
+#include "http/tls_context.h"
 #include "server/model_table.h"
 #include "server/offer_reader.h"
 #include "server/served_connections.h"
 #include "server/server_files.h"
 #include "server/server_options.h"
 #include "server/service.h"
-#include "server/tls_context.h"
 
 namespace octavo::server {
 

@@ -16,11 +16,11 @@
 #include "api/api.h"
 #include "api/completion.h"
 #include "api/response_store.h"
+#include "http/forwarded.h"
+#include "http/http_options.h"
 #include "json/json_limits.h"
 #include "octavo/engine.h"
 #include "octavo/queue_bound.h"
-#include "server/forwarded.h"
-#include "server/http_options.h"
 #include "server/offer_reader.h"
 #include "server/pull_options.h"
 

@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
-#include "server/address.h"
-#include "server/forwarded.h"
-#include "server/host_check.h"
-#include "server/listener.h"
+#include "http/address.h"
+#include "http/forwarded.h"
+#include "http/host_check.h"
+#include "http/listener.h"
 #include "server/trace_context.h"
 
 namespace octavo::test {

@@ -74,7 +74,7 @@ TEST_F(Compiling, OneThatIsRememberedWaitsForNobody) {
 
 TEST_F(Compiling, ClientsTakeTurns) {
   files_.keys = *server::ApiKeys::parse("a aaaa-aaaa-aaaa-aaaa\nb bbbb-bbbb-bbbb-bbbb\n", "keys");
-  options_.listen.metrics = server::ListenAddress{.host = "127.0.0.1", .port = 0};
+  options_.listen.metrics = ListenAddress{.host = "127.0.0.1", .port = 0};
   start_held();
   const unsigned short metrics_port = port_of(server_->metrics_url());
   std::vector<std::unique_ptr<TestClient>> clients;

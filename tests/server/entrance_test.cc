@@ -193,7 +193,7 @@ TEST_F(Entrance, OneAddressHasAShareOfTheConnections) {
 
 TEST_F(Entrance, ATrustedProxyIsNotOneAddress) {
   options_.listen.connections.per_client = 1;
-  options_.listen.proxies.add(*server::Network::parse("127.0.0.1"));
+  options_.listen.proxies.add(*Network::parse("127.0.0.1"));
   options_.listen.allowed_hosts = {"x"};
   script_.held = true;
   start_ready();
@@ -240,16 +240,15 @@ TEST_F(Entrance, ARequestThatIsReadOrAnsweredKeepsItsConnection) {
 
 TEST(SilentConnection, IsNoneWhoseBytesWaitToBeRead) {
   boost::asio::io_context io;
-  server::Tcp::acceptor acceptor(io, {boost::asio::ip::address_v4::loopback(), 0});
-  const server::HttpLimits limits;
-  server::ReceivedBytes received(1 << 20);
+  Tcp::acceptor acceptor(io, {boost::asio::ip::address_v4::loopback(), 0});
+  const HttpLimits limits;
+  ReceivedBytes received(1 << 20);
   for (const bool has_sent : {true, false}) {
     TestClient client(acceptor.local_endpoint().port());
-    server::Tcp::socket socket = acceptor.accept();
+    Tcp::socket socket = acceptor.accept();
     if (has_sent) client.send("G");
     ASSERT_TRUE(eventually([&] { return socket.available() == (has_sent ? 1U : 0U); }));
-    server::HttpConnection connection(server::make_plain_transport(std::move(socket)), limits, received,
-                                      io.get_executor());
+    HttpConnection connection(make_plain_transport(std::move(socket)), limits, received, io.get_executor());
     EXPECT_EQ(connection.close_if_silent(), !has_sent);
     EXPECT_EQ(connection.closed(), !has_sent);
   }
@@ -283,16 +282,16 @@ class Places : public ::testing::Test {
   struct Connection {
     std::string peer;
     bool has_sent = false;  // something that nobody has read yet
-    std::unique_ptr<server::ConnectionPlaces::Place> place = {};
+    std::unique_ptr<ConnectionPlaces::Place> place = {};
     bool is_closed = false;
   };
 
-  static server::Address address(const std::string& text) { return server::parse_address(text).value(); }
+  static Address address(const std::string& text) { return parse_address(text).value(); }
   /// Null: there was no room.
   Connection* open(const std::string& peer) {
     if (places_.make_room(address(peer))) return nullptr;
     Connection& connection = connections_.emplace_back(peer);
-    connection.place = std::make_unique<server::ConnectionPlaces::Place>(places_, address(peer), [&] {
+    connection.place = std::make_unique<ConnectionPlaces::Place>(places_, address(peer), [&] {
       ++num_looks_;
       connection.is_closed = !connection.has_sent;
       return connection.is_closed;
@@ -307,9 +306,9 @@ class Places : public ::testing::Test {
     return found;
   }
 
-  const server::TrustedProxies nobody_;
-  const server::ConnectionLimits limits_{.all = 4};
-  server::ConnectionPlaces places_{limits_, nobody_};
+  const TrustedProxies nobody_;
+  const ConnectionLimits limits_{.all = 4};
+  ConnectionPlaces places_{limits_, nobody_};
   std::deque<Connection> connections_;
   int num_looks_ = 0;
 };
@@ -349,16 +348,16 @@ TEST_F(Places, OneThatHasSentSomethingIsPassedOver) {
 }
 
 TEST_F(Places, AnAddressThatHasItsShareGivesUpOneOfItsOwn) {
-  const server::ConnectionLimits limits{.all = 100, .per_client = 2};
-  server::ConnectionPlaces shares(limits, nobody_);
-  const server::Address one = address("192.0.2.1");
+  const ConnectionLimits limits{.all = 100, .per_client = 2};
+  ConnectionPlaces shares(limits, nobody_);
+  const Address one = address("192.0.2.1");
   int num_closed = 0;
   const auto close = [&] { return ++num_closed > 0; };
-  server::ConnectionPlaces::Place other(shares, address("192.0.2.2"), close);
-  server::ConnectionPlaces::Place first(shares, one, close), second(shares, one, [] { return false; });
+  ConnectionPlaces::Place other(shares, address("192.0.2.2"), close);
+  ConnectionPlaces::Place first(shares, one, close), second(shares, one, [] { return false; });
   EXPECT_FALSE(shares.make_room(one));
   EXPECT_EQ(num_closed, 1);
-  server::ConnectionPlaces::Place third(shares, one, close);
+  ConnectionPlaces::Place third(shares, one, close);
   third.set_silent(false);
   const auto error = shares.make_room(one);
   ASSERT_TRUE(error);
@@ -368,16 +367,16 @@ TEST_F(Places, AnAddressThatHasItsShareGivesUpOneOfItsOwn) {
 
 TEST_F(Places, RoomCostsAFewLooksHoweverManyConnectionsThereAre) {
   constexpr int kMany = 4096;
-  const server::ConnectionLimits limits{.all = kMany};
-  server::ConnectionPlaces many(limits, nobody_);
-  std::deque<server::ConnectionPlaces::Place> places;
+  const ConnectionLimits limits{.all = kMany};
+  ConnectionPlaces many(limits, nobody_);
+  std::deque<ConnectionPlaces::Place> places;
   bool is_silent = true;
   const auto look = [&] {
     ++num_looks_;
     return is_silent;
   };
   for (int i = 0; i < 3 * kMany; ++i) {
-    const server::Address peer = address(fmt::format("192.0.{}.{}", i % 7, i % 11));
+    const Address peer = address(fmt::format("192.0.{}.{}", i % 7, i % 11));
     ASSERT_FALSE(many.make_room(peer));
     places.emplace_back(many, peer, look);
   }

@@ -1,5 +1,5 @@
 // Pages that may have a browser send requests, by what browsers say of them.
-#include "server/origin_check.h"
+#include "http/origin_check.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,6 @@
 
 namespace octavo::test {
 namespace {
-
-using server::check_origin;
-using server::may_send;
-using server::PageFields;
 
 constexpr const char* kHost = "localhost:8080";
 

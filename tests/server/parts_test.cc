@@ -6,13 +6,13 @@
 #include <thread>
 
 #include "api/text.h"
+#include "http/http_connection.h"
+#include "http/page_policy.h"
 #include "server/chat_page.h"
 #include "server/engine_host.h"
 #include "server/event_queue.h"
-#include "server/http_connection.h"
 #include "server/metrics.h"
 #include "server/model_metrics.h"
-#include "server/page_policy.h"
 #include "server/routes.h"
 
 namespace octavo::test {

@@ -1,5 +1,5 @@
 // Bytes that clients send and nobody has parsed yet: their bound, and who pays for it.
-#include "server/received_bytes.h"
+#include "http/received_bytes.h"
 
 #include <gmock/gmock.h>
 
@@ -12,7 +12,6 @@
 namespace octavo::test {
 namespace {
 
-using server::ReceivedBytes;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -41,12 +40,12 @@ TEST(ReceivedBytes, TheLargestShareGivesUpUntilTheOthersFit) {
 }
 
 /// Gives the bytes that a test wrote, then waits for ever; what is written to it is lost.
-class ScriptedTransport final : public server::Transport {
+class ScriptedTransport final : public Transport {
  public:
   ScriptedTransport(boost::asio::io_context& io, std::string bytes)
       : socket_(io), never_(io, boost::asio::steady_timer::time_point::max()), bytes_(std::move(bytes)) {}
 
-  const server::Tcp::socket& socket() const override { return socket_; }
+  const Tcp::socket& socket() const override { return socket_; }
   boost::asio::awaitable<bool> handshake() override { co_return true; }
   boost::asio::awaitable<std::size_t> read_some(boost::asio::mutable_buffer buffer) override {
     const std::size_t count = std::min(buffer.size(), bytes_.size());
@@ -62,18 +61,18 @@ class ScriptedTransport final : public server::Transport {
   void close() override { never_.cancel(); }
 
  private:
-  server::Tcp::socket socket_;
+  Tcp::socket socket_;
   boost::asio::steady_timer never_;
   std::string bytes_;
 };
 
 /// The part that is read of a request whose bytes arrive together, if `check` looks at its head.
-server::Received receive(const std::string& bytes, const server::HttpConnection::HeadCheck& check) {
+Received receive(const std::string& bytes, const HttpConnection::HeadCheck& check) {
   boost::asio::io_context io;
-  const server::HttpLimits limits;
+  const HttpLimits limits;
   ReceivedBytes all(1U << 30);
-  server::HttpConnection connection(std::make_unique<ScriptedTransport>(io, bytes), limits, all, io.get_executor());
-  std::optional<server::Received> received;
+  HttpConnection connection(std::make_unique<ScriptedTransport>(io, bytes), limits, all, io.get_executor());
+  std::optional<Received> received;
   const auto read = [&]() -> boost::asio::awaitable<void> {
     received = co_await connection.read_request(check);
     connection.close();
@@ -87,16 +86,16 @@ server::Received receive(const std::string& bytes, const server::HttpConnection:
 TEST(HttpConnection, TheBodyOfARequestThatIsNotLetInIsNotRead) {
   const std::string request = post("/v1/completions", std::string(3000, ' '));
   std::size_t seen_bytes = 0;
-  const auto refuse = [&seen_bytes](const server::HttpRequest& head) -> std::optional<ApiError> {
+  const auto refuse = [&seen_bytes](const HttpRequest& head) -> std::optional<ApiError> {
     seen_bytes = head.body().size();
     return ApiError{.status = 401};
   };
-  const server::Received refused = receive(request, refuse);
+  const Received refused = receive(request, refuse);
   ASSERT_TRUE(refused.error);
   EXPECT_EQ(refused.error->status, 401);
   EXPECT_EQ(seen_bytes, 0U);
   EXPECT_EQ(refused.request.body().size(), 0U);
-  const server::Received taken = receive(request, [](const server::HttpRequest&) { return std::nullopt; });
+  const Received taken = receive(request, [](const HttpRequest&) { return std::nullopt; });
   ASSERT_FALSE(taken.error);
   EXPECT_EQ(taken.request.body().size(), 3000U);
 }
@@ -111,7 +110,7 @@ std::string head_of(std::size_t body_bytes) {
 const std::string kSmall = post("/v1/completions", R"({"prompt": "abc", "max_tokens": 2})");
 
 TEST(HttpLimits, TwoOfTheLargestRequestsFitIntoWhatAllMayTakeUnlessThatIsNamed) {
-  server::HttpLimits limits;
+  HttpLimits limits;
   EXPECT_EQ(limits.received_bound(), std::uint64_t{256} << 20);
   limits.max_body_bytes = std::size_t{1} << 30;
   EXPECT_EQ(limits.received_bound(), 2 * limits.largest_request_bytes());

@@ -45,7 +45,7 @@ inline std::string get(const std::string& path, const std::string& headers = "",
 class TestClient {
  public:
   explicit TestClient(unsigned short port, int receive_buffer = 0) : socket_(io_) {
-    socket_.open(server::Tcp::v4());
+    socket_.open(Tcp::v4());
     if (receive_buffer > 0) socket_.set_option(boost::asio::socket_base::receive_buffer_size(receive_buffer));
     socket_.connect({boost::asio::ip::address_v4::loopback(), port});
   }
@@ -88,9 +88,9 @@ class TestClient {
   /// Also while another thread sends.
   void shut_down() {
     boost::system::error_code ignored;
-    socket_.shutdown(server::Tcp::socket::shutdown_both, ignored);
+    socket_.shutdown(Tcp::socket::shutdown_both, ignored);
   }
-  void end_sending() { socket_.shutdown(server::Tcp::socket::shutdown_send); }
+  void end_sending() { socket_.shutdown(Tcp::socket::shutdown_send); }
   void reset() {
     socket_.set_option(boost::asio::socket_base::linger(true, 0));
     socket_.close();
@@ -108,7 +108,7 @@ class TestClient {
   }
 
   boost::asio::io_context io_;
-  server::Tcp::socket socket_;
+  Tcp::socket socket_;
   std::string in_;
 };
 

@@ -7,8 +7,8 @@
 
 #include <memory>
 
+#include "http/tls_context.h"
 #include "server/test_client.h"
-#include "server/tls_context.h"
 #include "support/temp_file.h"
 
 namespace octavo::test {

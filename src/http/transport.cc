@@ -1,11 +1,11 @@
-#include "server/transport.h"
+#include "http/transport.h"
 
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <type_traits>
 
-namespace octavo::server {
+namespace octavo {
 namespace {
 
 using TlsStream = asio::ssl::stream<Tcp::socket>;
@@ -97,4 +97,4 @@ std::unique_ptr<Transport> make_tls_transport(Tcp::socket socket, asio::ssl::con
   return std::make_unique<TlsTransport>(std::move(socket), context);
 }
 
-}  // namespace octavo::server
+}  // namespace octavo

@@ -1,6 +1,6 @@
-#include "server/tls_context.h"
+#include "http/tls_context.h"
 
-namespace octavo::server {
+namespace octavo {
 
 namespace ssl = boost::asio::ssl;
 
@@ -30,4 +30,4 @@ Result<void> TlsContext::set_up(const TlsOptions& options) {
   return {};
 }
 
-}  // namespace octavo::server
+}  // namespace octavo

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "base/error.h"
-#include "server/http_options.h"
-#include "server/ticket_keys.h"
+#include "http/http_options.h"
+#include "http/ticket_keys.h"
 
-namespace octavo::server {
+namespace octavo {
 
 class TlsContext {
  public:
@@ -30,4 +30,4 @@ class TlsContext {
   boost::asio::ssl::context context_{boost::asio::ssl::context::tls_server};
 };
 
-}  // namespace octavo::server
+}  // namespace octavo

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-namespace octavo::server {
+namespace octavo {
 
 /// The name in a Host header, or in the authority of a whole URL. It is without its port, in lower case, without a dot
 /// at its end; an address is in its one form, without brackets. None where that is no host.
@@ -39,4 +39,4 @@ class HostList {
 std::optional<std::string_view> find_wrong_host(const HostList& hosts, std::optional<std::string_view> host,
                                                 std::string_view target);
 
-}  // namespace octavo::server
+}  // namespace octavo

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-namespace octavo::server {
+namespace octavo {
 
 class TicketKeys {
  public:
@@ -46,4 +46,4 @@ class TicketKeys {
   std::optional<Key> current_, previous_;
 };
 
-}  // namespace octavo::server
+}  // namespace octavo

@@ -1,4 +1,4 @@
-#include "server/forwarded.h"
+#include "http/forwarded.h"
 
 #include <algorithm>
 #include <boost/beast/core/string.hpp>
@@ -7,7 +7,7 @@
 
 #include "base/to_size.h"
 
-namespace octavo::server {
+namespace octavo {
 namespace {
 
 constexpr std::size_t kMaxLine = 16U << 10;
@@ -168,4 +168,4 @@ Address TrustedProxies::find_client(const Address& peer, std::span<const std::st
   return by_x && by_x == by_standard ? *by_x : peer;
 }
 
-}  // namespace octavo::server
+}  // namespace octavo

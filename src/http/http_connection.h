@@ -19,12 +19,12 @@
 
 #include "api/api_error.h"
 #include "api/held_answer.h"
-#include "server/http_options.h"
-#include "server/received_bytes.h"
-#include "server/signal.h"
-#include "server/transport.h"
+#include "http/http_options.h"
+#include "http/received_bytes.h"
+#include "http/signal.h"
+#include "http/transport.h"
 
-namespace octavo::server {
+namespace octavo {
 
 namespace http = boost::beast::http;
 using Clock = std::chrono::steady_clock;
@@ -162,4 +162,4 @@ class HttpConnection {
   bool timed_out_ = false;           // the phase has
 };
 
-}  // namespace octavo::server
+}  // namespace octavo

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-namespace octavo::server {
+namespace octavo {
 
 /// The header fields of a request that tell of the page behind it; empty: it has no such field.
 struct PageFields {
@@ -30,4 +30,4 @@ bool may_send(const PageFields& fields, std::span<const std::string> allowed);
 /// Error: `text` is neither an origin as browsers write it nor "*".
 Result<void> check_origin(std::string_view text);
 
-}  // namespace octavo::server
+}  // namespace octavo

@@ -1,11 +1,11 @@
-#include "server/page_policy.h"
+#include "http/page_policy.h"
 
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
 #include <array>
 
-namespace octavo::server {
+namespace octavo {
 namespace {
 
 /// "'sha256-...'", as a policy names a text.
@@ -39,4 +39,4 @@ std::string policy_of_page(std::string_view page) {
       hashes_of(page, "script"), hashes_of(page, "style"));
 }
 
-}  // namespace octavo::server
+}  // namespace octavo

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-namespace octavo::server {
+namespace octavo {
 
 using Address = boost::asio::ip::address;
 
@@ -43,4 +43,4 @@ class Network {
   Bytes bytes_ = {};  // of IPv4 the first four
 };
 
-}  // namespace octavo::server
+}  // namespace octavo

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "server/address.h"
+#include "http/address.h"
 
-namespace octavo::server {
+namespace octavo {
 
 /// The hops that one header line names, in order; none where a hop has no address ("unknown", "_hidden", garbage).
 using Hops = std::vector<std::optional<Address>>;
@@ -47,4 +47,4 @@ class TrustedProxies {
   std::vector<Network> networks_;
 };
 
-}  // namespace octavo::server
+}  // namespace octavo

@@ -7,7 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-namespace octavo::server {
+namespace octavo {
 
 namespace asio = boost::asio;
 
@@ -32,4 +32,4 @@ class Signal {
   bool notified_ = false;
 };
 
-}  // namespace octavo::server
+}  // namespace octavo

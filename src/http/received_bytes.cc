@@ -1,9 +1,9 @@
-#include "server/received_bytes.h"
+#include "http/received_bytes.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace octavo::server {
+namespace octavo {
 
 ReceivedBytes::Share::Share(ReceivedBytes& all, std::function<void()> give_up)
     : all_(all), give_up_(std::move(give_up)) {
@@ -30,4 +30,4 @@ void ReceivedBytes::reduce() {
   largest->give_up_();
 }
 
-}  // namespace octavo::server
+}  // namespace octavo

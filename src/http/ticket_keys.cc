@@ -1,4 +1,4 @@
-#include "server/ticket_keys.h"
+#include "http/ticket_keys.h"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace octavo::server {
+namespace octavo {
 namespace {
 
 // Values that OpenSSL expects of the callback.
@@ -99,4 +99,4 @@ int TicketKeys::open(const unsigned char* name, const unsigned char* iv, EVP_CIP
   return is_current ? kDone : kDoneRenew;
 }
 
-}  // namespace octavo::server
+}  // namespace octavo

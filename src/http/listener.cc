@@ -1,8 +1,8 @@
-#include "server/listener.h"
+#include "http/listener.h"
 
 #include <charconv>
 
-namespace octavo::server {
+namespace octavo {
 
 using Tcp = boost::asio::ip::tcp;
 
@@ -44,4 +44,4 @@ std::string Listener::authority() const {
   return fmt::format("{}:{}", endpoint.address().is_v6() ? "[" + address + "]" : address, endpoint.port());
 }
 
-}  // namespace octavo::server
+}  // namespace octavo

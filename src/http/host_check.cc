@@ -1,12 +1,12 @@
-#include "server/host_check.h"
+#include "http/host_check.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
 
-#include "server/address.h"
+#include "http/address.h"
 
-namespace octavo::server {
+namespace octavo {
 namespace {
 
 constexpr std::size_t kMaxName = 253;
@@ -88,4 +88,4 @@ std::optional<std::string_view> find_wrong_host(const HostList& hosts, std::opti
   return std::nullopt;
 }
 
-}  // namespace octavo::server
+}  // namespace octavo

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-namespace octavo::server {
+namespace octavo {
 
 struct ListenAddress {
   std::string host = {};   // a name or an address, without brackets
@@ -52,4 +52,4 @@ struct HttpLimits {
   }
 };
 
-}  // namespace octavo::server
+}  // namespace octavo

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-namespace octavo::server {
+namespace octavo {
 
 namespace asio = boost::asio;
 using Tcp = asio::ip::tcp;
@@ -37,4 +37,4 @@ std::unique_ptr<Transport> make_plain_transport(Tcp::socket socket);
 /// `context` must outlive it.
 std::unique_ptr<Transport> make_tls_transport(Tcp::socket socket, asio::ssl::context& context);
 
-}  // namespace octavo::server
+}  // namespace octavo

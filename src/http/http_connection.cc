@@ -1,10 +1,10 @@
-#include "server/http_connection.h"
+#include "http/http_connection.h"
 
 #include <algorithm>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/rfc7230.hpp>
 
-namespace octavo::server {
+namespace octavo {
 namespace {
 
 constexpr std::chrono::seconds kLingerTime{2};
@@ -378,4 +378,4 @@ asio::awaitable<void> HttpConnection::linger_and_close() {
   close();
 }
 
-}  // namespace octavo::server
+}  // namespace octavo

@@ -1,11 +1,11 @@
-#include "server/origin_check.h"
+#include "http/origin_check.h"
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "server/host_check.h"
+#include "http/host_check.h"
 
-namespace octavo::server {
+namespace octavo {
 namespace {
 
 constexpr std::string_view kSchemeEnd = "://";
@@ -52,4 +52,4 @@ Result<void> check_origin(std::string_view text) {
   return fail("found {}, expected an origin such as https://page.example, without a path, or *", quote(text));
 }
 
-}  // namespace octavo::server
+}  // namespace octavo

@@ -1,10 +1,10 @@
-#include "server/connection_places.h"
+#include "http/connection_places.h"
 
 #include <limits>
 #include <tuple>
 #include <utility>
 
-namespace octavo::server {
+namespace octavo {
 namespace {
 
 /// Connections that are looked at to make room for one. All that were taken for silent may have sent something since.
@@ -95,4 +95,4 @@ void ConnectionPlaces::Place::leave() noexcept {
   all_.clients_.erase(key);
 }
 
-}  // namespace octavo::server
+}  // namespace octavo

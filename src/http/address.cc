@@ -1,11 +1,11 @@
-#include "server/address.h"
+#include "http/address.h"
 
 #include <algorithm>
 #include <charconv>
 
 #include "base/to_size.h"
 
-namespace octavo::server {
+namespace octavo {
 namespace {
 
 using V4 = boost::asio::ip::address_v4;
@@ -107,4 +107,4 @@ bool Network::contains(const Address& address) const {
   return address.is_v4() == is_v4_ && masked(bytes_of(address), prefix_bits_) == bytes_;
 }
 
-}  // namespace octavo::server
+}  // namespace octavo

@@ -9,12 +9,12 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "server/address.h"
-#include "server/connection_places.h"
-#include "server/host_check.h"
-#include "server/http_options.h"
+#include "http/address.h"
+#include "http/connection_places.h"
+#include "http/host_check.h"
+#include "http/http_options.h"
 
-namespace octavo::server {
+namespace octavo {
 
 /// The rules for those who come in at one of the server's addresses.
 struct Entrance {
@@ -58,4 +58,4 @@ class Listener {
   bool accepting_ = false;
 };
 
-}  // namespace octavo::server
+}  // namespace octavo

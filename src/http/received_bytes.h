@@ -8,7 +8,7 @@
 #include <functional>
 #include <unordered_set>
 
-namespace octavo::server {
+namespace octavo {
 
 class ReceivedBytes {
  public:
@@ -48,4 +48,4 @@ class ReceivedBytes {
   std::unordered_set<Share*> shares_;
 };
 
-}  // namespace octavo::server
+}  // namespace octavo

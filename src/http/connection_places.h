@@ -18,11 +18,11 @@
 #include <set>
 
 #include "api/api_error.h"
-#include "server/address.h"
-#include "server/forwarded.h"
-#include "server/http_options.h"
+#include "http/address.h"
+#include "http/forwarded.h"
+#include "http/http_options.h"
 
-namespace octavo::server {
+namespace octavo {
 
 class ConnectionPlaces {
  public:
@@ -95,4 +95,4 @@ class ConnectionPlaces::Place {
   std::uint64_t silence_ = 0;  // how many connections had fallen silent when this one did
 };
 
-}  // namespace octavo::server
+}  // namespace octavo
