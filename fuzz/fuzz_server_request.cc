@@ -136,7 +136,7 @@ void check_api(const Api& api, const boost::json::object& body, const Engine& en
   const ApiResult<CompletionCall> call = parse_call(api, body, engine, model, {.store = &store});
   if (!call) return check(call, engine, model, input);
   if (!call->requests.empty()) check_requests(*call, engine);
-  if (call->n > 1) return;  // chats of several answers have been checked
+  if (call->n > 1 || call->prompts.size() > 1) return;  // those of several answers have been checked
   const auto writer = api.make_writer({.call = *call, .engine = engine, .model = model, .id = "id", .created = 1});
   std::string bytes = call->stream ? writer->begin() : std::string();
   for (const FinishReason finish : {FinishReason::kNone, FinishReason::kStop}) {

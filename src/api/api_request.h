@@ -59,6 +59,7 @@ struct AskedTool {
   std::string name = {};
   TemplateValue described = {};  // in the form that chat templates read: {"type": "function", "function": {...}}
   std::shared_ptr<const boost::json::object> parameters = {};  // the schema; null: none
+  std::string origin = {};                                     // where the schema stands in the body, for errors
   bool is_strict = false;
 };
 

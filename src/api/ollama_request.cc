@@ -49,7 +49,7 @@ void take_num_predict(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const auto asked = reader.take(given.integer_from(-2));
   if (!asked || *asked <= 0) return;
-  reader.request.length.asked = *asked;
+  reader.request.length.asked = asked;
   reader.request.length.field = field.path;
 }
 

@@ -41,7 +41,9 @@ void take_bad_words(FieldReader& reader, const ApiField& field);
 void take_top_n_sigma(FieldReader& reader, const ApiField& field);
 
 template <auto... kMembers>
-constexpr auto into_sampling = into<&ApiRequest::settings, &Request::sampling, kMembers...>;
+void into_sampling(FieldReader& reader, const ApiField& field) {
+  into<&ApiRequest::settings, &Request::sampling, kMembers...>(reader, field);
+}
 
 /// A number of the sampling's.
 template <auto... kMembers>

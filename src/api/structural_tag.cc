@@ -18,6 +18,7 @@ using TokenOf = std::function<std::optional<TokenId>(std::string_view)>;
 
 struct Tag {
   std::string begin, schema, end;
+  std::string origin;  // where the schema stands
 };
 
 struct TagSet {
@@ -116,10 +117,11 @@ class TagReader {
       const json::object* object = (*tags)[i].if_object();
       if (object == nullptr) return from.refuse(invalid_type(path, "an object", (*tags)[i]));
       JsonFields inner(*object, path);
-      Tag tag{.begin = text(inner, "begin"), .schema = {}, .end = text(inner, "end")};
+      Tag tag{.begin = text(inner, "begin"), .schema = {}, .end = text(inner, "end"), .origin = {}};
       const json::value* schema = has_content ? schema_of_content(inner) : inner.find("schema");
       if (schema != nullptr && (schema->is_object() || schema->is_bool())) {
         tag.schema = json::serialize(*schema);
+        tag.origin = inner.path_of(has_content ? "content" : "schema") + (has_content ? ".json_schema" : "");
       } else {
         inner.refuse(inner[has_content ? "content" : "schema"].error("found none, expected a JSON schema",
                                                                      "missing_required_parameter"));
@@ -161,7 +163,8 @@ ApiResult<ConstraintSource> structural_tag(const json::object& tag, const std::s
     const std::string name = fmt::format("value-{}", i);
     source.text += fmt::format("tag-{} ::= {} {} {}\n", i, mark(one.begin, token_of), name, mark(one.end, token_of));
     any += fmt::format("{}tag-{}", i > 0 ? " | " : "", i);
-    source.rules.push_back({.name = name, .kind = ConstraintRule::Kind::kJsonSchema, .schema = i});
+    source.rules.push_back(
+        {.name = name, .kind = ConstraintRule::Kind::kJsonSchema, .schema = i, .origin = std::move(one.origin)});
     source.schemas.push_back(std::move(one.schema));
   }
   source.text += fmt::format("tag ::= {}\n", any);

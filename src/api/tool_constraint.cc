@@ -97,6 +97,7 @@ std::vector<OfferedTool> offered_tools(const AskedTools& asked, const ToolCallin
         has_schema && (tool.is_strict || choice.mode == ToolChoice::Mode::kRequired || calling.format->always_held);
     offered.push_back({.name = tool.name,
                        .schema = has_schema ? json::serialize(*tool.parameters) : std::string(),
+                       .origin = tool.origin,
                        .takes_any = !is_held,
                        .is_strict = tool.is_strict});
     if (has_schema && has_parameters)
@@ -110,6 +111,7 @@ void set_content_form(const CompletionCall& call, CallGrammarOptions& options) {
   if (call.constraints.empty() || !call.constraints.back().is_of_content) return;
   const ConstraintSource& source = call.constraints.back().source;
   options.content_schema = source.kind == ConstraintKind::kJsonSchema ? source.text : std::string(kAnyObject);
+  options.content_origin = call.constraints.back().field;
   options.is_content_strict = source.is_strict;
 }
 

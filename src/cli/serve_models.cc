@@ -143,7 +143,7 @@ Result<server::ModelOffer> make_offer(const FoundModel& model, OpenSections& ope
     OCTAVO_TRY(section, take_section(open, names));
   }
   OCTAVO_TRY(const ModelConfig config, ModelConfig::load(*source));
-  EngineOptions engine = section != nullptr ? section->engine : base;
+  const EngineOptions engine = section != nullptr ? section->engine : base;
   OCTAVO_TRY(const MatrixTypes types, matrix_types(*source, engine.quantize));
   OCTAVO_TRY(const WeightNeed need, weight_need(*source, config, types));
   server::ModelOffer offer{.version = version_of(model.path, engine),

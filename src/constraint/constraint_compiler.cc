@@ -69,9 +69,9 @@ std::string key_of(const ConstraintSource& source) {
   for (const std::string& choice : source.choices) key += fmt::format("\n{}\n{}", choice.size(), choice);
   for (const std::string& schema : source.schemas) key += fmt::format("\n{}\n{}", schema.size(), schema);
   for (const ConstraintRule& rule : source.rules) {
-    key += fmt::format("\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", rule.name, static_cast<int>(rule.kind), rule.schema,
-                       rule.place.size(), rule.place, rule.is_strict, static_cast<int>(rule.notation), rule.mark_token,
-                       rule.texts.size());
+    key += fmt::format("\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", rule.name, rule.origin.size(), rule.origin,
+                       static_cast<int>(rule.kind), rule.schema, rule.place.size(), rule.place, rule.is_strict,
+                       static_cast<int>(rule.notation), rule.mark_token, rule.texts.size());
     for (const std::string& text : rule.texts) key += fmt::format("\n{}\n{}", text.size(), text);
   }
   return key;

@@ -44,6 +44,9 @@ class Notations {
   std::deque<JsonGrammar> grammars_;
 };
 
+/// The name of a rule in warnings.
+std::string_view name_of(const ConstraintRule& rule) { return rule.origin.empty() ? rule.name : rule.origin; }
+
 /// A source's schemas, each read once for all rules that take parts of it in one notation.
 class Schemas {
  public:
@@ -58,7 +61,8 @@ class Schemas {
       OCTAVO_TRY(read.parts, JsonSchemaParts::read(texts_[rule.schema], strictness, json, read.warnings, others_));
     }
     OCTAVO_TRY(const ExpressionId value, read.parts->value(rule.place));
-    for (const std::string& warning : std::exchange(read.warnings, {})) warnings_.push_back(rule.name + ": " + warning);
+    for (const std::string& warning : std::exchange(read.warnings, {}))
+      warnings_.push_back(fmt::format("{}: {}", name_of(rule), warning));
     return value;
   }
 
@@ -102,7 +106,7 @@ Result<ExpressionId> text_matching(const ConstraintRule& rule, Grammar& grammar,
                           : *texts ? "no text matches the pattern"
                                    : "the pattern takes too many states";
   if (rule.is_strict) return fail("pattern {}: {}", quote(rule.texts[0]), why);
-  warnings.push_back(fmt::format("{}: pattern {}: not enforced: {}", rule.name, quote(rule.texts[0]), why));
+  warnings.push_back(fmt::format("{}: pattern {}: not enforced: {}", name_of(rule), quote(rule.texts[0]), why));
   return text_without({&rule.texts[1], 1}, grammar);
 }
 
@@ -132,6 +136,7 @@ Result<void> define_rules(const ConstraintSource& source, Grammar& grammar, std:
       return fail("rule {}: found it nowhere in the grammar or defined there, expected it to be named alone",
                   quote(rule.name));
     auto body = read_rule(rule, grammar, notations, schemas, warnings);
+    if (!body && !rule.origin.empty()) return fail("{}: {}", rule.origin, body.error().message);
     if (!body) return fail("rule {}: {}", quote(rule.name), body.error().message);
     grammar.define(found->second, *body);
     named.erase(found);

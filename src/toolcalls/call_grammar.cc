@@ -38,6 +38,7 @@ class CallGrammarWriter {
   /// What may stand in the place of calls, or in front of them.
   void add_content(const CallGrammarOptions& options) {
     if (!options.content_schema.empty()) {
+      origin_ = options.content_origin;
       add_rule("content", ConstraintRule::Kind::kJsonSchema, {}, options.is_content_strict);
       rules_.back().schema = add_schema(options.content_schema);
       define("root", "content | calls");
@@ -68,7 +69,8 @@ class CallGrammarWriter {
  private:
   void define(std::string_view name, std::string_view body) { text_ += fmt::format("{} ::= {}\n", name, body); }
   void add_rule(std::string name, ConstraintRule::Kind kind, std::vector<std::string> texts, bool is_strict) {
-    rules_.push_back({.name = std::move(name), .kind = kind, .texts = std::move(texts), .is_strict = is_strict});
+    rules_.push_back(
+        {.name = std::move(name), .kind = kind, .texts = std::move(texts), .origin = origin_, .is_strict = is_strict});
   }
   std::size_t add_schema(std::string schema) {
     schemas_.push_back(std::move(schema));
@@ -114,6 +116,7 @@ class CallGrammarWriter {
   }
 
   std::string call_of(OfferedTool& tool, std::size_t index) {
+    origin_ = tool.origin;
     Places places = {{"$NAME", gbnf_literal(tool.name)}, {"$INDEX", "[0-9]{1,3}"}};
     if (format_.form.call.contains("$ARGS")) {
       const std::string name = fmt::format("arguments-{}", index);
@@ -205,6 +208,7 @@ class CallGrammarWriter {
   std::vector<ConstraintRule> rules_;
   std::vector<std::string> schemas_;
   std::size_t tool_schema_ = 0;  // of the tool whose parameters are written
+  std::string origin_;           // of the schema whose rules are written
   bool has_text_value_ = false;
 };
 

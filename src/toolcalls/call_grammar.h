@@ -30,8 +30,9 @@ struct OfferedParameter {
 /// A tool that may be called.
 struct OfferedTool {
   std::string name;
-  std::string schema;      // of its arguments, in JSON
-  bool takes_any = false;  // arguments that are written as one object may be any
+  std::string schema;       // of its arguments, in JSON
+  std::string origin = {};  // where the schema stands in what the client wrote, for errors
+  bool takes_any = false;   // arguments that are written as one object may be any
   bool is_strict = false;
   std::vector<OfferedParameter> parameters = {};  // in the order in which a call has them
 };
@@ -41,6 +42,7 @@ struct CallGrammarOptions {
   bool is_single = false;  // one call
   /// The form of an answer that does not call, a JSON schema; empty: any text. Not with must_call.
   std::string content_schema = {};
+  std::string content_origin = {};  // where it stands, for errors
   bool is_content_strict = false;
 };
 

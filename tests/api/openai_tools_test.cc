@@ -361,5 +361,11 @@ TEST_F(OpenAiTools, CallsCountInWhatIsHeld) {
   EXPECT_GT(response_->held_bytes(), 1000U);
 }
 
+TEST_F(OpenAiTools, ASchemaIsNamedByItsPlaceInWhatIsHeld) {
+  open_chat(kTools + R"(, "tool_choice": "required")");
+  ASSERT_FALSE(engine_.compiled.rules.empty());
+  EXPECT_EQ(engine_.compiled.rules[0].origin, "tools[0].function.parameters");
+}
+
 }  // namespace
 }  // namespace octavo

@@ -80,6 +80,21 @@ TEST(ConstraintRules, AreToldApartByTheirContent) {
   EXPECT_TRUE(takes(any, "<a>null"));
 }
 
+TEST(ConstraintRules, AreNamedByTheOriginOfTheirSchemaWhereTheyHaveOne) {
+  ConstraintCompiler compiler(byte_vocabulary(), {});
+  const ConstraintRule rule = {.name = "value", .origin = "tools[0].input_schema"};
+  const auto refused = compiler.compile(source({kFree, rule}, R"({"type": "nothing"})"));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message, ::testing::StartsWith("tools[0].input_schema: #/type: found"));
+  const std::string loose = R"({"uniqueItems": true, "type": "array"})";
+  EXPECT_THAT(compiler.compile(source({kFree, rule}, loose)).value()->warnings(),
+              ElementsAre(::testing::StartsWith("tools[0].input_schema: #")));
+  ConstraintRule other = rule;  // what was compiled for one is not told to another
+  other.origin = "tools[1].input_schema";
+  EXPECT_THAT(compiler.compile(source({kFree, other}, loose)).value()->warnings(),
+              ElementsAre(::testing::StartsWith("tools[1].input_schema: #")));
+}
+
 TEST(ConstraintRules, AreRefusedWithTheirName) {
   ConstraintCompiler compiler(byte_vocabulary(), {});
   const auto error = [&](std::vector<ConstraintRule> rules, const std::string& schema = "true") {

@@ -625,7 +625,7 @@ class Errors(OpenAiTest):
             self.assertIn(str(value), error.body["message"])
 
     def test_a_wrong_type_is_refused_with_its_name(self):
-        for name, value in (("temperature", "hot"), ("stop", 5), ("logit_bias", [1]), ("min_tokens", "x"),
+        for name, value in (("temperature", "hot"), ("stop", 5), ("logit_bias", 1), ("min_tokens", "x"),
                             ("seed", 1.5)):
             error = self.refused(extra_body={name: value})
             self.assertEqual((error.param, error.code), (name, "invalid_value" if name == "seed" else "invalid_type"))
@@ -701,8 +701,8 @@ class Errors(OpenAiTest):
         self.assertRegex(answer.warnings[0], r"^max_tokens: found 100000, cut to 81\d\d: ")
 
     def test_token_ids_beyond_the_vocabulary_are_refused(self):
-        self.assertEqual(self.refused(prompt=[49152]).param, "prompt")
-        self.assertEqual(self.refused(prompt=[-1]).param, "prompt")
+        self.assertEqual(self.refused(prompt=[49152]).param, "prompt[0]")
+        self.assertEqual(self.refused(prompt=[-1]).param, "prompt[0]")
 
     def test_embeddings_are_not_there(self):
         with self.assertRaises(openai.APIStatusError) as caught:

@@ -226,7 +226,7 @@ class Responses(unittest.TestCase):
                                "input[0].type"),
                               ({"input": [{"role": "user", "content": [
                                   {"type": "input_image", "image_url": "data:,", "detail": "auto"}]}]},
-                               "input[0].content[0]")):
+                               "input[0].content[0].type")):
             with self.assertRaises(openai.BadRequestError) as raised:
                 self.client.responses.create(**{"model": self.model, "input": "x", **fields})
             self.assertEqual(raised.exception.param, param)
