@@ -62,7 +62,7 @@ void take_include_reasoning(FieldReader& reader, const ApiField& field) {
   shown.is_shown = shown.has_both_names = *asked;
 }
 
-/// With as many candidates as answers, best_of chooses nothing.
+/// best_of chooses nothing where there are as many candidates as answers.
 void take_best_of(FieldReader& reader, const ApiField& field) {
   const auto best_of = reader.take(reader.at(field.path).integer(1, kMaxChoices));
   const int num_answers = reader.request.settings.num_choices;

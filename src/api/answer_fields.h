@@ -77,15 +77,15 @@ constexpr ApiField budget(std::string_view path, std::string_view text, double m
 
 }  // namespace field
 
-/// Of completions and chats alike: streaming, ids of tokens, the salt of the cache.
+/// Fields of completions and chats alike: streaming, ids of tokens, the salt of the cache.
 extern const FieldTable kStreamFields;
-/// Of chats: reasoning, how it is shown, and how much of it there may be.
+/// Fields of chats: reasoning, how it is shown, and how much of it there may be.
 extern const FieldTable kReasoningFields;
 /// OpenAI's form of the answer's text.
 extern const FieldTable kFormatFields;
 /// Fields of OpenAI's that change no answer.
 extern const FieldTable kHintFields;
-/// What OpenAI, vLLM or llama.cpp know and what asks for something that there is not here.
+/// Fields that OpenAI, vLLM or llama.cpp know, and that ask for something that there is not here.
 extern const FieldTable kUnsupportedFields;
 
 }  // namespace octavo

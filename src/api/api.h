@@ -20,7 +20,7 @@
 
 namespace octavo {
 
-/// What an answer is written from. The call outlives the writer, the engine the last event that it is given.
+/// The things that an answer is written from. The call outlives the writer, the engine the last event that it is given.
 struct NewAnswer {
   const CompletionCall& call;
   const Engine& engine;

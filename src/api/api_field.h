@@ -61,7 +61,7 @@ using FieldTable = std::span<const ApiField>;
 /// The tables that an API is read by, in this order.
 using ApiFields = std::span<const FieldTable>;
 
-/// What the reading of a request knows of who will answer it.
+/// The engine and the model that will answer a request, as far as its reading asks for them.
 struct ApiContext {
   const Engine& engine;
   const ServedModel& model;

@@ -29,7 +29,8 @@ struct AskedConstraint {
   bool is_of_content = false;  // it may stand beside calls of tools: a schema, or any object
 };
 
-/// What a chat's prompt is made of. The tools in its options are those of ApiRequest::tools, see conversation_of().
+/// The parts that a chat's prompt is made of. The tools in its options are those of ApiRequest::tools, see
+/// conversation_of().
 struct Conversation {
   std::vector<ChatMessage> messages = {};
   ChatTemplateOptions options = {};
@@ -46,7 +47,7 @@ struct TextPrompts {
   bool add_special = true;  // BOS in front of texts
 };
 
-/// What is asked for is the text in a gap.
+/// The text in a gap is asked for.
 struct Gap {
   InfillText text = {};
 };

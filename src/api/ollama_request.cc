@@ -255,7 +255,7 @@ std::string_view text_at(const FieldReader& reader, std::string_view path) {
   return text == nullptr ? std::string_view() : std::string_view(*text);
 }
 
-/// What a body of /api/generate goes on from: a message, a text, or a gap in one.
+/// Sets the thing that a body of /api/generate goes on from: a message, a text, or a gap in one.
 void set_prompt(FieldReader& reader) {
   ApiRequest& request = reader.request;
   const std::string_view prompt = text_at(reader, "prompt"), suffix = text_at(reader, "suffix");

@@ -28,7 +28,7 @@ void take_suffix(FieldReader& reader, const ApiField& field);
 
 }  // namespace field
 
-/// Of completions and what is like them: limits, and fields that are of chats alone.
+/// Fields of completions and their like: limits, and refusals of fields that are of chats alone.
 extern const FieldTable kCompletionFields;
 
 }  // namespace octavo

@@ -13,7 +13,7 @@
 
 namespace octavo {
 
-/// What is told of a route.
+/// The description of a route.
 struct RouteText {
   std::string_view summary = {};
   ApiFields (*fields)() = nullptr;                     // of its body; null: it takes none

@@ -112,7 +112,7 @@ class Preparation {
     return prepare_texts(std::get<TextPrompts>(asked_.prompt));
   }
 
-  /// What does not depend on the prompt.
+  /// Settles all that does not depend on the prompt.
   ApiResult<void> settle() {
     call_.closes_objects = asked_.closes_objects;
     call_.n = settings().num_choices;
@@ -124,7 +124,7 @@ class Preparation {
     return forbid_words();
   }
 
-  /// As vLLM has it: a word is forbidden both at the beginning of a text and behind a space.
+  /// A word is forbidden, as vLLM has it, both at the beginning of a text and behind a space.
   ApiResult<void> forbid_words() {
     constexpr TokenizeOptions kPlain{.add_special = false, .parse_special = false};
     for (const std::string& word : asked_.bad_words) {

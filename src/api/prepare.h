@@ -1,5 +1,5 @@
-// What the engine is asked for to answer a request: the chat template is applied, texts are tokenized, and all is held
-// against the context, the memory of answers and what the model can do.
+// The way from a request to what the engine is asked for: the chat template is applied, texts are tokenized, and all is
+// held against the context, the memory of answers and what the model can do.
 //
 // Free functions without state; they run on any thread and take as long as tokenizing does.
 #pragma once

@@ -56,7 +56,7 @@ void take_top_n_sigma(FieldReader& reader, const ApiField& field) {
   sigma = std::max(sigma, 0.0F);  // -1 is llama.cpp's "off"
 }
 
-// Behind the rows of the penalties, which a window of no tokens switches off.
+// This row stands behind those of the penalties, which a window of no tokens switches off.
 void take_penalty_window(FieldReader& reader, const ApiField& field) {
   SamplingParams& sampling = sampling_in(reader);
   take_window(reader, field, sampling.penalty_window, [&sampling] {

@@ -180,7 +180,7 @@ void take_num_choices(FieldReader& reader, const ApiField& field) {
   if (asked) reader.request.settings.num_choices = static_cast<int>(*asked);
 }
 
-// As in vLLM, from where clients have the field, a lower number goes earlier; a Request's goes later.
+// A lower number goes earlier, as in vLLM, from where clients have the field; a Request's goes later.
 void take_priority(FieldReader& reader, const ApiField& field) {
   const auto asked =
       reader.take(reader.at(field.path).integer(-reader.context.model.max_client_priority, kMaxPriority));

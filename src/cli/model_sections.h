@@ -20,7 +20,7 @@ namespace octavo::cli {
 /// How the names of such sections begin.
 inline constexpr std::string_view kModelSections = "model.";
 
-/// What a file of options says of one model.
+/// A model's section of a file of options.
 struct ModelSection {
   std::string id;
   std::string model = {};  // its file or name; empty: it is one of -m or of a folder

@@ -26,7 +26,7 @@ class ActiveCompletions {
   void erase(CompletionHandler* handler) { handlers_.erase(handler); }
 
   void tick(Clock::time_point now);
-  /// What has not come to the engine is refused, now and later: no constraint is compiled for it.
+  /// Requests that have not come to the engine are refused, now and later: no constraint is compiled for it.
   void begin_drain();
   bool is_draining() const { return is_draining_; }
   /// Ends them all with an error.

@@ -21,7 +21,7 @@ using test::TextEngine;
 
 const ServedModel kModel{.id = "text", .max_client_priority = 5};
 
-/// What became of a body.
+/// The fate of a body.
 struct Read {
   std::optional<ApiError> error = {};
   std::vector<std::string> warnings = {};

@@ -99,7 +99,7 @@ std::string lines_of(const std::vector<ApiField>& rows, FieldUse use) {
   return lines;
 }
 
-/// What the answer depends on, then what it does not.
+/// Fields that the answer depends on, then those that it does not.
 std::string tables_of(const std::vector<ApiField>& rows) {
   struct Part {
     FieldUse use;

@@ -1,4 +1,4 @@
-// What a request asks for, written as OpenAI's chats have it: one form in which tests compare what the APIs read.
+// A request as OpenAI's chats would have it: one form in which tests compare what the APIs read.
 #pragma once
 
 #include <boost/json.hpp>
