@@ -44,7 +44,7 @@ struct ConstraintRule {
   std::vector<std::string> texts = {};
   std::size_t schema = 0;  // of kJsonSchema: one of ConstraintSource::schemas
   std::string place = {};  // of kJsonSchema: the part of it that is meant, as a JSON pointer; empty: all
-  /// Where the schema stands in what somebody wrote, by which errors and warnings name it; empty: they name the rule.
+  /// The place of the schema in what somebody wrote: errors and warnings name it. Empty: they name the rule.
   std::string origin = {};
   bool is_strict = false;  // of a schema or a pattern, as below
   ValueNotation notation = ValueNotation::kJson;

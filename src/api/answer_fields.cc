@@ -93,6 +93,8 @@ constexpr ApiField ignored(std::string_view path, std::string_view why, double n
   return {.path = path, .use = FieldUse::kIgnored, .neutral = neutral, .text = why};
 }
 
+constexpr ApiField kModelRows[] = {field::model()};
+
 constexpr ApiField kStreamRows[] = {
     field::stream(),
     {.path = "return_progress",
@@ -276,6 +278,7 @@ void take_budget(FieldReader& reader, const ApiField& field) {
 
 }  // namespace field
 
+const FieldTable kModelFields = kModelRows;
 const FieldTable kStreamFields = kStreamRows;
 const FieldTable kReasoningFields = kReasoningRows;
 const FieldTable kFormatFields = kFormatRows;

@@ -77,6 +77,8 @@ constexpr ApiField budget(std::string_view path, std::string_view text, double m
 
 }  // namespace field
 
+/// The name of the model.
+extern const FieldTable kModelFields;
 /// Fields of completions and chats alike: streaming, ids of tokens, the salt of the cache.
 extern const FieldTable kStreamFields;
 /// Fields of chats: reasoning, how it is shown, and how much of it there may be.

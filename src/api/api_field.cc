@@ -54,6 +54,14 @@ ApiRequest request_of(const ServedModel& model) {
   return request;
 }
 
+ApiResult<ApiRequest> read_request(ApiRequest request, const json::object& body, const ApiContext& context,
+                                   ApiFields fields) {
+  FieldReader reader(body, context, request);
+  reader.read(fields);
+  if (reader.failed()) return std::unexpected(*reader.error());
+  return request;
+}
+
 JsonCursor FieldReader::at(std::string_view path) const {
   const std::size_t dot = path.find('.');
   JsonCursor place = (*this)[path.substr(0, dot)];
@@ -68,6 +76,7 @@ JsonCursor FieldReader::at(std::string_view path) const {
 void FieldReader::read(ApiFields tables) {
   for (const FieldTable table : tables) {
     for (const ApiField& field : table) {
+      if (failed()) return;
       if (!field.is_needed && !body.contains(field.path.substr(0, field.path.find('.')))) continue;
       if (field.take != nullptr) {
         field.take(*this, field);

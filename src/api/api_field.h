@@ -86,13 +86,17 @@ class FieldReader : public JsonFields {
   void keep(ApiResult<void> read) {
     if (!read) refuse(std::move(read.error()));
   }
-  /// Each row of the tables, in their order.
+  /// Each row of the tables, in their order, up to the first mistake.
   void read(ApiFields tables);
 
   const boost::json::object& body;
   const ApiContext& context;
   ApiRequest& request;
 };
+
+/// The request with what a body asks for by these tables. Error: its first mistake.
+ApiResult<ApiRequest> read_request(ApiRequest request, const boost::json::object& body, const ApiContext& context,
+                                   ApiFields fields);
 
 template <auto kMember, auto... kInner, class Object>
 auto& member_of(Object& object) {

@@ -37,13 +37,11 @@ struct Conversation {
 };
 
 /// A text to go on with, or its tokens.
-struct TextPrompt {
-  std::variant<std::string_view, std::vector<TokenId>> text;
-  std::string field;  // "prompt[2]"
-};
+using TextPrompt = std::variant<std::string_view, std::vector<TokenId>>;
 /// Texts of a completion, each of which gets its answers.
 struct TextPrompts {
   std::vector<TextPrompt> prompts = {};
+  bool are_listed = false;  // the client's field is an array of them, which may be one
   bool add_special = true;  // BOS in front of texts
 };
 

@@ -76,7 +76,7 @@ struct CompletionCall : AnswerForm {
   std::shared_ptr<const ResponseCall> response = {};
   int n = 1;                           // choices of each prompt
   std::vector<Request> requests = {};  // one a prompt; without cache_domain and owner, which the server sets
-  /// What compile_constraints() has not compiled yet. The last one is the requests'; one before it is only checked.
+  /// The one of the requests, until compile_constraints() has compiled it; none: they have none, or it is compiled.
   std::vector<AskedConstraint> constraints = {};
   std::vector<CallPrompt> prompts = {};                      // beside each request
   std::vector<std::string> warnings = {};                    // Constraint's and the API's, which the answer shows

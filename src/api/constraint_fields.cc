@@ -84,8 +84,6 @@ void take_named_schema(FieldReader& reader, const JsonCursor& named) {
   const JsonCursor schema = named["schema"];
   const bool is_strict = reader.take(named["strict"].boolean()).value_or(false);
   if (!schema.is_given()) return reader.refuse(schema.wrong_value("a JSON schema", "missing_required_parameter"));
-  if (!schema.value()->is_object() && !schema.value()->is_bool())
-    return reader.refuse(schema.wrong_type("a JSON schema"));
   ask_for_schema(reader, schema, is_strict);
 }
 
@@ -166,6 +164,7 @@ void ask_for(FieldReader& reader, std::string field, ConstraintSource source, bo
 }
 
 void ask_for_schema(FieldReader& reader, const JsonCursor& given, bool is_strict) {
+  if (!given.value()->is_object() && !given.value()->is_bool()) return reader.refuse(given.wrong_type("a JSON schema"));
   ask_for(reader, given.path(),
           {.kind = ConstraintKind::kJsonSchema, .text = text_of_schema(*given.value()), .is_strict = is_strict}, true);
 }

@@ -4,9 +4,17 @@
 
 #include <utility>
 
+#include "api/completion.h"
 #include "api/template_names.h"
 
 namespace octavo {
+
+ApiRequest chat_request_of(const ServedModel& model, std::string_view prompt_field) {
+  ApiRequest request = request_of(model);
+  request.prompt.emplace<Conversation>().options.names = model.template_names;
+  request.prompt_field = prompt_field;
+  return request;
+}
 
 Conversation& conversation_in(FieldReader& reader) { return std::get<Conversation>(reader.request.prompt); }
 

@@ -7,6 +7,8 @@
 
 namespace octavo {
 
+/// A request for a chat, whose prompt is made of this field.
+ApiRequest chat_request_of(const ServedModel& model, std::string_view prompt_field);
 /// The conversation of a request that is a chat.
 Conversation& conversation_in(FieldReader& reader);
 

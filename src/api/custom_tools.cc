@@ -66,7 +66,8 @@ std::string qualified_name(std::string_view space, std::string_view name) {
   return fmt::format("{}{}{}", space, space.empty() || space.ends_with(kBetween) ? "" : kBetween, name);
 }
 
-ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, std::vector<std::string>& warnings) {
+ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, const std::string& place,
+                                      std::vector<std::string>& warnings) {
   OCTAVO_TRY(const json::object* given, to_api_result(custom.object()));
   if (given == nullptr && !custom.is_given())
     return refused(custom.wrong_value("an object with a name", "missing_required_parameter"));
@@ -84,11 +85,12 @@ ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, std::vector<std:
   if (is_regex) {
     input["pattern"] = fmt::format("^(?:{})$", format.definition);
   } else if (!format.syntax.empty()) {
-    warnings.push_back(fmt::format("{}: the grammar in Lark's syntax is not enforced: the model is shown it",
-                                   custom["format"].path()));
+    warnings.push_back(
+        fmt::format("{}.format: the grammar in Lark's syntax is not enforced: the model is shown it", place));
   }
   AskedTool tool{.name = std::string(*name),
                  .parameters = std::make_shared<const json::object>(parameters_of(std::move(input))),
+                 .origin = place + ".format",
                  .is_strict = is_regex};
   TemplateDict function{{"name", tool.name}, {"parameters", template_value(*tool.parameters)}};
   if (!description.empty()) function.emplace_back("description", std::move(description));

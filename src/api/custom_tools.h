@@ -23,7 +23,7 @@ struct ClientTool {
   bool is_custom = false;
 };
 
-/// By the names of the functions that stand for them. Plain functions are not among them.
+/// The tools by the names of the functions that stand for them. Plain functions are not among them.
 using ClientTools = std::map<std::string, ClientTool, std::less<>>;
 
 /// The parameter of the function that stands for a custom tool.
@@ -41,7 +41,8 @@ std::string qualified_name(std::string_view space, std::string_view name);
 struct AskedTool;
 /// The function that stands for a custom tool with `name`, `description` and `format`: of chats, where a grammar is an
 /// object, or of responses, where it is not. Inputs of a regular expression are held to it; a grammar in Lark is shown
-/// to the model alone, and a warning says so. Error: it is of a wrong form.
-ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, std::vector<std::string>& warnings);
+/// to the model alone, and a warning says so. `place`: of `custom`, for these. Error: it is of a wrong form.
+ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, const std::string& place,
+                                      std::vector<std::string>& warnings);
 
 }  // namespace octavo

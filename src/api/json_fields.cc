@@ -20,9 +20,4 @@ ApiError unsupported(std::string param, std::string message) {
   return {.status = 400, .message = std::move(message), .param = std::move(param), .code = "unsupported_parameter"};
 }
 
-ApiResult<std::string_view> JsonFields::needed_string(std::string_view name) {
-  if (error_) return std::unexpected(*error_);
-  return to_api_result((*this)[name].needed_string());
-}
-
 }  // namespace octavo

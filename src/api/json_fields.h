@@ -55,22 +55,8 @@ class JsonFields {
   std::optional<std::int64_t> integer(std::string_view name, std::int64_t min, std::int64_t max) {
     return take((*this)[name].integer(min, max));
   }
-  int integer(std::string_view name, int otherwise, int min, int max) {
-    return static_cast<int>(integer(name, std::int64_t{min}, std::int64_t{max}).value_or(otherwise));
-  }
-  std::optional<std::int64_t> integer_from(std::string_view name, std::int64_t min) {
-    return take((*this)[name].integer_from(min));
-  }
-  std::optional<double> number(std::string_view name, double min, double max) {
-    return take((*this)[name].number(min, max));
-  }
-  float number(std::string_view name, float otherwise, float min, float max) {
-    return take((*this)[name].number(min, max)).value_or(otherwise);
-  }
   std::optional<std::string_view> string(std::string_view name) { return take((*this)[name].string()); }
   const boost::json::object* object(std::string_view name) { return take((*this)[name].object()); }
-  /// A string that must be there. Error: the first mistake as well.
-  ApiResult<std::string_view> needed_string(std::string_view name);
 
   /// Keeps the first.
   void refuse(ApiError error) {

@@ -38,11 +38,6 @@ void refuse_post_sampling(FieldReader& reader, const ApiField& field) {
     reader.refuse(given.error(field.text, "unsupported_parameter"));
 }
 
-void refuse_switch(FieldReader& reader, const ApiField& field) {
-  const JsonCursor given = reader.at(field.path);
-  if (reader.take(given.boolean()).value_or(false)) reader.refuse(given.error(field.text, "unsupported_parameter"));
-}
-
 void take_only_answer(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   if (reader.take(given.integer(1, kMaxChoices)).value_or(1) > 1)
@@ -116,13 +111,13 @@ constexpr ApiField kAnswerRows[] = {
      .otherwise = "false",
      .use = FieldUse::kRefused,
      .text = "/v1/completions has it, as return_token_ids and echo",
-     .take = refuse_switch},
+     .take = field::refuse_switch},
     {.path = "echo",
      .form = FieldForm::kBoolean,
      .otherwise = "false",
      .use = FieldUse::kRefused,
      .text = "/v1/completions has it, as return_token_ids and echo",
-     .take = refuse_switch},
+     .take = field::refuse_switch},
     {.path = "n",
      .form = FieldForm::kInteger,
      .min = 1,
@@ -171,10 +166,7 @@ ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, 
   ApiRequest request = request_of(context.model);
   request.prompt = std::move(prompt);
   request.prompt_field = prompt_field;
-  FieldReader reader(body, context, request);
-  reader.read(fields);
-  if (reader.failed()) return std::unexpected(*reader.error());
-  return request;
+  return read_request(std::move(request), body, context, fields);
 }
 
 }  // namespace

@@ -202,8 +202,7 @@ ApiResult<void> read_tool_choice(const JsonCursor& choice, AskedTools& tools) {
 }
 
 void take_messages(FieldReader& reader, const ApiField& field) {
-  if (!reader.failed())
-    reader.keep(read_conversation(reader.at("system"), reader.at(field.path), conversation_in(reader)));
+  reader.keep(read_conversation(reader.at("system"), reader.at(field.path), conversation_in(reader)));
 }
 
 void take_tools(FieldReader& reader, const ApiField& field) {
@@ -238,8 +237,6 @@ void take_format(FieldReader& reader, const ApiField& field) {
   const JsonCursor schema = format["schema"];
   if (*type != "json_schema" || !schema.is_given())
     return reader.refuse(format.error("expected the type json_schema and a schema"));
-  if (!schema.value()->is_object() && !schema.value()->is_bool())
-    return reader.refuse(schema.wrong_type("a JSON schema"));
   ask_for_schema(reader, schema, true);
 }
 
@@ -304,13 +301,7 @@ constexpr ApiField kAnswerRows[] = {
 };
 
 ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, ApiFields fields) {
-  ApiRequest request = request_of(context.model);
-  request.prompt.emplace<Conversation>().options.names = context.model.template_names;
-  request.prompt_field = "messages";
-  FieldReader reader(body, context, request);
-  reader.read(fields);
-  if (reader.failed()) return std::unexpected(*reader.error());
-  return request;
+  return read_request(chat_request_of(context.model, "messages"), body, context, fields);
 }
 
 }  // namespace

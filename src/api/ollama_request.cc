@@ -88,21 +88,9 @@ ApiResult<ToolCall> read_call(const JsonCursor& given, std::size_t index) {
   OCTAVO_TRY_VOID(to_api_result(given.needed_object("a call with a function")));
   const JsonCursor function = given["function"];
   OCTAVO_TRY_VOID(to_api_result(function.needed_object("a function (an object)")));
-  OCTAVO_TRY(const auto name, to_api_result(function["name"].string()));
-  if (!name || name->empty()) return refused(function["name"].error("found none, expected a tool's name"));
-  ToolCall call{.id = fmt::format("call_{}", index), .name = std::string(*name), .arguments = std::string("{}")};
-  const JsonCursor arguments = function["arguments"];
-  if (!arguments.is_given()) return call;
-  if (arguments.if_string() == nullptr && arguments.if_object() == nullptr)
-    return refused(arguments.wrong_type("an object, or a string of JSON"));
-  call.arguments = template_value(*arguments.value());
+  OCTAVO_TRY(ToolCall call, read_called(function, "an object, or a string of JSON"));
+  call.id = fmt::format("call_{}", index);
   return call;
-}
-
-ApiResult<void> read_text(const JsonCursor& given, std::string& text) {
-  OCTAVO_TRY(const auto read, to_api_result(given.string()));
-  text = read.value_or("");
-  return {};
 }
 
 ApiResult<ChatMessage> read_message(FieldReader& reader, const JsonCursor& given) {
@@ -115,10 +103,8 @@ ApiResult<ChatMessage> read_message(FieldReader& reader, const JsonCursor& given
   if (message.name.empty()) OCTAVO_TRY_VOID(read_text(given["name"], message.name));
   if (message.role == "assistant") OCTAVO_TRY_VOID(read_text(given["thinking"], message.reasoning));
   const JsonCursor calls = given["tool_calls"];
-  OCTAVO_TRY(const json::array* array, to_api_result(calls.array("an array of calls")));
-  if (array != nullptr && !array->empty() && message.role != "assistant")
-    return refused(calls.error("found calls, expected them in an assistant's message"));
-  for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) {
+  OCTAVO_TRY(const std::size_t count, count_calls(calls, message.role));
+  for (std::size_t i = 0; i < count; ++i) {
     OCTAVO_TRY(message.tool_calls.emplace_back(), read_call(calls[i], i));
   }
   return message;
@@ -263,7 +249,7 @@ void set_prompt(FieldReader& reader) {
   if (!suffix.empty()) {
     request.prompt = Gap{.text = {.prefix = std::string(prompt), .suffix = std::string(suffix)}};
   } else if (raw != nullptr && *raw == true) {
-    request.prompt = TextPrompts{.prompts = {{.text = prompt, .field = "prompt"}}};
+    request.prompt = TextPrompts{.prompts = {prompt}};
   } else {
     Conversation& conversation = request.prompt.emplace<Conversation>();
     conversation.options.names = reader.context.model.template_names;
@@ -285,13 +271,9 @@ ApiFields ollama_chat_fields() {
 }
 
 ApiResult<ApiRequest> read_ollama_chat(const json::object& body, const ApiContext& context) {
-  ApiRequest request = request_of(context.model);
-  request.form.stream = true;
-  request.prompt.emplace<Conversation>().options.names = context.model.template_names;
-  request.prompt_field = "messages";
-  FieldReader reader(body, context, request);
-  reader.read(ollama_chat_fields());
-  if (reader.failed()) return std::unexpected(*reader.error());
+  ApiRequest asked = chat_request_of(context.model, "messages");
+  asked.form.stream = true;
+  OCTAVO_TRY(ApiRequest request, read_request(std::move(asked), body, context, ollama_chat_fields()));
   if (std::get<Conversation>(request.prompt).messages.empty()) request.prompt = NoPrompt();
   return request;
 }

@@ -23,7 +23,6 @@ namespace {
 namespace json = boost::json;
 
 void take_messages(FieldReader& reader, const ApiField& field) {
-  if (reader.failed()) return;
   auto messages = read_openai_messages(reader.at(field.path));
   if (!messages) return reader.refuse(std::move(messages.error()));
   conversation_in(reader).messages = std::move(*messages);
@@ -43,8 +42,6 @@ void take_continuation(FieldReader& reader, const ApiField& field) {
         "found true beside add_generation_prompt true, expected one of them: set add_generation_prompt to false to go "
         "on with the last message"));
 }
-
-constexpr ApiField kModelRows[] = {field::model()};
 
 constexpr ApiField kToolRows[] = {
     {.path = "functions",
@@ -120,36 +117,21 @@ constexpr ApiField kChatRows[] = {
 };
 
 ApiResult<ApiRequest> read_chat(const json::object& body, const ApiContext& context, ApiFields fields) {
-  ApiRequest request = request_of(context.model);
-  Conversation& conversation = request.prompt.emplace<Conversation>();
-  request.prompt_field = "messages";
-  conversation.options.names = context.model.template_names;
-  FieldReader reader(body, context, request);
-  reader.read(fields);
-  const JsonCursor choice = reader.at("tool_choice");
-  conversation.options.describe_tools = !(choice.is_given() && *choice.value() == "none") &&
-                                        !(request.tools.are_functions && reader.at("function_call").is_given() &&
-                                          *reader.at("function_call").value() == "none");
-  if (reader.failed()) return std::unexpected(*reader.error());
+  OCTAVO_TRY(ApiRequest request, read_request(chat_request_of(context.model, "messages"), body, context, fields));
+  const JsonCursor given(body);
+  std::get<Conversation>(request.prompt).options.describe_tools =
+      !is_none(given["tool_choice"]) && !(request.tools.are_functions && is_none(given["function_call"]));
   return request;
 }
 
 }  // namespace
 
 ApiFields openai_chat_fields() {
-  static const std::array tables = {FieldTable(kModelRows),
-                                    kStreamFields,
-                                    kSamplingFields,
-                                    kChoiceFields,
-                                    kUnsupportedFields,
-                                    kFormatFields,
-                                    kConstraintFields,
-                                    kGrammarFields,
-                                    kReasoningFields,
-                                    FieldTable(kChatRows),
-                                    FieldTable(kToolRows),
-                                    FieldTable(kConversationRows),
-                                    kHintFields};
+  static const std::array tables = {
+      kModelFields,       kStreamFields,         kSamplingFields,       kChoiceFields,
+      kUnsupportedFields, kFormatFields,         kConstraintFields,     kGrammarFields,
+      kReasoningFields,   FieldTable(kChatRows), FieldTable(kToolRows), FieldTable(kConversationRows),
+      kHintFields};
   return tables;
 }
 
@@ -165,8 +147,7 @@ ApiResult<ApiRequest> read_openai_chat(const json::object& body, const ApiContex
 }
 
 ApiFields openai_conversation_fields() {
-  static const std::array tables = {FieldTable(kModelRows), FieldTable(kDescribedToolRows),
-                                    FieldTable(kConversationRows)};
+  static const std::array tables = {kModelFields, FieldTable(kDescribedToolRows), FieldTable(kConversationRows)};
   return tables;
 }
 

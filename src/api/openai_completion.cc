@@ -11,8 +11,10 @@
 #include "api/constraint_fields.h"
 #include "api/prepare.h"
 #include "api/sampling_fields.h"
+#include "api/token_ids.h"
 #include "api/tool_fields.h"
 #include "base/error.h"
+#include "base/to_size.h"
 
 namespace octavo {
 namespace {
@@ -39,60 +41,43 @@ void refuse_budget(FieldReader& reader, const ApiField& field) {
         "unsupported_parameter"));
 }
 
-TextPrompts& texts_in(FieldReader& reader) { return std::get<TextPrompts>(reader.request.prompt); }
-
 void take_add_special(FieldReader& reader, const ApiField& field) {
   const auto asked = reader.take(reader.at(field.path).boolean());
   if (auto* texts = std::get_if<TextPrompts>(&reader.request.prompt); texts != nullptr && asked)
     texts->add_special = *asked;
 }
 
-ApiResult<TextPrompt> prompt_of_ids(const JsonCursor& given, int num_tokens) {
-  const json::array& ids = *given.if_array();
-  if (ids.empty()) return refused(given.error("found no token ids, expected at least one"));
-  std::vector<TokenId> tokens;
-  tokens.reserve(ids.size());
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const auto id = as_integer(ids[i]);
-    if (!id || *id < 0 || *id >= num_tokens)
-      return refused(given[i].wrong_type(fmt::format("a token id from 0 to {}", num_tokens - 1)));
-    tokens.push_back(static_cast<TokenId>(*id));
-  }
-  return TextPrompt{.text = std::move(tokens), .field = given.path()};
+ApiResult<TextPrompt> read_prompt(const JsonCursor& given, int num_tokens) {
+  if (const json::string* text = given.if_string()) return std::string_view(*text);
+  const json::array* ids = given.if_array();
+  if (ids == nullptr) return refused(given.wrong_type("a string or an array of token ids"));
+  if (ids->empty()) return refused(given.error("found no token ids, expected at least one"));
+  return read_token_ids(given, *ids, num_tokens);
 }
 
-/// `prompt` in each of its four forms: a text, ids, or an array of one of these.
-ApiResult<std::vector<TextPrompt>> read_prompts(const JsonCursor& given, int num_tokens) {
+/// `prompt` in each of its four forms: a text, ids, or an array of one of these. `n`: answers to each.
+ApiResult<void> read_prompts(const JsonCursor& given, int n, int num_tokens, TextPrompts& texts) {
   if (!given.is_given()) return refused(given.wrong_value(kPromptForms, "missing_required_parameter"));
-  std::vector<TextPrompt> prompts;
-  if (const json::string* text = given.if_string()) {
-    prompts.push_back({.text = std::string_view(*text), .field = given.path()});
-    return prompts;
+  const json::array* array = given.if_array();
+  if (array == nullptr && given.if_string() == nullptr) return refused(given.wrong_type(kPromptForms));
+  if (array != nullptr && array->empty()) return refused(given.error("found an empty array, expected a prompt"));
+  texts.are_listed = array != nullptr && !array->front().is_number();
+  if (!texts.are_listed) {
+    OCTAVO_TRY(texts.prompts.emplace_back(), read_prompt(given, num_tokens));
+    return {};
   }
-  OCTAVO_TRY(const json::array* array, to_api_result(given.array(kPromptForms)));
-  if (array->empty()) return refused(given.error("found an empty array, expected a prompt"));
-  if (array->front().is_number()) {
-    OCTAVO_TRY(prompts.emplace_back(), prompt_of_ids(given, num_tokens));
-    return prompts;
-  }
+  if (array->size() * to_size(n) > to_size(kMaxAnswersOfCall))  // before any of them is read
+    return refused(given.error(fmt::format("found {} prompts with an n of {}, expected at most {} answers",
+                                           array->size(), n, kMaxAnswersOfCall)));
   for (std::size_t i = 0; i < array->size(); ++i) {
-    const JsonCursor element = given[i];
-    if (const json::string* text = element.if_string()) {
-      prompts.push_back({.text = std::string_view(*text), .field = element.path()});
-    } else if (element.if_array() != nullptr) {
-      OCTAVO_TRY(prompts.emplace_back(), prompt_of_ids(element, num_tokens));
-    } else {
-      return refused(element.wrong_type("a string or an array of token ids"));
-    }
+    OCTAVO_TRY(texts.prompts.emplace_back(), read_prompt(given[i], num_tokens));
   }
-  return prompts;
+  return {};
 }
 
 constexpr std::string_view kAnswerLimit =
     "the most tokens of the answer; -1 and -2: until the context is full; 0: the prompt is computed, and nothing "
     "written";
-constexpr ApiField kNamedModelRows[] = {field::model()};
-
 constexpr ApiField no_budget(std::string_view path) {
   return {.path = path,
           .form = FieldForm::kInteger,
@@ -183,7 +168,6 @@ void take_suffix(FieldReader& reader, const ApiField& field) {
 }
 
 void take_prompt(FieldReader& reader, const ApiField& field) {
-  if (reader.failed()) return;
   const JsonCursor given = reader.at(field.path);
   if (Gap* gap = std::get_if<Gap>(&reader.request.prompt)) {
     const auto prompt = reader.take(given.string());
@@ -191,9 +175,8 @@ void take_prompt(FieldReader& reader, const ApiField& field) {
     if (prompt) gap->text.prefix = *prompt;
     return;
   }
-  auto prompts = read_prompts(given, reader.context.engine.info().num_tokens);
-  if (!prompts) return reader.refuse(std::move(prompts.error()));
-  texts_in(reader).prompts = std::move(*prompts);
+  reader.keep(read_prompts(given, reader.request.settings.num_choices, reader.context.engine.info().num_tokens,
+                           std::get<TextPrompts>(reader.request.prompt)));
 }
 
 }  // namespace field
@@ -201,10 +184,9 @@ void take_prompt(FieldReader& reader, const ApiField& field) {
 const FieldTable kCompletionFields = kCompletionRows;
 
 ApiFields openai_completion_fields() {
-  static const std::array tables = {
-      FieldTable(kNamedModelRows), kStreamFields,           kSamplingFields,   kChoiceFields,
-      kUnsupportedFields,          kFormatFields,           kConstraintFields, kGrammarFields,
-      kCompletionFields,           FieldTable(kPromptRows), kHintFields};
+  static const std::array tables = {kModelFields,       kStreamFields,           kSamplingFields,   kChoiceFields,
+                                    kUnsupportedFields, kFormatFields,           kConstraintFields, kGrammarFields,
+                                    kCompletionFields,  FieldTable(kPromptRows), kHintFields};
   return tables;
 }
 
@@ -212,10 +194,7 @@ ApiResult<ApiRequest> read_openai_completion(const json::object& body, const Api
   ApiRequest request = request_of(context.model);
   request.prompt = TextPrompts();
   if (request.length.otherwise == 0) request.length.otherwise = kDefaultMaxTokens;
-  FieldReader reader(body, context, request);
-  reader.read(openai_completion_fields());
-  if (reader.failed()) return std::unexpected(*reader.error());
-  return request;
+  return read_request(std::move(request), body, context, openai_completion_fields());
 }
 
 ApiResult<CompletionCall> parse_completion(const json::object& body, const Engine& engine, const ServedModel& model) {

@@ -11,7 +11,8 @@
 
 namespace octavo {
 
-inline constexpr int kDefaultMaxTokens = 16;  // of a completion, as OpenAI documents
+inline constexpr int kMaxAnswersOfCall = 1024;  // prompts times n
+inline constexpr int kDefaultMaxTokens = 16;    // of a completion, as OpenAI documents
 
 /// POST /v1/completions.
 ApiFields openai_completion_fields();

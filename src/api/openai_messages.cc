@@ -16,6 +16,8 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr std::string_view kArgumentForms = "a string of JSON or an object";
+
 ApiResult<std::vector<ContentPart>> read_parts(const JsonCursor& parts, std::size_t num_parts) {
   std::vector<ContentPart> texts;
   texts.reserve(num_parts);
@@ -45,25 +47,11 @@ ApiResult<ToolCall> read_custom_call(const JsonCursor& call) {
       .id = std::string(id.value_or("")), .name = std::string(called), .arguments = arguments_of_input(input)};
 }
 
-/// The name and the arguments of a call.
-ApiResult<ToolCall> read_called(const JsonCursor& function) {
-  OCTAVO_TRY(const auto called, to_api_result(function["name"].string()));
-  if (!called || called->empty()) return refused(function["name"].error("found none, expected a tool's name"));
-  ToolCall call{.id = {}, .name = std::string(*called), .arguments = std::string("{}")};
-  const JsonCursor given = function["arguments"];
-  if (const json::value* arguments = given.value()) {
-    if (!arguments->is_string() && !arguments->is_object())
-      return refused(given.wrong_type("a string of JSON or an object"));
-    call.arguments = template_value(*arguments);
-  }
-  return call;
-}
-
 ApiResult<ToolCall> read_call(const JsonCursor& call) {
   if (call.is_given() && is_custom_form(*call.value())) return read_custom_call(call);
   OCTAVO_TRY(const JsonCursor function, function_in(call, "a call (an object)", "a name and arguments"));
   OCTAVO_TRY(const auto id, to_api_result(call["id"].string()));
-  OCTAVO_TRY(ToolCall read, read_called(function));
+  OCTAVO_TRY(ToolCall read, read_called(function, kArgumentForms));
   read.id = id.value_or("");
   return read;
 }
@@ -74,24 +62,15 @@ ApiResult<void> read_function_call(const JsonCursor& function, ChatMessage& mess
   if (given == nullptr) return {};
   if (message.role != "assistant")
     return refused(function.error("found a call, expected it in an assistant's message"));
-  OCTAVO_TRY(message.tool_calls.emplace_back(), read_called(function));
+  OCTAVO_TRY(message.tool_calls.emplace_back(), read_called(function, kArgumentForms));
   return {};
 }
 
 ApiResult<void> read_calls(const JsonCursor& calls, ChatMessage& message) {
-  OCTAVO_TRY(const json::array* given, to_api_result(calls.array("an array of calls")));
-  if (given == nullptr) return {};
-  if (!given->empty() && message.role != "assistant")
-    return refused(calls.error("found calls, expected them in an assistant's message"));
-  for (std::size_t i = 0; i < given->size(); ++i) {
+  OCTAVO_TRY(const std::size_t count, count_calls(calls, message.role));
+  for (std::size_t i = 0; i < count; ++i) {
     OCTAVO_TRY(message.tool_calls.emplace_back(), read_call(calls[i]));
   }
-  return {};
-}
-
-ApiResult<void> read_text(const JsonCursor& given, std::string& text) {
-  OCTAVO_TRY(const auto read, to_api_result(given.string()));
-  text = read.value_or("");
   return {};
 }
 
@@ -112,6 +91,32 @@ ApiResult<ChatMessage> read_message(const JsonCursor& given) {
 }
 
 }  // namespace
+
+ApiResult<void> read_text(const JsonCursor& given, std::string& text) {
+  OCTAVO_TRY(const auto read, to_api_result(given.string()));
+  text = read.value_or("");
+  return {};
+}
+
+ApiResult<ToolCall> read_called(const JsonCursor& function, std::string_view forms) {
+  OCTAVO_TRY(const auto called, to_api_result(function["name"].string()));
+  if (!called || called->empty()) return refused(function["name"].error("found none, expected a tool's name"));
+  ToolCall call{.id = {}, .name = std::string(*called), .arguments = std::string("{}")};
+  const JsonCursor given = function["arguments"];
+  if (const json::value* arguments = given.value()) {
+    if (!arguments->is_string() && !arguments->is_object()) return refused(given.wrong_type(forms));
+    call.arguments = template_value(*arguments);
+  }
+  return call;
+}
+
+ApiResult<std::size_t> count_calls(const JsonCursor& calls, std::string_view role) {
+  OCTAVO_TRY(const json::array* given, to_api_result(calls.array("an array of calls")));
+  if (given == nullptr) return 0;
+  if (!given->empty() && role != "assistant")
+    return refused(calls.error("found calls, expected them in an assistant's message"));
+  return given->size();
+}
 
 ApiResult<std::string> read_role(const JsonCursor& given) {
   OCTAVO_TRY(const auto role, to_api_result(given.string()));

@@ -4,7 +4,9 @@
 // Free functions without state; any thread.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/api_error.h"
@@ -13,6 +15,12 @@
 
 namespace octavo {
 
+/// The string that is given, or none.
+ApiResult<void> read_text(const JsonCursor& given, std::string& text);
+/// The name and the arguments of a call; `forms`: the forms that arguments have, for the error.
+ApiResult<ToolCall> read_called(const JsonCursor& function, std::string_view forms);
+/// The number of calls in a message. Error: it is no assistant's.
+ApiResult<std::size_t> count_calls(const JsonCursor& calls, std::string_view role);
 /// system, user, assistant or tool, by OpenAI's newer and older names as well.
 ApiResult<std::string> read_role(const JsonCursor& given);
 /// `content`: a text, or an array of parts that are texts. An assistant may have said nothing; its role is read before.

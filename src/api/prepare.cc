@@ -191,33 +191,28 @@ class Preparation {
 
   ApiResult<void> prepare_texts(const TextPrompts& texts) {
     const std::size_t count = texts.prompts.size();
-    const auto num_answers = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(call_.n);
-    if (num_answers > static_cast<std::uint64_t>(kMaxAnswersOfCall))  // before any of them is tokenized
-      return std::unexpected(
-          invalid_value("prompt", fmt::format("prompt: found {} prompts with an n of {}, expected at most {} answers",
-                                              count, call_.n, kMaxAnswersOfCall)));
     std::vector<std::vector<TokenId>> tokens;
-    for (const TextPrompt& prompt : texts.prompts) {
-      OCTAVO_TRY(tokens.emplace_back(), tokens_of(prompt, texts.add_special));
+    for (std::size_t i = 0; i < count; ++i) {
+      OCTAVO_TRY(tokens.emplace_back(), tokens_of(texts, i));
     }
     OCTAVO_TRY_VOID(check_settings(count, settings()));
     for (std::size_t i = 0; i < count; ++i)
-      OCTAVO_TRY_VOID(add_text(std::move(tokens[i]), std::get_if<std::string_view>(&texts.prompts[i].text)));
+      OCTAVO_TRY_VOID(add_text(std::move(tokens[i]), std::get_if<std::string_view>(&texts.prompts[i])));
     warn_of_cut(shortest_);
     return {};
   }
 
-  ApiResult<std::vector<TokenId>> tokens_of(const TextPrompt& prompt, bool add_special) const {
-    if (const auto* ids = std::get_if<std::vector<TokenId>>(&prompt.text)) return *ids;
+  ApiResult<std::vector<TokenId>> tokens_of(const TextPrompts& texts, std::size_t index) const {
+    const TextPrompt& prompt = texts.prompts[index];
+    if (const auto* ids = std::get_if<std::vector<TokenId>>(&prompt)) return *ids;
     auto tokens =
-        engine_.tokenize(std::get<std::string_view>(prompt.text),
-                         {.add_special = add_special, .parse_special = true, .max_tokens = to_size(context_)});
-    const std::string_view field = asked_.prompt_field;
-    if (!tokens) return std::unexpected(not_tokenized(tokens.error(), context_, field, prompt.field));
-    if (tokens->empty())
-      return std::unexpected(
-          invalid_value(std::string(field), prompt.field + ": found an empty text, expected at least one token"));
-    return std::move(*tokens);
+        engine_.tokenize(std::get<std::string_view>(prompt),
+                         {.add_special = texts.add_special, .parse_special = true, .max_tokens = to_size(context_)});
+    if (tokens && !tokens->empty()) return std::move(*tokens);
+    const std::string field(asked_.prompt_field);
+    const std::string place = texts.are_listed ? fmt::format("{}[{}]", field, index) : field;
+    if (!tokens) return std::unexpected(not_tokenized(tokens.error(), context_, field, place));
+    return std::unexpected(invalid_value(field, place + ": found an empty text, expected at least one token"));
   }
 
   /// One prompt of a completion. `text`: null where it was given as tokens.

@@ -9,7 +9,6 @@
 
 namespace octavo {
 
-inline constexpr int kMaxAnswersOfCall = 1024;                           // prompts times n
 inline constexpr std::size_t kMaxRepeatedBytes = std::size_t{16} << 20;  // of settings, in all requests of a call
 
 /// Errors name the fields that the request says it was read from: a prompt without room, a limit that cannot be met, an

@@ -47,7 +47,7 @@ constexpr std::string_view kAskedLogprobs = "message.output_text.logprobs";
 void take_include(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const json::array* named = reader.take(given.array("an array"));
-  for (std::size_t i = 0; named != nullptr && i < named->size(); ++i)
+  for (std::size_t i = 0; named != nullptr && i < named->size() && !reader.failed(); ++i)
     if (reader.take(given[i].needed_string()) == kAskedLogprobs) reader.request.form.num_logprobs = 0;
 }
 
@@ -89,15 +89,13 @@ void take_format(FieldReader& reader, const ApiField& field) {
   const JsonCursor schema = format["schema"];
   const bool is_strict = reader.take(format["strict"].boolean()).value_or(false);
   if (!schema.is_given()) return reader.refuse(schema.wrong_value("a JSON schema", "missing_required_parameter"));
-  if (!schema.value()->is_object() && !schema.value()->is_bool())
-    return reader.refuse(schema.wrong_type("a JSON schema"));
   ask_for_schema(reader, schema, is_strict);
 }
 
 void take_tools(FieldReader& reader, const ApiField&) {
   const JsonCursor choice = reader.at("tool_choice");
   reader.keep(read_response_tools(reader.at("tools"), choice, reader.request));
-  conversation_in(reader).options.describe_tools = !(choice.is_given() && *choice.value() == "none");
+  conversation_in(reader).options.describe_tools = !is_none(choice);
 }
 
 /// The choice is read with the tools that it is among.
@@ -205,27 +203,24 @@ constexpr ApiField kAnswerRows[] = {
 
 /// A request, with what its response will keep of it.
 struct ReadResponse {
-  ApiRequest request;
+  ApiRequest request = {};
   std::vector<ConversationItem> input = {};
   std::string previous_id = {};
 };
 
 ApiResult<ReadResponse> read_response(const json::object& body, const ApiContext& context, ApiFields fields) {
-  ReadResponse read{.request = request_of(context.model)};
-  Conversation& conversation = read.request.prompt.emplace<Conversation>();
-  conversation.options.names = context.model.template_names;
-  read.request.prompt_field = "input";
-  FieldReader reader(body, context, read.request);
-  reader.read(fields);
-  if (reader.failed()) return std::unexpected(*reader.error());
-  read.previous_id = reader.string("previous_response_id").value_or("");
+  ReadResponse read;
+  OCTAVO_TRY(read.request, read_request(chat_request_of(context.model, "input"), body, context, fields));
+  JsonFields given(body);
+  read.previous_id = given.string("previous_response_id").value_or("");
   StoredItems stored(*context.responses);
   const FindItem find = [&](std::string_view id, const JsonCursor& named) { return stored.find(id, named); };
-  const JsonCursor input = reader.at("input");
+  const JsonCursor input = given["input"];
   OCTAVO_TRY(read.input, read_items(input, find));
   OCTAVO_TRY(const auto items, stored.with_earlier(read.previous_id, read.input));
-  conversation.messages = messages_of_items(reader.string("instructions").value_or(""), items);
-  if (conversation.messages.empty()) return refused(input.error("found no items, expected one at least"));
+  auto& messages = std::get<Conversation>(read.request.prompt).messages;
+  messages = messages_of_items(given.string("instructions").value_or(""), items);
+  if (messages.empty()) return refused(input.error("found no items, expected one at least"));
   return read;
 }
 

@@ -34,8 +34,9 @@ TemplateValue* member(TemplateDict& dict, std::string_view name) {
 }
 
 /// A tool as templates have it: its members one level deeper.
-ApiResult<AskedTool> read_plain(const JsonCursor& given) {
+ApiResult<AskedTool> read_plain(const JsonCursor& given, const std::string& place) {
   OCTAVO_TRY(AskedTool tool, read_function(given));
+  tool.origin = place + ".parameters";
   TemplateDict function;
   for (const std::string_view name : {"name", "description", "parameters", "strict"})
     if (const json::value* value = given[name].value()) function.emplace_back(name, template_value(*value));
@@ -108,13 +109,12 @@ class ToolReader {
     const std::string_view type = given.value_or("function");
     if (type == "namespace" && space.empty()) return read_space(tool, place);
     if (type != "function" && type != "custom") {
-      request_.warnings.push_back(fmt::format("{}: a tool of type {} is left out: this server runs none itself",
-                                              tool.path(), describe_json(json::value(type))));
+      request_.warnings.push_back(fmt::format("{}: a tool of type {} is left out: this server runs none itself", place,
+                                              describe_json(json::value(type))));
       return {};
     }
     const bool is_custom = type == "custom";
-    OCTAVO_TRY(AskedTool read, is_custom ? read_custom_tool(tool, request_.warnings) : read_plain(tool));
-    read.origin = place + (is_custom ? ".format" : ".parameters");
+    OCTAVO_TRY(AskedTool read, is_custom ? read_custom_tool(tool, place, request_.warnings) : read_plain(tool, place));
     return add(std::move(read), tool, {.space = std::string(space), .is_custom = is_custom});
   }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "api/completion.h"
+#include "api/token_ids.h"
 
 namespace octavo {
 namespace {
@@ -51,10 +52,12 @@ class LogitBias {
     } else if (count > kMaxLogitBias) {
       reader_.refuse(given_.error(fmt::format("found {} tokens, expected at most {}", count, kMaxLogitBias)));
     } else if (object != nullptr) {
-      for (const json::key_value_pair& entry : *object)
+      for (const json::key_value_pair& entry : *object) {
+        if (reader_.failed()) break;
         add(parse_token_id(entry.key()), given_, json::value(entry.key()), given_[std::string_view(entry.key())]);
+      }
     } else {
-      for (std::size_t i = 0; i < array->size(); ++i) add_pair(given_[i]);
+      for (std::size_t i = 0; i < array->size() && !reader_.failed(); ++i) add_pair(given_[i]);
     }
     return std::move(biases_);
   }
@@ -84,22 +87,15 @@ class LogitBias {
 
 /// Ids of the vocabulary, so many; empty where the field is not given or wrong.
 std::vector<TokenId> read_ids(FieldReader& reader, const JsonCursor& given, std::size_t least, std::size_t most) {
-  std::vector<TokenId> tokens;
   const json::array* ids = given.if_array();
   if (ids == nullptr || ids->size() < least || ids->size() > most) {
     reader.refuse(given.wrong_type(fmt::format("an array of {} {} token ids", least == 0 ? "at most" : "1 to", most)));
-    return tokens;
+    return {};
   }
-  const int num_tokens = reader.context.engine.info().num_tokens;
-  for (std::size_t i = 0; i < ids->size(); ++i) {
-    const auto id = as_integer((*ids)[i]);
-    if (!id || *id < 0 || *id >= num_tokens) {
-      reader.refuse(given[i].wrong_type(fmt::format("a token id from 0 to {}", num_tokens - 1)));
-      return tokens;
-    }
-    tokens.push_back(static_cast<TokenId>(*id));
-  }
-  return tokens;
+  auto tokens = read_token_ids(given, *ids, reader.context.engine.info().num_tokens);
+  if (tokens) return std::move(*tokens);
+  reader.refuse(std::move(tokens.error()));
+  return {};
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "api/json_fields.h"
 #include "api/json_writer.h"
 #include "api/openai_chat.h"
+#include "api/token_ids.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/to_size.h"
@@ -64,15 +65,7 @@ ApiResult<std::vector<TokenId>> read_ids(const boost::json::object& body, const 
   if (list == nullptr) return refused(given.wrong_value("an array of token ids"));
   if (list->size() > kMaxTokens)
     return refused(given.error(fmt::format("found {} tokens, expected at most {}", list->size(), kMaxTokens)));
-  std::vector<TokenId> tokens;
-  tokens.reserve(list->size());
-  for (std::size_t i = 0; i < list->size(); ++i) {
-    const auto id = as_integer((*list)[i]);
-    if (!id || *id < 0 || *id >= engine.info().num_tokens)
-      return refused(given[i].wrong_value(fmt::format("a token id from 0 to {}", engine.info().num_tokens - 1)));
-    tokens.push_back(static_cast<TokenId>(*id));
-  }
-  return tokens;
+  return read_token_ids(given, *list, engine.info().num_tokens, "invalid_value");
 }
 
 /// The beginning of the last character of some bytes, if it lacks bytes; else their end.

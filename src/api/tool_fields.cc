@@ -15,13 +15,10 @@ namespace {
 
 namespace json = boost::json;
 
-bool is_none(const JsonCursor& choice) { return choice.is_given() && *choice.value() == "none"; }
-
 /// A tool of OpenAI's chats, at `place`: a function, or a custom tool. One that nobody will call is described as it is.
 ApiResult<AskedTool> read_tool(const JsonCursor& tool, const std::string& place, bool is_called, ApiRequest& request) {
   if (tool.is_given() && is_custom_form(*tool.value())) {
-    OCTAVO_TRY(AskedTool made, read_custom_tool(tool["custom"], request.warnings));
-    made.origin = place + ".custom.format";
+    OCTAVO_TRY(AskedTool made, read_custom_tool(tool["custom"], place + ".custom", request.warnings));
     request.tools.client_tools[made.name] = {.name = made.name, .is_custom = true};
     return made;
   }
@@ -130,6 +127,8 @@ ApiResult<void> read_function_choice(FieldReader& reader, const JsonCursor& choi
 }
 
 }  // namespace
+
+bool is_none(const JsonCursor& choice) { return choice.is_given() && *choice.value() == "none"; }
 
 ApiError wrong_tool_name(const std::string& field, std::optional<std::string_view> found) {
   return invalid_value(field,

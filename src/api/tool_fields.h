@@ -10,6 +10,9 @@
 
 namespace octavo {
 
+/// Whether a choice of tools is "none": they are not described either.
+bool is_none(const JsonCursor& choice);
+
 /// The 400 of a tool's name that formats of calls cannot carry.
 ApiError wrong_tool_name(const std::string& field, std::optional<std::string_view> found);
 

@@ -107,7 +107,7 @@ Result<ChatPrompt> ChatTokenizer::chat_prompt(std::span<const ChatMessage> messa
                                               const ChatTemplateOptions& options) const {
   const std::size_t max_tokens = options.max_tokens == 0 ? Tokenizer::kAnyNumber : options.max_tokens;
   if (messages.size() > max_tokens) return too_many_tokens(max_tokens);  // each is at least one
-  // Of what assistants say templates leave out some, as their reasoning; of others nothing.
+  // Templates leave out some of what assistants say, such as their reasoning; of others nothing.
   std::vector<std::string_view> contents;
   for (const ChatMessage& message : messages) {
     if (message.role == "assistant") continue;

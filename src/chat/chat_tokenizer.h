@@ -23,8 +23,8 @@ namespace octavo {
 
 class ChatTokenizer {
  public:
-  /// As Tokenizer::load(). A template that is missing or wrong is an error of those who use it. Errors beside its own:
-  /// a key of the marks around a gap that names no token.
+  /// Loads as Tokenizer::load() does. A template that is missing or wrong is an error of those who use it. Errors
+  /// beside its own: a key of the marks around a gap that names no token.
   static Result<ChatTokenizer> load(const ModelSource& source, std::string_view chat_template = {},
                                     const TokenizerJson* words = nullptr, const std::stop_token& stop = {});
 

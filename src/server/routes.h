@@ -67,7 +67,7 @@ struct RouteRow {
 
 class Routes {
  public:
-  /// Those of the APIs, and those that every server has.
+  /// The routes of the APIs, and those that every server has.
   explicit Routes(std::span<const Api> apis = all_apis());
 
   /// The path of a request's target, which may be a whole URL, as the table of routes spells it: slashes that are one

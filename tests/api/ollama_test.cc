@@ -114,7 +114,7 @@ TEST(OllamaRequest, APromptIsAUsersMessageUnlessItIsRaw) {
   EXPECT_EQ(shown(conversation_of(*chat)).at("messages"),
             json::parse(R"([{"role": "system", "content": "Be kind."}, {"role": "user", "content": "hi"}])"));
   const auto raw = read_generate(R"("prompt": "hi", "raw": true)");
-  EXPECT_EQ(std::get<std::string_view>(std::get<TextPrompts>(raw->prompt).prompts.at(0).text), "hi");
+  EXPECT_EQ(std::get<std::string_view>(std::get<TextPrompts>(raw->prompt).prompts.at(0)), "hi");
   EXPECT_EQ(std::get<Gap>(read_generate(R"("prompt": "a", "suffix": "b")")->prompt).text.suffix, "b");
   EXPECT_TRUE(std::holds_alternative<NoPrompt>(read_generate(R"("model": "text")")->prompt));
 }

@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 
 void take_words(FieldReader& reader, const ApiField& field) {
   const auto words = reader.take(reader.at(field.path).needed_string());
-  reader.request.prompt = TextPrompts{.prompts = {{.text = words, .field = std::string(field.path)}}};
+  reader.request.prompt = TextPrompts{.prompts = {words}};
 }
 
 constexpr ApiField kRows[] = {
