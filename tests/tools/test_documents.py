@@ -40,6 +40,12 @@ class Documents(unittest.TestCase):
                 lost.append(f"{page.relative_to(ROOT)}: {link}")
         self.assertEqual(lost, [])
 
+    def test_every_promise_of_reliability_links_to_a_test(self):
+        page = (ROOT / "docs/reliability.md").read_text(encoding="utf-8")
+        promises = re.findall(r"^\* (?:.+\n)+?(?=\* |\n|\Z)", page[:page.index("## What is not held")], re.MULTILINE)
+        self.assertGreater(len(promises), 70)
+        self.assertEqual([promise for promise in promises if not re.search(r"\]\(\.\./(?:tests|fuzz)/", promise)], [])
+
 
 if __name__ == "__main__":
     unittest.main()
