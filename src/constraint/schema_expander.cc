@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <utility>
 
 #include "base/text.h"
 
@@ -29,11 +30,31 @@ constexpr std::uint64_t kStepsOfSchema = 16;
 constexpr std::uint64_t kStepsOfCopy = 16;  // for each of these units
 constexpr std::uint64_t kStepsOfKeyword = 4;
 constexpr std::uint64_t kStepsOfLayer = 16;  // four members are looked up in it
+constexpr std::uint64_t kStepsOfPair = 4;
+constexpr std::uint64_t kStepsOfName = 8;  // each is sorted in
 
 /// Keywords that make ways come behind those that narrow them, and `not`, which looks at the ways, comes last.
 int rank_of(std::string_view keyword) {
   static constexpr std::array<std::string_view, 6> kLate = {"allOf", "$ref", "anyOf", "oneOf", "if", "not"};
   return static_cast<int>(std::ranges::find(kLate, keyword) - kLate.begin() + 1) % (static_cast<int>(kLate.size()) + 1);
+}
+
+bool have_disjoint_bounds(const SchemaFacts& a, const SchemaFacts& b) {
+  const auto is_above = [](const SchemaFacts& low, const SchemaFacts& high) {
+    if (!low.maximum || !high.minimum) return false;
+    if (low.maximum->value == high.minimum->value) return low.maximum->is_exclusive || high.minimum->is_exclusive;
+    return low.maximum->value < high.minimum->value;
+  };
+  return both(a.number_kind, b.number_kind) == NumberKind::kNone || is_above(a, b) || is_above(b, a);
+}
+
+bool have_disjoint_counts(std::uint32_t min_a, std::uint32_t max_a, std::uint32_t min_b, std::uint32_t max_b) {
+  return min_a > max_b || min_b > max_a;
+}
+
+void require_member(SchemaFacts& way, std::string_view name) {
+  way.types &= kObjectType;
+  way.required.add(name);
 }
 
 }  // namespace
@@ -311,6 +332,237 @@ SchemaSet SchemaExpander::MemberSchemas::of(std::string_view name) {
   }
   make_set(schemas);
   return schemas;
+}
+
+bool SchemaExpander::are_disjoint(const SchemaWays& a, const SchemaWays& b) {
+  if (a.size() * b.size() > kMaxWays) return false;
+  for (const SchemaFacts& left : a)
+    for (const SchemaFacts& right : b) {
+      if (!report_.work().add(kStepsOfPair) || !are_disjoint(left, right)) return false;
+    }
+  return true;
+}
+
+bool SchemaExpander::are_disjoint(const SchemaFacts& a, const SchemaFacts& b) {
+  static constexpr std::size_t kMaxCompared = 1 << 16;
+  const std::size_t num_values = (a.values ? a.values->size() : 1) * (b.values ? b.values->size() : 1);
+  if (num_values > kMaxCompared) return false;
+  report_.work().add(num_values);
+  if (a.values && b.values) {
+    const auto is_of_b = [&](NodeId value) {
+      return std::ranges::any_of(*b.values, [&](NodeId other) { return tree_.equal(value, other, report_.work()); });
+    };
+    return std::ranges::none_of(*a.values, is_of_b);
+  }
+  if (a.values || b.values) {
+    const SchemaFacts& other = a.values ? b : a;
+    const auto may_be = [&](NodeId value) { return may_hold(other, value); };
+    return std::ranges::none_of(a.values ? *a.values : *b.values, may_be);
+  }
+  const auto common = static_cast<TypeMask>(a.types & b.types);
+  if ((common & (kNullType | kBooleanType)) != 0) return false;
+  if ((common & kNumberType) != 0 && !have_disjoint_bounds(a, b)) return false;
+  if ((common & kStringType) != 0 && !have_disjoint_counts(a.min_length, a.max_length, b.min_length, b.max_length) &&
+      !have_disjoint_texts(a, b))
+    return false;
+  if ((common & kArrayType) != 0 && !have_disjoint_counts(a.min_items, a.max_items, b.min_items, b.max_items))
+    return false;
+  return (common & kObjectType) == 0 || have_disjoint_members(a, b);
+}
+
+/// A value that is known may fulfil a way. Only its type is looked at, and what texts and numbers must be.
+bool SchemaExpander::may_hold(const SchemaFacts& facts, NodeId value) {
+  const auto is = [&](std::string_view type) { return is_of_type(tree_, value, type); };
+  if (is("null")) return facts.has(kNullType);
+  if (is("boolean")) return facts.has(kBooleanType);
+  if (is("array")) return facts.has(kArrayType);
+  if (is("object")) return facts.has(kObjectType);
+  if (is("string")) {
+    if (!facts.has(kStringType)) return false;
+    report_.work().add(facts.text_tests.size() * (1 + tree_.at(value).text.size()));
+    return std::ranges::all_of(facts.text_tests, [&](const TextTest& test) {
+      const CharacterDfa* texts = test.is_format ? texts_.of_format(test.keyword) : texts_.of_pattern(test.keyword);
+      return texts == nullptr || texts->accepts(tree_.at(value).text) != test.is_negated;
+    });
+  }
+  if (!facts.has(kNumberType)) return false;
+  report_.work().add(tree_.at(value).text.size() / 4);
+  const auto number = Decimal::parse(tree_.at(value).text);
+  if (!number) return true;
+  if (facts.number_kind == NumberKind::kInteger && !number->is_integer()) return false;
+  if (facts.minimum && *number < facts.minimum->value) return false;
+  return !facts.maximum || *number <= facts.maximum->value;
+}
+
+bool SchemaExpander::have_disjoint_texts(const SchemaFacts& a, const SchemaFacts& b) {
+  const auto texts_of = [&](const SchemaFacts& facts) -> std::optional<CharacterDfa> {
+    if (facts.text_tests.size() != 1) return std::nullopt;
+    const TextTest& test = facts.text_tests.front();
+    const CharacterDfa* texts = test.is_format ? texts_.of_format(test.keyword) : texts_.of_pattern(test.keyword);
+    if (texts == nullptr) return std::nullopt;
+    report_.work().add(texts->num_transitions() / 4);  // which are copied
+    return test.is_negated ? texts->complement() : *texts;
+  };
+  const auto left = texts_of(a), right = texts_of(b);
+  if (!left || !right) return false;
+  const auto common = texts_.both(*left, *right);
+  return common && common->is_empty();
+}
+
+/// One of them must have a member that the other must not have, or that is something else there.
+bool SchemaExpander::have_disjoint_members(const SchemaFacts& a, const SchemaFacts& b) {
+  if (have_disjoint_counts(a.min_properties, a.max_properties, b.min_properties, b.max_properties)) return true;
+  std::vector<std::string_view> names(a.required.names().begin(), a.required.names().end());
+  names.insert(names.end(), b.required.names().begin(), b.required.names().end());
+  for (const std::string_view name : names) {
+    if (!report_.work().add(kStepsOfPair)) return false;
+    if (a.forbidden.contains(name) || b.forbidden.contains(name)) return true;
+    const SchemaSet left = schemas_of_member(a, name), right = schemas_of_member(b, name);
+    const auto is_false = [&](SchemaTerm term) { return !term.is_negated && tree_.is(term.node, Kind::kFalse); };
+    if (std::ranges::any_of(left, is_false) || std::ranges::any_of(right, is_false)) return true;
+    if (compared_depth_ >= kMaxComparedDepth || left.empty() || right.empty()) continue;
+    const SchemaReport::Trial trial(report_);
+    const std::vector<SchemaTerm> open = std::exchange(open_, {});
+    ++compared_depth_;
+    const bool is_apart = are_disjoint(expand(left), expand(right));
+    --compared_depth_;
+    open_ = open;
+    if (is_apart) return true;
+  }
+  return false;
+}
+
+SchemaWays SchemaExpander::without_schema(NodeId schema, const SchemaWays& ways) {
+  if (tree_.is(schema, Kind::kTrue)) return {};
+  if (tree_.is(schema, Kind::kFalse)) return ways;
+  if (!tree_.is(schema, Kind::kObject)) {
+    report_.refuse(schema, "a schema: an object, true or false");
+    return {};
+  }
+  SchemaWays found;
+  std::optional<NodeId> given_up;
+  for (const NodeId keyword : tree_.at(schema).children) {
+    bool is_exact = false;
+    std::optional<SchemaWays> broken;
+    {
+      SchemaReport::Trial trial(report_);
+      broken = without_keyword(schema, keyword, ways);
+      is_exact = broken && !trial.failed();
+      if (is_exact) trial.keep();
+    }
+    if (is_exact) append(found, std::move(*broken));
+    if (!is_exact) given_up = keyword;
+    if (!is_bounded(keyword, found)) return ways;
+  }
+  std::erase_if(found, is_contradiction);
+  if (given_up && found.empty()) {
+    report_.cannot_hold(*given_up, "it cannot be turned round");
+    return ways;
+  }
+  if (given_up) report_.narrows(*given_up, "texts that break this alone are not made");
+  return found;
+}
+
+std::optional<SchemaWays> SchemaExpander::without_keyword(NodeId schema, NodeId keyword, const SchemaWays& ways) {
+  const std::string& name = tree_.at(keyword).key;
+  if (name == "$ref") return with_reference(schema, keyword, true, copy_of(ways));
+  if (name == "anyOf") return with_all(keyword, true, copy_of(ways));
+  if (name == "allOf") return with_any(keyword, true, ways);
+  if (name == "not") return with({.node = keyword}, copy_of(ways));
+  if (name == "properties") return without_members(keyword, ways);
+  if (name == "additionalProperties") return without_other_members(schema, keyword, ways);
+  if (name == "items" && !tree_.is(keyword, Kind::kArray) && !tree_.find(schema, "prefixItems")) {
+    SchemaWays found = copy_of(ways);
+    for (SchemaFacts& way : found) {
+      way.types &= kArrayType;
+      way.contained.push_back({.schema = {.node = keyword, .is_negated = true}, .keyword = keyword});
+    }
+    return found;
+  }
+  if (name == "required") {
+    if (!tree_.is(keyword, Kind::kArray)) return SchemaWays();
+    SchemaWays found;
+    for (const NodeId required : tree_.at(keyword).children) {
+      for (SchemaFacts& way : copy_of(ways)) {
+        way.types &= kObjectType;
+        way.forbidden.add(tree_.at(required).text);
+        found.push_back(std::move(way));
+      }
+      if (!is_bounded(keyword, found)) return std::nullopt;
+    }
+    return found;
+  }
+  static constexpr std::string_view kOthers[] = {"oneOf",
+                                                 "if",
+                                                 "items",
+                                                 "prefixItems",
+                                                 "additionalItems",
+                                                 "contains",
+                                                 "uniqueItems",
+                                                 "propertyNames",
+                                                 "patternProperties",
+                                                 "dependentSchemas",
+                                                 "dependentRequired",
+                                                 "dependencies",
+                                                 "unevaluatedProperties",
+                                                 "unevaluatedItems",
+                                                 "$dynamicRef",
+                                                 "$recursiveRef",
+                                                 "multipleOf"};
+  if (std::ranges::find(kOthers, name) != std::end(kOthers)) return std::nullopt;
+  SchemaWays found;
+  for (SchemaFacts& way : copy_of(ways))
+    if (fail_keyword(tree_, schema, keyword, report_, way)) found.push_back(std::move(way));
+  return found;
+}
+
+/// A member is there and breaks its schema.
+SchemaWays SchemaExpander::without_members(NodeId keyword, const SchemaWays& ways) {
+  SchemaWays found;
+  for (const NodeId property : tree_.at(keyword).children) {
+    if (tree_.is(property, Kind::kTrue)) continue;
+    if (tree_.is(property, Kind::kObject) && tree_.at(property).children.empty()) continue;
+    for (SchemaFacts& way : copy_of(ways)) {
+      require_member(way, tree_.at(property).key);
+      way.member_tests.push_back({tree_.at(property).key, {.node = property, .is_negated = true}});
+      found.push_back(std::move(way));
+    }
+    if (!is_bounded(keyword, found)) return found;
+  }
+  return found;
+}
+
+/// A member that the schema does not name is there and breaks `additionalProperties`. Only those are tried that the
+/// other schemas name.
+std::optional<SchemaWays> SchemaExpander::without_other_members(NodeId schema, NodeId keyword, const SchemaWays& ways) {
+  if (tree_.find(schema, "patternProperties")) return std::nullopt;
+  const auto properties = tree_.find(schema, "properties");
+  SchemaWays found;
+  for (const SchemaFacts& way : ways) {
+    bool is_closed = false;
+    std::vector<std::string_view> names(way.required.names().begin(), way.required.names().end());
+    for (const NodeId layer : way.object_layers) {
+      const auto others = tree_.find(layer, "additionalProperties"), known = tree_.find(layer, "properties");
+      is_closed = is_closed || (others && tree_.is(*others, Kind::kFalse) && !tree_.find(layer, "patternProperties"));
+      if (!known) continue;
+      for (const NodeId member : tree_.at(*known).children) names.emplace_back(tree_.at(member).key);
+      report_.work().add(tree_.at(*known).children.size() * kStepsOfName);
+    }
+    if (!is_closed && way.has(kObjectType)) report_.cannot_hold(keyword, "found other members that may be there");
+    std::ranges::sort(names);
+    const auto rest = std::ranges::unique(names);
+    names.erase(rest.begin(), rest.end());
+    for (const std::string_view name : names) {
+      report_.work().add(kStepsOfName + names.size() / 8);
+      if (properties && tree_.find(*properties, name)) continue;
+      SchemaFacts with_it = way;
+      require_member(with_it, name);
+      with_it.member_tests.push_back({name, {.node = keyword, .is_negated = true}});
+      found.push_back(std::move(with_it));
+    }
+    if (!is_bounded(keyword, found)) return std::nullopt;
+  }
+  return found;
 }
 
 }  // namespace octavo

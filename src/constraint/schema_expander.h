@@ -62,7 +62,7 @@ class SchemaExpander {
   SchemaWays with_negation(NodeId keyword, SchemaWays ways);
   SchemaWays with_dependencies(NodeId keyword, SchemaWays ways);
 
-  // Of the opposite (schema_negation.cc).
+  // The opposite: a keyword of the schema does not hold.
   SchemaWays without_schema(NodeId schema, const SchemaWays& ways);
   /// No value: it cannot be turned round.
   std::optional<SchemaWays> without_keyword(NodeId schema, NodeId keyword, const SchemaWays& ways);

@@ -20,6 +20,12 @@ void make_set(SchemaSet& schemas) {
   schemas.erase(rest.begin(), rest.end());
 }
 
+bool is_false(const JsonTree& tree, const SchemaSet& schemas) {
+  return std::ranges::any_of(schemas, [&](SchemaTerm term) {
+    return tree.is(term.node, term.is_negated ? JsonTree::Kind::kTrue : JsonTree::Kind::kFalse);
+  });
+}
+
 NumberKind both(NumberKind a, NumberKind b) {
   if (a == b || b == NumberKind::kAny) return a;
   return a == NumberKind::kAny ? b : NumberKind::kNone;

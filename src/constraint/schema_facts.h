@@ -29,6 +29,8 @@ struct SchemaTerm {
 using SchemaSet = std::vector<SchemaTerm>;
 /// Makes them ascending, each once.
 void make_set(SchemaSet& schemas);
+/// One of them is a schema that nothing fulfils: false, or not true.
+bool is_false(const JsonTree& tree, const SchemaSet& schemas);
 
 using TypeMask = std::uint8_t;
 inline constexpr TypeMask kNullType = 1, kBooleanType = 2, kNumberType = 4, kStringType = 8, kArrayType = 16,

@@ -1,10 +1,18 @@
 #include "constraint/schema_writer.h"
 
 #include <algorithm>
+#include <ranges>
+#include <utility>
 
 #include "constraint/schema_number.h"
 
 namespace octavo {
+namespace {
+
+constexpr std::uint32_t kMaxContained = 64;
+constexpr std::size_t kMaxCounted = 1 << 14;  // members, times the counts that are told apart
+
+}  // namespace
 
 /// The schema that one which is a reference alone leads to, so that all who refer to it have one rule.
 JsonTree::NodeId SchemaWriter::referred(JsonTree::NodeId schema) {
@@ -92,7 +100,7 @@ ExpressionId SchemaWriter::one_of(const SchemaSet& schemas, const std::vector<No
 ExpressionId SchemaWriter::one_of_texts(std::span<const std::string> texts) {
   static constexpr std::size_t kFewTexts = 8;
   const auto shared = texts.size() > kFewTexts ? CharacterDfa::of_texts(texts, grammar_.work()) : std::nullopt;
-  if (shared) return quoted(*shared);
+  if (shared) return strings_.quoted(*shared);
   std::vector<ExpressionId> literals;
   literals.reserve(texts.size());
   for (const std::string& text : texts) literals.push_back(parts_.json.text(text));
@@ -145,7 +153,7 @@ std::vector<ExpressionId> SchemaWriter::of_way(const SchemaFacts& way) {
   if (way.has(kBooleanType) && !is_other_value(way, Kind::kTrue)) found.push_back(parts_.json.boolean(true));
   if (way.has(kBooleanType) && !is_other_value(way, Kind::kFalse)) found.push_back(parts_.json.boolean(false));
   if (way.has(kNumberType)) found.push_back(number(way));
-  if (way.has(kStringType)) found.push_back(string(way));
+  if (way.has(kStringType)) found.push_back(strings_.write(way));
   for (const NodeId value : way.other_values) {
     const bool is_taken = (way.has(kArrayType) && parts_.tree.is(value, Kind::kArray)) ||
                           (way.has(kObjectType) && parts_.tree.is(value, Kind::kObject));
@@ -176,10 +184,179 @@ ExpressionId SchemaWriter::number(const SchemaFacts& way) {
   return way.number_kind == NumberKind::kInteger ? parts_.json.integer() : parts_.json.number();
 }
 
-bool SchemaWriter::is_false(const SchemaSet& schemas) const {
-  return std::ranges::any_of(schemas, [this](SchemaTerm term) {
-    return parts_.tree.is(term.node, term.is_negated ? JsonTree::Kind::kTrue : JsonTree::Kind::kFalse);
-  });
+ExpressionId SchemaWriter::array(const SchemaFacts& way) {
+  const auto elements = elements_of(way);
+  if (!elements) return Grammar::nothing();
+  if (way.unique_keyword && elements->max > 1)
+    parts_.report.cannot_hold(*way.unique_keyword, "whether elements are unique is more than a rule can say");
+  const ExpressionId inner = way.contained.empty() ? list(*elements) : containing(way, *elements);
+  return grammar_.sequence({grammar_.literal("["), parts_.json.space(), inner, grammar_.literal("]")});
+}
+
+/// No value: no array fulfils them.
+std::optional<SchemaWriter::Elements> SchemaWriter::elements_of(const SchemaFacts& way) {
+  Elements elements{.min = way.min_items, .max = way.max_items};
+  std::vector<ElementSchemas> layers;
+  std::size_t num_first = 0;
+  for (const NodeId layer : way.array_layers) {
+    if (grammar_.work().has_ended()) return std::nullopt;
+    layers.emplace_back(parts_.tree, layer);
+    grammar_.work().add(layers.back().num_first());
+    num_first = std::max(num_first, layers.back().num_first());
+  }
+  const auto schemas_at = [&](std::size_t index) {
+    SchemaSet schemas;
+    grammar_.work().add(layers.size());
+    for (const ElementSchemas& layer : layers)
+      if (const auto schema = layer.at(index)) schemas.push_back({.node = *schema});
+    make_set(schemas);
+    return schemas;
+  };
+  const auto end_at = [&](std::size_t index) {
+    elements.max = std::min(elements.max, static_cast<std::uint32_t>(index));
+  };
+  for (std::size_t i = 0; i < num_first && i < elements.max && !parts_.report.failed(); ++i) {
+    elements.first.push_back(schemas_at(i));
+    if (is_false(parts_.tree, elements.first.back())) end_at(i);
+  }
+  elements.rest = schemas_at(num_first);
+  if (is_false(parts_.tree, elements.rest)) end_at(num_first);
+  if (elements.first.size() > elements.max) elements.first.resize(elements.max);
+  if (elements.min > elements.max) return std::nullopt;
+  return elements;
+}
+
+/// The elements with commas between them, and the space behind the last one.
+ExpressionId SchemaWriter::list(const Elements& elements) {
+  if (elements.max == 0) return grammar_.empty();
+  const auto num_first = static_cast<std::uint32_t>(elements.first.size());
+  const auto minus = [](std::uint32_t count, std::uint32_t less) {
+    return count == SchemaFacts::kNoLimit ? count : count > less ? count - less : 0;
+  };
+  ExpressionId first = num_first == 0 ? value(elements.rest) : Grammar::nothing();
+  ExpressionId more = grammar_.empty();  // behind the elements so far
+  if (elements.max > num_first) {
+    const ExpressionId further = grammar_.sequence({comma(), value(elements.rest)});
+    const std::uint32_t before = std::max<std::uint32_t>(num_first, 1);
+    more = grammar_.repeat(further, minus(elements.min, before), minus(elements.max, before));
+  }
+  for (std::uint32_t i = num_first; i-- > 0;) {
+    const ExpressionId element = value(elements.first[i]);
+    if (i == 0) {
+      first = element;
+      break;
+    }
+    more = grammar_.sequence({comma(), element, more});
+    if (i >= elements.min) more = grammar_.optional(more);
+    if (i % 64 == 0) more = grammar_.named("elements", more);  // so that expressions stay flat
+  }
+  const ExpressionId all = grammar_.sequence({first, more, parts_.json.space()});
+  return elements.min == 0 ? grammar_.optional(all) : all;
+}
+
+/// Some elements pass the test: others stand before, between and behind them.
+ExpressionId SchemaWriter::containing(const SchemaFacts& way, const Elements& elements) {
+  const ContainedTest& test = way.contained.front();
+  const bool is_plain = way.contained.size() == 1 && !test.has_max && test.min <= kMaxContained;
+  if (!is_plain || !elements.first.empty() || elements.max != SchemaFacts::kNoLimit || elements.min > test.min) {
+    parts_.report.cannot_hold(test.keyword,
+                              "beside prefixItems, minItems, maxItems or maxContains it is not supported");
+    return list(elements);
+  }
+  SchemaSet both = elements.rest;
+  both.push_back(test.schema);
+  make_set(both);
+  const ExpressionId other = value(elements.rest), held = value(both);
+  const ExpressionId before = grammar_.repeat(grammar_.sequence({other, comma()}), 0, Grammar::kAnyNumber);
+  const ExpressionId once = grammar_.sequence({before, held});
+  const ExpressionId further = grammar_.repeat(grammar_.sequence({comma(), once}), test.min - 1, test.min - 1);
+  const ExpressionId behind = grammar_.repeat(grammar_.sequence({comma(), other}), 0, Grammar::kAnyNumber);
+  return grammar_.sequence({once, further, behind, parts_.json.space()});
+}
+
+ExpressionId SchemaWriter::object(const SchemaFacts& way) {
+  const auto members = members_.find(way);
+  if (!members) return Grammar::nothing();
+  const ExpressionId other = other_member(members->others);
+  const auto& named = members->named;
+  const auto num_required = static_cast<std::uint32_t>(std::ranges::count(named, true, &NamedMember::is_required));
+  const bool is_bounded =
+      way.max_properties < named.size() || (way.max_properties != SchemaFacts::kNoLimit && other != Grammar::nothing());
+  const bool is_counted = way.min_properties > num_required || is_bounded;
+  const ExpressionId inner = is_counted ? counted(way, named, other) : in_order(named, other);
+  return grammar_.sequence({grammar_.literal("{"), parts_.json.space(), inner, grammar_.literal("}")});
+}
+
+ExpressionId SchemaWriter::other_member(std::span<const OtherMembers> others) {
+  std::vector<ExpressionId> ways;
+  for (const OtherMembers& other : others) {
+    const ExpressionId name = other.names ? strings_.quoted(*other.names) : parts_.json.string();
+    ways.push_back(grammar_.sequence({parts_.json.key(name), value(other.schemas)}));
+  }
+  if (ways.empty()) return Grammar::nothing();
+  return grammar_.named("other member", grammar_.alternatives(std::move(ways)));
+}
+
+ExpressionId SchemaWriter::named_member(const NamedMember& member) {
+  return grammar_.named("member", grammar_.sequence({parts_.json.key(member.name), value(member.schemas)}));
+}
+
+/// Two chains of rules: with something written before, and with nothing.
+ExpressionId SchemaWriter::in_order(std::span<const NamedMember> members, ExpressionId other) {
+  const ExpressionId end = parts_.json.space();
+  ExpressionId behind = end, begun = grammar_.empty();
+  if (other != Grammar::nothing()) {
+    behind = grammar_.sequence({grammar_.repeat(grammar_.sequence({comma(), other}), 0, Grammar::kAnyNumber), end});
+    behind = grammar_.named("members", behind);
+    begun = grammar_.optional(grammar_.sequence({other, behind}));
+  }
+  for (const NamedMember& member : members | std::views::reverse) {
+    const ExpressionId written = named_member(member);
+    const ExpressionId first = grammar_.sequence({written, behind});
+    begun = member.is_required ? first : grammar_.named("members", grammar_.alternatives({first, begun}));
+    const ExpressionId next = grammar_.sequence({comma(), written});
+    behind =
+        grammar_.named("members", grammar_.sequence({member.is_required ? next : grammar_.optional(next), behind}));
+  }
+  return begun;
+}
+
+/// The same, for each number of members so far: the rules from the last member to the first.
+ExpressionId SchemaWriter::counted(const SchemaFacts& way, std::span<const NamedMember> members, ExpressionId other) {
+  const bool has_limit = way.max_properties != SchemaFacts::kNoLimit;
+  const std::size_t num_counts = std::size_t{has_limit ? way.max_properties : way.min_properties} + 1;
+  if (num_counts * (members.size() + 1) > kMaxCounted) {
+    if (!way.object_layers.empty())
+      parts_.report.cannot_hold(way.object_layers.front(), "the numbers of members are too large");
+    return in_order(members, other);
+  }
+  const auto one_more = [&](std::size_t count) { return std::min(count + 1, num_counts - 1); };
+  const auto may_take = [&](std::size_t count) { return !has_limit || count < way.max_properties; };
+  const auto separated = [&](std::size_t count, ExpressionId member) {
+    return count == 0 ? member : grammar_.sequence({comma(), member});
+  };
+  std::vector<ExpressionId> rest(num_counts);  // by the members before
+  for (std::size_t count = num_counts; count-- > 0;) {
+    std::vector<ExpressionId> ways;
+    const RuleId rule = grammar_.declare("members");
+    rest[count] = grammar_.call(rule);
+    if (count >= way.min_properties) ways.push_back(count == 0 ? grammar_.empty() : parts_.json.space());
+    if (may_take(count) && other != Grammar::nothing())
+      ways.push_back(grammar_.sequence({separated(count, other), rest[one_more(count)]}));
+    grammar_.define(rule, grammar_.alternatives(std::move(ways)));
+  }
+  for (const NamedMember& member : members | std::views::reverse) {
+    const ExpressionId written = named_member(member);
+    std::vector<ExpressionId> before(num_counts);
+    for (std::size_t count = num_counts; count-- > 0;) {
+      std::vector<ExpressionId> ways;
+      if (may_take(count)) ways.push_back(grammar_.sequence({separated(count, written), rest[one_more(count)]}));
+      if (!member.is_required) ways.push_back(rest[count]);
+      before[count] = grammar_.named("members", grammar_.alternatives(std::move(ways)));
+    }
+    rest = std::move(before);
+  }
+  return rest[0];
 }
 
 }  // namespace octavo

@@ -1,7 +1,9 @@
-// Strings: their lengths, patterns and formats.
-#include <algorithm>
+#include "constraint/schema_strings.h"
 
-#include "constraint/schema_writer.h"
+#include <algorithm>
+#include <utility>
+
+#include "constraint/regex.h"
 
 namespace octavo {
 namespace {
@@ -16,19 +18,19 @@ bool has_lengths(const CharacterDfa& texts, std::uint32_t min, std::uint32_t max
 
 }  // namespace
 
-CharacterWriter SchemaWriter::character_writer() {
+CharacterWriter SchemaStrings::character_writer() {
   JsonGrammar* json = &parts_.json;
   return [json](Grammar&, const CodePointSet& set) { return json->character(set); };
 }
 
-ExpressionId SchemaWriter::quoted(const CharacterDfa& texts) {
+ExpressionId SchemaStrings::quoted(const CharacterDfa& texts) {
   return parts_.json.quoted(texts.write(character_writer(), grammar_));
 }
 
 /// Strings of which the same is asked are one rule: what is found for the masks of one holds for all.
-ExpressionId SchemaWriter::string(const SchemaFacts& way) {
+ExpressionId SchemaStrings::write(const SchemaFacts& way) {
   std::vector<std::string> other_texts;
-  for (const NodeId value : way.other_values) {
+  for (const JsonTree::NodeId value : way.other_values) {
     grammar_.work().add(1 + parts_.tree.at(value).text.size() / 8);
     if (parts_.tree.is(value, JsonTree::Kind::kString)) other_texts.push_back(parts_.tree.at(value).text);
   }
@@ -36,13 +38,13 @@ ExpressionId SchemaWriter::string(const SchemaFacts& way) {
   const auto known = strings_.find(key);
   if (known != strings_.end()) return known->second;
   const std::size_t num_found = parts_.report.num_found();
-  ExpressionId made = make_string(way, other_texts);
+  ExpressionId made = make(way, other_texts);
   if (parts_.report.num_found() != num_found) return made;  // the next place is told of as well
   if (made != Grammar::nothing()) made = grammar_.named("string", made);
   return strings_.emplace(key, made).first->second;
 }
 
-std::string SchemaWriter::key_of(const SchemaFacts& way, std::span<const std::string> other_texts) const {
+std::string SchemaStrings::key_of(const SchemaFacts& way, std::span<const std::string> other_texts) const {
   std::string key = fmt::format("{} {}", way.min_length, way.max_length);
   for (const TextTest& test : way.text_tests) {
     const std::string& text = parts_.tree.at(test.keyword).text;
@@ -53,10 +55,10 @@ std::string SchemaWriter::key_of(const SchemaFacts& way, std::span<const std::st
   return key;
 }
 
-ExpressionId SchemaWriter::make_string(const SchemaFacts& way, std::span<const std::string> other_texts) {
+ExpressionId SchemaStrings::make(const SchemaFacts& way, std::span<const std::string> other_texts) {
   if (!way.text_tests.empty() || !other_texts.empty()) {
     if (const auto whole = untangled_text(way, other_texts)) return *whole;
-    if (const auto texts = tested_text(way, other_texts))
+    if (const auto texts = tested_texts(way, other_texts))
       return texts->is_empty() ? Grammar::nothing() : quoted(*texts);
   }
   if (way.min_length > way.max_length) return Grammar::nothing();
@@ -65,8 +67,8 @@ ExpressionId SchemaWriter::make_string(const SchemaFacts& way, std::span<const s
 }
 
 /// A pattern that stands alone needs no automaton over characters, which may be much larger than the pattern.
-std::optional<ExpressionId> SchemaWriter::untangled_text(const SchemaFacts& way,
-                                                         std::span<const std::string> other_texts) {
+std::optional<ExpressionId> SchemaStrings::untangled_text(const SchemaFacts& way,
+                                                          std::span<const std::string> other_texts) {
   const bool is_alone = way.text_tests.size() == 1 && other_texts.empty() && way.min_length == 0 &&
                         way.max_length == SchemaFacts::kNoLimit;
   if (!is_alone) return std::nullopt;
@@ -77,8 +79,8 @@ std::optional<ExpressionId> SchemaWriter::untangled_text(const SchemaFacts& way,
   return parts_.json.quoted(*text);
 }
 
-std::optional<CharacterDfa> SchemaWriter::tested_text(const SchemaFacts& way,
-                                                      std::span<const std::string> other_texts) {
+std::optional<CharacterDfa> SchemaStrings::tested_texts(const SchemaFacts& way,
+                                                        std::span<const std::string> other_texts) {
   std::optional<CharacterDfa> texts;
   const auto narrow = [&](const CharacterDfa& to) {
     auto common = texts ? parts_.texts.both(*texts, to) : std::optional(to);
@@ -104,7 +106,7 @@ std::optional<CharacterDfa> SchemaWriter::tested_text(const SchemaFacts& way,
   if (!texts || texts->is_empty() || has_lengths(*texts, way.min_length, way.max_length)) return texts;
   const auto lengths = CharacterDfa::of_lengths(way.min_length, way.max_length);
   if (!lengths || !narrow(*lengths)) {
-    const NodeId at = way.text_tests.empty() ? way.other_values.front() : way.text_tests.front().keyword;
+    const JsonTree::NodeId at = way.text_tests.empty() ? way.other_values.front() : way.text_tests.front().keyword;
     parts_.report.cannot_hold(at, "together with minLength and maxLength it takes too many states");
   }
   return texts;

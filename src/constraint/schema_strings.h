@@ -1,0 +1,39 @@
+// Writes the strings that fulfil a way: their lengths, patterns and formats.
+//
+// Used by one thread; what it is made of must outlive it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "constraint/schema_parts.h"
+
+namespace octavo {
+
+class SchemaStrings {
+ public:
+  explicit SchemaStrings(const SchemaParts& parts) : parts_(parts), grammar_(parts.json.grammar()) {}
+
+  /// Strings with their quotes.
+  ExpressionId write(const SchemaFacts& way);
+  /// A string of each of the texts.
+  ExpressionId quoted(const CharacterDfa& texts);
+  /// The texts that pass the way's tests and are none of `other_texts`. No value: there is no test that the text must
+  /// pass but its length, or one cannot be held.
+  std::optional<CharacterDfa> tested_texts(const SchemaFacts& way, std::span<const std::string> other_texts);
+
+ private:
+  ExpressionId make(const SchemaFacts& way, std::span<const std::string> other_texts);
+  std::string key_of(const SchemaFacts& way, std::span<const std::string> other_texts) const;
+  std::optional<ExpressionId> untangled_text(const SchemaFacts& way, std::span<const std::string> other_texts);
+  /// Characters of a set in their shortest form.
+  CharacterWriter character_writer();
+
+  SchemaParts parts_;
+  Grammar& grammar_;
+  std::map<std::string, ExpressionId> strings_;  // by key_of()
+};
+
+}  // namespace octavo
