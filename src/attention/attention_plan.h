@@ -104,7 +104,7 @@ class AttentionPlan {
     bool started = false;  // nothing fetches a thread's first stretch ahead, so it is short
   };
 
-  // Making a plan (attention_plan.cc).
+  // Making a plan.
   bool is_cut_by_tiles(const AttentionSequence& sequence, int window) const;
   void add_queries(const AttentionSequence& sequence, int window);
   void add_direct_readings(const AttentionSequence& sequence, int window);
@@ -115,7 +115,7 @@ class AttentionPlan {
   void add_shared_readings(std::size_t first_seq, std::size_t end_seq);
   void add_readers(std::size_t first_seq, std::size_t end_seq, int tile);
 
-  // Running it (attention_plan_run.cc).
+  // Running the plan.
   std::size_t thread_floats() const {
     return to_size(attention_scratch_floats(shape_.head_dim) + kMaxItemQueries * state_floats_);
   }
