@@ -15,10 +15,10 @@ namespace octavo {
 
 struct TemplateValue;
 using TemplateList = std::vector<TemplateValue>;
-/// In the order in which a template sees them; of two equal names the last counts.
+/// Names with values, in the order in which a template sees them; the last of two equal names counts.
 using TemplateDict = std::vector<std::pair<std::string, TemplateValue>>;
 
-/// A value as JSON has them, which a chat template sees as Jinja's none, a flag, a number, a text, a list or a dict.
+/// A value of JSON, which a chat template sees as Jinja's none, a flag, a number, a text, a list or a dict.
 struct TemplateValue
     : std::variant<std::monostate, bool, std::int64_t, double, std::string, TemplateList, TemplateDict> {
   using variant::variant;
@@ -28,38 +28,38 @@ struct TemplateValue
 struct ToolCall {
   std::string id = {};
   std::string name = {};
-  TemplateValue arguments = {};  // a text in JSON, as the model wrote it, or a dict
+  TemplateValue arguments = {};  // the JSON text that the model wrote, or a dict
 };
 
 /// A piece of a message's content.
 struct ContentPart {
   enum class Kind : std::uint8_t { kText };
   Kind kind = Kind::kText;
-  std::string text = {};  // of kText
+  std::string text = {};  // the text of a kText
 };
 
 struct ChatMessage {
-  std::string role;     // system, developer, user, assistant, tool; another one is as good as the template takes it
-  std::string content;  // here and below no text is ever parsed for control tokens
-  /// Content that came in parts, in place of `content`: given as a list where the template reads lists, else joined by
-  /// line breaks.
+  std::string role;     // system, developer, user, assistant, tool, or another role that the template takes
+  std::string content;  // no text of a message is ever parsed for control tokens
+  /// Content that came in parts, in place of `content`: a list where the template reads lists, else the parts joined
+  /// by line breaks.
   std::vector<ContentPart> parts = {};
-  std::string reasoning = {};             // of an assistant: before the content
-  std::vector<ToolCall> tool_calls = {};  // of an assistant: behind the content
-  std::string tool_call_id = {};          // of a tool: the call that this is the result of
-  std::string name = {};                  // of a tool: its own, if not that of the call; else of who speaks
+  std::string reasoning = {};             // an assistant's reasoning before the content
+  std::vector<ToolCall> tool_calls = {};  // an assistant's calls behind the content
+  std::string tool_call_id = {};          // the call whose result a tool's message is
+  std::string name = {};                  // the tool's name where it is not that of the call; else the speaker's
 };
 
 struct ChatTemplateOptions {
-  std::size_t max_tokens = 0;  // as in TokenizeOptions
-  /// Beside those that every template finds (docs/chat_templates.md), which these hide. Their texts are a user's: they
-  /// never become control tokens.
+  std::size_t max_tokens = 0;  // a longer prompt is refused, as in TokenizeOptions
+  /// Names for the template beside those that every template finds (docs/chat_templates.md), which they hide. Texts in
+  /// the values are a user's and never become control tokens.
   TemplateDict names = {};
   TemplateValue tools = {};    // a list of dicts, as in OpenAI's API; none: no tools
-  bool describe_tools = true;  // in the system message, if the template has no place for them; else they are left out
-  /// The prompt ends where the assistant begins; without it, where the last message ends.
+  bool describe_tools = true;  // a template without a place for tools has them in the system message, not left out
+  /// The prompt ends where the assistant begins; otherwise it ends where the last message ends.
   bool add_generation_prompt = true;
-  /// The prompt ends with the text of the last message, which the answer goes on with. add_generation_prompt is false.
+  /// The prompt ends with the text of the last message, which the answer continues; add_generation_prompt is false.
   bool continue_final_message = false;
 };
 

@@ -7,7 +7,7 @@
 //     (*engine)->run();
 //
 // Any thread may submit, cancel, drain and ask for stats; one thread at a time drives the engine (step, run, run_until)
-// and calls the callbacks. octavo/token_stream.h has requests whose events are pulled. The library never prints, never
+// and runs the callbacks. octavo/token_stream.h has requests whose events are pulled. The library never prints, never
 // exits and reads no environment variable.
 #pragma once
 
@@ -36,7 +36,7 @@
 
 namespace octavo {
 
-/// The progress of loading, for a progress bar: done of total bytes of weights.
+/// The progress of loading, for a progress bar: the bytes of weights that are loaded, and those of the whole model.
 struct LoadProgress {
   std::uint64_t done_bytes;
   std::uint64_t total_bytes;
@@ -44,72 +44,72 @@ struct LoadProgress {
 
 struct EngineOptions {
   std::filesystem::path model_path = {};  // a GGUF file
-  int num_threads = 0;                    // 0: one for each physical core that this process may use, no more
-                                          // than its cgroup's quota rounded down
+  int num_threads = 0;                    // 0: one thread for each physical core that this process may use, at most
+                                          // its cgroup's quota rounded down
   std::string isa = "auto";  // auto, scalar, avx2, avxvnni, avx512vnni, neon; an unsupported one is an error
   KvType kv_type = kDefaultKvType;
-  KvLayout kv_layout = KvLayout::kPaged;  // contiguous: one sequence at a time, others wait; no q8_0
+  KvLayout kv_layout = KvLayout::kPaged;  // contiguous: one sequence runs at a time, and q8_0 is refused
   int block_size = 16;                    // tokens in a KV block of the paged layout: a power of two, 1 to 256
   std::uint64_t kv_memory_bytes = 0;      // hard budget of the KV arena, whose memory is taken as it is needed; 0: half
-                                          // of what is free after loading. Never more than max_sequences can use
-  int max_context = 0;        // tokens in one sequence, prompt and answer; 0: what the model was trained for
+                                          // of the memory that is free after loading, but no more than is useful
+  int max_context = 0;        // tokens of one sequence, prompt and answer; 0: the one that the model was trained for
   int max_step_tokens = 512;  // rows computed in one step at most; longer prompts are read in chunks
   int max_sequences = 256;    // sequences that advance in one step at most
   bool prefix_cache = true;   // prompts that begin alike share memory and work; never changes an answer
-  /// A step is filled up to this predicted time, in milliseconds, if somebody waits for the next token; where engines
-  /// share threads (resources), divided by the number of those that have work. 0: steps are bounded by max_step_tokens
-  /// alone, for one user who wants throughput; loading then measures nothing.
+  /// While somebody waits for the next token, a step is filled up to this predicted time in milliseconds; engines that
+  /// share threads (resources) divide the time by the number of those that have work. 0: max_step_tokens alone bounds a
+  /// step, for one user who wants throughput; loading then measures nothing.
   double itl_target_ms = 50;
-  /// The order in which a step's time is given: prompts before answers, answers and then prompts, or answers as long as
-  /// there are any (a prompt that has waited long goes all the same). Never changes an answer.
+  /// The order in which a step's time is given out: prompts before answers, answers before prompts, or answers as long
+  /// as there are any (a prompt that has waited long goes all the same). The policy never changes an answer.
   PrefillPriority policy = PrefillPriority::kInterleaved;
-  /// Seconds without work after which run_until() gives all KV memory back to the system, the prefix cache included; it
-  /// is taken again as it is needed. Memory of blocks without contents goes after 30 seconds. 0: the prefix cache
-  /// stays.
+  /// Seconds without work after which run_until() gives all KV memory back to the system, the prefix cache included;
+  /// memory is taken again as it is needed. Blocks without contents lose their memory after 30 seconds. 0: the prefix
+  /// cache stays.
   double idle_release_s = 600;
-  /// Requests that were never admitted yet, and tokens of their prompts, a prompt counted once for each of its choices.
-  /// A request beyond either is refused as kQueueFull, and one that would be so alone, always, as a wrong one. 0: no
-  /// bound. One owner cannot take all of it (queue_bound.h).
+  /// The most requests that wait for their first step, and the most tokens of their prompts (a prompt counts once for
+  /// each of its choices). A request beyond either bound is refused as kQueueFull, and one that could never wait as a
+  /// wrong request. 0: no bound. One owner cannot take the whole queue (queue_bound.h).
   int max_queued = 1024;
   std::int64_t max_queued_tokens = std::int64_t{1} << 22;
-  /// Weights are brought into the order that the processor wants, in memory of this process. Without it they stay in
-  /// the file, whose pages all processes share, and are brought into order each time they are used: slower, same
-  /// answer. The file must stay as it is then: touching a page that it no longer has raises SIGBUS, which ends a
-  /// process that does not handle it.
+  /// Loading packs the weights in the order that the processor wants, in memory of this process. Without repack the
+  /// weights stay in the file, whose pages all processes share, and are packed each time they are used: the answers are
+  /// the same and come later. The file must then stay as it is: touching a page that the file no longer has raises
+  /// SIGBUS, which ends a process that does not handle the signal.
   bool repack = true;
-  /// Weights that are floats in the file become these types as they are loaded: Q8_0, Q4_0, Q4_K_M or another mix of
-  /// `octavo quantize`, whose answers are those of a file that was quantized so. Empty: they stay as they are. Needs
+  /// The mix of types that floats of the file become as they are loaded: Q8_0, Q4_0, Q4_K_M or another mix of
+  /// `octavo quantize`; the answers are those of a file that was quantized so. Empty: the floats stay. The mix needs
   /// repack.
   std::string quantize = {};
-  /// Threads and KV memory that this engine shares with others; null: it has its own. With it num_threads must be 0,
-  /// and kv_memory_bytes is what this engine takes of theirs; 0: what is left.
+  /// Threads and KV memory that this engine shares with others; null: the engine has its own. With shared resources
+  /// num_threads must be 0, and kv_memory_bytes is the part of their memory that this engine takes; 0: what is left.
   std::shared_ptr<Resources> resources = {};
-  /// A file whose words are missing or of an unknown kind is refused. Without it the file is loaded for token ids: what
-  /// needs words is then refused as kNoWords, and answers have no text.
+  /// A file whose vocabulary is missing or of an unknown kind is refused. Otherwise it is loaded for token ids alone:
+  /// calls that need the vocabulary are refused as kNoWords, and answers have no text.
   bool require_words = false;
-  std::string chat_template = {};  // in Jinja, instead of the file's own; empty: that one
-  /// The text of a generation_config.json, whose settings go before the file's; empty: none. Its eos_token_id end an
-  /// answer beside the file's own end tokens.
+  std::string chat_template = {};  // in Jinja, in place of the file's template; empty: the file's
+  /// The text of a generation_config.json, whose settings go before the file's and whose eos_token_id end an answer
+  /// beside the file's own end tokens; empty: none.
   std::string generation_config = {};
-  std::filesystem::path tokenizer_path = {};  // a tokenizer.json, instead of the file's own words; empty: those
+  std::filesystem::path tokenizer_path = {};  // a tokenizer.json, in place of the file's vocabulary; empty: the file's
   std::function<void(const LoadProgress&)> on_load_progress = {};  // called on the loading thread
-  /// Loading that is asked to stop ends with an error (kStopped), at the next piece of the file's head or of its
-  /// weights, part of its words, or timed step. Once the engine is there it says nothing more.
+  /// Asks the loading to stop, which then ends with an error (kStopped) at the next piece of the file's head, of its
+  /// weights or of its vocabulary, or at the next timed step. A loaded engine does not look at the token.
   std::stop_token stop = {};
 };
 
 struct TokenizeOptions {
   bool add_special = true;    // BOS/EOS as the file says, unless the text already begins with BOS
   bool parse_special = true;  // control tokens written in the text become those tokens
-  /// A text of more is refused as kContextOverflow, and costs no more than one of so many. 0: any number.
+  /// A text of more tokens is refused as kContextOverflow, at the cost of a text of max_tokens. 0: any number.
   std::size_t max_tokens = 0;
 };
 
 /// The prompt of a conversation, ending where the assistant begins.
 struct ChatPrompt {
   std::vector<TokenId> tokens = {};
-  int generation_prompt_tokens = 0;  // of these: the last ones, which only ask for an answer: what the template writes
-                                     // behind the last message
+  int generation_prompt_tokens = 0;  // tokens at the end of the prompt that only ask for an answer, as the template
+                                     // writes them behind the last message
   bool ends_in_reasoning = false;    // the template has written an opening mark: ReasoningParams::begins_inside
 };
 
@@ -118,13 +118,13 @@ struct InfillText {
   struct File {
     std::string name = {}, text = {};
   };
-  std::string prefix = {}, suffix = {};  // what stands before the gap, and behind it
-  std::vector<File> files = {};          // others, the nearest ones last
+  std::string prefix = {}, suffix = {};  // the text before the gap, and the text behind it
+  std::vector<File> files = {};          // other files of the project, the nearest ones last
 };
 
 struct InfillPrompt {
   std::vector<TokenId> tokens = {};
-  int files_left_out = 0;  // of the first ones, for want of room
+  int files_left_out = 0;  // the number of first files that found no room
 };
 
 struct ModelWork;
@@ -133,56 +133,56 @@ struct ModelWork;
 struct EndToken {
   TokenId id = -1;
   std::string text = {};
-  std::string source = {};  // the file's key that names it, "chat template", or "its text" where a table has that
+  std::string source = {};  // the file's key for it, "chat template", or "its text" (a table has that text)
 };
 
 /// The model that was loaded.
 struct ModelInfo {
   std::string name;         // general.name, at most 256 bytes; the file's name where it has none
   std::string file_name;    // without folders
-  std::string file_hash;    // 32 hexadecimal digits: of all metadata and weights; without repack of the metadata, the
+  std::string file_hash;    // 32 hexadecimal digits over all metadata and weights; without repack over metadata, the
                             // file's size and time, and the beginning of each matrix
-  std::string fingerprint;  // "fp_" and 16 digits: where it, the request and the seed are equal, tokens are. Of the
-                            // build, the C library, the instruction set, the file's hash and kv_type
+  std::string fingerprint;  // "fp_" and 16 digits over the build, the C library, the instruction set, file_hash and
+                            // kv_type: requests with equal fingerprints and seeds get equal tokens
   std::string architecture;
-  std::vector<EndToken> end_tokens = {};  // an answer ends at any of these; none: at limits and stops alone
-  std::string reasoning = {};             // the family whose marks are around reasoning; empty: none that is known
-  std::string tool_format = {};           // the way in which answers call tools; empty: there is no chat template
-  std::string chat_template = {};         // in Jinja: the option's, or the file's; empty: none
-  bool fills_gaps = false;                // infill_prompt() has tokens for it
+  std::vector<EndToken> end_tokens = {};  // tokens that end an answer; none: limits and stops alone end it
+  std::string reasoning = {};             // the family whose marks surround reasoning; empty: no known family
+  std::string tool_format = {};           // the form of calls of tools in answers; empty: there is no chat template
+  std::string chat_template = {};         // in Jinja: the option's, or else the file's; empty: none
+  bool fills_gaps = false;                // the vocabulary has the tokens that infill_prompt() needs
   int vocab_size = 0;
-  int num_tokens = 0;  // ids that have a text: the tokenizer's, where the model pads its vocabulary beyond them
+  int num_tokens = 0;  // ids that have a text; a model may pad its vocabulary beyond them
   int num_layers = 0;
-  int max_context = 0;  // in force: the option's; without one the model's, or what the KV budget can hold
+  int max_context = 0;  // the context in force: the option's, or else the model's, or as much as the KV budget holds
   std::uint64_t weight_bytes = 0;
-  std::uint64_t mapped_weight_bytes = 0;     // of these: in the file's pages, not in memory of this process
-  std::uint64_t weight_bytes_per_token = 0;  // weights read to compute one token alone
+  std::uint64_t mapped_weight_bytes = 0;     // weights in the file's pages, not in memory of this process
+  std::uint64_t weight_bytes_per_token = 0;  // weights that are read to compute one token alone
   std::uint64_t kv_bytes_per_token = 0;
-  std::uint64_t kv_arena_bytes = 0;            // the most that the KV memory can grow to
-  std::uint64_t kv_memory_bytes = 0;           // its budget: the option's, or what that was without one
-  std::shared_ptr<const ModelWork> work = {};  // of a token, for estimates of speed: `octavo bench` reads it
+  std::uint64_t kv_arena_bytes = 0;            // the size up to which the KV memory can grow
+  std::uint64_t kv_memory_bytes = 0;           // the budget of KV memory: the option's, or the default that was chosen
+  std::shared_ptr<const ModelWork> work = {};  // the work of a token, for estimates of speed (`octavo bench`)
   int num_threads = 0;
   std::string isa;
 };
 
 /// Counts of an engine since it was loaded, its present state, and its memory.
 struct EngineStats {
-  KvStats kv;  // hits and misses are of admitted prompts: what others computed of them, and what they looked for in
-               // vain
-  int waiting = 0;  // sequences that wait for memory or a seat, preempted ones too
+  KvStats kv;  // hits and misses count tokens of admitted prompts: those that others had computed, and those that were
+               // looked for in vain
+  int waiting = 0;  // sequences that wait for memory or a seat, preempted ones included
   int running = 0;  // sequences that advance
   std::uint64_t steps = 0;
   std::uint64_t computed_tokens = 0;   // rows that went through the model
-  std::uint64_t prompt_tokens = 0;     // of requests that were admitted
-  std::uint64_t cached_tokens = 0;     // of these: computed by others, before or meanwhile
-  std::uint64_t diverged_prompts = 0;  // that have RequestStats::diverged_at
-  std::uint64_t generated_tokens = 0;  // that callers were given
+  std::uint64_t prompt_tokens = 0;     // tokens of the prompts of admitted requests
+  std::uint64_t cached_tokens = 0;     // prompt tokens that other requests computed, before or meanwhile
+  std::uint64_t diverged_prompts = 0;  // prompts that have RequestStats::diverged_at
+  std::uint64_t generated_tokens = 0;  // tokens of answers that callers were given
   std::uint64_t preemptions = 0;       // times a sequence stopped to make room for others, to go on later
   std::uint64_t preempted_blocks = 0;  // blocks that others took from such sequences
-  std::uint64_t finished = 0;          // choices that ended, for whatever reason
-  std::uint64_t constraint_bytes = 0;  // of the automata of constraints that are kept or that requests hold
-  std::uint64_t mask_bytes = 0;        // of the masks that were found for them
-  // Steps that had a prediction (itl_target_ms is not 0), in seconds, without the wait for engines that share threads
+  std::uint64_t finished = 0;          // choices that ended, for any reason
+  std::uint64_t constraint_bytes = 0;  // automata of constraints that are kept or that requests hold
+  std::uint64_t mask_bytes = 0;        // masks of those constraints
+  // Seconds of steps that had a prediction (itl_target_ms is not 0), without the wait for engines that share threads
   double step_s = 0, predicted_step_s = 0;  // sums
   double step_error_s = 0;                  // sum of |real - predicted|
   double last_step_s = 0, last_predicted_step_s = 0;
@@ -190,33 +190,33 @@ struct EngineStats {
 
 class Engine {
  public:
-  /// Loads a model and takes its memory. Errors name the file and what is wrong with it, or the option. An exception of
-  /// on_load_progress comes out of here.
+  /// Loads a model and takes its memory. Errors name the file and its fault, or the option. An exception of
+  /// on_load_progress passes through this function.
   static Result<std::unique_ptr<Engine>> load(EngineOptions options);
 
-  /// No thread may be inside a call. Requests that have not ended get no further event.
+  /// No thread may be inside a call of the engine. Requests that have not ended get no further event.
   virtual ~Engine() = default;
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
   virtual const ModelInfo& info() const = 0;
-  /// Any thread. While another thread is inside a step: as of the end of the step before it, or a little earlier.
+  /// Any thread may call it. While another thread is inside a step, the figures are at most as old as the last step.
   virtual EngineStats stats() const = 0;
 
-  /// Takes a request; any thread. Errors: no tokens, a token outside the vocabulary, values out of range, more choices
-  /// than can advance in one step; a prompt that leaves no room in the context and max_tokens beyond that room
-  /// (kContextOverflow; 0 takes the room that there is); too much waiting (kQueueFull), after drain() (kDraining).
-  /// `on_event` is called by step() and cancel(), on their thread, never by two at once; it may submit and cancel, must
-  /// not throw, and a step() in it does nothing.
+  /// Takes a request; any thread may call it. Errors: no tokens, a token outside the vocabulary, values out of range,
+  /// more choices than can advance in one step; a prompt that leaves no room in the context, and max_tokens beyond that
+  /// room (kContextOverflow; 0 takes the room that there is); a full queue (kQueueFull); a call after drain()
+  /// (kDraining). step() and cancel() call `on_event` on their thread, never two at once; the callback may submit and
+  /// cancel, must not throw, and a step() within it does nothing.
   virtual Result<RequestId> submit(Request request, TokenCallback on_event) = 0;
 
-  /// Ends a request: the blocks of all its choices are free, then each choice that had not ended gets its last event
-  /// (kCancelled). Any thread: at once where no other thread is inside a step, else before the next step computes
-  /// anything; of several calls at the same time one may do it for the others. Unknown ids are ignored.
+  /// Ends a request: the blocks of all its choices become free, then each choice that had not ended gets its last event
+  /// (kCancelled). Any thread may call it; the request ends at once where no other thread is inside a step, else before
+  /// the next step computes anything. One of several simultaneous calls may serve them all. Unknown ids are ignored.
   virtual void cancel(RequestId id) = 0;
 
-  /// Computes one step of all requests together. False when there is nothing to do. If the system has no memory for a
-  /// step, the requests that it was for end as kFailed.
+  /// Computes one step of all requests together. False: there is nothing to do. If the system has no memory for a
+  /// step, the requests of that step end as kFailed.
   virtual bool step() = 0;
 
   /// Steps until every request is done.
@@ -224,56 +224,56 @@ class Engine {
     while (step()) {
     }
   }
-  /// Steps, and sleeps while there is nothing to do, until `stop` is asked for (requests that are under way stay as
-  /// they are), or after drain() the last request has ended.
+  /// Steps, and sleeps while there is nothing to do, until a stop is requested (requests under way stay as they are)
+  /// or, after drain(), the last request has ended.
   virtual void run_until(std::stop_token stop) = 0;
 
-  /// From now on submit() refuses; what was taken goes on. Any thread; does not wait.
+  /// From now on submit() refuses; requests that were taken go on. Any thread may call it, and it does not wait.
   virtual void drain() = 0;
 
-  /// Gives KV memory that no request holds back to the system; with `cached` that of the prefix cache too, whose
-  /// contents are lost. run_until() does so by itself (EngineOptions::idle_release_s). Any thread; waits for the step
-  /// under way, and does nothing in a callback. Never changes an answer.
+  /// Gives KV memory that no request holds back to the system; with `cached` also the memory of the prefix cache, whose
+  /// contents are lost. run_until() does so by itself (EngineOptions::idle_release_s). Any thread may call it: it waits
+  /// for the step under way, does nothing in a callback, and never changes an answer.
   virtual void release_memory([[maybe_unused]] bool cached) {}  // an engine without KV memory has nothing to give
 
-  /// Errors: as in TokenizeOptions; the model's words are missing or of an unknown kind (kNoWords).
+  /// Errors: too many tokens (TokenizeOptions); a vocabulary that is missing or of an unknown kind (kNoWords).
   virtual Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const = 0;
-  /// The bytes of the tokens; control tokens give their text, ids that the vocabulary lacks nothing.
+  /// The bytes of the tokens. Control tokens give their text; ids outside the vocabulary give nothing.
   virtual std::string detokenize(std::span<const TokenId> tokens) const = 0;
-  /// The prompt of a conversation. Errors: the model's template is missing or wrong, or refuses the conversation, which
-  /// is brought into its shape as far as it goes, or makes no text of it; more tokens than max_tokens; kNoWords.
+  /// The prompt of a conversation, which is brought into the template's shape where possible. Errors: a template
+  /// that is missing or wrong, refuses the conversation or writes no text; more tokens than max_tokens; kNoWords.
   virtual Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
                                                            const ChatTemplateOptions& options) const = 0;
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const {
     return apply_chat_template(messages, {});
   }
-  /// The same, and what a request has to know of the prompt beside its tokens.
+  /// The prompt of a conversation with what a request has to know of it beside its tokens.
   virtual Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
                                          const ChatTemplateOptions& options) const {
     Result<std::vector<TokenId>> tokens = apply_chat_template(messages, options);
     if (!tokens) return std::unexpected(std::move(tokens.error()));
     return ChatPrompt{.tokens = std::move(*tokens)};
   }
-  /// The prompt of a gap that the model is to fill, of at most `max_tokens`: other files are left out for that, the
-  /// first ones first. Errors: ModelInfo::fills_gaps is not set, kNoWords; more tokens (kContextOverflow).
+  /// The prompt of a gap that the model is to fill, of at most `max_tokens` tokens: the first files are left out where
+  /// room is short. Errors: ModelInfo::fills_gaps is not set, kNoWords; more tokens than max_tokens (kContextOverflow).
   virtual Result<InfillPrompt> infill_prompt([[maybe_unused]] const InfillText& text,
                                              [[maybe_unused]] std::size_t max_tokens) const {
     return std::unexpected(Error{.message = "this engine fills no gaps", .kind = ErrorKind::kNoWords});
   }
-  /// The text of a conversation's prompt, before it becomes tokens: without BOS, unless the template writes it. Control
+  /// The text of a conversation's prompt before it becomes tokens, without BOS unless the template writes BOS. Control
   /// tokens of the template cannot be told from the same text in a message.
   virtual Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                                    const ChatTemplateOptions& options) const = 0;
-  /// A constraint for requests to this engine. Any thread; the same source is compiled once, as long as it is
-  /// remembered. Errors: a source that cannot be read, or is too large to be followed, with the place; kNoWords; a
-  /// compile that takes more than a bound of counted steps, which the error names, or that `stop` ends
-  /// (kStopped). The token is asked many times a second.
+  /// A constraint for requests to this engine. Any thread may call it; a source that is remembered is not compiled
+  /// again. Errors: a source that cannot be read or is too large, with the place; kNoWords; a compile of more counted
+  /// steps than the bound, which the error names; a stop that `stop` asked for (kStopped). The compile looks at `stop`
+  /// many times a second.
   virtual Result<std::shared_ptr<const Constraint>> compile_constraint(
       [[maybe_unused]] const ConstraintSource& source, [[maybe_unused]] const std::stop_token& stop = {}) const {
     return std::unexpected(Error{.message = "this engine has no words to constrain", .kind = ErrorKind::kNoWords});
   }
-  /// Sampling settings that the model asks for (EngineOptions::generation_config, then general.sampling.* of its file),
-  /// over `defaults`.
+  /// `defaults` with the sampling settings that the model asks for: those of EngineOptions::generation_config, then
+  /// general.sampling.* of its file.
   virtual SamplingParams default_sampling(SamplingParams defaults) const = 0;
 
  protected:

@@ -1,6 +1,6 @@
 // Octavo's KV memory as a library of its own, usable without a model: block pools and tables, the paged cache with
 // prefix sharing and forks, a growing contiguous cache, chunked prefill, and batched attention that reads blocks in
-// place. They are the classes that Octavo's own engine runs on; docs/kv_memory.md explains them with pictures.
+// place. docs/kv_memory.md explains these classes with pictures.
 #pragma once
 
 #include "octavo/kv/attention.h"

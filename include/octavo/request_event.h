@@ -1,6 +1,6 @@
-// An event of a request that owns what it shows, for those who keep it beyond the engine's callback: a stream that is
-// pulled, a queue between threads, an answer that is written later. It is made once of what the engine tells, and moved
-// from then on.
+// An event of a request that owns its texts, for readers who keep it beyond the engine's callback: a stream that is
+// pulled, a queue between threads, an answer that is written later. The event is made once of a TokenEvent or a
+// PromptProgress, and moved from then on.
 //
 //     engine->submit(std::move(request), [&](const octavo::TokenEvent& event) { kept.emplace_back(event); });
 //
@@ -17,8 +17,8 @@
 
 namespace octavo {
 
-/// A token of one choice, and with `finish` the choice's end; or with `progress` how far a prompt has come, and then
-/// nothing else. The fields that a TokenEvent has mean the same here.
+/// A token of one choice, and the choice's end where `finish` is set; or, where `progress` is set, the progress of a
+/// prompt and nothing else. Fields with names of a TokenEvent's have its meaning.
 struct RequestEvent {
   RequestEvent() = default;
   explicit RequestEvent(const TokenEvent& event, std::size_t index = 0)
@@ -37,8 +37,8 @@ struct RequestEvent {
         stats(event.stats) {}
   explicit RequestEvent(const PromptProgress& told, std::size_t index = 0) : prompt_index(index), progress(told) {}
 
-  std::size_t prompt_index = 0;                 // among the prompts of one call, as their submitter counts them
-  std::optional<PromptProgress> progress = {};  // none: the event is of a token, or an end
+  std::size_t prompt_index = 0;                 // the number of the prompt in a call of several prompts
+  std::optional<PromptProgress> progress = {};  // none: the event is a token or an end
   std::uint32_t choice = 0;
   TokenId token = -1;
   float logprob = 0;
@@ -50,7 +50,7 @@ struct RequestEvent {
   bool is_text = true;
   std::size_t other_bytes = 0;
   FinishReason finish = FinishReason::kNone;
-  RequestStats stats = {};  // the choice's account, with `finish`
+  RequestStats stats = {};  // set with `finish`
 };
 
 }  // namespace octavo

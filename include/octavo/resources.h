@@ -7,10 +7,10 @@
 //     is left
 //
 // Each engine is driven by a thread of its own, or one thread drives several in turn. A step has all threads to itself:
-// engines that want them at the same time take turns, in the order in which they came. Where several have work, each
-// one's steps are filled up to EngineOptions::itl_target_ms divided by their number. Loading takes its turns too, a few
-// milliseconds each. An engine's KV memory is counted from loading until the engine is destroyed. Sharing never
-// changes an answer.
+// engines that have a step at the same time take turns, in the order in which they came. Where several engines have
+// work, each fills its steps up to EngineOptions::itl_target_ms divided by the number of these engines. Loading takes
+// turns of a few milliseconds. An engine's KV memory counts from its loading to its destruction. Sharing never changes
+// an answer.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@
 namespace octavo {
 
 struct ResourceOptions {
-  int num_threads = 0;                // 0: one for each physical core that this process may use, no more than its
+  int num_threads = 0;                // 0: one thread for each physical core that this process may use, at most its
                                       // cgroup's quota rounded down
-  std::uint64_t kv_memory_bytes = 0;  // of all engines together; 0: no common limit
+  std::uint64_t kv_memory_bytes = 0;  // for all engines together; 0: no common limit
 };
 
-/// Any thread may call it. Engines hold it as long as they live.
+/// The shared threads and memory; engines hold them as long as they live. Any thread may call it.
 class Resources {
  public:
-  /// Starts the threads. Errors: a number out of range, no threads or memory to be had.
+  /// Starts the threads. Errors: a number out of range; no threads or no memory.
   static Result<std::shared_ptr<Resources>> create(const ResourceOptions& options);
   ~Resources();
   Resources(const Resources&) = delete;
@@ -37,7 +37,7 @@ class Resources {
 
   int num_threads() const;
   std::uint64_t kv_memory_bytes() const;  // 0: no common limit
-  std::uint64_t kv_memory_taken() const;  // by engines that are there
+  std::uint64_t kv_memory_taken() const;  // the sum over all loaded engines
 
   struct Impl;
   Impl& impl() { return *impl_; }  // for the library

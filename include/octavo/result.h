@@ -15,15 +15,15 @@ namespace octavo {
 enum class ErrorKind : std::uint8_t {
   kOther,
   kContextOverflow,  // a prompt, or a prompt and max_tokens, beyond the context
-  kQueueFull,        // as many requests wait as may; later there is room again
+  kQueueFull,        // no further request may wait now; later there is room again
   kDraining,         // no further request is taken
-  kOutOfMemory,      // the system has no memory for what was asked
-  kOutOfBlocks,      // the KV memory has too few free blocks; there are more when others give some back
-  kStopped,          // whoever asked for it wants it no more
-  kNoWords,          // the model's words are missing or of an unknown kind: it knows token ids only
+  kOutOfMemory,      // the system has no memory for the call
+  kOutOfBlocks,      // the KV memory has too few free blocks until others give some back
+  kStopped,          // the caller asked for a stop
+  kNoWords,          // the model's vocabulary is missing or of an unknown kind: only token ids are known
 };
 
-/// An error in words: the file, key, offset or field; what was found; what was expected.
+/// An error in words: the file, key, offset or field, then the finding and the expectation.
 struct Error {
   std::string message = {};
   ErrorKind kind = ErrorKind::kOther;

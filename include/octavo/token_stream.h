@@ -1,11 +1,11 @@
-// A request whose events are pulled by the thread that wants them, instead of being pushed into a callback.
+// A request whose events a thread pulls, instead of getting them in a callback.
 //
 //     auto stream = octavo::TokenStream::submit(*engine, std::move(request));    // another thread is in run_until()
 //     while (const octavo::RequestEvent* event = (*stream)->next()) std::cout << event->text;
 //
-// One thread pulls; the engine's thread fills. Destroying a stream cancels what is left of its request. If the system
-// has no memory for an event, those before it are given, then one that ends as kFailed for all choices, and the request
-// is cancelled.
+// One thread pulls, and the engine's thread fills. Destroying a stream cancels its request. If the system has no memory
+// for an event, the stream gives the events before it, then one that ends as kFailed for all choices, and cancels the
+// request.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@
 namespace octavo {
 
 struct TokenStreamOptions {
-  /// Events with RequestEvent::progress come before the first token's, where Request::on_prompt_progress would be
-  /// called; that is called as well if it is set.
+  /// Events with RequestEvent::progress come before the first token's, at each call of Request::on_prompt_progress,
+  /// which is called as well if it is set.
   bool tells_progress = false;
 };
 
@@ -32,12 +32,12 @@ class TokenStream {
 
   RequestId id() const;
 
-  /// The next event, which is valid until the next call; null once the last event of the last choice was given. Waits:
-  /// some other thread must drive the engine.
+  /// The next event, which is valid until the next call; null behind the last event of the last choice. The call waits
+  /// for an event, so another thread must drive the engine.
   const RequestEvent* next();
-  /// The same without waiting: null also where there is none yet. For a thread that drives the engine itself.
+  /// The next event without waiting, for a thread that drives the engine itself; null also where there is none yet.
   const RequestEvent* try_next();
-  /// The last event was given.
+  /// Whether the last event was given.
   bool done() const;
 
  private:

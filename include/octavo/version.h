@@ -1,4 +1,4 @@
-// The version of the library: the one place where it is written. CMakeLists.txt reads the three numbers from here.
+// The version of the library. CMakeLists.txt reads the three numbers from this header.
 //
 //     #if OCTAVO_VERSION >= 200   // 0.2.0 or later
 //
@@ -9,10 +9,10 @@
 #define OCTAVO_VERSION_MINOR 1
 #define OCTAVO_VERSION_PATCH 0
 
-/// The three in one number that grows with each version; minor and patch stay below 100.
+/// The version as one number that grows with each release; minor and patch stay below 100.
 #define OCTAVO_VERSION (OCTAVO_VERSION_MAJOR * 10000 + OCTAVO_VERSION_MINOR * 100 + OCTAVO_VERSION_PATCH)
 
 #define OCTAVO_VERSION_TEXT_INNER(major, minor, patch) #major "." #minor "." #patch
 #define OCTAVO_VERSION_TEXT(major, minor, patch) OCTAVO_VERSION_TEXT_INNER(major, minor, patch)
-/// The three as a text: "0.1.0".
+/// The version as a text: "0.1.0".
 #define OCTAVO_VERSION_STRING OCTAVO_VERSION_TEXT(OCTAVO_VERSION_MAJOR, OCTAVO_VERSION_MINOR, OCTAVO_VERSION_PATCH)

@@ -4,8 +4,8 @@
 // free; a free block may be cached: its contents are worth finding again (PrefixCache), so it is reused last. The order
 // of the free blocks is the order of eviction.
 //
-// Only one thread at a time may call it. Nothing here throws or allocates after construction, except check_integrity()
-// on its first call and the message of an error.
+// One thread at a time may call a pool. No call throws or allocates after construction, except check_integrity() on its
+// first call and the message of an error.
 #pragma once
 
 #include <cstdint>
@@ -19,61 +19,61 @@ namespace octavo {
 
 class BlockPool {
  public:
-  /// Ids 0 .. capacity - 1, all free; capacity may be 0. Without a hint a fresh pool hands them out in ascending order.
-  /// CHECKs the capacity.
+  /// A pool of the ids 0 .. capacity - 1, all free; capacity may be 0 and is CHECKed. Without a hint a fresh pool hands
+  /// out its ids in ascending order.
   explicit BlockPool(int capacity);
 
-  /// A free block with one reference, or kNoBlock when none is free. `hint` is the block that the caller's new one will
-  /// follow. Its neighbour hint + 1 is taken if it is free and not cached, because consecutive ids are consecutive
-  /// memory and are read faster than scattered ones. Otherwise the uncached block freed last (it is the warmest in
-  /// cache); when all free blocks are cached, the one that was freed first, whose contents are forgotten (on_evict).
+  /// A free block with one reference, or kNoBlock when none is free. `hint` is the block that the new one will follow:
+  /// block hint + 1 is taken if it is free and not cached, because consecutive ids are consecutive memory and are read
+  /// faster than scattered ones. Otherwise the uncached block that was freed last is taken (the warmest one in caches);
+  /// when all free blocks are cached, the one that was freed first, whose contents are forgotten (on_evict).
   BlockId allocate(BlockId hint = kNoBlock);
 
-  /// Fills `out` with blocks, each the neighbour of the one before where allocate() would take that. All or nothing:
-  /// false leaves the pool as it was.
+  /// Fills `out` with blocks, each the neighbour of the one before where allocate() would take the neighbour. False:
+  /// there are too few, and the pool is as it was.
   bool allocate_run(std::span<BlockId> out, BlockId hint = kNoBlock);
 
-  /// One more holder: of a referenced block, or of a free cached one, which is then free no more.
+  /// Adds a holder of a referenced block, or of a free cached block, which is free no more.
   Result<void> add_reference(BlockId id);
-  /// One holder less; the last one frees the block. Freeing a free block or an id out of range is an error, and nothing
-  /// is changed.
+  /// Removes a holder; the last one frees the block. A free block and an id out of range are errors, and nothing is
+  /// changed.
   Result<void> free(BlockId id);
-  /// 0 for a free block, -1 for an id out of range.
+  /// The number of holders: 0 for a free block, -1 for an id out of range.
   int references(BlockId id) const;
 
-  /// Marks a block's contents as worth keeping, or not any more; of a referenced or a free cached block.
+  /// Marks the contents of a referenced or a free cached block as worth keeping, or removes the mark.
   Result<void> set_cached(BlockId id, bool cached);
   bool is_cached(BlockId id) const;
-  /// Called with the id of a cached block whose contents are given up, by allocate() or evict_all(); it is not cached
-  /// any more.
+  /// Sets the callback that gets the id of a cached block whose contents allocate() or evict_all() gives up; the block
+  /// is not cached any more.
   void on_evict(std::function<void(BlockId)> callback) { on_evict_ = std::move(callback); }
 
-  /// Gives up the contents of all free blocks, in the order in which allocate() would.
+  /// Gives up the contents of all free blocks, in the order in which allocate() would do it.
   void evict_all();
 
-  // Memory behind the blocks. A block has some once it was handed out, until give_back() says otherwise
+  // Memory behind the blocks: a block has memory once it was handed out, until give_back().
   struct Run {
     BlockId first = 0;
     int count = 0;  // consecutive ids
   };
-  /// The first run of free blocks that are not cached, from block `from` on, as long as it is; count 0: there is none.
+  /// The first whole run of free blocks that are not cached, from block `from` on; count 0: there is none.
   Run free_run(BlockId from) const;
-  /// The memory of such a run is the system's again.
+  /// Notes that the memory of such a run is the system's again.
   void give_back(Run run);
   /// Orders the uncached free blocks as in a fresh pool, by id, but those with memory behind them first.
   void sort_free();
 
-  int free_count() const { return num_free_ + num_cached_; }  // includes cached blocks, which may be evicted
+  int free_count() const { return num_free_ + num_cached_; }  // cached blocks, which may be evicted, included
   int total_count() const { return static_cast<int>(nodes_.size()); }
-  /// Referenced blocks of all, 0 to 1; 0 for a pool of capacity 0.
+  /// The share of referenced blocks, 0 to 1; 0 for a pool of capacity 0.
   double utilization() const;
 
   struct Stats {
     int total = 0;
     int free = 0;    // neither referenced nor cached
-    int cached = 0;  // free, contents kept
+    int cached = 0;  // free blocks whose contents are kept
     int referenced = 0;
-    int resident = 0;  // of all: have memory behind them
+    int resident = 0;  // blocks with memory behind them
     std::uint64_t evictions = 0;
   };
   Stats stats() const;

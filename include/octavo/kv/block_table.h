@@ -1,9 +1,9 @@
 // The blocks of one sequence in one attention group: position p lies in slot p % block_size of block p / block_size.
 //
-// Holds one reference to each of its blocks and gives them back when it goes. The pool must outlive it. Only the thread
-// that uses the pool may call it. A sliding window gives its leading blocks back: their entries stay, as kNoBlock, so
-// that an index is always a position divided by the block size. CHECKs what only a bug of the caller's can give it:
-// negative numbers of tokens, blocks that are not in use.
+// A table holds one reference to each of its blocks, and gives the blocks back when it is destroyed. The pool must
+// outlive the table; only the thread that uses the pool may call it. A sliding window gives its leading blocks back:
+// their entries stay as kNoBlock, so that an index is always a position divided by the block size. Negative numbers of
+// tokens and blocks that are not in use, which only a bug of the caller gives, are CHECKed.
 #pragma once
 
 #include <optional>
@@ -24,36 +24,36 @@ class BlockTable {
   BlockTable(const BlockTable&) = delete;
   BlockTable& operator=(const BlockTable&) = delete;
 
-  /// Entries, those given back included.
+  /// The number of entries, those of blocks that were given back included.
   int num_blocks() const { return static_cast<int>(blocks_.size()); }
-  /// Tokens that the entries span.
+  /// The number of tokens that the entries span.
   std::int64_t token_capacity() const { return static_cast<std::int64_t>(blocks_.size()) * block_size_; }
-  /// All entries; kNoBlock where given back.
+  /// All entries; kNoBlock where the block was given back.
   std::span<const BlockId> block_ids() const { return blocks_; }
-  /// The block of that index; none when out of range or given back.
+  /// The block of an index; none for an index out of range and a block that was given back.
   std::optional<BlockId> get(int index) const;
-  /// Index of the first block that is held; num_blocks() if none is.
+  /// The index of the first block that is held; num_blocks() if no block is held.
   int first_held() const { return first_held_; }
 
-  /// Blocks that must be taken from the pool before `num_tokens` tokens fit.
+  /// The number of blocks that must be taken from the pool before `num_tokens` tokens fit.
   int blocks_missing(std::int64_t num_tokens) const;
-  /// Makes room for `num_tokens` tokens in all; never shrinks. False, and nothing changed, when the pool has too few.
+  /// Makes room for `num_tokens` tokens in all, and never shrinks. False: the pool has too few blocks, nothing changed.
   bool ensure_capacity(std::int64_t num_tokens);
-  /// Adds a block on which the caller holds a reference; the table holds it from now on. kNoBlock adds an entry that
-  /// counts as given back; only in front of all blocks that are held.
+  /// Adds a block with the reference that the caller holds. kNoBlock, which may only stand in front of all blocks that
+  /// are held, adds an entry that counts as given back.
   void append(BlockId id);
-  /// Puts another block, on which the caller holds a reference, in the place of a held one, which is given back.
+  /// Gives a held block back and puts another one, with the reference that the caller holds, in its place.
   void replace(int index, BlockId id);
-  /// Gives back the tail blocks that `num_tokens` tokens do not need, last one first, so that the pool, which hands
-  /// out the block freed last, returns them in ascending order.
+  /// Gives back the tail blocks that `num_tokens` tokens do not need. The last block goes first, so that a pool, which
+  /// hands out the block that was freed last, returns them in ascending order.
   void truncate(std::int64_t num_tokens);
   /// Gives back the blocks that lie wholly before `position`.
   void release_before(std::int64_t position);
 
-  /// Keeps room for the ids of that many tokens, so that growing up to it does not allocate memory.
+  /// Keeps room for the ids of `num_tokens` tokens, so that growing up to this number allocates no memory.
   void reserve_ids(std::int64_t num_tokens);
 
-  /// Runs of consecutive ids among the blocks held; blocks per run tell how well the table lies in memory.
+  /// The number of runs of consecutive ids among held blocks: few runs are read faster.
   int num_runs() const;
 
  private:

@@ -1,11 +1,11 @@
-// A growing contiguous KV cache of one layer, for engines without blocks, and the oracle of the paged one.
+// A growing contiguous KV cache of one layer, for engines without blocks and as the oracle of the paged cache.
 //
-// K and V lie as [batch, kv_heads, capacity, head_dim] each, all V behind all K, in one allocation that nobody clears;
-// of i16 each position's scales, IEEE halfs, follow its dimensions. The capacity doubles up to a maximum; growing
-// copies only what was written (and moves the memory, so views end there), an append touches only the new positions.
-// Each row of the batch has a length of its own.
+// K and V lie as [batch, kv_heads, capacity, head_dim] each, all V behind all K, in one allocation that is not cleared;
+// in i16 a position's scales, IEEE halfs, follow its dimensions. The capacity doubles up to a maximum. Growing copies
+// only written positions, and moves the memory, so that views end; an append touches only the new positions. Each row
+// of the batch has a length of its own.
 //
-// Owned by whoever created it; one thread at a time.
+// The creator owns the cache; one thread at a time may call it.
 #pragma once
 
 #include <cstddef>
@@ -21,30 +21,30 @@ namespace octavo {
 struct KvLayer;  // src/kernels/kernels.h
 
 struct ContiguousKvOptions {
-  KvType type = KvType::kF32;  // any but q8_0
+  KvType type = KvType::kF32;  // any type but q8_0
   int batch = 1;
   int num_kv_heads = 0;
   int head_dim = 0;
   int initial_capacity = 0;  // tokens; may be 0
-  int max_seq_len = 0;       // tokens a row, at least 1
+  int max_seq_len = 0;       // the most tokens of a row, at least 1
 };
 
 /// K and V of all positions so far, without copying: element (row, head, position, d) lies at (row * row_stride + head
-/// * head_stride + position * position_stride + d) elements of `type`. Of i16 the scale of dimension d lies d / 64
-/// elements behind the position's last; the element is worth 2^-13 of it. Elements behind a row's own length are no
-/// data. Valid until the cache grows or goes.
+/// * head_stride + position * position_stride + d) elements of `type`. In i16 the scale of dimension d lies d / 64
+/// elements behind the position's last dimension, and an element is worth 2^-13 of its scale. Elements behind a row's
+/// own length are no data. A view is valid until the cache grows or is destroyed.
 struct ContiguousKvView {
   KvType type;
   const std::byte *keys, *values;
-  int batch, num_kv_heads, seq_len, head_dim;  // seq_len: the longest row's
+  int batch, num_kv_heads, seq_len, head_dim;  // seq_len: that of the longest row
   std::span<const int> lengths;                // [batch]
   std::ptrdiff_t row_stride, head_stride, position_stride;
 };
 
 class ContiguousKvCache {
  public:
-  /// Room for min(initial_capacity, max_seq_len) tokens. Errors: elements of q8_0, counts below 1,
-  /// a maximum of more bytes than an address counts, no memory.
+  /// A cache with room for min(initial_capacity, max_seq_len) tokens. Errors: elements of q8_0, counts below 1, a
+  /// maximum of more bytes than there are addresses, no memory.
   static Result<ContiguousKvCache> create(const ContiguousKvOptions& options);
   ~ContiguousKvCache();
   ContiguousKvCache(ContiguousKvCache&&) noexcept;
@@ -54,30 +54,30 @@ class ContiguousKvCache {
   /// head_dim], rounded to the cache's type. Errors, and the cache is unchanged: wrong lengths; "cache overflow" with
   /// the three numbers (length, new tokens, maximum); no memory.
   Result<void> update(std::span<const float> keys, std::span<const float> values, int num_tokens);
-  /// The same from the order in which a projection leaves them, [batch, num_tokens, kv_heads, head_dim], written in
-  /// place in one pass, without the transposition that update() asks of its caller.
+  /// Appends keys and values in the order of a projection, [batch, num_tokens, kv_heads, head_dim], in one pass and
+  /// without the transposition that update() asks of its caller.
   Result<void> update_fused(std::span<const float> keys, std::span<const float> values, int num_tokens);
-  /// Appends to one row of the batch: [num_tokens, kv_heads, head_dim]. Errors: as above, or no such row.
+  /// Appends [num_tokens, kv_heads, head_dim] to one row of the batch. Errors: those of update(); no such row.
   Result<void> update_row(int row, std::span<const float> keys, std::span<const float> values, int num_tokens);
 
-  /// Error: "cache is empty" while no row holds a token.
+  /// A view of all positions. Error: "cache is empty" while no row holds a token.
   Result<ContiguousKvView> get_kv() const;
-  /// The whole buffers, [batch, kv_heads, capacity, head_dim] of the cache's type, strides as in get_kv(); for callers
-  /// that write themselves and then say so with increment(). Valid until the cache grows.
+  /// The whole buffers, [batch, kv_heads, capacity, head_dim] of the cache's type with the strides of get_kv(), for
+  /// callers that write themselves and then call increment(). The spans are valid until the cache grows.
   std::span<std::byte> raw_keys();
   std::span<std::byte> raw_values();
 
-  /// Room for `num_tokens` in every row: the capacity doubles until they fit. Errors, and the cache is unchanged: more
-  /// than max_seq_len ("cache overflow"), no memory.
+  /// Makes room for `num_tokens` in every row: the capacity doubles until they fit. Errors, which leave the cache
+  /// unchanged: more than max_seq_len ("cache overflow"), no memory.
   Result<void> reserve(int num_tokens);
-  /// `num_tokens` more were written through raw_keys()/raw_values() or layer() in a row. Error: past the capacity, no
-  /// such row; the length is unchanged.
+  /// Adds `num_tokens`, which were written through raw_keys()/raw_values() or layer(), to a row's length. Errors, which
+  /// leave the length unchanged: past the capacity, no such row.
   Result<void> increment(int row, int num_tokens);
   /// Forgets a row's positions from `num_tokens` on. Error: the row has fewer, or there is no such row.
   Result<void> truncate(int row, int num_tokens);
-  /// Length 0 in every row; the memory is kept.
+  /// Makes the length of every row 0 and keeps the memory.
   void reset();
-  /// The same without the memory: capacity 0.
+  /// Makes every length and the capacity 0, and frees the memory.
   void release();
 
   int length(int row) const { return has_row(row) ? lengths_[static_cast<std::size_t>(row)] : 0; }  // 0: no such row
@@ -89,9 +89,9 @@ class ContiguousKvCache {
   int num_kv_heads() const { return options_.num_kv_heads; }
   int head_dim() const { return options_.head_dim; }
   KvType type() const { return options_.type; }
-  std::uint64_t bytes() const;  // of the one allocation
+  std::uint64_t bytes() const;  // bytes of the one allocation
 
-  /// The cache as the library's kernels see it: block r, of `capacity` tokens, is row r. Valid until it grows.
+  /// The cache as the library's kernels see it, valid until it grows: block r, of `capacity` tokens, is row r.
   KvLayer layer() const;
 
  private:

@@ -10,12 +10,12 @@
 // of all layers of its group, and a sequence has one table a group. The arena is one allocation, whose memory the
 // system provides as blocks are written for the first time, and gets back from release_memory().
 //
-// It puts two things together that Octavo's engine has apart: the books (integers: KvBooks, the engine's) and the bytes
-// (KvArena, the device's). Somebody with an engine of their own calls write_kv() and read_kv(); or computes whole
-// steps: reserve() before the step, commit() after it, publish() what became full. Both keep the same books.
+// The cache puts two things together that Octavo's engine has apart: the books (integers: KvBooks, the engine's) and
+// the bytes (KvArena, the device's). Users with an engine of their own call write_kv() and read_kv(); or they compute
+// whole steps, with reserve() before a step, commit() after it, and publish() for blocks that became full.
 //
-// A written position is visible in the sequence that wrote it and its forks; everything else is an error, never stale
-// data. One thread at a time.
+// A written position is visible in the sequence that wrote it and its forks; reading anything else is an error, and
+// never gives stale data. One thread at a time may call a cache.
 #pragma once
 
 #include <cstddef>
@@ -42,22 +42,22 @@ class KvArena;   // src/kv/kv_arena.h: the bytes, as the library's kernels see t
 struct KvLayerShape {
   int num_kv_heads = 0;
   int head_dim = 0;
-  int window = 0;                        // tokens that the layer looks back, itself included; 0: all
-  std::optional<int> borrows_from = {};  // the earlier layer whose keys and values it reads; none: it has its own. Both
-                                         // have equal heads, and it looks back no further
+  int window = 0;                        // positions that a token sees, its own included; 0: all
+  std::optional<int> borrows_from = {};  // the earlier layer, with equal heads and no narrower window, whose keys and
+                                         // values this layer reads; none: it has its own
 };
 
 struct PagedKvOptions {
   KvType type = KvType::kF16;
-  KvLayout layout = KvLayout::kPaged;  // contiguous: one sequence, one block as long as the memory; never q8_0, no
+  KvLayout layout = KvLayout::kPaged;  // contiguous: one sequence, one block as long as the memory, no q8_0 and no
                                        // prefix cache
   int block_size = kDefaultBlockSize;  // tokens: a power of two, 1 to 256
   int num_kv_heads = 0;
   int head_dim = 0;
-  std::vector<int> layer_windows = {};    // [num_layers] tokens that a layer looks back, itself included; 0: all
-  std::vector<KvLayerShape> layers = {};  // [num_layers] for layers that differ; where it is not empty, the three
-                                          // fields above are not looked at
-  int num_blocks = 0;                     // of each group; 0: as many as memory_bytes holds, shared out so that
+  std::vector<int> layer_windows = {};    // [num_layers] positions that a token sees, its own included; 0: all
+  std::vector<KvLayerShape> layers = {};  // [num_layers] for layers that differ; where it is not empty, it counts in
+                                          // place of the three fields above
+  int num_blocks = 0;                     // blocks of each group; 0: as many as memory_bytes holds, shared out so that
                                           // sequences of four windows use all groups' pools evenly
   std::uint64_t memory_bytes = 0;         // hard budget of the arena, if num_blocks is 0
   std::int64_t max_tokens = 0;            // tokens that all sequences together can ever use; 0: no such limit. Caps an
@@ -81,119 +81,119 @@ struct KvView {
 class PagedKvCache {
  public:
   struct Group {
-    int window = 0;           // tokens; 0: all
-    std::vector<int> layers;  // with keys and values of their own, ascending; a place in here is an index in the group
+    int window = 0;           // in tokens; 0: all
+    std::vector<int> layers;  // ascending layers with keys and values of their own; an index in it is one in the group
     int num_blocks = 0;
     int num_kv_heads = 0;
     int head_dim = 0;
   };
 
-  /// Errors, with what was found and expected: a shape that makes no sense, a budget that does not hold one block of
-  /// every group, no memory.
+  /// Errors name the finding and the expectation: a shape that makes no sense, a budget that does not hold one block
+  /// of every group, no memory.
   static Result<std::unique_ptr<PagedKvCache>> create(const PagedKvOptions& options);
   ~PagedKvCache();
   PagedKvCache(const PagedKvCache&) = delete;
   PagedKvCache& operator=(const PagedKvCache&) = delete;
 
   // Shape
-  int block_size() const;  // of the contiguous layout: its capacity
+  int block_size() const;  // the capacity in the contiguous layout
   int num_layers() const;
-  int num_kv_heads(int layer = 0) const;  // CHECKs the layer, as the next ones do
+  int num_kv_heads(int layer = 0) const;  // CHECKs the layer, as head_dim() and window() do
   int head_dim(int layer = 0) const;
-  int window(int layer) const;  // tokens that it looks back; 0: all
+  int window(int layer) const;  // positions that a token sees; 0: all
   KvType type() const;
   int num_groups() const;
   const Group& group(int group) const;  // CHECKs the number
-  int group_of_layer(int layer) const;  // whose blocks have its keys and values; CHECKs the layer
+  int group_of_layer(int layer) const;  // the group whose blocks have the layer's keys and values; CHECKs the layer
   std::uint64_t arena_bytes() const;
-  /// Tokens of the longest sequence that fits alone, if it is committed token by token as it grows.
+  /// Tokens of the longest sequence that fits alone where it is committed token by token.
   std::int64_t max_sequence_tokens() const;
 
   // Sequences
-  /// Room for the bookkeeping of `reserve_tokens` tokens is taken now, so that growing up to it allocates no memory.
+  /// Takes the memory to keep books of `reserve_tokens` tokens, so that growing up to this number allocates none.
   SequenceId create_sequence(std::int64_t reserve_tokens = 0);
   bool has_sequence(SequenceId id) const;
-  /// Gives every block back. Error: an unknown sequence, as in all calls that take an id and give a Result.
+  /// Gives every block back. Every call that takes an id and gives a Result has an unknown sequence as an error.
   Result<void> drop_sequence(SequenceId id);
-  /// Blocks for n tokens in every group; all or nothing; never shrinks. Errors: kOutOfBlocks, kOutOfMemory, a
-  /// negative number.
+  /// Takes blocks for `num_tokens` tokens in every group, or none; it never shrinks. Errors: kOutOfBlocks,
+  /// kOutOfMemory, a negative number.
   Result<void> ensure_capacity(SequenceId id, std::int64_t num_tokens);
-  /// Leading positions that are written in every layer of the group; those that left its window count. 0: unknown id.
+  /// Leading positions, those that left the window included, written in every layer of the group. 0: unknown id.
   std::int64_t sequence_length(SequenceId id, int group = 0) const;
   /// Leading positions that are written in a layer: the length of its group, or more while later layers of the same
-  /// positions are not written yet. 0: unknown id or layer.
+  /// positions are still to be written. 0: unknown id or layer.
   std::int64_t layer_length(SequenceId id, int layer) const;
-  /// Tokens that the blocks span; 0 for an unknown id.
+  /// The number of tokens that the blocks span; 0 for an unknown id.
   std::int64_t token_capacity(SequenceId id, int group = 0) const;
   /// A new sequence with the same contents that shares every block. A write to a shared block copies it first.
   Result<SequenceId> fork(SequenceId id);
-  /// The same into a sequence that exists and is empty (it was made with its own room for ids). Error: `to`
-  /// holds blocks.
+  /// Forks into the empty sequence `to`, which was made with its own room for ids. Error: `to` holds
+  /// blocks.
   Result<void> fork_into(SequenceId from, SequenceId to);
-  /// Forgets positions from n on and gives tail blocks back; needs no memory, even in the middle of a shared block.
-  /// Errors: n is negative, or in a windowed group blocks that the shorter sequence would look at are gone (n = 0
-  /// always works).
+  /// Forgets positions from `num_tokens` on and gives tail blocks back, without memory, even within a shared block.
+  /// Errors: a negative number, or a windowed group no longer has blocks that the shorter sequence sees (0 always
+  /// works).
   Result<void> truncate(SequenceId id, std::int64_t num_tokens);
 
   // Data, decoded and checked; `layer` counts from 0 over all groups
-  /// Keys and values of `num_positions` positions from `position` on: [num_positions][num_kv_heads][head_dim] each.
-  /// Gaps are allowed; with num_positions below 1 the arrays are empty and nothing is written. Grows the sequence in
-  /// the layer's group, copies shared blocks. Errors, in this order: lengths of the keys, of the values, the sequence,
-  /// the layer (unknown, or it borrows another one's), the position (negative, or it left the window), kOutOfBlocks,
-  /// kOutOfMemory.
-  /// Widths are the layer's; of a layer that there is not, the first one's.
+  /// Writes `num_positions` positions from `position` on: [num_positions][num_kv_heads][head_dim] keys and values.
+  /// Gaps are allowed; with num_positions below 1 the arrays are empty and nothing is written. The call grows the
+  /// sequence in the layer's group and copies shared blocks. Errors, in this order: lengths of the keys, of the values,
+  /// the sequence, the layer (unknown, or one that borrows), the position (negative, or it left the window),
+  /// kOutOfBlocks, kOutOfMemory.
+  /// Widths are those of the layer, or those of the first layer where the layer is unknown.
   Result<void> write_kv(SequenceId id, int layer, std::int64_t position, std::span<const float> keys,
                         std::span<const float> values, int num_positions = 1);
-  /// Views without copying, of element type f32; valid until the next change of the cache. Errors: the
-  /// sequence, the layer, the position (never written, or it left the window), another element type.
+  /// Views of element type f32 without copying, valid until the next change of the cache. Errors: the sequence, the
+  /// layer, the position (never written, or it left the window), another element type.
   Result<KvView> read_kv(SequenceId id, int layer, std::int64_t position) const;
-  /// Decoded copies, [num_kv_heads][head_dim] each, of every element type. Errors: lengths, then as above.
+  /// Decoded copies of every element type, [num_kv_heads][head_dim] each. Errors: lengths, then those of the view.
   Result<void> read_kv(SequenceId id, int layer, std::int64_t position, std::span<float> key,
                        std::span<float> value) const;
 
   // Steps of an engine
-  /// Makes positions first .. end - 1 writable: takes missing blocks and private copies of shared ones (a published
-  /// block with one holder is unpublished instead). All or nothing over all groups. The copies are appended to
-  /// `copies`, and the caller makes them in that order before it writes; without `copies` they are made here.
+  /// Makes positions first .. end - 1 writable in all groups, or in none: takes missing blocks and private copies of
+  /// shared blocks (a published block with one holder is unpublished instead). The copies are appended to `copies`, and
+  /// the caller makes them in that order before it writes; without `copies` this call makes them.
   /// Errors: the position (negative, end before first, or it left a window), kOutOfBlocks, kOutOfMemory.
   Result<void> reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>* copies = nullptr);
-  /// Free blocks that reserve() of the same positions would take, in a group. 0 for an unknown id or group.
+  /// The number of free blocks of a group that reserve() would take. 0 for an unknown id or group.
   int blocks_needed(SequenceId id, int group, std::int64_t first, std::int64_t end) const;
-  /// Positions up to `end` are written in all layers, and attention of their rows is done; the next one written is
-  /// `end`. Windowed groups give back blocks that positions from `end` on do not see: nothing else does, so that
-  /// somebody who calls write_kv() calls commit() too. CHECKs that the blocks of what it says was written had been
+  /// Notes that positions up to `end` are written in all layers, and that attention of their rows is done. Windowed
+  /// groups then give back blocks that positions from `end` on do not see. No other call gives them back: users of
+  /// write_kv() call commit() too. The call CHECKs that the blocks of the positions were
   /// reserved.
   void commit(SequenceId id, std::int64_t end);
-  /// Copies that reserve() has listed; CHECKs their blocks.
+  /// Makes the copies that reserve() has listed; CHECKs their blocks.
   void make_copies(std::span<const BlockCopy> copies);
 
-  /// Gives memory of free blocks back to the system, in pieces of 2 MiB a layer at least: of those that the prefix
-  /// cache does not hold. With `cached` it gives back all others too, whose contents are given up. Blocks have memory
-  /// again when they are written. Nothing changes for sequences. Takes no memory itself.
+  /// Gives memory of free blocks that the prefix cache does not hold back to the system, in pieces of at least 2 MiB a
+  /// layer; with `cached` also that of blocks in the prefix cache, whose contents are lost. Blocks have memory again
+  /// when they are written. Nothing changes for sequences, and the call takes no memory.
   void release_memory(bool cached);
 
   // Sharing
-  /// Attaches the longest cached run of full blocks that begins `tokens` to an empty sequence, at most tokens.size() -
-  /// 1 tokens; gives its length in tokens. A windowed group needs only the blocks of its last window. Gives 0 without a
-  /// prefix cache. Error: the sequence holds blocks.
+  /// Attaches the longest cached run of full blocks at the beginning of `tokens`, at most tokens.size() - 1 tokens, to
+  /// an empty sequence, and gives the run's length in tokens. A windowed group needs only blocks of its last window.
+  /// The length is 0 without a prefix cache. Error: the sequence holds blocks.
   Result<int> attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
-  /// The same for a sequence that may hold blocks already, all of them full and published: goes on behind them. Gives
-  /// the number of tokens attached now; 0 as well where it holds anything else. `chain` has the hashes of the leading
-  /// full blocks of `tokens`.
+  /// Attaches further blocks behind those that a sequence holds, which must all be full and published, and gives the
+  /// number of tokens attached now: 0 where the sequence holds other blocks. `chain` has the hashes of the leading full
+  /// blocks of `tokens`.
   Result<int> extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
-  /// Some block is published under `hash`, in the group without a window if there is one: worth an extend_prefix().
+  /// Whether a block is published under `hash` (in the group without a window, if any), so that it can be attached.
   bool is_published(const BlockHash& hash) const;
-  /// The function that hashes the blocks; empty without a prefix cache. A copy of it may hash at the same time, if it
-  /// was made while nobody used this one.
+  /// The function that hashes blocks; empty without a prefix cache. A copy that was made while no thread used this
+  /// function may hash at the same time.
   const BlockHasher& hasher() const;
-  /// Makes the full blocks of a sequence findable that are written in every layer and not yet published. `tokens` are
-  /// the sequence's, as many as written at least. A block whose contents somebody else has published meanwhile is given
-  /// back for that one. Blocks behind one that cannot be published (its hash belongs to other contents, or it was
-  /// published in another domain) stay private. Does nothing without a prefix cache. Error:
-  /// fewer tokens than are written. Blocks that write_kv() filled are published before commit(): those that a window
-  /// has given back by then cannot be found.
+  /// Publishes the full blocks of a sequence that are written in every layer. `tokens` has at least the sequence's
+  /// written tokens. A block whose contents were published by another sequence meanwhile is given back for that block.
+  /// Blocks behind one that cannot be published (its hash belongs to other contents, or it was published in another
+  /// domain) stay private. The call does nothing without a prefix cache. Error: fewer tokens than are written.
+  /// Blocks that write_kv() filled are published before commit(), because blocks that a window has given back cannot be
+  /// found.
   Result<void> publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
-  /// The same without hashing: `chain` has the hashes of the leading full blocks of `tokens`; those behind its end stay
+  /// Publishes without hashing: `chain` has the hashes of leading full blocks of `tokens`; blocks behind its end stay
   /// private.
   Result<void> publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
 
@@ -201,13 +201,13 @@ class PagedKvCache {
   /// The sequence's table; CHECKs the id.
   const BlockTable& table(SequenceId id, int group) const;
   const BlockPool& pool(int group) const;
-  double utilization() const;  // referenced blocks of all
+  double utilization() const;  // the share of referenced blocks
   KvStats stats() const;
-  /// Every block of every pool is free, cached, or held by exactly the sequences that refer to it; hashes, written
-  /// positions and windows agree with the tables.
+  /// Checks that every block of every pool is free, cached, or held by exactly the sequences that refer to it, and that
+  /// hashes, written positions and windows agree with the tables.
   Result<void> check_integrity() const;
 
-  /// Layer `layer` as the library's kernels see it: of one that borrows, the lender's. CHECKs the number.
+  /// A layer as the library's kernels see it, or the lender where the layer borrows. CHECKs the number.
   const KvLayer& memory(int layer) const;
   const KvArena& arena() const;
 

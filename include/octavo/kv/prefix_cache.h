@@ -1,15 +1,15 @@
-// Finds KV blocks by their contents: their tokens, those before them, and the domain.
+// An index that finds KV blocks by their contents: their tokens, all tokens before them, and the domain.
 //
-// A full block has a chain hash: of its tokens and of the hash of the block before it. The first link of a chain
-// carries the cache domain, so domains do not see each other. Hashes are 128 bits, keyed with a random key of the
-// process (SipHash-2-4, Aumasson and Bernstein 2012), and never trusted alone: a hit compares tokens and the chain.
+// A full block has a chain hash, over its tokens and the hash of the block before it. The first link of a chain has the
+// cache domain, so that domains do not see each other. Hashes have 128 bits and a random key of the process
+// (SipHash-2-4, Aumasson and Bernstein 2012), and are never trusted alone: a hit compares tokens and the chain.
 //
-// One cache belongs to one BlockPool, of one attention group; it must not move, and the pool must outlive it. A
-// published block that is freed stays findable until the pool needs it. One thread at a time; nothing allocates after
-// construction.
+// A cache belongs to one BlockPool, that of an attention group; it must not move, and the pool must outlive it. A
+// published block that is freed stays findable until the pool needs it. One thread at a time may call a cache, and no
+// call allocates after construction.
 //
-// Chained: a block is worth nothing without those before it, so no block stays published when its parent goes.
-// A windowed group is not chained: its leading blocks go first, and what follows them can still be attached.
+// In a chained cache no block stays published without its parent, because a block is worth nothing without those before
+// it. A windowed group is not chained: its leading blocks go first, and blocks behind them can still be attached.
 #pragma once
 
 #include <cstddef>
@@ -29,29 +29,29 @@ struct BlockHash {
   friend bool operator==(const BlockHash&, const BlockHash&) = default;
 };
 
-/// Hash of one link of a chain. Must depend on all of its arguments. If two contents collide, the first one stays
-/// findable and the other is not shared. Domains are told apart by hash alone; so are, in a cache that is not chained,
-/// the tokens before a block (PagedKvCache asks the group without a window, if there is one).
+/// A hash of one link of a chain, which must depend on all arguments. If two contents collide, the first one stays
+/// findable and the other is not shared. The hash alone tells domains apart and, in a cache that is not chained, the
+/// tokens before a block (PagedKvCache asks the group without a window, if there is one).
 using BlockHasher = std::function<BlockHash(const BlockHash& parent, std::span<const std::byte> bytes)>;
 
 /// SipHash-2-4 with 128-bit results under a random key. Error: the system gives no random bytes.
 Result<BlockHasher> make_block_hasher();
 
-/// The chain of a sequence: what its blocks are looked up and published under. A plain value; hashing with a copy of a
-/// hasher needs no lock.
+/// The chain of a sequence: the hashes under which its blocks are looked up and published. A plain value; hashing with
+/// a copy of a hasher needs no lock.
 class BlockChain {
  public:
-  /// The first link: `domain` names who shares, such as an API key; equal domains see each other's blocks.
+  /// The first link of a domain, such as an API key; sequences of equal domains find each other's blocks.
   static BlockHash root(const BlockHasher& hasher, std::string_view domain);
   static BlockHash next(const BlockHasher& hasher, const BlockHash& parent, std::span<const TokenId> block);
 
-  /// An empty chain, of the default domain of no hasher.
+  /// An empty chain of no domain.
   BlockChain() = default;
   BlockChain(const BlockHasher& hasher, std::string_view domain) : root_(root(hasher, domain)) {}
 
-  /// Adds the hashes of the full blocks of `tokens` that it lacks. `tokens` begin as they did at earlier calls.
+  /// Adds the missing hashes of full blocks of `tokens`, which begin as they did at earlier calls.
   void extend(const BlockHasher& hasher, int block_size, std::span<const TokenId> tokens);
-  /// Keeps room for the hashes of that many blocks, so that extend() up to it does not allocate memory.
+  /// Keeps room for the hashes of `num_blocks` blocks, so that extend() up to this number allocates no memory.
   void reserve(std::size_t num_blocks) { hashes_.reserve(num_blocks); }
   void clear() { hashes_.clear(); }
 
@@ -68,51 +68,51 @@ class BlockChain {
 
 class PrefixCache {
  public:
-  /// Registers itself for the pool's evictions. `block_size` is in tokens, at least 1.
+  /// A cache that gets the pool's evictions from now on. `block_size` is in tokens, at least 1.
   PrefixCache(BlockPool& pool, int block_size, bool chained = true);
   ~PrefixCache();
   PrefixCache(const PrefixCache&) = delete;
   PrefixCache& operator=(const PrefixCache&) = delete;
 
-  /// The block published under `hash` with these tokens (block_size of them) after `parent`, or kNoBlock. In a chained
-  /// cache `parent_block` is the block found before it, kNoBlock for the first of a chain: hashes are not trusted.
-  /// Takes no reference: a free one may be evicted by the next allocation.
+  /// The block published under `hash` with these block_size tokens after `parent`, or kNoBlock. In a chained cache
+  /// `parent_block` is the block found before it (kNoBlock for the first of a chain), because hashes are not trusted.
+  /// The call takes no reference: the next allocation may evict a free block.
   BlockId find(const BlockHash& hash, const BlockHash& parent, std::span<const TokenId> tokens,
                BlockId parent_block = kNoBlock) const;
   /// The block published under `hash`, whatever it holds, or kNoBlock.
   BlockId find_hash(const BlockHash& hash) const;
 
-  /// Makes a referenced block findable; from now on it is immutable. Gives the block that is findable under the hash:
-  /// `block`, or the one that was there already with the same contents. The caller should use that one instead (its
-  /// reference is the caller's to take). kNoBlock if another content has the same hash, or a chained cache does not
-  /// know `parent_block` under `parent`: the block stays private. One that was published under another hash is
+  /// Makes a referenced block findable, which is immutable from now on. The result is the block that is findable under
+  /// the hash: `block`, or a block with the same contents that was there already, which the caller should use instead
+  /// (and take a reference to). kNoBlock: another content has the same hash, or a chained cache does not know
+  /// `parent_block` under `parent`, and the block stays private. A block that was published under another hash is
   /// unpublished first. Errors: a block that is not referenced, a wrong number of tokens.
   Result<BlockId> publish(BlockId block, const BlockHash& hash, const BlockHash& parent,
                           std::span<const TokenId> tokens, BlockId parent_block = kNoBlock);
 
-  /// Marks a published block as one owner's: a number that names it.
+  /// Marks a published block as that of an owner, which a number names.
   void set_owner(BlockId block, std::uint64_t owner);
-  /// Of this owner's blocks published after `parent` in a chained cache, of which the latest kMaxCompared are looked
-  /// at, the most leading tokens that one has in common with `tokens`, if that is fewer than there are. None where no
-  /// such block is there, or one begins with all of `tokens`.
+  /// The most leading tokens that `tokens` has in common with one of the latest kMaxCompared blocks of this owner that
+  /// were published after `parent` in a chained cache. None: there is no such block, or one begins with all of
+  /// `tokens`.
   std::optional<std::size_t> common_with_others(BlockId parent, std::span<const TokenId> tokens,
                                                 std::uint64_t owner) const;
   static constexpr int kMaxCompared = 64;
 
   bool is_published(BlockId block) const;
-  /// The hash that a published block is published under; none for others.
+  /// The hash under which a block is published; none for other blocks.
   std::optional<BlockHash> hash_of(BlockId block) const;
-  /// Forgets a block before it is written, and in a chained cache all that was published after it. Nothing for one that
-  /// is not published. A block that the pool evicts is forgotten in the same way.
+  /// Forgets a block before it is written, and in a chained cache all blocks that were published after it. A block that
+  /// is not published is left alone. A block that the pool evicts is forgotten in the same way.
   void unpublish(BlockId block);
-  /// Called with every block that is forgotten, by unpublish() or by eviction, and the hash that it had; must not call
-  /// back.
+  /// Sets the callback that gets every block that unpublish() or an eviction forgets, and the hash that it had; the
+  /// callback must not call the cache.
   void on_forget(std::function<void(BlockId, const BlockHash&)> callback) { on_forget_ = std::move(callback); }
 
   int num_published() const { return num_published_; }
 
-  /// The index agrees with the entries, the links between them with each other and with the hashes, and the pool's
-  /// cached flags with both. The error says which block is wrong and how.
+  /// Checks that the index agrees with the entries, the links between entries with each other and with the hashes, and
+  /// the pool's cached flags with both. The error names the block and its fault.
   Result<void> check_integrity() const;
 
  private:
