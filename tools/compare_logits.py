@@ -16,9 +16,11 @@ import json
 import os
 import pathlib
 
+import gguf
 import numpy as np
 
 import oracle
+import oracle_model
 
 SOURCES = sorted(pathlib.Path(oracle.__file__).parent.glob("oracle*.py"))
 ROWS_AT_ONCE = 32  # a row of logits in float64 is 2 MiB for a vocabulary of 262,144
@@ -38,7 +40,7 @@ class OracleLogits:
         self.shape = (len(hidden), len(output_matrix))
 
     def rows(self, begin, end):
-        return oracle.logits_of(self.hidden[begin:end], self.output_matrix, self.cap, self.bias)
+        return oracle_model.logits_of(self.hidden[begin:end], self.output_matrix, self.cap, self.bias)
 
 
 class SavedLogits:
@@ -53,11 +55,11 @@ class SavedLogits:
 
 def load_output(model_path):
     """Only the output matrix, dequantized, the cap of logits and their bias; much cheaper than a whole model."""
-    reader = oracle.gguf.GGUFReader(model_path)
+    reader = gguf.GGUFReader(model_path)
     tensors = {t.name: t for t in reader.tensors}
     field = reader.get_field(f"{reader.get_field('general.architecture').contents()}.final_logit_softcapping")
-    matrix = oracle.dequantize_tensor(tensors.get("output.weight", tensors["token_embd.weight"]))
-    bias = oracle.dequantize_tensor(tensors["output.bias"]) if "output.bias" in tensors else 0
+    matrix = oracle_model.dequantize_tensor(tensors.get("output.weight", tensors["token_embd.weight"]))
+    bias = oracle_model.dequantize_tensor(tensors["output.bias"]) if "output.bias" in tensors else 0
     return matrix, field.contents() if field else 0, bias
 
 
@@ -92,7 +94,7 @@ def compare(reference, ours, ids, num_rows=None):
             raise ValueError(f"rows {begin} to {end - 1} hold a value that is not finite")
         max_error = max(max_error, float(np.abs(a - b).max()))
         agree += int((a.argmax(-1) == b.argmax(-1)).sum())
-        a, b = oracle.log_softmax(a), oracle.log_softmax(b)
+        a, b = oracle_model.log_softmax(a), oracle_model.log_softmax(b)
         kl[begin:end] = (np.exp(a) * (a - b)).sum(-1)
         for row in range(begin, min(end, num_rows - 1)):  # the last token has no successor
             nll_reference -= a[row - begin, ids[row + 1]]

@@ -13,7 +13,7 @@ import os
 import gguf
 import numpy as np
 
-import oracle
+import oracle_model
 
 NOT_COPIED = ("GGUF.", "general.architecture", "general.file_type", "general.quantization_version")
 
@@ -34,7 +34,7 @@ def dequantize_model(source, out):
     writer = gguf.GGUFWriter(partial, reader.fields["general.architecture"].contents())
     copy_metadata(reader, writer)
     for tensor in reader.tensors:
-        weights = oracle.dequantize_tensor(tensor)
+        weights = oracle_model.dequantize_tensor(tensor)
         writer.add_tensor(tensor.name, weights.astype(np.float16) if weights.ndim > 1 else weights)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

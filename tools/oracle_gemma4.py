@@ -6,10 +6,10 @@ functions in comments are those of transformers.
 """
 import numpy as np
 
-import oracle
+import oracle_model
 
 
-class Gemma4(oracle.Model):
+class Gemma4(oracle_model.Model):
     def __init__(self, path):
         super().__init__(path)
         self.windowed = [bool(flag) for flag in self.key("attention.sliding_window_pattern")]
@@ -61,20 +61,20 @@ class Gemma4(oracle.Model):
         scores = q @ k.transpose(0, 2, 1)  # scaling = 1
         ahead = np.arange(n)[None, :] - np.arange(n)[:, None]
         hidden = (ahead > 0) | (windowed & (-ahead >= self.window))
-        out = oracle.softmax(np.where(hidden, np.float32(-np.inf), scores)) @ v
+        out = oracle_model.softmax(np.where(hidden, np.float32(-np.inf), scores)) @ v
         return out.transpose(1, 0, 2).reshape(n, -1) @ w[p + "attn_output.weight"].T
 
     def feed_forward(self, h, layer):
         """Gemma4TextMLP"""
         w, p = self.weights, f"blk.{layer}."
         gate, up = h @ w[p + "ffn_gate.weight"].T, h @ w[p + "ffn_up.weight"].T
-        return (oracle.gelu_tanh(gate) * up) @ w[p + "ffn_down.weight"].T
+        return (oracle_model.gelu_tanh(gate) * up) @ w[p + "ffn_down.weight"].T
 
     def experts(self, x, p):
         """Gemma4TextRouter and Gemma4TextExperts, and the norm between them: x [tokens, width], not normed."""
         w = self.weights
         routed = self.unit(x) * w[p + "ffn_gate_inp.scale"] * np.float32(self.width ** -0.5)
-        probabilities = oracle.softmax(routed @ w[p + "ffn_gate_inp.weight"].T)
+        probabilities = oracle_model.softmax(routed @ w[p + "ffn_gate_inp.weight"].T)
         chosen = self.choose(probabilities)
         weights = np.take_along_axis(probabilities, chosen, -1)
         weights = weights / weights.sum(-1, keepdims=True)
@@ -87,7 +87,7 @@ class Gemma4(oracle.Model):
                 gate, up = np.split(w[p + "ffn_gate_up_exps.weight"][expert] @ h[row], 2)
             else:
                 gate, up = (w[p + f"ffn_{name}_exps.weight"][expert] @ h[row] for name in ("gate", "up"))
-            result = w[p + "ffn_down_exps.weight"][expert] @ (oracle.gelu_tanh(gate) * up)
+            result = w[p + "ffn_down_exps.weight"][expert] @ (oracle_model.gelu_tanh(gate) * up)
             out[row] += weights[row, rank] * result
         return out
 
@@ -113,7 +113,7 @@ class Gemma4(oracle.Model):
                        self.norm(self.experts(x, p), p + "post_ffw_norm_2.weight"))
             x = x + self.norm(out, p + "post_ffw_norm.weight")
             if inputs is not None:
-                out = oracle.gelu_tanh(x @ w[p + "inp_gate.weight"].T) * inputs[:, i]
+                out = oracle_model.gelu_tanh(x @ w[p + "inp_gate.weight"].T) * inputs[:, i]
                 x = x + self.norm(out @ w[p + "proj.weight"].T, p + "post_norm.weight")
             x = x * w[p + "layer_output_scale.weight"]
         return self.norm(x, "output_norm.weight")

@@ -11,7 +11,7 @@ import gguf
 import numpy as np
 
 import compare_logits
-import oracle
+import oracle_model
 import support
 
 # mix -> bound of the mean KL to the float model, in nats; what was measured is half of it or less
@@ -29,9 +29,9 @@ class Quantize(unittest.TestCase):
         self.out = self.folder / "out.gguf"
 
     def check_weights(self, before, after, name):
-        original = oracle.dequantize_tensor(before)
+        original = oracle_model.dequantize_tensor(before)
         greatest = np.abs(original).max(axis=-1, keepdims=True)
-        distance = np.abs(oracle.dequantize_tensor(after) - original)
+        distance = np.abs(oracle_model.dequantize_tensor(after) - original)
         self.assertTrue((distance <= ERROR[after.tensor_type.name] * greatest + 1e-7).all(), name)
 
     def test_files_of_every_mix_are_read_by_the_gguf_package(self):
@@ -99,7 +99,7 @@ class Quantize(unittest.TestCase):
         def error_of_column(*args):
             support.octavo_ok("quantize", model, self.out, "Q4_0", "--force", *args)
             after = next(t for t in gguf.GGUFReader(self.out).tensors if t.name == matrix.name)
-            return np.square(oracle.dequantize_tensor(after) - oracle.dequantize_tensor(matrix))[:, 3].mean()
+            return np.square(oracle_model.dequantize_tensor(after) - oracle_model.dequantize_tensor(matrix))[:, 3].mean()
 
         self.assertLess(error_of_column("--imatrix", imatrix), 0.5 * error_of_column())
         support.octavo_ok("quantize", model, self.out, "Q4_0", "--force", "--imatrix", imatrix)

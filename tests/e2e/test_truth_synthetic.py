@@ -4,6 +4,8 @@ import unittest
 import numpy as np
 
 import compare_logits
+import oracle
+import oracle_model
 import rounded_oracle
 import support
 
@@ -203,9 +205,9 @@ class QuantizedWeights(Truth):
             with self.subTest(shape=shape):
                 model = support.tiny_model(shape, types=types)
                 ids = support.english_ids(model, NUM_IDS)
-                exact, near = compare_logits.oracle.open_model(model), rounded_oracle.open_rounded(model)
+                exact, near = oracle.open_model(model), rounded_oracle.open_rounded(model)
                 exact.hidden(ids)
-                first = compare_logits.oracle.logits_of(near.hidden(ids)[0], near.output_matrix(), near.logit_cap)
+                first = oracle_model.logits_of(near.hidden(ids)[0], near.output_matrix(), near.logit_cap)
                 rows, differ = rounded_oracle.rows_with_other_experts(exact, near)
                 print(f"{model.name}: {differ} of {rows} rows choose other experts where activations are rounded")
                 self.assertLess(differ, 0.1 * rows)

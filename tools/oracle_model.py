@@ -1,0 +1,315 @@
+"""The arithmetic of the oracle (oracle.py): dequantized weights, and the layers of all architectures but gemma4, whose
+own stand in oracle_gemma4.py. Needs: numpy, gguf.
+"""
+import gguf
+import numpy as np
+from gguf.quants import dequantize
+
+ARCHITECTURES = ("llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3",
+                 "gemma4", "gpt-oss")
+HYBRIDS = ("qwen35", "qwen35moe")
+NEIGHBOURS = ("llama", "mistral3")  # whose files pair neighbouring dimensions for RoPE
+GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
+GEMMA3_LOCAL_ROPE_BASE = 10000.0
+GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2}  # layers 5, 11, ... of gemma3 see all, the others a window
+SWIGLU_SLOPE, SWIGLU_LIMIT = 1.702, 7.0  # alpha and limit of GptOssExperts
+
+
+def dequantize_tensor(tensor):
+    """float32 weights of one tensor, in numpy's order of dimensions (the row is last)."""
+    shape = [int(n) for n in reversed(tensor.shape)]
+    if tensor.tensor_type.name == "Q1_0":
+        # 128 weights in 18 bytes: an f16 scale, then 128 sign bits, least significant first, 1 is +scale.
+        blocks = tensor.data.reshape(-1, 18)
+        scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
+        bits = np.unpackbits(blocks[:, 2:], axis=1, bitorder="little").astype(np.float32)
+        return (scale * (2 * bits - 1)).reshape(shape)
+    return dequantize(tensor.data, tensor.tensor_type).reshape(shape).astype(np.float32)
+
+
+def softmax(x):
+    x = np.exp(x - x.max(-1, keepdims=True))
+    return x / x.sum(-1, keepdims=True)
+
+
+def log_softmax(x):
+    """Log-probabilities of float64 [.., vocab_size] logits."""
+    x = x - x.max(-1, keepdims=True)
+    return x - np.log(np.exp(x).sum(-1, keepdims=True))
+
+
+def silu(x):
+    with np.errstate(over="ignore"):  # exp(-x) = inf gives the right limit, 0
+        return x / (1 + np.exp(-x))
+
+
+def sigmoid(x):
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-x))
+
+
+def gelu_tanh(x):
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def soft_cap(x, cap):
+    return np.float32(cap) * np.tanh(x / np.float32(cap)) if cap else x
+
+
+def logits_of(hidden, output_matrix, cap=0, bias=0):
+    """float32 [rows, vocab_size] of rows that meet the output matrix. `cap`: the model's final_logit_softcapping."""
+    return soft_cap(hidden @ output_matrix.T + bias, cap)
+
+
+class Model:
+    """One model with all its weights as float32: four times the size of an 8-bit file in memory."""
+
+    def __init__(self, path):
+        reader = gguf.GGUFReader(path)
+        self.meta = {k: f.contents() for k, f in reader.fields.items() if not k.startswith("tokenizer.ggml.")}
+        self.arch = self.meta["general.architecture"]
+        if self.arch not in ARCHITECTURES:
+            raise ValueError(f"{path}: no oracle for architecture {self.arch}; there is one for {ARCHITECTURES}")
+        self.gemma = self.arch in ("gemma2", "gemma3")
+        self.weights = {t.name: dequantize_tensor(t) for t in reader.tensors}
+        self.scaled = {t.name.removesuffix("weight") + "scale" for t in reader.tensors
+                       if t.tensor_type.name == "NVFP4" or self.may_be_scaled(t.name)}
+        for name, factor in self.weights.items():  # of a whole matrix, of experts one each
+            if name in self.scaled:
+                weights = self.weights[name.removesuffix("scale") + "weight"]
+                weights *= factor.reshape(-1, *(1,) * (weights.ndim - 1))
+                bias = self.weights.get(name.removesuffix("scale") + "bias")
+                if bias is not None and name.split(".")[-2] in ("ffn_gate", "ffn_up", "ffn_down"):
+                    bias *= factor  # llama.cpp adds these before it multiplies
+        for name in [name for name in self.weights if name.endswith("ffn_gate_up_exps.weight") and self.arch != "gemma4"]:
+            for half, part in zip(("gate", "up"), np.split(self.weights[name], 2, axis=1), strict=True):
+                self.weights[name.replace("gate_up", half)] = part
+        self.layers = self.key("block_count") - self.key("nextn_predict_layers", 0)
+        self.width = self.key("embedding_length")
+        self.heads = self.key("attention.head_count")
+        self.kv_heads = self.key("attention.head_count_kv", self.heads)
+        self.head_dim = self.key("attention.key_length", self.width // self.heads)
+        self.eps = self.key("attention.layer_norm_rms_epsilon")
+        self.rope_base = self.key("rope.freq_base", 10000.0)
+        self.window = self.key("attention.sliding_window", 0) if self.arch in GLOBAL_EVERY else 0
+        self.score_cap = self.key("attn_logit_softcapping", 0)
+        self.logit_cap = self.key("final_logit_softcapping", 0)
+        self.rope_factors = self.weights.get("rope_freqs.weight")  # Llama 3's scaling, if the file has it
+        self.choices = []  # of experts, by the layers in which rows chose: [rows, chosen]
+
+    def may_be_scaled(self, name):
+        """Whether a number beside a matrix that is not in NVFP4 multiplies its products. gemma4's routers and experts have
+        others of that name; where llama.cpp's graph has none of the feed-forward, they are numbers that nothing reads."""
+        if not name.startswith("blk.") or self.arch == "gemma4":
+            return False
+        return ".ffn_" not in name or self.arch not in ("qwen2", "gemma2", "gemma3", "gpt-oss")
+
+    def key(self, name, default=None):
+        value = self.meta.get(f"{self.arch}.{name}", default)
+        if value is None:
+            raise ValueError(f"metadata lacks {self.arch}.{name}")
+        return value
+
+    def norm(self, x, name):
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) * self.weights[name]
+
+    def rope(self, x, positions, local):
+        """x: [heads, tokens, head_dim]. llama files pair neighbours, the others pair the two halves."""
+        rotated = self.key("rope.dimension_count", self.head_dim)
+        local = local and self.arch == "gemma3"
+        base = GEMMA3_LOCAL_ROPE_BASE if local else self.rope_base
+        freq = base ** (-2 * np.arange(rotated // 2) / rotated)
+        if self.rope_factors is not None:
+            freq = freq / self.rope_factors
+        freq, magnitude = (freq, 1) if local else self.scale_rope(freq, base)
+        c, s = (magnitude * f(positions[:, None] * freq) for f in (np.cos, np.sin))
+        x, rest = x[..., :rotated], x[..., rotated:]
+        if self.arch in NEIGHBOURS:
+            a, b = x[..., 0::2], x[..., 1::2]
+            x = np.stack([a * c - b * s, a * s + b * c], -1).reshape(x.shape)
+        else:
+            a, b = x[..., :rotated // 2], x[..., rotated // 2:]
+            x = np.concatenate([a * c - b * s, a * s + b * c], -1)
+        return np.concatenate([x, rest], -1).astype(np.float32)
+
+    def scale_rope(self, freq, base):
+        """Frequencies of a stretched context, and what cosines and sines are multiplied by. YaRN: arXiv 2309.00071, 3."""
+        kind = self.key("rope.scaling.type", "linear")
+        factor = self.key("rope.scaling.factor", 1.0) or 1.0
+        if kind == "none":
+            return freq, 1
+        if kind == "linear":
+            return freq / factor, 1
+        assert kind == "yarn", kind
+        turns = self.key("rope.scaling.original_context_length", self.key("context_length")) / (2 * np.pi)
+        pairs = len(freq) * np.log(turns / np.array([32, 1])) / np.log(base)  # those that turn 32 times, and once
+        if self.arch != "gpt-oss":  # whose rope_scaling has "truncate": false
+            pairs = np.floor(pairs[0]), np.ceil(pairs[1])
+        low, high = max(pairs[0], 0), min(pairs[1], 2 * len(freq) - 1)
+        slowed = np.clip((np.arange(len(freq)) - low) / max(high - low, 0.001), 0, 1)
+        # The growth of scores; all of it may be a part of the model already (mscale_all_dim of transformers).
+        magnitude = 0.1 * np.log(factor) + 1
+        magnitude /= 0.1 * self.key("rope.scaling.yarn_log_multiplier", 0.0) * np.log(factor) + 1
+        return freq / factor * slowed + freq * (1 - slowed), magnitude
+
+    def score_scale(self, positions):
+        """What each query's scores are multiplied by, [tokens, 1]."""
+        scalar = self.head_dim  # query_pre_attn_scalar
+        if self.arch == "gemma2" and self.layers == GEMMA2_27B_LAYERS:
+            scalar = self.width // self.heads
+        scale = np.full((len(positions), 1), scalar ** -0.5)
+        slope = self.key("attention.temperature_scale", 0.0)
+        if slope:  # Ministral 3: 1 + beta log(1 + floor(position / original_max_position_embeddings))
+            scale *= 1 + slope * np.log(1 + positions[:, None] // self.key("rope.scaling.original_context_length"))
+        return scale.astype(np.float32)
+
+    def is_local(self, layer):
+        """Whether a layer has a window: of a number n each n-th has none, else there is a flag for each."""
+        pattern = self.key("attention.sliding_window_pattern", GLOBAL_EVERY.get(self.arch, 1))
+        if self.arch not in GLOBAL_EVERY:
+            return False
+        return bool(pattern[layer]) if isinstance(pattern, list) else pattern == 0 or (layer + 1) % pattern != 0
+
+    def attention(self, h, layer):
+        """h: normed rows [tokens, width] -> [tokens, width]."""
+        w, p, n = self.weights, f"blk.{layer}.", len(h)
+        q, k, v = (h @ w[p + f"attn_{c}.weight"].T + w.get(p + f"attn_{c}.bias", 0) for c in "qkv")
+        gate = None
+        if self.arch in HYBRIDS:  # each head's q, then its gate
+            q, gate = np.split(q.reshape(n, self.heads, 2 * self.head_dim), 2, axis=-1)
+            gate = gate.transpose(1, 0, 2)
+        q = q.reshape(n, self.heads, self.head_dim).transpose(1, 0, 2)
+        k, v = (x.reshape(n, self.kv_heads, self.head_dim).transpose(1, 0, 2) for x in (k, v))
+        if p + "attn_q_norm.weight" in w:
+            q, k = self.norm(q, p + "attn_q_norm.weight"), self.norm(k, p + "attn_k_norm.weight")
+        local = self.is_local(layer)
+        positions = np.arange(n)
+        q, k = self.rope(q, positions, local), self.rope(k, positions, local)
+        repeats = self.heads // self.kv_heads
+        k, v = np.repeat(k, repeats, 0), np.repeat(v, repeats, 0)
+        scores = soft_cap((q * self.score_scale(positions)) @ k.transpose(0, 2, 1), self.score_cap)
+        hidden = positions[None, :] > positions[:, None]
+        if local and self.window:
+            hidden |= positions[:, None] - positions[None, :] >= self.window
+        scores = np.where(hidden, np.float32(-np.inf), scores)
+        if p + "attn_sinks.weight" in w:  # a logit more for each head, without a value
+            sinks = np.broadcast_to(w[p + "attn_sinks.weight"][:, None, None], (self.heads, n, 1))
+            out = softmax(np.concatenate([scores, sinks], -1))[..., :-1] @ v
+        else:
+            out = softmax(scores) @ v
+        if gate is not None:
+            out = out * sigmoid(gate)
+        return out.transpose(1, 0, 2).reshape(n, -1) @ w[p + "attn_output.weight"].T + w.get(p + "attn_output.bias", 0)
+
+    def is_recurrent(self, layer):
+        if self.arch not in HYBRIDS:
+            return False
+        every = self.key("full_attention_interval", 4)
+        flags = self.key("attention.recurrent_layers", [(i + 1) % every != 0 for i in range(layer + 1)])
+        return bool(flags[layer])
+
+    def delta_net(self, h, layer):
+        """A gated delta net (arXiv 2412.06464, section 3) behind a causal convolution: h [tokens, width] -> the same.
+
+        The order of heads is the file's: value head i reads with key head i % key heads.
+        """
+        w, p, n = self.weights, f"blk.{layer}.", len(h)
+        key_heads, value_heads = self.key("ssm.group_count"), self.key("ssm.time_step_rank")
+        key_dim, value_dim = self.key("ssm.state_size"), self.key("ssm.inner_size") // value_heads
+        taps = w[p + "ssm_conv1d.weight"]  # [channels, taps]
+        num_taps = taps.shape[1]
+        x = np.concatenate([np.zeros((num_taps - 1, len(taps)), np.float32), h @ w[p + "attn_qkv.weight"].T])
+        x = silu(sum(x[j:j + n] * taps[:, j] for j in range(num_taps)))
+        q, k, v = np.split(x, [key_heads * key_dim, 2 * key_heads * key_dim], axis=1)
+        q, k = (a.reshape(n, key_heads, key_dim) for a in (q, k))
+        q, k = (a / np.sqrt((a * a).sum(-1, keepdims=True) + 1e-6) for a in (q, k))
+        order = np.arange(value_heads) % key_heads
+        q, k, v = q[:, order] / np.sqrt(np.float32(key_dim)), k[:, order], v.reshape(n, value_heads, value_dim)
+        beta = sigmoid(h @ w[p + "ssm_beta.weight"].T)
+        step = np.logaddexp(0, h @ w[p + "ssm_alpha.weight"].T + w[p + "ssm_dt.bias"])
+        decay = np.exp(w[p + "ssm_a"] * step)
+        state = np.zeros((value_heads, key_dim, value_dim), np.float32)
+        out = np.empty((n, value_heads, value_dim), np.float32)
+        for t in range(n):
+            state = state * decay[t][:, None, None]
+            change = (v[t] - np.einsum("hkv,hk->hv", state, k[t])) * beta[t][:, None]
+            state = state + k[t][:, :, None] * change[:, None, :]
+            out[t] = np.einsum("hkv,hk->hv", state, q[t])
+        out = self.norm(out, p + "ssm_norm.weight").reshape(n, -1) * silu(h @ w[p + "attn_gate.weight"].T)
+        return out @ w[p + "ssm_out.weight"].T
+
+    def feed_forward(self, h, layer):
+        w, p = self.weights, f"blk.{layer}."
+        if p + "ffn_gate_inp.weight" in w:
+            return self.mixture(h, p) + self.shared_expert(h, p)
+        gate, up = (h @ w[p + f"ffn_{name}.weight"].T + w.get(p + f"ffn_{name}.bias", 0) for name in ("gate", "up"))
+        gated = (gelu_tanh if self.gemma else silu)(gate) * up
+        return gated @ w[p + "ffn_down.weight"].T + w.get(p + "ffn_down.bias", 0)
+
+    def mixture(self, h, p):
+        """As Qwen3MoeSparseMoeBlock and MixtralSparseMoeBlock of transformers: a softmax of all scores, the largest
+        probabilities divided by their sum (norm_topk_prob), each times its expert's result. GptOssTopKRouter: a softmax
+        of the largest scores."""
+        w = self.weights
+        scores = h @ w[p + "ffn_gate_inp.weight"].T + w.get(p + "ffn_gate_inp.bias", 0)
+        chosen = self.choose(scores)
+        if self.arch == "gpt-oss":
+            weights = softmax(np.take_along_axis(scores, chosen, -1))
+        else:
+            weights = np.take_along_axis(softmax(scores), chosen, -1)
+            weights = weights / weights.sum(-1, keepdims=True)
+        out = np.zeros_like(h)
+        for row, rank in np.ndindex(*chosen.shape):
+            out[row] += weights[row, rank] * self.expert(h[row], p, chosen[row, rank])
+        return out
+
+    def choose(self, scores):
+        """The experts of each row, the highest score first, of equal ones the lower index."""
+        self.choices.append(np.argsort(-scores, -1, kind="stable")[:, : self.key("expert_used_count")])
+        return self.choices[-1]
+
+    def expert(self, x, p, number):
+        """An expert's result for one row."""
+        def product(y, name):
+            bias = self.weights.get(p + f"ffn_{name}_exps.bias")
+            y = y @ self.weights[p + f"ffn_{name}_exps.weight"][number].T
+            return y if bias is None else y + bias[number]
+
+        gate, up = product(x, "gate"), product(x, "up")
+        if self.arch == "gpt-oss":  # _apply_gate of GptOssExperts
+            gate, up = np.minimum(gate, SWIGLU_LIMIT), np.clip(up, -SWIGLU_LIMIT, SWIGLU_LIMIT)
+            return product(gate * sigmoid(SWIGLU_SLOPE * gate) * (up + 1), "down")
+        return product(silu(gate) * up, "down")
+
+    def shared_expert(self, h, p):
+        """Qwen3_5MoeSparseMoeBlock of transformers: an expert for all rows, times the sigmoid of a gate of its own."""
+        w = self.weights
+        if p + "ffn_gate_inp_shexp.weight" not in w:
+            return 0
+        gate, up, down = (w[p + f"ffn_{name}_shexp.weight"].T for name in ("gate", "up", "down"))
+        return sigmoid(h @ w[p + "ffn_gate_inp_shexp.weight"])[:, None] * ((silu(h @ gate) * (h @ up)) @ down)
+
+    def hidden(self, ids):
+        """Rows that meet the output matrix: float32 [len(ids), width]."""
+        x = self.weights["token_embd.weight"][ids]
+        if self.gemma:
+            x = x * np.float32(np.sqrt(self.width))
+        for i in range(self.layers):
+            p = f"blk.{i}."
+            mixer = self.delta_net if self.is_recurrent(i) else self.attention
+            out = mixer(self.norm(x, p + "attn_norm.weight"), i)
+            x = x + (self.norm(out, p + "post_attention_norm.weight") if self.gemma else out)
+            ffn_norm = "post_attention_norm" if self.arch in (*HYBRIDS, "gpt-oss") else "ffn_norm"
+            out = self.feed_forward(self.norm(x, p + ffn_norm + ".weight"), i)
+            x = x + (self.norm(out, p + "post_ffw_norm.weight") if self.gemma else out)
+        return self.norm(x, "output_norm.weight")
+
+    def output_matrix(self):
+        """float32 [vocab_size, width]; the embedding's own where the model ties them."""
+        return self.weights.get("output.weight", self.weights["token_embd.weight"])
+
+    def output_bias(self):
+        return self.weights.get("output.bias", 0)
+
+    def logits(self, ids):
+        return logits_of(self.hidden(ids), self.output_matrix(), self.logit_cap, self.output_bias())
