@@ -119,6 +119,30 @@ class CheckSizes(unittest.TestCase):
         plain = "".join(f"  int a{i} = 0;\n" for i in range(30))
         self.assertEqual(self.check(("src/base/a.h", f"struct A {{\n{plain}}};\n")), ([], []))
 
+    def test_a_class_has_its_member_functions_in_one_file(self):
+        first = "namespace octavo {\n\nint Pool::take() { return 1; }\n}\n"
+        for definition in ("void Pool::give(int n) { }", "Pool::Pool(int n) : n_(n) { }", "Pool::~Pool() { }",
+                           "bool Pool::operator==(const Pool& other) const { }", "Pool::operator bool() const { }",
+                           "int Pool::operator()(int n) { }", "template <class T>\nvoid Pool<T>::give(T n) { }",
+                           "Result<std::map<int, Pool::Id>> Pool::give() { }"):
+            with self.subTest(definition=definition):
+                second = f"namespace octavo {{\n{definition}\n}}\n"
+                self.assertEqual(self.problems(("src/kv/pool.cc", first), ("src/kv/more.cc", second)),
+                                 ["octavo::Pool has member functions in src/kv/more.cc:2 and src/kv/pool.cc:3, "
+                                  "expected one .cc for a class"])
+
+    def test_classes_of_other_names_and_headers_may_be_anywhere(self):
+        first = "namespace octavo {\nint Pool::take() { return Pool::give(); }\n}\n"
+        for text in ("namespace octavo {\nint Pool::Block::take() { return 1; }\n}\n",
+                     "namespace octavo::kv {\nint Pool::take() { return 1; }\n}\n",
+                     "namespace octavo {\nnamespace {\nint Pool::take() { return 1; }\n}\n}\n",
+                     "namespace octavo {\nint kv::take(Pool::Id id) { return Pool::take(id); }\n}\n",
+                     "namespace octavo {\nclass Other {\n  int take() { return Pool::take(); }\n};\n}\n"):
+            with self.subTest(text=text):
+                self.assertEqual(self.problems(("src/kv/pool.cc", first), ("src/kv/other.cc", text)), [])
+        inline = "namespace octavo {\ninline int Pool::size() const { return 1; }\n}\n"
+        self.assertEqual(self.problems(("src/kv/pool.h", inline), ("src/kv/other.cc", "")), [])
+
     def test_an_index_is_cast_by_to_size(self):
         cast = "void f() {\n  g(static_cast<std::size_t>(i));\n}\n"
         self.assertEqual(self.problems(("src/kv/a.cc", cast)),
