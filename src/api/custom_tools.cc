@@ -21,6 +21,7 @@ namespace json = boost::json;
 struct InputFormat {
   std::string_view syntax = {};  // empty: any text
   std::string_view definition = {};
+  std::string place = {};  // of the definition
 };
 
 ApiResult<InputFormat> read_format(const JsonCursor& format) {
@@ -34,7 +35,8 @@ ApiResult<InputFormat> read_format(const JsonCursor& format) {
   const JsonCursor& grammar = nested.is_given() ? nested : format;
   InputFormat read;
   OCTAVO_TRY(read.syntax, to_api_result(grammar["syntax"].needed_string()));
-  OCTAVO_TRY(read.definition, to_api_result(grammar["definition"].needed_string()));
+  OCTAVO_TRY(read.definition, to_api_result(grammar[kGrammarDefinition].needed_string()));
+  read.place = grammar[kGrammarDefinition].path();
   if (read.syntax != "regex" && read.syntax != "lark") return refused(grammar["syntax"].wrong_value("regex or lark"));
   return read;
 }
@@ -66,15 +68,14 @@ std::string qualified_name(std::string_view space, std::string_view name) {
   return fmt::format("{}{}{}", space, space.empty() || space.ends_with(kBetween) ? "" : kBetween, name);
 }
 
-ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, const std::string& place,
-                                      std::vector<std::string>& warnings) {
+ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, std::vector<std::string>& warnings) {
   OCTAVO_TRY(const json::object* given, to_api_result(custom.object()));
   if (given == nullptr && !custom.is_given())
     return refused(custom.wrong_value("an object with a name", "missing_required_parameter"));
   OCTAVO_TRY(const auto name, to_api_result(custom["name"].string()));
   OCTAVO_TRY(const auto about, to_api_result(custom["description"].string()));
   if (!name || !may_name_a_tool(*name)) return std::unexpected(wrong_tool_name(custom["name"].path(), name));
-  OCTAVO_TRY(const InputFormat format, read_format(custom["format"]));
+  OCTAVO_TRY(InputFormat format, read_format(custom["format"]));
   std::string description(about.value_or(""));
   json::object input{{"type", "string"}, {"description", "The whole input of the tool."}};
   const bool is_regex = format.syntax == "regex";
@@ -85,12 +86,12 @@ ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, const std::strin
   if (is_regex) {
     input["pattern"] = fmt::format("^(?:{})$", format.definition);
   } else if (!format.syntax.empty()) {
-    warnings.push_back(
-        fmt::format("{}.format: the grammar in Lark's syntax is not enforced: the model is shown it", place));
+    warnings.push_back(fmt::format("{}: the grammar in Lark's syntax is not enforced: the model is shown it",
+                                   custom["format"].path()));
   }
   AskedTool tool{.name = std::string(*name),
                  .parameters = std::make_shared<const json::object>(parameters_of(std::move(input))),
-                 .origin = place + ".format",
+                 .origin = std::move(format.place),
                  .is_strict = is_regex};
   TemplateDict function{{"name", tool.name}, {"parameters", template_value(*tool.parameters)}};
   if (!description.empty()) function.emplace_back("description", std::move(description));

@@ -26,6 +26,9 @@ struct ClientTool {
 /// The tools by the names of the functions that stand for them. Plain functions are not among them.
 using ClientTools = std::map<std::string, ClientTool, std::less<>>;
 
+/// The member of a custom tool's format that has its grammar, from which the schema of its inputs is made.
+inline constexpr std::string_view kGrammarDefinition = "definition";
+
 /// The parameter of the function that stands for a custom tool.
 inline constexpr std::string_view kCustomInput = "input";
 
@@ -41,8 +44,7 @@ std::string qualified_name(std::string_view space, std::string_view name);
 struct AskedTool;
 /// The function that stands for a custom tool with `name`, `description` and `format`: of chats, where a grammar is an
 /// object, or of responses, where it is not. Inputs of a regular expression are held to it; a grammar in Lark is shown
-/// to the model alone, and a warning says so. `place`: of `custom`, for these. Error: it is of a wrong form.
-ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, const std::string& place,
-                                      std::vector<std::string>& warnings);
+/// to the model alone, and a warning says so. Error: it is of a wrong form.
+ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, std::vector<std::string>& warnings);
 
 }  // namespace octavo

@@ -168,7 +168,6 @@ ApiResult<void> read_tools(const JsonCursor& offered, ApiRequest& request) {
       continue;
     }
     OCTAVO_TRY(AskedTool read, read_function(tool, "input_schema"));
-    read.origin = fmt::format("tools[{}].input_schema", i);
     OCTAVO_TRY_VOID(to_api_result(tool["description"].string()));
     TemplateDict function{{"name", read.name}};
     for (const auto& [name, own] : {std::pair{"description", "description"}, std::pair{"parameters", "input_schema"},

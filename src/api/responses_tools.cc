@@ -34,9 +34,8 @@ TemplateValue* member(TemplateDict& dict, std::string_view name) {
 }
 
 /// A tool as templates have it: its members one level deeper.
-ApiResult<AskedTool> read_plain(const JsonCursor& given, const std::string& place) {
+ApiResult<AskedTool> read_plain(const JsonCursor& given) {
   OCTAVO_TRY(AskedTool tool, read_function(given));
-  tool.origin = place + ".parameters";
   TemplateDict function;
   for (const std::string_view name : {"name", "description", "parameters", "strict"})
     if (const json::value* value = given[name].value()) function.emplace_back(name, template_value(*value));
@@ -48,11 +47,10 @@ class ToolReader {
  public:
   explicit ToolReader(ApiRequest& request) : request_(request), tools_(request.tools) {}
 
-  /// Tools of a list, which stands at `place`; `space`: the namespace that they are in.
-  ApiResult<void> read(const JsonCursor& given, const std::string& place, std::string_view space = {}) {
+  /// Tools of a list; `space`: the namespace that they are in.
+  ApiResult<void> read(const JsonCursor& given, std::string_view space = {}) {
     OCTAVO_TRY(const json::array* array, to_api_result(given.array("an array of tools")));
-    for (std::size_t i = 0; array != nullptr && i < array->size(); ++i)
-      OCTAVO_TRY_VOID(read_tool(given[i], fmt::format("{}[{}]", place, i), space));
+    for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) OCTAVO_TRY_VOID(read_tool(given[i], space));
     return {};
   }
 
@@ -103,29 +101,29 @@ class ToolReader {
     return called == called_.end() ? name : std::string_view(called->second);
   }
 
-  ApiResult<void> read_tool(const JsonCursor& tool, const std::string& place, std::string_view space) {
+  ApiResult<void> read_tool(const JsonCursor& tool, std::string_view space) {
     OCTAVO_TRY_VOID(to_api_result(tool.needed_object("a tool (an object)")));
     OCTAVO_TRY(const auto given, to_api_result(tool["type"].string()));
     const std::string_view type = given.value_or("function");
-    if (type == "namespace" && space.empty()) return read_space(tool, place);
+    if (type == "namespace" && space.empty()) return read_space(tool);
     if (type != "function" && type != "custom") {
-      request_.warnings.push_back(fmt::format("{}: a tool of type {} is left out: this server runs none itself", place,
-                                              describe_json(json::value(type))));
+      request_.warnings.push_back(fmt::format("{}: a tool of type {} is left out: this server runs none itself",
+                                              tool.path(), describe_json(json::value(type))));
       return {};
     }
     const bool is_custom = type == "custom";
-    OCTAVO_TRY(AskedTool read, is_custom ? read_custom_tool(tool, place, request_.warnings) : read_plain(tool, place));
+    OCTAVO_TRY(AskedTool read, is_custom ? read_custom_tool(tool, request_.warnings) : read_plain(tool));
     return add(std::move(read), tool, {.space = std::string(space), .is_custom = is_custom});
   }
 
   // The description of a namespace stands in front of that of its first tool: functions have no other place for it.
-  ApiResult<void> read_space(const JsonCursor& given, const std::string& place) {
+  ApiResult<void> read_space(const JsonCursor& given) {
     OCTAVO_TRY(const std::string_view name, to_api_result(given["name"].needed_string()));
     OCTAVO_TRY(const auto description, to_api_result(given["description"].string()));
     const JsonCursor inner = given["tools"];
     if (!inner.is_given()) return refused(inner.wrong_value("an array of tools", "missing_required_parameter"));
     const std::size_t first = tools_.tools.size();
-    OCTAVO_TRY_VOID(read(inner, place + ".tools", name));
+    OCTAVO_TRY_VOID(read(inner, name));
     if (!description || description->empty() || tools_.tools.size() == first) return {};
     TemplateDict& function = function_shown(tools_.tools[first]);
     TemplateValue* shown = member(function, "description");
@@ -187,7 +185,7 @@ class ToolReader {
 
 ApiResult<void> read_response_tools(const JsonCursor& tools, const JsonCursor& choice, ApiRequest& request) {
   ToolReader reader(request);
-  OCTAVO_TRY_VOID(reader.read(tools, "tools"));
+  OCTAVO_TRY_VOID(reader.read(tools));
   OCTAVO_TRY_VOID(reader.choose(choice));
   request.tools.are_given = !request.tools.tools.empty();
   return {};

@@ -15,10 +15,10 @@ namespace {
 
 namespace json = boost::json;
 
-/// A tool of OpenAI's chats, at `place`: a function, or a custom tool. One that nobody will call is described as it is.
-ApiResult<AskedTool> read_tool(const JsonCursor& tool, const std::string& place, bool is_called, ApiRequest& request) {
+/// A tool of OpenAI's chats: a function, or a custom tool. One that nobody will call is described as it is.
+ApiResult<AskedTool> read_tool(const JsonCursor& tool, bool is_called, ApiRequest& request) {
   if (tool.is_given() && is_custom_form(*tool.value())) {
-    OCTAVO_TRY(AskedTool made, read_custom_tool(tool["custom"], place + ".custom", request.warnings));
+    OCTAVO_TRY(AskedTool made, read_custom_tool(tool["custom"], request.warnings));
     request.tools.client_tools[made.name] = {.name = made.name, .is_custom = true};
     return made;
   }
@@ -27,7 +27,6 @@ ApiResult<AskedTool> read_tool(const JsonCursor& tool, const std::string& place,
   if (is_called) {
     OCTAVO_TRY(const JsonCursor function, function_in(tool, "a tool (an object)", "a name"));
     OCTAVO_TRY(read, read_function(function));
-    read.origin = place + ".function.parameters";
   }
   read.described = template_value(*tool.value());
   return read;
@@ -51,8 +50,7 @@ ApiResult<void> read_tools(FieldReader& reader, const JsonCursor& given, bool ar
   tools.are_given = true;
   tools.tools.reserve(array->size());
   for (std::size_t i = 0; i < array->size(); ++i) {
-    OCTAVO_TRY(tools.tools.emplace_back(),
-               read_tool(given[i], fmt::format("tools[{}]", i), are_called, reader.request));
+    OCTAVO_TRY(tools.tools.emplace_back(), read_tool(given[i], are_called, reader.request));
   }
   if (are_called && !tools.tools.empty()) tools.choice.mode = ToolChoice::Mode::kAuto;
   return check_names(tools, given);
@@ -107,7 +105,6 @@ ApiResult<void> read_functions(FieldReader& reader, const JsonCursor& given) {
   for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) {
     OCTAVO_TRY_VOID(to_api_result(given[i].needed_object("a function (an object)")));
     OCTAVO_TRY(AskedTool tool, read_function(given[i]));
-    tool.origin = fmt::format("functions[{}].parameters", i);
     tool.described = described_as_function(template_value(*given[i].value()));
     tools.tools.push_back(std::move(tool));
   }
@@ -154,7 +151,9 @@ ApiResult<AskedTool> read_function(const JsonCursor& function, std::string_view 
   OCTAVO_TRY(const auto is_strict, to_api_result(function["strict"].boolean()));
   if (!name || !may_name_a_tool(*name)) return std::unexpected(wrong_tool_name(function["name"].path(), name));
   AskedTool tool{.name = std::string(*name), .is_strict = is_strict.value_or(false)};
-  if (parameters != nullptr) tool.parameters = {std::shared_ptr<void>(), parameters};  // the body's, which outlives it
+  if (parameters == nullptr) return tool;
+  tool.parameters = {std::shared_ptr<void>(), parameters};  // the body's, which outlives it
+  tool.origin = function[schema_name].path();
   return tool;
 }
 

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
+
+#include "base/error.h"
 
 namespace octavo {
 namespace {
@@ -21,44 +25,6 @@ std::string shorten(std::string_view text) {
   std::size_t end = kMaxShownBytes;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   return std::string(text.substr(0, end)) + "...";
-}
-
-void append_name(std::string& path, std::string_view name) {
-  if (!path.empty()) path += '.';
-  path += name;
-}
-
-/// Adds to `path` the way from one value down to the object or array that is at `target`. False: it is not in there.
-/// The depth of a JSON text is bounded where it is parsed.
-bool find_way(const json::value& from, const void* target, std::string& path);
-
-bool find_way(const json::object& from, const void* target, std::string& path) {
-  if (&from == target) return true;
-  const std::size_t length = path.size();
-  for (const json::key_value_pair& member : from) {
-    if (!member.value().is_structured()) continue;
-    append_name(path, member.key());
-    if (find_way(member.value(), target, path)) return true;
-    path.resize(length);
-  }
-  return false;
-}
-
-bool find_way(const json::array& from, const void* target, std::string& path) {
-  if (&from == target) return true;
-  const std::size_t length = path.size();
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    if (!from[i].is_structured()) continue;
-    path += fmt::format("[{}]", i);
-    if (find_way(from[i], target, path)) return true;
-    path.resize(length);
-  }
-  return false;
-}
-
-bool find_way(const json::value& from, const void* target, std::string& path) {
-  if (const json::object* object = from.if_object()) return find_way(*object, target, path);
-  return find_way(from.get_array(), target, path);
 }
 
 }  // namespace
@@ -85,27 +51,34 @@ std::optional<std::int64_t> as_integer(const json::value& value) {
   return std::nullopt;  // also of what int64 cannot hold
 }
 
+JsonCursor& JsonCursor::operator=(const JsonCursor& other) {
+  root_ = other.root_;
+  root_path_ = other.root_path_;
+  value_ = other.value_;
+  astray_ = other.astray_;
+  num_steps_ = other.num_steps_;
+  std::copy_n(other.steps_.begin(), num_steps_, steps_.begin());
+  return *this;
+}
+
 JsonCursor JsonCursor::operator[](std::string_view name) const {
-  const json::object* object = !has_moved_ ? root_ : value_ != nullptr ? value_->if_object() : nullptr;
+  const json::object* object = num_steps_ == 0 ? root_ : value_ != nullptr ? value_->if_object() : nullptr;
   if (object == nullptr || astray_ != Astray::kNo) return astray(Astray::kNoObject);
   const json::value* value = object->if_contains(name);
-  JsonCursor next = *this;
-  next.value_ = value == nullptr || value->is_null() ? nullptr : value;
-  next.container_ = object;
-  next.name_ = name;
-  next.is_element_ = false;
-  next.has_moved_ = true;
-  return next;
+  return moved({.name = name.data(), .number = name.size()}, value == nullptr || value->is_null() ? nullptr : value);
 }
 
 JsonCursor JsonCursor::operator[](std::size_t index) const {
   const json::array* array = value_ != nullptr ? value_->if_array() : nullptr;
   if (array == nullptr || astray_ != Astray::kNo) return astray(Astray::kNoArray);
+  return moved({.name = nullptr, .number = index}, array->if_contains(index));
+}
+
+JsonCursor JsonCursor::moved(Step step, const json::value* value) const {
+  OCTAVO_CHECK(num_steps_ < kMaxDepth, "found a place deeper than {} in JSON", kMaxDepth);
   JsonCursor next = *this;
-  next.value_ = array->if_contains(index);
-  next.container_ = array;
-  next.index_ = index;
-  next.is_element_ = true;
+  next.value_ = value;
+  next.steps_[next.num_steps_++] = step;
   return next;
 }
 
@@ -117,10 +90,14 @@ JsonCursor JsonCursor::astray(Astray how) const {
 
 std::string JsonCursor::path() const {
   std::string path(root_path_);
-  if (!has_moved_) return path;
-  find_way(*root_, container_, path);
-  if (is_element_) return path + fmt::format("[{}]", index_);
-  append_name(path, name_);
+  for (const Step& step : std::span(steps_).first(num_steps_)) {
+    if (step.name == nullptr) {
+      path += fmt::format("[{}]", step.number);
+    } else {
+      if (!path.empty()) path += '.';
+      path.append(step.name, step.number);
+    }
+  }
   return path;
 }
 
@@ -206,7 +183,7 @@ JsonResult<std::string_view> JsonCursor::needed_string(std::string_view expected
 }
 
 JsonResult<const json::object*> JsonCursor::object(std::string_view expected) const {
-  if (!has_moved_) return root_;
+  if (num_steps_ == 0) return root_;
   if (is_missing()) return nullptr;
   if (astray_ != Astray::kNo) return std::unexpected(wrong_type(wanted()));
   if (const json::object* given = value_->if_object()) return given;

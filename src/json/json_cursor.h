@@ -1,10 +1,12 @@
 // A place in a JSON text, by which everybody reads what somebody else wrote: `body["options"]["top_p"].number(0, 1)`.
 // Its errors say what was found and what was expected, and name the place as it is written there: "options.top_p".
 //
-// A cursor is a view of a few words: the values, and the names that it was made with, outlive it. Nothing is copied and
-// no path is kept on the way; where an error needs one, it is looked for among the values. Any thread.
+// A cursor is a view: the values, and the names that it was made with, outlive it. It keeps the names and indexes that
+// led to it, so that a path is written where it is asked for, and costs its own length, however long the text is.
+// Any thread.
 #pragma once
 
+#include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
@@ -27,11 +29,14 @@ std::optional<std::int64_t> as_integer(const boost::json::value& value);
 class JsonCursor {
  public:
   /// The whole of a text; `path` is where it stands itself, if it is a part of another: "tools[2]".
-  explicit JsonCursor(const boost::json::object& root, std::string_view path = {})
-      : root_(&root), root_path_(path), container_(&root) {}
+  explicit JsonCursor(const boost::json::object& root, std::string_view path = {}) : root_(&root), root_path_(path) {}
+  JsonCursor(const JsonCursor& other) { *this = other; }
+  JsonCursor& operator=(const JsonCursor& other);
+  ~JsonCursor() = default;
 
   /// A member, or an element. Where there is none, or it is null, or this is no object or array at all, the cursor
-  /// stands at a place without a value, and what is read there is missing, or in the last case the error.
+  /// stands at a place without a value, and what is read there is missing, or in the last case the error. A place is at
+  /// most kMaxDepth names and indexes away from the whole.
   JsonCursor operator[](std::string_view name) const;
   JsonCursor operator[](std::size_t index) const;
 
@@ -42,7 +47,7 @@ class JsonCursor {
   const boost::json::string* if_string() const { return is_given() ? value_->if_string() : nullptr; }
   const boost::json::array* if_array() const { return is_given() ? value_->if_array() : nullptr; }
   const boost::json::object* if_object() const { return is_given() ? value_->if_object() : nullptr; }
-  /// "messages[2].content". It takes a walk over the whole, so it is for errors.
+  /// "messages[2].content"
   std::string path() const;
 
   /// A value of the kind; nothing where none is given. Errors: another kind, or out of the bounds.
@@ -76,7 +81,15 @@ class JsonCursor {
   /// Whether a member or an element was looked for in what is no object or no array, or is not there.
   enum class Astray : std::uint8_t { kNo, kNoObject, kNoArray };
 
+  /// A member's name, or an element's index.
+  struct Step {
+    const char* name;    // nullptr: an element
+    std::size_t number;  // bytes of the name, or the index
+  };
+
   JsonCursor astray(Astray how) const;
+  /// The place of a member or an element of this one.
+  JsonCursor moved(Step step, const boost::json::value* value) const;
   /// The form that the value had to have.
   std::string_view wanted() const { return astray_ == Astray::kNoArray ? "an array" : "an object"; }
   /// The value as `take` makes it, if there is one.
@@ -86,15 +99,14 @@ class JsonCursor {
   Read<Number> read_number(Number min, Number max) const;
   JsonError wrong_number(std::string_view expected) const;
 
-  const boost::json::object* root_;
+  static constexpr std::size_t kMaxDepth = 16;  // the deepest place of an API is 7 away
+
+  const boost::json::object* root_ = nullptr;
   std::string_view root_path_;
   const boost::json::value* value_ = nullptr;  // null only as an element of an array
-  const void* container_;                      // the object or array that the value stands in, or would
-  std::string_view name_ = {};                 // in an object
-  std::size_t index_ = 0;                      // in an array
   Astray astray_ = Astray::kNo;
-  bool has_moved_ = false;  // from the root
-  bool is_element_ = false;
+  std::uint8_t num_steps_ = 0;  // from the root
+  std::array<Step, kMaxDepth> steps_;
 };
 
 }  // namespace octavo

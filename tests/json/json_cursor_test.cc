@@ -3,7 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
+
+#include <boost/json/memory_resource.hpp>
 #include <boost/json/parse.hpp>
+#include <map>
+#include <new>
 
 namespace octavo {
 namespace {
@@ -86,6 +91,46 @@ TEST_F(JsonCursorTest, APartOfAnotherTextKeepsItsPlace) {
   const JsonCursor tool = read(R"({"name": 3})", "tools[2].function");
   EXPECT_EQ(tool.path(), "tools[2].function");
   EXPECT_EQ(error_of(tool["name"].string()), "tools[2].function.name: found the number 3, expected a string");
+}
+
+/// Memory of which the large pieces can be locked: whoever reads them then ends the process.
+class LockableMemory : public json::memory_resource {
+ public:
+  void lock(bool is_locked) {
+    for (const auto& [piece, size] : large_) ASSERT_EQ(mprotect(piece, size, is_locked ? PROT_NONE : kOpen), 0);
+  }
+  std::size_t num_large() const { return large_.size(); }
+
+ private:
+  static constexpr std::size_t kLargeBytes = 1 << 16;
+  static constexpr int kOpen = PROT_READ | PROT_WRITE;
+
+  void* do_allocate(std::size_t size, std::size_t) override {
+    if (size < kLargeBytes) return ::operator new(size);
+    void* piece = mmap(nullptr, size, kOpen, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (piece == MAP_FAILED) throw std::bad_alloc();
+    large_.emplace(piece, size);
+    return piece;
+  }
+  void do_deallocate(void* piece, std::size_t size, std::size_t) override {
+    if (large_.erase(piece) == 0) return ::operator delete(piece);
+    munmap(piece, size);
+  }
+  bool do_is_equal(const json::memory_resource& other) const noexcept override { return this == &other; }
+
+  std::map<void*, std::size_t> large_;
+};
+
+TEST(JsonCursorCost, APathIsWrittenWithoutALookAtTheRestOfTheText) {
+  std::string text = R"({"large": [[1])";
+  for (int i = 0; i < 10000; ++i) text += ",[1]";
+  LockableMemory memory;
+  const json::value body = json::parse(text + R"(], "tools": [{}, {"name": 3}]})", &memory);
+  const JsonCursor name = JsonCursor(body.as_object())["tools"][1]["name"];
+  ASSERT_GT(memory.num_large(), 0U);
+  memory.lock(true);
+  EXPECT_EQ(error_of(name.string()), "tools[1].name: found the number 3, expected a string");
+  memory.lock(false);
 }
 
 TEST_F(JsonCursorTest, BoundsAreWrittenAsTheyWereMeant) {
