@@ -27,6 +27,9 @@ void warn_unless_neutral(FieldReader& reader, const ApiField& field) {
 }  // namespace
 
 void check_boolean(FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).boolean()); }
+void check_integer(FieldReader& reader, const ApiField& field) {
+  reader.take(reader.at(field.path).integer_from(static_cast<std::int64_t>(field.min)));
+}
 void check_string(FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).string()); }
 void check_object(FieldReader& reader, const ApiField& field) { reader.take(reader.at(field.path).object()); }
 

@@ -133,6 +133,7 @@ void into(FieldReader& reader, const ApiField& field) {
 
 /// Checks the form of a field that is read elsewhere.
 void check_boolean(FieldReader& reader, const ApiField& field);
+void check_integer(FieldReader& reader, const ApiField& field);
 void check_string(FieldReader& reader, const ApiField& field);
 void check_object(FieldReader& reader, const ApiField& field);
 

@@ -48,6 +48,7 @@ struct TextPrompts {
 /// The text in a gap is asked for.
 struct Gap {
   InfillText text = {};
+  std::string_view field = "suffix";  // that asks for it
 };
 
 /// Nothing is to be computed: the model is to be there, or to be let go.

@@ -3,20 +3,58 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
+#include "api/custom_tools.h"
 #include "api/json_fields.h"
 
 namespace octavo {
 namespace {
 
-/// The error names the schema where that is one of several; else the field that asks for the constraint.
-ApiError not_compiled(const AskedConstraint& asked, const std::string& message) {
-  const auto is_named = [&](const ConstraintRule& rule) {
-    return !rule.origin.empty() && message.starts_with(rule.origin + ": ");
-  };
-  const auto rule = std::ranges::find_if(asked.source.rules, is_named);
-  if (rule != asked.source.rules.end()) return invalid_value(rule->origin, message);
-  return invalid_value(asked.field, fmt::format("{}: {}", asked.field, message));
+/// The place to which a JSON pointer leads from another place: "tools[0].parameters" and "/anyOf/1" are
+/// "tools[0].parameters.anyOf[1]".
+std::string place_in(std::string_view place, std::string_view pointer) {
+  std::string path(place);
+  bool is_list = false;  // the part in front has elements, and not names that a client chose
+  while (!pointer.empty()) {
+    const std::size_t end = pointer.find('/', 1);
+    std::string part(pointer.substr(1, end - 1));
+    pointer.remove_prefix(std::min(end, pointer.size()));
+    for (const auto& [escape, character] : {std::pair{"~1", "/"}, std::pair{"~0", "~"}})
+      for (std::size_t at = part.find(escape); at != std::string::npos; at = part.find(escape, at + 1))
+        part.replace(at, 2, character);
+    const bool is_index = is_list && part.find_first_not_of("0123456789") == std::string::npos;
+    path += is_index ? fmt::format("[{}]", part) : fmt::format(".{}", part);
+    constexpr std::array kLists = {"allOf", "anyOf", "enum", "items", "oneOf", "prefixItems", "required", "type"};
+    is_list = std::ranges::find(kLists, part) != kLists.end();
+  }
+  return path;
+}
+
+/// What the compiler says of a constraint, with its place as the client wrote it.
+struct CompilerNote {
+  std::string place = {};
+  std::string text = {};  // begins with the place
+};
+
+/// The place is that in the schema, where the compiler names one, or the field that asks for the constraint. Of a
+/// schema that was made of a client's text, it is the text.
+CompilerNote note_of(const AskedConstraint& asked, std::string_view message) {
+  std::string place = asked.field;
+  for (const ConstraintRule& rule : asked.source.rules) {
+    if (rule.origin.empty() || !message.starts_with(rule.origin + ": ")) continue;
+    place = rule.origin;
+    message.remove_prefix(rule.origin.size() + 2);
+    break;
+  }
+  const std::size_t end = message.find(": ");
+  if (end != std::string_view::npos && (message.starts_with("#/") || message.starts_with("#: "))) {
+    if (!place.ends_with(kGrammarDefinition)) place = place_in(place, message.substr(1, end - 1));
+    message.remove_prefix(end + 2);
+  }
+  std::string text = fmt::format("{}: {}", place, message);
+  return {.place = std::move(place), .text = std::move(text)};
 }
 
 }  // namespace
@@ -31,15 +69,21 @@ ApiError model_not_served(std::string_view name, const ServedModel& model) {
 
 ApiResult<void> compile_constraints(CompletionCall& call, const Engine& engine, const std::stop_token& stop) {
   std::shared_ptr<const Constraint> last;
+  std::vector<std::string> warnings;
   for (AskedConstraint& asked : call.constraints) {
     asked.source.closes_objects = call.closes_objects;
     auto compiled = engine.compile_constraint(asked.source, stop);
-    if (!compiled) return std::unexpected(not_compiled(asked, compiled.error().message));
+    if (!compiled) {
+      CompilerNote note = note_of(asked, compiled.error().message);
+      return std::unexpected(invalid_value(std::move(note.place), std::move(note.text)));
+    }
     last = std::move(*compiled);
+    warnings.clear();
+    for (const std::string& warning : last->warnings()) warnings.push_back(note_of(asked, warning).text);
   }
   call.constraints.clear();
   if (last == nullptr) return {};
-  call.warnings.insert(call.warnings.begin(), last->warnings().begin(), last->warnings().end());
+  call.warnings.insert(call.warnings.begin(), warnings.begin(), warnings.end());
   for (Request& request : call.requests) request.constraint = last;
   return {};
 }

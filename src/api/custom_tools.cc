@@ -68,10 +68,15 @@ std::string qualified_name(std::string_view space, std::string_view name) {
   return fmt::format("{}{}{}", space, space.empty() || space.ends_with(kBetween) ? "" : kBetween, name);
 }
 
-ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, std::vector<std::string>& warnings) {
+ApiResult<JsonCursor> custom_in(const JsonCursor& holder, std::string_view members) {
+  const JsonCursor custom = holder["custom"];
   OCTAVO_TRY(const json::object* given, to_api_result(custom.object()));
-  if (given == nullptr && !custom.is_given())
-    return refused(custom.wrong_value("an object with a name", "missing_required_parameter"));
+  if (given != nullptr) return custom;
+  if (holder["function"].is_given()) return refused(holder["type"].wrong_value("\"function\""));
+  return refused(custom.wrong_value(fmt::format("an object with {}", members), "missing_required_parameter"));
+}
+
+ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, std::vector<std::string>& warnings) {
   OCTAVO_TRY(const auto name, to_api_result(custom["name"].string()));
   OCTAVO_TRY(const auto about, to_api_result(custom["description"].string()));
   if (!name || !may_name_a_tool(*name)) return std::unexpected(wrong_tool_name(custom["name"].path(), name));

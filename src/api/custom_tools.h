@@ -41,6 +41,9 @@ std::string arguments_of_input(std::string_view input);
 /// The name of the function that stands for a tool of a namespace: "space__name".
 std::string qualified_name(std::string_view space, std::string_view name);
 
+/// The member `custom` of a tool or of a call of that type, with these members.
+ApiResult<JsonCursor> custom_in(const JsonCursor& holder, std::string_view members);
+
 struct AskedTool;
 /// The function that stands for a custom tool with `name`, `description` and `format`: of chats, where a grammar is an
 /// object, or of responses, where it is not. Inputs of a regular expression are held to it; a grammar in Lark is shown

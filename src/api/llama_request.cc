@@ -48,7 +48,8 @@ void take_only_prompt(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const json::array* several = given.if_array();
   if (several != nullptr && !several->empty() && !several->front().is_number())
-    return reader.refuse(given.error("one is answered here; /v1/completions takes several", "unsupported_parameter"));
+    return reader.refuse(
+        given[0].error("one prompt is answered here; /v1/completions takes several", "unsupported_parameter"));
   field::take_prompt(reader, field);
 }
 
@@ -190,7 +191,7 @@ ApiFields llama_infill_fields() {
 }
 
 ApiResult<ApiRequest> read_llama_infill(const json::object& body, const ApiContext& context) {
-  return read(body, context, llama_infill_fields(), Gap(), "input_prefix");
+  return read(body, context, llama_infill_fields(), Gap{.field = "input_suffix"}, "input_prefix");
 }
 
 }  // namespace octavo

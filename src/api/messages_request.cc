@@ -286,7 +286,7 @@ constexpr ApiField kAnswerRows[] = {
     field::temperature("temperature"),
     field::top_p("top_p"),
     field::top_k("top_k"),
-    field::stop("stop_sequences"),
+    field::stop("stop_sequences", FieldForm::kStrings),
     field::stream(),
     field::budget("thinking.budget_tokens", "the most tokens of thinking", 0),
     {.path = "output_config.format",

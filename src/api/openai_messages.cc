@@ -37,10 +37,7 @@ ApiResult<std::vector<ContentPart>> read_parts(const JsonCursor& parts, std::siz
 /// A call of a custom tool as one of the function that stands for it.
 ApiResult<ToolCall> read_custom_call(const JsonCursor& call) {
   OCTAVO_TRY(const auto id, to_api_result(call["id"].string()));
-  const JsonCursor custom = call["custom"];
-  OCTAVO_TRY(const json::object* given, to_api_result(custom.object()));
-  if (given == nullptr)
-    return refused(custom.wrong_value("an object with a name and an input", "missing_required_parameter"));
+  OCTAVO_TRY(const JsonCursor custom, custom_in(call, "a name and an input"));
   OCTAVO_TRY(const std::string_view called, to_api_result(custom["name"].needed_string()));
   OCTAVO_TRY(const std::string_view input, to_api_result(custom["input"].needed_string()));
   return ToolCall{

@@ -62,13 +62,14 @@ ApiResult<void> check_settings(std::size_t num_prompts, const Request& request) 
                   num_prompts, num_bytes, kMaxRepeatedBytes)));
 }
 
-ApiResult<void> check_fills_gaps(const Engine& engine) {
+ApiResult<void> check_fills_gaps(const Engine& engine, std::string_view field) {
   if (engine.info().fills_gaps) return {};
   return std::unexpected(
       ApiError{.status = 501,
-               .message = fmt::format("{} fills no gaps: its vocabulary has no tokens for what stands before one, "
+               .message = fmt::format("{}: {} fills no gaps: its vocabulary has no tokens for what stands before one, "
                                       "behind it, and in it",
-                                      engine.info().name),
+                                      field, engine.info().name),
+               .param = std::string(field),
                .code = "unsupported_model"});
 }
 
@@ -108,7 +109,7 @@ class Preparation {
 
   ApiResult<void> prepare_prompt() {
     if (std::holds_alternative<Conversation>(asked_.prompt)) return prepare_chat(conversation_of(asked_));
-    if (const Gap* gap = std::get_if<Gap>(&asked_.prompt)) return prepare_gap(gap->text);
+    if (const Gap* gap = std::get_if<Gap>(&asked_.prompt)) return prepare_gap(*gap);
     return prepare_texts(std::get<TextPrompts>(asked_.prompt));
   }
 
@@ -229,8 +230,9 @@ class Preparation {
     return {};
   }
 
-  ApiResult<void> prepare_gap(const InfillText& text) {
-    OCTAVO_TRY_VOID(check_fills_gaps(engine_));
+  ApiResult<void> prepare_gap(const Gap& gap) {
+    const InfillText& text = gap.text;
+    OCTAVO_TRY_VOID(check_fills_gaps(engine_, gap.field));
     if (call_.echo) return std::unexpected(unsupported("echo", "echo: the prompt of a gap is not repeated"));
     auto prompt = fitting_prompt(text, std::min<std::int64_t>(asked_.length.asked.value_or(1), context_), engine_);
     const std::string_view field = asked_.prompt_field;

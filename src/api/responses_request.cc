@@ -118,8 +118,8 @@ void take_context_management(FieldReader& reader, const ApiField& field) {
 constexpr ApiField refused_row(std::string_view path, std::string_view why) {
   return {.path = path, .use = FieldUse::kRefused, .text = why, .take = refuse_if_asked};
 }
-constexpr ApiField echoed(std::string_view path, FieldForm form, std::string_view text) {
-  return {.path = path, .form = form, .use = FieldUse::kHint, .text = text};
+constexpr ApiField echoed(std::string_view path, std::string_view text) {
+  return {.path = path, .form = FieldForm::kString, .use = FieldUse::kHint, .text = text};
 }
 
 constexpr ApiField kConversationRows[] = {
@@ -195,10 +195,15 @@ constexpr ApiField kAnswerRows[] = {
      .use = FieldUse::kIgnored,
      .text = "conversations are not made shorter here",
      .take = take_context_management},
-    echoed("max_tool_calls", FieldForm::kInteger, "the response repeats it: this server runs no tools"),
-    echoed("prompt_cache_key", FieldForm::kString, "the response repeats it: prompts are found cached without it"),
-    echoed("safety_identifier", FieldForm::kString, "the response repeats it"),
-    echoed("user", FieldForm::kString, "the response repeats it"),
+    {.path = "max_tool_calls",
+     .form = FieldForm::kInteger,
+     .min = 0,
+     .use = FieldUse::kHint,
+     .text = "the response repeats it: this server runs no tools",
+     .take = check_integer},
+    echoed("prompt_cache_key", "the response repeats it: prompts are found cached without it"),
+    echoed("safety_identifier", "the response repeats it"),
+    echoed("user", "the response repeats it"),
 };
 
 /// A request, with what its response will keep of it.

@@ -154,8 +154,10 @@ void take_stop(FieldReader& reader, const ApiField& field) {
           text.error(fmt::format("found {} bytes, expected at most {}", string.size(), kMaxStopBytes)));
     if (!string.empty()) reader.request.settings.stop.emplace_back(string);  // an empty one stops nothing
   };
-  if (given.if_string() != nullptr) return add(given);
-  const json::array* texts = reader.take(given.array("a string or an array of strings"));
+  const bool may_be_one = field.form == FieldForm::kStringOrArray;
+  if (may_be_one && given.if_string() != nullptr) return add(given);
+  const json::array* texts =
+      reader.take(given.array(may_be_one ? "a string or an array of strings" : "an array of strings"));
   if (texts != nullptr && texts->size() > kMaxStopTexts)
     reader.refuse(given.error(fmt::format("found {} texts, expected at most {}", texts->size(), kMaxStopTexts)));
   for (std::size_t i = 0; texts != nullptr && i < std::min(texts->size(), kMaxStopTexts); ++i) add(given[i]);

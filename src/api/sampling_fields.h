@@ -136,9 +136,9 @@ constexpr ApiField mirostat_eta(std::string_view path) {
   return sampler<&SamplingParams::mirostat, &Mirostat::eta>(path, 0, 1, "the model's, else 0.1",
                                                             "how fast Mirostat learns");
 }
-constexpr ApiField stop(std::string_view path) {
+constexpr ApiField stop(std::string_view path, FieldForm form = FieldForm::kStringOrArray) {
   return {.path = path,
-          .form = FieldForm::kStringOrArray,
+          .form = form,
           .text =
               "texts that end the answer, at most 16 of 1,024 bytes; none is ever shown, whole or in part, and an "
               "empty one "

@@ -18,7 +18,8 @@ namespace json = boost::json;
 /// A tool of OpenAI's chats: a function, or a custom tool. One that nobody will call is described as it is.
 ApiResult<AskedTool> read_tool(const JsonCursor& tool, bool is_called, ApiRequest& request) {
   if (tool.is_given() && is_custom_form(*tool.value())) {
-    OCTAVO_TRY(AskedTool made, read_custom_tool(tool["custom"], request.warnings));
+    OCTAVO_TRY(const JsonCursor custom, custom_in(tool, "a name"));
+    OCTAVO_TRY(AskedTool made, read_custom_tool(custom, request.warnings));
     request.tools.client_tools[made.name] = {.name = made.name, .is_custom = true};
     return made;
   }
@@ -94,10 +95,10 @@ ApiResult<void> read_functions(FieldReader& reader, const JsonCursor& given) {
   AskedTools& tools = reader.request.tools;
   const bool are_asked = is_asked(given) || is_asked(reader.at("function_call"));
   if (!are_asked || tools.are_functions) return {};
-  for (const auto& [newer, older] : {std::pair{"tools", "functions"}, std::pair{"tool_choice", "function_call"}})
+  const JsonCursor older = is_asked(given) ? given : reader.at("function_call");
+  for (const std::string_view newer : {"tools", "tool_choice"})
     if (is_asked(reader.at(newer)))
-      return refused(
-          reader.at(newer).error(fmt::format("found it beside {}, expected one of them: they are the same", older)));
+      return refused(older.error(fmt::format("found it beside {}, expected one of them: they are the same", newer)));
   tools.are_given = tools.are_functions = tools.is_single = true;
   tools.field = "functions";
   tools.choice_field = "function_call";

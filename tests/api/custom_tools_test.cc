@@ -81,9 +81,36 @@ TEST_F(CustomTools, OneMayHaveToBeCalled) {
   EXPECT_THAT(engine_.compiled.text, Not(HasSubstr("time")));
 }
 
+TEST_F(CustomTools, AnErrorInAGrammarIsNamedByWhereTheClientWroteIt) {
+  const std::string must = R"(, "tool_choice": "required")";
+  engine_.compile_error = "tools[0].custom.format.grammar.definition: #/properties/input/pattern: found a group";
+  const auto call = chat(tools(kWord) + must);
+  ASSERT_FALSE(call.has_value());
+  EXPECT_EQ(call.error().param, "tools[0].custom.format.grammar.definition");
+  EXPECT_EQ(call.error().message, "tools[0].custom.format.grammar.definition: found a group");
+}
+
+TEST_F(CustomTools, AnErrorInASchemaIsNamedByWhereTheClientWroteIt) {
+  const std::string must = R"(, "tool_choice": "required")";
+  const std::string schema = "tools[0].function.parameters";
+  const std::map<std::string, std::string> places = {{"#", ""},
+                                                     {"#/properties/city/type", ".properties.city.type"},
+                                                     {"#/anyOf/1/items/2/const", ".anyOf[1].items[2].const"},
+                                                     {"#/$defs/a~1b~01/1/type", ".$defs.a/b~1.1.type"}};
+  for (const auto& [pointer, place] : places) {
+    engine_.compile_error = schema + ": " + pointer + ": found nothing";
+    const auto call =
+        chat(tools(R"({"type": "function", "function": {"name": "time", "parameters": {"type": "object"}}})") + must);
+    ASSERT_FALSE(call.has_value());
+    EXPECT_EQ(call.error().param, schema + place);
+    EXPECT_EQ(call.error().message, schema + place + ": found nothing");
+  }
+}
+
 TEST_F(CustomTools, WrongOnesAreRefusedWithTheirPlace) {
   const std::map<std::string, std::string> params = {
       {R"({"type": "custom"})", "tools[0].custom"},
+      {R"({"type": "custom", "function": {"name": "a"}})", "tools[0].type"},
       {R"({"type": "custom", "custom": 5})", "tools[0].custom"},
       {R"({"type": "custom", "custom": {}})", "tools[0].custom.name"},
       {R"({"type": "custom", "custom": {"name": "a b"}})", "tools[0].custom.name"},

@@ -135,7 +135,7 @@ std::vector<json::value> wrong_values(const ApiField& field) {
     case FieldForm::kNumber: wrong = {"x", true}; break;
     case FieldForm::kBoolean:
     case FieldForm::kArray: wrong = {"x", 5}; break;
-    case FieldForm::kStrings: wrong = {5, json::array{5}}; break;
+    case FieldForm::kStrings: wrong = {"x", 5, json::array{5}}; break;
     case FieldForm::kString: wrong = {5, json::array()}; break;
     case FieldForm::kStringOrArray: wrong = {true, json::object()}; break;
     case FieldForm::kStringOrObject: wrong = {true, 5}; break;

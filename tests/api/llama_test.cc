@@ -171,7 +171,7 @@ TEST_F(LlamaRequest, WhatIsWrongIsRefusedWithItsField) {
     EXPECT_EQ(made.error().param, param) << made.error().message;
     EXPECT_EQ(made.error().status, 400);
   }
-  EXPECT_EQ(call(api_named("llama_completion"), R"("prompt": ["a", "b"])").error().param, "prompt");
+  EXPECT_EQ(call(api_named("llama_completion"), R"("prompt": ["a", "b"])").error().param, "prompt[0]");
   EXPECT_EQ(call(api_named("openai_completion"), R"("prompt": ["a"], "suffix": "b")").error().param, "prompt");
   EXPECT_EQ(call(api_named("openai_completion"), R"("prompt": "a", "suffix": 5)").error().param, "suffix");
   EXPECT_EQ(call(api_named("openai_completion"), R"("prompt": "a", "suffix": "b", "echo": true)").error().param,
@@ -188,6 +188,8 @@ TEST_F(LlamaRequest, AModelThatFillsNoGapsIs501) {
     ASSERT_FALSE(made.has_value());
     EXPECT_EQ(made.error().status, 501);
     EXPECT_EQ(made.error().code, "unsupported_model");
+    EXPECT_EQ(made.error().param, name == "llama_infill" ? "input_suffix" : "suffix");
+    EXPECT_THAT(made.error().message, ::testing::StartsWith(made.error().param + ": Text fills no gaps"));
   }
 }
 

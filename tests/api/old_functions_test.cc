@@ -127,7 +127,8 @@ TEST_F(OldFunctions, WhatIsWrongIsRefusedByTheNamesThatTheClientUsed) {
       {kFunctions + R"(, "function_call": {"name": "other"})", "function_call.name"},
       {R"(, "function_call": {"name": "f"})", "function_call.name"},
       {kFunctions + R"(, "function_call": {"name": "time"}, "guided_regex": "a")", "function_call"},
-      {kFunctions + R"(, "tools": [{"type": "function", "function": {"name": "f"}}])", "tools"}};
+      {kFunctions + R"(, "tools": [{"type": "function", "function": {"name": "f"}}])", "functions"},
+      {R"(, "function_call": "auto", "tools": [{"type": "function", "function": {"name": "f"}}])", "function_call"}};
   for (const auto& [fields, param] : params) {
     const auto call = chat(fields);
     ASSERT_FALSE(call.has_value()) << fields;

@@ -71,7 +71,7 @@ TEST_F(OpenAiResponse, AnAnswersEndHasLlamaCppsTimings) {
 }
 
 TEST_F(OpenAiResponse, WarningsOfASchemaStandInTheBodyOrOnceInAStream) {
-  const std::string odd = R"(, "guided_json": {"odd": 1})", warnings = R"("warnings":["#/odd: \"it\""])";
+  const std::string odd = R"(, "guided_json": {"odd": 1})", warnings = R"("warnings":["guided_json.odd: \"it\""])";
   open_chat(odd);
   response_->on_event(last(TextEngine::kEnd, "", FinishReason::kStop));
   EXPECT_THAT(response_->finish(), HasSubstr(warnings));

@@ -22,6 +22,7 @@ class TextEngine final : public Engine {
 
   mutable ConstraintSource compiled = {};  // the last one
   mutable int num_compiled = 0;
+  std::string compile_error = {};  // of each constraint, if there is one
 
   TextEngine() {
     info_.name = "Text";
@@ -37,6 +38,7 @@ class TextEngine final : public Engine {
   /// Takes all but the text "wrong"; a text with "odd" in it gets a warning.
   Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
                                                                const std::stop_token& = {}) const override {
+    if (!compile_error.empty()) return std::unexpected(Error{compile_error});
     if (source.text == "wrong") return std::unexpected(Error{"found nonsense"});
     struct Kept final : Constraint {
       Kept(ConstraintSource from, std::vector<std::string> warnings)

@@ -599,13 +599,14 @@ class Schemas(OpenAiTest):
 
     def test_what_is_not_enforced_is_said_or_refused(self):
         schema = {"type": "array", "items": {"const": 1}, "uniqueItems": True, "maxItems": 2}
-        self.assertIn("#/uniqueItems", self.answer(schema, strict=False).warnings[0])
+        place = "response_format.json_schema.schema.uniqueItems"
+        self.assertTrue(self.answer(schema, strict=False).warnings[0].startswith(place + ": "))
         stream = self.answer(schema, strict=False, stream=True)
         self.assertEqual(len([chunk for chunk in stream if getattr(chunk, "warnings", None)]), 1)
         with self.assertRaises(openai.BadRequestError) as caught:
             self.answer(schema)
-        self.assertEqual(caught.exception.param, "response_format.json_schema.schema")
-        self.assertIn("#/uniqueItems: ", caught.exception.body["message"])
+        self.assertEqual(caught.exception.param, place)
+        self.assertTrue(caught.exception.body["message"].startswith(place + ": "))
 
 
 class Errors(OpenAiTest):
