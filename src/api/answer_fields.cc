@@ -86,135 +86,90 @@ void take_skip_special_tokens(FieldReader& reader, const ApiField& field) {
     reader.refuse(given.error("found false, expected true", "unsupported_parameter"));
 }
 
-constexpr ApiField refused(std::string_view path, std::string_view why, double neutral = 0) {
-  return {.path = path, .use = FieldUse::kRefused, .neutral = neutral, .text = why};
-}
-constexpr ApiField ignored(std::string_view path, std::string_view why, double neutral = 0) {
-  return {.path = path, .use = FieldUse::kIgnored, .neutral = neutral, .text = why};
-}
-
 constexpr ApiField kModelRows[] = {field::model()};
 
 constexpr ApiField kStreamRows[] = {
     field::stream(),
-    {.path = "return_progress",
-     .form = FieldForm::kBoolean,
-     .otherwise = "false",
-     .text = "a stream says how far the prompt has come, as in llama.cpp",
-     .take = take_progress},
-    {.path = "stream_options",
-     .form = FieldForm::kObject,
-     .text = "what a stream has beside the answer; without `stream` no effect",
-     .take = check_object},
-    {.path = "stream_options.include_usage",
-     .form = FieldForm::kBoolean,
-     .otherwise = "false",
-     .text = "a last chunk has `usage`, and no choices",
-     .take = take_include_usage},
-    {.path = "stream_options.continuous_usage_stats",
-     .form = FieldForm::kBoolean,
-     .otherwise = "false",
-     .text = "beside `include_usage`, as in vLLM: each chunk has the tokens of its choice so far",
-     .take = take_continuous_usage},
-    {.path = "return_token_ids",
-     .form = FieldForm::kBoolean,
-     .otherwise = "false",
-     .text = "the answer has `prompt_token_ids`, and in `token_ids` all that were generated, with those of a stop text",
-     .take = into<&ApiRequest::form, &AnswerForm::return_token_ids>},
-    {.path = "logprobs_after_mask",
-     .form = FieldForm::kBoolean,
-     .otherwise = "false",
-     .text = "log-probabilities of constrained tokens are those among the allowed ones",
-     .take = into<&ApiRequest::settings, &Request::logprobs_after_mask>},
+    field::boolean("return_progress", "false", "a stream says how far the prompt has come, as in llama.cpp",
+                   take_progress),
+    field::object("stream_options", "", "what a stream has beside the answer; without `stream` no effect",
+                  check_object),
+    field::boolean("stream_options.include_usage", "false", "a last chunk has `usage`, and no choices",
+                   take_include_usage),
+    field::boolean("stream_options.continuous_usage_stats", "false",
+                   "beside `include_usage`, as in vLLM: each chunk has the tokens of its choice so far",
+                   take_continuous_usage),
+    field::boolean(
+        "return_token_ids", "false",
+        "the answer has `prompt_token_ids`, and in `token_ids` all that were generated, with those of a stop text",
+        into<&ApiRequest::form, &AnswerForm::return_token_ids>),
+    field::boolean("logprobs_after_mask", "false",
+                   "log-probabilities of constrained tokens are those among the allowed ones",
+                   into<&ApiRequest::settings, &Request::logprobs_after_mask>),
     field::cache_salt(),
 };
 
 constexpr ApiField kReasoningRows[] = {
-    {.path = "reasoning_format",
-     .form = FieldForm::kString,
-     .otherwise = "the server's",
-     .text = "`auto` and `deepseek`: reasoning stands apart from the content; `none`: it is left there",
-     .take = take_reasoning_format},
+    field::string("reasoning_format", "the server's",
+                  "`auto` and `deepseek`: reasoning stands apart from the content; `none`: it is left there",
+                  take_reasoning_format),
     field::budget("reasoning_budget", "the most tokens of reasoning, which is then closed; -1: any number"),
     field::budget("reasoning_budget_tokens", "llama.cpp's name of `reasoning_budget`"),
     field::budget("thinking_budget_tokens", "another name of `reasoning_budget`"),
     field::budget("thinking_token_budget", "vLLM's name of `reasoning_budget`"),
-    {.path = "include_reasoning",
-     .form = FieldForm::kBoolean,
-     .otherwise = "true",
-     .text = "reasoning is shown",
-     .take = take_include_reasoning},
+    field::boolean("include_reasoning", "true", "reasoning is shown", take_include_reasoning),
 };
 
 constexpr ApiField kFormatRows[] = {
-    {.path = "response_format",
-     .form = FieldForm::kObject,
-     .otherwise = "{\"type\": \"text\"}",
-     .text = "the form of the answer: `text`, `json_object`, `json_schema` or `structural_tag`",
-     .take = field::take_response_format},
+    field::object("response_format", "{\"type\": \"text\"}",
+                  "the form of the answer: `text`, `json_object`, `json_schema` or `structural_tag`",
+                  field::take_response_format),
 };
 
-constexpr ApiField hint(std::string_view path, std::string_view text) {
-  return {.path = path, .use = FieldUse::kHint, .text = text};
-}
-
 constexpr ApiField kHintRows[] = {
-    hint("user", "a name of whoever asks"),
-    hint("metadata", "notes of the client's"),
-    hint("store", "chats and completions are not stored"),
-    hint("service_tier", "there is one tier"),
-    hint("safety_identifier", "a name of whoever asks"),
-    hint("prompt_cache_key", "prompts are found cached without it"),
+    field::hint("user", "a name of whoever asks"),
+    field::hint("metadata", "notes of the client's"),
+    field::hint("store", "chats and completions are not stored"),
+    field::hint("service_tier", "there is one tier"),
+    field::hint("safety_identifier", "a name of whoever asks"),
+    field::hint("prompt_cache_key", "prompts are found cached without it"),
 };
 
 constexpr std::string_view kNoSampler = "there is no such sampler here";
 
 constexpr ApiField kUnsupportedRows[] = {
-    refused("audio", "this server does not support audio answers"),
-    refused("web_search_options", "this server does not support web search"),
-    refused("chat_template", "this server does not support a chat template in the request"),
-    refused("documents", "this server does not support documents beside the messages"),
-    refused("prompt_logprobs",
-            "this server does not support this form of the prompt's log-probabilities (echo with logprobs has them)"),
-    refused("truncate_prompt_tokens", "this server does not support cutting the prompt", -1),
-    refused("use_beam_search", "this server does not support beam search"),
-    refused("include_stop_str_in_output", "this server does not support showing the stop text"),
-    refused("logits_processors", "this server does not support logits processors"),
-    refused("guided_decoding", "this server does not support this form of structured output"),
-    refused("structural_tag", "this server does not support structural tags"),
-    refused("regex", "this server does not support this name of guided_regex"),
-    refused("ebnf", "this server does not support this name of guided_grammar"),
-    refused("prompt_embeds", "this server does not support prompts of embeddings"),
-    refused("image_data", "this server does not support images"),
-    refused("lora", "this server does not support adapters"),
-    refused("return_tokens_as_token_ids",
-            "this server does not support ids in place of texts (return_token_ids has them beside)"),
-    {.path = "modalities",
-     .form = FieldForm::kArray,
-     .otherwise = "[\"text\"]",
-     .use = FieldUse::kRefused,
-     .text = "this server has no other output than text",
-     .take = take_modalities},
-    {.path = "skip_special_tokens",
-     .form = FieldForm::kBoolean,
-     .otherwise = "true",
-     .use = FieldUse::kRefused,
-     .text = "control tokens are not shown",
-     .take = take_skip_special_tokens},
-    ignored("prediction", "answers are not drafted from it"),
-    ignored("length_penalty", "it is about beam search alone", 1),
-    ignored("mirostat_mode", kNoSampler),
-    ignored("tfs_z", kNoSampler, 1),
-    ignored("top_a", kNoSampler),
-    ignored("epsilon_cutoff", kNoSampler),
-    ignored("eta_cutoff", kNoSampler),
-    {.path = "best_of",
-     .form = FieldForm::kInteger,
-     .min = 1,
-     .max = kMaxChoices,
-     .use = FieldUse::kIgnored,
-     .text = "answers are not ranked here",
-     .take = take_best_of},
+    field::refused("audio", "this server does not support audio answers"),
+    field::refused("web_search_options", "this server does not support web search"),
+    field::refused("chat_template", "this server does not support a chat template in the request"),
+    field::refused("documents", "this server does not support documents beside the messages"),
+    field::refused(
+        "prompt_logprobs",
+        "this server does not support this form of the prompt's log-probabilities (echo with logprobs has them)"),
+    field::refused("truncate_prompt_tokens", "this server does not support cutting the prompt", -1),
+    field::refused("use_beam_search", "this server does not support beam search"),
+    field::refused("include_stop_str_in_output", "this server does not support showing the stop text"),
+    field::refused("logits_processors", "this server does not support logits processors"),
+    field::refused("guided_decoding", "this server does not support this form of structured output"),
+    field::refused("structural_tag", "this server does not support structural tags"),
+    field::refused("regex", "this server does not support this name of guided_regex"),
+    field::refused("ebnf", "this server does not support this name of guided_grammar"),
+    field::refused("prompt_embeds", "this server does not support prompts of embeddings"),
+    field::refused("image_data", "this server does not support images"),
+    field::refused("lora", "this server does not support adapters"),
+    field::refused("return_tokens_as_token_ids",
+                   "this server does not support ids in place of texts (return_token_ids has them beside)"),
+    field::refused(
+        field::array("modalities", "[\"text\"]", "this server has no other output than text", take_modalities)),
+    field::refused(
+        field::boolean("skip_special_tokens", "true", "control tokens are not shown", take_skip_special_tokens)),
+    field::ignored("prediction", "answers are not drafted from it"),
+    field::ignored("length_penalty", "it is about beam search alone", 1),
+    field::ignored("mirostat_mode", kNoSampler),
+    field::ignored("tfs_z", kNoSampler, 1),
+    field::ignored("top_a", kNoSampler),
+    field::ignored("epsilon_cutoff", kNoSampler),
+    field::ignored("eta_cutoff", kNoSampler),
+    field::ignored(field::integer("best_of", 1, kMaxChoices, "", "answers are not ranked here", take_best_of)),
 };
 
 }  // namespace

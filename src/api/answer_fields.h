@@ -21,28 +21,20 @@ void take_length_or_none(FieldReader& reader, const ApiField& field);
 void take_budget(FieldReader& reader, const ApiField& field);
 
 constexpr ApiField model(std::string_view path = "model") {
-  return {.path = path,
-          .form = FieldForm::kString,
-          .otherwise = "the first",
-          .text = "an id in /v1/models, or an alias; an empty text is no name",
-          .take = take_model};
+  return string(path, "the first", "an id in /v1/models, or an alias; an empty text is no name", take_model);
 }
 constexpr ApiField stream(std::string_view otherwise = "false") {
-  return {.path = "stream",
-          .form = FieldForm::kBoolean,
-          .otherwise = otherwise,
-          .text = "the answer is sent piece by piece, as it is made",
-          .take = into<&ApiRequest::form, &AnswerForm::stream>};
+  return boolean("stream", otherwise, "the answer is sent piece by piece, as it is made",
+                 into<&ApiRequest::form, &AnswerForm::stream>);
 }
 constexpr ApiField cache_salt() {
-  return {.path = "cache_salt",
-          .form = FieldForm::kString,
-          .text = "only requests with the same salt, and key, share cached prompts; at most 1,024 bytes",
-          .take = take_cache_salt};
+  return string("cache_salt", "",
+                "only requests with the same salt, and key, share cached prompts; at most 1,024 bytes",
+                take_cache_salt);
 }
 constexpr ApiField length(std::string_view path, std::string_view otherwise, std::string_view text,
                           void (*take)(FieldReader&, const ApiField&) = take_length) {
-  return {.path = path, .form = FieldForm::kInteger, .min = -2, .otherwise = otherwise, .text = text, .take = take};
+  return integer(path, -2, kNoMax, otherwise, text, take);
 }
 /// `logprobs` as a switch, and `top_logprobs` behind it, as how many alternatives each token has: a number alone asks
 /// for both.
@@ -50,29 +42,14 @@ void take_logprobs(FieldReader& reader, const ApiField& field);
 void take_top_logprobs(FieldReader& reader, const ApiField& field);
 
 constexpr ApiField logprobs() {
-  return {.path = "logprobs",
-          .form = FieldForm::kBoolean,
-          .otherwise = "false",
-          .text = "log-probabilities of the answer's tokens",
-          .take = take_logprobs};
+  return boolean("logprobs", "false", "log-probabilities of the answer's tokens", take_logprobs);
 }
 constexpr ApiField top_logprobs(void (*take)(FieldReader&, const ApiField&) = take_top_logprobs) {
-  return {.path = "top_logprobs",
-          .form = FieldForm::kInteger,
-          .min = 0,
-          .max = kMaxTopLogprobs,
-          .otherwise = "0",
-          .text = "alternatives beside each token; above 0 they ask for log-probabilities as well",
-          .take = take};
+  return integer("top_logprobs", 0, kMaxTopLogprobs, "0",
+                 "alternatives beside each token; above 0 they ask for log-probabilities as well", take);
 }
 constexpr ApiField budget(std::string_view path, std::string_view text, double min = -1) {
-  return {.path = path,
-          .form = FieldForm::kInteger,
-          .min = min,
-          .max = std::numeric_limits<int>::max(),
-          .otherwise = "the server's",
-          .text = text,
-          .take = take_budget};
+  return integer(path, min, std::numeric_limits<int>::max(), "the server's", text, take_budget);
 }
 
 }  // namespace field

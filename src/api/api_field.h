@@ -41,8 +41,11 @@ enum class FieldUse : std::uint8_t {
 };
 
 class FieldReader;
+struct ApiField;
+using TakeField = void (*)(FieldReader& reader, const ApiField& field);
 
-/// One field. What is no number has no bounds, and a bound of a model's is that of the row at the most.
+/// One field, written as one of the calls below. What is no number has no bounds, and a bound of a model's is that of
+/// the row at the most.
 struct ApiField {
   std::string_view path;  // "options.top_p", as clients write it
   FieldForm form = FieldForm::kAny;
@@ -54,8 +57,69 @@ struct ApiField {
   std::string_view text;  // what the field asks for; or why it is refused or ignored, to stand behind "PATH: "
   bool is_needed = false;
   /// Called where the field, or the object that it is a member of, is given or needed. Null: nothing is read.
-  void (*take)(FieldReader& reader, const ApiField& field) = nullptr;
+  TakeField take = nullptr;
 };
+
+namespace field {
+
+/// Makes rows of one form. `otherwise`: ApiField's.
+template <FieldForm kForm>
+struct RowOf {
+  constexpr ApiField operator()(std::string_view path, std::string_view otherwise, std::string_view text,
+                                TakeField take = nullptr) const {
+    return {.path = path, .form = kForm, .otherwise = otherwise, .text = text, .take = take};
+  }
+};
+inline constexpr RowOf<FieldForm::kBoolean> boolean;
+inline constexpr RowOf<FieldForm::kString> string;
+inline constexpr RowOf<FieldForm::kStrings> strings;
+inline constexpr RowOf<FieldForm::kStringOrArray> string_or_array;
+inline constexpr RowOf<FieldForm::kStringOrObject> string_or_object;
+inline constexpr RowOf<FieldForm::kArray> array;
+inline constexpr RowOf<FieldForm::kObject> object;
+inline constexpr RowOf<FieldForm::kAny> any;
+
+inline constexpr double kNoMin = std::numeric_limits<double>::lowest();
+inline constexpr double kNoMax = std::numeric_limits<double>::max();
+constexpr ApiField number(std::string_view path, double min, double max, std::string_view otherwise,
+                          std::string_view text, TakeField take = nullptr) {
+  return {.path = path,
+          .form = FieldForm::kNumber,
+          .min = min,
+          .max = max,
+          .otherwise = otherwise,
+          .text = text,
+          .take = take};
+}
+constexpr ApiField integer(std::string_view path, double min, double max, std::string_view otherwise,
+                           std::string_view text, TakeField take = nullptr) {
+  ApiField field = number(path, min, max, otherwise, text, take);
+  field.form = FieldForm::kInteger;
+  return field;
+}
+
+// What becomes of a field that is not honoured. `neutral`: ApiField's.
+constexpr ApiField used(FieldUse use, ApiField field, double neutral = 0) {
+  field.use = use;
+  field.neutral = neutral;
+  return field;
+}
+constexpr ApiField hint(ApiField field) { return used(FieldUse::kHint, field); }
+constexpr ApiField hint(std::string_view path, std::string_view text) { return hint(any(path, "", text)); }
+constexpr ApiField ignored(ApiField field) { return used(FieldUse::kIgnored, field); }
+constexpr ApiField ignored(std::string_view path, std::string_view why, double neutral = 0) {
+  return used(FieldUse::kIgnored, any(path, "", why), neutral);
+}
+constexpr ApiField refused(ApiField field) { return used(FieldUse::kRefused, field); }
+constexpr ApiField refused(std::string_view path, std::string_view why, double neutral = 0) {
+  return used(FieldUse::kRefused, any(path, "", why), neutral);
+}
+constexpr ApiField needed(ApiField field) {
+  field.is_needed = true;
+  return field;
+}
+
+}  // namespace field
 
 using FieldTable = std::span<const ApiField>;
 /// The tables that an API is read by, in this order.

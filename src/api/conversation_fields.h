@@ -19,28 +19,18 @@ void take_effort(FieldReader& reader, const ApiField& field);
 void take_parallel_tool_calls(FieldReader& reader, const ApiField& field);
 
 constexpr ApiField kwargs() {
-  return {.path = "chat_template_kwargs",
-          .form = FieldForm::kObject,
-          .text =
-              "names that the chat template finds, such as `enable_thinking`, with any values; not those that it has "
-              "by itself",
-          .take = take_kwargs};
+  return object("chat_template_kwargs", "",
+                "names that the chat template finds, such as `enable_thinking`, with any values; not those that it has "
+                "by itself",
+                take_kwargs);
 }
 constexpr ApiField effort(std::string_view path,
                           std::string_view text = "how hard to think, for templates that know it",
                           void (*take)(FieldReader&, const ApiField&) = take_effort) {
-  return {.path = path,
-          .form = FieldForm::kString,
-          .otherwise = "the server's, else the template's",
-          .text = text,
-          .take = take};
+  return string(path, "the server's, else the template's", text, take);
 }
 constexpr ApiField parallel_tool_calls() {
-  return {.path = "parallel_tool_calls",
-          .form = FieldForm::kBoolean,
-          .otherwise = "true",
-          .text = "an answer may have several calls of tools",
-          .take = take_parallel_tool_calls};
+  return boolean("parallel_tool_calls", "true", "an answer may have several calls of tools", take_parallel_tool_calls);
 }
 
 }  // namespace field

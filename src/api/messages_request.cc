@@ -247,39 +247,22 @@ void take_needed_length(FieldReader& reader, const ApiField& field) {
 
 constexpr ApiField kConversationRows[] = {
     field::model(),
-    {.path = "messages",
-     .form = FieldForm::kArray,
-     .text = "what was said: objects with a role and content, a text or blocks of `text`, `thinking`, `tool_use` and "
-             "`tool_result`",
-     .is_needed = true,
-     .take = take_messages},
-    {.path = "system",
-     .form = FieldForm::kStringOrArray,
-     .text = "the system's text, or blocks of text, in front of the messages"},
-    {.path = "tools",
-     .form = FieldForm::kArray,
-     .text = "the client's own tools: a `name`, a `description` and an `input_schema`",
-     .take = take_tools},
-    {.path = "tool_choice",
-     .form = FieldForm::kObject,
-     .otherwise = "{\"type\": \"auto\"}",
-     .text = "`auto`, `any`, `tool` with a name, or `none`; and `disable_parallel_tool_use`",
-     .take = take_tool_choice},
-    {.path = "thinking",
-     .form = FieldForm::kObject,
-     .otherwise = "the template's",
-     .text = "the type `enabled`, `adaptive` or `disabled`",
-     .take = take_thinking},
-    {.path = "output_config", .form = FieldForm::kObject, .text = "how hard to think, and the answer's form"},
+    field::needed(field::array(
+        "messages", "",
+        "what was said: objects with a role and content, a text or blocks of `text`, `thinking`, `tool_use` and "
+        "`tool_result`",
+        take_messages)),
+    field::string_or_array("system", "", "the system's text, or blocks of text, in front of the messages"),
+    field::array("tools", "", "the client's own tools: a `name`, a `description` and an `input_schema`", take_tools),
+    field::object("tool_choice", "{\"type\": \"auto\"}",
+                  "`auto`, `any`, `tool` with a name, or `none`; and `disable_parallel_tool_use`", take_tool_choice),
+    field::object("thinking", "the template's", "the type `enabled`, `adaptive` or `disabled`", take_thinking),
+    field::object("output_config", "", "how hard to think, and the answer's form"),
     field::effort("output_config.effort"),
 };
 
 constexpr std::string_view kLimit = "the most tokens of the answer; -1 and -2: until the context is full";
-constexpr ApiField needed(ApiField field) {
-  field.is_needed = true;
-  return field;
-}
-constexpr ApiField kLengthRows[] = {needed(field::length("max_tokens", "", kLimit, take_needed_length))};
+constexpr ApiField kLengthRows[] = {field::needed(field::length("max_tokens", "", kLimit, take_needed_length))};
 constexpr ApiField kCountedLengthRows[] = {field::length("max_tokens", "none", "it changes no count")};
 
 constexpr ApiField kAnswerRows[] = {
@@ -289,10 +272,8 @@ constexpr ApiField kAnswerRows[] = {
     field::stop("stop_sequences", FieldForm::kStrings),
     field::stream(),
     field::budget("thinking.budget_tokens", "the most tokens of thinking", 0),
-    {.path = "output_config.format",
-     .form = FieldForm::kObject,
-     .text = "the type `json_schema` and a `schema`, which the answer keeps strictly",
-     .take = take_format},
+    field::object("output_config.format", "", "the type `json_schema` and a `schema`, which the answer keeps strictly",
+                  take_format),
     field::cache_salt(),
     field::seed("seed"),
     field::min_p("min_p"),

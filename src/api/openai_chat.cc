@@ -44,54 +44,28 @@ void take_continuation(FieldReader& reader, const ApiField& field) {
 }
 
 constexpr ApiField kToolRows[] = {
-    {.path = "functions",
-     .form = FieldForm::kArray,
-     .text = "OpenAI's first form of tools; the answer has that form, and one call at most",
-     .take = field::take_functions},
-    {.path = "function_call",
-     .form = FieldForm::kStringOrObject,
-     .otherwise = "\"auto\"",
-     .text = "the choice among `functions`",
-     .take = field::take_function_call},
-    {.path = "tools",
-     .form = FieldForm::kArray,
-     .text = "functions and custom tools that the answer may call",
-     .take = field::take_tools},
-    {.path = "tool_choice",
-     .form = FieldForm::kStringOrObject,
-     .otherwise = "\"auto\"",
-     .text = "`auto`, `none`, `required`, or a tool by its name in an object",
-     .take = field::take_tool_choice},
+    field::array("functions", "", "OpenAI's first form of tools; the answer has that form, and one call at most",
+                 field::take_functions),
+    field::string_or_object("function_call", "\"auto\"", "the choice among `functions`", field::take_function_call),
+    field::array("tools", "", "functions and custom tools that the answer may call", field::take_tools),
+    field::string_or_object("tool_choice", "\"auto\"", "`auto`, `none`, `required`, or a tool by its name in an object",
+                            field::take_tool_choice),
 };
 
 /// A conversation that is not answered is told of the tools alone.
 constexpr ApiField kDescribedToolRows[] = {
-    {.path = "functions",
-     .form = FieldForm::kArray,
-     .text = "OpenAI's first form of tools",
-     .take = field::take_functions},
-    {.path = "tools",
-     .form = FieldForm::kArray,
-     .text = "functions and custom tools, as the template describes them",
-     .take = field::take_described_tools},
+    field::array("functions", "", "OpenAI's first form of tools", field::take_functions),
+    field::array("tools", "", "functions and custom tools, as the template describes them",
+                 field::take_described_tools),
 };
 
 constexpr ApiField kConversationRows[] = {
-    {.path = "messages",
-     .form = FieldForm::kArray,
-     .text = "what was said: objects with a role and content, and with calls of tools",
-     .is_needed = true,
-     .take = take_messages},
-    {.path = "add_generation_prompt",
-     .form = FieldForm::kBoolean,
-     .otherwise = "true",
-     .text = "the answer is a new message; false goes with `continue_final_message`",
-     .take = take_generation_prompt},
-    {.path = "continue_final_message",
-     .form = FieldForm::kBoolean,
-     .otherwise = "false",
-     .text = "the answer goes on with the last message, as in vLLM",
-     .take = take_continuation},
+    field::needed(field::array(
+        "messages", "", "what was said: objects with a role and content, and with calls of tools", take_messages)),
+    field::boolean("add_generation_prompt", "true",
+                   "the answer is a new message; false goes with `continue_final_message`", take_generation_prompt),
+    field::boolean("continue_final_message", "false", "the answer goes on with the last message, as in vLLM",
+                   take_continuation),
     field::effort("reasoning_effort"),
     field::kwargs(),
 };
@@ -105,15 +79,8 @@ constexpr ApiField kChatRows[] = {
     field::logprobs(),
     field::top_logprobs(),
     field::parallel_tool_calls(),
-    {.path = "echo",
-     .form = FieldForm::kBoolean,
-     .otherwise = "false",
-     .use = FieldUse::kRefused,
-     .text = "a chat's messages are not echoed",
-     .take = field::refuse_switch},
-    {.path = "suffix",
-     .use = FieldUse::kRefused,
-     .text = "this server does not support text behind the answer of a chat"},
+    field::refused(field::boolean("echo", "false", "a chat's messages are not echoed", field::refuse_switch)),
+    field::refused("suffix", "this server does not support text behind the answer of a chat"),
 };
 
 ApiResult<ApiRequest> read_chat(const json::object& body, const ApiContext& context, ApiFields fields) {

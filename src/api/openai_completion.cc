@@ -79,14 +79,8 @@ constexpr std::string_view kAnswerLimit =
     "the most tokens of the answer; -1 and -2: until the context is full; 0: the prompt is computed, and nothing "
     "written";
 constexpr ApiField no_budget(std::string_view path) {
-  return {.path = path,
-          .form = FieldForm::kInteger,
-          .min = -1,
-          .max = field::kMaxInt,
-          .otherwise = "-1",
-          .use = FieldUse::kRefused,
-          .text = "a completion is not looked at for reasoning",
-          .take = refuse_budget};
+  return field::refused(
+      field::integer(path, -1, field::kMaxInt, "-1", "a completion is not looked at for reasoning", refuse_budget));
 }
 
 constexpr ApiField kCompletionRows[] = {
@@ -95,65 +89,32 @@ constexpr ApiField kCompletionRows[] = {
     field::length("max_completion_tokens", "as `max_tokens`", "a name of `max_tokens` in chats; the smallest counts",
                   field::take_length_or_none),
     field::length("n_predict", "as `max_tokens`", "llama.cpp's name of `max_tokens`", field::take_length_or_none),
-    {.path = "tools",
-     .form = FieldForm::kArray,
-     .use = FieldUse::kRefused,
-     .text = "tools are called in chats alone",
-     .take = field::refuse_tools},
-    {.path = "tool_choice",
-     .form = FieldForm::kStringOrObject,
-     .use = FieldUse::kRefused,
-     .text = "tools are called in chats alone",
-     .take = field::refuse_tool_choice},
-    {.path = "functions",
-     .form = FieldForm::kArray,
-     .use = FieldUse::kRefused,
-     .text = "functions are called in chats alone",
-     .take = field::refuse_tools},
-    {.path = "function_call",
-     .form = FieldForm::kStringOrObject,
-     .use = FieldUse::kRefused,
-     .text = "functions are called in chats alone",
-     .take = field::refuse_tool_choice},
+    field::refused(field::array("tools", "", "tools are called in chats alone", field::refuse_tools)),
+    field::refused(
+        field::string_or_object("tool_choice", "", "tools are called in chats alone", field::refuse_tool_choice)),
+    field::refused(field::array("functions", "", "functions are called in chats alone", field::refuse_tools)),
+    field::refused(
+        field::string_or_object("function_call", "", "functions are called in chats alone", field::refuse_tool_choice)),
     no_budget("reasoning_budget"),
     no_budget("reasoning_budget_tokens"),
     no_budget("thinking_budget_tokens"),
     no_budget("thinking_token_budget"),
-    {.path = "continue_final_message",
-     .form = FieldForm::kBoolean,
-     .otherwise = "false",
-     .use = FieldUse::kRefused,
-     .text = "a completion has no messages",
-     .take = field::refuse_switch},
-    {.path = "add_special_tokens",
-     .form = FieldForm::kBoolean,
-     .otherwise = "true",
-     .text = "a text begins with the model's BOS token, if it has one",
-     .take = take_add_special},
+    field::refused(
+        field::boolean("continue_final_message", "false", "a completion has no messages", field::refuse_switch)),
+    field::boolean("add_special_tokens", "true", "a text begins with the model's BOS token, if it has one",
+                   take_add_special),
 };
 
 constexpr ApiField kPromptRows[] = {
-    {.path = "suffix",
-     .form = FieldForm::kString,
-     .text = "the text behind the answer: the prompt is that of a gap",
-     .take = field::take_suffix},
-    {.path = "prompt",
-     .form = FieldForm::kStringOrArray,
-     .text = "a text or its token ids, or an array of these: choice c of prompt p has the index p * `n` + c",
-     .is_needed = true,
-     .take = field::take_prompt},
-    {.path = "echo",
-     .form = FieldForm::kBoolean,
-     .otherwise = "false",
-     .text = "the answer begins with the prompt; with `logprobs`, with its log-probabilities too",
-     .take = into<&ApiRequest::form, &AnswerForm::echo>},
-    {.path = "logprobs",
-     .form = FieldForm::kInteger,
-     .min = 0,
-     .max = kMaxTopLogprobs,
-     .otherwise = "none",
-     .text = "log-probabilities, with so many alternatives beside each token",
-     .take = take_logprobs_number},
+    field::string("suffix", "", "the text behind the answer: the prompt is that of a gap", field::take_suffix),
+    field::needed(field::string_or_array(
+        "prompt", "", "a text or its token ids, or an array of these: choice c of prompt p has the index p * `n` + c",
+        field::take_prompt)),
+    field::boolean("echo", "false",
+                   "the answer begins with the prompt; with `logprobs`, with its log-probabilities too",
+                   into<&ApiRequest::form, &AnswerForm::echo>),
+    field::integer("logprobs", 0, kMaxTopLogprobs, "none",
+                   "log-probabilities, with so many alternatives beside each token", take_logprobs_number),
 };
 
 }  // namespace

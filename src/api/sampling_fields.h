@@ -49,13 +49,7 @@ void into_sampling(FieldReader& reader, const ApiField& field) {
 template <auto... kMembers>
 constexpr ApiField sampler(std::string_view path, double min, double max, std::string_view otherwise,
                            std::string_view text) {
-  return {.path = path,
-          .form = FieldForm::kNumber,
-          .min = min,
-          .max = max,
-          .otherwise = otherwise,
-          .text = text,
-          .take = into_sampling<kMembers...>};
+  return number(path, min, max, otherwise, text, into_sampling<kMembers...>);
 }
 
 constexpr ApiField temperature(std::string_view path) {
@@ -63,13 +57,8 @@ constexpr ApiField temperature(std::string_view path) {
                                                "how evenly tokens are drawn; 0: the likeliest, always");
 }
 constexpr ApiField top_k(std::string_view path) {
-  return {.path = path,
-          .form = FieldForm::kInteger,
-          .min = -1,
-          .max = kMaxInt,
-          .otherwise = "the model's, else 0",
-          .text = "only so many of the likeliest tokens are drawn from; 0 and -1: all",
-          .take = take_top_k};
+  return integer(path, -1, kMaxInt, "the model's, else 0",
+                 "only so many of the likeliest tokens are drawn from; 0 and -1: all", take_top_k);
 }
 constexpr ApiField top_p(std::string_view path) {
   return sampler<&SamplingParams::top_p>(path, 0, 1, "the model's, else 1",
@@ -85,22 +74,15 @@ constexpr ApiField typical_p(std::string_view path) {
       "only the tokens whose surprise is nearest to the entropy and that have this probability together");
 }
 constexpr ApiField seed(std::string_view path) {
-  return {.path = path,
-          .form = FieldForm::kInteger,
-          .min = static_cast<double>(std::numeric_limits<std::int64_t>::min()),
-          .max = static_cast<double>(std::numeric_limits<std::uint64_t>::max()),
-          .otherwise = "the server's, else a random one",
-          .text = "the same request with the same seed gets the same answer, whatever else runs; -1: a random one",
-          .take = take_seed};
+  return integer(path, static_cast<double>(std::numeric_limits<std::int64_t>::min()),
+                 static_cast<double>(std::numeric_limits<std::uint64_t>::max()), "the server's, else a random one",
+                 "the same request with the same seed gets the same answer, whatever else runs; -1: a random one",
+                 take_seed);
 }
 constexpr ApiField repetition_penalty(std::string_view path) {
-  return {.path = path,
-          .form = FieldForm::kNumber,
-          .min = 0.01,
-          .max = 100,
-          .otherwise = "the model's, else 1",
-          .text = "divides the scores of tokens that stand in the prompt or the answer; 1: none",
-          .take = take_repetition_penalty};
+  return number(path, 0.01, 100, "the model's, else 1",
+                "divides the scores of tokens that stand in the prompt or the answer; 1: none",
+                take_repetition_penalty);
 }
 constexpr ApiField frequency_penalty(std::string_view path) {
   return sampler<&SamplingParams::frequency_penalty>(
@@ -111,22 +93,12 @@ constexpr ApiField presence_penalty(std::string_view path) {
                                                     "taken from a token's score if it stands in the answer");
 }
 constexpr ApiField penalty_window(std::string_view path) {
-  return {.path = path,
-          .form = FieldForm::kInteger,
-          .min = -1,
-          .max = kMaxInt,
-          .otherwise = "the model's, else -1",
-          .text = "the last tokens that penalties look at; -1: all; 0: no penalties",
-          .take = take_penalty_window};
+  return integer(path, -1, kMaxInt, "the model's, else -1",
+                 "the last tokens that penalties look at; -1: all; 0: no penalties", take_penalty_window);
 }
 constexpr ApiField mirostat(std::string_view path) {
-  return {.path = path,
-          .form = FieldForm::kInteger,
-          .min = 0,
-          .max = 2,
-          .otherwise = "the model's, else 0",
-          .text = "2: Mirostat 2 in place of all cuts; 0: off; 1 is refused",
-          .take = take_mirostat};
+  return integer(path, 0, 2, "the model's, else 0", "2: Mirostat 2 in place of all cuts; 0: off; 1 is refused",
+                 take_mirostat);
 }
 constexpr ApiField mirostat_tau(std::string_view path) {
   return sampler<&SamplingParams::mirostat, &Mirostat::tau>(path, 0, 100, "the model's, else 5",
@@ -147,13 +119,11 @@ constexpr ApiField stop(std::string_view path, FieldForm form = FieldForm::kStri
 }
 
 constexpr ApiField logit_bias(std::string_view path) {
-  return {.path = path,
-          .form = FieldForm::kAny,
-          .text =
-              "`{\"ID\": BIAS}`, or llama.cpp's `[[ID, BIAS]]`, at most 1,024: added to the scores of tokens. Beyond "
-              "-100 and "
-              "100 counts as that, false as -100, and ids that the model does not have change nothing",
-          .take = take_logit_bias};
+  return any(path, "",
+             "`{\"ID\": BIAS}`, or llama.cpp's `[[ID, BIAS]]`, at most 1,024: added to the scores of tokens. Beyond "
+             "-100 and "
+             "100 counts as that, false as -100, and ids that the model does not have change nothing",
+             take_logit_bias);
 }
 
 }  // namespace field

@@ -154,28 +154,16 @@ ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const Engine
 }
 
 constexpr ApiField kTextRows[] = {
-    {.path = "prompt", .form = FieldForm::kString, .text = "a text, unless `content` or `messages` is given"},
-    {.path = "add_special_tokens",
-     .form = FieldForm::kBoolean,
-     .otherwise = "true",
-     .text = "the tokens of `prompt` begin with the model's BOS token"},
-    {.path = "content", .form = FieldForm::kString, .text = "llama.cpp's name of `prompt`"},
-    {.path = "add_special",
-     .form = FieldForm::kBoolean,
-     .otherwise = "false",
-     .text = "the tokens of `content` begin with the model's BOS token"},
-    {.path = "parse_special",
-     .form = FieldForm::kBoolean,
-     .otherwise = "true",
-     .text = "the texts of control tokens in `content` are these tokens"},
-    {.path = "with_pieces", .form = FieldForm::kBoolean, .otherwise = "false", .text = "each token with its text"},
+    field::string("prompt", "", "a text, unless `content` or `messages` is given"),
+    field::boolean("add_special_tokens", "true", "the tokens of `prompt` begin with the model's BOS token"),
+    field::string("content", "", "llama.cpp's name of `prompt`"),
+    field::boolean("add_special", "false", "the tokens of `content` begin with the model's BOS token"),
+    field::boolean("parse_special", "true", "the texts of control tokens in `content` are these tokens"),
+    field::boolean("with_pieces", "false", "each token with its text"),
 };
 constexpr ApiField kIdRows[] = {
-    {.path = "model",
-     .form = FieldForm::kString,
-     .otherwise = "the only one, or the first",
-     .text = "the model whose tokens they are"},
-    {.path = "tokens", .form = FieldForm::kArray, .text = "token ids", .is_needed = true},
+    field::string("model", "the only one, or the first", "the model whose tokens they are"),
+    field::needed(field::array("tokens", "", "token ids")),
 };
 
 }  // namespace

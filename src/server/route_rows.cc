@@ -16,46 +16,34 @@ constexpr int kLoadStatuses[] = {404, 409, 429};
 constexpr int kPullStatuses[] = {429, 502, 507};
 constexpr int kEmbeddingStatuses[] = {501};
 
-constexpr ApiField kModelQuery[] = {
-    {.path = "model", .form = FieldForm::kString, .otherwise = "the only one, or the first", .text = "a model's name"}};
-constexpr ApiField kResponseQuery[] = {{.path = "stream",
-                                        .form = FieldForm::kBoolean,
-                                        .otherwise = "false",
-                                        .use = FieldUse::kRefused,
-                                        .text = "a response that is kept has ended, and is told whole"}};
+constexpr ApiField kModelQuery[] = {field::string("model", "the only one, or the first", "a model's name")};
+constexpr ApiField kResponseQuery[] = {
+    field::refused("stream", "a response that is kept has ended, and is told whole")};
 constexpr ApiField kPageQuery[] = {
-    {.path = "order", .form = FieldForm::kString, .otherwise = "desc", .text = "asc or desc"},
-    {.path = "limit", .form = FieldForm::kInteger, .min = 1, .max = 100, .otherwise = "20", .text = "the most items"},
-    {.path = "after", .form = FieldForm::kString, .otherwise = "from the beginning", .text = "the id of an item"},
+    field::string("order", "desc", "asc or desc"),
+    field::integer("limit", 1, 100, "20", "the most items"),
+    field::string("after", "from the beginning", "the id of an item"),
 };
 
 ApiFields named_model_fields() {
-  static constexpr ApiField kRows[] = {
-      {.path = "model", .form = FieldForm::kString, .text = "the name of a model", .is_needed = true}};
+  static constexpr ApiField kRows[] = {field::needed(field::string("model", "", "the name of a model"))};
   static constexpr FieldTable kTables[] = {kRows};
   return kTables;
 }
 
 ApiFields show_fields() {
-  static constexpr ApiField kRows[] = {{.path = "model",
-                                        .form = FieldForm::kString,
-                                        .otherwise = "the only one, or the first",
-                                        .text = "the name of a model; \":latest\" behind it says nothing"},
-                                       {.path = "name", .form = FieldForm::kString, .text = "an older name of model"}};
+  static constexpr ApiField kRows[] = {
+      field::string("model", "the only one, or the first", "the name of a model; \":latest\" behind it says nothing"),
+      field::string("name", "", "an older name of model")};
   static constexpr FieldTable kTables[] = {kRows};
   return kTables;
 }
 
 ApiFields pull_fields() {
-  static constexpr ApiField kRows[] = {
-      {.path = "model", .form = FieldForm::kString, .text = "the name of a model at the hub"},
-      {.path = "name", .form = FieldForm::kString, .text = "an older name of model"},
-      {.path = "stream", .form = FieldForm::kBoolean, .otherwise = "true", .text = "tells how far it is"},
-      {.path = "insecure",
-       .form = FieldForm::kBoolean,
-       .otherwise = "false",
-       .use = FieldUse::kRefused,
-       .text = "the server knows its own hub"}};
+  static constexpr ApiField kRows[] = {field::string("model", "", "the name of a model at the hub"),
+                                       field::string("name", "", "an older name of model"),
+                                       field::boolean("stream", "true", "tells how far it is"),
+                                       field::refused("insecure", "the server knows its own hub")};
   static constexpr FieldTable kTables[] = {kRows};
   return kTables;
 }
