@@ -41,6 +41,7 @@ struct Api {
   std::string_view name;
   std::string_view summary = {};               // what it does, in a line
   std::array<std::string_view, 2> paths = {};  // of its POST; an empty one is none
+  std::string_view example = {};               // a body with what is needed, in JSON
   std::string_view root = {};                  // paths that begin so have errors in its form; empty: none but its own
   ApiFields (*fields)() = nullptr;
   ApiResult<CompletionCall> (*parse)(const boost::json::object& body, const ApiContext& context) = nullptr;

@@ -47,12 +47,15 @@ using TakeField = void (*)(FieldReader& reader, const ApiField& field);
 /// One field, written as one of the calls below. What is no number has no bounds, and a bound of a model's is that of
 /// the row at the most.
 struct ApiField {
-  std::string_view path;  // "options.top_p", as clients write it
+  /// "options.top_p", as clients write it. "messages[].role" is a part of each element: its row describes what the
+  /// list's own row has read.
+  std::string_view path;
   FieldForm form = FieldForm::kAny;
   double min = std::numeric_limits<double>::lowest();
   double max = std::numeric_limits<double>::max();
   std::string_view otherwise = {};  // the default in words; empty: none is needed
   FieldUse use = FieldUse::kHonoured;
+  std::span<const std::string_view> values = {};  // of a string, the only ones; empty: any
   double neutral = 0;     // the number that asks for nothing, of a field that is refused or ignored
   std::string_view text;  // what the field asks for; or why it is refused or ignored, to stand behind "PATH: "
   bool is_needed = false;
@@ -78,6 +81,12 @@ inline constexpr RowOf<FieldForm::kStringOrObject> string_or_object;
 inline constexpr RowOf<FieldForm::kArray> array;
 inline constexpr RowOf<FieldForm::kObject> object;
 inline constexpr RowOf<FieldForm::kAny> any;
+constexpr ApiField one_of(std::string_view path, std::span<const std::string_view> values, std::string_view otherwise,
+                          std::string_view text, TakeField take = nullptr) {
+  ApiField field = string(path, otherwise, text, take);
+  field.values = values;
+  return field;
+}
 
 inline constexpr double kNoMin = std::numeric_limits<double>::lowest();
 inline constexpr double kNoMax = std::numeric_limits<double>::max();
@@ -120,6 +129,9 @@ constexpr ApiField needed(ApiField field) {
 }
 
 }  // namespace field
+
+/// The end of a name in a path whose value is a list.
+inline constexpr std::string_view kElements = "[]";
 
 using FieldTable = std::span<const ApiField>;
 /// The tables that an API is read by, in this order.

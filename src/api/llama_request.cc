@@ -119,6 +119,8 @@ constexpr ApiField kGapRows[] = {
     field::string("prompt", "", "more of the text in front of the gap, behind `input_prefix`", take_text_behind_prefix),
     field::needed(field::string("input_suffix", "", "the text behind the gap", take_input_suffix)),
     field::array("input_extra", "", "other files, each a `filename` and a `text`, at most 256", take_files),
+    field::string("input_extra[].filename", "tmp", "a file's name"),
+    field::needed(field::string("input_extra[].text", "", "a file's text")),
 };
 
 ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, ApiFields fields,

@@ -161,14 +161,14 @@ ApiResult<void> read_tools(const JsonCursor& offered, ApiRequest& request) {
   for (std::size_t i = 0; i < given->size(); ++i) {
     const JsonCursor tool = offered[i];
     OCTAVO_TRY_VOID(to_api_result(tool.needed_object("a tool (an object)")));
-    if (const json::value* type = tool["type"].value(); type != nullptr && *type != "custom") {
+    OCTAVO_TRY(const auto type, to_api_result(tool["type"].string()));
+    if (type && *type != "custom") {
       request.warnings.push_back(
-          fmt::format("tools[{}]: a tool of the type {} is left out: this server knows the client's own alone", i,
-                      describe_json(*type)));
+          fmt::format("{}: a tool of the type {} is left out: this server knows the client's own alone", tool.path(),
+                      describe_json(json::value(*type))));
       continue;
     }
     OCTAVO_TRY(AskedTool read, read_function(tool, "input_schema"));
-    OCTAVO_TRY_VOID(to_api_result(tool["description"].string()));
     TemplateDict function{{"name", read.name}};
     for (const auto& [name, own] : {std::pair{"description", "description"}, std::pair{"parameters", "input_schema"},
                                     std::pair{"strict", "strict"}})
@@ -261,6 +261,36 @@ constexpr ApiField kConversationRows[] = {
     field::effort("output_config.effort"),
 };
 
+constexpr std::string_view kRoles[] = {"user", "assistant", "system"};
+constexpr std::string_view kBlockTypes[] = {"text", "thinking", "redacted_thinking", "tool_use", "tool_result"};
+constexpr std::string_view kTextTypes[] = {"text"};
+constexpr std::string_view kChoices[] = {"auto", "any", "tool", "none"};
+
+constexpr ApiField kPartRows[] = {
+    field::needed(field::one_of("messages[].role", kRoles, "", "who says it")),
+    field::needed(field::string_or_array("messages[].content", "", "a text, or blocks")),
+    field::needed(field::one_of("messages[].content[].type", kBlockTypes, "", "what the block has")),
+    field::string("messages[].content[].text", "", "the text of a block of text"),
+    field::string("messages[].content[].thinking", "", "the assistant's thinking"),
+    field::string("messages[].content[].id", "", "the name of a call, for its result"),
+    field::string("messages[].content[].name", "", "the tool that is called"),
+    field::object("messages[].content[].input", "", "the arguments of a call"),
+    field::string("messages[].content[].tool_use_id", "", "the call whose result the block has"),
+    field::string_or_array("messages[].content[].content", "", "a result: a text, or blocks of text"),
+    field::needed(field::one_of("system[].type", kTextTypes, "", "a block of text")),
+    field::needed(field::string("system[].text", "", "its text")),
+    field::string("tools[].type", "custom", "tools of other types are left out, with a warning"),
+    field::string("tools[].name", "", "a word of 1 to 256 bytes without brackets and quotes"),
+    field::string("tools[].description", "", "what it does, for the model"),
+    field::object("tools[].input_schema", "any object", "the JSON schema of its arguments"),
+    field::boolean("tools[].strict", "false", "calls keep the schema exactly"),
+    field::needed(field::one_of("tool_choice.type", kChoices, "", "whether a tool is called, and which")),
+    field::string("tool_choice.name", "", "the tool that is called"),
+    field::boolean("tool_choice.disable_parallel_tool_use", "false", "an answer has one call at most"),
+    field::hint("metadata", "notes of the client's, such as `user_id`"),
+    field::hint("service_tier", "there is one tier"),
+};
+
 constexpr std::string_view kLimit = "the most tokens of the answer; -1 and -2: until the context is full";
 constexpr ApiField kLengthRows[] = {field::needed(field::length("max_tokens", "", kLimit, take_needed_length))};
 constexpr ApiField kCountedLengthRows[] = {field::length("max_tokens", "none", "it changes no count")};
@@ -288,7 +318,7 @@ ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, 
 
 ApiFields messages_fields() {
   static const std::array tables = {FieldTable(kLengthRows), FieldTable(kAnswerRows), kConstraintFields,
-                                    FieldTable(kConversationRows)};
+                                    FieldTable(kConversationRows), FieldTable(kPartRows)};
   return tables;
 }
 
@@ -298,7 +328,7 @@ ApiResult<ApiRequest> read_messages(const json::object& body, const ApiContext& 
 
 ApiFields counted_messages_fields() {
   static const std::array tables = {FieldTable(kCountedLengthRows), FieldTable(kAnswerRows), kConstraintFields,
-                                    FieldTable(kConversationRows)};
+                                    FieldTable(kConversationRows), FieldTable(kPartRows)};
   return tables;
 }
 

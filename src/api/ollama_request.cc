@@ -76,7 +76,7 @@ void take_think(FieldReader& reader, const ApiField& field) {
 }
 
 void refuse_images(FieldReader& reader, const JsonCursor& images) {
-  const json::array* array = images.if_array();
+  const json::array* array = reader.take(images.array("an array of images"));
   if (array != nullptr && !array->empty())
     reader.refuse(images.error("this server reads text only", "unsupported_parameter"));
 }
@@ -101,7 +101,8 @@ ApiResult<ChatMessage> read_message(FieldReader& reader, const JsonCursor& given
   OCTAVO_TRY_VOID(read_content(given["content"], message));
   OCTAVO_TRY_VOID(read_text(given["tool_name"], message.name));
   if (message.name.empty()) OCTAVO_TRY_VOID(read_text(given["name"], message.name));
-  if (message.role == "assistant") OCTAVO_TRY_VOID(read_text(given["thinking"], message.reasoning));
+  OCTAVO_TRY_VOID(read_text(given["thinking"], message.reasoning));
+  if (message.role != "assistant") message.reasoning.clear();
   const JsonCursor calls = given["tool_calls"];
   OCTAVO_TRY(const std::size_t count, count_calls(calls, message.role));
   for (std::size_t i = 0; i < count; ++i) {
@@ -176,6 +177,20 @@ constexpr ApiField kChatRows[] = {
     kThinkRow,
 };
 
+constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant", "tool", "function"};
+
+constexpr ApiField kMessagePartRows[] = {
+    field::needed(field::one_of("messages[].role", kRoles, "", "who says it")),
+    field::string_or_array("messages[].content", "", "a text, or parts of one; an assistant's message may have none"),
+    field::string("messages[].thinking", "", "an assistant's thinking"),
+    field::string("messages[].tool_name", "", "the function whose result the message of a tool has"),
+    field::string("messages[].name", "", "a name for the template"),
+    field::array("messages[].tool_calls", "", "an assistant's calls"),
+    field::needed(field::object("messages[].tool_calls[].function", "", "the function that is called")),
+    field::needed(field::string("messages[].tool_calls[].function.name", "", "its name")),
+    field::string_or_object("messages[].tool_calls[].function.arguments", "", "an object, or a string of JSON"),
+};
+
 constexpr ApiField kGenerateRows[] = {
     field::string("prompt", "none: the model is loaded", "what is asked, or with `raw` the text to go on with",
                   check_string),
@@ -218,7 +233,8 @@ std::string without_latest(std::string_view name) {
 }
 
 ApiFields ollama_chat_fields() {
-  static const std::array tables = {FieldTable(kCommonRows), kConstraintFields, FieldTable(kChatRows)};
+  static const std::array tables = {FieldTable(kCommonRows), kConstraintFields, FieldTable(kChatRows),
+                                    FieldTable(kMessagePartRows), kToolPartFields};
   return tables;
 }
 

@@ -98,7 +98,7 @@ ApiFields openai_chat_fields() {
       kModelFields,       kStreamFields,         kSamplingFields,       kChoiceFields,
       kUnsupportedFields, kFormatFields,         kConstraintFields,     kGrammarFields,
       kReasoningFields,   FieldTable(kChatRows), FieldTable(kToolRows), FieldTable(kConversationRows),
-      kHintFields};
+      kMessagePartFields, kToolPartFields,       kFunctionPartFields,   kHintFields};
   return tables;
 }
 
@@ -114,7 +114,8 @@ ApiResult<ApiRequest> read_openai_chat(const json::object& body, const ApiContex
 }
 
 ApiFields openai_conversation_fields() {
-  static const std::array tables = {kModelFields, FieldTable(kDescribedToolRows), FieldTable(kConversationRows)};
+  static const std::array tables = {kModelFields, FieldTable(kDescribedToolRows), FieldTable(kConversationRows),
+                                    kMessagePartFields, kFunctionPartFields};
   return tables;
 }
 

@@ -79,11 +79,13 @@ ApiResult<ChatMessage> read_message(const JsonCursor& given) {
   OCTAVO_TRY_VOID(read_calls(given["tool_calls"], message));
   OCTAVO_TRY_VOID(read_content(given["content"], message));
   OCTAVO_TRY_VOID(read_text(given["name"], message.name));
-  if (message.role == "tool") OCTAVO_TRY_VOID(read_text(given["tool_call_id"], message.tool_call_id));
-  if (message.role == "assistant") {
-    for (const std::string_view field : {"reasoning_content", "reasoning"})
-      if (message.reasoning.empty()) OCTAVO_TRY_VOID(read_text(given[field], message.reasoning));
-  }
+  OCTAVO_TRY_VOID(read_text(given["tool_call_id"], message.tool_call_id));
+  if (message.role != "tool") message.tool_call_id.clear();
+  OCTAVO_TRY_VOID(read_text(given["reasoning_content"], message.reasoning));
+  std::string by_other_name;
+  OCTAVO_TRY_VOID(read_text(given["reasoning"], by_other_name));
+  if (message.reasoning.empty()) message.reasoning = std::move(by_other_name);
+  if (message.role != "assistant") message.reasoning.clear();
   return message;
 }
 
@@ -140,6 +142,42 @@ ApiResult<void> read_content(const JsonCursor& content, ChatMessage& message) {
   }
   return {};
 }
+
+namespace {
+
+constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant", "tool", "function"};
+constexpr std::string_view kPartTypes[] = {"text", "refusal"};
+constexpr std::string_view kCallTypes[] = {"function", "custom"};
+constexpr std::string_view kArguments = "a string of JSON, or an object";
+
+constexpr ApiField kMessagePartRows[] = {
+    field::needed(
+        field::one_of("messages[].role", kRoles, "", "who says it; `developer` is `system`, and `function` is `tool`")),
+    field::string_or_array("messages[].content", "", "a text, or parts of one; an assistant's message may have none"),
+    field::needed(field::one_of("messages[].content[].type", kPartTypes, "", "what the part has")),
+    field::string("messages[].content[].text", "", "a part's text"),
+    field::string("messages[].content[].refusal", "", "an assistant's text, by another name"),
+    field::string("messages[].name", "", "a name for the template; beside a result, its function's"),
+    field::string("messages[].tool_call_id", "", "the call whose result the message of a tool has"),
+    field::string("messages[].reasoning_content", "", "an assistant's reasoning"),
+    field::string("messages[].reasoning", "", "vLLM's name of `reasoning_content`"),
+    field::array("messages[].tool_calls", "", "an assistant's calls"),
+    field::string("messages[].tool_calls[].id", "", "a call's name, for its result"),
+    field::one_of("messages[].tool_calls[].type", kCallTypes, "function", "the kind of tool that is called"),
+    field::object("messages[].tool_calls[].function", "", "the function that is called"),
+    field::needed(field::string("messages[].tool_calls[].function.name", "", "its name")),
+    field::string_or_object("messages[].tool_calls[].function.arguments", "", kArguments),
+    field::object("messages[].tool_calls[].custom", "", "the custom tool that is called"),
+    field::needed(field::string("messages[].tool_calls[].custom.name", "", "its name")),
+    field::needed(field::string("messages[].tool_calls[].custom.input", "", "its text")),
+    field::object("messages[].function_call", "", "OpenAI's first form of a call"),
+    field::needed(field::string("messages[].function_call.name", "", "the function's name")),
+    field::string_or_object("messages[].function_call.arguments", "", kArguments),
+};
+
+}  // namespace
+
+const FieldTable kMessagePartFields = kMessagePartRows;
 
 ApiResult<std::vector<ChatMessage>> read_openai_messages(const JsonCursor& given) {
   constexpr std::string_view kForm = "an array of messages";

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/api_error.h"
+#include "api/api_field.h"
 #include "json/json_cursor.h"
 #include "octavo/chat.h"
 
@@ -25,6 +26,9 @@ ApiResult<std::size_t> count_calls(const JsonCursor& calls, std::string_view rol
 ApiResult<std::string> read_role(const JsonCursor& given);
 /// `content`: a text, or an array of parts that are texts. An assistant may have said nothing; its role is read before.
 ApiResult<void> read_content(const JsonCursor& content, ChatMessage& message);
+
+/// The parts of messages, as read_openai_messages() takes them.
+extern const FieldTable kMessagePartFields;
 
 /// Errors: none, or one of a wrong form; content that is no text.
 ApiResult<std::vector<ChatMessage>> read_openai_messages(const JsonCursor& given);

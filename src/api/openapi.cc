@@ -89,15 +89,18 @@ class Document {
     for (const Api& api : apis) add_api(api);
   }
 
-  void add(const DescribedRoute& route, std::string_view tag, std::string_view body) {
+  /// `body`: the name of its schema; empty: there is none. `example`: one in JSON, or none.
+  void add(const DescribedRoute& route, std::string_view tag, std::string_view body, std::string_view example = {}) {
     const RouteText& text = route.text;
     json::object operation = {
         {"operationId", operation_id(route.method, route.path)}, {"summary", text.summary}, {"tags", json::array{tag}}};
     if (json::array parameters = parameters_of(route); !parameters.empty())
       operation["parameters"] = std::move(parameters);
-    if (!body.empty())
-      operation["requestBody"] = {{"required", true},
-                                  {"content", {{"application/json", {{"schema", reference(body)}}}}}};
+    if (!body.empty()) {
+      json::object content = {{"schema", reference(body)}};
+      if (!example.empty()) content["example"] = json::parse(example);
+      operation["requestBody"] = {{"required", true}, {"content", {{"application/json", std::move(content)}}}};
+    }
     if (route.needs_key)
       operation["security"] = {{{"bearer", json::array()}}, {{"key", json::array()}}, json::object()};
     operation["responses"] = responses_of(route, !body.empty());
@@ -138,7 +141,7 @@ class Document {
              .method = "post",
              .needs_key = true,
              .text = {.summary = api.summary, .stream_type = api.stream_type, .statuses = kAnswers}},
-            api.name, api.name);
+            api.name, api.name, api.example);
     if (api.counted.path.empty()) return;
     const std::string counted = fmt::format("{}_counted", api.name);
     schemas_[counted] = schema_of_fields(api.counted.fields());
@@ -146,7 +149,7 @@ class Document {
          .method = "post",
          .needs_key = true,
          .text = {.summary = "Counts the tokens of the prompt that such a body would make", .statuses = kCounts}},
-        api.name, counted);
+        api.name, counted, api.example);
   }
 
   /// The name of the form that errors of a path have.

@@ -64,8 +64,12 @@ void add_field(json::object& body, const ApiField& field) {
   json::object* holder = &body;
   std::string_view rest = field.path;
   for (std::size_t dot = rest.find('.'); dot != std::string_view::npos; dot = rest.find('.')) {
-    holder = &member_in(member_in(*holder, "properties"), rest.substr(0, dot));
-    holder->emplace("type", json::array{"object", "null"});
+    std::string_view name = rest.substr(0, dot);
+    const bool is_list = name.ends_with(kElements);
+    if (is_list) name.remove_suffix(kElements.size());
+    holder = &member_in(member_in(*holder, "properties"), name);
+    if (is_list) holder = &member_in(*holder, "items");
+    holder->emplace("type", is_list ? json::array{"object"} : json::array{"object", "null"});
     rest.remove_prefix(dot + 1);
   }
   json::object& place = member_in(member_in(*holder, "properties"), rest);
@@ -93,6 +97,11 @@ json::object schema_of_field(const ApiField& field) {
   if (json::array types = types_of(field.form); !types.empty()) {
     if (!field.is_needed) types.emplace_back("null");
     schema["type"] = std::move(types);
+  }
+  if (!field.values.empty()) {
+    json::array values(field.values.begin(), field.values.end());
+    if (!field.is_needed) values.emplace_back(nullptr);
+    schema["enum"] = std::move(values);
   }
   if (field.form == FieldForm::kStrings) schema["items"] = {{"type", "string"}};
   if (field.min > std::numeric_limits<double>::lowest()) schema["minimum"] = bound_of(field.min);

@@ -136,6 +136,39 @@ constexpr ApiField kConversationRows[] = {
     refused_row("prompt", "this server has no prompts that are stored"),
 };
 
+constexpr std::string_view kItemTypes[] = {"message",          "function_call",           "function_call_output",
+                                           "custom_tool_call", "custom_tool_call_output", "reasoning",
+                                           "item_reference"};
+constexpr std::string_view kRoles[] = {"user", "assistant", "system", "developer"};
+constexpr std::string_view kPartTypes[] = {"input_text",     "output_text",  "text",
+                                           "reasoning_text", "summary_text", "refusal"};
+
+constexpr ApiField kPartRows[] = {
+    field::one_of("input[].type", kItemTypes, "`message` where there is a role, else `item_reference`",
+                  "the kind of item"),
+    field::string("input[].id", "", "the item's name; of a reference, that of the item meant"),
+    field::one_of("input[].role", kRoles, "", "who says a message"),
+    field::string_or_array("input[].content", "", "of a message or reasoning: a text, or parts of one"),
+    field::needed(field::one_of("input[].content[].type", kPartTypes, "", "what the part has")),
+    field::string("input[].content[].text", "", "a part's text"),
+    field::string("input[].content[].refusal", "", "an assistant's text, by another name"),
+    field::string_or_array("input[].summary", "", "of reasoning without content: a text, or parts of one"),
+    field::string("input[].call_id", "", "the name of a call, which its output has too"),
+    field::string("input[].name", "", "the tool that is called"),
+    field::string("input[].namespace", "", "the namespace of the tool"),
+    field::string("input[].arguments", "", "the arguments of a function, in JSON"),
+    field::string("input[].input", "", "the text for a custom tool"),
+    field::string_or_array("input[].output", "", "of a call's output: a text, or parts of one"),
+    field::string("tools[].type", "function",
+                  "`function`, `custom` or `namespace`; others are left out, with a warning"),
+    field::string("tools[].name", "", "a word of 1 to 256 bytes without brackets and quotes"),
+    field::string("tools[].description", "", "what it does, for the model"),
+    field::object("tools[].parameters", "any object", "the JSON schema of a function's arguments"),
+    field::boolean("tools[].strict", "false", "calls keep the schema exactly"),
+    field::object("tools[].format", "any text", "the form of a custom tool's text: `type`, `syntax`, `definition`"),
+    field::array("tools[].tools", "", "the tools of a namespace"),
+};
+
 constexpr ApiField kAnswerRows[] = {
     field::stream(),
     field::length("max_output_tokens", "the server's, else until the context is full",
@@ -259,7 +292,8 @@ std::string response_item_id(std::string_view kind, std::string_view response_id
 }
 
 ApiFields responses_fields() {
-  static const std::array tables = {FieldTable(kAnswerRows), kConstraintFields, FieldTable(kConversationRows)};
+  static const std::array tables = {FieldTable(kAnswerRows), kConstraintFields, FieldTable(kConversationRows),
+                                    FieldTable(kPartRows)};
   return tables;
 }
 

@@ -172,7 +172,8 @@ ApiFields tokenize_fields() {
   static const std::vector<ApiField> conversation = [] {
     std::vector<ApiField> rows;
     for (const FieldTable table : openai_conversation_fields()) rows.insert(rows.end(), table.begin(), table.end());
-    for (ApiField& field : rows) field.is_needed = false;  // a text may be there in the place of messages
+    for (ApiField& field : rows)  // a text may be there in the place of messages
+      if (!field.path.contains('.')) field.is_needed = false;
     return rows;
   }();
   static const std::array tables = {FieldTable(kTextRows), FieldTable(conversation)};

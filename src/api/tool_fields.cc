@@ -150,6 +150,7 @@ ApiResult<AskedTool> read_function(const JsonCursor& function, std::string_view 
   OCTAVO_TRY(const auto name, to_api_result(function["name"].string()));
   OCTAVO_TRY(const json::object* parameters, to_api_result(function[schema_name].object()));
   OCTAVO_TRY(const auto is_strict, to_api_result(function["strict"].boolean()));
+  OCTAVO_TRY_VOID(to_api_result(function["description"].string()));
   if (!name || !may_name_a_tool(*name)) return std::unexpected(wrong_tool_name(function["name"].path(), name));
   AskedTool tool{.name = std::string(*name), .is_strict = is_strict.value_or(false)};
   if (parameters == nullptr) return tool;
@@ -210,4 +211,44 @@ void refuse_tool_choice(FieldReader& reader, const ApiField& field) {
 }
 
 }  // namespace field
+
+namespace {
+
+constexpr std::string_view kName = "a word of 1 to 256 bytes without brackets and quotes";
+constexpr std::string_view kAbout = "what it does, for the model";
+constexpr std::string_view kParameters = "the JSON schema of its arguments";
+constexpr std::string_view kStrict = "calls keep the schema exactly";
+constexpr std::string_view kTypes[] = {"function", "custom"};
+constexpr std::string_view kFormats[] = {"text", "grammar"};
+constexpr std::string_view kSyntaxes[] = {"regex", "lark"};
+
+constexpr ApiField kToolPartRows[] = {
+    field::one_of("tools[].type", kTypes, "function", "the kind of tool"),
+    field::object("tools[].function", "", "a function that the client runs"),
+    field::needed(field::string("tools[].function.name", "", kName)),
+    field::string("tools[].function.description", "", kAbout),
+    field::object("tools[].function.parameters", "any object", kParameters),
+    field::boolean("tools[].function.strict", "false", kStrict),
+    field::object("tools[].custom", "", "a tool whose calls have a text in the place of arguments"),
+    field::needed(field::string("tools[].custom.name", "", kName)),
+    field::string("tools[].custom.description", "", kAbout),
+    field::object("tools[].custom.format", "any text", "the form of the text"),
+    field::needed(field::one_of("tools[].custom.format.type", kFormats, "", "whether it has a grammar")),
+    field::object("tools[].custom.format.grammar", "", "the grammar"),
+    field::needed(field::one_of("tools[].custom.format.grammar.syntax", kSyntaxes, "", "the grammar's language")),
+    field::needed(field::string("tools[].custom.format.grammar.definition", "", "the grammar's text")),
+};
+
+constexpr ApiField kFunctionPartRows[] = {
+    field::needed(field::string("functions[].name", "", kName)),
+    field::string("functions[].description", "", kAbout),
+    field::object("functions[].parameters", "any object", kParameters),
+    field::boolean("functions[].strict", "false", kStrict),
+};
+
+}  // namespace
+
+const FieldTable kToolPartFields = kToolPartRows;
+const FieldTable kFunctionPartFields = kFunctionPartRows;
+
 }  // namespace octavo

@@ -43,4 +43,9 @@ void refuse_tools(FieldReader& reader, const ApiField& field);
 void refuse_tool_choice(FieldReader& reader, const ApiField& field);
 
 }  // namespace field
+
+/// The parts of OpenAI's tools and of the functions that were their first form.
+extern const FieldTable kToolPartFields;
+extern const FieldTable kFunctionPartFields;
+
 }  // namespace octavo

@@ -27,13 +27,16 @@ struct Read {
   std::vector<std::string> warnings = {};
 };
 
-/// A path that takes bodies. `bodies` are right ones, with the fields that are needed and no other; each row is read of
-/// one of them at least.
+using Bodies = std::vector<std::string>;
+
+/// A path that takes bodies. `bodies` are right ones, with the fields that are needed and no other, and `full` ones
+/// have the lists whose elements rows describe; each row is read of one of them at least.
 struct Way {
   std::string name;
   ApiFields fields;
-  std::vector<std::string> bodies;
+  Bodies bodies;
   std::function<Read(const json::object&)> read;
+  Bodies full = {};
 };
 
 const TextEngine& engine() {
@@ -65,66 +68,120 @@ Read tokenized(TokenizeCall::Kind kind, const json::object& body) {
   return read_of(answer_tokenize({.kind = kind, .body = body}, engine(), kModel, held));
 }
 
-/// The bodies of an API; a new one needs a line here.
-std::string body_of(const std::string& api) {
-  static const std::map<std::string, std::string, std::less<>> bodies = {
-      {"openai_chat", R"({"messages": [{"role": "user", "content": "Hi"}]})"},
-      {"openai_completion", R"({"prompt": "Hi"})"},
-      {"messages", R"({"max_tokens": 3, "messages": [{"role": "user", "content": "Hi"}]})"},
-      {"responses", R"({"input": "Hi"})"},
-      {"llama_completion", R"({"prompt": "Hi"})"},
-      {"llama_infill", R"({"input_prefix": "a", "input_suffix": "b"})"},
-      {"ollama_chat", R"({"messages": [{"role": "user", "content": "Hi"}]})"},
-      {"ollama_generate", R"({"prompt": "Hi"})"}};
-  const auto found = bodies.find(api);
-  EXPECT_NE(found, bodies.end()) << api;
-  return found == bodies.end() ? "{}" : found->second;
+constexpr std::string_view kHi = R"({"messages": [{"role": "user", "content": "Hi"}]})";
+
+Bodies openai_conversations() {
+  return {R"({"messages": [{"role": "assistant", "content": [{"type": "text", "text": "Hi"}], "tool_calls": [
+              {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}],
+              "tools": [{"type": "function", "function": {"name": "f"}}]})",
+          R"({"messages": [{"role": "tool", "content": [{"type": "refusal", "refusal": "Hi"}], "tool_call_id": "a"}],
+              "tools": [{"type": "custom", "custom": {"name": "c", "format": {"type": "grammar", "grammar":
+              {"syntax": "regex", "definition": "a"}}}}]})",
+          R"({"messages": [{"role": "assistant", "tool_calls": [{"type": "custom", "custom":
+              {"name": "c", "input": "a"}}]}]})",
+          R"({"messages": [{"role": "assistant", "function_call": {"name": "f"}}], "functions": [{"name": "f"}]})"};
+}
+
+Bodies anthropic_messages() {
+  return {
+      R"({"max_tokens": 3, "messages": [{"role": "user", "content": "Hi"}]})",
+      R"({"max_tokens": 3, "system": [{"type": "text", "text": "a"}],
+              "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
+              "tools": [{"name": "f"}], "tool_choice": {"type": "tool", "name": "f"}})",
+      R"({"max_tokens": 3, "messages": [{"role": "assistant", "content": [{"type": "thinking", "thinking": "a"}]}]})",
+      R"({"max_tokens": 3, "messages": [{"role": "assistant", "content": [
+              {"type": "tool_use", "id": "a", "name": "f", "input": {}}]}]})",
+      R"({"max_tokens": 3, "messages": [{"role": "user", "content": [
+              {"type": "tool_result", "tool_use_id": "a", "content": "x"}]}]})"};
+}
+
+Bodies responses() {
+  Bodies bodies;
+  for (const std::string item : {R"("role": "user", "content": [{"type": "input_text", "text": "Hi"}])",
+                                 R"("role": "assistant", "content": [{"type": "refusal", "refusal": "Hi"}])",
+                                 R"("type": "function_call", "call_id": "a", "name": "f", "arguments": "{}")",
+                                 R"("type": "custom_tool_call", "call_id": "a", "name": "c", "input": "x")",
+                                 R"("type": "function_call_output", "call_id": "a", "output": "x")",
+                                 R"("type": "reasoning", "summary": [{"type": "summary_text", "text": "a"}])"})
+    bodies.push_back(R"({"input": [{)" + item + "}]}");
+  for (const std::string tool : {R"("type": "function", "name": "f")", R"("type": "custom", "name": "c")",
+                                 R"("type": "namespace", "name": "s", "tools": [])"})
+    bodies.push_back(R"({"input": "Hi", "tools": [{)" + tool + "}]}");
+  return bodies;
+}
+
+/// Bodies of an API with the lists whose elements its rows describe.
+Bodies full_bodies_of(std::string_view api) {
+  const Bodies openai = openai_conversations();
+  if (api == "openai_chat") return openai;
+  if (api == "ollama_chat") return {openai.at(0), openai.at(1)};
+  if (api == "messages") return anthropic_messages();
+  if (api == "responses") return responses();
+  if (api == "llama_infill")
+    return {R"({"input_prefix": "a", "input_suffix": "b", "input_extra": [{"filename": "a", "text": "b"}]})"};
+  return {};
 }
 
 std::vector<Way> ways() {
   std::vector<Way> all;
   for (const Api& api : all_apis()) {
-    const std::string body = body_of(std::string(api.name));
-    all.push_back({std::string(api.name), api.fields(), {body}, [&api](const json::object& given) {
-                     return read_of(parse_call(api, given, engine(), kModel, no_responses()));
-                   }});
+    const std::string body(api.example);
+    const Bodies full = full_bodies_of(api.name);
+    all.push_back({.name = std::string(api.name),
+                   .fields = api.fields(),
+                   .bodies = {body},
+                   .read =
+                       [&api](const json::object& given) {
+                         return read_of(parse_call(api, given, engine(), kModel, no_responses()));
+                       },
+                   .full = full});
     if (api.counted.path.empty()) continue;
-    const bool needs_length = api.name == "messages";
-    all.push_back({std::string(api.counted.path),
-                   api.counted.fields(),
-                   {needs_length ? body_of("openai_chat") : body},
-                   [&api](const json::object& given) {
-                     return read_of(
-                         api.counted.read(given, {.engine = engine(), .model = kModel, .responses = &no_responses()}));
-                   }});
+    all.push_back({.name = std::string(api.counted.path),
+                   .fields = api.counted.fields(),
+                   .bodies = {api.name == "messages" ? std::string(kHi) : body},
+                   .read =
+                       [&api](const json::object& given) {
+                         return read_of(api.counted.read(
+                             given, {.engine = engine(), .model = kModel, .responses = &no_responses()}));
+                       },
+                   .full = full});
   }
   using Kind = TokenizeCall::Kind;
-  const std::string chat = body_of("openai_chat");
-  all.push_back({"/apply-template", openai_conversation_fields(), {chat}, [](const json::object& body) {
-                   return tokenized(Kind::kApplyTemplate, body);
-                 }});
-  all.push_back({"/tokenize",
-                 tokenize_fields(),
-                 {R"({"prompt": "Hi"})", R"({"content": "Hi"})", chat},
-                 [](const json::object& body) { return tokenized(Kind::kTokenize, body); }});
-  all.push_back({"/detokenize", detokenize_fields(), {R"({"tokens": [65]})"}, [](const json::object& body) {
-                   return tokenized(Kind::kDetokenize, body);
-                 }});
+  const auto reads = [](Kind kind) { return [kind](const json::object& body) { return tokenized(kind, body); }; };
+  const std::string hi(kHi);
+  const Bodies texts = {R"({"prompt": "Hi"})", R"({"content": "Hi"})", hi};
+  const Bodies full = openai_conversations();
+  all.push_back({"/apply-template", openai_conversation_fields(), {hi}, reads(Kind::kApplyTemplate), full});
+  all.push_back({"/tokenize", tokenize_fields(), texts, reads(Kind::kTokenize), full});
+  all.push_back({"/detokenize", detokenize_fields(), {R"({"tokens": [65]})"}, reads(Kind::kDetokenize)});
   return all;
 }
 
-/// The body with this value at a path.
-json::object with(const json::object& body, std::string_view path, const json::value& value) {
-  json::object made = body;
+/// The object that has the last name of a path, and that name; where a path goes through a list, its first element.
+/// Null: there is none, unless it is made.
+std::pair<json::object*, std::string_view> find_place(json::object& body, std::string_view path, bool is_made) {
   const std::size_t dot = path.find('.');
-  if (dot == std::string_view::npos) {
-    made[path] = value;
-    return made;
-  }
-  json::value& member = made[path.substr(0, dot)];
-  if (!member.is_object()) member = json::object();
-  member = with(member.get_object(), path.substr(dot + 1), value);
-  return made;
+  if (dot == std::string_view::npos) return {&body, path};
+  std::string_view name = path.substr(0, dot);
+  const bool is_list = name.ends_with(kElements);
+  if (is_list) name.remove_suffix(kElements.size());
+  json::value* member = body.if_contains(name);
+  if (member == nullptr && is_made && !is_list) member = &(body[name] = json::object());
+  if (member != nullptr && is_list)
+    member = member->is_array() && !member->get_array().empty() ? &member->get_array().front() : nullptr;
+  if (member == nullptr || !member->is_object()) return {nullptr, {}};
+  return find_place(member->get_object(), path.substr(dot + 1), is_made);
+}
+
+/// Whether the row describes a part of what another row reads.
+bool is_part(const ApiField& field) { return field.take == nullptr && field.use == FieldUse::kHonoured; }
+
+/// The body with this value at a path. Nothing where the value would be a part of what the body does not have.
+std::optional<json::object> with(json::object body, const ApiField& field, const json::value& value) {
+  const auto [holder, name] = find_place(body, field.path, !is_part(field));
+  if (holder == nullptr) return std::nullopt;
+  (*holder)[name] = value;
+  return body;
 }
 
 /// Values of another form, and beyond the bounds.
@@ -142,6 +199,7 @@ std::vector<json::value> wrong_values(const ApiField& field) {
     case FieldForm::kObject: wrong = {"x", 5}; break;
     case FieldForm::kAny: break;
   }
+  if (!field.values.empty()) wrong.emplace_back("neither");
   constexpr double kExact = 9007199254740992.0;  // 2^53: beyond it a double is no next integer
   if (std::abs(field.min) < kExact) wrong.emplace_back(field.min - 1);
   if (std::abs(field.max) < kExact) wrong.emplace_back(field.max + 1);
@@ -152,22 +210,33 @@ std::vector<json::value> wrong_values(const ApiField& field) {
 const std::vector<json::value> kAnyValues = {
     true, false, "x", 5, -7, json::array{"x"}, json::array{1}, json::object{{"a", 1}}};
 
+/// The path of a row as an error has it.
+std::string shown(std::string_view path) {
+  std::string shown;
+  for (const char c : path) shown += c == '[' ? "[0" : std::string(1, c);
+  return shown;
+}
+
 /// An element is named behind its field.
-bool names(std::string_view param, std::string_view path) {
+bool names(std::string_view param, const std::string& path) {
   return param == path || (param.starts_with(path) && param.substr(path.size()).starts_with('['));
 }
 
 void expect_refused(const Way& way, const ApiField& field, const json::value& wrong) {
   bool is_refused = false;
-  for (const std::string& body : way.bodies) {
-    const Read read = way.read(with(json::parse(body).as_object(), field.path, wrong));
+  const std::string path = shown(field.path);
+  Bodies bodies = way.bodies;
+  if (is_part(field)) bodies.insert(bodies.end(), way.full.begin(), way.full.end());
+  for (const std::string& body : bodies) {
+    const auto given = with(json::parse(body).as_object(), field, wrong);
+    const Read read = given ? way.read(*given) : Read();
     if (!read.error) continue;
     is_refused = true;
-    EXPECT_TRUE(names(read.error->param, field.path))
-        << way.name << " " << field.path << " = " << wrong << ": " << read.error->param << ": " << read.error->message;
-    EXPECT_THAT(read.error->message, ::testing::StartsWith(std::string(field.path))) << way.name;
+    EXPECT_TRUE(names(read.error->param, path))
+        << way.name << " " << path << " = " << wrong << ": " << read.error->param << ": " << read.error->message;
+    EXPECT_THAT(read.error->message, ::testing::StartsWith(path)) << way.name;
   }
-  EXPECT_TRUE(is_refused) << way.name << " " << field.path << " = " << wrong;
+  EXPECT_TRUE(is_refused) << way.name << " " << path << " = " << wrong;
 }
 
 TEST(FieldRows, AWrongValueIsRefusedByThePathOfItsRow) {
@@ -191,9 +260,9 @@ TEST(FieldRows, WhatIsRefusedIgnoredOrAHintIsTreatedAsItsRowSays) {
         if (field.use == FieldUse::kHonoured) continue;
         bool was_refused = false, was_warned_of = false, was_taken = false;
         for (const json::value& value : kAnyValues) {
-          const Read read = way.read(with(json::parse(way.bodies.front()).as_object(), field.path, value));
+          const Read read = way.read(with(json::parse(way.bodies.front()).as_object(), field, value).value());
           const std::string param = read.error ? read.error->param : std::string(field.path);
-          EXPECT_TRUE(names(param, field.path)) << way.name << " " << field.path << ": " << param;
+          EXPECT_TRUE(names(param, std::string(field.path))) << way.name << " " << field.path << ": " << param;
           was_refused |= read.error.has_value();
           was_taken |= !read.error && read.warnings.empty();
           for (const std::string& warning : read.warnings) was_warned_of |= warning.starts_with(field.path);
@@ -210,7 +279,11 @@ TEST(FieldRows, TheNeededFieldsAloneAreABody) {
     std::set<std::string, std::less<>> needed;
     for (const FieldTable table : way.fields)
       for (const ApiField& field : table)
-        if (field.is_needed) needed.emplace(field.path);
+        if (field.is_needed && !field.path.contains('.')) needed.emplace(field.path);
+    for (const std::string& body : way.full) {
+      const Read read = way.read(json::parse(body).as_object());
+      EXPECT_FALSE(read.error) << way.name << ": " << read.error->message;
+    }
     for (const std::string& body : way.bodies) {
       const json::object right = json::parse(body).as_object();
       const Read read = way.read(right);

@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "api/answer_fields.h"
 #include "api/api.h"
@@ -22,7 +23,9 @@
 #include "api/llama_props.h"
 #include "api/ollama_request.h"
 #include "api/openai_completion.h"
+#include "api/openai_messages.h"
 #include "api/sampling_fields.h"
+#include "api/tool_fields.h"
 #include "text_engine.h"
 
 namespace octavo {
@@ -45,6 +48,9 @@ std::vector<SharedTable> shared_tables() {
           {"sampling", kSamplingFields, "fields.md", "Sampling"},
           {"streams", kStreamFields, "fields.md", "What an answer has"},
           {"constraints", kConstraintFields, "fields.md", "The form of an answer"},
+          {"messages of chats", kMessagePartFields, "conversations.md", "Messages of chats"},
+          {"tools", kToolPartFields, "conversations.md", "Tools"},
+          {"functions", kFunctionPartFields, "conversations.md", "Functions"},
           {"formats", kFormatFields, "fields.md", "OpenAI's and llama.cpp's forms"},
           {"grammars", kGrammarFields, "fields.md", "OpenAI's and llama.cpp's forms"},
           {"unsupported", kUnsupportedFields, "fields.md", "What there is not"},
@@ -62,6 +68,7 @@ std::string range(std::string_view what, double least, double most) {
 }
 
 std::string values_of(const ApiField& field) {
+  if (!field.values.empty()) return fmt::format("`{}`", fmt::join(field.values, "`, `"));
   switch (field.form) {
     case FieldForm::kBoolean: return "`true`, `false`";
     case FieldForm::kInteger: return range("an integer", field.min, field.max);
@@ -85,10 +92,12 @@ std::string default_of(const ApiField& field) {
   return error ? std::string(field.otherwise) : fmt::format("`{}`", field.otherwise);
 }
 
-std::string lines_of(const std::vector<ApiField>& rows, FieldUse use) {
+bool is_in_elements(const ApiField& row) { return row.path.contains(kElements); }
+
+std::string lines_of(const std::vector<ApiField>& rows, FieldUse use, bool are_in_elements) {
   std::string lines;
   for (const ApiField& row : rows) {
-    if (row.use != use) continue;
+    if (row.use != use || is_in_elements(row) != are_in_elements) continue;
     if (use == FieldUse::kHonoured) {
       lines += fmt::format("| `{}` | {} | {} | {} |\n", row.path, values_of(row), default_of(row), row.text);
     } else {
@@ -105,15 +114,17 @@ std::string tables_of(const std::vector<ApiField>& rows) {
     FieldUse use;
     std::string_view title;
     std::string_view head;
+    bool are_in_elements = false;
   };
   constexpr Part kParts[] = {
       {FieldUse::kHonoured, "", "| field | values | default | |\n|---|---|---|---|\n"},
+      {FieldUse::kHonoured, "In their elements:", "| field | values | default | |\n|---|---|---|---|\n", true},
       {FieldUse::kHint, "Taken, and no answer depends on them:", "| field | |\n|---|---|\n"},
       {FieldUse::kIgnored, "Ignored, with a line in the answer's `warnings`:", "| field | why |\n|---|---|\n"},
       {FieldUse::kRefused, "Refused with a 400, but for values that ask for nothing:", "| field | why |\n|---|---|\n"}};
   std::string made;
   for (const Part& part : kParts) {
-    const std::string lines = lines_of(rows, part.use);
+    const std::string lines = lines_of(rows, part.use, part.are_in_elements);
     if (lines.empty()) continue;
     if (!part.title.empty() && (!made.empty() || part.use != FieldUse::kHint))
       made += fmt::format("\n{}\n", part.title);
@@ -146,7 +157,9 @@ std::string fields_of(ApiFields tables) {
     }
     if (!is_shared) own.insert(own.end(), table.begin(), table.end());
   }
-  const auto place = [](const ApiField& row) { return row.is_needed ? 0 : row.path == "model" ? 1 : 2; };
+  const auto place = [](const ApiField& row) {
+    return row.is_needed && !row.path.contains('.') ? 0 : row.path == "model" ? 1 : 2;
+  };
   std::ranges::stable_sort(own, std::less(), place);
   return fmt::format("{}\nBeside them: {}.\n", tables_of(own), fmt::join(links, ", "));
 }

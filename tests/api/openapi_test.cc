@@ -28,10 +28,13 @@ const json::value& at(std::string_view pointer) {
   return at(whole, pointer);
 }
 
-/// "/properties/options/properties/top_p" of "options.top_p"
+/// "/properties/options/properties/top_p" of "options.top_p", "/properties/a/items/properties/b" of "a[].b"
 std::string pointer_of(std::string_view path) {
   std::string pointer = "/properties/";
-  for (const char c : path) c == '.' ? pointer += "/properties/" : pointer += c;
+  for (const char c : path) {
+    if (c == ']') continue;
+    pointer += c == '.' ? "/properties/" : c == '[' ? "/items" : std::string(1, c);
+  }
   return pointer;
 }
 
@@ -50,6 +53,7 @@ TEST(OpenApi, EveryFieldOfEveryApiStandsAtItsPath) {
       const json::value& post = document().at("paths").at(path).at("post");
       EXPECT_EQ(at(post, "/requestBody/content/application~1json/schema/$ref"),
                 json::string("#/components/schemas/" + std::string(api.name)));
+      EXPECT_EQ(at(post, "/requestBody/content/application~1json/example"), json::parse(api.example));
       EXPECT_EQ(at(post, "/responses/200/content").as_object().size(), 2);  // whole, and as a stream
     }
   }
@@ -72,6 +76,21 @@ TEST(OpenApi, AFieldHasItsFormItsBoundsAndWhatBecomesOfIt) {
   EXPECT_EQ(at("/components/schemas/messages/required"), (json::array{"max_tokens", "messages"}));
   EXPECT_EQ(at("/components/schemas/messages_counted/required"), json::array{"messages"});
   EXPECT_FALSE(at("/components/schemas/ollama_chat").as_object().contains("required"));
+}
+
+TEST(OpenApi, ElementsOfListsAreDescribed) {
+  const json::value& message = at("/components/schemas/openai_chat/properties/messages/items");
+  EXPECT_EQ(message.at("type"), json::array{"object"});
+  EXPECT_EQ(message.at("required"), json::array{"role"});
+  EXPECT_EQ(at(message, "/properties/role/enum"),
+            (json::array{"system", "developer", "user", "assistant", "tool", "function"}));
+  EXPECT_EQ(at(message, "/properties/content/items/required"), json::array{"type"});
+  EXPECT_EQ(at(message, "/properties/tool_calls/items/properties/function/required"), json::array{"name"});
+  EXPECT_EQ(at(message, "/properties/tool_calls/items/properties/type/enum"),
+            (json::array{"function", "custom", nullptr}));
+  const json::value& function = at("/components/schemas/ollama_chat/properties/tools/items/properties/function");
+  EXPECT_EQ(at(function, "/properties/parameters/type"), (json::array{"object", "null"}));
+  EXPECT_EQ(at("/components/schemas/messages/properties/tool_choice/required"), json::array{"type"});
 }
 
 TEST(OpenApi, AnObjectThatNoRowNamesIsDescribedByItsMembers) {
