@@ -1,19 +1,19 @@
-// The attention work of one step over the layers of one group: which queries meet which positions, cut into tasks that
-// threads take.
+// The attention work of one step over the layers of one group: the queries and the positions that they read, cut into
+// tasks that threads take.
 //
-// Made once a step from block tables and counts, then run on every layer of the group. The cut of the work never
-// changes a result (kernels.h: tiles at absolute positions, merged in their order); it only feeds the threads and the
-// caches:
+// A plan is made once a step from block tables and counts, then run on every layer of the group. The cut of the work
+// never changes a result (kernels.h: tiles at absolute positions, merged in their order); the cut feeds the threads and
+// the caches:
 // - A sequence with many query rows (a chunk of a prompt) is cut by queries; each piece walks all of its positions.
-// - One with few rows (a decode) goes tile by tile through all heads, because blocks lie head after head. If
+// - A sequence with few rows (a decode) goes tile by tile through all heads, because blocks lie head after head. If
 //   there is enough other work for all threads, it stays uncut: one thread does all its tiles and merges as it goes.
-//   Otherwise threads share them and the tiles' results are merged afterwards.
-// - Sequences whose tables begin with the same blocks read a tile together, once, as far as all their rows see all of
-//   it.
-// - Pieces with many queries keep the processor busy, those with few the memory; threads get a mixture of both.
+//   Otherwise threads share its tiles, whose results are merged afterwards.
+// - Sequences whose tables begin with the same blocks read a tile together, once, as far as their rows see the whole
+//   tile.
+// - Pieces with many queries keep the processor busy, pieces with few the memory; threads get a mixture of both.
 //
-// Scratch does not grow with depth: what does not fit is done in rounds. Owned by the model's transformer or by a
-// BatchedAttention; one thread at a time, which shares the work out over its pool.
+// Scratch does not grow with depth: work that does not fit is done in rounds. The model's transformer or a
+// BatchedAttention owns a plan; one thread at a time runs it, and shares the work out over its pool.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class AttentionPlan {
  public:
   struct Shape {
     int num_heads, num_kv_heads, head_dim;
-    int max_rows;  // of one step
+    int max_rows;  // the most rows of a step
   };
   AttentionPlan(const Shape& shape, int num_threads);
 
@@ -89,7 +89,7 @@ class AttentionPlan {
 
   // The tiles of the sequences that are cut by them, in rounds as large as the scratch.
   struct Rounds {
-    int first_tile = 0, end_tile = 0;  // of all sequences
+    int first_tile = 0, end_tile = 0;  // those of all sequences
     int tiles_per_round = 1, count = 0;
 
     int first_tile_of(int round) const { return first_tile + round * tiles_per_round; }
@@ -98,8 +98,8 @@ class AttentionPlan {
   // The place of a thread in its work.
   struct Walk {
     float* states;                       // [kMaxItemQueries][head_dim + 2] of a range of heads
-    std::size_t task = 0, end_task = 0;  // of its ticket
-    int tile = 0, head = 0;              // of a range of heads: the next item
+    std::size_t task = 0, end_task = 0;  // the tasks of its ticket
+    int tile = 0, head = 0;              // the next item of a range of heads
     bool in_range = false;
     bool started = false;  // nothing fetches a thread's first stretch ahead, so it is short
   };
@@ -136,7 +136,7 @@ class AttentionPlan {
 
   const Shape shape_;
   const int heads_per_kv_head_;  // query heads of a KV head
-  const int state_floats_;       // of one query: o, max, sum
+  const int state_floats_;       // o, max and sum of a query
   const int num_threads_;
   std::vector<Seq> seqs_;                // cut by tiles; neighbours share leading blocks
   std::vector<Seq> uncut_;               // not cut; longest first
@@ -144,12 +144,12 @@ class AttentionPlan {
   std::vector<AttentionQuery> queries_;  // those of seqs_ first, in order
   std::vector<Reading> readings_;
   std::vector<std::size_t> open_reading_;        // [seqs_] the last reading whose first sequence it is
-  std::uint64_t tokens_ = 0, query_tokens_ = 0;  // of all readings: positions, and those times queries
-  int num_tile_queries_ = 0;                     // of seqs_
+  std::uint64_t tokens_ = 0, query_tokens_ = 0;  // sums over all readings: positions, and positions times queries
+  int num_tile_queries_ = 0;                     // the queries of seqs_
   Rounds rounds_;
   bool has_few_ = false;  // readings with no more than kMaxTileQueries have tasks in the round that runs
   std::vector<std::size_t> tasks_before_;  // [readings + 1] of the round that runs, by the order of readings
-  AttentionTickets tickets_;               // of the round that runs
+  AttentionTickets tickets_;               // the tickets of the round that runs
   AlignedBuffer<float> partials_;          // [tiles of a round][kv_heads][tile queries][head_dim + 2]
   AlignedBuffer<float> states_;            // [kv_heads][tile queries][head_dim + 2] merged so far
   AlignedBuffer<float> scratch_;           // [threads] the kernel's, then states of a range of heads

@@ -1,5 +1,5 @@
-// Stretches of items that a thread of an AttentionPlan has taken, and how far the memory of the next ones has been
-// asked for.
+// Stretches of items that a thread of an AttentionPlan has taken, and the progress of asking for the memory of the next
+// ones.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace octavo {
 struct AttentionStretch {
   AttentionItem first;
   int num_heads = 1;
-  std::ptrdiff_t head_floats = 0;  // from where one head's results go to where the next one's do
+  std::ptrdiff_t head_floats = 0;  // the distance from one head's results to the next head's
 
   AttentionItem item(int i) const;
   /// Blocks of its first tile; an item fetches its further ones itself.
@@ -42,15 +42,15 @@ class StretchQueue {
  private:
   struct Waiting {
     AttentionStretch stretch;
-    AttentionAhead::Part left;  // of its first tile, not yet fetched
-    std::size_t bytes = 0;      // of its first tile
+    AttentionAhead::Part left;  // the part of its first tile that is not yet fetched
+    std::size_t bytes = 0;      // the bytes of its first tile
   };
   std::size_t block_bytes(const AttentionAhead::Part& part) const;
 
   const KvLayer& kv_;
   std::array<Waiting, AttentionAhead::kMaxParts> waiting_{};  // first to last
   std::size_t count_ = 0;
-  std::size_t bytes_ = 0, fetched_ = 0;  // of all that wait
+  std::size_t bytes_ = 0, fetched_ = 0;  // the sums over stretches that wait
 };
 
 /// K and V of a stretch at most, and of what is fetched ahead: two of them about fill a second-level cache of 1 MiB.

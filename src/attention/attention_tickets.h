@@ -1,11 +1,11 @@
-// Tickets: the tasks of a round of an AttentionPlan, as threads take them.
+// Tickets: the portions in which threads take the tasks of a round of an AttentionPlan.
 //
-// A ticket is one task of a reading with many queries, or of a range of heads. Of the others it is a tile through all
-// heads, whose tasks lie one after the other, and towards the end a single task, so that no thread waits long.
-// Tiles of many queries are taken heads by heads, as many as a thread's portion has: the thread mostly merges what it
-// has computed, which between cores without a common cache saves up to a twentieth.
+// A ticket is one task of a reading with many queries, or of a range of heads. For other readings a ticket is a tile
+// through all heads, whose tasks lie one after the other, and towards the end a single task, so that no thread waits
+// long. Tiles of many queries are taken heads by heads, as many as a thread's portion has: a thread mostly merges its
+// own results, which between cores without a common cache saves up to a twentieth.
 //
-// Owned by the plan. One thread begins a round; next() may be called by all threads of the pool.
+// The plan owns it. One thread begins a round; all threads of the pool may call next().
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,9 @@ namespace octavo {
 
 /// Tasks of a round by kind, in the order of their numbers.
 struct AttentionTasks {
-  std::size_t by_many = 0;   // of readings with more than kMaxTileQueries, which come first,
+  std::size_t by_many = 0;   // tasks of readings with more than kMaxTileQueries, which come first,
   std::size_t by_tiles = 0;  // those of readings cut by tiles first of all
-  std::size_t ranges = 0;    // of ranges of heads, which follow
+  std::size_t ranges = 0;    // tasks of ranges of heads, which follow
   std::size_t few = 0;       // the others
 };
 
@@ -48,8 +48,8 @@ class AttentionTickets {
   const std::size_t num_heads_;          // KV heads: tasks of a tile's ticket
   const std::size_t heads_per_portion_;  // heads whose tiles a thread's portion has
   AttentionTasks tasks_;
-  std::size_t tile_tickets_ = 0;   // of a tile through all heads
-  std::size_t singles_ = 0;        // of one task, at the end
+  std::size_t tile_tickets_ = 0;   // tickets of a tile through all heads
+  std::size_t singles_ = 0;        // tickets of one task, at the end
   std::vector<Portion> portions_;  // [threads] and the single tasks, which all take last
 };
 

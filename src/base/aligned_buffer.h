@@ -1,4 +1,4 @@
-// Owning array of trivial elements, aligned to a cache line and not initialized unless asked.
+// An owning array of trivial elements, aligned to a cache line; only zeroed() arrays are initialized.
 #pragma once
 
 #include <cstddef>

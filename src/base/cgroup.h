@@ -1,5 +1,5 @@
-// The limits that the control groups of this process set: the tightest of its own group and of those around it counts.
-// Version 2, and of version 1 where its controllers are mounted under their usual names.
+// The limits that the control groups of this process set: the tightest of its own group and of the groups around it.
+// Groups are those of version 2, and of version 1 where its controllers are mounted under their usual names.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The processor and the system at hand: instruction-set levels, CPUs and memory that this process may use.
+// The processor and the system: instruction-set levels, CPUs and memory that this process may use.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ IsaLevels isa_levels();
 /// True if this build has the level and the processor and the system can run it.
 bool isa_supported(IsaLevel level);
 
-/// isa_levels().usable(). With all levels built it is never empty: scalar always runs.
+/// The levels of isa_levels().usable(). A build with all levels has at least scalar, which always runs.
 std::vector<IsaLevel> supported_isa_levels();
 
 /// "auto" gives the strongest usable level; a name gives that level. Errors: an unknown name, a level that the
@@ -38,7 +38,7 @@ Result<IsaLevel> parse_isa(std::string_view name, const IsaLevels& levels = isa_
 /// Folders in which the system tells about itself; tests name folders of their own.
 struct SystemFolders {
   std::string proc = "/proc";
-  std::string cgroup = "/sys/fs/cgroup";  // of version 1 the controllers' folders lie in it
+  std::string cgroup = "/sys/fs/cgroup";  // holds the controllers' folders in version 1
   std::string cpu = "/sys/devices/system/cpu";
 };
 

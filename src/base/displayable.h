@@ -1,5 +1,5 @@
-// Which characters people may be shown as they are. Free functions without state, callable from any thread and from a
-// signal handler.
+// The characters that may be shown to people as they are. Free functions without state, callable from any thread and
+// from a signal handler.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Writing that either is done or gives an error. Messages begin with the file.
+// Writing of files that is done or gives an error, whose message begins with the file.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A number as Python's repr() writes it, which templates and json.dumps() do as well. Free function; any thread.
+// A number as Python's repr(), jinja2 and json.dumps() write it. Free function; any thread.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// The instruction-set levels, and which of them a processor has.
+// The instruction-set levels, and the test whether a processor has a level.
 //
-// A header on its own: base/cpu_info.h asks it at run time, and CMake before it configures a build for this machine
+// The header stands alone: base/cpu_info.h uses it at run time, and CMake before it configures a build for this machine
 // (cmake/isa_levels.cmake), so that both decide alike. Any thread may call it.
 #pragma once
 

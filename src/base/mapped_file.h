@@ -1,7 +1,7 @@
-// A whole file mapped read-only into memory. Owned by whoever opened it; safe to read from any thread.
+// A whole file mapped read-only into memory. Its opener owns it; any thread may read it.
 //
 // A page of the map that the file no longer has, because it was cut short or its disk fails, ends the process with
-// SIGBUS when it is touched. read() gives an error instead, so bytes that are needed once are read.
+// SIGBUS when the page is touched. read() gives an error instead, so bytes that are needed once are read.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// The bytes that are to be had, and the leases on them, which are given back when they end.
+// A budget of bytes, and the leases on it, which give their bytes back when they end.
 //
-// Shared by the engines of a process; any thread may take and give back. It counts only: it allocates nothing.
+// The engines of a process share it; any thread may take and give back. The budget only counts: it allocates nothing.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-// A file that is written from front to back and has its name only when all of it is there.
+// A file that is written from front to back and gets its name when all of it is there.
 //
-// Until then it is PATH.partial, so that a program that is killed leaves nothing that looks whole; the next one begins
-// that file anew. One owner, one thread.
+// Until then its name is PATH.partial, so that a killed program leaves no file that looks whole; the next program
+// begins that file anew. One owner, one thread.
 #pragma once
 
 #include <cstdint>

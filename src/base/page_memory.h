@@ -1,7 +1,7 @@
-// Memory of whole pages, much of which may never be used: the system provides a page when it is first written, and
-// takes it back when told. An access just before or just behind it ends the process.
+// Memory of whole pages, many of which may never be used: the system provides a page when it is first written, and
+// takes pages back when told. An access just before or just behind the memory ends the process.
 //
-// Owned by one object; the threads that write it share it as they share any memory.
+// One object owns it; the threads that write it share it as they share any memory.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class PageMemory {
   static std::uint64_t allowed_bytes(std::uint64_t bytes);
 
  private:
-  void* map_ = nullptr;  // with pages before and behind that nobody may touch
+  void* map_ = nullptr;  // the memory, with a page before and one behind it that nobody may touch
   std::size_t map_bytes_ = 0;
   std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;

@@ -1,4 +1,4 @@
-// Questions that long work asks between its parts: whether it is still wanted. Free functions; any thread.
+// The question of long work between its parts, whether the work is still wanted. Free functions; any thread.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Short files in which the system tells about itself: /proc, /sys.
+// Short files that describe the system: /proc, /sys.
 #pragma once
 
 #include <cstdint>

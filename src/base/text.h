@@ -1,4 +1,4 @@
-// Text of a file that may hold any bytes: is it UTF-8, how to show it in a message, and how to compare it.
+// Text of a file that may hold any bytes: tests whether it is UTF-8, forms for messages, and comparisons.
 #pragma once
 
 #include <string>

@@ -1,10 +1,10 @@
 // A fork-join pool: the calling thread is worker 0, the others wait for its regions.
 //
-// Owned by whoever made it, an engine or several together (octavo/resources.h), and passed by
-// reference. One thread drives it at a time: threads that share it run their regions inside a Step,
-// and steps take turns in the order in which they were begun. Inside a step idle workers spin,
-// so that a region costs about a microsecond; outside they sleep in the kernel. Work is taken in
-// pieces, so a worker that the system has taken off its CPU does not hold the others.
+// Its maker owns it, an engine or several together (octavo/resources.h), and passes it by reference.
+// One thread at a time drives a pool: threads that share it run their regions inside a Step, and
+// steps take turns in the order in which they were begun. Inside a step idle workers spin, so that a
+// region costs about a microsecond; outside they sleep in the kernel. Work is taken in pieces, so
+// that a worker that the system has taken off its CPU does not hold the others.
 #pragma once
 
 #include <atomic>
@@ -95,8 +95,8 @@ class ThreadPool {
   alignas(64) std::atomic<int> num_running_{0};
   alignas(64) std::atomic<bool> spinning_{false};
   std::atomic<bool> stop_{false};
-  std::atomic<std::uint32_t> next_turn_{0};  // of the step that is begun next
-  std::atomic<std::uint32_t> turn_{0};       // of the step that has the pool, or of the next one
+  std::atomic<std::uint32_t> next_turn_{0};  // the turn of the step that is begun next
+  std::atomic<std::uint32_t> turn_{0};       // the turn of the step that has the pool, or of the next step
   std::vector<std::thread> threads_;
 };
 

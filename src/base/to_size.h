@@ -1,7 +1,7 @@
-// An index or a count as the standard containers want it.
+// An index or a count as the standard containers take it.
 //
-// Positions, ids and counts are signed in Octavo, so that a difference of two is what it seems; containers take
-// std::size_t. This is the one cast between them, and its argument is never negative.
+// Positions, ids and counts are signed in Octavo, so that the difference of two may be negative; containers take
+// std::size_t. to_size() is the one cast between them, and its argument is never negative.
 #pragma once
 
 #include <concepts>

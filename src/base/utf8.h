@@ -1,4 +1,4 @@
-// UTF-8: any bytes may come in, whole characters must come out.
+// UTF-8: inputs may be any bytes, outputs are whole characters.
 //
 // Free functions without state, callable from any thread. Well-formed means Unicode 15, table 3-7 (no overlong forms,
 // no surrogates, nothing above U+10FFFF).

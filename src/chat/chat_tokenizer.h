@@ -1,7 +1,7 @@
-// A model's tokenizer, and how the model chats: its chat template, the marks around its reasoning, the way in which it
-// calls tools, and the marks around a gap in a text.
+// A model's tokenizer with the parts that a chat needs: the chat template, marks around reasoning, the form of calls
+// of tools, and the marks around a gap in a text.
 //
-// Owned by the engine, immutable after load() and independent of the model's source, so any thread may use it.
+// The engine owns it; it is immutable after load() and independent of the model's source, so any thread may use it.
 #pragma once
 
 #include <optional>

@@ -1,10 +1,10 @@
 // A conversation in the shape that a template takes (template_manners.h), and as the values that it is rendered with.
 //
-// What is changed: `developer` becomes `system`; system messages that the template does not take are joined to the one
-// at the front, or stand before the text of the next user's message; turns of one role are joined; a tool's arguments,
-// its result's role and its call's id become what the template reads, and so does the name of earlier reasoning. Tools
-// that it has no place for are described in the system message, calls and results that it has no form for become text.
-// What cannot be changed is an error that names the message. Each text keeps its origin. Free functions; any thread.
+// These changes are made: `developer` becomes `system`; system messages that the template does not take are joined to
+// the one at the front, or stand before the text of the next user's message; turns of one role are joined; a tool's
+// arguments, its result's role, its call's id and earlier reasoning get the form that the template reads. Tools without
+// a place in the template are described in the system message; calls and results without a form become text. A message
+// that fits in no way is an error that names it. Each text keeps its origin. Free functions; any thread.
 #pragma once
 
 #include <deque>
@@ -49,8 +49,8 @@ struct ShapedConversation {
   std::deque<std::string> written;  // texts that no message has: descriptions of tools, calls
 };
 
-/// What stands behind the last message's text while a prompt is rendered that ends there. It is the one that
-/// transformers uses, since templates may know it.
+/// The mark behind the last message's text while a prompt is rendered that ends there: the one of transformers, which
+/// templates may know.
 inline constexpr std::string_view kContinueMark = "CONTINUE_FINAL_MESSAGE_TAG ";
 
 /// The text that stands for a part of a content in a prompt.

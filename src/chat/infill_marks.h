@@ -1,8 +1,8 @@
-// The tokens of a model that fills a gap in the middle of a text: marks before what stands in front of the gap, before
-// what stands behind it, and before what belongs there (Bavarian et al. 2022, "Efficient Training of Language Models to
-// Fill in the Middle").
+// The tokens of a model that fills a gap in the middle of a text: the marks before the text in front of the gap, before
+// the text behind the gap, and before the filling (Bavarian et al. 2022, "Efficient Training of Language Models to Fill
+// in the Middle").
 //
-// Owned by the ChatTokenizer; immutable, any thread.
+// The ChatTokenizer owns it; immutable, any thread.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ namespace octavo {
 
 struct InfillMarks {
   TokenId prefix = -1, suffix = -1, middle = -1;
-  /// Of several files of a project (Hui et al. 2024, "Qwen2.5-Coder Technical Report"): before its name, and before the
-  /// name of each file.
+  /// The marks before a project's name and before the name of each of its files (Hui et al. 2024, "Qwen2.5-Coder
+  /// Technical Report").
   std::optional<TokenId> repository = {}, file = {};
 
   /// By the keys of the file (tokenizer.ggml.fim_pre_token_id and its kin), or by texts that llama.cpp knows

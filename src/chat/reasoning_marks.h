@@ -23,7 +23,7 @@ namespace octavo {
 struct ReasoningFamily {
   std::string_view name;
   std::string_view open, close;
-  std::string_view sign = {};    // that the template has, beside the marks; empty: no more is asked
+  std::string_view sign = {};    // a text that the template has beside the marks; empty: none is asked for
   std::string_view answer = {};  // between the closing mark and the answer; a budget that is spent writes it too
   /// Further texts around the parts of an answer, which are none of it.
   std::array<std::string_view, 4> silent = {};
@@ -40,7 +40,7 @@ inline constexpr MarkSymbol kFirstMarkToken = 256;
 class ReasoningMarks {
  public:
   static constexpr std::size_t kMaxMarks = 7;       // two, the answer's and the silent ones
-  static constexpr std::size_t kMaxMarkBytes = 64;  // of the longest
+  static constexpr std::size_t kMaxMarkBytes = 64;  // the longest mark
 
   enum class Kind : std::uint8_t { kOpen, kClose, kSilent };
   struct Mark {

@@ -1,11 +1,11 @@
 // Cuts an answer into its reasoning and its content, as it comes.
 //
-// One for each answer, used by one thread at a time; the marks outlive it. A mark may come as tokens of its own or as
-// text that is cut anywhere: what may become one is held back, and is text like any other once it cannot. White space
-// around reasoning belongs to the marks.
+// Each answer has one, used by one thread at a time; the marks outlive it. A mark may come as tokens of its own or as
+// text that is cut anywhere: text that may become a mark is held back, and is shown once it cannot. White space around
+// reasoning belongs to the marks.
 //
-// A mark that is text alone counts only where it stands by the families' templates: an opening one at the beginning of
-// the answer, a silent one there, or once behind the reasoning. Elsewhere an answer speaks of it.
+// A mark that is text alone counts only at the places of the families' templates: an opening mark at the beginning of
+// the answer, a silent one there, or once behind the reasoning. Elsewhere the answer speaks of the mark.
 #pragma once
 
 #include <algorithm>
@@ -27,14 +27,14 @@ class ReasoningSplitter {
   struct Options {
     bool begins_inside = false;           // the prompt ends behind an opening mark
     bool is_left_in = false;              // all is content, the marks with it
-    std::span<const TokenId> shown = {};  // of the marks' control tokens: shown where they form no mark
+    std::span<const TokenId> shown = {};  // control tokens of the marks that are shown where they form no mark
   };
 
-  /// What was decided since clear(). The texts are valid until the next call.
+  /// The texts that were decided since clear(), valid until the next call.
   struct Piece {
     std::string_view text = {}, bytes = {};                   // content, as StreamDecoder::Piece has it
     std::string_view reasoning = {};                          // text
-    std::size_t other_bytes = 0;                              // that were added, and are shown as reasoning or dropped
+    std::size_t other_bytes = 0;                              // added bytes that are shown as reasoning or dropped
     bool had_mark = false;                                    // one was complete, and is no content
     std::size_t text_before_mark = 0, bytes_before_mark = 0;  // content in front of the last one
   };

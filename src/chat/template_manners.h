@@ -1,9 +1,9 @@
-// The manners of a chat template: which shapes of a conversation it takes, and which it refuses or leaves out.
+// The manners of a chat template: the shapes of a conversation that it takes, and those that it refuses or leaves out.
 //
 // Templates differ in more than their words: some have no system message, or only one; some want a tool's arguments as
-// a dict, others as a text; earlier reasoning goes by several names. Nothing in a file says so, so each template is
-// asked once, at load, by rendering small conversations with a mark in each text. conversation.h makes use of the
-// answers. Plain values; any thread.
+// a dict, others as a text; earlier reasoning goes by several names. No field of a file says so: each template
+// is tried once, at load, by rendering small conversations with a mark in each text. conversation.h uses the results.
+// Plain values; any thread.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct TemplateManners {
   bool short_ids = false;      // ids of calls have nine letters and digits
   Arguments arguments = Arguments::kEither;
   Empty empty = Empty::kText;
-  std::string_view result_role = "tool";  // of a tool's result; empty: it is a user's text
+  std::string_view result_role = "tool";  // the role of a tool's result; empty: the result is a user's text
 
   Reasoning reasoning = Reasoning::kName;
   std::string_view reasoning_name = "reasoning_content";

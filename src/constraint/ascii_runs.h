@@ -1,9 +1,9 @@
-// How far any characters of an ASCII set may follow each other behind a single state of an automaton.
+// The numbers of characters of ASCII sets that may follow each other behind a single state of an automaton.
 //
-// A text under `.{0,300}(yes|no).{0,300}` stands in a set of states that is met once and never again, but one of them
-// alone reads whatever comes for a hundred characters. What one member of a set reads, the set reads: no other set
-// needs to be looked at for that. Looked at are the states of loops and of copies, and the few sets of characters that
-// these repeat.
+// A text under `.{0,300}(yes|no).{0,300}` stands in a set of states that is met once and never again, but one of these
+// states alone reads any hundred characters. A set reads all that one of its states reads, so that no other set needs
+// to be looked at. The runs are found for states in loops and in copies, and for the few sets of characters that these
+// repeat.
 //
 // Immutable once found; any thread may read it.
 #pragma once
@@ -22,8 +22,8 @@ class AsciiRuns {
  public:
   static constexpr std::size_t kMaxSets = 4;
   static constexpr std::uint8_t kEndless = 0xFF;
-  static constexpr std::size_t kMaxStates = 1 << 16;  // of an automaton; a larger one has no runs
-  static constexpr int kFewBytes = 24;                // of a set that is not worth it
+  static constexpr std::size_t kMaxStates = 1 << 16;  // a larger automaton has no runs
+  static constexpr int kFewBytes = 24;                // a smaller set of bytes has no runs
 
   AsciiRuns() = default;
   static AsciiRuns of(const Automaton& automaton, const AutomatonShape& shape);
@@ -44,7 +44,7 @@ class AsciiRuns {
 
   std::array<AsciiSet, kMaxSets> sets_ = {};
   std::size_t num_sets_ = 0;
-  std::vector<Runs> runs_;  // by state: bytes of each set that may follow, less than kMostDepth, or kEndless
+  std::vector<Runs> runs_;  // [states] bytes of each set that may follow, below kMostDepth, or kEndless
 };
 
 }  // namespace octavo

@@ -2,8 +2,8 @@
 //
 //     Grammar ─ build() ─▶ Automaton ─▶ Configurations (which states, on which stacks) ─▶ masks of tokens
 //
-// Immutable once built; any thread may read it. It is not deterministic: sets of states are followed, and what is known
-// of a set is kept (local_states.h).
+// The automaton is immutable once built; any thread may read it. It is not deterministic: readers follow sets of
+// states, and LocalStates keeps the sets that were met.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ class Automaton {
   struct State {
     Kind kind = Kind::kReturn;
     std::uint32_t begin = 0,
-                  end = 0;  // of edges or targets; `begin` of kCall: its rule's first state, of kToken: the token
+                  end = 0;  // edges or targets; `begin` of a kCall is its rule's first state, of a kToken the token
     StateId next = 0;
   };
   struct Edge {

@@ -1,8 +1,8 @@
-// Makes the automaton of a grammar. Used by Automaton::build() alone.
+// Makes the automaton of a grammar. Only Automaton::build() uses it.
 //
-// Expressions are laid down from their end: each is told the state that follows it and gives its first one. What is
-// repeated often is laid down as two chains of some copies, which are called again and again: n copies take states for
-// n / kChain calls.
+// Expressions are laid down from their end: each gets the state that follows it and gives its first state. A part that
+// is repeated often is laid down as two chains of some copies, which are called again and again: n copies take states
+// for n / kChain calls.
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ class AutomatonBuilder {
   static constexpr std::uint32_t kChain = 64;            // copies
   static constexpr std::uint32_t kMostCopies = 256;      // without chains
   static constexpr std::uint32_t kMostCharacters = 512;  // the same of one character
-  static constexpr std::uint32_t kFewCopies = 8;         // that are not worth a look for states that cover others
+  static constexpr std::uint32_t kFewCopies = 8;         // fewer copies are not searched for states that cover others
 
   using Kind = Automaton::Kind;
   using State = Automaton::State;
@@ -80,7 +80,7 @@ class AutomatonBuilder {
   std::vector<std::uint32_t> before_begin_;
   std::vector<StateId> before_;
   std::map<ExpressionId, Chains> chains_;
-  std::map<std::uint32_t, std::vector<Utf8Sequence>> sequences_;  // by set
+  std::map<std::uint32_t, std::vector<Utf8Sequence>> sequences_;  // those of each set
   bool has_too_many_edges_ = false;
 };
 

@@ -1,6 +1,6 @@
-// Which states of an automaton lie in short loops: what reads on in them can read on for ever, and stands in few sets.
+// Finds the states of an automaton in short loops: a text can go on in a loop for ever, and stands in few sets there.
 //
-// Loops are repeated expressions, and rules that end with calls of each other, as automata over characters are written.
+// Loops are repeated expressions, and rules that end with calls of each other, as CharacterDfa::write() makes them.
 #pragma once
 
 #include <cstddef>

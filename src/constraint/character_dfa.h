@@ -1,8 +1,8 @@
-// Sets of texts as deterministic automata over characters: what grammars cannot say of texts, that they match two
-// patterns, or do not match one, can be computed of these.
+// Sets of texts as deterministic automata over characters. Unlike grammars, these sets can be intersected and
+// complemented: a text may have to match two patterns, or not to match one.
 //
-// Plain values; any thread. Each has at most kMaxStates states: what would have more has no value. Nor has what is
-// being made where the work of the compile ends.
+// Plain values; any thread. Each has at most kMaxStates states: functions give no value for a larger set, nor where
+// the work of the compile ends.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class CharacterDfa {
   static constexpr std::size_t kMaxStates = 1 << 13;
   static constexpr std::size_t kMaxTransitions = 1 << 20;  // states times classes
   static constexpr std::size_t kMaxWork = 1 << 20;         // steps that one of the functions below takes
-  static constexpr std::size_t kMaxSets = 512;             // of characters that one tells apart
+  static constexpr std::size_t kMaxSets = 512;             // the sets of characters that one automaton tells apart
 
   /// Code points of one class are treated alike. In order; the first begins at 0.
   struct ClassRange {
@@ -46,13 +46,13 @@ class CharacterDfa {
 
   bool is_empty() const;
   bool accepts(std::string_view text) const;
-  /// What it took to make it, and takes to go through it.
+  /// The number of transitions, a measure of the work to make the set and to go through it.
   std::size_t num_transitions() const { return next_.size(); }
-  /// In characters; the longest has no value where there is none. The set is not empty.
+  /// The lengths in characters of a set that is not empty; a set without bound has no longest text.
   std::size_t shortest() const;
   std::optional<std::size_t> longest() const;
 
-  /// The texts as an expression.
+  /// The texts as an expression of the grammar.
   ExpressionId write(const CharacterWriter& write, Grammar& grammar) const;
 
  private:
@@ -65,7 +65,7 @@ class CharacterDfa {
   std::size_t num_states() const { return accepts_.size(); }
   State next(State state, std::uint32_t class_id) const { return next_[state * num_classes_ + class_id]; }
   std::uint32_t class_of(std::uint32_t code_point) const;
-  /// From here some text of the set goes on.
+  /// [states] whether some text of the set goes on from a state.
   std::vector<bool> live_states() const;
 
   std::vector<ClassRange> ranges_;

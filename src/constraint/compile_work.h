@@ -1,9 +1,9 @@
-// The work of one compile in counted steps: how much of it there may be, and whether somebody still waits for the
-// result.
+// The work of one compile in counted steps: the bound of the work, and the question whether somebody still waits for
+// the result.
 //
-// Whoever compiles owns one and hands it to everything that reads, expands, multiplies or lays down. Each unit counts
-// what it does, a step for each of the things that it looks at, and leaves off when it is told to; what it leaves
-// behind has no meaning then, and the error is error()'s. One thread; any thread may ask the token to stop.
+// The compiler owns one and hands it to every unit that reads, expands, multiplies or lays down. A unit counts a step
+// for each thing that it looks at, and leaves off when add() says so: its result has no meaning then, and the error is
+// error()'s. One thread counts; any thread may ask the token to stop.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A constraint that is ready to be followed: its automaton, the vocabulary that it speaks of, and the masks found so
-// far.
+// A constraint that is ready to be followed: its automaton, the vocabulary whose tokens it allows, and the masks found
+// so far.
 //
 // Shared by all answers under the same constraint; any thread may use it.
 #pragma once
@@ -28,7 +28,7 @@ namespace octavo {
 class ConstraintVocabulary {
  public:
   struct Token {
-    std::string_view bytes = {};  // of its text; empty: bytes never allow it
+    std::string_view bytes = {};  // the bytes of the token's text; empty: bytes never allow it
     bool ends_answer = false;     // allowed where the constraint may end
     bool drops_space = false;     // a space at the front of the token behind it is dropped from the text
   };

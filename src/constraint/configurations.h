@@ -1,6 +1,6 @@
 // The places in an automaton at which a text may stand: states that read, each on a stack of calls.
 //
-// Values of one thread. What a set becomes by a byte depends on the set alone.
+// Values of one thread. The set behind a byte depends on the set before it alone.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +60,7 @@ class MetKeys {
  private:
   struct Slot {
     std::uint64_t key = 0;
-    std::uint32_t round = 0;  // of the last clear() before it was met
+    std::uint32_t round = 0;  // the number of clear() calls before it was met
   };
   bool place(std::uint64_t key);
 
@@ -81,7 +81,7 @@ struct ConfigurationSet {
 
 class ConfigurationStepper {
  public:
-  static constexpr std::size_t kMaxConfigurations = 1 << 14;  // of one set, those that read nothing included
+  static constexpr std::size_t kMaxConfigurations = 1 << 14;  // in one set, those that read nothing included
 
   /// Both must outlive it.
   ConfigurationStepper(const Automaton& automaton, CallStacks& stacks) : automaton_(automaton), stacks_(stacks) {}

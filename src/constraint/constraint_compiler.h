@@ -1,7 +1,7 @@
 // Makes constraints of their sources, and keeps the last ones: clients send the same schema with every request.
 //
-// Any thread; two that ask for the same source at once may both compile it. What is kept counts in the memory of all
-// constraints and gives way to a new one. Those that answers hold stay with them: a new one waits for their room.
+// Any thread may call it; two threads that ask for the same source at once may both compile it. Kept constraints count
+// in the memory of all constraints and give way to a new one, which waits for the room of those that answers hold.
 #pragma once
 
 #include <list>
@@ -24,7 +24,7 @@ class ConstraintCompiler {
   static constexpr std::size_t kMaxKept = 256;
   static constexpr std::size_t kMaxKeptText = std::size_t{16} << 20;  // bytes of the sources of all that are kept
   static constexpr std::size_t kMaxChoices = 4096;
-  static constexpr std::size_t kMaxChoiceBytes = 1 << 20;  // of all choices
+  static constexpr std::size_t kMaxChoiceBytes = 1 << 20;  // all choices of a source together
 
   /// `max_steps`: of one compile's work.
   ConstraintCompiler(std::shared_ptr<const ConstraintVocabulary> vocabulary, TokenNames tokens,
@@ -52,9 +52,9 @@ class ConstraintCompiler {
   const TokenNames tokens_;
   const std::shared_ptr<ConstraintMemory> memory_;
   const std::uint64_t max_steps_;
-  std::mutex mutex_;                // of what follows
-  std::list<Kept> kept_;            // by content, the last used first
-  std::size_t num_text_bytes_ = 0;  // of their sources
+  std::mutex mutex_;                // guards the members below
+  std::list<Kept> kept_;            // in the order of use, the last used first
+  std::size_t num_text_bytes_ = 0;  // the bytes of the sources of kept_
 };
 
 }  // namespace octavo

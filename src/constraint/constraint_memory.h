@@ -1,6 +1,6 @@
-// The memory of all constraints of an engine: how much their automata and masks take, and how much they may.
+// The memory of all constraints of an engine: the bytes of their automata and masks, and the bounds of these.
 //
-// Made by the engine, kept alive by its constraints. Any thread.
+// The engine makes it, and its constraints keep it alive. Any thread may call it.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace octavo {
 
 class ConstraintMemory {
  public:
-  static constexpr std::size_t kMaxAutomata = std::size_t{160} << 20;  // of all constraints
-  static constexpr std::size_t kMaxMasks = std::size_t{96} << 20;      // of all constraints
-  static constexpr std::size_t kMaxMasksEach = std::size_t{24} << 20;  // of one
+  static constexpr std::size_t kMaxAutomata = std::size_t{160} << 20;  // for all constraints together
+  static constexpr std::size_t kMaxMasks = std::size_t{96} << 20;      // for all constraints together
+  static constexpr std::size_t kMaxMasksEach = std::size_t{24} << 20;  // for one constraint
 
   explicit ConstraintMemory(std::size_t max_automata = kMaxAutomata) : max_automata_(max_automata) {}
   ConstraintMemory(const ConstraintMemory&) = delete;
@@ -41,7 +41,7 @@ class ConstraintMemory {
 
  private:
   const std::size_t max_automata_;
-  std::mutex mutex_;  // of what is counted of automata, as it changes
+  std::mutex mutex_;  // guards the count of automata while it changes
   std::condition_variable_any has_room_;
   std::size_t num_removed_ = 0;
   std::atomic<std::size_t> num_constraints_ = 0, automaton_bytes_ = 0, mask_bytes_ = 0;

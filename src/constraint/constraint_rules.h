@@ -1,4 +1,4 @@
-// Rules of a grammar that its text names and a ConstraintSource defines.
+// The rules that the text of a grammar names and a ConstraintSource defines.
 //
 // Free functions; any thread.
 #pragma once

@@ -1,6 +1,6 @@
-// How far an answer has come in its constraint: which tokens may follow, and whether it may end.
+// The place of an answer in its constraint: the tokens that may follow, and whether the answer may end.
 //
-// One for each choice. The thread that drives the engine moves it on; threads that draw read it. It depends on the
+// Each choice has one. The thread that drives the engine moves it on; threads that draw read it. It depends on the
 // constraint and the answer's own tokens alone.
 #pragma once
 
@@ -62,11 +62,11 @@ class ConstraintState {
   ConfigurationSet set_;
   std::optional<TokenId> previous_ = {};  // the last token, of the answer or before it
   std::vector<TokenId> forced_ = {};
-  std::size_t num_forced_taken_ = 0;  // of these
+  std::size_t num_forced_taken_ = 0;  // the first of these, which the answer has
   bool drops_space_ = false;
   std::uint64_t work_ = 0;
   bool is_at_start_ = true;
-  bool has_ended_ = false;                // by an end token
+  bool has_ended_ = false;                // an end token was taken
   std::size_t most_stacks_ = kFewStacks;  // before unused ones are dropped
 };
 

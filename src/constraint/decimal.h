@@ -1,4 +1,4 @@
-// Numbers as JSON writes them, exactly: what bounds of a schema are compared by.
+// Exact numbers, as JSON writes them, with which the bounds of a schema are compared.
 //
 // Plain values; any thread.
 #pragma once
@@ -22,7 +22,7 @@ class Decimal {
   bool is_negative() const { return is_negative_; }
   bool is_zero() const { return digits_.empty(); }
   bool is_integer() const { return exponent_ >= 0; }
-  /// Of the absolute value: without leading zeros, empty below 1; without trailing zeros.
+  /// The digits of the absolute value: before the point (empty below 1), and behind it without trailing zeros.
   std::string integer_digits() const;
   std::string fraction_digits() const;
   /// No value: the divisor has more digits than are computed with, or is none.

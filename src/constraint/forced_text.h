@@ -1,11 +1,11 @@
-// Text that a constraint leaves no choice about, and the tokens that it is written in.
+// Finds the text about which a constraint leaves no choice, and the tokens that spell it.
 //
-// A name of a property, a choice that is the only one left: where a single byte can follow, again and again, many rows
-// of tokens spell the same. A model was trained on one of them, its tokenizer's. Others are drawn by chance alone, and
-// what follows them suffers, so that the tokenizer's are the only ones allowed. The last of them are left open where
-// they could become a longer token with what may follow.
+// Where a single byte can follow again and again, as in a property's name or the only choice that is left, many rows of
+// tokens spell the same text. A model was trained on the tokenizer's row; other rows are drawn by chance alone, and the
+// tokens behind them suffer. So only the tokenizer's tokens are allowed. The last of these are left open where they
+// could become a longer token with the text that may follow.
 //
-// Free function; the thread that follows the constraint.
+// A free function, for the thread that follows the constraint.
 #pragma once
 
 #include <optional>

@@ -1,10 +1,10 @@
-// The stretches of a text in which any characters of a set may follow each other: inside of a string, of any length or
-// of so many characters.
+// The stretches of a text in which any characters of a set may follow each other: within a string of any length, or of
+// a bounded one.
 //
-// Of a vocabulary most tokens are such characters alone. Where all that stands below a node of its tree is, all tokens
-// there may follow, and none of them needs to be looked at; nor need the places there at which a call may end.
+// Most tokens of a vocabulary consist of such characters. Where all tokens below a node of its tree do, all of them may
+// follow, and neither these tokens nor the places among them at which a call may end need to be looked at.
 //
-// Used by one thread, beside the LocalStates whose ids it keeps: cleared with them.
+// One thread uses it, beside the LocalStates whose ids it keeps and with which it is cleared.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ class FreeRuns {
   }
 
  private:
-  /// Where one character leads.
+  /// The state behind one character.
   struct Step {
     bool is_known = false;
     bool leads_on = false;  // some bytes under 128 lead to `next`
@@ -79,10 +79,10 @@ class FreeRuns {
     std::uint8_t byte = 0;  // the last of it
     AsciiSet ascii = {};
   };
-  std::vector<Class> classes_;                        // of bytes that every state treats alike
-  std::array<std::uint8_t, 256> last_of_class_ = {};  // by byte
-  std::vector<Step> steps_;                           // by state
-  std::vector<std::uint32_t> rounds_;  // by state and place of a decoder: that in which it was looked at last
+  std::vector<Class> classes_;                        // the classes of bytes that every state treats alike
+  std::array<std::uint8_t, 256> last_of_class_ = {};  // [bytes]
+  std::vector<Step> steps_;                           // [states]
+  std::vector<std::uint32_t> rounds_;                 // [states, places of a decoder] the round of the last look
   std::uint32_t round_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Reads GBNF (gbnf.h) by recursive descent. Used by read_gbnf() alone.
+// Reads GBNF (gbnf.h) by recursive descent. Only read_gbnf() uses it.
 #pragma once
 
 #include <map>

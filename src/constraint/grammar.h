@@ -1,10 +1,10 @@
-// A language as expressions and rules: what regular expressions, GBNF and JSON schemas are read into, before they
-// become an automaton.
+// A language as expressions and rules: regular expressions, GBNF and JSON schemas become a grammar before they become
+// an automaton.
 //
-// Made by one thread. Expressions are numbers in the grammar that made them, and may be used in several places. The sum
-// of what is added is bounded, and so is the depth of expressions within each other, so that whoever walks them may
-// recurse; what is added counts as work of the compile. Beyond a bound every call gives nothing(), and is_refused()
-// says so, so that a reader need not ask after each.
+// One thread makes a grammar. Expressions are numbers in the grammar that made them, and may be used in several places.
+// The size of a grammar is bounded, and so is the depth of expressions within each other, so that readers may recurse;
+// each addition counts as work of the compile. Beyond a bound every call gives nothing() and is_refused() is true, so
+// that a reader need not ask after each call.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Expression {
     kSequence,      // the children, one after another; none: the empty text
     kAlternatives,  // any child
     kRepeat,        // the only child, `min` to `max` times
-    kRule,          // what the rule `first` is defined as
+    kRule,          // the definition of the rule `first`
     kToken,         // the token `first` of the vocabulary, whatever its bytes
   };
   Kind kind = Kind::kNothing;
@@ -50,7 +50,7 @@ class Grammar {
   static constexpr std::uint32_t kAnyNumber = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::size_t kMaxSize = 1 << 20;  // expressions, their children, ranges of sets and 16s of bytes
   static constexpr std::size_t kMaxRules = 1 << 16;
-  static constexpr std::uint16_t kMaxDepth = 800;  // of expressions within each other, without the rules that they call
+  static constexpr std::uint16_t kMaxDepth = 800;  // levels of expressions within each other, called rules left out
 
   struct Rule {
     std::string name;
@@ -109,7 +109,7 @@ class Grammar {
   std::vector<Stored> expressions_;
   std::vector<ExpressionId> children_;
   std::string bytes_;
-  std::map<CodePointSet, std::uint32_t> set_ids_;  // whose keys stay where they are
+  std::map<CodePointSet, std::uint32_t> set_ids_;  // a map, whose keys stay where they are
   std::vector<const CodePointSet*> sets_;
   std::vector<Rule> rules_;
   ExpressionId root_ = 0;

@@ -1,9 +1,9 @@
-// The parts that all values of JSON are made of, as rules of a grammar: as JSON writes them, or in another notation.
+// The parts of all values of JSON as rules of a grammar, in the notation of JSON or in another one.
 //
 // White space is bounded, so that a model cannot spend an answer on it: between values one space, or one line feed and
 // up to kMaxIndent spaces or tabs; one space behind a colon; none elsewhere, and none at all in kMarked.
-// Between marks a string holds all but the mark; where its characters are counted or matched, all but '<'.
-// One for each grammar, on one thread.
+// A string between marks holds any text but the mark; where its characters are counted or matched, any but '<'.
+// A grammar has one, used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace octavo {
 /// How values are written.
 struct JsonForm {
   ValueNotation notation = ValueNotation::kJson;
-  std::string mark = {};  // of kMarked, around strings: one that text_without() takes, beginning with '<'
+  std::string mark = {};  // the mark around strings in kMarked, which text_without() takes and '<' begins
   std::optional<TokenId> mark_token = {};
   bool operator==(const JsonForm&) const = default;
 };
@@ -54,7 +54,7 @@ class JsonGrammar {
 
   /// One character of a string, in any form that JSON has for it.
   ExpressionId any_character();
-  /// One character of the set, in the shortest form that JSON has for it. What many sets have in common is a rule.
+  /// One character of the set, in JSON's shortest form. Parts that many sets have in common are rules.
   ExpressionId character(const CodePointSet& set);
   /// `min` to `max` characters of any form, without quotes.
   ExpressionId characters(std::uint32_t min, std::uint32_t max);

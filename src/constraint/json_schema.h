@@ -1,5 +1,5 @@
-// JSON Schema as expressions of a grammar: draft 2020-12, and what earlier drafts write differently. What is taken of
-// it is in docs/structured_output.md.
+// JSON Schema as expressions of a grammar: draft 2020-12, and the other spellings of earlier drafts.
+// docs/structured_output.md has the supported keywords.
 //
 //     JsonGrammar json(grammar);
 //     std::vector<std::string> warnings;
@@ -21,7 +21,7 @@
 namespace octavo {
 
 enum class SchemaStrictness : std::uint8_t {
-  kStrict,  // what no rule can hold is an error
+  kStrict,  // a keyword that no rule can hold is an error
   kLoose,   // it is left out, or the nearest looser rule is taken, and a warning says so
 };
 

@@ -1,8 +1,8 @@
-// A JSON text as a tree that keeps what schemas need: the order of members, numbers as they are written, and where each
-// value stands.
+// A JSON text as a tree that keeps what schemas need: the order of members, numbers as they are written, and the place
+// of each value.
 //
 // Nothing is hashed, so that no choice of keys takes longer than another. Nodes are numbers in the tree. One thread
-// makes a tree; any may read it.
+// makes a tree; any thread may read it.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ class JsonTree {
     Kind kind = Kind::kNull;
     NodeId parent = kRoot;
     std::uint32_t index = 0;  // among the parent's children
-    std::string key = {};     // of a member
-    std::string text = {};    // of a string; of a number as it is written
+    std::string key = {};     // the name of a member
+    std::string text = {};    // the text of a string, or of a number as it is written
     std::vector<NodeId> children = {};
     std::vector<NodeId> by_key = {};  // an object's children in the order of their keys
   };

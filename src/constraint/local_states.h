@@ -1,7 +1,7 @@
 // A lazily built deterministic automaton over sets of configurations whose stacks begin at one call: the part of a
-// text's future that does not depend on what called.
+// text's future that does not depend on the caller.
 //
-// Used by one thread at a time. Ids hold until clear(); what they stand for and lead to depends on the automaton alone.
+// One thread at a time uses it. Ids hold until clear(); the sets of ids and their edges depend on the automaton alone.
 #pragma once
 
 #include <bitset>
@@ -23,7 +23,7 @@ class LocalStates {
   /// The configurations that count.
   enum class Kept : std::uint8_t {
     kAll,
-    kInLoops,  // or in calls out of loops: sets that are small and come again. Where the call may end is not told.
+    kInLoops,  // small sets of loops, and of calls out of loops, that come again; ends of calls are left out
   };
 
   /// The automaton must outlive it.
@@ -67,9 +67,9 @@ class LocalStates {
   static constexpr std::size_t kFewSlots = 256;
   static constexpr std::size_t kBytesBeside = 192;  // a state: its slots, and what is known of its runs
   struct State {
-    std::size_t begin = 0, end = 0;  // of its configurations
+    std::size_t begin = 0, end = 0;  // its configurations_
     std::size_t hash = 0;
-    std::uint32_t round = 0;  // that in which it was asked about last
+    std::uint32_t round = 0;  // the round of the last question about it
     bool is_complete = false, is_too_large = false;
     bool is_last = false;  // nothing follows the call
   };
@@ -85,7 +85,7 @@ class LocalStates {
   ConfigurationStepper stepper_;
   ConfigurationSet reached_;
   std::vector<State> states_;
-  std::vector<Configuration> configurations_;  // of all
+  std::vector<Configuration> configurations_;  // those of all states
   std::vector<LocalId> transitions_;           // [states, classes]
   std::vector<LocalId> slots_;                 // a power of two, by hash; kDead: none
   std::uint32_t round_ = 1;

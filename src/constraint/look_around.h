@@ -1,5 +1,5 @@
-// Look-around at the ends of a pattern, where a text that matches is one that matches the rest and, each of its own,
-// what is looked at: a look-ahead behind the beginning of the text, a look-behind before its end.
+// Look-around at the ends of a pattern: a look-ahead behind the beginning of the text, a look-behind before its end.
+// There a text matches the pattern where it matches the rest and each of the patterns that are looked for.
 //
 // A free function; any thread.
 #pragma once

@@ -1,7 +1,7 @@
-// How the search for a mask may go, and how it ended.
+// The bounds of the search for a mask, and its end.
 //
-// Plain values. Where and when a mask is found may depend on time; what it is, and the work that counts for it, may
-// not.
+// Plain values. The thread and the moment of a search may depend on time; the mask, and the work that counts for it,
+// do not.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
-// Patterns as automata that may be in many states at a time: Thompson's construction, and the sets of its states that
-// characters lead to. CharacterDfa::of_pattern() makes a deterministic automaton of them.
+// Patterns as automata that may be in many states at a time: Thompson's construction, and the sets of its states behind
+// characters. CharacterDfa::of_pattern() makes a deterministic automaton of a pattern's.
 //
-// Used by one thread. A pattern that takes too many states or too much work is not finished.
+// One thread uses them. A pattern that takes too many states or too much work is not finished.
 #pragma once
 
 #include <compare>
@@ -21,7 +21,7 @@ class PatternNfa {
   enum class Kind : std::uint8_t { kSet, kSplit, kBegin, kEnd, kAccept };
   struct State {
     Kind kind = Kind::kSplit;
-    std::uint32_t set = 0;  // of kSet
+    std::uint32_t set = 0;  // the set of a kSet
     std::vector<std::uint32_t> next = {};
   };
   static constexpr std::size_t kMaxStates = 1 << 14;
@@ -81,7 +81,7 @@ class PatternStates {
   const PatternNfa& nfa_;
   CompileWork& work_;
   std::vector<bool> met_, ended_;
-  std::map<std::vector<std::uint32_t>, Reached> closed_;  // by the states that characters lead to
+  std::map<std::vector<std::uint32_t>, Reached> closed_;  // the closures of states that characters lead to
   std::size_t num_steps_ = 0;
 };
 

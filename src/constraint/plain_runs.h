@@ -1,10 +1,10 @@
-// The stretches of a text in which any plain characters may follow each other, wherever they lead: all but quotes,
-// backslashes and control characters.
+// The stretches of a text in which any plain characters may follow each other, whatever state they lead to: all but
+// quotes, backslashes and control characters.
 //
-// Inside of a string a pattern counts, and the names of an object's members go their ways, while no plain character
-// is refused. Beside FreeRuns, which follow one way of any characters, these follow all ways of plain ones. What is
-// answered does not depend on what was asked before. Used by one thread, beside the LocalStates whose ids it keeps:
-// cleared with them.
+// Within a string a pattern counts, and the names of an object's members branch, while no plain character is refused.
+// FreeRuns follow one way of any characters; PlainRuns follow all ways of plain characters. An answer does not depend
+// on earlier questions. One thread uses them, beside the LocalStates whose ids they keep and with which they are
+// cleared.
 #pragma once
 
 #include <cstdint>
@@ -62,12 +62,12 @@ class PlainRuns {
   void spread_ends();
 
   LocalStates& locals_;
-  std::vector<std::uint8_t> runs_;  // by node: bytes that may follow each other, kMostBytes at most, or kEndless
+  std::vector<std::uint8_t> runs_;  // [nodes] bytes that may follow, at most kMostBytes, or kEndless
   // The question that is under way.
   std::vector<Node> open_;                     // nodes, in the order in which they were met
-  std::vector<std::uint8_t> found_;            // by node: what is known of it so far
+  std::vector<std::uint8_t> found_;            // [nodes] the state of the search
   std::vector<std::pair<Node, Node>> arrows_;  // (a node, one that leads to it)
-  LocalStates::Edges edges_;                   // of the node that is looked at
+  LocalStates::Edges edges_;                   // the edges of the node at hand
   std::size_t num_steps_ = 0;
   bool may_be_endless_ = true;
 };

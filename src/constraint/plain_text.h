@@ -1,5 +1,5 @@
-// Plain text: what strings of JSON hold as it stands, and texts of other forms mostly are. No quotes, backslashes and
-// control characters.
+// Plain text has no quotes, backslashes and control characters: JSON strings hold it as it is, and most of the text of
+// other forms is plain.
 #pragma once
 
 #include <array>

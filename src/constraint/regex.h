@@ -21,7 +21,7 @@ using CharacterWriter = std::function<ExpressionId(Grammar&, const CodePointSet&
 
 inline constexpr std::size_t kMaxRegexBytes = 1 << 16;
 inline constexpr int kMaxRegexDepth = 200;
-inline constexpr std::size_t kMaxRegexRanges = 1 << 20;  // of characters, in all classes of a pattern
+inline constexpr std::size_t kMaxRegexRanges = 1 << 20;  // ranges of characters in all classes of a pattern
 
 enum class RegexReach : std::uint8_t {
   kWhole,      // all of the text matches

@@ -1,4 +1,4 @@
-// Reads a regular expression (regex.h) by recursive descent into a tree. Used by read_regex() alone.
+// Reads a regular expression (regex.h) by recursive descent into a tree. One thread uses a parser.
 #pragma once
 
 #include <map>
@@ -60,7 +60,7 @@ class RegexParser {
   CompileWork& work_;
   std::size_t place_ = 0;
   std::size_t num_ranges_ = 0;
-  std::map<std::string, std::optional<CodePointSet>, std::less<>> categories_;  // that were looked up
+  std::map<std::string, std::optional<CodePointSet>, std::less<>> categories_;  // those that were looked up
 };
 
 }  // namespace octavo

@@ -1,8 +1,8 @@
-// Takes schemas apart into the ways of fulfilling them: what stands in `allOf` and behind references is joined, what
-// `anyOf`, `oneOf` and conditions leave open becomes several ways, and `not` is brought down to the keywords that can
-// be turned round.
+// Takes schemas apart into the ways of fulfilling them: schemas in `allOf` and behind references are joined, the
+// alternatives of `anyOf`, `oneOf` and conditions become several ways, and `not` is brought down to the keywords that
+// can be turned round.
 //
-// Used by one thread; what it is made of must outlive it.
+// One thread uses it; the parts of its constructor must outlive it.
 #pragma once
 
 #include <map>
@@ -22,9 +22,9 @@ namespace octavo {
 
 class SchemaExpander {
  public:
-  static constexpr std::size_t kMaxWays = 512;       // of one value
-  static constexpr std::size_t kMaxParts = 1 << 16;  // of all ways of one value: names, values and layers
-  static constexpr int kMaxComparedDepth = 3;        // of members in members that are compared
+  static constexpr std::size_t kMaxWays = 512;       // for one value
+  static constexpr std::size_t kMaxParts = 1 << 16;  // for all ways of one value: names, values and layers
+  static constexpr int kMaxComparedDepth = 3;        // levels of members that are compared
   static constexpr std::size_t kMaxOpen = 64;        // schemas within each other that speak of the same value
 
   SchemaExpander(const JsonTree& tree, const SchemaRefs& refs, SchemaTexts& texts, SchemaReport& report)
@@ -42,8 +42,8 @@ class SchemaExpander {
 
    private:
     SchemaExpander& expander_;
-    std::map<std::string_view, SchemaSet> named_;     // by layers that speak of named members alone, and member tests
-    std::vector<JsonTree::NodeId> open_layers_ = {};  // that speak of others as well
+    std::map<std::string_view, SchemaSet> named_;     // the members of layers without other members, and of tests
+    std::vector<JsonTree::NodeId> open_layers_ = {};  // layers that speak of other members as well
   };
 
  private:
@@ -76,16 +76,16 @@ class SchemaExpander {
   bool have_disjoint_texts(const SchemaFacts& a, const SchemaFacts& b);
   bool have_disjoint_members(const SchemaFacts& a, const SchemaFacts& b);
   bool is_bounded(NodeId at, const SchemaWays& ways);
-  /// To be narrowed beside others; counts as work.
+  /// A copy that is narrowed beside others, whose making counts as work.
   SchemaWays copy_of(const SchemaWays& ways) const;
-  /// What a layer says of a member.
+  /// Adds the schemas that a layer has for a member.
   void add_schemas(NodeId layer, std::string_view name, SchemaSet& schemas);
 
   const JsonTree& tree_;
   const SchemaRefs& refs_;
   SchemaTexts& texts_;
   SchemaReport& report_;
-  std::vector<SchemaTerm> open_;  // that are being joined, each within the one before
+  std::vector<SchemaTerm> open_;  // the schemas that are being joined, each within the one before
   int compared_depth_ = 0;
 };
 

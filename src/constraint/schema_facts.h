@@ -1,5 +1,5 @@
-// A schema, or several that must all hold, as what it says of each type of value: one way of fulfilling it. What
-// `anyOf` and its like leave open are several of them.
+// One way of fulfilling schemas that must all hold, as facts about each type of value. Alternatives, as of `anyOf`,
+// make several ways.
 //
 // Plain values; any thread. Names are texts of the tree, which must outlive them.
 #pragma once
@@ -69,8 +69,8 @@ struct SchemaFacts {
   static constexpr std::size_t kMaxRequired = 2048;
 
   TypeMask types = kAllTypes;
-  std::optional<std::vector<JsonTree::NodeId>> values;  // of which it is one: `enum`, `const`
-  std::vector<JsonTree::NodeId> other_values;           // of which it is none
+  std::optional<std::vector<JsonTree::NodeId>> values;  // the value is one of these: `enum`, `const`
+  std::vector<JsonTree::NodeId> other_values;           // the value is none of these
 
   NumberKind number_kind = NumberKind::kAny;
   std::optional<NumberBound> minimum, maximum;

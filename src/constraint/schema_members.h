@@ -1,7 +1,7 @@
 // Finds the members that objects which fulfil a way may have: those that its schemas name, in their order, and what
 // else may stand beside them.
 //
-// Used by one thread; what it is made of must outlive it.
+// One thread uses it; the parts of its constructor must outlive it.
 #pragma once
 
 #include <functional>

@@ -13,7 +13,7 @@
 
 namespace octavo {
 
-/// What is asked of a number.
+/// The demands on a number.
 struct NumberRange {
   NumberKind kind = NumberKind::kAny;
   std::optional<NumberBound> minimum = {}, maximum = {};

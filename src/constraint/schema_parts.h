@@ -1,6 +1,6 @@
 // The parts that make rules of one schema, as its writers use them together.
 //
-// References to what a JsonSchemaParts owns; used by one thread.
+// The references are to members of a JsonSchemaParts; one thread uses them.
 #pragma once
 
 #include "constraint/json_grammar.h"

@@ -1,4 +1,4 @@
-// Where the references of a schema lead: "$ref" to "$id", "$anchor" and JSON pointers within the one text.
+// The targets of the references of a schema: "$ref" to "$id", "$anchor" and JSON pointers within the one text.
 //
 // Immutable; any thread. The tree must outlive it.
 #pragma once
@@ -31,9 +31,9 @@ class SchemaRefs {
 
   const JsonTree& tree_;
   CompileWork& work_;
-  std::map<JsonTree::NodeId, std::string> uris_;                                  // of resources
-  std::map<std::string, JsonTree::NodeId, std::less<>> resources_;                // by their URI
-  std::map<std::pair<JsonTree::NodeId, std::string>, JsonTree::NodeId> anchors_;  // by resource and name
+  std::map<JsonTree::NodeId, std::string> uris_;                                  // the URIs of resources
+  std::map<std::string, JsonTree::NodeId, std::less<>> resources_;                // the nodes of URIs
+  std::map<std::pair<JsonTree::NodeId, std::string>, JsonTree::NodeId> anchors_;  // the nodes of a resource and a name
   std::map<std::string, int, std::less<>> num_dynamic_;                           // anchors of a name
 };
 

@@ -1,4 +1,4 @@
-// What a schema asks for that cannot be held, and where.
+// The demands of a schema that cannot be held, and their places.
 //
 // Used by one thread, while a schema is read. After the first error nothing more is kept.
 #pragma once
@@ -35,7 +35,7 @@ class SchemaReport {
   bool failed() const { return error_.has_value() || work_.has_ended(); }
   /// How often something was found, whether it was written down or not.
   std::size_t num_found() const { return num_found_; }
-  /// Where it has failed.
+  /// The error, where failed() is true.
   Error error() const { return work_.has_ended() ? work_.error() : *error_; }
   CompileWork& work() const { return work_; }
 
@@ -59,7 +59,7 @@ class SchemaReport {
   };
 
  private:
-  /// Of a keyword's place and what is said of it; both may be long, and are not joined where no further one is kept.
+  /// Adds a warning about a keyword's place; a warning that would not be kept is not written, because it may be long.
   void warn(JsonTree::NodeId keyword, std::string_view what, std::string_view end);
 
   const JsonTree& tree_;

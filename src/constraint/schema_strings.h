@@ -1,6 +1,6 @@
 // Writes the strings that fulfil a way: their lengths, patterns and formats.
 //
-// Used by one thread; what it is made of must outlive it.
+// One thread uses it; the parts of its constructor must outlive it.
 #pragma once
 
 #include <map>
@@ -33,7 +33,7 @@ class SchemaStrings {
 
   SchemaParts parts_;
   Grammar& grammar_;
-  std::map<std::string, ExpressionId> strings_;  // by key_of()
+  std::map<std::string, ExpressionId> strings_;  // key_of() to the string
 };
 
 }  // namespace octavo

@@ -1,6 +1,6 @@
 // The sets of texts that a schema's patterns and formats mean.
 //
-// Made as they are asked for and kept, within a bound on the work of one schema. Used by one thread.
+// Sets are made as they are asked for and kept, within a bound on the work of one schema. One thread uses them.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ bool is_standard_format(std::string_view name);
 
 class SchemaTexts {
  public:
-  static constexpr std::size_t kMaxTransitions = 1 << 23;  // of all automata of a schema: 32 MiB
+  static constexpr std::size_t kMaxTransitions = 1 << 23;  // for all automata of a schema: 32 MiB
 
   SchemaTexts(const JsonTree& tree, CompileWork& work) : tree_(tree), work_(work) {}
 

@@ -1,7 +1,7 @@
-// Does a value that stands in the schema's own text fulfil a schema? For the values of `enum` and `const`, and the
-// names of members.
+// Tells whether a value of the schema's own text fulfils a schema: the values of `enum` and `const`, and the names of
+// members.
 //
-// Used by one thread; what it is made of must outlive it.
+// One thread uses it; the parts of its constructor must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class Verdict : std::uint8_t { kNo, kUnknown, kYes };
 
 class SchemaValidator {
  public:
-  static constexpr int kMaxDepth = 200;             // of schemas within each other and values within each other
+  static constexpr int kMaxDepth = 200;             // levels of schemas and of values within each other
   static constexpr std::size_t kMaxWork = 1 << 20;  // schemas and values that meet values; beyond it nothing is known
 
   SchemaValidator(const JsonTree& tree, const SchemaRefs& refs, SchemaTexts& texts, CompileWork& work)

@@ -1,11 +1,11 @@
-// Writes what schemas take as expressions of a grammar.
+// Writes the values that fulfil schemas as expressions of a grammar.
 //
 //     schemas that must all hold ─ SchemaExpander ─▶ ways of fulfilling them ─ SchemaWriter ─▶ a rule
 //
 // SchemaStrings writes the strings of a way; SchemaMembers finds the members that its objects may have.
 //
 // A set of schemas is one rule, made when it is first asked for and written later, so that schemas may refer to
-// themselves. Used by one thread; what it is made of must outlive it.
+// themselves. One thread uses it; the parts of its constructor must outlive it.
 #pragma once
 
 #include <map>

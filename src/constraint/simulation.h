@@ -1,11 +1,11 @@
-// Which states of an automaton can do all that others can: the simulation relation of automata theory, as far as it
-// pays.
+// Pairs of states of an automaton of which one can do all that the other can: the simulation relation of automata
+// theory, as far as it pays.
 //
-// A text under `[^q]*[aeiou][^q]{80}` stands in up to 81 states at once, and in one of 2^80 sets of them. But what
-// follows is read by the loop in front, whatever the counted ones read; and of two counted ones under `[^q]{0,80}` the
-// one with more characters left reads all that the other does. A state that another covers is left out of a set, so
-// that such sets stay small and come again. Looked at are two kinds of pairs: any state of a rule beside one in a loop
-// of the rule, and a state in a copy of a repeated part beside the same one in the next copy.
+// A text under `[^q]*[aeiou][^q]{80}` stands in up to 81 states at once, and in one of 2^80 sets of them. But the loop
+// in front reads all that the counted states read, and under `[^q]{0,80}` the counted state with more characters left
+// reads all that another counted state does. A state that another covers is left out of a set, so that such sets stay
+// small and come again. Two kinds of pairs are looked at: any state of a rule beside one in a loop of the rule, and a
+// state in a copy of a repeated part beside the same state in the next copy.
 //
 // Immutable once found; any thread may read it. Whether a state covers another depends on the automaton alone.
 #pragma once
@@ -34,7 +34,7 @@ struct AutomatonShape {
     StateId end() const { return begin + stride * count; }
   };
   std::vector<Range> rules = {};
-  std::vector<Range> loops = {};  // what is read again and again
+  std::vector<Range> loops = {};  // ranges that are read again and again
   std::vector<Copies> copies = {};
 };
 
@@ -45,7 +45,7 @@ class Simulation {
     kWhole,       // all that lead to the end of the rule
     kBeginnings,  // all beginnings of these: enough where nothing follows the rule
   };
-  static constexpr std::size_t kMaxLoopStates = 64;  // of a rule that are looked at
+  static constexpr std::size_t kMaxLoopStates = 64;  // the most that are looked at in a rule
   static constexpr std::size_t kMaxWork = 1 << 21;   // edges compared, of all rules; rules behind it have no pairs
 
   Simulation() = default;
@@ -81,14 +81,14 @@ class Simulation {
   /// A state that a configuration is in, or returns to.
   struct Place {
     std::uint32_t stack = 0;  // below it
-    StateId caller = 0;       // of a state that is returned to: the one in the call
+    StateId caller = 0;       // the state in the call, for a state that is returned to
     StateId state = 0;
     std::uint32_t member = 0;  // its configuration
   };
   void leave_out(std::vector<Place>& places, std::uint32_t bottom, std::vector<Configuration>& members) const;
   void reduce_group(std::span<Place> group, Texts texts) const;
 
-  std::vector<std::uint32_t> record_of_;  // by state; 0: none
+  std::vector<std::uint32_t> record_of_;  // [states]; 0: none
   std::vector<Record> records_;           // the first is none
 };
 

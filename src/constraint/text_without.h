@@ -1,4 +1,4 @@
-// Texts in which none of some marks stands.
+// Texts that hold none of some marks.
 //
 // A free function; any thread.
 #pragma once

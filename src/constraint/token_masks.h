@@ -1,15 +1,15 @@
 // The tokens that a constraint allows at a place, found over the tree of the vocabulary and kept.
 //
 // A token is allowed in one of two ways. It is read within the call that the text stands in, or runs over the call's
-// end into what follows there. The first does not depend on the stack, so that it is kept for each set of states. Of
-// the second only the nodes of the tree are kept at which the call may end; what follows them is looked up, or found
-// and kept, for the state that the call returns to. So a mask is a few bit sets joined, once the states were met.
-// Inside of strings whole subtrees are taken at once (free_runs.h, plain_runs.h), and most of the vocabulary by one
-// look. Of a large set the few members in loops are looked at first: the tokens that they read need not be looked at
-// with the others, whose sets come once and never again.
+// end into the text behind the call. Tokens of the first kind do not depend on the stack, so that they are kept for
+// each set of states. For the second kind only the nodes of the tree at which the call may end are kept; tokens behind
+// these are looked up, or found and kept, for the state that the call returns to. So a mask is a few bit sets joined,
+// once the states were met. Within strings whole subtrees are taken at once (free_runs.h, plain_runs.h), and most of
+// the vocabulary by one look. In a large set the few members in loops are looked at first: tokens that these read need
+// not be looked at with the other members, whose sets come once and never again.
 //
-// Any thread may call it. What it answers, and the work that counts for it, do not depend on what is kept. What is kept
-// is found while another thread walks; walks over one constraint go one after another.
+// Any thread may call it. An answer, and the work that counts for it, do not depend on the masks that are kept. Kept
+// masks are found while another thread walks; walks over one constraint go one after another.
 #pragma once
 
 #include <cstdint>
@@ -131,19 +131,19 @@ class TokenMasks {
   const std::size_t num_words_;
   ConstraintMemory& memory_;
 
-  std::mutex kept_mutex_;  // of the entries
+  std::mutex kept_mutex_;  // guards the entries
   std::unordered_map<Key, EntryPointer, KeyHash> entries_;
   std::size_t entry_bytes_ = 0;
 
-  std::mutex walk_mutex_;  // of all below
+  std::mutex walk_mutex_;  // guards all members below
   Determinised all_, loops_;
   Determinised* walked_ = nullptr;
-  const MaskSearch* search_ = nullptr;      // of the walk that is under way, as what follows
+  const MaskSearch* search_ = nullptr;      // this and the members below belong to the walk under way
   std::uint64_t work_ = 0, looked_at_ = 0;  // when it was last asked whether it is over
-  std::size_t most_bytes_ = 0;              // of the states
+  std::size_t most_bytes_ = 0;              // the bound of the states
   bool has_outgrown_ = false;
-  TokenRanges ranges_;                                   // that it has found
-  const TokenRanges* known_ranges_ = nullptr;            // that it need not look for
+  TokenRanges ranges_;                                   // tokens that the walk has found
+  const TokenRanges* known_ranges_ = nullptr;            // tokens that the walk need not look for
   std::vector<std::pair<std::uint32_t, LocalId>> open_;  // ends of subtrees, and the state in them
 };
 

@@ -26,7 +26,7 @@ class TokenRanges {
     }
   }
   void take(const TokenRanges& others) { ranges_.insert(ranges_.end(), others.ranges_.begin(), others.ranges_.end()); }
-  /// Ascending, and apart. What follows is asked of ordered ranges only.
+  /// Makes ranges ascend without overlaps. The functions below want ordered ranges.
   void order();
 
   bool holds(Range tokens) const;

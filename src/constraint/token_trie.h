@@ -23,23 +23,23 @@ class TokenTrie {
   struct Node {
     std::uint32_t end;          // the node behind all that is below this one
     std::uint32_t first_token;  // in tokens(); those of the node end where those of the next node begin
-    std::uint8_t byte;          // that leads here
+    std::uint8_t byte;          // the byte that leads here
   };
-  struct TokenRange {  // of tokens()
+  struct TokenRange {  // places in tokens()
     std::uint32_t begin = 0, end = 0;
     std::uint32_t size() const { return end - begin; }
   };
   /// The bytes below a node: what must be known to take all tokens there at once.
   struct Below {
     AsciiSet ascii = {};              // those under 128
-    std::uint8_t depth = 0;           // of the longest way down in bytes, or kMostDepth
+    std::uint8_t depth = 0;           // the bytes of the longest way down, or kMostDepth
     bool has_others = false;          // bytes from 128 on
     std::uint8_t utf8_places = 0xFF;  // a bit for each place of a decoder from which they are UTF-8, perhaps cut
   };
-  /// What the tokens of a part are like. Plain text has no quotes, backslashes and control characters.
+  /// The kind of a part's tokens. Plain text has no quotes, backslashes and control characters.
   enum class Text : std::uint8_t {
-    kPlain,      // of kMoreBytes at most
-    kLongPlain,  // of more
+    kPlain,      // plain text of at most kMoreBytes bytes
+    kLongPlain,  // plain text of more bytes
     kControl,    // less than kMoreBytes of plain text, then a control character
     kOther,
   };
@@ -50,7 +50,7 @@ class TokenTrie {
     std::uint32_t begin = 0, end = 0;  // nodes
     TokenRange tokens = {};
     Below below = {};
-    std::vector<MaskWord> bits = {};                                 // of its tokens
+    std::vector<MaskWord> bits = {};                                 // the mask of its tokens
     std::vector<std::pair<std::uint8_t, std::uint32_t>> first = {};  // the subtrees: bytes and nodes
   };
   static constexpr std::size_t kNumParts = 5;
@@ -90,7 +90,7 @@ class TokenTrie {
   std::vector<Below> below_;     // beside the nodes
   std::vector<TokenId> tokens_;  // ordered by part and bytes
   std::array<Part, kNumParts> parts_ = {};
-  std::array<std::vector<MaskWord>, kMoreBytes + 2> plain_bits_ = {};  // by characters
+  std::array<std::vector<MaskWord>, kMoreBytes + 2> plain_bits_ = {};  // [characters]
 };
 
 }  // namespace octavo

@@ -18,7 +18,7 @@ inline constexpr std::array kUtf8FirstSteps = {
     Utf8PlaceStep{0x00, 0x7F, 0}, Utf8PlaceStep{0xC2, 0xDF, 1}, Utf8PlaceStep{0xE0, 0xE0, 4},
     Utf8PlaceStep{0xE1, 0xEC, 2}, Utf8PlaceStep{0xED, 0xED, 5}, Utf8PlaceStep{0xEE, 0xEF, 2},
     Utf8PlaceStep{0xF0, 0xF0, 6}, Utf8PlaceStep{0xF1, 0xF3, 3}, Utf8PlaceStep{0xF4, 0xF4, 7}};
-/// Of the places from 1 on.
+/// The steps at places from 1 on.
 inline constexpr std::array kUtf8Continuations = {Utf8PlaceStep{0x80, 0xBF, 0}, Utf8PlaceStep{0x80, 0xBF, 1},
                                                   Utf8PlaceStep{0x80, 0xBF, 2}, Utf8PlaceStep{0xA0, 0xBF, 1},
                                                   Utf8PlaceStep{0x80, 0x9F, 1}, Utf8PlaceStep{0x90, 0xBF, 2},

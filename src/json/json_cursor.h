@@ -1,9 +1,9 @@
-// A place in a JSON text, by which everybody reads what somebody else wrote: `body["options"]["top_p"].number(0, 1)`.
-// Its errors say what was found and what was expected, and name the place as it is written there: "options.top_p".
+// A place in a JSON text, by which all readers read the texts of others: `body["options"]["top_p"].number(0, 1)`.
+// Errors name the finding, the expectation, and the place as the text has it: "options.top_p".
 //
-// A cursor is a view: the values, and the names that it was made with, outlive it. It keeps the names and indexes that
-// led to it, so that a path is written where it is asked for, and costs its own length, however long the text is.
-// Any thread.
+// A cursor is a view: the values, and the names that the cursor was made with, outlive it. A cursor keeps the names and
+// indexes that led to it, so that a path is written where an error needs it, and costs its own length, however long the
+// text is. Any thread.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ class JsonCursor {
   JsonCursor operator[](std::string_view name) const;
   JsonCursor operator[](std::size_t index) const;
 
-  /// The value; nullptr: there is none, or it is null. Of the whole, which is no value of its own, nullptr as well.
+  /// The value; nullptr for a missing value, for null, and for the whole, which is no value of its own.
   const boost::json::value* value() const { return is_missing() || astray_ != Astray::kNo ? nullptr : value_; }
   bool is_given() const { return value() != nullptr; }
   /// The value as one of a kind; nullptr as well where it is of another. For what may be anything: no error is made.
@@ -105,7 +105,7 @@ class JsonCursor {
   std::string_view root_path_;
   const boost::json::value* value_ = nullptr;  // null only as an element of an array
   Astray astray_ = Astray::kNo;
-  std::uint8_t num_steps_ = 0;  // from the root
+  std::uint8_t num_steps_ = 0;  // the steps from the root
   std::array<Step, kMaxDepth> steps_;
 };
 

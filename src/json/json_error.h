@@ -1,4 +1,4 @@
-// A mistake in a JSON text, or in a value of it, in the words of whoever wrote it.
+// A mistake in a JSON text, or in a value of it, in the words of the text's writer.
 #pragma once
 
 #include <expected>
@@ -8,8 +8,8 @@
 namespace octavo {
 
 struct JsonError {
-  std::string path = {};       // of the value, as it is written: "messages[2].content"; empty: the whole text
-  std::string message = {};    // what was found and expected; begins with the path
+  std::string path = {};       // the place of the value, as "messages[2].content"; empty: the whole text
+  std::string message = {};    // the finding and the expectation, behind the path
   std::string_view code = {};  // a literal: "invalid_json", "invalid_type", "invalid_value", "too_deep", ...
 };
 

@@ -30,7 +30,7 @@ class JsonObject {
   static Result<JsonObject> of(const TemplateValue& value, std::string_view file, std::string path = {});
 
   const TemplateDict& members() const { return *members_; }
-  /// nullptr: it is missing or null. Of two equal names the last counts.
+  /// A member; nullptr where it is missing or null. The last of two equal names counts.
   const TemplateValue* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
   /// nullptr: it is missing, null, or no list.

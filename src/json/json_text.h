@@ -1,4 +1,4 @@
-// JSON as a TemplateValue, and back. Free functions; any thread.
+// Turns JSON into a TemplateValue, and back. Free functions; any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // The kernels of one instruction-set level, as a plain struct of function pointers.
 //
-// Chosen once at load (kernels/dispatch.h). Every function is pure: it reads its inputs, writes its output, allocates
-// nothing and may run on any thread. A row's result does not depend on the other rows that are computed with it, nor on
-// how the work is cut into calls. Plain header: every instruction set's unit includes it.
+// A table is chosen once at load (kernels/dispatch.h). Every function is pure: it reads its inputs, writes its output,
+// allocates nothing and may run on any thread. A row's result depends neither on other rows that are computed with it
+// nor on the cut of the work into calls. Plain header: every instruction set's unit includes it.
 #pragma once
 
 #include <stddef.h>
@@ -25,7 +25,7 @@ struct PackedMatrix {
   DType type;
   int64_t rows, cols;  // outputs, inputs
   const uint8_t* data;
-  float scale = 1;  // of all its weights; NVFP4 alone has one
+  float scale = 1;  // a factor of all weights, which NVFP4 alone has
 };
 
 /// y[r][n] = sum over k of w[n][k] x[r][k], for rows row_begin..row_end of x and the outputs of panels
@@ -54,8 +54,8 @@ enum class KOrder : uint8_t {
 /// i16 lie behind each token's elements there, and so between them.
 struct KvLayer {
   uint8_t* data;
-  size_t block_bytes;  // from one block of this layer to the next
-  size_t head_bytes;   // from one head of a block to the next
+  size_t block_bytes;  // the distance from one block of this layer to the next
+  size_t head_bytes;   // the distance from one head of a block to the next
   ptrdiff_t v_offset;
   size_t token_bytes;  // K and V of one token and head, scales included
   KOrder k_order;
@@ -101,10 +101,10 @@ struct SoftmaxTerms {
 /// One item of attention work: queries of one KV head over the positions begin .. end, which hold all that its queries
 /// see, or whole tiles of it. The queries may belong to several sequences that share these blocks.
 ///
-/// A tile's results are o[head_dim], max and sum of each query. With `partial` they are left there, for MergeTilesFn.
-/// Otherwise tiles are merged, and the output is written of each query whose last position is among the item's.
+/// A tile's results are o[head_dim], max and sum of each query. With `partial` they stay there, for MergeTilesFn.
+/// Otherwise tiles are merged, and outputs of queries whose last position is among the item's are written.
 ///
-/// With `states` the item has only some of its queries' tiles; they meet the others in items before and after it.
+/// With `states` the item has only some of its queries' tiles; items before and after it have the others.
 struct AttentionItem {
   const int32_t* blocks;          // block of position p: blocks[p / block_size]
   const AttentionQuery* queries;  // [num_queries]
@@ -150,12 +150,12 @@ using AttentionFn = void (*)(const KvLayer& kv, const AttentionItem& item, const
 struct TileMerge {
   const float* partials;          // [num_tiles][num_queries][head_dim + 2], `stride` floats from tile to tile
   float* states;                  // [num_queries][head_dim + 2]
-  const AttentionQuery* queries;  // whose outputs are written, because no more tiles follow; null: some do
+  const AttentionQuery* queries;  // queries whose outputs are written; null: more tiles follow
   int64_t stride;
   ptrdiff_t head;  // KV head's first float in a query's out
   int32_t num_tiles, num_queries, head_dim;
   bool first;                    // there are no earlier tiles, and nothing in states
-  const float* sinks = nullptr;  // of the KV head's query heads; null: none
+  const float* sinks = nullptr;  // the sinks of the KV head's query heads; null: none
 };
 using MergeTilesFn = void (*)(const TileMerge& merge);
 
@@ -173,7 +173,7 @@ struct DeltaColumns {
   int32_t key_dim, columns;
 };
 
-/// Of clamped_swiglu: the slope of its gate, and the bound of both inputs (gpt-oss).
+/// The slope of the gate in clamped_swiglu, and the bound of both inputs (gpt-oss).
 inline constexpr float kSwigluSlope = 1.702F, kSwigluLimit = 7.0F;
 
 /// Index of WriteKvFn and AttentionFn tables; the order of octavo::KvType.

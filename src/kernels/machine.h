@@ -1,8 +1,8 @@
-// The limits of the machine at hand: reading memory, byte products, float multiply-adds. They are measured by loops of
-// the very level and threads that are compared with them.
+// The limits of this machine: reading memory, byte products, float multiply-adds. Their loops have
+// the level and the threads of the code that is compared with them.
 //
-// Owned by the code that measures, used by the thread that drives its pool. The public interface to it is
-// octavo/machine.h.
+// The code that measures owns it, and the thread that drives the pool uses it. octavo/machine.h is the public
+// interface.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ class Machine {
   /// prefetches. Memory must be larger than the caches, or these are measured.
   double bytes_per_second(std::span<const std::uint8_t> memory);
 
-  /// Multiply-adds a second of all threads together, in registers: about ten milliseconds. Of floats, and of bytes with
-  /// sums of int32.
+  /// Multiply-adds a second of all threads together, in registers, measured for about ten milliseconds: of floats, and
+  /// of bytes with sums in int32.
   double multiply_adds_per_second();
   double byte_multiply_adds_per_second();
 

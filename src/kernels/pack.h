@@ -1,4 +1,4 @@
-// Weights of a GGUF file into the kernels' panels (packed_layout.h). Pure; panels can be packed by any thread.
+// Packs weights of a GGUF file into the kernels' panels (packed_layout.h). Pure functions; any thread packs any panel.
 #pragma once
 
 #include <cstdint>

@@ -3,9 +3,9 @@
 //
 // A quad, four neighbouring weights of a row, never leaves its 32-bit word in any format (but for the bits of Q5_0,
 // Q5_1 and Q1_0). So rows are read word by word and transposed: the same word of all rows is one vector of 64 bytes, as
-// the packed planes have it. Bits are moved for 16 rows at once. In a plane quads are in ascending order, and 8 / bits
-// of them share a vector; but a vector of nibbles holds the quads j and j + 4 of 32 weights. Internal to
-// src/kernels/pack*.cc; pure functions.
+// in the packed planes. Bits are moved for 16 rows at once. In a plane quads are in ascending order, and 8 / bits quads
+// share a vector; but a vector of nibbles holds the quads j and j + 4 of 32 weights. Only src/kernels/pack*.cc includes
+// this header; pure functions.
 #pragma once
 
 #include <array>
@@ -102,7 +102,7 @@ inline void copy_bytes(const BlockRows& rows, int offset, std::uint8_t* out) {
 template <int N>
 inline void transpose_fields(Words* words, int stride = 1) {
   for (int step = N / 2, shift = 4; step > 0; step /= 2, shift /= 2) {
-    const std::uint32_t low = 0xFFFFFFFFU / ((1U << shift) + 1);  // of each 2 * shift bits the lower ones
+    const std::uint32_t low = 0xFFFFFFFFU / ((1U << shift) + 1);  // the lower half of each 2 * shift bits
     for (int i = 0; i < N; ++i) {
       if ((i & step) != 0) continue;
       Words &a = words[i * stride], &b = words[(i + step) * stride];

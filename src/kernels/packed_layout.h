@@ -8,10 +8,10 @@
 //     scales [blocks of the unit][scale_bytes]    each field as 16 values, one a row; padded to whole cache lines
 //     quads  [blocks of the unit][quad_bytes]     in planes of 8, 4, 2 or 1 bits (see pack_block.h)
 //
-// Scales come first because they are wanted first: nothing is read ahead of the stream. The last unit has the blocks
-// that are left. The bytes are those of the file, in another order, but for padding of the last panel and to cache
-// lines, and for Q4_1. Plain floats lie as [cols][16]. Plain header: kernels of every instruction set include it, so
-// its functions have internal linkage: no unit may hand its code to another.
+// Scales come first because they are needed first: nothing is read ahead of the stream. The last unit has the blocks
+// that are left. The bytes are those of the file in another order, except for padding (the last panel, cache lines) and
+// for Q4_1. Plain floats lie as [cols][16]. Plain header: kernels of every instruction set include it, so its functions
+// have internal linkage: no unit may hand its code to another.
 //
 // A weight of Q4_1 is d q + m. Instead of halfs it has integers: its scales field is [16] pairs of int16 (s, t), and
 // behind the last unit come 16 floats u, one a row, with

@@ -1,9 +1,9 @@
 // The tokens of a row that may still be drawn. Each cut leaves fewer, a temperature changes how likely each one is.
 //
-// As long as nothing has been cut the row itself is the list. The first cut gathers what it leaves, in the order of
-// ids; it finds them by the maxima of pieces of the row, so that the bulk of a vocabulary, far below the best, is
-// looked at in vector code only. "More likely" is the higher logit, then the lower id. Probabilities are of what is
-// left, at the temperatures so far. Logits count as finite_logit() says.
+// Before the first cut the row itself is the list. The first cut gathers the tokens that are left, in order of ids;
+// it finds them by the maxima of pieces of the row, so that only vector code looks at the bulk of a vocabulary, far
+// below the best token. "More likely" is the higher logit, then the lower id. Probabilities are those among the tokens
+// that are left, at the temperatures so far. Logits count as finite_logit() says.
 #pragma once
 
 #include <cstddef>
@@ -87,14 +87,14 @@ class Candidates {
 
   std::span<const float> row_;
   CandidateScratch& scratch_;
-  float max_;  // of what is left
+  float max_;  // the largest logit that is left
   float row_max_;
   float temperature_ = 1;  // all so far, multiplied
   bool is_row_ = true;     // nothing is cut yet
-  std::size_t count_ = 0;  // of the list, once there is one
+  std::size_t count_ = 0;  // the length of the list, once there is one
   bool is_weighed_ = false;
-  double total_ = 0;      // of the weights, where is_weighed_
-  double row_total_ = 0;  // of the row's weights at temperature 1; 0: not known yet
+  double total_ = 0;      // the sum of the weights, where is_weighed_
+  double row_total_ = 0;  // the sum of the row's weights at temperature 1; 0: not known yet
 };
 
 }  // namespace octavo

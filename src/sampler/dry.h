@@ -1,7 +1,7 @@
 // DRY: penalties for tokens that would continue a repetition (p-e-w, "DRY: A modern repetition penalty", 2024).
 //
-// One pass over the sequence's last tokens, in time linear in their number (the Z-algorithm from the end). One per
-// sampling thread.
+// One pass goes over the sequence's last tokens, in time linear in their number (the Z-algorithm from the end). Each
+// sampling thread has one.
 #pragma once
 
 #include <span>

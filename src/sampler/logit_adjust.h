@@ -1,7 +1,7 @@
-// Penalties, biases and bans: what SamplingParams and the sequence so far change in a row of logits before it is cut.
+// Penalties, biases and bans: the changes of SamplingParams in a row of logits before it is cut.
 //
-// A function of the row, the parameters and the sequence's own tokens, so that an answer does not depend on what runs
-// beside it. One LogitAdjuster per thread; calls of different adjusters may run at once.
+// They depend on the row, the parameters and the sequence's own tokens alone, so that other sequences do not change an
+// answer. Each thread has a LogitAdjuster; calls of different adjusters may run at once.
 #pragma once
 
 #include <cstdint>

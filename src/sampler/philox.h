@@ -27,7 +27,7 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
 struct DrawKey {
   std::uint64_t seed = 0;
   std::uint32_t choice = 0;    // which of a request's parallel answers
-  std::uint32_t position = 0;  // of the token being drawn, in its sequence
+  std::uint32_t position = 0;  // the token's position in its sequence
   std::uint32_t draw = 0;      // which draw at that position
 };
 

@@ -1,9 +1,9 @@
-// Draws the next token from a row of logits: what logit_adjust.h does to the row, then the steps of SamplingParams in
-// their order over the candidates (candidates.h), then a draw.
+// Draws the next token from a row of logits: the changes of logit_adjust.h, then the steps of SamplingParams in their
+// order over the candidates (candidates.h), then a draw.
 //
-// A draw depends on the row, the parameters, the sequence's tokens and its key only, so it is the same whatever was
-// drawn before, beside it, or on which thread. Mirostat's bound is the one thing that a draw hands to the next of its
-// sequence. One scratch per thread; calls with different scratches may run at once.
+// A draw depends on the row, the parameters, the sequence's tokens and its key alone: earlier draws, other sequences
+// and the thread do not matter. Mirostat's bound is the one value that a draw hands to the next of its sequence. Each
+// thread has a scratch; calls with different scratches may run at once.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct SampledToken {
   float surprise_bound = 0;  // Mirostat's for the next token of the sequence
 };
 
-/// Of the first token of a sequence, in bits.
+/// The bound for the first token of a sequence, in bits.
 inline float first_surprise_bound(const Mirostat& mirostat) { return 2 * mirostat.tau; }
 
 /// Draws one of the first `num_tokens` entries of `logits`, 1 <= num_tokens <= logits.size() <= the scratch's size.

@@ -1,8 +1,8 @@
 // The memory and the steps that one template, one input or one rendering may use.
 //
-// Objects are never freed one by one: they reach each other in any way (a macro knows its scope, which knows the
-// macro), and all of them end together. Their number is bounded, for what is built counts, not what lives. Everything
-// in an arena is trivially destructible. One thread at a time.
+// Objects are never freed one by one: they refer to each other in any way (a macro knows its scope, which knows the
+// macro), and all of them end together. The bounds count every object that is built, also those that nothing refers to.
+// All objects are trivially destructible. One thread at a time uses an arena.
 #pragma once
 
 #include <cstddef>

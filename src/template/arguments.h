@@ -1,4 +1,4 @@
-// The arguments of a call bound to names, as Python binds those of a function.
+// Binds the arguments of a call to names, as Python binds the arguments of a function.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Arithmetic as Python defines it, on integers of 64 bits and floats, and what + * % mean for texts and lists.
+// Python's arithmetic on integers of 64 bits and floats, and its + * % of texts and lists.
 //
 // Python's integers have no bound; here one beyond 64 bits is an error that says so.
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace octavo::jinja {
 
-/// Concatenates, as `+` and `~` do. Of markup and other text, the other is escaped.
+/// Concatenates, as `+` and `~` do; text that joins markup is escaped.
 const Text* concatenate(Evaluation& evaluation, const Text& left, const Text& right);
 /// HTML's five characters as entities, as markupsafe writes them.
 void append_escaped(TextBuilder& out, const Text& text);

@@ -1,5 +1,5 @@
-// Python's `"{} is {age:>3}".format(name, age=3)`, as jinja2's sandbox runs it: attributes and items of values are
-// those that expressions of a template reach, no more.
+// Python's `"{} is {age:>3}".format(name, age=3)`, as jinja2's sandbox runs it: the text reaches the attributes and
+// items that expressions of a template reach.
 #pragma once
 
 #include "template/evaluation.h"

@@ -1,4 +1,4 @@
-// Parses expressions, by jinja2's precedence.
+// Parses the expressions of a template, with jinja2's precedence. One thread uses a parser.
 #pragma once
 
 #include "template/token_stream.h"
@@ -10,15 +10,15 @@ class ExpressionParser {
   explicit ExpressionParser(TokenStream& tokens) : tokens_(tokens) {}
 
   Expression* parse() { return parse_conditional(); }
-  /// Without a conditional expression: `for x in y if z` has its `if` for itself.
+  /// Parses no conditional expression, because the `if` of `for x in y if z` belongs to the statement.
   Expression* parse_without_condition() { return parse_or(); }
-  /// One expression, or several with commas between them, which are a tuple. `end` is a name that ends it.
+  /// Parses one expression, or a tuple of several between commas. `end` is a name that ends the tuple.
   Expression* parse_tuple(bool with_condition = true, std::string_view end = {});
-  /// What `set` and `for` assign to: a name, an attribute of a namespace where `with_attributes`, or several of them.
+  /// Parses the target of `set` and `for`: names, or with `with_attributes` attributes of a namespace.
   Expression* parse_target(bool with_attributes, std::string_view end = {});
-  /// Filters behind a block's name: "|upper|trim", or "upper|trim" with `begun`. Null for none.
+  /// Parses the filters behind a block's name: "|upper|trim", or "upper|trim" with `begun`. Null: there are none.
   Expression* parse_block_filter(bool begun);
-  /// The texts of several expressions as one.
+  /// An expression that joins the texts of several.
   Expression* join(std::span<Expression* const> parts, Position where);
 
  private:

@@ -1,8 +1,8 @@
-// How compiling or rendering a template ends early.
+// The exception with which compiling or rendering a template ends early.
 //
-// An interpreter of trees fails at any depth, in a filter within a test within a macro; nothing between there and the
-// border could go on. So a Failure is thrown inside this folder, and Template::compile and Template::render, which
-// catch it, give a Result. It never passes them.
+// An interpreter of trees fails at any depth, in a filter within a test within a macro, and no function between there
+// and the border could go on. So a Failure is thrown inside this folder, and Template::compile() and
+// Template::render() catch it and give a Result. A Failure never passes these two.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Arguments that several filters take: which attribute of each item they are about.
+// The arguments that several filters take, such as the attribute of items that a filter looks at.
 #pragma once
 
 #include "template/evaluation.h"

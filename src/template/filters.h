@@ -1,4 +1,4 @@
-// The filters and tests of jinja2 that are about data, by name.
+// jinja2's filters and tests of data, by name.
 #pragma once
 
 #include "template/evaluation.h"

@@ -1,4 +1,4 @@
-// A search in linear time: that of string_view may look at each byte as often as what it looks for is long.
+// A search in linear time; that of std::string_view may take the product of both lengths.
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// `tojson` as transformers has it: Python's json.dumps, without HTML's escapes. The escapes and numbers are those of
-// json/json_string.h; the walk over the arena's values is the template's own, which counts steps and keeps origins.
+// `tojson` of transformers: Python's json.dumps, without HTML's escapes. json/json_string.h has escapes and numbers;
+// the walk over the arena's values is here, because it counts steps and keeps origins.
 #pragma once
 
 #include "template/evaluation.h"

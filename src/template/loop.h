@@ -1,4 +1,4 @@
-// `loop`, what the body of a for statement knows of where it is. jinja2's LoopContext: it looks ahead only when asked.
+// `loop`, by which the body of a for statement knows its place: jinja2's LoopContext, which looks ahead only if asked.
 #pragma once
 
 #include "template/iteration.h"
@@ -9,7 +9,7 @@ struct Frame;
 struct Statement;
 
 struct LoopState {
-  Value iterable;  // what the length is taken of, where it has one
+  Value iterable;  // the source of the length, where it has one
   Iterator* items;
   std::int64_t index0 = -1;
   std::int64_t depth0 = 0;

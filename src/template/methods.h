@@ -1,6 +1,6 @@
 // The methods of strings, dicts, lists, tuples and numbers that templates may call.
 //
-// What changes its object (append, pop, update) is not here: the sandbox of transformers refuses it too.
+// Methods that change their object (append, pop, update) are left out: the sandbox of transformers refuses them too.
 #pragma once
 
 #include "template/evaluation.h"

@@ -1,8 +1,8 @@
-// Finds for each name of a template where its value is: which scope, and which slot of it.
+// Finds the scope of each name of a template, and its slot in the scope.
 //
 // The rules are those of jinja2's compiler, which a reader may not expect: a name that a scope sets without reading it
 // before is that scope's own, even where an input has the same name; branches of an if are no scope; loops, macros and
-// blocks are. Also decides, like that compiler, where an unknown filter is an error at once (outside of conditions).
+// blocks are. As in jinja2, an unknown filter is an error at once where it stands outside of conditions.
 #pragma once
 
 #include "template/syntax.h"

@@ -1,4 +1,4 @@
-// Numbers with a width, a precision and a form, as both of Python's ways to format write them.
+// Numbers with a width, a precision and a form, for both of Python's ways to format.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace octavo::jinja {
 
-/// What stands between % or : and the letter.
+/// The specification between % or : and the letter.
 struct FormatSpec {
   std::string_view fill = " ";  // one character
   char align = 0;               // < > ^ = or none

@@ -1,4 +1,4 @@
-// How Python writes values: str(), repr(), names of types.
+// Values as Python's texts: str(), repr(), names of types.
 #pragma once
 
 #include <string>

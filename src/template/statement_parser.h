@@ -41,7 +41,7 @@ class StatementParser {
 
   TokenStream& tokens_;
   ExpressionParser expressions_;
-  int loop_depth_ = 0;  // of loops that `break` may leave: a macro's body is in none
+  int loop_depth_ = 0;  // the number of loops that `break` may leave, 0 in a macro's body
 };
 
 }  // namespace octavo::jinja

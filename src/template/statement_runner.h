@@ -1,4 +1,4 @@
-// Runs a template's statements: text goes to a TextBuilder.
+// Runs a template's statements and gives their text to a TextBuilder.
 #pragma once
 
 #include "template/expression_evaluator.h"
@@ -18,7 +18,7 @@ class StatementRunner {
   Value call(const Value& callee, const Call& call);
 
  private:
-  /// What goes on behind a statement.
+  /// The statement behind one that was run.
   enum class Flow : std::uint8_t { kNext, kBreak, kContinue };
 
   Frame* make_frame(const Scope& scope, Frame* outer);

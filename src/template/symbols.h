@@ -37,7 +37,7 @@ class Symbols {
 
   Arena* arena_;
   const Symbols* outer_;
-  std::shared_ptr<std::vector<const Text*>> names_;  // by slot; branches share them
+  std::shared_ptr<std::vector<const Text*>> names_;  // [slots]; branches share them
   std::map<std::string_view, std::uint32_t> references_;
   std::map<std::uint32_t, SlotLoad> loads_;
   std::set<std::string_view> stores_;

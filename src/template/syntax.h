@@ -1,7 +1,7 @@
-// A template as a tree: what the parser makes and the interpreter walks.
+// A template as a tree, which the parser makes and the interpreter walks.
 //
-// Nodes live in the template's arena and do not change after compilation. Each is one struct for all kinds, whose
-// comment says which of its fields the kind uses.
+// Nodes live in the template's arena and do not change after compilation. One struct serves all kinds of a node; the
+// comments of the kinds name the fields that each uses.
 #pragma once
 
 #include <span>
@@ -53,7 +53,7 @@ struct NamedExpression {
 struct Expression {
   ExpressionKind kind;
   Operator operation = Operator::kAdd;
-  std::uint16_t height = 1;  // of the tree below
+  std::uint16_t height = 1;  // the height of the tree below
   Position where = {};
   Value constant = {};
   const Text* name = nullptr;
@@ -110,7 +110,7 @@ struct SlotLoad {
   };
   Kind kind = Kind::kUnset;
   const Text* name = nullptr;
-  NameSlot outer;  // from the scope around this one
+  NameSlot outer;  // the slot in the scope around this one
 };
 
 struct Scope {
@@ -140,10 +140,10 @@ struct Statement {
   std::span<const Branch> branches = {};
   std::span<Parameter> parameters = {};
   MacroExtras extras = {};
-  Scope* scope = nullptr;        // of the body
-  Scope* test_scope = nullptr;   // of a for statement's test
-  Scope* other_scope = nullptr;  // of a for statement's else
-  std::int32_t loop_slot = -1;   // of `loop`, where the body names it
+  Scope* scope = nullptr;        // the scope of the body
+  Scope* test_scope = nullptr;   // the scope of a for statement's test
+  Scope* other_scope = nullptr;  // the scope of a for statement's else
+  std::int32_t loop_slot = -1;   // the slot of `loop`, where the body names it
 };
 
 /// A whole template.

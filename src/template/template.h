@@ -1,9 +1,9 @@
 // A chat template: a text in Jinja, compiled once, rendered for each conversation.
 //
-// Understands the Jinja of the templates that models come with, as Python's jinja2 renders them with the settings of
-// the transformers library; docs/chat_templates.md has the details. Data only: a template reaches what it is given and
-// nothing else. Hostile templates and conversations end with an error: memory, steps and nesting are bounded.
-// A compiled template does not change; any thread may render it, several at once.
+// It takes the Jinja of the templates that models come with, as Python's jinja2 renders them with the settings of the
+// transformers library (docs/chat_templates.md). A template reaches its inputs and nothing else. Hostile templates and
+// conversations end with an error: memory, steps and nesting are bounded.
+// A compiled template does not change; several threads may render it at once.
 #pragma once
 
 #include <ctime>

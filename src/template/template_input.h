@@ -1,4 +1,4 @@
-// The values that a template is rendered with: messages, tools, flags. Strings say where they came from.
+// The values that a template is rendered with: messages, tools, flags. Strings keep their origins.
 #pragma once
 
 #include <span>
@@ -26,10 +26,10 @@ class TemplateInput {
   /// One text of several origins.
   Value text(std::span<const TextRun> runs);
   Value list(std::span<const Value> items) { return make_list(arena_, items); }
-  /// Of two equal keys, the last counts.
+  /// A dict; the last of two equal keys counts.
   Value dict(std::span<const std::pair<Value, Value>> entries);
 
-  /// Names a value for the template. Of one name, the last value counts.
+  /// Names a value for the template; the last value of a name counts.
   void set(std::string_view name, Value value);
 
   const std::vector<std::pair<Value, Value>>& names() const { return names_; }

@@ -1,4 +1,4 @@
-// jinja2's tests: what may stand behind `is`.
+// jinja2's tests, which may stand behind `is`.
 #pragma once
 
 #include "template/filters.h"

@@ -1,7 +1,7 @@
-// A string of a template: UTF-8 whose bytes know where they came from.
+// A string of a template: UTF-8 with the origin of each byte.
 //
-// Most texts have one origin; one that was put together has spans of them. A part of a text shares its bytes. Texts are
-// immutable and live in an arena. Well-formed UTF-8 always: what comes in is checked, and no operation cuts a
+// Most texts have one origin; a text that was put together has spans of origins. A part of a text shares its bytes.
+// Texts are immutable and live in an arena. They are always well-formed: inputs are checked, and no operation cuts a
 // character.
 #pragma once
 
@@ -27,7 +27,7 @@ struct OriginSpan {
 
 struct Text {
   std::string_view bytes;
-  std::span<const OriginSpan> spans;  // of several origins, the last one ends with the bytes; empty for one origin
+  std::span<const OriginSpan> spans;  // the spans of several origins, up to the end of the bytes; empty for one origin
   Origin origin = Origin::kTemplate;  // the first byte's
   bool is_ascii = true;
   bool is_markup = false;  // jinja2's Markup: text that `escape` leaves as it is
@@ -52,7 +52,7 @@ const Text* part_of(Arena& arena, const Text& text, std::size_t begin, std::size
 /// The same text as, or no longer as, markup.
 const Text* with_markup(Arena& arena, const Text& text, bool is_markup);
 
-/// Puts a text together. What it holds counts towards the arena's budget as it grows.
+/// Puts a text together, which counts towards the arena's budget as it grows.
 class TextBuilder {
  public:
   explicit TextBuilder(Arena& arena) : arena_(arena) {}

@@ -1,4 +1,4 @@
-// What string methods and filters share.
+// The operations that string methods and filters share.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The tokens as the parsers take them, one by one, and what both parsers check.
+// The tokens of a template, which the parsers take one by one, and the checks that both parsers make.
 #pragma once
 
 #include <algorithm>

@@ -34,7 +34,7 @@ struct Token {
   bool is_operator(std::string_view symbol) const { return kind == TokenKind::kOperator && text == symbol; }
 };
 
-/// What a message calls the token.
+/// The token as messages name it.
 std::string describe(const Token& token);
 
 /// The tokens of a source, the last of kind kEnd. The source and the arena outlive them. Throws a Failure.

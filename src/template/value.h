@@ -1,7 +1,7 @@
-// What expressions of a template have as values: Python's, as far as data goes.
+// The values of a template's expressions: Python's values, as far as they are data.
 //
-// A Value is two words; what does not fit lives in an arena and is immutable, except namespaces and iterators. Nothing
-// here computes: see operators.h, iteration.h, attributes.h.
+// A Value is two words; larger parts live in an arena and are immutable, except namespaces and iterators. This header
+// computes nothing: see operators.h, iteration.h, attributes.h.
 #pragma once
 
 #include <cstdint>
@@ -47,8 +47,8 @@ enum class Kind : std::uint8_t {
 
 /// A value that is not there, and the message of using it.
 struct Undefined {
-  const Text* name = nullptr;           // of a variable or an attribute
-  std::string_view type_of_owner = {};  // whose attribute it would be; empty for a variable
+  const Text* name = nullptr;           // the name of a variable or an attribute
+  std::string_view type_of_owner = {};  // the type of the attribute's owner; empty for a variable
   std::string_view hint = {};           // the whole message, where there is a better one
 };
 

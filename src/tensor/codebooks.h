@@ -1,4 +1,4 @@
-// The codebooks of the IQ1, IQ2 and IQ3 types: a file has the number of a group of weights in place of the weights.
+// The codebooks of the IQ1, IQ2 and IQ3 types: a file has the number of an entry in place of a group of weights.
 //
 // A group is 8 weights (IQ1, IQ2) or 4 (IQ3). A weight is a code, 0 .. 2 or 0 .. 7, which stands for one of the type's
 // levels. A plain header: kernels of every instruction set include it; the tables are constant and have one copy.
@@ -20,7 +20,7 @@ extern const Codebook<1024> kIq2SGroups;
 extern const Codebook<256> kIq3XxsGroups;
 extern const Codebook<512> kIq3SGroups;
 
-// What a code stands for.
+// The levels that codes stand for.
 inline constexpr int8_t kIq1Levels[3] = {-1, 0, 1};
 inline constexpr int8_t kIq2Levels[3] = {8, 25, 43};
 inline constexpr int8_t kIq3XxsLevels[8] = {4, 12, 20, 28, 36, 44, 52, 62};

@@ -1,7 +1,7 @@
 // Reference decoding of quantized weights, straight from the layouts of a GGUF file.
 //
-// Plain and scalar: it is what every kernel is tested against, and what load-time code uses for
-// small tensors. Proved equal to the Python package `gguf` by tests.
+// The code is plain and scalar: every kernel is tested against it, and loading uses it for small
+// tensors. Tests prove it equal to the Python package `gguf`.
 #pragma once
 
 #include <span>

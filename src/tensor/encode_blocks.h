@@ -1,7 +1,7 @@
-// Encoding of one block of the types that can be written, for quantize.cc. The inverse of dequantize.cc.
+// Encoding of one block of the types that can be written, for quantize.cc: the inverse of dequantize.cc.
 //
-// `x`: the weights of the block, finite and at most kMaxHalf in magnitude. `w`: how much the squared error of each
-// counts, none negative.
+// `x` are the weights of the block, finite and at most kMaxHalf in magnitude. `w` are the factors of their squared
+// errors, none negative.
 #pragma once
 
 #include <span>

@@ -1,9 +1,9 @@
 // Finds the scale, or scale and offset, by which small whole numbers ("codes") come nearest to given values.
 //
-// Nearest: the least sum of weight times squared distance. For given codes the best line is a linear least-squares
-// problem, for a given line the best codes are those next to the values; the search begins at several lines, takes the
-// best, and solves the two by turns. Sums have four lanes, added in one order, and no product is fused: results are
-// the same on every processor.
+// The nearest codes have the least sum of weight times squared distance. For given codes the best line is a linear
+// least-squares problem, for a given line the best codes are those next to the values; the search begins at several
+// lines, takes the best, and solves the two problems by turns. Sums have four lanes, added in one order, and no product
+// is fused: results are the same on every processor.
 #pragma once
 
 #include <span>

@@ -13,16 +13,16 @@ struct BlockQ4_0 {  // w = d (q - 8)
 };
 struct BlockQ4_1 {  // w = d q + m
   std::uint16_t d, m;
-  std::uint8_t qs[16];  // as Q4_0
+  std::uint8_t qs[16];  // like Q4_0
 };
 struct BlockQ5_0 {  // w = d (q - 16)
   std::uint16_t d;
   std::uint8_t qh[4];   // fifth bit of weight i is bit i of this 32-bit word
-  std::uint8_t qs[16];  // as Q4_0
+  std::uint8_t qs[16];  // like Q4_0
 };
 struct BlockQ5_1 {  // w = d q + m
   std::uint16_t d, m;
-  std::uint8_t qh[4], qs[16];  // as Q5_0
+  std::uint8_t qh[4], qs[16];  // like Q5_0
 };
 struct BlockQ8_0 {  // w = d q
   std::uint16_t d;
@@ -44,7 +44,7 @@ struct BlockQ4_K {  // 8 groups of 32: w = d sc q - dmin mn
   std::uint8_t scales[12];  // 6-bit sc and mn, see unpack_scales_k4
   std::uint8_t qs[128];     // group 2p: low nibbles of bytes 32p..32p+31, group 2p+1: high ones
 };
-struct BlockQ5_K {  // as Q4_K with a fifth bit
+struct BlockQ5_K {  // like Q4_K with a fifth bit
   std::uint16_t d, dmin;
   std::uint8_t scales[12];
   std::uint8_t qh[32];  // fifth bit of weight 32 j + l is bit j of byte l
@@ -58,7 +58,7 @@ struct BlockQ6_K {       // 16 groups of 16: w = d sc (q - 32)
 };
 struct BlockIQ4_NL {  // w = d kIq4Values[q]
   std::uint16_t d;
-  std::uint8_t qs[16];  // as Q4_0
+  std::uint8_t qs[16];  // like Q4_0
 };
 struct BlockIQ4_XS {  // 8 groups of 32: w = d (sc - 32) kIq4Values[q]
   std::uint16_t d;
@@ -72,12 +72,12 @@ struct BlockTQ1_0 {     // w = d (t - 1); a byte holds base-3 digits as a fracti
   std::uint16_t d;
 };
 struct BlockTQ2_0 {     // w = d (t - 1)
-  std::uint8_t qs[64];  // as Q2_K
+  std::uint8_t qs[64];  // like Q2_K
   std::uint16_t d;
 };
 struct BlockMXFP4 {  // w = 2^(e - 127) times an E2M1 value; kMxfp4Values holds twice the value
   std::uint8_t e;
-  std::uint8_t qs[16];  // as Q4_0
+  std::uint8_t qs[16];  // like Q4_0
 };
 struct BlockNVFP4 {        // 4 groups of 16: w = sc times an E2M1 value, and a factor of the whole tensor
   std::uint8_t scales[4];  // E4M3, no sign
@@ -99,7 +99,7 @@ struct BlockIQ2_XS {  // 16 sub-blocks of 16: w = d (sc + 1/2) / 4 times a level
   std::uint16_t groups[32];  // 9 bits, and 7 of signs
   std::uint8_t scales[8];    // sc of sub-block g: nibble g
 };
-struct BlockIQ2_S {  // as IQ2_XS
+struct BlockIQ2_S {  // like IQ2_XS
   std::uint16_t d;
   std::uint8_t groups[32];
   std::uint8_t signs[32];
@@ -109,7 +109,7 @@ struct BlockIQ2_S {  // as IQ2_XS
 struct BlockIQ3_XXS {  // 8 sub-blocks of 32: w = d (sc + 1/2) / 2 times a level
   std::uint16_t d;
   std::uint8_t groups[64];
-  std::uint8_t signs_and_scales[8][4];  // as IQ2_XXS
+  std::uint8_t signs_and_scales[8][4];  // like IQ2_XXS
 };
 struct BlockIQ3_S {  // 8 sub-blocks of 32: w = d (2 sc + 1) times a level
   std::uint16_t d;

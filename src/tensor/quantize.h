@@ -14,9 +14,9 @@ bool can_quantize(DType type);
 /// The types that can be written, separated by ", ", for error messages.
 std::string written_dtype_names();
 
-/// Encodes a row, a whole number of blocks of `type`, into `out`, which has dtype_bytes() of it. `importance`: how much
-/// the error of each weight counts, positive, as many as the row has; or none, if all count the same. Of errors the
-/// square counts, more for large weights. Errors: a weight is not finite, or too large for the type's scale.
+/// Encodes a row, a whole number of blocks of `type`, into `out`, which has dtype_bytes() of the row. `importance` has
+/// a positive factor of the error of each weight, or is empty where all count the same. Squares of errors count, more
+/// for large weights. Errors: a weight that is not finite, or is too large for the type's scale.
 Result<void> quantize(DType type, std::span<const float> row, std::span<const float> importance,
                       std::span<std::byte> out);
 

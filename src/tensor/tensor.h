@@ -1,4 +1,4 @@
-// A non-owning view of a tensor's bytes, as they lie in a GGUF file. The mapped file owns them.
+// A non-owning view of a tensor's bytes as they lie in a GGUF file, whose mapping owns the bytes.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct Tensor {
     const DTypeInfo& info = dtype_info(type);
     return to_size(cols / info.block_elements * info.block_bytes);
   }
-  /// Of all weights.
+  /// The bytes of all weights.
   std::size_t bytes() const { return to_size(rows) * row_bytes(); }
   const std::byte* row(std::int64_t r) const { return data.data() + to_size(r) * row_bytes(); }
 };

@@ -1,7 +1,7 @@
 // Byte-level byte pair encoding of one word: neighbours are merged in the order of the file's merge list.
 //
 // R. Sennrich et al., "Neural Machine Translation of Rare Words with Subword Units", ACL 2016; on bytes as in GPT-2.
-// Owned by the Tokenizer; immutable, any thread, each with a Scratch of its own.
+// The Tokenizer owns it; it is immutable, and any thread may call it with a Scratch of its own.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ class Bpe {
 
   struct Options {
     bool ignore_merges = false;  // a word that is a token as a whole becomes it without merging
-    TokenId unknown = -1;        // of a byte that has no token; -1: it gives none
+    TokenId unknown = -1;        // the token of a byte that has none; -1: such a byte gives no token
   };
   /// `merges`, best first. Error: an entry that names or makes a text that is no token; it names the entry and `where`
   /// the list stands. A merge that would make a token that is not an ordinary one is left out.
@@ -79,13 +79,13 @@ class Bpe {
   void merge_queued(Scratch& scratch, std::vector<TokenId>& out) const;
   void push_pair(std::size_t left, std::size_t right, Scratch& scratch) const;
 
-  std::vector<Merge> merges_;               // by rank
+  std::vector<Merge> merges_;               // in the order of ranks
   std::vector<std::uint32_t> pairs_begin_;  // [vocab_size + 1]: pairs of a left token, sorted by the right one
   std::vector<Pair> pairs_;                 // [merges]
   std::array<TokenId, 256> byte_tokens_{};  // -1: none
   bool has_silent_bytes_ = false;           // one of them is -1
   std::vector<std::uint32_t> byte_pairs_;   // [256][256]: rank of a pair of bytes, the look-up that every byte makes
-  std::unordered_map<std::string, TokenId> whole_words_;  // by bytes, if ignore_merges
+  std::unordered_map<std::string, TokenId> whole_words_;  // tokens of bytes, if ignore_merges
 };
 
 }  // namespace octavo

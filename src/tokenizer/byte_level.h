@@ -26,7 +26,7 @@ class ByteAlphabet {
   static constexpr std::uint32_t kNumCharacters = 256 + 68;
 
   std::array<std::string, 256> characters_;
-  std::array<std::int16_t, kNumCharacters> byte_of_;  // by code point; -1: stands for no byte
+  std::array<std::int16_t, kNumCharacters> byte_of_;  // [code points]; -1: it stands for no byte
 };
 
 }  // namespace octavo

@@ -2,7 +2,7 @@
 // 4).
 //
 // Characters that are tokens, and the bytes of those that are not, are merged in the order of tokenizer.ggml.merges,
-// over a whole text at once, as in `tokenizers` with byte_fallback. Owned by the Tokenizer; immutable, any thread.
+// over a whole text at once, as in `tokenizers` with byte_fallback. The Tokenizer owns it; immutable, any thread.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct UnknownCharacters {
   enum class Become : std::uint8_t {
     kBytes,       // each byte becomes its token
     kUnknown,     // each character becomes `token`
-    kOneUnknown,  // as many as stand together become one `token`
+    kOneUnknown,  // neighbours of this kind become one `token`
     kNothing,
   };
   Become become = Become::kBytes;

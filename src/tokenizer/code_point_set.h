@@ -1,4 +1,4 @@
-// Sets of code points: what a character class of a pattern means.
+// Sets of code points, which character classes of patterns mean.
 //
 // Plain values; any thread.
 #pragma once

@@ -1,4 +1,4 @@
-// Memory that the encoding of texts works in, kept from call to call: that of a long text is many pages, which the
+// The memory in which texts are encoded. It is kept from call to call, because a long text takes many pages, which the
 // system would otherwise clear anew each time.
 #pragma once
 
@@ -25,7 +25,7 @@ struct EncoderScratch {
 /// Keeps the scratch of one call. Any thread may take and give.
 class SpareScratch {
  public:
-  /// A larger one is not kept: a text of a megabyte needs as much at most.
+  /// A larger scratch is not kept; a text of a megabyte needs at most this.
   static constexpr std::size_t kMaxBytes = std::size_t{48} << 20;
 
   SpareScratch() = default;
@@ -33,7 +33,7 @@ class SpareScratch {
   SpareScratch(const SpareScratch&) = delete;
   SpareScratch& operator=(const SpareScratch&) = delete;
 
-  /// The spare one, or a new one where another call has it.
+  /// The spare scratch, or a new one where another call has it.
   std::unique_ptr<EncoderScratch> take();
   void give(std::unique_ptr<EncoderScratch> scratch);
 

@@ -1,4 +1,4 @@
-// The tokens that end an answer: which, and why.
+// Finds the tokens that end an answer, and the reason for each.
 //
 // Free function, any thread.
 #pragma once

@@ -1,4 +1,4 @@
-// How the words of a tokenizer.json encode a text: the parts of a TextEncoder, and the special tokens.
+// Makes of a tokenizer.json the parts of a TextEncoder, and the special tokens.
 //
 // Free functions, any thread.
 #pragma once

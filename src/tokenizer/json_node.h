@@ -1,6 +1,6 @@
-// A value of a JSON text with its path in it, so that an error says where it stands.
+// A value of a JSON text with its path in the text, which errors name.
 //
-// Views into the parsed text, which outlives them. Used while a tokenizer.json is read; any thread.
+// Nodes are views into the parsed text, which outlives them, while a tokenizer.json is read; any thread.
 #pragma once
 
 #include <boost/json/value.hpp>

@@ -1,7 +1,7 @@
-// The words of a tokenizer.json under GGUF's keys, in place of those that a model's own source has.
+// The vocabulary of a tokenizer.json under GGUF's keys, in place of that of a model's own source.
 //
-// Its other keys, and its tensors, are the model's: among them the ids of BOS and EOS, and the chat template. Used
-// while a Tokenizer is loaded; views the model's source and the words, which outlive it.
+// Other keys and the tensors are the model's: among them the ids of BOS and EOS, and the chat template. A Tokenizer
+// uses it while it loads; the model's source and the vocabulary must outlive it.
 #pragma once
 
 #include <deque>

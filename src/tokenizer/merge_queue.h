@@ -1,4 +1,4 @@
-// The pairs of neighbours that may be merged, best rank first and, of one rank, the one that stands first.
+// The pairs of neighbours that may be merged: the best rank first and, within a rank, the pair that stands first.
 //
 // Positions wait in a list for each rank, and the ranks in a heap. Lists are mostly filled from left to right, so that
 // a long text, which has few ranks beside its length, is read and written in order; a heap of all pairs would jump
@@ -16,7 +16,7 @@ class MergeQueue {
  public:
   struct Entry {
     std::uint32_t rank;
-    std::int32_t position;  // of the left one of the pair
+    std::int32_t position;  // the position of the left neighbour
   };
 
   void clear();
@@ -30,7 +30,7 @@ class MergeQueue {
  private:
   struct Bucket {
     std::uint32_t rank = 0;
-    std::uint32_t slot = 0;  // of table_
+    std::uint32_t slot = 0;  // its place in table_
     std::size_t next = 0;    // positions before it were taken; 0: none yet, and their order is any
     std::vector<std::int32_t> positions = {};
     std::vector<std::int32_t> late = {};  // a heap: pushed after the first was taken
@@ -44,7 +44,7 @@ class MergeQueue {
   std::vector<Bucket> buckets_;  // the first used_ are of ranks that were pushed since clear()
   std::size_t used_ = 0;
   std::size_t last_ = 0;              // the bucket that pop() took from, as many of one rank follow each other
-  std::vector<std::uint32_t> table_;  // by a hash of the rank, open addressing: its bucket, or kFree
+  std::vector<std::uint32_t> table_;  // [hashes of ranks, open addressing] a bucket, or kFree
   std::vector<std::uint32_t> ranks_;  // a heap: those whose bucket holds something
 };
 

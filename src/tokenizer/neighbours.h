@@ -1,7 +1,7 @@
-// Characters that stand beside each other in some token. Between two that never do, no token can lie, so a text falls
-// into pieces that are encoded each by itself: with a vocabulary of words, at nearly every space.
+// Pairs of characters that stand side by side in some token. No token lies across another pair, so that a text falls
+// into pieces there, which are encoded each by itself: with a vocabulary of words, at nearly every space.
 //
-// Owned by the Spm; immutable, any thread.
+// The Spm owns it; immutable, any thread.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class Neighbours {
  private:
   static std::uint32_t slot(std::uint32_t left, std::uint32_t right);
 
-  // By a hash of both characters. Two pairs may share a bit: then a text has a cut less, and the same tokens.
+  // [hashes of both characters] Two pairs may share a bit: then a text has a cut less, and the same tokens.
   std::vector<bool> stand_together_;
 };
 

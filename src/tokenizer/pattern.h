@@ -1,4 +1,4 @@
-// Patterns that cut text, as a tree: what `tokenizers` writes into tokenizer.json, in Oniguruma's syntax.
+// Patterns that cut text, as a tree: those that `tokenizers` writes into tokenizer.json, in Oniguruma's syntax.
 //
 // A pattern is a regular expression whose assertions look at one character at most: alternatives, groups, the three
 // quantifiers and {m,n}, classes with ranges, properties, nesting and &&, (?i:) for ASCII, (?=x), (?!x) and $. So an

@@ -1,4 +1,4 @@
-// Reads a pattern (pattern.h) by recursive descent. Used by Pattern::parse() alone.
+// Reads a pattern (pattern.h) by recursive descent. Only Pattern::parse() uses it.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ class PatternParser {
   Result<CodePointSet> parse_class_items(bool ignores_case, int depth);
   /// One member of a class: a set, or a single character, which may begin a range.
   Result<CodePointSet> parse_class_item(bool ignores_case, int depth);
-  /// What a backslash begins.
+  /// Parses the escape behind a backslash.
   Result<CodePointSet> parse_escape();
   Result<CodePointSet> parse_property(bool is_negated);
   Result<std::uint32_t> parse_hex(std::size_t max_digits);

@@ -1,4 +1,4 @@
-// A pattern as instructions, in the order of preference: what the automaton is built from.
+// A pattern as instructions, in the order of preference, of which the automaton is built.
 //
 // K. Thompson, "Regular Expression Search Algorithm", CACM 1968; preference among alternatives as in R. Cox, "Regular
 // Expression Matching: the Virtual Machine Approach", 2009. Used while a pre-tokenizer is made; any thread.

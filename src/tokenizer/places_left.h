@@ -1,4 +1,4 @@
-// Places 0 to n - 1, of which some are removed: those that are left, a bit each, and their neighbours.
+// Places 0 to n - 1, from which some are removed: a bit for each place that is left, and its neighbours.
 #pragma once
 
 #include <bit>

@@ -37,7 +37,7 @@ class PreTokenizer {
   bool add_bos() const { return add_bos_; }
   /// A stage leaves out what it matches.
   bool leaves_out() const;
-  /// What happens to a text before it is cut.
+  /// The normalization of a text before it is cut.
   Normalization normalization() const { return normalization_; }
 
   /// Called with a word's begin and end; false: no further word is wanted.
@@ -76,7 +76,7 @@ class PreTokenizer {
   /// piece that follows.
   Result<bool> pass_on(std::size_t stage, Run& run, Piece piece, Piece& pending) const;
 
-  SymbolMap map_;  // of all stages
+  SymbolMap map_;  // the symbols of all stages
   std::vector<Stage> stages_;
   Normalization normalization_ = Normalization::kNone;
   bool ignore_merges_ = false;

@@ -1,4 +1,4 @@
-// The pre-tokenizers by name: what the makers of each vocabulary did to a text before merging, a row each.
+// The pre-tokenizers by name, a row each: the cuts that a vocabulary's makers applied before merging.
 //
 // Patterns are the originals', character for character: those of the family's tokenizer.json, which `tokenizers` runs,
 // or of the package of its makers. docs/tokenizers.md says where each was read, and where llama.cpp differs.
@@ -14,13 +14,13 @@
 
 namespace octavo {
 
-/// What becomes of the matches of a pattern and of the gaps between them (SplitDelimiterBehavior of `tokenizers`).
+/// The use of the matches of a pattern and of the gaps between them (SplitDelimiterBehavior of `tokenizers`).
 enum class CutBehavior : std::uint8_t {
   kIsolated,            // each is a piece
   kRemoved,             // a gap is a piece, a match is left out
   kContiguous,          // neighbours of one kind are one piece
   kMergedWithPrevious,  // a match belongs to the gap before it
-  kMergedWithNext,      // to the gap behind it
+  kMergedWithNext,      // a match joins the gap behind it
 };
 
 /// One cut: the matches of a pattern, and the gaps between them, become pieces.

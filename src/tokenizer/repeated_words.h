@@ -1,5 +1,5 @@
-// Words of a text that came before in the same text: their tokens are copied. Of a fixed size, for one call; nothing is
-// remembered from text to text.
+// Words of a text that came before in the same text, whose tokens are copied. The memory has a fixed size and serves
+// one call; nothing is remembered from text to text.
 #pragma once
 
 #include <array>

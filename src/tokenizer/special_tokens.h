@@ -1,9 +1,9 @@
 // Finds special tokens (control and user-defined ones) written in text.
 //
-// Where they overlap, one of two rules says which wins. llama.cpp's: the longer token, wherever it stands; between
-// equal lengths the lower id, then the left one (it searches the whole text for one token after another, longest
-// first). That of `tokenizers`: the one that begins first, and the longest of those. One pass with a trie finds the
-// candidates, so time does not grow with the number of special tokens. Owned by the Tokenizer; immutable, any thread.
+// Where tokens overlap, one of two rules decides. llama.cpp takes the longer token, wherever it stands; between equal
+// lengths the lower id, then the left one (it searches the whole text for one token after another, longest first).
+// `tokenizers` takes the token that begins first, and the longest of these. One pass with a trie finds the candidates,
+// so that time does not grow with the number of special tokens. The Tokenizer owns it; immutable, any thread.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class SpecialTokens {
 
   /// Adds a token; `text` is not empty. One that is longer than kMaxBytes is never found.
   void add(std::string_view text, TokenId id);
-  /// A text that is tokenized like any other, though no token is found inside it. With kFirstWins alone.
+  /// Adds a text that is tokenized like any other, and within which no token is found. Only kFirstWins takes it.
   void add_plain(std::string_view text) { add(text, kPlain); }
   bool is_empty() const { return nodes_.size() == 1; }
 

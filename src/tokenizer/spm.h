@@ -1,5 +1,5 @@
-// SentencePiece encoding as llama.cpp does it: starting from characters, neighbours whose joined text is a token are
-// merged in the order of that token's score; what is no token in the end becomes byte tokens.
+// SentencePiece encoding as in llama.cpp: starting from characters, neighbours whose joined text is a token are merged
+// in the order of that token's score; characters that are no token in the end become byte tokens.
 //
 // T. Kudo and J. Richardson, "SentencePiece", EMNLP 2018 (BPE mode with byte fallback).
 // Owned by the Tokenizer; immutable, any thread. The vocabulary outlives it.
@@ -32,8 +32,8 @@ class Spm {
       std::uint32_t begin;         // in the word
       std::uint32_t length;        // bytes; 0: merged into the symbol before it
       TokenId token;               // -1: no token has this text
-      TokenId joined = -1;         // of this and the next symbol's text; -1: none
-      std::int32_t previous = -1;  // of merge_many()
+      TokenId joined = -1;         // the token of this and the next symbol's text; -1: none
+      std::int32_t previous = -1;  // used by merge_many()
       std::int32_t next = -1;
     };
     std::vector<Symbol> symbols;
@@ -68,7 +68,7 @@ class Spm {
   Neighbours neighbours_;
   std::vector<std::uint32_t> ranks_;  // [vocab_size]: 0 of the best score; equal scores have one rank
   std::array<TokenId, 256> byte_tokens_{};
-  std::size_t max_token_bytes_ = 0;  // of the longest text, so that longer pairs need no look-up
+  std::size_t max_token_bytes_ = 0;  // the longest text of a token; longer pairs need no look-up
 };
 
 }  // namespace octavo

@@ -1,4 +1,4 @@
-// Symbols: what the patterns of a pre-tokenizer can tell apart.
+// Symbols: the classes of characters that the patterns of a pre-tokenizer tell apart.
 //
 // Two code points that lie in the same sets of all patterns are one symbol, so that an automaton has a few dozen
 // columns in place of 1.1 million, and looks at bytes. Owned by the PreTokenizer; immutable, any thread.
@@ -19,7 +19,7 @@ namespace octavo {
 
 class SymbolMap {
  public:
-  /// Of the second and later bytes of a character: they change nothing.
+  /// The symbol of the second and later bytes of a character, which change nothing.
   static constexpr std::uint8_t kContinuation = 0;
 
   /// Error: the patterns tell more than 255 kinds of characters apart.
@@ -43,7 +43,7 @@ class SymbolMap {
   SymbolMap() = default;
   void fill(std::span<const std::uint8_t> symbols);
 
-  std::size_t num_symbols_ = 1;                // with kContinuation
+  std::size_t num_symbols_ = 1;                // kContinuation included
   std::vector<std::uint32_t> representative_;  // [num_symbols]: one of its code points
   std::array<std::uint32_t, kNumPages> page_begin_{};
   std::vector<std::uint8_t> pages_;  // distinct pages of 256 code points

@@ -1,4 +1,4 @@
-// Text between special tokens to token ids: changed by steps, cut into words, merged.
+// Encodes the text between special tokens: changes it by steps, cuts it into words, and merges.
 //
 // Owned by the Tokenizer; immutable, any thread. The vocabulary outlives it.
 #pragma once
@@ -69,7 +69,7 @@ class TextEncoder {
 
   EncoderParts parts_;
   TokenBound bound_;
-  CodePointSet spaces_;  // that strips_left and strips_right take
+  CodePointSet spaces_;  // the characters that strips_left and strips_right take
   bool is_bounded_;      // a text's size bounds its tokens from below
   std::unique_ptr<SpareScratch> spare_ = std::make_unique<SpareScratch>();
 };

@@ -1,7 +1,7 @@
-// What happens to a text before it is cut into words: normalization, texts put in front, texts replaced.
+// The changes of a text before it is cut into words: normalization, texts put in front, texts replaced.
 //
-// The normalizer of a tokenizer.json, and what its pre_tokenizer does before its first cut; for a GGUF file the same by
-// the family. Owned by the TextEncoder; immutable, any thread, each with a Scratch of its own.
+// They are the normalizer of a tokenizer.json and the steps of its pre_tokenizer before the first cut, or those of the
+// family of a GGUF file. The TextEncoder owns them; immutable, any thread, each with a Scratch of its own.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace octavo {
 
 struct TextStep {
   enum class Kind : std::uint8_t {
-    kNormalize,  // to `form`
+    kNormalize,  // normalizes to `form`
     kPrepend,    // `to` in front of a text that is not empty
     kReplace,    // each `from`, which is not empty, by `to`
   };
   enum class When : std::uint8_t {
     kAlways,
-    kUnlessThere,       // where the text does not begin with it
+    kUnlessThere,       // in front of a text that does not begin with it
     kFirstUnlessThere,  // the same, and no token stands before the text
   };
   Kind kind = Kind::kNormalize;
@@ -35,7 +35,7 @@ struct TextStep {
 class TextSteps {
  public:
   static constexpr std::size_t kMaxSteps = 16;
-  static constexpr std::size_t kMaxTextBytes = 4096;  // of `from` and `to`
+  static constexpr std::size_t kMaxTextBytes = 4096;  // the most bytes of `from` and of `to`
   static constexpr std::size_t kMaxGrowth = 64;       // bytes that a byte of text may become
 
   /// Memory of steps.

@@ -1,6 +1,6 @@
-// How few tokens a text can become, from the lengths of a vocabulary's tokens alone: a text that is too long for a
-// context is refused by this before it is cut into words and merged, which takes a hundred times as long.
-// Owned by the Tokenizer; immutable, any thread.
+// The fewest tokens that a text can become, by the lengths of a vocabulary's tokens alone. A text that is too long for
+// a context is refused by this bound, because cutting and merging the text take a hundred times as long.
+// The Tokenizer owns it; immutable, any thread.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ class TokenBound {
   void add(std::string_view token);
 
   std::array<bool, 256> silent_;
-  std::array<std::size_t, 256> longest_with_{};  // of the tokens that begin with the byte, at least 1
+  std::array<std::size_t, 256> longest_with_{};  // [bytes] the longest token that begins with the byte, at least 1
   std::size_t longest_ = 1;
 };
 

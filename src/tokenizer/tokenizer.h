@@ -1,8 +1,8 @@
 // Text to token ids and back: the facade over byte-level BPE and SentencePiece vocabularies.
 //
-// Owned by the engine, immutable after load() and independent of the model's source, so any thread may use it. Ids are
-// those of Hugging Face `tokenizers` set up as the makers of the vocabulary did (docs/tokenizers.md;
-// tools/tokenizer_truth.py compares them). Where a text is not UTF-8, llama.cpp is followed.
+// The engine owns it; it is immutable after load() and independent of the model's source, so any thread may use it. Ids
+// are those of Hugging Face `tokenizers` with the settings of the vocabulary's makers (docs/tokenizers.md;
+// tools/tokenizer_truth.py compares them), or llama.cpp's where a text is not UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class Tokenizer {
  public:
   /// Token and byte offsets are 32-bit; the space that becomes U+2581 grows by a factor of three, a broken byte too.
   static constexpr std::size_t kMaxTextBytes = std::size_t{std::numeric_limits<std::int32_t>::max()} / 3 - 1;
-  static constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();  // of tokens
+  static constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();  // any number of tokens
 
   /// Reads the vocabulary from tokenizer.* metadata (works on vocabulary-only files). Errors name the key; an unknown
   /// tokenizer model or pre-tokenizer is named together with those that are supported. Words that are missing or of an

@@ -1,7 +1,7 @@
-// tokenizer.json: the vocabulary and all that happens to a text, as Hugging Face `tokenizers` writes them.
+// tokenizer.json: the vocabulary and all steps of encoding a text, as Hugging Face `tokenizers` writes them.
 //
-// https://github.com/huggingface/tokenizers. It is read whole or refused: what is not known here, or would make other
-// ids than there, is an error with its path in the JSON. Plain values, immutable once read; any thread.
+// https://github.com/huggingface/tokenizers. A file is read whole or refused: a part that is unknown, or would make
+// other ids than there, is an error with its path in the JSON. Plain values, immutable once read; any thread.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ struct JsonCut {
 /// normalizer, pre_tokenizer, decoder and post_processor.
 struct TokenizerJsonPipeline {
   std::vector<TextStep> normalizer{};
-  std::vector<TextStep> word_steps{};  // what pre_tokenizer does before its first cut
+  std::vector<TextStep> word_steps{};  // the steps of pre_tokenizer before its first cut
   std::vector<JsonCut> cuts{};
   bool is_byte_level = false;
   bool decodes_bytes = false;               // the decoder makes bytes of "<0x41>"
   bool strips_space = false;                // a decoded text begins without the space of its first token
-  std::vector<TokenId> prefix{}, suffix{};  // what stands around a text
+  std::vector<TokenId> prefix{}, suffix{};  // the tokens before and behind a text
 };
 
 struct JsonAddedToken {
@@ -51,12 +51,12 @@ struct TokenizerJson {
   static Result<TokenizerJson> parse(std::string_view text, const std::string& file);
 
   std::string file;
-  TextArena texts;                             // that the views below point into
-  std::vector<std::string_view> tokens{};      // by id; "": no token of the model has this id
+  TextArena texts;                             // the memory of the views below
+  std::vector<std::string_view> tokens{};      // [ids]; "": no token of the model has this id
   std::vector<MergeText> merges{};             // best first
   bool ignores_merges = false;                 // a word that is a token becomes it without merging
-  UnknownCharacters unknown{};                 // of a model that is not byte-level
-  std::vector<JsonAddedToken> added_tokens{};  // by id
+  UnknownCharacters unknown{};                 // for a model that is not byte-level
+  std::vector<JsonAddedToken> added_tokens{};  // in the order of ids
   TokenizerJsonPipeline pipeline{};
 
   /// Ids are below it.

@@ -1,4 +1,4 @@
-// Reads pre_tokenizer of a tokenizer.json. Used by read_pipeline() alone.
+// Reads pre_tokenizer of a tokenizer.json. Only read_pipeline() uses it.
 #pragma once
 
 #include <string_view>

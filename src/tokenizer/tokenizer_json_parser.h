@@ -1,4 +1,4 @@
-// The JSON of a tokenizer.json: its vocabulary and merges, which are large, as flat lists, and all else as values.
+// The JSON of a tokenizer.json: the large vocabulary and merges as flat lists, all other parts as values.
 //
 // Boost.JSON's parser reads the text once, with bounds on depth and on the number of values. Any thread.
 #pragma once
@@ -34,7 +34,7 @@ struct ParsedTokenizerJson {
   static constexpr std::size_t kMaxTokens = std::size_t{1} << 21;
   static constexpr std::size_t kMaxMerges = std::size_t{1} << 22;
 
-  TextArena texts;                                                       // of vocabulary and merges
+  TextArena texts;                                                       // the texts of vocabulary and merges
   std::vector<std::pair<std::string_view, std::uint32_t>> vocabulary{};  // model.vocab: token and id
   std::vector<MergeText> merges{};                                       // model.merges
   boost::json::value rest{};  // the whole, in which model.vocab is {} if it is an object, and model.merges []

@@ -1,4 +1,4 @@
-// Reads normalizer, pre_tokenizer, decoder and post_processor of a tokenizer.json. Used by TokenizerJson alone.
+// Reads normalizer, pre_tokenizer, decoder and post_processor of a tokenizer.json. Only TokenizerJson uses it.
 #pragma once
 
 #include "base/error.h"

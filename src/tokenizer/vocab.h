@@ -44,7 +44,7 @@ class Vocab {
   bool is_byte_level() const { return model_ == TokenizerModel::kBpe; }
   int size() const { return static_cast<int>(texts_.size()); }
 
-  /// As the file writes the token; "[EMPTY_<id>]" where it writes nothing.
+  /// The token as the file writes it; "[EMPTY_<id>]" where the file has an empty text.
   std::string_view text(TokenId id) const { return texts_[to_size(id)]; }
   /// The bytes of the token in decoded text.
   std::string_view bytes(TokenId id) const { return bytes_[to_size(id)]; }
@@ -55,7 +55,7 @@ class Vocab {
   bool is_user_defined(TokenId id) const { return has(id, kUserDefined); }
   /// Tokens that ordinary text may become: all but control, unknown and reserved ones.
   bool is_ordinary(TokenId id) const { return !has(id, kControl | kUnknown | kReserved); }
-  /// From now on the token is no ordinary one, whatever its type (template_tokens.h).
+  /// Makes the token no ordinary one, whatever its type (template_tokens.h).
   void reserve(TokenId id) { attributes_[to_size(id)] |= kReserved; }
   bool is_end_of_generation(TokenId id) const { return has(id, kEndOfGeneration); }
   void set_end_of_generation(TokenId id) { attributes_[to_size(id)] |= kEndOfGeneration; }

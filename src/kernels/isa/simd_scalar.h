@@ -121,7 +121,7 @@ inline I32 i32_sar(I32 a) {
   return {a.v >> N};
 }
 inline F32 i32_to_f32(I32 a) { return {__builtin_convertvector(a.v, FloatLanes)}; }
-/// Nearest integer, ties to even; the values are small. Of others and of NaN something, here as on x86.
+/// Nearest integer of a small value, ties to even. Large values and NaN give some integer, as on x86.
 inline I32 f32_round(F32 a) {
   I32 rounded{};
   for (int i = 0; i < kLanes; ++i) {
