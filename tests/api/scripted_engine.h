@@ -140,16 +140,21 @@ class ScriptedEngine final : public Engine {
     for (const TokenId id : tokens) text.append(script_.bytes_per_token, static_cast<char>(id));
     return text;
   }
+  static std::string text_of(const ChatMessage& message) {
+    std::string text = message.content;
+    for (const ContentPart& part : message.parts) text += part.text;
+    return text;
+  }
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
                                                    const ChatTemplateOptions& options) const override {
     std::string text;
-    for (const ChatMessage& message : messages) text += message.content;
+    for (const ChatMessage& message : messages) text += text_of(message);
     return tokenize(text, {.max_tokens = options.max_tokens});
   }
   Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                            const ChatTemplateOptions&) const override {
     std::string text;
-    for (const ChatMessage& message : messages) text += message.content;
+    for (const ChatMessage& message : messages) text += text_of(message);
     return text;
   }
   Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <boost/json.hpp>
+#include <map>
 
 #include "api/iso_time.h"
 #include "server/test_client.h"
@@ -226,12 +227,18 @@ class SlowReaders : public SeveralModels {
 TEST_F(SlowReaders, ByWhomNothingIsReadKeepNoModelAndGetTheirWholeAnswers) {
   const std::string prompt = R"("prompt": "abc")", messages = R"("messages": [{"role": "user", "content": "abc"}])",
                     stream = R"(, "stream": true)";
-  const std::vector<std::string> requests = {
-      ask_for("/v1/completions", prompt), ask_for("/v1/completions", prompt + stream),
-      ask_for("/v1/chat/completions", messages + R"(, "logprobs": true)"),
-      ask_for("/v1/chat/completions", messages + stream + R"(, "logprobs": true)"),
-      ask_for("/api/chat", messages + R"(, "options": {"num_predict": 60})")};
-  for (const std::string& request : requests) {
+  const std::string input = R"("input": "abc", "store": false, "max_output_tokens": 60)";
+  const std::map<std::string, int> requests = {
+      {ask_for("/v1/completions", prompt), 1},
+      {ask_for("/v1/completions", prompt + stream), 1},
+      {ask_for("/v1/chat/completions", messages + R"(, "logprobs": true)"), 1},
+      {ask_for("/v1/chat/completions", messages + stream + R"(, "logprobs": true)"), 1},
+      {ask_for("/v1/messages", messages), 1},
+      {ask_for("/v1/messages", messages + stream), 1},
+      {ask_for("/v1/responses", input), 1},
+      {ask_for("/v1/responses", input + stream), 5},  // the deltas, and the text at the end of all that has it
+      {ask_for("/api/chat", messages + R"(, "options": {"num_predict": 60})"), 1}};
+  for (const auto& [request, num_texts] : requests) {
     a_.held = true;
     TestClient lazy(port_, 4096);
     lazy.send(request);
@@ -241,7 +248,7 @@ TEST_F(SlowReaders, ByWhomNothingIsReadKeepNoModelAndGetTheirWholeAnswers) {
     EXPECT_THAT(ask(completion_of("b")), HasSubstr("berry")) << request;
     const bool is_whole = !request.contains("stream") && !request.contains("/api/chat");
     const std::string answer = is_whole ? lazy.read_answer() : lazy.read_until("0\r\n\r\n");
-    EXPECT_EQ(num_pieces(answer), kTokens) << request;
+    EXPECT_EQ(num_pieces(answer), kTokens * num_texts) << request;
   }
   EXPECT_EQ(num_loads_, 2 * static_cast<int>(requests.size()));
 }

@@ -164,13 +164,21 @@ TEST_F(Life, AReaderThatStopsReadingIsCutOffWithoutHoldingTheOthers) {
   script_.step_time = 100us;
   options_.http.max_unsent_bytes = 100'000;
   start_ready();
-  TestClient lazy(port_, 4096);
-  lazy.send(completion(9000, true));  // 20 MB, more than the system's buffers take
-  ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
-  TestClient other(port_);
-  other.send(completion(100, true));
-  EXPECT_THAT(other.read_until("0\r\n\r\n"), HasSubstr("[DONE]"));
-  EXPECT_TRUE(eventually([this] { return script_.num_cancelled == 1; }));
+  const std::string messages =
+      R"({"stream": true, "max_tokens": 9000, "messages": [{"role": "user", "content": "a"}]})";
+  int num_cut_off = 0;
+  for (const std::string& request :
+       {completion(9000, true), post("/v1/chat/completions", messages), post("/v1/messages", messages),
+        post("/v1/responses", R"({"stream": true, "max_output_tokens": 9000, "input": "a"})")}) {
+    TestClient lazy(port_, 4096);
+    lazy.send(request);  // 20 MB, more than the system's buffers take
+    ASSERT_TRUE(eventually([this] { return script_.num_running == 1; })) << request;
+    TestClient other(port_);
+    other.send(completion(100, true));
+    EXPECT_THAT(other.read_until("0\r\n\r\n"), HasSubstr("[DONE]"));
+    EXPECT_TRUE(eventually([&] { return script_.num_cancelled == num_cut_off + 1; })) << request;
+    ++num_cut_off;
+  }
 }
 
 TEST_F(Life, AReaderThatTakesNothingForTooLongIsCutOff) {
