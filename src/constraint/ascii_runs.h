@@ -28,7 +28,7 @@ class AsciiRuns {
   AsciiRuns() = default;
   static AsciiRuns of(const Automaton& automaton, const AutomatonShape& shape);
 
-  /// All bytes below a node may follow in this state. False may also say that it is not known.
+  /// Whether all bytes below a node may follow in this state; false may also mean that the answer is not known.
   bool holds(StateId state, const TokenTrie::Below& below) const {
     if (below.has_others || state >= runs_.size()) return false;
     for (std::size_t i = 0; i < num_sets_; ++i)

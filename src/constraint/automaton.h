@@ -23,15 +23,15 @@ using StateId = std::uint32_t;
 class Automaton {
  public:
   static constexpr std::size_t kMaxStates = 1 << 19;
-  static constexpr std::size_t kMaxEdges = 1 << 20;  // and as many targets
+  static constexpr std::size_t kMaxEdges = 1 << 20;  // the bound of states, of edges and of targets
   static constexpr StateId kReturn = 0;              // the end of every rule
 
   enum class Kind : std::uint8_t {
     kReturn,
     kBytes,  // reads a byte: edges()
     kSplit,  // goes on in any of targets(), and reads nothing
-    kCall,   // a rule, then `next`
-    kToken,  // reads one token, then `next`
+    kCall,   // calls a rule, then goes on with `next`
+    kToken,  // reads one token, then goes on with `next`
   };
   struct State {
     Kind kind = Kind::kReturn;
@@ -57,18 +57,18 @@ class Automaton {
   std::span<const StateId> targets(const State& state) const {
     return std::span(targets_).subspan(state.begin, state.end - state.begin);
   }
-  /// Some text leads from here to the end of the rule. The others are dead ends, which nothing should enter.
+  /// Whether some text leads from the state to the end of the rule. Other states are dead ends, which nothing enters.
   bool is_live(StateId id) const { return is_live_[id]; }
 
-  /// It lies in a short loop (automaton_loops.h).
+  /// Whether the state lies in a short loop (automaton_loops.h).
   bool is_in_loop(StateId id) const { return is_in_loop_[id]; }
 
-  /// Bytes of one class are treated alike by every state.
+  /// The class of a byte; every state treats bytes of one class alike.
   std::uint8_t class_of(std::uint8_t byte) const { return class_of_[byte]; }
   std::size_t num_classes() const { return num_classes_; }
   const Simulation& simulation() const { return simulation_; }
   const AsciiRuns& ascii_runs() const { return ascii_runs_; }
-  /// Its memory on the heap.
+  /// The bytes of the automaton on the heap.
   std::size_t num_bytes() const;
 
  private:

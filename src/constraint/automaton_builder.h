@@ -26,7 +26,7 @@ class AutomatonBuilder {
  private:
   static constexpr std::uint32_t kChain = 64;            // copies
   static constexpr std::uint32_t kMostCopies = 256;      // without chains
-  static constexpr std::uint32_t kMostCharacters = 512;  // the same of one character
+  static constexpr std::uint32_t kMostCharacters = 512;  // the most copies of one character
   static constexpr std::uint32_t kFewCopies = 8;         // fewer copies are not searched for states that cover others
 
   using Kind = Automaton::Kind;
@@ -48,7 +48,7 @@ class AutomatonBuilder {
   StateId lay_split(std::span<const StateId> targets);
   StateId lay_bytes(std::span<const Edge> edges);
   StateId add(const State& state);
-  /// One more part would be beyond a bound; whatever is laid then has no meaning.
+  /// Whether one more part would be beyond a bound; parts that are laid then have no meaning.
   bool is_full() const {
     return automaton_.states_.size() >= Automaton::kMaxStates || has_too_many_edges_ || grammar_.work().has_ended();
   }
@@ -65,7 +65,7 @@ class AutomatonBuilder {
   Result<void> check_left_recursion() const;
   std::vector<RuleId> first_calls(RuleId rule, const std::vector<bool>& is_nullable) const;
 
-  /// Chains of an expression, as rules: by the copies that are read from there on.
+  /// The chains of an expression, as rules, by the number of copies that are read from there on.
   struct Chains {
     std::vector<RuleId> times, up_to;
   };
@@ -74,9 +74,9 @@ class AutomatonBuilder {
   const Grammar& grammar_;
   Automaton automaton_;
   AutomatonShape shape_;
-  std::vector<StateId> rule_start_;   // [rules], and those of chains
-  std::vector<RuleId> rule_of_call_;  // beside the states; what kCall calls
-  // For each state those that lead to it: from before_[before_begin_[id]] to that of the next.
+  std::vector<StateId> rule_start_;   // [rules], chains included
+  std::vector<RuleId> rule_of_call_;  // [states] the rule that a kCall calls
+  // The states that lead to state `id` stand from before_[before_begin_[id]] to the beginning of the next state's.
   std::vector<std::uint32_t> before_begin_;
   std::vector<StateId> before_;
   std::map<ExpressionId, Chains> chains_;

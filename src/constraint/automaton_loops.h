@@ -10,10 +10,10 @@
 
 namespace octavo {
 
-/// States of the longest loop that counts as short.
+/// The most states of a loop that counts as short.
 constexpr std::size_t kMaxLoopStates = 256;
 
-/// Tells it of each state.
+/// [states] whether a state lies in a short loop.
 std::vector<bool> states_in_loops(const Automaton& automaton, const AutomatonShape& shape);
 
 }  // namespace octavo

@@ -25,11 +25,11 @@ namespace octavo {
 class CharacterDfa {
  public:
   static constexpr std::size_t kMaxStates = 1 << 13;
-  static constexpr std::size_t kMaxTransitions = 1 << 20;  // states times classes
-  static constexpr std::size_t kMaxWork = 1 << 20;         // steps that one of the functions below takes
+  static constexpr std::size_t kMaxTransitions = 1 << 20;  // the product of states and classes
+  static constexpr std::size_t kMaxWork = 1 << 20;         // the most steps of one function below
   static constexpr std::size_t kMaxSets = 512;             // the sets of characters that one automaton tells apart
 
-  /// Code points of one class are treated alike. In order; the first begins at 0.
+  /// Code points of one class are treated alike. Ranges are in order; the first begins at 0.
   struct ClassRange {
     std::uint32_t begin;
     std::uint32_t class_id;
@@ -74,8 +74,8 @@ class CharacterDfa {
   std::vector<bool> accepts_;
 };
 
-/// Builds one from states that are found as they are reached. `Key` orders states; `step(key, class)` is where a
-/// character of the class leads.
+/// Builds an automaton from states that are found as they are reached. `Key` orders states; `step(key, class)` is the
+/// state behind a character of the class.
 class CharacterDfaBuilder {
  public:
   CharacterDfaBuilder(std::vector<CharacterDfa::ClassRange> ranges, std::uint32_t num_classes, CompileWork& work)
@@ -111,7 +111,7 @@ class CharacterDfaBuilder {
   }
 
  private:
-  static constexpr std::uint64_t kStepsOfTransition = 4;  // each is looked up among the states
+  static constexpr std::uint64_t kStepsOfTransition = 4;  // each transition is looked up among the states
 
   CompileWork& work_;
   CharacterDfa dfa_;

@@ -14,14 +14,14 @@
 
 namespace octavo {
 
-/// The work that stops, as its error names it.
+/// The work to which a bound or a stop put an end, as errors name it.
 inline constexpr std::string_view kCompiling = "the compiling of the constraint";
 
 class CompileWork {
  public:
-  /// Some 2 s of one core, by what the slowest kinds of steps take.
+  /// Some 2 s of one core, by the slowest kinds of steps.
   static constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 26;
-  static constexpr std::uint64_t kStepsBetweenLooks = 1 << 14;  // at the token: well below a millisecond
+  static constexpr std::uint64_t kStepsBetweenLooks = 1 << 14;  // steps between looks at the token, well below 1 ms
 
   explicit CompileWork(std::stop_token stop = {}, std::uint64_t max_steps = kMaxSteps)
       : stop_(std::move(stop)), max_steps_(max_steps) {}
@@ -33,12 +33,12 @@ class CompileWork {
     num_steps_ += num_steps;
     return num_steps_ < next_look_ ? !has_ended_ : look();
   }
-  /// The same without a count, between the phases of a compile.
+  /// Whether the compile may go on, without a count, between its phases.
   bool may_go_on() { return look(); }
   bool has_ended() const { return has_ended_; }
   std::uint64_t num_steps() const { return num_steps_; }
 
-  /// Why the compile must end: a stop (kStopped), or the bound and how it was passed.
+  /// The reason why the compile must end: a stop (kStopped), or the bound and the work that passed it.
   Error error() const;
 
  private:

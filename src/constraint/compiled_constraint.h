@@ -29,15 +29,15 @@ class ConstraintVocabulary {
  public:
   struct Token {
     std::string_view bytes = {};  // the bytes of the token's text; empty: bytes never allow it
-    bool ends_answer = false;     // allowed where the constraint may end
-    bool drops_space = false;     // a space at the front of the token behind it is dropped from the text
+    bool ends_answer = false;     // an end token, allowed where the constraint may end
+    bool drops_space = false;     // the text loses a space at the front of the token behind this one
   };
 
-  /// The tokens in which the tokenizer writes a text behind a token, or at a text's beginning; none: it would write it
-  /// together with what stands before it. Any thread may call it.
+  /// The tokens in which the tokenizer writes a text behind a token, or at a text's beginning; none: the tokenizer
+  /// would join the text with the text before it. Any thread may call it.
   using Encoder = std::function<std::vector<TokenId>(std::optional<TokenId> previous, std::string_view text)>;
 
-  /// The bytes must outlive it. `drops_first_space`: as Token::drops_space says, of an answer that begins a text.
+  /// The bytes must outlive the vocabulary. `drops_first_space` is Token::drops_space of an answer that begins a text.
   /// Without an encoder any tokens may spell a text that is forced.
   ConstraintVocabulary(std::vector<Token> tokens, bool drops_first_space, Encoder encoder = {});
 
@@ -66,9 +66,9 @@ class CompiledConstraint final : public Constraint {
   struct Parts {
     std::shared_ptr<const ConstraintVocabulary> vocabulary;
     std::vector<std::string> warnings = {};
-    std::string name = "a constraint";  // for errors: its kind and how it begins
+    std::string name = "a constraint";  // the kind and the beginning of the source, for errors
     std::shared_ptr<ConstraintMemory> memory = std::make_shared<ConstraintMemory>();
-    /// Makes room in the memory by something that nobody uses. False: there is nothing such.
+    /// Makes room in the memory by dropping a constraint that nobody uses. False: there is no such constraint.
     std::function<bool()> make_room = [] { return false; };
     std::stop_token stop = {};
   };
@@ -82,9 +82,9 @@ class CompiledConstraint final : public Constraint {
 
   const Automaton& automaton() const { return automaton_; }
   const std::shared_ptr<const ConstraintVocabulary>& vocabulary() const { return vocabulary_; }
-  /// For errors: its kind and how it begins.
+  /// The kind and the beginning of the source, for errors.
   const std::string& name() const { return name_; }
-  /// Kept masks do not show in what it answers.
+  /// The masks of the constraint; kept masks do not change an answer.
   TokenMasks& masks() const { return masks_; }
 
  private:

@@ -21,7 +21,7 @@ struct Configuration {
   auto operator<=>(const Configuration&) const = default;
 };
 
-/// Stacks that share what lies below. Equal stacks have equal ids, as long as nothing is cleared.
+/// Stacks that share their lower parts. Equal stacks have equal ids until clear().
 class CallStacks {
  public:
   static constexpr StackId kBottom = 0;
@@ -44,16 +44,16 @@ class CallStacks {
   std::unordered_map<std::uint64_t, StackId> ids_;
 };
 
-/// Its state, or one that it returns to above `bottom`, lies in a short loop.
+/// Whether the state, or one that the stack returns to above `bottom`, lies in a short loop.
 bool is_in_loop(const Automaton& automaton, const Configuration& configuration, const CallStacks& stacks,
                 StackId bottom);
 
-/// Keys that were met since clear(), which costs nothing.
+/// The keys that were met since clear(), which costs nothing.
 class MetKeys {
  public:
   MetKeys() : slots_(64) {}
   void clear();
-  /// False: it was met before.
+  /// Adds a key. False: the key was met before.
   bool insert(std::uint64_t key);
   std::size_t size() const { return count_; }
 
@@ -64,12 +64,12 @@ class MetKeys {
   };
   bool place(std::uint64_t key);
 
-  std::vector<Slot> slots_;  // a power of two
+  std::vector<Slot> slots_;  // a power of two of them
   std::uint32_t round_ = 1;
   std::size_t count_ = 0;
 };
 
-/// The set that a text has come to.
+/// The set of configurations that a text has come to.
 struct ConfigurationSet {
   std::vector<Configuration> members;  // ascending; their states read
   bool is_complete = false;            // the text may end here: the bottom of the stack was returned from
@@ -83,13 +83,13 @@ class ConfigurationStepper {
  public:
   static constexpr std::size_t kMaxConfigurations = 1 << 14;  // in one set, those that read nothing included
 
-  /// Both must outlive it.
+  /// The automaton and the stacks must outlive the stepper.
   ConfigurationStepper(const Automaton& automaton, CallStacks& stacks) : automaton_(automaton), stacks_(stacks) {}
 
   /// The set from which a text begins in `state`.
   ConfigurationSet enter(StateId state, StackId stack = CallStacks::kBottom);
   ConfigurationSet after_byte(std::span<const Configuration> from, std::uint8_t byte);
-  /// The same into a set whose memory is used again.
+  /// Makes the set behind a byte in a set whose memory is used again.
   void after_byte(std::span<const Configuration> from, std::uint8_t byte, ConfigurationSet& set);
   ConfigurationSet after_token(std::span<const Configuration> from, TokenId token);
 

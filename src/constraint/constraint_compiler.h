@@ -22,11 +22,11 @@ namespace octavo {
 class ConstraintCompiler {
  public:
   static constexpr std::size_t kMaxKept = 256;
-  static constexpr std::size_t kMaxKeptText = std::size_t{16} << 20;  // bytes of the sources of all that are kept
+  static constexpr std::size_t kMaxKeptText = std::size_t{16} << 20;  // bytes of the sources of all kept constraints
   static constexpr std::size_t kMaxChoices = 4096;
   static constexpr std::size_t kMaxChoiceBytes = 1 << 20;  // all choices of a source together
 
-  /// `max_steps`: of one compile's work.
+  /// `max_steps` bounds the work of one compile.
   ConstraintCompiler(std::shared_ptr<const ConstraintVocabulary> vocabulary, TokenNames tokens,
                      std::shared_ptr<ConstraintMemory> memory = std::make_shared<ConstraintMemory>(),
                      std::uint64_t max_steps = CompileWork::kMaxSteps)
@@ -35,8 +35,8 @@ class ConstraintCompiler {
         memory_(std::move(memory)),
         max_steps_(max_steps) {}
 
-  /// Errors: a source that is too large or cannot be read, with its place; one that no text can fulfil, or that cannot
-  /// be followed in time; those of CompileWork.
+  /// Errors: a source that is too large or cannot be read, with its place; a source that no text can fulfil, or that
+  /// cannot be followed in time; those of CompileWork.
   Result<std::shared_ptr<const CompiledConstraint>> compile(const ConstraintSource& source, std::stop_token stop = {});
 
   const std::shared_ptr<const ConstraintVocabulary>& vocabulary() const { return vocabulary_; }

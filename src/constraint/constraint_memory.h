@@ -22,14 +22,14 @@ class ConstraintMemory {
   ConstraintMemory(const ConstraintMemory&) = delete;
   ConstraintMemory& operator=(const ConstraintMemory&) = delete;
 
-  /// Counts an automaton. False: there is no room for it beside the others, and nothing is counted.
+  /// Counts an automaton. False: the others leave no room for it, and nothing is counted.
   bool try_add_automaton(std::size_t bytes);
   void remove_automaton(std::size_t bytes);
-  /// Returns soon after some room has come back, or the token asks to stop, or somebody may have let go what is kept:
-  /// of that nobody is told.
+  /// Waits until some room has come back, the token asks to stop, or a short time has passed: nobody tells when a kept
+  /// constraint is let go.
   void wait_for_room(const std::stop_token& stop);
 
-  /// Masks and what else is found while a constraint is followed: one that keeps more forgets it.
+  /// The most bytes of masks and other findings of one constraint, which drops them where it would keep more.
   std::size_t most_masks() const {
     return std::min(kMaxMasksEach, kMaxMasks / std::max<std::size_t>(1, num_constraints_));
   }

@@ -13,11 +13,11 @@
 
 namespace octavo {
 
-/// The reading of the source's schemas, those of its rules too.
+/// The reading of the source's schemas, those of rules included.
 OtherNames others_of(const ConstraintSource& source);
 
-/// Defines them. Errors begin with the name of the rule: the grammar does not name it, or defines it itself; a schema
-/// or a mark that cannot be taken. So do warnings, which are those of schemas.
+/// Defines the rules. Errors begin with a rule's name: the grammar does not name the rule, or defines it itself; a
+/// schema or a mark cannot be taken. Warnings about schemas begin with the rule's name too.
 Result<void> define_rules(const ConstraintSource& source, Grammar& grammar, std::vector<std::string>& warnings);
 
 }  // namespace octavo

@@ -15,7 +15,7 @@ namespace octavo {
 
 class ConstraintState {
  public:
-  /// No constraint: nothing else may be called.
+  /// A state without a constraint, which allows no other call.
   void end() { constraint_ = nullptr; }
   /// Begins an answer under a constraint, behind the token `previous`, if there is one.
   void begin(std::shared_ptr<const CompiledConstraint> constraint, std::optional<TokenId> previous);
@@ -24,29 +24,29 @@ class ConstraintState {
   /// Sets the bits of the tokens that may follow, end tokens included. `mask` has a bit for each token of the
   /// vocabulary, none of them set. Errors: those of TokenMasks::allow().
   FoundMask allow(std::span<MaskWord> mask, const MaskSearch& search = {}) const;
-  /// Sets all bits but those of end tokens: of text in front of the constrained one, which must not be the last.
+  /// Sets all bits but those of end tokens, for text in front of the constrained one, which must not be the last.
   void allow_all_but_ends(std::span<MaskWord> mask) const;
-  /// Moves on by a token. False: the constraint does not allow it, and allows nothing any more.
+  /// Moves on by a token. False: the constraint does not allow the token, and allows no token from now on.
   bool accept(TokenId token);
-  /// A token that is none of the constrained text stands before what follows.
+  /// Notes a token in front of the constrained text that is no part of it.
   void pass(TokenId token);
-  /// The text so far fulfils the constraint.
+  /// Whether the text so far fulfils the constraint.
   bool may_end() const { return set_.is_complete; }
-  /// It does, nothing can follow, and the vocabulary has no token to say so.
+  /// Whether the text fulfils the constraint, nothing can follow, and the vocabulary has no end token.
   bool must_stop() const {
     return set_.is_complete && set_.members.empty() && constraint_->vocabulary()->end_tokens().empty();
   }
-  /// The tokens that must follow, the next one first: text that leaves no choice, as the tokenizer writes it. allow()
-  /// gives the first of them alone.
+  /// The tokens that must follow, the next one first: text without a choice, as the tokenizer writes it. allow() gives
+  /// only the first of them.
   std::span<const TokenId> forced() const { return std::span(forced_).subspan(num_forced_taken_); }
-  /// The steps that its masks and tokens count for, in all.
+  /// The sum of the steps that its masks and tokens count for.
   std::uint64_t work() const { return work_; }
-  /// A token is drawn from a mask that counts for so many.
+  /// Notes that a token is drawn from a mask that counts for `mask_work` steps.
   void count(std::uint64_t mask_work) { work_ += mask_work; }
-  /// More than an answer may take.
+  /// Whether the steps are more than an answer may take.
   bool is_spent() const { return work_ > kMaxWork; }
   static constexpr std::uint64_t kMaxWork = std::uint64_t{1} << 33;
-  /// No token was accepted yet.
+  /// Whether no token was accepted yet.
   bool is_at_start() const { return is_at_start_; }
 
  private:
@@ -67,7 +67,7 @@ class ConstraintState {
   std::uint64_t work_ = 0;
   bool is_at_start_ = true;
   bool has_ended_ = false;                // an end token was taken
-  std::size_t most_stacks_ = kFewStacks;  // before unused ones are dropped
+  std::size_t most_stacks_ = kFewStacks;  // the most stacks before unused ones are dropped
 };
 
 }  // namespace octavo

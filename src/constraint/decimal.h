@@ -13,10 +13,10 @@ namespace octavo {
 
 class Decimal {
  public:
-  /// Digits before or behind the point that a number may have; others have no bound that a text could come near to.
+  /// The most digits before or behind the point. No bound of a schema has more that a text could come near to.
   static constexpr int kMaxDigits = 400;
 
-  /// No value: no number in JSON's form, or one that takes more digits.
+  /// A number in JSON's form. No value: another text, or too many digits.
   static std::optional<Decimal> parse(std::string_view text);
 
   bool is_negative() const { return is_negative_; }
@@ -25,7 +25,7 @@ class Decimal {
   /// The digits of the absolute value: before the point (empty below 1), and behind it without trailing zeros.
   std::string integer_digits() const;
   std::string fraction_digits() const;
-  /// No value: the divisor has more digits than are computed with, or is none.
+  /// Whether the divisor divides the number. No value: the divisor has too many digits, or is zero.
   std::optional<bool> is_multiple_of(const Decimal& divisor) const;
   Decimal negated() const;
 
@@ -33,9 +33,9 @@ class Decimal {
   std::strong_ordering operator<=>(const Decimal& other) const;
 
  private:
-  bool is_negative_ = false;  // zero is not
+  bool is_negative_ = false;  // false for zero
   std::string digits_;        // neither the first nor the last is 0
-  int exponent_ = 0;          // the value is digits_ · 10^exponent_; 0 of zero
+  int exponent_ = 0;          // the value is digits_ · 10^exponent_; 0 for zero
 };
 
 }  // namespace octavo

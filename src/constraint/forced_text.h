@@ -16,11 +16,11 @@
 
 namespace octavo {
 
-/// Bytes of forced text that are looked at.
+/// The most bytes of forced text that are looked at.
 inline constexpr std::size_t kMaxForcedBytes = 256;
 
-/// The tokens that must follow where a text has come to `set`, behind the token `previous`; none: there is a choice, or
-/// the tokenizer would write the text in no row of tokens of its own.
+/// The tokens that must follow where a text has come to `set`, behind the token `previous`. None: there is a choice, or
+/// the tokenizer would join the forced text with other text.
 std::vector<TokenId> forced_tokens(const CompiledConstraint& constraint, CallStacks& stacks,
                                    const ConfigurationSet& set, std::optional<TokenId> previous);
 

@@ -21,20 +21,20 @@ namespace octavo {
 
 class FreeRuns {
  public:
-  /// Bytes that are looked ahead. Few tokens are longer; these are looked at one by one.
+  /// The most bytes that are looked ahead. The few tokens that are longer are looked at one by one.
   static constexpr std::uint8_t kMostBytes = 24;
   static constexpr std::uint8_t kEndless = 0xFF;
 
-  /// Both must outlive it.
+  /// The automaton and the local states must outlive the runs.
   FreeRuns(const Automaton& automaton, LocalStates& locals);
 
-  /// All bytes below a node may follow in this state. False may also say that it is not known.
+  /// Whether all bytes below a node may follow in this state; false may also mean that the answer is not known.
   bool holds(LocalId state, const TokenTrie::Below& below);
-  /// The same of a node whose byte begins a character in this state.
+  /// Whether all bytes below a node, whose byte begins a character in this state, may follow.
   bool holds_behind(LocalId state, std::uint8_t lead, const TokenTrie::Below& below);
-  /// How many plain characters may follow in this state, any of them at each place, and then none; kEndless: always;
-  /// kMostBytes: so many at least. Before and behind each of them no control character follows, and the call does not
-  /// end. No value: it is not so, or not known.
+  /// The number of plain characters that may follow in this state, any of them at each place, before none may;
+  /// kEndless: always; kMostBytes: at least so many. Before and behind each of them no control character may follow,
+  /// and the call does not end. No value: this does not hold, or is not known.
   std::optional<std::uint8_t> plain_only(LocalId state);
   void clear() {
     steps_ = {};
@@ -48,9 +48,9 @@ class FreeRuns {
     bool leads_on = false;  // some bytes under 128 lead to `next`
     LocalId next = LocalStates::kDead;
     AsciiSet ascii = {};                          // these bytes
-    std::optional<bool> others = {};              // so do all characters from 128 on
-    std::optional<std::uint8_t> run = {};         // bytes of `ascii` that may follow each other, kMostBytes at most
-    std::optional<std::uint8_t> run_others = {};  // the same with characters from 128 on
+    std::optional<bool> others = {};              // all characters from 128 on lead to `next` too
+    std::optional<std::uint8_t> run = {};         // bytes of `ascii` that may follow each other, at most kMostBytes
+    std::optional<std::uint8_t> run_others = {};  // bytes that may follow, with characters from 128 on
     std::optional<bool> is_plain = {};            // takes_only_plain()
   };
 
@@ -58,7 +58,7 @@ class FreeRuns {
     return state < steps_.size() && steps_[state].is_known ? steps_[state] : find_step(state);
   }
   const Step& find_step(LocalId state);
-  /// No byte under 128 below the node leads anywhere else.
+  /// Whether no byte under 128 below the node leads to another state.
   static bool takes(const Step& step, const TokenTrie::Below& below) {
     return step.leads_on && are_within(below.ascii, step.ascii);
   }
@@ -76,7 +76,7 @@ class FreeRuns {
 
   LocalStates& locals_;
   struct Class {
-    std::uint8_t byte = 0;  // the last of it
+    std::uint8_t byte = 0;  // the last class
     AsciiSet ascii = {};
   };
   std::vector<Class> classes_;                        // the classes of bytes that every state treats alike

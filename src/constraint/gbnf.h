@@ -20,12 +20,12 @@ inline constexpr int kMaxGbnfDepth = 200;
 /// The tokens that a grammar may name.
 struct TokenNames {
   std::size_t num_tokens = 0;
-  /// The token with a text, "<think>" for one; none: the vocabulary lacks it.
+  /// The token of a text such as "<think>"; none: the vocabulary lacks it.
   std::function<std::optional<TokenId>(std::string_view text)> find = [](std::string_view) { return std::nullopt; };
 };
 
-/// Reads into a grammar that is empty. Errors name the line, what was found, and what was expected; rules that are not
-/// defined are left to Automaton::build().
+/// Reads a text into an empty grammar. Errors name the line, the finding and the expectation; Automaton::build()
+/// reports rules that are not defined.
 Result<Grammar> read_gbnf(std::string_view text, const TokenNames& tokens, Grammar grammar = Grammar());
 
 }  // namespace octavo

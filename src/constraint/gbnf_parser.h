@@ -20,7 +20,7 @@ class GbnfParser {
 
  private:
   Result<void> parse_rule();
-  /// Inside of brackets a line may end anywhere; outside it ends the rule.
+  /// Parses alternatives; within brackets a line may end anywhere, outside its end is the end of the rule.
   Result<ExpressionId> parse_alternatives(int depth);
   Result<ExpressionId> parse_sequence(int depth);
   Result<ExpressionId> parse_item(int depth);

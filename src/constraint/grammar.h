@@ -26,15 +26,15 @@ namespace octavo {
 using ExpressionId = std::uint32_t;
 using RuleId = std::uint32_t;
 
-/// An expression as a grammar shows it: until something is added to the grammar.
+/// An expression as a grammar shows it, valid until something is added to the grammar.
 struct Expression {
   enum class Kind : std::uint8_t {
-    kNothing,       // matches nothing, not even the empty text
+    kNothing,       // nothing, not even the empty text
     kLiteral,       // the bytes of `text`
     kSet,           // one character of the set `first`
     kSequence,      // the children, one after another; none: the empty text
     kAlternatives,  // any child
-    kRepeat,        // the only child, `min` to `max` times
+    kRepeat,        // the only child, repeated `min` to `max` times
     kRule,          // the definition of the rule `first`
     kToken,         // the token `first` of the vocabulary, whatever its bytes
   };
@@ -48,7 +48,7 @@ struct Expression {
 class Grammar {
  public:
   static constexpr std::uint32_t kAnyNumber = std::numeric_limits<std::uint32_t>::max();
-  static constexpr std::size_t kMaxSize = 1 << 20;  // expressions, their children, ranges of sets and 16s of bytes
+  static constexpr std::size_t kMaxSize = 1 << 20;  // the sum of expressions, children, ranges of sets and 16s of bytes
   static constexpr std::size_t kMaxRules = 1 << 16;
   static constexpr std::uint16_t kMaxDepth = 800;  // levels of expressions within each other, called rules left out
 
@@ -71,16 +71,16 @@ class Grammar {
   ExpressionId set(const CodePointSet& characters);
   ExpressionId sequence(std::vector<ExpressionId> children);
   ExpressionId alternatives(std::vector<ExpressionId> children);
-  /// A repetition without a count of such a repetition is one of them: (a*)* is a*.
+  /// A repetition. One without a count of a repetition without a count is the same as its child: (a*)* is a*.
   ExpressionId repeat(ExpressionId child, std::uint32_t min, std::uint32_t max);
   ExpressionId optional(ExpressionId child) { return repeat(child, 0, 1); }
   ExpressionId token(TokenId id);
   ExpressionId call(RuleId rule);
 
-  /// A rule, to be defined later.
+  /// Declares a rule, which is defined later.
   RuleId declare(std::string name);
   void define(RuleId rule, ExpressionId body);
-  /// A rule and the call of it.
+  /// Makes a rule and the call of it.
   ExpressionId named(std::string name, ExpressionId body);
 
   void set_root(ExpressionId root) { root_ = root; }
@@ -91,7 +91,7 @@ class Grammar {
   /// The work of the compile that the grammar is a part of.
   CompileWork& work() const { return *work_; }
   bool is_refused() const { return is_too_large_ || is_too_deep_ || work_->has_ended(); }
-  /// The bound that it is beyond.
+  /// The bound that the grammar is beyond.
   Error refusal() const;
 
  private:

@@ -19,7 +19,7 @@
 
 namespace octavo {
 
-/// How values are written.
+/// The way in which values are written.
 struct JsonForm {
   ValueNotation notation = ValueNotation::kJson;
   std::string mark = {};  // the mark around strings in kMarked, which text_without() takes and '<' begins
@@ -44,7 +44,7 @@ class JsonGrammar {
   ExpressionId integer();
   ExpressionId null();
   ExpressionId boolean(bool value);
-  /// A string of this text.
+  /// A string of the text.
   ExpressionId text(std::string_view text);
   ExpressionId quoted(ExpressionId characters);
   /// A member's name and the colon behind it.
@@ -52,7 +52,7 @@ class JsonGrammar {
   ExpressionId key(ExpressionId name) { return grammar_.sequence({name, colon()}); }
   ExpressionId space();
 
-  /// One character of a string, in any form that JSON has for it.
+  /// One character of a string, in any of JSON's forms.
   ExpressionId any_character();
   /// One character of the set, in JSON's shortest form. Parts that many sets have in common are rules.
   ExpressionId character(const CodePointSet& set);

@@ -22,24 +22,24 @@ namespace octavo {
 
 enum class SchemaStrictness : std::uint8_t {
   kStrict,  // a keyword that no rule can hold is an error
-  kLoose,   // it is left out, or the nearest looser rule is taken, and a warning says so
+  kLoose,   // the keyword is left out, or the nearest looser rule is taken, and a warning says so
 };
 
 /// The members that an object may have beside those that its schemas name.
 enum class OtherNames : std::uint8_t {
   kAsWritten,  // any, unless a schema says otherwise
-  kClosed,     // none, where a schema has `properties` and none says anything of others
+  kClosed,     // none, where a schema has `properties` and no schema speaks of others
 };
 
 /// The values that the schema takes, in the order of its properties and with the white space of JsonGrammar. Several
 /// schemas may be read into one grammar. Errors and warnings begin with the place in the schema, "#/properties/a".
-/// Errors: no JSON; beyond a bound of JsonTree or Grammar; a keyword with a value that it cannot have; a reference that
-/// leads back to itself; where strict, what cannot be held.
+/// Errors: no JSON; beyond a bound of JsonTree or Grammar; a keyword with a wrong value; a reference that leads back to
+/// itself; where strict, a demand that cannot be held.
 Result<ExpressionId> read_json_schema(std::string_view text, SchemaStrictness strictness, JsonGrammar& json,
                                       std::vector<std::string>& warnings, OtherNames others = OtherNames::kAsWritten);
 
-/// The same of parts of one text, which is read once: what several parts refer to is one rule for all of them. Used by
-/// one thread; the grammar and the warnings outlive it.
+/// Reads parts of one text, which is parsed once: definitions that several parts refer to are one rule. One thread uses
+/// it; the grammar and the warnings outlive it.
 class JsonSchemaParts {
  public:
   static Result<JsonSchemaParts> read(std::string_view text, SchemaStrictness strictness, JsonGrammar& json,
@@ -48,7 +48,7 @@ class JsonSchemaParts {
   JsonSchemaParts& operator=(JsonSchemaParts&&) noexcept;
   ~JsonSchemaParts();
 
-  /// `place` is a JSON pointer, "/properties/a"; empty: the whole. Errors: nothing is there, and the above.
+  /// The values of the part at a JSON pointer; "": the whole. Errors: no part is there; those above.
   Result<ExpressionId> value(std::string_view place);
 
  private:

@@ -30,30 +30,30 @@ class JsonTree {
   struct Node {
     Kind kind = Kind::kNull;
     NodeId parent = kRoot;
-    std::uint32_t index = 0;  // among the parent's children
+    std::uint32_t index = 0;  // the place among the parent's children
     std::string key = {};     // the name of a member
     std::string text = {};    // the text of a string, or of a number as it is written
     std::vector<NodeId> children = {};
     std::vector<NodeId> by_key = {};  // an object's children in the order of their keys
   };
 
-  /// Errors: no JSON, with the byte; beyond a bound; a key that an object has twice.
+  /// Parses a text. Errors: no JSON, with the byte; beyond a bound; a key that an object has twice.
   static Result<JsonTree> parse(std::string_view text);
 
   const Node& at(NodeId id) const { return nodes_[id]; }
   std::size_t size() const { return nodes_.size(); }
   bool is(NodeId id, Kind kind) const { return nodes_[id].kind == kind; }
-  /// A member; none as well where the node is no object.
+  /// A member of an object; none for other nodes.
   std::optional<NodeId> find(NodeId object, std::string_view key) const;
-  /// RFC 6901, from the root: "#/properties/a".
+  /// The JSON pointer (RFC 6901) of a node from the root: "#/properties/a".
   std::string pointer(NodeId id) const;
   /// The node that a pointer such as "/properties/a" leads to.
   std::optional<NodeId> follow(NodeId from, std::string_view pointer) const;
-  /// A string that stands nowhere in the text.
+  /// Adds a string that stands nowhere in the text.
   NodeId add_string(std::string_view text);
 
-  /// Equal as JSON values: 1 and 1.0 are, and so are objects whose members are in another order. Each pair of nodes
-  /// that is looked at counts as work.
+  /// Whether two nodes are equal as JSON values, as 1 and 1.0 are, and objects whose members are in another order. Each
+  /// pair of nodes that is looked at counts as work.
   bool equal(NodeId a, NodeId b, CompileWork& work) const;
 
  private:
@@ -61,7 +61,7 @@ class JsonTree {
   JsonTree() = default;
   bool equal_children(NodeId a, NodeId b, CompileWork& work) const;
 
-  std::deque<Node> nodes_;  // which stay where they are
+  std::deque<Node> nodes_;  // the nodes, which stay where they are
 };
 
 }  // namespace octavo

@@ -20,19 +20,19 @@ class LocalStates {
  public:
   static constexpr LocalId kDead = 0;
 
-  /// The configurations that count.
+  /// The configurations of a call that count.
   enum class Kept : std::uint8_t {
     kAll,
     kInLoops,  // small sets of loops, and of calls out of loops, that come again; ends of calls are left out
   };
 
-  /// The automaton must outlive it.
+  /// The automaton must outlive the states.
   explicit LocalStates(const Automaton& automaton, Kept kept = Kept::kAll);
 
-  /// Configurations whose stacks lie on `bottom`, the call. On the bottom of `stacks` nothing follows the call: its end
-  /// does not count, and members whose texts others begin as well are left out.
+  /// The state of configurations whose stacks lie on `bottom`, the call. On the bottom of `stacks` nothing follows the
+  /// call: its end does not count, and members whose texts others begin as well are left out.
   LocalId of_call(std::span<const Configuration> members, const CallStacks& stacks, StackId bottom);
-  /// The same of a call that is entered in `state`.
+  /// The state of a call that is entered in `state`.
   LocalId entering(StateId state, bool is_last = false);
   LocalId after(LocalId id, std::uint8_t byte) {
     const LocalId known = transitions_[id * num_classes_ + automaton_.class_of(byte)];
@@ -44,22 +44,22 @@ class LocalStates {
   using Edges = std::bitset<257>;
   void mark_edges(LocalId id, Edges& edges) const;
 
-  /// The call may return here.
+  /// Whether the call may return here.
   bool is_complete(LocalId id) const { return states_[id].is_complete; }
-  /// Its set, or one that led to it, had too many configurations.
+  /// Whether the set, or one that led to it, had too many configurations.
   bool is_too_large(LocalId id) const { return states_[id].is_too_large; }
   std::size_t num_configurations(LocalId id) const { return states_[id].end - states_[id].begin; }
   std::span<const Configuration> members(LocalId id) const {
     return std::span(configurations_).subspan(states_[id].begin, num_configurations(id));
   }
 
-  /// States that were asked about before are new again.
+  /// Begins a count, in which all states are new again.
   void begin_count();
-  /// True once for a state since begin_count().
+  /// Whether the state is new since begin_count(); true once.
   bool is_new(LocalId id) { return std::exchange(states_[id].round, round_) != round_; }
 
   std::size_t num_bytes() const { return num_bytes_ + stacks_.size() * CallStacks::kBytesEach; }
-  /// Gives the memory back, too.
+  /// Forgets all states and gives the memory back.
   void clear();
 
  private:
@@ -71,7 +71,7 @@ class LocalStates {
     std::size_t hash = 0;
     std::uint32_t round = 0;  // the round of the last question about it
     bool is_complete = false, is_too_large = false;
-    bool is_last = false;  // nothing follows the call
+    bool is_last = false;  // whether nothing follows the call
   };
   LocalId find_after(LocalId id, std::uint8_t byte);
   LocalId of_set(ConfigurationSet& set, bool is_last);
@@ -87,7 +87,7 @@ class LocalStates {
   std::vector<State> states_;
   std::vector<Configuration> configurations_;  // those of all states
   std::vector<LocalId> transitions_;           // [states, classes]
-  std::vector<LocalId> slots_;                 // a power of two, by hash; kDead: none
+  std::vector<LocalId> slots_;                 // a table by hashes, of a power of two; kDead: none
   std::uint32_t round_ = 1;
   std::size_t num_bytes_ = 0;
 };

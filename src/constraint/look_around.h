@@ -13,8 +13,8 @@
 namespace octavo {
 
 struct LookAround {
-  std::string pattern;  // the text matches it somewhere
-  bool is_negated;      // or must not
+  std::string pattern;  // whether the text matches it somewhere
+  bool is_negated;      // whether the text must not match it
 };
 
 struct SplitPattern {
@@ -22,12 +22,12 @@ struct SplitPattern {
   std::string rest;
 };
 
-/// More are left in the pattern: each is an automaton.
+/// The most that are taken out of a pattern, because each is an automaton.
 inline constexpr std::size_t kMaxLooks = 8;
 
 /// Takes (?=...) and (?!...) behind ^, and (?<=...) and (?<!...) before $, out of a pattern in time linear in its
-/// length; where all of the text must match, ^ and $ may be missing. Others stay, and so do all where the pattern has
-/// alternatives, of which they bind one alone: the parser refuses them by name.
+/// length; where the whole text must match, ^ and $ may be missing. Other look-around stays, and so does all
+/// look-around of patterns with alternatives, of which it binds one alone: the parser refuses it by name.
 SplitPattern split_look_around(std::string_view pattern, RegexReach reach);
 
 }  // namespace octavo

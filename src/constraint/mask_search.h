@@ -14,12 +14,12 @@ namespace octavo {
 struct MaskSearch {
   using Clock = std::chrono::steady_clock;
 
-  bool waits = true;                            // for a walk of another thread over the same constraint
-  bool walks = true;                            // false: only what is kept is looked up
-  std::optional<Clock::time_point> until = {};  // it is given up then
-  const std::atomic<bool>* stop = nullptr;      // or once this is true
+  bool waits = true;                            // whether to wait for a walk of another thread over the same constraint
+  bool walks = true;                            // false: only kept masks are looked up
+  std::optional<Clock::time_point> until = {};  // the time at which the search is given up
+  const std::atomic<bool>* stop = nullptr;      // the search is given up once this is true
 
-  /// Looked at by a walk every few hundred nodes.
+  /// Whether the search is given up. A walk asks this every few hundred nodes.
   bool is_over() const {
     return (stop != nullptr && stop->load(std::memory_order_relaxed)) || (until && Clock::now() >= *until);
   }
@@ -29,10 +29,10 @@ struct FoundMask {
   enum class Outcome : std::uint8_t {
     kFound,
     kNotReady,  // the search was given up
-    kTooLarge,  // it takes more than the constraint may
+    kTooLarge,  // the mask takes more than the constraint may
   };
   Outcome outcome = Outcome::kFound;
-  /// Steps that it takes where nothing is kept, whatever was kept this time.
+  /// The steps of the mask where nothing is kept, whatever was kept this time.
   std::uint64_t work = 0;
 
   explicit operator bool() const { return outcome == Outcome::kFound; }

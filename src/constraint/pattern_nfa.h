@@ -32,7 +32,7 @@ class PatternNfa {
   bool is_too_large() const {
     return states_.size() >= kMaxStates || sets_.size() > CharacterDfa::kMaxSets || work_.has_ended();
   }
-  /// Any text may follow a match.
+  /// Whether any text may follow a match.
   bool is_open() const { return is_open_; }
   std::uint32_t start() const { return start_; }
   const State& at(std::uint32_t id) const { return states_[id]; }
@@ -71,10 +71,10 @@ class PatternStates {
   std::optional<Reached> after(const Reached& from, const std::vector<bool>& members);
 
  private:
-  /// A mark that keeps an accepting set, which goes on to nothing, apart from one after which any text may follow.
+  /// A mark that tells an accepting set, behind which no text follows, from one behind which any text may.
   static constexpr std::uint32_t kEnded = 0xFFFFFFFF;
 
-  /// False: more than one automaton may take, or than the compile.
+  /// Counts steps. False: more than one automaton may take, or than the compile may.
   bool add(std::size_t num_steps);
   Reached close(const std::vector<std::uint32_t>& from, bool is_at_begin);
 

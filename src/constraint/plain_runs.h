@@ -19,19 +19,19 @@ namespace octavo {
 
 class PlainRuns {
  public:
-  /// Bytes that are looked ahead. Few tokens are longer; these are looked at one by one.
+  /// The most bytes that are looked ahead. The few tokens that are longer are looked at one by one.
   static constexpr std::uint8_t kMostBytes = 24;
-  /// Steps from state to state that one question may cost: beyond it a run is taken to end. A step of a large set
-  /// counts for as many as it has parts of kConfigurationsOfAStep.
+  /// The most steps from state to state for one question, beyond which a run is taken to end. A step of a large set
+  /// counts for as many as the set has parts of kConfigurationsOfAStep.
   static constexpr std::size_t kMaxSteps = 1200, kConfigurationsOfAStep = 16;
 
-  /// It must outlive this.
+  /// The local states must outlive the runs.
   explicit PlainRuns(LocalStates& locals) : locals_(locals) {}
 
-  /// All bytes below a node may follow in this state. False may also say that it is not known.
+  /// Whether all bytes below a node may follow in this state; false may also mean that the answer is not known.
   bool holds(LocalId state, const TokenTrie::Below& below);
-  /// Any plain characters may follow in this state and in all that they lead to; control characters may not, and the
-  /// call does not end. False may also say that it is not known.
+  /// Whether any plain characters may follow in this state and in all states behind them, no control character may, and
+  /// the call does not end. False may also mean that the answer is not known.
   bool is_endless(LocalId state) { return run_of(node_of(state, 0, true)) == kEndless; }
   void clear() {
     runs_ = {};
@@ -39,7 +39,7 @@ class PlainRuns {
   }
 
  private:
-  /// A state at a place of a decoder, with characters from 128 on or without, as one number.
+  /// The number of a state, a place of a decoder, and whether characters from 128 on count.
   using Node = std::uint32_t;
   static constexpr std::uint8_t kUnknown = 0xFF, kEndless = 0xFE;
 
@@ -63,10 +63,10 @@ class PlainRuns {
 
   LocalStates& locals_;
   std::vector<std::uint8_t> runs_;  // [nodes] bytes that may follow, at most kMostBytes, or kEndless
-  // The question that is under way.
+  // The question under way.
   std::vector<Node> open_;                     // nodes, in the order in which they were met
   std::vector<std::uint8_t> found_;            // [nodes] the state of the search
-  std::vector<std::pair<Node, Node>> arrows_;  // (a node, one that leads to it)
+  std::vector<std::pair<Node, Node>> arrows_;  // pairs of a node and one that leads to it
   LocalStates::Edges edges_;                   // the edges of the node at hand
   std::size_t num_steps_ = 0;
   bool may_be_endless_ = true;

@@ -26,7 +26,7 @@ constexpr bool holds_byte(const AsciiSet& set, std::uint8_t byte) {
   return byte < 128 && (set[byte / 64U] >> byte % 64U & 1) != 0;
 }
 constexpr bool have_common(const AsciiSet& a, const AsciiSet& b) { return (a[0] & b[0]) != 0 || (a[1] & b[1]) != 0; }
-/// All of `a` are in `b`.
+/// Whether all of `a` are in `b`.
 constexpr bool are_within(const AsciiSet& a, const AsciiSet& b) { return (a[0] & ~b[0]) == 0 && (a[1] & ~b[1]) == 0; }
 
 }  // namespace octavo

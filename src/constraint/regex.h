@@ -16,7 +16,7 @@
 
 namespace octavo {
 
-/// How one character of a set stands in the text.
+/// Writes one character of a set as it stands in the text.
 using CharacterWriter = std::function<ExpressionId(Grammar&, const CodePointSet&)>;
 
 inline constexpr std::size_t kMaxRegexBytes = 1 << 16;
@@ -25,13 +25,13 @@ inline constexpr std::size_t kMaxRegexRanges = 1 << 20;  // ranges of characters
 
 enum class RegexReach : std::uint8_t {
   kWhole,      // all of the text matches
-  kSomewhere,  // a part of it does, as in JSON Schema's `pattern`
+  kSomewhere,  // a part of the text matches, as in JSON Schema's `pattern`
 };
 
-/// Error: the place in the pattern, what was found, and what is taken.
+/// Reads a pattern. Errors name the place in the pattern, the finding, and the syntax that is taken.
 Result<ExpressionId> read_regex(std::string_view pattern, RegexReach reach, const CharacterWriter& write,
                                 Grammar& grammar);
-/// The same of a text that is written as it is.
+/// Reads a pattern of a text that is written as it is.
 Result<ExpressionId> read_regex(std::string_view pattern, RegexReach reach, Grammar& grammar);
 
 }  // namespace octavo

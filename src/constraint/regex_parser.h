@@ -39,7 +39,7 @@ class RegexParser {
   Result<RegexNode> parse_atom(int depth);
   Result<RegexNode> parse_group(int depth);
   Result<RegexNode> parse_quantifier(RegexNode atom);
-  /// {m}, {m,} or {m,n}, of nothing yet; no value: the brace is a character.
+  /// {m}, {m,} or {m,n}, without a child yet; no value: the brace is a character.
   Result<std::optional<RegexNode>> parse_counts();
 
   Result<CodePointSet> parse_class();

@@ -25,16 +25,16 @@ class SchemaExpander {
   static constexpr std::size_t kMaxWays = 512;       // for one value
   static constexpr std::size_t kMaxParts = 1 << 16;  // for all ways of one value: names, values and layers
   static constexpr int kMaxComparedDepth = 3;        // levels of members that are compared
-  static constexpr std::size_t kMaxOpen = 64;        // schemas within each other that speak of the same value
+  static constexpr std::size_t kMaxOpen = 64;        // schemas within each other for the same value
 
   SchemaExpander(const JsonTree& tree, const SchemaRefs& refs, SchemaTexts& texts, SchemaReport& report)
       : tree_(tree), refs_(refs), texts_(texts), report_(report) {}
 
-  /// None: no value fulfils them all. Where report.failed(), it has no meaning.
+  /// The ways of fulfilling all schemas; none: no value fulfils them. They have no meaning where report.failed().
   SchemaWays expand(const SchemaSet& schemas);
-  /// What the value of a member must fulfil, wherever an object fulfils a way.
+  /// The schemas of a member's value wherever an object fulfils the facts.
   SchemaSet schemas_of_member(const SchemaFacts& facts, std::string_view name);
-  /// The same for many members of one way.
+  /// The schemas of many members of one way.
   class MemberSchemas {
    public:
     MemberSchemas(SchemaExpander& expander, const SchemaFacts& facts);
@@ -50,7 +50,7 @@ class SchemaExpander {
   using NodeId = JsonTree::NodeId;
   using Kind = JsonTree::Kind;
 
-  // Each gives those of `ways` that fulfil more.
+  // Each function gives the ways, narrowed to those that fulfil one demand more.
   SchemaWays with(SchemaTerm term, SchemaWays ways);
   SchemaWays with_schema(NodeId schema, SchemaWays ways);
   SchemaWays with_keyword(NodeId schema, NodeId keyword, SchemaWays ways);
@@ -64,12 +64,12 @@ class SchemaExpander {
 
   // The opposite: a keyword of the schema does not hold.
   SchemaWays without_schema(NodeId schema, const SchemaWays& ways);
-  /// No value: it cannot be turned round.
+  /// Ways in which the keyword does not hold. No value: the keyword cannot be turned round.
   std::optional<SchemaWays> without_keyword(NodeId schema, NodeId keyword, const SchemaWays& ways);
   SchemaWays without_members(NodeId keyword, const SchemaWays& ways);
   std::optional<SchemaWays> without_other_members(NodeId schema, NodeId keyword, const SchemaWays& ways);
 
-  /// No value fulfils both.
+  /// Whether no value fulfils both.
   bool are_disjoint(const SchemaWays& a, const SchemaWays& b);
   bool are_disjoint(const SchemaFacts& a, const SchemaFacts& b);
   bool may_hold(const SchemaFacts& facts, NodeId value);
@@ -89,14 +89,14 @@ class SchemaExpander {
   int compared_depth_ = 0;
 };
 
-/// The keyword changes what each way says, and leaves nothing open. False: no such keyword. Malformed values are
-/// reported.
+/// Narrows the facts by a keyword that leaves no alternatives, and reports malformed values. False: the keyword is
+/// another one.
 bool hold_keyword(const JsonTree& tree, JsonTree::NodeId schema, JsonTree::NodeId keyword, SchemaReport& report,
                   SchemaFacts& facts);
-/// The opposite, of a keyword of one type of values. False: no such keyword.
+/// Narrows the facts to values that break a keyword of one type of values. False: the keyword is another one.
 bool fail_keyword(const JsonTree& tree, JsonTree::NodeId schema, JsonTree::NodeId keyword, SchemaReport& report,
                   SchemaFacts& facts);
-/// Nothing fulfils it.
+/// Whether no value fulfils the facts.
 bool is_contradiction(const SchemaFacts& facts);
 
 }  // namespace octavo

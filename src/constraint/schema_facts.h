@@ -27,9 +27,9 @@ struct SchemaTerm {
 
 /// Schemas that must all hold: ascending, each once. None: any value.
 using SchemaSet = std::vector<SchemaTerm>;
-/// Makes them ascending, each once.
+/// Sorts schemas and drops repeated ones.
 void make_set(SchemaSet& schemas);
-/// One of them is a schema that nothing fulfils: false, or not true.
+/// Whether one of them is a schema that no value fulfils: false, or not true.
 bool is_false(const JsonTree& tree, const SchemaSet& schemas);
 
 using TypeMask = std::uint8_t;
@@ -50,13 +50,13 @@ struct TextTest {
   bool is_negated = false;
 };
 
-/// A member that, if it is there, must fulfil a schema too.
+/// A schema that a member must fulfil if the object has the member.
 struct MemberTest {
   std::string_view name;
   SchemaTerm schema;
 };
 
-/// Elements of which an array must have some: `contains`.
+/// A test of which an array must have elements: `contains`.
 struct ContainedTest {
   SchemaTerm schema;
   std::uint32_t min = 1;
@@ -82,27 +82,27 @@ struct SchemaFacts {
   std::vector<JsonTree::NodeId> array_layers;  // schemas whose `items` and `prefixItems` say what the elements are
   std::uint32_t min_items = 0, max_items = kNoLimit;
   std::vector<ContainedTest> contained;
-  std::optional<JsonTree::NodeId> unique_keyword;  // `uniqueItems` that is true
+  std::optional<JsonTree::NodeId> unique_keyword;  // the keyword `uniqueItems`, where it is true
 
-  std::vector<JsonTree::NodeId> object_layers;  // schemas whose `properties` and their like say what the members are
+  std::vector<JsonTree::NodeId> object_layers;  // schemas whose `properties` and the like tell of members
   NameList required, forbidden;
   std::vector<MemberTest> member_tests;
   std::vector<SchemaTerm> name_schemas;  // `propertyNames`
   std::uint32_t min_properties = 0, max_properties = kNoLimit;
-  bool has_unevaluated = false;  // `unevaluatedProperties` says something of members that no schema names
+  bool has_unevaluated = false;  // `unevaluatedProperties` restricts members that no schema names
 
   bool has(TypeMask type) const { return (types & type) != 0; }
 };
 
-/// The ways of which any one may be taken.
+/// Several ways, any one of which may be taken.
 using SchemaWays = std::vector<SchemaFacts>;
 
-/// What `prefixItems` and `items` of one schema say of an array's elements; in drafts before 2020, `items` and
-/// `additionalItems`.
+/// The schemas that `prefixItems` and `items` of one schema have for an array's elements; in drafts before 2020,
+/// `items` and `additionalItems`.
 class ElementSchemas {
  public:
   ElementSchemas(const JsonTree& tree, JsonTree::NodeId schema);
-  /// The schema of an element; no value: it says nothing.
+  /// The schema of an element; none: any value may stand there.
   std::optional<JsonTree::NodeId> at(std::size_t index) const {
     return index < first_.size() ? std::optional(first_[index]) : rest_;
   }
@@ -114,7 +114,7 @@ class ElementSchemas {
   std::optional<JsonTree::NodeId> rest_;
 };
 
-/// The kind of number that is both; kNone: there is none.
+/// The common kind of two kinds of numbers; kNone: no number is of both.
 NumberKind both(NumberKind a, NumberKind b);
 
 }  // namespace octavo

@@ -16,14 +16,14 @@
 
 namespace octavo {
 
-/// A member that a schema names, and what its value must fulfil.
+/// A member that a schema names, and the schemas of its value.
 struct NamedMember {
   std::string name;
   SchemaSet schemas;
   bool is_required = false;
 };
 
-/// Names that no schema names, and what their values must fulfil. No names: any.
+/// Names that no schema names (none: any names), and the schemas of their values.
 struct OtherMembers {
   std::optional<CharacterDfa> names;
   SchemaSet schemas;
@@ -38,7 +38,7 @@ class SchemaMembers {
  public:
   SchemaMembers(const SchemaParts& parts, SchemaStrings& strings) : parts_(parts), strings_(strings) {}
 
-  /// No value: a member that must be there cannot be.
+  /// The members of a way's objects. No value: a required member cannot be there.
   std::optional<ObjectMembers> find(const SchemaFacts& way);
 
  private:
@@ -47,7 +47,7 @@ class SchemaMembers {
   std::vector<std::string> names_of(const SchemaFacts& way) const;
   std::optional<std::vector<NamedMember>> named_members(const SchemaFacts& way, std::span<const std::string> names);
   bool may_be_named(const SchemaFacts& way, const std::string& name);
-  /// No member has a name that the way does not name.
+  /// Whether no member has a name that the way does not name.
   bool is_closed(const SchemaFacts& way, std::size_t num_members) const;
   std::vector<OtherMembers> other_members(const SchemaFacts& way, std::span<const std::string> names);
   std::optional<CharacterDfa> names_that_fulfil(const SchemaSet& schemas);

@@ -20,8 +20,8 @@ struct NumberRange {
   std::vector<Decimal> divisors = {}, other_values = {};
 };
 
-/// The numbers, written without exponent, without a minus before zero, and integers without a fraction where all are.
-/// No value: the bounds or divisors have more digits, or the other values are more, than are followed.
+/// The numbers, written without exponent and without a minus before zero; integers have no fraction where all are
+/// integers. No value: the bounds or divisors have too many digits, or there are too many other values.
 std::optional<ExpressionId> write_number(const NumberRange& range, Grammar& grammar);
 
 }  // namespace octavo

@@ -17,14 +17,14 @@ class SchemaRefs {
  public:
   SchemaRefs(const JsonTree& tree, CompileWork& work);
 
-  /// The schema that the text of a reference means, in the schema object `from`. No value: it is not in the text.
+  /// The schema that a reference's text means within the schema object `from`. No value: the text has no such schema.
   std::optional<JsonTree::NodeId> resolve(JsonTree::NodeId from, std::string_view reference) const;
-  /// The same of "$dynamicRef". No value as well where it depends on how the schema was come to: another schema of the
-  /// text has the same "$dynamicAnchor".
+  /// The schema that a "$dynamicRef" means. No value also where it depends on the way to the schema: another schema of
+  /// the text has the same "$dynamicAnchor".
   std::optional<JsonTree::NodeId> resolve_dynamic(JsonTree::NodeId from, std::string_view reference) const;
 
  private:
-  /// The schema whose "$id" a node's references are relative to.
+  /// The schema with the "$id" to which a node's references are relative.
   JsonTree::NodeId resource_of(JsonTree::NodeId node) const;
   std::optional<JsonTree::NodeId> find_fragment(JsonTree::NodeId resource, std::string_view fragment) const;
   void add_names(JsonTree::NodeId node);
@@ -34,10 +34,10 @@ class SchemaRefs {
   std::map<JsonTree::NodeId, std::string> uris_;                                  // the URIs of resources
   std::map<std::string, JsonTree::NodeId, std::less<>> resources_;                // the nodes of URIs
   std::map<std::pair<JsonTree::NodeId, std::string>, JsonTree::NodeId> anchors_;  // the nodes of a resource and a name
-  std::map<std::string, int, std::less<>> num_dynamic_;                           // anchors of a name
+  std::map<std::string, int, std::less<>> num_dynamic_;                           // dynamic anchors by name
 };
 
-/// RFC 3986, section 5.2: what `reference` means where `base` is. Both without fragment.
+/// The URI that `reference` means at `base` (RFC 3986, section 5.2), both without fragment.
 std::string resolved_uri(std::string_view base, std::string_view reference);
 
 }  // namespace octavo

@@ -19,27 +19,27 @@ class SchemaReport {
  public:
   static constexpr std::size_t kMaxWarnings = 32;
 
-  /// All must outlive it.
+  /// The tree, the warnings and the work must outlive the report.
   SchemaReport(const JsonTree& tree, bool is_strict, std::vector<std::string>& warnings, CompileWork& work)
       : tree_(tree), is_strict_(is_strict), warnings_(warnings), work_(work) {}
 
-  /// No rule is as narrow as the value at `keyword` asks: an error of a strict schema, else a warning.
+  /// Reports that no rule is as narrow as the value at `keyword` asks: an error of a strict schema, else a warning.
   void cannot_hold(JsonTree::NodeId keyword, std::string_view why);
-  /// The rule is narrower than the keyword asks, so that some texts that fulfil it are never made: a warning.
+  /// Reports that the rule is narrower than the keyword asks, so that some allowed texts are never made: a warning.
   void narrows(JsonTree::NodeId keyword, std::string_view how);
-  /// The value is none that the keyword may have.
+  /// Reports that the keyword has a wrong value: an error.
   void refuse(JsonTree::NodeId keyword, std::string_view expected);
   void fail_with(std::string message);
 
-  /// Also where the work of the compile ends.
+  /// Whether there is an error, or the work of the compile has ended.
   bool failed() const { return error_.has_value() || work_.has_ended(); }
-  /// How often something was found, whether it was written down or not.
+  /// The number of findings, whether they were written down or not.
   std::size_t num_found() const { return num_found_; }
   /// The error, where failed() is true.
   Error error() const { return work_.has_ended() ? work_.error() : *error_; }
   CompileWork& work() const { return work_; }
 
-  /// Tries something: while it lives, what cannot be held is no error and no warning, but makes failed() true.
+  /// A try: while it lives, a demand that cannot be held is no error and no warning, but makes failed() true.
   class Trial {
    public:
     explicit Trial(SchemaReport& report) : report_(report), outer_(std::exchange(report.trial_, this)) {}
@@ -47,7 +47,7 @@ class SchemaReport {
     Trial(const Trial&) = delete;
     Trial& operator=(const Trial&) = delete;
     bool failed() const { return failed_; }
-    /// The try is made use of: what it has narrowed counts.
+    /// Makes use of the try: the narrowings that it has found count.
     void keep();
 
    private:

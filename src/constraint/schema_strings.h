@@ -16,9 +16,9 @@ class SchemaStrings {
  public:
   explicit SchemaStrings(const SchemaParts& parts) : parts_(parts), grammar_(parts.json.grammar()) {}
 
-  /// Strings with their quotes.
+  /// The strings of a way, with their quotes.
   ExpressionId write(const SchemaFacts& way);
-  /// A string of each of the texts.
+  /// Strings with quotes, one for each of the texts.
   ExpressionId quoted(const CharacterDfa& texts);
   /// The texts that pass the way's tests and are none of `other_texts`. No value: there is no test that the text must
   /// pass but its length, or one cannot be held.
@@ -28,7 +28,7 @@ class SchemaStrings {
   ExpressionId make(const SchemaFacts& way, std::span<const std::string> other_texts);
   std::string key_of(const SchemaFacts& way, std::span<const std::string> other_texts) const;
   std::optional<ExpressionId> untangled_text(const SchemaFacts& way, std::span<const std::string> other_texts);
-  /// Characters of a set in their shortest form.
+  /// Writes characters of a set in their shortest form.
   CharacterWriter character_writer();
 
   SchemaParts parts_;

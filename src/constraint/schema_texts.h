@@ -13,9 +13,9 @@
 
 namespace octavo {
 
-/// The pattern that whole texts of a format match. No value: the format is none that Octavo knows.
+/// The pattern that the whole texts of a format match. No value: Octavo does not know the format.
 std::optional<std::string_view> pattern_of_format(std::string_view name);
-/// JSON Schema defines the format, so that a schema which names it relies on it.
+/// Whether JSON Schema defines the format, so that a schema which names the format relies on it.
 bool is_standard_format(std::string_view name);
 
 class SchemaTexts {
@@ -24,16 +24,16 @@ class SchemaTexts {
 
   SchemaTexts(const JsonTree& tree, CompileWork& work) : tree_(tree), work_(work) {}
 
-  /// The texts in which the pattern at a node is found. Null: why_not() says what is in the way.
+  /// The texts in which the pattern at a node is found. Null: why_not() has the reason.
   const CharacterDfa* of_pattern(JsonTree::NodeId keyword);
-  /// The names that a member of `patternProperties` is about.
+  /// The names of which a member of `patternProperties` speaks.
   const CharacterDfa* of_names(JsonTree::NodeId member);
-  /// The texts of a format; null as well for one that is not known.
+  /// The texts of a format; null also for a format that is not known.
   const CharacterDfa* of_format(JsonTree::NodeId keyword);
   const std::string& why_not() const { return why_not_; }
 
   std::optional<CharacterDfa> both(const CharacterDfa& a, const CharacterDfa& b);
-  /// All texts but these.
+  /// All texts but the given ones.
   std::optional<CharacterDfa> all_but(std::span<const std::string> texts);
 
  private:
@@ -47,7 +47,7 @@ class SchemaTexts {
   const JsonTree& tree_;
   CompileWork& work_;
   std::map<std::pair<RegexReach, std::string>, Entry, std::less<>> entries_;
-  std::map<std::pair<RegexReach, JsonTree::NodeId>, const Entry*> by_node_;  // those of nodes that were asked for
+  std::map<std::pair<RegexReach, JsonTree::NodeId>, const Entry*> by_node_;  // the entries of nodes that were asked for
   std::string why_not_;
   std::size_t num_transitions_ = 0;
 };

@@ -19,7 +19,7 @@ enum class Verdict : std::uint8_t { kNo, kUnknown, kYes };
 class SchemaValidator {
  public:
   static constexpr int kMaxDepth = 200;             // levels of schemas and of values within each other
-  static constexpr std::size_t kMaxWork = 1 << 20;  // schemas and values that meet values; beyond it nothing is known
+  static constexpr std::size_t kMaxWork = 1 << 20;  // schemas that meet values; beyond it nothing is known
 
   SchemaValidator(const JsonTree& tree, const SchemaRefs& refs, SchemaTexts& texts, CompileWork& work)
       : tree_(tree), refs_(refs), texts_(texts), compile_work_(work) {}
@@ -55,9 +55,9 @@ class SchemaValidator {
   std::size_t work_ = 0;
 };
 
-/// The value is of the type that "type" names.
+/// Whether the value is of the type that "type" names.
 bool is_of_type(const JsonTree& tree, JsonTree::NodeId value, std::string_view type);
-/// The whole number that a keyword has, cut to 32 bits; no value: it has another value.
+/// The whole number that a keyword has, cut to 32 bits; no value: the keyword has another value.
 std::optional<std::uint32_t> count_of(const JsonTree& tree, JsonTree::NodeId keyword);
 
 }  // namespace octavo

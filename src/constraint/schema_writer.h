@@ -25,14 +25,14 @@ class SchemaWriter {
   explicit SchemaWriter(const SchemaParts& parts)
       : parts_(parts), grammar_(parts.json.grammar()), strings_(parts), members_(parts, strings_) {}
 
-  /// Values that fulfil all; their rules are defined by write_all().
+  /// Values that fulfil all schemas, by rules that write_all() defines.
   ExpressionId value(SchemaSet schemas);
   void write_all();
 
  private:
   using NodeId = JsonTree::NodeId;
 
-  /// Elements that may stand at a place of an array.
+  /// The elements that may stand at the places of an array.
   struct Elements {
     std::vector<SchemaSet> first = {};
     SchemaSet rest = {};

@@ -22,12 +22,12 @@ class CallStacks;
 struct Configuration;
 using StateId = std::uint32_t;
 
-/// How the states of an automaton were laid down.
+/// The layout of an automaton's states, as its builder knows it.
 struct AutomatonShape {
   struct Range {
     StateId begin = 0, end = 0;
   };
-  /// Copies of one expression, each of `stride` states. Behind a later copy more of them may follow.
+  /// Copies of one expression, each of `stride` states. More copies may follow behind one of higher states.
   struct Copies {
     StateId begin = 0;
     std::uint32_t stride = 0, count = 0;
@@ -40,21 +40,21 @@ struct AutomatonShape {
 
 class Simulation {
  public:
-  /// What of a state's texts the covering one has, too.
+  /// The texts of a state that the covering state has too.
   enum class Texts : std::uint8_t {
-    kWhole,       // all that lead to the end of the rule
-    kBeginnings,  // all beginnings of these: enough where nothing follows the rule
+    kWhole,       // all texts that lead to the end of the rule
+    kBeginnings,  // all beginnings of these texts, which is enough where nothing follows the rule
   };
   static constexpr std::size_t kMaxLoopStates = 64;  // the most that are looked at in a rule
-  static constexpr std::size_t kMaxWork = 1 << 21;   // edges compared, of all rules; rules behind it have no pairs
+  static constexpr std::size_t kMaxWork = 1 << 21;   // the bound of compared edges; the rules behind have no pairs
 
   Simulation() = default;
   static Simulation of(const Automaton& automaton, const AutomatonShape& shape);
 
-  /// All that a text in `state` can go on with, a text in `by` can go on with as well.
+  /// Whether a text in `by` can go on with all texts with which one in `state` can.
   bool covers(StateId by, StateId state, Texts texts) const;
-  /// Leaves out configurations that another covers: of those on one stack, and of equal states in calls that return to
-  /// one stack. `bottom`: the stack behind whose return nothing follows, or kNoStack.
+  /// Leaves out configurations that another one covers: one on the same stack, or of an equal state in a call that
+  /// returns to the same stack. `bottom` is the stack behind whose return nothing follows, or kNoStack.
   void reduce(std::vector<Configuration>& members, const CallStacks& stacks, std::uint32_t bottom) const;
   static constexpr std::uint32_t kNoStack = 0xFFFFFFFF;
 
@@ -65,20 +65,20 @@ class Simulation {
 
  private:
   friend class SimulationFinder;
-  /// What is known of a state, by Texts.
+  /// The findings about a state, by Texts.
   struct Record {
-    std::array<std::uint64_t, 2> loops = {};      // a bit for each loop state of the rule that covers it
-    std::array<std::uint32_t, 2> more = {};       // later copies in a row that cover it
-    std::uint32_t rule = 0;                       // one of the shape's
-    std::uint32_t stride = 0, first_of_copy = 0;  // its copies, and its place in the first of them; stride 0: none
-    std::uint8_t loop_bit = 0xFF;                 // among the loop states of the rule; 0xFF: it is none
+    std::array<std::uint64_t, 2> loops = {};      // a bit for each loop state of the rule that covers the state
+    std::array<std::uint32_t, 2> more = {};       // later copies in a row that cover the state
+    std::uint32_t rule = 0;                       // its rule among the shape's
+    std::uint32_t stride = 0, first_of_copy = 0;  // its copies, and its place in the first copy; stride 0: none
+    std::uint8_t loop_bit = 0xFF;                 // its number among the loop states of the rule; 0xFF: none
     bool is_covered() const { return (loops[0] | loops[1]) != 0 || (more[0] | more[1]) != 0; }
   };
 
   const Record* record(StateId state) const {
     return state < record_of_.size() && record_of_[state] != 0 ? &records_[record_of_[state]] : nullptr;
   }
-  /// A state that a configuration is in, or returns to.
+  /// The state of a configuration, or one that it returns to.
   struct Place {
     std::uint32_t stack = 0;  // below it
     StateId caller = 0;       // the state in the call, for a state that is returned to
@@ -89,7 +89,7 @@ class Simulation {
   void reduce_group(std::span<Place> group, Texts texts) const;
 
   std::vector<std::uint32_t> record_of_;  // [states]; 0: none
-  std::vector<Record> records_;           // the first is none
+  std::vector<Record> records_;           // records; the first is empty
 };
 
 }  // namespace octavo

@@ -11,9 +11,9 @@
 
 namespace octavo {
 
-/// Any text without the marks, which may end with the beginning of one. Errors: no mark; one of less than two
-/// characters or more than 4096 bytes, or no UTF-8; marks that do not begin with one and the same character, have it a
-/// second time, or begin with another.
+/// Any text without the marks; it may end with the beginning of one. Errors: no mark; a mark of less than two
+/// characters or more than 4096 bytes, or no UTF-8; marks that do not begin with one and the same character, or have it
+/// a second time.
 Result<ExpressionId> text_without(std::span<const std::string> marks, Grammar& grammar);
 
 }  // namespace octavo

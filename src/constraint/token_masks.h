@@ -36,40 +36,40 @@ namespace octavo {
 
 class TokenMasks {
  public:
-  /// The bound of one mask. A step is a node of the tree that is looked at, or a configuration of its parent's state.
+  /// The most steps of a mask: nodes of the tree that are looked at, and configurations of their parents' states.
   static constexpr std::uint64_t kMaxWork = std::uint64_t{1} << 25;
-  /// States that one walk makes anew. One that began with others kept and makes more begins once more without them, so
-  /// that none depends on these: what is kept between walks and the first bound are less than the second together.
+  /// The most states that one walk makes anew. A walk that began with kept states and makes more begins once more
+  /// without them, so that no mask depends on kept states: these and the first bound are less than the second together.
   static constexpr std::size_t kMaxGrowth = 40 << 20, kMaxGrowthAlone = 80 << 20;
 
-  /// All must outlive it.
+  /// The automaton, the trie and the memory must outlive the masks.
   TokenMasks(const Automaton& automaton, const TokenTrie& trie, std::size_t num_tokens, ConstraintMemory& memory);
   ~TokenMasks();
   TokenMasks(const TokenMasks&) = delete;
   TokenMasks& operator=(const TokenMasks&) = delete;
 
-  /// Sets the bits of the tokens whose bytes the set can read, and of those that it can read as a token. With
+  /// Sets the bits of tokens whose bytes the set can read, and of tokens that it can read as a token. With
   /// `drops_space` a space at the front of a token is no part of its text. kTooLarge: more than kMaxWork, than the
-  /// growth of a walk alone, or than kMaxConfigurations. Some bits may be set where the outcome is another than kFound.
+  /// growth of a walk, or than kMaxConfigurations. Some bits may be set where the outcome is not kFound.
   FoundMask allow(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space, std::span<MaskWord> mask,
                   const MaskSearch& search = {});
 
  private:
   struct Entry {
-    // The allowed tokens: plain text of the tree, bits of others, or ids where there are few.
+    // The allowed tokens: plain text of the tree, bits of other tokens, or ids where there are few.
     std::span<const MaskWord> plain_bits = {};
     std::vector<MaskWord> bits = {};
     std::vector<TokenId> tokens = {};
-    // Nodes of the tree at which the call may end, with others below them, of which some are not allowed anyway.
+    // Nodes of the tree at which the call may end, with other nodes below them that are not all allowed anyway.
     std::vector<std::uint32_t> exits = {};
-    TokenRanges ranges = {};  // all that the members in loops read
+    TokenRanges ranges = {};  // the tokens that members in loops read
     std::uint64_t work = 0;
     bool is_failed = false;
   };
   using EntryPointer = std::shared_ptr<const Entry>;
 
-  /// Members with the calls above the one that they are looked at in, and whether a space is dropped and whether
-  /// something follows the call; or an entry, and the state that its call returns to.
+  /// The key of members with the calls above their own call, of a dropped space and of whether something follows the
+  /// call; or of an entry and the state to which its call returns.
   using Key = std::vector<std::uint32_t>;
   struct KeyHash {
     std::size_t operator()(const Key& key) const;
@@ -109,7 +109,7 @@ class TokenMasks {
   template <class Walk>
   std::optional<Entry> walked(const MaskSearch& search, const Walk& walk, const Entry* loops, bool keeps_ranges);
 
-  // A walk: for the thread that has walk_mutex_.
+  // A walk, by the thread that has walk_mutex_.
   bool walk_members(const Members& members, bool drops_space, Entry& entry);
   bool walk_parts(LocalId from, Entry& entry);
   bool walk_behind(LocalId from, std::span<const std::uint32_t> exits, Entry& entry);
@@ -139,12 +139,12 @@ class TokenMasks {
   Determinised all_, loops_;
   Determinised* walked_ = nullptr;
   const MaskSearch* search_ = nullptr;      // this and the members below belong to the walk under way
-  std::uint64_t work_ = 0, looked_at_ = 0;  // when it was last asked whether it is over
+  std::uint64_t work_ = 0, looked_at_ = 0;  // the work at which the search was last asked whether it is over
   std::size_t most_bytes_ = 0;              // the bound of the states
   bool has_outgrown_ = false;
   TokenRanges ranges_;                                   // tokens that the walk has found
   const TokenRanges* known_ranges_ = nullptr;            // tokens that the walk need not look for
-  std::vector<std::pair<std::uint32_t, LocalId>> open_;  // ends of subtrees, and the state in them
+  std::vector<std::pair<std::uint32_t, LocalId>> open_;  // ends of subtrees, and the states in them
 };
 
 }  // namespace octavo

@@ -33,7 +33,7 @@ class TokenRanges {
   std::size_t num_tokens() const;
   std::size_t num_bytes() const { return ranges_.capacity() * sizeof(Range); }
   std::span<const Range> all() const { return ranges_; }
-  /// Sets their bits in a mask that has none.
+  /// Sets the bits of the ranges in a mask that has none of them.
   void set_bits(const TokenTrie& trie, std::span<MaskWord> mask) const;
 
  private:

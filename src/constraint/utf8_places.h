@@ -6,8 +6,8 @@
 
 namespace octavo {
 
-/// 0: in front of a character; 1 to 3: so many continuations left; 4 to 7: behind E0, ED, F0, F4, whose first
-/// continuation has a range of its own.
+/// The place of a decoder: 0 in front of a character, 1 to 3 with so many continuations left, 4 to 7 behind E0, ED, F0,
+/// F4, whose first continuation has a range of its own.
 inline constexpr std::uint8_t kNumUtf8Places = 8;
 inline constexpr std::uint8_t kNoUtf8Place = 0xFF;
 
@@ -24,7 +24,7 @@ inline constexpr std::array kUtf8Continuations = {Utf8PlaceStep{0x80, 0xBF, 0}, 
                                                   Utf8PlaceStep{0x80, 0x9F, 1}, Utf8PlaceStep{0x90, 0xBF, 2},
                                                   Utf8PlaceStep{0x80, 0x8F, 2}};
 
-/// kNoUtf8Place: no text has the byte there.
+/// The place behind a byte; kNoUtf8Place: no text has the byte there.
 constexpr std::uint8_t utf8_place_after(std::uint8_t place, std::uint8_t byte) {
   if (place > 0) {
     const Utf8PlaceStep& step = kUtf8Continuations[place - 1U];
