@@ -14,7 +14,7 @@ namespace octavo {
 inline constexpr std::size_t kCacheLineBytes = 64;
 inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
-/// Asks the system for huge pages in this memory; without them it stays as it is.
+/// Asks the system for huge pages; without them the memory stays as it is.
 void advise_huge_pages(void* data, std::size_t bytes);
 
 template <class T>
@@ -25,7 +25,7 @@ class AlignedBuffer {
   AlignedBuffer() = default;
   /// Room for `count` elements, not initialized. Throws std::bad_alloc when there is no memory.
   explicit AlignedBuffer(std::size_t count) : AlignedBuffer(count, kCacheLineBytes) {}
-  /// The same for memory that is large, touched as a whole and kept: in pages of 2 MiB if the system has them. They are
+  /// An array that is large, used as a whole and kept: its memory has pages of 2 MiB if the system has them, which are
   /// quicker to get and to find.
   static AlignedBuffer with_huge_pages(std::size_t count) {
     AlignedBuffer buffer(count, kHugePageBytes);

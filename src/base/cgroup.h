@@ -15,7 +15,7 @@ std::optional<double> cgroup_cpu_quota(const SystemFolders& folders);
 /// Bytes of memory that may still be taken; none: no limit. File pages that the kernel can drop count as free.
 std::optional<std::uint64_t> cgroup_free_memory(const SystemFolders& folders);
 
-/// Bytes that the cgroups of the process let it take in all; none: any number.
+/// The bytes of memory that the process's cgroups allow in all; none: no limit.
 std::optional<std::uint64_t> cgroup_memory_limit(const SystemFolders& folders);
 
 }  // namespace octavo

@@ -15,12 +15,12 @@ namespace octavo {
 /// The name used on the command line: scalar, avx2, avxvnni, avx512vnni, neon.
 std::string_view isa_name(IsaLevel level);
 
-/// Levels of this build and of the processor at hand, weakest first; tests name levels of their own.
+/// Levels of this build and of this processor, weakest first; tests name levels of their own.
 struct IsaLevels {
-  std::vector<IsaLevel> built;      // those with kernels, by OCTAVO_ISA_LEVELS when the build was configured
-  std::vector<IsaLevel> processor;  // those that the processor and the system can run
+  std::vector<IsaLevel> built;      // levels with kernels, by OCTAVO_ISA_LEVELS when the build was configured
+  std::vector<IsaLevel> processor;  // levels that the processor and the system can run
 
-  /// Those that are both: empty if a build for another processor was brought here.
+  /// The levels of both lists; empty where the build is for another processor.
   std::vector<IsaLevel> usable() const;
 };
 IsaLevels isa_levels();
@@ -42,14 +42,14 @@ struct SystemFolders {
   std::string cpu = "/sys/devices/system/cpu";
 };
 
-/// CPUs this process may use: those of its affinity mask, no more than its cgroups' quota rounded down; at least 1.
+/// The CPUs that this process may use: those of its affinity mask, at most its cgroups' quota rounded down; at least 1.
 int usable_cpus(const SystemFolders& folders = {});
 
-/// Physical cores that `cpus` belong to; a CPU of which the system tells nothing is one of its own.
+/// The number of physical cores of `cpus`; a CPU that the system does not describe counts as a core.
 int count_cores(std::span<const int> cpus, const SystemFolders& folders = {});
 
-/// Threads to compute with unless somebody says otherwise: one for each physical core of the affinity mask, no more
-/// than the quota rounded down; at least 1. A core's second thread shares its arithmetic units and caches.
+/// The default number of threads: one for each physical core of the affinity mask, at most the quota rounded down; at
+/// least 1. A core's second thread shares its arithmetic units and caches.
 int default_threads(const SystemFolders& folders = {});
 
 /// The processor's brand string, for reports; "unknown" when it has none.
@@ -59,8 +59,8 @@ std::string cpu_model_name();
 /// and of those around it. File pages that the kernel can drop count as free.
 std::uint64_t available_memory_bytes(const SystemFolders& folders = {});
 
-/// Bytes of memory that there are: the machine's, within the limits of the process's cgroup and of those around it. The
-/// same whatever is running.
+/// Bytes of memory in all: the machine's, within the limits of the process's cgroup and of those around it. The number
+/// does not change while programs run.
 std::uint64_t total_memory_bytes(const SystemFolders& folders = {});
 
 }  // namespace octavo

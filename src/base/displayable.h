@@ -17,8 +17,8 @@ bool is_displayable(std::uint32_t code_point);
 /// The beginning of some bytes: a character or a part of an ill-formed one.
 struct DisplayStep {
   std::size_t length;   // bytes it covers, at least 1
-  bool is_displayable;  // false also for what is ill-formed
-  bool is_incomplete;   // the bytes end inside what may still become a character
+  bool is_displayable;  // false also for an ill-formed part
+  bool is_incomplete;   // the bytes end inside a sequence that may still become a character
 };
 
 /// Reads one step from `bytes`, which is not empty.

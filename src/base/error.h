@@ -13,13 +13,13 @@ template <class... Args>
   return std::unexpected(Error{fmt::format(format, std::forward<Args>(args)...)});
 }
 
-/// The same, of a kind that callers tell apart.
+/// An error of a kind that callers tell apart.
 template <class... Args>
 [[nodiscard]] std::unexpected<Error> fail_as(ErrorKind kind, fmt::format_string<Args...> format, Args&&... args) {
   return std::unexpected(Error{fmt::format(format, std::forward<Args>(args)...), kind});
 }
 
-/// Ends the process with the condition and its place: a state that only a bug of ours can cause.
+/// Ends the process with the condition and its place, after a state that only a bug of ours can cause.
 [[noreturn]] void check_failed(const char* condition, const char* file, int line, const std::string& message);
 
 }  // namespace octavo
@@ -41,7 +41,7 @@ template <class... Args>
     if (auto try_result = (expression); !try_result) return std::unexpected(std::move(try_result.error())); \
   } while (false)
 
-/// A condition that holds unless Octavo itself has a bug; in every build. Extra arguments are a fmt message.
+/// Checks, in every build, a condition that holds unless Octavo has a bug. Extra arguments are a fmt message.
 #define OCTAVO_CHECK(condition, ...)                                                       \
   do {                                                                                     \
     if (!(condition)) [[unlikely]]                                                         \

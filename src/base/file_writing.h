@@ -9,18 +9,18 @@
 
 namespace octavo {
 
-/// Writes all bytes to the open file, from `offset` on. `path` stands for it in messages. Error: the disk is full or
+/// Writes all bytes to the open file, from `offset` on. Messages name `path`. Error: the disk is full or
 /// fails.
 Result<void> write_at(int fd, std::uint64_t offset, std::span<const std::byte> bytes,
                       const std::filesystem::path& path);
 
-/// Returns when all of the open file is on the disk. Error: it cannot be put there.
+/// Returns when the whole file is on the disk. Error: it cannot be put there.
 Result<void> sync_file(int fd, const std::filesystem::path& path);
 Result<void> rename_file(const std::filesystem::path& path, const std::filesystem::path& wanted);
 
-/// Puts a file with these bytes in the place of `path`, all of it or nothing. Until it is on the disk it has a name
-/// beside it that nothing had before, so that nobody can lay a link there. A regular file that was there leaves it its
-/// mode. Error: it cannot be made, the disk is full or fails.
+/// Puts a file with these bytes in the place of `path`, all of it or nothing. Until the file is on the disk its name is
+/// a new one beside `path`, at which nobody can have laid a link. A regular file that was there before leaves its mode
+/// to the new one. Error: the file cannot be made; the disk is full or fails.
 Result<void> replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
 }  // namespace octavo

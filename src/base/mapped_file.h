@@ -26,7 +26,7 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::filesystem::path& path() const { return path_; }
-  /// When the file was last changed, as of opening it, in nanoseconds since 1970.
+  /// The time of the file's last change before it was opened, in nanoseconds since 1970.
   std::int64_t modified_ns() const { return modified_ns_; }
 
   /// Copies [offset, offset + out.size()) of the file, without the map. Error: the file ends before that now, or cannot
@@ -35,7 +35,7 @@ class MappedFile {
 
   /// Tells the system that [offset, offset + size), as far as the file goes, will soon be read.
   void prefetch(std::size_t offset, std::size_t size) const;
-  /// Tells the system that they will not be read again soon: whole pages of them may leave the page cache.
+  /// Tells the system that these bytes will not be read again soon: their whole pages may leave the page cache.
   void drop(std::size_t offset, std::size_t size) const;
 
  private:

@@ -14,7 +14,7 @@ namespace octavo {
 
 class MemoryBudget {
  public:
-  /// Bytes of the budget, until it ends. The budget must outlive it.
+  /// A lease on bytes of the budget, which must outlive it.
   class Lease {
    public:
     Lease() = default;
@@ -28,7 +28,7 @@ class MemoryBudget {
     ~Lease() { shrink(0); }
 
     std::uint64_t bytes() const { return bytes_; }
-    /// Gives back all but `bytes`, if it has more.
+    /// Gives back all but `bytes`, if the lease has more.
     void shrink(std::uint64_t bytes) {
       if (budget_ == nullptr || bytes >= bytes_) return;
       const std::lock_guard lock(budget_->mutex_);
@@ -44,7 +44,7 @@ class MemoryBudget {
     std::uint64_t bytes_ = 0;
   };
 
-  /// 0: as many bytes as are asked for.
+  /// The total; 0: as many bytes as are asked for.
   explicit MemoryBudget(std::uint64_t total) : total_(total) {}
 
   std::uint64_t total() const { return total_; }
@@ -53,14 +53,14 @@ class MemoryBudget {
     return taken_;
   }
 
-  /// Error: fewer are left.
+  /// Takes a lease. Error: fewer bytes are left.
   Result<Lease> take(std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     if (total_ != 0 && bytes > total_ - taken_) return too_little(bytes);
     taken_ += bytes;
     return Lease(*this, bytes);
   }
-  /// All that is left of a budget with a total. Error: nothing is.
+  /// Takes a lease on all that is left of a budget with a total. Error: nothing is left.
   Result<Lease> take_rest() {
     const std::lock_guard lock(mutex_);
     const std::uint64_t bytes = total_ - std::min(total_, taken_);

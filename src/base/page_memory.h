@@ -25,11 +25,11 @@ class PageMemory {
 
   /// Gives the whole pages between two offsets back to the system; they read as zeros from now on.
   void release(std::size_t begin, std::size_t end);
-  /// Bytes that are in memory now. Asks the system for every page.
+  /// The number of bytes that are in memory now. The call asks the system about every page.
   std::size_t resident_bytes() const;
 
-  /// As much of `bytes` as the limits of the system and of the process allow, found by halving. If that is not all of
-  /// it, half of what they allow is left to others.
+  /// The part of `bytes` that the limits of the system and of the process allow, found by halving. Where that is not
+  /// all, half of the allowed bytes are left to others.
   static std::uint64_t allowed_bytes(std::uint64_t bytes);
 
  private:

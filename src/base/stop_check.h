@@ -9,13 +9,13 @@
 
 namespace octavo {
 
-/// The error (kStopped) of work that was asked to stop: `work`, as "loading".
+/// The error (kStopped) of work that was asked to stop; `work` names it, as "loading".
 Error stopped(std::string_view work);
 
-/// Error: a stop was asked for. `work`: what ends by it.
+/// Asks whether the work must stop. Error: a stop was asked for; `work` names the work.
 Result<void> check_stop(const std::stop_token& stop, std::string_view work);
 
-/// Waits so long, or until a stop is asked for.
+/// Waits for the time, or until a stop is asked for.
 void wait_unless_stopped(const std::stop_token& stop, std::chrono::milliseconds time);
 
 }  // namespace octavo

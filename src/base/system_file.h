@@ -8,10 +8,10 @@
 
 namespace octavo {
 
-/// None: there is no such file, or it is empty.
+/// The text of a file. None: there is no such file, or the file is empty.
 std::optional<std::string> read_first_line(const std::string& path);
 
-/// The number that a text begins with. None: no number, such as "max", or no text.
+/// The number at the beginning of a text. None: the text begins with no number, as "max" does.
 std::optional<std::uint64_t> read_u64(const std::optional<std::string>& text);
 
 /// The number behind `name` in a file of lines "name number".

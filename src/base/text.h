@@ -9,18 +9,18 @@ namespace octavo {
 /// True for well-formed UTF-8 (Unicode 15, table 3-7: no surrogates, no overlong forms).
 bool is_valid_utf8(std::string_view text);
 
-/// The text in single quotes, at most 80 bytes of it, other bytes than printable ASCII as \xNN; so that a file cannot
-/// put control sequences into a message.
+/// The text in single quotes: at most 80 bytes, with bytes beyond printable ASCII as \xNN, so that a file cannot put
+/// control sequences into a message.
 std::string quote(std::string_view text);
 
-/// Bytes of a name that is shown; real ones have a tenth of that.
+/// The most bytes of a name that is shown; real names have a tenth of that.
 inline constexpr std::size_t kMaxShownBytes = 256;
 
 /// The text with control characters and bytes that are not UTF-8 as \xNN, for names that people read: at most
 /// kMaxShownBytes, and "..." where it was longer.
 std::string printable(std::string_view text);
 
-/// The text with ASCII's capital letters as small ones.
+/// The text with ASCII's capital letters made small.
 std::string lower_case(std::string_view text);
 
 }  // namespace octavo

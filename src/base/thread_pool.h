@@ -15,13 +15,13 @@
 
 namespace octavo {
 
-/// More than any machine has use for: what options are checked against.
+/// The bound of options, which is more than any machine can use.
 inline constexpr int kMaxThreads = 1024;
 
 class ThreadPool {
  public:
-  /// `num_threads` workers in all, the caller among them; at least 1. Throws std::system_error where the system refuses
-  /// one, and leaves none behind.
+  /// A pool of `num_threads` workers, the caller included; at least 1. Throws std::system_error where the system
+  /// refuses a thread, and leaves none behind.
   explicit ThreadPool(int num_threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -29,8 +29,8 @@ class ThreadPool {
 
   int num_threads() const { return num_threads_; }
 
-  /// While a Step lives the pool is its thread's, the workers spin between regions, and floats round as IEEE says. It
-  /// begins when those of other threads that came earlier are over; a thread has one at a time.
+  /// A thread's turn to use the pool. While a Step lives, the workers spin between regions, and floats are rounded as
+  /// IEEE says. A Step begins when steps of other threads that came earlier are over; a thread has one at a time.
   class Step {
    public:
     explicit Step(ThreadPool& pool);
@@ -38,7 +38,7 @@ class ThreadPool {
     Step(const Step&) = delete;
     Step& operator=(const Step&) = delete;
 
-    /// Another thread waits for its step. Any thread may ask.
+    /// Whether another thread waits for its step. Any thread may ask.
     bool is_wanted_by_others() const;
 
    private:

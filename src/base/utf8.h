@@ -13,13 +13,13 @@ namespace octavo {
 
 inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U+FFFD
 
-/// Appends the UTF-8 of `code_point`, at most 0x10FFFF; surrogates give three bytes like any other.
+/// Appends the UTF-8 of `code_point`, at most 0x10FFFF; a surrogate gives three bytes.
 void append_utf8(std::string& out, std::uint32_t code_point);
 
 /// The code point at the start of `text`, whose first character is whole; a surrogate's three bytes give the surrogate.
 std::uint32_t decode_utf8(std::string_view text);
 
-/// Bytes that a lead byte announces, 1 to 4; 1 for bytes that lead nothing.
+/// The number of bytes that a lead byte announces, 1 to 4; 1 for a byte that is none.
 std::size_t utf8_announced_length(char lead);
 
 /// The character, or the part of one, that some bytes begin with.
@@ -27,7 +27,7 @@ struct Utf8Step {
   enum class Kind : std::uint8_t {
     kCharacter,   // a well-formed character
     kIllFormed,   // a maximal subpart of an ill-formed sequence: it becomes one U+FFFD
-    kIncomplete,  // the bytes end inside what may still become a character
+    kIncomplete,  // the bytes end inside a sequence that may still become a character
   };
   Kind kind;
   std::size_t length;  // bytes it covers, at least 1

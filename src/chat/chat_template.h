@@ -22,8 +22,8 @@ namespace octavo {
 
 class ChatTemplate {
  public:
-  /// A file's own template, or the one given instead, if that is not empty. Errors: none, one that is too long, or one
-  /// that is wrong, with the place.
+  /// Compiles a file's own template, or the given one where it is not empty. Errors: no template, one that is too long,
+  /// or one that is wrong, with the place.
   static Result<ChatTemplate> load(const ModelSource& source, std::string_view instead = {});
 
   const TemplateManners& manners() const { return manners_; }
@@ -39,7 +39,7 @@ class ChatTemplate {
       : template_(std::move(compiled)), name_(std::move(name)), manners_(probe_manners(template_, jinja)) {}
 
   jinja::Template template_;
-  std::string name_;  // where it comes from, for messages
+  std::string name_;  // the origin of the template, for messages
   TemplateManners manners_;
 };
 

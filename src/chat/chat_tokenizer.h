@@ -23,33 +23,33 @@ namespace octavo {
 
 class ChatTokenizer {
  public:
-  /// Loads as Tokenizer::load() does. A template that is missing or wrong is an error of those who use it. Errors
-  /// beside its own: a key of the marks around a gap that names no token.
+  /// Loads a model's tokenizer and its templates. A template that is missing or wrong is an error of the calls that use
+  /// it. Errors: those of Tokenizer::load(); a key of the marks around a gap that names no token.
   static Result<ChatTokenizer> load(const ModelSource& source, std::string_view chat_template = {},
                                     const TokenizerJson* words = nullptr, const std::stop_token& stop = {});
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
-  /// Prompt of a conversation by the chat template; content is never parsed for control tokens. Errors: no message; a
-  /// template that is missing or wrong, or refuses the conversation; more tokens than options.max_tokens
+  /// The prompt of a conversation by the chat template; content is never parsed for control tokens. Errors: no message;
+  /// a template that is missing or wrong, or refuses the conversation; more tokens than options.max_tokens
   /// (kContextOverflow), if that is not 0.
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
                                                    const ChatTemplateOptions& options = {}) const;
-  /// The text that becomes these tokens, without regard to max_tokens.
+  /// The text of the prompt, without regard to max_tokens.
   Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                            const ChatTemplateOptions& options = {}) const;
-  /// The same, and whether it ends behind a mark that opens reasoning.
+  /// The prompt, and whether it ends behind a mark that opens reasoning.
   Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages, const ChatTemplateOptions& options = {}) const;
 
-  /// The marks around reasoning in this model's answers; null: none that are known.
+  /// The marks around reasoning in this model's answers; null: no known marks.
   const ReasoningMarks* reasoning() const { return reasoning_ ? &*reasoning_ : nullptr; }
-  /// The way in which this model's answers call tools; null: it has no chat template.
+  /// The form of calls of tools in this model's answers; null: the model has no chat template.
   const ToolFormat* tool_format() const { return template_ ? template_->manners().format : nullptr; }
-  /// Whether tools are described in the system message, since the chat template has no place for them.
+  /// Whether tools are described in the system message, because the chat template has no place for them.
   bool describes_tools() const { return template_ && !template_->manners().takes_tools; }
-  /// The chat template in Jinja; empty: none.
+  /// The source of the chat template, in Jinja; empty: there is none.
   std::string_view chat_template() const { return template_text_; }
-  /// The tokens around a gap in a text; null: the model fills none.
+  /// The tokens around a gap in a text; null: the model fills no gaps.
   const InfillMarks* infill_marks() const { return infill_ ? &*infill_ : nullptr; }
 
  private:
@@ -63,7 +63,7 @@ class ChatTokenizer {
   Result<int> count_generation_prompt(std::span<const PromptPart> parts) const;
 
   Tokenizer tokenizer_;
-  Result<ChatTemplate> template_;  // why there is none, where none is asked for
+  Result<ChatTemplate> template_;  // the reason why there is no template, where none is asked for
   std::string template_text_;
   std::optional<ReasoningMarks> reasoning_ = {};
   std::optional<InfillMarks> infill_ = {};

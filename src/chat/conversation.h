@@ -21,7 +21,7 @@
 
 namespace octavo {
 
-/// The texts of tokens that templates write by name; nothing for those that the vocabulary lacks.
+/// The texts of tokens that templates write by name; empty for tokens that the vocabulary lacks.
 struct NamedTokens {
   std::optional<std::string_view> bos;
   std::optional<std::string_view> eos;
@@ -33,7 +33,7 @@ using TextRuns = std::vector<jinja::TextRun>;
 /// A message in the template's shape. Its texts are those of the ChatMessages, or of ShapedConversation::written.
 struct ShapedMessage {
   std::string_view role;
-  std::vector<TextRuns> texts;  // one, or the parts of a list
+  std::vector<TextRuns> texts;  // one text, or the parts of a list
   bool is_list = false;
   std::string_view reasoning = {};
   std::span<const ToolCall> calls = {};
@@ -46,7 +46,7 @@ struct ShapedMessage {
 
 struct ShapedConversation {
   std::vector<ShapedMessage> turns;
-  std::deque<std::string> written;  // texts that no message has: descriptions of tools, calls
+  std::deque<std::string> written;  // texts that no message has: descriptions of tools, and calls
 };
 
 /// The mark behind the last message's text while a prompt is rendered that ends there: the one of transformers, which
@@ -56,15 +56,15 @@ inline constexpr std::string_view kContinueMark = "CONTINUE_FINAL_MESSAGE_TAG ";
 /// The text that stands for a part of a content in a prompt.
 std::string_view text_of(const ContentPart& part);
 
-/// Whether a list of tools is there, and has any.
+/// Whether there is a list of tools with at least one tool.
 bool has_tools(const ChatTemplateOptions& options);
 
-/// `options` has the tools. Errors name the message: calls that are written as text whose arguments are no object.
+/// `options` has the tools. Errors name the message: a call to be written as text has arguments that are no object.
 Result<ShapedConversation> shape_conversation(std::span<const ChatMessage> messages, const TemplateManners& manners,
                                               const ChatTemplateOptions& options);
 
-/// The names and values for the template, with kContinueMark behind the last text if that is to be continued. Errors:
-/// arguments of a call that are no object in JSON, values that are nested too deep, too many values.
+/// The names and values for the template, with kContinueMark behind the last text where that is to be continued.
+/// Errors: arguments of a call that are no JSON object, values that are nested too deep, too many values.
 Result<jinja::TemplateInput> conversation_input(const ShapedConversation& conversation, const TemplateManners& manners,
                                                 const NamedTokens& tokens, const ChatTemplateOptions& options);
 

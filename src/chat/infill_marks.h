@@ -20,8 +20,8 @@ struct InfillMarks {
   /// Technical Report").
   std::optional<TokenId> repository = {}, file = {};
 
-  /// By the keys of the file (tokenizer.ggml.fim_pre_token_id and its kin), or by texts that llama.cpp knows
-  /// (llama-vocab.cpp). Nothing where one of the first three is missing. Error: a key names no token.
+  /// Finds the marks by the keys of the file (tokenizer.ggml.fim_pre_token_id and its kin), or by texts that llama.cpp
+  /// knows (llama-vocab.cpp). None: one of the first three marks is missing. Error: a key names no token.
   static Result<std::optional<InfillMarks>> find(const ModelSource& source, const Vocab& vocab);
 };
 

@@ -11,9 +11,9 @@
 
 namespace octavo {
 
-/// Text is never parsed for special tokens. Other files are left out from the first one on, until the prompt has at
-/// most `max_tokens`. Errors: the model has no marks for it (kNoWords); the text around the gap alone is more
-/// (kContextOverflow).
+/// The prompt of a gap; text is never parsed for special tokens. Other files are left out from the first one on, until
+/// the prompt has at most `max_tokens`. Errors: the model has no marks (kNoWords); the text around the gap alone has
+/// more tokens (kContextOverflow).
 Result<InfillPrompt> make_infill_prompt(const ChatTokenizer& chat, const InfillText& text, std::size_t max_tokens);
 
 }  // namespace octavo

@@ -12,8 +12,8 @@ namespace octavo {
 /// The most values of a conversation's calls, tools and names.
 inline constexpr std::size_t kMaxInputValues = std::size_t{1} << 17;
 
-/// The value in `input`, its texts of one origin. `values_left` shrinks by the values that it has. Errors: it is nested
-/// deeper than kMaxJsonDepth, or has more values than are left.
+/// Builds the value in `input`; its texts have one origin. `values_left` shrinks by its values. Errors: nesting deeper
+/// than kMaxJsonDepth, or more values than are left.
 Result<jinja::Value> input_value(jinja::TemplateInput& input, const TemplateValue& value, jinja::Origin origin,
                                  std::size_t& values_left);
 

@@ -24,22 +24,22 @@ struct ReasoningFamily {
   std::string_view name;
   std::string_view open, close;
   std::string_view sign = {};    // a text that the template has beside the marks; empty: none is asked for
-  std::string_view answer = {};  // between the closing mark and the answer; a budget that is spent writes it too
-  /// Further texts around the parts of an answer, which are none of it.
+  std::string_view answer = {};  // the text between the closing mark and the answer, which a spent budget writes too
+  /// Further texts around the parts of an answer, which do not belong to it.
   std::array<std::string_view, 4> silent = {};
   bool needs_tokens = false;  // the vocabulary must have each <...> of the marks as a token
 };
 
-/// All of them; of several that fit a model, the first counts.
+/// All families; where several fit a model, the first one counts.
 std::span<const ReasoningFamily> reasoning_families();
 
-/// A byte of a mark, or kFirstMarkToken and the index of one of its tokens.
+/// A symbol of a mark: a byte, or kFirstMarkToken plus the index of a token.
 using MarkSymbol = std::int32_t;
 inline constexpr MarkSymbol kFirstMarkToken = 256;
 
 class ReasoningMarks {
  public:
-  static constexpr std::size_t kMaxMarks = 7;       // two, the answer's and the silent ones
+  static constexpr std::size_t kMaxMarks = 7;       // two marks, the answer's and the silent ones
   static constexpr std::size_t kMaxMarkBytes = 64;  // the longest mark
 
   enum class Kind : std::uint8_t { kOpen, kClose, kSilent };
@@ -52,11 +52,11 @@ class ReasoningMarks {
   struct Token {
     TokenId id = -1;
     std::string text = {};
-    bool is_control = false;  // it is never shown
+    bool is_control = false;  // whether the mark is never shown
   };
 
   /// The marks of the first family that fits: its tokens are in the vocabulary, or its marks are texts of the template.
-  /// `special` finds control and user-defined tokens. Nothing where none fits.
+  /// `special` finds control and user-defined tokens. None: no family fits.
   static std::optional<ReasoningMarks> find(std::string_view jinja, const Vocab& vocab, const SpecialTokens& special);
 
   const ReasoningFamily& family() const { return *family_; }
@@ -68,14 +68,14 @@ class ReasoningMarks {
     return kFirstMarkToken + static_cast<MarkSymbol>(&token - tokens_.data());
   }
 
-  /// The text that closes reasoning: the closing mark, and what stands between it and the answer.
+  /// The text that closes reasoning: the closing mark, and the text between it and the answer.
   std::string closing_text() const;
-  /// Its tokens; empty where they cannot be written one by one.
+  /// The tokens of that text; empty where they cannot be written one by one.
   std::span<const TokenId> closing_tokens() const { return closing_tokens_; }
   void set_closing_tokens(std::vector<TokenId> tokens) { closing_tokens_ = std::move(tokens); }
 
-  /// A prompt of these parts ends between an opening and a closing mark: of the template's own text behind the last
-  /// message that is not continued, the last mark opens.
+  /// Whether a prompt of these parts ends within reasoning: the last mark of the template's own text, behind the last
+  /// message that is not continued, opens.
   bool end_inside(std::span<const PromptPart> parts) const;
 
  private:

@@ -21,25 +21,25 @@ namespace octavo {
 
 class ReasoningSplitter {
  public:
-  /// White space that may belong to a mark: of more, the last so many bytes do.
+  /// The most white space that may belong to a mark; of more, the last bytes do.
   static constexpr std::size_t kMaxHeldSpace = 64;
 
   struct Options {
     bool begins_inside = false;           // the prompt ends behind an opening mark
-    bool is_left_in = false;              // all is content, the marks with it
+    bool is_left_in = false;              // all text is content, the marks included
     std::span<const TokenId> shown = {};  // control tokens of the marks that are shown where they form no mark
   };
 
   /// The texts that were decided since clear(), valid until the next call.
   struct Piece {
-    std::string_view text = {}, bytes = {};                   // content, as StreamDecoder::Piece has it
+    std::string_view text = {}, bytes = {};                   // content, in the sense of StreamDecoder::Piece
     std::string_view reasoning = {};                          // text
     std::size_t other_bytes = 0;                              // added bytes that are shown as reasoning or dropped
-    bool had_mark = false;                                    // one was complete, and is no content
-    std::size_t text_before_mark = 0, bytes_before_mark = 0;  // content in front of the last one
+    bool had_mark = false;                                    // whether a mark was complete, which is no content
+    std::size_t text_before_mark = 0, bytes_before_mark = 0;  // content in front of the last mark
   };
 
-  /// Takes the memory for any answer.
+  /// Takes the memory for the longest answer.
   ReasoningSplitter();
 
   /// Begins another answer.
@@ -47,25 +47,25 @@ class ReasoningSplitter {
 
   /// Adds one of the marks' tokens.
   void push_token(const ReasoningMarks::Token& token);
-  /// Adds a token that is never shown, and no mark's.
+  /// Adds a token that is never shown and belongs to no mark.
   void push_hidden_token();
   /// Adds bytes of text that end where a character does.
   void push_text(std::string_view bytes);
-  /// Nothing follows: what is held back is text.
+  /// Ends the answer: text that is held back is shown.
   void finish();
 
   void clear();
   Piece piece() const;
-  /// The next token belongs to reasoning.
+  /// Whether the next token belongs to reasoning.
   bool is_inside() const { return is_inside_; }
-  /// Bytes of a mark's token that count as text: those of one that is never shown do not.
+  /// The bytes of a mark's token that count as text; none for a token that is never shown.
   std::size_t text_bytes(const ReasoningMarks::Token& token) const {
     return is_hidden(token) && !options_.is_left_in ? 0 : token.text.size();
   }
 
  private:
   using Mark = ReasoningMarks::Mark;
-  /// Beside a mark's symbols: up to three bytes that are no character, and their number above them.
+  /// Symbols beside those of a mark: up to three bytes that are no character, and their number above them.
   static constexpr MarkSymbol kIllFormed = 1 << 30;
 
   void push(MarkSymbol symbol);
@@ -87,11 +87,11 @@ class ReasoningSplitter {
   const ReasoningMarks* marks_ = nullptr;
   Options options_;
   bool is_inside_ = false, was_inside_ = false;
-  bool has_content_ = false;               // something but white space was shown as such
-  bool has_reasoning_ = false;             // the same, between the marks that the answer is inside of
-  bool had_silent_text_ = false;           // a silent mark of text counted behind content
-  std::vector<std::uint8_t> num_matched_;  // [marks] symbols of each that the answer ends with
-  std::vector<MarkSymbol> held_;           // white space, then what may become a mark
+  bool has_content_ = false;               // whether content other than white space was shown
+  bool has_reasoning_ = false;             // whether the reasoning at hand has shown more than white space
+  bool had_silent_text_ = false;           // whether a silent mark of text counted behind content
+  std::vector<std::uint8_t> num_matched_;  // [marks] the number of its symbols with which the answer ends
+  std::vector<MarkSymbol> held_;           // white space, then text that may become a mark
   std::string text_, bytes_, reasoning_;   // decided
   std::size_t other_bytes_ = 0;
   bool had_mark_ = false;

@@ -11,9 +11,9 @@
 
 namespace octavo {
 
-/// The token that a template writes behind what an assistant has said, found by rendering a conversation with an
-/// answer in it. Nothing where it writes none, where it refuses the conversation, or where one of the tokens that it
-/// writes there is known to end an answer.
+/// The token that a template writes behind an assistant's text, found by rendering a conversation with an answer
+/// in it. None: it writes no token, refuses the conversation, or writes a token there that is known to end an
+/// answer.
 std::optional<TokenId> end_by_template(const ChatTemplate& chat_template, const NamedTokens& tokens,
                                        const SpecialTokens& special, const Vocab& vocab);
 

@@ -18,24 +18,24 @@ namespace octavo {
 struct TemplateManners {
   enum class System : std::uint8_t { kNone, kOne, kSeveral, kAnywhere };  // kOne, kSeveral: at the front
   enum class Arguments : std::uint8_t { kEither, kDict, kText };
-  /// The content of a message that has nothing but calls of tools.
+  /// The content of a message with nothing but calls of tools.
   enum class Empty : std::uint8_t { kText, kNone, kLeftOut };
   enum class Reasoning : std::uint8_t { kNone, kName, kPart };  // kPart: a part of the content, of the type "thinking"
 
   System system = System::kAnywhere;
   bool system_alone = true;   // a system message that nothing follows
-  bool takes_text = true;     // content that is a text; else a list of parts alone
-  bool takes_parts = false;   // a user's content that is a list of parts
+  bool takes_text = true;     // a content that is a text; otherwise only a list of parts
+  bool takes_parts = false;   // a user's content that is a list of parts is taken
   bool takes_repeats = true;  // turns of one role behind each other
   bool takes_prefill = true;  // the last message may be continued
 
-  bool takes_tools = true;                // descriptions of tools; else they are a text of the system message
-  std::string_view tools_name = "tools";  // the name under which it reads them
-  bool empty_tools = false;               // where there are none, `tools` is an empty list, not none
-  /// The way in which its model writes calls of tools: those of answers, and earlier ones where takes_calls is false.
+  bool takes_tools = true;                // descriptions of tools are taken; otherwise the system message has them
+  std::string_view tools_name = "tools";  // the name under which the template reads reasoning
+  bool empty_tools = false;               // whether `tools` is an empty list where there are none
+  /// The form in which its model writes calls of tools: those of answers, and earlier calls where takes_calls is false.
   const ToolFormat* format = &tool_format_of({}, true);
   bool takes_calls = true;
-  bool takes_parallel = true;  // several calls in a message
+  bool takes_parallel = true;  // several calls in a message are taken
   bool calls_alone = false;    // a message with calls has no text beside them
   bool short_ids = false;      // ids of calls have nine letters and digits
   Arguments arguments = Arguments::kEither;
@@ -46,9 +46,9 @@ struct TemplateManners {
   std::string_view reasoning_name = "reasoning_content";
 };
 
-/// Renders some fifty small conversations, within a budget of a few renderings' worst case. A template that renders
-/// none of them, or takes too long, gets the manners that change nothing.
-/// `source` is the template's text.
+/// Finds a template's manners by rendering some fifty small conversations, within a budget of a few renderings'
+/// worst case. A template that renders none, or takes too long, gets the manners that change nothing. `source` is
+/// its text.
 TemplateManners probe_manners(const jinja::Template& chat_template, std::string_view source);
 
 }  // namespace octavo

@@ -12,12 +12,12 @@
 
 namespace octavo {
 
-/// Whether the arguments of a call are one object in JSON, so that a model's own text can stand there as it is.
+/// Whether the arguments of a call are one JSON object, so that a model's own text can stand there as it is.
 bool has_json_arguments(const ToolFormat& format);
 
-/// The calls of a message, as an answer would make them. Names and arguments are of Origin::kModel; what the form has
-/// around them is of Origin::kTemplate, so that its marks may be control tokens. Error: a form of which parameters or
-/// other notations than JSON are a part has arguments that are no object in JSON.
+/// The calls of a message in the form of an answer. Names and arguments are of Origin::kModel; the form's text around
+/// them is of Origin::kTemplate, so that its marks may be control tokens. Error: a form whose parameters stand apart,
+/// or are not in JSON, has arguments that are no JSON object.
 Result<std::vector<jinja::RenderedSpan>> write_calls(const ToolFormat& format, std::span<const ToolCall> calls);
 
 }  // namespace octavo

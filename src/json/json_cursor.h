@@ -23,12 +23,12 @@ namespace octavo {
 /// A value as a message shows it: "the string \"abc\"", "the number 3", "an array of 2".
 std::string describe_json(const boost::json::value& value);
 
-/// An integer that JSON spells as one, or as a number without a fraction (5.0); nothing for all else.
+/// An integer that JSON spells as an integer or as a number without a fraction (5.0); none for other values.
 std::optional<std::int64_t> as_integer(const boost::json::value& value);
 
 class JsonCursor {
  public:
-  /// The whole of a text; `path` is where it stands itself, if it is a part of another: "tools[2]".
+  /// The cursor at the whole of a text; `path` is the text's place in another one: "tools[2]".
   explicit JsonCursor(const boost::json::object& root, std::string_view path = {}) : root_(&root), root_path_(path) {}
   JsonCursor(const JsonCursor& other) { *this = other; }
   JsonCursor& operator=(const JsonCursor& other);
@@ -43,31 +43,31 @@ class JsonCursor {
   /// The value; nullptr for a missing value, for null, and for the whole, which is no value of its own.
   const boost::json::value* value() const { return is_missing() || astray_ != Astray::kNo ? nullptr : value_; }
   bool is_given() const { return value() != nullptr; }
-  /// The value as one of a kind; nullptr as well where it is of another. For what may be anything: no error is made.
+  /// The value as one of a kind, where any value may stand; nullptr also for a value of another kind.
   const boost::json::string* if_string() const { return is_given() ? value_->if_string() : nullptr; }
   const boost::json::array* if_array() const { return is_given() ? value_->if_array() : nullptr; }
   const boost::json::object* if_object() const { return is_given() ? value_->if_object() : nullptr; }
   /// "messages[2].content"
   std::string path() const;
 
-  /// A value of the kind; nothing where none is given. Errors: another kind, or out of the bounds.
+  /// A value of the kind; none where no value is given. Errors: another kind; a value out of the bounds.
   JsonResult<std::optional<bool>> boolean() const;
   JsonResult<std::optional<std::int64_t>> integer(std::int64_t min, std::int64_t max) const;
-  /// An integer of at least `min`; one that 64 bits do not hold is the largest that they do.
+  /// An integer of at least `min`; an integer beyond 64 bits is the largest that they hold.
   JsonResult<std::optional<std::int64_t>> integer_from(std::int64_t min) const;
   JsonResult<std::optional<double>> number(double min, double max) const;
-  /// Bounds and value are compared as floats, and so the bounds are written: 0.01, no 0.009999999776482582.
+  /// A number; bounds are compared and written as floats: 0.01, not 0.009999999776482582.
   JsonResult<std::optional<float>> number(float min, float max) const;
   JsonResult<std::optional<std::string_view>> string() const;
-  /// The same of a string that must be there.
+  /// A string that must be there.
   JsonResult<std::string_view> needed_string(std::string_view expected = "a string") const;
-  /// nullptr: none is given. `expected` says what the value is, for the error: "a message (an object)".
+  /// An object or array; nullptr where none is given. `expected` names it in errors: "a message (an object)".
   JsonResult<const boost::json::object*> object(std::string_view expected = "an object") const;
   JsonResult<const boost::json::array*> array(std::string_view expected) const;
-  /// The same of an object that must be there: never nullptr.
+  /// An object that must be there; never nullptr.
   JsonResult<const boost::json::object*> needed_object(std::string_view expected = "an object") const;
 
-  /// "PATH: found WHAT STANDS THERE, expected ...", as an error of the kind and as one of the value.
+  /// The error "PATH: found THE VALUE, expected ...", of the kind, or of the value.
   JsonError wrong_type(std::string_view expected) const;
   JsonError wrong_value(std::string_view expected, std::string_view code = "invalid_value") const;
   /// "PATH: MESSAGE"
@@ -78,7 +78,7 @@ class JsonCursor {
   using Read = JsonResult<std::optional<T>>;
 
   bool is_missing() const { return value_ == nullptr || value_->is_null(); }
-  /// Whether a member or an element was looked for in what is no object or no array, or is not there.
+  /// Whether a member or an element was looked for in a value that is no object or no array, or that is missing.
   enum class Astray : std::uint8_t { kNo, kNoObject, kNoArray };
 
   /// A member's name, or an element's index.
@@ -88,11 +88,11 @@ class JsonCursor {
   };
 
   JsonCursor astray(Astray how) const;
-  /// The place of a member or an element of this one.
+  /// The place of a member or an element of this value.
   JsonCursor moved(Step step, const boost::json::value* value) const;
   /// The form that the value had to have.
   std::string_view wanted() const { return astray_ == Astray::kNoArray ? "an array" : "an object"; }
-  /// The value as `take` makes it, if there is one.
+  /// The value as `take` makes it, if a value is given.
   template <class T, class Take>
   Read<T> read(const Take& take) const;
   template <class Number>

@@ -9,8 +9,8 @@
 
 namespace octavo {
 
-/// A byte order mark in front is skipped, as some programs write one; halves of characters become U+FFFD.
-/// Error: no JSON (with the place), no object, or beyond one of the limits, which the message names.
+/// Reads a text. A byte order mark in front is skipped; halves of characters become U+FFFD. Errors: no JSON (with the
+/// place), no object, or beyond one of the limits, which the message names.
 JsonResult<boost::json::object> parse_json_object(std::string_view text, const JsonLimits& limits);
 
 }  // namespace octavo

@@ -15,38 +15,38 @@ namespace octavo {
 
 /// All bytes of a file. Errors: it is missing, cannot be read, or has more than `most` bytes.
 Result<std::string> read_text_file(const std::filesystem::path& path, std::uint64_t most);
-/// The object that a file's text is. Errors: it is none, or has more than `most` values; `path` stands for the file.
+/// The object of a file's text. Errors, behind `path`: no object, or more than `most` values.
 Result<TemplateValue> read_json_object(std::string_view text, const std::filesystem::path& path, std::size_t most);
-/// The same of a file. Errors: those of read_text_file(), or it is none, or has more values than allowed.
+/// The object of a file. Errors: those of read_text_file(); no object; more values than allowed.
 Result<TemplateValue> read_json_file(const std::filesystem::path& path, const JsonLimits& limits);
 
-/// An object of a file, for look-ups. Views both; cheap to copy. A member that is null counts as missing.
+/// An object of a file, for look-ups: a view that is cheap to copy. A member that is null counts as missing.
 class JsonObject {
  public:
-  /// `path` is where the object stands in the file: "" for the whole, else "text_config.".
+  /// `path` is the place of the object in the file: "" for the whole, else "text_config.".
   JsonObject(const TemplateDict& members, std::string_view file, std::string path = {})
       : members_(&members), file_(file), path_(std::move(path)) {}
-  /// An object that a value is. Error: it is another kind of value.
+  /// The object of a value. Error: the value is of another kind.
   static Result<JsonObject> of(const TemplateValue& value, std::string_view file, std::string path = {});
 
   const TemplateDict& members() const { return *members_; }
   /// A member; nullptr where it is missing or null. The last of two equal names counts.
   const TemplateValue* find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  /// nullptr: it is missing, null, or no list.
+  /// A list; nullptr where the member is missing, null, or no list.
   const TemplateList* find_list(std::string_view name) const;
 
-  /// A member that must be there. Errors: it is missing, of another kind, or out of range.
+  /// A member that must be there. Errors: the member is missing, of another kind, or out of range.
   Result<std::uint64_t> size(std::string_view name) const;
   Result<double> number(std::string_view name) const;
   Result<std::string_view> text(std::string_view name) const;
-  /// One that may be missing.
+  /// A member that may be missing.
   Result<std::optional<std::uint64_t>> size_if(std::string_view name) const;
   Result<std::optional<double>> number_if(std::string_view name) const;
   Result<bool> flag_or(std::string_view name, bool otherwise) const;
   Result<std::optional<JsonObject>> object_if(std::string_view name) const;
 
-  /// "config.json: rope_scaling.factor", to begin a message with.
+  /// The beginning of a message: "config.json: rope_scaling.factor".
   std::string place(std::string_view name) const;
 
  private:

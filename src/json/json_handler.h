@@ -11,8 +11,8 @@
 
 namespace octavo {
 
-/// The base of a handler that counts by itself: no bounds of the parser's own, and nothing done where nothing is read.
-/// The names are basic_parser's.
+/// The base of a handler that counts by itself: the parser has no bounds of its own, and the functions do nothing.
+/// Names are basic_parser's.
 struct JsonHandler {
   using ErrorCode = boost::system::error_code;
 
@@ -30,8 +30,8 @@ struct JsonHandler {
   static bool on_comment(boost::json::string_view, ErrorCode&) { return true; }
 };
 
-/// Has a basic_parser read `text`, and gives the bytes that it took. An error as well where something stands behind the
-/// value.
+/// Reads `text` with a basic_parser, and gives the number of bytes that were read. Bytes behind the value are an
+/// error.
 template <class Parser>
 std::size_t read_whole_json(Parser& parser, std::string_view text, boost::system::error_code& error) {
   const std::size_t used = parser.write_some(false, text.data(), text.size(), error);

@@ -11,19 +11,19 @@
 
 namespace octavo {
 
-/// Whether a byte may not stand within a JSON string as it is. Bytes beyond ASCII may.
+/// Whether a byte needs an escape in a JSON string. Bytes beyond ASCII do not.
 constexpr bool needs_json_escape(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; }
 
 /// The escape of a character, the short one where JSON has such; two of \uXXXX beyond U+FFFF.
 void append_json_escape(std::string& out, std::uint32_t code_point);
 /// A byte of UTF-8 as it stands within a string.
 void append_json_byte(std::string& out, char c);
-/// A part of a string, without quotes. `text` is UTF-8, of which characters may be cut at both ends.
+/// A part of a string, without quotes. `text` is UTF-8, with perhaps a part of a character at each end.
 void append_json_escaped(std::string& out, std::string_view text);
 /// A string with its quotes.
 void append_json_string(std::string& out, std::string_view text);
 std::string json_string(std::string_view text);
-/// Bytes of json_string().
+/// The number of bytes of json_string().
 std::size_t json_string_bytes(std::string_view text);
 
 /// A number as Python's json.dumps() writes it, which has NaN and Infinity.

@@ -10,8 +10,8 @@
 
 namespace octavo {
 
-/// The JSON with U+FFFD, as browsers have it, in the place of each half that stands alone, as an escape or as three
-/// bytes. It is as long as before. Nothing where there is none.
+/// The JSON with U+FFFD, as in browsers, in the place of each half that stands alone, as an escape or as three bytes.
+/// Its length does not change. None: no half stands alone.
 std::optional<std::string> without_lone_surrogates(std::string_view json);
 
 }  // namespace octavo

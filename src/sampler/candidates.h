@@ -27,9 +27,9 @@ class CandidateScratch {
     TokenId id;
     float weight;
   };
-  std::vector<float> piece_max;    // [pieces] of the row
-  std::vector<float> weights;      // [vocab_size] softmax numerators of what is left
-  std::vector<float> logits;       // [vocab_size] of what is left, once something is cut
+  std::vector<float> piece_max;    // [pieces] the maxima of the row's pieces
+  std::vector<float> weights;      // [vocab_size] softmax numerators of the tokens that are left
+  std::vector<float> logits;       // [vocab_size] the tokens that are left, once something is cut
   std::vector<TokenId> ids;        // [vocab_size]
   std::vector<Candidate> ordered;  // room for the part that a cut must sort
   std::vector<double> chunk_sums;  // [vocab_size / kSumChunk, rounded up]
@@ -37,7 +37,7 @@ class CandidateScratch {
 
 class Candidates {
  public:
-  /// All tokens of a row that is not empty, which must stay as it is.
+  /// The candidates of a row that is not empty, which must stay as it is.
   Candidates(std::span<const float> row, CandidateScratch& scratch);
 
   std::size_t size() const { return is_row_ ? row_.size() : count_; }
@@ -49,14 +49,14 @@ class Candidates {
   void keep_within_sigma(float n);      // 0: all
   void keep_typical(float p);           // 1: all
   void exclude_top(float threshold);    // XTC
-  void keep_surprise(float most_bits);  // at least the most likely one is kept
+  void keep_surprise(float most_bits);  // at least the most likely token is kept
   void apply_temperature(float temperature);
   void apply_temperature(float temperature, const DynamicTemperature& dynamic);
 
   /// Inverts the cumulative sum of probabilities, in the order of ids, at u in [0, 1). A token of probability 0 is
   /// never drawn beside another one.
   TokenId draw(double u);
-  /// Bits, of a token that is left.
+  /// The surprise in bits of a token that is left.
   double surprise(TokenId token);
 
   /// The log of the sum of exp(logit) over the row.
@@ -89,8 +89,8 @@ class Candidates {
   CandidateScratch& scratch_;
   float max_;  // the largest logit that is left
   float row_max_;
-  float temperature_ = 1;  // all so far, multiplied
-  bool is_row_ = true;     // nothing is cut yet
+  float temperature_ = 1;  // the product of all temperatures so far
+  bool is_row_ = true;     // whether nothing is cut yet
   std::size_t count_ = 0;  // the length of the list, once there is one
   bool is_weighed_ = false;
   double total_ = 0;      // the sum of the weights, where is_weighed_

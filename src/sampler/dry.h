@@ -13,14 +13,14 @@ namespace octavo {
 
 class DryPenalty {
  public:
-  /// Takes what a token would lose that continues the longest repetition it can out of its logit. `tokens`: the
-  /// sequence so far; `breakers`: ascending ids. Tokens beyond the row are ignored.
+  /// Lowers the logits of tokens that would continue a repetition, by the longest repetition of each. `tokens` is the
+  /// sequence so far; `breakers` are ascending ids. Tokens beyond the row are ignored.
   void apply(std::span<float> row, const Dry& dry, std::span<const TokenId> tokens, std::span<const TokenId> breakers);
 
  private:
   void match_suffixes(std::span<const TokenId> tokens);
 
-  std::vector<int> matched_;  // [tokens] how many tokens up to here are also the last ones of the sequence
+  std::vector<int> matched_;  // [tokens] how many tokens up to here are also the last tokens of the sequence
   std::vector<int> longest_;  // [row] scratch: the longest repetition that a token would continue; 0 between calls
 };
 

@@ -16,19 +16,19 @@ namespace octavo {
 /// The sequence that a token is drawn for.
 struct DrawContext {
   std::span<const TokenId> tokens = {};        // the prompt, then the answer so far
-  int prompt_tokens = 0;                       // how many of them are the prompt
-  std::span<const TokenId> forbidden = {};     // not drawn, whatever their logits
-  std::span<const TokenId> suppressed = {};    // the same: those that the model's file never wants drawn
+  int prompt_tokens = 0;                       // the number of the prompt's tokens
+  std::span<const TokenId> forbidden = {};     // tokens that are not drawn, whatever their logits
+  std::span<const TokenId> suppressed = {};    // tokens that the model's file never wants drawn
   std::span<const TokenId> dry_breakers = {};  // ascending: tokens that contain one of Dry::breakers
-  TokenId forced = -1;                         // drawn, whatever the row says; -1: none
-  /// A bit for each token, the lowest first: nothing is drawn whose bit is 0 or missing, even where all else is
+  TokenId forced = -1;                         // the token that is drawn, whatever the row says; -1: none
+  /// A bit for each token, the lowest first: no token whose bit is 0 or missing is drawn, even where all others are
   /// forbidden. At least one token of the row has its bit. Empty: all are allowed.
   std::span<const std::uint32_t> allowed = {};
-  bool logprobs_of_allowed = false;  // log-probabilities are those among these, where the token is one of them
-  float surprise_bound = 0;          // Mirostat's, in bits: first_surprise_bound(), then SampledToken's
+  bool logprobs_of_allowed = false;  // log-probabilities are those among the allowed tokens, if the token is one
+  float surprise_bound = 0;          // Mirostat's bound in bits: first_surprise_bound(), then SampledToken's
 };
 
-/// A bias of this or less forbids its token: clients of OpenAI's interface mean it so. Adding -100 alone would let a
+/// A bias of this or less forbids its token, as clients of OpenAI's interface mean it. Adding -100 alone would let a
 /// token through whose logit is 100 above the others.
 inline constexpr float kForbiddingBias = -100;
 
@@ -39,11 +39,11 @@ inline bool is_allowed(std::span<const std::uint32_t> allowed, TokenId token) {
 
 class LogitAdjuster {
  public:
-  /// For rows of up to `vocab_size` logits; nothing is allocated after construction, but by the longest sequence yet
-  /// with DRY.
+  /// An adjuster for rows of up to `vocab_size` logits. Nothing is allocated after construction, except by the longest
+  /// sequence yet with DRY.
   explicit LogitAdjuster(int vocab_size);
 
-  /// False: the row is to be drawn from as it is.
+  /// Whether the row changes at all; false: it is drawn from as it is.
   static bool changes(const SamplingParams& params, const DrawContext& context);
 
   /// A copy of `logits` with, in this order: repetition_penalty, frequency_penalty, presence_penalty, DRY, logit_bias,

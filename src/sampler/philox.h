@@ -23,15 +23,15 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
   return counter;
 }
 
-/// All that a draw depends on.
+/// The key of a draw: all that the draw depends on.
 struct DrawKey {
   std::uint64_t seed = 0;
-  std::uint32_t choice = 0;    // which of a request's parallel answers
+  std::uint32_t choice = 0;    // the number of the answer among a request's parallel ones
   std::uint32_t position = 0;  // the token's position in its sequence
-  std::uint32_t draw = 0;      // which draw at that position
+  std::uint32_t draw = 0;      // the number of the draw at that position
 };
 
-/// Uniform in [0, 1), a multiple of 2^-53.
+/// A uniform number in [0, 1), a multiple of 2^-53.
 constexpr double uniform(const DrawKey& key) {
   const std::array<std::uint32_t, 4> words =
       philox4x32({key.position, key.draw, key.choice, 0},

@@ -20,11 +20,11 @@ namespace octavo {
 inline constexpr std::size_t kMaxDryBreakers = 16;
 inline constexpr std::size_t kMaxDryBreakerBytes = 40;
 
-/// Errors name the field, what was found and what is allowed.
+/// Errors name the field, the value and the allowed values.
 Result<void> check_sampling_params(const SamplingParams& params);
 
-/// Memory of one sampling thread, for rows of up to `vocab_size` logits; nothing is allocated after construction, but
-/// what DRY needs for a longer sequence than before.
+/// The memory of one sampling thread, for rows of up to `vocab_size` logits. Nothing is allocated after construction,
+/// except by DRY for a longer sequence than before.
 struct SamplerScratch {
   explicit SamplerScratch(int vocab_size) : candidates(vocab_size), adjuster(vocab_size) {}
 
@@ -34,8 +34,8 @@ struct SamplerScratch {
 
 struct SampledToken {
   TokenId token;
-  float logprob;             // log-softmax of the row at the token: before any cut, at temperature 1
-  float surprise_bound = 0;  // Mirostat's for the next token of the sequence
+  float logprob;             // the log-softmax of the row at the token: before any cut, at temperature 1
+  float surprise_bound = 0;  // Mirostat's bound for the next token of the sequence
 };
 
 /// The bound for the first token of a sequence, in bits.

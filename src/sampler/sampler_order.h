@@ -22,14 +22,14 @@ std::string_view sampler_step_name(SamplerStep step);
 std::string sampler_step_names(std::span<const SamplerStep> steps);
 
 struct SamplerOrder {
-  std::vector<SamplerStep> steps = {};  // empty: none was named
+  std::vector<SamplerStep> steps = {};  // the order; empty: no step was named
   bool has_penalties = false, has_dry = false;
 
-  /// Errors: an unknown name, with those that are known; one that is named twice; penalties or dry behind a cut.
+  /// Errors: an unknown name, with the known ones; a name that stands twice; penalties or dry behind a cut.
   static Result<SamplerOrder> parse(std::string_view text);
   static Result<SamplerOrder> parse(const std::vector<std::string>& names);
 
-  /// The order in `params`; penalties and DRY that were not named are off.
+  /// Puts the order into `params`; penalties and DRY that the order does not name are off.
   void apply_to(SamplingParams& params) const;
 };
 

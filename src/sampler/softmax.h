@@ -8,7 +8,7 @@
 
 namespace octavo {
 
-/// The value that a logit counts as: itself; the largest float for +inf, the smallest for -inf and for NaN. So a row is
+/// The value that a logit counts as: its own, the largest float for +inf, the smallest for -inf and NaN. So a row is
 /// always a distribution: NaN and -inf are never drawn beside a finite logit, and a row of nothing else is uniform.
 inline float finite_logit(float logit) {
   constexpr float kMax = std::numeric_limits<float>::max();
@@ -23,15 +23,15 @@ float max_logit(std::span<const float> logits);
 /// relative error below 3e-7, and 0 from e^-88 down. The smallest float below a larger max weighs 0 at any temperature.
 void softmax_weights(std::span<const float> logits, float max, float temperature, std::span<float> weights);
 
-/// Elements that sum_chunks adds up at a time.
+/// The number of elements that sum_chunks() adds up at a time.
 inline constexpr std::size_t kSumChunk = 256;
-/// The sum of `weights`; with room for it, chunks[c] gets the sum of elements c * kSumChunk and on.
+/// The sum of `weights`; where `chunks` has room, chunks[c] gets the sum of elements from c * kSumChunk on.
 double sum_chunks(std::span<const float> weights, std::span<double> chunks);
 
-/// The sum of softmax_weights at temperature 1, as sum_chunks gives it, without keeping the weights.
+/// The sum of softmax_weights() at temperature 1, in the order of sum_chunks(), without keeping the weights.
 double softmax_total(std::span<const float> logits, float max);
 
-/// How logits spread, as differences to `max`, those of forbidden tokens (the smallest float) left out.
+/// The spread of logits, as differences to `max`; those of forbidden tokens (the smallest float) are left out.
 struct LogitSpread {
   double count = 0, sum = 0, squares = 0;
 };
