@@ -11,25 +11,25 @@
 
 namespace octavo {
 
-/// Activations are quantized in blocks of this many.
+/// The number of activations in a block.
 inline constexpr int kActBlock = 32;
 
-/// 32 columns of R rows.
+/// A tile of 32 columns of R rows.
 template <int R>
 struct ActTile {
   int8_t q[R][kActBlock];     // -127 .. 127
   float scale[R];             // x is about q * scale
-  float sum32[R];             // scale times the sum of q
+  float sum32[R];             // the scale times the sum of q
   float sum16[2][R];          // the same for each half
-  int32_t minus_sum32[R];     // minus the sum of q: what sums of products begin with where weights have an offset
+  int32_t minus_sum32[R];     // minus the sum of q, with which sums of products begin where weights have an offset
   int32_t minus_sum16[2][R];  // the same for each half
-  int32_t sum_pair[R];        // a pair of halves: 8 times the sum of q in the upper, 2^15 less that in the lower
+  int32_t sum_pair[R];        // a pair of halves: 8 times the sum of q in the upper, 2^15 less than that in the lower
 };
 
-/// Bytes of a row in its tile.
+/// The bytes of a row in its tile.
 static inline constexpr size_t act_row_bytes(int64_t cols) { return (size_t)(cols / kActBlock) * sizeof(ActTile<1>); }
 
-/// The row tile that has row `row`, of `rows` in all.
+/// The row tile that has row `row` of `rows`.
 struct RowTile {
   int64_t first;
   int rows;
@@ -45,7 +45,7 @@ static inline constexpr RowTile tile_of_row(int64_t row, int64_t rows, int tile_
   return {first, 1};
 }
 
-/// The place of a row: its own part of each ActTile<rows> from `tile`.
+/// The place of a row: its own part of each ActTile<rows> from `tile` on.
 struct ActPlace {
   uint8_t* tile;
   int rows, row;

@@ -6,7 +6,7 @@
 
 namespace octavo {
 
-/// The table compiled for `level`, which the processor must support. Lives as long as the program.
+/// The table compiled for `level`, which the processor must support. The table lives as long as the program.
 const KernelTable& kernel_table(IsaLevel level);
 
 }  // namespace octavo

@@ -24,7 +24,7 @@ struct MergeText {
   std::string_view left, right;
 };
 
-/// The entries of tokenizer.ggml.merges, "left right". Error: one that is not two texts; names `file`, key and entry.
+/// The entries "left right" of tokenizer.ggml.merges. Errors name `file`, key and the entry that is not two texts.
 Result<std::vector<MergeText>> split_merges(std::span<const std::string_view> merges, std::string_view file);
 
 class Bpe {
@@ -48,7 +48,7 @@ class Bpe {
   static Result<Bpe> create(const Vocab& vocab, std::span<const MergeText> merges, const Options& options,
                             std::string_view where);
 
-  /// Bytes that have no token, and so give none.
+  /// [bytes] whether a byte has no token and gives none.
   std::array<bool, 256> silent_bytes() const;
 
   /// Appends the tokens of `word`, which is less than 2 GiB of bytes. A byte that the vocabulary has no token for is
@@ -72,7 +72,7 @@ class Bpe {
 
   Bpe() = default;
   void build_pairs(int vocab_size);
-  /// Place of the pair in the merge list; kNoRank if it is not in it. Either token may be -1.
+  /// The place of a pair in the merge list; kNoRank if the list lacks it. Either token may be -1.
   std::uint32_t rank(TokenId left, TokenId right) const;
   void encode_short(std::string_view word, std::vector<TokenId>& out) const;
   /// Merges scratch.tokens, of which all pairs are in scratch.queue.
@@ -83,7 +83,7 @@ class Bpe {
   std::vector<std::uint32_t> pairs_begin_;  // [vocab_size + 1]: pairs of a left token, sorted by the right one
   std::vector<Pair> pairs_;                 // [merges]
   std::array<TokenId, 256> byte_tokens_{};  // -1: none
-  bool has_silent_bytes_ = false;           // one of them is -1
+  bool has_silent_bytes_ = false;           // whether a byte has -1
   std::vector<std::uint32_t> byte_pairs_;   // [256][256]: rank of a pair of bytes, the look-up that every byte makes
   std::unordered_map<std::string, TokenId> whole_words_;  // tokens of bytes, if ignore_merges
 };

@@ -16,7 +16,7 @@
 
 namespace octavo {
 
-/// Characters that are no token.
+/// The treatment of characters that are no token.
 struct UnknownCharacters {
   enum class Become : std::uint8_t {
     kBytes,       // each byte becomes its token
@@ -30,7 +30,7 @@ struct UnknownCharacters {
 
 class CharacterBpe {
  public:
-  /// Errors are those of Bpe::create(), and with bytes those of byte_fallback_tokens(), which begin with `file`.
+  /// Errors: those of Bpe::create(), and with bytes those of byte_fallback_tokens(), which begin with `file`.
   static Result<CharacterBpe> create(const Vocab& vocab, std::span<const MergeText> merges,
                                      const UnknownCharacters& unknown, std::string_view where, std::string_view file);
 

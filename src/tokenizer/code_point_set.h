@@ -13,7 +13,7 @@ namespace octavo {
 
 class CodePointSet {
  public:
-  static constexpr std::uint32_t kLimit = 0x110000;  // code points are below it
+  static constexpr std::uint32_t kLimit = 0x110000;  // the end of all code points
 
   struct Range {
     std::uint32_t begin, end;  // [begin, end)
@@ -22,7 +22,7 @@ class CodePointSet {
 
   CodePointSet() = default;
   explicit CodePointSet(std::uint32_t code_point) { add(code_point); }
-  /// What the ranges have between them, in any order: n log n, where add() of ranges that come in no order is n².
+  /// The union of the ranges, in any order, in n log n steps; add() of ranges in no order takes n².
   static CodePointSet of_ranges(std::vector<Range> ranges);
 
   void add(std::uint32_t begin, std::uint32_t end);
@@ -32,7 +32,7 @@ class CodePointSet {
   CodePointSet intersection(const CodePointSet& other) const;
   bool contains(std::uint32_t code_point) const;
 
-  /// In order, without overlap, and none touches the next one.
+  /// The ranges, in order, without overlap, and none touches the next one.
   const std::vector<Range>& ranges() const { return ranges_; }
   auto operator<=>(const CodePointSet&) const = default;
 
@@ -40,11 +40,11 @@ class CodePointSet {
   std::vector<Range> ranges_;
 };
 
-/// The code points of a general category of Unicode 16.0, by its name ("Lu") or its first letter ("L"). No value: there
-/// is no such category.
+/// The code points of a general category of Unicode 16.0, by its name ("Lu") or its first letter ("L"). No value: an
+/// unknown category.
 std::optional<CodePointSet> code_points_of_category(std::string_view name);
 
-/// Unicode's White_Space, which is what \s means.
+/// Unicode's White_Space, the meaning of \s.
 CodePointSet white_space();
 
 }  // namespace octavo

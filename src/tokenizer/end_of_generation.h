@@ -20,18 +20,18 @@ bool is_known_end_text(std::string_view text);
 
 /// Keys of a file that name a token that ends an answer.
 std::span<const std::string_view> end_token_keys();
-/// The key of a list of further ones.
+/// The key of a list of further tokens that end an answer.
 inline constexpr std::string_view kEosIdsKey = "tokenizer.ggml.eos_token_ids";
 
-/// A text that is an end, or is none, only in a vocabulary that has other texts too.
+/// A text that ends an answer only in a vocabulary that has other texts too.
 struct EndRule {
   std::string_view text;
-  std::array<std::string_view, 2> beside;  // "": nothing more
+  std::array<std::string_view, 2> beside;  // "": no other text is asked for
   bool is_end;
 };
 std::span<const EndRule> end_rules();
 
-/// The end in a vocabulary that neither its keys nor its texts give another one: an answer has to end.
+/// The end in a vocabulary whose keys and texts name no other: an answer has to end.
 inline constexpr std::string_view kLastResortEnd = "</s>";
 
 }  // namespace octavo

@@ -16,9 +16,9 @@ Result<EncoderParts> json_encoder_parts(const TokenizerJson& words, const Vocab&
 
 /// The added tokens that are looked for in a text as it is.
 struct JsonSpecialTokens {
-  SpecialTokens of_template{Overlap::kFirstWins};  // all, those of normalized text as well
+  SpecialTokens of_template{Overlap::kFirstWins};  // all added tokens, those of normalized text as well
   SpecialTokens all{Overlap::kFirstWins};
-  SpecialTokens ordinary{Overlap::kFirstWins};  // those that text may become which is no template's
+  SpecialTokens ordinary{Overlap::kFirstWins};  // tokens that text may become and that are no template's
 };
 JsonSpecialTokens json_special_tokens(const TokenizerJson& words, const Vocab& vocab);
 

@@ -18,7 +18,7 @@ namespace octavo {
 
 class JsonNode {
  public:
-  /// `file` is what errors begin with.
+  /// `file` is the beginning of errors.
   JsonNode(const boost::json::value& value, std::string file) : value_(&value), file_(std::move(file)) {}
 
   bool is_null() const { return value_->is_null(); }
@@ -26,32 +26,32 @@ class JsonNode {
 
   /// The member of an object. Errors: no object; no such member.
   Result<JsonNode> field(std::string_view name) const;
-  /// The same; no value where there is no such member, or it is null.
+  /// The member, or no value where it is missing or null.
   Result<std::optional<JsonNode>> find(std::string_view name) const;
-  /// Error: this is no object, or has another member.
+  /// Error: the value is no object, or has another member.
   Result<void> expect_only(std::initializer_list<std::string_view> names) const;
-  /// Error: this is no array.
+  /// Error: the value is no array.
   Result<std::vector<JsonNode>> items() const;
 
-  /// The parts of this one: itself, or those of a Sequence, whose member `name` lists them. The JSON's depth bounds it.
+  /// This value, or the parts of a Sequence, whose member `name` lists them. The JSON's depth bounds the walk.
   Result<std::vector<JsonNode>> parts(std::string_view name) const;
-  /// The same of a member; none if it is missing.
+  /// The parts of a member; none if the member is missing.
   Result<std::vector<JsonNode>> parts_of(std::string_view member, std::string_view name) const;
 
   Result<std::string_view> text() const;
   Result<bool> flag() const;
-  /// Error: no whole number from 0 to `max`.
+  /// A whole number from 0 to `max`. Error: the value is another one.
   Result<std::uint32_t> number(std::uint32_t max) const;
-  /// "type" of an object.
+  /// The member "type" of an object.
   Result<std::string_view> type() const;
 
   /// Members; absent ones are false, or "".
   Result<bool> flag_of(std::string_view name) const;
   Result<std::string_view> text_of(std::string_view name) const;
 
-  /// "FILE: PATH: found ..., expected ..."
+  /// The error "FILE: PATH: found ..., expected ...".
   std::unexpected<Error> refuse(std::string_view found, std::string_view expected) const;
-  /// The same, with what the value is.
+  /// The error with the value in words.
   std::unexpected<Error> expect(std::string_view expected) const;
 
  private:
@@ -59,7 +59,7 @@ class JsonNode {
 
   const boost::json::value* value_;
   std::string file_;
-  std::string path_ = {};  // "model.merges[3]"; empty: the whole
+  std::string path_ = {};  // the path, such as "model.merges[3]"; empty: the whole
 };
 
 }  // namespace octavo

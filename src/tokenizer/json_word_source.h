@@ -15,8 +15,8 @@ namespace octavo {
 
 class JsonWordSource final : public ModelSource {
  public:
-  /// `model` may be null: words alone. Error: a token of the vocabulary that the model has no row for; names both
-  /// numbers. Added tokens beyond the model's rows are left out: it was never given them.
+  /// `model` may be null: then there are words alone. Error: a token of the vocabulary for which the model has no row,
+  /// with both numbers. Added tokens beyond the model's rows are left out: the model never had them.
   static Result<JsonWordSource> create(const TokenizerJson& words, const ModelSource* model);
 
   const SourceFiles& files() const override { return files_; }
@@ -25,7 +25,7 @@ class JsonWordSource final : public ModelSource {
   Result<void> read(std::uint64_t offset, std::span<std::byte> out) const override;
   void prefetch(std::uint64_t offset, std::uint64_t size) const override;
 
-  /// Whether the words' token `id` is one of the model's.
+  /// Whether the model has a row for the words' token `id`.
   bool has(TokenId id) const { return to_size(id) < types_.size(); }
 
  private:
@@ -37,7 +37,7 @@ class JsonWordSource final : public ModelSource {
   SourceFiles files_;
   SourceDirectory directory_;
   std::vector<std::int32_t> types_;  // [ids]
-  std::deque<std::string> made_up_;  // texts of ids without one
+  std::deque<std::string> made_up_;  // the texts of ids without one
 };
 
 }  // namespace octavo

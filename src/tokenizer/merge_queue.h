@@ -21,19 +21,19 @@ class MergeQueue {
 
   void clear();
   void push(Entry entry);
-  /// The entry of the lowest rank, of these the one of the lowest position; none: it is empty.
+  /// The entry of the lowest rank, and within a rank of the lowest position; none: the queue is empty.
   std::optional<Entry> pop();
 
-  /// Memory that it holds, for whoever keeps it.
+  /// The bytes that the queue holds.
   std::size_t bytes() const;
 
  private:
   struct Bucket {
     std::uint32_t rank = 0;
     std::uint32_t slot = 0;  // its place in table_
-    std::size_t next = 0;    // positions before it were taken; 0: none yet, and their order is any
+    std::size_t next = 0;    // positions before it were taken; 0: none was, and positions are in any order
     std::vector<std::int32_t> positions = {};
-    std::vector<std::int32_t> late = {};  // a heap: pushed after the first was taken
+    std::vector<std::int32_t> late = {};  // a heap of the positions that were pushed after the first was taken
   };
   static constexpr std::uint32_t kFree = 0xFFFFFFFF;
 
@@ -41,11 +41,11 @@ class MergeQueue {
   void grow();
   std::uint32_t free_or_own_slot(std::uint32_t rank) const;
 
-  std::vector<Bucket> buckets_;  // the first used_ are of ranks that were pushed since clear()
+  std::vector<Bucket> buckets_;  // the first used_ belong to ranks that were pushed since clear()
   std::size_t used_ = 0;
-  std::size_t last_ = 0;              // the bucket that pop() took from, as many of one rank follow each other
+  std::size_t last_ = 0;              // the bucket of the last pop(), because many of one rank follow each other
   std::vector<std::uint32_t> table_;  // [hashes of ranks, open addressing] a bucket, or kFree
-  std::vector<std::uint32_t> ranks_;  // a heap: those whose bucket holds something
+  std::vector<std::uint32_t> ranks_;  // a heap of the ranks whose buckets are not empty
 };
 
 }  // namespace octavo

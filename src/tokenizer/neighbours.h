@@ -17,7 +17,7 @@ class Neighbours {
  public:
   explicit Neighbours(const Vocab& vocab);
 
-  /// Bytes of the piece that `text`, which is not empty, begins with. Characters are cut by their lead bytes alone.
+  /// The bytes of the first piece of `text`, which is not empty. Characters are cut by their lead bytes alone.
   std::size_t piece(std::string_view text) const;
 
  private:

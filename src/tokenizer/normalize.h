@@ -12,13 +12,13 @@ namespace octavo {
 
 enum class Normalization : std::uint8_t { kNone, kNfc, kNfkc, kNfd, kNfkd };
 
-/// So many bytes of a text become one byte of the normalized one at most (a mathematical letter becomes an ASCII one).
+/// The most bytes of a text that become one byte of the normalized text (a mathematical letter becomes an ASCII one).
 inline constexpr std::size_t kMaxShrink = 4;
 
-/// Nothing in `text` changes for certain: a look at each byte decides. False says nothing.
+/// Whether nothing in `text` changes for certain, by a look at each byte. False: it may change.
 bool is_surely_normalized(std::string_view text, Normalization normalization);
 
-/// `text`, which is well-formed UTF-8 but for surrogates, normalized. Surrogates stay.
+/// The normalized form of `text`, which is well-formed UTF-8 except for surrogates. Surrogates stay.
 std::string normalize(std::string_view text, Normalization normalization);
 
 }  // namespace octavo

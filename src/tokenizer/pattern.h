@@ -18,11 +18,11 @@ namespace octavo {
 struct PatternNode {
   enum class Kind : std::uint8_t {
     kSet,           // one character of `set`
-    kSequence,      // the children, one after another; none: nothing, which is no child of a sequence or a repeat
+    kSequence,      // the children in a row; without any it reads nothing, and is no child of a sequence or a repeat
     kAlternatives,  // the first child that fits
     kRepeat,        // the only child, `min` to `max` times
     kNext,          // the next character is in `set`
-    kNotNext,       // it is not, or there is none
+    kNotNext,       // the next character is not in `set`, or there is none
     kLineEnd,       // the next character is in `set` (a line feed), or there is none
   };
   static constexpr std::uint32_t kAnyNumber = 0xFFFFFFFF;
@@ -39,13 +39,13 @@ struct Pattern {
   std::vector<CodePointSet> sets;
   std::uint32_t root = 0;
 
-  /// Longer patterns, and those that nest deeper, are refused; so are several of one pre-tokenizer that are longer
+  /// Longer and deeper patterns are refused; so are patterns of one pre-tokenizer that are longer
   /// together.
   static constexpr std::size_t kMaxBytes = 16384;
   static constexpr int kMaxDepth = 32;
   static constexpr std::uint32_t kMaxRepeat = 1000;
 
-  /// Error: the place in the pattern, what stands there, and what is possible.
+  /// Errors name the place in the pattern, the finding, and the possible syntax.
   static Result<Pattern> parse(std::string_view text);
 };
 

@@ -24,19 +24,19 @@ class PatternParser {
   Result<std::uint32_t> parse_look_ahead(Kind kind, bool ignores_case, int depth);
   Result<std::uint32_t> parse_quantifier(std::uint32_t atom);
   Result<PatternNode> parse_counts(std::uint32_t atom);
-  /// `node` repeated as `repeat` says, without giving characters back: X*+ is X* with no X next.
+  /// Repeats `node` as `repeat` says, without giving characters back: X*+ is X* with no X next.
   Result<std::uint32_t> make_possessive(PatternNode repeat);
   Result<std::uint32_t> parse_number();
 
   Result<CodePointSet> parse_class(bool ignores_case, int depth);
   Result<CodePointSet> parse_class_items(bool ignores_case, int depth);
-  /// One member of a class: a set, or a single character, which may begin a range.
+  /// Parses one member of a class: a set, or a single character, which may begin a range.
   Result<CodePointSet> parse_class_item(bool ignores_case, int depth);
   /// Parses the escape behind a backslash.
   Result<CodePointSet> parse_escape();
   Result<CodePointSet> parse_property(bool is_negated);
   Result<std::uint32_t> parse_hex(std::size_t max_digits);
-  /// The one character that the set is; no value if it is not one.
+  /// The one character of a set; no value if the set has another size.
   static std::optional<std::uint32_t> only_member(const CodePointSet& set);
 
   bool at_end() const { return place_ == text_.size(); }
@@ -44,7 +44,7 @@ class PatternParser {
   Result<std::uint32_t> take_character();
   std::uint32_t add(PatternNode node);
   std::uint32_t add_set(CodePointSet set, Kind kind = Kind::kSet);
-  /// The node reads nothing and asks nothing: a sequence without children.
+  /// Whether the node reads nothing and asks nothing: a sequence without children.
   bool is_nothing(std::uint32_t node) const;
   static CodePointSet with_both_cases(CodePointSet set);
   std::unexpected<Error> refuse(std::string_view found) const;

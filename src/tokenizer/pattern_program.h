@@ -17,14 +17,14 @@ struct PatternProgram {
   struct Instruction {
     enum class Op : std::uint8_t {
       kTake,   // one symbol of `symbols`, then go to `next`
-      kLook,   // go to `next` if the symbol that follows is one of `symbols`
+      kLook,   // go to `next` if the next symbol is one of `symbols`
       kSplit,  // go to `next`, else to `other`
       kMatch,
     };
     Op op;
     std::uint32_t next = 0;
     std::uint32_t other = 0;
-    std::bitset<257> symbols{};  // [256]: the end of the text
+    std::bitset<257> symbols{};  // [256] is the end of the text
   };
   static constexpr std::uint32_t kEnd = 256;
   static constexpr std::size_t kMaxInstructions = 8192;
@@ -32,7 +32,7 @@ struct PatternProgram {
   std::vector<Instruction> instructions;
   std::uint32_t start = 0;
 
-  /// Error: more than kMaxInstructions.
+  /// Error: the program has more than kMaxInstructions.
   static Result<PatternProgram> create(const Pattern& pattern, const SymbolMap& map);
 };
 

@@ -12,14 +12,14 @@ namespace octavo {
 
 class PlacesLeft {
  public:
-  /// All of `size` places are there again.
+  /// Makes `size` places, all of them there.
   void reset(std::size_t size) {
-    bits_.assign(size / 64 + 1, ~std::uint64_t{0});  // place `size` is never removed: after() ends there
+    bits_.assign(size / 64 + 1, ~std::uint64_t{0});  // place `size` is never removed, so that after() ends there
   }
   std::size_t bytes() const { return bits_.capacity() * sizeof(std::uint64_t); }
   void remove(std::size_t place) { bits_[place / 64] &= ~(std::uint64_t{1} << place % 64); }
 
-  /// The next place that is left; the size given to reset() if there is none.
+  /// The next place that is left; the size of reset() if there is none.
   std::size_t after(std::size_t place) const {
     ++place;
     std::size_t word = place / 64;
@@ -27,7 +27,7 @@ class PlacesLeft {
     while (bits == 0) bits = bits_[++word];
     return word * 64 + to_size(std::countr_zero(bits));
   }
-  /// The one before it, which must be there: place 0 is, unless it was removed.
+  /// The place before it that is left; one must be, as place 0 is unless it was removed.
   std::size_t before(std::size_t place) const {
     --place;
     std::size_t word = place / 64;

@@ -22,38 +22,38 @@ namespace octavo {
 
 class PreTokenizer {
  public:
-  /// Look-ups that a byte may cost, all stages together; the patterns of the table need a quarter.
+  /// The most look-ups for a byte in all stages together; the patterns of the table need a quarter.
   static constexpr std::uint64_t kMaxStepsPerByte = 64;
 
-  /// The pre-tokenizer that tokenizer.ggml.pre names; "" stands for a missing key. Error: unknown name, with the list
-  /// of those that are supported.
+  /// The pre-tokenizer that tokenizer.ggml.pre names; "" stands for a missing key. Error: an unknown name, with the
+  /// list of known ones.
   static Result<PreTokenizer> create(std::string_view name);
   /// A pre-tokenizer of other stages. Error: a pattern that is not supported.
   static Result<PreTokenizer> create(std::span<const CutStage> stages, Normalization normalization, bool ignore_merges);
 
-  /// A word that is a token as a whole becomes that token without merging (the tokenizers of Llama 3 and its kin).
+  /// Whether a word that is a token becomes that token without merging (the tokenizers of Llama 3 and its kin).
   bool ignore_merges() const { return ignore_merges_; }
-  /// BOS is added where the file has no tokenizer.ggml.add_bos_token.
+  /// Whether BOS is added where the file has no tokenizer.ggml.add_bos_token.
   bool add_bos() const { return add_bos_; }
-  /// A stage leaves out what it matches.
+  /// Whether a stage leaves out its matches.
   bool leaves_out() const;
   /// The normalization of a text before it is cut.
   Normalization normalization() const { return normalization_; }
 
-  /// Called with a word's begin and end; false: no further word is wanted.
+  /// Called with a word's begin and end; it gives false where it wants no further word.
   using Visit = std::function<bool(std::uint32_t begin, std::uint32_t end)>;
 
   /// Memory that cutting reuses from text to text.
   struct Scratch {
     std::vector<std::uint8_t> symbols;       // [bytes of the text]
-    std::vector<std::uint8_t> byte_symbols;  // the same, for stages on bytes
+    std::vector<std::uint8_t> byte_symbols;  // [bytes of the text], for stages on bytes
 
     std::size_t bytes() const { return symbols.capacity() + byte_symbols.capacity(); }
   };
 
-  /// Cuts `text` and shows each word as soon as it is known. Words come in order, and every byte belongs to one, but
-  /// for those that a stage leaves out. `text` consists of whole characters (surrogates are some) and is less than 4
-  /// GiB. Gives the look-ups that it took. Error: they were more than kMaxStepsPerByte allows.
+  /// Cuts `text` and shows each word as soon as it is known. Words come in order, and every byte belongs to one, except
+  /// for bytes that a stage leaves out. `text` consists of whole characters (surrogates included) and has less than 4
+  /// GiB. Gives the number of look-ups. Error: more than kMaxStepsPerByte allows.
   Result<std::uint64_t> for_each_word(std::string_view text, const Visit& visit, Scratch& scratch) const;
   /// The words' ends; the last is the size of `text`.
   Result<std::vector<std::uint32_t>> split(std::string_view text) const;
@@ -61,7 +61,7 @@ class PreTokenizer {
  private:
   struct Stage {
     WordAutomaton automaton;
-    CutStage how;  // without the pattern
+    CutStage how;  // the stage's cut, without its pattern
   };
   struct Run;
   struct Piece {
@@ -70,10 +70,10 @@ class PreTokenizer {
   };
 
   PreTokenizer(SymbolMap map, std::vector<Stage> stages) : map_(std::move(map)), stages_(std::move(stages)) {}
-  /// run.text[begin, end) by the stages from `stage` on. False: visit() wants no more.
+  /// Cuts run.text[begin, end) by the stages from `stage` on. False: visit() wants no further word.
   Result<bool> cut(std::size_t stage, Run& run, std::uint32_t begin, std::uint32_t end) const;
-  /// A match of `stage`, or a gap, goes on to the next stage; or it waits in `pending`, where it may be joined with the
-  /// piece that follows.
+  /// Passes a match of `stage`, or a gap, to the next stage; or it waits in `pending`, where the piece behind it may
+  /// join it.
   Result<bool> pass_on(std::size_t stage, Run& run, Piece piece, Piece& pending) const;
 
   SymbolMap map_;  // the symbols of all stages

@@ -16,7 +16,7 @@ namespace octavo {
 
 /// The use of the matches of a pattern and of the gaps between them (SplitDelimiterBehavior of `tokenizers`).
 enum class CutBehavior : std::uint8_t {
-  kIsolated,            // each is a piece
+  kIsolated,            // each match and each gap is a piece
   kRemoved,             // a gap is a piece, a match is left out
   kContiguous,          // neighbours of one kind are one piece
   kMergedWithPrevious,  // a match belongs to the gap before it
@@ -26,13 +26,13 @@ enum class CutBehavior : std::uint8_t {
 /// One cut: the matches of a pattern, and the gaps between them, become pieces.
 struct CutStage {
   std::string_view pattern;
-  bool is_on_bytes = false;  // looks at the characters that stand for the bytes in the vocabulary
+  bool is_on_bytes = false;  // the pattern reads the characters that stand for bytes in the vocabulary
   CutBehavior behavior = CutBehavior::kIsolated;
-  bool is_inverted = false;  // gaps count as matches, and matches as gaps
+  bool is_inverted = false;  // gaps and matches change places
 };
 
-/// The cuts that `tokenizers` has built in: GPT-2's, of ByteLevel; of Digits; of Punctuation, which is Unicode 8's
-/// there, with the symbols of ASCII.
+/// The cuts that `tokenizers` has built in: GPT-2's, in ByteLevel; those of Digits; those of Punctuation, which is
+/// Unicode 8's with the symbols of ASCII.
 inline constexpr std::string_view kGpt2Cut =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 inline constexpr std::string_view kDigitCut = R"(\p{N})";
@@ -48,13 +48,13 @@ struct PreTokenizerKind {
   bool add_bos = false;        // BOS is added where the file has no tokenizer.ggml.add_bos_token
 };
 
-/// Null: no pre-tokenizer has this name.
+/// A pre-tokenizer by name; null: no pre-tokenizer has the name.
 const PreTokenizerKind* find_pre_tokenizer(std::string_view name);
 
-/// All of them; of two that do the same the first has the usual name.
+/// All pre-tokenizers; of two with the same cuts the first has the usual name.
 std::span<const PreTokenizerKind> all_pre_tokenizers();
 
-/// All names, separated by spaces.
+/// The names of all pre-tokenizers, separated by spaces.
 std::string all_pre_tokenizer_names();
 
 }  // namespace octavo

@@ -12,14 +12,14 @@ namespace octavo {
 /// Consecutive text of a prompt.
 struct PromptPart {
   std::string text;
-  bool is_template;  // the template's own text, in which control tokens count; else a message's
+  bool is_template;  // the template's own text, in which control tokens count; otherwise a message's
 };
 
 std::size_t prompt_bytes(std::span<const PromptPart> parts);
 
-/// Tokens of `all_special` come from the template's text alone. The text between two of them, be it the template's or a
-/// message's, is one piece, so that words form across the seam as they did in training; tokens of `anywhere` are looked
-/// for in it. The fragments point into `text`.
+/// Cuts a prompt. Tokens of `all_special` come from the template's text alone. Text between two of them, be it the
+/// template's or a message's, is one piece, so that words form across the seam as in training; tokens of `anywhere` are
+/// looked for in it. The fragments point into `text`.
 std::vector<Fragment> cut_prompt(std::span<const PromptPart> parts, const SpecialTokens& all_special,
                                  const SpecialTokens& anywhere, std::string& text);
 

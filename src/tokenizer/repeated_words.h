@@ -14,11 +14,11 @@ namespace octavo {
 
 class RepeatedWords {
  public:
-  /// Words are parts of `text`, and their tokens parts of what is appended to `out`.
+  /// Words are parts of `text`; tokens are appended to `out`.
   RepeatedWords(std::string_view text, std::vector<TokenId>& out) : text_(text), out_(out) {}
 
-  /// Appends the tokens of the word text[begin .. begin + length): those of the same word before it, else whatever
-  /// encode(word) appends to out.
+  /// Appends the tokens of the word text[begin .. begin + length): those of the same word before it, or else those that
+  /// encode(word) appends.
   template <class Encode>
   void append(std::size_t begin, std::size_t length, Encode encode) {
     const std::string_view word = text_.substr(begin, length);
@@ -34,7 +34,7 @@ class RepeatedWords {
 
  private:
   struct Entry {
-    std::uint32_t begin = 0;                       // in the text
+    std::uint32_t begin = 0;                       // the place in the text
     std::uint32_t length = 0;                      // 0: none yet
     std::size_t tokens_begin = 0, tokens_end = 0;  // in out
   };

@@ -17,23 +17,23 @@ namespace octavo {
 
 /// A piece of text: a special token, or bytes to be tokenized.
 struct Fragment {
-  TokenId token;          // -1: `text` is to be tokenized
+  TokenId token;          // the token; -1: `text` is to be tokenized
   std::string_view text;  // not empty
 };
 
-/// Which of overlapping tokens win.
+/// The rule by which one of overlapping tokens wins.
 enum class Overlap : std::uint8_t { kLongestWins, kFirstWins };
 
 class SpecialTokens {
  public:
-  /// Each place of a text may be compared with so many bytes. Real vocabularies have about 100 at most; without a bound
-  /// a file's one long token would make time grow with the text times its length.
+  /// The most bytes with which each place of a text is compared. Real vocabularies have tokens of about 100; without a
+  /// bound one long token of a file would make time grow with the text times its length.
   static constexpr std::size_t kMaxBytes = 256;
 
   SpecialTokens() = default;
   explicit SpecialTokens(Overlap overlap) : overlap_(overlap) {}
 
-  /// Adds a token; `text` is not empty. One that is longer than kMaxBytes is never found.
+  /// Adds a token; `text` is not empty. A token of more than kMaxBytes is never found.
   void add(std::string_view text, TokenId id);
   /// Adds a text that is tokenized like any other, and within which no token is found. Only kFirstWins takes it.
   void add_plain(std::string_view text) { add(text, kPlain); }
@@ -48,7 +48,7 @@ class SpecialTokens {
   struct Node {
     std::uint8_t byte;
     TokenId token = kNone;          // the token that ends here
-    std::uint32_t first_child = 0;  // 0: none, as the root is nobody's child
+    std::uint32_t first_child = 0;  // 0: no child, as the root is nobody's child
     std::uint32_t next_sibling = 0;
   };
   /// A token found at `begin`.
@@ -58,11 +58,11 @@ class SpecialTokens {
     TokenId token;
   };
 
-  /// The order in which llama.cpp looks for tokens: the longest first, of one length the lowest id.
+  /// The order in which llama.cpp looks for tokens: the longest first, then the lowest id.
   static std::uint32_t rank_of(const Match& match);
   static Match match_of(std::uint32_t rank, std::size_t begin);
   std::uint32_t child(std::uint32_t node, std::uint8_t byte) const;
-  /// The longest token at `begin` that is shorter than `below`; length 0 if there is none.
+  /// The longest token at `begin` that is shorter than `below`; length 0: there is none.
   Match longest_match(std::string_view text, std::size_t begin, std::size_t below) const;
   /// Matches that do not overlap, in the order of their begin.
   std::vector<Match> resolve(std::string_view text) const;

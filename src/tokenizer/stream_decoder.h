@@ -20,7 +20,7 @@ class StreamDecoder {
   /// SentencePiece word keeps its leading space.
   explicit StreamDecoder(const Tokenizer& tokenizer, std::optional<TokenId> previous = std::nullopt)
       : tokenizer_(&tokenizer), previous_(previous) {}
-  /// Without words: no token has a text where `tokenizer` is null.
+  /// A decoder without words: where `tokenizer` is null, no token has a text.
   explicit StreamDecoder(const Tokenizer* tokenizer) : tokenizer_(tokenizer) {}
 
   /// Begins another stream, in the same memory.
@@ -29,18 +29,18 @@ class StreamDecoder {
     pending_.clear();
   }
 
-  /// Text and true bytes that became final; valid until the next call.
+  /// Text that became final, and its true bytes; valid until the next call.
   struct Piece {
     std::string_view text;   // valid UTF-8; invalid sequences as U+FFFD (one per maximal subpart, as Unicode advises)
     std::string_view bytes;  // the bytes that `text` stands for
   };
-  /// Adds a token's bytes and gives what is complete; a partial character is held back.
+  /// Adds a token's bytes and gives the characters that are complete; a partial character is held back.
   Piece push(TokenId id);
-  /// Tells of a token that is never shown: the space of a SentencePiece word behind it is left out, as decode() does.
+  /// Notes a token that is never shown: a SentencePiece word behind it loses its space, as in decode().
   void skip(TokenId id) { previous_ = id; }
-  /// Gives up what is held back, as U+FFFD.
+  /// Gives up a partial character that is held back, as U+FFFD.
   Piece flush();
-  /// A character has begun and waits for its rest.
+  /// Whether a character has begun and waits for its rest.
   bool holds_back() const { return !pending_.empty(); }
 
  private:
@@ -48,7 +48,7 @@ class StreamDecoder {
 
   const Tokenizer* tokenizer_;
   std::optional<TokenId> previous_;
-  std::string pending_;  // at most the 3 first bytes of a character between calls
+  std::string pending_;  // the first bytes of a character, at most 3 between calls
   std::string text_, bytes_;
 };
 

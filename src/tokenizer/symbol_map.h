@@ -29,12 +29,12 @@ class SymbolMap {
   std::uint8_t symbol(std::uint32_t code_point) const {
     return pages_[page_begin_[code_point >> 8] + (code_point & 0xFF)];
   }
-  /// The symbols that `set`, one of the patterns' sets, consists of.
+  /// The symbols of `set`, one of the patterns' sets.
   std::bitset<256> symbols_of(const CodePointSet& set) const;
 
-  /// symbols[i]: of the character that begins at text[i]. `text` consists of whole characters.
+  /// Makes symbols[i] that of the character that begins at text[i]. `text` consists of whole characters.
   void translate(std::string_view text, std::vector<std::uint8_t>& symbols) const;
-  /// symbols[i]: of the character that stands for the byte text[i] in the alphabet of byte-level BPE.
+  /// Makes symbols[i] that of the character that stands for the byte text[i] in byte-level BPE's alphabet.
   void translate_bytes(std::string_view text, std::vector<std::uint8_t>& symbols) const;
 
  private:

@@ -16,13 +16,13 @@
 
 namespace octavo {
 
-/// The key of a file's chat template; those with a name have it behind this and a dot.
+/// The key of a file's chat template; keys of named templates have a dot and the name behind it.
 inline constexpr std::string_view kTemplateKey = "tokenizer.chat_template";
-/// A longer template is refused, so nobody writes by it.
+/// The most bytes of a template; a longer one is refused, so that no prompt is written by it.
 inline constexpr std::size_t kMaxTemplateBytes = std::size_t{1} << 20;
 
-/// The texts that a Jinja source can write: those between its tags and the string literals inside them, in their order.
-/// The name of a field, as in message['role'], is none.
+/// The texts that a Jinja source can write: those between its tags and the string literals inside them, in order. The
+/// name of a field, as in message['role'], is left out.
 std::vector<std::string> template_literals(std::string_view jinja);
 
 /// Reserves the tokens of `vocab` that the templates of the file (tokenizer.chat_template and those with a name behind

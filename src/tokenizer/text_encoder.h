@@ -25,10 +25,10 @@
 
 namespace octavo {
 
-/// How a vocabulary's makers set it up.
+/// The parts that a vocabulary's makers chose.
 struct EncoderParts {
   TextSteps normalizer = {};
-  /// Looked for in normalized text: all of them, and those that text may become which is no template's.
+  /// Tokens to look for in normalized text: all of them, and those that text may become and no template has.
   SpecialTokens normalized_special{Overlap::kFirstWins}, normalized_ordinary{Overlap::kFirstWins};
   TextSteps word_steps = {};  // behind those
   std::optional<PreTokenizer> cuts = {};
@@ -40,11 +40,11 @@ class TextEncoder {
  public:
   TextEncoder(EncoderParts parts, const Vocab& vocab);
 
-  /// The text is more than `max_tokens` tokens for certain.
+  /// Whether the text is more than `max_tokens` tokens for certain.
   bool are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const;
 
-  /// Appends the ids of `fragments`. `parse_special`: those of normalized special tokens count too. Errors: more than
-  /// `max_tokens` ids, at a cost that these bound; a limit of steps or of the pattern matcher.
+  /// Appends the ids of `fragments`; with `parse_special` also those of normalized special tokens. Errors: more than
+  /// `max_tokens` ids, at a cost that they bound; a limit of steps or of the pattern matcher.
   Result<void> encode(const Vocab& vocab, std::vector<Fragment> fragments, bool parse_special, std::size_t max_tokens,
                       std::vector<TokenId>& ids) const;
 
@@ -60,7 +60,7 @@ class TextEncoder {
   };
 
   bool needs_characters() const;
-  /// Takes white space beside tokens that want it out of `fragments`.
+  /// Takes the white space beside tokens that want it out of `fragments`.
   void strip(std::vector<Fragment>& fragments) const;
   Result<void> encode_fragments(std::vector<Fragment> fragments, bool parse_special, Run& run) const;
   Result<void> encode_text(std::string_view text, bool is_first, bool parse_special, Run& run) const;
@@ -70,11 +70,11 @@ class TextEncoder {
   EncoderParts parts_;
   TokenBound bound_;
   CodePointSet spaces_;  // the characters that strips_left and strips_right take
-  bool is_bounded_;      // a text's size bounds its tokens from below
+  bool is_bounded_;      // the bound of tokens by a text's size
   std::unique_ptr<SpareScratch> spare_ = std::make_unique<SpareScratch>();
 };
 
-/// The error of more than so many tokens.
+/// The error of more than `max_tokens` tokens.
 std::unexpected<Error> too_many_tokens(std::size_t max_tokens);
 
 }  // namespace octavo

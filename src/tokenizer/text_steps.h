@@ -18,13 +18,13 @@ namespace octavo {
 struct TextStep {
   enum class Kind : std::uint8_t {
     kNormalize,  // normalizes to `form`
-    kPrepend,    // `to` in front of a text that is not empty
-    kReplace,    // each `from`, which is not empty, by `to`
+    kPrepend,    // puts `to` in front of a text that is not empty
+    kReplace,    // replaces each `from`, which is not empty, by `to`
   };
   enum class When : std::uint8_t {
     kAlways,
     kUnlessThere,       // in front of a text that does not begin with it
-    kFirstUnlessThere,  // the same, and no token stands before the text
+    kFirstUnlessThere,  // the same where no token stands before the text
   };
   Kind kind = Kind::kNormalize;
   Normalization form = Normalization::kNone;
@@ -36,24 +36,24 @@ class TextSteps {
  public:
   static constexpr std::size_t kMaxSteps = 16;
   static constexpr std::size_t kMaxTextBytes = 4096;  // the most bytes of `from` and of `to`
-  static constexpr std::size_t kMaxGrowth = 64;       // bytes that a byte of text may become
+  static constexpr std::size_t kMaxGrowth = 64;       // the most bytes that a byte of text may become
 
-  /// Memory of steps.
+  /// The memory of steps.
   struct Scratch {
     std::string text, other;
   };
 
   TextSteps() = default;
-  /// Error: more than the bounds allow.
+  /// Error: more steps than the bounds allow.
   static Result<TextSteps> create(std::vector<TextStep> steps);
 
   bool is_empty() const { return steps_.empty(); }
   const std::vector<TextStep>& steps() const { return steps_; }
   /// The text must consist of whole characters.
   bool normalizes() const;
-  /// So many bytes of text become one at most; no value: any number of them.
+  /// The most bytes of text that become one; no value: any number may.
   std::optional<std::size_t> max_shrink() const;
-  /// `from` is in no text that the steps give.
+  /// Whether `from` is in no text that the steps give.
   bool remove(std::string_view from) const;
 
   /// The text after all steps: a view of `text` where nothing changes, else of `scratch`. `is_first`: no token stands

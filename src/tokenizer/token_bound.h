@@ -13,15 +13,15 @@ namespace octavo {
 
 class TokenBound {
  public:
-  /// `silent`: bytes that give no token; none in an SPM vocabulary.
+  /// `silent` marks bytes that give no token; an SPM vocabulary has none.
   TokenBound(const Vocab& vocab, const std::array<bool, 256>& silent);
 
-  /// Bytes of text that one token can stand for, at most. Text is in the form that tokens are looked up in: with spaces
+  /// The most bytes of text for which one token can stand. Text has the form in which tokens are looked up: with spaces
   /// as U+2581 in an SPM vocabulary, repaired in one of byte-level BPE.
   std::size_t longest() const { return longest_; }
-  /// Bytes of `text` that are part of a token.
+  /// The bytes of `text` that are part of a token.
   std::size_t num_spoken(std::string_view text) const;
-  /// `text` is more than `max_tokens` tokens for certain. Looks no further than so many tokens can reach.
+  /// Whether `text` is more than `max_tokens` tokens for certain. It looks no further than these can reach.
   bool exceeds(std::string_view text, std::size_t max_tokens) const;
 
  private:

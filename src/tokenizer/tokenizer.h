@@ -30,7 +30,7 @@ struct TokenizerJson;
 
 class Tokenizer {
  public:
-  /// Token and byte offsets are 32-bit; the space that becomes U+2581 grows by a factor of three, a broken byte too.
+  /// Offsets of tokens and bytes are 32-bit; a space that becomes U+2581 grows threefold, and so does a broken byte.
   static constexpr std::size_t kMaxTextBytes = std::size_t{std::numeric_limits<std::int32_t>::max()} / 3 - 1;
   static constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();  // any number of tokens
 
@@ -43,7 +43,7 @@ class Tokenizer {
   /// It ends with an error, between two of its parts, once a stop is asked for.
   static Result<Tokenizer> load(const ModelSource& source, std::string_view chat_template = {},
                                 const TokenizerJson* words = nullptr, const std::stop_token& stop = {});
-  /// Words alone. Without a model nobody says which token is EOS, if post_processor writes none.
+  /// Loads words alone. Without a model the post_processor alone may name EOS.
   static Result<Tokenizer> load(const TokenizerJson& words);
 
   Tokenizer(Tokenizer&&) noexcept;
@@ -61,10 +61,10 @@ class Tokenizer {
   /// The raw bytes of one token: control tokens give their text, byte tokens their byte. `id` must be in the
   /// vocabulary.
   std::string_view token_bytes(TokenId id) const;
-  /// The same for a token that follows `previous`: at the start of a text and after a control token the space that an
+  /// The bytes of a token that follows `previous`: at the start of a text and behind a control token the space that an
   /// SPM vocabulary puts before the first word is left out.
   std::string_view bytes_after(std::optional<TokenId> previous, TokenId id) const;
-  /// True for tokens that are never shown in an answer (control tokens such as BOS, the unknown token).
+  /// Whether a token is never shown in an answer (control tokens such as BOS, the unknown token).
   bool is_control(TokenId id) const;
   /// Concatenated bytes; SPM's added leading space is removed, as its vocabulary asks. A byte-level vocabulary gives
   /// back any text of whole characters that it has all bytes of; SPM writes U+2581 of the text as a space.
@@ -73,20 +73,20 @@ class Tokenizer {
   /// End-of-generation tokens: EOS, the end-of-turn tokens that the file names or llama.cpp knows by their text, and
   /// those that were added.
   bool is_end_of_generation(TokenId id) const;
-  /// All of them, ascending, and what says so.
+  /// All end tokens, ascending, with their sources.
   std::span<const EndToken> end_tokens() const;
-  /// While the tokenizer is loaded: a token that none of these is, and what says so.
+  /// Adds an end token and its source, while the tokenizer is loaded.
   void add_end_token(TokenId id, std::string_view source);
   std::optional<TokenId> bos() const;
-  /// Put before a text that is one: BOS, or nothing, as the file says.
+  /// The tokens in front of a text: BOS, or none, as the file says.
   std::span<const TokenId> text_prefix() const;
   std::optional<TokenId> eos() const;
 
   // Prompts that are put together (src/chat)
   const Vocab& vocab() const;
-  /// All special tokens, as a template writes them.
+  /// All special tokens, for text that a template writes.
   const SpecialTokens& template_tokens() const;
-  /// The texts are more than `max_tokens` tokens for certain.
+  /// Whether the texts are more than `max_tokens` tokens for certain.
   bool are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const;
   /// Ids of a prompt's parts, without BOS: special tokens come from a template's text alone. Errors: as encode();
   /// together the parts have at most kMaxTextBytes.

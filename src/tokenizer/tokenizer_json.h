@@ -32,7 +32,7 @@ struct TokenizerJsonPipeline {
   std::vector<JsonCut> cuts{};
   bool is_byte_level = false;
   bool decodes_bytes = false;               // the decoder makes bytes of "<0x41>"
-  bool strips_space = false;                // a decoded text begins without the space of its first token
+  bool strips_space = false;                // a decoded text loses the space of its first token
   std::vector<TokenId> prefix{}, suffix{};  // the tokens before and behind a text
 };
 
@@ -40,13 +40,13 @@ struct JsonAddedToken {
   std::string text;
   TokenId id;
   bool strips_left, strips_right;
-  bool is_normalized;  // looked for in normalized text
+  bool is_normalized;  // whether it is looked for in normalized text
   bool is_special;
 };
 
 struct TokenizerJson {
-  /// Errors begin with the file: it cannot be read, has more than ParsedTokenizerJson::kLimits.max_bytes, or is
-  /// refused.
+  /// Reads a file. Errors begin with its name: the file cannot be read, has more than
+  /// ParsedTokenizerJson::kLimits.max_bytes, or is refused.
   static Result<TokenizerJson> open(const std::filesystem::path& path);
   static Result<TokenizerJson> parse(std::string_view text, const std::string& file);
 
@@ -59,7 +59,7 @@ struct TokenizerJson {
   std::vector<JsonAddedToken> added_tokens{};  // in the order of ids
   TokenizerJsonPipeline pipeline{};
 
-  /// Ids are below it.
+  /// The bound of ids.
   std::size_t num_ids() const;
 };
 

@@ -12,7 +12,7 @@ namespace octavo {
 /// Reads the cuts of `root`, the whole tokenizer.json, into `out`, whose normalizer is known.
 Result<void> read_cuts(const JsonNode& root, TokenizerJsonPipeline& out);
 
-/// "always", "first" or "never" of a Metaspace; files from before 2024 have a flag.
+/// The "always", "first" or "never" of a Metaspace, or the flag of files from before 2024.
 Result<std::string_view> read_prepend_scheme(const JsonNode& node);
 
 }  // namespace octavo

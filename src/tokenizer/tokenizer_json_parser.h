@@ -16,7 +16,7 @@
 
 namespace octavo {
 
-/// The texts of a file one behind another, so that views of them stay as they are.
+/// The texts of a file one behind another, which do not move, so that views of them stay valid.
 class TextArena {
  public:
   explicit TextArena(std::size_t capacity) { bytes_.reserve(capacity); }
@@ -28,7 +28,7 @@ class TextArena {
 };
 
 struct ParsedTokenizerJson {
-  /// Gemma's has 33 MB. Values are counted beside tokens and merges; Gemma 3 has 6400 added tokens of 7.
+  /// Gemma's file has 33 MB. Values do not include tokens and merges; Gemma 3 has 6400 added tokens of 7 values.
   static constexpr JsonLimits kLimits{
       .max_bytes = std::size_t{64} << 20, .max_values = std::size_t{1} << 19, .max_members = 256};
   static constexpr std::size_t kMaxTokens = std::size_t{1} << 21;
@@ -37,9 +37,9 @@ struct ParsedTokenizerJson {
   TextArena texts;                                                       // the texts of vocabulary and merges
   std::vector<std::pair<std::string_view, std::uint32_t>> vocabulary{};  // model.vocab: token and id
   std::vector<MergeText> merges{};                                       // model.merges
-  boost::json::value rest{};  // the whole, in which model.vocab is {} if it is an object, and model.merges []
+  boost::json::value rest{};  // the whole text, where model.vocab is {} if it is an object, and model.merges []
 
-  /// Errors begin with `file`: no JSON, more than the bounds allow, other kinds of values in vocabulary and merges.
+  /// Errors begin with `file`: no JSON; more than the bounds allow; values of other kinds in vocabulary and merges.
   static Result<ParsedTokenizerJson> parse(std::string_view text, const std::string& file);
 };
 

@@ -7,7 +7,7 @@
 
 namespace octavo {
 
-/// `root` is the whole tokenizer.json. Errors: a part that is not known, or that Octavo cannot follow.
+/// `root` is the whole tokenizer.json. Errors: a part that is not known, or that Octavo cannot do.
 Result<TokenizerJsonPipeline> read_pipeline(const JsonNode& root);
 
 }  // namespace octavo

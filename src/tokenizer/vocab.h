@@ -29,7 +29,7 @@ Result<void> require_words(const ModelSource& source, std::string_view key);
 
 class Vocab {
  public:
-  /// Far beyond any real vocabulary; a token's number leaves room beside it in 32 bits.
+  /// The most tokens, far beyond any real vocabulary; a token's number leaves room beside it in 32 bits.
   static constexpr std::size_t kMaxTokens = std::size_t{1} << 23;
 
   static Result<Vocab> load(const ModelSource& source);
@@ -40,7 +40,7 @@ class Vocab {
   Vocab& operator=(const Vocab&) = delete;
 
   TokenizerModel model() const { return model_; }
-  /// Texts are written in the byte alphabet; else spaces are written as U+2581.
+  /// Whether texts are written in the byte alphabet; otherwise spaces are written as U+2581.
   bool is_byte_level() const { return model_ == TokenizerModel::kBpe; }
   int size() const { return static_cast<int>(texts_.size()); }
 
@@ -48,7 +48,7 @@ class Vocab {
   std::string_view text(TokenId id) const { return texts_[to_size(id)]; }
   /// The bytes of the token in decoded text.
   std::string_view bytes(TokenId id) const { return bytes_[to_size(id)]; }
-  /// SPM only: pairs are merged in the order of their token's score, highest first.
+  /// SPM only: the order in which pairs are merged, the highest score of a pair's token first.
   float score(TokenId id) const { return scores_[to_size(id)]; }
 
   bool is_control(TokenId id) const { return has(id, kControl | kUnknown); }
@@ -60,7 +60,7 @@ class Vocab {
   bool is_end_of_generation(TokenId id) const { return has(id, kEndOfGeneration); }
   void set_end_of_generation(TokenId id) { attributes_[to_size(id)] |= kEndOfGeneration; }
 
-  /// The token with this text; -1 if there is none. find_ordinary() gives ordinary tokens only.
+  /// The token with this text; -1: there is none. find_ordinary() looks among ordinary tokens only.
   TokenId find(std::string_view text) const;
   TokenId find_ordinary(std::string_view text) const;
 
@@ -75,7 +75,7 @@ class Vocab {
     kUserDefined = 4,
     kByte = 8,
     kEndOfGeneration = 16,
-    kReserved = 32,  // for those who write the template
+    kReserved = 32,  // for template_tokens.h
   };
 
   Vocab() = default;

@@ -16,9 +16,9 @@ namespace {
 #define OCTAVO_KERNEL_PART inline
 inline constexpr int kLanes = 4;     // 32-bit lanes of a vector; a U8 holds four bytes a lane
 inline constexpr int kTileRows = 4;  // rows of activations that the matrix kernels keep in registers
-inline constexpr int kWideBias = 0;  // added to a weight by dot_wide: see there
+inline constexpr int kWideBias = 0;  // the number that dot_wide adds to a weight
 
-/// Query rows that attention takes over a tile at once, at most. Nobody waits for this level, and each count is code of
+/// The most query rows that attention takes over a tile at once. This level is the slow one, and each count is code of
 /// its own.
 inline constexpr int kPassQueries = 2;
 
@@ -41,7 +41,7 @@ struct U8 {
   ByteLanes v;
 };
 struct Mask {
-  IntLanes v;  // -1 or 0
+  IntLanes v;  // -1 for true, 0 for false
 };
 
 template <class Lanes>
@@ -50,7 +50,7 @@ inline Lanes lanes_at(const void* p) {
   __builtin_memcpy(&lanes, p, sizeof lanes);
   return lanes;
 }
-/// The first n elements; the others are 0, and their memory is not touched.
+/// Loads the first n elements; the other lanes are 0, and their memory is not touched.
 template <class Lanes, class Element>
 inline Lanes lanes_at_n(const Element* p, int n) {
   Lanes lanes{};
@@ -62,7 +62,7 @@ inline F32 f32_set(float x) { return {FloatLanes{x, x, x, x}}; }
 inline F32 f32_zero() { return f32_set(0.0F); }
 inline F32 f32_load(const float* p) { return {lanes_at<FloatLanes>(p)}; }
 inline void f32_store(float* p, F32 a) { __builtin_memcpy(p, &a, sizeof a); }
-/// The first n lanes; the others are 0, and their memory is not touched.
+/// Loads the first n lanes; the other lanes are 0, and their memory is not touched.
 inline F32 f32_load_n(const float* p, int n) { return {lanes_at_n<FloatLanes>(p, n)}; }
 inline void f32_store_n(float* p, F32 a, int n) {
   for (int i = 0; i < n; ++i) p[i] = a.v[i];
@@ -94,12 +94,12 @@ inline Mask lanes_between(int lo, int hi) {
   return {(IntLanes)(lane >= lo) & (IntLanes)(lane < hi)};
 }
 inline Mask f32_less(F32 a, F32 b) { return {(IntLanes)(a.v < b.v)}; }
-/// a where the mask holds, else b; what is not selected has no influence, NaN or not.
+/// a where the mask holds, else b; lanes that are not selected have no influence, NaN or not.
 inline F32 f32_select(Mask m, F32 a, F32 b) { return {m.v ? a.v : b.v}; }
 
 inline I32 i32_set(int32_t x) { return {IntLanes{x, x, x, x}}; }
 inline I32 i32_zero() { return i32_set(0); }
-/// a + b of each lane, which wraps as the instructions of other levels do.
+/// a + b of each lane, which wraps as in the instructions of other levels.
 inline IntLanes wrapping_sum(IntLanes a, IntLanes b) { return (IntLanes)((WordLanes)a + (WordLanes)b); }
 inline I32 i32_load_i8(const int8_t* p) { return {__builtin_convertvector(lanes_at<FourBytes>(p), IntLanes)}; }
 inline I32 i32_load_u8(const uint8_t* p) { return {lanes_at_n<IntLanes>(p, kLanes)}; }
@@ -115,7 +115,7 @@ template <int N>
 inline I32 i32_shl(I32 a) {
   return {(IntLanes)((WordLanes)a.v << N)};
 }
-/// Shifted right with the sign.
+/// Each lane shifted right with its sign.
 template <int N>
 inline I32 i32_sar(I32 a) {
   return {a.v >> N};
@@ -208,12 +208,12 @@ inline U8 u8_broadcast4(const int8_t* p) {
   __builtin_memcpy(&word, p, sizeof word);
   return {(ByteLanes)WordLanes{word, word, word, word}};
 }
-/// acc + both int16 of each lane. Wraps: where activations are not finite, acc may begin anywhere.
+/// acc + both int16 of each lane, which wraps: where activations are not finite, acc may begin anywhere.
 inline IntLanes add_halves(IntLanes acc, ShortLanes products) {
   const auto both = (IntLanes)products;
   return wrapping_sum(wrapping_sum(acc, (IntLanes)((WordLanes)both << 16) >> 16), both >> 16);
 }
-/// Every second byte of v as a number, the first ones or those behind them.
+/// Every second byte of v as a number, from the first byte or the second on.
 inline ShortLanes first_bytes(U8 v) { return (ShortLanes)((ShortLanes)v.v << 8) >> 8; }
 inline ShortLanes second_bytes(U8 v) { return (ShortLanes)v.v >> 8; }
 inline ShortLanes first_bytes_unsigned(U8 v) { return (ShortLanes)v.v & (int16_t)255; }
@@ -223,7 +223,7 @@ inline I32 dot_small(I32 acc, U8 w, U8 a) {
   const IntLanes sum = add_halves(acc.v, first_bytes_unsigned(w) * first_bytes(a));
   return {add_halves(sum, second_bytes_unsigned(w) * second_bytes(a))};
 }
-/// Whether add_products takes any byte as w, not only those up to 127, and small_sum_quads is as many for them.
+/// Whether any byte may be w in add_products(), not only those up to 127; small_sum_quads holds for such bytes.
 inline constexpr bool kAnyByte = true;
 /// acc + the four products of each lane for any byte w = weight + 128. With a kWideBias of 128 the products are those
 /// of w itself, and the caller takes 128 times the sum of a away; with 0 they are those of the weight.
@@ -233,12 +233,12 @@ inline I32 dot_wide(I32 acc, U8 w, U8 a) {
   return {add_halves(sum, (second_bytes_unsigned(w) - bias) * second_bytes(a))};
 }
 
-/// Two int16 a lane: what dot_pairs multiplies.
+/// Two int16 a lane, the operands of dot_pairs().
 struct I16 {
   ShortLanes v;
 };
 inline I16 i16_load(const int16_t* p) { return {lanes_at<ShortLanes>(p)}; }
-/// 2 * kLanes bytes, each widened.
+/// 2 * kLanes bytes, each widened to an int16.
 inline I16 i16_widen(const int8_t* p) { return {__builtin_convertvector(lanes_at<EightBytes>(p), ShortLanes)}; }
 /// The pair at p in every lane.
 inline I16 i16_broadcast2(const int16_t* p) {
@@ -246,17 +246,17 @@ inline I16 i16_broadcast2(const int16_t* p) {
   __builtin_memcpy(&pair, p, sizeof pair);
   return {(ShortLanes)i32_set(pair).v};
 }
-/// Each lane as two int16, the sign of the lower one changed.
+/// Each lane as two int16, the lower one with its sign changed.
 inline I16 i16_pair_of(I32 a) { return {(ShortLanes)(a.v ^ 0x8000)}; }
-/// acc + the two products of each lane. Wraps, as the instructions of other levels do: a lane behind a row's last token
-/// multiplies what memory holds there, before it is masked.
+/// acc + the two products of each lane, which wraps, as in the instructions of other levels: a lane behind a row's last
+/// token multiplies any memory before it is masked.
 inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
   const auto x = (IntLanes)a.v, y = (IntLanes)b.v;
   const auto low = [](IntLanes pair) { return (IntLanes)((WordLanes)pair << 16) >> 16; };
   return {wrapping_sum(wrapping_sum(acc.v, low(x) * low(y)), (x >> 16) * (y >> 16))};
 }
-/// Says that a sum is in a register once the loop that made it is left. Without it GCC 12 moves all of them from
-/// register to register in each round of that loop, for the sake of what comes after it.
+/// Keeps a sum in a register once the loop that made it is left. Otherwise GCC 12 moves all sums from register to
+/// register in each round of that loop, for the sake of later code.
 inline void keep_in_register(I32&) {}
 inline void keep_in_register(F32&) {}
 
