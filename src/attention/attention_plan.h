@@ -60,10 +60,10 @@ class AttentionPlan {
   std::uint64_t scratch_bytes() const { return partials_.size_bytes() + states_.size_bytes() + scratch_.size_bytes(); }
 
  private:
-  // The cut of a reading into tasks.
+  // The kinds of cuts of a reading into tasks.
   enum class Cut : std::uint8_t {
-    kHeads,      // a task is a KV head: begin .. end is all that the queries see
-    kHeadRange,  // the same of several heads, tile by tile through all of them
+    kHeads,      // a task is a KV head, whose positions begin .. end are all that the queries see
+    kHeadRange,  // a task is several KV heads, tile by tile through all of them
     kTiles,      // a task is a tile and KV head, whose results are merged afterwards
   };
   // Queries that read the positions begin .. end together.
@@ -79,9 +79,9 @@ class AttentionPlan {
     int num_queries, begin, end;  // positions that any of its rows sees
     int first_query = 0;
     int full_begin = 0, full_end = 0;  // tiles that each of its rows sees all of
-    // Tiles whose blocks are also those of the sequence before it
+    // Tiles whose blocks the sequence before this one has too
     int shared_begin = 0, shared_end = 0;
-    bool uncut = false;  // one thread does all of it
+    bool uncut = false;  // one thread does the whole sequence
 
     bool shares_tile(int tile) const { return shared_begin <= tile && tile < shared_end; }
     bool shares_with_last() const { return shared_begin < shared_end; }
@@ -101,7 +101,7 @@ class AttentionPlan {
     std::size_t task = 0, end_task = 0;  // the tasks of its ticket
     int tile = 0, head = 0;              // the next item of a range of heads
     bool in_range = false;
-    bool started = false;  // nothing fetches a thread's first stretch ahead, so it is short
+    bool started = false;  // whether the first stretch was taken; a first stretch is short, as nothing fetches it ahead
   };
 
   // Making a plan.
@@ -138,21 +138,21 @@ class AttentionPlan {
   const int heads_per_kv_head_;  // query heads of a KV head
   const int state_floats_;       // o, max and sum of a query
   const int num_threads_;
-  std::vector<Seq> seqs_;                // cut by tiles; neighbours share leading blocks
-  std::vector<Seq> uncut_;               // not cut; longest first
-  std::vector<Seq*> unshared_;           // those of seqs_ that share nothing, while a plan is built
-  std::vector<AttentionQuery> queries_;  // those of seqs_ first, in order
+  std::vector<Seq> seqs_;                // sequences cut by tiles; neighbours share leading blocks
+  std::vector<Seq> uncut_;               // sequences that are not cut; longest first
+  std::vector<Seq*> unshared_;           // sequences of seqs_ that share nothing, while a plan is built
+  std::vector<AttentionQuery> queries_;  // queries, those of seqs_ first, in order
   std::vector<Reading> readings_;
-  std::vector<std::size_t> open_reading_;        // [seqs_] the last reading whose first sequence it is
+  std::vector<std::size_t> open_reading_;        // [seqs_] the last reading of which the sequence is the first
   std::uint64_t tokens_ = 0, query_tokens_ = 0;  // sums over all readings: positions, and positions times queries
   int num_tile_queries_ = 0;                     // the queries of seqs_
   Rounds rounds_;
-  bool has_few_ = false;  // readings with no more than kMaxTileQueries have tasks in the round that runs
-  std::vector<std::size_t> tasks_before_;  // [readings + 1] of the round that runs, by the order of readings
+  bool has_few_ = false;  // whether readings with at most kMaxTileQueries have tasks in the round that runs
+  std::vector<std::size_t> tasks_before_;  // [readings + 1] the tasks before each reading, in the round that runs
   AttentionTickets tickets_;               // the tickets of the round that runs
   AlignedBuffer<float> partials_;          // [tiles of a round][kv_heads][tile queries][head_dim + 2]
   AlignedBuffer<float> states_;            // [kv_heads][tile queries][head_dim + 2] merged so far
-  AlignedBuffer<float> scratch_;           // [threads] the kernel's, then states of a range of heads
+  AlignedBuffer<float> scratch_;           // [threads] the scratch of the kernel, then states of a range of heads
 };
 
 }  // namespace octavo

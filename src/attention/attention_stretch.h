@@ -17,26 +17,26 @@ struct AttentionStretch {
   std::ptrdiff_t head_floats = 0;  // the distance from one head's results to the next head's
 
   AttentionItem item(int i) const;
-  /// Blocks of its first tile; an item fetches its further ones itself.
+  /// The blocks of its first tile; an item fetches further tiles itself.
   AttentionAhead::Part first_tile(int block_size) const;
   bool is_one_tile() const { return first.end <= (first.begin / kTileTokens + 1) * kTileTokens; }
 };
 
-/// The stretches that a thread does next. Memory has a steady rate, work has not: many queries of a tile take long for
-/// few bytes, a few take no time for as many. So while it works on many, a thread fetches what it reads several
-/// stretches later, as far as a cache holds it.
+/// The next stretches of a thread. Memory has a steady rate, and work has not: many queries of a tile take long for few
+/// bytes, a few take no time for as many. So a thread that works on many queries fetches the blocks of several
+/// stretches ahead, as far as a cache holds them.
 class StretchQueue {
  public:
   explicit StretchQueue(const KvLayer& kv) : kv_(kv) {}
 
-  /// Whether an item that can fetch `bytes` has a use for one more stretch.
+  /// Whether an item that can fetch `bytes` can use one more stretch.
   bool wants_more(std::size_t bytes) const;
   void push(const AttentionStretch& stretch);
   bool empty() const { return count_ == 0; }
   AttentionStretch pop();
 
-  /// The blocks that the item fetches which is part `part` of `parts` of the work before the first stretch: its portion
-  /// of that stretch at least, and up to `bytes` more of all, none of it twice.
+  /// The blocks that the item, part `part` of `parts` of the work before the first stretch, fetches: at least its
+  /// portion of that stretch, and up to `bytes` more in all, none of them twice.
   AttentionAhead fetch(int part, int parts, std::size_t bytes);
 
  private:
@@ -53,9 +53,9 @@ class StretchQueue {
   std::size_t bytes_ = 0, fetched_ = 0;  // the sums over stretches that wait
 };
 
-/// K and V of a stretch at most, and of what is fetched ahead: two of them about fill a second-level cache of 1 MiB.
-/// Whole blocks go through it faster than parts of them: four heads of 128 dimensions of i16, a little more than half
-/// of it, gave 46 GB/s, three 36.
+/// The bound of K and V of a stretch, and of the bytes fetched ahead: two of them about fill a second-level cache of 1
+/// MiB. Whole blocks go through that cache faster than parts: four heads of 128 dimensions of i16, a little more than
+/// half of it, gave 46 GB/s, three heads 36.
 inline constexpr std::size_t kStretchBytes = std::size_t{640} << 10;
 
 }  // namespace octavo

@@ -19,7 +19,7 @@ namespace octavo {
 /// Tasks of a round by kind, in the order of their numbers.
 struct AttentionTasks {
   std::size_t by_many = 0;   // tasks of readings with more than kMaxTileQueries, which come first,
-  std::size_t by_tiles = 0;  // those of readings cut by tiles first of all
+  std::size_t by_tiles = 0;  // tasks of readings cut by tiles, the first of these
   std::size_t ranges = 0;    // tasks of ranges of heads, which follow
   std::size_t few = 0;       // the others
 };
@@ -28,14 +28,14 @@ class AttentionTickets {
  public:
   AttentionTickets(int num_kv_heads, int num_threads);
 
-  /// Begins a round with these tasks, none of them taken.
+  /// Begins a round with these tasks, all of them free.
   void begin(const AttentionTasks& tasks);
 
-  /// The tasks [first, end) of the next ticket of a worker; none when all are taken.
+  /// The tasks [first, end) of a worker's next ticket; none when all are taken.
   std::optional<std::pair<std::size_t, std::size_t>> next(int worker);
 
  private:
-  // Tickets that nobody has taken yet.
+  // The number of tickets that are not taken yet.
   struct alignas(64) Portion {
     std::atomic<std::size_t> next{0};
     std::size_t end = 0;
@@ -45,12 +45,12 @@ class AttentionTickets {
   std::pair<std::size_t, std::size_t> tasks_of(std::size_t ticket) const;
   std::size_t task_of_many(std::size_t i) const;
 
-  const std::size_t num_heads_;          // KV heads: tasks of a tile's ticket
-  const std::size_t heads_per_portion_;  // heads whose tiles a thread's portion has
+  const std::size_t num_heads_;          // the number of KV heads: tasks of a tile's ticket
+  const std::size_t heads_per_portion_;  // the number of heads whose tiles a thread's portion has
   AttentionTasks tasks_;
   std::size_t tile_tickets_ = 0;   // tickets of a tile through all heads
   std::size_t singles_ = 0;        // tickets of one task, at the end
-  std::vector<Portion> portions_;  // [threads] and the single tasks, which all take last
+  std::vector<Portion> portions_;  // [threads + 1] the last portion, of single tasks, is for all threads
 };
 
 }  // namespace octavo

@@ -92,8 +92,7 @@ class TokenMasks {
   void forget();
   std::size_t bytes_of(const Key& key, const Entry& entry) const;
 
-  /// `walk` fills an entry and is false where it was given up. Null: it was given up, or is not begun.
-  /// Sets of states as one state each, and what is known of these.
+  /// Sets of states as one state each, and the runs behind these.
   struct Determinised {
     Determinised(const Automaton& automaton, LocalStates::Kept kept)
         : states(automaton, kept), free_runs(automaton, states), plain_runs(states) {}
@@ -104,6 +103,7 @@ class TokenMasks {
     PlainRuns plain_runs;
   };
 
+  /// The entry of a key, which `walk` fills where none is kept; `walk` is false where it was given up. Null: no entry.
   template <class Walk>
   EntryPointer find_or_walk(const Key& key, const MaskSearch& search, const Walk& walk, const Entry* loops = nullptr);
   template <class Walk>

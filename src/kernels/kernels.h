@@ -38,8 +38,8 @@ using MatmulFn = void (*)(const PackedMatrix& w, const ActivationRows& x, int64_
 using DecodeRowFn = void (*)(const PackedMatrix& w, int64_t row, float* y);
 
 enum class KOrder : uint8_t {
-  kDimMajor,    // [head_dim][block_size]: one vector holds consecutive tokens' values of a dimension
-  kTokenMajor,  // [block_size][head_dim]: as V; transposed a vector of tokens at a time
+  kDimMajor,    // [head_dim][block_size]: a vector holds one dimension of consecutive tokens
+  kTokenMajor,  // [block_size][head_dim], like V: a vector of tokens is transposed at a time
 };
 
 /// The K and V of one layer: blocks of `block_size` tokens, each block [kv_heads][head_bytes], a head being, where
@@ -57,45 +57,45 @@ struct KvLayer {
   size_t block_bytes;  // the distance from one block of this layer to the next
   size_t head_bytes;   // the distance from one head of a block to the next
   ptrdiff_t v_offset;
-  size_t token_bytes;  // K and V of one token and head, scales included
+  size_t token_bytes;  // the bytes of K and V of one token and head, scales included
   KOrder k_order;
   int block_size, num_kv_heads, head_dim;
   int token_stride;  // elements from one token to the next in V and in token-major K; head_dim where heads lie apart
 };
 
-/// Dimensions of a segment, which share a scale, in q8_0 and i16.
+/// The dimensions of a segment, which share a scale, in q8_0 and i16.
 inline constexpr int kQ8ScaleDims = 32, kI16ScaleDims = 64;
-/// The scale of q8_0 is that of an integer of 1. The scale of i16, too small for a half, is that of this integer, which
-/// the largest of its dimensions becomes. It has 14 bits, so that 64 products with 14 more stay within 32.
+/// A q8_0 scale is worth the integer 1. An i16 scale, too small for a half, is worth this integer, which the segment's
+/// largest dimension becomes. It has 14 bits, so that 64 products with 14 more stay within 32.
 inline constexpr int kI16One = 1 << 13;
 
 /// Writes the K and V of one token, [kv_heads][head_dim] each, rounded to the cache's type.
 using WriteKvFn = void (*)(const KvLayer& kv, int32_t block, int token_in_block, const float* k, const float* v);
 
-/// Attention is cut into tiles of this many positions, at multiples of it, whatever the batch. Each tile has a softmax
-/// of its own, and tiles are merged in the order of their positions.
+/// Attention is cut into tiles of this many positions, at multiples of this number, whatever the batch. Each tile has a
+/// softmax of its own, and tiles are merged in the order of their positions.
 inline constexpr int kTileTokens = 256;
 /// Largest head_dim.
 inline constexpr int kMaxHeadDim = 512;
-/// Queries of one item at most: they share the tiles of K and V that the item loads.
+/// The most queries of one item, which share the tiles of K and V that the item loads.
 inline constexpr int kMaxItemQueries = 128;
-/// Queries whose sums are in registers at the same time: these share each vector of K and V.
+/// The queries whose sums are in registers at the same time, which share each vector of K and V.
 inline constexpr int kMaxTileQueries = 8;
-/// Queries that wait for memory, at most; more of them wait for their own products.
+/// The most queries that wait for memory; more of them wait for their own products.
 inline constexpr int kFewQueries = 4;
 
 /// A row of the step with one query head of each KV head, and the positions begin <= p < end that it sees.
 struct AttentionQuery {
-  const float* q;  // [head_dim], scaled already; the head that reads KV head 0
+  const float* q;  // [head_dim], scaled already; the query head that reads KV head 0
   float* out;      // [head_dim]
   int32_t begin, end;
-  int32_t head = 0;  // among the query heads of its KV head
+  int32_t head = 0;  // the number of the query head among those of its KV head
 };
 
 /// A layer's additions to the softmax of its scores.
 struct SoftmaxTerms {
   const float* sinks = nullptr;  // [query heads] logits that share in the sum of weights and have no value; null: none
-  float soft_cap = 0;            // a score s becomes soft_cap tanh(s / soft_cap); 0: it stays
+  float soft_cap = 0;            // a score s becomes soft_cap tanh(s / soft_cap); 0: scores stay
 };
 
 /// One item of attention work: queries of one KV head over the positions begin .. end, which hold all that its queries
@@ -110,7 +110,7 @@ struct AttentionItem {
   const AttentionQuery* queries;  // [num_queries]
   float* partial;                 // [tiles][num_queries][head_dim + 2], or null
   float* states;                  // [num_queries][head_dim + 2] merged so far, or null
-  bool resumes;                   // `states` hold the results of positions before begin
+  bool resumes;                   // whether `states` hold the results of positions before begin
   int32_t num_queries, kv_head;
   int32_t head_stride;  // floats from the query heads of one KV head to those of the next, in q and out
   int32_t begin, end;
@@ -119,12 +119,12 @@ struct AttentionItem {
 
 /// Floats of scratch that an AttentionFn needs, for one thread.
 constexpr int64_t attention_scratch_floats(int head_dim) {
-  return (int64_t)(kMaxItemQueries + kMaxTileQueries) * (head_dim + 2) +  // states, results of a tile
-         (int64_t)2 * kTileTokens * (head_dim + 1);                       // a copy of K and V of a tile
+  return (int64_t)(kMaxItemQueries + kMaxTileQueries) * (head_dim + 2) +  // the states and the results of a tile
+         (int64_t)2 * kTileTokens * (head_dim + 1);                       // the copy of K and V of a tile
 }
 
-/// Memory that this thread will likely read after an item: neighbouring KV heads of some blocks, part after part. It is
-/// fetched during the item's last tile, evenly over its passes.
+/// Memory that this thread will likely read behind an item: neighbouring KV heads of some blocks, part after part. The
+/// item fetches it during its last tile, evenly over its passes.
 struct AttentionAhead {
   struct Part {
     const int32_t* blocks;
@@ -135,8 +135,8 @@ struct AttentionAhead {
   int32_t num_parts = 0;
 };
 
-/// The item's blocks in the tile at position `tile`, of its KV head. Always inlined: both a level's kernels and code
-/// for every processor use it.
+/// The item's blocks in the tile at position `tile`, of its KV head. The function is always inlined, because a level's
+/// kernels and code for every processor use it.
 [[gnu::always_inline]] constexpr AttentionAhead::Part blocks_of_tile(const AttentionItem& item, int tile,
                                                                      int block_size) {
   const int begin = (tile > item.begin ? tile : item.begin) / block_size;
@@ -146,26 +146,26 @@ struct AttentionAhead {
 
 using AttentionFn = void (*)(const KvLayer& kv, const AttentionItem& item, const AttentionAhead& next, float* scratch);
 
-/// Results that queries of one KV head have of consecutive tiles, to be taken into their states of earlier ones.
+/// The results of queries of one KV head in consecutive tiles, which are merged into the states of earlier tiles.
 struct TileMerge {
   const float* partials;          // [num_tiles][num_queries][head_dim + 2], `stride` floats from tile to tile
   float* states;                  // [num_queries][head_dim + 2]
   const AttentionQuery* queries;  // queries whose outputs are written; null: more tiles follow
   int64_t stride;
-  ptrdiff_t head;  // KV head's first float in a query's out
+  ptrdiff_t head;  // the place of the KV head's first float in a query's out
   int32_t num_tiles, num_queries, head_dim;
-  bool first;                    // there are no earlier tiles, and nothing in states
+  bool first;                    // there are no earlier tiles, and `states` has nothing yet
   const float* sinks = nullptr;  // the sinks of the KV head's query heads; null: none
 };
 using MergeTilesFn = void (*)(const TileMerge& merge);
 
-/// Columns of a gated delta net's state that lie together, [key_dim][kDeltaColumns]; a head's last columns are filled
-/// up with zeros.
+/// Columns of a gated delta net's state that lie together, [key_dim][kDeltaColumns]; zeros fill up a head's last
+/// columns.
 inline constexpr int kDeltaColumns = 32;
 
-/// Consecutive tokens of one head of a gated delta net, and up to kDeltaColumns columns of its state and of V.
+/// Consecutive tokens of one head of a gated delta net, with up to kDeltaColumns columns of its state and of V.
 struct DeltaColumns {
-  const float* q;      // [num_tokens] of [key_dim], `stride` floats apart, as the next two
+  const float* q;      // [num_tokens] of [key_dim], `stride` floats apart, like the two below
   const float* k;      // [num_tokens] of [key_dim]
   float* v;            // [num_tokens] of [columns]; becomes the result
   const float* gates;  // [num_tokens] of {decay, beta}, `gate_stride` floats apart
@@ -186,11 +186,11 @@ struct KernelTable {
   AttentionFn attention[kNumKvTypes];
   MergeTilesFn merge_tiles;
 
-  /// Rows of a row tile: 4 or 8.
+  /// The rows of a row tile: 4 or 8.
   int tile_rows;
-  /// int8 form of x[0 .. n), n a multiple of 32.
+  /// out = the int8 form of x[0 .. n), n a multiple of 32.
   void (*quantize_row)(const float* x, int64_t n, const ActPlace& out);
-  /// The same of one block of 32 columns for `count` rows of a row tile, x + r * stride, from the row of `out` on.
+  /// The int8 form of 32 columns for `count` rows of a row tile, x + r * stride, from the row of `out` on.
   void (*quantize_column)(const float* x, int64_t stride, int count, const ActPlace& out);
   /// y = x / sqrt(mean(x^2) + eps) * weight. x and y may be the same.
   void (*rms_norm)(const float* x, const float* weight, int64_t n, float eps, float* y);
@@ -198,8 +198,8 @@ struct KernelTable {
   void (*add)(float* x, const float* y, int64_t n);
   /// x *= s.
   void (*scale)(float* x, float s, int64_t n);
-  /// Token after token (Yang, Kautz and Hatamizadeh, 2024): state = decay state, then state += k (beta (v - state^T
-  /// k))^T, and v = state^T q. The result does not depend on how tokens are cut into calls.
+  /// Updates a state token after token (Yang, Kautz and Hatamizadeh, 2024): state = decay state, then state += k (beta
+  /// (v - state^T k))^T, and v = state^T q. The result does not depend on the cut of tokens into calls.
   void (*delta_rule)(const DeltaColumns& columns, float* state);
   /// y[i] = silu(sum over j of taps[j][i] x[j][i]), j ascending; taps are [num_taps][n].
   void (*short_conv)(const float* const* x, const float* taps, int num_taps, int64_t n, float* y);

@@ -29,7 +29,7 @@ class Arena {
 
   /// `bytes` of memory, aligned to 16. Throws a Failure beyond the budget, before anything is allocated.
   void* allocate(std::size_t bytes);
-  /// Counts bytes that are built elsewhere.
+  /// Counts bytes that are built outside of the arena.
   void charge_bytes(std::size_t bytes);
   /// Counts steps of work.
   void charge_steps(std::uint64_t steps) {

@@ -9,11 +9,11 @@ namespace octavo::jinja {
 
 /// Concatenates, as `+` and `~` do; text that joins markup is escaped.
 const Text* concatenate(Evaluation& evaluation, const Text& left, const Text& right);
-/// HTML's five characters as entities, as markupsafe writes them.
+/// HTML's five characters as entities, in the spelling of markupsafe.
 void append_escaped(TextBuilder& out, const Text& text);
-/// The largest whole number that is not above.
+/// The largest whole number that is not above the quotient.
 std::int64_t floor_divide(std::int64_t left, std::int64_t right);
-/// An integer from a float, towards zero. Fails for those beyond 64 bits, infinities and NaN.
+/// An integer from a float, towards zero. Floats beyond 64 bits, infinities and NaN fail.
 std::int64_t to_integer(Evaluation& evaluation, double value);
 
 }  // namespace octavo::jinja

@@ -5,15 +5,15 @@
 
 namespace octavo::jinja {
 
-/// `value.name`: a method or an attribute before an entry; undefined if there is none.
+/// `value.name`: a method or an attribute before an entry; undefined if there is no such name.
 Value get_attribute(Evaluation& evaluation, const Value& value, const Text& name);
-/// `value[key]`: an item before an attribute; undefined if there is none.
+/// `value[key]`: an item before an attribute; undefined if there is neither.
 Value get_item(Evaluation& evaluation, const Value& value, const Value& key);
-/// `value[begin:end:step]`, each of them None or an integer.
+/// `value[begin:end:step]`, where each of the three is None or an integer.
 Value get_slice(Evaluation& evaluation, const Value& value, std::span<const Value, 3> bounds);
 /// An attribute of a namespace, or null.
 NamespaceEntry* find_name(Evaluation& evaluation, const Namespace& names, std::string_view name);
-/// Sets an attribute of a namespace. Fails for names that begin with an underscore, as transformers does.
+/// Sets an attribute of a namespace. Names that begin with an underscore fail, as in transformers.
 void set_name(Evaluation& evaluation, Namespace& names, const Text& name, const Value& value);
 
 }  // namespace octavo::jinja

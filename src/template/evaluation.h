@@ -18,11 +18,11 @@ class Evaluation {
   Arena& arena() { return arena_; }
   /// The local time that strftime_now tells.
   const std::tm& now() const { return now_; }
-  /// The place that is being evaluated; a Failure without a place is told with it.
+  /// The place at hand, which a Failure without a place gets.
   Position where() const { return where_; }
   void set_where(Position where) { where_ = where; }
 
-  /// Counts a step of work, or as many as there are `bytes` to look at.
+  /// Counts a step of work, or as many steps as there are `bytes` to look at.
   void step() { arena_.charge_steps(1); }
   void steps_for(std::size_t bytes) { arena_.charge_steps(1 + bytes / kBytesOfAStep); }
 
@@ -31,7 +31,7 @@ class Evaluation {
     throw Failure{fmt::format(format, std::forward<Args>(args)...), where_};
   }
 
-  /// How deep evaluation is nested. Held by each function that may come to itself again.
+  /// The depth of evaluation. Each function that may call itself again holds one.
   class Nesting {
    public:
     explicit Nesting(Evaluation& evaluation) : depth_(evaluation.depth_) {
@@ -54,7 +54,7 @@ class Evaluation {
   }
 
  private:
-  // A macro's call takes some eight: at most some 180 calls within each other, as in Python.
+  // The most levels. A macro's call takes some eight: at most some 180 calls within each other, as in Python.
   static constexpr int kMostNested = 1500;
   static constexpr std::size_t kBytesOfAStep = 64;
 

@@ -15,7 +15,7 @@ class ExpressionEvaluator {
   Value evaluate(const Expression& expression, Frame& frame);
   /// Applies a block's filters to its text.
   Value apply_filter(const Expression& filter, Frame& frame, const Value& text);
-  /// Calls what a call block names; its body is an argument of that.
+  /// Calls the function of a call block, whose body is an argument.
   Value call_with_body(const Expression& call, Frame& frame, const Value& caller);
 
  private:

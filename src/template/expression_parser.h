@@ -23,7 +23,7 @@ class ExpressionParser {
 
  private:
   Expression* make(ExpressionKind kind, Position where);
-  /// Notes how high the tree is, once its parts are there.
+  /// Notes the height of the tree, once its parts are there.
   Expression* done(Expression* expression);
   Expression* make_binary(Operator operation, Expression* first, Expression* second);
 

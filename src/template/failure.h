@@ -21,7 +21,7 @@ struct Position {
 
 struct Failure {
   std::string message;
-  Position where = {};  // not known: the place that is being evaluated
+  Position where = {};  // no place: that of the evaluation at hand
 };
 
 template <class... Args>

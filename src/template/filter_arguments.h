@@ -5,12 +5,12 @@
 
 namespace octavo::jinja {
 
-/// "name", "address.city" or 0: the way to an attribute of an item.
+/// The way to an attribute of an item: "name", "address.city" or 0.
 class AttributePath {
  public:
-  /// None: the item itself.
+  /// An attribute of None is the item itself.
   AttributePath(Evaluation& evaluation, const Value& attribute, bool ignore_case = false, Value fallback = {});
-  /// An undefined attribute is the fallback, where there is one.
+  /// An attribute of an item; the fallback, if there is one, where the attribute is undefined.
   Value get(const Value& item) const;
 
  private:
@@ -20,10 +20,10 @@ class AttributePath {
   Value fallback_;
 };
 
-/// Items by the attributes that a comma separates, each item's as a list.
+/// The values of each item's attributes, whose names a comma separates, as a list.
 std::vector<Value> sort_keys(Evaluation& evaluation, std::span<const Value> items, const Value& attribute,
                              bool ignore_case);
-/// Sorts items by keys of the same number; equal ones keep their order.
+/// Sorts items by as many keys; items of equal keys keep their order.
 std::vector<Value> sort_by(Evaluation& evaluation, std::span<const Value> items, std::span<const Value> keys,
                            bool reverse);
 

@@ -5,13 +5,13 @@
 
 namespace octavo::jinja {
 
-/// A filter or a test; the first argument of its call is the value that it is applied to.
+/// A filter or a test; the first argument of its call is the value to which it is applied.
 struct NamedFilter {
   std::string_view name;
   Function call;
 };
 
-/// Null for a name that is none.
+/// The filter or the test of a name; null for an unknown name.
 const NamedFilter* find_filter(std::string_view name);
 const NamedFilter* find_test(std::string_view name);
 

@@ -20,7 +20,7 @@ struct Joiner {
 
 /// An attribute of a cycler, or missing.
 Value attribute_of_cycler(Evaluation& evaluation, const Value& cycler, std::string_view name);
-/// What calling a joiner gives: nothing the first time, then the separator.
+/// The text of a joiner's call: empty the first time, then the separator.
 Value call_joiner(Evaluation& evaluation, const Value& joiner, const Call& call);
 
 }  // namespace octavo::jinja

@@ -9,12 +9,12 @@ namespace octavo::jinja {
 struct JsonStyle {
   bool ensure_ascii = false;
   bool sort_keys = false;
-  const Text* indent = nullptr;  // null: on one line
+  const Text* indent = nullptr;  // null: the text has one line
   const Text* item_separator = nullptr;
   const Text* key_separator = nullptr;
 };
 
-/// Quotes, brackets and separators are the template's; what stands within quotes keeps its origin.
+/// Writes a value. Quotes, brackets and separators are the template's; text within quotes keeps its origin.
 void append_json(Evaluation& evaluation, TextBuilder& out, const Value& value, const JsonStyle& style);
 /// The filter.
 Value filter_tojson(Evaluation& evaluation, const Call& call);

@@ -13,13 +13,13 @@ struct LoopState {
   Iterator* items;
   std::int64_t index0 = -1;
   std::int64_t depth0 = 0;
-  std::int64_t length = -1;  // not known yet
+  std::int64_t length = -1;  // -1: not known yet
   Value current = {};
   Value before = {};
-  Value after = {};                      // looked ahead; missing: not looked, or nothing there
+  Value after = {};                      // the next item; missing: it was not looked at, or there is none
   Value last_changed = {};               // a tuple
   const Statement* recursive = nullptr;  // the statement that `loop(...)` runs again
-  Frame* outer = nullptr;                // and the scope that it stands in
+  Frame* outer = nullptr;                // the scope of that statement
 };
 
 /// Moves on to the next item, if there is one.
@@ -27,7 +27,7 @@ std::optional<Value> advance_loop(Evaluation& evaluation, LoopState& loop);
 /// An attribute of `loop`, or missing.
 Value attribute_of_loop(Evaluation& evaluation, LoopState& loop, std::string_view name);
 std::int64_t length_of_loop(Evaluation& evaluation, LoopState& loop);
-/// The loop's own items with the loop: what iterating over `loop` itself gives.
+/// An iterator over the items together with the loop, for templates that iterate over `loop` itself.
 Iterator* iterate_loop(Evaluation& evaluation, LoopState& loop);
 
 }  // namespace octavo::jinja

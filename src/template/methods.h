@@ -7,9 +7,9 @@
 
 namespace octavo::jinja {
 
-/// The method of a value's type, or null.
+/// The method of a name for a value's type, or null.
 const NamedMethod* find_method(const Value& value, std::string_view name);
-/// Whether Python has the method and its sandbox refuses it: it changes the object, or begins with two underscores.
+/// Whether Python's sandbox refuses its method: it changes the object, or begins with two underscores.
 bool is_refused(const Value& value, std::string_view name);
 
 std::span<const NamedMethod> text_methods();

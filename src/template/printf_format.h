@@ -5,7 +5,7 @@
 
 namespace octavo::jinja {
 
-/// A tuple gives the values in order, a dict those of %(name)s, anything else is the one value.
+/// Formats values: a tuple has them in order, a dict those of %(name)s, and any other value is the only one.
 const Text* format_printf(Evaluation& evaluation, const Text& format, const Value& values);
 
 }  // namespace octavo::jinja

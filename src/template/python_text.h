@@ -10,11 +10,11 @@ namespace octavo::jinja {
 std::string_view type_name(const Value& value);
 std::string undefined_message(const Undefined& undefined);
 
-/// str(): appends the text of a value as printing it does.
+/// Appends str() of a value, as printing does.
 void append_str(Evaluation& evaluation, TextBuilder& out, const Value& value);
-/// repr(): appends the text of a value as it stands within lists.
+/// Appends repr() of a value, as lists do with their items.
 void append_repr(Evaluation& evaluation, TextBuilder& out, const Value& value);
-/// str() as a text; a text itself is not copied.
+/// str() of a value; the text of a string is not copied.
 const Text* to_text(Evaluation& evaluation, const Value& value);
 
 }  // namespace octavo::jinja

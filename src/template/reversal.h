@@ -5,7 +5,7 @@
 
 namespace octavo::jinja {
 
-/// Null for what Python's reversed() refuses.
+/// An iterator from behind; null for values that Python's reversed() refuses.
 Iterator* iterate_reversed(Evaluation& evaluation, const Value& value);
 const Text* reverse_text(Evaluation& evaluation, const Text& text);
 

@@ -11,16 +11,16 @@ class StatementParser {
  public:
   explicit StatementParser(TokenStream& tokens) : tokens_(tokens), expressions_(tokens) {}
 
-  /// The whole template.
+  /// Parses the whole template.
   Body parse();
 
  private:
   using Names = std::initializer_list<std::string_view>;
 
   Statement* make(StatementKind kind, Position where);
-  /// Statements up to a block that begins with one of the names, which is then the current token.
+  /// Parses statements up to a block that begins with one of the names, which is then the current token.
   Body parse_until(Names names);
-  /// The body behind a statement's own block, and the end of its last block.
+  /// Parses the body behind a statement's own block, and the end of its last block.
   Body parse_body(std::string_view end);
   void begin_body();
 
@@ -36,7 +36,7 @@ class StatementParser {
   Statement* parse_with(Position where);
   Statement* parse_loop_control(Position where, StatementKind kind);
   std::span<Parameter> parse_parameters();
-  /// Prints of `{% print a, b %}`.
+  /// Parses the prints of `{% print a, b %}`.
   Statement* parse_print_block(Position where);
 
   TokenStream& tokens_;

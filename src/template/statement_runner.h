@@ -9,12 +9,12 @@ namespace octavo::jinja {
 
 class StatementRunner {
  public:
-  /// `inputs`: the names that the template finds beside the global functions, which they hide.
+  /// `inputs` are the names that the template finds before the global functions of equal names.
   StatementRunner(Evaluation& evaluation, const Dict& inputs)
       : evaluation_(evaluation), expressions_(evaluation, *this), inputs_(inputs) {}
 
   void run(const Tree& tree, TextBuilder& out);
-  /// Calls anything that may be called. Fails for what may not.
+  /// Calls a value that may be called; other values fail.
   Value call(const Value& callee, const Call& call);
 
  private:
@@ -22,7 +22,7 @@ class StatementRunner {
   enum class Flow : std::uint8_t { kNext, kBreak, kContinue };
 
   Frame* make_frame(const Scope& scope, Frame* outer);
-  /// Gives the slots the values that they begin with.
+  /// Gives the slots of a scope their first values.
   void enter(const Scope& scope, Frame& frame);
 
   Flow run(Body body, Frame& frame, TextBuilder& out);

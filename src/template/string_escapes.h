@@ -6,8 +6,8 @@
 
 namespace octavo::jinja {
 
-/// The value of a literal from what stands between its quotes. Fails where an escape is broken, and for \N{...} and
-/// surrogates, which are no text.
+/// The value of a literal, from the text between its quotes. Broken escapes fail, and so do \N{...} and surrogates,
+/// which are no text.
 std::string_view read_escapes(Arena& arena, std::string_view literal, Position where);
 
 }  // namespace octavo::jinja

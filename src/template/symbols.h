@@ -16,19 +16,19 @@ class Symbols {
  public:
   Symbols(Arena& arena, const Symbols* outer);
 
-  /// A name that is read here.
+  /// Notes a name that is read in this scope.
   void load(const Text* name);
-  /// A name that is set here.
+  /// Notes a name that is set in this scope.
   void store(const Text* name);
-  /// A name that whoever enters the scope sets.
+  /// Adds a name that is set where the scope is entered.
   std::uint32_t declare(const Text* name);
 
-  /// A copy for a branch of a condition, and what is known when all its branches are looked through.
+  /// A copy for a branch of a condition; join() takes the copies when all branches are looked through.
   Symbols branch() const;
   void join(std::span<const Symbols> branches);
 
   NameSlot slot_of(const Text* name) const;
-  /// The scope that all this makes.
+  /// The scope of the names.
   Scope* finish() const;
 
  private:

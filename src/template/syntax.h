@@ -39,7 +39,7 @@ enum class ExpressionKind : std::uint8_t {
   kConditional,  // first if second else third; third may be null
 };
 
-/// Where a name's value is: so many scopes outwards, in a slot of that scope.
+/// The place of a name's value: the number of scopes outwards, and the slot in that scope.
 struct NameSlot {
   std::uint32_t hops = 0;
   std::uint32_t slot = 0;
@@ -59,7 +59,7 @@ struct Expression {
   const Text* name = nullptr;
   const Text* attribute = nullptr;
   NameSlot slot = {};
-  const NamedFilter* filter = nullptr;  // null: no such name, an error when it is applied
+  const NamedFilter* filter = nullptr;  // null: an unknown name, which fails when it is applied
   Expression* first = nullptr;
   Expression* second = nullptr;
   Expression* third = nullptr;
@@ -100,10 +100,10 @@ struct Parameter {
   std::uint32_t slot = 0;
 };
 
-/// How a slot gets its value when its scope is entered.
+/// The source of a slot's value when its scope is entered.
 struct SlotLoad {
   enum class Kind : std::uint8_t {
-    kParameter,  // whoever enters sets it
+    kParameter,  // the code that enters the scope sets it
     kResolve,    // an input or a global function
     kAlias,      // the value of an outer scope's slot
     kUnset,      // none yet
@@ -117,7 +117,7 @@ struct Scope {
   std::span<const SlotLoad> slots;
 };
 
-/// The slots of what a macro's body finds beside its parameters; below 0 where the body does not name it.
+/// The slots of names that a macro's body finds beside its parameters; below 0: the body does not use the name.
 struct MacroExtras {
   std::int32_t caller = -1;
   std::int32_t named = -1;  // `kwargs`

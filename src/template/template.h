@@ -20,7 +20,7 @@ namespace octavo::jinja {
 
 struct Tree;
 
-/// Consecutive bytes of a rendered text that came from one place.
+/// Consecutive bytes of a rendered text with one origin.
 struct RenderedSpan {
   std::string text;
   Origin origin;
@@ -28,25 +28,25 @@ struct RenderedSpan {
 
 class Template {
  public:
-  /// A template may have so many bytes; real ones have some ten thousand.
+  /// The most bytes of a template; real ones have some ten thousand.
   static constexpr std::size_t kMaxBytes = std::size_t{1} << 20;
 
-  /// Errors say where: "line 3, column 14: found '}', expected an expression".
+  /// Compiles a template. Errors name the place: "line 3, column 14: found '}', expected an expression".
   static Result<Template> compile(std::string_view source);
 
   Template(Template&&) noexcept;
   Template& operator=(Template&&) noexcept;
   ~Template();
 
-  /// The text for the values of `input`, cut where the origin changes. `now` is what strftime_now tells.
+  /// The text for the values of `input`, cut where origins change. strftime_now tells the time `now`.
   Result<std::vector<RenderedSpan>> render(const TemplateInput& input, const std::tm& now) const;
-  /// The same, and of `left` no more than there is; the rendering's memory and steps are taken off it.
+  /// Renders within what is left of a budget, from which the memory and the steps of the rendering are taken.
   Result<std::vector<RenderedSpan>> render(const TemplateInput& input, const std::tm& now, Budget& left) const;
 
  private:
   Template();
 
-  std::unique_ptr<std::string> source_;  // its bytes stay where they are: the tree points to them
+  std::unique_ptr<std::string> source_;  // the source, whose bytes do not move: the tree points to them
   std::unique_ptr<Arena> arena_;
   const Tree* tree_ = nullptr;
 };

@@ -21,9 +21,9 @@ class TemplateInput {
  public:
   TemplateInput();
 
-  /// Text of any bytes: what is no UTF-8 becomes U+FFFD.
+  /// Text of any bytes; bytes that are no UTF-8 become U+FFFD.
   Value text(std::string_view bytes, Origin origin);
-  /// One text of several origins.
+  /// One text with several origins.
   Value text(std::span<const TextRun> runs);
   Value list(std::span<const Value> items) { return make_list(arena_, items); }
   /// A dict; the last of two equal keys counts.

@@ -16,7 +16,7 @@
 
 namespace octavo::jinja {
 
-/// Where text came from: the template itself, or a field of the conversation.
+/// The origin of text: the template itself, or a field of the conversation.
 enum class Origin : std::uint8_t { kTemplate, kSystem, kUser, kTool, kModel };
 
 /// The bytes up to `end`, from the end of the span before.
@@ -28,7 +28,7 @@ struct OriginSpan {
 struct Text {
   std::string_view bytes;
   std::span<const OriginSpan> spans;  // the spans of several origins, up to the end of the bytes; empty for one origin
-  Origin origin = Origin::kTemplate;  // the first byte's
+  Origin origin = Origin::kTemplate;  // the origin of the first byte
   bool is_ascii = true;
   bool is_markup = false;  // jinja2's Markup: text that `escape` leaves as it is
 
@@ -40,16 +40,16 @@ std::size_t character_bytes(char lead);
 bool is_ascii(std::string_view bytes);
 /// The number of characters (code points), as Python's len() counts them.
 std::size_t count_characters(const Text& text);
-/// The byte at which a character begins; the end for the one behind the last.
+/// The byte at which a character begins; the end of the text for the place behind the last character.
 std::size_t byte_of_character(const Text& text, std::size_t character);
 
 /// A text of one origin.
 const Text* make_text(Arena& arena, std::string_view bytes, Origin origin = Origin::kTemplate);
-/// The same for bytes that outlive the arena.
+/// A text of one origin whose bytes outlive the arena.
 const Text* borrow_text(Arena& arena, std::string_view bytes, Origin origin = Origin::kTemplate);
 /// The bytes [begin, end) of a text, at borders of characters.
 const Text* part_of(Arena& arena, const Text& text, std::size_t begin, std::size_t end);
-/// The same text as, or no longer as, markup.
+/// The same bytes with or without the mark of markup.
 const Text* with_markup(Arena& arena, const Text& text, bool is_markup);
 
 /// Puts a text together, which counts towards the arena's budget as it grows.

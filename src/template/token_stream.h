@@ -16,7 +16,7 @@ class TokenStream {
   Arena& arena() { return arena_; }
   const Token& current() const { return tokens_[at_]; }
   const Token& look_ahead() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
-  /// The current token, which is passed. The last one stays.
+  /// Passes the current token and gives it. The last one stays.
   const Token& take() {
     const Token& token = tokens_[at_];
     if (at_ + 1 < tokens_.size()) ++at_;
@@ -37,7 +37,7 @@ class TokenStream {
 
   const Text* text_of(std::string_view bytes) { return borrow_text(arena_, bytes); }
 
-  /// How deep constructs stand within each other. A parser holds one for each.
+  /// The depth of constructs within each other. A parser holds one for each construct.
   class Nesting {
    public:
     explicit Nesting(TokenStream& tokens) : depth_(tokens.depth_) {
@@ -54,7 +54,7 @@ class TokenStream {
   };
 
  private:
-  static constexpr int kMostNested = 200;  // CPython, which jinja2 compiles to, takes no more either
+  static constexpr int kMostNested = 200;  // CPython, to which jinja2 compiles, takes no more either
 
   bool skip(bool matches) {
     if (matches) take();

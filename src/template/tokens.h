@@ -37,8 +37,8 @@ struct Token {
 /// The token as messages name it.
 std::string describe(const Token& token);
 
-/// The tokens of a source, the last of kind kEnd. The source and the arena outlive them. Throws a Failure.
-/// The source is UTF-8 with lines that end with "\n"; see Template::compile.
+/// The tokens of a source, the last of kind kEnd. The source, UTF-8 with lines that end with "\n" (see
+/// Template::compile()), and the arena must outlive them. Throws a Failure.
 std::vector<Token> cut_tokens(Arena& arena, std::string_view source);
 
 }  // namespace octavo::jinja

@@ -23,7 +23,7 @@ struct Macro;
 class Value;
 
 enum class Kind : std::uint8_t {
-  kMissing,  // a name's slot before it is set: never an expression's value
+  kMissing,  // the slot of a name before it is set, and never an expression's value
   kUndefined,
   kNone,
   kBool,
@@ -45,11 +45,11 @@ enum class Kind : std::uint8_t {
   kJoiner,
 };
 
-/// A value that is not there, and the message of using it.
+/// A value that is not there, with the message of using it.
 struct Undefined {
   const Text* name = nullptr;           // the name of a variable or an attribute
   std::string_view type_of_owner = {};  // the type of the attribute's owner; empty for a variable
-  std::string_view hint = {};           // the whole message, where there is a better one
+  std::string_view hint = {};           // the whole message, where a better one is known
 };
 
 /// The items of a list or a tuple.
@@ -118,7 +118,7 @@ class Value {
   const T& as() const {
     return *static_cast<const T*>(object_);
   }
-  /// For the kinds that change: namespaces, loops, iterators, cyclers, joiners.
+  /// The value of a kind that changes: namespaces, loops, iterators, cyclers, joiners.
   template <class T>
   T& as_mutable() const {
     return *const_cast<T*>(static_cast<const T*>(object_));
@@ -154,7 +154,7 @@ struct Dict {
 class DictBuilder {
  public:
   explicit DictBuilder(Arena& arena) : arena_(arena) {}
-  /// The key is hashable.
+  /// The key must be hashable.
   void put(Value key, Value value);
   const Dict* finish();
 
@@ -184,7 +184,7 @@ struct NamedValue {
   Value value;
 };
 
-/// The arguments of a call; of a filter or a test, the first is the value that it is applied to.
+/// The arguments of a call; the first argument of a filter or a test is the value to which it is applied.
 struct Call {
   std::span<const Value> arguments;
   std::span<const NamedValue> named;
@@ -208,7 +208,7 @@ Value make_tuple(Arena& arena, std::span<const Value> items);
 
 /// Whether Python would take the value as a key of a dict.
 bool is_hashable(const Value& value);
-/// Equal keys have equal hashes: 1, 1.0 and True are one key. Both only for what is hashable.
+/// Equal keys have equal hashes: 1, 1.0 and True are one key. The values must be hashable.
 std::uint64_t hash_of(const Value& key);
 bool same_key(const Value& left, const Value& right);
 /// The entry of a key, or null.
