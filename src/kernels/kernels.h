@@ -188,7 +188,7 @@ struct KernelTable {
 
   /// The rows of a row tile: 4 or 8.
   int tile_rows;
-  /// out = the int8 form of x[0 .. n), n a multiple of 32.
+  /// The int8 form of x[0 .. n), n a multiple of 32.
   void (*quantize_row)(const float* x, int64_t n, const ActPlace& out);
   /// The int8 form of 32 columns for `count` rows of a row tile, x + r * stride, from the row of `out` on.
   void (*quantize_column)(const float* x, int64_t stride, int count, const ActPlace& out);
