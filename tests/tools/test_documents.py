@@ -46,6 +46,12 @@ class Documents(unittest.TestCase):
         self.assertGreater(len(promises), 70)
         self.assertEqual([promise for promise in promises if not re.search(r"\]\(\.\./(?:tests|fuzz)/", promise)], [])
 
+    def test_a_decision_has_at_most_three_lines(self):
+        decisions = (ROOT / "docs/decisions.md").read_text(encoding="utf-8").split("\n### ")[1:]
+        self.assertGreater(len(decisions), 100)
+        texts = {title: text.partition("\n## ")[0].strip() for title, _, text in (d.partition("\n") for d in decisions)}
+        self.assertEqual([title for title, text in texts.items() if len(text.splitlines()) > 3], [])
+
 
 if __name__ == "__main__":
     unittest.main()
