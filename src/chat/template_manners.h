@@ -30,7 +30,7 @@ struct TemplateManners {
   bool takes_prefill = true;  // the last message may be continued
 
   bool takes_tools = true;                // descriptions of tools are taken; otherwise the system message has them
-  std::string_view tools_name = "tools";  // the name under which the template reads reasoning
+  std::string_view tools_name = "tools";  // the name under which the template reads tools
   bool empty_tools = false;               // whether `tools` is an empty list where there are none
   /// The form in which its model writes calls of tools: those of answers, and earlier calls where takes_calls is false.
   const ToolFormat* format = &tool_format_of({}, true);

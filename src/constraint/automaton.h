@@ -23,7 +23,7 @@ using StateId = std::uint32_t;
 class Automaton {
  public:
   static constexpr std::size_t kMaxStates = 1 << 19;
-  static constexpr std::size_t kMaxEdges = 1 << 20;  // the bound of states, of edges and of targets
+  static constexpr std::size_t kMaxEdges = 1 << 20;  // the bound of edges, and of targets
   static constexpr StateId kReturn = 0;              // the end of every rule
 
   enum class Kind : std::uint8_t {

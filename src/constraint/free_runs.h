@@ -76,7 +76,7 @@ class FreeRuns {
 
   LocalStates& locals_;
   struct Class {
-    std::uint8_t byte = 0;  // the last class
+    std::uint8_t byte = 0;  // the last byte of the class
     AsciiSet ascii = {};
   };
   std::vector<Class> classes_;                        // the classes of bytes that every state treats alike

@@ -13,8 +13,8 @@
 namespace octavo {
 
 struct LookAround {
-  std::string pattern;  // whether the text matches it somewhere
-  bool is_negated;      // whether the text must not match it
+  std::string pattern;  // matches somewhere in the text
+  bool is_negated;      // whether it must not match
 };
 
 struct SplitPattern {

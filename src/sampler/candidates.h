@@ -29,7 +29,7 @@ class CandidateScratch {
   };
   std::vector<float> piece_max;    // [pieces] the maxima of the row's pieces
   std::vector<float> weights;      // [vocab_size] softmax numerators of the tokens that are left
-  std::vector<float> logits;       // [vocab_size] the tokens that are left, once something is cut
+  std::vector<float> logits;       // [vocab_size] the logits that are left, once something is cut
   std::vector<TokenId> ids;        // [vocab_size]
   std::vector<Candidate> ordered;  // room for the part that a cut must sort
   std::vector<double> chunk_sums;  // [vocab_size / kSumChunk, rounded up]

@@ -17,7 +17,7 @@ namespace octavo {
 
 class GgufHead {
  public:
-  /// The least multiple at which data begin, and what a file without general.alignment has.
+  /// The smallest multiple at which data may begin, and that of a file without general.alignment.
   static constexpr std::uint64_t kAlignment = 32;
 
   /// Adds a key, which must be new, or replaces the value of one that is there. Texts and arrays are copied.
@@ -27,18 +27,18 @@ class GgufHead {
   void set_string(std::string_view key, std::string_view value);
   void set_strings(std::string_view key, std::span<const std::string> values);
 
-  /// `dims`: 1 to 4, the row's length first; it is a whole number of blocks of `type`.
+  /// Adds a tensor. `dims` are 1 to 4, the row's length first, which is a whole number of blocks of `type`.
   void add_tensor(std::string_view name, std::span<const std::uint64_t> dims, DType type);
 
-  /// Bytes of the data of tensor `index`, without what fills up to the next one.
+  /// The bytes of the data of tensor `index`, without the filling up to the next one.
   std::uint64_t tensor_bytes(std::size_t index) const { return tensors_[index].bytes; }
   std::size_t num_tensors() const { return tensors_.size(); }
-  /// Bytes of all of the file.
+  /// The bytes of the whole file.
   std::uint64_t file_bytes() const;
-  /// The head as it begins the file, up to where the data of the first tensor begin.
+  /// The head, with which the file begins, up to the data of the first tensor.
   std::vector<std::byte> encode() const;
 
-  /// `size` and what fills up to a multiple of the alignment.
+  /// `size`, filled up to a multiple of the alignment.
   static std::uint64_t padded(std::uint64_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
  private:
@@ -50,10 +50,10 @@ class GgufHead {
     std::string name;
     std::vector<std::uint64_t> dims;
     DType type;
-    std::uint64_t offset, bytes;  // the offset counts from the first one's data
+    std::uint64_t offset, bytes;  // the offset from the first tensor's data
   };
 
-  /// Bytes of the head, which encode() gives.
+  /// The bytes of the head, as encode() gives them.
   std::uint64_t head_bytes() const;
   void set_encoded(std::string_view key, std::vector<std::byte> value);
 

@@ -30,7 +30,7 @@ enum class MetadataType : std::uint32_t {
 };
 inline constexpr std::uint32_t kNumMetadataTypes = 13;
 
-/// "uint8", "string", "array" and so on; "unknown" for a number outside the enumeration.
+/// The name of a type: "uint8", "string", "array" and so on; "unknown" for a number outside the enumeration.
 std::string_view metadata_type_name(MetadataType type);
 
 struct MetadataValue;
@@ -44,7 +44,7 @@ struct MetadataArray {
   std::vector<MetadataValue> arrays;           // element_type kArray
 };
 
-/// One value. Integers are widened, floats too; `type` keeps what the file says.
+/// One value. Integers and floats are widened; `type` is the one of the file.
 struct MetadataValue {
   MetadataType type = MetadataType::kUint8;
   std::variant<std::uint64_t, std::int64_t, double, bool, std::string_view, MetadataArray> value;

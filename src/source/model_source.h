@@ -20,12 +20,12 @@ namespace octavo {
 
 /// The files of a source, named and dated.
 struct SourceFiles {
-  std::filesystem::path path;  // of the file, of several of the first
+  std::filesystem::path path;  // the path of the file, or of the first of several
   std::string_view format;     // "GGUF"
-  std::uint32_t version = 0;   // of the format
-  std::uint64_t bytes = 0;     // of all files
+  std::uint32_t version = 0;   // the version of the format
+  std::uint64_t bytes = 0;     // the bytes of all files
   std::size_t num_files = 1;
-  std::int64_t modified_ns = 0;  // the last change, as of opening, in nanoseconds since 1970
+  std::int64_t modified_ns = 0;  // the time of the last change when it was opened, in nanoseconds since 1970
 };
 
 class ModelSource {
@@ -36,31 +36,31 @@ class ModelSource {
 
   virtual const SourceFiles& files() const = 0;
   virtual const SourceDirectory& directory() const = 0;
-  /// All bytes that say something beside the data of tensors, a piece of each file: keys, words, directory. They are
-  /// hashed with the data.
+  /// All bytes of the files that matter beside the data of tensors, a piece of each file: keys, words, directory. They
+  /// are hashed with the data.
   virtual std::vector<std::span<const std::byte>> heads() const = 0;
 
   /// Copies the bytes from `offset` on, as many as `out` has. Offsets count through all files of the source, one behind
   /// another, so that tensors in the order of their offsets are read from front to back. Tensor::data views the same
   /// bytes in a map; reading touches no page of it. Error: the file ends before that now, or cannot be read.
   virtual Result<void> read(std::uint64_t offset, std::span<std::byte> out) const = 0;
-  /// Tells the system that these bytes, as far as there are any, will soon be read.
+  /// Tells the system that these bytes will soon be read.
   virtual void prefetch(std::uint64_t offset, std::uint64_t size) const = 0;
   /// Tells the system that these bytes will not be read again: their pages may leave the page cache.
   virtual void drop(std::uint64_t /*offset*/, std::uint64_t /*size*/) const {}
 
   const std::filesystem::path& path() const { return files().path; }
-  /// The path, as errors begin with it.
+  /// The path, with which errors begin.
   std::string name() const { return path().string(); }
 
   const std::vector<SourceDirectory::Entry>& metadata() const { return directory().metadata(); }
   const MetadataValue* find(std::string_view key) const { return directory().find(key); }
-  /// None for a source of words alone.
+  /// The files; none for a source of words alone.
   const std::vector<SourceTensor>& tensors() const { return directory().tensors(); }
   const SourceTensor* find_tensor(std::string_view tensor) const { return directory().find_tensor(tensor); }
 
-  /// Look-ups by type. A missing key or another type is an error that names the key, what was found, what was expected.
-  /// Integers of any width and sign are accepted where the value fits, floats of both widths.
+  /// Look-ups by type. A missing key and a value of another type are errors that name the key, the finding and the
+  /// expectation. Integers of any width and sign are accepted where the value fits, floats of both widths.
   Result<std::uint64_t> get_u64(std::string_view key) const;
   Result<std::uint32_t> get_u32(std::string_view key) const;
   Result<float> get_f32(std::string_view key) const;

@@ -9,13 +9,13 @@
 
 namespace octavo {
 
-/// Reads a model's directory and checks it; no tensor is read. Errors name the file and what is wrong in it, or what
-/// the file seems to be if it is no model. Of a model in several files any one may be named; of one in a folder, the
-/// folder. It ends with an error once a stop is asked for.
+/// Reads a model's directory and checks it; no tensor is read. Errors name the file and its fault, or what a file that
+/// is no model seems to be. Any file of a model in several may be named, or the folder of a model in one. The call ends
+/// with an error once a stop is asked for.
 Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::path& path,
                                                       const std::stop_token& stop = {});
 
-/// True for a file that begins as a model does, and for a folder with a config.json. False if it cannot be read.
+/// Whether a file begins as a model does, or a folder has a config.json. False also where it cannot be read.
 bool begins_as_model(const std::filesystem::path& path);
 
 }  // namespace octavo

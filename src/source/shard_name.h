@@ -11,17 +11,17 @@
 namespace octavo {
 
 struct ShardName {
-  /// More files than any model has; each is open while the model is.
+  /// The most files of a model; each is open while the model is.
   static constexpr std::uint32_t kMaxCount = 512;
 
   static constexpr std::string_view kGguf = ".gguf";
 
   std::string stem;          // "NAME"
-  std::uint32_t number = 0;  // 1 to count
-  std::uint32_t count = 0;   // 1 to the most that was asked for
+  std::uint32_t number = 0;  // the number of the shard, from 1 to count
+  std::uint32_t count = 0;   // the number of shards, from 1 to the most that was asked for
 
-  /// The parts of a file's name, which may have folders before it; none if it is not of that form, or of more than
-  /// `most` files.
+  /// The parts of a file's name, which may have folders before it; none: the name has another form, or more than `most`
+  /// files.
   static std::optional<ShardName> parse(std::string_view file_name, std::string_view suffix = kGguf,
                                         std::uint32_t most = kMaxCount);
 

@@ -18,7 +18,7 @@ namespace octavo {
 
 struct SourceTensor {
   std::string_view name;
-  std::uint64_t offset = 0;              // from the start of the source: ModelSource::read() takes it
+  std::uint64_t offset = 0;              // the offset in the source, for ModelSource::read()
   std::vector<std::uint64_t> dims = {};  // ggml's order: dims[0] is the row length; 1 to 4 of them
   Tensor tensor = {};                    // cols = dims[0], rows = the product of the others
 };
@@ -27,9 +27,9 @@ class SourceDirectory {
  public:
   using Entry = std::pair<std::string_view, MetadataValue>;
 
-  /// The value of a new key, to be filled in; nullptr if the key is there already. Valid until the next one.
+  /// The empty value of a new key; nullptr: the key is there already. Valid until the next call.
   MetadataValue* add(std::string_view key);
-  /// Its name must be new.
+  /// Adds a tensor, whose name must be new.
   void add(SourceTensor tensor);
 
   /// Keys in their order, and by name (nullptr if absent).

@@ -18,7 +18,7 @@ inline constexpr std::string_view kPerLayerTable = "per_layer_token_embd.weight"
 inline constexpr std::string_view kPerLayerProjection = "per_layer_model_proj.weight";
 inline constexpr std::string_view kPerLayerNorm = "per_layer_proj_norm.weight";
 
-// Of a layer, behind "blk.N.".
+// Names of a layer's tensors, behind "blk.N.".
 inline constexpr std::string_view kAttentionNorm = "attn_norm.weight";
 inline constexpr std::string_view kQ = "attn_q.weight", kK = "attn_k.weight", kV = "attn_v.weight";
 inline constexpr std::string_view kQkv = "attn_qkv.weight", kQkvBias = "attn_qkv.bias";  // the rows of Q, of K, of V
@@ -43,7 +43,7 @@ inline constexpr std::string_view kResultScales = "ffn_down_exps.scale";
 inline constexpr std::string_view kRouterNorm = "ffn_gate_inp.scale", kExpertsNorm = "pre_ffw_norm_2.weight",
                                   kPostExpertsNorm = "post_ffw_norm_2.weight",
                                   kPostSharedNorm = "post_ffw_norm_1.weight";
-inline constexpr std::string_view kExpertBiases = "_exps.bias";  // the end of the names of the three's biases
+inline constexpr std::string_view kExpertBiases = "_exps.bias";  // the end of the names of these three's biases
 inline constexpr std::string_view kSharedExpertGate = "ffn_gate_inp_shexp.weight";
 inline constexpr std::string_view kGateOfSharedExpert = "ffn_gate_shexp.weight",
                                   kUpOfSharedExpert = "ffn_up_shexp.weight",
@@ -59,7 +59,7 @@ struct OfLayer {
   int layer;
   std::string_view name;  // behind "blk.N."
 };
-/// The parts of of_layer(); none for names of another form.
+/// The parts of a name of of_layer(); none for names of another form.
 inline std::optional<OfLayer> split(std::string_view tensor) {
   constexpr std::string_view kPrefix = "blk.";
   if (!tensor.starts_with(kPrefix)) return std::nullopt;

@@ -83,7 +83,7 @@ class Bpe {
   std::vector<std::uint32_t> pairs_begin_;  // [vocab_size + 1]: pairs of a left token, sorted by the right one
   std::vector<Pair> pairs_;                 // [merges]
   std::array<TokenId, 256> byte_tokens_{};  // -1: none
-  bool has_silent_bytes_ = false;           // whether a byte has -1
+  bool has_silent_bytes_ = false;           // whether one of these is -1
   std::vector<std::uint32_t> byte_pairs_;   // [256][256]: rank of a pair of bytes, the look-up that every byte makes
   std::unordered_map<std::string, TokenId> whole_words_;  // tokens of bytes, if ignore_merges
 };

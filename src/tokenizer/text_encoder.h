@@ -70,7 +70,7 @@ class TextEncoder {
   EncoderParts parts_;
   TokenBound bound_;
   CodePointSet spaces_;  // the characters that strips_left and strips_right take
-  bool is_bounded_;      // the bound of tokens by a text's size
+  bool is_bounded_;      // whether a text's size bounds its tokens from below
   std::unique_ptr<SpareScratch> spare_ = std::make_unique<SpareScratch>();
 };
 

@@ -75,7 +75,7 @@ class Vocab {
     kUserDefined = 4,
     kByte = 8,
     kEndOfGeneration = 16,
-    kReserved = 32,  // for template_tokens.h
+    kReserved = 32,  // only a chat template may write it
   };
 
   Vocab() = default;

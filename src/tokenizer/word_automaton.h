@@ -33,7 +33,7 @@ class WordAutomaton {
 
  private:
   using Entry = std::uint16_t;
-  static constexpr Entry kMatchesBefore = 0x8000;  // whether a match ends before the symbol
+  static constexpr Entry kMatchesBefore = 0x8000;  // a match ends before the symbol
   static constexpr Entry kDead = 0;
   static constexpr Entry kStart = 1;
 

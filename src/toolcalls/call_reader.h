@@ -20,17 +20,17 @@
 
 namespace octavo {
 
-/// What a parser tells of an answer. Calls are numbered from 0 in order; their events come in order too.
+/// An event of a parser about an answer. Calls are numbered from 0, and their events come in order.
 struct ToolCallEvent {
   enum class Kind : std::uint8_t {
     kContent,    // `text` is content
     kReasoning,  // `text` is reasoning
-    kBegin,      // a call of the tool `text` begins; `id` is the one that the model gave it, or empty
-    kArguments,  // `text` continues its arguments, a text in JSON
-    kEnd,        // it is whole
+    kBegin,      // a call of the tool `text` begins; `id` is the model's id of the call, or empty
+    kArguments,  // `text` continues the call's arguments, a text in JSON
+    kEnd,        // the call is whole
   };
   Kind kind = Kind::kContent;
-  int index = 0;  // of the call
+  int index = 0;  // the number of the call
   std::string text = {};
   std::string id = {};
 };
@@ -41,17 +41,17 @@ bool may_name_a_tool(std::string_view name);
 class CallReader {
  public:
   static constexpr int kEnd = -1;                    // nothing follows
-  static constexpr std::size_t kMaxNameBytes = 256;  // of a tool, of a parameter
+  static constexpr std::size_t kMaxNameBytes = 256;  // the most bytes of a tool's or a parameter's name
   static constexpr std::size_t kMaxIdBytes = 64;
-  static constexpr std::size_t kMaxHeldBytes = 1 << 20;  // before a call begins, or of one argument
-  static constexpr int kMaxCalls = 128;                  // of an answer
+  static constexpr std::size_t kMaxHeldBytes = 1 << 20;  // the most bytes before a call begins, or of one argument
+  static constexpr int kMaxCalls = 128;                  // the most calls of an answer
 
   /// At most `max_calls` calls begin.
   CallReader(const ToolSet& tools, int max_calls) : tools_(tools), max_calls_(max_calls) {}
 
-  // For formats' coroutines.
+  // The functions below are for formats' coroutines.
 
-  /// The next byte as 0 to 255, or kEnd; it stays there until take().
+  /// Waits for the next byte, 0 to 255, or kEnd; the byte stays there until take().
   auto peek() {
     struct Awaiter {
       CallReader& reader;
@@ -62,35 +62,35 @@ class CallReader {
     return Awaiter{*this};
   }
   void take();
-  /// A call begins. False: it is none, for there is no such tool where one is asked for, or there are too many.
+  /// Begins a call. False: there is no such tool where one is asked for, or there are too many calls.
   bool begin(std::string_view name, std::string_view id = {});
-  /// The call's arguments, to append to.
+  /// The arguments of the call, to which text is appended.
   std::string& arguments() { return arguments_; }
   void end();
   bool is_in_call() const { return is_in_call_; }
-  /// What was taken so far is read, and never given back.
+  /// Notes that the bytes taken so far are read, and are never given back.
   void keep_read() {
     held_.clear();
     num_opened_ = 0;
     is_holding_ = false;
   }
-  /// From now on what is taken would be given back, though a call has begun; until keep_read() or the call's end,
-  /// behind which it stays so.
+  /// Notes that bytes taken from now on may be given back, though a call has begun, until keep_read() or the call's
+  /// end, behind which this holds on.
   void hold() {
     keep_read();
     is_holding_ = true;
   }
   std::uint8_t types_of(std::string_view parameter) const { return tools_.types_of(name_, parameter); }
 
-  // For the parser.
+  // The functions below are for the parser.
 
-  /// Bytes are taken from now on, behind `opened` that were. `only_known`: names must be those of tools.
+  /// Begins to take bytes, behind those of `opened`. `only_known`: names must be those of tools.
   void open(std::string opened, bool only_known);
-  /// Gives a byte to the waiting coroutine. False: it was not taken.
+  /// Gives a byte to the waiting coroutine. False: the byte was not taken.
   bool push(char c);
-  /// Nothing follows: the coroutine comes to its end.
+  /// Ends the bytes, with which the coroutine comes to its end.
   void finish();
-  /// The bytes that were taken and are no call, of which the first `num_opened` are what the call was opened with.
+  /// The taken bytes that are no call; the first `num_opened` of them opened it.
   struct Held {
     std::string bytes;
     std::size_t num_opened = 0;
@@ -98,7 +98,7 @@ class CallReader {
   Held release_held() { return {.bytes = std::exchange(held_, {}), .num_opened = std::exchange(num_opened_, 0)}; }
   int num_calls() const { return num_calls_; }
   std::vector<ToolCallEvent>& events() { return events_; }
-  /// Makes events of the arguments that were appended.
+  /// Makes events of the appended arguments.
   void flush();
 
  private:
@@ -110,26 +110,26 @@ class CallReader {
   bool only_known_ = false;
   bool is_in_call_ = false, is_holding_ = false;
   int num_calls_ = 0;
-  std::string name_;  // of the call
+  std::string name_;  // the tool of the call
   std::string held_, arguments_;
   std::size_t num_opened_ = 0;
   std::vector<ToolCallEvent> events_;
 };
 
-/// Takes `text`, byte by byte. False: the next byte is another; what was the same is taken.
+/// Takes `text`, byte by byte. False: the next byte is another one; the equal bytes before it are taken.
 Reading<bool> expect(CallReader& in, std::string_view text);
 /// Takes one of the texts, of which none is the beginning of another, and gives its index; -1: the next byte leads to
 /// none of them. Empty texts are passed over.
 Reading<int> choose(CallReader& in, std::span<const std::string_view> texts);
-/// Takes white space. Always true.
+/// Takes white space, and gives true.
 Reading<bool> skip_space(CallReader& in);
-/// Takes a name of 1 to kMaxNameBytes bytes up to one of the bytes `ends`, without white space around it. False: it is
-/// longer, empty, or has a control character.
+/// Takes a name of 1 to kMaxNameBytes bytes up to one of the bytes `ends`, without white space around it. False: the
+/// name is longer, empty, or has a control character.
 Reading<bool> read_name(CallReader& in, std::string_view ends, std::string& name);
-/// Takes a JSON value and appends it to `out`. False: the next byte cannot stand there, or `out` has got longer than
-/// `most`.
+/// Takes a JSON value and appends it to `out`. False: the next byte cannot stand there, or `out` has more than `most`
+/// bytes.
 Reading<bool> read_json(CallReader& in, std::string& out, std::size_t most);
-/// The same of a string without escapes, whose text becomes `out`.
+/// Takes a JSON string without escapes, whose text becomes `out`.
 Reading<bool> read_plain_string(CallReader& in, std::string& out);
 
 /// Takes text up to `mark`, and the mark, and gives each byte of the text to `sink`. False: there was no mark.
@@ -137,7 +137,7 @@ template <class Sink>
 Reading<bool> read_until(CallReader& in, std::string_view mark, Sink sink) {
   const std::array marks = {mark};
   MarkFinder finder(marks);
-  std::string waiting;  // what may become the mark
+  std::string waiting;  // bytes that may become the mark
   for (;;) {
     const int next = co_await in.peek();
     if (next == CallReader::kEnd) break;
@@ -153,8 +153,8 @@ Reading<bool> read_until(CallReader& in, std::string_view mark, Sink sink) {
   for (const char c : waiting) sink(c);
   co_return false;
 }
-/// The rest of a call that cannot be read, up to `close` or where that is empty to the answer's end: it becomes the
-/// arguments as it is. Always true.
+/// Takes the rest of a call that cannot be read, up to `close`, or to the answer's end where `close` is empty: it
+/// becomes the arguments as it is. Gives true.
 Reading<bool> read_rest(CallReader& in, std::string_view close);
 
 }  // namespace octavo

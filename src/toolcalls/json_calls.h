@@ -17,17 +17,17 @@ namespace octavo {
 /// but for an `id` in front of the arguments.
 Reading<bool> read_json_calls(CallReader& in, std::string_view close, char first = 0);
 
-/// Arguments that are a value in JSON, behind begin(). What cannot be read is appended as it is, up to `close`.
+/// Takes arguments in JSON, behind begin(). Text that cannot be read is appended as it is, up to `close`.
 Reading<bool> read_json_arguments(CallReader& in, std::string_view close);
 
-/// The same, and the end of their call, and `close`. False: that is not there.
+/// Takes arguments, the end of their call, and `close`. False: `close` is missing.
 Reading<bool> read_rest_of_call(CallReader& in, std::string_view close);
 
-/// The mark in front of each call, and the one behind the last.
+/// The marks in front of each call and behind the last one.
 using CallMarks = std::array<std::string_view, 2>;
 
-/// Calls behind a mark each, up to the last mark. `is_at_call`: the first one's mark was taken. False: a mark is
-/// missing, or `read_call` says so.
+/// Takes calls behind a mark each, up to the last mark. `is_at_call`: the first call's mark was taken. False: a mark is
+/// missing, or `read_call` gives false.
 Reading<bool> read_marked_calls(CallReader& in, bool is_at_call, CallMarks marks,
                                 Reading<bool> (*read_call)(CallReader& in));
 

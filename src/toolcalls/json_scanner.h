@@ -13,18 +13,18 @@ namespace octavo {
 
 class JsonScanner {
  public:
-  static constexpr std::size_t kMaxDepth = 128;  // of arrays and objects in each other
+  static constexpr std::size_t kMaxDepth = 128;  // the most arrays and objects within each other
 
   enum class Status : std::uint8_t {
     kMore,   // the value goes on
-    kDone,   // it ends with this byte
-    kEnded,  // it has ended in front of this byte: a number
-    kBad,    // this byte cannot stand here, or is nested too deep
+    kDone,   // the value ends with this byte
+    kEnded,  // the value, a number, has ended in front of this byte
+    kBad,    // this byte cannot stand here, or opens too deep a level
   };
 
-  /// Adds a byte. Nothing may be added once it has ended or is bad. White space in front of the value is bad.
+  /// Adds a byte. Nothing may be added to a value that has ended or is bad. White space in front of a value is bad.
   Status push(char c);
-  /// What was added is a number that is whole.
+  /// Whether the bytes so far are a complete number.
   bool is_whole_number() const { return depth_.empty() && at_ == At::kNumber && number_is_whole(); }
 
  private:
@@ -58,13 +58,13 @@ class JsonScanner {
 
   At at_ = At::kValue;
   Number number_ = Number::kMinus;
-  bool is_key_ = false;           // of the string that is read
-  int num_hex_ = 0;               // digits that are still to come
-  std::string_view word_ = {};    // what is left of true, false or null
-  std::vector<bool> depth_ = {};  // of each open value: it is an object
+  bool is_key_ = false;           // whether the string at hand is a key
+  int num_hex_ = 0;               // hexadecimal digits that are still to come
+  std::string_view word_ = {};    // the bytes of true, false or null that are still to come
+  std::vector<bool> depth_ = {};  // [open values] whether it is an object
 };
 
-/// The kinds of values, a bit each, as JSON Schema names them.
+/// The kinds of values as JSON Schema names them, a bit each.
 enum JsonType : std::uint8_t {
   kJsonString = 1,
   kJsonNumber = 2,  // and integers
@@ -75,7 +75,7 @@ enum JsonType : std::uint8_t {
   kAnyJson = 63,
 };
 
-/// The type of a text that is one JSON value with white space around it; 0: it is none.
+/// The kind of a text that is one JSON value with white space around it; 0: the text is none.
 std::uint8_t json_type_of(std::string_view text);
 
 }  // namespace octavo

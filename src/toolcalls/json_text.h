@@ -9,10 +9,10 @@
 
 namespace octavo {
 
-/// The text of a string that json_type_of() takes for one. Half of a surrogate pair becomes U+FFFD.
+/// The text of a string that json_type_of() knows as one. Half of a surrogate pair becomes U+FFFD.
 std::string text_of_json(std::string_view string);
 
-/// True, False and None, as Python writes them, in JSON; nothing for any other word.
+/// The JSON of Python's True, False and None; empty for any other word.
 std::optional<std::string_view> json_of_python_word(std::string_view word);
 
 }  // namespace octavo

@@ -17,7 +17,7 @@ class MarkFinder {
  public:
   static constexpr std::size_t kMaxMarkBytes = 64;
 
-  /// Texts of 1 to kMaxMarkBytes bytes, none of which is the beginning of another.
+  /// Takes texts of 1 to kMaxMarkBytes bytes, none of which is the beginning of another.
   explicit MarkFinder(std::span<const std::string_view> texts);
 
   /// Adds a byte, behind which one of the texts may be complete: its index, the longest one's if there are several; -1:
@@ -39,14 +39,14 @@ class MarkFinder {
   int push(char c) {
     return push(c, [](std::size_t) { return true; });
   }
-  /// Bytes at the end of the stream that may become a text.
+  /// The number of bytes at the end of the stream that may become a text.
   std::size_t held() const;
   void restart();
 
  private:
   struct Mark {
     std::string_view text;
-    std::vector<std::uint8_t> borders = {};  // longest proper prefix of text[0..i] that is its suffix too
+    std::vector<std::uint8_t> borders = {};  // the longest proper prefix of text[0..i] that is its suffix too
     std::uint8_t matched = 0;
 
     bool advance(char c);

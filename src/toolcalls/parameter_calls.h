@@ -12,14 +12,14 @@
 
 namespace octavo {
 
-/// Puts an object together, member by member.
+/// Writes an object, member by member.
 class ObjectWriter {
  public:
   explicit ObjectWriter(std::string& out) : out_(out) {}
 
-  /// The value is to be appended behind it.
+  /// Begins a member, whose value is to be appended.
   void key(std::string_view name);
-  /// No member follows.
+  /// Ends the object.
   void close();
 
  private:
@@ -33,17 +33,17 @@ struct ParameterStyle {
   std::string_view before_key, key_ends, behind_key;
   std::string_view before_value = {}, behind_value;
   std::string_view behind_call;
-  /// Texts behind the name of a parameter, of which one must stand there: the first says that it is a string, the
-  /// second that it is not. Empty: the schema says it.
+  /// Texts behind the name of a parameter, one of which must stand there: the first marks a string, the second another
+  /// value. Empty: the schema decides.
   std::array<std::string_view, 2> kinds = {};
   bool trims_lines = false;  // one line feed at each end of a value belongs to the marks
 };
 
-/// A call behind the mark in front of its name.
+/// Takes a call behind the mark in front of its name.
 Reading<bool> read_parameter_call(CallReader& in, const ParameterStyle& style);
 
-/// A value of any of the `types` (bits of JsonType) up to `mark`, appended to `out` in JSON. Text that is a value of
-/// these types becomes it, else a string. False: there was no mark.
+/// Takes a value of any of the `types` (bits of JsonType) up to `mark` and appends it to `out` in JSON. Text that is no
+/// value of these types becomes a string. False: there was no mark.
 Reading<bool> read_parameter_value(CallReader& in, std::string_view mark, std::uint8_t types, bool trims_lines,
                                    std::string& out);
 

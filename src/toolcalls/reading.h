@@ -32,7 +32,7 @@ class [[nodiscard]] Reading {
 
     std::optional<T> value = {};
     std::exception_ptr failure = {};
-    std::coroutine_handle<> awaiting = {};  // goes on behind this one
+    std::coroutine_handle<> awaiting = {};  // the coroutine that goes on behind this one
   };
 
   Reading() = default;
@@ -48,7 +48,7 @@ class [[nodiscard]] Reading {
   explicit operator bool() const { return static_cast<bool>(handle_); }
   void start() { handle_.resume(); }
   bool done() const { return handle_.done(); }
-  /// Once it is done. Gives what it threw.
+  /// The result of a reading that is done, or its exception.
   T take() {
     if (handle_.promise().failure) std::rethrow_exception(handle_.promise().failure);
     return std::move(*handle_.promise().value);

@@ -23,19 +23,19 @@ namespace octavo {
 
 class ToolCallParser {
  public:
-  /// White space that may stand in front of a call: of more, the last so many bytes do.
+  /// The most white space in front of a call that belongs to it; of more, the last bytes do.
   static constexpr std::size_t kMaxHeldSpace = 64;
 
   enum class Channel : std::uint8_t { kContent, kReasoning };
 
-  /// `first_only`: behind the first call, everything is left out.
+  /// `first_only`: text behind the first call is left out.
   ToolCallParser(const ToolFormat& format, const ToolSet& tools, bool first_only);
   ToolCallParser(const ToolCallParser&) = delete;
   ToolCallParser& operator=(const ToolCallParser&) = delete;
 
-  /// Adds text, with that of control tokens that ToolFormat::tokens names. The events are valid until the next call.
+  /// Adds text, that of control tokens in ToolFormat::tokens included. The events are valid until the next call.
   std::span<const ToolCallEvent> push(std::string_view text, Channel channel);
-  /// Nothing follows. A call that is under way ends as it is.
+  /// Ends the text. A call under way ends as it is.
   std::span<const ToolCallEvent> finish();
 
   int num_calls() const { return reader_.num_calls() + (reader_.is_in_call() ? 1 : 0); }
@@ -50,19 +50,19 @@ class ToolCallParser {
   void show(std::string_view text);
   void end_reading(bool is_cut);
   bool may_open() const;
-  /// Nothing of the answer is told any more.
+  /// Whether the rest of the answer gives no events
   bool is_over() const { return first_only_ && reader_.num_calls() > 0; }
 
   const ToolFormat& format_;
   const bool first_only_;
   MarkFinder finder_;
   CallReader reader_;
-  Reading<bool> reading_;       // of the calls that are under way; else empty
-  std::deque<char> rescanned_;  // text that was given back
-  std::string held_;            // white space, then what may open a call
+  Reading<bool> reading_;       // the reading of the calls under way, or empty
+  std::deque<char> rescanned_;  // text that the reader gave back
+  std::string held_;            // white space, then text that may open a call
   Channel channel_ = Channel::kContent;
-  bool has_content_ = false;   // something but white space was shown as such
-  bool follows_call_ = false;  // nothing was shown behind the last one
+  bool has_content_ = false;   // whether content other than white space was shown
+  bool follows_call_ = false;  // whether nothing was shown behind the last call
 };
 
 }  // namespace octavo

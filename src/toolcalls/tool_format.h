@@ -20,35 +20,35 @@ struct CallForm {
   std::string_view parameter = {}, between_parameters = {};
   bool is_repeated = true;  // an answer may have several calls
   ValueNotation notation = ValueNotation::kJson;
-  std::string_view mark = {};  // around strings, of kMarked
+  std::string_view mark = {};  // the mark around strings, in kMarked
 };
 
 struct ToolFormat {
   std::string_view name;
-  /// That a chat template has, all of them, where its model writes calls in this way.
+  /// Texts that a chat template has, all of them, where its model writes calls in this form.
   std::array<std::string_view, 3> signs = {};
-  std::string_view other_sign = {};  // of another family, whose template has these too
+  std::string_view other_sign = {};  // a text of another family, whose template has these too
   /// Texts with which a call, or a list of calls, begins.
   std::array<std::string_view, 4> opens = {};
-  /// Control tokens that stand in calls. Elsewhere such tokens are not shown; these must be.
+  /// Control tokens within calls, which must be shown; elsewhere such tokens are not.
   std::array<std::string_view, 6> tokens = {};
-  /// Ends a call, so that generation can stop there if it is to be the only one; empty: none does for certain.
+  /// The end of a call, at which generation can stop if it is to be the only one; empty: no text is a sure end.
   std::string_view end = {};
-  bool at_beginning = false;  // calls open where the answer has no other content in front; elsewhere it is content
-  bool only_known = false;    // a call is one only if there is such a tool: it has nothing else to be told by
+  bool at_beginning = false;  // whether calls open only where the answer has no other content in front
+  bool only_known = false;    // whether a call counts only if there is such a tool, because nothing else marks it
   bool in_reasoning = false;  // a call of a known tool may end the reasoning
-  bool always_held = false;   // calls are held to their tools' schemas, whether these are strict or not
+  bool always_held = false;   // whether calls are held to their tools' schemas, be these strict or not
   CallForm form = {};
-  /// Reads what stands behind the open text of that index. False: what was taken since the last call is none.
+  /// Takes the text behind the open text of that index. False: the bytes taken since the last call are no call.
   Reading<bool> (*read)(CallReader& in, std::size_t open) = nullptr;
 };
 
-/// All of them; of several that fit a template, the first counts. The last one fits any.
+/// All formats; where several fit a template, the first counts. The last one fits any template.
 std::span<const ToolFormat* const> tool_formats();
-/// The format of a template. `takes_tools`: it shows them to its model. A template that neither does nor has the signs
-/// of a format has that in which described tools are called (docs/tools.md).
+/// The format of a template; `takes_tools`: the template shows tools to its model. A template that neither does so nor
+/// has the signs of a format has the one in which described tools are called (docs/tools.md).
 const ToolFormat& tool_format_of(std::string_view chat_template, bool takes_tools);
-/// Null: there is none of this name.
+/// A format by name; null: there is none.
 const ToolFormat* find_tool_format(std::string_view name);
 
 }  // namespace octavo

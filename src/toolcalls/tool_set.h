@@ -17,15 +17,15 @@ namespace octavo {
 
 class ToolSet {
  public:
-  /// `tools` as OpenAI's API has them: a list of {"type": "function", "function": {"name", "parameters"}}. What is none
-  /// is passed over.
+  /// `tools` is a list of OpenAI's API: {"type": "function", "function": {"name", "parameters"}}. Other elements are
+  /// passed over.
   explicit ToolSet(const TemplateValue& tools);
   ToolSet() = default;
 
   bool empty() const { return tools_.empty(); }
   bool has(std::string_view name) const { return tools_.contains(name); }
-  /// Bits of JsonType. kAnyJson where the schema does not say it in a way that is understood (`type`, `enum`, `const`,
-  /// `anyOf`, `oneOf`), or there is no such tool or parameter.
+  /// The bits of JsonType of a parameter. kAnyJson where `type`, `enum`, `const`, `anyOf` and `oneOf` of the schema do
+  /// not name them, or the tool or the parameter is unknown.
   std::uint8_t types_of(std::string_view tool, std::string_view parameter) const;
 
  private:

@@ -15,7 +15,7 @@
 
 namespace octavo {
 
-/// A tensor and the file that it lies in. Both live as long as the checkpoint.
+/// A tensor and its file, which both live as long as the checkpoint.
 struct CheckpointTensor {
   const SafetensorsFile* file;
   std::size_t file_index;
@@ -24,12 +24,12 @@ struct CheckpointTensor {
 
 class Checkpoint {
  public:
-  /// Errors: there is neither file; one that the index names is missing, or lacks a tensor that it should have; two
-  /// files have a tensor of one name; a stop was asked for before the last file was opened.
+  /// Opens a folder's files. Errors: there is neither file; a file that the index names is missing, or lacks a tensor;
+  /// two files have a tensor of one name; a stop was asked for before the last file was opened.
   static Result<Checkpoint> open(const std::filesystem::path& folder, const std::stop_token& stop);
 
   const std::vector<SafetensorsFile>& files() const { return files_; }
-  /// In the order of their bytes, file by file.
+  /// The tensors in the order of their bytes, file by file.
   const std::vector<CheckpointTensor>& tensors() const { return tensors_; }
 
  private:

@@ -8,7 +8,7 @@
 
 namespace octavo {
 
-/// Members that must be there and be sizes, each under GGUF's name.
+/// Members that must be there and are sizes, each with its GGUF name.
 struct SizeName {
   std::string_view from, to;
 };
@@ -16,7 +16,7 @@ Result<void> add_named_sizes(const FamilyKeys& keys, std::span<const SizeName> n
 /// Layers, width, heads, vocabulary and norms' epsilon. Error: one is missing, or something that changes what the model
 /// computes has a value that is not supported.
 Result<void> add_sizes(const FamilyKeys& keys);
-/// These, and keys and values and the feed-forward as most families have them: alike in all layers.
+/// The keys above, and keys and values and the feed-forward that are alike in all layers, as in most families.
 Result<void> add_common_keys(const FamilyKeys& keys);
 /// The rotation of positions: rope_parameters as transformers 5 writes them, or rope_theta and rope_scaling. Llama 3's
 /// factors are no keys: rope_factors() gives them.
@@ -34,24 +34,24 @@ struct MixtureNames {
 };
 Result<void> add_mixture_keys(const FamilyKeys& keys, const MixtureNames& names);
 
-/// Error: a member has another value than the one that is supported. Missing is that value.
+/// Checks that a member has the supported value, or is missing.
 Result<void> require_flag(const FamilyKeys& keys, std::string_view name, bool supported);
 Result<void> require_text(const FamilyKeys& keys, std::string_view name,
                           std::initializer_list<std::string_view> supported);
 
-/// layer_types, one for each layer; empty: there is none. Error: another kind than these, or another number.
+/// The layer_types, one for each layer; empty: there are none. Error: an unknown kind, or another number of them.
 Result<std::vector<std::string_view>> layer_kinds(const JsonObject& config,
                                                   std::initializer_list<std::string_view> known);
 /// Error: config.json has other kinds than these: of every `period` layers the last one sees all of the context.
 Result<void> check_kinds_of_layers(const FamilyKeys& keys, std::uint64_t period);
 
-/// The length of a head.
+/// The length of a head in dimensions.
 Result<std::uint64_t> head_length(const JsonObject& config);
 
 /// The object that says how positions are rotated, of a kind of layer ("full_attention") where each has its own; none:
 /// config.json has the base alone.
 Result<std::optional<JsonObject>> rope_object(const JsonObject& config, std::string_view kind_of_layer = {});
-/// Divisors of the frequencies, one for each pair of a head, as Llama 3.1 stretches its context; empty: it does not.
+/// Divisors of frequencies by which Llama 3.1 stretches its context, one for each pair of a head; empty: none.
 Result<std::vector<float>> rope_factors(const JsonObject& config);
 
 }  // namespace octavo

@@ -25,8 +25,8 @@ class FolderSource final : public ModelSource {
  public:
   /// Whether the folder has a config.json.
   static bool is_model(const std::filesystem::path& folder);
-  /// Errors name the file and the key or tensor: of a family that is not known, quantized in a way of its own, with a
-  /// tensor that has no place in GGUF or another shape or type than there.
+  /// Opens a folder. Errors name the file and the key or tensor: a family that is not known, weights quantized in
+  /// another way, a tensor without a place in GGUF or of another shape or type than there.
   static Result<FolderSource> open(const std::filesystem::path& folder, const std::stop_token& stop = {});
 
   const SourceFiles& files() const override { return files_; }
@@ -45,8 +45,8 @@ class FolderSource final : public ModelSource {
   Checkpoint checkpoint_;
   SourceFiles files_;
   DirectoryBuilder builder_;
-  std::vector<std::string> texts_;                            // of the files that are no tensors, hashed with them
-  std::vector<std::unique_ptr<const FolderTensor>> tensors_;  // as in the directory
+  std::vector<std::string> texts_;                            // the bytes of other files, hashed with the tensors
+  std::vector<std::unique_ptr<const FolderTensor>> tensors_;  // in the order of the directory
 };
 
 }  // namespace octavo

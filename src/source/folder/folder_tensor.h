@@ -20,7 +20,7 @@ struct StoredRange {
   std::uint64_t bytes;
 };
 
-/// Immutable, so any thread may read it. The checkpoint outlives it.
+/// A tensor of a folder. Immutable, so any thread may read it. The checkpoint outlives it.
 class FolderTensor {
  public:
   virtual ~FolderTensor() = default;
@@ -28,9 +28,9 @@ class FolderTensor {
   FolderTensor& operator=(const FolderTensor&) = delete;
 
   virtual std::uint64_t bytes() const = 0;
-  /// The bytes from `offset` on. Error: a file ends before that now, or cannot be read.
+  /// Reads the bytes from `offset` on. Error: a file ends before them now, or cannot be read.
   virtual Result<void> read(std::uint64_t offset, std::span<std::byte> out) const = 0;
-  /// Where the first of them lies: the file's index and the offset there.
+  /// The place of the first stored byte: the file's index and the offset in the file.
   virtual std::pair<std::size_t, std::uint64_t> place() const { return {0, 0}; }
 
   /// Tells the system that these bytes will soon be read, or not again.
@@ -41,13 +41,13 @@ class FolderTensor {
   FolderTensor() = default;
 
  private:
-  /// The stored bytes that those from `offset` on, as many as there are up to `size`, are made of.
+  /// The stored bytes of which those from `offset` on, up to `size` of them, are made.
   virtual std::vector<StoredRange> ranges(std::uint64_t /*offset*/, std::uint64_t /*size*/) const { return {}; }
-  /// False: another tensor is made of bytes that lie between these.
+  /// Whether no other tensor is made of bytes between these.
   virtual bool may_drop() const { return true; }
 };
 
-/// Numbers of its own.
+/// The numbers of a tensor that is computed.
 class FolderNumbers final : public FolderTensor {
  public:
   explicit FolderNumbers(std::vector<float> numbers) : numbers_(std::move(numbers)) {}

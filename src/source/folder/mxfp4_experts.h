@@ -11,7 +11,7 @@ namespace octavo {
 
 class Mxfp4Experts final : public FolderTensor {
  public:
-  static constexpr std::uint64_t kCodes = 32;  // of a block
+  static constexpr std::uint64_t kCodes = 32;  // the number of codes in a block
 
   /// `codes`: bytes [experts, of * rows, blocks of a row, 16]; `scales`: bytes [experts, of * rows, blocks of a row].
   /// Rows take turns as columns do in TransposedExperts.
@@ -25,12 +25,12 @@ class Mxfp4Experts final : public FolderTensor {
   std::vector<StoredRange> ranges(std::uint64_t offset, std::uint64_t size) const override;
   bool may_drop() const override { return turns_.turn + 1 == turns_.of; }
   std::uint64_t row_bytes() const;
-  /// Stored rows that the rows from `offset` on, for `size` bytes, lie between.
+  /// The stored rows of which the rows from `offset` on, for `size` bytes, are made.
   std::pair<std::uint64_t, std::uint64_t> stored_rows(std::uint64_t offset, std::uint64_t size) const;
 
   CheckpointTensor codes_, scales_;
   Turns turns_;
-  std::uint64_t num_experts_, num_rows_, num_blocks_;  // rows of an expert, blocks of a row
+  std::uint64_t num_experts_, num_rows_, num_blocks_;  // the rows of an expert, and the blocks of a row
 };
 
 }  // namespace octavo

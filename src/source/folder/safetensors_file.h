@@ -28,7 +28,7 @@ class SafetensorsFile {
   static constexpr std::size_t kMaxTensors = std::size_t{1} << 18;
   static constexpr std::size_t kMaxDims = 8;
 
-  /// Errors name the file and what is wrong with it, or with which tensor.
+  /// Opens a file. Errors name the file, and the tensor if one is at fault.
   static Result<SafetensorsFile> open(const std::filesystem::path& path);
 
   const MappedFile& file() const { return file_; }

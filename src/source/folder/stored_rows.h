@@ -7,17 +7,17 @@
 
 namespace octavo {
 
-/// An order of pieces, which are rows, or a head's parts of rows. The first `kept` stay. The others form groups of
-/// first * second units, each of `unit` pieces, and in a group unit (i, j) moves to (j, i).
+/// An order of pieces, which are rows, or a head's parts of rows. The first `kept` pieces stay. The others form groups
+/// of first * second units, each of `unit` pieces, and in a group unit (i, j) moves to (j, i).
 struct PieceOrder {
   std::uint64_t first = 1, second = 1;
   std::uint64_t unit = 1;
   std::uint64_t kept = 0;
 
   bool is_none() const { return first == 1 || second == 1; }
-  /// The stored piece that stands at `piece`.
+  /// The number of the stored piece that stands at `piece`.
   std::uint64_t source_of(std::uint64_t piece) const;
-  /// Pieces from `piece` on that are stored one behind another.
+  /// The number of pieces from `piece` on that are stored one behind another.
   std::uint64_t run(std::uint64_t piece) const;
   std::uint64_t group() const { return first * second * unit; }
 };
@@ -25,13 +25,13 @@ struct PieceOrder {
 /// A part of a stored tensor.
 struct StoredSlice {
   CheckpointTensor tensor;
-  std::uint64_t offset;  // in the tensor's data
+  std::uint64_t offset;  // its offset in the tensor's data
   std::uint64_t bytes;
 };
 
 class StoredRows final : public FolderTensor {
  public:
-  /// Slices of one size, one behind another, each in an order of its own pieces of `piece_bytes`.
+  /// Slices of one size, one behind another, each with its own order of pieces of `piece_bytes`.
   StoredRows(std::vector<StoredSlice> slices, const PieceOrder& order, std::uint64_t piece_bytes)
       : slices_(std::move(slices)), order_(order), piece_bytes_(piece_bytes) {}
 

@@ -9,18 +9,18 @@
 
 namespace octavo {
 
-/// "model.safetensors: tensor 'model.norm.weight'", to begin a message with.
+/// The beginning of a message: "model.safetensors: tensor 'model.norm.weight'".
 std::string shown(const CheckpointTensor& tensor);
 
-/// Lives while a folder is opened. Errors name the file, the tensor, and the shape or type that was expected.
+/// A maker lives while a folder is opened. Errors name the file, the tensor, and the expected shape or type.
 class TensorMaker {
  public:
-  /// Reads the heads of both kinds. The family outlives it.
+  /// Reads the numbers of heads of both kinds. The family outlives the maker.
   static Result<TensorMaker> create(const Family& family, const JsonObject& config);
 
-  /// Appends what a stored tensor of any form but MXFP4's becomes.
+  /// Appends the tensors of a stored tensor of any form but MXFP4's.
   Result<void> add(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<NamedTensor>& out) const;
-  /// The same of MXFP4.
+  /// Appends the tensors of stored codes and scales in MXFP4.
   static Result<void> add_mxfp4(const CheckpointTensor& codes, const CheckpointTensor& scales, const TensorPlace& place,
                                 std::vector<NamedTensor>& out);
   /// Appends matrices of experts that are stored apart, in their order.
@@ -28,7 +28,7 @@ class TensorMaker {
                                   std::vector<NamedTensor>& out);
 
  private:
-  /// How pieces of some elements move.
+  /// The order in which pieces of some elements move.
   struct Move {
     PieceOrder order = {};
     std::uint64_t piece = 1;

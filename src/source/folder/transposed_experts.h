@@ -24,7 +24,7 @@ class TransposedExperts final : public FolderTensor {
   bool may_drop() const override { return turns_.turn + 1 == turns_.of; }
   std::uint64_t row_bytes() const { return num_cols_ * element_bytes_; }
   std::uint64_t expert_bytes() const { return num_rows_ * row_bytes(); }
-  /// Rows [begin, end) of an expert.
+  /// Makes rows [begin, end) of an expert.
   Result<void> read_rows(std::uint64_t expert, std::uint64_t begin, std::uint64_t end, std::span<std::byte> out) const;
 
   CheckpointTensor stored_;

@@ -21,10 +21,10 @@ static_assert(std::endian::native == std::endian::little, "GGUF files are little
 
 class ByteReader {
  public:
-  /// Brings the bytes before `end` into place. Error: it cannot.
+  /// Brings the bytes before `end` into place, or gives an error.
   using Load = std::function<Result<void>(std::uint64_t end)>;
 
-  /// `file` is the path for messages; without `load` all bytes are there.
+  /// `file` is the path for messages; without `load` all bytes are in place.
   ByteReader(std::span<const std::byte> bytes, std::string file, Load load)
       : bytes_(bytes), file_(std::move(file)), load_(std::move(load)) {}
 
@@ -32,7 +32,7 @@ class ByteReader {
   std::uint64_t remaining() const { return bytes_.size() - offset_; }
   const std::string& file() const { return file_; }
 
-  /// The thing that is being read, for messages: "the value of key 'general.name'".
+  /// The name of the part that is being read, for messages: "the value of key 'general.name'".
   void set_context(std::string context) { context_ = std::move(context); }
   const std::string& context() const { return context_; }
 
@@ -47,7 +47,7 @@ class ByteReader {
     return taken;
   }
 
-  /// At most `size` of the next bytes, as many as there are, to be looked at.
+  /// At most `size` of the next bytes, without passing them.
   Result<std::span<const std::byte>> peek(std::uint64_t size) {
     size = std::min(size, remaining());
     if (load_) OCTAVO_TRY_VOID(load_(offset_ + size));
@@ -71,8 +71,8 @@ class ByteReader {
     return std::string_view(reinterpret_cast<const char*>(raw.data()), raw.size());
   }
 
-  /// The number of items that follow, each of at least `min_item_bytes`. Error: the file cannot hold so many, or there
-  /// are more than `limit`; so a hostile count costs nothing.
+  /// The number of items that follow, each of at least `min_item_bytes`. Error: the file cannot hold them, or there are
+  /// more than `limit`, so that a hostile count costs nothing.
   Result<std::uint64_t> read_count(std::uint64_t min_item_bytes, std::uint64_t limit) {
     const std::uint64_t at = offset_;
     OCTAVO_TRY(const auto count, read<std::uint64_t>());

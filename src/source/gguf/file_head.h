@@ -13,14 +13,14 @@ namespace octavo {
 
 class FileHead {
  public:
-  /// Metadata and directory may have so many bytes. Real ones have some ten million: a vocabulary of 256,000 words with
-  /// its merges.
+  /// The most bytes of metadata and directory. Real ones have some ten million: a vocabulary of 256,000 words with its
+  /// merges.
   static constexpr std::uint64_t kMaxBytes = std::uint64_t{256} << 20;
 
   explicit FileHead(const MappedFile& file) : file_(file) {}
 
-  /// From now on the bytes of the map before `end`, which lie in the file, are a copy. Errors: they are more than
-  /// kMaxBytes, or cannot be read.
+  /// Makes the bytes of the map before `end`, which lie in the file, a copy. Errors: more than kMaxBytes; bytes that
+  /// cannot be read.
   Result<void> load(std::uint64_t end);
 
  private:

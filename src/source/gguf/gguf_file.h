@@ -24,8 +24,8 @@ class GgufFile final : public ModelSource {
   /// FileHead::kMaxBytes is one, and so is a stop that is asked for before all of the head is read.
   static Result<GgufFile> open(const std::filesystem::path& path, const std::stop_token& stop = {});
 
-  /// The same for bytes in memory, aligned to 8 or more and kept alive by the caller; `name` stands for the path in
-  /// messages.
+  /// Reads bytes in memory, aligned to 8 or more and kept alive by the caller; messages name them
+  /// `name`.
   static Result<GgufFile> parse(std::span<const std::byte> bytes, const std::filesystem::path& name);
 
   const SourceFiles& files() const override { return files_; }
@@ -36,7 +36,7 @@ class GgufFile final : public ModelSource {
   void drop(std::uint64_t offset, std::uint64_t size) const override;
 
   std::uint32_t alignment() const { return alignment_; }
-  /// The directory, for an owner that keeps it in place of this file; views into the file all the same.
+  /// The directory, for an owner that keeps it in place of this file; its views into the file stay.
   SourceDirectory release_directory() { return std::move(directory_); }
 
  private:
@@ -45,8 +45,8 @@ class GgufFile final : public ModelSource {
 
   SourceFiles files_;
   SourceDirectory directory_;
-  std::optional<MappedFile> map_;     // none for bytes in memory
-  std::span<const std::byte> bytes_;  // all of the file
+  std::optional<MappedFile> map_;     // the map; none for bytes in memory
+  std::span<const std::byte> bytes_;  // all bytes of the file
   std::span<const std::byte> head_;
   std::uint32_t alignment_ = 32;
 };

@@ -23,8 +23,8 @@ struct GgufLimits {
 
 class GgufParser {
  public:
-  /// `load`, if set, is told how far `bytes` are about to be read. Tensors' data, which are not read, will point into
-  /// them.
+  /// `load`, if set, gets the end of the `bytes` that are about to be read. Tensors point into their data, which are
+  /// not read.
   GgufParser(std::span<const std::byte> bytes, ByteReader::Load load, const std::filesystem::path& path);
 
   Result<GgufFile> parse() &&;

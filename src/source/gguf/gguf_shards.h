@@ -18,11 +18,11 @@ class GgufShards final : public ModelSource {
   /// Whether the file says that it is one of several.
   static bool is_shard(const GgufFile& file);
 
-  /// Opens the shards beside `named`, which is any of them. Errors: its name does not tell where the others are; some
-  /// are missing, which are named; one is no part of this model; a stop was asked for.
+  /// Opens all shards beside `named`, which is any of them. Errors: the name does not tell where the others are; some,
+  /// which are named, are missing; one is no part of this model; a stop was asked for.
   static Result<GgufShards> open(GgufFile named, const std::stop_token& stop = {});
 
-  /// The model that these files make, in their order. Error: one of them is no part of it; says by what that was seen.
+  /// The model of these files, in their order. Error: one is no part of it, with the key that shows this.
   static Result<GgufShards> join(std::vector<GgufFile> shards);
 
   const SourceFiles& files() const override { return files_; }
@@ -39,9 +39,9 @@ class GgufShards final : public ModelSource {
   std::size_t shard_at(std::uint64_t offset) const;
 
   std::vector<GgufFile> shards_;
-  std::vector<std::uint64_t> begins_;  // [shards] where each begins in the row of bytes
+  std::vector<std::uint64_t> begins_;  // [shards] the offset of each in the row of bytes
   SourceFiles files_;
-  SourceDirectory directory_;  // the first one's keys, all tensors
+  SourceDirectory directory_;  // the keys of the first one, and all tensors
 };
 
 }  // namespace octavo
