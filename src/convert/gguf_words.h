@@ -17,27 +17,27 @@ namespace octavo {
 
 class GgufWords {
  public:
-  /// Error: the tokenizer.json is wrong, or has tokens that the model has no rows for.
+  /// Errors: the tokenizer.json is wrong, or has tokens for which the model has no rows.
   static Result<GgufWords> of(const ModelSource& model);
 
-  /// The model, with keys for tokens in place of its tokenizer.json where that can be.
+  /// The model, with keys for tokens in place of its tokenizer.json where that is possible.
   const ModelSource& source() const { return words_ ? static_cast<const ModelSource&>(*words_) : model_; }
-  /// Adds what no source has: merges or scores, the pre-tokenizer's name, what a text begins with.
+  /// Adds the parts that no source has: merges or scores, the pre-tokenizer's name, the beginning of a text.
   void add_keys(GgufHead& head) const;
-  /// Why the tokenizer.json was kept; empty: there was none, or it was not.
+  /// The reason why the tokenizer.json was kept; empty: there was none, or it was not kept.
   const std::string& why_kept() const { return why_kept_; }
 
  private:
   explicit GgufWords(const ModelSource& model) : model_(model) {}
-  /// Why these words keep their tokenizer.json; empty: they need not.
+  /// The reason why these words keep their tokenizer.json; empty: they need not.
   std::string find_form(const TokenizerJson& json);
 
   const ModelSource& model_;
-  std::unique_ptr<const TokenizerJson> json_;  // its address stays: words_ views it
+  std::unique_ptr<const TokenizerJson> json_;  // words_ views it, so that its address stays
   std::optional<JsonWordSource> words_;
-  std::string_view pre_tokenizer_;    // of byte-level words
-  std::vector<float> scores_;         // of SentencePiece's; none: they have merges
-  bool puts_space_in_front_ = false;  // of a text, and behind each control token
+  std::string_view pre_tokenizer_;    // for byte-level words
+  std::vector<float> scores_;         // for SentencePiece words; none: they have merges
+  bool puts_space_in_front_ = false;  // in front of a text, and behind each control token
   std::string why_kept_;
 };
 

@@ -17,14 +17,14 @@ namespace octavo {
 
 class Importance {
  public:
-  /// Reads a file of either form. Errors name the file, the entry and what is wrong with it.
+  /// Reads a file of either form. Errors name the file, the entry and its fault.
   static Result<Importance> load(const std::filesystem::path& path);
   /// The bytes of a .dat file; `name` stands for its path in messages.
   static Result<Importance> parse_dat(std::span<const std::byte> bytes, const std::string& name);
   static Result<Importance> from_source(const ModelSource& source);
 
-  /// [matrices of the tensor, columns], all positive; a tensor of experts has a matrix for each. Empty: the file says
-  /// nothing about this tensor. Error: it says so about a tensor of another shape.
+  /// [matrices of the tensor, columns], all positive; a tensor of experts has a matrix for each. Empty: the file does
+  /// not name this tensor. Error: the file has the tensor in another shape.
   Result<std::span<const float>> of(const SourceTensor& tensor) const;
   std::size_t num_tensors() const { return tensors_.size(); }
 

@@ -11,8 +11,8 @@
 
 namespace octavo {
 
-/// A score for each of `num_ids` tokens, 0 for those that no merge makes; tokens whose pairs stand mixed with each
-/// other share one. None: the list is of another kind, as a pair is missing, or too many tokens would share a score.
+/// A score for each of `num_ids` tokens, 0 for those that no merge makes; tokens whose pairs are mixed with each other
+/// share one. None: the list is of another kind: a pair is missing, or too many tokens would share a score.
 std::optional<std::vector<float>> spm_scores(const TokenizerJson& json, std::size_t num_ids);
 
 }  // namespace octavo

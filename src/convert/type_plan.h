@@ -12,32 +12,32 @@ namespace octavo {
 
 /// Tensors whose names have a part that matches get this type in place of the mix's.
 struct TypeOverride {
-  std::string pattern;  // as it was given
+  std::string pattern;  // the text as it was given
   std::regex regex;     // ECMAScript
   DType type;
 
-  /// "PATTERN=TYPE". Error: it is not of that form, the pattern is no expression, the type cannot be written.
+  /// Reads "PATTERN=TYPE". Error: another form, a pattern that is no expression, a type that cannot be written.
   static Result<TypeOverride> parse(const std::string& text);
 };
 
 struct TypeRequest {
   TypeMix mix;
   bool pure = false;                         // all tensors that a mix looks at get its base
-  std::vector<TypeOverride> overrides = {};  // of several that match, the first counts
+  std::vector<TypeOverride> overrides = {};  // overrides; where several match, the first counts
   bool keep_quantized = false;               // tensors that are quantized already stay as they are
 };
 
 struct PlannedTensor {
   const SourceTensor* tensor;
-  DType type;              // that it will have
-  bool fell_back = false;  // its rows are no whole blocks of the type it should have had
+  DType type;              // the type that the tensor gets
+  bool fell_back = false;  // whether its rows are no whole blocks of the planned type
 };
 
 /// A row for each tensor, in the order of their data. Tensors that no mix looks at (norms, biases, routers) keep their
 /// types. Error: an override matches no tensor.
 Result<std::vector<PlannedTensor>> plan_types(const ModelSource& source, const TypeRequest& request);
 
-/// Error: the tensor cannot get the type that is planned for it, or, unless that is allowed, is quantized already.
+/// Checks a tensor. Error: it cannot get the planned type, or is quantized already where that is not allowed.
 Result<void> check_change(const ModelSource& source, const PlannedTensor& planned, bool allow_requantize);
 
 }  // namespace octavo

@@ -25,7 +25,7 @@ class CachedRepo {
   std::filesystem::path snapshot(const std::string& commit) const { return folder_ / "snapshots" / commit; }
   const std::filesystem::path& folder() const { return folder_; }
 
-  /// Shows the blob `hash` at `path` in a snapshot. Gives the link's own path.
+  /// Shows the blob `hash` at `path` in a snapshot, and gives the path of the link.
   Result<std::filesystem::path> link(const std::string& commit, const std::string& path, const std::string& hash) const;
   /// Lets main name a commit.
   Result<void> set_main(const std::string& commit) const;
@@ -37,11 +37,11 @@ class CachedRepo {
   std::filesystem::path folder_, locks_;
 };
 
-/// Files below a folder that are there and that models may be made of (.gguf, .safetensors, and what stands beside the
-/// latter), as paths from it, sorted; at most some thousand of each kind, and at most eight folders deep.
+/// The files below a folder of which models may be made (.gguf, .safetensors and the files beside these), as sorted
+/// paths from it; at most some thousand of each kind, and at most eight folders deep.
 std::vector<std::string> files_in(const std::filesystem::path& folder);
 
-/// The repository that a folder of the cache is of: "models--ORG--REPO" is ORG/REPO. None: it is of something else.
+/// The repository of a folder of the cache: "models--ORG--REPO" is ORG/REPO. None: the folder has another name.
 std::optional<std::string> repo_of_folder(const std::string& name);
 
 }  // namespace octavo::hub

@@ -15,14 +15,14 @@ namespace octavo::hub {
 
 class Digest {
  public:
-  /// By the length of the hash in hexadecimal: 64 is SHA-256 of the bytes, 40 SHA-1 of git's head ("blob SIZE") and the
-  /// bytes. `size` is the file's; it counts for git's alone.
+  /// A digest by the length of the hash in hexadecimal digits: 64 is SHA-256 of the bytes, 40 is SHA-1 of git's head
+  /// ("blob SIZE") and the bytes. `size` is the file's, which counts for git's alone.
   Digest(std::string_view expected_hex, std::uint64_t size);
 
   void update(std::span<const std::byte> bytes);
-  /// In hexadecimal, lower case. Nothing may follow.
+  /// The hash in hexadecimal digits of lower case. No bytes may follow.
   std::string finish();
-  /// Begins again, with no bytes.
+  /// Begins again, without bytes.
   void reset();
 
  private:
@@ -34,8 +34,8 @@ class Digest {
   std::uint64_t size_;
 };
 
-/// The hash that an ETag gives, without quotes and the mark of a weak one: 64 or 40 hexadecimal digits in lower case.
-/// None: it is something else.
+/// The hash of an ETag, without quotes and the mark of a weak one: 64 or 40 hexadecimal digits in lower case. None: the
+/// ETag is another text.
 std::optional<std::string> hash_of_etag(std::string_view etag);
 
 }  // namespace octavo::hub

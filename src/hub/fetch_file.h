@@ -16,21 +16,21 @@ namespace octavo::hub {
 struct FileWanted {
   std::string url;
   std::string hash;                    // 64 or 40 hexadecimal digits (digest.h)
-  std::optional<std::uint64_t> size;   // none: the server says it
-  std::filesystem::path path;          // the file's, when it is there
-  std::filesystem::path partial_path;  // in the same folder
+  std::optional<std::uint64_t> size;   // none: the server knows it
+  std::filesystem::path path;          // the path of the file, when it is there
+  std::filesystem::path partial_path;  // the name while it is fetched, in the same folder
   std::filesystem::path lock_path;
 };
 
-/// Told how many bytes of the file are there, of how many; of those 0 if that is not known yet. It is told before each
-/// attempt, and when they are fetched anew.
+/// Gets the number of bytes that are there and the number of all, 0 where that is not known yet. It is called before
+/// each attempt, and when further bytes come.
 using FileProgress = std::function<void(std::uint64_t done, std::uint64_t size)>;
 
-/// Does nothing where the file is there. Two processes that want the same file fetch it once. Errors: what the hub
-/// answered; another hash or length than expected; no room on the disk.
+/// Fetches a file that is not there yet. Two processes that want the same file fetch it once. Errors: the hub's answer;
+/// another hash or length than expected; no room on the disk.
 Result<void> fetch_file(HubClient& client, const FileWanted& wanted, const Say& say, const FileProgress& progress);
 
-/// Error: the disk of `folder` has less room than that; with both numbers.
+/// Error: the disk of `folder` has too little room, with both numbers.
 Result<void> check_room(const std::filesystem::path& folder, std::uint64_t bytes);
 
 }  // namespace octavo::hub

@@ -21,10 +21,10 @@ namespace octavo::hub {
 /// has, else the only candidate. Error: several candidates are meant; names them.
 Result<std::vector<std::size_t>> choose_files(std::span<const std::string> paths, std::string_view wanted);
 
-/// The models among files, each with the indexes of its files; as candidates above, in the order of their names.
+/// The models among files, in the order of their names, each with the indexes of its files.
 std::vector<std::vector<std::size_t>> model_files(std::span<const std::string> paths);
 
-/// Types in the order in which one is taken where none is named.
+/// Types in the order in which one is taken where a name has none.
 std::span<const std::string_view> default_types();
 
 /// The candidates' names, one for each, for a message: "a-Q4_0.gguf, a-Q8_0.gguf", or "no GGUF file".

@@ -12,8 +12,8 @@ namespace octavo::hub {
 
 class FileLock {
  public:
-  /// Waits until nobody else holds the lock. `has_progress` is asked every now and then while somebody does; when it
-  /// has given false for `patience`, that is an error, as is a file that cannot be made, or a stop that is asked for.
+  /// Waits until nobody else holds the lock, and asks `has_progress` now and then. Errors: it was false for `patience`;
+  /// the file cannot be made; a stop was asked for.
   static Result<FileLock> take(const std::filesystem::path& path, std::chrono::milliseconds patience,
                                const std::function<bool()>& has_progress, const std::stop_token& stop = {});
 

@@ -11,10 +11,10 @@
 
 namespace octavo::hub {
 
-/// Behind the colon of a name, in any case, it means such a model, also where there are GGUF files.
+/// The type of such a model in a name, behind the colon and in any case, also where there are GGUF files.
 inline constexpr std::string_view kFolderType = "safetensors";
 
-/// A file of that name may be a part of such a model, beside its weights.
+/// Whether a file of that name may be a part of such a model, beside its weights.
 bool is_beside_weights(std::string_view name);
 
 /// The indexes of the files that make a model of a folder: config.json, model.safetensors or all of its parts with
@@ -22,12 +22,12 @@ bool is_beside_weights(std::string_view name);
 /// config.json or some of the weights are missing.
 std::vector<std::size_t> folder_files(std::span<const std::string> paths);
 
-/// Files that a name means, which are one model.
+/// The files of a name, which are one model.
 struct ModelChoice {
-  std::vector<std::size_t> files;  // empty: none has that name
-  bool is_folder = false;          // all of them are the model, not the first
+  std::vector<std::size_t> files;  // the indexes of the files; empty: no file has the name
+  bool is_folder = false;          // whether the model is all of them, and not the first one
 };
-/// GGUF files as choose_files() does; where there are none and no type is asked for, or kFolderType is, a folder.
+/// The GGUF files of choose_files(); or a folder, where there are none and no type is asked for, or kFolderType is.
 Result<ModelChoice> choose_model(std::span<const std::string> paths, std::string_view wanted);
 
 }  // namespace octavo::hub

@@ -20,31 +20,31 @@
 namespace octavo::hub {
 
 struct HttpOptions {
-  std::string ca_file = {};          // of the authorities that are trusted; empty: libcurl's own
-  std::chrono::seconds connect{15};  // at most until there is a connection
-  std::chrono::seconds stall{30};    // at most at less than 1 KiB/s
+  std::string ca_file = {};          // the file of trusted authorities; empty: libcurl's own
+  std::chrono::seconds connect{15};  // the longest wait for a connection
+  std::chrono::seconds stall{30};    // the longest time at less than 1 KiB/s
   std::size_t max_head_bytes = 1 << 18;
-  std::stop_token stop = {};  // a get ends with an error within a second of being asked to
+  std::stop_token stop = {};  // a get ends with an error within a second of this request
 };
 
 struct HttpHead {
   int status = 0;                                                // 0: no answer
   std::vector<std::pair<std::string, std::string>> fields = {};  // names in lower case
 
-  /// The first of a name, which is in lower case.
+  /// The first field of a name, which is in lower case.
   std::optional<std::string_view> find(std::string_view name) const;
-  /// The same as a number.
+  /// The first field of a name, as a number.
   std::optional<std::uint64_t> find_number(std::string_view name) const;
 };
 
-/// How a get ended.
+/// The end of a get.
 struct HttpResult {
   HttpHead head;
-  std::optional<Error> error = {};  // none: the whole answer came
-  bool is_transient = false;        // the error is of the network, and may not be there the next time
+  std::optional<Error> error = {};  // the error; none: the whole answer came
+  bool is_transient = false;        // whether the error is of the network, and may be gone the next time
 };
 
-/// Takes what comes. An error ends the get and is given back.
+/// Takes the bytes of a body. An error ends the get, which gives it back.
 struct HttpSink {
   std::function<Result<void>(const HttpHead&)> on_head;
   std::function<Result<void>(std::span<const std::byte>)> on_body;
@@ -58,7 +58,7 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  /// `fields`: "Name: value". The body goes to the sink where the status is 200 or 206; of others it is dropped.
+  /// `fields`: "Name: value". The sink gets the body where the status is 200 or 206; other bodies are dropped.
   HttpResult get(const std::string& url, const std::vector<std::string>& fields, const HttpSink& sink);
 
  private:

@@ -16,26 +16,26 @@
 
 namespace octavo::hub {
 
-/// Says a line to the user.
+/// Tells the user a line.
 using Say = std::function<void(const std::string&)>;
 
 class HubClient {
  public:
-  /// All that it does ends with an error once a stop is asked for. Errors: the token's file, or the endpoint, is none.
+  /// Errors: the token's file or the endpoint is bad. Each call ends with an error once a stop is asked for.
   static Result<HubClient> create(const Settings& settings, RetryPolicy policy, Say say, std::stop_token stop);
 
   const std::stop_token& stop() const { return stop_; }
 
-  /// The files of a repository, as of its main branch now.
+  /// The files of a repository's main branch, as it is now.
   Result<Listing> list(const std::string& repo);
-  /// The address of a file of it.
+  /// The address of a file of the repository.
   std::string file_url(const std::string& repo, const std::string& commit, const std::string& path) const;
 
   /// A get that follows redirects. Of the head, x-linked-etag is what the hub itself said; an etag of another host is
   /// left out.
   HttpResult get(const std::string& url, const std::vector<std::string>& fields, const HttpSink& sink);
 
-  /// Waits before the next attempt, and says so. Error: the failure is final, in words; a stop was asked for.
+  /// Waits before the next attempt, and tells the user. Error: the failure is final, in words; a stop was asked for.
   Result<void> wait(const HttpResult& result, int failures, const std::string& url);
 
  private:
@@ -45,7 +45,7 @@ class HubClient {
 
   HttpClient http_;
   std::string endpoint_, origin_, token_;
-  std::chrono::seconds list_time_;  // that a list of files may take
+  std::chrono::seconds list_time_;  // the most time for a list of files
   RetryPolicy policy_;
   Say say_;
   std::stop_token stop_;

@@ -11,13 +11,13 @@ struct ModelRef {
   std::string repo;         // "org/repo"
   std::string wanted = {};  // a type such as Q4_K_M, or a file's name; empty: the usual choice (file_choice.h)
 
-  /// None if the text is no such name.
+  /// Reads a name; none: the text is no such name.
   static std::optional<ModelRef> parse(std::string_view text);
 
   std::string text() const { return wanted.empty() ? repo : repo + ":" + wanted; }
 };
 
-/// Whether a path inside a repository is safe to become one inside a folder: relative, no "..", no control characters.
+/// Whether a path inside a repository is safe inside a folder: relative, no "..", no control characters.
 bool is_safe_path(std::string_view path);
 
 }  // namespace octavo::hub

@@ -14,11 +14,11 @@
 namespace octavo::hub {
 
 struct OllamaModel {
-  std::string name;            // as ollama writes it: "llama3.2:3b", "someone/model:latest"
-  std::filesystem::path blob;  // where the model's file lies, if it is there
+  std::string name;            // the name in ollama's form: "llama3.2:3b", "someone/model:latest"
+  std::filesystem::path blob;  // the path of the model's file, if it is there
 };
 
-/// The models in a folder of ollama's; manifests that are none are left out. At most some thousand.
+/// The models in a folder of ollama's, at most some thousand; files that are no manifests are left out.
 std::vector<OllamaModel> list_ollama(const std::filesystem::path& folder);
 
 /// The hash of the model's file, 64 hexadecimal digits. Error: no manifest, or one without a model.

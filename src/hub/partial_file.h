@@ -15,8 +15,8 @@ namespace octavo::hub {
 
 class PartialFile {
  public:
-  /// Opens or makes it, and hashes what is there. More than `max_bytes` is no beginning of the file: it is dropped. A
-  /// stop that is asked for is an error.
+  /// Opens or makes the file, and hashes the bytes that are there. More than `max_bytes` are no beginning of the file
+  /// and are dropped. A stop that is asked for is an error.
   static Result<PartialFile> open(const std::filesystem::path& path, std::string hash, std::uint64_t max_bytes,
                                   const std::stop_token& stop = {});
 
@@ -27,16 +27,16 @@ class PartialFile {
   ~PartialFile();
 
   std::uint64_t size() const { return size_; }
-  /// Whether bytes of it are from an earlier time.
+  /// Whether some bytes are from an earlier time.
   bool is_resumed() const { return is_resumed_; }
 
-  /// Error: the disk is full or fails.
+  /// Appends bytes. Error: the disk is full or fails.
   Result<void> append(std::span<const std::byte> bytes);
-  /// Drops what is there.
+  /// Drops the bytes that are there.
   Result<void> restart();
   /// Whether the hash is right. Nothing may be appended after that.
   bool has_right_hash();
-  /// Gives it its name, once it is on the disk.
+  /// Gives the file its name, once the file is on the disk.
   Result<void> rename_to(const std::filesystem::path& path) const;
 
  private:

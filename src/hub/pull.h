@@ -17,20 +17,20 @@
 
 namespace octavo::hub {
 
-/// How far a pull has come.
+/// The progress of a pull.
 struct PullProgress {
-  std::uint64_t done_bytes = 0, total_bytes = 0;  // of all files together; the total may be 0: not known yet
-  std::string_view hash = {};                     // of the file that is fetched; valid while it is told
-  std::uint64_t file_bytes = 0, file_size = 0;    // what is there of that file, and how large it is
+  std::uint64_t done_bytes = 0, total_bytes = 0;  // bytes of all files together; the total may be 0: not known yet
+  std::string_view hash = {};                     // the hash of the file that is fetched, valid during the call
+  std::uint64_t file_bytes = 0, file_size = 0;    // the bytes of that file that are there, and its size
 };
 
-/// Told what is done, by the thread that pulls.
+/// The callbacks of a pull, which the thread that pulls calls.
 struct PullEvents {
-  Say say;  // a line for the user: what is fetched, waited for, tried again
-  /// A file that is fetched is told of before its first byte comes, with what is there of it.
+  Say say;  // gets a line for the user: a file is fetched, waited for, tried again
+  /// Gets a file before its first byte comes, with the bytes of it that are there.
   std::function<void(const PullProgress&)> progress;
-  std::stop_token stop = {};  // asked for: what is fetched ends with an error, and what came of it stays
-  /// Asked once, when the sizes are known, whether so many bytes may come; an error ends the pull. None: they may.
+  std::stop_token stop = {};  // a stop, with which the fetching ends in an error; the bytes that came stay
+  /// Asked once the sizes are known: whether so many bytes may come; an error ends the pull. None: they may.
   std::function<Result<void>(std::uint64_t bytes)> admit = {};
 };
 
@@ -38,11 +38,11 @@ struct PullEvents {
 /// is not there, or not all of it. Nothing is asked of the hub. Error: the name means several of the files there.
 Result<std::optional<std::filesystem::path>> find_cached(const Settings& settings, const ModelRef& ref);
 
-/// Asks the hub which files `ref` means now, and fetches those that are not there. Gives the model's file, of several
-/// the first, or its folder. Errors: offline; what the hub answered; no or several files of that name; no room.
+/// Asks the hub for the files that `ref` means now, and fetches those that are not there. Gives the model's first file,
+/// or its folder. Errors: offline; the hub's answer; no file or several of that name; no room.
 Result<std::filesystem::path> pull(const Settings& settings, const ModelRef& ref, const PullEvents& events);
 
-/// Fetches a file by its address into Settings::models. `sha256`: 64 hexadecimal digits.
+/// Fetches a file by its address into Settings::models. `sha256` has 64 hexadecimal digits.
 Result<std::filesystem::path> pull_url(const Settings& settings, const std::string& url, const std::string& sha256,
                                        const PullEvents& events);
 

@@ -18,20 +18,20 @@ using Environment = std::function<std::optional<std::string>(const char* name)>;
 
 struct Settings {
   std::string endpoint = "https://huggingface.co";  // HF_ENDPOINT, without a slash at its end
-  std::string token = {};                           // HF_TOKEN; empty: token_file's, if there is one
+  std::string token = {};                           // HF_TOKEN; empty: that of token_file, if there is one
   std::filesystem::path token_file = {};            // HF_TOKEN_PATH, or `token` in HF_HOME
   std::filesystem::path cache = {};                 // HF_HUB_CACHE, or `hub` in HF_HOME; empty: no folder is known
   bool offline = false;                             // HF_HUB_OFFLINE
   std::string ca_file = {};        // SSL_CERT_FILE, or the first usual place that is there; empty: libcurl's own
-  std::chrono::seconds stall{30};  // HF_HUB_DOWNLOAD_TIMEOUT: a transfer that stands still so long is cut
+  std::chrono::seconds stall{30};  // HF_HUB_DOWNLOAD_TIMEOUT: the time at a standstill after which a transfer is cut
 
   std::filesystem::path models = {};                  // octavo/models in the cache folder: files by plain URLs
   std::filesystem::path llama_cpp = {};               // LLAMA_CACHE, or llama.cpp in the cache folder
-  std::vector<std::filesystem::path> lm_studio = {};  // its two usual folders
-  std::vector<std::filesystem::path> ollama = {};     // OLLAMA_MODELS, else the usual folders
+  std::vector<std::filesystem::path> lm_studio = {};  // LM Studio's two usual folders
+  std::vector<std::filesystem::path> ollama = {};     // OLLAMA_MODELS, or else the usual folders
 };
 
-/// Nothing is read from disk but whether a file of certificates is there.
+/// Reads the environment; from the disk only whether a file of certificates is there.
 Settings read_settings(const Environment& environment);
 
 /// The token to show to the hub; empty: none. Error: the token's file cannot be read or holds no token.
