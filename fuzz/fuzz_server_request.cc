@@ -164,7 +164,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static test::TextEngine engine;
   engine.set_fills_gaps();
   engine.set_tool_format("hermes");
-  static const ServedModel model{.id = "text"}, blind{.id = "text", .image_placeholder = "[image]"};
+  static const ServedModel model{.id = "text"}, blind{.id = "text", .policy = {.image_placeholder = "[image]"}};
   const std::string input(reinterpret_cast<const char*>(data), size);
   const auto body = parse_json_object(input, kLimits);
   if (!body) {

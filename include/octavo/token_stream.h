@@ -15,17 +15,10 @@
 
 namespace octavo {
 
-struct TokenStreamOptions {
-  /// Events with RequestEvent::progress come before the first token's, at each call of Request::on_prompt_progress,
-  /// which is called as well if it is set.
-  bool tells_progress = false;
-};
-
 class TokenStream {
  public:
   /// Errors: those of Engine::submit. The engine must outlive the stream.
-  static Result<std::unique_ptr<TokenStream>> submit(Engine& engine, Request request,
-                                                     const TokenStreamOptions& options = {});
+  static Result<std::unique_ptr<TokenStream>> submit(Engine& engine, Request request);
   ~TokenStream();
   TokenStream(const TokenStream&) = delete;
   TokenStream& operator=(const TokenStream&) = delete;

@@ -165,12 +165,13 @@ const Api* api_of_path(std::span<const Api> apis, std::string_view path) {
 
 ApiResult<CompletionCall> parse_call(const Api& api, boost::json::object body, const Engine& engine,
                                      const ServedModel& model, const OwnResponses& responses) {
-  const std::size_t num_images = model.image_placeholder.empty() ? 0 : replace_images(body, model.image_placeholder);
+  const std::size_t num_images =
+      model.policy.image_placeholder.empty() ? 0 : replace_images(body, model.policy.image_placeholder);
   OCTAVO_TRY(CompletionCall call, api.parse(body, {.engine = engine, .model = model, .responses = &responses}));
   if (num_images > 0)
     call.warnings.push_back(
         fmt::format("{} of the request's images are replaced by the text '{}': the model reads text", num_images,
-                    model.image_placeholder));
+                    model.policy.image_placeholder));
   return call;
 }
 

@@ -49,11 +49,11 @@ std::uint64_t random_seed() {
 ApiRequest request_of(const ServedModel& model) {
   ApiRequest request;
   request.settings.sampling = model.sampling_defaults;
-  request.settings.sampling.seed = model.seed ? *model.seed : random_seed();
-  request.is_seeded = model.seed.has_value();
-  request.settings.reasoning.mode = model.reasoning_mode;
-  request.length.otherwise = model.max_tokens;
-  request.closes_objects = model.closes_objects;
+  request.settings.sampling.seed = model.policy.seed ? *model.policy.seed : random_seed();
+  request.is_seeded = model.policy.seed.has_value();
+  request.settings.reasoning.mode = model.policy.reasoning_mode;
+  request.length.otherwise = model.policy.max_tokens;
+  request.closes_objects = model.policy.closes_objects;
   return request;
 }
 

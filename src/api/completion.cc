@@ -67,24 +67,20 @@ ApiError model_not_served(std::string_view name, const ServedModel& model) {
           .code = "model_not_found"};
 }
 
-ApiResult<void> compile_constraints(CompletionCall& call, const Engine& engine, const std::stop_token& stop) {
-  std::shared_ptr<const Constraint> last;
-  std::vector<std::string> warnings;
-  for (AskedConstraint& asked : call.constraints) {
-    asked.source.closes_objects = call.closes_objects;
-    auto compiled = engine.compile_constraint(asked.source, stop);
-    if (!compiled) {
-      CompilerNote note = note_of(asked, compiled.error().message);
-      return std::unexpected(invalid_value(std::move(note.place), std::move(note.text)));
-    }
-    last = std::move(*compiled);
-    warnings.clear();
-    for (const std::string& warning : last->warnings()) warnings.push_back(note_of(asked, warning).text);
+ApiResult<void> compile_constraint(CompletionCall& call, const Engine& engine, const std::stop_token& stop) {
+  if (!call.constraint) return {};
+  call.constraint->source.closes_objects = call.closes_objects;
+  const auto compiled = engine.compile_constraint(call.constraint->source, stop);
+  if (!compiled) {
+    CompilerNote note = note_of(*call.constraint, compiled.error().message);
+    return std::unexpected(invalid_value(std::move(note.place), std::move(note.text)));
   }
-  call.constraints.clear();
-  if (last == nullptr) return {};
+  std::vector<std::string> warnings;
+  for (const std::string& warning : (*compiled)->warnings())
+    warnings.push_back(note_of(*call.constraint, warning).text);
   call.warnings.insert(call.warnings.begin(), warnings.begin(), warnings.end());
-  for (Request& request : call.requests) request.constraint = last;
+  for (Request& request : call.requests) request.constraint = *compiled;
+  call.constraint.reset();
   return {};
 }
 

@@ -27,13 +27,8 @@
 
 namespace octavo {
 
-/// The model that is served; the same for all calls.
-struct ServedModel {
-  std::string id;                         // as in /v1/models
-  std::vector<std::string> aliases = {};  // further names that requests may call it by
-  std::string fingerprint = {};           // ModelInfo's
-  std::int64_t created = 0;               // seconds since 1970
-  SamplingParams sampling_defaults = {};
+/// What a server gives to requests that say nothing, and the most that they may ask for.
+struct RequestPolicy {
   int max_choices = kMaxChoices;                             // of one prompt, as many as can advance in one step
   int max_tokens = 0;                                        // of an answer to a request that names no limit; 0: none
   int reasoning_budget = -1;                                 // of chats that name none; -1: any number of tokens
@@ -41,10 +36,20 @@ struct ServedModel {
   int max_client_priority = 0;                               // the highest that a client may ask for
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer; see answer_size.h
   std::string image_placeholder = {};      // stands for images in requests; empty: a request with one is refused
-  bool takes_any_name = false;             // that requests call a model by
   bool closes_objects = true;              // ConstraintSource's, of calls that do not say
   TemplateDict template_names = {};        // for chat templates, where a request gives none of the name
   std::optional<std::uint64_t> seed = {};  // of requests that name none; without: a random one each
+};
+
+/// The model that is served; the same for all calls.
+struct ServedModel {
+  std::string id;                         // as in /v1/models
+  std::vector<std::string> aliases = {};  // further names that requests may call it by
+  std::string fingerprint = {};           // ModelInfo's
+  std::int64_t created = 0;               // seconds since 1970
+  SamplingParams sampling_defaults = {};
+  bool takes_any_name = false;  // that requests call a model by
+  RequestPolicy policy = {};
 
   /// No name is the one model's, or the first one's.
   bool answers_to(std::string_view name) const {
@@ -76,8 +81,8 @@ struct CompletionCall : AnswerForm {
   std::shared_ptr<const ResponseCall> response = {};
   int n = 1;                           // choices of each prompt
   std::vector<Request> requests = {};  // one a prompt; without cache_domain and owner, which the server sets
-  /// The one of the requests, until compile_constraints() has compiled it; none: they have none, or it is compiled.
-  std::vector<AskedConstraint> constraints = {};
+  /// Of the requests, until compile_constraint() has compiled it; none: they have none, or it is compiled.
+  std::optional<AskedConstraint> constraint = {};
   std::vector<CallPrompt> prompts = {};                      // beside each request
   std::vector<std::string> warnings = {};                    // Constraint's and the API's, which the answer shows
   std::vector<std::string> stop = {};                        // Request::stop, for answers that say at which they ended
@@ -93,10 +98,10 @@ struct CompletionCall : AnswerForm {
 /// The 404 of a request for a model that is not served.
 ApiError model_not_served(std::string_view name, const ServedModel& model);
 
-/// Compiles CompletionCall::constraints: its requests have theirs then, and its warnings come first. A constraint takes
+/// Compiles CompletionCall::constraint: its requests have it then, and its warnings come first. A constraint takes
 /// some seconds at most; those that the engine remembers take no time and cannot be stopped. Errors: one that cannot be
 /// compiled, with the field; one that `stop` has ended, which leaves the call as it was.
-ApiResult<void> compile_constraints(CompletionCall& call, const Engine& engine, const std::stop_token& stop);
+ApiResult<void> compile_constraint(CompletionCall& call, const Engine& engine, const std::stop_token& stop);
 
 /// The answer to one call. `call` outlives it; the requests in it may have been moved from. `engine`, which gives
 /// tokens their texts, outlives the last event.

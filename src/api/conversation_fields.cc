@@ -11,7 +11,7 @@ namespace octavo {
 
 ApiRequest chat_request_of(const ServedModel& model, std::string_view prompt_field) {
   ApiRequest request = request_of(model);
-  request.prompt.emplace<Conversation>().options.names = model.template_names;
+  request.prompt.emplace<Conversation>().options.names = model.policy.template_names;
   request.prompt_field = prompt_field;
   return request;
 }

@@ -50,7 +50,7 @@ json::object params(const SamplingParams& sampling) {
 
 json::object llama_props(const ServedModel& model, const ModelInfo& info) {
   return {{"default_generation_settings", {{"n_ctx", info.max_context}, {"params", params(model.sampling_defaults)}}},
-          {"total_slots", model.max_choices},
+          {"total_slots", model.policy.max_choices},
           {"model_alias", model.id},
           {"model_path", info.file_name},
           {"chat_template", info.chat_template},

@@ -219,7 +219,7 @@ void set_prompt(FieldReader& reader) {
     request.prompt = TextPrompts{.prompts = {prompt}};
   } else {
     Conversation& conversation = request.prompt.emplace<Conversation>();
-    conversation.options.names = reader.context.model.template_names;
+    conversation.options.names = reader.context.model.policy.template_names;
     if (const std::string_view system = text_at(reader, "system"); !system.empty())
       conversation.messages.push_back({.role = "system", .content = std::string(system)});
     conversation.messages.push_back({.role = "user", .content = std::string(prompt)});

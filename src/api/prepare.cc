@@ -121,7 +121,7 @@ class Preparation {
     call_.user_cache_salt = std::move(asked_.cache_salt);
     settings().top_logprobs = std::max(0, call_.num_logprobs);
     settle_reasoning();
-    if (asked_.constraint) call_.constraints.push_back(std::move(*asked_.constraint));
+    call_.constraint = std::move(asked_.constraint);
     return forbid_words();
   }
 
@@ -152,7 +152,7 @@ class Preparation {
     warn_of_cut(settings().max_tokens);
     AnswerSize size(call_);
     size.add({.num_tokens = prompt->tokens.size()}, static_cast<std::uint64_t>(settings().max_tokens));
-    if (auto error = check_answer_size(size, model_.max_answer_bytes)) return std::unexpected(std::move(*error));
+    if (auto error = check_answer_size(size, model_.policy.max_answer_bytes)) return std::unexpected(std::move(*error));
     add_prompt(call_, std::move(prompt->tokens), {}, std::move(settings()), engine_.info());
     // Schemas are copied, so not of a prompt that cannot fit.
     return calls_tools ? hold_calls(asked_.tools, engine_, call_) : ApiResult<void>();
@@ -166,7 +166,8 @@ class Preparation {
       call_.reasoning = {};
       return;
     }
-    settings().reasoning = {.mode = mode, .budget = asked_.reasoning_budget.tokens.value_or(model_.reasoning_budget)};
+    settings().reasoning = {.mode = mode,
+                            .budget = asked_.reasoning_budget.tokens.value_or(model_.policy.reasoning_budget)};
     call_.reasoning.is_counted = true;
   }
 
@@ -224,7 +225,8 @@ class Preparation {
     if (call_.echo) echoed = text != nullptr ? std::string(*text) : to_valid_utf8(engine_.detokenize(tokens));
     size_.add({.num_tokens = tokens.size(), .num_bytes = json_string_bytes(echoed)},
               static_cast<std::uint64_t>(std::max(0, settings().max_tokens)));
-    if (auto error = check_answer_size(size_, model_.max_answer_bytes)) return std::unexpected(std::move(*error));
+    if (auto error = check_answer_size(size_, model_.policy.max_answer_bytes))
+      return std::unexpected(std::move(*error));
     add_prompt(call_, std::move(tokens), std::move(echoed), settings(), engine_.info());
     if (!asked_.is_seeded) ++settings().sampling.seed;  // prompts that are equal get answers of their own
     return {};

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <list>
 #include <map>
 #include <memory>
@@ -44,7 +45,7 @@ class ResponseStore {
     std::size_t max_responses = 65536;
     /// Of a request's body, the items that it refers to, each as often as it does, and the conversation that it goes on
     /// with: what is named is read again like what is sent.
-    std::uint64_t max_request_bytes = std::uint64_t{8} << 20;
+    std::uint64_t max_request_bytes = std::numeric_limits<std::uint64_t>::max();
   };
   using Response = std::shared_ptr<const StoredResponse>;
 

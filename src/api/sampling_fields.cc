@@ -174,14 +174,14 @@ void take_allowed_tokens(FieldReader& reader, const ApiField& field) {
 }
 
 void take_num_choices(FieldReader& reader, const ApiField& field) {
-  const auto asked = reader.take(reader.at(field.path).integer(1, reader.context.model.max_choices));
+  const auto asked = reader.take(reader.at(field.path).integer(1, reader.context.model.policy.max_choices));
   if (asked) reader.request.settings.num_choices = static_cast<int>(*asked);
 }
 
 // A lower number goes earlier, as in vLLM, from where clients have the field; a Request's goes later.
 void take_priority(FieldReader& reader, const ApiField& field) {
   const auto asked =
-      reader.take(reader.at(field.path).integer(-reader.context.model.max_client_priority, kMaxPriority));
+      reader.take(reader.at(field.path).integer(-reader.context.model.policy.max_client_priority, kMaxPriority));
   if (asked) reader.request.settings.priority = -static_cast<int>(*asked);
 }
 

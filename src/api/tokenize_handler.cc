@@ -187,7 +187,7 @@ ApiFields detokenize_fields() {
 
 ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, const ServedModel& model,
                                        HeldAnswer& held) {
-  if (!model.image_placeholder.empty()) replace_images(call.body, model.image_placeholder);
+  if (!model.policy.image_placeholder.empty()) replace_images(call.body, model.policy.image_placeholder);
   const boost::json::object& body = call.body;
   const ApiContext context{.engine = engine, .model = model, .responses = &call.responses};
   if (call.kind == TokenizeCall::Kind::kApplyTemplate) return apply_template(body, engine, model, held);

@@ -108,10 +108,10 @@ std::vector<OfferedTool> offered_tools(const AskedTools& asked, const ToolCallin
 
 /// The form of the content that the request asks for beside calls, if it asks for one.
 void set_content_form(const CompletionCall& call, CallGrammarOptions& options) {
-  if (call.constraints.empty() || !call.constraints.back().is_of_content) return;
-  const ConstraintSource& source = call.constraints.back().source;
+  if (!call.constraint || !call.constraint->is_of_content) return;
+  const ConstraintSource& source = call.constraint->source;
   options.content_schema = source.kind == ConstraintKind::kJsonSchema ? source.text : std::string(kAnyObject);
-  options.content_origin = call.constraints.back().field;
+  options.content_origin = call.constraint->field;
   options.is_content_strict = source.is_strict;
 }
 
@@ -131,19 +131,19 @@ ApiResult<void> hold_calls(const AskedTools& asked, const Engine& engine, Comple
   set_content_form(call, options);
   const bool any_strict = std::ranges::any_of(asked.tools, &AskedTool::is_strict);
   const bool is_asked = options.must_call || any_strict || !options.content_schema.empty();
-  if (!is_asked && (!calling.format->always_held || !call.constraints.empty())) return {};
+  if (!is_asked && (!calling.format->always_held || call.constraint)) return {};
   const std::string field(options.must_call                              ? asked.choice_field
                           : options.content_schema.empty() || any_strict ? asked.field
-                                                                         : call.constraints.back().field);
-  if (!call.constraints.empty() && options.content_schema.empty()) {
+                                                                         : call.constraint->field);
+  if (call.constraint && options.content_schema.empty()) {
     return std::unexpected(
         invalid_value(field, field + ": found calls that must have a form beside another form of the answer, expected "
                                      "one of them"));
   }
   const auto token = [&engine](std::string_view text) { return token_of(text, engine); };
-  call.constraints.clear();  // the form of the content is a part of this one
-  call.constraints.push_back(
-      {.field = field, .source = call_grammar(*calling.format, offered_tools(asked, calling), options, token)});
+  // The form of the content is a part of this one.
+  call.constraint = AskedConstraint{
+      .field = field, .source = call_grammar(*calling.format, offered_tools(asked, calling), options, token)};
   return {};
 }
 

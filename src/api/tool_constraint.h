@@ -14,7 +14,7 @@ namespace octavo {
 /// The one token that a text is, if it is one.
 std::optional<TokenId> token_of(std::string_view text, const Engine& engine);
 
-/// One of CompletionCall::constraints, where the choice asks for calls, a tool is strict, the format's calls are always
+/// CompletionCall::constraint, where the choice asks for calls, a tool is strict, the format's calls are always
 /// held, or the request asks for a form of the content: it takes the place of one that is of the content. The call has
 /// its tools. Error: the request asks for another form.
 ApiResult<void> hold_calls(const AskedTools& asked, const Engine& engine, CompletionCall& call);

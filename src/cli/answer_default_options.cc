@@ -37,15 +37,15 @@ void add_template_name_options(Command& command, TemplateDict& names) {
 
 }  // namespace
 
-void add_answer_default_options(Command& command, ServedModel& models) {
-  add_integer(command, "--max-tokens", models.max_tokens, 1, kMaxTokens,
+void add_answer_default_options(Command& command, RequestPolicy& requests) {
+  add_integer(command, "--max-tokens", requests.max_tokens, 1, kMaxTokens,
               "Of an answer, where the request names no limit; default: until the context ends");
-  add_reasoning_budget_option(command, models.reasoning_budget);
-  add_reasoning_format_option(command, models.reasoning_mode);
-  add_template_name_options(command, models.template_names);
+  add_reasoning_budget_option(command, requests.reasoning_budget);
+  add_reasoning_format_option(command, requests.reasoning_mode);
+  add_template_name_options(command, requests.template_names);
   add_parsed(
       command, "--seed", "N", [](const std::string& text) { return parse_u64(text); },
-      [&models](std::uint64_t seed) { models.seed = seed; },
+      [&requests](std::uint64_t seed) { requests.seed = seed; },
       "Of requests that name none: the same request, the same answer; default: a random one each");
 }
 

@@ -10,6 +10,6 @@ namespace octavo::cli {
 
 /// --max-tokens, --reasoning-budget, --reasoning-format, --chat-template-kwargs, --reasoning-effort and --seed.
 /// `models` outlives the command.
-void add_answer_default_options(Command& command, ServedModel& models);
+void add_answer_default_options(Command& command, RequestPolicy& requests);
 
 }  // namespace octavo::cli

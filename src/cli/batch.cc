@@ -85,8 +85,8 @@ void BatchRun::read_ahead() {
 
 /// A compile may wait for memory that answers in work hold, so that these go on meanwhile.
 ApiResult<void> BatchRun::compile(CompletionCall& call) {
-  if (call.constraints.empty()) return {};
-  auto compiled = std::async(std::launch::async, [&] { return compile_constraints(call, engine_, {}); });
+  if (!call.constraint) return {};
+  auto compiled = std::async(std::launch::async, [&] { return compile_constraint(call, engine_, {}); });
   while (compiled.wait_for(std::chrono::seconds(0)) != std::future_status::ready && engine_.step()) {
   }
   return compiled.get();

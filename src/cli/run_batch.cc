@@ -100,9 +100,9 @@ ServedModel served_model(const Engine& engine, const SamplingParams& sampling, c
           .aliases = model_aliases(info, id, {}),
           .fingerprint = info.fingerprint,
           .sampling_defaults = sampling,
-          .max_choices = std::min(kMaxChoices, parallel),
-          .reasoning_budget = usable_reasoning_budget(engine, defaults.reasoning_budget, context),
-          .closes_objects = defaults.closes_objects};
+          .policy = {.max_choices = std::min(kMaxChoices, parallel),
+                     .reasoning_budget = usable_reasoning_budget(engine, defaults.reasoning_budget, context),
+                     .closes_objects = defaults.closes_objects}};
 }
 
 }  // namespace

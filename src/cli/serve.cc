@@ -33,7 +33,7 @@ void raise_descriptor_limit() {
 Result<void> complete(server::ServerOptions& server) {
   server.engine.require_words = true;
   const int seats = server.engine.kv_layout == KvLayout::kContiguous ? 1 : server.engine.max_sequences;
-  server.prototype.max_choices = std::min(kMaxChoices, seats);
+  server.requests.max_choices = std::min(kMaxChoices, seats);
   if (server.http.received_bound() < server.http.largest_request_bytes())
     return fail("--max-received-size: found {}, expected at least {}, what one request may take by --max-body-size",
                 format_bytes(server.http.received_bound()), format_bytes(server.http.largest_request_bytes()));

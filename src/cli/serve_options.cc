@@ -111,7 +111,7 @@ void add_limit_options(Command& command, server::ServerOptions& server) {
            "Of requests that arrive or wait to be parsed, together; the largest is refused; default 256MiB");
   add_size(command, "--max-unsent-size", limits.max_unsent_bytes, 4096, std::uint64_t{1} << 30,
            "Made for a client that does not read on; then it is cut off; default 1MiB");
-  add_size(command, "--max-answer-size", server.prototype.max_answer_bytes, 1024, kMaxHeldBytes,
+  add_size(command, "--max-answer-size", server.requests.max_answer_bytes, 1024, kMaxHeldBytes,
            "Held of one answer that is not streamed; default 64MiB");
   add_size(command, "--max-held-size", server.answers.max_held_bytes, 1024, kMaxHeldBytes,
            "Of all of these together, until they are written; default 512MiB");
@@ -129,7 +129,7 @@ void add_limit_options(Command& command, server::ServerOptions& server) {
   add_seconds(command, "--idle-timeout", limits.idle_timeout, "Of a connection between requests; default 75", kLeast);
 }
 
-void add_scheduling_options(Command& command, EngineOptions& engine, ServedModel& prototype) {
+void add_scheduling_options(Command& command, EngineOptions& engine, RequestPolicy& requests) {
   command.group("Scheduling");
   add_parsed(
       command, "--itl-target-ms", "MS", [](const std::string& text) { return parse_real(text, 0, 60'000); },
@@ -146,9 +146,9 @@ void add_scheduling_options(Command& command, EngineOptions& engine, ServedModel
               "Requests that wait; one more is refused; default 1024; 0: no bound");
   add_integer(command, "--max-queued-tokens", engine.max_queued_tokens, 0, kMaxCount,
               "Tokens of their prompts, each counted for every answer to it; default 4194304; 0: no bound");
-  add_integer(command, "--max-client-priority", prototype.max_client_priority, 0, kMaxPriority,
+  add_integer(command, "--max-client-priority", requests.max_client_priority, 0, kMaxPriority,
               "A request may ask for a priority of minus this; default 0: clients can only step back");
-  add_answer_default_options(command, prototype);
+  add_answer_default_options(command, requests);
   add_integer(command, "--max-sequences", engine.max_sequences, 1, 4096, "That advance in one step; default 256");
 }
 
@@ -163,7 +163,7 @@ void add_operation_options(Command& command, ServeOptions& options, Context& con
       ->check(refuse_empty)
       ->type_name("NAME");
   command
-      .add_option("--image-placeholder", server.prototype.image_placeholder,
+      .add_option("--image-placeholder", server.requests.image_placeholder,
                   "Text that stands for images in requests, with a warning; default: such a request is refused")
       ->check([](const std::string& text) {
         return text.empty() || text.size() > kMaxImagePlaceholder
@@ -171,7 +171,7 @@ void add_operation_options(Command& command, ServeOptions& options, Context& con
                    : std::string();
       })
       ->type_name("TEXT");
-  add_additional_properties_option(command, server.prototype.closes_objects,
+  add_additional_properties_option(command, server.requests.closes_objects,
                                    "an object's schema in a request without additional_properties");
   command.add_flag_callback("--no-ui", [&server] { server.has_chat_page = false; }, "No page to chat on at /");
   command.add_flag_callback("--no-slots", [&server] { server.has_slots = false; }, "Nothing at /slots");
@@ -214,7 +214,7 @@ void add_serve_options(Command& command, ServeOptions& options, Context& context
   server::ServerOptions& server = options.server;
   add_network_options(command, server.listen, server.access);
   add_operation_options(command, options, context);
-  add_scheduling_options(command, server.engine, server.prototype);
+  add_scheduling_options(command, server.engine, server.requests);
   add_limit_options(command, server);
   add_sampling_options(command, options.models.sampling, "1");
   add_engine_options(command, server.engine, context);

@@ -17,10 +17,8 @@ struct TokenStream::Queue {
   int choices_left = 0;  // whose last event was not pulled
   bool is_cut = false;   // the system had no memory for an event: there are no further ones
 
-  /// The engine's thread; `told` is a TokenEvent or a PromptProgress. Nothing may be thrown into a step, which has the
-  /// tokens of other requests still to hand out.
-  template <class Told>
-  void push(const Told& told) noexcept {
+  /// The engine's thread. Nothing may be thrown into a step, which has the tokens of other requests still to hand out.
+  void push(const TokenEvent& told) noexcept {
     {
       const std::lock_guard lock(mutex);
       if (is_cut) return;
@@ -48,15 +46,9 @@ struct TokenStream::Queue {
 
 TokenStream::TokenStream(Engine& engine, std::shared_ptr<Queue> queue) : engine_(&engine), queue_(std::move(queue)) {}
 
-Result<std::unique_ptr<TokenStream>> TokenStream::submit(Engine& engine, Request request,
-                                                         const TokenStreamOptions& options) {
+Result<std::unique_ptr<TokenStream>> TokenStream::submit(Engine& engine, Request request) {
   auto queue = std::make_shared<Queue>();
   queue->choices_left = request.num_choices;
-  if (options.tells_progress)
-    request.on_prompt_progress = [queue, tell = std::move(request.on_prompt_progress)](const PromptProgress& progress) {
-      if (tell) tell(progress);
-      queue->push(progress);
-    };
   const Result<RequestId> id =
       engine.submit(std::move(request), [queue](const TokenEvent& event) { queue->push(event); });
   if (!id) return std::unexpected(id.error());

@@ -12,8 +12,8 @@ namespace {
 std::size_t num_bytes_of(const CompletionCall& call) {
   std::size_t num_bytes = 0;
   for (const Request& request : call.requests) num_bytes += request.tokens.size() * sizeof(TokenId);
-  for (const AskedConstraint& asked : call.constraints) {
-    const ConstraintSource& source = asked.source;
+  if (call.constraint) {
+    const ConstraintSource& source = call.constraint->source;
     num_bytes += source.text.size();
     for (const std::string& choice : source.choices) num_bytes += choice.size();
     for (const ConstraintRule& rule : source.rules)
@@ -54,7 +54,7 @@ asio::awaitable<ApiResult<void>> CompileQueue::compile(Exchange& exchange, Compl
   if (connection.gave_up()) co_return std::unexpected(too_much_received());
   connection.body_is_taken();
   if (stop.stop_requested()) co_return ApiResult<void>();
-  auto work = [&] { return compile_constraints(call, engine, stop); };
+  auto work = [&] { return compile_constraint(call, engine, stop); };
   co_return co_await run_on(queue_.threads(), work);
 }
 

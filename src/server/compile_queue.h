@@ -19,7 +19,7 @@ class CompileQueue {
   explicit CompileQueue(QueueBound max_waiting) : max_waiting_(max_waiting) {}
 
   /// Waits for the call's turn, and compiles its constraints. Whoever asks `stop` to stop it notifies the connection's
-  /// wake(); then the result tells nothing. Errors: compile_constraints()'s; too many calls wait (429); the connection
+  /// wake(); then the result tells nothing. Errors: compile_constraint()'s; too many calls wait (429); the connection
   /// gave up what it holds.
   asio::awaitable<ApiResult<void>> compile(Exchange& exchange, CompletionCall& call, const Engine& engine,
                                            std::stop_token stop);

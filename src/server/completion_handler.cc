@@ -86,7 +86,7 @@ std::string cache_domain(std::string key_name, std::string_view salt) {
 void take_remembered_constraints(CompletionCall& call, const Engine& engine) {
   const std::stop_source stopped;
   stopped.request_stop();
-  std::ignore = compile_constraints(call, engine, stopped.get_token());  // else its turn is still to come
+  std::ignore = compile_constraint(call, engine, stopped.get_token());  // else its turn is still to come
 }
 
 double seconds_between(Clock::time_point begin, Clock::time_point end) {
@@ -244,7 +244,7 @@ asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Address
   if (const auto* about = std::get_if<NothingToCompute>(&*body)) co_return co_await let_go(*about->slot, api);
   ApiResult<CompletionCall> call = co_await parse(api, std::get<AddressedBody>(std::move(*body)));
   ApiResult<void> ready = call ? complete(*call) : ApiResult<void>(std::unexpected(std::move(call.error())));
-  if (ready && !call->constraints.empty() && !connection_.hung_up()) ready = co_await compile(*call);
+  if (ready && call->constraint && !connection_.hung_up()) ready = co_await compile(*call);
   if (connection_.hung_up()) {
     exchange_.record.status = 499;
     co_return;

@@ -71,7 +71,7 @@ void ModelSlot::stop() {
 void ModelSlot::close() { state_ = State::kClosing; }
 void ModelSlot::reopen() { state_ = State::kServing; }
 
-bool ModelSlot::update(Clock::time_point now, const ServedModel& prototype) {
+bool ModelSlot::update(Clock::time_point now, const RequestPolicy& policy) {
   if (state_ == State::kUnloading && is_unloaded_) {
     unloader_.join();
     state_ = State::kUnloaded;
@@ -93,13 +93,12 @@ bool ModelSlot::update(Clock::time_point now, const ServedModel& prototype) {
   times_.loaded = times_.last_use = now;
   info_ = host_->engine()->info();
   if (id_.empty()) id_ = model_id(*info_);
-  take_model(prototype);
+  take_model(policy);
   return true;
 }
 
-void ModelSlot::take_model(const ServedModel& prototype) {
-  ServedModel model = prototype;
-  model.id = id_;
+void ModelSlot::take_model(const RequestPolicy& policy) {
+  ServedModel model{.id = id_, .policy = policy};
   model.aliases = model_aliases(*info_, id_, offer_.names);
   model.fingerprint = info_->fingerprint;
   model.created = created_;
@@ -109,9 +108,9 @@ void ModelSlot::take_model(const ServedModel& prototype) {
   model_ = std::make_shared<const ServedModel>(std::move(model));
 }
 
-void ModelSlot::replace(ModelOffer offer, const ServedModel& prototype) {
+void ModelSlot::replace(ModelOffer offer, const RequestPolicy& policy) {
   offer_ = std::move(offer);
-  if (engine() != nullptr && !has_failed()) take_model(prototype);
+  if (engine() != nullptr && !has_failed()) take_model(policy);
 }
 
 ModelLease::ModelLease(ModelSlot& slot, const std::string& client) : slot_(&slot), model_(slot.model_) {

@@ -86,9 +86,9 @@ class ModelSlot {
   /// Waits for its threads to end.
   void stop();
   /// Takes what the threads have done. True: the state has changed.
-  bool update(Clock::time_point now, const ServedModel& prototype);
+  bool update(Clock::time_point now, const RequestPolicy& policy);
   /// What is known of it has changed; its engine stays until it is closed.
-  void replace(ModelOffer offer, const ServedModel& prototype);
+  void replace(ModelOffer offer, const RequestPolicy& policy);
   /// Its offer is gone, or what is loaded is not what is offered now.
   bool is_outdated() const { return is_removed_ || (is_in_memory() && loaded_version_ != offer_.version); }
   void remove() { is_removed_ = true; }
@@ -113,7 +113,7 @@ class ModelSlot {
   friend class ModelLease;
 
   void note_failed_load(Error why, Clock::time_point now);
-  void take_model(const ServedModel& prototype);
+  void take_model(const RequestPolicy& policy);
 
   ModelOffer offer_;
   const std::function<void()> on_change_;

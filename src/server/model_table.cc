@@ -105,7 +105,7 @@ void ModelTable::replace(std::vector<ModelOffer> offers, Clock::time_point now) 
     if (same == before.end()) {
       slots_.emplace_back(std::move(offer), options_.models.stall_timeout, on_change_);
     } else {
-      same->replace(std::move(offer), options_.prototype);
+      same->replace(std::move(offer), options_.requests);
       slots_.splice(slots_.end(), before, same);
     }
   }
@@ -116,7 +116,7 @@ void ModelTable::replace(std::vector<ModelOffer> offers, Clock::time_point now) 
 
 void ModelTable::advance(Clock::time_point now) {
   for (ModelSlot& slot : slots_) {
-    if (!slot.update(now, options_.prototype)) continue;
+    if (!slot.update(now, options_.requests)) continue;
     if (Engine* engine = slot.engine(); engine != nullptr && is_draining_ && !slot.has_failed()) engine->drain();
   }
   answer_wishes(now);  // before a model that was loaded for them could go again

@@ -84,7 +84,7 @@ struct ServerOptions {
   BodyOptions bodies = {};
   AnswerOptions answers = {};
   ModelTableOptions models = {};
-  ServedModel prototype = {};  // the data of all models that requests find
+  RequestPolicy requests = {};
   EngineOptions engine =
       {};  // of all models, unless their offers have others; its queue's bounds are the server's, too
   PullOptions pull = {};

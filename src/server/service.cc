@@ -61,7 +61,7 @@ Service::Service(const ServerOptions& options, ServerFiles files, asio::io_conte
       models_(models),
       keys_(files_.keys),
       mailbox_(io),
-      held_({.answer_bytes = options.prototype.max_answer_bytes, .all_bytes = options.answers.max_held_bytes}),
+      held_({.answer_bytes = options.requests.max_answer_bytes, .all_bytes = options.answers.max_held_bytes}),
       responder_(routes_, options_.access.cors_origins, held_),
       responses_(options.stored_limits()),
       random_(std::random_device{}()),
@@ -353,7 +353,7 @@ HttpResponse Service::slots_response(const std::string& model) {
   if (slot == nullptr) return to_response(models_.not_found(model));
   std::vector<RunningAnswer> running = active_.running();
   if (!model.empty()) std::erase_if(running, [&](const RunningAnswer& answer) { return answer.model != slot->id(); });
-  const std::size_t num_places = slot->model() ? to_size(slot->model()->max_choices) : 0;
+  const std::size_t num_places = slot->model() ? to_size(slot->model()->policy.max_choices) : 0;
   return {.body =
               boost::json::serialize(llama_slots(running, num_places, slot->info() ? slot->info()->max_context : 0))};
 }

@@ -19,7 +19,7 @@ namespace {
 namespace json = boost::json;
 using test::TextEngine;
 
-const ServedModel kModel{.id = "text", .max_client_priority = 5};
+const ServedModel kModel{.id = "text", .policy = {.max_client_priority = 5}};
 
 /// The fate of a body.
 struct Read {

@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 json::object parsed(const std::string& text) { return json::parse(text).as_object(); }
 
-const ServedModel kBlind{.id = "text", .image_placeholder = "[image]"};
+const ServedModel kBlind{.id = "text", .policy = {.image_placeholder = "[image]"}};
 
 /// A question with two images by each API.
 const std::map<std::string_view, std::string> kBodies = {

@@ -53,7 +53,7 @@ TEST_F(LlamaRequest, ACompletionGoesOnUntilTheContextEndsIfNothingElseIsAsked) {
 
 TEST_F(LlamaRequest, TheServersLimitCountsWhereARequestNamesNone) {
   ServedModel model = kAnsweringModel;
-  model.max_tokens = 7;
+  model.policy.max_tokens = 7;
   const auto limit = [&](const Api& api, const std::string& fields) {
     const auto made = parse_call(api, parsed("{" + fields + "}"), engine_, model, {});
     EXPECT_TRUE(made.has_value()) << made.error().message;
@@ -289,7 +289,7 @@ TEST(LlamaProps, HaveTheModelAndTheSettingsOfAnAnswerThatNamesNone) {
   info.max_context = 100;
   info.chat_template = "{{ x }}";
   info.file_name = "text.gguf";
-  const ServedModel model{.id = "text", .sampling_defaults = {.temperature = 0.5F}, .max_choices = 7};
+  const ServedModel model{.id = "text", .sampling_defaults = {.temperature = 0.5F}, .policy = {.max_choices = 7}};
   const json::object props = llama_props(model, info);
   const json::value& settings = props.at("default_generation_settings");
   EXPECT_EQ(settings.at("n_ctx"), 100);

@@ -103,8 +103,8 @@ TEST(MessagesRequest, AFormThatCannotBeCompiledIsNamedAsTheClientKnowsIt) {
                                     "output_config": {"format": {"type": "json_schema", "schema": {}}}})"),
                  engine, kAnsweringModel, {});
   ASSERT_TRUE(call.has_value()) << call.error().message;
-  call->constraints.at(0).source.text = "wrong";
-  const auto refused = compile_constraints(*call, engine, {});
+  call->constraint->source.text = "wrong";
+  const auto refused = compile_constraint(*call, engine, {});
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().param, "output_config.format.schema");
   EXPECT_EQ(refused.error().message, "output_config.format.schema: found nonsense");

@@ -20,8 +20,7 @@ inline const ServedModel kAskedModel{.id = "text",
                                      .aliases = {"Text.gguf"},
                                      .created = 1,
                                      .sampling_defaults = {.temperature = 0.5F, .top_k = 7},
-                                     .reasoning_budget = 100,
-                                     .max_client_priority = 5};
+                                     .policy = {.reasoning_budget = 100, .max_client_priority = 5}};
 
 class OpenAiRequest : public ::testing::Test {
  protected:

@@ -126,7 +126,7 @@ class AdditionalProperties : public ::testing::Test {
 
 TEST_F(AdditionalProperties, AreClosedInEveryApiUnlessItsRequestOrTheServerSaysAsWritten) {
   ServedModel as_written = kAskedModel;
-  as_written.closes_objects = false;
+  as_written.policy.closes_objects = false;
   const std::string closed = R"(, "additional_properties": "closed")";
   const std::string open = R"(, "additional_properties": "as_written")";
   for (const SchemaBody& body : kSchemaBodies) {

@@ -135,13 +135,13 @@ TEST_F(OpenAiRequest, RefusesMessagesThatItCannotRead) {
 
 TEST_F(OpenAiRequest, NamesOfTheServerAreGivenToTheTemplateWhereARequestGivesNone) {
   ServedModel model = kAskedModel;
-  model.template_names = {{"enable_thinking", true}, {"reasoning_effort", std::string("high")}};
+  model.policy.template_names = {{"enable_thinking", true}, {"reasoning_effort", std::string("high")}};
   const auto names_of = [&](const std::string& fields) {
     const auto call = parse_chat_completion(boost::json::parse("{" + kUser + fields + "}").as_object(), engine_, model);
     EXPECT_TRUE(call.has_value()) << call.error().message;
     return engine_.last_options.names;
   };
-  EXPECT_EQ(names_of(""), model.template_names);
+  EXPECT_EQ(names_of(""), model.policy.template_names);
   EXPECT_EQ(names_of(R"(, "reasoning_effort": "low")"),
             (TemplateDict{{"enable_thinking", true}, {"reasoning_effort", std::string("low")}}));
   EXPECT_EQ(names_of(R"(, "chat_template_kwargs": {"enable_thinking": false})"),
@@ -177,7 +177,7 @@ TEST_F(OpenAiRequest, AChatsReasoningIsSplitOffWhereTheModelHasMarks) {
   ASSERT_TRUE(split);
   EXPECT_EQ(split->requests[0].reasoning.mode, ReasoningMode::kSplit);
   EXPECT_TRUE(split->requests[0].reasoning.begins_inside);
-  EXPECT_EQ(split->requests[0].reasoning.budget, kAskedModel.reasoning_budget);
+  EXPECT_EQ(split->requests[0].reasoning.budget, kAskedModel.policy.reasoning_budget);
   EXPECT_TRUE(split->reasoning.is_counted && split->reasoning.is_shown && !split->reasoning.has_both_names);
   EXPECT_EQ(chat(kUser + R"(, "reasoning_format": "none")")->requests[0].reasoning.mode, ReasoningMode::kLeftIn);
   EXPECT_EQ(chat(kUser + R"(, "reasoning_format": "deepseek")")->requests[0].reasoning.mode, ReasoningMode::kSplit);

@@ -203,7 +203,7 @@ TEST_F(OpenAiRequest, EveryFieldMayBeNull) {
 
 TEST_F(OpenAiRequest, AnAnswerTooLargeToHoldIsRefusedBeforeItIsMade) {
   ServedModel model = kAskedModel;
-  model.max_answer_bytes = 60'000;
+  model.policy.max_answer_bytes = 60'000;
   const auto parse = [&](const std::string& fields, bool is_chat) {
     const auto body = boost::json::parse("{" + fields + "}").as_object();
     return is_chat ? parse_chat_completion(body, engine_, model) : parse_completion(body, engine_, model);
@@ -222,7 +222,7 @@ TEST_F(OpenAiRequest, AnAnswerTooLargeToHoldIsRefusedBeforeItIsMade) {
 
 TEST_F(OpenAiRequest, ChoicesAreAsManyAsCanAdvanceTogether) {
   ServedModel model = kAskedModel;
-  model.max_choices = 4;
+  model.policy.max_choices = 4;
   const auto parse = [&](int n) {
     return parse_completion(boost::json::parse(fmt::format(R"({{"prompt": "a", "n": {}}})", n)).as_object(), engine_,
                             model);
@@ -234,7 +234,7 @@ TEST_F(OpenAiRequest, ChoicesAreAsManyAsCanAdvanceTogether) {
 
 TEST_F(OpenAiRequest, EchoedPromptsCountAlsoInAStream) {
   ServedModel model = kAskedModel;
-  model.max_answer_bytes = 60'000;
+  model.policy.max_answer_bytes = 60'000;
   const std::string prompt(80, 'a');
   const auto parse = [&](int num_prompts) {
     std::string fields = R"({"echo": true, "logprobs": 20, "max_tokens": 1, "stream": true, "prompt": [")" + prompt;
@@ -247,7 +247,7 @@ TEST_F(OpenAiRequest, EchoedPromptsCountAlsoInAStream) {
 
 TEST_F(OpenAiRequest, AnEchoCountsTheBytesThatItIsWrittenIn) {
   ServedModel model = kAskedModel;
-  model.max_answer_bytes = 50'000;
+  model.policy.max_answer_bytes = 50'000;
   const auto parse = [&](const std::string& prompt, const std::string& more) {
     return parse_completion(
         boost::json::parse(R"({"echo": true, "max_tokens": 1, "n": 100, "prompt": )" + prompt + more + "}").as_object(),

@@ -155,7 +155,7 @@ TEST_F(OpenAiRequest, AnySixtyFourBitIntegerIsASeedAndNoneIsRandom) {
 
 TEST_F(OpenAiRequest, TheServersSeedCountsWhereARequestNamesNone) {
   ServedModel model = kAskedModel;
-  model.seed = 7;
+  model.policy.seed = 7;
   const auto seeds = [&](const std::string& fields) {
     const auto call =
         parse_completion(boost::json::parse(R"({"prompt": ["a", "a"])" + fields + "}").as_object(), engine_, model);

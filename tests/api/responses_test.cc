@@ -112,8 +112,8 @@ TEST_F(ResponsesRequest, TheRestIsRead) {
   EXPECT_EQ(read_call->requests.at(0).max_tokens, 9);
   EXPECT_EQ(read_call->requests.at(0).sampling.temperature, 0.25F);
   EXPECT_THAT(read_call->stop, ElementsAre("x"));
-  EXPECT_TRUE(read_call->constraints.at(0).source.is_strict);
-  EXPECT_EQ(read_call->constraints.at(0).source.text, R"({"type":"object"})");
+  EXPECT_TRUE(read_call->constraint->source.is_strict);
+  EXPECT_EQ(read_call->constraint->source.text, R"({"type":"object"})");
   EXPECT_EQ(chat_of(R"("input": "hi", "reasoning": {"effort": "low", "summary": "auto"},
                        "chat_template_kwargs": {"a": 1})")
                 .at("names"),
@@ -202,7 +202,7 @@ class ResponsesAnswers : public ::testing::Test {
   ResponseStore::Response kept() { return store_.find("one", call_.response->id); }
 
   TextEngine engine_;
-  ResponseStore store_{{}};
+  ResponseStore store_{{.max_request_bytes = std::uint64_t{8} << 20}};
   CompletionCall call_;
   std::unique_ptr<AnswerWriter> writer_;
 };

@@ -82,37 +82,6 @@ TEST(PromptProgress, NothingIsToldOfAPromptThatWaits) {
   EXPECT_THAT(told.computed(), ElementsAre(30));
 }
 
-/// The computed tokens that the events of a stream tell before its first token.
-std::vector<int> computed_by_stream(Request request, const TokenStreamOptions& options) {
-  TestEngine engine({.limits = {.max_step_tokens = 40}});
-  auto stream = TokenStream::submit(*engine, std::move(request), options);
-  EXPECT_TRUE(stream);
-  engine->run();
-  std::vector<int> computed;
-  int num_tokens = 0;
-  while (const RequestEvent* event = (*stream)->try_next()) {
-    num_tokens += event->token >= 0 ? 1 : 0;
-    if (!event->progress) continue;
-    EXPECT_EQ(num_tokens, 0);
-    EXPECT_EQ(event->finish, FinishReason::kNone);
-    computed.push_back(event->progress->computed_tokens);
-  }
-  EXPECT_EQ(num_tokens, 5);
-  EXPECT_TRUE((*stream)->done());
-  return computed;
-}
-
-TEST(PromptProgress, IsAnEventOfAStreamThatAsksForIt) {
-  EXPECT_THAT(computed_by_stream(make_request(100, 5), {.tells_progress = true}), ElementsAre(40, 80, 100));
-  EXPECT_THAT(computed_by_stream(make_request(100, 5), {}), IsEmpty());
-}
-
-TEST(PromptProgress, IsToldToTheRequestsOwnCallbackBesideTheStream) {
-  Told told;
-  EXPECT_THAT(computed_by_stream(told.request(100, 5), {.tells_progress = true}), ElementsAre(40, 80, 100));
-  EXPECT_THAT(told.computed(), ElementsAre(40, 80, 100));
-}
-
 TEST(PromptProgress, ACallbackMayCancel) {
   TestEngine engine({.limits = {.max_step_tokens = 40}});
   const RequestId beside = engine.submit(make_request(8, 50, 2));

@@ -123,7 +123,7 @@ TEST_F(Life, ManyPipelinedRequestsAreAllAnswered) {
 
 TEST_F(Life, AnAnswerThatGrowsTooLargeToHoldIsEndedAndAStreamIsNot) {
   script_.piece = std::string(100, 'x');
-  options_.prototype.max_answer_bytes = 2000;
+  options_.requests.max_answer_bytes = 2000;
   start_ready();
   EXPECT_THAT(ask(completion(16, false)), StartsWith("HTTP/1.1 200"));
   const std::string refused = ask(completion(50, false));

@@ -19,7 +19,7 @@ std::string detokenize(int num_tokens) {
 using Written = ServerTest;
 
 TEST_F(Written, AnAnswerOfTokenizeOrDetokenizeIsNoLargerThanAllowed) {
-  options_.prototype.max_answer_bytes = 100'000;
+  options_.requests.max_answer_bytes = 100'000;
   script_.bytes_per_token = 100;
   start_ready();
   EXPECT_THAT(ask(detokenize(900)), StartsWith("HTTP/1.1 200"));
