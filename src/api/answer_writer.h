@@ -27,7 +27,7 @@ class AnswerWriter {
   /// Streamed calls that ask for it: how far a prompt has come, as an event; empty after an error.
   virtual std::string progress(std::size_t prompt_index, const PromptProgress& progress) const = 0;
   /// Streamed calls: bytes that say nothing but that the server is alive. `text` is for people who read the stream.
-  virtual std::string life_sign(std::string_view text) const {
+  virtual std::string heartbeat(std::string_view text) const {
     return fmt::format(": {}\n\n", text);  // a comment in every reader of server-sent events
   }
   /// Bytes of the answer that are held until it ends.

@@ -64,7 +64,7 @@ std::string messages_error_body(const ApiError& error) {
 MessagesAnswer::MessagesAnswer(const CompletionCall& call, std::string id, std::string model)
     : AnswerBlocks(call, std::move(id)), model_(std::move(model)) {}
 
-std::string MessagesAnswer::life_sign(std::string_view) const { return "event: ping\ndata: {\"type\":\"ping\"}\n\n"; }
+std::string MessagesAnswer::heartbeat(std::string_view) const { return "event: ping\ndata: {\"type\":\"ping\"}\n\n"; }
 
 void MessagesAnswer::append_head(std::string& out) const {
   append_json_field(out, "id", id());

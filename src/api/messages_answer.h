@@ -13,7 +13,7 @@ class MessagesAnswer final : public AnswerBlocks {
  public:
   MessagesAnswer(const CompletionCall& call, std::string id, std::string model);
 
-  std::string life_sign(std::string_view text) const override;
+  std::string heartbeat(std::string_view text) const override;
 
  protected:
   void write_begin(std::string& out) override;

@@ -49,7 +49,7 @@ OllamaAnswer::OllamaAnswer(const CompletionCall& call, std::string id, std::stri
                            bool is_chat)
     : AnswerBlocks(call, std::move(id), &engine), model_(std::move(model)), is_chat_(is_chat) {}
 
-std::string OllamaAnswer::life_sign(std::string_view) const {
+std::string OllamaAnswer::heartbeat(std::string_view) const {
   std::string out;
   append_object({}, false, out);
   return out + '\n';

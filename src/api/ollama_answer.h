@@ -16,7 +16,7 @@ class OllamaAnswer final : public AnswerBlocks {
   OllamaAnswer(const CompletionCall& call, std::string id, std::string model, const Engine& engine, bool is_chat);
 
   /// An empty piece: a line that is no object would end some readers.
-  std::string life_sign(std::string_view text) const override;
+  std::string heartbeat(std::string_view text) const override;
 
  protected:
   void write_begin(std::string&) override {}

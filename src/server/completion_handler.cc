@@ -136,7 +136,7 @@ void CompletionHandler::begin_drain() {
 
 void CompletionHandler::tick(Clock::time_point now) {
   if (is_compiling_ && compile_deadline_ && now >= *compile_deadline_) abort(*error_of(FinishReason::kDeadline));
-  if (life_signs_ && life_signs_->is_due(now)) connection_.wake().notify();
+  if (heartbeat_ && heartbeat_->is_due(now)) connection_.wake().notify();
 }
 
 void CompletionHandler::append_running(std::vector<RunningAnswer>& running) const {
@@ -217,10 +217,10 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
   prompts_.progress.assign(call.requests.size(), {});
   for (const Request& request : call.requests) prompts_.num_tokens.push_back(static_cast<int>(request.tokens.size()));
   if (call.stream) {
-    life_signs_.emplace(call, prompts_.progress,
-                        LifeSigns::Intervals{.comment = shared_.options.answers.keepalive_interval,
-                                             .progress = shared_.options.answers.progress_interval},
-                        Clock::now());
+    heartbeat_.emplace(call, prompts_.progress,
+                       StreamHeartbeat::Intervals{.comment = shared_.options.answers.keepalive_interval,
+                                                  .progress = shared_.options.answers.progress_interval},
+                       Clock::now());
   }
   for (std::size_t i = 0; i < call.requests.size(); ++i) {
     const auto push = [queue = queue_, i](const auto& told) { queue->push(i, told); };
@@ -299,7 +299,7 @@ std::string CompletionHandler::take_events(AnswerWriter& writer) {
     }
     observe(item);
     if (!is_shown) continue;
-    if (life_signs_) out += life_signs_->before_event(event.prompt_index, writer);
+    if (heartbeat_) out += heartbeat_->before_event(event.prompt_index, writer);
     out += writer.on_event(event);
   }
   if (is_last) model_ = ModelLease();
@@ -375,14 +375,14 @@ asio::awaitable<void> CompletionHandler::answer_stream(AnswerWriter& writer, std
       out += writer.fail(*given_up_);
       ended = true;
     } else {
-      out += life_signs_->take(Clock::now(), writer);
+      out += heartbeat_->take(Clock::now(), writer);
     }
     if (ended) cancel();
     if (connection_.hung_up()) {
       connected = false;
     } else if (ended || !out.empty()) {
       connected = co_await connection_.write_stream(out, ended);
-      life_signs_->sent(Clock::now());
+      heartbeat_->sent(Clock::now());
     } else {
       co_await connection_.wake().wait();
     }

@@ -19,10 +19,10 @@
 #include "server/body_reader.h"
 #include "server/compile_queue.h"
 #include "server/event_queue.h"
-#include "server/life_signs.h"
 #include "server/metrics.h"
 #include "server/model_table.h"
 #include "server/responder.h"
+#include "server/stream_heartbeat.h"
 
 namespace octavo::server {
 
@@ -111,9 +111,9 @@ class CompletionHandler {
   std::stop_source compile_stop_;  // asked for when the call is given up
   bool is_compiling_ = false;      // or waits to
   std::optional<Clock::time_point> compile_deadline_;
-  std::optional<LifeSigns> life_signs_;    // of a stream
-  HeldAnswer held_;                        // of an answer that is made whole
-  std::optional<ApiError> given_up_ = {};  // why the server ends the answer, if it does
+  std::optional<StreamHeartbeat> heartbeat_;  // of a stream
+  HeldAnswer held_;                           // of an answer that is made whole
+  std::optional<ApiError> given_up_ = {};     // why the server ends the answer, if it does
 };
 
 }  // namespace octavo::server

@@ -53,7 +53,7 @@ struct BodyOptions {
   int parse_threads = 2;
 };
 
-/// The memory that answers take, and the signs of life of streams.
+/// The memory that answers take, and the heartbeats of streams.
 struct AnswerOptions {
   std::uint64_t max_held_bytes = std::uint64_t{512} << 20;  // of answers that are not streamed, until they are written
   ResponseStore::Limits stored = {};                        // of those that are kept, to be gone on with

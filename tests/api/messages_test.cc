@@ -290,7 +290,7 @@ TEST_F(MessagesAnswers, AStreamBuildsTheSame) {
   EXPECT_EQ(texts[1], "Hello!");
   EXPECT_EQ(json::parse(texts[2]), json::parse(R"({"a": 1})"));
   EXPECT_EQ(events[events.size() - 2].second.at("delta").at("stop_reason"), "tool_use");
-  EXPECT_EQ(writer_->life_sign("x"), "event: ping\ndata: {\"type\":\"ping\"}\n\n");
+  EXPECT_EQ(writer_->heartbeat("x"), "event: ping\ndata: {\"type\":\"ping\"}\n\n");
 }
 
 TEST_F(MessagesAnswers, AnAnswerThatIsCutSaysSo) {

@@ -241,7 +241,7 @@ TEST_F(OllamaAnswers, AChatIsALineForEachPieceAndOneForItsEnd) {
        {reasoning(1, "hm"), token(2, "Hello"), token(3, "<tool_call>\n{\"name\": \"time\", \"argu"),
         token(4, "ments\": {\"a\": 1}}\n</tool_call>"), last(5, "", FinishReason::kStop)})
     bytes += writer_->on_event(event);
-  bytes += writer_->life_sign("x");
+  bytes += writer_->heartbeat("x");
   bytes += writer_->finish();
   const auto all = lines(bytes);
   ASSERT_EQ(all.size(), 5);

@@ -1,4 +1,4 @@
-// Bytes that are sent to clients: how much of them is held, for how long, and the signs of life of a silent stream.
+// Bytes that are sent to clients: how much of them is held, for how long, and the heartbeats of a silent stream.
 #include <gmock/gmock.h>
 
 #include "server/test_client.h"

@@ -1,7 +1,7 @@
-// Signs of life of a stream while its client waits for tokens, so that neither a proxy nor a person takes it for dead.
-// They are a comment now and then, and if the client asked for it how far its prompts have come.
+// The heartbeat of a stream while its client waits for tokens: a comment now and then, so that neither a proxy nor a
+// person takes it for dead, and how far its prompts have come, if the client asked for that.
 //
-// LifeSigns belong to one streamed call; the I/O thread.
+// A StreamHeartbeat belongs to one streamed call; the I/O thread.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace octavo::server {
 
-class LifeSigns {
+class StreamHeartbeat {
  public:
   using Clock = std::chrono::steady_clock;
   struct Intervals {
@@ -24,8 +24,8 @@ class LifeSigns {
   };
 
   /// `call` outlives it, and so does `progress`, how far each of its prompts has come: of one that waits, no tokens.
-  LifeSigns(const CompletionCall& call, std::span<const PromptProgress> progress, const Intervals& intervals,
-            Clock::time_point now);
+  StreamHeartbeat(const CompletionCall& call, std::span<const PromptProgress> progress, const Intervals& intervals,
+                  Clock::time_point now);
 
   /// take() may have something.
   bool is_due(Clock::time_point now) const { return now >= next_comment_ || now >= next_progress_; }

@@ -1,4 +1,4 @@
-#include "server/life_signs.h"
+#include "server/stream_heartbeat.h"
 
 #include <fmt/format.h>
 
@@ -6,32 +6,32 @@
 
 namespace octavo::server {
 
-LifeSigns::LifeSigns(const CompletionCall& call, std::span<const PromptProgress> progress, const Intervals& intervals,
-                     Clock::time_point now)
+StreamHeartbeat::StreamHeartbeat(const CompletionCall& call, std::span<const PromptProgress> progress,
+                                 const Intervals& intervals, Clock::time_point now)
     : call_(call), intervals_(intervals), progress_(progress), told_(call.prompts.size(), -1) {
   sent(now);
   if (call.return_progress) next_progress_ = now;
 }
 
-void LifeSigns::sent(Clock::time_point now) {
+void StreamHeartbeat::sent(Clock::time_point now) {
   if (intervals_.comment.count() > 0) next_comment_ = now + intervals_.comment;
 }
 
-std::string LifeSigns::take(Clock::time_point now, AnswerWriter& writer) {
+std::string StreamHeartbeat::take(Clock::time_point now, AnswerWriter& writer) {
   std::string out;
   if (now >= next_progress_) {
     next_progress_ = now + intervals_.progress;
     for (std::size_t i = 0; i < told_.size(); ++i) out += report(i, writer);
   }
-  if (out.empty() && now >= next_comment_) out = writer.life_sign(state());
+  if (out.empty() && now >= next_comment_) out = writer.heartbeat(state());
   return out;
 }
 
-std::string LifeSigns::before_event(std::size_t prompt, AnswerWriter& writer) {
+std::string StreamHeartbeat::before_event(std::size_t prompt, AnswerWriter& writer) {
   return call_.return_progress ? report(prompt, writer) : std::string();
 }
 
-std::string LifeSigns::report(std::size_t prompt, AnswerWriter& writer) {
+std::string StreamHeartbeat::report(std::size_t prompt, AnswerWriter& writer) {
   const auto num_tokens = static_cast<int>(call_.prompts[prompt].num_tokens);
   if (told_[prompt] == num_tokens) return {};
   const PromptProgress& progress = progress_[prompt];
@@ -40,7 +40,7 @@ std::string LifeSigns::report(std::size_t prompt, AnswerWriter& writer) {
   return writer.progress(prompt, progress);
 }
 
-std::string LifeSigns::state() const {
+std::string StreamHeartbeat::state() const {
   std::size_t total = 0, computed = 0;
   bool begun = false;
   for (std::size_t i = 0; i < told_.size(); ++i) {
