@@ -88,7 +88,7 @@ std::string text_of_some(std::span<const TokenId> tokens, std::size_t begin, std
 /// Piece by piece: a few million ids may be a text that is many times what an answer may take. `has_both_names`: vLLM's
 /// `prompt`, and llama.cpp's `content` with the same text.
 ApiResult<std::string> detokenize(std::span<const TokenId> tokens, bool has_both_names, const Engine& engine,
-                                  HeldAnswer& held) {
+                                  BufferedAnswer& held) {
   std::string out = R"({"prompt":")";
   const std::size_t begin_of_text = out.size();
   std::string bytes;  // not written yet: the beginning of a character
@@ -112,7 +112,7 @@ ApiResult<std::string> detokenize(std::span<const TokenId> tokens, bool has_both
 }
 
 ApiResult<std::string> apply_template(const boost::json::object& body, const Engine& engine, const ServedModel& model,
-                                      HeldAnswer& held) {
+                                      BufferedAnswer& held) {
   OCTAVO_TRY(ApiRequest request, read_openai_conversation(body, {.engine = engine, .model = model}));
   const Conversation conversation = conversation_of(request);
   const auto prompt = engine.render_chat_template(conversation.messages, conversation.options);
@@ -124,7 +124,7 @@ ApiResult<std::string> apply_template(const boost::json::object& body, const Eng
   return out;
 }
 
-ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, const Engine& engine, HeldAnswer& held) {
+ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, const Engine& engine, BufferedAnswer& held) {
   const std::size_t id_bytes = std::to_string(engine.info().num_tokens).size() + 1;
   if (auto error = held.hold(tokens.size() * id_bytes)) return std::unexpected(std::move(*error));
   std::string out =
@@ -135,7 +135,7 @@ ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, const Engine
 }
 
 /// llama.cpp's: each token with its text, or its bytes where they are none.
-ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const Engine& engine, HeldAnswer& held) {
+ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const Engine& engine, BufferedAnswer& held) {
   std::string out = R"({"tokens":[)";
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::string piece = text_of_some(tokens, i, 1, engine);
@@ -186,7 +186,7 @@ ApiFields detokenize_fields() {
 }
 
 ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, const ServedModel& model,
-                                       HeldAnswer& held) {
+                                       BufferedAnswer& held) {
   if (!model.policy.image_placeholder.empty()) replace_images(call.body, model.policy.image_placeholder);
   const boost::json::object& body = call.body;
   const ApiContext context{.engine = engine, .model = model, .responses = &call.responses};

@@ -8,8 +8,8 @@
 
 #include "api/api.h"
 #include "api/api_error.h"
+#include "api/buffered_answer.h"
 #include "api/completion.h"
-#include "api/held_answer.h"
 #include "api/response_store.h"
 #include "octavo/engine.h"
 
@@ -33,7 +33,7 @@ struct TokenizeCall {
 /// either.
 inline constexpr std::size_t kMaxCountedTokens = std::size_t{1} << 18;
 ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, const ServedModel& model,
-                                       HeldAnswer& held);
+                                       BufferedAnswer& held);
 
 /// The fields of bodies of /tokenize and of /detokenize.
 ApiFields tokenize_fields();

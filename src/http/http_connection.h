@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "api/api_error.h"
-#include "api/held_answer.h"
+#include "api/buffered_answer.h"
 #include "http/http_options.h"
 #include "http/received_bytes.h"
 #include "http/signal.h"
@@ -35,7 +35,7 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
-  HeldAnswer held = {};  // counts the body
+  BufferedAnswer held = {};  // counts the body
 };
 
 /// An error as an answer, with its Retry-After.

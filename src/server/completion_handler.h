@@ -40,7 +40,7 @@ class CompletionHandler {
     ResponseStore& responses;
     ActiveCompletions& active;  // with this one, as long as it lives
     Mailbox& mailbox;
-    HeldBudget& held;
+    BufferBudget& held;
     Metrics& metrics;
   };
 
@@ -112,7 +112,7 @@ class CompletionHandler {
   bool is_compiling_ = false;      // or waits to
   std::optional<Clock::time_point> compile_deadline_;
   std::optional<StreamHeartbeat> heartbeat_;  // of a stream
-  HeldAnswer held_;                           // of an answer that is made whole
+  BufferedAnswer held_;                       // of an answer that is made whole
   std::optional<ApiError> given_up_ = {};     // why the server ends the answer, if it does
 };
 

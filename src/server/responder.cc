@@ -21,12 +21,12 @@ void Responder::hold(const Exchange& exchange, HttpResponse& response) const {
   if (response.held) {
     error = response.held.hold(response.body.size());
   } else {
-    response.held = HeldAnswer(held_);
+    response.held = BufferedAnswer(held_);
     error = response.held.hold_own(response.body.size());
   }
   if (!error || response.body.size() <= kAlwaysHeld) return;
   response = error_response(exchange.request.target(), *error);
-  response.held = HeldAnswer(held_);
+  response.held = BufferedAnswer(held_);
   response.held.set(response.body.size());
 }
 

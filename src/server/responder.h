@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "api/api_error.h"
-#include "api/held_answer.h"
+#include "api/buffered_answer.h"
 #include "server/exchange.h"
 #include "server/request_head.h"
 #include "server/routes.h"
@@ -17,7 +17,7 @@ namespace octavo::server {
 class Responder {
  public:
   /// All must outlive it.
-  Responder(const Routes& routes, const CorsOrigins& origins, HeldBudget& held)
+  Responder(const Routes& routes, const CorsOrigins& origins, BufferBudget& held)
       : routes_(routes), origins_(origins), held_(held) {}
 
   /// An error in the form of the API that has this target.
@@ -33,7 +33,7 @@ class Responder {
 
   const Routes& routes_;
   const CorsOrigins& origins_;
-  HeldBudget& held_;
+  BufferBudget& held_;
 };
 
 }  // namespace octavo::server

@@ -266,7 +266,7 @@ asio::awaitable<void> Service::answer_about_model(Exchange& exchange, const Rout
 }
 
 asio::awaitable<void> Service::answer_tokens(Exchange& exchange, const RouteMatch& match) {
-  HttpResponse response{.held = HeldAnswer(held_)};
+  HttpResponse response{.held = BufferedAnswer(held_)};
   ApiResult<std::string> text;
   {
     ApiResult<BodyResult> read = co_await bodies_.read(exchange, named_by(match));

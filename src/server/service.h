@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "api/buffered_answer.h"
 #include "api/completion.h"
-#include "api/held_answer.h"
 #include "api/response_store.h"
 #include "http/forwarded.h"
 #include "http/listener.h"
@@ -88,7 +88,7 @@ class Service {
   Metrics metrics_;
   Mailbox mailbox_;
   ActiveCompletions active_;
-  HeldBudget held_;  // of answers that are not streamed
+  BufferBudget held_;  // of answers that are not streamed
   const Responder responder_;
   ResponseStore responses_;
   std::mt19937_64 random_;

@@ -63,8 +63,8 @@ Read read_of(ApiResult<T> result) {
 }
 
 Read tokenized(TokenizeCall::Kind kind, const json::object& body) {
-  HeldBudget budget({.answer_bytes = 1 << 20, .all_bytes = 1 << 20});
-  HeldAnswer held(budget);
+  BufferBudget budget({.answer_bytes = 1 << 20, .all_bytes = 1 << 20});
+  BufferedAnswer held(budget);
   return read_of(answer_tokenize({.kind = kind, .body = body}, engine(), kModel, held));
 }
 

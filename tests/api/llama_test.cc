@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "api/api.h"
-#include "api/held_answer.h"
+#include "api/buffered_answer.h"
 #include "api/llama_props.h"
 #include "api/llama_request.h"
 #include "api/openai_response.h"
@@ -70,9 +70,9 @@ TEST_F(LlamaRequest, TheServersLimitCountsWhereARequestNamesNone) {
 
 TEST_F(LlamaRequest, ContentIsTokenizedAsThereWithoutABeginningUnlessItIsAskedFor) {
   engine_.adds_bos = true;
-  HeldBudget budget({.answer_bytes = 1000, .all_bytes = 1000});
+  BufferBudget budget({.answer_bytes = 1000, .all_bytes = 1000});
   const auto tokens = [&](const std::string& fields) {
-    HeldAnswer held(budget);
+    BufferedAnswer held(budget);
     const auto text = answer_tokenize({.kind = TokenizeCall::Kind::kTokenize, .body = parsed("{" + fields + "}")},
                                       engine_, kAnsweringModel, held);
     EXPECT_TRUE(text.has_value()) << text.error().message;
@@ -87,8 +87,8 @@ TEST_F(LlamaRequest, ContentIsTokenizedAsThereWithoutABeginningUnlessItIsAskedFo
 }
 
 TEST_F(LlamaRequest, PiecesOfTokensAreTextsOrTheirBytes) {
-  HeldBudget budget({.answer_bytes = 1000, .all_bytes = 1000});
-  HeldAnswer held(budget);
+  BufferBudget budget({.answer_bytes = 1000, .all_bytes = 1000});
+  BufferedAnswer held(budget);
   const auto text = answer_tokenize(
       {.kind = TokenizeCall::Kind::kTokenize, .body = parsed(R"({"content": "<bos>aä", "with_pieces": true})")},
       engine_, kAnsweringModel, held);

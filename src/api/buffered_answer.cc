@@ -1,4 +1,4 @@
-#include "api/held_answer.h"
+#include "api/buffered_answer.h"
 
 #include <fmt/format.h>
 
@@ -6,18 +6,18 @@
 
 namespace octavo {
 
-void HeldAnswer::set(std::uint64_t bytes) {
+void BufferedAnswer::set(std::uint64_t bytes) {
   if (budget_ != nullptr) budget_->bytes_.fetch_add(bytes - bytes_, std::memory_order_relaxed);
   bytes_ = bytes;
 }
 
-std::optional<ApiError> HeldAnswer::hold(std::uint64_t bytes) {
+std::optional<ApiError> BufferedAnswer::hold(std::uint64_t bytes) {
   std::optional<ApiError> too_many = hold_own(bytes);
   if (bytes <= budget_->limits().answer_bytes) return too_many;
   return answer_too_large(bytes, budget_->limits().answer_bytes);
 }
 
-std::optional<ApiError> HeldAnswer::hold_own(std::uint64_t bytes) {
+std::optional<ApiError> BufferedAnswer::hold_own(std::uint64_t bytes) {
   const bool grows = bytes > bytes_;
   set(bytes);
   const std::uint64_t all = budget_->bytes();

@@ -1,8 +1,8 @@
 // Memory that answers take from when they are made until their last byte is written, so that neither one of them nor
 // all together can take what there is.
 //
-// A HeldBudget is the server's; any thread may count in it. A HeldAnswer counts one answer's bytes until it goes. One
-// thread uses it at a time: the worker that makes the answer, then the I/O thread, which writes it.
+// A BufferBudget is the server's; any thread may count in it. A BufferedAnswer counts one answer's bytes until it goes.
+// One thread uses it at a time: the worker that makes the answer, then the I/O thread, which writes it.
 #pragma once
 
 #include <atomic>
@@ -14,37 +14,37 @@
 
 namespace octavo {
 
-class HeldBudget {
+class BufferBudget {
  public:
   struct Limits {
     std::uint64_t answer_bytes;  // of one answer
     std::uint64_t all_bytes;     // of all together
   };
 
-  explicit HeldBudget(const Limits& limits) : limits_(limits) {}
+  explicit BufferBudget(const Limits& limits) : limits_(limits) {}
 
   const Limits& limits() const { return limits_; }
   std::uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
-  friend class HeldAnswer;
+  friend class BufferedAnswer;
 
   const Limits limits_;
   std::atomic<std::uint64_t> bytes_ = 0;
 };
 
-class HeldAnswer {
+class BufferedAnswer {
  public:
-  HeldAnswer() = default;  // counts nowhere
-  explicit HeldAnswer(HeldBudget& budget) : budget_(&budget) {}
-  HeldAnswer(HeldAnswer&& other) noexcept
+  BufferedAnswer() = default;  // counts nowhere
+  explicit BufferedAnswer(BufferBudget& budget) : budget_(&budget) {}
+  BufferedAnswer(BufferedAnswer&& other) noexcept
       : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-  HeldAnswer& operator=(HeldAnswer&& other) noexcept {
+  BufferedAnswer& operator=(BufferedAnswer&& other) noexcept {
     std::swap(budget_, other.budget_);
     std::swap(bytes_, other.bytes_);
     return *this;
   }
-  ~HeldAnswer() { set(0); }
+  ~BufferedAnswer() { set(0); }
 
   explicit operator bool() const { return budget_ != nullptr; }
 
@@ -57,7 +57,7 @@ class HeldAnswer {
   void set(std::uint64_t bytes);
 
  private:
-  HeldBudget* budget_ = nullptr;
+  BufferBudget* budget_ = nullptr;
   std::uint64_t bytes_ = 0;
 };
 
