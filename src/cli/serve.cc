@@ -60,7 +60,7 @@ void say_addresses(const server::Server& server, Context& context) {
 }
 
 /// Several models share threads, and memory within a limit.
-Result<std::vector<server::ModelOffer>> offered_models(ServeOptions& options, Context& context) {
+Result<std::vector<server::ModelEntry>> offered_models(ServeOptions& options, Context& context) {
   server::ServerOptions& server = options.server;
   EngineOptions& engine = server.engine;
   OCTAVO_TRY(const bool is_one, is_one_model(options.models, context));
@@ -73,7 +73,7 @@ Result<std::vector<server::ModelOffer>> offered_models(ServeOptions& options, Co
     context.err << "octavo: --no-repack: the server ends if the model's file is cut short or its disk fails\n"
                 << std::flush;
   if (is_one) {
-    std::vector<server::ModelOffer> models;
+    std::vector<server::ModelEntry> models;
     models.push_back(one_model(options.models, engine, context));
     return models;
   }
@@ -102,7 +102,7 @@ Result<int> serve(ServeOptions options, Dialect dialect, Context& context) {
     context.err << "octavo: ready at " << url << '\n' << std::flush;
   };
   OCTAVO_TRY_VOID(check_pulls(options.server.pull, files.keys, context));
-  OCTAVO_TRY(std::vector<server::ModelOffer> models, offered_models(options, context));
+  OCTAVO_TRY(std::vector<server::ModelEntry> models, offered_models(options, context));
   OCTAVO_TRY(const auto server, server::Server::create(std::move(options.server), std::move(files), std::move(models)));
   url = server->url();
   say_addresses(*server, context);

@@ -134,7 +134,7 @@ std::function<void(SamplingParams&)> setting(const SamplingFlags& flags) {
   return [flags](SamplingParams& params) { apply_sampling(flags, params); };
 }
 
-Result<server::ModelOffer> make_offer(const FoundModel& model, OpenSections& open, const EngineOptions& base,
+Result<server::ModelEntry> make_entry(const FoundModel& model, OpenSections& open, const EngineOptions& base,
                                       const ModelsOptions& options, Context& context, const std::stop_token& stop) {
   OCTAVO_TRY(const auto source, open_model(model.path, stop));
   const std::vector<std::string> names = names_of(model, *source);
@@ -146,32 +146,32 @@ Result<server::ModelOffer> make_offer(const FoundModel& model, OpenSections& ope
   const EngineOptions engine = section != nullptr ? section->engine : base;
   OCTAVO_TRY(const MatrixTypes types, matrix_types(*source, engine.quantize));
   OCTAVO_TRY(const WeightNeed need, weight_need(*source, config, types));
-  server::ModelOffer offer{.version = version_of(model.path, engine),
+  server::ModelEntry entry{.version = version_of(model.path, engine),
                            .memory_bytes = (engine.repack ? need.packed_bytes : need.mapped_bytes) + need.vector_bytes +
                                            engine.kv_memory_bytes,
                            .set_sampling = setting(section != nullptr ? section->sampling : options.sampling)};
   if (section != nullptr) {
-    offer.names = {section->id};
-    std::ranges::copy(section->aliases, std::back_inserter(offer.names));
-    offer.takes_any_name = take_any_name(offer.names);
+    entry.names = {section->id};
+    std::ranges::copy(section->aliases, std::back_inserter(entry.names));
+    entry.takes_any_name = take_any_name(entry.names);
   }
   for (const std::string& name : names)
-    if (!contains(offer.names, name)) offer.names.push_back(name);
-  offer.load = [engine, path = model.path.string(), &context](std::stop_token stopped) {
+    if (!contains(entry.names, name)) entry.names.push_back(name);
+  entry.load = [engine, path = model.path.string(), &context](std::stop_token stopped) {
     EngineOptions stoppable = engine;
     stoppable.stop = std::move(stopped);
     return load_engine(std::move(stoppable), path, context);
   };
-  return offer;
+  return entry;
 }
 
 /// No two models have the same id; further ones get a number.
-void make_unique(std::vector<server::ModelOffer>& offers) {
+void make_unique(std::vector<server::ModelEntry>& entries) {
   std::set<std::string> ids;
-  for (server::ModelOffer& offer : offers) {
-    std::string id = offer.names.front();
-    for (int i = 2; !ids.insert(id).second; ++i) id = fmt::format("{}-{}", offer.names.front(), i);
-    if (id != offer.names.front()) offer.names.insert(offer.names.begin(), id);
+  for (server::ModelEntry& entry : entries) {
+    std::string id = entry.names.front();
+    for (int i = 2; !ids.insert(id).second; ++i) id = fmt::format("{}-{}", entry.names.front(), i);
+    if (id != entry.names.front()) entry.names.insert(entry.names.begin(), id);
   }
 }
 
@@ -216,7 +216,7 @@ Result<bool> is_one_model(const ModelsOptions& options, Context& context) {
   return sections.empty();
 }
 
-server::ModelOffer one_model(const ModelsOptions& options, const EngineOptions& engine, Context& context) {
+server::ModelEntry one_model(const ModelsOptions& options, const EngineOptions& engine, Context& context) {
   const std::string model = options.named.empty() ? std::string() : options.named.front();
   // Of the first load and all that follow: later another amount of memory may be free.
   const auto kv_memory_bytes = std::make_shared<std::atomic<std::uint64_t>>(engine.kv_memory_bytes);
@@ -229,13 +229,13 @@ server::ModelOffer one_model(const ModelsOptions& options, const EngineOptions& 
     *kv_memory_bytes = loaded->info().kv_memory_bytes;
     return loaded;
   };
-  server::ModelOffer offer{
+  server::ModelEntry entry{
       .names = options.names, .load = load, .is_loaded_at_start = true, .set_sampling = setting(options.sampling)};
-  offer.takes_any_name = take_any_name(offer.names);
-  return offer;
+  entry.takes_any_name = take_any_name(entry.names);
+  return entry;
 }
 
-Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options, const EngineOptions& engine,
+Result<std::vector<server::ModelEntry>> find_models(const ModelsOptions& options, const EngineOptions& engine,
                                                     Context& context, const std::stop_token& stop) {
   std::vector<std::string> names = options.names;
   const bool takes_any_name = take_any_name(names);
@@ -250,25 +250,25 @@ Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options
   OpenSections open;
   for (const ModelSection& section : sections)
     if (section.model.empty()) open.push_back(&section);
-  std::vector<server::ModelOffer> offers;
+  std::vector<server::ModelEntry> entries;
   for (const FoundModel& model : models) {
     OCTAVO_TRY_VOID(check_stop(stop, "looking for models"));
-    auto offer = make_offer(model, open, engine, options, context, stop);
-    if (!offer && !model.is_optional) return std::unexpected(std::move(offer.error()));
-    if (!offer) {
-      context.err << fmt::format("octavo: not served: {}\n", escaped(offer.error().message)) << std::flush;
+    auto entry = make_entry(model, open, engine, options, context, stop);
+    if (!entry && !model.is_optional) return std::unexpected(std::move(entry.error()));
+    if (!entry) {
+      context.err << fmt::format("octavo: not served: {}\n", escaped(entry.error().message)) << std::flush;
       continue;
     }
-    offer->is_loaded_at_start = offers.empty() && !options.named.empty();
-    offers.push_back(std::move(*offer));
+    entry->is_loaded_at_start = entries.empty() && !options.named.empty();
+    entries.push_back(std::move(*entry));
   }
   if (!open.empty())
     return fail("[model.{}]: found no such model among -m and --models-dir, expected one, or a line model = ...",
                 open.front()->id);
-  if (offers.empty()) return fail("found no model that can be served");
-  if (takes_any_name) offers.front().takes_any_name = true;
-  make_unique(offers);
-  return offers;
+  if (entries.empty()) return fail("found no model that can be served");
+  if (takes_any_name) entries.front().takes_any_name = true;
+  make_unique(entries);
+  return entries;
 }
 
 }  // namespace octavo::cli

@@ -35,13 +35,13 @@ std::uint64_t kv_share_of(std::uint64_t memory_bytes);
 
 /// One model is served, and nothing else can be: it is loaded at the start and may take what memory there is.
 Result<bool> is_one_model(const ModelsOptions& options, Context& context);
-server::ModelOffer one_model(const ModelsOptions& options, const EngineOptions& engine, Context& context);
+server::ModelEntry one_model(const ModelsOptions& options, const EngineOptions& engine, Context& context);
 
 /// Finds the models, fetches those of a hub, and reads their heads. Each one's KV memory follows from the options and
 /// its section alone. `engine`: of those whose sections say nothing else. Errors: a model that was named
 /// cannot be used; a section is wrong; a stop was asked for. A model of a folder, or one that was pulled, that cannot
 /// be used is left out, which a line says.
-Result<std::vector<server::ModelOffer>> find_models(const ModelsOptions& options, const EngineOptions& engine,
+Result<std::vector<server::ModelEntry>> find_models(const ModelsOptions& options, const EngineOptions& engine,
                                                     Context& context, const std::stop_token& stop = {});
 
 }  // namespace octavo::cli

@@ -131,7 +131,7 @@ void ModelPuller::take(Result<bool> fetched) {
   on_fetched_();
 }
 
-void ModelPuller::offers_are_read(const Error* error) {
+void ModelPuller::entries_are_read(const Error* error) {
   if (std::exchange(is_offering_, false)) end(warnings(error));
 }
 

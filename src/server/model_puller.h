@@ -100,10 +100,10 @@ class ModelPuller {
     std::list<Reader*>::iterator place_;
   };
 
-  /// Called when a model is there that is to be offered; offers_are_read() follows. None: this server's models stay.
+  /// Called when a model is there that is to be offered; entries_are_read() follows. None: this server's models stay.
   void set_on_fetched(std::function<void()> callback) { on_fetched_ = std::move(callback); }
-  /// The offers were read behind that. `error`: why they stay as they were; null: they are in the table.
-  void offers_are_read(const Error* error);
+  /// The entries were read behind that. `error`: why they stay as they were; null: they are in the table.
+  void entries_are_read(const Error* error);
   /// Several times a second: readers look for news.
   void tick();
   /// Stops what is fetched, and refuses all.
@@ -118,7 +118,7 @@ class ModelPuller {
   void begin(const std::string& name);
   void run(const std::string& name, const std::stop_source& stop);
   void take(Result<bool> fetched);
-  /// Why the model that was fetched is not served, if so. `error`: the offers could not be read anew.
+  /// Why the model that was fetched is not served, if so. `error`: the entries could not be read anew.
   std::vector<std::string> warnings(const Error* error) const;
   void give_up();
   void end(const Outcome& outcome);

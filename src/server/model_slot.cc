@@ -8,23 +8,23 @@
 
 namespace octavo::server {
 
-ModelSlot::ModelSlot(ModelOffer offer, std::chrono::milliseconds stall_timeout, std::function<void()> on_change)
-    : offer_(std::move(offer)),
+ModelSlot::ModelSlot(ModelEntry entry, std::chrono::milliseconds stall_timeout, std::function<void()> on_change)
+    : entry_(std::move(entry)),
       on_change_(std::move(on_change)),
       created_(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
                    .count()),
       progress_(stall_timeout) {
-  if (!offer_.names.empty()) id_ = to_valid_utf8(offer_.names.front());
+  if (!entry_.names.empty()) id_ = to_valid_utf8(entry_.names.front());
 }
 
 bool ModelSlot::answers_to(std::string_view name) const {
-  return name == id_ || std::ranges::find(offer_.names, name) != offer_.names.end() ||
+  return name == id_ || std::ranges::find(entry_.names, name) != entry_.names.end() ||
          (model_ && std::ranges::find(model_->aliases, name) != model_->aliases.end());
 }
 
 std::uint64_t ModelSlot::memory_bytes() const {
   const bool is_loaded = state_ == State::kServing || state_ == State::kClosing || state_ == State::kUnloading;
-  return is_loaded && info_ ? info_->weight_bytes + info_->kv_arena_bytes : offer_.memory_bytes;
+  return is_loaded && info_ ? info_->weight_bytes + info_->kv_arena_bytes : entry_.memory_bytes;
 }
 
 Engine* ModelSlot::engine() const {
@@ -35,9 +35,9 @@ void ModelSlot::begin_load(Clock::time_point now) {
   load_error_.reset();
   times_.load_begin = now;
   uses_.clear();
-  loaded_version_ = offer_.version;
+  loaded_version_ = entry_.version;
   progress_.restart();
-  host_ = std::make_unique<EngineHost>(offer_.load, on_change_);
+  host_ = std::make_unique<EngineHost>(entry_.load, on_change_);
   host_->start();
   state_ = State::kLoading;
 }
@@ -99,17 +99,17 @@ bool ModelSlot::update(Clock::time_point now, const RequestPolicy& policy) {
 
 void ModelSlot::take_model(const RequestPolicy& policy) {
   ServedModel model{.id = id_, .policy = policy};
-  model.aliases = model_aliases(*info_, id_, offer_.names);
+  model.aliases = model_aliases(*info_, id_, entry_.names);
   model.fingerprint = info_->fingerprint;
   model.created = created_;
-  model.takes_any_name = offer_.takes_any_name;
+  model.takes_any_name = entry_.takes_any_name;
   model.sampling_defaults = engine()->default_sampling({});
-  if (offer_.set_sampling) offer_.set_sampling(model.sampling_defaults);
+  if (entry_.set_sampling) entry_.set_sampling(model.sampling_defaults);
   model_ = std::make_shared<const ServedModel>(std::move(model));
 }
 
-void ModelSlot::replace(ModelOffer offer, const RequestPolicy& policy) {
-  offer_ = std::move(offer);
+void ModelSlot::replace(ModelEntry entry, const RequestPolicy& policy) {
+  entry_ = std::move(entry);
   if (engine() != nullptr && !has_failed()) take_model(policy);
 }
 

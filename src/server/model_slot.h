@@ -21,7 +21,7 @@
 namespace octavo::server {
 
 /// A model that a server can load.
-struct ModelOffer {
+struct ModelEntry {
   /// The first is its id. None: they are told by what is loaded (model_id()).
   std::vector<std::string> names = {};
   LoadEngine load = {};
@@ -44,7 +44,7 @@ class ModelSlot {
   };
 
   /// `on_change` is called on other threads when update() has something to see; it must not throw.
-  ModelSlot(ModelOffer offer, std::chrono::milliseconds stall_timeout, std::function<void()> on_change);
+  ModelSlot(ModelEntry entry, std::chrono::milliseconds stall_timeout, std::function<void()> on_change);
   ModelSlot(const ModelSlot&) = delete;
   ModelSlot& operator=(const ModelSlot&) = delete;
 
@@ -52,7 +52,7 @@ class ModelSlot {
   const std::string& id() const { return id_; }
   /// Whether it is one of the model's own names.
   bool answers_to(std::string_view name) const;
-  const ModelOffer& offer() const { return offer_; }
+  const ModelEntry& entry() const { return entry_; }
   State state() const { return state_; }
   bool is_in_memory() const { return state_ != State::kUnloaded; }
   /// What it takes while it is in memory: of a loaded one what was taken, else what was offered.
@@ -88,9 +88,9 @@ class ModelSlot {
   /// Takes what the threads have done. True: the state has changed.
   bool update(Clock::time_point now, const RequestPolicy& policy);
   /// What is known of it has changed; its engine stays until it is closed.
-  void replace(ModelOffer offer, const RequestPolicy& policy);
-  /// Its offer is gone, or what is loaded is not what is offered now.
-  bool is_outdated() const { return is_removed_ || (is_in_memory() && loaded_version_ != offer_.version); }
+  void replace(ModelEntry entry, const RequestPolicy& policy);
+  /// Its entry is gone, or what is loaded is not what is offered now.
+  bool is_outdated() const { return is_removed_ || (is_in_memory() && loaded_version_ != entry_.version); }
   void remove() { is_removed_ = true; }
   bool is_removed() const { return is_removed_; }
 
@@ -115,7 +115,7 @@ class ModelSlot {
   void note_failed_load(Error why, Clock::time_point now);
   void take_model(const RequestPolicy& policy);
 
-  ModelOffer offer_;
+  ModelEntry entry_;
   const std::function<void()> on_change_;
   std::string id_;
   const std::int64_t created_;

@@ -25,16 +25,16 @@ ApiError not_loaded(const ModelSlot& slot) {
 
 }  // namespace
 
-ModelTable::ModelTable(const ServerOptions& options, std::vector<ModelOffer> offers, std::function<void()> on_change)
+ModelTable::ModelTable(const ServerOptions& options, std::vector<ModelEntry> entries, std::function<void()> on_change)
     : options_(options), on_change_(std::move(on_change)) {
-  for (ModelOffer& offer : offers) slots_.emplace_back(std::move(offer), options_.models.stall_timeout, on_change_);
+  for (ModelEntry& entry : entries) slots_.emplace_back(std::move(entry), options_.models.stall_timeout, on_change_);
 }
 
 ModelTable::~ModelTable() { stop(); }
 
 void ModelTable::start() {
   for (ModelSlot& slot : slots_)
-    if (slot.offer().is_loaded_at_start) slot.begin_load(Clock::now());
+    if (slot.entry().is_loaded_at_start) slot.begin_load(Clock::now());
 }
 
 void ModelTable::stop() {
@@ -43,7 +43,7 @@ void ModelTable::stop() {
 
 bool ModelTable::is_started() const {
   return std::ranges::all_of(slots_, [](const ModelSlot& slot) {
-    return !slot.offer().is_loaded_at_start || slot.model() != nullptr || slot.is_removed();
+    return !slot.entry().is_loaded_at_start || slot.model() != nullptr || slot.is_removed();
   });
 }
 
@@ -52,7 +52,7 @@ ModelSlot* ModelTable::find(std::string_view name) {
   for (ModelSlot& slot : slots_) {
     if (slot.is_removed()) continue;
     if (name.empty() || slot.answers_to(name)) return &slot;
-    if (any == nullptr && slot.offer().takes_any_name) any = &slot;
+    if (any == nullptr && slot.entry().takes_any_name) any = &slot;
   }
   return any;
 }
@@ -79,7 +79,7 @@ std::uint64_t ModelTable::memory_taken() const {
 const Error* ModelTable::failure() const {
   for (const ModelSlot& slot : slots_) {
     if (slot.has_failed()) return &slot.failure();
-    const bool is_missing = slot.offer().is_loaded_at_start && slot.model() == nullptr;
+    const bool is_missing = slot.entry().is_loaded_at_start && slot.model() == nullptr;
     if (is_missing && slot.load_error()) return &*slot.load_error();
   }
   return nullptr;
@@ -96,16 +96,16 @@ void ModelTable::drain() {
   answer_wishes(Clock::now());
 }
 
-void ModelTable::replace(std::vector<ModelOffer> offers, Clock::time_point now) {
+void ModelTable::replace(std::vector<ModelEntry> entries, Clock::time_point now) {
   std::list<ModelSlot> before = std::exchange(slots_, {});
-  for (ModelOffer& offer : offers) {
+  for (ModelEntry& entry : entries) {
     const auto same = std::ranges::find_if(before, [&](const ModelSlot& slot) {
-      return !slot.is_removed() && !offer.names.empty() && slot.id() == offer.names.front();
+      return !slot.is_removed() && !entry.names.empty() && slot.id() == entry.names.front();
     });
     if (same == before.end()) {
-      slots_.emplace_back(std::move(offer), options_.models.stall_timeout, on_change_);
+      slots_.emplace_back(std::move(entry), options_.models.stall_timeout, on_change_);
     } else {
-      same->replace(std::move(offer), options_.requests);
+      same->replace(std::move(entry), options_.requests);
       slots_.splice(slots_.end(), before, same);
     }
   }
@@ -194,7 +194,7 @@ void ModelTable::make_room(const Wish& wish, Clock::time_point now) {
   if (answer_to(wish, now)) return;  // with an error, soon
   if (await_load(wish, now)) return;
   const std::uint64_t limit = options_.models.memory_bytes;
-  const std::uint64_t wanted = wish.slot_.offer().memory_bytes;
+  const std::uint64_t wanted = wish.slot_.entry().memory_bytes;
   if (limit == 0 || memory_taken() + wanted <= limit) return wish.slot_.begin_load(now);
   std::uint64_t staying = 0;
   for (const ModelSlot& slot : slots_)
@@ -213,7 +213,7 @@ bool ModelTable::await_load(const Wish& wish, Clock::time_point now) {
       std::ranges::find_if(slots_, [](const ModelSlot& slot) { return slot.state() == State::kLoading; });
   if (loading == slots_.end()) return false;
   // Without a model for the start there is no server.
-  if (loading->offer().is_loaded_at_start && loading->model() == nullptr) return true;
+  if (loading->entry().is_loaded_at_start && loading->model() == nullptr) return true;
   const bool had_turn = now - std::max(wish.since_, loading->load_begin()) >= options_.models.max_wait / 2;
   if (!had_turn) return true;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - loading->load_begin()).count();
@@ -242,7 +242,7 @@ std::optional<ApiResult<ModelLease>> ModelTable::answer_to(const Wish& wish, Clo
   if (slot.state() == State::kServing) return ModelLease(slot, speaker(wish.owner_));
   if (slot.load_error() && now - slot.load_failed_at() < std::max(kLoadAgain, slot.failed_load_time()))
     return std::unexpected(not_loaded(slot));
-  const std::uint64_t limit = options_.models.memory_bytes, wanted = slot.offer().memory_bytes;
+  const std::uint64_t limit = options_.models.memory_bytes, wanted = slot.entry().memory_bytes;
   if (limit > 0 && wanted > limit)
     return std::unexpected(ApiError{.status = 503,
                                     .message = fmt::format("the model '{}' takes {} bytes with its KV memory, "

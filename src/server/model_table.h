@@ -32,7 +32,7 @@ class ModelTable {
 
   /// `options` outlive it. `on_change` is called on other threads when advance() has something to do; it must not
   /// throw.
-  ModelTable(const ServerOptions& options, std::vector<ModelOffer> offers, std::function<void()> on_change);
+  ModelTable(const ServerOptions& options, std::vector<ModelEntry> entries, std::function<void()> on_change);
   ~ModelTable();
   ModelTable(const ModelTable&) = delete;
   ModelTable& operator=(const ModelTable&) = delete;
@@ -44,7 +44,7 @@ class ModelTable {
   /// Acts on what has happened: several times a second, and after each on_change. What happened is told by slots().
   void advance(Clock::time_point now);
   /// Other models are offered from now on. Requests that run are not touched.
-  void replace(std::vector<ModelOffer> offers, Clock::time_point now);
+  void replace(std::vector<ModelEntry> entries, Clock::time_point now);
   /// No model is loaded any more, what is being loaded is stopped; whoever waits for one is refused; engines take
   /// nothing new.
   void drain();

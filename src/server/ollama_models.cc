@@ -28,7 +28,7 @@ json::object entry(const ModelSlot& slot) {
   const auto& info = slot.info();
   return {{"name", slot.id()},
           {"model", slot.id()},
-          {"size", info ? info->weight_bytes : slot.offer().memory_bytes},
+          {"size", info ? info->weight_bytes : slot.entry().memory_bytes},
           {"digest", info ? info->file_hash : ""},
           {"details", details(info ? info->architecture : "")}};
 }

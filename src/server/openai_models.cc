@@ -25,7 +25,7 @@ std::string_view status_of(const ModelSlot& slot) {
 json::array aliases_of(const ModelSlot& slot) {
   if (slot.model()) return json::array(slot.model()->aliases.begin(), slot.model()->aliases.end());
   json::array aliases;
-  for (const std::string& name : slot.offer().names)
+  for (const std::string& name : slot.entry().names)
     if (name != slot.id()) aliases.emplace_back(to_valid_utf8(name));
   return aliases;
 }

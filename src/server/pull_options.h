@@ -29,7 +29,7 @@ struct FetchCall {
 };
 
 struct PullOptions {
-  /// Fetches a model, or finds it whole. True: reading the offers anew (ReadOffers) finds it among them, or another
+  /// Fetches a model, or finds it whole. True: reading the entries anew (ReadEntries) finds it among them, or another
   /// version of it; false: all that is known. None: clients may have nothing fetched.
   std::function<Result<bool>(const FetchCall&)> fetch = {};
   /// Error: it is no name of a model that can be fetched.

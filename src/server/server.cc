@@ -33,7 +33,7 @@ class Server::Alive {
   bool* flag_;
 };
 
-Server::Server(ServerOptions options, ServerFiles files, std::vector<ModelOffer> models)
+Server::Server(ServerOptions options, ServerFiles files, std::vector<ModelEntry> models)
     : options_(std::move(options)),
       has_keys_(!files.keys.empty()),
       received_(options_.http.received_bound()),
@@ -45,15 +45,15 @@ Server::Server(ServerOptions options, ServerFiles files, std::vector<ModelOffer>
       hangups_(io_),
       ticker_(io_),
       connections_(io_, service_, received_, options_.http, [this] { finish_if_drained(); }),
-      offer_reader_(io_, options_.read_models,
-                    [this](Result<std::vector<ModelOffer>> offers) { take_offers(std::move(offers)); }) {
-  if (options_.read_models) service_.puller().set_on_fetched([this] { offer_reader_.read(); });
+      entry_reader_(io_, options_.read_models,
+                    [this](Result<std::vector<ModelEntry>> entries) { take_entries(std::move(entries)); }) {
+  if (options_.read_models) service_.puller().set_on_fetched([this] { entry_reader_.read(); });
 }
 
 Server::~Server() { models_.stop(); }
 
 Result<std::unique_ptr<Server>> Server::create(ServerOptions options, ServerFiles files,
-                                               std::vector<ModelOffer> models) {
+                                               std::vector<ModelEntry> models) {
   auto server = std::unique_ptr<Server>(new Server(std::move(options), std::move(files), std::move(models)));
   OCTAVO_TRY_VOID(server->open());
   return server;
@@ -180,18 +180,18 @@ void Server::wait_for_hangup() {
   hangups_.async_wait([this](boost::system::error_code error, int) {
     if (error) return;
     service_.reopen_log();
-    offer_reader_.read();
+    entry_reader_.read();
     wait_for_hangup();
   });
 }
 
-void Server::take_offers(Result<std::vector<ModelOffer>> offers) {
-  if (offers) {
-    models_.replace(std::move(*offers), Clock::now());
+void Server::take_entries(Result<std::vector<ModelEntry>> entries) {
+  if (entries) {
+    models_.replace(std::move(*entries), Clock::now());
   } else if (options_.on_notice) {
-    options_.on_notice(offers.error().message);
+    options_.on_notice(entries.error().message);
   }
-  if (!offer_reader_.is_asked_again()) service_.puller().offers_are_read(offers ? nullptr : &offers.error());
+  if (!entry_reader_.is_asked_again()) service_.puller().entries_are_read(entries ? nullptr : &entries.error());
 }
 
 void Server::on_model_change() {

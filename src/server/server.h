@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "http/listener.h"
 #include "http/tls_context.h"
+#include "server/entry_reader.h"
 #include "server/model_table.h"
-#include "server/offer_reader.h"
 #include "server/served_connections.h"
 #include "server/server_files.h"
 #include "server/server_options.h"
@@ -26,7 +26,7 @@ class Server {
  public:
   /// Opens the port. `files`: those of the same options. Errors: it cannot be opened; files of TLS that cannot be used.
   static Result<std::unique_ptr<Server>> create(ServerOptions options, ServerFiles files,
-                                                std::vector<ModelOffer> models);
+                                                std::vector<ModelEntry> models);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -46,7 +46,7 @@ class Server {
  private:
   class Alive;
 
-  Server(ServerOptions options, ServerFiles files, std::vector<ModelOffer> models);
+  Server(ServerOptions options, ServerFiles files, std::vector<ModelEntry> models);
   Result<void> open();
 
   Result<HostList> hosts_of(const std::string& host, bool is_checked) const;
@@ -62,7 +62,7 @@ class Server {
   void announce_model_change() noexcept;
   void on_model_change();
   void wait_for_hangup();
-  void take_offers(Result<std::vector<ModelOffer>> offers);
+  void take_entries(Result<std::vector<ModelEntry>> entries);
   void begin_drain();
   void drain_further(Clock::time_point now);
   void finish_if_drained();
@@ -88,7 +88,7 @@ class Server {
   } drain_;
   bool finished_ = false;
   std::optional<Error> error_;
-  OfferReader offer_reader_;
+  EntryReader entry_reader_;
 };
 
 }  // namespace octavo::server

@@ -21,7 +21,7 @@
 #include "json/json_limits.h"
 #include "octavo/engine.h"
 #include "octavo/queue_bound.h"
-#include "server/offer_reader.h"
+#include "server/entry_reader.h"
 #include "server/pull_options.h"
 
 namespace octavo::server {
@@ -86,7 +86,7 @@ struct ServerOptions {
   ModelTableOptions models = {};
   RequestPolicy requests = {};
   EngineOptions engine =
-      {};  // of all models, unless their offers have others; its queue's bounds are the server's, too
+      {};  // of all models, unless their entries have others; its queue's bounds are the server's, too
   PullOptions pull = {};
   LogOptions log = {};
 
@@ -99,7 +99,7 @@ struct ServerOptions {
 
   /// Reads anew which models are offered: after SIGHUP, on a thread of its own. Error: a notice to the operator, and
   /// the models stay as they are.
-  ReadOffers read_models = {};
+  ReadEntries read_models = {};
   std::function<void()> on_ready = {};                     // the models for the start are loaded; on run()'s thread
   std::function<void(const std::string&)> on_notice = {};  // notices to the operator; on run()'s thread
 

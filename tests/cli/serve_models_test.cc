@@ -18,12 +18,12 @@ namespace {
 TEST(ServeModels, AModelThatIsLoadedAgainHasTheMemoryOfTheFirstTime) {
   test::CliRun cli;
   Context context = cli.context();
-  const server::ModelOffer offer = one_model({.named = {"m.gguf"}}, {}, context);
+  const server::ModelEntry entry = one_model({.named = {"m.gguf"}}, {}, context);
   cli.engine.info.kv_memory_bytes = 1000;
-  ASSERT_TRUE(offer.load({}));
+  ASSERT_TRUE(entry.load({}));
   EXPECT_EQ(cli.engine.options.kv_memory_bytes, 0U) << "half of what is free";
   cli.engine.info.kv_memory_bytes = 700;  // if it were asked for again
-  const server::LoadEngine copy = offer.load;
+  const server::LoadEngine copy = entry.load;
   ASSERT_TRUE(copy({}));
   EXPECT_EQ(cli.engine.options.kv_memory_bytes, 1000U);
 }
@@ -31,7 +31,7 @@ TEST(ServeModels, AModelThatIsLoadedAgainHasTheMemoryOfTheFirstTime) {
 TEST(ServeModels, AStarAmongItsNamesIsEveryNameAndNoneOfItsOwn) {
   test::CliRun cli;
   Context context = cli.context();
-  const server::ModelOffer any = one_model({.names = {"first", "*"}}, {}, context);
+  const server::ModelEntry any = one_model({.names = {"first", "*"}}, {}, context);
   EXPECT_EQ(any.names, std::vector<std::string>{"first"});
   EXPECT_TRUE(any.takes_any_name);
   EXPECT_FALSE(one_model({.names = {"first"}}, {}, context).takes_any_name);
@@ -84,7 +84,7 @@ struct SectionsOfATinyModel {
   explicit SectionsOfATinyModel(const std::string& lines)
       : file("[model.x]\nmodel = \"" + model.string() + "\"\n" + lines) {}
 
-  Result<std::vector<server::ModelOffer>> offers(const EngineOptions& engine, const SamplingFlags& sampling) {
+  Result<std::vector<server::ModelEntry>> entries(const EngineOptions& engine, const SamplingFlags& sampling) {
     Context context = cli.context();
     auto found = find_models({.config_file = file.string(), .sampling = sampling}, engine, context);
     if (found && found->front().load({})) loaded = cli.engine.options;
@@ -102,12 +102,12 @@ TEST(ModelSections, GoBeforeTheCommandLineWhereTheySayIt) {
   SamplingFlags sampling;
   sampling.top_k = 9;
   sampling.top_p = 0.5F;
-  const auto offers = sections.offers({.kv_memory_bytes = 1 << 20, .max_context = 64}, sampling);
-  ASSERT_TRUE(offers) << offers.error().message;
+  const auto entries = sections.entries({.kv_memory_bytes = 1 << 20, .max_context = 64}, sampling);
+  ASSERT_TRUE(entries) << entries.error().message;
   EXPECT_EQ(sections.loaded.max_context, 32);
   EXPECT_EQ(sections.loaded.kv_memory_bytes, 1U << 20);
   SamplingParams params;
-  offers->front().set_sampling(params);
+  entries->front().set_sampling(params);
   EXPECT_EQ(params.top_k, 3);
   EXPECT_EQ(params.top_p, 0.5F);
 }
@@ -116,21 +116,21 @@ TEST(ModelSections, HaveAListInPlaceOfTheCommandLines) {
   SectionsOfATinyModel sections("dry-sequence-breaker = [\"a\", \"b\"]\n");
   SamplingFlags sampling;
   sampling.dry_breakers = {"z"};
-  const auto offers = sections.offers({.kv_memory_bytes = 1 << 20}, sampling);
-  ASSERT_TRUE(offers) << offers.error().message;
+  const auto entries = sections.entries({.kv_memory_bytes = 1 << 20}, sampling);
+  ASSERT_TRUE(entries) << entries.error().message;
   SamplingParams params;
-  offers->front().set_sampling(params);
+  entries->front().set_sampling(params);
   EXPECT_EQ(params.dry.breakers, (std::vector<std::string>{"a", "b"}));
 }
 
 TEST(ModelSections, HaveAnOptionOnceWhateverItsName) {
   SectionsOfATinyModel sections("ctx-size = 32\nmax-context = 64\n");
-  const auto offers = sections.offers({}, {});
-  ASSERT_FALSE(offers);
-  EXPECT_THAT(offers.error().message, testing::HasSubstr("model.x.max-context: found it a second time"));
+  const auto entries = sections.entries({}, {});
+  ASSERT_FALSE(entries);
+  EXPECT_THAT(entries.error().message, testing::HasSubstr("model.x.max-context: found it a second time"));
   const test::TempFile chat("{{ messages }}");
   SectionsOfATinyModel both("chat-template = \"chatml\"\nchat-template-file = \"" + chat.string() + "\"\n");
-  const auto excluded = both.offers({}, {});
+  const auto excluded = both.entries({}, {});
   ASSERT_FALSE(excluded);
   EXPECT_THAT(excluded.error().message,
               testing::HasSubstr("[model.x]: --chat-template-file and --chat-template exclude each other"));

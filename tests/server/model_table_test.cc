@@ -39,7 +39,7 @@ class Models : public testing::Test {
   ~Models() override {
     for (TestModel& model : models_) model.load_is_held = false;
   }
-  ModelOffer offer(const std::string& name, std::uint64_t bytes) {
+  ModelEntry entry(const std::string& name, std::uint64_t bytes) {
     TestModel& model = models_.emplace_back();
     model.script.weight_bytes = bytes;
     return {.names = {name},
@@ -56,16 +56,16 @@ class Models : public testing::Test {
             },
             .memory_bytes = bytes};
   }
-  void make(std::vector<ModelOffer> offers) {
-    table_ = std::make_unique<ModelTable>(options_, std::move(offers), [] {});
+  void make(std::vector<ModelEntry> entries) {
+    table_ = std::make_unique<ModelTable>(options_, std::move(entries), [] {});
   }
   /// Two of 60 where 100 is room.
   void make_two() {
     options_.models.memory_bytes = 100;
-    std::vector<ModelOffer> offers;
-    offers.push_back(offer("a", 60));
-    offers.push_back(offer("b", 60));
-    make(std::move(offers));
+    std::vector<ModelEntry> entries;
+    entries.push_back(entry("a", 60));
+    entries.push_back(entry("b", 60));
+    make(std::move(entries));
   }
   ModelSlot& slot(const std::string& name) { return *table_->find(name); }
   std::unique_ptr<ModelTable::Wish> wish(const std::string& name, const std::string& owner = "somebody") {
@@ -118,10 +118,10 @@ TEST_F(Models, AreLoadedWhenTheyAreWishedForAndNotBefore) {
 }
 
 TEST_F(Models, ForTheStartAreLoadedAtTheStart) {
-  std::vector<ModelOffer> offers;
-  offers.push_back(offer("a", 1));
-  offers.back().is_loaded_at_start = true;
-  make(std::move(offers));
+  std::vector<ModelEntry> entries;
+  entries.push_back(entry("a", 1));
+  entries.back().is_loaded_at_start = true;
+  make(std::move(entries));
   EXPECT_FALSE(table_->is_started());
   table_->start();
   EXPECT_TRUE(until([&] { return table_->is_started(); }));
@@ -129,11 +129,11 @@ TEST_F(Models, ForTheStartAreLoadedAtTheStart) {
 }
 
 TEST_F(Models, OneForTheStartThatCannotBeLoadedIsAFailure) {
-  std::vector<ModelOffer> offers;
-  offers.push_back(offer("a", 1));
-  offers.back().is_loaded_at_start = true;
+  std::vector<ModelEntry> entries;
+  entries.push_back(entry("a", 1));
+  entries.back().is_loaded_at_start = true;
   models_[0].load_fails = true;
-  make(std::move(offers));
+  make(std::move(entries));
   table_->start();
   EXPECT_TRUE(until([&] { return table_->failure() != nullptr; }));
   EXPECT_EQ(table_->failure()->message, "a wheel is missing");
@@ -142,9 +142,9 @@ TEST_F(Models, OneForTheStartThatCannotBeLoadedIsAFailure) {
 
 TEST_F(Models, TheOneThatWasUsedLongestAgoGoesWhereRoomIsWanted) {
   options_.models.memory_bytes = 100;
-  std::vector<ModelOffer> offers;
-  for (const char* name : {"a", "b", "c"}) offers.push_back(offer(name, 40));
-  make(std::move(offers));
+  std::vector<ModelEntry> entries;
+  for (const char* name : {"a", "b", "c"}) entries.push_back(entry(name, 40));
+  make(std::move(entries));
   load("a");
   load("b");
   load("a");
@@ -229,9 +229,9 @@ TEST_F(Models, OneThatWasToGoStaysIfWhoeverWantedItsRoomLeaves) {
 
 TEST_F(Models, OneThatIsLargerThanAllThatThereIsIsRefusedWithTheNumbers) {
   options_.models.memory_bytes = 100;
-  std::vector<ModelOffer> offers;
-  offers.push_back(offer("a", 200));
-  make(std::move(offers));
+  std::vector<ModelEntry> entries;
+  entries.push_back(entry("a", 200));
+  make(std::move(entries));
   const auto lease = wish("a")->take();
   ASSERT_FALSE(lease);
   EXPECT_EQ(lease.error().code, "model_too_large");
@@ -299,9 +299,9 @@ TEST_F(Models, WhoWaitsForALoadThatIsStoppedIsToldAndItIsTriedAgainAfterAsLong) 
 
 TEST_F(Models, ALoadThatDoesNotEndWhenItIsStoppedHoldsUpNobodyButForItsMemory) {
   options_.models.memory_bytes = 200;
-  std::vector<ModelOffer> offers;
-  for (const char* name : {"a", "b"}) offers.push_back(offer(name, 60));
-  make(std::move(offers));
+  std::vector<ModelEntry> entries;
+  for (const char* name : {"a", "b"}) entries.push_back(entry(name, 60));
+  make(std::move(entries));
   models_[0].load_is_held = true;
   models_[0].load_heeds_stops = false;
   const auto endless = wish("a");
@@ -328,10 +328,10 @@ TEST_F(Models, ALoadThatNobodyElseWaitsForGoesOn) {
 }
 
 TEST_F(Models, OneForTheStartIsLoadedHoweverLongThatTakes) {
-  std::vector<ModelOffer> offers;
-  for (const char* name : {"a", "b"}) offers.push_back(offer(name, 60));
-  offers.front().is_loaded_at_start = true;
-  make(std::move(offers));
+  std::vector<ModelEntry> entries;
+  for (const char* name : {"a", "b"}) entries.push_back(entry(name, 60));
+  entries.front().is_loaded_at_start = true;
+  make(std::move(entries));
   models_[0].load_is_held = true;
   table_->start();
   now_ = ModelTable::Clock::now();
@@ -432,10 +432,10 @@ TEST_F(Models, AClientLetsGoOfItsOwnUseAlone) {
 
 TEST_F(Models, OneThatNobodyHasUsedIsUnloadedForWhoeverAsks) {
   options_.models.clients_unload = true;
-  std::vector<ModelOffer> offers;
-  offers.push_back(offer("a", 60));
-  offers.back().is_loaded_at_start = true;
-  make(std::move(offers));
+  std::vector<ModelEntry> entries;
+  entries.push_back(entry("a", 60));
+  entries.back().is_loaded_at_start = true;
+  make(std::move(entries));
   table_->start();
   ASSERT_TRUE(until([&] { return table_->is_started(); }));
   EXPECT_EQ(table_->expiry(slot("a"), now_), std::nullopt);
@@ -507,10 +507,10 @@ TEST_F(Models, AreLoadedForNobodyInParticular) {
 
 TEST_F(Models, OneThatCannotBeLoadedForNobodySaysWhy) {
   options_.models.memory_bytes = 100;
-  std::vector<ModelOffer> offers;
-  offers.push_back(offer("a", 60));
-  offers.push_back(offer("large", 200));
-  make(std::move(offers));
+  std::vector<ModelEntry> entries;
+  entries.push_back(entry("a", 60));
+  entries.push_back(entry("large", 200));
+  make(std::move(entries));
   const auto too_large = table_->preload(slot("large"), "somebody", now_);
   ASSERT_FALSE(too_large);
   EXPECT_EQ(too_large.error().code, "model_too_large");
@@ -547,25 +547,25 @@ TEST_F(Models, AWishThatIsNotFulfilledInTimeEnds) {
   models_[0].load_is_held = false;
 }
 
-TEST_F(Models, OtherOffersChangeWhatIsThereAndNotWhatRuns) {
+TEST_F(Models, OtherEntriesChangeWhatIsThereAndNotWhatRuns) {
   make_two();
   auto used = std::make_unique<ModelLease>(load("a"));
   EXPECT_EQ(used->model().sampling_defaults.temperature, SamplingParams{}.temperature);
-  std::vector<ModelOffer> offers;
-  offers.push_back(offer("a", 60));
-  offers.back().set_sampling = [](SamplingParams& params) { params.temperature = 0.25F; };
-  offers.push_back(offer("c", 10));
-  table_->replace(std::move(offers), now_);
+  std::vector<ModelEntry> entries;
+  entries.push_back(entry("a", 60));
+  entries.back().set_sampling = [](SamplingParams& params) { params.temperature = 0.25F; };
+  entries.push_back(entry("c", 10));
+  table_->replace(std::move(entries), now_);
   EXPECT_EQ(table_->find("b"), nullptr);
   EXPECT_THAT(table_->not_found("b").message, HasSubstr("there is no model 'b', 'a', 'c'"));
   EXPECT_EQ(used->model().sampling_defaults.temperature, SamplingParams{}.temperature);
   EXPECT_EQ(wish("a")->take()->model().sampling_defaults.temperature, 0.25F);
   EXPECT_EQ(models_[0].num_loads, 1);
 
-  offers.clear();
-  offers.push_back(offer("a", 60));
-  offers.back().version = "other options";
-  table_->replace(std::move(offers), now_);
+  entries.clear();
+  entries.push_back(entry("a", 60));
+  entries.back().version = "other options";
+  table_->replace(std::move(entries), now_);
   EXPECT_EQ(slot("a").state(), State::kClosing);
   EXPECT_NE(slot("a").engine(), nullptr);
   used.reset();
@@ -577,9 +577,9 @@ TEST_F(Models, OtherOffersChangeWhatIsThereAndNotWhatRuns) {
 TEST_F(Models, OneThatIsOfferedNoMoreGoesWhenItsRequestsEnd) {
   make_two();
   auto used = std::make_unique<ModelLease>(load("a"));
-  std::vector<ModelOffer> offers;
-  offers.push_back(offer("b", 60));
-  table_->replace(std::move(offers), now_);
+  std::vector<ModelEntry> entries;
+  entries.push_back(entry("b", 60));
+  table_->replace(std::move(entries), now_);
   EXPECT_EQ(table_->slots().size(), 2U);
   EXPECT_EQ(table_->find("a"), nullptr);
   EXPECT_EQ(table_->find("")->id(), "b");

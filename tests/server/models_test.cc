@@ -10,7 +10,7 @@
 namespace octavo::test {
 namespace {
 
-using server::ModelOffer;
+using server::ModelEntry;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -30,7 +30,7 @@ class SeveralModels : public ServerTest {
     a_.held = b_.held = false;
     stop();
   }
-  ModelOffer offer(const std::string& name, EngineScript& script) {
+  ModelEntry entry(const std::string& name, EngineScript& script) {
     return {.names = {name, name + ".gguf"},
             .load = [this, &script](const std::stop_token&) -> Result<std::unique_ptr<Engine>> {
               ++num_loads_;
@@ -41,9 +41,9 @@ class SeveralModels : public ServerTest {
   }
   void start_two(std::uint64_t memory_bytes = 200) {
     options_.models.memory_bytes = memory_bytes;
-    std::vector<ModelOffer> models;
-    models.push_back(offer("a", a_));
-    models.push_back(offer("b", b_));
+    std::vector<ModelEntry> models;
+    models.push_back(entry("a", a_));
+    models.push_back(entry("b", b_));
     start(std::move(models));
     ASSERT_TRUE(eventually([this] { return ready_.load(); }));
   }
@@ -82,9 +82,9 @@ TEST_F(SeveralModels, AnEmptyNameAndNoneMeanTheFirstModelOnEveryApi) {
 }
 
 TEST_F(SeveralModels, OneThatTakesAnyNameIsAskedWhereNoneHasIt) {
-  std::vector<ModelOffer> models;
-  models.push_back(offer("a", a_));
-  models.push_back(offer("b", b_));
+  std::vector<ModelEntry> models;
+  models.push_back(entry("a", a_));
+  models.push_back(entry("b", b_));
   models.front().takes_any_name = true;
   start(std::move(models));
   ASSERT_TRUE(eventually([this] { return ready_.load(); }));
@@ -383,8 +383,8 @@ TEST_F(SeveralModels, AreLoadedAndUnloadedByLlamaCppsRoutes) {
 }
 
 TEST_F(SeveralModels, OneThatCannotBeLoadedIsListedAsFailed) {
-  std::vector<ModelOffer> models;
-  models.push_back(offer("a", a_));
+  std::vector<ModelEntry> models;
+  models.push_back(entry("a", a_));
   models.push_back({.names = {"b"}, .load = [](const std::stop_token&) -> Result<std::unique_ptr<Engine>> {
                       return fail("no wheels");
                     }});

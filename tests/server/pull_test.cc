@@ -10,7 +10,7 @@ namespace octavo::test {
 namespace {
 
 using server::FetchCall;
-using server::ModelOffer;
+using server::ModelEntry;
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
@@ -67,21 +67,21 @@ class Pulls : public ServerTest {
     hub_.held = hub_.stops_late = false;
     stop();
   }
-  ModelOffer offer(const std::string& name) {
+  ModelEntry entry(const std::string& name) {
     return {.names = {name}, .load = [this](const std::stop_token&) -> Result<std::unique_ptr<Engine>> {
               return std::make_unique<ScriptedEngine>(script_);
             }};
   }
-  std::vector<ModelOffer> offers() {
-    std::vector<ModelOffer> list;
-    list.push_back(offer("a"));
-    if (hub_.is_there && !is_broken_) list.push_back(offer("org/repo"));
+  std::vector<ModelEntry> entries() {
+    std::vector<ModelEntry> list;
+    list.push_back(entry("a"));
+    if (hub_.is_there && !is_broken_) list.push_back(entry("org/repo"));
     return list;
   }
   /// A server of several models.
   void start_several() {
-    options_.read_models = [this](const std::stop_token&) -> Result<std::vector<ModelOffer>> { return offers(); };
-    start(offers());
+    options_.read_models = [this](const std::stop_token&) -> Result<std::vector<ModelEntry>> { return entries(); };
+    start(entries());
     ASSERT_TRUE(eventually([this] { return ready_.load(); }));
   }
   std::string metrics() { return ask(get("/metrics")); }

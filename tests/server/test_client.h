@@ -123,13 +123,13 @@ class ServerTest : public ::testing::Test {
 
   void start(std::function<Result<std::unique_ptr<Engine>>()> load = {}) {
     if (!load) load = [this]() -> Result<std::unique_ptr<Engine>> { return std::make_unique<ScriptedEngine>(script_); };
-    std::vector<server::ModelOffer> models;
+    std::vector<server::ModelEntry> models;
     models.push_back({.names = names_,
                       .load = [load = std::move(load)](const std::stop_token&) { return load(); },
                       .is_loaded_at_start = true});
     start(std::move(models));
   }
-  void start(std::vector<server::ModelOffer> models) {
+  void start(std::vector<server::ModelEntry> models) {
     options_.on_ready = [this] { ready_ = true; };
     auto server = server::Server::create(options_, files_, std::move(models));
     ASSERT_TRUE(server) << server.error().message;

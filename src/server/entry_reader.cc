@@ -1,4 +1,4 @@
-#include "server/offer_reader.h"
+#include "server/entry_reader.h"
 
 #include <boost/asio/post.hpp>
 #include <memory>
@@ -6,10 +6,10 @@
 
 namespace octavo::server {
 
-OfferReader::OfferReader(boost::asio::io_context& io, ReadOffers read, Take take)
+EntryReader::EntryReader(boost::asio::io_context& io, ReadEntries read, Take take)
     : io_(io), read_(std::move(read)), take_(std::move(take)) {}
 
-void OfferReader::read() {
+void EntryReader::read() {
   if (!read_) return;
   if (is_reading_) {
     is_asked_again_ = true;
@@ -19,12 +19,12 @@ void OfferReader::read() {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
-void OfferReader::run(const std::stop_token& stop) {
-  auto offers = std::make_shared<Result<std::vector<ModelOffer>>>(read_(stop));
-  boost::asio::post(io_, [this, offers] {
+void EntryReader::run(const std::stop_token& stop) {
+  auto entries = std::make_shared<Result<std::vector<ModelEntry>>>(read_(stop));
+  boost::asio::post(io_, [this, entries] {
     thread_.join();
     is_reading_ = false;
-    take_(std::move(*offers));
+    take_(std::move(*entries));
     if (std::exchange(is_asked_again_, false)) read();
   });
 }

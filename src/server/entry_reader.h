@@ -14,25 +14,25 @@
 namespace octavo::server {
 
 /// It ends soon, with an error, once the stop is asked for. Other errors: a notice to the operator.
-using ReadOffers = std::function<Result<std::vector<ModelOffer>>(std::stop_token)>;
+using ReadEntries = std::function<Result<std::vector<ModelEntry>>(std::stop_token)>;
 
-class OfferReader {
+class EntryReader {
  public:
-  using Take = std::function<void(Result<std::vector<ModelOffer>>)>;
+  using Take = std::function<void(Result<std::vector<ModelEntry>>)>;
 
   /// `read` is called on another thread, `take` on that of `io`. Without `read` nothing is read.
-  OfferReader(boost::asio::io_context& io, ReadOffers read, Take take);
+  EntryReader(boost::asio::io_context& io, ReadEntries read, Take take);
 
   /// Begins to read, or does so again when what is under way is done.
   void read();
-  /// The offers that `take` is given are not the last: it was asked for another reading behind it.
+  /// The entries that `take` is given are not the last: it was asked for another reading behind it.
   bool is_asked_again() const { return is_asked_again_; }
 
  private:
   void run(const std::stop_token& stop);
 
   boost::asio::io_context& io_;
-  const ReadOffers read_;
+  const ReadEntries read_;
   const Take take_;
   bool is_reading_ = false, is_asked_again_ = false;
   std::jthread thread_;  // stopped and joined first
