@@ -42,12 +42,12 @@ asio::awaitable<ApiResult<std::unique_ptr<WorkQueue::Turn>>> BodyReader::wait_to
 
 asio::awaitable<ApiResult<ModelLease>> BodyReader::wait_for_model(Exchange& exchange, ModelSlot& slot, Addressing how) {
   HttpConnection& connection = exchange.connection;
-  ModelTable::Wish wish(
+  ModelTable::LoadWait wait(
       models_, slot, client_of(exchange), [&connection] { connection.wake().notify(); }, Clock::now());
-  while (!wish.is_over() && !connection.gave_up() && !connection.closed() &&
+  while (!wait.is_over() && !connection.gave_up() && !connection.closed() &&
          !(how.ends_with_hang_up && connection.hung_up()))
     co_await connection.wake().wait();
-  if (wish.is_over()) co_return wish.take();
+  if (wait.is_over()) co_return wait.take();
   if (connection.gave_up()) co_return std::unexpected(too_much_received());
   co_return ModelLease();
 }

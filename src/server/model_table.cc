@@ -93,7 +93,7 @@ void ModelTable::drain() {
     if (slot.state() == State::kLoading) slot.begin_unload();
     if (Engine* engine = slot.engine(); engine != nullptr && !slot.has_failed()) engine->drain();
   }
-  answer_wishes(Clock::now());
+  end_waits(Clock::now());
 }
 
 void ModelTable::replace(std::vector<ModelEntry> entries, Clock::time_point now) {
@@ -119,15 +119,15 @@ void ModelTable::advance(Clock::time_point now) {
     if (!slot.update(now, options_.requests)) continue;
     if (Engine* engine = slot.engine(); engine != nullptr && is_draining_ && !slot.has_failed()) engine->drain();
   }
-  answer_wishes(now);  // before a model that was loaded for them could go again
-  std::erase_if(preloads_, [](const auto& wish) { return wish->is_over(); });
+  end_waits(now);  // before a model that was loaded for them could go again
+  std::erase_if(preloads_, [](const auto& wait) { return wait->is_over(); });
   if (!is_draining_) {
     unload_unused(now);
     load_next(now);
   }
   std::erase_if(slots_, [&](const ModelSlot& slot) {
     return slot.is_removed() && !slot.is_in_memory() &&
-           std::ranges::none_of(wishes_, [&](const Wish* wish) { return &wish->slot_ == &slot; });
+           std::ranges::none_of(waits_, [&](const LoadWait* wait) { return &wait->slot_ == &slot; });
   });
 }
 
@@ -156,15 +156,15 @@ std::optional<ModelTable::Clock::time_point> ModelTable::expiry(const ModelSlot&
 }
 
 ApiResult<void> ModelTable::preload(ModelSlot& slot, const std::string& owner, Clock::time_point now) {
-  const bool is_coming = std::ranges::any_of(preloads_, [&](const auto& wish) { return &wish->slot_ == &slot; });
+  const bool is_coming = std::ranges::any_of(preloads_, [&](const auto& wait) { return &wait->slot_ == &slot; });
   if (is_coming || slot.state() == State::kServing || slot.state() == State::kLoading)
     return std::unexpected(invalid_value("model", fmt::format("the model '{}' is already running", slot.id())));
-  auto wish = std::make_unique<Wish>(*this, slot, owner, std::function<void()>(), now);
-  if (!wish->is_over()) {
-    preloads_.push_back(std::move(wish));
+  auto wait = std::make_unique<LoadWait>(*this, slot, owner, std::function<void()>(), now);
+  if (!wait->is_over()) {
+    preloads_.push_back(std::move(wait));
     return {};
   }
-  if (const ApiResult<ModelLease> lease = wish->take(); !lease) return std::unexpected(lease.error());
+  if (const ApiResult<ModelLease> lease = wait->take(); !lease) return std::unexpected(lease.error());
   return {};
 }
 
@@ -179,28 +179,28 @@ ApiResult<bool> ModelTable::unload(ModelSlot& slot, const std::string& client, C
 
 void ModelTable::load_next(Clock::time_point now) {
   const auto next = std::ranges::find_if(
-      wishes_, [](const Wish* wish) { return !wish->is_over() && wish->slot_.state() == State::kUnloaded; });
-  if (next != wishes_.end()) return make_room(**next, now);
+      waits_, [](const LoadWait* wait) { return !wait->is_over() && wait->slot_.state() == State::kUnloaded; });
+  if (next != waits_.end()) return make_room(**next, now);
   // Whoever wanted the room has left.
-  const bool is_wanted = std::ranges::any_of(wishes_, [](const Wish* wish) {
-    return !wish->is_over() && (wish->slot_.state() == State::kUnloading || wish->slot_.state() == State::kLoading);
+  const bool is_wanted = std::ranges::any_of(waits_, [](const LoadWait* wait) {
+    return !wait->is_over() && (wait->slot_.state() == State::kUnloading || wait->slot_.state() == State::kLoading);
   });
   if (is_wanted) return;
   for (ModelSlot& slot : slots_)
     if (slot.state() == State::kClosing && !slot.is_outdated()) slot.reopen();
 }
 
-void ModelTable::make_room(const Wish& wish, Clock::time_point now) {
-  if (answer_to(wish, now)) return;  // with an error, soon
-  if (await_load(wish, now)) return;
+void ModelTable::make_room(const LoadWait& wait, Clock::time_point now) {
+  if (answer_to(wait, now)) return;  // with an error, soon
+  if (await_load(wait, now)) return;
   const std::uint64_t limit = options_.models.memory_bytes;
-  const std::uint64_t wanted = wish.slot_.entry().memory_bytes;
-  if (limit == 0 || memory_taken() + wanted <= limit) return wish.slot_.begin_load(now);
+  const std::uint64_t wanted = wait.slot_.entry().memory_bytes;
+  if (limit == 0 || memory_taken() + wanted <= limit) return wait.slot_.begin_load(now);
   std::uint64_t staying = 0;
   for (const ModelSlot& slot : slots_)
     if (slot.state() == State::kServing) staying += slot.memory_bytes();
   while (staying + wanted > limit) {
-    ModelSlot* slot = next_to_go(wish, now);
+    ModelSlot* slot = next_to_go(wait, now);
     if (slot == nullptr) return;  // none may go yet
     staying -= slot->memory_bytes();
     slot->close();
@@ -208,24 +208,24 @@ void ModelTable::make_room(const Wish& wish, Clock::time_point now) {
   }
 }
 
-bool ModelTable::await_load(const Wish& wish, Clock::time_point now) {
+bool ModelTable::await_load(const LoadWait& wait, Clock::time_point now) {
   const auto loading =
       std::ranges::find_if(slots_, [](const ModelSlot& slot) { return slot.state() == State::kLoading; });
   if (loading == slots_.end()) return false;
   // Without a model for the start there is no server.
   if (loading->entry().is_loaded_at_start && loading->model() == nullptr) return true;
-  const bool had_turn = now - std::max(wish.since_, loading->load_begin()) >= options_.models.max_wait / 2;
+  const bool had_turn = now - std::max(wait.since_, loading->load_begin()) >= options_.models.max_wait / 2;
   if (!had_turn) return true;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - loading->load_begin()).count();
   loading->give_up_load({fmt::format("it was not there after {} s, and others are waited for", seconds)}, now);
   return true;
 }
 
-ModelSlot* ModelTable::next_to_go(const Wish& wish, Clock::time_point now) {
+ModelSlot* ModelTable::next_to_go(const LoadWait& wait, Clock::time_point now) {
   ModelSlot* next = nullptr;
   for (ModelSlot& slot : slots_) {
     if (slot.state() != State::kServing || slot.has_failed()) continue;
-    const bool had_turn = now - std::max(wish.since_, slot.loaded_at()) >= options_.models.turn;
+    const bool had_turn = now - std::max(wait.since_, slot.loaded_at()) >= options_.models.turn;
     const bool is_left = slot.num_leases() == 0 && now - slot.last_use() >= slot.load_time();
     if (!had_turn && !is_left) continue;
     const auto order = [](const ModelSlot& s) { return std::pair(s.num_leases() > 0, s.last_use()); };
@@ -234,12 +234,12 @@ ModelSlot* ModelTable::next_to_go(const Wish& wish, Clock::time_point now) {
   return next;
 }
 
-std::optional<ApiResult<ModelLease>> ModelTable::answer_to(const Wish& wish, Clock::time_point now) const {
-  ModelSlot& slot = wish.slot_;
+std::optional<ApiResult<ModelLease>> ModelTable::answer_to(const LoadWait& wait, Clock::time_point now) const {
+  ModelSlot& slot = wait.slot_;
   if (is_draining_) return std::unexpected(shutting_down());
   if (has_failed_engine()) return std::unexpected(engine_failed());
   if (slot.is_removed()) return std::unexpected(not_found(slot.id()));
-  if (slot.state() == State::kServing) return ModelLease(slot, speaker(wish.owner_));
+  if (slot.state() == State::kServing) return ModelLease(slot, speaker(wait.owner_));
   if (slot.load_error() && now - slot.load_failed_at() < std::max(kLoadAgain, slot.failed_load_time()))
     return std::unexpected(not_loaded(slot));
   const std::uint64_t limit = options_.models.memory_bytes, wanted = slot.entry().memory_bytes;
@@ -250,7 +250,7 @@ std::optional<ApiResult<ModelLease>> ModelTable::answer_to(const Wish& wish, Clo
                                                            slot.id(), wanted, limit),
                                     .type = "server_error",
                                     .code = "model_too_large"});
-  if (now - wish.since_ > options_.models.max_wait)
+  if (now - wait.since_ > options_.models.max_wait)
     return std::unexpected(
         unavailable(fmt::format("the model '{}' could not be loaded within {} s: others are in use", slot.id(),
                                 std::chrono::duration_cast<std::chrono::seconds>(options_.models.max_wait).count()),
@@ -258,22 +258,22 @@ std::optional<ApiResult<ModelLease>> ModelTable::answer_to(const Wish& wish, Clo
   return std::nullopt;
 }
 
-void ModelTable::answer_wishes(Clock::time_point now) {
-  for (auto place = wishes_.begin(); place != wishes_.end();) {
-    Wish& wish = **place++;
-    if (auto answer = answer_to(wish, now)) wish.end(std::move(*answer));
+void ModelTable::end_waits(Clock::time_point now) {
+  for (auto place = waits_.begin(); place != waits_.end();) {
+    LoadWait& wait = **place++;
+    if (auto answer = answer_to(wait, now)) wait.end(std::move(*answer));
   }
 }
 
 bool ModelTable::has_room_for(const std::string& owner) const {
-  const auto all = static_cast<std::int64_t>(wishes_.size());
-  const auto own = std::ranges::count_if(wishes_, [&](const Wish* wish) { return wish->owner_ == owner; });
+  const auto all = static_cast<std::int64_t>(waits_.size());
+  const auto own = std::ranges::count_if(waits_, [&](const LoadWait* wait) { return wait->owner_ == owner; });
   const QueueBound bound = options_.queued_requests();
   return bound.has_room(all, 1) && bound.is_fair(all, own, 1);
 }
 
-ModelTable::Wish::Wish(ModelTable& table, ModelSlot& slot, std::string owner, std::function<void()> on_over,
-                       Clock::time_point now)
+ModelTable::LoadWait::LoadWait(ModelTable& table, ModelSlot& slot, std::string owner, std::function<void()> on_over,
+                               Clock::time_point now)
     : table_(table), slot_(slot), owner_(std::move(owner)), since_(now) {
   result_ = table.answer_to(*this, now);
   if (result_) return;
@@ -283,19 +283,19 @@ ModelTable::Wish::Wish(ModelTable& table, ModelSlot& slot, std::string owner, st
                                       .kind = ErrorKind::kQueueFull}));
     return;
   }
-  place_ = table.wishes_.insert(table.wishes_.end(), this);
+  place_ = table.waits_.insert(table.waits_.end(), this);
   is_listed_ = true;
   table.load_next(now);
   on_over_ = std::move(on_over);
 }
 
-ModelTable::Wish::~Wish() {
-  if (is_listed_) table_.wishes_.erase(place_);
+ModelTable::LoadWait::~LoadWait() {
+  if (is_listed_) table_.waits_.erase(place_);
 }
 
-void ModelTable::Wish::end(ApiResult<ModelLease> result) {
+void ModelTable::LoadWait::end(ApiResult<ModelLease> result) {
   result_ = std::move(result);
-  table_.wishes_.erase(place_);
+  table_.waits_.erase(place_);
   is_listed_ = false;
   if (on_over_) on_over_();
 }

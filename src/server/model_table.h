@@ -1,12 +1,11 @@
 // The models of a server: which there are, which are in memory, and who waits for one.
 //
-// A request finds its model by a name, waits for it as a Wish, and holds it as a ModelLease until the engine has told
-// all of its answer, whether the client has read it or not.
-// Models are loaded when they are wished for, one at a time, in the order of the wishes. Where memory for another one
-// is wanted, one that nobody uses goes, the least recently used first, once it was left for as long as loading it took.
-// If all are in use, one that has had its turn takes no new request, ends those that it has, and goes. So no model
-// starves behind another that is always in use. A load that another model waits for has its time too: one that is not
-// done by then is stopped, and has failed.
+// A request finds its model by a name, waits for its load with a LoadWait, and holds it as a ModelLease until the
+// engine has told all of its answer, whether the client has read it or not. Models are loaded when somebody waits for
+// them, one at a time, in the order of the waits. Where memory for another one is wanted, one that nobody uses goes,
+// the least recently used first, once it was left for as long as loading it took. If all are in use, one that has had
+// its turn takes no new request, ends those that it has, and goes. So no model starves behind another that is always in
+// use. A load that another model waits for has its time too: one that is not done by then is stopped, and has failed.
 //
 // Owned by the server; the I/O thread.
 #pragma once
@@ -55,7 +54,7 @@ class ModelTable {
   ModelSlot* find(std::string_view name);
   /// When a model that serves goes, if nobody uses it any more; none: never.
   std::optional<Clock::time_point> expiry(const ModelSlot& slot, Clock::time_point now) const;
-  /// Loads a model for nobody in particular. Errors: it is there or on its way; as those of a Wish.
+  /// Loads a model for nobody in particular. Errors: it is there or on its way; as those of a LoadWait.
   ApiResult<void> preload(ModelSlot& slot, const std::string& owner, Clock::time_point now);
   /// The client wants the model no more. It goes as soon as nobody uses it; false: it stays, because others have used
   /// it within the time that they want it kept. Error: clients may not say so.
@@ -70,14 +69,15 @@ class ModelTable {
   bool has_failed_engine() const;
 
   /// A request that waits for its model.
-  class Wish {
+  class LoadWait {
    public:
     /// `owner`: the client, by whom the queue is shared fairly. `on_over` is called when is_over() has become true, but
     /// not in here.
-    Wish(ModelTable& table, ModelSlot& slot, std::string owner, std::function<void()> on_over, Clock::time_point now);
-    ~Wish();
-    Wish(const Wish&) = delete;
-    Wish& operator=(const Wish&) = delete;
+    LoadWait(ModelTable& table, ModelSlot& slot, std::string owner, std::function<void()> on_over,
+             Clock::time_point now);
+    ~LoadWait();
+    LoadWait(const LoadWait&) = delete;
+    LoadWait& operator=(const LoadWait&) = delete;
 
     bool is_over() const { return result_.has_value(); }
     ApiResult<ModelLease> take() { return std::move(*result_); }
@@ -94,7 +94,7 @@ class ModelTable {
     const Clock::time_point since_;
     std::optional<ApiResult<ModelLease>> result_;
     bool is_listed_ = false;
-    std::list<Wish*>::iterator place_;
+    std::list<LoadWait*>::iterator place_;
   };
 
  private:
@@ -105,21 +105,21 @@ class ModelTable {
   std::string speaker(const std::string& client) const {
     return options_.models.clients_are_one ? std::string() : client;
   }
-  void answer_wishes(Clock::time_point now);
-  std::optional<ApiResult<ModelLease>> answer_to(const Wish& wish, Clock::time_point now) const;
+  void end_waits(Clock::time_point now);
+  std::optional<ApiResult<ModelLease>> answer_to(const LoadWait& wait, Clock::time_point now) const;
   void unload_unused(Clock::time_point now);
-  /// Loads the model that is wished for first, or makes room for it.
+  /// Loads the model that is waited for first, or makes room for it.
   void load_next(Clock::time_point now);
-  void make_room(const Wish& wish, Clock::time_point now);
-  /// Stops the load that is under way where the wish has waited for it long enough. False: there is none.
-  bool await_load(const Wish& wish, Clock::time_point now);
-  ModelSlot* next_to_go(const Wish& wish, Clock::time_point now);
+  void make_room(const LoadWait& wait, Clock::time_point now);
+  /// Stops the load that is under way where this one has waited long enough. False: there is none.
+  bool await_load(const LoadWait& wait, Clock::time_point now);
+  ModelSlot* next_to_go(const LoadWait& wait, Clock::time_point now);
 
   const ServerOptions& options_;
   const std::function<void()> on_change_;
   std::list<ModelSlot> slots_;
-  std::list<Wish*> wishes_;  // in the order in which they came
-  std::vector<std::unique_ptr<Wish>> preloads_;
+  std::list<LoadWait*> waits_;  // in the order in which they came
+  std::vector<std::unique_ptr<LoadWait>> preloads_;
   bool is_draining_ = false;
 };
 

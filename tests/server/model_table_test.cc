@@ -68,8 +68,8 @@ class Models : public testing::Test {
     make(std::move(entries));
   }
   ModelSlot& slot(const std::string& name) { return *table_->find(name); }
-  std::unique_ptr<ModelTable::Wish> wish(const std::string& name, const std::string& owner = "somebody") {
-    return std::make_unique<ModelTable::Wish>(*table_, slot(name), owner, [this] { ++num_told_; }, now_);
+  std::unique_ptr<ModelTable::LoadWait> wait(const std::string& name, const std::string& owner = "somebody") {
+    return std::make_unique<ModelTable::LoadWait>(*table_, slot(name), owner, [this] { ++num_told_; }, now_);
   }
   /// Lets threads do what they do, in a few seconds of the table's time at most.
   bool until(const std::function<bool()>& condition) {
@@ -81,9 +81,9 @@ class Models : public testing::Test {
     return false;
   }
   ModelLease load(const std::string& name) {
-    const auto wished = wish(name);
-    EXPECT_TRUE(until([&] { return wished->is_over(); }));
-    auto lease = wished->take();
+    const auto waiting = wait(name);
+    EXPECT_TRUE(until([&] { return waiting->is_over(); }));
+    auto lease = waiting->take();
     EXPECT_TRUE(lease.has_value()) << lease.error().message;
     return lease ? std::move(*lease) : ModelLease();
   }
@@ -95,15 +95,15 @@ class Models : public testing::Test {
   int num_told_ = 0;
 };
 
-TEST_F(Models, AreLoadedWhenTheyAreWishedForAndNotBefore) {
+TEST_F(Models, AreLoadedWhenTheyAreWaitedForAndNotBefore) {
   make_two();
   table_->advance(now_);
   EXPECT_TRUE(table_->is_started());
   EXPECT_EQ(slot("a").state(), State::kUnloaded);
-  const auto first = wish("a");
+  const auto first = wait("a");
   EXPECT_FALSE(first->is_over());
   EXPECT_EQ(slot("a").state(), State::kLoading);
-  const auto second = wish("a");
+  const auto second = wait("a");
   ASSERT_TRUE(until([&] { return first->is_over(); }));
   EXPECT_TRUE(second->is_over());
   EXPECT_EQ(num_told_, 2);
@@ -112,7 +112,7 @@ TEST_F(Models, AreLoadedWhenTheyAreWishedForAndNotBefore) {
   EXPECT_EQ(lease->model().id, "a");
   EXPECT_EQ(models_[0].num_loads, 1);
   EXPECT_EQ(models_[1].num_loads, 0);
-  const auto third = wish("a");
+  const auto third = wait("a");
   EXPECT_TRUE(third->is_over()) << "a loaded model is had at once";
   EXPECT_EQ(table_->memory_taken(), 60U);
 }
@@ -159,12 +159,12 @@ TEST_F(Models, TheOneThatWasUsedLongestAgoGoesWhereRoomIsWanted) {
 TEST_F(Models, OneThatNobodyUsesStaysForAsLongAsItTookToLoad) {
   make_two();
   models_[0].load_is_held = true;
-  const auto wished = wish("a");
+  const auto waiting = wait("a");
   std::this_thread::sleep_for(50ms);
   models_[0].load_is_held = false;
-  ASSERT_TRUE(until([&] { return wished->is_over(); }));
-  EXPECT_TRUE(wished->take());
-  const auto other = wish("b");
+  ASSERT_TRUE(until([&] { return waiting->is_over(); }));
+  EXPECT_TRUE(waiting->take());
+  const auto other = wait("b");
   now_ = slot("a").last_use() + slot("a").load_time() - 1ms;
   table_->advance(now_);
   EXPECT_EQ(slot("a").state(), State::kServing);
@@ -175,22 +175,22 @@ TEST_F(Models, OneThatNobodyUsesStaysForAsLongAsItTookToLoad) {
 TEST_F(Models, OneInUseKeepsItsTurnThenTakesNothingNewAndGoes) {
   make_two();
   auto used = std::make_unique<ModelLease>(load("a"));
-  const auto wished = wish("b");
+  const auto waiting = wait("b");
   now_ = std::max(now_, slot("a").loaded_at()) + options_.models.turn - 1ms;
   table_->advance(now_);
   EXPECT_EQ(slot("a").state(), State::kServing);
-  EXPECT_TRUE(wish("a")->is_over()) << "it takes requests until its turn is over";
+  EXPECT_TRUE(wait("a")->is_over()) << "it takes requests until its turn is over";
   now_ += 2ms;
   table_->advance(now_);
   EXPECT_EQ(slot("a").state(), State::kClosing);
   EXPECT_NE(slot("a").engine(), nullptr) << "what runs goes on";
-  const auto late = wish("a");
+  const auto late = wait("a");
   EXPECT_FALSE(late->is_over());
   table_->advance(now_);
   EXPECT_EQ(slot("b").state(), State::kUnloaded) << "there is no room yet";
   used.reset();
-  ASSERT_TRUE(until([&] { return wished->is_over(); }));
-  ASSERT_TRUE(wished->take());
+  ASSERT_TRUE(until([&] { return waiting->is_over(); }));
+  ASSERT_TRUE(waiting->take());
   EXPECT_EQ(slot("b").state(), State::kServing);
   EXPECT_FALSE(late->is_over());
   ASSERT_TRUE(until([&] { return late->is_over(); })) << "and then it comes back";
@@ -201,9 +201,9 @@ TEST_F(Models, OneInUseKeepsItsTurnThenTakesNothingNewAndGoes) {
 TEST_F(Models, SteadyRequestsForOneDoNotStarveAnother) {
   make_two();
   auto used = std::make_unique<ModelLease>(load("a"));
-  const auto wished = wish("b");
-  for (int i = 0; i < 100 && !wished->is_over(); ++i) {  // there is always one more
-    auto next = wish("a");
+  const auto waiting = wait("b");
+  for (int i = 0; i < 100 && !waiting->is_over(); ++i) {  // there is always one more
+    auto next = wait("a");
     if (next->is_over()) {
       *used = std::move(*next->take());
     } else {
@@ -212,17 +212,17 @@ TEST_F(Models, SteadyRequestsForOneDoNotStarveAnother) {
     now_ += options_.models.turn / 10;
     ASSERT_TRUE(until([&] { return slot("a").state() != State::kUnloading && slot("b").state() != State::kLoading; }));
   }
-  EXPECT_TRUE(wished->is_over());
+  EXPECT_TRUE(waiting->is_over());
 }
 
 TEST_F(Models, OneThatWasToGoStaysIfWhoeverWantedItsRoomLeaves) {
   make_two();
   const ModelLease used = load("a");
-  auto wished = wish("b");
+  auto waiting = wait("b");
   now_ = std::max(now_, slot("a").loaded_at()) + options_.models.turn;
   table_->advance(now_);
   EXPECT_EQ(slot("a").state(), State::kClosing);
-  wished.reset();
+  waiting.reset();
   table_->advance(now_);
   EXPECT_EQ(slot("a").state(), State::kServing);
 }
@@ -232,7 +232,7 @@ TEST_F(Models, OneThatIsLargerThanAllThatThereIsIsRefusedWithTheNumbers) {
   std::vector<ModelEntry> entries;
   entries.push_back(entry("a", 200));
   make(std::move(entries));
-  const auto lease = wish("a")->take();
+  const auto lease = wait("a")->take();
   ASSERT_FALSE(lease);
   EXPECT_EQ(lease.error().code, "model_too_large");
   EXPECT_THAT(lease.error().message, HasSubstr("takes 200 bytes with its KV memory, models may take 100 together"));
@@ -241,14 +241,14 @@ TEST_F(Models, OneThatIsLargerThanAllThatThereIsIsRefusedWithTheNumbers) {
 TEST_F(Models, ALoadThatFailsIsToldToAllWhoWaitAndIsTriedAgainLater) {
   make_two();
   models_[0].load_fails = true;
-  const auto first = wish("a"), second = wish("a");
+  const auto first = wait("a"), second = wait("a");
   ASSERT_TRUE(until([&] { return first->is_over() && second->is_over(); }));
   const auto lease = first->take();
   ASSERT_FALSE(lease);
   EXPECT_EQ(lease.error().status, 503);
   EXPECT_EQ(lease.error().message, "the model 'a' cannot be loaded: a wheel is missing");
   EXPECT_FALSE(second->take());
-  EXPECT_FALSE(wish("a")->take()) << "at once, and not for each request anew";
+  EXPECT_FALSE(wait("a")->take()) << "at once, and not for each request anew";
   EXPECT_EQ(models_[0].num_loads, 1);
   models_[0].load_fails = false;
   now_ += 10s;
@@ -259,9 +259,9 @@ TEST_F(Models, ALoadThatFailsIsToldToAllWhoWaitAndIsTriedAgainLater) {
 TEST_F(Models, ALoadThatOthersWaitForIsStoppedAfterItsTimeAndTheyGetTheirs) {
   make_two();
   models_[0].load_is_held = true;
-  const auto endless = wish("a");
+  const auto endless = wait("a");
   table_->advance(now_ += 400s);
-  const auto other = wish("b");
+  const auto other = wait("b");
   now_ += options_.models.max_wait / 2 - 1ms;
   table_->advance(now_);
   EXPECT_EQ(slot("a").state(), State::kLoading);
@@ -276,8 +276,8 @@ TEST_F(Models, ALoadThatOthersWaitForIsStoppedAfterItsTimeAndTheyGetTheirs) {
 TEST_F(Models, WhoWaitsForALoadThatIsStoppedIsToldAndItIsTriedAgainAfterAsLong) {
   make_two();
   models_[0].load_is_held = true;
-  const auto endless = wish("a");
-  const auto other = wish("b");
+  const auto endless = wait("a");
+  const auto other = wait("b");
   table_->advance(now_ += options_.models.max_wait / 2);
   const auto stopped = now_;
   ASSERT_TRUE(until([&] { return endless->is_over(); }));
@@ -290,7 +290,7 @@ TEST_F(Models, WhoWaitsForALoadThatIsStoppedIsToldAndItIsTriedAgainAfterAsLong) 
   EXPECT_TRUE(other->take());
   models_[0].load_is_held = false;
   now_ = stopped + options_.models.max_wait / 2 - 1s;
-  EXPECT_FALSE(wish("a")->take());
+  EXPECT_FALSE(wait("a")->take());
   EXPECT_EQ(models_[0].num_loads, 1);
   now_ += 2s;
   load("a");
@@ -304,8 +304,8 @@ TEST_F(Models, ALoadThatDoesNotEndWhenItIsStoppedHoldsUpNobodyButForItsMemory) {
   make(std::move(entries));
   models_[0].load_is_held = true;
   models_[0].load_heeds_stops = false;
-  const auto endless = wish("a");
-  const auto other = wish("b");
+  const auto endless = wait("a");
+  const auto other = wait("b");
   table_->advance(now_ += options_.models.max_wait / 2);
   ASSERT_TRUE(until([&] { return other->is_over(); }));
   EXPECT_TRUE(other->take());
@@ -319,8 +319,8 @@ TEST_F(Models, ALoadThatDoesNotEndWhenItIsStoppedHoldsUpNobodyButForItsMemory) {
 TEST_F(Models, ALoadThatNobodyElseWaitsForGoesOn) {
   make_two();
   models_[0].load_is_held = true;
-  auto wished = wish("a");
-  wished.reset();
+  auto waiting = wait("a");
+  waiting.reset();
   table_->advance(now_ += 10 * options_.models.max_wait);
   EXPECT_EQ(slot("a").state(), State::kLoading);
   models_[0].load_is_held = false;
@@ -335,7 +335,7 @@ TEST_F(Models, OneForTheStartIsLoadedHoweverLongThatTakes) {
   models_[0].load_is_held = true;
   table_->start();
   now_ = ModelTable::Clock::now();
-  const auto other = wish("b");
+  const auto other = wait("b");
   table_->advance(now_ += options_.models.max_wait);
   EXPECT_EQ(slot("a").state(), State::kLoading);
   models_[0].load_is_held = false;
@@ -398,7 +398,7 @@ TEST_F(Models, AreUnloadedWhenNobodyUsesThem) {
   now_ = ModelTable::Clock::now();
   ASSERT_TRUE(table_->unload(slot("a"), "somebody", now_));
   EXPECT_EQ(slot("a").state(), State::kServing);
-  EXPECT_TRUE(wish("a")->take()) << "who asks before it is gone gets it";
+  EXPECT_TRUE(wait("a")->take()) << "who asks before it is gone gets it";
   used.reset();
   now_ = ModelTable::Clock::now();
   ASSERT_TRUE(table_->unload(slot("a"), "somebody", now_));
@@ -411,17 +411,17 @@ TEST_F(Models, AClientLetsGoOfItsOwnUseAlone) {
   options_.models.idle_unload = 60s;
   make_two();
   load("a");
-  ASSERT_TRUE(wish("a", "another")->take());
+  ASSERT_TRUE(wait("a", "another")->take());
   now_ = slot("a").last_use();
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(table_->unload(slot("a"), "somebody", now_).value()) << "another may want it";
-    wish("a", "somebody")->take()->set_keep_alive(0s);
+    wait("a", "somebody")->take()->set_keep_alive(0s);
     table_->advance(now_);
     EXPECT_EQ(slot("a").state(), State::kServing);
   }
   EXPECT_EQ(table_->expiry(slot("a"), now_), now_ + 60s);
   {
-    const auto lease = wish("a", "another")->take();
+    const auto lease = wait("a", "another")->take();
     EXPECT_FALSE(table_->unload(slot("a"), "somebody", now_ += 70s).value()) << "another uses it";
   }
   now_ = slot("a").last_use();
@@ -447,7 +447,7 @@ TEST_F(Models, WhatOneClientSaysIsAboutAllWhereThatIsAllowed) {
   options_.models.clients_unload = options_.models.clients_are_one = true;
   make_two();
   load("a");
-  ASSERT_TRUE(wish("a", "another")->take());
+  ASSERT_TRUE(wait("a", "another")->take());
   EXPECT_TRUE(table_->unload(slot("a"), "somebody", ModelTable::Clock::now()).value());
   EXPECT_EQ(slot("a").state(), State::kUnloading);
 }
@@ -524,26 +524,26 @@ TEST_F(Models, OnlySoManyRequestsWaitAndOneClientLeavesRoomForOthers) {
   options_.engine.max_queued = 10;
   make_two();
   models_[0].load_is_held = true;
-  std::vector<std::unique_ptr<ModelTable::Wish>> wishes;
-  for (int i = 0; i < 8; ++i) wishes.push_back(wish("a"));
-  EXPECT_FALSE(wishes.back()->is_over());
-  const auto refused = wish("a")->take();
+  std::vector<std::unique_ptr<ModelTable::LoadWait>> waits;
+  for (int i = 0; i < 8; ++i) waits.push_back(wait("a"));
+  EXPECT_FALSE(waits.back()->is_over());
+  const auto refused = wait("a")->take();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().status, 429);
-  wishes.push_back(wish("a", "another"));
-  EXPECT_FALSE(wishes.back()->is_over());
+  waits.push_back(wait("a", "another"));
+  EXPECT_FALSE(waits.back()->is_over());
   models_[0].load_is_held = false;
-  EXPECT_TRUE(until([&] { return wishes.back()->is_over(); }));
+  EXPECT_TRUE(until([&] { return waits.back()->is_over(); }));
 }
 
-TEST_F(Models, AWishThatIsNotFulfilledInTimeEnds) {
+TEST_F(Models, AWaitThatIsNotFulfilledInTimeEnds) {
   make_two();
   models_[0].load_is_held = true;
-  const auto wished = wish("a");
+  const auto waiting = wait("a");
   now_ += options_.models.max_wait + 1ms;
   table_->advance(now_);
-  ASSERT_TRUE(wished->is_over());
-  EXPECT_EQ(wished->take().error().code, "model_busy");
+  ASSERT_TRUE(waiting->is_over());
+  EXPECT_EQ(waiting->take().error().code, "model_busy");
   models_[0].load_is_held = false;
 }
 
@@ -559,7 +559,7 @@ TEST_F(Models, OtherEntriesChangeWhatIsThereAndNotWhatRuns) {
   EXPECT_EQ(table_->find("b"), nullptr);
   EXPECT_THAT(table_->not_found("b").message, HasSubstr("there is no model 'b', 'a', 'c'"));
   EXPECT_EQ(used->model().sampling_defaults.temperature, SamplingParams{}.temperature);
-  EXPECT_EQ(wish("a")->take()->model().sampling_defaults.temperature, 0.25F);
+  EXPECT_EQ(wait("a")->take()->model().sampling_defaults.temperature, 0.25F);
   EXPECT_EQ(models_[0].num_loads, 1);
 
   entries.clear();
@@ -591,11 +591,11 @@ TEST_F(Models, OneThatIsOfferedNoMoreGoesWhenItsRequestsEnd) {
 TEST_F(Models, DrainingRefusesWhoWaitsAndLoadsNothing) {
   make_two();
   models_[0].load_is_held = true;
-  const auto loading = wish("a"), waiting = wish("b");
+  const auto loading = wait("a"), waiting = wait("b");
   table_->drain();
   ASSERT_TRUE(loading->is_over() && waiting->is_over());
   EXPECT_EQ(loading->take().error().code, "shutting_down");
-  EXPECT_FALSE(wish("b")->take());
+  EXPECT_FALSE(wait("b")->take());
   EXPECT_TRUE(until([&] { return slot("a").state() == State::kUnloaded; }));
   EXPECT_EQ(models_[0].num_stops, 1) << "nobody has a use for it";
   EXPECT_EQ(models_[1].num_loads, 0);
