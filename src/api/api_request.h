@@ -51,7 +51,7 @@ struct Gap {
   std::string_view field = "suffix";  // that asks for it
 };
 
-/// Nothing is to be computed: the model is to be there, or to be let go.
+/// Nothing is to be computed: the model is to be there, or to be unloaded.
 struct NoPrompt {};
 
 /// A function that the answer may call. Tools of other kinds are such functions as well (custom_tools.h).

@@ -12,7 +12,7 @@
 
 namespace octavo {
 
-/// POST /api/chat. Without messages, the model is to be loaded, or let go.
+/// POST /api/chat. Without messages, the model is to be loaded, or unloaded.
 ApiFields ollama_chat_fields();
 ApiResult<ApiRequest> read_ollama_chat(const boost::json::object& body, const ApiContext& context);
 

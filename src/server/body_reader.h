@@ -25,7 +25,7 @@ struct AddressedBody {
   std::unique_ptr<WorkQueue::Turn> turn = {};  // a thread of the reader's, for what is done with the body next
 };
 
-/// A body for which the model that it names is not to be loaded: it is to be let go, or the body is about its place.
+/// A body for which the model that it names is not to be loaded: it is to be unloaded, or the body is about its place.
 struct NothingToCompute {
   ModelSlot* slot;  // until other coroutines run
 };

@@ -185,7 +185,7 @@ asio::awaitable<ApiResult<void>> CompletionHandler::compile(CompletionCall& call
   co_return compiled;
 }
 
-asio::awaitable<void> CompletionHandler::let_go(ModelSlot& slot, const Api& api) {
+asio::awaitable<void> CompletionHandler::unload(ModelSlot& slot, const Api& api) {
   const auto goes = shared_.models.unload(slot, client_of(exchange_), Clock::now());
   if (!goes) co_return co_await shared_.responder.refuse(exchange_, goes.error());
   std::vector<std::string> warnings;
@@ -241,7 +241,7 @@ asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Address
     co_return;
   }
   if (!body) co_return co_await shared_.responder.refuse(exchange_, body.error());
-  if (const auto* about = std::get_if<NothingToCompute>(&*body)) co_return co_await let_go(*about->slot, api);
+  if (const auto* about = std::get_if<NothingToCompute>(&*body)) co_return co_await unload(*about->slot, api);
   ApiResult<CompletionCall> call = co_await parse(api, std::get<AddressedBody>(std::move(*body)));
   ApiResult<void> ready = call ? complete(*call) : ApiResult<void>(std::unexpected(std::move(call.error())));
   if (ready && call->constraint && !connection_.hung_up()) ready = co_await compile(*call);

@@ -73,7 +73,7 @@ class CompletionHandler {
   /// The constraints of a call, as long as the request's deadline, the client and the server allow.
   asio::awaitable<ApiResult<void>> compile(CompletionCall& call);
   /// The whole answer to a body that lets its model go.
-  asio::awaitable<void> let_go(ModelSlot& slot, const Api& api);
+  asio::awaitable<void> unload(ModelSlot& slot, const Api& api);
   /// The parts of the requests that the server knows and the body does not: owner, cache domain, time limits.
   ApiResult<void> complete(CompletionCall& call) const;
   ApiResult<void> submit(CompletionCall& call);
@@ -81,7 +81,8 @@ class CompletionHandler {
   asio::awaitable<void> answer_stream(AnswerWriter& writer, std::string_view content_type);
   /// The engine has pushed events, of so many bytes as wait now.
   void on_events(std::size_t waiting_bytes);
-  /// Takes what came from the engine; the bytes to send of a streamed call. With the last event the model is let go.
+  /// Takes what came from the engine; the bytes to send of a streamed call. With the last event the lease of the model
+  /// ends.
   std::string take_events(AnswerWriter& writer);
   void observe(const EventQueue::Item& item);
   void cancel() noexcept;

@@ -172,7 +172,7 @@ ApiResult<bool> ModelTable::unload(ModelSlot& slot, const std::string& client, C
   if (!options_.models.clients_unload)
     return std::unexpected(unsupported("model", "this server keeps its model in memory, as it has no other"));
   const std::string own = speaker(client);
-  slot.uses().let_go(own);
+  slot.uses().release(own);
   if (!is_draining_) unload_unused(now);
   return !slot.is_in_memory() || slot.uses().wanted_until(now, kept(), &own) <= now;
 }

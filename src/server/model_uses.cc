@@ -29,7 +29,7 @@ void ModelUses::end(Use& use, Clock::time_point now) noexcept {
   use.last = now;
 }
 
-void ModelUses::let_go(const std::string& client) { of(client).keep_alive = std::chrono::milliseconds(0); }
+void ModelUses::release(const std::string& client) { of(client).keep_alive = std::chrono::milliseconds(0); }
 
 void ModelUses::clear() { *this = {}; }
 

@@ -27,7 +27,7 @@ class ModelUses {
   Use& begin(const std::string& client, Clock::time_point now);
   static void end(Use& use, Clock::time_point now) noexcept;
   /// The client wants the model no longer than its requests last.
-  void let_go(const std::string& client);
+  void release(const std::string& client);
   /// The model is loaded anew.
   void clear();
 

@@ -478,10 +478,10 @@ TEST(ModelUses, OfMoreClientsThanAreKnownNoneLosesTheModel) {
     if (i % 2 == 0) use.keep_alive = 0s;
     ModelUses::end(use, now - 1h + std::chrono::milliseconds(100 * i));
   }
-  for (int i = 0; i < 10'000; ++i) uses.let_go(fmt::format("client {}", i));
+  for (int i = 0; i < 10'000; ++i) uses.release(fmt::format("client {}", i));
   ModelUses::end(runs, now);
-  uses.let_go("runs");
-  uses.let_go("talks");
+  uses.release("runs");
+  uses.release("talks");
   EXPECT_GT(uses.wanted_until(now, 2h), now + 1h) << "those that are no longer known said nothing";
 }
 
