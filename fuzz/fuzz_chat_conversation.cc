@@ -1,4 +1,4 @@
-// Any conversation in the shapes of any manners: it is refused in words, or no text of a user, a system or a tool is
+// Any conversation in the shapes of any caps: it is refused in words, or no text of a user, a system or a tool is
 // lost, each keeps its origin, and a template renders it. Any bytes as JSON: refused in words, or the same when written
 // and read again.
 #include <cstddef>
@@ -33,20 +33,19 @@ void check_json(std::string_view text) {
   FUZZ_CHECK(again && write_json(*again) == written);
 }
 
-TemplateManners make_manners(Bytes& bytes) {
+TemplateCaps make_manners(Bytes& bytes) {
   constexpr std::string_view kResultRoles[] = {"tool", "ipython", ""};
-  TemplateManners manners;
-  manners.system = static_cast<TemplateManners::System>(bytes.below(4));
-  manners.arguments = static_cast<TemplateManners::Arguments>(bytes.below(3));
-  manners.empty = static_cast<TemplateManners::Empty>(bytes.below(3));
-  manners.reasoning = static_cast<TemplateManners::Reasoning>(bytes.below(3));
-  manners.result_role = kResultRoles[bytes.below(3)];
-  manners.format = tool_formats()[to_size(bytes.below(static_cast<int>(tool_formats().size())))];
-  for (bool* flag :
-       {&manners.system_alone, &manners.takes_text, &manners.takes_parts, &manners.takes_repeats, &manners.takes_tools,
-        &manners.empty_tools, &manners.takes_calls, &manners.takes_parallel, &manners.calls_alone, &manners.short_ids})
+  TemplateCaps caps;
+  caps.system = static_cast<TemplateCaps::System>(bytes.below(4));
+  caps.arguments = static_cast<TemplateCaps::Arguments>(bytes.below(3));
+  caps.empty = static_cast<TemplateCaps::Empty>(bytes.below(3));
+  caps.reasoning = static_cast<TemplateCaps::Reasoning>(bytes.below(3));
+  caps.result_role = kResultRoles[bytes.below(3)];
+  caps.format = tool_formats()[to_size(bytes.below(static_cast<int>(tool_formats().size())))];
+  for (bool* flag : {&caps.system_alone, &caps.takes_text, &caps.takes_parts, &caps.takes_repeats, &caps.takes_tools,
+                     &caps.empty_tools, &caps.takes_calls, &caps.takes_parallel, &caps.calls_alone, &caps.short_ids})
     *flag = bytes.below(2) == 0;
-  return manners;
+  return caps;
 }
 
 /// Texts are "<n>" with the message's number, so that each can be found again.
@@ -71,9 +70,9 @@ std::vector<ChatMessage> make_messages(Bytes& bytes) {
   return messages;
 }
 
-void check_shape(const std::vector<ChatMessage>& messages, const TemplateManners& manners) {
+void check_shape(const std::vector<ChatMessage>& messages, const TemplateCaps& caps) {
   const ChatTemplateOptions options{.tools = TemplateList{TemplateDict{{"name", std::string("<tool>")}}}};
-  const auto shaped = shape_conversation(messages, manners, options);
+  const auto shaped = shape_conversation(messages, caps, options);
   if (!shaped) {
     FUZZ_CHECK(shaped.error().message.starts_with("messages["));
     return;
@@ -93,8 +92,8 @@ void check_shape(const std::vector<ChatMessage>& messages, const TemplateManners
     if (role == "system" || role == "developer") origin = Origin::kSystem;
     FUZZ_CHECK(by_origin[static_cast<std::size_t>(origin)].find(message.content) != std::string::npos);
   }
-  FUZZ_CHECK(num_calls == (manners.takes_calls ? num_given : 0));
-  FUZZ_CHECK(manners.takes_tools ||
+  FUZZ_CHECK(num_calls == (caps.takes_calls ? num_given : 0));
+  FUZZ_CHECK(caps.takes_tools ||
              by_origin[static_cast<std::size_t>(Origin::kTool)].find("<tool>") != std::string::npos);
 }
 
@@ -124,9 +123,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_json(text);
   check_json("{\"a\": " + std::string(text));
   Bytes bytes({data, size});
-  const TemplateManners manners = make_manners(bytes);
+  const TemplateCaps caps = make_manners(bytes);
   const std::vector<ChatMessage> messages = make_messages(bytes);
-  check_shape(messages, manners);
+  check_shape(messages, caps);
   check_template(messages, bytes);
   return 0;
 }

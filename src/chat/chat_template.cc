@@ -46,8 +46,8 @@ Result<ChatTemplate> ChatTemplate::load(const ModelSource& source, std::string_v
 
 Result<std::vector<PromptPart>> ChatTemplate::render(std::span<const ChatMessage> messages, const NamedTokens& tokens,
                                                      const ChatTemplateOptions& options, const std::tm& now) const {
-  OCTAVO_TRY(const ShapedConversation conversation, shape_conversation(messages, manners_, options));
-  OCTAVO_TRY(const jinja::TemplateInput input, conversation_input(conversation, manners_, tokens, options));
+  OCTAVO_TRY(const ShapedConversation conversation, shape_conversation(messages, caps_, options));
+  OCTAVO_TRY(const jinja::TemplateInput input, conversation_input(conversation, caps_, tokens, options));
   auto spans = template_.render(input, now);
   if (!spans) return fail("{}: {}", name_, spans.error().message);
   if (options.continue_final_message) {

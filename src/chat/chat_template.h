@@ -26,7 +26,7 @@ class ChatTemplate {
   /// or one that is wrong, with the place.
   static Result<ChatTemplate> load(const ModelSource& source, std::string_view instead = {});
 
-  const TemplateManners& manners() const { return manners_; }
+  const TemplateCaps& caps() const { return caps_; }
 
   /// The prompt of a conversation. `now` is the time that the template may tell. Errors: those of shape_conversation()
   /// and conversation_input(); what the template refuses, with the place; a last message to be continued whose text the
@@ -36,11 +36,11 @@ class ChatTemplate {
 
  private:
   ChatTemplate(jinja::Template compiled, std::string name, std::string_view jinja)
-      : template_(std::move(compiled)), name_(std::move(name)), manners_(probe_manners(template_, jinja)) {}
+      : template_(std::move(compiled)), name_(std::move(name)), caps_(probe_caps(template_, jinja)) {}
 
   jinja::Template template_;
   std::string name_;  // the origin of the template, for messages
-  TemplateManners manners_;
+  TemplateCaps caps_;
 };
 
 }  // namespace octavo

@@ -44,9 +44,9 @@ class ChatTokenizer {
   /// The marks around reasoning in this model's answers; null: no known marks.
   const ReasoningMarks* reasoning() const { return reasoning_ ? &*reasoning_ : nullptr; }
   /// The form of calls of tools in this model's answers; null: the model has no chat template.
-  const ToolFormat* tool_format() const { return template_ ? template_->manners().format : nullptr; }
+  const ToolFormat* tool_format() const { return template_ ? template_->caps().format : nullptr; }
   /// Whether tools are described in the system message, because the chat template has no place for them.
-  bool describes_tools() const { return template_ && !template_->manners().takes_tools; }
+  bool describes_tools() const { return template_ && !template_->caps().takes_tools; }
   /// The source of the chat template, in Jinja; empty: there is none.
   std::string_view chat_template() const { return template_text_; }
   /// The tokens around a gap in a text; null: the model fills no gaps.

@@ -15,7 +15,7 @@ namespace {
 
 using jinja::Origin;
 using jinja::TextRun;
-using Manners = TemplateManners;
+using Caps = TemplateCaps;
 
 constexpr std::string_view kBreak = "\n\n";    // between texts that are joined
 constexpr std::string_view kPartBreak = "\n";  // between parts of one content
@@ -51,12 +51,12 @@ void append_texts(ShapedMessage& turn, std::vector<TextRuns> more) {
 
 class Shaper {
  public:
-  explicit Shaper(const Manners& manners) : manners_(manners) {}
+  explicit Shaper(const Caps& caps) : caps_(caps) {}
 
   Result<ShapedConversation> shape(std::span<const ChatMessage> messages, const ChatTemplateOptions& options) {
     turns_.reserve(messages.size() + 1);
-    if (options.describe_tools && !manners_.takes_tools && has_tools(options)) {
-      OCTAVO_TRY(auto described, describe_tools(options.tools, *manners_.format));
+    if (options.describe_tools && !caps_.takes_tools && has_tools(options)) {
+      OCTAVO_TRY(auto described, describe_tools(options.tools, *caps_.format));
       keep(std::move(described), tools_);
     }
     for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -77,7 +77,7 @@ class Shaper {
     flush_calls();
     place_tools();
     flush_waiting();
-    if (!has_begun_ && !manners_.system_alone && !turns_.empty()) turns_.back().role = "user";
+    if (!has_begun_ && !caps_.system_alone && !turns_.empty()) turns_.back().role = "user";
     ask_to_go_on();
     return ShapedConversation{std::move(turns_), std::move(written_)};
   }
@@ -88,8 +88,8 @@ class Shaper {
     ShapedMessage turn{.role = role, .texts = {}};
     if (message.parts.empty()) {
       turn.texts.push_back({{message.content, origin}});
-      turn.is_list = !manners_.takes_text;
-    } else if (!manners_.takes_text || (manners_.takes_parts && role == "user")) {
+      turn.is_list = !caps_.takes_text;
+    } else if (!caps_.takes_text || (caps_.takes_parts && role == "user")) {
       turn.is_list = true;
       for (const ContentPart& part : message.parts) turn.texts.push_back({{text_of(part), origin}});
     } else {
@@ -115,10 +115,10 @@ class Shaper {
   void place_tools() {
     if (tools_.empty()) return;
     TextRuns text = std::exchange(tools_, {});
-    if (manners_.system == Manners::System::kNone) {
+    if (caps_.system == Caps::System::kNone) {
       waiting_.push_back(std::move(text));
     } else if (turns_.empty()) {
-      turns_.push_back({.role = "system", .texts = {std::move(text)}, .is_list = !manners_.takes_text});
+      turns_.push_back({.role = "system", .texts = {std::move(text)}, .is_list = !caps_.takes_text});
     } else {
       append_texts(turns_.back(), {std::move(text)});
     }
@@ -126,11 +126,10 @@ class Shaper {
 
   void add_system(const ChatMessage& message) {
     ShapedMessage turn = make_turn(message, "system");
-    const bool fits =
-        manners_.system == Manners::System::kAnywhere || (manners_.system != Manners::System::kNone && !has_begun_);
+    const bool fits = caps_.system == Caps::System::kAnywhere || (caps_.system != Caps::System::kNone && !has_begun_);
     if (!fits) {
       for (TextRuns& text : turn.texts) waiting_.push_back(std::move(text));
-    } else if (manners_.system == Manners::System::kOne && !turns_.empty()) {
+    } else if (caps_.system == Caps::System::kOne && !turns_.empty()) {
       append_texts(turns_.front(), std::move(turn.texts));
     } else {
       turns_.push_back(std::move(turn));
@@ -154,14 +153,14 @@ class Shaper {
     ShapedMessage turn = make_turn(message, "assistant");
     for (const ToolCall& call : message.tool_calls) names_of_calls_[call.id] = call.name;
     turn.calls = message.tool_calls;
-    if (manners_.calls_alone && !turn.calls.empty() && turn.has_text()) {
+    if (caps_.calls_alone && !turn.calls.empty() && turn.has_text()) {
       ShapedMessage text = turn;
       text.calls = {};
       push(std::move(text));
       turn.texts = {{{{}, Origin::kModel}}};
     }
     turn.reasoning = message.reasoning;
-    if (manners_.takes_parallel || turn.calls.size() < 2) {
+    if (caps_.takes_parallel || turn.calls.size() < 2) {
       OCTAVO_TRY_VOID(put_calls_as_text(turn, index));
       push(std::move(turn));
       return {};
@@ -171,8 +170,8 @@ class Shaper {
 
   /// Writes the calls behind the text where the template has no form for them.
   Result<void> put_calls_as_text(ShapedMessage& turn, std::size_t index) {
-    if (manners_.takes_calls || turn.calls.empty()) return {};
-    auto spans = write_calls(*manners_.format, turn.calls);
+    if (caps_.takes_calls || turn.calls.empty()) return {};
+    auto spans = write_calls(*caps_.format, turn.calls);
     if (!spans) return fail("messages[{}]: {}", index, spans.error().message);
     TextRuns& text = turn.texts.back();
     if (turn.has_text()) text.push_back({kPartBreak, Origin::kTemplate});
@@ -217,10 +216,10 @@ class Shaper {
       if (const auto found = names_of_calls_.find(message.tool_call_id); found != names_of_calls_.end())
         turn.name = found->second;
     }
-    if (manners_.result_role.empty()) {
+    if (caps_.result_role.empty()) {
       put_result_as_text(turn);
     } else {
-      turn.role = manners_.result_role;
+      turn.role = caps_.result_role;
       turn.call_id = message.tool_call_id;
     }
     const auto place = places_.find(message.tool_call_id);
@@ -258,7 +257,7 @@ class Shaper {
   }
 
   ShapedMessage take_waiting() {
-    ShapedMessage turn{.role = "user", .texts = {}, .is_list = !manners_.takes_text};
+    ShapedMessage turn{.role = "user", .texts = {}, .is_list = !caps_.takes_text};
     if (!turn.is_list) turn.texts.emplace_back();
     append_texts(turn, std::exchange(waiting_, {}));
     return turn;
@@ -271,9 +270,9 @@ class Shaper {
 
   void push(ShapedMessage turn) {
     has_begun_ = true;
-    const bool is_repeat = !turns_.empty() && turns_.back().role == turn.role && turn.role != manners_.result_role;
+    const bool is_repeat = !turns_.empty() && turns_.back().role == turn.role && turn.role != caps_.result_role;
     const bool are_results = is_repeat && turn.is_result && turns_.back().is_result;
-    const bool may_repeat = manners_.takes_repeats && !are_results;
+    const bool may_repeat = caps_.takes_repeats && !are_results;
     if (may_repeat || !is_repeat || !turns_.back().calls.empty() || !turn.calls.empty()) {
       turns_.push_back(std::move(turn));
       return;
@@ -285,7 +284,7 @@ class Shaper {
     if (last.reasoning.empty()) last.reasoning = turn.reasoning;
   }
 
-  const Manners& manners_;
+  const Caps& caps_;
   std::vector<ShapedMessage> turns_;
   std::deque<std::string> written_;
   TextRuns tools_;                 // their description, until it has its place
@@ -316,9 +315,9 @@ bool has_tools(const ChatTemplateOptions& options) {
   return list != nullptr ? !list->empty() : !std::holds_alternative<std::monostate>(options.tools);
 }
 
-Result<ShapedConversation> shape_conversation(std::span<const ChatMessage> messages, const TemplateManners& manners,
+Result<ShapedConversation> shape_conversation(std::span<const ChatMessage> messages, const TemplateCaps& caps,
                                               const ChatTemplateOptions& options) {
-  return Shaper(manners).shape(messages, options);
+  return Shaper(caps).shape(messages, options);
 }
 
 }  // namespace octavo

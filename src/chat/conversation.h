@@ -1,4 +1,4 @@
-// A conversation in the shape that a template takes (template_manners.h), and as the values that it is rendered with.
+// A conversation in the shape that a template takes (template_caps.h), and as the values that it is rendered with.
 //
 // These changes are made: `developer` becomes `system`; system messages that the template does not take are joined to
 // the one at the front, or stand before the text of the next user's message; turns of one role are joined; a tool's
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "chat/template_manners.h"
+#include "chat/template_caps.h"
 #include "octavo/chat.h"
 #include "octavo/result.h"
 #include "template/template_input.h"
@@ -60,12 +60,12 @@ std::string_view text_of(const ContentPart& part);
 bool has_tools(const ChatTemplateOptions& options);
 
 /// `options` has the tools. Errors name the message: a call to be written as text has arguments that are no object.
-Result<ShapedConversation> shape_conversation(std::span<const ChatMessage> messages, const TemplateManners& manners,
+Result<ShapedConversation> shape_conversation(std::span<const ChatMessage> messages, const TemplateCaps& caps,
                                               const ChatTemplateOptions& options);
 
 /// The names and values for the template, with kContinueMark behind the last text where that is to be continued.
 /// Errors: arguments of a call that are no JSON object, values that are nested too deep, too many values.
-Result<jinja::TemplateInput> conversation_input(const ShapedConversation& conversation, const TemplateManners& manners,
+Result<jinja::TemplateInput> conversation_input(const ShapedConversation& conversation, const TemplateCaps& caps,
                                                 const NamedTokens& tokens, const ChatTemplateOptions& options);
 
 }  // namespace octavo

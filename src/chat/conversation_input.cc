@@ -15,7 +15,7 @@ namespace {
 using jinja::Origin;
 using jinja::TemplateInput;
 using jinja::Value;
-using Manners = TemplateManners;
+using Caps = TemplateCaps;
 using Entries = std::vector<std::pair<Value, Value>>;
 
 constexpr std::size_t kShortIdBytes = 9;
@@ -48,7 +48,7 @@ std::string short_id(std::string_view id) {
 
 class InputBuilder {
  public:
-  InputBuilder(TemplateInput& input, const Manners& manners) : input_(input), manners_(manners) {}
+  InputBuilder(TemplateInput& input, const Caps& caps) : input_(input), caps_(caps) {}
 
   Result<Value> value_of(const TemplateValue& value, Origin origin) {
     return input_value(input_, value, origin, values_left_);
@@ -58,8 +58,8 @@ class InputBuilder {
     const Origin origin = origin_of_turn(turn);
     Entries entries = {{key("role"), input_.text(turn.role, origin_of_role(turn.role))}};
     if (const auto content = content_of(turn)) entries.emplace_back(key("content"), *content);
-    if (!turn.reasoning.empty() && manners_.reasoning == Manners::Reasoning::kName)
-      entries.emplace_back(key(manners_.reasoning_name), input_.text(turn.reasoning, origin));
+    if (!turn.reasoning.empty() && caps_.reasoning == Caps::Reasoning::kName)
+      entries.emplace_back(key(caps_.reasoning_name), input_.text(turn.reasoning, origin));
     if (!turn.calls.empty()) {
       std::vector<Value> calls;
       for (const ToolCall& call : turn.calls) {
@@ -67,8 +67,8 @@ class InputBuilder {
       }
       entries.emplace_back(key("tool_calls"), input_.list(calls));
     }
-    const bool is_result = turn.role == manners_.result_role;
-    if (is_result && (manners_.short_ids || !turn.call_id.empty()))
+    const bool is_result = turn.role == caps_.result_role;
+    if (is_result && (caps_.short_ids || !turn.call_id.empty()))
       entries.emplace_back(key("tool_call_id"), id_of(turn.call_id, origin));
     if (!turn.name.empty()) entries.emplace_back(key("name"), input_.text(turn.name, origin));
     return input_.dict(entries);
@@ -78,7 +78,7 @@ class InputBuilder {
   Value key(std::string_view name) { return input_.text(name, Origin::kTemplate); }
 
   Value id_of(std::string_view id, Origin origin) {
-    return manners_.short_ids ? input_.text(short_id(id), origin) : input_.text(id, origin);
+    return caps_.short_ids ? input_.text(short_id(id), origin) : input_.text(id, origin);
   }
 
   /// A part of a content that is a list.
@@ -89,9 +89,9 @@ class InputBuilder {
 
   std::optional<Value> content_of(const ShapedMessage& turn) {
     const bool is_empty = !turn.has_text();
-    if (is_empty && !turn.calls.empty() && manners_.empty == Manners::Empty::kLeftOut) return std::nullopt;
-    if (is_empty && !turn.calls.empty() && manners_.empty == Manners::Empty::kNone) return Value::none();
-    const bool has_reasoning = !turn.reasoning.empty() && manners_.reasoning == Manners::Reasoning::kPart;
+    if (is_empty && !turn.calls.empty() && caps_.empty == Caps::Empty::kLeftOut) return std::nullopt;
+    if (is_empty && !turn.calls.empty() && caps_.empty == Caps::Empty::kNone) return Value::none();
+    const bool has_reasoning = !turn.reasoning.empty() && caps_.reasoning == Caps::Reasoning::kPart;
     if (!turn.is_list && !has_reasoning) return input_.text(turn.texts.front());
     std::vector<Value> parts;
     if (has_reasoning) parts.push_back(part_of("thinking", input_.text(turn.reasoning, Origin::kModel)));
@@ -102,7 +102,7 @@ class InputBuilder {
 
   Result<Value> arguments_of(const ToolCall& call) {
     const auto* text = std::get_if<std::string>(&call.arguments);
-    if (text != nullptr && manners_.arguments == Manners::Arguments::kDict) {
+    if (text != nullptr && caps_.arguments == Caps::Arguments::kDict) {
       const bool is_nothing = text->find_first_not_of(" \t\r\n") == std::string::npos;
       auto dict = read_json_object(is_nothing ? "{}" : std::string_view(*text), values_left_);
       if (!dict) {
@@ -111,7 +111,7 @@ class InputBuilder {
       }
       return value_of(*dict, Origin::kModel);
     }
-    if (text == nullptr && manners_.arguments == Manners::Arguments::kText)
+    if (text == nullptr && caps_.arguments == Caps::Arguments::kText)
       return input_.text(write_json(call.arguments), Origin::kModel);
     return value_of(call.arguments, Origin::kModel);
   }
@@ -122,14 +122,14 @@ class InputBuilder {
     OCTAVO_TRY(const Value arguments, arguments_of(call));
     const Entries function = {{key("name"), input_.text(call.name, Origin::kModel)}, {key("arguments"), arguments}};
     Entries entries;
-    if (manners_.short_ids || !call.id.empty()) entries.emplace_back(key("id"), id_of(call.id, Origin::kModel));
+    if (caps_.short_ids || !call.id.empty()) entries.emplace_back(key("id"), id_of(call.id, Origin::kModel));
     entries.emplace_back(key("type"), key("function"));
     entries.emplace_back(key("function"), input_.dict(function));
     return input_.dict(entries);
   }
 
   TemplateInput& input_;
-  const Manners& manners_;
+  const Caps& caps_;
   std::size_t values_left_ = kMaxInputValues;
 };
 
@@ -141,7 +141,7 @@ ShapedMessage with_mark(ShapedMessage turn) {
 
 }  // namespace
 
-Result<TemplateInput> conversation_input(const ShapedConversation& conversation, const TemplateManners& manners,
+Result<TemplateInput> conversation_input(const ShapedConversation& conversation, const TemplateCaps& caps,
                                          const NamedTokens& tokens, const ChatTemplateOptions& options) {
   if (options.continue_final_message && options.add_generation_prompt) {
     return fail(
@@ -149,7 +149,7 @@ Result<TemplateInput> conversation_input(const ShapedConversation& conversation,
         "on, or a new one begins");
   }
   TemplateInput input;
-  InputBuilder builder(input, manners);
+  InputBuilder builder(input, caps);
   std::vector<Value> values;
   const std::vector<ShapedMessage>& turns = conversation.turns;
   values.reserve(turns.size());
@@ -158,14 +158,14 @@ Result<TemplateInput> conversation_input(const ShapedConversation& conversation,
     OCTAVO_TRY(values.emplace_back(), builder.value_of(goes_on ? with_mark(turns[i]) : turns[i]));
   }
   input.set("messages", input.list(values));
-  const bool shows_tools = manners.takes_tools && has_tools(options);
-  const bool is_renamed = shows_tools && manners.tools_name != kTools;
-  const TemplateValue no_tools = manners.empty_tools ? TemplateValue(TemplateList()) : TemplateValue();
+  const bool shows_tools = caps.takes_tools && has_tools(options);
+  const bool is_renamed = shows_tools && caps.tools_name != kTools;
+  const TemplateValue no_tools = caps.empty_tools ? TemplateValue(TemplateList()) : TemplateValue();
   OCTAVO_TRY(const Value tools, builder.value_of(shows_tools && !is_renamed ? options.tools : no_tools, Origin::kTool));
   input.set(kTools, tools);
   if (is_renamed) {
     OCTAVO_TRY(const Value renamed, builder.value_of(options.tools, Origin::kTool));
-    input.set(manners.tools_name, renamed);
+    input.set(caps.tools_name, renamed);
   }
   input.set("documents", Value::none());
   input.set("add_generation_prompt", Value::boolean(options.add_generation_prompt));

@@ -68,7 +68,7 @@ TEST_F(ResponsesRequest, ItemsBecomeMessagesWithOrWithoutAType) {
       {"role": "assistant", "content": [{"type": "text", "text": "no"}]}])"));
 }
 
-// The chat template's manners decide what becomes of them.
+// The chat template's caps decide what becomes of them.
 TEST_F(ResponsesRequest, SystemMessagesStayWhereTheyAreBehindTheInstructions) {
   const json::value found = messages(R"("instructions": "A", "input": [{"role": "developer", "content": "B"},
       {"role": "user", "content": "hi"}, {"role": "system", "content": "C"}])");

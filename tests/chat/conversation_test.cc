@@ -12,12 +12,12 @@ namespace octavo::test {
 namespace {
 
 using testing::HasSubstr;
-using System = TemplateManners::System;
+using System = TemplateCaps::System;
 
 /// "role:text;" of each turn, where each text's runs stand in brackets with their origin; or the error.
-std::string shaped(const std::vector<ChatMessage>& messages, const TemplateManners& manners,
+std::string shaped(const std::vector<ChatMessage>& messages, const TemplateCaps& caps,
                    const ChatTemplateOptions& options = {}) {
-  const auto conversation = shape_conversation(messages, manners, options);
+  const auto conversation = shape_conversation(messages, caps, options);
   if (!conversation) return conversation.error().message;
   constexpr std::string_view kOrigins = "tsuom";
   std::string out;
@@ -98,10 +98,10 @@ TEST(Conversation, TextBesideCallsHasAMessageOfItsOwnWhereItMust) {
             "user:u(u);assistant:m(look);assistant:!f;");
 }
 
-TemplateManners without_calls(std::string_view format = "hermes") {
-  TemplateManners manners{.format = find_tool_format(format), .takes_calls = false};
-  manners.takes_parallel = manners.format->form.is_repeated;
-  return manners;
+TemplateCaps without_calls(std::string_view format = "hermes") {
+  TemplateCaps caps{.format = find_tool_format(format), .takes_calls = false};
+  caps.takes_parallel = caps.format->form.is_repeated;
+  return caps;
 }
 
 TEST(Conversation, CallsWithoutAFormAreATextOfTheModelsFormat) {
@@ -137,16 +137,16 @@ TEST(Conversation, CallsOfAFormatThatHasOneAnAnswerAreTextsOneByOneWithTheirResu
 }
 
 TEST(Conversation, ResultsWithoutARoleAreAUsersTextThatAsksToGoOn) {
-  const TemplateManners manners{.result_role = ""};
+  const TemplateCaps caps{.result_role = ""};
   const std::vector<ChatMessage> messages = {
       {"user", "u"}, calls({{"1", "f", {}}, {"2", "g", {}}}), result("r", "1"), result("q", "2")};
-  EXPECT_EQ(shaped(messages, manners),
+  EXPECT_EQ(shaped(messages, caps),
             "user:u(u);assistant:!f!g;user:t(Result)t( of )o(f)t(:\n)o(r)o(\n\n)t(Result)t( of )o(g)t(:\n)o(q)"
             "t(\n\nGo on: call the next tool, or answer.);");
-  EXPECT_EQ(shaped({result("r", "1"), {"assistant", "a"}}, manners),
+  EXPECT_EQ(shaped({result("r", "1"), {"assistant", "a"}}, caps),
             "user:t(Result)t(:\n)o(r)t(\n\nGo on: call the next tool, or answer.);assistant:m(a);");
   // What the user says behind results says how to go on.
-  EXPECT_EQ(shaped({result("r", "1"), {"user", "v"}}, manners), "user:t(Result)t(:\n)o(r);user:u(v);");
+  EXPECT_EQ(shaped({result("r", "1"), {"user", "v"}}, caps), "user:t(Result)t(:\n)o(r);user:u(v);");
   EXPECT_EQ(shaped({result("r", "1"), {"user", "v"}}, {.takes_repeats = false, .result_role = ""}),
             "user:t(Result)t(:\n)o(r)o(\n\n)u(v);");
 }
@@ -172,7 +172,7 @@ TEST(Conversation, ToolsWithoutAPlaceStandBehindTheSystemMessagesAtTheFront) {
             "user:s(A)s(\n\n)" + text + "t(\n\n)u(u);user:u(v);");
   EXPECT_EQ(with({{"user", "u"}}, System::kNone), "user:" + text + "t(\n\n)u(u);");
   EXPECT_EQ(with({{"system", "A"}}, System::kOne), "system:s(A)s(\n\n)" + text + ";");
-  const TemplateManners lists{.takes_text = false, .takes_tools = false, .format = find_tool_format("described")};
+  const TemplateCaps lists{.takes_text = false, .takes_tools = false, .format = find_tool_format("described")};
   EXPECT_EQ(shaped({{"system", "A"}, {"user", "u"}}, lists, options), "system:s(A):" + text + ";user:u(u);");
 }
 

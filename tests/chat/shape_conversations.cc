@@ -1,8 +1,8 @@
-// Brings conversations into the shapes of templates and renders them, for tools/template_manners.py, which has Python's
+// Brings conversations into the shapes of templates and renders them, for tools/template_caps.py, which has Python's
 // jinja2 render the same values.
 //     shape_conversations < JOB.json > RESULT.json
 // JOB is {"templates": [source, ...], "conversations": [{"messages": [...], "tools", "add_generation_prompt",
-// "continue_final_message", "names"}, ...]}, RESULT a list with an object for each template: {"manners": {...},
+// "continue_final_message", "names"}, ...]}, RESULT a list with an object for each template: {"caps": {...},
 // "results": [{"names": {...}, "prompt": text} or {"error": message}, ...]}.
 #include <boost/json.hpp>
 #include <ctime>
@@ -76,9 +76,9 @@ json::object result_of(const ChatTemplate& chat_template, const json::object& co
     result["error"] = parts.error().message;
   }
   options.continue_final_message = false;  // Python puts its own mark behind the last message
-  const auto shaped = shape_conversation(messages, chat_template.manners(), options);
+  const auto shaped = shape_conversation(messages, chat_template.caps(), options);
   if (!shaped) return result;
-  const auto input = conversation_input(*shaped, chat_template.manners(), tokens, options);
+  const auto input = conversation_input(*shaped, chat_template.caps(), tokens, options);
   if (!input) return result;
   json::object names;
   for (const auto& [name, value] : input->names()) names[name.text().bytes] = to_json(value);
@@ -86,29 +86,29 @@ json::object result_of(const ChatTemplate& chat_template, const json::object& co
   return result;
 }
 
-json::object manners_of(const TemplateManners& manners) {
+json::object caps_of(const TemplateCaps& caps) {
   constexpr const char* kSystems[] = {"none", "one", "several", "anywhere"};
   constexpr const char* kArguments[] = {"either", "dict", "text"};
   constexpr const char* kEmpties[] = {"text", "none", "absent"};
   constexpr const char* kReasonings[] = {"none", "name", "part"};
-  return {{"system", kSystems[static_cast<int>(manners.system)]},
-          {"text", manners.takes_text},
-          {"parts", manners.takes_parts},
-          {"repeats", manners.takes_repeats},
-          {"prefill", manners.takes_prefill},
-          {"tools", manners.takes_tools},
-          {"tools_name", manners.tools_name},
-          {"format", manners.format->name},
-          {"empty_tools", manners.empty_tools},
-          {"parallel", manners.takes_parallel},
-          {"calls", manners.takes_calls},
-          {"calls_alone", manners.calls_alone},
-          {"short_ids", manners.short_ids},
-          {"arguments", kArguments[static_cast<int>(manners.arguments)]},
-          {"empty", kEmpties[static_cast<int>(manners.empty)]},
-          {"result_role", manners.result_role},
-          {"reasoning", kReasonings[static_cast<int>(manners.reasoning)]},
-          {"reasoning_name", manners.reasoning_name}};
+  return {{"system", kSystems[static_cast<int>(caps.system)]},
+          {"text", caps.takes_text},
+          {"parts", caps.takes_parts},
+          {"repeats", caps.takes_repeats},
+          {"prefill", caps.takes_prefill},
+          {"tools", caps.takes_tools},
+          {"tools_name", caps.tools_name},
+          {"format", caps.format->name},
+          {"empty_tools", caps.empty_tools},
+          {"parallel", caps.takes_parallel},
+          {"calls", caps.takes_calls},
+          {"calls_alone", caps.calls_alone},
+          {"short_ids", caps.short_ids},
+          {"arguments", kArguments[static_cast<int>(caps.arguments)]},
+          {"empty", kEmpties[static_cast<int>(caps.empty)]},
+          {"result_role", caps.result_role},
+          {"reasoning", kReasonings[static_cast<int>(caps.reasoning)]},
+          {"reasoning_name", caps.reasoning_name}};
 }
 
 json::array run(const json::object& job) {
@@ -122,8 +122,7 @@ json::array run(const json::object& job) {
     json::array rendered;
     for (const json::value& conversation : job.at("conversations").as_array())
       rendered.push_back(result_of(*chat_template, conversation.as_object()));
-    results.push_back(
-        json::object{{"manners", manners_of(chat_template->manners())}, {"results", std::move(rendered)}});
+    results.push_back(json::object{{"caps", caps_of(chat_template->caps())}, {"results", std::move(rendered)}});
   }
   return results;
 }

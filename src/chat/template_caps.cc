@@ -1,4 +1,4 @@
-#include "chat/template_manners.h"
+#include "chat/template_caps.h"
 
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace octavo {
 
 namespace {
 
-using Manners = TemplateManners;
+using Caps = TemplateCaps;
 using Messages = std::vector<ChatMessage>;
 
 // A few times what one rendering may take: no template in use needs a tenth of it. Below the rest, nothing is asked: a
@@ -80,9 +80,9 @@ class Probe {
  public:
   Probe(const jinja::Template& chat_template, std::string_view source) : template_(chat_template), source_(source) {}
 
-  Manners run() {
-    manners_.format = &tool_format_of(source_, true);
-    const Manners unasked = manners_;
+  Caps run() {
+    caps_.format = &tool_format_of(source_, true);
+    const Caps unasked = caps_;
     if (!probe_content()) return unasked;
     probe_repeats();
     probe_system();
@@ -92,21 +92,21 @@ class Probe {
     probe_reasoning();
     probe_text_beside_calls();
     probe_parallel();
-    manners_.takes_prefill = renders({message("user", kUser), message("assistant", kAnswer)},
-                                     {kContinueMark.substr(0, kContinueMark.find(' '))},
-                                     {.add_generation_prompt = false, .continue_final_message = true});
-    return is_over() ? unasked : manners_;
+    caps_.takes_prefill = renders({message("user", kUser), message("assistant", kAnswer)},
+                                  {kContinueMark.substr(0, kContinueMark.find(' '))},
+                                  {.add_generation_prompt = false, .continue_final_message = true});
+    return is_over() ? unasked : caps_;
   }
 
  private:
   bool is_over() const { return left_.steps < kProbeRest.steps || left_.bytes < kProbeRest.bytes; }
 
-  /// The text of a conversation in the manners so far.
+  /// The text of a conversation in the caps so far.
   std::optional<std::string> render(const Messages& messages, const ChatTemplateOptions& options = {}) {
     if (is_over()) return std::nullopt;
-    const auto shaped = shape_conversation(messages, manners_, options);
+    const auto shaped = shape_conversation(messages, caps_, options);
     if (!shaped) return std::nullopt;
-    const auto input = conversation_input(*shaped, manners_, {.bos = "<s>", .eos = "</s>"}, options);
+    const auto input = conversation_input(*shaped, caps_, {.bos = "<s>", .eos = "</s>"}, options);
     if (!input) return std::nullopt;
     std::tm now{};
     now.tm_year = 125;
@@ -129,54 +129,54 @@ class Probe {
     for (const bool takes_text : {true, false}) {
       for (const bool empty_tools : {false, true}) {
         if (is_shown) continue;
-        manners_.takes_text = takes_text;
-        manners_.empty_tools = empty_tools;
+        caps_.takes_text = takes_text;
+        caps_.empty_tools = empty_tools;
         is_shown = renders({user}, {kUser});
       }
     }
     if (!is_shown) return false;
-    manners_.takes_parts = true;
+    caps_.takes_parts = true;
     ChatMessage parts = message("user", {});
     parts.parts = {{.text = std::string(kUser)}, {.text = std::string(kUserTwo)}};
     const auto text = render({parts});
     // A list that is printed as it is has the quotes of Python or of JSON around its keys.
-    manners_.takes_parts = has_all(text, {kUser, kUserTwo}) && !has(text, "'type'") && !has(text, "\"type\"");
+    caps_.takes_parts = has_all(text, {kUser, kUserTwo}) && !has(text, "'type'") && !has(text, "\"type\"");
     return true;
   }
 
   void probe_repeats() {
-    manners_.takes_repeats = renders({message("user", kUser), message("user", kUserTwo), message("assistant", kAnswer),
-                                      message("assistant", kAnswerTwo), message("user", "Q")},
-                                     {kUser, kUserTwo, kAnswer, kAnswerTwo});
+    caps_.takes_repeats = renders({message("user", kUser), message("user", kUserTwo), message("assistant", kAnswer),
+                                   message("assistant", kAnswerTwo), message("user", "Q")},
+                                  {kUser, kUserTwo, kAnswer, kAnswerTwo});
   }
 
   void probe_system() {
-    using System = Manners::System;
+    using System = Caps::System;
     const ChatMessage first = message("system", kSystem), second = message("system", kSystemTwo),
                       late = message("system", kSystemLate), user = message("user", kUser);
-    manners_.system_alone = renders({first}, {kSystem});
-    manners_.system = System::kAnywhere;
+    caps_.system_alone = renders({first}, {kSystem});
+    caps_.system = System::kAnywhere;
     if (renders({first, second, user, message("assistant", kAnswer), late, message("user", kUserTwo)},
                 {kSystem, kSystemTwo, kUser, kAnswer, kSystemLate, kUserTwo}))
       return;
-    manners_.system = System::kSeveral;
+    caps_.system = System::kSeveral;
     if (renders({first, second, user}, {kSystem, kSystemTwo, kUser})) return;
-    manners_.system = System::kOne;
+    caps_.system = System::kOne;
     if (renders({first, user}, {kSystem, kUser})) return;
-    manners_.system = System::kNone;
+    caps_.system = System::kNone;
   }
 
   void probe_tools() {
     const ChatTemplateOptions options{.tools = one_tool()};
     for (const std::string_view name : {"tools", "xml_tools", "python_tools"}) {
-      manners_.tools_name = name;
+      caps_.tools_name = name;
       if (renders({message("user", kUser)}, {kTool, kAbout}, options) ||
           renders({message("system", kSystem), message("user", kUser)}, {kTool, kAbout}, options))
         return;
     }
-    manners_.tools_name = "tools";
-    manners_.takes_tools = false;
-    manners_.format = &tool_format_of(source_, false);
+    caps_.tools_name = "tools";
+    caps_.takes_tools = false;
+    caps_.format = &tool_format_of(source_, false);
   }
 
   bool shows_call() {
@@ -186,29 +186,29 @@ class Probe {
 
   /// The first way of writing a call that the template shows.
   void probe_calls() {
-    using Arguments = Manners::Arguments;
-    using Empty = Manners::Empty;
+    using Arguments = Caps::Arguments;
+    using Empty = Caps::Empty;
     for (const bool short_ids : {false, true}) {
       for (const Empty empty : {Empty::kText, Empty::kNone, Empty::kLeftOut}) {
         for (const Arguments arguments : {Arguments::kDict, Arguments::kText}) {
-          manners_.short_ids = short_ids;
-          manners_.empty = empty;
-          manners_.arguments = arguments;
+          caps_.short_ids = short_ids;
+          caps_.empty = empty;
+          caps_.arguments = arguments;
           if (shows_call()) return probe_arguments();
         }
       }
     }
-    manners_.short_ids = false;
-    manners_.empty = Empty::kText;
-    manners_.arguments = Arguments::kEither;
-    manners_.takes_calls = false;
-    manners_.takes_parallel = manners_.format->form.is_repeated;
+    caps_.short_ids = false;
+    caps_.empty = Empty::kText;
+    caps_.arguments = Arguments::kEither;
+    caps_.takes_calls = false;
+    caps_.takes_parallel = caps_.format->form.is_repeated;
   }
 
   /// A dict that is printed as it is has Python's quotes; a text that is written as JSON has escapes.
   void probe_arguments() {
-    using Arguments = Manners::Arguments;
-    manners_.arguments = Arguments::kEither;
+    using Arguments = Caps::Arguments;
+    caps_.arguments = Arguments::kEither;
     const auto shows = [&](const TemplateValue& arguments, std::string_view wrong) {
       for (const bool has_result : {false, true}) {
         Messages messages = {message("user", kUser), calling(arguments)};
@@ -220,22 +220,22 @@ class Probe {
     };
     const bool takes_dict = shows(arguments_as_dict(), "'qkey'");
     const bool takes_text = shows(arguments_as_text(), R"(\"qkey\")");
-    if (takes_dict != takes_text) manners_.arguments = takes_dict ? Arguments::kDict : Arguments::kText;
+    if (takes_dict != takes_text) caps_.arguments = takes_dict ? Arguments::kDict : Arguments::kText;
   }
 
   bool shows_result(std::string_view role) {
-    manners_.result_role = role;
+    caps_.result_role = role;
     return renders({message("user", kUser), calling(), result()}, {kResult});
   }
 
   /// A template that knows nothing of tools and writes any role that it is given does not know that of a result.
   void probe_results() {
-    const bool knows_tools = manners_.takes_tools || manners_.takes_calls;
+    const bool knows_tools = caps_.takes_tools || caps_.takes_calls;
     if (knows_tools || !shows_result(kUnknownRole)) {
       for (const std::string_view role : {"tool", "function", "ipython", "tool_response", "observation"})
         if (shows_result(role)) return;
     }
-    manners_.result_role = {};
+    caps_.result_role = {};
   }
 
   /// A part that is printed as it is has quotes around its type.
@@ -252,59 +252,58 @@ class Probe {
     call.reasoning = kThought;
     if (renders_thought({user, answer}, {.names = names, .add_generation_prompt = false})) return true;
     if (renders_thought({user, answer, message("user", kUserTwo)}, {.names = names})) return true;
-    return manners_.takes_calls && !manners_.result_role.empty() &&
-           renders_thought({user, call, result()}, {.names = names});
+    return caps_.takes_calls && !caps_.result_role.empty() && renders_thought({user, call, result()}, {.names = names});
   }
 
   void probe_reasoning() {
-    using Reasoning = Manners::Reasoning;
+    using Reasoning = Caps::Reasoning;
     const TemplateDict thinking = {{"enable_thinking", true}, {"thinking", true}, {"preserve_thinking", true}};
     for (const TemplateDict& names : {TemplateDict(), thinking}) {
       for (const std::string_view name : {"reasoning_content", "reasoning", "thinking"}) {
-        manners_.reasoning = Reasoning::kName;
-        manners_.reasoning_name = name;
+        caps_.reasoning = Reasoning::kName;
+        caps_.reasoning_name = name;
         if (shows_thought(names)) return;
       }
     }
-    manners_.reasoning = Reasoning::kPart;
-    manners_.reasoning_name = {};
-    if (!shows_thought({})) manners_.reasoning = Reasoning::kNone;
+    caps_.reasoning = Reasoning::kPart;
+    caps_.reasoning_name = {};
+    if (!shows_thought({})) caps_.reasoning = Reasoning::kNone;
   }
 
   /// Of a text beside calls one of the two is lost, or both are refused, and behind each other they are not.
   void probe_text_beside_calls() {
-    if (!manners_.takes_calls) return;
+    if (!caps_.takes_calls) return;
     ChatMessage both = calling(arguments_as_dict(), kAnswer);
-    if (manners_.reasoning != Manners::Reasoning::kNone) both.reasoning = kThought;
+    if (caps_.reasoning != Caps::Reasoning::kNone) both.reasoning = kThought;
     Messages messages = {message("user", kUser), both};
-    if (!manners_.result_role.empty()) messages.push_back(result());
+    if (!caps_.result_role.empty()) messages.push_back(result());
     messages.push_back(message("assistant", kAnswerTwo));
     messages.push_back(message("user", kUserTwo));
     if (renders(messages, {kAnswer, kTool, kArgument})) return;
-    manners_.calls_alone = true;
-    manners_.calls_alone = renders(messages, {kAnswer, kTool, kArgument, kAnswerTwo});
+    caps_.calls_alone = true;
+    caps_.calls_alone = renders(messages, {kAnswer, kTool, kArgument, kAnswerTwo});
   }
 
   /// The same for two calls in a message.
   void probe_parallel() {
-    if (!manners_.takes_calls || manners_.result_role.empty()) return;
+    if (!caps_.takes_calls || caps_.result_role.empty()) return;
     ChatMessage both = calling();
     both.tool_calls.push_back(call(arguments_as_dict(kArgumentTwo), kCallIdTwo));
     const Messages messages = {message("user", kUser), both, result(), result(kResultTwo, kCallIdTwo)};
     if (renders(messages, {kArgument, kArgumentTwo, kResult, kResultTwo})) return;
-    manners_.takes_parallel = false;
-    manners_.takes_parallel = !renders(messages, {kArgument, kArgumentTwo, kResult, kResultTwo});
+    caps_.takes_parallel = false;
+    caps_.takes_parallel = !renders(messages, {kArgument, kArgumentTwo, kResult, kResultTwo});
   }
 
   const jinja::Template& template_;
   jinja::Budget left_ = kProbeBudget;
   const std::string_view source_;
-  Manners manners_;
+  Caps caps_;
 };
 
 }  // namespace
 
-TemplateManners probe_manners(const jinja::Template& chat_template, std::string_view source) {
+TemplateCaps probe_caps(const jinja::Template& chat_template, std::string_view source) {
   return Probe(chat_template, source).run();
 }
 

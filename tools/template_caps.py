@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares conversations that are brought into the shapes of chat templates with what Python's jinja2 makes of them.
 
-    template_manners.py --program SHAPE_CONVERSATIONS --templates FOLDER [--page DOCS/CHAT_TEMPLATES.md [--write]]
+    template_caps.py --program SHAPE_CONVERSATIONS --templates FOLDER [--page DOCS/CHAT_TEMPLATES.md [--write]]
 
 Each *.jinja of the folder renders agents' conversations: those of template_conversations.py that a client can send, and
 those below, which most templates take only in another shape. The program gives the shaped values and its prompt;
@@ -22,7 +22,7 @@ import jinja_environment
 from made_section import problem_of_section
 from template_conversations import SPACED, TOOLS, UNICODE, call, conversations, message
 
-BEGIN, END = "<!-- made by tools/template_manners.py -->", "<!-- end of what is made -->"
+BEGIN, END = "<!-- made by tools/template_caps.py -->", "<!-- end of what is made -->"
 MARK = "CONTINUE_FINAL_MESSAGE_TAG "
 
 
@@ -149,7 +149,7 @@ def difference(compiled, conversation, result):
     return f"octavo {result['prompt'][max(0, at - 30):at + 40]!r}, jinja2 {expected[max(0, at - 30):at + 40]!r}", False
 
 
-def lost(manners, conversation, result):
+def lost(caps, conversation, result):
     """A text of a user, a system or a tool that is not in the prompt, in one line, or None."""
     if "prompt" not in result or conversation.get("is_agent") is None:
         return None
@@ -175,24 +175,24 @@ def wants_names(answer):
 
 def row(name, answer):
     """A template's row of the page."""
-    manners = answer["manners"]
+    caps = answer["caps"]
     if wants_names(answer):
         return f"| {name} | wants names of its own |" + " – |" * 7
-    contents = [word for word, key in (("text", "text"), ("parts", "parts")) if manners[key]]
+    contents = [word for word, key in (("text", "text"), ("parts", "parts")) if caps[key]]
     calls = "as text"
-    if manners["calls"]:
-        details = [{"either": "dict or text", "dict": "dict", "text": "text"}[manners["arguments"]]]
+    if caps["calls"]:
+        details = [{"either": "dict or text", "dict": "dict", "text": "text"}[caps["arguments"]]]
         details += [word for word, holds in (
-            ("one a message", not manners["parallel"]), ("text apart", manners["calls_alone"]),
-            ("nine-letter ids", manners["short_ids"]), ("null content", manners["empty"] == "none")) if holds]
+            ("one a message", not caps["parallel"]), ("text apart", caps["calls_alone"]),
+            ("nine-letter ids", caps["short_ids"]), ("null content", caps["empty"] == "none")) if holds]
         calls = ", ".join(details)
-    reasoning = {"none": "left out", "part": "a part `thinking`", "name": f"`{manners['reasoning_name']}`"}
-    shown_tools = "described" if not manners["tools"] else "yes" if manners["tools_name"] == "tools" \
-        else f"`{manners['tools_name']}`"
-    cells = [name, SYSTEMS[manners["system"]], " or ".join(contents), "kept" if manners["repeats"] else "joined",
+    reasoning = {"none": "left out", "part": "a part `thinking`", "name": f"`{caps['reasoning_name']}`"}
+    shown_tools = "described" if not caps["tools"] else "yes" if caps["tools_name"] == "tools" \
+        else f"`{caps['tools_name']}`"
+    cells = [name, SYSTEMS[caps["system"]], " or ".join(contents), "kept" if caps["repeats"] else "joined",
              shown_tools, calls,
-             f"`{manners['result_role']}`" if manners["result_role"] else "a user's text", reasoning[manners["reasoning"]],
-             "yes" if manners["prefill"] else "no"]
+             f"`{caps['result_role']}`" if caps["result_role"] else "a user's text", reasoning[caps["reasoning"]],
+             "yes" if caps["prefill"] else "no"]
     return "| " + " | ".join(cells) + " |"
 
 
@@ -222,12 +222,12 @@ def main():
     problems, num_refused = [], 0
     for file, source, answer in zip(files, sources, answers):
         compiled = environment.from_string(source)
-        if shows_calls(compiled) and not answer["manners"]["calls"]:
+        if shows_calls(compiled) and not answer["caps"]["calls"]:
             problems.append(f"{file.stem}: jinja2 writes calls of tools; octavo finds no form for them")
         for index, (conversation, result) in enumerate(zip(wanted, answer["results"])):
             problem, refused = difference(compiled, conversation, result)
             num_refused += refused
-            problem = problem or lost(answer["manners"], conversation, result)
+            problem = problem or lost(answer["caps"], conversation, result)
             if problem:
                 problems.append(f"{file.stem}, conversation {index}: {problem}")
     print(f"{len(files)} templates, {len(files) * len(wanted)} conversations, of which {num_refused} are refused; "

@@ -1,4 +1,4 @@
-// The manners of a chat template: the shapes of a conversation that it takes, and those that it refuses or leaves out.
+// The capabilities of a chat template (caps): the shapes of a conversation that it takes, refuses or leaves out.
 //
 // Templates differ in more than their words: some have no system message, or only one; some want a tool's arguments as
 // a dict, others as a text; earlier reasoning goes by several names. No field of a file says so: each template
@@ -15,7 +15,7 @@
 
 namespace octavo {
 
-struct TemplateManners {
+struct TemplateCaps {
   enum class System : std::uint8_t { kNone, kOne, kSeveral, kAnywhere };  // kOne, kSeveral: at the front
   enum class Arguments : std::uint8_t { kEither, kDict, kText };
   /// The content of a message with nothing but calls of tools.
@@ -46,9 +46,9 @@ struct TemplateManners {
   std::string_view reasoning_name = "reasoning_content";
 };
 
-/// Finds a template's manners by rendering some fifty small conversations, within a budget of a few renderings'
-/// worst case. A template that renders none, or takes too long, gets the manners that change nothing. `source` is
+/// Finds a template's caps by rendering some fifty small conversations, within a budget of a few renderings'
+/// worst case. A template that renders none, or takes too long, gets the caps that change nothing. `source` is
 /// its text.
-TemplateManners probe_manners(const jinja::Template& chat_template, std::string_view source);
+TemplateCaps probe_caps(const jinja::Template& chat_template, std::string_view source);
 
 }  // namespace octavo
