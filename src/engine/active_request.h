@@ -14,11 +14,11 @@
 #include "base/to_size.h"
 #include "constraint/constraint_state.h"
 #include "engine/answer_text.h"
+#include "engine/model_tokenizer.h"
 #include "engine/next_mask.h"
 #include "engine/queue_ledger.h"
 #include "engine/reasoning_budget.h"
 #include "engine/sequence.h"
-#include "engine/words.h"
 #include "octavo/engine.h"
 #include "sampler/sampler.h"
 
@@ -42,7 +42,7 @@ struct ActiveRequest;
 struct Choice {
   using Clock = ChoiceTimes::Clock;
 
-  explicit Choice(const Words& words) : text(words) { top_logprobs.reserve(to_size(kMaxTopLogprobs)); }
+  explicit Choice(const ModelTokenizer& words) : text(words) { top_logprobs.reserve(to_size(kMaxTopLogprobs)); }
   /// Becomes an answer to the request, in the memory that it has. It gets a sequence in the KV cache from its caller.
   void begin(const ActiveRequest& request, int index);
 

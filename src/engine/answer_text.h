@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "chat/reasoning_splitter.h"
+#include "engine/model_tokenizer.h"
 #include "engine/stop_matcher.h"
-#include "engine/words.h"
 #include "octavo/request.h"
 #include "tokenizer/stream_decoder.h"
 
@@ -34,7 +34,7 @@ class AnswerText {
     std::size_t other_bytes = 0;  // that are shown as reasoning, or never
   };
 
-  explicit AnswerText(const Words& words) : words_(words), decoder_(words.tokenizer()) {}
+  explicit AnswerText(const ModelTokenizer& words) : words_(words), decoder_(words.tokenizer()) {}
 
   /// Begins another answer, behind a prompt's `last_token`. `stop` must outlive it and stay where it is.
   void restart(std::optional<TokenId> last_token, const StopTexts& stop, const ReasoningView& reasoning);
@@ -70,7 +70,7 @@ class AnswerText {
   void add_split(bool stops_count, Texts& out);
   static void add(const StopMatcher::Piece& piece, Texts& out);
 
-  const Words& words_;
+  const ModelTokenizer& words_;
   ReasoningView reasoning_;
   StreamDecoder decoder_;
   ReasoningSplitter splitter_;

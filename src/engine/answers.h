@@ -15,7 +15,7 @@ class Answers {
   using Clock = Choice::Clock;
 
   /// All of these must outlive it. Generated tokens are counted in `counts`.
-  Answers(const Words& words, RequestTable& requests, MaskFinder& masks, EngineStats& counts)
+  Answers(const ModelTokenizer& words, RequestTable& requests, MaskFinder& masks, EngineStats& counts)
       : words_(words), requests_(requests), masks_(masks), counts_(counts) {}
 
   /// Appends a drawn token to its choice, and those that must follow it without a draw; tells the caller of each.
@@ -43,7 +43,7 @@ class Answers {
   FinishReason finish_reason(const ActiveRequest& request, const Choice& choice, TokenId token) const;
   static void emit(ActiveRequest& request, const Choice& choice, TokenEvent event);
 
-  const Words& words_;
+  const ModelTokenizer& words_;
   RequestTable& requests_;
   MaskFinder& masks_;
   EngineStats& counts_;

@@ -13,7 +13,7 @@ namespace octavo {
 
 class ChoicePool {
  public:
-  explicit ChoicePool(const Words& words) : words_(words) { spares_.reserve(kMost); }
+  explicit ChoicePool(const ModelTokenizer& words) : words_(words) { spares_.reserve(kMost); }
 
   /// A choice of the request that has the tokens of its prompt and room for all that it may generate, in blocks of
   /// `block_size`. It has no sequence in the KV cache. Throws std::bad_alloc.
@@ -24,7 +24,7 @@ class ChoicePool {
  private:
   static constexpr std::size_t kMost = 512, kMostTokens = std::size_t{1} << 22;
 
-  const Words& words_;
+  const ModelTokenizer& words_;
   std::vector<std::unique_ptr<Choice>> spares_;
   std::size_t num_tokens_ = 0;  // that all have room for
 };

@@ -58,7 +58,7 @@ std::vector<TokenId> encode_behind(const Tokenizer& tokenizer, std::optional<Tok
 
 }  // namespace
 
-std::shared_ptr<const ConstraintVocabulary> constraint_vocabulary(const Words& words, int num_drawable) {
+std::shared_ptr<const ConstraintVocabulary> constraint_vocabulary(const ModelTokenizer& words, int num_drawable) {
   const Tokenizer& tokenizer = *words.tokenizer();
   const ReasoningMarks* marks = words.reasoning();
   const std::optional<TokenId> dropper = find_space_dropper(tokenizer, num_drawable);
@@ -76,7 +76,7 @@ std::shared_ptr<const ConstraintVocabulary> constraint_vocabulary(const Words& w
       });
 }
 
-TokenNames constraint_token_names(const Words& words, int num_drawable) {
+TokenNames constraint_token_names(const ModelTokenizer& words, int num_drawable) {
   return {.num_tokens = to_size(num_drawable), .find = [&words](std::string_view text) -> std::optional<TokenId> {
             const auto tokens = words.tokenizer()->encode(text, {.add_special = false, .parse_special = true});
             if (!tokens || tokens->size() != 1) return std::nullopt;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/words.h"
+#include "engine/model_tokenizer.h"
 
 namespace octavo {
 
@@ -19,7 +19,7 @@ class DryBreakers {
   static constexpr std::size_t kMaxLists = 8;
 
   /// The words must outlive this; the first `num_drawable` tokens count.
-  DryBreakers(const Words& words, int num_drawable) : words_(words), num_drawable_(num_drawable) {}
+  DryBreakers(const ModelTokenizer& words, int num_drawable) : words_(words), num_drawable_(num_drawable) {}
 
   /// Ascending. Without words no token contains a text. Throws std::bad_alloc.
   std::vector<TokenId> tokens_of(const std::vector<std::string>& breakers) const;
@@ -34,7 +34,7 @@ class DryBreakers {
 
   std::vector<TokenId> search(std::span<const std::string> breakers) const;
 
-  const Words& words_;
+  const ModelTokenizer& words_;
   const int num_drawable_;
   mutable std::mutex mutex_;
   mutable std::vector<Entry> entries_;  // at most kMaxLists, the last one used in front

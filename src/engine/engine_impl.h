@@ -19,6 +19,7 @@
 #include "engine/driver.h"
 #include "engine/idle_release.h"
 #include "engine/mask_finder.h"
+#include "engine/model_tokenizer.h"
 #include "engine/queue_ledger.h"
 #include "engine/request_check.h"
 #include "engine/request_maker.h"
@@ -28,7 +29,6 @@
 #include "engine/scheduler.h"
 #include "engine/statistics.h"
 #include "engine/step.h"
-#include "engine/words.h"
 #include "kv/kv_books.h"
 #include "model/model_runner.h"
 
@@ -38,7 +38,7 @@ namespace octavo {
 struct EngineParts {
   std::unique_ptr<const ModelSource> source;  // the runner's views point into it; null if weights are packed
   std::shared_ptr<Resources> resources;
-  Words words;
+  ModelTokenizer words;
   std::unique_ptr<ModelRunner> runner;
   ModelInfo info;  // max_context: the model's and the options'; the engine lowers it to what the KV memory holds
   bool prefix_cache = true;

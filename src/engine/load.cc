@@ -86,7 +86,7 @@ Result<std::shared_ptr<Resources>> resources_for(const EngineOptions& options) {
 }
 
 /// The file's, behind those of a generation_config.json.
-Result<SamplingDefaults> sampling_defaults_of(const ModelSource& source, const Words& words,
+Result<SamplingDefaults> sampling_defaults_of(const ModelSource& source, const ModelTokenizer& words,
                                               std::string_view generation_config) {
   OCTAVO_TRY(SamplingDefaults of_file, SamplingDefaults::read(source));
   if (generation_config.empty()) return of_file;
@@ -100,8 +100,8 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY(const IsaLevel isa, parse_isa(options.isa));
   EngineParts parts;
   OCTAVO_TRY(parts.source, open_model(options.model_path, options.stop));
-  OCTAVO_TRY(parts.words, Words::load(*parts.source, options.require_words, options.chat_template,
-                                      options.tokenizer_path, options.stop));
+  OCTAVO_TRY(parts.words, ModelTokenizer::load(*parts.source, options.require_words, options.chat_template,
+                                               options.tokenizer_path, options.stop));
   OCTAVO_TRY(parts.sampling_defaults, sampling_defaults_of(*parts.source, parts.words, options.generation_config));
   parts.words.add_end_tokens(parts.sampling_defaults.end_tokens);
   OCTAVO_TRY(parts.resources, resources_for(options));

@@ -2,18 +2,18 @@
 #pragma once
 
 #include "base/error.h"
-#include "engine/words.h"
+#include "engine/model_tokenizer.h"
 #include "octavo/engine.h"
 
 namespace octavo {
 
 /// The limits that an engine sets a request.
 struct RequestLimits {
-  int max_context = 0;   // tokens of a prompt and its answer
-  int vocab_size = 0;    // ids that the model knows
-  int num_drawable = 0;  // of these, the ones that may be drawn
-  int max_choices = 0;   // sequences that advance in one step
-  const Words& words;    // without them no text can end an answer
+  int max_context = 0;          // tokens of a prompt and its answer
+  int vocab_size = 0;           // ids that the model knows
+  int num_drawable = 0;         // of these, the ones that may be drawn
+  int max_choices = 0;          // sequences that advance in one step
+  const ModelTokenizer& words;  // without them no text can end an answer
 };
 
 /// The number of tokens that a choice generates at most. Errors name the field of the request, what was found and what

@@ -7,7 +7,7 @@
 
 namespace octavo {
 
-RequestMaker::RequestMaker(const Words& words, int num_drawable, std::span<const TokenId> suppressed,
+RequestMaker::RequestMaker(const ModelTokenizer& words, int num_drawable, std::span<const TokenId> suppressed,
                            BlockHasher hasher, int block_size)
     : words_(words),
       num_drawable_(num_drawable),

@@ -16,7 +16,7 @@ class RequestMaker {
  public:
   /// `num_drawable`: ids that may be drawn; `suppressed`: those of them that never are. The hashes are those of the KV
   /// cache's blocks of `block_size` tokens. The words and `suppressed` must outlive this and its requests.
-  RequestMaker(const Words& words, int num_drawable, std::span<const TokenId> suppressed, BlockHasher hasher,
+  RequestMaker(const ModelTokenizer& words, int num_drawable, std::span<const TokenId> suppressed, BlockHasher hasher,
                int block_size);
 
   /// A request that begins to count its time; its choices generate at most `max_generated` tokens each. Throws
@@ -30,7 +30,7 @@ class RequestMaker {
   void fill_prompt(Request& request, ActiveRequest& active) const;
   void find_first_mask(ActiveRequest& active) const;
 
-  const Words& words_;
+  const ModelTokenizer& words_;
   const int num_drawable_;
   const DryBreakers dry_breakers_;
   std::vector<TokenId> end_tokens_;  // that may be drawn

@@ -7,7 +7,7 @@
 
 namespace octavo {
 
-RequestTable::RequestTable(KvBooks& kv, Scheduler& scheduler, BatchBuilder& builder, const Words& words,
+RequestTable::RequestTable(KvBooks& kv, Scheduler& scheduler, BatchBuilder& builder, const ModelTokenizer& words,
                            EngineStats& counts)
     : kv_(kv), scheduler_(scheduler), builder_(builder), counts_(counts), choice_pool_(words) {
   spare_rows_.reserve(kMostSpareRows);

@@ -26,7 +26,8 @@ class RequestTable {
 
   /// All of these must outlive it. The builder gets room for the tables of all sequences; ended choices are counted in
   /// `counts`.
-  RequestTable(KvBooks& kv, Scheduler& scheduler, BatchBuilder& builder, const Words& words, EngineStats& counts);
+  RequestTable(KvBooks& kv, Scheduler& scheduler, BatchBuilder& builder, const ModelTokenizer& words,
+               EngineStats& counts);
 
   /// False, and the request stays with the caller, if there is no memory for it.
   bool take_in(std::unique_ptr<ActiveRequest>& request);

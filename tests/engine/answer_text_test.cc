@@ -28,7 +28,7 @@ struct Shown {
 };
 
 TEST(AnswerText, NoStopTextReachesOverAMark) {
-  const Words words(test::reasoning_tokenizer(32));
+  const ModelTokenizer words(test::reasoning_tokenizer(32));
   const StopTexts stop(std::vector<std::string>{"AB"});
   AnswerText text(words);
   text.restart({}, stop, {.marks = words.reasoning()});
@@ -44,7 +44,7 @@ TEST(AnswerText, NoStopTextReachesOverAMark) {
 }
 
 TEST(AnswerText, ControlTokensThatAreAskedForAreText) {
-  const Words words(test::reasoning_tokenizer(32));
+  const ModelTokenizer words(test::reasoning_tokenizer(32));
   const std::vector<TokenId> asked = {test::kTinyControl};
   const StopTexts stop;
   for (const ReasoningMarks* marks : {words.reasoning(), static_cast<const ReasoningMarks*>(nullptr)}) {
@@ -67,7 +67,7 @@ TEST(AnswerText, ControlTokensThatAreAskedForAreText) {
 }
 
 TEST(AnswerText, FinishLeavesWhatPushGave) {
-  const Words words(test::reasoning_tokenizer(32));
+  const ModelTokenizer words(test::reasoning_tokenizer(32));
   const StopTexts stop(std::vector<std::string>{"ABC"});
   AnswerText text(words);
   text.restart({}, stop, {.marks = words.reasoning()});
@@ -80,7 +80,7 @@ TEST(AnswerText, FinishLeavesWhatPushGave) {
 
 // Letters, the euro sign's bytes, control tokens and marks: nothing gets lost, and content ends at the stop text.
 RC_GTEST_PROP(AnswerText, AccountsForEveryByteAndEndsWhereContentDoes, ()) {
-  const Words words(test::reasoning_tokenizer(32));
+  const ModelTokenizer words(test::reasoning_tokenizer(32));
   const StopTexts stop(std::vector<std::string>{"AA", "B\u20AC"});
   const auto shown_tokens = *rc::gen::element(std::vector<TokenId>{}, std::vector<TokenId>{test::kTinyControl});
   const ReasoningSplitter::Options options = {.begins_inside = *rc::gen::arbitrary<bool>(), .shown = shown_tokens};
@@ -127,7 +127,7 @@ std::unique_ptr<const ChatTokenizer> sentence_piece_tokenizer() {
 
 // Log-probabilities give each token the text that it adds to the token before it; so do answers.
 RC_GTEST_PROP(AnswerText, ATokensTextIsWhatItAddsToTheTokenBeforeItWhateverThatIs, ()) {
-  const Words words(sentence_piece_tokenizer());
+  const ModelTokenizer words(sentence_piece_tokenizer());
   const Tokenizer& tokenizer = *words.tokenizer();
   RC_ASSERT(words.reasoning() != nullptr);
   const auto last_of_prompt = *rc::gen::element<TokenId>(1, 6);

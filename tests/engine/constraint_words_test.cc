@@ -19,7 +19,7 @@ class ConstraintWords : public ::testing::TestWithParam<const char*> {
     auto source = open_model(std::filesystem::path(folder) / GetParam());
     ASSERT_TRUE(source.has_value()) << source.error().message;
     source_ = std::move(*source);
-    words_ = std::move(Words::load(*source_, true, {}, {}).value());
+    words_ = std::move(ModelTokenizer::load(*source_, true, {}, {}).value());
     vocabulary_ = constraint_vocabulary(words_, words_.num_tokens());
   }
   std::vector<TokenId> ids(const std::string& text) const {
@@ -35,7 +35,7 @@ class ConstraintWords : public ::testing::TestWithParam<const char*> {
   }
 
   std::unique_ptr<const ModelSource> source_;
-  Words words_;
+  ModelTokenizer words_;
   std::shared_ptr<const ConstraintVocabulary> vocabulary_;
 };
 

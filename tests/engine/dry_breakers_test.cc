@@ -14,15 +14,15 @@ using testing::IsEmpty;
 constexpr TokenId kA = test::kTinyA;
 
 TEST(DryBreakers, AreTheTokensThatContainOneOfTheTexts) {
-  const Words words(test::tiny_tokenizer(12));
+  const ModelTokenizer words(test::tiny_tokenizer(12));
   const DryBreakers breakers(words, 10);
   EXPECT_THAT(breakers.tokens_of({"C", "A"}), ElementsAre(kA, kA + 2));
   EXPECT_THAT(breakers.tokens_of({"G"}), IsEmpty());  // beyond what may be drawn
-  EXPECT_THAT(DryBreakers(Words(), 10).tokens_of({"A"}), IsEmpty());
+  EXPECT_THAT(DryBreakers(ModelTokenizer(), 10).tokens_of({"A"}), IsEmpty());
 }
 
 TEST(DryBreakers, AListThatWasNamedOfLateIsNotSearchedForAgain) {
-  const Words words(test::tiny_tokenizer(30));
+  const ModelTokenizer words(test::tiny_tokenizer(30));
   const DryBreakers breakers(words, 30);
   const auto list = [](std::size_t i) { return std::vector<std::string>{std::string(1, static_cast<char>('A' + i))}; };
   for (std::size_t i = 0; i < DryBreakers::kMaxLists; ++i) breakers.tokens_of(list(i));

@@ -166,7 +166,7 @@ TEST(Engine, ContextIsWhatThePoolHolds) {
 TEST(Engine, KvMemoryTooSmallForAnythingIsAnError) {
   EngineParts parts;
   parts.resources = Resources::create({.num_threads = 1}).value();
-  parts.words = Words(test::tiny_tokenizer(32));
+  parts.words = ModelTokenizer(test::tiny_tokenizer(32));
   parts.runner = std::make_unique<test::FakeRunner>(test::FakeRunner::Options{.block_size = 1, .num_blocks = 1});
   parts.info.max_context = 100;
   const auto engine = EngineImpl::create(std::move(parts));

@@ -33,7 +33,7 @@ struct Drawn {
   const std::shared_ptr<const ConstraintVocabulary> vocabulary = test::byte_vocabulary();
   ConstraintCompiler compiler{vocabulary, {}};
   ThreadPool threads{2};
-  Words words;
+  ModelTokenizer words;
   ActiveRequest request;
   Choice choice{words};
   MaskFinder finder;

@@ -13,8 +13,8 @@ namespace {
 
 using ::testing::StartsWith;
 
-const Words& no_words() {
-  static const Words words;
+const ModelTokenizer& no_words() {
+  static const ModelTokenizer words;
   return words;
 }
 

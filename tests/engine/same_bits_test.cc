@@ -54,7 +54,7 @@ class RealEngine {
     EngineParts parts;
     parts.source = open_model(path_.path()).value();
     parts.resources = Resources::create({.num_threads = options.num_threads}).value();
-    parts.words = Words(test::tiny_tokenizer(32));
+    parts.words = ModelTokenizer(test::tiny_tokenizer(32));
     ModelConfig config = ModelConfig::load(*parts.source).value();
     std::uint64_t kv_bytes = 8U << 20;
     int max_seqs = 16;

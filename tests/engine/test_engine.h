@@ -47,7 +47,7 @@ class TestEngine {
     EngineParts parts;
     parts.resources =
         options.resources ? options.resources : Resources::create({.num_threads = options.num_threads}).value();
-    parts.words = Words(options.tokenizer(options.tokenizer_size));
+    parts.words = ModelTokenizer(options.tokenizer(options.tokenizer_size));
     parts.runner = std::move(runner);
     parts.info.max_context = options.max_context;
     parts.info.vocab_size = options.runner.vocab_size;

@@ -1,5 +1,5 @@
 // Files whose words are missing or of an unknown kind: they load for token ids, and what needs words says why not.
-#include "engine/words.h"
+#include "engine/model_tokenizer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -108,7 +108,7 @@ TEST_P(WithoutWords, SaysWhyNotWhereTextIsAskedFor) {
 
 TEST_P(WithoutWords, IsRefusedWhereWordsAreRequired) { expect_no_words(load(true)); }
 
-TEST(Words, ThatAreWrongAreRefusedAlways) {
+TEST(ModelTokenizer, ThatAreWrongAreRefusedAlways) {
   const TempFile file(TinyModel{.extra =
                                     [](GgufWriter& w) {
                                       w.add("tokenizer.ggml.model", "gpt2").add("tokenizer.ggml.pre", "gpt-2");

@@ -1,4 +1,5 @@
-// The words of a model, or why there are none: a file without words that are known is read for token ids.
+// The tokenizer of a model, with its chat template, or why there is none: a file without words that are known is read
+// for token ids.
 //
 // Owned by the engine and immutable, so any thread may use it.
 #pragma once
@@ -18,16 +19,16 @@
 
 namespace octavo {
 
-class Words {
+class ModelTokenizer {
  public:
-  Words() : why_none_{.message = "the model has no words", .kind = ErrorKind::kNoWords} {}
-  explicit Words(std::unique_ptr<const ChatTokenizer> chat) : chat_(std::move(chat)) {}
+  ModelTokenizer() : why_none_{.message = "the model has no words", .kind = ErrorKind::kNoWords} {}
+  explicit ModelTokenizer(std::unique_ptr<const ChatTokenizer> chat) : chat_(std::move(chat)) {}
 
-  /// Words that are missing or of an unknown kind are an error only if they are `required`; wrong ones always are.
-  /// `chat_template` is one to use instead of the file's own; empty: that one. The same of `tokenizer_path`, a
+  /// ModelTokenizer that are missing or of an unknown kind are an error only if they are `required`; wrong ones always
+  /// are. `chat_template` is one to use instead of the file's own; empty: that one. The same of `tokenizer_path`, a
   /// tokenizer.json, whose errors are errors in any case. It ends with an error once a stop is asked for.
-  static Result<Words> load(const ModelSource& source, bool required, std::string_view chat_template,
-                            const std::filesystem::path& tokenizer_path, const std::stop_token& stop = {});
+  static Result<ModelTokenizer> load(const ModelSource& source, bool required, std::string_view chat_template,
+                                     const std::filesystem::path& tokenizer_path, const std::stop_token& stop = {});
 
   /// Null: there are none.
   const ChatTokenizer* chat() const { return chat_.get(); }

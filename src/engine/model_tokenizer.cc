@@ -1,20 +1,20 @@
-#include "engine/words.h"
+#include "engine/model_tokenizer.h"
 
 #include "tokenizer/tokenizer_json.h"
 
 namespace octavo {
 
-Result<Words> Words::load(const ModelSource& source, bool required, std::string_view chat_template,
-                          const std::filesystem::path& tokenizer_path, const std::stop_token& stop) {
+Result<ModelTokenizer> ModelTokenizer::load(const ModelSource& source, bool required, std::string_view chat_template,
+                                            const std::filesystem::path& tokenizer_path, const std::stop_token& stop) {
   if (!tokenizer_path.empty()) {
     OCTAVO_TRY(const TokenizerJson json, TokenizerJson::open(tokenizer_path));
     OCTAVO_TRY(ChatTokenizer replaced, ChatTokenizer::load(source, chat_template, &json, stop));
-    return Words(std::make_unique<const ChatTokenizer>(std::move(replaced)));
+    return ModelTokenizer(std::make_unique<const ChatTokenizer>(std::move(replaced)));
   }
   Result<ChatTokenizer> chat = ChatTokenizer::load(source, chat_template, nullptr, stop);
-  if (chat) return Words(std::make_unique<const ChatTokenizer>(std::move(*chat)));
+  if (chat) return ModelTokenizer(std::make_unique<const ChatTokenizer>(std::move(*chat)));
   if (required || chat.error().kind != ErrorKind::kNoWords) return std::unexpected(std::move(chat.error()));
-  Words none;
+  ModelTokenizer none;
   none.why_none_ = std::move(chat.error());
   return none;
 }
