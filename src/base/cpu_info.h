@@ -42,7 +42,7 @@ struct SystemFolders {
   std::string cpu = "/sys/devices/system/cpu";
 };
 
-/// The CPUs that this process may use: those of its affinity mask, at most its cgroups' quota rounded down; at least 1.
+/// The number of usable CPUs: those of the affinity mask, at most the cgroups' quota rounded down; at least 1.
 int usable_cpus(const SystemFolders& folders = {});
 
 /// The number of physical cores of `cpus`; a CPU that the system does not describe counts as a core.
