@@ -270,6 +270,7 @@ def check_tree(root, exceptions=None):
     found += check_units(files) + check_classes(readers)
     problems = [message for name, length, message in found
                 if name not in exceptions or length > exceptions[name].limit]
+    problems += [f"EXCEPTIONS: {name} needs none" for name in sorted(exceptions.keys() - {name for name, _, _ in found})]
     return problems, check_members(readers)
 
 

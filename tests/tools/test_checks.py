@@ -156,6 +156,11 @@ class CheckSizes(unittest.TestCase):
         exceptions = {"src/base/a.h": check_sizes.Longer(609, "a table")}
         self.assertEqual(len(self.problems(file, exceptions=exceptions)), 1)
 
+    def test_an_exception_that_nothing_needs_is_named(self):
+        exceptions = {"src/base/a.h": check_sizes.Longer(610, "a table")}
+        self.assertEqual(self.problems(("src/base/a.h", "\n" * 600), exceptions=exceptions),
+                         ["EXCEPTIONS: src/base/a.h needs none"])
+
     def test_a_folder_without_sources_fails(self):
         self.assertEqual(len(self.problems()), 1)
 
