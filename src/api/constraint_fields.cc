@@ -66,7 +66,9 @@ void ask_for_tag(FieldReader& reader, const JsonCursor& given) {
   const json::object* tag = text == nullptr ? given.if_object() : parsed ? &*parsed : nullptr;
   if (tag == nullptr) return reader.refuse(given.wrong_type("an object of structures and triggers, or its text"));
   const Engine& engine = reader.context.engine;
-  auto source = structural_tag(*tag, given.path(), [&engine](std::string_view mark) { return token_of(mark, engine); });
+  const std::string path = given.path();
+  auto source =
+      structural_tag(JsonCursor(*tag, path), [&engine](std::string_view mark) { return token_of(mark, engine); });
   if (!source) return reader.refuse(std::move(source.error()));
   ask_for(reader, given.path(), std::move(*source));
 }

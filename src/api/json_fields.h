@@ -33,14 +33,11 @@ ApiResult<T> to_api_result(JsonResult<T> read) {
 
 class JsonFields {
  public:
-  /// `path` is where the object stands in what the client sent: "messages[2]"; empty: it is the whole.
-  explicit JsonFields(const boost::json::object& object, std::string path = {})
-      : object_(object), path_(std::move(path)) {}
+  explicit JsonFields(const boost::json::object& object) : object_(object) {}
 
-  JsonCursor operator[](std::string_view name) const { return JsonCursor(object_, path_)[name]; }
+  JsonCursor operator[](std::string_view name) const { return JsonCursor(object_)[name]; }
   /// The value, if it is given and not null.
   const boost::json::value* find(std::string_view name) const { return (*this)[name].value(); }
-  std::string path_of(std::string_view name) const { return (*this)[name].path(); }
 
   /// The value that a cursor has read, an optional or a pointer; nothing where that was a mistake, which is kept.
   template <class T>
@@ -68,7 +65,6 @@ class JsonFields {
 
  private:
   const boost::json::object& object_;
-  std::string path_;
   std::optional<ApiError> error_;
 };
 

@@ -148,11 +148,10 @@ void take_stop(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   if (!given.is_given()) return;
   const auto add = [&reader](const JsonCursor& text) {
-    const auto string = reader.take(text.needed_string());
-    if (string.size() > kMaxStopBytes)
-      return reader.refuse(
-          text.error(fmt::format("found {} bytes, expected at most {}", string.size(), kMaxStopBytes)));
-    if (!string.empty()) reader.request.settings.stop.emplace_back(string);  // an empty one stops nothing
+    const auto found = reader.take(text.needed_string());
+    if (found.size() > kMaxStopBytes)
+      return reader.refuse(text.error(fmt::format("found {} bytes, expected at most {}", found.size(), kMaxStopBytes)));
+    if (!found.empty()) reader.request.settings.stop.emplace_back(found);  // an empty one stops nothing
   };
   const bool may_be_one = field.form == FieldForm::kStringOrArray;
   if (may_be_one && given.if_string() != nullptr) return add(given);

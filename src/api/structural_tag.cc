@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/json_fields.h"
+#include "base/error.h"
 #include "toolcalls/gbnf_literal.h"
 
 namespace octavo {
@@ -17,13 +18,13 @@ namespace json = boost::json;
 using TokenOf = std::function<std::optional<TokenId>(std::string_view)>;
 
 struct Tag {
-  std::string begin, schema, end;
-  std::string origin;  // where the schema stands
+  std::string begin = {}, schema = {}, end = {};
+  std::string origin = {};  // where the schema stands
 };
 
 struct TagSet {
-  std::vector<std::string> triggers;
-  std::vector<Tag> tags;
+  std::vector<std::string> triggers = {};
+  std::vector<Tag> tags = {};
   bool at_least_one = false, stops_after_first = false;
 };
 
@@ -52,98 +53,80 @@ std::string mark(std::string_view text, const TokenOf& token_of) {
 
 class TagReader {
  public:
-  TagReader(const json::object& tag, std::string path) : fields_(tag, std::move(path)) {}
-
-  ApiResult<TagSet> read() {
-    const json::object* format = fields_.object("format");
-    if (format == nullptr) {
-      read_triggers(fields_);
-      read_tags(fields_, "structures", false);
-    } else {
-      JsonFields inner(*format, fields_.path_of("format"));
-      const auto type = inner.string("type");
-      if (type != "triggered_tags")
-        inner.refuse(unsupported(inner.path_of("type"),
-                                 inner.path_of("type") + ": only \"triggered_tags\" is supported, expected that"));
-      read_triggers(inner);
-      read_tags(inner, "tags", true);
-      set_.at_least_one = inner.boolean("at_least_one", false);
-      set_.stops_after_first = inner.boolean("stop_after_first", false);
-      if (inner.failed()) return std::unexpected(*inner.error());
+  ApiResult<TagSet> read(const JsonCursor& tag) {
+    const JsonCursor format = tag["format"];
+    OCTAVO_TRY(const json::object* given, to_api_result(format.object()));
+    if (given == nullptr) {
+      OCTAVO_TRY_VOID(read_triggers(tag["triggers"]));
+      OCTAVO_TRY_VOID(read_tags(tag["structures"], false));
+      return std::move(set_);
     }
-    if (fields_.failed()) return std::unexpected(*fields_.error());
+    OCTAVO_TRY(const auto type, to_api_result(format["type"].string()));
+    if (type != "triggered_tags")
+      return refused(format["type"].wrong_value("\"triggered_tags\"", "unsupported_parameter"));
+    OCTAVO_TRY_VOID(read_triggers(format["triggers"]));
+    OCTAVO_TRY_VOID(read_tags(format["tags"], true));
+    OCTAVO_TRY(const auto at_least_one, to_api_result(format["at_least_one"].boolean()));
+    OCTAVO_TRY(const auto stops_after_first, to_api_result(format["stop_after_first"].boolean()));
+    set_.at_least_one = at_least_one.value_or(false);
+    set_.stops_after_first = stops_after_first.value_or(false);
     return std::move(set_);
   }
 
  private:
-  const json::array* array(JsonFields& from, std::string_view name, std::size_t most) {
-    const json::value* value = from.find(name);
-    const json::array* found = value == nullptr ? nullptr : value->if_array();
-    if (found == nullptr || found->empty() || found->size() > most) {
-      from.refuse(invalid_value(from.path_of(name),
-                                fmt::format("{}: found {}, expected an array of 1 to {}", from.path_of(name),
-                                            value == nullptr ? "none" : describe_json(*value), most)));
-      return nullptr;
-    }
-    return found;
+  static ApiResult<std::size_t> count_of(const JsonCursor& list, std::size_t most) {
+    const json::array* found = list.if_array();
+    if (found == nullptr || found->empty() || found->size() > most)
+      return refused(list.wrong_value(fmt::format("an array of 1 to {}", most)));
+    return found->size();
   }
 
-  static std::string text(JsonFields& from, std::string_view name) {
-    const auto found = from.string(name);
-    if (!found || found->empty() || found->size() > kMaxMarkBytes) {
-      from.refuse(invalid_value(from.path_of(name),
-                                fmt::format("{}: found {}, expected a text of 1 to {} bytes", from.path_of(name),
-                                            found ? fmt::format("{} bytes", found->size()) : "none", kMaxMarkBytes)));
-      return {};
-    }
-    return std::string(*found);
+  static ApiResult<std::string> read_mark(const JsonCursor& given) {
+    const std::string expected = fmt::format("a text of 1 to {} bytes", kMaxMarkBytes);
+    OCTAVO_TRY(const std::string_view text, to_api_result(given.needed_string(expected)));
+    if (text.empty() || text.size() > kMaxMarkBytes)
+      return refused(given.error(fmt::format("found {} bytes, expected {}", text.size(), expected)));
+    return std::string(text);
   }
 
-  void read_triggers(JsonFields& from) {
-    const json::array* triggers = array(from, "triggers", kMaxTriggers);
-    if (triggers == nullptr) return;
-    for (const json::value& trigger : *triggers) {
-      const json::string* found = trigger.if_string();
-      if (found == nullptr || found->empty() || found->size() > kMaxMarkBytes)
-        return from.refuse(invalid_type(from.path_of("triggers"), "an array of texts", trigger));
-      set_.triggers.emplace_back(*found);
+  ApiResult<void> read_triggers(const JsonCursor& list) {
+    OCTAVO_TRY(const std::size_t count, count_of(list, kMaxTriggers));
+    for (std::size_t i = 0; i < count; ++i) {
+      OCTAVO_TRY(set_.triggers.emplace_back(), read_mark(list[i]));
     }
+    return {};
   }
 
-  void read_tags(JsonFields& from, std::string_view name, bool has_content) {
-    const json::array* tags = array(from, name, kMaxStructures);
-    for (std::size_t i = 0; tags != nullptr && i < tags->size(); ++i) {
-      const std::string path = fmt::format("{}[{}]", from.path_of(name), i);
-      const json::object* object = (*tags)[i].if_object();
-      if (object == nullptr) return from.refuse(invalid_type(path, "an object", (*tags)[i]));
-      JsonFields inner(*object, path);
-      Tag tag{.begin = text(inner, "begin"), .schema = {}, .end = text(inner, "end"), .origin = {}};
-      const json::value* schema = has_content ? schema_of_content(inner) : inner.find("schema");
-      if (schema != nullptr && (schema->is_object() || schema->is_bool())) {
-        tag.schema = json::serialize(*schema);
-        tag.origin = inner.path_of(has_content ? "content" : "schema") + (has_content ? ".json_schema" : "");
-      } else {
-        inner.refuse(inner[has_content ? "content" : "schema"].error("found none, expected a JSON schema",
-                                                                     "missing_required_parameter"));
-      }
+  ApiResult<void> read_tags(const JsonCursor& list, bool has_content) {
+    OCTAVO_TRY(const std::size_t count, count_of(list, kMaxStructures));
+    for (std::size_t i = 0; i < count; ++i) {
+      const JsonCursor given = list[i];
+      OCTAVO_TRY_VOID(to_api_result(given.needed_object()));
+      Tag tag;
+      OCTAVO_TRY(tag.begin, read_mark(given["begin"]));
+      OCTAVO_TRY(tag.end, read_mark(given["end"]));
+      OCTAVO_TRY(const JsonCursor schema, has_content ? schema_in(given["content"]) : given["schema"]);
+      if (schema.if_object() == nullptr && (!schema.is_given() || !schema.value()->is_bool()))
+        return refused(schema.is_given() ? schema.wrong_type("a JSON schema")
+                                         : schema.wrong_value("a JSON schema", "missing_required_parameter"));
+      tag.schema = json::serialize(*schema.value());
+      tag.origin = schema.path();
       const auto opens = [&tag](const std::string& trigger) { return tag.begin.starts_with(trigger); };
       if (std::ranges::none_of(set_.triggers, opens))
-        inner.refuse(invalid_value(inner.path_of("begin"),
-                                   inner.path_of("begin") + ": expected a text that begins with one of the triggers"));
-      if (inner.failed()) return from.refuse(*inner.error());
+        return refused(given["begin"].error("expected a text that begins with one of the triggers"));
       set_.tags.push_back(std::move(tag));
     }
+    return {};
   }
 
-  static const json::value* schema_of_content(JsonFields& from) {
-    const json::object* content = from.object("content");
-    const json::value* type = content == nullptr ? nullptr : content->if_contains("type");
-    if (type == nullptr || *type != "json_schema") return nullptr;
-    return content->if_contains("json_schema");
+  static ApiResult<JsonCursor> schema_in(const JsonCursor& content) {
+    OCTAVO_TRY_VOID(to_api_result(content.needed_object("an object with a JSON schema")));
+    OCTAVO_TRY(const auto type, to_api_result(content["type"].string()));
+    if (type != "json_schema") return refused(content["type"].wrong_value("json_schema", "unsupported_parameter"));
+    return content["json_schema"];
   }
 
-  JsonFields fields_;
-  TagSet set_;
+  TagSet set_ = {};
 };
 
 std::string root(const TagSet& set) {
@@ -153,13 +136,12 @@ std::string root(const TagSet& set) {
 
 }  // namespace
 
-ApiResult<ConstraintSource> structural_tag(const json::object& tag, const std::string& path, const TokenOf& token_of) {
-  auto set = TagReader(tag, path).read();
-  if (!set) return std::unexpected(std::move(set.error()));
-  ConstraintSource source{.kind = ConstraintKind::kGrammar, .text = fmt::format("root ::= {}\n", root(*set))};
+ApiResult<ConstraintSource> structural_tag(const JsonCursor& tag, const TokenOf& token_of) {
+  OCTAVO_TRY(TagSet set, TagReader().read(tag));
+  ConstraintSource source{.kind = ConstraintKind::kGrammar, .text = fmt::format("root ::= {}\n", root(set))};
   std::string any;
-  for (std::size_t i = 0; i < set->tags.size(); ++i) {
-    Tag& one = set->tags[i];
+  for (std::size_t i = 0; i < set.tags.size(); ++i) {
+    Tag& one = set.tags[i];
     const std::string name = fmt::format("value-{}", i);
     source.text += fmt::format("tag-{} ::= {} {} {}\n", i, mark(one.begin, token_of), name, mark(one.end, token_of));
     any += fmt::format("{}tag-{}", i > 0 ? " | " : "", i);
@@ -169,7 +151,7 @@ ApiResult<ConstraintSource> structural_tag(const json::object& tag, const std::s
   }
   source.text += fmt::format("tag ::= {}\n", any);
   source.rules.push_back(
-      {.name = "free", .kind = ConstraintRule::Kind::kTextWithout, .texts = std::move(set->triggers)});
+      {.name = "free", .kind = ConstraintRule::Kind::kTextWithout, .texts = std::move(set.triggers)});
   return source;
 }
 

@@ -7,13 +7,12 @@
 // The first is the form of vLLM 0.8 and SGLang, the second that of xgrammar. A free function; any thread.
 #pragma once
 
-#include <boost/json/object.hpp>
 #include <functional>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "api/api_error.h"
+#include "json/json_cursor.h"
 #include "octavo/constraint.h"
 #include "octavo/kv/types.h"
 
@@ -21,9 +20,9 @@ namespace octavo {
 
 inline constexpr std::size_t kMaxStructures = 128, kMaxTriggers = 32, kMaxMarkBytes = 1024;
 
-/// The grammar, and the rules that it names. `path` is where the tag stands, for errors. `token_of` gives the
-/// token that a text is; nothing: it is several, or none.
-ApiResult<ConstraintSource> structural_tag(const boost::json::object& tag, const std::string& path,
+/// The grammar, and the rules that it names. `token_of` gives the token that a text is; nothing: it is several, or
+/// none.
+ApiResult<ConstraintSource> structural_tag(const JsonCursor& tag,
                                            const std::function<std::optional<TokenId>(std::string_view)>& token_of);
 
 }  // namespace octavo

@@ -9,10 +9,11 @@
 #include <system_error>
 #include <utility>
 
-#include "api/json_fields.h"
+#include "base/error.h"
 #include "base/file_writing.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
+#include "json/json_cursor.h"
 #include "json/json_document.h"
 
 namespace octavo::cli {
@@ -26,49 +27,66 @@ constexpr std::size_t kMaxAnswerTokens = std::size_t{1} << 20;
 constexpr JsonLimits kLimits{
     .max_depth = 4, .max_members = 64, .max_table_members = 256, .max_memory_bytes = 8 * kMaxConversationBytes};
 
-Result<std::vector<TokenId>> read_tokens(const json::value& value, const std::string& path) {
-  const json::array* array = value.if_array();
-  if (array == nullptr || array->size() > kMaxAnswerTokens)
-    return fail("{}.tokens: found {}, expected an array of at most {} token ids", path, describe_json(value),
-                kMaxAnswerTokens);
+JsonResult<std::vector<TokenId>> read_tokens(const JsonCursor& given) {
+  const std::string expected = fmt::format("an array of at most {} token ids", kMaxAnswerTokens);
+  OCTAVO_TRY(const json::array* array, given.array(expected));
+  if (array->size() > kMaxAnswerTokens) return std::unexpected(given.wrong_value(expected));
   std::vector<TokenId> tokens;
   tokens.reserve(array->size());
-  for (const json::value& element : *array) {
-    const auto id = as_integer(element);
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    const auto id = as_integer((*array)[i]);
     if (!id || *id < 0 || *id > std::numeric_limits<TokenId>::max())
-      return fail("{}.tokens[{}]: found {}, expected a token id", path, tokens.size(), describe_json(element));
+      return std::unexpected(given[i].wrong_type("a token id"));
     tokens.push_back(static_cast<TokenId>(*id));
   }
   return tokens;
 }
 
 /// Takes a message as the next of `saved`. `expected`: its role.
-Result<void> add_message(const json::value& value, std::string_view expected, const std::string& path,
-                         SavedConversation& saved) {
-  const json::object* object = value.if_object();
-  if (object == nullptr) return fail("{}: found {}, expected a message", path, describe_json(value));
-  JsonFields fields(*object, path);
-  const auto role = fields.string("role");
-  const auto content = fields.string("content");
-  const auto reasoning = fields.string("reasoning_content");
-  if (fields.failed()) return fail("{}", fields.error()->message);
-  if (role != expected)
-    return fail("{}.role: found {}, expected {}", path, role ? describe_json(json::value(*role)) : "none", expected);
-  if (!content) return fail("{}.content: found none, expected a text", path);
+JsonResult<void> add_message(const JsonCursor& given, std::string_view expected, SavedConversation& saved) {
+  OCTAVO_TRY_VOID(given.needed_object("a message"));
+  OCTAVO_TRY(const auto role, given["role"].needed_string(expected));
+  OCTAVO_TRY(const auto content, given["content"].needed_string("a text"));
+  OCTAVO_TRY(const auto reasoning, given["reasoning_content"].string());
+  if (role != expected) return std::unexpected(given["role"].wrong_value(expected));
   if (expected == "system") {
-    saved.system = *content;
+    saved.system = content;
   } else if (expected == "user") {
-    saved.turns.push_back({.question = std::string(*content)});
+    saved.turns.push_back({.question = std::string(content)});
   } else {
     ChatTurn& turn = saved.turns.back();
     turn.is_answered = true;
-    turn.answer = *content;
+    turn.answer = content;
     turn.reasoning = reasoning.value_or("");
-    if (const json::value* tokens = fields.find("tokens")) {
-      OCTAVO_TRY(turn.drawn, read_tokens(*tokens, path));
+    if (const JsonCursor tokens = given["tokens"]; tokens.is_given()) {
+      OCTAVO_TRY(turn.drawn, read_tokens(tokens));
     }
   }
   return {};
+}
+
+JsonResult<SavedConversation> read_conversation(const JsonCursor& whole) {
+  OCTAVO_TRY(const auto version, whole[kMarkField].integer(1, 1));
+  if (!version)
+    return std::unexpected(
+        JsonError{.message = fmt::format("found no field {}, expected a saved conversation", kMarkField)});
+  const std::string several = fmt::format("an array of at most {} messages", kMaxConversationMessages);
+  const JsonCursor messages = whole["messages"];
+  OCTAVO_TRY(const json::array* array, messages.array(several));
+  if (array == nullptr || array->size() > kMaxConversationMessages)
+    return std::unexpected(messages.wrong_value(several));
+  SavedConversation saved;
+  std::string_view expected = "user";
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    const JsonCursor message = messages[i];
+    const json::string* role = message["role"].if_string();
+    const bool is_system = i == 0 && role != nullptr && *role == "system";
+    OCTAVO_TRY_VOID(add_message(message, is_system ? "system" : expected, saved));
+    if (!is_system) expected = expected == "user" ? "assistant" : "user";
+  }
+  if (expected == "assistant")
+    return std::unexpected(messages.error("found a question at the end, expected its answer"));
+  return saved;
 }
 
 std::string_view without_first_space(std::string_view text) { return text.starts_with(' ') ? text.substr(1) : text; }
@@ -114,26 +132,9 @@ Result<void> check_replaceable(const std::filesystem::path& path) {
 Result<SavedConversation> parse_conversation(std::string_view text) {
   const auto object = parse_json_object(text, kLimits);
   if (!object) return fail("{}", object.error().message);
-  JsonFields fields(*object);
-  const auto version = fields.integer(kMarkField, 1, 1);
-  if (fields.failed()) return fail("{}", fields.error()->message);
-  if (!version) return fail("found no field {}, expected a saved conversation", kMarkField);
-  const json::value* messages = fields.find("messages");
-  const json::array* array = messages == nullptr ? nullptr : messages->if_array();
-  if (array == nullptr || array->size() > kMaxConversationMessages)
-    return fail("messages: found {}, expected an array of at most {} messages",
-                messages == nullptr ? "none" : describe_json(*messages), kMaxConversationMessages);
-  SavedConversation saved;
-  std::string_view expected = "user";
-  for (std::size_t i = 0; i < array->size(); ++i) {
-    const json::object* message = (*array)[i].if_object();
-    const json::value* role = message == nullptr ? nullptr : message->if_contains("role");
-    const bool is_system = i == 0 && role != nullptr && *role == "system";
-    OCTAVO_TRY_VOID(add_message((*array)[i], is_system ? "system" : expected, fmt::format("messages[{}]", i), saved));
-    if (!is_system) expected = expected == "user" ? "assistant" : "user";
-  }
-  if (expected == "assistant") return fail("messages: found a question at the end, expected its answer");
-  return saved;
+  auto saved = read_conversation(JsonCursor(*object));
+  if (!saved) return fail("{}", saved.error().message);
+  return std::move(*saved);
 }
 
 std::string conversation_to_json(const Conversation& conversation, std::string_view model) {

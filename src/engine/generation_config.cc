@@ -1,118 +1,95 @@
 #include "engine/generation_config.h"
 
-#include <cmath>
-#include <limits>
-#include <ranges>
-#include <string>
-#include <utility>
+#include <fmt/format.h>
 
-#include "json/json_text.h"
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "json/json_cursor.h"
+#include "json/json_document.h"
 #include "sampler/sampler.h"
 
 namespace octavo {
 namespace {
 
-std::string shown(const TemplateValue& value) {
-  constexpr std::size_t kMaxShown = 60;
-  std::string text = write_json(value);
-  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
-  return text;
-}
+namespace json = boost::json;
 
-/// Reads fields of one object, which are looked for one by one: a table of them could be made to collide. The first
-/// error is kept.
-class Fields {
+/// Reads the fields of the file; keeps the first mistake.
+class ConfigReader {
  public:
-  Fields(const TemplateDict& object, int num_tokens)
-      : object_(object), largest_id_(num_tokens > 0 ? num_tokens - 1 : std::numeric_limits<TokenId>::max()) {}
+  ConfigReader(const json::object& object, int num_tokens)
+      : whole_(object), largest_id_(num_tokens > 0 ? num_tokens - 1 : std::numeric_limits<TokenId>::max()) {}
 
-  std::optional<float> number(std::string_view name) {
-    const TemplateValue* value = find(name);
-    if (value == nullptr) return std::nullopt;
-    std::optional<double> number;
-    if (const auto* real = std::get_if<double>(value)) number = *real;
-    if (const auto* integer = std::get_if<std::int64_t>(value)) number = static_cast<double>(*integer);
-    if (number && std::abs(*number) <= 1e30) return static_cast<float>(*number);
-    refuse(name, *value, "a number");
-    return std::nullopt;
-  }
+  std::optional<float> number(std::string_view name) { return take(whole_[name].number(-1e30F, 1e30F)); }
   std::optional<int> count(std::string_view name) {
-    const TemplateValue* value = find(name);
-    if (value == nullptr) return std::nullopt;
-    const auto* count = std::get_if<std::int64_t>(value);
-    if (count != nullptr && *count >= 0 && *count <= std::numeric_limits<int>::max()) return static_cast<int>(*count);
-    refuse(name, *value, "an integer of at least 0");
-    return std::nullopt;
+    const auto count = take(whole_[name].integer(0, std::numeric_limits<int>::max()));
+    return count ? std::optional(static_cast<int>(*count)) : std::nullopt;
   }
   /// One id, or an array of them.
   std::vector<TokenId> ids(std::string_view name) {
-    const TemplateValue* value = find(name);
-    if (value == nullptr) return {};
-    if (const auto* list = std::get_if<TemplateList>(value)) return ids_of(std::string(name), *list);
-    return ids_of(std::string(name), {*value});
+    const JsonCursor given = whole_[name];
+    if (!given.is_given()) return {};
+    if (const json::array* array = given.if_array()) return ids_of(given, array->size());
+    return {id_of(given)};
   }
   std::vector<std::vector<TokenId>> words(std::string_view name) {
-    const TemplateValue* value = find(name);
-    if (value == nullptr) return {};
-    const auto* list = std::get_if<TemplateList>(value);
-    if (list == nullptr || list->size() > kMaxBadWords) {
-      refuse(name, *value, fmt::format("an array of at most {} arrays of token ids", kMaxBadWords));
-      return {};
-    }
+    const JsonCursor given = whole_[name];
+    const std::string expected = fmt::format("an array of at most {} arrays of token ids", kMaxBadWords);
+    const json::array* array = take(given.array(expected));
+    if (array == nullptr) return {};
+    if (array->size() > kMaxBadWords) refuse(given.wrong_value(expected));
     std::vector<std::vector<TokenId>> words;
-    for (std::size_t i = 0; i < list->size() && !error_; ++i) {
-      const std::string place = fmt::format("{}[{}]", name, i);
-      const auto* word = std::get_if<TemplateList>(&(*list)[i]);
+    for (std::size_t i = 0; i < array->size() && !error_; ++i) {
+      const json::array* word = given[i].if_array();
       if (word == nullptr || word->empty()) {
-        refuse(place, (*list)[i], "an array of token ids");
+        refuse(given[i].wrong_type("an array of token ids"));
       } else {
-        words.push_back(ids_of(place, *word));
+        words.push_back(ids_of(given[i], word->size()));
       }
     }
     return words;
   }
 
-  const std::optional<Error>& error() const { return error_; }
+  const std::optional<JsonError>& error() const { return error_; }
 
  private:
-  /// Of two equal names the last counts. Null: absent, or null.
-  const TemplateValue* find(std::string_view name) const {
-    for (const auto& [key, value] : std::views::reverse(object_))
-      if (key == name) return std::holds_alternative<std::monostate>(value) ? nullptr : &value;
-    return nullptr;
+  void refuse(JsonError error) {
+    if (!error_) error_ = std::move(error);
   }
-  void refuse(std::string_view name, const TemplateValue& found, std::string_view expected) {
-    if (!error_) error_ = Error{fmt::format("{}: found {}, expected {}", name, shown(found), expected)};
+  template <class T>
+  T take(JsonResult<T> read) {
+    if (read) return *read;
+    refuse(std::move(read.error()));
+    return T();
   }
-  std::vector<TokenId> ids_of(const std::string& name, const TemplateList& list) {
+  TokenId id_of(const JsonCursor& given) {
+    const std::optional<std::int64_t> id = given.is_given() ? as_integer(*given.value()) : std::nullopt;
+    if (id && *id >= 0 && *id <= largest_id_) return static_cast<TokenId>(*id);
+    refuse(given.wrong_type(fmt::format("a token id from 0 to {}", largest_id_)));
+    return -1;
+  }
+  std::vector<TokenId> ids_of(const JsonCursor& given, std::size_t count) {
     std::vector<TokenId> ids;
-    ids.reserve(list.size());
-    for (const TemplateValue& value : list) {
-      const auto* id = std::get_if<std::int64_t>(&value);
-      if (id == nullptr || *id < 0 || *id > largest_id_) {
-        refuse(fmt::format("{}[{}]", name, ids.size()), value, fmt::format("a token id from 0 to {}", largest_id_));
-        return {};
-      }
-      ids.push_back(static_cast<TokenId>(*id));
-    }
+    ids.reserve(count);
+    for (std::size_t i = 0; i < count && !error_; ++i) ids.push_back(id_of(given[i]));
     return ids;
   }
 
-  const TemplateDict& object_;
+  const JsonCursor whole_;
   const std::int64_t largest_id_;
-  std::optional<Error> error_;
+  std::optional<JsonError> error_;
 };
 
 }  // namespace
 
 Result<SamplingDefaults> parse_generation_config(std::string_view text, int num_tokens) {
-  if (text.size() > kMaxGenerationConfigBytes)
-    return fail("found {} bytes, expected at most {}", text.size(), kMaxGenerationConfigBytes);
-  std::size_t values_left = text.size();  // each takes a byte at least, so the bound on bytes is one on values
-  OCTAVO_TRY(const TemplateValue value, read_json(text, values_left));
-  const auto* object = std::get_if<TemplateDict>(&value);
-  if (object == nullptr) return fail("found {}, expected an object", shown(value));
-  Fields fields(*object, num_tokens);
+  const auto object = parse_json_object(text, {.max_bytes = kMaxGenerationConfigBytes});
+  if (!object) return fail("{}", object.error().message);
+  ConfigReader fields(*object, num_tokens);
   SamplingDefaults defaults{.temperature = fields.number("temperature"),
                             .top_k = fields.count("top_k"),
                             .top_p = fields.number("top_p"),
@@ -122,7 +99,7 @@ Result<SamplingDefaults> parse_generation_config(std::string_view text, int num_
                             .suppressed = fields.ids("suppress_tokens"),
                             .end_tokens = fields.ids("eos_token_id"),
                             .bad_words = fields.words("bad_words_ids")};
-  if (fields.error()) return std::unexpected(*fields.error());
+  if (fields.error()) return fail("{}", fields.error()->message);
   if (const Result<void> valid = check_sampling_params(defaults.over({})); !valid)
     return fail("{}", valid.error().message);
   return defaults;

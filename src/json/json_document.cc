@@ -155,9 +155,9 @@ JsonResult<json::object> parse_json_object(std::string_view text, const JsonLimi
         refused(fmt::format("the JSON is nested deeper than {} levels", limits.max_depth), "too_deep"));
   if (error)
     return std::unexpected(refused(
-        fmt::format("the body is no JSON: {} near byte {} of {}", error.message(), used, text.size()), "invalid_json"));
+        fmt::format("found no JSON: {} near byte {} of {}", error.message(), used, text.size()), "invalid_json"));
   json::value value = parser.handler().release();
-  if (!value.is_object()) return std::unexpected(refused("the body is no JSON object", "invalid_json"));
+  if (!value.is_object()) return std::unexpected(refused("found no JSON object", "invalid_json"));
   return std::move(value.get_object());
 }
 

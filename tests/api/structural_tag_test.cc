@@ -19,7 +19,7 @@ const std::string kStructures =
 
 ApiResult<ConstraintSource> read(const std::string& fields) {
   const json::value tag = json::parse("{" + fields + "}");
-  return structural_tag(tag.get_object(), "tag", [](std::string_view text) -> std::optional<TokenId> {
+  return structural_tag(JsonCursor(tag.get_object(), "tag"), [](std::string_view text) -> std::optional<TokenId> {
     return text == "<call>" ? std::optional<TokenId>(7) : std::nullopt;
   });
 }
@@ -63,7 +63,7 @@ TEST(StructuralTag, ErrorsNameTheField) {
   const auto error = [](const std::string& fields) { return read(fields).error().param; };
   EXPECT_EQ(error(""), "tag.triggers");
   EXPECT_EQ(error(R"("triggers": ["<f="])"), "tag.structures");
-  EXPECT_EQ(error(R"("triggers": [1], "structures": [{}])"), "tag.triggers");
+  EXPECT_EQ(error(R"("triggers": [1], "structures": [{}])"), "tag.triggers[0]");
   EXPECT_EQ(error(R"("triggers": ["<f="], "structures": [1])"), "tag.structures[0]");
   EXPECT_EQ(error(R"("triggers": ["<f="], "structures": [{"begin": "<g>", "schema": {}, "end": "x"}])"),
             "tag.structures[0].begin");
@@ -72,7 +72,7 @@ TEST(StructuralTag, ErrorsNameTheField) {
   EXPECT_EQ(error(R"("triggers": ["<f="], "structures": [{"begin": "<f=", "schema": {}}])"), "tag.structures[0].end");
   EXPECT_EQ(error(R"("format": {"type": "sequence"})"), "tag.format.type");
   const std::string long_text(kMaxMarkBytes + 1, 'x');
-  EXPECT_EQ(error(R"("structures": [], "triggers": [")" + long_text + "\"]"), "tag.triggers");
+  EXPECT_EQ(error(R"("structures": [], "triggers": [")" + long_text + "\"]"), "tag.triggers[0]");
 }
 
 TEST_F(OpenAiRequest, StructuralTagsAreTakenInBothPlacesAsObjectsAndAsText) {

@@ -152,7 +152,7 @@ TEST(Batch, AWrongLineIsAnErrorWithItsNumberAndTheOthersGoOn) {
       run.run("\n{not json\n" + request("a", "a") + "\r\n" + request("F", "F") + R"({"custom_id":"c","prompt":3})" +
               "\n" + std::string(300, ' ') + "x\n" + R"({"custom_id":"last","prompt":"no line break"})");
   EXPECT_THAT(ids_of(answers), ElementsAre("-", "a", "F", "c", "-", "last"));
-  EXPECT_THAT(answers[0].at("error").at("message").as_string().c_str(), HasSubstr("line 2: the body is no JSON"));
+  EXPECT_THAT(answers[0].at("error").at("message").as_string().c_str(), HasSubstr("line 2: found no JSON"));
   EXPECT_THAT(answers[2].at("error").at("message").as_string().c_str(), HasSubstr("line 5: refused"));
   EXPECT_THAT(answers[3].at("error").at("message").as_string().c_str(), HasSubstr("line 6: prompt"));
   EXPECT_THAT(answers[4].at("error").at("message").as_string().c_str(), HasSubstr("line 7: found more than"));
