@@ -123,9 +123,9 @@ enum class FinishReason : std::uint8_t {
   kConstraint
 };
 /// "", "stop", "length", "context", "cancelled", "deadline", "failed", "not_finite", "constraint". kFailed: no memory
-/// was left for the request, or its constraint allows no token; kNotFinite: a router of the model gave scores that are
-/// no numbers; kConstraint: the constraint takes more steps than it may, as RequestStats::error says. An answer ends as
-/// kConstraint at the same token whatever runs beside it.
+/// was left for the request; kNotFinite: a router of the model gave scores that are no numbers; kConstraint: the
+/// constraint takes more steps than it may, or no token can go on with it, as RequestStats::error says. An answer ends
+/// as kConstraint at the same token whatever runs beside it.
 std::string_view finish_reason_name(FinishReason reason);
 
 /// The cost and the time of a finished choice: total_s is the sum of queued, prefill, decode and stalled
@@ -146,7 +146,7 @@ struct RequestStats {
   double queued_s = 0;               // before the first step after admission
   double prefill_s = 0;              // steps that computed rows of the prompt, or computed lost rows again
   double decode_s = 0;               // steps that computed the next token
-  std::string error = {};            // for kConstraint: the constraint, its steps, and the bound
+  std::string error = {};            // for kConstraint: the constraint, and why it cannot be followed
   double stalled_s = 0;  // admitted without a row: others had the step, the choice was preempted, or another request
                          // computed the same blocks
 };

@@ -20,9 +20,7 @@ std::optional<ApiError> error_of(FinishReason finish, const RequestStats& stats)
     case FinishReason::kFailed:
       return ApiError{
           .status = 500,
-          .message =
-              "The server had no memory left for the request, the model's numbers for it are not finite, or its "
-              "constraint allows none of the model's tokens.",
+          .message = "The server had no memory left for the request, or the model's numbers for it are not finite.",
           .type = "server_error",
           .code = "internal_error"};
     case FinishReason::kNotFinite:

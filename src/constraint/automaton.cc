@@ -4,7 +4,9 @@
 
 namespace octavo {
 
-Result<Automaton> Automaton::build(const Grammar& grammar) { return AutomatonBuilder(grammar).build(); }
+Result<Automaton> Automaton::build(const Grammar& grammar, const ByteSet& written) {
+  return AutomatonBuilder(grammar, written).build();
+}
 
 void Automaton::shrink() {
   states_.shrink_to_fit();

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -44,9 +45,13 @@ class Automaton {
     StateId target;
   };
 
-  /// Errors: a rule that nothing defines, or that begins with itself; a language without any text; more than
-  /// kMaxStates or kMaxEdges; a grammar that is refused, or whose work ends.
-  static Result<Automaton> build(const Grammar& grammar);
+  /// Bytes, by their values.
+  using ByteSet = std::bitset<256>;
+
+  /// `written`: the bytes that a text may have; those that no token of a vocabulary has lead nowhere. Errors: a rule
+  /// that nothing defines, or that begins with itself; a language without any text of such bytes; more than kMaxStates
+  /// or kMaxEdges; a grammar that is refused, or whose work ends.
+  static Result<Automaton> build(const Grammar& grammar, const ByteSet& written = ByteSet().set());
 
   StateId start() const { return start_; }
   std::size_t num_states() const { return states_.size(); }

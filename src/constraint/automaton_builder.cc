@@ -15,6 +15,12 @@ namespace {
 
 constexpr std::size_t kStepsOfSequence = 4;  // each is looked up among those that end alike
 
+bool has_any(const Automaton::ByteSet& bytes, const Automaton::Edge& edge) {
+  for (std::size_t byte = edge.low; byte <= edge.high; ++byte)
+    if (bytes.test(byte)) return true;
+  return false;
+}
+
 }  // namespace
 
 Result<Automaton> AutomatonBuilder::build() {
@@ -35,8 +41,8 @@ Result<Automaton> AutomatonBuilder::build() {
   join_rules();
   find_predecessors();
   OCTAVO_TRY_VOID(check_left_recursion());
-  automaton_.is_live_ = reaching_end(true);
-  if (!automaton_.is_live_[automaton_.start_]) return fail("found a constraint that no text can fulfil");
+  automaton_.is_live_ = reaching_end(written_);
+  if (!automaton_.is_live_[automaton_.start_]) return std::unexpected(no_text());
   find_classes();
   automaton_.is_in_loop_ = states_in_loops(automaton_, shape_);
   automaton_.simulation_ = Simulation::of(automaton_, shape_);
@@ -44,6 +50,19 @@ Result<Automaton> AutomatonBuilder::build() {
   if (!grammar_.work().may_go_on()) return std::unexpected(grammar_.work().error());
   automaton_.shrink();
   return std::move(automaton_);
+}
+
+/// Why nothing fulfils it. A text that does has a byte which is not written, or there is none.
+Error AutomatonBuilder::no_text() const {
+  const std::vector<bool> is_live = reaching_end(ByteSet().set());
+  if (is_live[automaton_.start_])
+    for (const Edge& edge : automaton_.edges_ | std::views::reverse)  // they are laid from the end of a text
+      if (is_live[edge.target] && !has_any(written_, edge))
+        return {
+            fmt::format("found a constraint that this model can write no text for: no token of its vocabulary has the "
+                        "byte 0x{:02X}",
+                        edge.low)};
+  return {"found a constraint that no text can fulfil"};
 }
 
 Result<void> AutomatonBuilder::check_size() const {
@@ -308,19 +327,20 @@ void AutomatonBuilder::find_predecessors() {
   for_each([&](StateId from, StateId to) { before_[places[to]++] = from; });
 }
 
-bool AutomatonBuilder::holds(const State& state, const std::vector<bool>& reached, bool reads) const {
+bool AutomatonBuilder::holds(const State& state, const std::vector<bool>& reached, const ByteSet& bytes) const {
   switch (state.kind) {
     case Kind::kReturn: return true;
     case Kind::kBytes:
-      return reads && std::ranges::any_of(automaton_.edges(state), [&](const Edge& e) { return reached[e.target]; });
+      return std::ranges::any_of(automaton_.edges(state),
+                                 [&](const Edge& edge) { return reached[edge.target] && has_any(bytes, edge); });
     case Kind::kSplit: return std::ranges::any_of(automaton_.targets(state), [&](StateId t) { return reached[t]; });
     case Kind::kCall: return reached[state.begin] && reached[state.next];
-    case Kind::kToken: return reads && reached[state.next];
+    case Kind::kToken: return bytes.any() && reached[state.next];
   }
   return false;
 }
 
-std::vector<bool> AutomatonBuilder::reaching_end(bool reads) const {
+std::vector<bool> AutomatonBuilder::reaching_end(const ByteSet& bytes) const {
   std::vector<bool> reached(automaton_.num_states());
   std::vector<StateId> work = {Automaton::kReturn};
   reached[Automaton::kReturn] = true;
@@ -330,7 +350,7 @@ std::vector<bool> AutomatonBuilder::reaching_end(bool reads) const {
     grammar_.work().add(before_begin_[id + 1] - before_begin_[id]);
     for (std::uint32_t i = before_begin_[id]; i < before_begin_[id + 1]; ++i) {
       const StateId earlier = before_[i];
-      if (reached[earlier] || !holds(automaton_.at(earlier), reached, reads)) continue;
+      if (reached[earlier] || !holds(automaton_.at(earlier), reached, bytes)) continue;
       reached[earlier] = true;
       work.push_back(earlier);
     }
@@ -367,7 +387,7 @@ Result<void> AutomatonBuilder::check_left_recursion() const {
     std::vector<RuleId> calls;
     std::size_t next = 0;
   };
-  const std::vector<bool> is_nullable = reaching_end(false);
+  const std::vector<bool> is_nullable = reaching_end(ByteSet());
   std::vector<Mark> marks(rule_start_.size());
   std::vector<Open> open;
   const auto enter = [&](RuleId rule) {

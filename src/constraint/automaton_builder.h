@@ -19,7 +19,7 @@ namespace octavo {
 
 class AutomatonBuilder {
  public:
-  explicit AutomatonBuilder(const Grammar& grammar) : grammar_(grammar) {}
+  AutomatonBuilder(const Grammar& grammar, const Automaton::ByteSet& written) : grammar_(grammar), written_(written) {}
 
   Result<Automaton> build();
 
@@ -32,6 +32,7 @@ class AutomatonBuilder {
   using Kind = Automaton::Kind;
   using State = Automaton::State;
   using Edge = Automaton::Edge;
+  using ByteSet = Automaton::ByteSet;
 
   StateId lay(ExpressionId id, StateId next);
   StateId lay_literal(std::string_view bytes, StateId next);
@@ -58,10 +59,12 @@ class AutomatonBuilder {
 
   void join_rules();
   void find_classes();
-  /// The states from which the end of the rule is reached, by bytes and tokens or without any.
-  std::vector<bool> reaching_end(bool reads) const;
+  /// The states from which the end of the rule is reached, by tokens and these bytes or, without bytes, by none of
+  /// both.
+  std::vector<bool> reaching_end(const ByteSet& bytes) const;
   void find_predecessors();
-  bool holds(const State& state, const std::vector<bool>& reached, bool reads) const;
+  bool holds(const State& state, const std::vector<bool>& reached, const ByteSet& bytes) const;
+  Error no_text() const;
   Result<void> check_left_recursion() const;
   std::vector<RuleId> first_calls(RuleId rule, const std::vector<bool>& is_nullable) const;
 
@@ -72,6 +75,7 @@ class AutomatonBuilder {
   const Chains& chains_of(ExpressionId child);
 
   const Grammar& grammar_;
+  const ByteSet written_;
   Automaton automaton_;
   AutomatonShape shape_;
   std::vector<StateId> rule_start_;   // [rules], chains included

@@ -25,12 +25,17 @@ ConstraintVocabulary::ConstraintVocabulary(std::vector<Token> tokens, bool drops
       trie_(bytes_of(tokens_)),
       drops_first_space_(drops_first_space),
       encoder_(std::move(encoder)) {
-  for (std::size_t id = 0; id < tokens_.size(); ++id)
-    if (tokens_[id].ends_answer) end_tokens_.push_back(static_cast<TokenId>(id));
+  for (std::size_t id = 0; id < tokens_.size(); ++id) {
+    if (tokens_[id].ends_answer) {
+      end_tokens_.push_back(static_cast<TokenId>(id));
+    } else {
+      for (const char c : tokens_[id].bytes) written_.set(static_cast<std::uint8_t>(c));
+    }
+  }
 }
 
 Result<std::shared_ptr<const CompiledConstraint>> CompiledConstraint::create(const Grammar& grammar, Parts parts) {
-  OCTAVO_TRY(Automaton automaton, Automaton::build(grammar));
+  OCTAVO_TRY(Automaton automaton, Automaton::build(grammar, parts.vocabulary->written()));
   const std::size_t num_bytes = automaton.num_bytes();
   while (!parts.memory->try_add_automaton(num_bytes)) {
     if (parts.make_room()) continue;

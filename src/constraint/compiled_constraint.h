@@ -45,6 +45,8 @@ class ConstraintVocabulary {
   std::size_t size() const { return tokens_.size(); }
   const TokenTrie& trie() const { return trie_; }
   std::span<const TokenId> end_tokens() const { return end_tokens_; }
+  /// The bytes that its texts can have: those of its tokens.
+  const Automaton::ByteSet& written() const { return written_; }
   bool drops_first_space() const { return drops_first_space_; }
   bool has_encoder() const { return encoder_ != nullptr; }
   std::vector<TokenId> encode(std::optional<TokenId> previous, std::string_view text) const {
@@ -54,6 +56,7 @@ class ConstraintVocabulary {
  private:
   std::vector<Token> tokens_;
   std::vector<TokenId> end_tokens_;
+  Automaton::ByteSet written_;
   TokenTrie trie_;
   bool drops_first_space_;
   Encoder encoder_;

@@ -41,13 +41,16 @@ void Answers::append(const Draw& draw) {
 
 /// The constraint allows no token, or none that is known within its work.
 void Answers::end_without_token(ActiveRequest& request, const Choice& choice) {
-  const bool is_mask = choice.mask.state == NextMask::State::kTooLarge;
-  if (!is_mask && !choice.constraint.is_spent()) return end(request, FinishReason::kFailed);
-  request.error = is_mask
-                      ? fmt::format("found {} that takes more than {} steps of work to find which token may follow",
-                                    request.constraint->name(), TokenMasks::kMaxWork)
-                      : fmt::format("found {} that takes {} steps of work to follow so far, expected at most {}",
-                                    request.constraint->name(), choice.constraint.work(), ConstraintState::kMaxWork);
+  const std::string& name = request.constraint->name();
+  if (choice.mask.state == NextMask::State::kTooLarge) {
+    request.error = fmt::format("found {} that takes more than {} steps of work to find which token may follow", name,
+                                TokenMasks::kMaxWork);
+  } else if (choice.constraint.is_spent()) {
+    request.error = fmt::format("found {} that takes {} steps of work to follow so far, expected at most {}", name,
+                                choice.constraint.work(), ConstraintState::kMaxWork);
+  } else {  // a byte that it wants next stands in longer tokens alone
+    request.error = fmt::format("found {} that no token of the model's vocabulary can go on with", name);
+  }
   end(request, FinishReason::kConstraint);
 }
 

@@ -33,6 +33,43 @@ TEST(ConstraintCompiler, CompilesEachKind) {
   EXPECT_FALSE(takes(choice, "yester"));
 }
 
+/// Without the byte 0xF2, as the default model's: no token has a part of a character from U+80000 to U+BFFFF.
+std::shared_ptr<const ConstraintVocabulary> vocabulary_without_f2() {
+  std::vector<std::string> texts;
+  for (int byte = 0; byte < 256; ++byte) texts.emplace_back(1, static_cast<char>(byte == 0xF2 ? 'a' : byte));
+  return test::make_vocabulary(std::move(texts));
+}
+
+TEST(ConstraintCompiler, AConstraintThatTheVocabularyCannotWriteIsAnErrorWithTheByte) {
+  ConstraintCompiler compiler(vocabulary_without_f2(), {});
+  const std::string text = "\U000B0061", quoted = "\"" + text + "\"";
+  for (const ConstraintSource& source :
+       {ConstraintSource{.kind = ConstraintKind::kRegex, .text = "a+[\\u{B0000}-\\u{BFFFF}]"},
+        ConstraintSource{.kind = ConstraintKind::kGrammar, .text = "root ::= \"a\" " + quoted},
+        ConstraintSource{.kind = ConstraintKind::kChoice, .choices = {text, "a" + text}},
+        ConstraintSource{.kind = ConstraintKind::kJsonSchema, .text = R"({"const": [1, )" + quoted + "]}"},
+        ConstraintSource{.kind = ConstraintKind::kJsonSchema, .text = R"({"enum": [)" + quoted + "]}"},
+        ConstraintSource{
+            .kind = ConstraintKind::kJsonSchema,
+            .text = R"({"type": "object", "properties": {"a": {"enum": [)" + quoted + R"(]}}, "required": ["a"]})"}}) {
+    const auto compiled = compiler.compile(source);
+    ASSERT_FALSE(compiled.has_value()) << source.text;
+    EXPECT_THAT(compiled.error().message, HasSubstr("no token of its vocabulary has the byte 0xF2"));
+  }
+}
+
+TEST(ConstraintCompiler, AnAnswerNeverEntersAWayThatTheVocabularyCannotWrite) {
+  const auto vocabulary = vocabulary_without_f2();
+  ConstraintCompiler compiler(vocabulary, {});
+  const auto choice = compiler.compile({.kind = ConstraintKind::kChoice, .choices = {"ab\U000B0061", "cd"}}).value();
+  ConstraintState state;
+  state.begin(choice, std::nullopt);
+  EXPECT_EQ(allowed_tokens(state, *vocabulary), std::vector<TokenId>{'c'});
+  const auto schema =
+      compiler.compile({.kind = ConstraintKind::kJsonSchema, .text = R"({"enum": ["x\uDA80\uDC61", "y"]})"}).value();
+  EXPECT_TRUE(takes(schema, R"("y")"));
+}
+
 TEST(ConstraintCompiler, KeepsTheLastOnesByContent) {
   ConstraintCompiler compiler(byte_vocabulary(), {});
   const auto first = compiler.compile({.text = "a"}).value();

@@ -127,7 +127,7 @@ TEST(ForcedText, OtherTokensThatSpellItAreStillTaken) {
 }
 
 TEST(ForcedText, WhereTheTokenizerHasNoWayAnyTokensAreAllowed) {
-  Greedy words({"na", "a"});
+  Greedy words({"na", "a", "ab"});
   EXPECT_THAT(words.forced(words.begin(R"(root ::= "nab")")), IsEmpty());
   EXPECT_THAT(words.allowed(words.begin(R"(root ::= "nab")")), ElementsAre("na"));
 }

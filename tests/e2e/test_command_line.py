@@ -108,6 +108,11 @@ class Run(unittest.TestCase):
                 body = json.loads(support.octavo_ok(*batch, *extra))["response"]["body"]
                 self.assertRegex(body["choices"][0]["message"]["content"], pattern)
 
+    def test_a_constraint_that_the_model_cannot_write_is_an_error(self):
+        run = support.octavo("run", "-p", "Hi", "--regex", "a+\U000B0061")
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertIn("no token of its vocabulary has the byte 0xF2", run.stderr)
+
     def test_lines_of_a_batch_are_held_to_their_constraints(self):
         line = {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 20, "temperature": 0}
         lines = [{**line, "guided_choice": ["violet"]}, {**line, "guided_regex": "("}]

@@ -604,6 +604,30 @@ class Schemas(OpenAiTest):
         stream = self.answer(schema, strict=False, stream=True)
         self.assertEqual(len([chunk for chunk in stream if getattr(chunk, "warnings", None)]), 1)
         with self.assertRaises(openai.BadRequestError) as caught:
+    def test_a_constraint_that_the_model_cannot_write_is_refused_by_its_field(self):
+        text = "\U000B0061"  # SmolLM2 has no token with its first byte
+        const = {"const": text}
+        form = {"type": "json_schema", "schema": const}
+        user = {"messages": QUESTION, "max_tokens": 9}
+        tool = {"type": "function", "function": {"name": "f", "parameters": {
+            "type": "object", "properties": {"a": const}, "required": ["a"]}}}
+        for path, body, fields, name in (
+                ("/v1/chat/completions", user, {"guided_choice": [text, "a" + text]}, "guided_choice"),
+                ("/v1/chat/completions", user, {"guided_regex": "[a-c]+" + text}, "guided_regex"),
+                ("/v1/chat/completions", user, {"guided_grammar": f'root ::= "{text}"'}, "guided_grammar"),
+                ("/v1/chat/completions", user, {"structured_outputs": {"json": const}}, "structured_outputs.json"),
+                ("/v1/chat/completions", user, {"response_format": {"type": "json_schema", "json_schema": form}},
+                 "response_format.json_schema.schema"),
+                ("/v1/chat/completions", user, {"tools": [tool], "tool_choice": "required"}, "tool"),
+                ("/v1/completions", {"prompt": "x"}, {"json_schema": {"enum": [text]}}, "json_schema"),
+                ("/completion", {"prompt": "x", "n_predict": 9}, {"grammar": f'root ::= "{text}"'}, "grammar"),
+                ("/v1/responses", {"input": "x"}, {"text": {"format": {**form, "name": "n"}}}, "text.format.schema"),
+                ("/v1/messages", user, {"output_config": {"format": form}}, "output_config.format.schema"),
+                ("/api/chat", {"messages": QUESTION, "stream": False}, {"format": const}, "format")):
+            status, _, answer = self.server.request("POST", path, {**body, **fields})
+            self.assertEqual(status, 400, answer)
+            self.assertRegex(answer, f"{name}.*no token of its vocabulary has the byte 0xF2")
+
             self.answer(schema)
         self.assertEqual(caught.exception.param, place)
         self.assertTrue(caught.exception.body["message"].startswith(place + ": "))

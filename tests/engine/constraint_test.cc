@@ -194,10 +194,24 @@ TEST(Constraint, EveryChoiceHasItsOwnPlaceInIt) {
   for (const std::string& text : texts) EXPECT_EQ(text.size(), 3U) << text;
 }
 
-TEST(Constraint, ThatTheWordsCannotWriteEndsTheAnswerAsFailed) {
+TEST(Constraint, ThatTheWordsCannotWriteIsNotCompiled) {
   TestEngine engine;
+  const auto compiled = engine->compile_constraint({.kind = ConstraintKind::kRegex, .text = "A\u00E9"}, {});
+  ASSERT_FALSE(compiled.has_value());
+  EXPECT_THAT(compiled.error().message, testing::HasSubstr("no token of its vocabulary has the byte 0xC3"));
+}
+
+TEST(Constraint, ThatNoTokenGoesOnWithEndsTheAnswerThere) {
+  TestEngineOptions options;
+  options.tokenizer = [](int size) {
+    test::TinyVocab vocab(size);
+    vocab.set(test::kTinyEuro[0], "\u00C3\u00A9B", 1);  // the only token with these bytes has more behind them
+    return vocab.load();
+  };
+  TestEngine engine(std::move(options));
   const Answer answer = engine.run(constrained_request(engine, "A\u00E9", 1));
-  EXPECT_EQ(answer.finish, FinishReason::kFailed);
+  EXPECT_EQ(answer.finish, FinishReason::kConstraint);
+  EXPECT_THAT(answer.stats.error, HasSubstr("that no token of the model's vocabulary can go on with"));
   EXPECT_EQ(answer.text, "A");
 }
 
