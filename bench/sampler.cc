@@ -97,7 +97,7 @@ std::vector<Case> cases() {
          for (TokenId i = 0; i < 100; ++i) p.bad_words.push_back({i, i + 1});
        }),
        true},
-      {"Mirostat 2", with([](auto& p) { p.mirostat.enabled = true; })},
+      {"Mirostat 2", with([](auto& p) { p.mirostat.version = 2; })},
   };
   Case together{.name = "all together", .params = {}, .suppresses = true};
   SamplingParams& p = together.params;

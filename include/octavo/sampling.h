@@ -47,10 +47,11 @@ struct Dry {
   std::vector<std::string> breakers = {"\n", ":", "\"", "*"};  // a token that contains one of these is a breaker
 };
 
-/// Mirostat 2 (Basu et al. 2021): in place of all cuts, tokens whose surprise is above a bound are dropped. The bound
-/// follows the draws, so that the mean surprise comes to `tau` bits.
+/// Mirostat (Basu et al. 2021), in place of all cuts. A bound of surprise follows the draws, so that the mean surprise
+/// comes to `tau` bits. Version 2 drops tokens whose surprise is above the bound; version 1 keeps so many of the most
+/// likely tokens that Zipf's law, fitted to the first of them, gives the last one this surprise.
 struct Mirostat {
-  bool enabled = false;
+  int version = 0;  // 0: off
   float tau = 5;
   float eta = 0.1F;  // the share by which the bound follows a draw
 };

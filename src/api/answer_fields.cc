@@ -164,7 +164,6 @@ constexpr ApiField kUnsupportedRows[] = {
         field::boolean("skip_special_tokens", "true", "control tokens are not shown", take_skip_special_tokens)),
     field::ignored("prediction", "answers are not drafted from it"),
     field::ignored("length_penalty", "it is about beam search alone", 1),
-    field::ignored("mirostat_mode", kNoSampler),
     field::ignored("tfs_z", kNoSampler, 1),
     field::ignored("top_a", kNoSampler),
     field::ignored("epsilon_cutoff", kNoSampler),

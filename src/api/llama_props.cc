@@ -40,7 +40,7 @@ json::object params(const SamplingParams& sampling) {
           {"dry_base", sampling.dry.base},
           {"dry_allowed_length", sampling.dry.allowed_length},
           {"dry_penalty_last_n", sampling.dry.window},
-          {"mirostat", sampling.mirostat.enabled ? 2 : 0},
+          {"mirostat", sampling.mirostat.version},
           {"mirostat_tau", sampling.mirostat.tau},
           {"mirostat_eta", sampling.mirostat.eta},
           {"samplers", sampler_names(sampling)}};

@@ -76,15 +76,6 @@ void take_dry_breakers(FieldReader& reader, const ApiField& field) {
     sampling_in(reader).dry.breakers = read_strings(reader, given, kMaxDryBreakers, kMaxDryBreakerBytes);
 }
 
-void take_mirostat(FieldReader& reader, const ApiField& field) {
-  Mirostat& mirostat = sampling_in(reader).mirostat;
-  const JsonCursor given = reader.at(field.path);
-  const auto version = reader.take(given.integer(0, 2));
-  if (version == 1)
-    reader.refuse(given.error("found 1, expected 0 (off) or 2: version 1 is not supported", "unsupported_parameter"));
-  if (version) mirostat.enabled = *version == 2;
-}
-
 void take_samplers(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   if (!given.is_given()) return;
@@ -152,6 +143,7 @@ constexpr ApiField kRows[] = {
     strings("dry_sequence_breakers", "the model's, else `[\"\\n\", \":\", \"\\\"\", \"*\"]`",
             "a token that contains one of these texts, at most 16, ends repetitions", take_dry_breakers),
     mirostat("mirostat"),
+    mirostat("mirostat_mode", "as `mirostat`", "text-generation-webui's name of `mirostat`"),
     mirostat_tau("mirostat_tau"),
     mirostat_eta("mirostat_eta"),
     string_or_array(

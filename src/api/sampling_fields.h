@@ -34,7 +34,6 @@ void take_priority(FieldReader& reader, const ApiField& field);
 void take_penalty_window(FieldReader& reader, const ApiField& field);
 void take_dry_window(FieldReader& reader, const ApiField& field);
 void take_dry_breakers(FieldReader& reader, const ApiField& field);
-void take_mirostat(FieldReader& reader, const ApiField& field);
 void take_samplers(FieldReader& reader, const ApiField& field);
 void take_allowed_tokens(FieldReader& reader, const ApiField& field);
 void take_bad_words(FieldReader& reader, const ApiField& field);
@@ -96,9 +95,9 @@ constexpr ApiField penalty_window(std::string_view path) {
   return integer(path, -1, kMaxInt, "the model's, else -1",
                  "the last tokens that penalties look at; -1: all; 0: no penalties", take_penalty_window);
 }
-constexpr ApiField mirostat(std::string_view path) {
-  return integer(path, 0, 2, "the model's, else 0", "2: Mirostat 2 in place of all cuts; 0: off; 1 is refused",
-                 take_mirostat);
+constexpr ApiField mirostat(std::string_view path, std::string_view otherwise = "the model's, else 0",
+                            std::string_view text = "Mirostat, by its version, in place of all cuts; 0: off") {
+  return integer(path, 0, 2, otherwise, text, into_sampling<&SamplingParams::mirostat, &Mirostat::version>);
 }
 constexpr ApiField mirostat_tau(std::string_view path) {
   return sampler<&SamplingParams::mirostat, &Mirostat::tau>(path, 0, 100, "the model's, else 5",

@@ -73,8 +73,9 @@ void add_penalties(Command& command, SamplingFlags& flags) {
 }
 
 void add_mirostat(Command& command, SamplingFlags& flags) {
-  add_choice<bool>(
-      command, "--mirostat", "0|2", {{"0", false}, {"2", true}}, [&flags](bool on) { flags.mirostat = on; },
+  add_choice<int>(
+      command, "--mirostat", "0|1|2", {{"0", 0}, {"1", 1}, {"2", 2}},
+      [&flags](int version) { flags.mirostat = version; },
       "Version of Mirostat, which takes the place of all cuts; default 0, none")
       ->per_model();
   add_real(command, "--mirostat-ent", flags.mirostat_tau, 0, 100, "Mean surprise that it aims at, in bits; default 5");
@@ -147,7 +148,7 @@ void apply_sampling(const SamplingFlags& flags, SamplingParams& params) {
   set(params.xtc.probability, flags.xtc_probability);
   set(params.xtc.threshold, flags.xtc_threshold);
   set_penalties(params, flags);
-  set(params.mirostat.enabled, flags.mirostat);
+  set(params.mirostat.version, flags.mirostat);
   set(params.mirostat.tau, flags.mirostat_tau);
   set(params.mirostat.eta, flags.mirostat_eta);
   if (flags.order) flags.order->apply_to(params);
@@ -215,7 +216,7 @@ std::vector<std::pair<std::string, std::string>> sampling_values(const SamplingP
     breakers += escaped(text);
   }
   add("dry-sequence-breaker", breakers);
-  add("mirostat", params.mirostat.enabled ? 2 : 0);
+  add("mirostat", params.mirostat.version);
   add("mirostat-ent", params.mirostat.tau);
   add("mirostat-lr", params.mirostat.eta);
   add("samplers", shown(params.order));

@@ -27,7 +27,7 @@ struct SamplingFlags {
   std::optional<float> dry_multiplier, dry_base;
   std::optional<int> dry_allowed_length, dry_window;
   std::vector<std::string> dry_breakers = {};
-  std::optional<bool> mirostat;
+  std::optional<int> mirostat;
   std::optional<float> mirostat_tau, mirostat_eta;
   std::optional<SamplerOrder> order;
 };

@@ -142,7 +142,7 @@ struct ActiveRequest {
   /// The token that must follow the choice's last one and needs no draw; -1: one is to be drawn. Mirostat counts the
   /// surprise of every token.
   TokenId known_token(const Choice& choice) const {
-    if (draws_forced || sampling.mirostat.enabled || !choice.is_constrained()) return -1;
+    if (draws_forced || sampling.mirostat.version != 0 || !choice.is_constrained()) return -1;
     if (may_open_reasoning(choice)) return -1;
     const std::span<const TokenId> forced = choice.constraint.forced();
     return forced.empty() ? -1 : forced.front();

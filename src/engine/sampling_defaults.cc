@@ -53,10 +53,9 @@ Result<void> read_penalty(const ModelSource& source, SamplingDefaults& defaults)
 }
 
 Result<void> read_mirostat(const ModelSource& source, SamplingDefaults& defaults) {
-  OCTAVO_TRY(const std::optional<int> version, read_int(source, "mirostat"));
-  if (version && *version != 0 && *version != 2)
-    return fail("{}: {}: found {}, expected 0 (off) or 2", source.name(), key_of("mirostat"), *version);
-  if (version) defaults.mirostat = *version == 2;
+  OCTAVO_TRY(defaults.mirostat, read_int(source, "mirostat"));
+  if (defaults.mirostat && (*defaults.mirostat < 0 || *defaults.mirostat > 2))
+    return fail("{}: {}: found {}, expected 0 (off), 1 or 2", source.name(), key_of("mirostat"), *defaults.mirostat);
   OCTAVO_TRY(defaults.mirostat_tau, read_float(source, "mirostat_tau"));
   OCTAVO_TRY(defaults.mirostat_eta, read_float(source, "mirostat_eta"));
   return {};
@@ -126,7 +125,7 @@ SamplingParams SamplingDefaults::over(SamplingParams params) const {
   params.xtc.threshold = xtc_threshold.value_or(params.xtc.threshold);
   params.repetition_penalty = repetition_penalty.value_or(params.repetition_penalty);
   params.penalty_window = penalty_window.value_or(params.penalty_window);
-  params.mirostat.enabled = mirostat.value_or(params.mirostat.enabled);
+  params.mirostat.version = mirostat.value_or(params.mirostat.version);
   params.mirostat.tau = mirostat_tau.value_or(params.mirostat.tau);
   params.mirostat.eta = mirostat_eta.value_or(params.mirostat.eta);
   if (order) order->apply_to(params);

@@ -29,7 +29,7 @@ struct SamplingDefaults {
   std::optional<float> xtc_threshold = {};       // xtc_threshold
   std::optional<float> repetition_penalty = {};  // penalty_repeat
   std::optional<int> penalty_window = {};        // penalty_last_n; there -1 looks at all tokens
-  std::optional<bool> mirostat = {};             // mirostat: 2, or 0 for none
+  std::optional<int> mirostat = {};              // mirostat: a version, or 0 for none
   std::optional<float> mirostat_tau = {};        // mirostat_tau
   std::optional<float> mirostat_eta = {};        // mirostat_eta
   std::optional<SamplerOrder> order = {};        // sequence

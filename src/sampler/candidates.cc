@@ -124,8 +124,8 @@ void Candidates::collect(float least) {
   }
 }
 
-void Candidates::keep_top_k(int k) {
-  if (k == 0 || to_size(k) >= size()) return;
+/// Into scratch_.ordered: the k most likely ones and perhaps others, in no order.
+void Candidates::collect_top(int k) {
   float bound = kLowest;
   const std::size_t num_pieces = (row_.size() + kPiece - 1) / kPiece;
   if (is_row_ && to_size(k) <= num_pieces) {
@@ -136,6 +136,11 @@ void Candidates::keep_top_k(int k) {
     bound = copy[k - 1];
   }
   collect(bound);
+}
+
+void Candidates::keep_top_k(int k) {
+  if (k == 0 || to_size(k) >= size()) return;
+  collect_top(k);
   const auto last = scratch_.ordered.begin() + k - 1;
   std::nth_element(scratch_.ordered.begin(), last, scratch_.ordered.end(), MoreLikely());
   keep_down_to(*last);
@@ -260,6 +265,38 @@ void Candidates::keep_surprise(float most_bits) {
     weigh();
   }
   filter([&](std::size_t i) { return scratch_.weights[i] >= least_weight || scratch_.ids[i] == best; });
+}
+
+/// Fitted by least squares to the likeliest: the logarithm of one's probability over the next one's is the exponent
+/// times that of the next one's rank over its own. 0: there are too few to fit it to.
+double Candidates::zipf_exponent() {
+  constexpr std::size_t kFitted = 100;  // as many as the paper has, and llama.cpp
+  weigh();
+  const std::size_t most = std::min(kFitted, size());
+  collect_top(static_cast<int>(most));
+  const std::span<Candidate> fitted = std::span(scratch_.ordered).first(most);
+  std::partial_sort(scratch_.ordered.begin(), scratch_.ordered.begin() + static_cast<std::ptrdiff_t>(most),
+                    scratch_.ordered.end(), MoreLikely());
+  double products = 0, squares = 0;
+  for (std::size_t i = 0; i + 1 < most && fitted[i + 1].weight > 0; ++i) {
+    const double ranks = std::log(static_cast<double>(i + 2) / static_cast<double>(i + 1));
+    products += ranks * (double{fitted[i].logit} - double{fitted[i + 1].logit}) / temperature_;
+    squares += ranks * ranks;
+  }
+  return squares > 0 ? products / squares : 0;
+}
+
+// The number k for which a token of the law's exponent s has the surprise at rank k: ((s - 1) 2^bits / (1 - n^(1 - s)))
+// to the power of 1 / s. Tokens that are never drawn do not count among the n.
+void Candidates::keep_zipfian(float most_bits) {
+  const double exponent = zipf_exponent();
+  if (exponent <= 0) return;  // all are alike, or there is one
+  const auto weights = std::span<const float>(scratch_.weights).first(size());
+  const auto count = static_cast<double>(std::ranges::count_if(weights, [](float weight) { return weight > 0; }));
+  const double excess = exponent - 1;
+  const double scale = std::abs(excess) < 1e-9 ? 1 / std::log(count) : excess / (1 - std::pow(count, -excess));
+  const double k = std::pow(scale * std::exp2(static_cast<double>(most_bits)), 1 / exponent);
+  keep_top_k(static_cast<int>(std::clamp(k, 1.0, static_cast<double>(size()))));
 }
 
 void Candidates::apply_temperature(float temperature) {

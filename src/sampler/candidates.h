@@ -50,6 +50,7 @@ class Candidates {
   void keep_typical(float p);           // 1: all
   void exclude_top(float threshold);    // XTC
   void keep_surprise(float most_bits);  // at least the most likely token is kept
+  void keep_zipfian(float most_bits);   // as many of the most likely tokens as Mirostat 1 keeps
   void apply_temperature(float temperature);
   void apply_temperature(float temperature, const DynamicTemperature& dynamic);
 
@@ -82,6 +83,8 @@ class Candidates {
   void filter(const Keep& keep);
   void keep_down_to(const Candidate& last);
   void collect(float least);
+  void collect_top(int k);
+  double zipf_exponent();
   Candidate last_of_mass(double target);
   static Candidate last_of_mass(std::span<Candidate> candidates, double target);
 

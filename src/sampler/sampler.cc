@@ -42,15 +42,19 @@ void apply_step(SamplerStep step, const SamplingParams& params, const DrawKey& k
 }
 
 bool is_greedy(const SamplingParams& params) {
-  return params.temperature == 0 || (params.top_k == 1 && params.order.empty() && !params.mirostat.enabled);
+  return params.temperature == 0 || (params.top_k == 1 && params.order.empty() && params.mirostat.version == 0);
 }
 
 TokenId pick(Candidates& candidates, const SamplingParams& params, const DrawKey& key, float& surprise_bound) {
   if (is_greedy(params)) return candidates.most_likely();
   const double u = uniform_of(key, kTokenDraw);
-  if (params.mirostat.enabled) {
+  if (params.mirostat.version != 0) {
     candidates.apply_temperature(params.temperature, params.dynamic_temperature);
-    candidates.keep_surprise(surprise_bound);
+    if (params.mirostat.version == 1) {
+      candidates.keep_zipfian(surprise_bound);
+    } else {
+      candidates.keep_surprise(surprise_bound);
+    }
     const TokenId token = candidates.draw(u);
     const double error = candidates.surprise(token) - params.mirostat.tau;
     surprise_bound = static_cast<float>(surprise_bound - params.mirostat.eta * error);

@@ -79,6 +79,8 @@ Result<void> check_sampling_params(const SamplingParams& params) {
   OCTAVO_TRY_VOID(check_at_least("dynamic_temperature.exponent", params.dynamic_temperature.exponent, 0));
   OCTAVO_TRY_VOID(check_between("xtc.probability", params.xtc.probability, 0, 1));
   OCTAVO_TRY_VOID(check_between("xtc.threshold", params.xtc.threshold, 0, 1));
+  if (params.mirostat.version < 0 || params.mirostat.version > 2)
+    return fail("mirostat.version: found {}, expected 0 (off), 1 or 2", params.mirostat.version);
   OCTAVO_TRY_VOID(check_between("mirostat.tau", params.mirostat.tau, 0, 100));
   OCTAVO_TRY_VOID(check_between("mirostat.eta", params.mirostat.eta, 0, 1));
   OCTAVO_TRY_VOID(check_penalties(params));

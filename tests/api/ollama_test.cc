@@ -84,7 +84,7 @@ TEST(OllamaRequest, SamplersOfOldAreReadOrSaidToBeLeftOut) {
                                parsed("{" + kHi + R"(, "options": {"mirostat": 2, "mirostat_tau": 3, "tfs_z": 0.5}})"),
                                engine, kAnsweringModel, {});
   ASSERT_TRUE(call.has_value()) << call.error().message;
-  EXPECT_TRUE(call->requests[0].sampling.mirostat.enabled);
+  EXPECT_EQ(call->requests[0].sampling.mirostat.version, 2);
   EXPECT_EQ(call->requests[0].sampling.mirostat.tau, 3);
   EXPECT_THAT(call->warnings, ElementsAre(StartsWith("options.tfs_z: it is ignored")));
 }

@@ -65,7 +65,9 @@ TEST_F(OpenAiRequest, ReadsEverySamplerByItsNameInLlamaCpp) {
   EXPECT_EQ(found.dry.allowed_length, 3);
   EXPECT_EQ(found.dry.window, 128);
   EXPECT_THAT(found.dry.breakers, ElementsAre("a", "bc"));
-  EXPECT_TRUE(found.mirostat.enabled);
+  EXPECT_EQ(found.mirostat.version, 2);
+  EXPECT_EQ(request(R"("mirostat": 1)").sampling.mirostat.version, 1);
+  EXPECT_EQ(request(R"("mirostat_mode": 2)").sampling.mirostat.version, 2);
   EXPECT_EQ(found.mirostat.tau, 4);
   EXPECT_EQ(found.mirostat.eta, 0.25F);
   EXPECT_THAT(found.order, ElementsAre(SamplerStep::kTopK, SamplerStep::kTemperature));
@@ -106,7 +108,6 @@ TEST_F(OpenAiRequest, SamplersOutOfRangeAreRefusedByName) {
            {R"("dry_base": 0)", "dry_base"},
            {R"("dry_sequence_breakers": ["a", ""])", "dry_sequence_breakers[1]"},
            {R"("dry_sequence_breakers": "a")", "dry_sequence_breakers"},
-           {R"("mirostat": 1)", "mirostat"},
            {R"("mirostat": 3)", "mirostat"},
            {R"("samplers": ["top_q"])", "samplers"},
            {R"("samplers": "top_k;top_k")", "samplers"},

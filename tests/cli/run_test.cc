@@ -172,7 +172,7 @@ TEST(Run, SamplersAreTheFlags) {
   EXPECT_EQ(sampling.dry.allowed_length, 3);
   EXPECT_EQ(sampling.dry.window, 128);
   EXPECT_EQ(sampling.dry.breakers, (std::vector<std::string>{"a", "b, c"}));
-  EXPECT_TRUE(sampling.mirostat.enabled);
+  EXPECT_EQ(sampling.mirostat.version, 2);
   EXPECT_EQ(sampling.mirostat.tau, 4);
   EXPECT_EQ(sampling.mirostat.eta, 0.25F);
   EXPECT_EQ(sampling.order, (std::vector{SamplerStep::kTopK, SamplerStep::kTemperature}));

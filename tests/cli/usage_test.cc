@@ -105,7 +105,7 @@ TEST(Usage, WrongArgumentsAreOneLineAndExitCode2) {
       {"run", "-p", "x", "--top-p", "1.5"},
       {"run", "-p", "x", "--top-k", "-1"},
       {"run", "-p", "x", "--min-p", "2"},
-      {"run", "-p", "x", "--mirostat", "1"},
+      {"run", "-p", "x", "--mirostat", "3"},
       {"run", "-p", "x", "--samplers", "top_q"},
       {"run", "-p", "x", "--dry-base", "0.5"},
       {"run", "-p", "x", "--repeat-penalty", "0"},

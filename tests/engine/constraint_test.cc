@@ -14,11 +14,11 @@
 namespace octavo {
 namespace {
 
+using ::testing::HasSubstr;
 using test::Answer;
 using test::make_request;
 using test::TestEngine;
 using test::TestEngineOptions;
-using ::testing::HasSubstr;
 
 std::shared_ptr<const Constraint> compile(TestEngine& engine, std::string regex) {
   return engine->compile_constraint({.kind = ConstraintKind::kRegex, .text = std::move(regex)}).value();
@@ -151,7 +151,7 @@ TEST(Constraint, ForcedTokensAreTheSameInCompanyWithChoicesAndWithoutRoom) {
       Request request = constrained_request(engine, seed % 4 == 0 ? kPattern : kForcedPattern, seed, 50);
       request.draws_forced = draws_forced;
       request.num_choices = seed % 3 == 0 ? 3 : 1;
-      request.sampling.mirostat.enabled = seed % 5 == 0;
+      request.sampling.mirostat.version = seed % 5 == 0 ? 2 : 0;
       EXPECT_TRUE(engine->submit(request, [&tokens, seed](const TokenEvent& event) {
         if (event.token >= 0) tokens[{seed, event.choice}].push_back(event.token);
       }));

@@ -41,7 +41,7 @@ void expect_same_in_company(const SamplingParams& params) {
 }
 
 TEST(Samplers, MirostatGivesTheSameAnswerInCompanyAndThroughPreemption) {
-  expect_same_in_company({.mirostat = {.enabled = true, .tau = 2, .eta = 0.3F}});
+  for (const int version : {1, 2}) expect_same_in_company({.mirostat = {.version = version, .tau = 2, .eta = 0.3F}});
 }
 
 TEST(Samplers, DryAndWindowsGiveTheSameAnswerInCompanyAndThroughPreemption) {
@@ -51,13 +51,15 @@ TEST(Samplers, DryAndWindowsGiveTheSameAnswerInCompanyAndThroughPreemption) {
 
 TEST(Samplers, MirostatsBoundGoesOnFromTokenToToken) {
   // With a small tau and a fast pace the bound soon leaves little; without the state it would stay where it began.
-  Request request = make_request(5, 60);
-  request.sampling = {.mirostat = {.enabled = true, .tau = 0.5F, .eta = 1}};
-  TestEngine engine;
-  const Answer carried = engine.run(request);
-  request.sampling.mirostat.eta = 0;
-  const Answer constant = engine.run(request);
-  EXPECT_FALSE(carried.same_tokens(constant));
+  for (const int version : {1, 2}) {
+    Request request = make_request(5, 60);
+    request.sampling = {.mirostat = {.version = version, .tau = 0.5F, .eta = 1}};
+    TestEngine engine;
+    const Answer carried = engine.run(request);
+    request.sampling.mirostat.eta = 0;
+    const Answer constant = engine.run(request);
+    EXPECT_FALSE(carried.same_tokens(constant)) << version;
+  }
 }
 
 TEST(Samplers, DryBreakersAreTheTokensThatContainTheirText) {

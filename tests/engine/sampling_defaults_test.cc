@@ -67,7 +67,7 @@ TEST(SamplingDefaults, ReadsTheOtherSamplersToo) {
   EXPECT_EQ(params.xtc.threshold, 0.125F);
   EXPECT_EQ(params.penalty_window, 64);
   EXPECT_EQ(params.repetition_penalty, 1.5F);
-  EXPECT_TRUE(params.mirostat.enabled);
+  EXPECT_EQ(params.mirostat.version, 2);
   EXPECT_EQ(params.mirostat.tau, 4);
   EXPECT_EQ(params.mirostat.eta, 0.25F);
   EXPECT_THAT(defaults->described(), Contains(Pair("order", "top_k;temperature")));
@@ -119,8 +119,8 @@ TEST(SamplingDefaults, ValueOutOfRangeOrOfAnotherTypeIsAnErrorThatNamesTheKey) {
   };
   EXPECT_THAT(message(GgufWriter().add("general.sampling.temp", -1.0F)),
               AllOf(HasSubstr("general.sampling"), HasSubstr("temperature"), HasSubstr("-1")));
-  EXPECT_THAT(message(GgufWriter().add("general.sampling.mirostat", std::int32_t{1})),
-              AllOf(HasSubstr("general.sampling.mirostat"), HasSubstr("found 1"), HasSubstr("2")));
+  EXPECT_THAT(message(GgufWriter().add("general.sampling.mirostat", std::int32_t{3})),
+              AllOf(HasSubstr("general.sampling.mirostat"), HasSubstr("found 3"), HasSubstr("2")));
   EXPECT_THAT(message(GgufWriter().add("general.sampling.sequence", "top_k;top_q")),
               AllOf(HasSubstr("general.sampling.sequence"), HasSubstr("top_q")));
   EXPECT_THAT(message(GgufWriter().add("general.sampling.top_p", "high")), HasSubstr("general.sampling.top_p"));

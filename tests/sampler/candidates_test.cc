@@ -116,7 +116,7 @@ TEST(Candidates, MirostatKeepsTheMeanSurpriseAtTau) {
   const std::vector<float> logits = random_logits(400, 17, 2);
   SamplerScratch scratch(400);
   for (const float tau : {2.0F, 4.0F, 6.0F}) {
-    const SamplingParams params{.mirostat = {.enabled = true, .tau = tau, .eta = 0.1F}};
+    const SamplingParams params{.mirostat = {.version = 2, .tau = tau, .eta = 0.1F}};
     float bound = first_surprise_bound(params.mirostat);
     double sum = 0;
     constexpr int kDraws = 1000;
@@ -131,6 +131,61 @@ TEST(Candidates, MirostatKeepsTheMeanSurpriseAtTau) {
       sum -= std::log2(p);
     }
     EXPECT_NEAR(sum / kDraws, tau, 0.15);
+  }
+}
+
+// Algorithm 1 of the paper, by its formulas.
+std::size_t mirostat_number(std::vector<double> p, double bound) {
+  std::ranges::sort(p, std::greater<>());
+  double products = 0, squares = 0;
+  for (std::size_t i = 0; i + 1 < std::min<std::size_t>(p.size(), 100); ++i) {
+    const double t = std::log(static_cast<double>(i + 2) / static_cast<double>(i + 1));
+    products += t * std::log(p[i] / p[i + 1]);
+    squares += t * t;
+  }
+  const double s = products / squares, epsilon = s - 1;
+  const double k = std::pow(epsilon * std::pow(2, bound) / (1 - std::pow(p.size(), -epsilon)), 1 / s);
+  return std::min(p.size(), static_cast<std::size_t>(std::max(k, 1.0)));
+}
+
+TEST(Candidates, MirostatOneKeepsSoManyAsThePaperAndTheMeanSurpriseAtTau) {
+  for (const float exponent : {0.7F, 1.0F, 1.4F}) {
+    std::vector<float> logits = random_logits(700, 18, 0.3);
+    for (std::size_t i = 0; i < logits.size(); ++i)  // a row by Zipf's law, with noise, in no order
+      logits[i] -= exponent * std::log(static_cast<float>(i * 331 % logits.size() + 1));
+    SamplerScratch scratch(700);
+    for (const float tau : {2.0F, 4.0F}) {
+      const SamplingParams params{.mirostat = {.version = 1, .tau = tau, .eta = 0.1F}};
+      float bound = first_surprise_bound(params.mirostat);
+      double sum = 0;
+      constexpr int kDraws = 1000;
+      for (std::uint32_t i = 0; i < kDraws; ++i) {
+        ReferenceCandidates expected(logits);
+        const std::size_t number = mirostat_number(expected.probabilities(), static_cast<double>(bound));
+        expected.apply(SamplerStep::kTopK, {.top_k = static_cast<int>(number)});
+        const SampledToken drawn = sample(logits, 700, params, {.position = i}, scratch, {.surprise_bound = bound});
+        const double p = expected.probabilities()[static_cast<std::size_t>(drawn.token)];
+        ASSERT_GT(p, 0) << "token " << drawn.token << " is none of the " << number << " likeliest";
+        EXPECT_NEAR(drawn.surprise_bound, bound - 0.1 * (-std::log2(p) - tau), 1e-4);
+        bound = drawn.surprise_bound;
+        sum -= std::log2(p);
+      }
+      EXPECT_NEAR(sum / kDraws, tau, 0.15) << exponent;
+    }
+  }
+}
+
+TEST(Candidates, MirostatOneDrawsFromRowsThatNoLawFits) {
+  SamplerScratch scratch(3);
+  const float lowest = -std::numeric_limits<float>::max();
+  for (const std::vector<float>& row : {std::vector<float>{1}, {2, 2, 2}, {0, lowest, lowest}, {lowest, 3, 0}}) {
+    const SamplingParams params{.mirostat = {.version = 1, .tau = 1}};
+    for (const float bound : {-2000.0F, 2.0F, 2000.0F}) {
+      const SampledToken drawn =
+          sample(row, static_cast<int>(row.size()), params, {}, scratch, {.surprise_bound = bound});
+      EXPECT_GT(row[static_cast<std::size_t>(drawn.token)], lowest);
+      EXPECT_TRUE(std::isfinite(drawn.surprise_bound));
+    }
   }
 }
 

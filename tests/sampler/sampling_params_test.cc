@@ -59,6 +59,7 @@ TEST(SamplingParams, TheNewerFieldsAreCheckedToo) {
   EXPECT_THAT(message({.dry = {.window = -2}}), HasSubstr("dry.window"));
   EXPECT_THAT(message({.dry = {.breakers = {""}}}), AllOf(HasSubstr("dry.breakers"), HasSubstr("0 bytes")));
   EXPECT_THAT(message({.dry = {.breakers = std::vector<std::string>(17, "a")}}), HasSubstr("at most 16"));
+  EXPECT_THAT(message({.mirostat = {.version = 3}}), HasSubstr("mirostat.version: found 3"));
   EXPECT_THAT(message({.mirostat = {.tau = -1}}), HasSubstr("mirostat.tau"));
   EXPECT_THAT(message({.mirostat = {.eta = 2}}), HasSubstr("mirostat.eta"));
   EXPECT_THAT(message({.order = {SamplerStep::kTopK, SamplerStep::kTopK}}), HasSubstr("top_k twice"));
