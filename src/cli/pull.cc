@@ -13,13 +13,14 @@ struct PullOptions {
   std::string name, sha256;
 };
 
-bool is_url(const std::string& name) { return name.contains("://"); }
+/// Of a file, and not a name of the hub's.
+bool is_address(const std::string& name) { return name.contains("://") && !hub::ModelRef::parse(name); }
 
 Result<void> take_name(const std::vector<std::string>& words, PullOptions& options) {
   if (words.size() != 1)
     return fail("found {} names, expected one: ORG/REPO, ORG/REPO:TYPE or an address", words.size());
   options.name = words.front();
-  if (is_url(options.name)) {
+  if (is_address(options.name)) {
     if (options.sha256.empty())
       return fail("{}: an address needs --sha256, the hash that its publisher gives", options.name);
     return {};
@@ -38,8 +39,8 @@ Result<std::string> parse_sha256(const std::string& text) {
 }
 
 Result<int> pull(const PullOptions& options, const Context& context) {
-  OCTAVO_TRY(const auto path, is_url(options.name) ? pull_url(options.name, options.sha256, context)
-                                                   : pull_model(*hub::ModelRef::parse(options.name), context));
+  OCTAVO_TRY(const auto path, is_address(options.name) ? pull_url(options.name, options.sha256, context)
+                                                       : pull_model(*hub::ModelRef::parse(options.name), context));
   context.out << path.string() << '\n' << std::flush;
   if (!context.out) return fail("cannot write to the standard output");
   return kDone;
@@ -53,10 +54,11 @@ void add_pull_command(Program& program, Context& context) {
   command.accept_words("ORG/REPO[:TYPE]");
   command.footer(
       "TYPE is a word of the file's name, such as Q4_K_M or q8_0, or all of the name.\n"
-      "Without it the first of Q4_K_M, Q4_K_S, Q4_0 and others that the repository has\n"
-      "is taken, and where there is no GGUF file a folder of safetensors, which\n"
-      ":safetensors asks for. A model in several files is fetched whole. What was cut\n"
-      "off goes on where it was; a file gets its name when its hash is right.\n\n"
+      "hf.co/ or https://huggingface.co/ may stand in front. Without TYPE the first of\n"
+      "Q4_K_M, Q4_K_S, Q4_0 and others that the repository has is taken, and where\n"
+      "there is no GGUF file a folder of safetensors, which :safetensors asks for. A\n"
+      "model in several files is fetched whole. What was cut off goes on where it was;\n"
+      "a file gets its name when its hash is right.\n\n"
       "Models lie where other tools of the hub look for them: in HF_HUB_CACHE, or the\n"
       "folder hub in HF_HOME. Also heeded: HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE, and\n"
       "https_proxy. An address of a file needs --sha256; its file lies beside the\n"

@@ -25,9 +25,19 @@ bool is_safe_segment(std::string_view segment) {
   return std::ranges::none_of(segment, [](unsigned char c) { return c < 0x20 || c == 0x7F || c == '\\' || c == ':'; });
 }
 
+/// Without the hub's host in front, as its pages and ollama's users write names.
+std::string_view without_host(std::string_view text) {
+  constexpr std::string_view kProtocol = "https://";
+  const std::string_view address = text.starts_with(kProtocol) ? text.substr(kProtocol.size()) : text;
+  for (const std::string_view host : {"hf.co/", "huggingface.co/"})
+    if (address.starts_with(host) && address.substr(host.size()).contains('/')) return address.substr(host.size());
+  return text;
+}
+
 }  // namespace
 
 std::optional<ModelRef> ModelRef::parse(std::string_view text) {
+  text = without_host(text);
   const std::size_t colon = text.find(':');
   const std::string_view repo = text.substr(0, colon);
   const std::size_t slash = repo.find('/');

@@ -1,4 +1,5 @@
-// The name of a model on a hub: ORG/REPO, and behind a colon which of its files, as in org/repo:Q4_K_M.
+// The name of a model on a hub: ORG/REPO, and behind a colon which of its files, as in org/repo:Q4_K_M. In front may
+// stand hf.co/ or huggingface.co/, with https:// or without.
 #pragma once
 
 #include <optional>

@@ -79,9 +79,10 @@ class Answers(HubTest):
         expected = support.octavo_ok("run", "-m", support.SMOLLM2, "Hello", "--temp", "0", "-n", "8")
         self.assertEqual(first.stdout, expected)
         num_requests = len(hub.requests)
-        second = self.octavo(hub, *args)
-        self.assertEqual((second.returncode, second.stdout), (0, expected), second.stderr)
-        self.assertNotIn("fetching", second.stderr)
+        for host in ("", "hf.co/", "https://huggingface.co/"):
+            second = self.octavo(hub, "run", "-m", f"{host}{REPO}:Q4_1", *args[3:])
+            self.assertEqual((second.returncode, second.stdout), (0, expected), second.stderr)
+            self.assertNotIn("fetching", second.stderr)
         self.assertEqual(len(hub.requests), num_requests, "what is there is used without asking")
         offline = self.octavo(hub, "info", REPO, HF_HUB_OFFLINE="1")
         self.assertEqual(offline.returncode, 0, offline.stderr)
@@ -379,7 +380,7 @@ class OfClients(HubTest):
         hub = self.serve()
         server = self.server(hub, "--allow-pull")
         num_requests = len(hub.requests)
-        for name in ("llama3.2", "hf.co/test/model", "http://127.0.0.1/a/b", "../../etc", "a/..", "a/b:../c", "a/b:/etc/x", "a/b/c",
+        for name in ("llama3.2", "example.org/test/model", "http://127.0.0.1/a/b", "../../etc", "a/..", "a/b:../c", "a/b:/etc/x", "a/b/c",
                      "a" * 97 + "/b", "test/x:" + "q" * 1025, "a\\b/c", "a/b?c", "@host/x", "/a/b", ""):
             status, _, text = server.request("POST", "/api/pull", {"model": name})
             self.assertEqual(status, 400, (name, text))

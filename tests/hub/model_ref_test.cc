@@ -15,6 +15,18 @@ TEST(ModelRef, IsARepositoryAndWhatIsWantedOfIt) {
   EXPECT_EQ(ModelRef::parse("a/b:folder/x.gguf")->wanted, "folder/x.gguf");
 }
 
+TEST(ModelRef, TheHubsHostMayStandInFront) {
+  for (const char* host : {"hf.co/", "huggingface.co/", "https://hf.co/", "https://huggingface.co/"}) {
+    const auto ref = ModelRef::parse(std::string(host) + "Qwen/Qwen3-0.6B-GGUF:Q8_0");
+    ASSERT_TRUE(ref) << host;
+    EXPECT_EQ(ref->text(), "Qwen/Qwen3-0.6B-GGUF:Q8_0") << host;
+  }
+  EXPECT_EQ(ModelRef::parse("hf.co/model")->repo, "hf.co/model") << "an organisation of that name";
+  for (const char* text : {"example.org/a/b", "https://example.org/a/b", "http://hf.co/a/b", "https://hf.co/a",
+                           "hf.co/a/b/c", "hf.co/hf.co/a/b", "https://hf.co.example.org/a/b"})
+    EXPECT_FALSE(ModelRef::parse(text)) << text;
+}
+
 TEST(ModelRef, OtherTextsAreNone) {
   for (const char* text : {"", "model", "/a/b", "a/b/c", "./b", "../b", "a/", "/b", "a/b:", "a/b:../c", "a b/c",
                            "a--b/c", "a/b..c", "-a/b", "a/b-", "a/.b", "http://a/b", "a/b:x:y", "a/b:/etc/passwd"})
