@@ -240,6 +240,8 @@ class Engine {
   virtual Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const = 0;
   /// The bytes of the tokens. Control tokens give their text; ids outside the vocabulary give nothing.
   virtual std::string detokenize(std::span<const TokenId> tokens) const = 0;
+  /// A token as the vocabulary writes it, where a space may be "\u0120" or "\u2581"; empty: there is no such token.
+  virtual std::string vocabulary_text(TokenId token) const { return detokenize({&token, 1}); }
   /// The prompt of a conversation, which is brought into the template's shape where possible. Errors: a template
   /// that is missing or wrong, refuses the conversation or writes no text; more tokens than max_tokens; kNoWords.
   virtual Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,

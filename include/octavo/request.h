@@ -60,6 +60,7 @@ struct Request {
   /// Control tokens whose text is shown (at most kMaxShownTokens), such as those in calls of tools. A token in a mark
   /// around reasoning that is split off is not shown.
   std::vector<TokenId> shown_tokens = {};
+  bool shows_control_tokens = false;  // all control tokens are shown but the one that ends the answer
   /// Texts that end the answer (at most 16, each UTF-8 of 1 to 1024 bytes); neither a stop text nor what follows is
   /// shown. They are looked for in content, and not in reasoning that is split off.
   /// Text that may become a stop text is held back. The first that is complete counts, the longest where several end

@@ -37,6 +37,10 @@ std::string AnswerBlocks::on_event(const RequestEvent& event) {
     logprobs_->take_entries(new_logprobs_);
     if (event.is_reasoning) new_logprobs_.clear();
   }
+  if (event.token >= 0 && keeps_tokens()) {
+    tokens_.push_back(event.token);
+    held_bytes_ += sizeof(TokenId);
+  }
   const auto add_part = [this, &out](const AnswerPart& part) { add(part, out); };
   if (parts_) {
     parts_->push(event, add_part);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/answer_parts.h"
@@ -59,6 +60,9 @@ class AnswerBlocks : public AnswerWriter {
   std::string_view stop_text() const { return call_.stop_text(stats_.stop_text); }
   /// Of a delta that is written: elements of a JSON array.
   std::string_view delta_logprobs() const { return new_logprobs_; }
+  /// The tokens since the last call, where keeps_tokens() says that they are kept: those of a stop text, of reasoning
+  /// and the one that ended the answer too.
+  std::vector<TokenId> take_tokens() { return std::exchange(tokens_, {}); }
   /// So many bytes more are held until the answer ends.
   void hold(std::size_t num_bytes) { held_bytes_ += num_bytes; }
 
@@ -73,6 +77,7 @@ class AnswerBlocks : public AnswerWriter {
   virtual std::string body() = 0;
   /// A stream's blocks are held until it ends, because its end shows them again.
   virtual bool keeps_stream() const { return false; }
+  virtual bool keeps_tokens() const { return false; }
 
  private:
   void add(const AnswerPart& part, std::string& out);
@@ -91,6 +96,7 @@ class AnswerBlocks : public AnswerWriter {
   std::unique_ptr<AnswerParts> parts_;      // where tools may be called
   std::optional<AnswerLogprobs> logprobs_;  // where they are asked for
   std::string new_logprobs_ = {};           // of tokens that no block has yet
+  std::vector<TokenId> tokens_ = {};        // that take_tokens() has not given
   std::vector<Block> blocks_ = {};
   bool is_open_ = false;  // the last one
   std::size_t held_bytes_ = 0;

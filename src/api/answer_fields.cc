@@ -81,9 +81,8 @@ void take_modalities(FieldReader& reader, const ApiField& field) {
 }
 
 void take_skip_special_tokens(FieldReader& reader, const ApiField& field) {
-  const JsonCursor given = reader.at(field.path);
-  if (!reader.take(given.boolean()).value_or(true))
-    reader.refuse(given.error("found false, expected true", "unsupported_parameter"));
+  const auto skips = reader.take(reader.at(field.path).boolean());
+  if (skips) reader.request.settings.shows_control_tokens = !*skips;
 }
 
 constexpr ApiField kModelRows[] = {field::model()};
@@ -103,6 +102,10 @@ constexpr ApiField kStreamRows[] = {
         "return_token_ids", "false",
         "the answer has `prompt_token_ids`, and in `token_ids` all that were generated, with those of a stop text",
         into<&ApiRequest::form, &AnswerForm::return_token_ids>),
+    field::boolean(
+        "skip_special_tokens", "true",
+        "false: the text has that of control tokens as well, but not of one that ends the answer, as in vLLM",
+        take_skip_special_tokens),
     field::boolean("logprobs_after_mask", "false",
                    "log-probabilities of constrained tokens are those among the allowed ones",
                    into<&ApiRequest::settings, &Request::logprobs_after_mask>),
@@ -160,8 +163,6 @@ constexpr ApiField kUnsupportedRows[] = {
                    "this server does not support ids in place of texts (return_token_ids has them beside)"),
     field::refused(
         field::array("modalities", "[\"text\"]", "this server has no other output than text", take_modalities)),
-    field::refused(
-        field::boolean("skip_special_tokens", "true", "control tokens are not shown", take_skip_special_tokens)),
     field::ignored("prediction", "answers are not drafted from it"),
     field::ignored("length_penalty", "it is about beam search alone", 1),
     field::ignored("tfs_z", kNoSampler, 1),
@@ -180,6 +181,12 @@ void take_model(FieldReader& reader, const ApiField& field) {
   const auto name = reader.take(reader.at(field.path).string());
   if (!name || model.answers_to(*name)) return;  // no name means the only one
   reader.refuse(model_not_served(*name, model));
+}
+
+void refuse_number(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (reader.take(given.integer_from(std::numeric_limits<std::int64_t>::min())))
+    reader.refuse(given.error(field.text, "unsupported_parameter"));
 }
 
 void refuse_switch(FieldReader& reader, const ApiField& field) {

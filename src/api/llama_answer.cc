@@ -11,8 +11,6 @@
 namespace octavo {
 namespace {
 
-constexpr std::string_view kBegin = R"({"index":0,"id_slot":-1,"tokens":[],)";
-
 void append_probabilities(std::string_view elements, std::string& out) {
   if (elements.empty()) return;
   out += ",\"completion_probabilities\":[";
@@ -25,17 +23,24 @@ void append_probabilities(std::string_view elements, std::string& out) {
 LlamaAnswer::LlamaAnswer(const CompletionCall& call, std::string id, std::string model, const Engine& engine)
     : AnswerBlocks(call, std::move(id), &engine, LogprobForm::kLlama), model_(std::move(model)) {}
 
+/// The object's members in front of the text.
+void LlamaAnswer::append_begin(std::string& out) {
+  out += R"({"index":0,"id_slot":-1,"tokens":)";
+  append_json_ids(out, take_tokens());
+  out += ',';
+}
+
 void LlamaAnswer::write_delta(const Block&, std::size_t, std::string_view delta, std::string& out) {
   out += "data: ";
-  out += kBegin;
+  append_begin(out);
   append_json_field(out, "content", delta);
   out += ",\"stop\":false";
   append_probabilities(delta_logprobs(), out);
   out += "}\n\n";
 }
 
-void LlamaAnswer::append_end(std::string_view content, std::string_view probabilities, std::string& out) const {
-  out += kBegin;
+void LlamaAnswer::append_end(std::string_view content, std::string_view probabilities, std::string& out) {
+  append_begin(out);
   append_json_field(out, "content", content);
   out += ",\"stop\":true,";
   append_json_field(out, "model", model_);

@@ -22,10 +22,13 @@ class LlamaAnswer final : public AnswerBlocks {
   void write_end(std::string& out) override;
   void write_error(const ApiError& error, std::string& out) override;
   std::string body() override;
+  /// A stream has them without being asked, as llama.cpp's.
+  bool keeps_tokens() const override { return call().stream || call().return_token_ids; }
 
  private:
+  void append_begin(std::string& out);
   /// The object that the answer ends with, whose content is `content`. `probabilities`: elements of an array.
-  void append_end(std::string_view content, std::string_view probabilities, std::string& out) const;
+  void append_end(std::string_view content, std::string_view probabilities, std::string& out);
 
   const std::string model_;
 };

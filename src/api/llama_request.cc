@@ -101,10 +101,12 @@ constexpr ApiField kAnswerRows[] = {
         take_num_probs),
     field::refused(field::boolean("post_sampling_probs", "false",
                                   "n_probs are those of the model's own distribution here", refuse_post_sampling)),
-    field::refused(field::boolean("return_tokens", "false", "/v1/completions has it, as return_token_ids and echo",
-                                  field::refuse_switch)),
-    field::refused(
-        field::boolean("echo", "false", "/v1/completions has it, as return_token_ids and echo", field::refuse_switch)),
+    field::boolean("return_tokens", "false",
+                   "the answer has all tokens that were generated in `tokens`; a stream's pieces always have theirs",
+                   into<&ApiRequest::form, &AnswerForm::return_token_ids>),
+    field::refused(field::integer("prompt_logprobs", field::kNoMin, field::kNoMax, "", "/v1/completions has them",
+                                  field::refuse_number)),
+    field::refused(field::boolean("echo", "false", "/v1/completions has it", field::refuse_switch)),
     field::refused(field::integer("n", 1, kMaxChoices, "1", "one answer is given here; /v1/completions has more",
                                   take_only_answer)),
 };

@@ -124,12 +124,21 @@ ApiResult<std::string> apply_template(const boost::json::object& body, const Eng
   return out;
 }
 
-ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, const Engine& engine, BufferedAnswer& held) {
+/// vLLM's. `has_texts`: each as the vocabulary writes it.
+ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, bool has_texts, const Engine& engine,
+                                   BufferedAnswer& held) {
   const std::size_t id_bytes = std::to_string(engine.info().num_tokens).size() + 1;
   if (auto error = held.hold(tokens.size() * id_bytes)) return std::unexpected(std::move(*error));
   std::string out =
       fmt::format(R"({{"count":{},"max_model_len":{},"tokens":)", tokens.size(), engine.info().max_context);
   append_json_ids(out, tokens);
+  if (has_texts) out += ",\"token_strs\":[";
+  for (std::size_t i = 0; has_texts && i < tokens.size(); ++i) {
+    if (i > 0) out += ',';
+    append_json_string(out, to_valid_utf8(engine.vocabulary_text(tokens[i])));
+    if (auto error = held.hold(out.size())) return std::unexpected(std::move(*error));
+  }
+  if (has_texts) out += ']';
   out += '}';
   return out;
 }
@@ -160,6 +169,8 @@ constexpr ApiField kTextRows[] = {
     field::boolean("add_special", "false", "the tokens of `content` begin with the model's BOS token"),
     field::boolean("parse_special", "true", "the texts of control tokens in `content` are these tokens"),
     field::boolean("with_pieces", "false", "each token with its text"),
+    field::boolean("return_token_strs", "false",
+                   "the answer has `token_strs`: each token as the vocabulary writes it, as in vLLM"),
 };
 constexpr ApiField kIdRows[] = {
     field::string("model", "the only one, or the first", "the model whose tokens they are"),
@@ -199,6 +210,7 @@ ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, 
   const auto name = fields.string("model");
   if (name && !model.answers_to(*name)) fields.refuse(model_not_served(*name, model));
   const bool with_pieces = fields.boolean("with_pieces", false);
+  const bool has_texts = fields.boolean("return_token_strs", false);
   if (fields.failed()) return std::unexpected(*fields.error());
   const bool is_detokenize = call.kind == TokenizeCall::Kind::kDetokenize;
   const auto tokens = is_detokenize                        ? read_ids(body, engine)
@@ -207,7 +219,7 @@ ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, 
   if (!tokens) return std::unexpected(tokens.error());
   // vLLM's clients name a model. llama.cpp's, ollama among them, do not, and nothing else tells their bodies apart.
   if (is_detokenize) return detokenize(*tokens, fields.find("model") == nullptr, engine, held);
-  return with_pieces ? list_pieces(*tokens, engine, held) : list_tokens(*tokens, engine, held);
+  return with_pieces ? list_pieces(*tokens, engine, held) : list_tokens(*tokens, has_texts, engine, held);
 }
 
 }  // namespace octavo

@@ -28,6 +28,9 @@ class ReasoningSplitter {
     bool begins_inside = false;           // the prompt ends behind an opening mark
     bool is_left_in = false;              // all text is content, the marks included
     std::span<const TokenId> shown = {};  // control tokens of the marks that are shown where they form no mark
+    bool shows_all = false;               // all control tokens are shown so
+
+    bool shows(TokenId token) const { return shows_all || std::ranges::find(shown, token) != shown.end(); }
   };
 
   /// The texts that were decided since clear(), valid until the next call.
@@ -76,9 +79,7 @@ class ReasoningSplitter {
   void release(std::size_t count);
   void show(MarkSymbol symbol);
   void drop(MarkSymbol symbol);
-  bool is_hidden(const ReasoningMarks::Token& token) const {
-    return token.is_control && std::ranges::find(options_.shown, token.id) == options_.shown.end();
-  }
+  bool is_hidden(const ReasoningMarks::Token& token) const { return token.is_control && !options_.shows(token.id); }
   bool holds_space() const { return !options_.is_left_in && (is_inside_ || !has_content_); }
   bool drops_space() const {
     return !options_.is_left_in && (is_inside_ ? !has_reasoning_ : was_inside_ && !has_content_);

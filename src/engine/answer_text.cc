@@ -1,7 +1,5 @@
 #include "engine/answer_text.h"
 
-#include <algorithm>
-
 namespace octavo {
 
 void AnswerText::Texts::clear() {
@@ -36,10 +34,7 @@ bool AnswerText::is_text(TokenId token) const {
   return mark == nullptr ? !is_hidden(token) : splitter_.text_bytes(*mark) > 0;
 }
 
-bool AnswerText::is_hidden(TokenId token) const {
-  const std::span<const TokenId> shown = reasoning_.options.shown;
-  return words_.is_control(token) && std::ranges::find(shown, token) == shown.end();
-}
+bool AnswerText::is_hidden(TokenId token) const { return words_.is_control(token) && !reasoning_.options.shows(token); }
 
 void AnswerText::add_token(TokenId token, bool stops_count, Texts& out) {
   if (reasoning_.marks == nullptr) {

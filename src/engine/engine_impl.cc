@@ -114,6 +114,11 @@ std::string EngineImpl::detokenize(std::span<const TokenId> tokens) const {
   return tokenizer == nullptr ? std::string() : tokenizer->decode(known);
 }
 
+std::string EngineImpl::vocabulary_text(TokenId token) const {
+  if (token < 0 || token >= parts_.words.num_tokens()) return {};
+  return std::string(parts_.words.tokenizer()->vocab().text(token));
+}
+
 Result<std::vector<TokenId>> EngineImpl::apply_chat_template(std::span<const ChatMessage> messages,
                                                              const ChatTemplateOptions& options) const {
   OCTAVO_TRY(const ChatTokenizer* chat, parts_.words.require());

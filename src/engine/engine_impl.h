@@ -67,6 +67,7 @@ class EngineImpl final : public Engine {
 
   Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override;
   std::string detokenize(std::span<const TokenId> tokens) const override;
+  std::string vocabulary_text(TokenId token) const override;
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
                                                    const ChatTemplateOptions& options) const override;
   Result<InfillPrompt> infill_prompt(const InfillText& text, std::size_t max_tokens) const override;

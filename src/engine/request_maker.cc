@@ -34,7 +34,7 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
   active->suppressed = suppressed_;
   active->endings = endings_of(request, max_generated);
   active->shown_tokens = std::move(request.shown_tokens);
-  active->reasoning = view_of(request.reasoning, active->shown_tokens);
+  active->reasoning = view_of(request, active->shown_tokens);
   active->reasoning_budget = request.reasoning.budget;
   active->constraint = std::static_pointer_cast<const CompiledConstraint>(std::move(request.constraint));
   active->opening_mark = opening_mark_of(active->reasoning);
@@ -64,12 +64,14 @@ void RequestMaker::find_first_mask(ActiveRequest& active) const {
   active.first_mask.set(state.allow(active.first_mask.bits));
 }
 
-ReasoningView RequestMaker::view_of(const ReasoningParams& reasoning, std::span<const TokenId> shown) const {
-  if (reasoning.mode == ReasoningMode::kPlain) return {.options = {.shown = shown}};
-  return {.marks = words_.reasoning(),
-          .options = {.begins_inside = reasoning.begins_inside,
-                      .is_left_in = reasoning.mode == ReasoningMode::kLeftIn,
-                      .shown = shown}};
+ReasoningView RequestMaker::view_of(const Request& request, std::span<const TokenId> shown) const {
+  const ReasoningParams& reasoning = request.reasoning;
+  ReasoningView view = {.options = {.shown = shown, .shows_all = request.shows_control_tokens}};
+  if (reasoning.mode == ReasoningMode::kPlain) return view;
+  view.marks = words_.reasoning();
+  view.options.begins_inside = reasoning.begins_inside;
+  view.options.is_left_in = reasoning.mode == ReasoningMode::kLeftIn;
+  return view;
 }
 
 /// Of several tokens, the ones behind the first would have to be allowed as well: reasoning is not begun then.

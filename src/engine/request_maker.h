@@ -24,7 +24,7 @@ class RequestMaker {
   std::unique_ptr<ActiveRequest> make(RequestId id, Request request, TokenCallback on_event, int max_generated) const;
 
  private:
-  ReasoningView view_of(const ReasoningParams& reasoning, std::span<const TokenId> shown) const;
+  ReasoningView view_of(const Request& request, std::span<const TokenId> shown) const;
   static TokenId opening_mark_of(const ReasoningView& reasoning);
   EndingRules endings_of(Request& request, int max_generated) const;
   void fill_prompt(Request& request, ActiveRequest& active) const;

@@ -97,6 +97,16 @@ TEST_F(LlamaRequest, PiecesOfTokensAreTextsOrTheirBytes) {
                    R"({"id":164,"piece":[164]}]})");
 }
 
+TEST_F(LlamaRequest, TokensHaveTheTextsOfTheVocabularyWhereVllmsFieldAsksForThem) {
+  BufferBudget budget({.answer_bytes = 1000, .all_bytes = 1000});
+  BufferedAnswer held(budget);
+  const auto text = answer_tokenize(
+      {.kind = TokenizeCall::Kind::kTokenize, .body = parsed(R"({"prompt": "<bos>b", "return_token_strs": true})")},
+      engine_, kAnsweringModel, held);
+  ASSERT_TRUE(text.has_value()) << text.error().message;
+  EXPECT_EQ(*text, R"JSON({"count":2,"max_model_len":100,"tokens":[256,98],"token_strs":["(bos)","b"]})JSON");
+}
+
 TEST_F(LlamaRequest, AGapIsBetweenPrefixAndPromptAndSuffix) {
   EXPECT_EQ(prompt(api_named("llama_infill"), R"("input_prefix": "a", "prompt": "b", "input_suffix": "c")"), "(ab)c_");
   EXPECT_EQ(prompt(api_named("llama_infill"), R"("input_prefix": "a", "input_suffix": "c", "input_extra": [
@@ -241,6 +251,21 @@ TEST_F(LlamaAnswers, AStreamIsPiecesAndAnEnd) {
   EXPECT_EQ(events[2].at("stop"), true);
   EXPECT_EQ(events[2].at("stop_type"), "word");
   EXPECT_EQ(events[2].at("stopping_word"), "Y");
+}
+
+TEST_F(LlamaAnswers, TokensAreThoseThatWereGeneratedIfTheyAreAskedForOrStreamed) {
+  const RequestEvent end = last(TextEngine::kEnd, "", FinishReason::kStop);
+  const auto tokens_of = [](const json::object& object) { return json::serialize(object.at("tokens")); };
+  open("");
+  EXPECT_EQ(tokens_of(parsed(send(end))), "[]");
+  open(R"(, "return_tokens": true)");
+  EXPECT_EQ(tokens_of(parsed(send(end))), "[4,5,257]");
+  open(R"(, "stream": true)");
+  const std::vector<json::object> events = events_of(send(end));
+  ASSERT_THAT(events, SizeIs(3));
+  EXPECT_EQ(tokens_of(events[0]), "[4]");
+  EXPECT_EQ(tokens_of(events[1]), "[5]");
+  EXPECT_EQ(tokens_of(events[2]), "[257]");
 }
 
 std::vector<RequestEvent> events_with_logprobs() {

@@ -82,7 +82,6 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("functions": [{"name": "f"}])", "functions"}, BadField{R"("regex": "a+")", "regex"},
         BadField{R"("ebnf": "root ::= x")", "ebnf"}, BadField{R"("lora": [{"id": 0, "scale": 1}])", "lora"},
         BadField{R"("image_data": [{"data": ""}])", "image_data"},
-        BadField{R"("skip_special_tokens": false)", "skip_special_tokens"},
         BadField{R"("response_format": {"type": "xml"})", "response_format"}, BadField{R"("suffix": "x")", "suffix"},
         BadField{R"("audio": {"voice": "x"})", "audio"}, BadField{R"("modalities": ["text", "audio"])", "modalities"},
         BadField{R"("structural_tag": "x")", "structural_tag"},

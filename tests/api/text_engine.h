@@ -73,6 +73,8 @@ class TextEngine final : public Engine {
     for (const TokenId id : tokens) text += bytes_of(id);
     return text;
   }
+  /// Not quite what the token adds to a text.
+  std::string vocabulary_text(TokenId token) const override { return token == kBos ? "(bos)" : bytes_of(token); }
   /// BOS, then the text of conversation_text().
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
                                                    const ChatTemplateOptions& options) const override {

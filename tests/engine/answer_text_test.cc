@@ -66,6 +66,21 @@ TEST(AnswerText, ControlTokensThatAreAskedForAreText) {
   }
 }
 
+TEST(AnswerText, EveryControlTokenIsShownWhereAllAreButNoneThatEndsTheAnswer) {
+  const ModelTokenizer words(test::reasoning_tokenizer(32));
+  const StopTexts stop;
+  for (const ReasoningMarks* marks : {static_cast<const ReasoningMarks*>(nullptr), words.reasoning()}) {
+    AnswerText text(words);
+    Shown shown;
+    text.restart({}, stop, {.marks = marks, .options = {.shows_all = true}});
+    for (const TokenId token : {test::kTinyA, test::kTinyControl, test::kTinyA})
+      shown.add(text.push(token, false, false, true));
+    shown.add(text.push(test::kTinyEos, true, true, true));
+    EXPECT_TRUE(text.is_text(test::kTinyControl));
+    EXPECT_EQ(shown.text, "A<s>A");
+  }
+}
+
 TEST(AnswerText, FinishLeavesWhatPushGave) {
   const ModelTokenizer words(test::reasoning_tokenizer(32));
   const StopTexts stop(std::vector<std::string>{"ABC"});
