@@ -143,19 +143,14 @@ constexpr std::string_view kNoSampler = "there is no such sampler here";
 constexpr ApiField kUnsupportedRows[] = {
     field::refused("audio", "this server does not support audio answers"),
     field::refused("web_search_options", "this server does not support web search"),
-    field::refused("chat_template", "this server does not support a chat template in the request"),
-    field::refused("documents", "this server does not support documents beside the messages"),
-    field::refused(
-        "prompt_logprobs",
-        "this server does not support this form of the prompt's log-probabilities (echo with logprobs has them)"),
+    field::refused("chat_template",
+                   "a model's reasoning, its calls of tools and its ends are known by the template that it was loaded "
+                   "with, which octavo serve --chat-template names"),
     field::refused("truncate_prompt_tokens", "this server does not support cutting the prompt", -1),
     field::refused("use_beam_search", "this server does not support beam search"),
     field::refused("include_stop_str_in_output", "this server does not support showing the stop text"),
     field::refused("logits_processors", "this server does not support logits processors"),
     field::refused("guided_decoding", "this server does not support this form of structured output"),
-    field::refused("structural_tag", "this server does not support structural tags"),
-    field::refused("regex", "this server does not support this name of guided_regex"),
-    field::refused("ebnf", "this server does not support this name of guided_grammar"),
     field::refused("prompt_embeds", "this server does not support prompts of embeddings"),
     field::refused("image_data", "this server does not support images"),
     field::refused("lora", "this server does not support adapters"),
@@ -183,15 +178,15 @@ void take_model(FieldReader& reader, const ApiField& field) {
   reader.refuse(model_not_served(*name, model));
 }
 
+void refuse_switch(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (reader.take(given.boolean()).value_or(false)) reader.refuse(given.error(field.text, "unsupported_parameter"));
+}
+
 void refuse_number(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   if (reader.take(given.integer_from(std::numeric_limits<std::int64_t>::min())))
     reader.refuse(given.error(field.text, "unsupported_parameter"));
-}
-
-void refuse_switch(FieldReader& reader, const ApiField& field) {
-  const JsonCursor given = reader.at(field.path);
-  if (reader.take(given.boolean()).value_or(false)) reader.refuse(given.error(field.text, "unsupported_parameter"));
 }
 
 void take_logprobs(FieldReader& reader, const ApiField& field) {

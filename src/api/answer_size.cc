@@ -11,6 +11,9 @@ constexpr std::uint64_t kTextBytes = 5;
 constexpr std::uint64_t kChatTokenBytes = 90, kChatAlternativeBytes = 70;
 constexpr std::uint64_t kCompletionTokenBytes = 50, kCompletionAlternativeBytes = 20;
 
+// `"12345":{"logprob":-12.345678,"rank":12345,"decoded_token":" text"},` and braces around several.
+constexpr std::uint64_t kPromptLogprobBytes = 75;
+
 constexpr std::uint64_t kIdBytes = 7;  // six digits and a comma
 
 // Beside an echoed prompt's text, its log-probabilities spell each token as one of a list and as a key of its
@@ -42,6 +45,8 @@ void AnswerSize::add(const EchoedPrompt& prompt, std::uint64_t max_tokens) {
     of_choice +=
         prompt.num_bytes * (call_.num_logprobs < 0 ? 1 : kSpellings) + prompt.num_tokens * logprob_bytes(call_);
   if (call_.return_token_ids && !call_.stream) of_choice += (prompt.num_tokens + num_made) * kIdBytes;
+  if (call_.num_prompt_logprobs >= 0)
+    of_choice += prompt.num_tokens * (static_cast<std::uint64_t>(call_.num_prompt_logprobs) + 1) * kPromptLogprobBytes;
   bytes_ += of_choice * static_cast<std::uint64_t>(call_.n);
 }
 

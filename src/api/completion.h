@@ -65,9 +65,9 @@ struct ToolCalling;
 struct CallPrompt {
   TokenId last_token = -1;  // the answer's first token follows it
   std::size_t num_tokens = 0;
-  std::vector<TokenId> tokens = {};               // with echo or return_token_ids
+  std::vector<TokenId> tokens = {};               // with echo, return_token_ids or prompt_logprobs
   std::string text = {};                          // with echo
-  std::shared_ptr<PromptLogprobs> logprobs = {};  // with echo and logprobs: its request fills it, see prompt_logprobs.h
+  std::shared_ptr<PromptLogprobs> logprobs = {};  // with echo and logprobs, or prompt_logprobs: its request fills it
 };
 
 /// One call of a completion or a chat, by whichever API, parsed.

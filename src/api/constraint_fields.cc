@@ -124,6 +124,10 @@ constexpr ApiField kConstraintRows[] = {
 constexpr ApiField kGrammarRows[] = {
     field::string("grammar", "", "a grammar (GBNF) of the answer", take_text<ConstraintKind::kGrammar>),
     field::any("json_schema", "", "a JSON schema of the answer, or its text", take_schema),
+    field::string("regex", "", "SGLang's name of `guided_regex`", take_text<ConstraintKind::kRegex>),
+    field::string("ebnf", "", "SGLang's name of `guided_grammar`", take_text<ConstraintKind::kGrammar>),
+    field::string_or_object("structural_tag", "", "SGLang's name of `structured_outputs.structural_tag`",
+                            take_structural_tag),
 };
 
 }  // namespace

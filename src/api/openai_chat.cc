@@ -43,6 +43,18 @@ void take_continuation(FieldReader& reader, const ApiField& field) {
         "on with the last message"));
 }
 
+/// The texts that a template for retrieval quotes: one that has no place for them would drop them without a word.
+void take_documents(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  const json::array* documents = reader.take(given.array("an array of documents (objects)"));
+  if (documents == nullptr || documents->empty()) return;
+  for (std::size_t i = 0; i < documents->size(); ++i)
+    if (!(*documents)[i].is_object()) return reader.refuse(given[i].wrong_type("a document (an object)"));
+  if (!reader.context.engine.info().chat_template.contains("documents"))
+    return reader.refuse(given.error("the model's chat template has no place for documents", "unsupported_parameter"));
+  set_template_name(conversation_in(reader).options.names, field.path, template_value(*given.value()));
+}
+
 constexpr ApiField kToolRows[] = {
     field::array("functions", "", "OpenAI's first form of tools; the answer has that form, and one call at most",
                  field::take_functions),
@@ -66,6 +78,11 @@ constexpr ApiField kConversationRows[] = {
                    "the answer is a new message; false goes with `continue_final_message`", take_generation_prompt),
     field::boolean("continue_final_message", "false", "the answer goes on with the last message, as in vLLM",
                    take_continuation),
+    field::array(
+        "documents", "",
+        "texts for the answer, objects such as `{\"title\": ..., \"text\": ...}`, which the chat template finds "
+        "as `documents`; a 400 where it has no place for them",
+        take_documents),
     field::effort("reasoning_effort"),
     field::kwargs(),
 };
@@ -80,6 +97,9 @@ constexpr ApiField kChatRows[] = {
     field::top_logprobs(),
     field::parallel_tool_calls(),
     field::refused(field::boolean("echo", "false", "a chat's messages are not echoed", field::refuse_switch)),
+    field::refused(field::integer("prompt_logprobs", field::kNoMin, field::kNoMax, "",
+                                  "/v1/completions has them, of the text that /apply-template makes of a chat",
+                                  field::refuse_number)),
     field::refused("suffix", "this server does not support text behind the answer of a chat"),
 };
 

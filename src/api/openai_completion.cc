@@ -32,6 +32,17 @@ void take_logprobs_number(FieldReader& reader, const ApiField& field) {
   if (asked) reader.request.form.num_logprobs = static_cast<int>(*asked);
 }
 
+void take_prompt_logprobs(FieldReader& reader, const ApiField& field) {
+  AnswerForm& form = reader.request.form;
+  const JsonCursor given = reader.at(field.path);
+  const auto asked = reader.take(given.integer(0, kMaxTopLogprobs));
+  if (!asked) return;
+  form.num_prompt_logprobs = static_cast<int>(*asked);
+  if (form.stream)
+    reader.refuse(given.error(fmt::format("found {} beside stream true, expected none in a stream", *asked),
+                              "unsupported_parameter"));
+}
+
 void refuse_budget(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const auto budget = reader.take(given.integer(-1, static_cast<std::int64_t>(field.max)));
@@ -101,6 +112,7 @@ constexpr ApiField kCompletionRows[] = {
     no_budget("thinking_token_budget"),
     field::refused(
         field::boolean("continue_final_message", "false", "a completion has no messages", field::refuse_switch)),
+    field::refused("documents", "a completion has no chat template, which would find them"),
     field::boolean("add_special_tokens", "true", "a text begins with the model's BOS token, if it has one",
                    take_add_special),
 };
@@ -115,6 +127,11 @@ constexpr ApiField kPromptRows[] = {
                    into<&ApiRequest::form, &AnswerForm::echo>),
     field::integer("logprobs", 0, kMaxTopLogprobs, "none",
                    "log-probabilities, with so many alternatives beside each token", take_logprobs_number),
+    field::integer(
+        "prompt_logprobs", 0, kMaxTopLogprobs, "none",
+        "each token of the prompt with its log-probability and rank, and those of so many likelier ones, as in "
+        "vLLM; not in a stream",
+        take_prompt_logprobs),
 };
 
 }  // namespace

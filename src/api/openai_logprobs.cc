@@ -25,6 +25,13 @@ void separate(std::string& elements) {
   if (!elements.empty()) elements += ',';
 }
 
+/// A word may lose its leading space at the start of a text, so the text of a token is what it adds to the one before.
+std::string text_behind(TokenId previous, TokenId token, const Engine& engine) {
+  if (previous < 0) return engine.detokenize({&token, 1});
+  const TokenId both[] = {previous, token};
+  return engine.detokenize(both).substr(engine.detokenize({&previous, 1}).size());
+}
+
 }  // namespace
 
 std::string token_name(std::string_view bytes, bool is_chat) {
@@ -56,14 +63,34 @@ void CharacterCount::add(std::string_view bytes) {
   }
 }
 
-// A word may lose its leading space at the start of a text, so the text of a token is what it adds to the one before.
-std::string AnswerLogprobs::text_after(TokenId previous, TokenId token) const {
-  if (previous < 0) return engine_.detokenize({&token, 1});
-  const TokenId both[] = {previous, token};
-  return engine_.detokenize(both).substr(engine_.detokenize({&previous, 1}).size());
+std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const Engine& engine) {
+  std::string out = "[null";
+  for (std::size_t i = 1; i < prompt.tokens.size(); ++i) {
+    out += ",{";
+    const auto append = [&](TokenId token, float logprob, int rank) {
+      if (!out.ends_with('{')) out += ',';
+      fmt::format_to(std::back_inserter(out), R"("{}":{{"logprob":)", token);
+      append_json_logprob(out, logprob);
+      fmt::format_to(std::back_inserter(out), R"(,"rank":{},"decoded_token":)", rank);
+      append_json_string(out, to_valid_utf8(text_behind(prompt.tokens[i - 1], token, engine)));
+      out += '}';
+    };
+    append(prompt.tokens[i], prompt.logprobs->logprob(i), prompt.logprobs->rank(i));
+    int rank = 0;
+    for (const TokenLogprob& other : prompt.logprobs->top(i, num_top)) {
+      ++rank;
+      if (other.token != prompt.tokens[i]) append(other.token, other.logprob, rank);
+    }
+    out += '}';
+  }
+  return out + "]";
 }
 
-void AnswerLogprobs::add_prompt(const CallPrompt& prompt) {
+std::string AnswerLogprobs::text_after(TokenId previous, TokenId token) const {
+  return text_behind(previous, token, engine_);
+}
+
+void AnswerLogprobs::add_prompt(const CallPrompt& prompt, int num_top) {
   const std::size_t num_bytes = engine_.detokenize(prompt.tokens).size();
   // Tokens that the text does not spell, such as BOS, take no room in it.
   const std::size_t unspelled = num_bytes - std::min(num_bytes, prompt.text.size());
@@ -77,7 +104,7 @@ void AnswerLogprobs::add_prompt(const CallPrompt& prompt) {
                 .offset = num_characters_.value()};
     entry.text = text_after(entry.previous, entry.token);
     if (i > 0) {
-      const std::span<const TokenLogprob> top = prompt.logprobs->top(i);
+      const std::span<const TokenLogprob> top = prompt.logprobs->top(i, num_top);
       entry.logprob = prompt.logprobs->logprob(i);
       entry.top.assign(top.begin(), top.end());
     }

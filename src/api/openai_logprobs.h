@@ -45,14 +45,18 @@ enum class LogprobForm : std::uint8_t {
   kLlama,       // a chat's, with the id of each token
 };
 
+/// vLLM's `prompt_logprobs`: an array of null, then an object by ids for each token behind the first, with its own and
+/// at most `num_top` likeliest.
+std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const Engine& engine);
+
 class AnswerLogprobs {
  public:
   /// `previous` is the prompt's last token.
   AnswerLogprobs(const Engine& engine, LogprobForm form, TokenId previous)
       : engine_(engine), form_(form), previous_(previous) {}
 
-  /// The echoed prompt, before all events; completions only.
-  void add_prompt(const CallPrompt& prompt);
+  /// The echoed prompt, before all events, with so many alternatives beside each token; completions only.
+  void add_prompt(const CallPrompt& prompt, int num_top);
   void add(const RequestEvent& event);
   /// There is nothing to report.
   bool empty() const { return num_written_ == 0; }

@@ -48,10 +48,12 @@ std::string error_event(const ApiError& error) { return "data: " + error_body(er
 
 struct CompletionResponse::State {
   const CompletionCall& call;
-  std::string head;  // of each chunk or of the body, up to what differs
+  const Engine& engine;  // until the last event
+  std::string head;      // of each chunk or of the body, up to what differs
   OpenAiUsage usage;
   LlamaTimings timings = {};
-  std::vector<Answer> answers = {};  // [prompts, n]
+  std::vector<Answer> answers = {};               // [prompts, n]
+  std::vector<std::string> prompt_logprobs = {};  // [prompts], where they are asked for
   std::size_t num_ended = 0;
   std::size_t held_bytes = 0;
   bool prompt_ids_sent = false;  // chat: once a stream
@@ -59,6 +61,7 @@ struct CompletionResponse::State {
   std::optional<ApiError> error = {};
 
   const CallPrompt& prompt_of(std::size_t index) const { return call.prompts[index / to_size(call.n)]; }
+  void add_prompt(const RequestEvent& event, std::size_t index, Answer& answer);
   void end(Answer& answer, bool is_first_choice, const RequestEvent& event);
   void show(std::size_t index, Answer& answer, const RequestEvent& event, std::string& out);
   void keep(std::size_t index, Answer& answer, const RequestEvent& event, const Shown& shown);
@@ -82,8 +85,8 @@ struct CompletionResponse::State {
 
 CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine& engine, const ServedModel& model,
                                        std::string_view id, std::int64_t created)
-    : state_(std::make_unique<State>(
-          State{.call = call, .head = {}, .usage = {call.reasoning.is_counted, call.prompts.size()}})) {
+    : state_(std::make_unique<State>(State{
+          .call = call, .engine = engine, .head = {}, .usage = {call.reasoning.is_counted, call.prompts.size()}})) {
   const std::string_view object = !call.is_chat ? "text_completion"
                                   : call.stream ? "chat.completion.chunk"
                                                 : "chat.completion";
@@ -104,6 +107,7 @@ CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine&
     state_->answers[i].calls =
         std::make_unique<AnswerToolCalls>(*call.tools, fmt::format("{} {}", id, i),
                                           CallStyle{.is_kept = !call.stream, .is_function = call.calls_are_functions});
+  if (call.num_prompt_logprobs >= 0) state_->prompt_logprobs.resize(call.prompts.size());
   if (call.num_logprobs < 0) return;
   for (std::size_t i = 0; i < state_->answers.size(); ++i) {
     state_->answers[i].logprobs.emplace(engine, call.is_chat ? LogprobForm::kChat : LogprobForm::kCompletion,
@@ -135,11 +139,20 @@ std::string CompletionResponse::on_event(const RequestEvent& event) {
     state.error = std::move(error);
     return state.call.stream ? error_event(*state.error) : out;
   }
-  if (answer.logprobs && state.call.echo && !answer.began) answer.logprobs->add_prompt(state.prompt_of(index));
+  state.add_prompt(event, index, answer);
   if (event.token >= 0) ++answer.num_tokens;
   if (state.call.return_token_ids && event.token >= 0) answer.tokens.push_back(event.token);
   state.show(index, answer, event, out);
   return out;
+}
+
+/// The engine, which gives its tokens their texts, may be gone behind the last event.
+void CompletionResponse::State::add_prompt(const RequestEvent& event, std::size_t index, Answer& answer) {
+  const CallPrompt& prompt = prompt_of(index);
+  if (answer.logprobs && call.echo && !answer.began) answer.logprobs->add_prompt(prompt, call.num_logprobs);
+  if (call.num_prompt_logprobs < 0 || !prompt_logprobs[event.prompt_index].empty()) return;
+  prompt_logprobs[event.prompt_index] = prompt_logprobs_json(prompt, call.num_prompt_logprobs, engine);
+  held_bytes += prompt_logprobs[event.prompt_index].size() * to_size(call.n);
 }
 
 void CompletionResponse::State::show(std::size_t index, Answer& answer, const RequestEvent& event, std::string& out) {
@@ -371,6 +384,7 @@ void CompletionResponse::State::append_choice(std::size_t index, std::string& ou
   append_logprobs(answer, out);
   if (!call.is_chat) append_prompt_ids(index, out);
   append_token_ids(answer, out);
+  if (!prompt_logprobs.empty()) out += ",\"prompt_logprobs\":" + prompt_logprobs[index / to_size(call.n)];
   out += ',';
   append_json_field(out, "finish_reason", finish_of(answer));
   append_stop_reason(answer, out);

@@ -18,11 +18,12 @@
 namespace octavo {
 namespace {
 
-/// Logits of the prompt are asked for where their log-probabilities are echoed, and where nothing is generated: the
-/// engine takes no other request without an answer.
+/// Logits of the prompt are asked for where their log-probabilities are echoed or told, and where nothing is generated:
+/// the engine takes no other request without an answer.
 void ask_for_prompt_logits(CompletionCall& call, CallPrompt& prompt, Request& request, const ModelInfo& info) {
-  if (call.echo && call.num_logprobs >= 0) {
-    prompt.logprobs = std::make_shared<PromptLogprobs>(request.tokens, info.num_tokens, call.num_logprobs);
+  const int num_logprobs = std::max(call.echo ? call.num_logprobs : -1, call.num_prompt_logprobs);
+  if (num_logprobs >= 0) {
+    prompt.logprobs = std::make_shared<PromptLogprobs>(request.tokens, info.num_tokens, num_logprobs);
     request.on_prompt_logits = [logprobs = prompt.logprobs, vocab_size = info.vocab_size](
                                    int first_position, std::span<const float> logits) {
       logprobs->add_rows(first_position, vocab_size, logits);
@@ -38,7 +39,7 @@ void add_prompt(CompletionCall& call, std::vector<TokenId> tokens, std::string t
   prompt.last_token = tokens.back();
   prompt.num_tokens = tokens.size();
   prompt.text = std::move(text);
-  if (call.echo || call.return_token_ids) prompt.tokens = tokens;
+  if (call.echo || call.return_token_ids || call.num_prompt_logprobs >= 0) prompt.tokens = tokens;
   request.tokens = std::move(tokens);
   ask_for_prompt_logits(call, prompt, request, info);
   call.prompts.push_back(std::move(prompt));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 #include "base/to_size.h"
@@ -20,6 +21,7 @@ PromptLogprobs::PromptLogprobs(std::vector<TokenId> tokens, int num_tokens, int 
       num_tokens_(to_size(num_tokens)),
       num_top_(std::min(to_size(num_top), num_tokens_)),
       logprobs_(tokens_.size()),
+      ranks_(tokens_.size()),
       top_(tokens_.size() * num_top_) {}
 
 void PromptLogprobs::add_rows(int first_position, int vocab_size, std::span<const float> logits) {
@@ -36,6 +38,12 @@ void PromptLogprobs::add_row(std::size_t position, std::span<const float> row) {
   const double log_total = log_sum_exp(row);
   const float logit = finite_logit(row[to_size(tokens_[position])]);
   logprobs_[position] = static_cast<float>(static_cast<double>(logit) - log_total);
+  const auto goes_first = [&, id = to_size(tokens_[position])](std::size_t other) {
+    const float here = finite_logit(row[other]);
+    return here > logit || (here == logit && other < id);
+  };
+  ranks_[position] =
+      1 + static_cast<int>(std::ranges::count_if(std::views::iota(std::size_t{0}, row.size()), goes_first));
   find_top_tokens(row, log_total, std::span(top_).subspan(position * num_top_, num_top_));
 }
 

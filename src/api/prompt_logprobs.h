@@ -5,10 +5,12 @@
 // the engine's thread, and by the answer, which reads it after the request's first event.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <vector>
 
+#include "base/to_size.h"
 #include "octavo/engine.h"
 
 namespace octavo {
@@ -24,9 +26,11 @@ class PromptLogprobs {
 
   /// Of the prompt's token `position`, which has tokens before it: 1 <= position < the prompt's length.
   float logprob(std::size_t position) const { return logprobs_[position]; }
-  /// Likeliest first; at equal log-probability the lower id.
-  std::span<const TokenLogprob> top(std::size_t position) const {
-    return std::span(top_).subspan(position * num_top_, num_top_);
+  /// Among all tokens, from 1: of equal ones the lower id goes first.
+  int rank(std::size_t position) const { return ranks_[position]; }
+  /// At most so many, the likeliest first; at equal log-probability the lower id.
+  std::span<const TokenLogprob> top(std::size_t position, int most) const {
+    return std::span(top_).subspan(position * num_top_, std::min(to_size(most), num_top_));
   }
 
  private:
@@ -36,6 +40,7 @@ class PromptLogprobs {
   std::size_t num_tokens_;
   std::size_t num_top_;
   std::vector<float> logprobs_;    // [prompt length]; the first stays 0
+  std::vector<int> ranks_;         // beside them
   std::vector<TokenLogprob> top_;  // [prompt length, num_top]
 };
 

@@ -34,6 +34,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(AskedField{R"("response_format": {"type": "json_object"})", ConstraintKind::kJsonObject, ""},
                       AskedField{R"("guided_regex": "a+")", ConstraintKind::kRegex, "a+"},
                       AskedField{R"("guided_grammar": "root ::= x")", ConstraintKind::kGrammar, "root ::= x"},
+                      AskedField{R"("regex": "a+")", ConstraintKind::kRegex, "a+"},
+                      AskedField{R"("ebnf": "root ::= x")", ConstraintKind::kGrammar, "root ::= x"},
                       AskedField{R"("grammar": "root ::= x")", ConstraintKind::kGrammar, "root ::= x"},
                       AskedField{R"("structured_outputs": {"regex": "b"})", ConstraintKind::kRegex, "b"},
                       AskedField{R"("structured_outputs": {"grammar": "g"})", ConstraintKind::kGrammar, "g"},
@@ -48,6 +50,20 @@ INSTANTIATE_TEST_SUITE_P(
                                  ConstraintKind::kJsonSchema, R"({"const":1})"},
                       AskedField{R"("guided_choice": ["a", "b"])", ConstraintKind::kChoice, ""},
                       AskedField{R"("structured_outputs": {"choice": ["a", "b"]})", ConstraintKind::kChoice, ""}));
+
+TEST_F(OpenAiRequest, AStructuralTagHasThreeNames) {
+  const std::string tag =
+      R"({"structures": [{"begin": "<f>", "schema": {"type": "null"}, "end": "</f>"}], "triggers": ["<f>"]})";
+  std::vector<std::string> grammars;
+  for (const std::string& fields :
+       {R"("response_format": {"type": "structural_tag", )" + tag.substr(1), R"("structural_tag": )" + tag,
+        R"("structured_outputs": {"structural_tag": )" + tag + "}"}) {
+    EXPECT_NE(request(fields).constraint, nullptr) << fields;
+    grammars.push_back(engine_.compiled.text);
+  }
+  EXPECT_THAT(grammars, ::testing::Each(grammars.front()));
+  EXPECT_EQ(completion_error(R"("structural_tag": "x")").param, "structural_tag");
+}
 
 TEST_F(OpenAiRequest, ChoicesArriveInTheirOrder) {
   request(R"("guided_choice": ["b", "a"])");

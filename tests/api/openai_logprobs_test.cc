@@ -152,6 +152,35 @@ TEST_F(OpenAiResponse, EchoBeginsWithThePromptAndItsLogprobs) {
   EXPECT_EQ(logprobs.at("top_logprobs").at(2).as_object().size(), 2);  // the likeliest and the one that stands there
 }
 
+TEST_F(OpenAiResponse, APromptsLogProbabilitiesAreVllmsBesideEachChoice) {
+  engine_.adds_bos = true;
+  open_completion(R"(, "prompt_logprobs": 1, "max_tokens": 1, "n": 2)");
+  const auto width = static_cast<std::size_t>(engine_.info().vocab_size);
+  std::vector<float> logits(3 * width, 0);
+  logits['a'] = 20;          // behind BOS
+  logits[width + 'x'] = 20;  // behind "a"
+  logits[width + 'b'] = 10;
+  call_.requests[0].on_prompt_logits(0, logits);
+  for (const std::uint32_t index : {1U, 0U}) {
+    RequestEvent event = last('c', "c", FinishReason::kLength);
+    event.choice = index;
+    response_->on_event(event);
+  }
+  const json::object answer = body();
+  for (const json::value& choice : answer.at("choices").as_array()) {
+    const json::array& prompt = choice.at("prompt_logprobs").as_array();
+    ASSERT_EQ(prompt.size(), 3U);
+    EXPECT_TRUE(prompt[0].is_null());
+    EXPECT_EQ(prompt[1].as_object().size(), 1U);
+    EXPECT_EQ(prompt[1].at("97").at("rank"), 1);
+    EXPECT_EQ(prompt[1].at("97").at("decoded_token"), "a");
+    EXPECT_NEAR(prompt[2].at("98").at("logprob").to_number<double>(), -10, 1e-3);
+    EXPECT_EQ(prompt[2].at("98").at("rank"), 2);
+    EXPECT_EQ(prompt[2].at("120").at("rank"), 1);
+  }
+  EXPECT_GT(response_->held_bytes(), 2 * std::string_view(R"([null,{"97":{"logprob":0,"rank":1)").size());
+}
+
 TEST_F(OpenAiResponse, AnEchoedPartOfACharacterIsAReplacementAndInLogprobsItsBytes) {
   const std::string fields = R"({"prompt": [72, 260], "echo": true, "logprobs": 0, "max_tokens": 1})";
   open(parse_completion(json::parse(fields).as_object(), engine_, kAnsweringModel), "cmpl-1");

@@ -79,15 +79,47 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadField{R"("tools": [{"type": "function", "function": {"name": "f"}}])", "tools"},
         BadField{R"("tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "auto")", "tools"},
-        BadField{R"("functions": [{"name": "f"}])", "functions"}, BadField{R"("regex": "a+")", "regex"},
-        BadField{R"("ebnf": "root ::= x")", "ebnf"}, BadField{R"("lora": [{"id": 0, "scale": 1}])", "lora"},
+        BadField{R"("functions": [{"name": "f"}])", "functions"},
+        BadField{R"("chat_template": "{{ messages }}")", "chat_template"},
+        BadField{R"("documents": [{"text": "x"}])", "documents"},
+        BadField{R"("prompt_logprobs": 0)", "prompt_logprobs"}, BadField{R"("lora": [{"id": 0, "scale": 1}])", "lora"},
         BadField{R"("image_data": [{"data": ""}])", "image_data"},
         BadField{R"("response_format": {"type": "xml"})", "response_format"}, BadField{R"("suffix": "x")", "suffix"},
         BadField{R"("audio": {"voice": "x"})", "audio"}, BadField{R"("modalities": ["text", "audio"])", "modalities"},
-        BadField{R"("structural_tag": "x")", "structural_tag"},
         BadField{R"("include_stop_str_in_output": true)", "include_stop_str_in_output"},
         BadField{R"("use_beam_search": true)", "use_beam_search"},
         BadField{R"("add_generation_prompt": false)", "add_generation_prompt"}, BadField{R"("echo": true)", "echo"}));
+
+TEST_F(OpenAiRequest, DocumentsAreGivenToATemplateThatHasAPlaceForThem) {
+  const std::string documents = R"("documents": [{"title": "a", "text": "b"}])";
+  engine_.set_chat_template("{% for d in documents %}{{ d.text }}{% endfor %}");
+  ASSERT_TRUE(chat(kUser + ", " + documents).has_value());
+  ASSERT_EQ(engine_.last_options.names.size(), 1U);
+  EXPECT_EQ(engine_.last_options.names[0].first, "documents");
+  const auto& given = std::get<TemplateList>(engine_.last_options.names[0].second);
+  EXPECT_EQ(std::get<TemplateDict>(given.at(0)).size(), 2U);
+  EXPECT_EQ(chat_error(kUser + R"(, "documents": ["b"])").param, "documents[0]");
+  EXPECT_TRUE(chat(kUser + R"(, "documents": [])").has_value());
+  const ApiError error = completion_error(documents);
+  EXPECT_EQ(error.param, "documents");
+  EXPECT_EQ(error.code, "unsupported_parameter");
+}
+
+TEST_F(OpenAiRequest, ControlTokensAreShownIfTheyAreNotToBeSkipped) {
+  EXPECT_FALSE(request("").shows_control_tokens);
+  EXPECT_FALSE(request(R"("skip_special_tokens": true)").shows_control_tokens);
+  EXPECT_TRUE(request(R"("skip_special_tokens": false)").shows_control_tokens);
+}
+
+TEST_F(OpenAiRequest, LogProbabilitiesOfAPromptAreNotStreamed) {
+  const ApiError error = completion_error(R"("prompt_logprobs": 1, "stream": true)");
+  EXPECT_EQ(error.param, "prompt_logprobs");
+  EXPECT_EQ(error.code, "unsupported_parameter");
+  EXPECT_EQ(completion_error(R"("prompt_logprobs": 21)").param, "prompt_logprobs");
+  EXPECT_EQ(completion_error(R"("prompt_logprobs": -1)").param, "prompt_logprobs");
+  EXPECT_EQ(request("").on_prompt_logits, nullptr);
+  EXPECT_NE(request(R"("prompt_logprobs": 0)").on_prompt_logits, nullptr);
+}
 
 class OpenAiIgnored : public OpenAiRequest, public ::testing::WithParamInterface<BadField> {};
 

@@ -48,7 +48,7 @@ TEST(PromptLogprobs, ARowIsAboutTheTokenBehindIt) {
   logprobs.add_rows(0, 3, logits);
   EXPECT_NEAR(logprobs.logprob(1), 2 - reference({0, 1, 2}), 1e-6);
   EXPECT_NEAR(logprobs.logprob(2), 4 - reference({3, 4, 6}), 1e-6);
-  EXPECT_TRUE(logprobs.top(1).empty());
+  EXPECT_TRUE(logprobs.top(1, 20).empty());
 }
 
 TEST(PromptLogprobs, ComesInSlices) {
@@ -59,31 +59,42 @@ TEST(PromptLogprobs, ComesInSlices) {
   sliced.add_rows(1, 3, std::span(logits).last(3));
   for (const std::size_t position : {1U, 2U}) {
     EXPECT_EQ(whole.logprob(position), sliced.logprob(position));
-    EXPECT_EQ(whole.top(position)[0].token, sliced.top(position)[0].token);
+    EXPECT_EQ(whole.top(position, 2)[0].token, sliced.top(position, 2)[0].token);
   }
 }
 
 TEST(PromptLogprobs, KeepsTheLikeliestInOrderAndTheLowerIdOfEquals) {
   PromptLogprobs logprobs({0, 0}, 6, 3);
   logprobs.add_rows(0, 6, std::vector<float>{1, 5, 3, 5, kNan, 4});
-  EXPECT_THAT(logprobs.top(1), ElementsAre(Field(&TokenLogprob::token, 1), Field(&TokenLogprob::token, 3),
-                                           Field(&TokenLogprob::token, 5)));
-  EXPECT_EQ(logprobs.top(1)[0].logprob, logprobs.top(1)[1].logprob);
+  EXPECT_THAT(logprobs.top(1, 20), ElementsAre(Field(&TokenLogprob::token, 1), Field(&TokenLogprob::token, 3),
+                                               Field(&TokenLogprob::token, 5)));
+  EXPECT_EQ(logprobs.top(1, 20)[0].logprob, logprobs.top(1, 20)[1].logprob);
+}
+
+TEST(PromptLogprobs, ATokensRankIsItsPlaceAmongAllAndTheLowerIdOfEqualsGoesFirst) {
+  PromptLogprobs logprobs({0, 3, 1, 4, 0}, 6, 3);
+  const std::vector<float> row = {1, 5, 3, 5, kNan, 4};
+  for (int position = 0; position < 4; ++position) logprobs.add_rows(position, 6, row);
+  EXPECT_EQ(logprobs.rank(1), 2);
+  EXPECT_EQ(logprobs.rank(2), 1);
+  EXPECT_EQ(logprobs.rank(3), 6);
+  EXPECT_EQ(logprobs.rank(4), 5);
+  EXPECT_EQ(logprobs.top(1, 1).size(), 1U);
 }
 
 // Readers of these numbers ask whether the token was the likeliest by comparing them for equality.
 TEST(PromptLogprobs, ATokensValueIsTheSameBitsAloneAndAmongTheLikeliest) {
   PromptLogprobs logprobs({0, 1}, 4, 1);
   logprobs.add_rows(0, 4, std::vector<float>{0.1F, 7.3F, 0.2F, -3.3F});
-  EXPECT_EQ(logprobs.top(1)[0].token, 1);
-  EXPECT_EQ(logprobs.top(1)[0].logprob, logprobs.logprob(1));
+  EXPECT_EQ(logprobs.top(1, 20)[0].token, 1);
+  EXPECT_EQ(logprobs.top(1, 20)[0].logprob, logprobs.logprob(1));
 }
 
 TEST(PromptLogprobs, PaddingOfTheVocabularyIsLeftOut) {
   PromptLogprobs logprobs({0, 1}, 2, 2);
   logprobs.add_rows(0, 4, std::vector<float>{1, 2, 100, 100});
   EXPECT_NEAR(logprobs.logprob(1), 2 - reference({1, 2}), 1e-6);
-  EXPECT_EQ(logprobs.top(1)[0].token, 1);
+  EXPECT_EQ(logprobs.top(1, 20)[0].token, 1);
 }
 
 }  // namespace

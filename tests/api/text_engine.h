@@ -116,6 +116,7 @@ class TextEngine final : public Engine {
   /// From now on its model has marks of this family, and prompts end inside.
   void set_reasoning(std::string family) { info_.reasoning = std::move(family); }
   bool reasons() const { return !info_.reasoning.empty(); }
+  void set_chat_template(std::string text) { info_.chat_template = std::move(text); }
   /// From now on its model fills gaps.
   void set_fills_gaps() { info_.fills_gaps = true; }
   /// From now on its model calls tools in this format.

@@ -457,6 +457,13 @@ class Completions(OpenAiTest):
             self.assertEqual(len(logprobs.tokens), 80 + max_tokens)
             np.testing.assert_allclose(logprobs.token_logprobs[1:80], expected, atol=2e-5)
             np.testing.assert_allclose([max(top.values()) for top in logprobs.top_logprobs[1:80]], likeliest, atol=2e-5)
+        told = self.complete(ids, max_tokens=1, extra_body={"prompt_logprobs": 0}).choices[0].prompt_logprobs
+        own = [told[i][str(ids[i])] for i in range(1, 80)]
+        np.testing.assert_allclose([entry["logprob"] for entry in own], expected, atol=2e-5)
+        ranks = 1 + (rows[:79] > expected[:, None]).sum(-1)
+        near = np.abs(rows[:79] - expected[:, None]).argsort(-1)[:, 1]  # whose order 2e-5 may turn
+        is_clear = np.abs(rows[np.arange(79), near] - expected) > 1e-4
+        np.testing.assert_array_equal(np.array([entry["rank"] for entry in own])[is_clear], ranks[is_clear])
 
     def test_lm_evaluation_harness_reads_the_log_likelihood(self):
         # As its local-completions model does: tokens of several contexts with their continuations, and of each choice
@@ -597,13 +604,6 @@ class Schemas(OpenAiTest):
         end = 1  # the token that ends the answer
         self.assertEqual(body["choices"][0]["token_ids"][:-end], tokenized["tokens"])
 
-    def test_what_is_not_enforced_is_said_or_refused(self):
-        schema = {"type": "array", "items": {"const": 1}, "uniqueItems": True, "maxItems": 2}
-        place = "response_format.json_schema.schema.uniqueItems"
-        self.assertTrue(self.answer(schema, strict=False).warnings[0].startswith(place + ": "))
-        stream = self.answer(schema, strict=False, stream=True)
-        self.assertEqual(len([chunk for chunk in stream if getattr(chunk, "warnings", None)]), 1)
-        with self.assertRaises(openai.BadRequestError) as caught:
     def test_a_constraint_that_the_model_cannot_write_is_refused_by_its_field(self):
         text = "\U000B0061"  # SmolLM2 has no token with its first byte
         const = {"const": text}
@@ -628,6 +628,13 @@ class Schemas(OpenAiTest):
             self.assertEqual(status, 400, answer)
             self.assertRegex(answer, f"{name}.*no token of its vocabulary has the byte 0xF2")
 
+    def test_what_is_not_enforced_is_said_or_refused(self):
+        schema = {"type": "array", "items": {"const": 1}, "uniqueItems": True, "maxItems": 2}
+        place = "response_format.json_schema.schema.uniqueItems"
+        self.assertTrue(self.answer(schema, strict=False).warnings[0].startswith(place + ": "))
+        stream = self.answer(schema, strict=False, stream=True)
+        self.assertEqual(len([chunk for chunk in stream if getattr(chunk, "warnings", None)]), 1)
+        with self.assertRaises(openai.BadRequestError) as caught:
             self.answer(schema)
         self.assertEqual(caught.exception.param, place)
         self.assertTrue(caught.exception.body["message"].startswith(place + ": "))
