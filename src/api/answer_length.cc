@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "api/json_fields.h"
+#include "api/api_error.h"
 #include "api/prepare.h"
 #include "base/error.h"
 

@@ -15,7 +15,6 @@
 #include <string_view>
 
 #include "api/api_error.h"
-#include "api/json_fields.h"
 #include "octavo/engine.h"
 
 namespace octavo {

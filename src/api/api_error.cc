@@ -43,6 +43,14 @@ ApiError to_api_error(JsonError error) {
           .code = std::string(error.code)};
 }
 
+ApiError invalid_value(std::string param, std::string message) {
+  return {.status = 400, .message = std::move(message), .param = std::move(param), .code = "invalid_value"};
+}
+
+ApiError unsupported(std::string param, std::string message) {
+  return {.status = 400, .message = std::move(message), .param = std::move(param), .code = "unsupported_parameter"};
+}
+
 ApiError unavailable(std::string message, std::string code) {
   return {.status = 503,
           .message = std::move(message),

@@ -3,6 +3,7 @@
 
 #include <expected>
 #include <string>
+#include <utility>
 
 #include "json/json_error.h"
 #include "octavo/result.h"
@@ -26,6 +27,19 @@ using ApiResult = std::expected<T, ApiError>;
 ApiError to_api_error(const Error& error);
 /// A 400 about a field, or about the body.
 ApiError to_api_error(JsonError error);
+
+/// 400s about one field, with the codes that OpenAI uses.
+ApiError invalid_value(std::string param, std::string message);
+ApiError unsupported(std::string param, std::string message);
+
+/// A cursor's error for `return` in a function that gives an ApiResult.
+inline std::unexpected<ApiError> refused(JsonError error) { return std::unexpected(to_api_error(std::move(error))); }
+/// The value that a cursor has read, or its error as an ApiError.
+template <class T>
+ApiResult<T> to_api_result(JsonResult<T> read) {
+  if (read) return std::move(*read);
+  return refused(std::move(read.error()));
+}
 
 /// 503, to be tried again.
 ApiError unavailable(std::string message, std::string code);

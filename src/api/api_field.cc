@@ -67,7 +67,7 @@ ApiResult<ApiRequest> read_request(ApiRequest request, const json::object& body,
 
 JsonCursor FieldReader::at(std::string_view path) const {
   const std::size_t dot = path.find('.');
-  JsonCursor place = (*this)[path.substr(0, dot)];
+  JsonCursor place = JsonCursor(body)[path.substr(0, dot)];
   for (std::size_t begin = dot; begin != std::string_view::npos && place.is_given();) {
     const std::size_t end = path.find('.', begin + 1);
     place = place[path.substr(begin + 1, end == std::string_view::npos ? end : end - begin - 1)];

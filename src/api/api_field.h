@@ -11,8 +11,9 @@
 #include <string_view>
 #include <type_traits>
 
+#include "api/api_error.h"
 #include "api/api_request.h"
-#include "api/json_fields.h"
+#include "json/json_cursor.h"
 
 namespace octavo {
 
@@ -73,6 +74,8 @@ struct RowOf {
     return {.path = path, .form = kForm, .otherwise = otherwise, .text = text, .take = take};
   }
 };
+// They are called as functions are.
+// NOLINTBEGIN(readability-identifier-naming)
 inline constexpr RowOf<FieldForm::kBoolean> boolean;
 inline constexpr RowOf<FieldForm::kString> string;
 inline constexpr RowOf<FieldForm::kStrings> strings;
@@ -81,6 +84,7 @@ inline constexpr RowOf<FieldForm::kStringOrObject> string_or_object;
 inline constexpr RowOf<FieldForm::kArray> array;
 inline constexpr RowOf<FieldForm::kObject> object;
 inline constexpr RowOf<FieldForm::kAny> any;
+// NOLINTEND(readability-identifier-naming)
 constexpr ApiField one_of(std::string_view path, std::span<const std::string_view> values, std::string_view otherwise,
                           std::string_view text, TakeField take = nullptr) {
   ApiField field = string(path, otherwise, text, take);
@@ -151,13 +155,27 @@ std::uint64_t random_seed();
 ApiRequest request_of(const ServedModel& model);
 
 /// A body on its way into an ApiRequest. Keeps the first mistake.
-class FieldReader : public JsonFields {
+class FieldReader {
  public:
   FieldReader(const boost::json::object& given, const ApiContext& known, ApiRequest& made)
-      : JsonFields(given), body(given), context(known), request(made) {}
+      : body(given), context(known), request(made) {}
 
   /// The place of a path, whose names are joined by dots.
   JsonCursor at(std::string_view path) const;
+  /// The value that a cursor has read, an optional or a pointer; nothing where that was a mistake, which is kept.
+  template <class T>
+  T take(JsonResult<T> read) {
+    if (read) return *read;
+    refuse(std::move(read.error()));
+    return T();
+  }
+  /// Keeps the first.
+  void refuse(ApiError error) {
+    if (!error_) error_ = std::move(error);
+  }
+  void refuse(JsonError error) { refuse(to_api_error(std::move(error))); }
+  bool failed() const { return error_.has_value(); }
+  const std::optional<ApiError>& error() const { return error_; }
   /// The mistake of a part that was read by cursor, if it had one.
   void keep(ApiResult<void> read) {
     if (!read) refuse(std::move(read.error()));
@@ -168,6 +186,9 @@ class FieldReader : public JsonFields {
   const boost::json::object& body;
   const ApiContext& context;
   ApiRequest& request;
+
+ private:
+  std::optional<ApiError> error_;
 };
 
 /// The request with what a body asks for by these tables. Error: its first mistake.

@@ -6,8 +6,9 @@
 #include <array>
 #include <utility>
 
+#include "api/api_error.h"
 #include "api/custom_tools.h"
-#include "api/json_fields.h"
+#include "json/json_cursor.h"
 
 namespace octavo {
 namespace {

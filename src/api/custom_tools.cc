@@ -71,7 +71,7 @@ std::string qualified_name(std::string_view space, std::string_view name) {
 ApiResult<JsonCursor> custom_in(const JsonCursor& holder, std::string_view members) {
   const JsonCursor custom = holder["custom"];
   OCTAVO_TRY(const json::object* given, to_api_result(custom.object()));
-  if (given != nullptr) return custom;
+  if (given != nullptr) return ApiResult<JsonCursor>(custom);
   if (holder["function"].is_given()) return refused(holder["type"].wrong_value("\"function\""));
   return refused(custom.wrong_value(fmt::format("an object with {}", members), "missing_required_parameter"));
 }

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <string_view>
 
-#include "api/json_fields.h"
+#include "api/api_error.h"
+#include "base/error.h"
 #include "base/to_size.h"
+#include "json/json_cursor.h"
 
 namespace octavo {
 namespace {
@@ -71,16 +73,13 @@ bool is_empty(const json::object& body, std::string_view name) {
 }  // namespace
 
 ApiResult<std::optional<milliseconds>> keep_alive_of(const json::object& body) {
-  constexpr std::string_view kName = "keep_alive";
-  const json::value* value = JsonFields(body).find(kName);
-  if (value == nullptr) return std::nullopt;
-  if (value->is_number()) return kept_for(value->to_number<double>());
   constexpr std::string_view kExpected = "seconds, or a duration such as \"5m\" or \"1h30m\"";
-  if (!value->is_string()) return std::unexpected(invalid_type(std::string(kName), kExpected, *value));
-  const auto seconds = parse_duration(value->get_string());
-  if (!seconds)
-    return std::unexpected(invalid_value(
-        std::string(kName), fmt::format("{}: found {}, expected {}", kName, describe_json(*value), kExpected)));
+  const JsonCursor given = JsonCursor(body)["keep_alive"];
+  if (!given.is_given()) return std::nullopt;
+  if (given.value()->is_number()) return kept_for(given.value()->to_number<double>());
+  OCTAVO_TRY(const std::string_view text, to_api_result(given.needed_string(kExpected)));
+  const auto seconds = parse_duration(text);
+  if (!seconds) return refused(given.wrong_value(kExpected));
   return kept_for(*seconds);
 }
 

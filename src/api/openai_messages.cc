@@ -5,11 +5,12 @@
 #include <boost/json/value.hpp>
 #include <utility>
 
+#include "api/api_error.h"
 #include "api/custom_tools.h"
-#include "api/json_fields.h"
 #include "api/template_names.h"
 #include "api/tool_fields.h"
 #include "base/error.h"
+#include "json/json_cursor.h"
 
 namespace octavo {
 namespace {

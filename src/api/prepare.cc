@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "api/answer_size.h"
-#include "api/json_fields.h"
+#include "api/api_error.h"
 #include "api/json_writer.h"
 #include "api/prompt_logprobs.h"
 #include "api/tool_constraint.h"

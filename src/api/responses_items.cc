@@ -5,9 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "api/api_error.h"
 #include "api/custom_tools.h"
-#include "api/json_fields.h"
 #include "base/error.h"
+#include "json/json_cursor.h"
 
 namespace octavo {
 namespace {

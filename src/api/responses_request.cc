@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "api/answer_fields.h"
+#include "api/api_error.h"
 #include "api/constraint_fields.h"
 #include "api/conversation_fields.h"
-#include "api/json_fields.h"
 #include "api/prepare.h"
 #include "api/responses_items.h"
 #include "api/responses_tools.h"
@@ -24,6 +24,7 @@
 #include "api/template_names.h"
 #include "api/tool_fields.h"
 #include "base/error.h"
+#include "json/json_cursor.h"
 
 namespace octavo {
 namespace {
@@ -217,15 +218,17 @@ struct ReadResponse {
 ApiResult<ReadResponse> read_response(const json::object& body, const ApiContext& context, ApiFields fields) {
   ReadResponse read;
   OCTAVO_TRY(read.request, read_request(chat_request_of(context.model, "input"), body, context, fields));
-  JsonFields given(body);
-  read.previous_id = given.string("previous_response_id").value_or("");
+  const JsonCursor given(body);
+  OCTAVO_TRY(const auto previous_id, to_api_result(given["previous_response_id"].string()));
+  OCTAVO_TRY(const auto instructions, to_api_result(given["instructions"].string()));
+  read.previous_id = previous_id.value_or("");
   StoredItems stored(*context.responses);
   const FindItem find = [&](std::string_view id, const JsonCursor& named) { return stored.find(id, named); };
   const JsonCursor input = given["input"];
   OCTAVO_TRY(read.input, read_items(input, find));
   OCTAVO_TRY(const auto items, stored.with_earlier(read.previous_id, read.input));
   auto& messages = std::get<Conversation>(read.request.prompt).messages;
-  messages = messages_of_items(given.string("instructions").value_or(""), items);
+  messages = messages_of_items(instructions.value_or(""), items);
   if (messages.empty()) return refused(input.error("found no items, expected one at least"));
   return read;
 }
@@ -259,9 +262,8 @@ void append_member(std::string& out, std::string_view name, const json::value& v
 
 std::string echo_of(const json::object& body, std::string_view previous_id, const CompletionCall& call,
                     bool is_stored) {
-  const JsonFields fields(body);
-  const auto given = [&fields](std::string_view name, const json::value& otherwise) {
-    const json::value* value = fields.find(name);
+  const auto given = [&body](std::string_view name, const json::value& otherwise) {
+    const json::value* value = JsonCursor(body)[name].value();
     return value == nullptr ? otherwise : *value;
   };
   const SamplingParams& sampling = call.requests.front().sampling;
@@ -305,8 +307,8 @@ ApiResult<ApiRequest> read_counted_response(const json::object& body, const ApiC
 ApiResult<CompletionCall> parse_response_call(const json::object& body, const ApiContext& context) {
   OCTAVO_TRY(ReadResponse read, read_response(body, context, responses_fields()));
   OCTAVO_TRY(CompletionCall call, prepare(std::move(read.request), context.engine, context.model));
-  const bool is_asked_to_keep = JsonFields(body).boolean("store", true);
-  const bool is_kept = is_asked_to_keep && context.responses->store->keeps_any();
+  OCTAVO_TRY(const auto store, to_api_result(JsonCursor(body)["store"].boolean()));
+  const bool is_kept = store.value_or(true) && context.responses->store->keeps_any();
   ResponseCall made{
       .id = new_id(), .previous_id = read.previous_id, .echo = echo_of(body, read.previous_id, call, is_kept)};
   if (is_kept) {

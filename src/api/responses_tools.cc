@@ -11,10 +11,11 @@
 #include <string_view>
 #include <utility>
 
-#include "api/json_fields.h"
+#include "api/api_error.h"
 #include "api/template_names.h"
 #include "api/tool_fields.h"
 #include "base/error.h"
+#include "json/json_cursor.h"
 #include "toolcalls/tool_call_parser.h"
 
 namespace octavo {

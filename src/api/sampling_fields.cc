@@ -134,7 +134,7 @@ void take_repeat_penalty(FieldReader& reader, const ApiField& field) {
   const float penalty = sampling_of(reader).repetition_penalty;
   into_sampling<&SamplingParams::repetition_penalty>(reader, field);
   const float by_other_name = sampling_of(reader).repetition_penalty;
-  if (reader.find(kSame) != nullptr && penalty != by_other_name)
+  if (reader.at(kSame).is_given() && penalty != by_other_name)
     reader.refuse(reader.at(field.path)
                       .error(fmt::format("found {} beside a {} of {}, expected one of them: they are the same",
                                          by_other_name, kSame, penalty)));

@@ -7,8 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "api/json_fields.h"
+#include "api/api_error.h"
 #include "base/error.h"
+#include "json/json_cursor.h"
 #include "toolcalls/gbnf_literal.h"
 
 namespace octavo {

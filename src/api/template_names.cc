@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "api/json_fields.h"
+#include "api/api_error.h"
 
 namespace octavo {
 

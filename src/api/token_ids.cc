@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "api/json_fields.h"
+#include "api/api_error.h"
+#include "json/json_cursor.h"
 
 namespace octavo {
 

@@ -9,8 +9,8 @@
 #include <iterator>
 #include <vector>
 
+#include "api/api_error.h"
 #include "api/image_placeholder.h"
-#include "api/json_fields.h"
 #include "api/json_writer.h"
 #include "api/openai_chat.h"
 #include "api/token_ids.h"
@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
+#include "json/json_cursor.h"
 
 namespace octavo {
 namespace {
@@ -42,19 +43,20 @@ ApiResult<std::vector<TokenId>> tokens_of(ApiResult<ApiRequest> read, const Engi
 }
 
 ApiResult<std::vector<TokenId>> tokens_of_text(const boost::json::object& body, const Engine& engine) {
-  JsonFields fields(body);
+  const JsonCursor given(body);
   const std::size_t most = std::max(kMaxCountedTokens, to_size(engine.info().max_context));
   // llama.cpp's names, by which tokens of a beginning must be asked for, beside vLLM's.
-  const auto content = fields.string("content"), prompt = fields.string("prompt");
+  OCTAVO_TRY(const auto content, to_api_result(given["content"].string()));
+  OCTAVO_TRY(const auto prompt, to_api_result(given["prompt"].string()));
   const bool is_llama = content && !prompt;
   const auto& text = is_llama ? content : prompt;
-  const bool add_special = is_llama ? fields.boolean("add_special", false) : fields.boolean("add_special_tokens", true);
-  const bool parse_special = !is_llama || fields.boolean("parse_special", true);
-  if (fields.failed()) return std::unexpected(*fields.error());
+  OCTAVO_TRY(const auto adds, to_api_result(given[is_llama ? "add_special" : "add_special_tokens"].boolean()));
+  OCTAVO_TRY(const auto parses, to_api_result(given["parse_special"].boolean()));
   if (!text)
     return std::unexpected(invalid_value("prompt", "expected 'prompt' or 'content' (a string), or 'messages'"));
-  auto tokens =
-      engine.tokenize(*text, {.add_special = add_special, .parse_special = parse_special, .max_tokens = most});
+  auto tokens = engine.tokenize(*text, {.add_special = adds.value_or(!is_llama),
+                                        .parse_special = !is_llama || parses.value_or(true),
+                                        .max_tokens = most});
   if (!tokens) return std::unexpected(not_counted(tokens.error(), is_llama ? "content" : "prompt", most));
   return std::move(*tokens);
 }
@@ -206,20 +208,20 @@ ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, 
     OCTAVO_TRY(const auto counted, tokens_of(call.counted->read(body, context), engine));
     return fmt::format("{}{}}}", call.counted->answer, counted.size());
   }
-  JsonFields fields(body);
-  const auto name = fields.string("model");
-  if (name && !model.answers_to(*name)) fields.refuse(model_not_served(*name, model));
-  const bool with_pieces = fields.boolean("with_pieces", false);
-  const bool has_texts = fields.boolean("return_token_strs", false);
-  if (fields.failed()) return std::unexpected(*fields.error());
+  const JsonCursor given(body);
+  OCTAVO_TRY(const auto name, to_api_result(given["model"].string()));
+  if (name && !model.answers_to(*name)) return std::unexpected(model_not_served(*name, model));
+  OCTAVO_TRY(const auto with_pieces, to_api_result(given["with_pieces"].boolean()));
+  OCTAVO_TRY(const auto has_texts, to_api_result(given["return_token_strs"].boolean()));
   const bool is_detokenize = call.kind == TokenizeCall::Kind::kDetokenize;
-  const auto tokens = is_detokenize                        ? read_ids(body, engine)
-                      : fields.find("messages") != nullptr ? tokens_of(read_openai_conversation(body, context), engine)
-                                                           : tokens_of_text(body, engine);
+  const auto tokens = is_detokenize                  ? read_ids(body, engine)
+                      : given["messages"].is_given() ? tokens_of(read_openai_conversation(body, context), engine)
+                                                     : tokens_of_text(body, engine);
   if (!tokens) return std::unexpected(tokens.error());
   // vLLM's clients name a model. llama.cpp's, ollama among them, do not, and nothing else tells their bodies apart.
-  if (is_detokenize) return detokenize(*tokens, fields.find("model") == nullptr, engine, held);
-  return with_pieces ? list_pieces(*tokens, engine, held) : list_tokens(*tokens, has_texts, engine, held);
+  if (is_detokenize) return detokenize(*tokens, !given["model"].is_given(), engine, held);
+  return with_pieces.value_or(false) ? list_pieces(*tokens, engine, held)
+                                     : list_tokens(*tokens, has_texts.value_or(false), engine, held);
 }
 
 }  // namespace octavo

@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "api/json_fields.h"
+#include "api/api_error.h"
 #include "toolcalls/call_grammar.h"
 
 namespace octavo {

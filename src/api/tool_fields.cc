@@ -143,7 +143,7 @@ ApiResult<JsonCursor> function_in(const JsonCursor& tool, std::string_view what,
     return std::unexpected(to_api_error(tool["type"].wrong_value("\"function\"", "unsupported_parameter")));
   if (given == nullptr)
     return std::unexpected(to_api_error(function.wrong_value(fmt::format("an object with {}", members))));
-  return function;
+  return ApiResult<JsonCursor>(function);
 }
 
 ApiResult<AskedTool> read_function(const JsonCursor& function, std::string_view schema_name) {

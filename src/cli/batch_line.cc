@@ -8,12 +8,13 @@
 #include <utility>
 
 #include "api/answer_length.h"
-#include "api/json_fields.h"
+#include "api/api_error.h"
 #include "api/json_writer.h"
 #include "api/openai_chat.h"
 #include "api/openai_completion.h"
 #include "base/error.h"
 #include "base/utf8.h"
+#include "json/json_cursor.h"
 #include "json/json_document.h"
 
 namespace octavo::cli {
@@ -32,12 +33,10 @@ struct Parts {
 
 /// custom_id, which leaves `object`; error: no string, or too long.
 ApiResult<std::optional<std::string>> take_id(json::object& object) {
-  JsonFields fields(object);
-  const auto id = fields.string("custom_id");
-  if (fields.failed()) return std::unexpected(*fields.error());
+  const JsonCursor given = JsonCursor(object)["custom_id"];
+  OCTAVO_TRY(const auto id, to_api_result(given.string()));
   if (id && id->size() > kMaxIdBytes)
-    return std::unexpected(invalid_value(
-        "custom_id", fmt::format("custom_id: found {} bytes, expected at most {}", id->size(), kMaxIdBytes)));
+    return refused(given.error(fmt::format("found {} bytes, expected at most {}", id->size(), kMaxIdBytes)));
   std::optional<std::string> taken;
   if (id) taken.emplace(*id);
   object.erase("custom_id");
@@ -46,20 +45,13 @@ ApiResult<std::optional<std::string>> take_id(json::object& object) {
 
 /// The call of OpenAI's form.
 ApiResult<Parts> read_envelope(json::object& object) {
-  JsonFields fields(object);
-  const auto method = fields.string("method");
-  const auto url = fields.string("url");
-  const json::object* body = fields.object("body");
-  if (fields.failed()) return std::unexpected(*fields.error());
-  if (method && *method != "POST")
-    return std::unexpected(invalid_value(
-        "method", fmt::format("method: found {}, expected \"POST\"", describe_json(json::value(*method)))));
+  const JsonCursor given(object);
+  OCTAVO_TRY(const auto method, to_api_result(given["method"].string()));
+  OCTAVO_TRY(const auto url, to_api_result(given["url"].string()));
+  if (method && *method != "POST") return refused(given["method"].wrong_value("\"POST\""));
   if (!url || (*url != kChatUrl && *url != kCompletionUrl))
-    return std::unexpected(invalid_value(
-        "url", fmt::format("url: found {}, expected {} or {}",
-                           url ? describe_json(json::value(*url)) : std::string("none"), kChatUrl, kCompletionUrl)));
-  if (body == nullptr)
-    return std::unexpected(invalid_value("body", "body: found none, expected an object with the request"));
+    return refused(given["url"].wrong_value(fmt::format("{} or {}", kChatUrl, kCompletionUrl)));
+  OCTAVO_TRY_VOID(to_api_result(given["body"].needed_object("an object with the request")));
   const bool is_chat = *url == kChatUrl;
   return Parts{.is_chat = is_chat, .body = std::move(object["body"].as_object())};
 }
@@ -131,10 +123,9 @@ std::optional<std::uint64_t> line_of_answer(std::string_view text) {
   // An answer may be larger than what is taken as a line of requests.
   const auto object = parse_json_object(text, {.max_memory_bytes = std::size_t{1} << 30});
   if (!object || !object->contains("response")) return std::nullopt;
-  JsonFields fields(*object);
-  const auto line = fields.integer("line", 1, std::numeric_limits<std::int64_t>::max());
-  if (!line) return std::nullopt;
-  return static_cast<std::uint64_t>(*line);
+  const auto line = JsonCursor(*object)["line"].integer(1, std::numeric_limits<std::int64_t>::max());
+  if (!line || !*line) return std::nullopt;
+  return static_cast<std::uint64_t>(**line);
 }
 
 }  // namespace octavo::cli

@@ -52,6 +52,7 @@ std::optional<std::int64_t> as_integer(const json::value& value) {
 }
 
 JsonCursor& JsonCursor::operator=(const JsonCursor& other) {
+  if (this == &other) return *this;
   root_ = other.root_;
   root_path_ = other.root_path_;
   value_ = other.value_;
@@ -175,10 +176,8 @@ JsonCursor::Read<std::string_view> JsonCursor::string() const {
 }
 
 JsonResult<std::string_view> JsonCursor::needed_string(std::string_view expected) const {
-  auto given = string();
-  if (!given) return std::unexpected(std::move(given.error()));
-  if (*given) return **given;
-  if (astray_ != Astray::kNo) return std::unexpected(wrong_value(wanted()));
+  if (const json::string* given = if_string()) return std::string_view(*given);
+  if (astray_ != Astray::kNo) return std::unexpected(is_missing() ? wrong_value(wanted()) : wrong_type(wanted()));
   return std::unexpected(value_ != nullptr ? wrong_type(expected) : wrong_value(expected));
 }
 

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <tuple>
 
-#include "api/json_fields.h"
+#include "api/api_error.h"
 #include "api/openai_finish.h"
 #include "base/to_size.h"
 #include "server/model_metrics.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "api/json_fields.h"
+#include "api/api_error.h"
 #include "api/llama_props.h"
 #include "base/error.h"
 #include "server/ollama_models.h"

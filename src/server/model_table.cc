@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/json_fields.h"
+#include "api/api_error.h"
 #include "api/keep_alive.h"
 #include "base/text.h"
 

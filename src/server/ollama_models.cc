@@ -6,9 +6,11 @@
 #include <chrono>
 #include <string>
 
+#include "api/api_error.h"
 #include "api/iso_time.h"
-#include "api/json_fields.h"
 #include "api/ollama_request.h"
+#include "base/error.h"
+#include "json/json_cursor.h"
 
 namespace octavo::server {
 namespace {
@@ -87,10 +89,11 @@ json::object ollama_running(const ModelTable& models, ModelTable::Clock::time_po
 }
 
 ApiResult<json::object> ollama_show(const json::object& body, const ServedModel& model, const ModelInfo& info) {
-  JsonFields fields(body);
   std::string_view name;
-  for (const std::string_view field : {"name", "model"}) name = fields.string(field).value_or(name);
-  if (fields.failed()) return std::unexpected(*fields.error());
+  for (const std::string_view field : {"name", "model"}) {
+    OCTAVO_TRY(const auto given, to_api_result(JsonCursor(body)[field].string()));
+    name = given.value_or(name);
+  }
   if (!model.answers_to(without_latest(name)))
     return std::unexpected(
         ApiError{.status = 404,

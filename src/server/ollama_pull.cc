@@ -4,10 +4,12 @@
 
 #include <string_view>
 
-#include "api/json_fields.h"
+#include "api/api_error.h"
 #include "api/json_writer.h"
 #include "api/ollama_answer.h"
 #include "api/ollama_request.h"
+#include "base/error.h"
+#include "json/json_cursor.h"
 
 namespace octavo::server {
 namespace {
@@ -57,19 +59,17 @@ constexpr std::string_view kVerifying = "verifying sha256 digest", kWriting = "w
 }  // namespace
 
 ApiResult<OllamaPull> parse_ollama_pull(const boost::json::object& body) {
-  JsonFields fields(body);
-  std::optional<std::string_view> name = fields.string("model");
-  if (!name || name->empty()) name = fields.string("name");
-  const bool stream = fields.boolean("stream", true);
-  if (fields.boolean("insecure", false))
-    fields.refuse(unsupported("insecure", "insecure: found true, expected false: the server knows its own hub"));
-  if (!name || name->empty())
-    fields.refuse({.status = 400,
-                   .message = "model: found none, expected the name of a model",
-                   .param = "model",
-                   .code = "missing_required_parameter"});
-  if (fields.failed()) return std::unexpected(*fields.error());
-  return OllamaPull{.name = without_latest(*name), .stream = stream};
+  const JsonCursor given(body), insecure = given["insecure"];
+  OCTAVO_TRY(const auto name, to_api_result(given["model"].string()));
+  OCTAVO_TRY(const auto older_name, to_api_result(given["name"].string()));
+  OCTAVO_TRY(const auto stream, to_api_result(given["stream"].boolean()));
+  OCTAVO_TRY(const auto is_insecure, to_api_result(insecure.boolean()));
+  if (is_insecure.value_or(false))
+    return refused(insecure.error("found true, expected false: the server knows its own hub", "unsupported_parameter"));
+  const std::string_view named = name && !name->empty() ? *name : older_name.value_or("");
+  if (named.empty())
+    return refused(given["model"].error("found none, expected the name of a model", "missing_required_parameter"));
+  return OllamaPull{.name = without_latest(named), .stream = stream.value_or(true)};
 }
 
 std::string pull_lines(const PullNews& news) {

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "api/json_fields.h"
+#include "api/api_error.h"
 #include "api/json_writer.h"
 #include "base/error.h"
 #include "base/to_size.h"

@@ -74,6 +74,8 @@ TEST_F(JsonCursorTest, ErrorsNameThePlaceAsItIsWritten) {
             "messages[1].tool_calls[0].function.name: found an array of 0, expected a string");
   EXPECT_EQ(error_of(body["messages"][0]["role"].needed_string("a role")),
             "messages[0].role: found none, expected a role");
+  EXPECT_EQ(error_of(body["messages"][1]["role"].needed_string("a role")),
+            "messages[1].role: found the number 1, expected a role");
   EXPECT_EQ(body["n"].integer(1, 4).error().code, "invalid_value");
   EXPECT_EQ(error_of(body["n"].integer(1, 4)), "n: found the number 7, expected an integer from 1 to 4");
 }
