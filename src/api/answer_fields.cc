@@ -183,12 +183,6 @@ void refuse_switch(FieldReader& reader, const ApiField& field) {
   if (reader.take(given.boolean()).value_or(false)) reader.refuse(given.error(field.text, "unsupported_parameter"));
 }
 
-void refuse_number(FieldReader& reader, const ApiField& field) {
-  const JsonCursor given = reader.at(field.path);
-  if (reader.take(given.integer_from(std::numeric_limits<std::int64_t>::min())))
-    reader.refuse(given.error(field.text, "unsupported_parameter"));
-}
-
 void take_logprobs(FieldReader& reader, const ApiField& field) {
   const auto asked = reader.take(reader.at(field.path).boolean());
   if (asked && *asked) reader.request.form.num_logprobs = 0;

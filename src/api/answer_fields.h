@@ -13,8 +13,6 @@ namespace field {
 void take_model(FieldReader& reader, const ApiField& field);
 /// A switch that cannot be on, for the reason in the row's text.
 void refuse_switch(FieldReader& reader, const ApiField& field);
-/// The same of a number, of which 0 asks for something too.
-void refuse_number(FieldReader& reader, const ApiField& field);
 void take_cache_salt(FieldReader& reader, const ApiField& field);
 /// A limit of tokens, of which 0 is a mistake.
 void take_length(FieldReader& reader, const ApiField& field);

@@ -97,9 +97,7 @@ constexpr ApiField kChatRows[] = {
     field::top_logprobs(),
     field::parallel_tool_calls(),
     field::refused(field::boolean("echo", "false", "a chat's messages are not echoed", field::refuse_switch)),
-    field::refused(field::integer("prompt_logprobs", field::kNoMin, field::kNoMax, "",
-                                  "/v1/completions has them, of the text that /apply-template makes of a chat",
-                                  field::refuse_number)),
+    field::refused("prompt_logprobs", "/v1/completions has them, of the text that /apply-template makes of a chat"),
     field::refused("suffix", "this server does not support text behind the answer of a chat"),
 };
 

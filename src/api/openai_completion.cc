@@ -37,10 +37,12 @@ void take_prompt_logprobs(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const auto asked = reader.take(given.integer(0, kMaxTopLogprobs));
   if (!asked) return;
-  form.num_prompt_logprobs = static_cast<int>(*asked);
-  if (form.stream)
+  if (!form.stream) {
+    form.num_prompt_logprobs = static_cast<int>(*asked);
+  } else if (*asked > 0) {  // vLLM's clients may send 0 in a stream, which has none
     reader.refuse(given.error(fmt::format("found {} beside stream true, expected none in a stream", *asked),
                               "unsupported_parameter"));
+  }
 }
 
 void refuse_budget(FieldReader& reader, const ApiField& field) {

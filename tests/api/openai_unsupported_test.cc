@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("functions": [{"name": "f"}])", "functions"},
         BadField{R"("chat_template": "{{ messages }}")", "chat_template"},
         BadField{R"("documents": [{"text": "x"}])", "documents"},
-        BadField{R"("prompt_logprobs": 0)", "prompt_logprobs"}, BadField{R"("lora": [{"id": 0, "scale": 1}])", "lora"},
+        BadField{R"("prompt_logprobs": 1)", "prompt_logprobs"}, BadField{R"("lora": [{"id": 0, "scale": 1}])", "lora"},
         BadField{R"("image_data": [{"data": ""}])", "image_data"},
         BadField{R"("response_format": {"type": "xml"})", "response_format"}, BadField{R"("suffix": "x")", "suffix"},
         BadField{R"("audio": {"voice": "x"})", "audio"}, BadField{R"("modalities": ["text", "audio"])", "modalities"},
@@ -117,6 +117,7 @@ TEST_F(OpenAiRequest, LogProbabilitiesOfAPromptAreNotStreamed) {
   EXPECT_EQ(error.code, "unsupported_parameter");
   EXPECT_EQ(completion_error(R"("prompt_logprobs": 21)").param, "prompt_logprobs");
   EXPECT_EQ(completion_error(R"("prompt_logprobs": -1)").param, "prompt_logprobs");
+  EXPECT_TRUE(completion(R"("prompt": "ab", "prompt_logprobs": 0, "stream": true)").has_value()) << "as in vLLM";
   EXPECT_EQ(request("").on_prompt_logits, nullptr);
   EXPECT_NE(request(R"("prompt_logprobs": 0)").on_prompt_logits, nullptr);
 }
