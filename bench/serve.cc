@@ -331,6 +331,7 @@ void scheduler(const Options&, Verdict& verdict) {
   KvBooks& kv = **books;
   const CostModel cost({{.num_layers = 30, .window = 0, .kv_bytes = 23040, .float_multiply_adds = 34560}});
   Scheduler scheduler({.max_sequences = kRunning, .step_ms = 1e9}, kv, &cost);
+  StepPlan plan = scheduler.make_plan();
   std::vector<std::unique_ptr<Sequence>> sequences;
   for (int i = 0; i < kRunning + kWaiting; ++i) {
     Sequence& sequence = *sequences.emplace_back(std::make_unique<Sequence>());
@@ -346,14 +347,14 @@ void scheduler(const Options&, Verdict& verdict) {
   std::vector<double> us;
   while (std::ssize(us) < kSteps) {
     const Clock::time_point begin = Clock::now();
-    const std::span<const ScheduledSequence> plan = scheduler.schedule();
-    for (const auto& [sequence, num_tokens] : plan) scheduler.accept(*sequence, num_tokens);
+    scheduler.schedule(plan);
+    for (const auto& [sequence, num_tokens] : plan.sequences) scheduler.accept(*sequence, num_tokens);
     const double step_us = 1e6 * seconds_since(begin);
     if (scheduler.num_running() == kRunning &&
-        std::ranges::all_of(plan, [](const ScheduledSequence& planned) { return planned.num_tokens == 1; })) {
+        std::ranges::all_of(plan.sequences, [](const ScheduledSequence& planned) { return planned.num_tokens == 1; })) {
       us.push_back(step_us);
     }
-    for (const ScheduledSequence& planned : plan) {
+    for (const ScheduledSequence& planned : plan.sequences) {
       if (planned.sequence->num_uncomputed() == 0) planned.sequence->tokens.push_back(1);
     }
   }

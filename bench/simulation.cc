@@ -69,6 +69,7 @@ class Simulation {
   std::unique_ptr<KvBooks> kv_;
   CostModel cost_;
   Scheduler scheduler_;
+  StepPlan plan_ = scheduler_.make_plan();
   std::vector<std::unique_ptr<Active>> active_;  // by request
   SimulatedOutcome outcome_;
   Random random_{99};
@@ -134,18 +135,18 @@ void Simulation::take_arrivals() {
 
 void Simulation::step() {
   const Clock::time_point begin = Clock::now();
-  const std::span<const ScheduledSequence> plan = scheduler_.schedule();
+  scheduler_.schedule(plan_);
   scheduler_time_ += Clock::now() - begin;
-  const double predicted = cost_.predict_ms(scheduler_.work());
-  const double real = real_ms(scheduler_.work());
+  const double predicted = cost_.predict_ms(plan_.budget.work());
+  const double real = real_ms(plan_.budget.work());
   now_ms_ += real;
   error_sum_ += std::abs(predicted - real) / real;
   const Clock::time_point computed = Clock::now();
-  for (const auto& [sequence, num_tokens] : plan) scheduler_.accept(*sequence, num_tokens);
+  for (const auto& [sequence, num_tokens] : plan_.sequences) scheduler_.accept(*sequence, num_tokens);
   scheduler_time_ += Clock::now() - computed;
-  cost_.observe(scheduler_.work(), real);
+  cost_.observe(plan_.budget.work(), real);
   ++outcome_.steps;
-  for (const ScheduledSequence& planned : plan) {
+  for (const ScheduledSequence& planned : plan_.sequences) {
     if (planned.sequence->num_uncomputed() == 0) append(*planned.sequence);
   }
 }

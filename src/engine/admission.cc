@@ -8,15 +8,13 @@
 namespace octavo {
 
 Admission::Admission(const Parts& parts) : parts_(parts), needed_(to_size(parts.ledger.num_groups())) {
-  // could_have_seats() lets no more begin in a step.
-  newly_admitted_.reserve(2 * to_size(parts.queues.max_seats()) + 1);
   last_failure_.room.resize(needed_.size());
 }
 
-void Admission::admit() {
+void Admission::admit(std::vector<Sequence*>& newly_admitted) {
   while (!parts_.queues.waiting().empty()) {
     Sequence& sequence = *parts_.queues.waiting().front();
-    if (!could_have_seats(sequence) || !try_start(sequence)) return;
+    if (!could_have_seats(sequence) || !try_start(sequence, newly_admitted)) return;
   }
 }
 
@@ -70,7 +68,7 @@ Sequence* Admission::victim_for_seats(const Sequence& sequence, const Sequence* 
 // A new sequence attaches first and counts then: a cached block that is found lessens what is needed, and what is free
 // with it. One that goes on has blocks to lose, and attaches to more once there is room for it: what it lost may still
 // be cached, and would make way for the blocks that it takes.
-bool Admission::try_start(Sequence& sequence) {
+bool Admission::try_start(Sequence& sequence, std::vector<Sequence*>& newly_admitted) {
   if (failed_before(sequence)) return false;
   const auto count_promises = [&] { parts_.ledger.count_promises(parts_.queues.running()); };
   const bool is_holding = sequence.num_computed > 0;
@@ -87,7 +85,7 @@ bool Admission::try_start(Sequence& sequence) {
     return false;
   }
   if (is_holding && parts_.sharing.extend(sequence) > 0) count_promises();
-  start(sequence, is_holding);
+  start(sequence, is_holding, newly_admitted);
   return true;
 }
 
@@ -96,12 +94,12 @@ bool Admission::has_room_to_start(const Sequence& sequence) {
   return parts_.preemption.make_room_to_admit(sequence, needed_);
 }
 
-void Admission::start(Sequence& sequence, bool was_holding) {
+void Admission::start(Sequence& sequence, bool was_holding, std::vector<Sequence*>& newly_admitted) {
   parts_.sharing.count_cached(sequence);
   if (!sequence.notes.was_admitted) {
     parts_.sharing.count_lookup(sequence);
     parts_.sharing.find_divergence(sequence);
-    newly_admitted_.push_back(&sequence);
+    newly_admitted.push_back(&sequence);
   }
   sequence.notes.num_admitted_tokens = sequence.num_tokens();
   sequence.notes.prefill_turns = {};

@@ -4,7 +4,8 @@
 // all its tokens that are not cached, and one to grow (one more a choice), can be promised to it. It takes seats and
 // memory from others of worse rank where the rules allow that (preemption.h).
 //
-// Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
+// Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction,
+// where the list of those that are admitted has room for twice the seats and one more.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +33,10 @@ class Admission {
   };
   explicit Admission(const Parts& parts);
 
-  void begin_step() { newly_admitted_.clear(); }
-  /// Admits whoever can be, best rank first.
-  void admit();
+  /// Admits whoever can be, best rank first. Appends those that are admitted for the first time to `newly_admitted`.
+  void admit(std::vector<Sequence*>& newly_admitted);
   /// Somebody waits who has a higher priority than somebody that runs, or a better rank than somebody of another owner.
   bool is_urgent() const;
-  /// Of this step: sequences that were admitted for the first time.
-  std::span<Sequence* const> newly_admitted() const { return newly_admitted_; }
   /// It is no longer the scheduler's: another one may come to lie at its address.
   void forget(const Sequence& sequence);
 
@@ -53,14 +51,13 @@ class Admission {
   bool could_have_seats(const Sequence& sequence) const;
   bool take_seats(const Sequence& sequence);
   Sequence* victim_for_seats(const Sequence& sequence, const Sequence* before) const;
-  bool try_start(Sequence& sequence);
+  bool try_start(Sequence& sequence, std::vector<Sequence*>& newly_admitted);
   bool has_room_to_start(const Sequence& sequence);
-  void start(Sequence& sequence, bool was_holding);
+  void start(Sequence& sequence, bool was_holding, std::vector<Sequence*>& newly_admitted);
   bool failed_before(const Sequence& sequence) const;
   void remember_failure(const Sequence& sequence);
 
   Parts parts_;
-  std::vector<Sequence*> newly_admitted_;
   std::vector<int> needed_;  // [groups] scratch of has_room_to_start()
   Failure last_failure_;     // until something changes, it fails again
 };

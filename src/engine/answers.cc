@@ -19,12 +19,12 @@ std::span<const TokenLogprob> known_tokens(std::span<const TokenLogprob> top) {
 
 }  // namespace
 
-void Answers::append(const Draw& draw) {
-  ActiveRequest& request = *draw.request;
+void Answers::append(const Sample& sample) {
+  ActiveRequest& request = *sample.request;
   if (request.num_active == 0) return;  // cancelled by a callback of this step
-  if (draw.choice == nullptr) return end(request, FinishReason::kFailed);
-  Choice& choice = *draw.choice;
-  const SampledToken& sampled = draw.token;
+  if (sample.choice == nullptr) return end(request, FinishReason::kFailed);
+  Choice& choice = *sample.choice;
+  const SampledToken& sampled = sample.token;
   if (!choice.active) return;  // ended by a callback of this step
   if (sampled.token < 0) return end_without_token(request, choice);
   choice.surprise_bound = sampled.surprise_bound;
@@ -94,11 +94,11 @@ void Answers::end_without_draw(const Sequence& sequence) {
   end(*request, FinishReason::kLength);
 }
 
-void Answers::deliver_prompt_logits(std::span<const ScheduledSequence> plan, std::span<const LogitRow> rows,
-                                    std::span<const float> logits, int vocab_size) {
+void Answers::deliver_prompt_logits(const StepPlan& plan, std::span<const LogitRow> rows, std::span<const float> logits,
+                                    int vocab_size) {
   const std::size_t row_size = to_size(vocab_size);
   for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
-    Sequence& sequence = *plan[to_size(rows[begin].planned)].sequence;
+    Sequence& sequence = *plan.sequences[to_size(rows[begin].planned)].sequence;
     while (end < rows.size() && rows[end].planned == rows[begin].planned) ++end;
     const int first = rows[begin].position;
     const int last = std::min(rows[end - 1].position, sequence.asked.prompt_tokens - 1);

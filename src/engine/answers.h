@@ -4,9 +4,9 @@
 // which may submit and cancel: pointers to other requests may be those of retired ones afterwards.
 #pragma once
 
-#include "engine/draws.h"
 #include "engine/mask_finder.h"
 #include "engine/request_table.h"
+#include "engine/step_plan.h"
 
 namespace octavo {
 
@@ -18,13 +18,13 @@ class Answers {
   Answers(const ModelTokenizer& words, RequestTable& requests, MaskFinder& masks, EngineStats& counts)
       : words_(words), requests_(requests), masks_(masks), counts_(counts) {}
 
-  /// Appends a drawn token to its choice, and those that must follow it without a draw; tells the caller of each.
-  void append(const Draw& draw);
+  /// Appends a sampled token to its choice, and those that must follow it without a draw; tells the caller of each.
+  void append(const Sample& sample);
   /// Ends a request that generates nothing once its prompt is computed.
   void end_without_draw(const Sequence& sequence);
   /// Hands out prompt logits: `rows` of the plan, and their `logits` of `vocab_size` each.
-  void deliver_prompt_logits(std::span<const ScheduledSequence> plan, std::span<const LogitRow> rows,
-                             std::span<const float> logits, int vocab_size);
+  void deliver_prompt_logits(const StepPlan& plan, std::span<const LogitRow> rows, std::span<const float> logits,
+                             int vocab_size);
   /// Tells how far prompts have come; also those without rows in this step, as others may have computed some of their
   /// tokens. `now` is when the step's tokens were drawn.
   void report_progress(const Scheduler& scheduler, Clock::time_point now);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/to_size.h"
+#include "engine/batch_builder.h"
 
 namespace octavo {
 namespace {
@@ -42,16 +43,17 @@ Timed time_step(const StepParts& parts, Sequence& sequence, int depth, int rows)
   const Result<void> reserved = kv.reserve(sequence.kv, 0, depth + rows, copies);
   Timed timed;
   if (reserved) {
-    const ScheduledSequence planned{.sequence = &sequence, .num_tokens = rows};
     sequence.tokens.resize(to_size(depth + rows));
     sequence.notes.num_admitted_tokens = sequence.num_tokens();
-    parts.builder.build({&planned, 1}, {});
+    parts.plan.clear();
+    parts.plan.sequences.push_back({.sequence = &sequence, .num_tokens = rows});
+    build_batch(parts.plan, kv);
     const ThreadPool::Step workers(parts.threads);
     const Clock::time_point start = Clock::now();
     const BatchOutcome outcome = compute_batch(parts);
     if (!outcome.is_refused) {
       timed.expert_bytes = outcome.expert_bytes;
-      parts.runner.logits(0, static_cast<int>(parts.builder.logit_rows().size()));
+      parts.runner.logits(0, static_cast<int>(parts.plan.logit_rows.size()));
       timed.ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     }
   }

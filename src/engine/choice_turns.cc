@@ -18,10 +18,9 @@ int most_beginning(const Sequence& prompt, const StepBudget& budget) {
 
 void ChoiceTurns::begin_step(std::span<Sequence* const> running) {
   for (Sequence* sequence : running) sequence->notes.num_beginning = 0;
-  beginning_.clear();
 }
 
-void ChoiceTurns::choose(std::span<Sequence* const> running, StepBudget& budget) {
+void ChoiceTurns::choose(std::span<Sequence* const> running, StepBudget& budget, std::vector<Sequence*>& beginning) {
   prompts_.clear();
   bool must_begin = true;
   for (Sequence* sequence : running) {
@@ -40,9 +39,9 @@ void ChoiceTurns::choose(std::span<Sequence* const> running, StepBudget& budget)
       goes_on = true;
     }
   }
-  beginning_.clear();
+  beginning.clear();
   for (Sequence* sequence : running)
-    if (sequence->awaits_choices() && sequence->notes.num_beginning > 0) beginning_.push_back(sequence);
+    if (sequence->awaits_choices() && sequence->notes.num_beginning > 0) beginning.push_back(sequence);
 }
 
 }  // namespace octavo

@@ -21,23 +21,18 @@ class ChoiceTurns {
   /// As long as nobody knows what a draw for a prompt's choices costs, a step begins no more of them.
   static constexpr int kUnmeasured = 2;
 
-  explicit ChoiceTurns(int max_sequences) {
-    prompts_.reserve(to_size(max_sequences));
-    beginning_.reserve(to_size(max_sequences));
-  }
+  explicit ChoiceTurns(int max_sequences) { prompts_.reserve(to_size(max_sequences)); }
 
   /// A new step: none of `running` begins anything.
-  void begin_step(std::span<Sequence* const> running);
+  static void begin_step(std::span<Sequence* const> running);
 
   /// Raises SchedulerNotes::num_beginning of prompts among `running` that are computed, or will be by the rows that
-  /// are planned, as far as time is left, which it takes. It may be called again when more is planned.
-  void choose(std::span<Sequence* const> running, StepBudget& budget);
-  /// Prompts that were computed already and of which choices begin in this step.
-  std::span<Sequence* const> beginning() const { return beginning_; }
+  /// are planned, as far as time is left, which it takes. `beginning` becomes those that were computed already and of
+  /// which choices begin in this step. It may be called again when more is planned.
+  void choose(std::span<Sequence* const> running, StepBudget& budget, std::vector<Sequence*>& beginning);
 
  private:
-  std::vector<Sequence*> prompts_;  // that have choices left to begin
-  std::vector<Sequence*> beginning_;
+  std::vector<Sequence*> prompts_;  // scratch of choose(): those that have choices left to begin
 };
 
 }  // namespace octavo

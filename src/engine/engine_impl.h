@@ -14,7 +14,6 @@
 
 #include "constraint/constraint_compiler.h"
 #include "engine/answers.h"
-#include "engine/batch_builder.h"
 #include "engine/cost_model.h"
 #include "engine/driver.h"
 #include "engine/idle_release.h"
@@ -96,7 +95,7 @@ class EngineImpl final : public Engine {
   CostModel cost_;
   QueueLedger queue_;  // outlives the requests
   Scheduler scheduler_;
-  BatchBuilder builder_;
+  StepPlan plan_;  // of the step in flight
   Statistics statistics_;
   RequestTable requests_;
   MaskFinder masks_;

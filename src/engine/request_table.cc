@@ -7,9 +7,8 @@
 
 namespace octavo {
 
-RequestTable::RequestTable(KvBooks& kv, Scheduler& scheduler, BatchBuilder& builder, const ModelTokenizer& words,
-                           EngineStats& counts)
-    : kv_(kv), scheduler_(scheduler), builder_(builder), counts_(counts), choice_pool_(words) {
+RequestTable::RequestTable(KvBooks& kv, Scheduler& scheduler, StepPlan& plan, const ModelTokenizer& words, EngineStats& counts)
+    : kv_(kv), scheduler_(scheduler), plan_(plan), counts_(counts), choice_pool_(words) {
   spare_rows_.reserve(kMostSpareRows);
 }
 
@@ -20,7 +19,7 @@ bool RequestTable::take_in(std::unique_ptr<ActiveRequest>& request) {
   try {
     const std::size_t all = requests_.size() + retired_.size() + 1;
     if (retired_.capacity() < all) retired_.reserve(2 * all);
-    builder_.reserve_tables(num_table_blocks_ + num_blocks);
+    plan_.reserve_tables(num_table_blocks_ + num_blocks);
     active.prompt.kv = kv_.create_sequence(active.prompt.asked.prompt_tokens);
     active.is_reading = true;
     kv_.set_owner(active.prompt.kv, std::hash<std::string_view>{}(active.owner));
@@ -43,7 +42,7 @@ bool RequestTable::make_choices(ActiveRequest& request, int count) {
   const std::size_t num_blocks = to_size(count) * table_blocks(num_tokens);
   const auto made = std::span(request.choices).subspan(to_size(request.num_begun), to_size(count));
   try {
-    builder_.reserve_tables(num_table_blocks_ + num_blocks);
+    plan_.reserve_tables(num_table_blocks_ + num_blocks);
     for (int i = 0; i < count; ++i) {
       std::unique_ptr<Choice> choice = choice_pool_.take(request, request.num_begun + i, kv_.block_size());
       choice->sequence.kv = kv_.create_sequence(num_tokens);

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "engine/active_request.h"
-#include "engine/batch_builder.h"
 #include "engine/choice_pool.h"
 #include "engine/scheduler.h"
 
@@ -24,10 +23,9 @@ class RequestTable {
  public:
   using Clock = Choice::Clock;
 
-  /// All of these must outlive it. The builder gets room for the tables of all sequences; ended choices are counted in
+  /// All of these must outlive it. The plan gets room for the tables of all sequences; ended choices are counted in
   /// `counts`.
-  RequestTable(KvBooks& kv, Scheduler& scheduler, BatchBuilder& builder, const ModelTokenizer& words,
-               EngineStats& counts);
+  RequestTable(KvBooks& kv, Scheduler& scheduler, StepPlan& plan, const ModelTokenizer& words, EngineStats& counts);
 
   /// False, and the request stays with the caller, if there is no memory for it.
   bool take_in(std::unique_ptr<ActiveRequest>& request);
@@ -65,7 +63,7 @@ class RequestTable {
 
   KvBooks& kv_;
   Scheduler& scheduler_;
-  BatchBuilder& builder_;
+  StepPlan& plan_;
   EngineStats& counts_;
   ChoicePool choice_pool_;
   std::vector<std::vector<float>> spare_rows_;  // of those that were kept, for the next ones

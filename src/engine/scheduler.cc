@@ -25,6 +25,7 @@ Scheduler::Scheduler(const Limits& limits, KvBooks& kv, const CostModel* cost)
     : limits_(checked(limits)),
       prefill_config_(PrefillConfig(limits.max_step_tokens).with_priority(limits.policy)),
       kv_(kv),
+      cost_(cost),
       queues_(limits_.max_sequences),
       ledger_(kv, limits.max_step_tokens),
       sharing_(kv, counts_),
@@ -32,15 +33,9 @@ Scheduler::Scheduler(const Limits& limits, KvBooks& kv, const CostModel* cost)
       admission_({.kv = kv, .queues = queues_, .ledger = ledger_, .sharing = sharing_, .preemption = preemption_}),
       places_(kv, queues_),
       turns_(limits_.max_sequences),
-      choice_turns_(limits_.max_sequences),
-      budget_(limits.max_step_tokens, limits.step_ms, cost),
-      claims_(kv.block_size(), limits.max_step_tokens, limits_.max_sequences) {
-  const auto seats = to_size(limits_.max_sequences);
-  const auto groups = to_size(kv.num_pools());
-  prompts_.reserve(seats);
-  step_plan_.reserve(seats);
-  copies_.reserve(seats * groups);
-  needed_.resize(groups);
+      choice_turns_(limits_.max_sequences) {
+  prompts_.reserve(to_size(limits_.max_sequences));
+  needed_.resize(to_size(kv.num_pools()));
 }
 
 void Scheduler::add(Sequence& sequence) {
@@ -67,64 +62,61 @@ void Scheduler::remove(Sequence& sequence) {
   sequence.notes.num_planned = 0;
 }
 
-std::span<const ScheduledSequence> Scheduler::schedule(int num_engines) {
-  begin_step(num_engines);
+void Scheduler::schedule(StepPlan& plan, int num_engines) {
+  begin_step(plan, num_engines);
   for (Sequence* sequence : queues_.running())
     if (sequence->is_catching_up()) sharing_.attach_published(*sequence);
   ledger_.count_promises(queues_.running());
-  schedule_by_policy();
-  if (step_plan_.empty()) admission_.admit();  // decodes that could not grow were suspended
-  choice_turns_.choose(queues_.running(), budget_);
-  if (step_plan_.empty() && beginning().empty() && !queues_.running().empty()) schedule_best();
-  OCTAVO_CHECK(!step_plan_.empty() || !beginning().empty() || empty() || some_wait_for_masks(),
-               "{} sequences wait and none can run", num_waiting());
-  return step_plan_;
+  schedule_by_policy(plan);
+  if (plan.sequences.empty()) admission_.admit(plan.newly_admitted);  // decodes that could not grow were suspended
+  choose_choices(plan);
+  if (plan.is_empty() && !queues_.running().empty()) schedule_best(plan);
+  OCTAVO_CHECK(!plan.is_empty() || empty() || some_wait_for_masks(), "{} sequences wait and none can run",
+               num_waiting());
 }
 
-void Scheduler::begin_step(int num_engines) {
+void Scheduler::begin_step(StepPlan& plan, int num_engines) {
   ++step_;
   if (owners_.update_ranks(static_cast<std::int64_t>(step_))) queues_.sort();
-  admission_.begin_step();
-  choice_turns_.begin_step(queues_.running());
-  step_plan_.clear();
-  prompts_.clear();
-  copies_.clear();
-  claims_.clear();
-  budget_.begin(std::ranges::any_of(queues_.running(), [](const Sequence* s) { return !s->is_catching_up(); }),
-                num_engines);
+  ChoiceTurns::begin_step(queues_.running());
+  plan.clear();
+  plan.budget.begin(std::ranges::any_of(queues_.running(), [](const Sequence* s) { return !s->is_catching_up(); }),
+                    num_engines);
 }
 
-void Scheduler::schedule_by_policy() {
+void Scheduler::schedule_by_policy(StepPlan& plan) {
   // Before those of lower priority have rows, and cannot give way any more.
-  if (admission_.is_urgent()) admission_.admit();
+  if (admission_.is_urgent()) admission_.admit(plan.newly_admitted);
   if (limits_.policy == PrefillPriority::kPrefillFirst) {
-    schedule_decodes(true, false);
-    admission_.admit();
-    schedule_prompts();
-    schedule_decodes(false, budget_.has_prompt_rows());
+    schedule_decodes(plan, true, false);
+    admission_.admit(plan.newly_admitted);
+    schedule_prompts(plan);
+    schedule_decodes(plan, false, plan.budget.has_prompt_rows());
   } else {
-    schedule_decodes(false, false);
-    choice_turns_.choose(queues_.running(), budget_);  // they wait as decodes do
-    admission_.admit();
-    schedule_prompts();
+    schedule_decodes(plan, false, false);
+    choose_choices(plan);  // choices wait as decodes do
+    admission_.admit(plan.newly_admitted);
+    schedule_prompts(plan);
   }
 }
 
+void Scheduler::choose_choices(StepPlan& plan) { choice_turns_.choose(queues_.running(), plan.budget, plan.beginning); }
+
 /// Those that do not catch up, best rank first: of those that were passed over too often, or of all whose turn it is;
 /// as long as time is left, or all.
-void Scheduler::schedule_decodes(bool only_aged, bool within_time) {
-  if (budget_.is_timed() && !only_aged) turns_.choose(queues_.running(), step_, budget_);
+void Scheduler::schedule_decodes(StepPlan& plan, bool only_aged, bool within_time) {
+  if (plan.budget.is_timed() && !only_aged) turns_.choose(queues_.running(), step_, plan.budget);
   for (std::size_t i = 0; i < queues_.running().size();) {
     Sequence& sequence = *queues_.running()[i];
     const bool is_another = sequence.is_catching_up() || sequence.awaits_choices() || sequence.has_rows() ||
                             sequence.waits_for_mask || (only_aged && sequence.notes.steps_waited < kMaxStepsWaited);
     if (is_another) {
       ++i;
-    } else if (budget_.rows_left() == 0 || sequence.notes.skipped_in_step == step_ ||
-               (within_time && !budget_.is_in_time(sequence, sequence.num_uncomputed()))) {
+    } else if (plan.budget.rows_left() == 0 || sequence.notes.skipped_in_step == step_ ||
+               (within_time && !plan.budget.is_in_time(sequence, sequence.num_uncomputed()))) {
       ++sequence.notes.steps_waited;
       ++i;
-    } else if (schedule_decode(sequence)) {
+    } else if (schedule_decode(plan, sequence)) {
       ++i;
     } else {
       preemption_.suspend(sequence);
@@ -133,23 +125,25 @@ void Scheduler::schedule_decodes(bool only_aged, bool within_time) {
 }
 
 /// False where it has no room to grow.
-bool Scheduler::schedule_decode(Sequence& sequence) {
-  int num_tokens = std::min(sequence.num_uncomputed(), budget_.rows_left());
-  while (num_tokens > 1 && !budget_.is_in_time(sequence, num_tokens)) num_tokens /= 2;  // one goes whatever it takes
-  if (kv_.keeps_checkpoints())                                                          // it ends where a state is kept
+bool Scheduler::schedule_decode(StepPlan& plan, Sequence& sequence) {
+  int num_tokens = std::min(sequence.num_uncomputed(), plan.budget.rows_left());
+  while (num_tokens > 1 && !plan.budget.is_in_time(sequence, num_tokens))
+    num_tokens /= 2;            // one goes whatever it takes
+  if (kv_.keeps_checkpoints())  // it ends where a state is kept
     num_tokens = std::min(num_tokens, kv_.checkpoint_interval() - sequence.num_computed % kv_.checkpoint_interval());
   ledger_.count_to_advance(sequence, num_tokens, needed_);
   if (!preemption_.make_room(sequence, needed_)) return false;
-  advance(sequence, num_tokens);
+  advance(plan, sequence, num_tokens);
   return true;
 }
 
 /// Those that catch up: the best priority and the fewest uncomputed tokens first, but before them those that were
 /// passed over too often.
-void Scheduler::schedule_prompts() {
+void Scheduler::schedule_prompts(StepPlan& plan) {
+  prompts_.clear();
   for (Sequence* sequence : queues_.running())
     if (sequence->is_catching_up() && !sequence->waits_for_mask) prompts_.push_back(sequence);
-  claims_.claim_half_done_blocks(prompts_);
+  plan.claims.claim_half_done_blocks(prompts_);
   if (places_.exist()) places_.raise_priorities(prompts_);
   std::ranges::sort(prompts_, {}, [](const Sequence* sequence) {
     const bool patient = sequence->notes.steps_waited < kMaxStepsWaited;
@@ -157,53 +151,53 @@ void Scheduler::schedule_prompts() {
                       sequence->notes.rank);
   });
   for (Sequence* sequence : prompts_)
-    if (!schedule_prompt(*sequence)) ++sequence->notes.steps_waited;
+    if (!schedule_prompt(plan, *sequence)) ++sequence->notes.steps_waited;
 }
 
 /// False where it was passed over. One that waits for a block of another is not.
-bool Scheduler::schedule_prompt(Sequence& sequence) {
-  if (claimant_for(sequence) != nullptr) return true;
-  const int most = std::min(sequence.num_behind(), budget_.rows_left());
+bool Scheduler::schedule_prompt(StepPlan& plan, Sequence& sequence) {
+  if (claimant_for(plan, sequence) != nullptr) return true;
+  const int most = std::min(sequence.num_behind(), plan.budget.rows_left());
   const int fitting = ledger_.tokens_that_fit(sequence, most);
-  const int in_time = budget_.tokens_in_time(sequence, fitting, kv_.block_size());
-  return in_time > 0 && schedule_chunk(sequence, in_time);
+  const int in_time = plan.budget.tokens_in_time(sequence, fitting, kv_.block_size());
+  return in_time > 0 && schedule_chunk(plan, sequence, in_time);
 }
 
 /// The prompt that computes what this one needs next; null if there is none.
-const Sequence* Scheduler::claimant_for(const Sequence& sequence) const {
-  return places_.exist() ? places_.claimant(sequence, prompts_) : claims_.claimant_of_next_block(sequence);
+const Sequence* Scheduler::claimant_for(const StepPlan& plan, const Sequence& sequence) const {
+  return places_.exist() ? places_.claimant(sequence, prompts_) : plan.claims.claimant_of_next_block(sequence);
 }
 
 /// False where the policy lets decodes go first.
-bool Scheduler::schedule_chunk(Sequence& sequence, int max_tokens) {
+bool Scheduler::schedule_chunk(StepPlan& plan, Sequence& sequence, int max_tokens) {
   // Between two chunks the decodes are owed a turn: they had it, their rows of this step are planned already.
   if (limits_.policy == PrefillPriority::kInterleaved) sequence.notes.prefill_turns.owes_yield = false;
   ChunkRequest request{
-      .tokens_left = sequence.num_behind(), .max_tokens = max_tokens, .decode_waiting = budget_.has_decode_rows()};
+      .tokens_left = sequence.num_behind(), .max_tokens = max_tokens, .decode_waiting = plan.budget.has_decode_rows()};
   if (places_.exist()) {
     places_.plan(sequence);
     request.to_border = sequence.notes.checkpoint_at - sequence.num_computed;
   }
   const int num_tokens = next_chunk_size(prefill_config_, request, sequence.notes.prefill_turns);
   if (num_tokens == 0) return false;
-  advance(sequence, num_tokens);
+  advance(plan, sequence, num_tokens);
   return true;
 }
 
 // Nothing is planned, so whatever runs is a prompt without room for a row: the best rank takes it from the worst. If a
 // better rank waits and holds the blocks that are missing, it is that one's turn. If all wait for masks, it is
 // nobody's.
-void Scheduler::schedule_best() {
-  claims_.clear();
+void Scheduler::schedule_best(StepPlan& plan) {
+  plan.claims.clear();
   int num_tokens = 0;
   while (num_tokens == 0) {
-    if (queues_.running().empty()) admission_.admit();
+    if (queues_.running().empty()) admission_.admit(plan.newly_admitted);
     OCTAVO_CHECK(!queues_.running().empty(), "{} sequences wait and none can run", num_waiting());
     const auto first = std::ranges::find_if(queues_.running(), [](const Sequence* s) { return !s->waits_for_mask; });
     if (first == queues_.running().end()) return;
     Sequence& best = **first;
-    if (best.awaits_choices()) return choice_turns_.choose(queues_.running(), budget_);
-    num_tokens = ledger_.tokens_that_fit(best, std::min(best.num_behind(), budget_.rows_left()));
+    if (best.awaits_choices()) return choose_choices(plan);
+    num_tokens = ledger_.tokens_that_fit(best, std::min(best.num_behind(), plan.budget.rows_left()));
     if (num_tokens > 0) break;
     Sequence* victim = preemption_.victim_for(best);
     OCTAVO_CHECK(victim != nullptr || num_waiting() > 0, "sequence {} has no room though it is alone", best.asked.id);
@@ -211,7 +205,7 @@ void Scheduler::schedule_best() {
     ledger_.count_promises(queues_.running());
   }
   Sequence& best = **std::ranges::find_if(queues_.running(), [](const Sequence* s) { return !s->waits_for_mask; });
-  const bool scheduled = schedule_chunk(best, num_tokens);
+  const bool scheduled = schedule_chunk(plan, best, num_tokens);
   OCTAVO_CHECK(scheduled, "sequence {} yields to nobody", best.asked.id);
 }
 
@@ -221,13 +215,13 @@ bool Scheduler::some_wait_for_masks() const {
 }
 
 /// The step computes the next `num_tokens` tokens of a sequence, for which there is room.
-void Scheduler::advance(Sequence& sequence, int num_tokens) {
-  claims_.claim(sequence, num_tokens);
+void Scheduler::advance(StepPlan& plan, Sequence& sequence, int num_tokens) {
+  plan.claims.claim(sequence, num_tokens);
   ledger_.take_back(sequence);
-  reserve(sequence, num_tokens);
+  reserve(plan, sequence, num_tokens);
   ledger_.promise(sequence);
-  budget_.take(sequence, num_tokens);
-  step_plan_.push_back({.sequence = &sequence, .num_tokens = num_tokens});
+  plan.budget.take(sequence, num_tokens);
+  plan.sequences.push_back({.sequence = &sequence, .num_tokens = num_tokens});
   sequence.notes.num_planned = num_tokens;
   const bool ends = sequence.num_computed + num_tokens == sequence.num_tokens();
   sequence.notes.num_beginning = ends && sequence.num_forks > 0 ? 1 : 0;
@@ -235,9 +229,9 @@ void Scheduler::advance(Sequence& sequence, int num_tokens) {
   sequence.notes.steps_waited = 0;
 }
 
-void Scheduler::reserve(const Sequence& sequence, int num_tokens) {
+void Scheduler::reserve(StepPlan& plan, const Sequence& sequence, int num_tokens) {
   const int first = sequence.num_computed;
-  const Result<void> reserved = kv_.reserve(sequence.kv, first, first + num_tokens, copies_);
+  const Result<void> reserved = kv_.reserve(sequence.kv, first, first + num_tokens, plan.copies);
   OCTAVO_CHECK(reserved.has_value(), "sequence {}: {}", sequence.asked.id, reserved.error().message);
 }
 

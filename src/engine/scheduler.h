@@ -23,7 +23,6 @@
 #include <vector>
 
 #include "engine/admission.h"
-#include "engine/block_claims.h"
 #include "engine/block_ledger.h"
 #include "engine/checkpoint_places.h"
 #include "engine/choice_turns.h"
@@ -35,25 +34,14 @@
 #include "engine/scheduler_counts.h"
 #include "engine/sequence.h"
 #include "engine/sequence_queues.h"
-#include "engine/step_budget.h"
+#include "engine/step_plan.h"
 #include "kv/kv_books.h"
 
 namespace octavo {
 
-/// Advances by tokens [num_computed, num_computed + num_tokens).
-struct ScheduledSequence {
-  Sequence* sequence;
-  int num_tokens;
-};
-
 class Scheduler {
  public:
-  struct Limits {
-    int max_step_tokens = 512;  // rows in one step, at least 1
-    int max_sequences = 256;    // sequences in one step, at least 1; no more than rows
-    double step_ms = 0;         // predicted time of a step in which somebody waits for the next token; 0: any
-    PrefillPriority policy = PrefillPriority::kInterleaved;
-  };
+  using Limits = StepLimits;
   static constexpr int kMaxStepsWaited = 32;
 
   /// The cache, and the cost model if there is one, must outlive the scheduler.
@@ -67,16 +55,12 @@ class Scheduler {
   /// Forgets a sequence that it was given. The caller drops its sequence in the cache.
   void remove(Sequence& sequence);
 
-  /// The next step; empty only when there is no sequence, or none that could do more than begin choices. `num_engines`:
-  /// that share the threads and have work, this one among them. Its blocks are reserved. Valid until the next call.
-  /// Throws std::bad_alloc where the system has no memory: what runs must be removed before the next call.
-  std::span<const ScheduledSequence> schedule(int num_engines = 1);
-  /// Prompts that are computed already and of which SchedulerNotes::num_beginning choices begin in this step.
-  std::span<Sequence* const> beginning() const { return choice_turns_.beginning(); }
-  /// Copies of blocks that the step makes before it writes.
-  std::span<const BlockCopy> copies() const { return copies_; }
-  /// Counts of the step's work, for the cost model.
-  const StepWork& work() const { return budget_.work(); }
+  /// An empty plan with room for any step of this scheduler.
+  StepPlan make_plan() const { return {limits_, kv_, cost_}; }
+  /// Fills `plan` with the next step, whose blocks are reserved. It is empty only when there is no sequence, or when
+  /// all wait for masks. `num_engines` engines share the threads and have work, this one among them. Throws
+  /// std::bad_alloc where the system has no memory: what runs must be removed before the next call.
+  void schedule(StepPlan& plan, int num_engines = 1);
   /// The step was computed, and the first `num_tokens` of the tokens that it computed of a sequence count: they are
   /// committed, blocks that became full can be found, and windows give blocks back, so far and no further. The others
   /// are not computed, as before the step; the caller may take them back from Sequence::tokens. Once a step for each
@@ -99,8 +83,6 @@ class Scheduler {
   std::span<Sequence* const> running() const { return queues_.running(); }
   int num_waiting() const { return static_cast<int>(queues_.waiting().size()); }
   int num_running() const { return static_cast<int>(queues_.running().size()); }
-  /// Sequences that the last schedule() admitted for the first time.
-  std::span<Sequence* const> newly_admitted() const { return admission_.newly_admitted(); }
   std::uint64_t num_preemptions() const { return counts_.preemptions; }
   std::uint64_t num_preempted_blocks() const { return counts_.preempted_blocks; }
   std::uint64_t num_computed_tokens() const { return counts_.computed_tokens; }
@@ -110,24 +92,26 @@ class Scheduler {
   std::uint64_t num_lookup_tokens() const { return counts_.lookup_tokens; }
 
  private:
-  void begin_step(int num_engines);
-  void schedule_by_policy();
-  void schedule_decodes(bool only_aged, bool within_time);
-  bool schedule_decode(Sequence& sequence);
-  void schedule_prompts();
-  bool schedule_prompt(Sequence& sequence);
-  const Sequence* claimant_for(const Sequence& sequence) const;
-  bool schedule_chunk(Sequence& sequence, int max_tokens);
-  void schedule_best();
+  void begin_step(StepPlan& plan, int num_engines);
+  void schedule_by_policy(StepPlan& plan);
+  void choose_choices(StepPlan& plan);
+  void schedule_decodes(StepPlan& plan, bool only_aged, bool within_time);
+  bool schedule_decode(StepPlan& plan, Sequence& sequence);
+  void schedule_prompts(StepPlan& plan);
+  bool schedule_prompt(StepPlan& plan, Sequence& sequence);
+  const Sequence* claimant_for(const StepPlan& plan, const Sequence& sequence) const;
+  bool schedule_chunk(StepPlan& plan, Sequence& sequence, int max_tokens);
+  void schedule_best(StepPlan& plan);
   bool some_wait_for_masks() const;
-  void advance(Sequence& sequence, int num_tokens);
-  void reserve(const Sequence& sequence, int num_tokens);
+  void advance(StepPlan& plan, Sequence& sequence, int num_tokens);
+  void reserve(StepPlan& plan, const Sequence& sequence, int num_tokens);
   void go_back(Sequence& sequence, int end);
   void start_child(const Sequence& parent, Sequence& child);
 
   Limits limits_;
   PrefillConfig prefill_config_;
   KvBooks& kv_;
+  const CostModel* cost_;
   SchedulerCounts counts_;
   OwnerRanks owners_;  // of all sequences
   SequenceQueues queues_;
@@ -139,13 +123,8 @@ class Scheduler {
   DecodeTurns turns_;
   ChoiceTurns choice_turns_;
   std::uint64_t step_ = 0;
-  // Of this step:
-  StepBudget budget_;
-  BlockClaims claims_;
-  std::vector<Sequence*> prompts_;  // in the order in which they get rows
-  std::vector<ScheduledSequence> step_plan_;
-  std::vector<BlockCopy> copies_;
-  std::vector<int> needed_;  // [groups] scratch of schedule_decode()
+  std::vector<Sequence*> prompts_;  // scratch of schedule_prompts(): in the order in which they get rows
+  std::vector<int> needed_;         // [groups] scratch of schedule_decode()
 };
 
 }  // namespace octavo

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/to_size.h"
+#include "engine/batch_builder.h"
 
 namespace octavo {
 namespace {
@@ -15,59 +16,58 @@ constexpr std::chrono::milliseconds kMostWait{5};  // before requests that came 
 }  // namespace
 
 BatchOutcome compute_batch(const StepParts& parts) {
-  parts.runner.begin(parts.builder.batch());
+  parts.runner.begin(parts.plan.batch);
   const BatchOutcome outcome = parts.runner.wait();
   parts.kv.set_grown_bytes(outcome.grown_bytes);
   return outcome;
 }
 
 Step::Step(const StepParts& parts, int num_drawable)
-    : parts_(parts),
-      draws_(parts.threads, parts.runner.vocab_size(), num_drawable, parts.scheduler.limits().max_sequences) {}
+    : parts_(parts), sampler_(parts.threads, parts.runner.vocab_size(), num_drawable) {}
 
 void Step::run(Clock::time_point start) {
   waited_ = {};
   parts_.masks.collect();
-  const std::span<const ScheduledSequence> plan = schedule();
-  if (plan.empty() && parts_.scheduler.beginning().empty()) {
+  StepPlan& plan = parts_.plan;
+  schedule(plan);
+  if (plan.is_empty()) {
     if (parts_.masks.has_jobs()) parts_.masks.wait(kMostWait);  // all that could run wait for these
     return;
   }
-  const double predicted_ms = parts_.cost.predict_ms(parts_.scheduler.work());
+  const double predicted_ms = parts_.cost.predict_ms(plan.budget.work());
   if (!compute(plan)) return;
   attribute_time(plan, start);
-  parts_.answers.report_progress(parts_.scheduler, last_draws_);
-  append_draws();
-  for (const ScheduledSequence& planned : plan) parts_.answers.end_without_draw(*planned.sequence);
+  parts_.answers.report_progress(parts_.scheduler, last_samples_);
+  append_samples(plan);
+  for (const ScheduledSequence& planned : plan.sequences) parts_.answers.end_without_draw(*planned.sequence);
   const Clock::time_point begin_of_masks = Clock::now();
   parts_.masks.find();
   events_ms_ += seconds(Clock::now() - begin_of_masks) * 1000;
-  observe(start, predicted_ms);
+  observe(plan, start, predicted_ms);
   last_end_ = Clock::now();
 }
 
 /// Empty where the system has no memory for the step: then those that ran have ended, and others go on.
-std::span<const ScheduledSequence> Step::schedule() {
+void Step::schedule(StepPlan& plan) {
   Scheduler& scheduler = parts_.scheduler;
   try {
-    const std::span<const ScheduledSequence> plan = scheduler.schedule(parts_.active_engines.count());
-    for (const Sequence* admitted : scheduler.newly_admitted()) parts_.requests.find(admitted->asked.id)->place.leave();
-    return plan;
+    scheduler.schedule(plan, parts_.active_engines.count());
+    for (const Sequence* admitted : plan.newly_admitted) parts_.requests.find(admitted->asked.id)->place.leave();
   } catch (const std::bad_alloc&) {
     while (!scheduler.running().empty())
       parts_.answers.end(*parts_.requests.find(scheduler.running().front()->asked.id), FinishReason::kFailed);
-    return {};
+    plan.clear();
   }
 }
 
 /// The step's rows, and what is drawn from them. False where the system has no memory for them: then those who had rows
 /// have ended, and others go on.
-bool Step::compute(std::span<const ScheduledSequence> plan) {
+bool Step::compute(StepPlan& plan) {
   std::optional<ThreadPool::Step> workers;
   take_threads(workers);
   if (!compute_rows(plan)) {
     workers.reset();
-    for (const ScheduledSequence& planned : plan)
+    for (const ScheduledSequence& planned : plan.sequences)
       if (ActiveRequest* request = parts_.requests.find(planned.sequence->asked.id))
         parts_.answers.end(*request, FinishReason::kFailed);
     return false;
@@ -85,18 +85,18 @@ void Step::take_threads(std::optional<ThreadPool::Step>& workers) {
 }
 
 /// Requests whose rows no router could place: what they computed is no number, and none of it is published.
-void Step::end_not_finite(std::span<const ScheduledSequence> plan, std::optional<ThreadPool::Step>& workers) {
+void Step::end_not_finite(const StepPlan& plan, std::optional<ThreadPool::Step>& workers) {
   if (outcome_.not_finite.empty()) return;
   workers.reset();
   for (const std::int32_t s : outcome_.not_finite)
-    if (ActiveRequest* request = parts_.requests.find(plan[to_size(s)].sequence->asked.id))
+    if (ActiveRequest* request = parts_.requests.find(plan.sequences[to_size(s)].sequence->asked.id))
       parts_.answers.end(*request, FinishReason::kNotFinite);
   take_threads(workers);
 }
 
-bool Step::compute_rows(std::span<const ScheduledSequence> plan) {
+bool Step::compute_rows(StepPlan& plan) {
   try {
-    parts_.builder.build(plan, parts_.scheduler.copies());
+    build_batch(plan, parts_.kv);
     outcome_ = compute_batch(parts_);
     return !outcome_.is_refused;
   } catch (const std::bad_alloc&) {
@@ -106,7 +106,7 @@ bool Step::compute_rows(std::span<const ScheduledSequence> plan) {
 
 void Step::release_memory(bool cached) {
   const ThreadPool::Step workers(parts_.threads);
-  parts_.builder.build_release(parts_.kv, cached);
+  build_release(parts_.plan, parts_.kv, cached);
   compute_batch(parts_);
 }
 
@@ -114,85 +114,84 @@ void Step::release_memory(bool cached) {
 /// holds at once. Prompt logits are handed out at the end of their slice: the callbacks find each sequence either
 /// accepted, or as it was before the step, if it has rows in a later slice. `workers` are the pool's, which is free for
 /// others meanwhile.
-void Step::sample_and_accept(std::span<const ScheduledSequence> plan, std::optional<ThreadPool::Step>& workers) {
+void Step::sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& workers) {
   const auto wants_logits = [](const ScheduledSequence& planned) { return !planned.sequence->may_use_cache(); };
-  const bool hands_out = std::ranges::any_of(plan, wants_logits);
-  const std::span<const LogitRow> rows = parts_.builder.logit_rows();
-  draws_.clear();
-  draws_.list_beginning(parts_.scheduler.beginning(), parts_.requests);
-  draws_.sample_listed();
+  const bool hands_out = std::ranges::any_of(plan.sequences, wants_logits);
+  const std::span<const LogitRow> rows = plan.logit_rows;
+  StepSampler::list_beginning(plan, parts_.requests);
+  sampler_.draw_listed(plan.samples);
   std::size_t num_accepted = 0;  // leading ones of the plan
   for (std::size_t first = 0; first < rows.size(); first += kMaxLogitRows) {
     const std::size_t end = std::min<std::size_t>(first + kMaxLogitRows, rows.size());
     const std::span<const LogitRow> slice = rows.subspan(first, end - first);
     const std::span<const float> logits = parts_.runner.logits(static_cast<int>(first), static_cast<int>(slice.size()));
-    draws_.list(plan, {.rows = slice, .logits = logits}, parts_.requests);
-    draws_.sample_listed();
-    const std::size_t num_sampled = end < rows.size() ? to_size(rows[end].planned) : plan.size();
-    accept(plan.subspan(num_accepted, num_sampled - num_accepted));
+    sampler_.list(plan, {.rows = slice, .logits = logits}, parts_.requests);
+    sampler_.draw_listed(plan.samples);
+    const std::size_t num_sampled = end < rows.size() ? to_size(rows[end].planned) : plan.sequences.size();
+    accept(plan, num_accepted, num_sampled);
     num_accepted = num_sampled;
     if (!hands_out) continue;
     workers.reset();
     parts_.answers.deliver_prompt_logits(plan, slice, logits, parts_.runner.vocab_size());
     take_threads(workers);
   }
-  accept(plan.subspan(num_accepted));  // where no logits are wanted
+  accept(plan, num_accepted, plan.sequences.size());  // where no logits are wanted
 }
 
-/// All tokens that the step computed of these sequences count. Choices of prompts that are computed now begin.
-void Step::accept(std::span<const ScheduledSequence> planned) {
-  for (const auto& [sequence, num_tokens] : planned) {
+/// All tokens that the step computed of the plan's sequences [begin, end) count. Choices of prompts that are computed
+/// now begin.
+void Step::accept(const StepPlan& plan, std::size_t begin, std::size_t end) {
+  for (const auto& [sequence, num_tokens] : std::span(plan.sequences).subspan(begin, end - begin)) {
     if (!sequence->has_rows()) continue;  // cancelled by a callback of this step
     parts_.scheduler.accept(*sequence, num_tokens);
   }
-  draws_.start_choices(parts_.requests);
+  StepSampler::start_choices(plan.samples, parts_.requests);
 }
 
 /// The time from one step's tokens to the next one's belongs to those that had rows in it, but for what passed between
 /// the two calls.
-void Step::attribute_time(std::span<const ScheduledSequence> plan, Clock::time_point start) {
+void Step::attribute_time(const StepPlan& plan, Clock::time_point start) {
   const Clock::time_point now = Clock::now();
   const Clock::duration idle = start - last_end_;
-  const Batch& batch = parts_.builder.batch();
-  for (std::size_t i = 0; i < plan.size(); ++i) {
-    const Sequence* sequence = plan[i].sequence;
+  for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
+    const Sequence* sequence = plan.sequences[i].sequence;
     ActiveRequest* request = parts_.requests.find(sequence->asked.id);
     if (request == nullptr) continue;  // cancelled by a callback of this step
     const bool is_prompt = sequence == &request->prompt;
     ChoiceTimes& times = is_prompt ? request->times : request->choices[to_size(sequence->asked.choice)]->times;
-    const Clock::time_point begin = std::max(last_draws_ + idle, request->submitted);
+    const Clock::time_point begin = std::max(last_samples_ + idle, request->submitted);
     if (!times.first_step) times.first_step = begin;
-    const int first_row = batch.positions[to_size(batch.seq_begin[i])];
+    const int first_row = plan.batch.positions[to_size(plan.batch.seq_begin[i])];
     (first_row < sequence->notes.num_admitted_tokens ? times.in_prefill : times.in_decode) += now - begin;
   }
-  for (const Draw& draw : draws_.all())  // those that began in this step share the past of their prompt
-    if (draw.choice != nullptr && !draw.choice->times.first_step) draw.choice->times = draw.request->times;
-  last_draws_ = now;
+  for (const Sample& sample : plan.samples.all)  // choices that began in this step share the past of their prompt
+    if (sample.choice != nullptr && !sample.choice->times.first_step) sample.choice->times = sample.request->times;
+  last_samples_ = now;
 }
 
 /// Tokens become events. What each took beside its row is foreseen of the next one.
-void Step::append_draws() {
+void Step::append_samples(const StepPlan& plan) {
   events_ms_ = 0;
-  for (const Draw& draw : draws_.all()) {
+  for (const Sample& sample : plan.samples.all) {
     const Clock::time_point begin = Clock::now();
-    parts_.answers.append(draw);
+    parts_.answers.append(sample);
     const double ms = seconds(Clock::now() - begin) * 1000;
-    draws_.follow_cost(draw, ms);
+    sampler_.follow_cost(sample, ms);
     events_ms_ += ms;
   }
 }
 
 /// Counts the step, and tells the cost model how long it took, without the time that other engines had the threads.
-void Step::observe(Clock::time_point start, double predicted_ms) {
+void Step::observe(const StepPlan& plan, Clock::time_point start, double predicted_ms) {
   EngineStats& counts = parts_.counts;
   ++counts.steps;
   if (parts_.scheduler.limits().step_ms <= 0) return;
   const double real = seconds(Clock::now() - start - waited_), predicted = predicted_ms / 1000;
-  if (parts_.builder.batch().num_rows() > 0) {  // a step without any says nothing about others
+  if (plan.batch.num_rows() > 0) {  // a step without any says nothing about others
     // Of the draws' time only what was foreseen: the rest, as of a thread that was taken off its processor, is the
     // machine's, whose slowness the model follows.
-    const double draws_ms = std::min(parts_.scheduler.work().draw_ms, draws_.ms() + events_ms_);
-    parts_.cost.observe(parts_.scheduler.work(), std::max(0.0, real * 1000 - draws_ms), outcome_.expert_bytes);
+    const double draws_ms = std::min(plan.budget.work().draw_ms, plan.samples.ms + events_ms_);
+    parts_.cost.observe(plan.budget.work(), std::max(0.0, real * 1000 - draws_ms), outcome_.expert_bytes);
   }
   counts.step_s += real;
   counts.predicted_step_s += predicted;

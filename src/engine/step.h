@@ -1,5 +1,5 @@
 // One step of an engine, the one loop that every user of the library runs: schedule, build, forward, sample, accept,
-// append, emit. It works on any ModelRunner.
+// append, emit. One StepPlan goes through all of them. It works on any ModelRunner.
 //
 // Owned by the engine; only the thread that drives it may call it. Other engines may share the thread pool: a step has
 // it while it computes and draws, never during a callback.
@@ -11,11 +11,11 @@
 #include "base/thread_pool.h"
 #include "engine/active_engines.h"
 #include "engine/answers.h"
-#include "engine/batch_builder.h"
 #include "engine/cost_model.h"
-#include "engine/draws.h"
 #include "engine/request_table.h"
 #include "engine/scheduler.h"
+#include "engine/step_plan.h"
+#include "engine/step_sampler.h"
 #include "kv/kv_books.h"
 #include "model/model_runner.h"
 
@@ -29,14 +29,14 @@ struct StepParts {
   const ActiveEngines& active_engines;  // of all that share the threads
   Scheduler& scheduler;
   CostModel& cost;
-  BatchBuilder& builder;
+  StepPlan& plan;  // filled anew in each step
   RequestTable& requests;
   Answers& answers;
   MaskFinder& masks;
   EngineStats& counts;  // steps and their times are counted here
 };
 
-/// Has the runner compute the builder's batch.
+/// Has the runner compute the plan's batch.
 BatchOutcome compute_batch(const StepParts& parts);
 
 class Step {
@@ -52,24 +52,24 @@ class Step {
   void release_memory(bool cached);
 
  private:
-  std::span<const ScheduledSequence> schedule();
-  bool compute(std::span<const ScheduledSequence> plan);
-  bool compute_rows(std::span<const ScheduledSequence> plan);
-  void end_not_finite(std::span<const ScheduledSequence> plan, std::optional<ThreadPool::Step>& workers);
-  void sample_and_accept(std::span<const ScheduledSequence> plan, std::optional<ThreadPool::Step>& workers);
-  void accept(std::span<const ScheduledSequence> planned);
+  void schedule(StepPlan& plan);
+  bool compute(StepPlan& plan);
+  bool compute_rows(StepPlan& plan);
+  void end_not_finite(const StepPlan& plan, std::optional<ThreadPool::Step>& workers);
+  void sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& workers);
+  void accept(const StepPlan& plan, std::size_t begin, std::size_t end);
   void take_threads(std::optional<ThreadPool::Step>& workers);
-  void attribute_time(std::span<const ScheduledSequence> plan, Clock::time_point start);
-  void append_draws();
-  void observe(Clock::time_point start, double predicted_ms);
+  void attribute_time(const StepPlan& plan, Clock::time_point start);
+  void append_samples(const StepPlan& plan);
+  void observe(const StepPlan& plan, Clock::time_point start, double predicted_ms);
 
   const StepParts parts_;
-  Draws draws_;
+  StepSampler sampler_;
   BatchOutcome outcome_;
-  Clock::duration waited_ = {};   // in this step, for threads that others had
-  double events_ms_ = 0;          // of this step's tokens
-  Clock::time_point last_draws_;  // when the last step's tokens were drawn
-  Clock::time_point last_end_;    // when it was over, the callbacks behind it included
+  Clock::duration waited_ = {};     // in this step, for threads that others had
+  double events_ms_ = 0;            // of this step's tokens
+  Clock::time_point last_samples_;  // when the last step's tokens were drawn
+  Clock::time_point last_end_;      // when it was over, the callbacks behind it included
 };
 
 }  // namespace octavo

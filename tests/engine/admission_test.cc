@@ -15,8 +15,8 @@ using ::testing::IsEmpty;
 TEST(Admission, AdmitsByRankWhileThereAreSeatsAndBlocks) {
   RoomHarness room({.num_blocks = 8}, 2);
   Sequence &first = room.add(8), &second = room.add(8), &third = room.add(8);
-  room.admission.admit();
-  EXPECT_THAT(room.admission.newly_admitted(), ElementsAre(&first, &second));
+  room.admission.admit(room.newly_admitted);
+  EXPECT_THAT(room.newly_admitted, ElementsAre(&first, &second));
   EXPECT_FALSE(third.is_running()) << "there are two seats";
   EXPECT_EQ(room.ledger.room(0), 4) << "two blocks are promised to each";
   EXPECT_EQ(room.counts.prompt_tokens, 16U);
@@ -27,16 +27,16 @@ TEST(Admission, NobodyOvertakesOneThatFindsNoBlocks) {
   room.run(12, 12);
   Sequence &large = room.add(16), &small = room.add(4);
   for (Sequence* waiting : {&large, &small}) waiting->notes.counts_of_owner = &room.owners.front();
-  room.admission.admit();
+  room.admission.admit(room.newly_admitted);
   EXPECT_FALSE(large.is_running());
   EXPECT_FALSE(small.is_running());
-  EXPECT_THAT(room.admission.newly_admitted(), IsEmpty());
+  EXPECT_THAT(room.newly_admitted, IsEmpty());
 }
 
 TEST(Admission, EachChoiceToComeIsPromisedARecurrentState) {
   RoomHarness room({.num_blocks = 16, .windows = {test::kRecurrent, 0}, .num_snapshots = 4}, 8);
   Sequence &three = room.add(8, -1, 2), &one = room.add(8), &another = room.add(8);
-  room.admission.admit();
+  room.admission.admit(room.newly_admitted);
   EXPECT_TRUE(three.is_running());
   EXPECT_TRUE(one.is_running());
   EXPECT_FALSE(another.is_running()) << "there are blocks and seats, and no state";
@@ -49,7 +49,7 @@ TEST(Admission, BlocksThatAreCachedNeedNotBeFree) {
   room.ledger.count_promises(room.queues.running());
   Sequence& second = room.add(12, 7);
   second.notes.counts_of_owner = first.notes.counts_of_owner;
-  room.admission.admit();
+  room.admission.admit(room.newly_admitted);
   EXPECT_TRUE(second.is_running());
   EXPECT_EQ(second.cached_tokens, 8) << "the last token is computed anew";
   EXPECT_EQ(room.counts.lookup_tokens, 8U);
@@ -61,7 +61,7 @@ TEST(Admission, WhatItAttachedToIsGivenBackWhereItFindsNoRoom) {
   room.run(8, 8).notes.counts_of_owner = first.notes.counts_of_owner;
   Sequence& waiting = room.add(24, 7);  // three blocks are cached, three are to come, one is free
   waiting.notes.counts_of_owner = first.notes.counts_of_owner;
-  room.admission.admit();
+  room.admission.admit(room.newly_admitted);
   EXPECT_FALSE(waiting.is_running());
   EXPECT_EQ(waiting.num_computed, 0);
   EXPECT_EQ(waiting.cached_tokens, 0);
@@ -75,7 +75,7 @@ TEST(Admission, ChoicesToComeHoldSeats) {
   Sequence& other = room.add(4);
   other.num_forks = 1;
   other.notes.counts_of_owner = parent.notes.counts_of_owner;
-  room.admission.admit();
+  room.admission.admit(room.newly_admitted);
   EXPECT_TRUE(parent.is_running());
   EXPECT_FALSE(other.is_running());
   EXPECT_EQ(room.queues.free_seats(), 1);
@@ -87,7 +87,7 @@ TEST(Admission, SeatsAreTakenFromAnotherOwnerOfWorseRank) {
   Sequence& newcomer = room.add(4);
   newcomer.notes.rank.virtual_arrival = 0;
   EXPECT_TRUE(room.admission.is_urgent());
-  room.admission.admit();
+  room.admission.admit(room.newly_admitted);
   EXPECT_TRUE(newcomer.is_running());
   EXPECT_FALSE(running.is_running());
   EXPECT_EQ(running.num_computed, 4) << "it stood up with what it holds";
@@ -109,13 +109,13 @@ TEST(Admission, OneThatFoundNoRoomTriesAgainWhenThereIsMore) {
   Sequence& running = room.run(12, 12);
   Sequence& waiting = room.add(8);
   waiting.notes.counts_of_owner = running.notes.counts_of_owner;
-  room.admission.admit();
+  room.admission.admit(room.newly_admitted);
   EXPECT_FALSE(waiting.is_running());
   ASSERT_TRUE(room.kv->truncate(running.kv, 4));
   running.num_computed = running.notes.num_admitted_tokens = 4;
   running.tokens.resize(4);
   room.ledger.count_promises(room.queues.running());
-  room.admission.admit();
+  room.admission.admit(room.newly_admitted);
   EXPECT_TRUE(waiting.is_running());
 }
 

@@ -31,10 +31,10 @@ TEST(BatchBuilder, LaysOutADecodeAndAChunkInOneBatch) {
   const auto kv = test::tiny_books({0, 16}, 4, 16, true);
   Sequence decode = make_sequence({10, 11, 12, 13, 14}, 4, *kv);
   Sequence chunk = make_sequence({20, 21, 22, 23, 24, 25, 26, 27, 28}, 2, *kv);
-  BatchBuilder builder(*kv, {});
-  const ScheduledSequence plan[] = {{&decode, 1}, {&chunk, 3}};
-  builder.build(plan, {});
-  const Batch& batch = builder.batch();
+  StepPlan plan({}, *kv);
+  plan.sequences = {{&decode, 1}, {&chunk, 3}};
+  build_batch(plan, *kv);
+  const Batch& batch = plan.batch;
   EXPECT_THAT(batch.tokens, ElementsAre(14, 22, 23, 24));
   EXPECT_THAT(batch.positions, ElementsAre(4, 2, 3, 4));
   EXPECT_THAT(batch.seq_begin, ElementsAre(0, 1, 4));
@@ -51,24 +51,24 @@ TEST(BatchBuilder, LaysOutADecodeAndAChunkInOneBatch) {
 TEST(BatchBuilder, AsksForTheLogitsOfTheLastRowOnly) {
   const auto kv = test::tiny_books({0}, 4, 16, true);
   Sequence prompt = make_sequence({1, 2, 3, 4, 5}, 2, *kv);
-  BatchBuilder builder(*kv, {});
-  const ScheduledSequence plan[] = {{&prompt, 3}};
-  builder.build(plan, {});
-  EXPECT_THAT(builder.batch().logit_rows, ElementsAre(2));
-  ASSERT_EQ(builder.logit_rows().size(), 1U);
-  EXPECT_EQ(builder.logit_rows()[0].position, 4);
-  EXPECT_TRUE(builder.logit_rows()[0].draws);
+  StepPlan plan({}, *kv);
+  plan.sequences = {{&prompt, 3}};
+  build_batch(plan, *kv);
+  EXPECT_THAT(plan.batch.logit_rows, ElementsAre(2));
+  ASSERT_EQ(plan.logit_rows.size(), 1U);
+  EXPECT_EQ(plan.logit_rows[0].position, 4);
+  EXPECT_TRUE(plan.logit_rows[0].draws);
 }
 
 TEST(BatchBuilder, DrawsFromEveryRowBehindTheTokensThatASequenceHadAtFirst) {
   const auto kv = test::tiny_books({0}, 4, 16, true);
   Sequence sequence = make_sequence({1, 2, 3, 4, 5, 6}, 3, *kv);
   sequence.notes.num_admitted_tokens = 3;
-  BatchBuilder builder(*kv, {});
-  const ScheduledSequence plan[] = {{&sequence, 3}};
-  builder.build(plan, {});
-  EXPECT_THAT(builder.batch().logit_rows, ElementsAre(0, 1, 2));
-  for (const LogitRow& row : builder.logit_rows()) EXPECT_TRUE(row.draws) << row.position;
+  StepPlan plan({}, *kv);
+  plan.sequences = {{&sequence, 3}};
+  build_batch(plan, *kv);
+  EXPECT_THAT(plan.batch.logit_rows, ElementsAre(0, 1, 2));
+  for (const LogitRow& row : plan.logit_rows) EXPECT_TRUE(row.draws) << row.position;
 }
 
 TEST(BatchBuilder, AsksForPromptLogitsFromWhereTheyAreWanted) {
@@ -76,38 +76,40 @@ TEST(BatchBuilder, AsksForPromptLogitsFromWhereTheyAreWanted) {
   Sequence prompt = make_sequence({1, 2, 3, 4, 5}, 0, *kv);
   prompt.owed.prompt_logits_from = 2;  // the first two were handed out before a preemption
   prompt.asked.samples = false;
-  BatchBuilder builder(*kv, {});
-  const ScheduledSequence plan[] = {{&prompt, 5}};
-  builder.build(plan, {});
-  EXPECT_THAT(builder.batch().logit_rows, ElementsAre(2, 3, 4));
+  StepPlan plan({}, *kv);
+  plan.sequences = {{&prompt, 5}};
+  build_batch(plan, *kv);
+  EXPECT_THAT(plan.batch.logit_rows, ElementsAre(2, 3, 4));
 }
 
 TEST(BatchBuilder, CopiesTablesWithTheBlocksThatAWindowGaveBackAndTheStepsCopies) {
   const auto kv = test::tiny_books({6}, 4, 16, true);
   Sequence sequence = make_sequence({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, 13, *kv);
-  BatchBuilder builder(*kv, {});
-  const ScheduledSequence plan[] = {{&sequence, 1}};
-  const BlockCopy copies[] = {{.group = 0, .from = 3, .to = 9}};
-  builder.build(plan, copies);
-  EXPECT_THAT(builder.batch().groups[0].block_ids, ElementsAre(kNoBlock, kNoBlock, 2, 3));  // sees 8 to 13
-  ASSERT_EQ(builder.batch().copies.size(), 1U);
-  EXPECT_EQ(builder.batch().copies[0].to, 9);
-  builder.build(plan, {});
-  EXPECT_THAT(builder.batch().copies, IsEmpty());
+  StepPlan plan({}, *kv);
+  plan.sequences = {{&sequence, 1}};
+  plan.copies = {{.group = 0, .from = 3, .to = 9}};
+  build_batch(plan, *kv);
+  EXPECT_THAT(plan.batch.groups[0].block_ids, ElementsAre(kNoBlock, kNoBlock, 2, 3));  // sees 8 to 13
+  ASSERT_EQ(plan.batch.copies.size(), 1U);
+  EXPECT_EQ(plan.batch.copies[0].to, 9);
+  plan.copies.clear();
+  build_batch(plan, *kv);
+  EXPECT_THAT(plan.batch.copies, IsEmpty());
 }
 
 TEST(BatchBuilder, BuildsTheNextStepFromScratch) {
   const auto kv = test::tiny_books({0}, 4, 16, true);
   Sequence first = make_sequence({1, 2, 3}, 0, *kv);
   Sequence second = make_sequence({7, 8}, 0, *kv);
-  BatchBuilder builder(*kv, {});
-  const ScheduledSequence both[] = {{&first, 3}, {&second, 2}};
-  builder.build(both, {});
-  builder.build(std::span(both).last(1), {});
-  EXPECT_THAT(builder.batch().tokens, ElementsAre(7, 8));
-  EXPECT_THAT(builder.batch().seq_begin, ElementsAre(0, 2));
-  EXPECT_THAT(builder.batch().groups[0].block_ids, ElementsAre(1));
-  EXPECT_EQ(builder.logit_rows().size(), 1U);
+  StepPlan plan({}, *kv);
+  plan.sequences = {{&first, 3}, {&second, 2}};
+  build_batch(plan, *kv);
+  plan.sequences = {{&second, 2}};
+  build_batch(plan, *kv);
+  EXPECT_THAT(plan.batch.tokens, ElementsAre(7, 8));
+  EXPECT_THAT(plan.batch.seq_begin, ElementsAre(0, 2));
+  EXPECT_THAT(plan.batch.groups[0].block_ids, ElementsAre(1));
+  EXPECT_EQ(plan.logit_rows.size(), 1U);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class Prompts {
       prompt->notes.num_beginning = !prompt->awaits_choices() && prompt->num_forks > 0 ? 1 : 0;
       if (!prompt->awaits_choices()) budget_.take(*prompt, prompt->num_uncomputed());
     }
-    turns_.choose(running_, budget_);
+    turns_.choose(running_, budget_, beginning_);
     return cost_.predict_ms(budget_.work());
   }
 
@@ -49,7 +49,7 @@ class Prompts {
   StepBudget budget_{512, step_ms_, &cost_};
   ChoiceTurns turns_{64};
   std::deque<Sequence> sequences_;
-  std::vector<Sequence*> running_;
+  std::vector<Sequence*> running_, beginning_;
 };
 
 TEST(ChoiceTurns, WithoutATargetAllBeginAtOnce) {

@@ -69,6 +69,7 @@ struct RoomHarness {
   std::deque<Sequence> sequences = {};  // each stays where it is
   std::deque<OwnerCounts> owners = {};
   std::vector<BlockCopy> copies = {};
+  std::vector<Sequence*> newly_admitted = {};
 };
 
 }  // namespace octavo::test

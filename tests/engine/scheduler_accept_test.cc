@@ -77,7 +77,7 @@ TEST(Accept, BlockThatIsSharedStaysAsItWasForTheOther) {
   const SequenceId other = *harness.kv().fork(sequence.kv);
   draft(sequence, 3);
   harness.schedule();
-  EXPECT_EQ(harness.scheduler().copies().size(), 1U);
+  EXPECT_EQ(harness.plan().copies.size(), 1U);
   harness.scheduler().accept(sequence, 0);
   EXPECT_EQ(harness.kv().sequence_length(other), 6);
   EXPECT_TRUE(harness.intact());

@@ -64,8 +64,8 @@ class Harness {
 
   /// The rows of the next step.
   std::vector<ScheduledSequence> schedule(int num_engines = 1) {
-    const auto view = scheduler_.schedule(num_engines);
-    return {view.begin(), view.end()};
+    scheduler_.schedule(plan_, num_engines);
+    return plan_.sequences;
   }
   void complete(std::span<const ScheduledSequence> plan) {
     for (const ScheduledSequence& planned : plan) scheduler_.accept(*planned.sequence, planned.num_tokens);
@@ -104,6 +104,8 @@ class Harness {
   int num_blocks(const Sequence& sequence) const { return kv_->table(sequence.kv, 0).num_blocks(); }
 
   Scheduler& scheduler() { return scheduler_; }
+  /// The plan of the last step that was scheduled.
+  const StepPlan& plan() const { return plan_; }
   KvBooks& kv() { return *kv_; }
   const BlockPool& pool() const { return kv_->pool(0); }
   const auto& sequences() const { return sequences_; }
@@ -112,6 +114,7 @@ class Harness {
   std::unique_ptr<KvBooks> kv_;
   std::map<RequestId, std::unique_ptr<Sequence>> sequences_;
   Scheduler scheduler_;
+  StepPlan plan_ = scheduler_.make_plan();
   RequestId next_id_ = 1;
 };
 

@@ -155,7 +155,7 @@ TEST(TimeBudget, ChunkIsCutInWholeBlocksToWhatTheTargetLeaves) {
   harness.add(300, 3);
   // 1 ms for the step and 1 ms for the decode row leave 48 rows, all in whole blocks of 4.
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 1), Pair(2, 48)));
-  EXPECT_NEAR(cost.predict_ms(harness.scheduler().work()), 50, 1);
+  EXPECT_NEAR(cost.predict_ms(harness.plan().budget.work()), 50, 1);
 }
 
 TEST(TimeBudget, WhereNobodyWaitsForATokenAStepMayTakeLonger) {
@@ -176,8 +176,8 @@ TEST(TimeBudget, RowsOfAPromptWhoseLogitsAreWantedCountWithTheirLogits) {
   harness.add(300, 3).owed.prompt_logits_from = 0;
   // The step and the decode row take 5 ms. The rest has room for 11 rows with logits, 8 of them in whole blocks.
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 1), Pair(2, 8)));
-  EXPECT_EQ(harness.scheduler().work().logit_rows, 9);
-  EXPECT_LE(cost.predict_ms(harness.scheduler().work()), 50);
+  EXPECT_EQ(harness.plan().budget.work().logit_rows, 9);
+  EXPECT_LE(cost.predict_ms(harness.plan().budget.work()), 50);
 }
 
 TEST(TimeBudget, WhereDecodesAloneTakeLongerAPromptStillGetsABlockAStep) {
