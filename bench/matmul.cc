@@ -16,11 +16,11 @@
 #include "base/aligned_buffer.h"
 #include "base/cpu_info.h"
 #include "base/thread_pool.h"
+#include "cpu/multiply.h"
+#include "cpu/quantized_rows.h"
 #include "kernels/dispatch.h"
 #include "kernels/machine.h"
 #include "kernels/pack.h"
-#include "model/multiply.h"
-#include "model/quantized_rows.h"
 #include "tensor/dtype.h"
 
 namespace octavo::bench {
@@ -55,7 +55,8 @@ class Matrices {
     }
     if (!is_plain_float(type)) set_scales(type, options.cols);
     for (std::size_t i = 0; i < count; ++i)
-      matrices_.push_back({type, options.outputs, options.cols, data_.data() + i * bytes_});
+      matrices_.push_back(
+          {.type = type, .rows = options.outputs, .cols = options.cols, .panels = data_.data() + i * bytes_});
   }
 
   std::size_t bytes() const { return bytes_; }

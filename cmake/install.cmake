@@ -22,10 +22,10 @@ function(octavo_name_interface layer name)
   add_library(Octavo::${name} ALIAS octavo_${layer})
 endfunction()
 
-octavo_install_set(Kv base tensor kernels kv attention)
+octavo_install_set(Kv base tensor kernels kv attention kv_library)
 set_target_properties(octavo_kv PROPERTIES EXPORT_NAME kv_memory)
-octavo_name_interface(attention kv)
-octavo_install_set(Engine template json toolcalls source tokenizer chat convert constraint model sampler engine)
+octavo_name_interface(kv_library kv)
+octavo_install_set(Engine template json toolcalls source tokenizer chat convert constraint model cpu sampler engine)
 octavo_name_interface(engine octavo)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/octavo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -10,8 +10,9 @@
 #include <string>
 
 #include "base/aligned_buffer.h"
-#include "model/cpu_runner.h"
+#include "cpu/cpu_runner.h"
 #include "source/gguf/gguf_file.h"
+#include "support/load_runner.h"
 #include "support/tiny_model.h"
 
 namespace {
@@ -54,10 +55,10 @@ const std::string& bytes_of_model(std::size_t index) {
 
 void compute_step(octavo::CpuRunner& runner, octavo::ThreadPool& pool) {
   octavo::Batch batch;
-  batch.groups.resize(static_cast<std::size_t>(runner.state_room().layout.num_groups()));
+  batch.groups.resize(static_cast<std::size_t>(runner.info().room.layout.num_groups()));
   batch.clear();
   for (int i = 0; i < 3; ++i) {
-    batch.tokens.push_back(i * 7 % runner.vocab_size());
+    batch.tokens.push_back(i * 7 % runner.info().vocab_size);
     batch.positions.push_back(i);
   }
   batch.seq_begin.push_back(3);
@@ -66,12 +67,13 @@ void compute_step(octavo::CpuRunner& runner, octavo::ThreadPool& pool) {
     group.block_ids.push_back(0);
     group.block_begin.push_back(1);
   }
-  if (runner.state_room().num_snapshots > 0) batch.seats.push_back(0);
+  if (runner.info().room.num_snapshots > 0) batch.seats.push_back(0);
   batch.logit_rows.push_back(2);
   const octavo::ThreadPool::Step step(pool);
   runner.begin(batch);
   const octavo::BatchOutcome outcome = runner.wait();
-  if (!outcome.is_refused && runner.logits(0, 1).size() != static_cast<std::size_t>(runner.vocab_size())) std::abort();
+  if (!outcome.is_refused && runner.logits(0, 1).size() != static_cast<std::size_t>(runner.info().vocab_size))
+    std::abort();
 }
 
 }  // namespace
@@ -91,7 +93,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!file) return 0;
   octavo::ThreadPool pool(1);
   octavo::MemoryBudget budget(0);
-  const auto runner = octavo::CpuRunner::load(
+  const auto runner = octavo::test::load_cpu_runner(
       *file, {.kv_memory_bytes = 1U << 20, .max_rows = 4, .max_seqs = 1, .repack = repack}, pool, budget);
   if (!runner) {
     if (runner.error().message.empty()) std::abort();  // every refusal gives its reason

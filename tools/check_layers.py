@@ -24,14 +24,18 @@ ALLOWED = {
     "kernels": {"public", "base", "tensor"},
     "kv": {"public", "base", "tensor", "kernels"},
     "attention": {"public", "base", "tensor", "kernels", "kv"},
+    # For people who have an engine of their own: ours uses kv and attention by themselves.
+    "kv_library": {"public", "base", "tensor", "kernels", "kv", "attention"},
     "tokenizer": {"public", "base", "json", "tensor", "source"},
     "chat": {"public", "base", "json", "source", "template", "toolcalls", "tokenizer"},
     "constraint": {"public", "base", "json", "tokenizer"},
-    "model": {"public", "base", "tensor", "source", "kernels", "kv", "attention"},
+    # kernels: the sizes of packed weights and of a recurrent state.
+    "model": {"public", "base", "tensor", "source", "kernels", "kv"},
+    "cpu": {"public", "base", "tensor", "source", "kernels", "kv", "attention", "model"},
     "sampler": {"public", "base", "tensor", "kernels"},
     # convert: the types of a model that is quantized as it is loaded.
     "engine": {"public", "base", "json", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "constraint", "kernels", "kv",
-               "attention", "model", "sampler"},
+               "attention", "model", "cpu", "sampler"},
     # sampler: a prompt's log-probabilities are those of drawn tokens, reduced by the same functions.
     "api": {"public", "base", "json", "tokenizer", "toolcalls", "sampler"},
     # api: the errors that a connection answers by itself.

@@ -25,9 +25,10 @@
 
 #include "octavo/chat.h"
 #include "octavo/constraint.h"
-#include "octavo/kv/paged_kv_cache.h"
-#include "octavo/kv/prefill.h"
-#include "octavo/kv/types.h"
+#include "octavo/kv_stats.h"
+#include "octavo/kv_type.h"
+#include "octavo/prefill_priority.h"
+#include "octavo/token.h"
 #include "octavo/queue_bound.h"
 #include "octavo/request.h"
 #include "octavo/resources.h"

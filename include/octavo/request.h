@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "octavo/constraint.h"
-#include "octavo/kv/types.h"
+#include "octavo/token.h"
 #include "octavo/sampling.h"
 
 namespace octavo {

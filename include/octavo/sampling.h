@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "octavo/kv/types.h"
+#include "octavo/token.h"
 
 namespace octavo {
 

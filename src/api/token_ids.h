@@ -7,7 +7,7 @@
 
 #include "api/api_error.h"
 #include "json/json_cursor.h"
-#include "octavo/kv/types.h"
+#include "octavo/token.h"
 
 namespace octavo {
 

@@ -20,7 +20,7 @@
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
-#include "model/cpu_runner.h"
+#include "cpu/cpu_runner.h"
 #include "source/open_model.h"
 
 namespace octavo::cli {
@@ -68,7 +68,9 @@ Result<void> make_room(std::span<const BenchCase> cases, EngineOptions& options)
     options.max_sequences = std::max(options.max_sequences, c.batch);
     // A step's rows are held beside a window of them.
     const KvNeed need = kv_need(config, options.kv_type, options.block_size, tokens + options.max_step_tokens);
-    kv_bytes = std::max(kv_bytes, static_cast<std::uint64_t>(c.batch) * need.bytes);
+    // Recurrent states get half of a KV memory at most (make_snapshot_room()).
+    const std::uint64_t of_sequence = std::max(need.bytes, 2 * need.recurrent_bytes);
+    kv_bytes = std::max(kv_bytes, static_cast<std::uint64_t>(c.batch) * of_sequence);
   }
   const int context = options.max_context != 0 ? options.max_context : config.context_length;
   if (longest > context)

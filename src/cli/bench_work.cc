@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/error.h"
-#include "engine/model_work.h"
+#include "model/model_work.h"
 
 namespace octavo::cli {
 

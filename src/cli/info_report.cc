@@ -7,10 +7,10 @@
 #include "base/text.h"
 #include "base/to_size.h"
 #include "chat/chat_tokenizer.h"
+#include "cpu/cpu_runner.h"
+#include "cpu/per_layer_embedding.h"
 #include "engine/generation_config.h"
 #include "engine/matrix_types.h"
-#include "model/cpu_runner.h"
-#include "model/per_layer_embedding.h"
 #include "model/weight_need.h"
 #include "toolcalls/tool_format.h"
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "constraint/compile_work.h"
-#include "octavo/kv/types.h"
+#include "octavo/token.h"
 #include "tokenizer/code_point_set.h"
 
 namespace octavo {

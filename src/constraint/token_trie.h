@@ -14,7 +14,7 @@
 
 #include "constraint/plain_text.h"
 #include "constraint/token_bits.h"
-#include "octavo/kv/types.h"
+#include "octavo/token.h"
 
 namespace octavo {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "engine/model_work.h"
+#include "model/model_work.h"
 
 namespace octavo {
 namespace {

@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/model_work.h"
+#include "model/model_work.h"
 
 namespace octavo {
 

@@ -18,11 +18,11 @@ auto draining() { return fail_as(ErrorKind::kDraining, "the engine is draining: 
 }  // namespace
 
 Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
-  const StateRoom& room = parts.runner->state_room();
+  const StateRoom& room = parts.runner->info().room;
   const std::int64_t capacity = std::min<std::int64_t>(parts.info.max_context, room.longest_sequence());
   if (capacity < 2) return fail("KV memory: found room for {} tokens, expected at least 2", capacity);
   parts.info.max_context = static_cast<int>(capacity);
-  parts.limits.max_step_tokens = std::min(parts.limits.max_step_tokens, parts.runner->max_rows());
+  parts.limits.max_step_tokens = std::min(parts.limits.max_step_tokens, parts.runner->info().max_rows);
   OCTAVO_TRY(std::unique_ptr<KvBooks> kv, KvBooks::create(room, parts.prefix_cache));
   return std::unique_ptr<EngineImpl>(new EngineImpl(std::move(parts), std::move(kv)));
 }
@@ -30,7 +30,7 @@ Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
 EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvBooks> kv)
     : parts_(std::move(parts)),
       kv_(std::move(kv)),
-      num_drawable_(parts_.words.num_drawable(parts_.runner->vocab_size())),
+      num_drawable_(parts_.words.num_drawable(parts_.runner->info().vocab_size)),
       cost_(parts_.info.work ? CostModel(parts_.info.work->attention, parts_.info.work->experts) : CostModel({})),
       queue_(parts_.queue_bounds),
       scheduler_(parts_.limits, *kv_, parts_.limits.step_ms > 0 ? &cost_ : nullptr),
@@ -47,7 +47,7 @@ EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvBooks> kv)
                .statistics = statistics_,
                .active_engines = parts_.resources->impl().active_engines}),
       request_limits_{.max_context = parts_.info.max_context,
-                      .vocab_size = parts_.runner->vocab_size(),
+                      .vocab_size = parts_.runner->info().vocab_size,
                       .num_drawable = num_drawable_,
                       .max_choices = scheduler_.limits().max_sequences,
                       .words = parts_.words},

@@ -11,9 +11,9 @@
 #include "engine/fingerprint.h"
 #include "engine/generation_config.h"
 #include "engine/matrix_types.h"
-#include "engine/model_work.h"
+#include "engine/runner_factory.h"
 #include "kv/kv_element.h"
-#include "model/cpu_runner.h"
+#include "model/model_work.h"
 #include "source/open_model.h"
 #include "toolcalls/tool_format.h"
 
@@ -55,25 +55,25 @@ Result<void> check_options(const EngineOptions& options) {
   return check_range("max_sequences", options.max_sequences, 1, kMaxStepTokens);
 }
 
-ModelInfo info_of(const ModelSource& source, const CpuRunner& runner, KvType kv_type, IsaLevel isa, int num_threads) {
-  const std::string file_hash = hex_of(runner.content_hash());
-  return {.name = runner.config().name,
+/// The facts that callers are told, as far as the model and its runner know them.
+ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const RunnerInfo& runner,
+                  const RunnerOptions& options) {
+  const std::string file_hash = hex_of(runner.content_hash);
+  return {.name = config.name,
           .file_name = printable(source.path().filename().string()),
           .file_hash = file_hash,
-          .fingerprint = system_fingerprint(isa_name(isa), kv_type_name(kv_type), file_hash),
-          .architecture = runner.config().architecture,
-          .vocab_size = runner.vocab_size(),
-          .num_layers = runner.config().num_layers(),
-          .max_context = runner.max_context(),
-          .weight_bytes = runner.weight_bytes(),
-          .mapped_weight_bytes = runner.mapped_weight_bytes(),
-          .weight_bytes_per_token = runner.weight_bytes_per_token(),
-          .kv_bytes_per_token = runner.kv_bytes_per_token(),
-          .kv_arena_bytes = runner.kv_arena_bytes(),
-          .kv_memory_bytes = runner.kv_memory_bytes(),
-          .work = std::make_shared<const ModelWork>(model_work(runner.config(), runner.weights(), kv_type)),
-          .num_threads = num_threads,
-          .isa = std::string(isa_name(isa))};
+          .fingerprint = system_fingerprint(isa_name(options.isa), kv_type_name(options.kv_type), file_hash),
+          .architecture = config.architecture,
+          .vocab_size = runner.vocab_size,
+          .num_layers = config.num_layers(),
+          .max_context = runner.max_context,
+          .weight_bytes = runner.weight_bytes,
+          .mapped_weight_bytes = runner.mapped_weight_bytes,
+          .weight_bytes_per_token = runner.weight_bytes_per_token,
+          .kv_bytes_per_token = runner.room.layout.bytes_per_token(),
+          .kv_arena_bytes = runner.room.bytes(),
+          .kv_memory_bytes = runner.kv_memory_bytes,
+          .isa = std::string(isa_name(options.isa))};
 }
 
 /// Those that the engine is given, or its own.
@@ -95,6 +95,43 @@ Result<SamplingDefaults> sampling_defaults_of(const ModelSource& source, const M
   return of_file.behind(*of_config);
 }
 
+RunnerOptions runner_options(const EngineOptions& options, IsaLevel isa) {
+  return {.isa = isa,
+          .kv_type = options.kv_type,
+          .kv_layout = options.kv_layout,
+          .block_size = options.block_size,
+          .kv_memory_bytes = options.kv_memory_bytes,
+          .max_context = options.max_context,
+          .max_rows = options.max_step_tokens,
+          .max_seqs = options.max_sequences,
+          .prefix_cache = options.prefix_cache,
+          .repack = options.repack,
+          .on_load_progress = options.on_load_progress,
+          .stop = options.stop};
+}
+
+/// The model on its device, and the facts about it.
+Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts& parts) {
+  const ModelSource& source = *parts.source;
+  Resources::Impl& resources = parts.resources->impl();
+  OCTAVO_TRY(const MatrixTypes types, matrix_types(source, options.quantize));
+  OCTAVO_TRY(const ModelConfig config, ModelConfig::load(source));
+  OCTAVO_TRY(WeightList weights, WeightList::create(source, config, types));
+  const ModelWork work = model_work(config, weights, options.repack, options.kv_type);
+  RunnerRequest request{.source = source,
+                        .config = config,
+                        .weights = std::move(weights),
+                        .options = runner_options(options, isa),
+                        .pool = resources.threads,
+                        .kv_budget = resources.kv_memory};
+  const RunnerOptions made_with = request.options;
+  OCTAVO_TRY(parts.runner, make_runner(std::move(request)));
+  parts.info = info_of(source, config, parts.runner->info(), made_with);
+  parts.info.work = std::make_shared<const ModelWork>(work);
+  parts.info.num_threads = parts.resources->num_threads();
+  return {};
+}
+
 Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY_VOID(check_options(options));
   OCTAVO_TRY(const IsaLevel isa, parse_isa(options.isa));
@@ -113,24 +150,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   parts.idle.all = std::chrono::duration<double>(options.idle_release_s);
   parts.queue_bounds = {.requests = {options.max_queued}, .tokens = {options.max_queued_tokens}};
 
-  OCTAVO_TRY(MatrixTypes types, matrix_types(*parts.source, options.quantize));
-  const CpuRunnerOptions runner_options{.isa = isa,
-                                        .kv_type = options.kv_type,
-                                        .kv_layout = options.kv_layout,
-                                        .block_size = options.block_size,
-                                        .kv_memory_bytes = options.kv_memory_bytes,
-                                        .max_context = options.max_context,
-                                        .max_rows = options.max_step_tokens,
-                                        .max_seqs = options.max_sequences,
-                                        .prefix_cache = options.prefix_cache,
-                                        .types = std::move(types),
-                                        .repack = options.repack,
-                                        .on_load_progress = std::move(options.on_load_progress),
-                                        .stop = options.stop};
-  Resources::Impl& resources = parts.resources->impl();
-  OCTAVO_TRY(std::unique_ptr<CpuRunner> runner,
-             CpuRunner::load(*parts.source, runner_options, resources.threads, resources.kv_memory));
-  parts.info = info_of(*parts.source, *runner, options.kv_type, isa, parts.resources->num_threads());
+  OCTAVO_TRY_VOID(load_model(options, isa, parts));
   if (const ChatTokenizer* chat = parts.words.chat()) {
     const std::span<const EndToken> ends = chat->tokenizer().end_tokens();
     parts.info.end_tokens.assign(ends.begin(), ends.end());
@@ -140,7 +160,6 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   }
   if (const ReasoningMarks* marks = parts.words.reasoning()) parts.info.reasoning = marks->family().name;
   parts.info.num_tokens = std::min(parts.info.vocab_size, parts.words.num_tokens());
-  parts.runner = std::move(runner);
   if (options.repack) parts.source.reset();  // nothing reads it any more
   OCTAVO_TRY(std::unique_ptr<EngineImpl> engine, EngineImpl::create(std::move(parts)));
   if (options.itl_target_ms > 0) {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "model/weight_need.h"
+#include "model/matrix_types.h"
 #include "source/model_source.h"
 
 namespace octavo {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "octavo/engine.h"
-#include "octavo/kv/prefill.h"
+#include "octavo/kv/chunk_size.h"
 
 namespace octavo {
 

@@ -23,7 +23,7 @@ BatchOutcome compute_batch(const StepParts& parts) {
 }
 
 Step::Step(const StepParts& parts, int num_drawable)
-    : parts_(parts), sampler_(parts.threads, parts.runner.vocab_size(), num_drawable) {}
+    : parts_(parts), sampler_(parts.threads, parts.runner.info().vocab_size, num_drawable) {}
 
 void Step::run(Clock::time_point start) {
   waited_ = {};
@@ -132,7 +132,7 @@ void Step::sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& wo
     num_accepted = num_sampled;
     if (!hands_out) continue;
     workers.reset();
-    parts_.answers.deliver_prompt_logits(plan, slice, logits, parts_.runner.vocab_size());
+    parts_.answers.deliver_prompt_logits(plan, slice, logits, parts_.runner.info().vocab_size);
     take_threads(workers);
   }
   accept(plan, num_accepted, plan.sequences.size());  // where no logits are wanted

@@ -20,6 +20,12 @@ struct ActivationRows {
   const uint8_t* tiles;  // int8 form (kernels/act_tiles.h)
 };
 
+/// The form in which products read activations.
+enum class ActivationForm : uint8_t {
+  kFloat,       // ActivationRows::x
+  kInt8Blocks,  // ActivationRows::tiles: int8 in blocks of kActBlock columns that share a scale
+};
+
 /// A weight matrix in packed panels (kernels/packed_layout.h).
 struct PackedMatrix {
   DType type;
@@ -181,6 +187,7 @@ inline constexpr int kNumKvTypes = 5;
 
 struct KernelTable {
   MatmulFn matmul[kNumDTypes];
+  ActivationForm activation_forms[kNumDTypes];
   DecodeRowFn decode_row[kNumDTypes];
   WriteKvFn write_kv[kNumKvTypes];
   AttentionFn attention[kNumKvTypes];
@@ -225,6 +232,13 @@ struct KernelTable {
   /// the number of multiply-adds done and a result that depends on all of them.
   int64_t (*probe_int8)(int64_t rounds, const int8_t* operands, int32_t* result);
   int64_t (*probe_float)(int64_t rounds, const int8_t* operands, float* result);
+
+  /// The form in which products with weights of `type` read activations.
+  ActivationForm activation_form(DType type) const {
+    int index = 0;
+    while (kAllDTypes[index] != type) ++index;
+    return activation_forms[index];
+  }
 };
 
 }  // namespace octavo

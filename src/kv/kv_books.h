@@ -19,7 +19,7 @@
 #include "kv/sequence_table.h"
 #include "kv/snapshot_books.h"
 #include "kv/state_layout.h"
-#include "octavo/kv/kv_stats.h"
+#include "octavo/kv_stats.h"
 
 namespace octavo {
 

@@ -1,4 +1,4 @@
-#include "octavo/kv/kv_stats.h"
+#include "octavo/kv_stats.h"
 
 #include "base/error.h"
 

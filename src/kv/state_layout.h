@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/to_size.h"
-#include "octavo/kv/paged_kv_cache.h"
+#include "octavo/kv/layer_shape.h"
 #include "octavo/kv/types.h"
 
 namespace octavo {

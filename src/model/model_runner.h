@@ -9,6 +9,7 @@
 
 #include "kv/state_layout.h"
 #include "model/batch.h"
+#include "model/content_hash.h"
 
 namespace octavo {
 
@@ -25,15 +26,25 @@ struct BatchOutcome {
                                                   // must be counted on. Valid until the next batch
 };
 
+/// The facts about a loaded model that a runner knows and the engine asks for.
+struct RunnerInfo {
+  StateRoom room = {};  // the layout of sequences' state, and how much of it there is room for
+  int vocab_size = 0;   // logits of a row
+  int max_rows = 0;     // rows that one batch can have
+  int max_context = 0;  // tokens one sequence may have: the least of the model's, the option's and what the room holds
+  std::uint64_t weight_bytes = 0;
+  std::uint64_t mapped_weight_bytes = 0;     // of these: in the mapped file
+  std::uint64_t weight_bytes_per_token = 0;  // that one token alone reads
+  std::uint64_t kv_memory_bytes = 0;         // the budget of the room: the options', or what it was without one
+  ContentHash content_hash = {};             // of the weights
+};
+
 class ModelRunner {
  public:
   virtual ~ModelRunner() = default;
 
   /// Stays as it is.
-  virtual const StateRoom& state_room() const = 0;
-  virtual int vocab_size() const = 0;
-  /// Rows that one batch can have.
-  virtual int max_rows() const = 0;
+  virtual const RunnerInfo& info() const = 0;
 
   /// Begins a batch, which stays as it is until wait() returns: gives memory back, makes the block copies, then runs
   /// all layers over its rows, if there are any, and writes their K and V into the blocks that it names.

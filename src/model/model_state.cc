@@ -70,4 +70,9 @@ int largest_context(const ModelConfig& config, KvType type, int block_size, std:
   return fits;
 }
 
+std::uint64_t default_kv_memory(std::uint64_t available_bytes, std::uint64_t mapped_weight_bytes) {
+  const std::uint64_t left = available_bytes - std::min(available_bytes, mapped_weight_bytes);
+  return std::max(left / 2, available_bytes / 8);
+}
+
 }  // namespace octavo

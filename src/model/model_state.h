@@ -25,6 +25,11 @@ KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int6
 /// Keys and values of one token in a layer that attends, in bytes.
 std::uint64_t kv_bytes_of_token(const AttentionSpec& attention, KvType type);
 
+/// The KV memory that is taken unless it is named: half of what the weights leave. Packed weights are in memory
+/// already; mapped ones will want their pages. If these do not fit anyway the file is read again and again, and the
+/// cache gets an eighth.
+std::uint64_t default_kv_memory(std::uint64_t available_bytes, std::uint64_t mapped_weight_bytes);
+
 /// The most tokens that one sequence may have within a KV memory of `budget` bytes; at most what the model was trained
 /// for.
 int largest_context(const ModelConfig& config, KvType type, int block_size, std::uint64_t budget);

@@ -3,45 +3,45 @@
 
 #include <variant>
 
-#include "model/weights.h"
+#include "model/weight_tree.h"
 
 namespace octavo {
 
 /// Calls visit(matrix, of_state) for each matrix that a row meets in a layer; `of_state`: what it computes stays for
 /// later rows. Of experts as many are visited as a row chooses.
-template <class Visit>
-void visit_matrices(const AttentionWeights& w, const Visit& visit) {
+template <class Form, class Visit>
+void visit_matrices(const AttentionTensors<Form>& w, const Visit& visit) {
   visit(w.q, false);
-  if (w.k.rows > 0) visit(w.k, true);
-  if (w.v.rows > 0) visit(w.v, true);
+  if (is_present(w.k)) visit(w.k, true);
+  if (is_present(w.v)) visit(w.v, true);
   visit(w.o, false);
 }
-template <class Visit>
-void visit_matrices(const DeltaWeights& w, const Visit& visit) {
-  for (const WeightMatrix* matrix : {&w.qkv, &w.decay, &w.beta}) visit(*matrix, true);
+template <class Form, class Visit>
+void visit_matrices(const DeltaTensors<Form>& w, const Visit& visit) {
+  for (const auto* matrix : {&w.qkv, &w.decay, &w.beta}) visit(*matrix, true);
   visit(w.gate, false);
   visit(w.output, false);
 }
-template <class Visit>
-void visit_matrices(const DenseFfnWeights& w, const Visit& visit) {
-  for (const WeightMatrix* matrix : {&w.gate, &w.up, &w.down}) visit(*matrix, false);
+template <class Form, class Visit>
+void visit_matrices(const DenseFfnTensors<Form>& w, const Visit& visit) {
+  for (const auto* matrix : {&w.gate, &w.up, &w.down}) visit(*matrix, false);
 }
-template <class Visit>
-void visit_matrices(const ExpertsFfnWeights& w, const Visit& visit) {
+template <class Form, class Visit>
+void visit_matrices(const ExpertsFfnTensors<Form>& w, const Visit& visit) {
   visit(w.router, false);
   for (int i = 0; i < w.num_chosen; ++i)
-    for (const ExpertMatrices* matrices : {&w.gate, &w.up, &w.down}) visit(matrices->of(i), false);
+    for (const auto* matrices : {&w.gate, &w.up, &w.down}) visit(matrices->of(i), false);
   if (!w.has_shared()) return;
-  if (w.shared_gate.rows > 0) visit(w.shared_gate, false);
+  if (is_present(w.shared_gate)) visit(w.shared_gate, false);
   visit_matrices(w.shared, visit);
 }
-template <class Visit>
-void visit_matrices(const PerLayerWeights& w, const Visit& visit) {
-  if (w.gate.rows > 0) visit(w.gate, false);
-  if (w.up.rows > 0) visit(w.up, false);
+template <class Form, class Visit>
+void visit_matrices(const PerLayerTensors<Form>& w, const Visit& visit) {
+  if (is_present(w.gate)) visit(w.gate, false);
+  if (is_present(w.up)) visit(w.up, false);
 }
-template <class Visit>
-void visit_matrices(const LayerWeights& w, const Visit& visit) {
+template <class Form, class Visit>
+void visit_matrices(const LayerTensors<Form>& w, const Visit& visit) {
   std::visit([&](const auto& mixer) { visit_matrices(mixer, visit); }, w.mixer);
   std::visit([&](const auto& feed_forward) { visit_matrices(feed_forward, visit); }, w.feed_forward);
   visit_matrices(w.per_layer, visit);

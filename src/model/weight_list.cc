@@ -1,13 +1,225 @@
 // The tensors of each part of a model, by its specs.
-#include <cmath>
+#include "model/weight_list.h"
 
-#include "base/to_size.h"
-#include "model/weight_loader.h"
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "model/weight_need.h"
 #include "source/tensor_names.h"
 
 namespace octavo {
+namespace {
 
-Result<void> WeightLoader::list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w) {
+using LayerWeights = LayerTensors<ListedForm>;
+using AttentionWeights = AttentionTensors<ListedForm>;
+using DeltaWeights = DeltaTensors<ListedForm>;
+using DenseFfnWeights = DenseFfnTensors<ListedForm>;
+using ExpertsFfnWeights = ExpertsFfnTensors<ListedForm>;
+using PerLayerWeights = PerLayerTensors<ListedForm>;
+
+std::string stem_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
+
+class WeightLister {
+ public:
+  /// References must outlive it.
+  WeightLister(const ModelSource& source, const ModelConfig& config, const MatrixTypes& types, WeightList& list)
+      : source_(source), config_(config), types_(types), list_(list) {}
+
+  Result<void> list();
+
+ private:
+  Result<const SourceTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
+  /// The type that it has in memory.
+  DType type_of(const SourceTensor& tensor) const;
+  WeightIndex add(const ListedMatrix& matrix);
+  /// `has_factor`: a number beside it multiplies its products; otherwise only one beside NVFP4 does.
+  Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightIndex& target,
+                      bool has_factor = true);
+  /// The same without a look for a factor beside it.
+  Result<void> plain_matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightIndex& target);
+  /// Q, K and V of a layer with their biases, in a tensor each, or in one as converters write them when asked to.
+  Result<void> qkv(int layer, const AttentionSpec& spec, AttentionWeights& w);
+  Result<void> fused_qkv(int layer, const AttentionSpec& spec, AttentionWeights& w);
+  Result<void> qkv_biases(int layer, const AttentionSpec& spec, AttentionWeights& w);
+  /// `name`: of the weights. A bias has the same stem.
+  Result<void> experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows, std::int64_t cols,
+                       ExpertsIndex& target);
+  /// Gate and up of all experts, in a tensor each or in one.
+  Result<void> gate_and_up(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w);
+  Result<const SourceTensor*> find_experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows,
+                                           std::int64_t cols);
+  Result<void> list_shared(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w);
+  Result<void> list_own_norms(int layer, ExpertsFfnWeights& w);
+  Result<void> scale(const std::string& weights, int count, WeightIndex matrix, bool is_factor = true);
+  Result<void> vector(const std::string& name, std::int64_t size, Presence presence, WeightIndex& target) {
+    return vectors(name, 1, size, presence, target);
+  }
+  /// [count][size]
+  Result<void> vectors(const std::string& name, std::int64_t count, std::int64_t size, Presence presence,
+                       WeightIndex& target);
+  /// A small matrix as floats, transposed: [cols][rows].
+  Result<void> transposed(const std::string& name, std::int64_t rows, std::int64_t cols, WeightIndex& target);
+  /// A bias that is added before the products are multiplied by the factor of their matrix.
+  Result<void> scaled_bias(const std::string& name, WeightIndex matrix, Presence presence, WeightIndex& target);
+  Result<void> list_layer(int layer, LayerWeights& w);
+  Result<void> list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w);
+  Result<void> list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w);
+  Result<void> list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w);
+  Result<void> list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w);
+  Result<void> list_per_layer(int layer, PerLayerWeights& w);
+  Result<void> list_per_layer_tables();
+  Result<void> list_rope_factors();
+  Result<void> check_all_used() const;
+
+  const ModelSource& source_;
+  const ModelConfig& config_;
+  const MatrixTypes& types_;
+  WeightList& list_;
+  std::set<std::string_view> used_;
+};
+
+Result<const SourceTensor*> WeightLister::find(const std::string& name, std::int64_t rows, std::int64_t cols,
+                                               Presence presence) {
+  const SourceTensor* tensor = presence == Presence::kAbsent ? nullptr : source_.find_tensor(name);
+  if (tensor == nullptr) {
+    if (presence != Presence::kRequired) return nullptr;
+    return fail("{}: no tensor {}, which architecture {} needs", source_.name(), name, config_.architecture);
+  }
+  if (tensor->tensor.rows != rows || tensor->tensor.cols != cols)
+    return fail("{}: tensor {} has {} rows of {}, expected {} rows of {} by the metadata of {}", source_.name(), name,
+                tensor->tensor.rows, tensor->tensor.cols, rows, cols, config_.architecture);
+  used_.insert(tensor->name);
+  return tensor;
+}
+
+DType WeightLister::type_of(const SourceTensor& tensor) const {
+  const auto other = types_.find(tensor.name);
+  return other == types_.end() ? tensor.tensor.type : other->second;
+}
+
+Result<void> WeightLister::plain_matrix(const std::string& name, std::int64_t rows, std::int64_t cols,
+                                        WeightIndex& target) {
+  OCTAVO_TRY(const SourceTensor* tensor, find(name, rows, cols, Presence::kRequired));
+  target = add({.source = tensor, .type = type_of(*tensor), .rows = rows, .cols = cols});
+  return {};
+}
+
+WeightIndex WeightLister::add(const ListedMatrix& matrix) {
+  list_.matrices.push_back(matrix);
+  return {static_cast<int>(list_.matrices.size()) - 1};
+}
+
+/// NVFP4 has a factor by its format. Matrices of layers keep theirs when llama.cpp's tools make them another type.
+Result<void> WeightLister::matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightIndex& target,
+                                  bool has_factor) {
+  OCTAVO_TRY_VOID(plain_matrix(name, rows, cols, target));
+  const bool is_nvfp4 = list_.matrix(target).source->tensor.type == DType::kNVFP4;
+  if (!is_nvfp4 && !tensor_names::split(name)) return {};
+  return scale(name, 1, target, has_factor || is_nvfp4);
+}
+
+/// The factors of `count` whole matrices, one a matrix, stand beside them as a tensor, and not at all if they are 1.
+/// Others are those of activations in 4 bits, which are not made here.
+Result<void> WeightLister::scale(const std::string& weights, int count, WeightIndex matrix, bool is_factor) {
+  const std::string stem = stem_of(weights);
+  if (is_factor) {
+    WeightIndex factors;
+    OCTAVO_TRY_VOID(vector(stem + ".scale", count, Presence::kOptional, factors));
+    list_.matrices[to_size(matrix.value)].scale = factors;
+  }
+  for (const char* unread : {".scale", ".input_scale"}) {
+    OCTAVO_TRY(const SourceTensor* tensor, find(stem + unread, 1, count, Presence::kOptional));
+    static_cast<void>(tensor);
+  }
+  return {};
+}
+
+Result<const SourceTensor*> WeightLister::find_experts(const std::string& name, const ExpertsFfnSpec& spec,
+                                                       std::int64_t rows, std::int64_t cols) {
+  const int count = spec.num_experts;
+  const SourceTensor* tensor = source_.find_tensor(name);
+  if (tensor != nullptr &&
+      (tensor->dims.size() != 3 || tensor->tensor.cols != cols || static_cast<std::int64_t>(tensor->dims[1]) != rows ||
+       tensor->dims[2] != static_cast<std::uint64_t>(count)))
+    return fail("{}: tensor {} has the dimensions {}, expected {}, {}, {}: {} experts by the metadata of {}",
+                source_.name(), name, fmt::join(tensor->dims, ", "), cols, rows, count, count, config_.architecture);
+  return find(name, rows * count, cols, Presence::kRequired);
+}
+
+Result<void> WeightLister::experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows,
+                                   std::int64_t cols, ExpertsIndex& target) {
+  OCTAVO_TRY(const SourceTensor* tensor, find_experts(name, spec, rows, cols));
+  target.index =
+      add({.source = tensor, .type = type_of(*tensor), .rows = rows, .cols = cols, .count = spec.num_experts});
+  WeightIndex bias;
+  OCTAVO_TRY_VOID(vectors(stem_of(name) + ".bias", spec.num_experts, rows, spec.biases, bias));
+  list_.matrices[to_size(target.index.value)].bias = bias;
+  const bool is_nvfp4 = tensor->tensor.type == DType::kNVFP4;
+  if (!is_nvfp4 && spec.result_scales != Presence::kAbsent) return {};  // what stands beside them are these
+  return scale(name, spec.num_experts, target.index, spec.has_factors || is_nvfp4);
+}
+
+Result<void> WeightLister::gate_and_up(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w) {
+  const std::string both = tensor_names::of_layer(layer, tensor_names::kGateUpOfExperts);
+  if (source_.find_tensor(both) == nullptr) {
+    OCTAVO_TRY_VOID(
+        experts(tensor_names::of_layer(layer, tensor_names::kGateOfExperts), spec, spec.width, config_.width, w.gate));
+    return experts(tensor_names::of_layer(layer, tensor_names::kUpOfExperts), spec, spec.width, config_.width, w.up);
+  }
+  const std::int64_t rows = 2 * std::int64_t{spec.width};
+  OCTAVO_TRY(const SourceTensor* tensor, find_experts(both, spec, rows, config_.width));
+  if (spec.biases != Presence::kAbsent || tensor->tensor.type == DType::kNVFP4)
+    return fail("{}: tensor {} holds gate and up in one, which is not supported with biases or in {}", source_.name(),
+                both, dtype_info(tensor->tensor.type).name);
+  for (ExpertsIndex* half : {&w.gate, &w.up})
+    half->index = add({.source = tensor,
+                       .type = type_of(*tensor),
+                       .rows = spec.width,
+                       .cols = config_.width,
+                       .count = spec.num_experts,
+                       .first_row = half == &w.up ? spec.width : 0,
+                       .row_step = rows});
+  return {};
+}
+
+Result<void> WeightLister::vectors(const std::string& name, std::int64_t count, std::int64_t size, Presence presence,
+                                   WeightIndex& target) {
+  OCTAVO_TRY(const SourceTensor* tensor, find(name, count, size, presence));
+  if (tensor == nullptr) return {};
+  list_.vectors.push_back({.source = tensor});
+  target.value = static_cast<int>(list_.vectors.size()) - 1;
+  return {};
+}
+
+Result<void> WeightLister::scaled_bias(const std::string& name, WeightIndex matrix, Presence presence,
+                                       WeightIndex& target) {
+  const ListedMatrix& scaled = list_.matrix(matrix);
+  OCTAVO_TRY_VOID(vector(name, scaled.rows, presence, target));
+  if (is_present(target) && scaled.type != DType::kNVFP4) list_.vectors.back().scale = scaled.scale;
+  return {};
+}
+
+Result<void> WeightLister::transposed(const std::string& name, std::int64_t rows, std::int64_t cols,
+                                      WeightIndex& target) {
+  OCTAVO_TRY_VOID(vectors(name, rows, cols, Presence::kRequired, target));
+  list_.vectors.back().transposed = true;
+  return {};
+}
+
+Result<void> WeightLister::check_all_used() const {
+  for (const SourceTensor& tensor : source_.tensors())
+    if (!used_.contains(tensor.name) && !is_skipped(config_, tensor.name))
+      return fail("{}: tensor {} is not part of architecture {} as Octavo knows it", source_.name(), quote(tensor.name),
+                  config_.architecture);
+  return {};
+}
+
+Result<void> WeightLister::list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   AttentionWeights& a = w.mixer.emplace<AttentionWeights>();
   OCTAVO_TRY_VOID(vector(name(tensor_names::kAttentionNorm), config_.width, Presence::kRequired, w.mixer_norm));
@@ -19,7 +231,7 @@ Result<void> WeightLoader::list_mixer(int layer, const AttentionSpec& spec, Laye
   return vector(name(tensor_names::kAttentionOutputBias), config_.width, spec.output_bias, a.o_bias);
 }
 
-Result<void> WeightLoader::qkv(int layer, const AttentionSpec& spec, AttentionWeights& w) {
+Result<void> WeightLister::qkv(int layer, const AttentionSpec& spec, AttentionWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   if (source_.find_tensor(name(tensor_names::kQkv)) != nullptr) return fused_qkv(layer, spec, w);
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kQ), spec.q_rows(), config_.width, w.q));
@@ -31,15 +243,15 @@ Result<void> WeightLoader::qkv(int layer, const AttentionSpec& spec, AttentionWe
 }
 
 /// A layer that borrows takes Q alone.
-Result<void> WeightLoader::fused_qkv(int layer, const AttentionSpec& spec, AttentionWeights& w) {
+Result<void> WeightLister::fused_qkv(int layer, const AttentionSpec& spec, AttentionWeights& w) {
   const std::string name = tensor_names::of_layer(layer, tensor_names::kQkv);
   OCTAVO_TRY(const SourceTensor* tensor,
              find(name, spec.q_rows() + 2 * spec.kv_width(), config_.width, Presence::kRequired));
   std::int64_t first = 0;
-  for (WeightMatrix* part : {&w.q, &w.k, &w.v}) {
+  for (WeightIndex* part : {&w.q, &w.k, &w.v}) {
     const std::int64_t rows = part == &w.q ? spec.q_rows() : spec.kv_width();
-    *part = {.type = tensor->tensor.type, .rows = rows, .cols = config_.width};
-    matrices_.push_back({tensor, part, 1, first});
+    *part =
+        add({.source = tensor, .type = tensor->tensor.type, .rows = rows, .cols = config_.width, .first_row = first});
     OCTAVO_TRY_VOID(scale(name, 1, *part));
     if (spec.borrows_from) break;
     first += rows;
@@ -48,7 +260,7 @@ Result<void> WeightLoader::fused_qkv(int layer, const AttentionSpec& spec, Atten
 }
 
 /// One tensor may hold all three, whether or not one holds the weights.
-Result<void> WeightLoader::qkv_biases(int layer, const AttentionSpec& spec, AttentionWeights& w) {
+Result<void> WeightLister::qkv_biases(int layer, const AttentionSpec& spec, AttentionWeights& w) {
   const std::string fused = tensor_names::of_layer(layer, tensor_names::kQkvBias);
   const bool is_fused = spec.qkv_bias != Presence::kAbsent && source_.find_tensor(fused) != nullptr;
   std::int64_t first = 0;
@@ -58,8 +270,8 @@ Result<void> WeightLoader::qkv_biases(int layer, const AttentionSpec& spec, Atte
     const std::int64_t size = target == &w.q_bias ? spec.q_rows() : spec.kv_width();
     if (is_fused) {
       OCTAVO_TRY_VOID(vector(fused, spec.q_rows() + 2 * spec.kv_width(), spec.qkv_bias, *target));
-      vectors_.back().first = first;
-      vectors_.back().size = size;
+      list_.vectors.back().first = first;
+      list_.vectors.back().size = size;
     } else {
       OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, suffix), size, spec.qkv_bias, *target));
     }
@@ -69,7 +281,7 @@ Result<void> WeightLoader::qkv_biases(int layer, const AttentionSpec& spec, Atte
   return {};
 }
 
-Result<void> WeightLoader::list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w) {
+Result<void> WeightLister::list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   const int heads = spec.num_value_heads;
   DeltaWeights& d = w.mixer.emplace<DeltaWeights>();
@@ -85,7 +297,7 @@ Result<void> WeightLoader::list_mixer(int layer, const DeltaSpec& spec, LayerWei
   return matrix(name(tensor_names::kDeltaOutput), config_.width, spec.value_width(), d.output);
 }
 
-Result<void> WeightLoader::list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w) {
+Result<void> WeightLister::list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   DenseFfnWeights& f = w.feed_forward.emplace<DenseFfnWeights>();
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kGate), spec.width, config_.width, f.gate, spec.has_factors));
@@ -96,7 +308,7 @@ Result<void> WeightLoader::list_feed_forward(int layer, const DenseFfnSpec& spec
   return scaled_bias(name(tensor_names::kDownBias), f.down, spec.biases, f.down_bias);
 }
 
-Result<void> WeightLoader::list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w) {
+Result<void> WeightLister::list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   ExpertsFfnWeights& f = w.feed_forward.emplace<ExpertsFfnWeights>();
   f.num_chosen = spec.num_chosen;
@@ -104,13 +316,13 @@ Result<void> WeightLoader::list_feed_forward(int layer, const ExpertsFfnSpec& sp
   OCTAVO_TRY_VOID(vector(name(tensor_names::kRouterBias), spec.num_experts, spec.biases, f.router_bias));
   OCTAVO_TRY_VOID(gate_and_up(layer, spec, f));
   OCTAVO_TRY_VOID(experts(name(tensor_names::kDownOfExperts), spec, config_.width, spec.width, f.down));
-  if (f.down.first.type != DType::kNVFP4)  // there it is a factor of the weights
+  if (list_.matrix(f.down.index).type != DType::kNVFP4)  // there it is a factor of the weights
     OCTAVO_TRY_VOID(vector(name(tensor_names::kResultScales), spec.num_experts, spec.result_scales, f.result_scales));
   if (spec.own_norms) OCTAVO_TRY_VOID(list_own_norms(layer, f));
   return spec.shared_width == 0 ? Result<void>{} : list_shared(layer, spec, f);
 }
 
-Result<void> WeightLoader::list_shared(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w) {
+Result<void> WeightLister::list_shared(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w) {
   const auto name = [&](std::string_view gated, std::string_view dense) {
     return tensor_names::of_layer(layer, spec.shared_is_gated ? gated : dense);
   };
@@ -125,18 +337,18 @@ Result<void> WeightLoader::list_shared(int layer, const ExpertsFfnSpec& spec, Ex
                 w.shared.down);
 }
 
-Result<void> WeightLoader::list_own_norms(int layer, ExpertsFfnWeights& w) {
-  const auto norm = [&](std::string_view name, const float*& target) {
+Result<void> WeightLister::list_own_norms(int layer, ExpertsFfnWeights& w) {
+  const auto norm = [&](std::string_view name, WeightIndex& target) {
     return vector(tensor_names::of_layer(layer, name), config_.width, Presence::kRequired, target);
   };
   OCTAVO_TRY_VOID(norm(tensor_names::kRouterNorm, w.router_norm));
-  vectors_.back().factor = 1 / std::sqrt(static_cast<float>(config_.width));
+  list_.vectors.back().factor = 1 / std::sqrt(static_cast<float>(config_.width));
   OCTAVO_TRY_VOID(norm(tensor_names::kExpertsNorm, w.experts_norm));
   OCTAVO_TRY_VOID(norm(tensor_names::kPostExpertsNorm, w.post_experts_norm));
   return norm(tensor_names::kPostSharedNorm, w.post_shared_norm);
 }
 
-Result<void> WeightLoader::list_layer(int layer, LayerWeights& w) {
+Result<void> WeightLister::list_layer(int layer, LayerWeights& w) {
   const LayerSpec& spec = config_.layer(layer);
   OCTAVO_TRY_VOID(std::visit([&](const auto& mixer) { return list_mixer(layer, mixer, w); }, spec.mixer));
   const std::string_view norm =
@@ -153,15 +365,16 @@ Result<void> WeightLoader::list_layer(int layer, LayerWeights& w) {
   return config_.per_layer_width > 0 ? list_per_layer(layer, w.per_layer) : Result<void>{};
 }
 
-Result<void> WeightLoader::list_per_layer(int layer, PerLayerWeights& w) {
+Result<void> WeightLister::list_per_layer(int layer, PerLayerWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kPerLayerGate), config_.per_layer_width, config_.width, w.gate));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kPerLayerUp), config_.width, config_.per_layer_width, w.up));
   return vector(name(tensor_names::kPerLayerPostNorm), config_.width, Presence::kRequired, w.post_norm);
 }
 
-Result<void> WeightLoader::list_per_layer(PerLayerTables& w) {
+Result<void> WeightLister::list_per_layer_tables() {
   if (config_.per_layer_width == 0) return {};
+  PerLayerTableTensors<ListedForm>& w = list_.tensors.per_layer;
   const std::int64_t inputs = std::int64_t{config_.num_layers()} * config_.per_layer_width;
   OCTAVO_TRY_VOID(matrix(std::string(tensor_names::kPerLayerTable), config_.vocab_size, inputs, w.table));
   OCTAVO_TRY_VOID(matrix(std::string(tensor_names::kPerLayerProjection), inputs, config_.width, w.projection));
@@ -169,28 +382,42 @@ Result<void> WeightLoader::list_per_layer(PerLayerTables& w) {
 }
 
 /// One tensor for all layers whose positions it changes.
-Result<void> WeightLoader::list_rope_factors(Weights& w) {
+Result<void> WeightLister::list_rope_factors() {
   for (const LayerSpec& layer : config_.layers) {
     const AttentionSpec* attention = layer.attention();
     if (attention == nullptr || attention->rope.factors == Presence::kAbsent) continue;
     return vector(std::string(tensor_names::kRopeFactors), attention->rope.num_rotated / 2, attention->rope.factors,
-                  w.rope_factors);
+                  list_.tensors.rope_factors);
   }
   return {};
 }
 
-Result<void> WeightLoader::list(Weights& w) {
+Result<void> WeightLister::list() {
+  ModelTensors<ListedForm>& w = list_.tensors;
   const std::string embedding(tensor_names::kEmbedding), output(tensor_names::kOutput);
   OCTAVO_TRY_VOID(matrix(embedding, config_.vocab_size, config_.width, w.embedding));
   OCTAVO_TRY_VOID(vector(std::string(tensor_names::kOutputNorm), config_.width, Presence::kRequired, w.output_norm));
-  if (!config_.tied_output) OCTAVO_TRY_VOID(matrix(output, config_.vocab_size, config_.width, w.output));
+  if (config_.tied_output) {
+    w.output = w.embedding;
+  } else {
+    OCTAVO_TRY_VOID(matrix(output, config_.vocab_size, config_.width, w.output));
+  }
   OCTAVO_TRY_VOID(
       vector(std::string(tensor_names::kOutputBias), config_.vocab_size, config_.logit_bias, w.output_bias));
-  OCTAVO_TRY_VOID(list_rope_factors(w));
-  OCTAVO_TRY_VOID(list_per_layer(w.per_layer));
+  OCTAVO_TRY_VOID(list_rope_factors());
+  OCTAVO_TRY_VOID(list_per_layer_tables());
   w.layers.resize(config_.layers.size());
   for (int i = 0; i < config_.num_layers(); ++i) OCTAVO_TRY_VOID(list_layer(i, w.layers[to_size(i)]));
   return check_all_used();
+}
+
+}  // namespace
+
+Result<WeightList> WeightList::create(const ModelSource& source, const ModelConfig& config, const MatrixTypes& types) {
+  WeightList list;
+  list.types = types;
+  OCTAVO_TRY_VOID(WeightLister(source, config, types, list).list());
+  return list;
 }
 
 }  // namespace octavo

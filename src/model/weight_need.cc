@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/weight_loader.h"
+#include "kernels/pack.h"
 #include "source/tensor_names.h"
 
 namespace octavo {
@@ -37,11 +37,19 @@ ModelPart part_of(const ModelConfig& config, std::string_view tensor) {
   return part == ModelPart::kRecurrence && attends ? ModelPart::kAttention : part;
 }
 
+WeightNeed weight_need(const WeightList& list) {
+  WeightNeed need;
+  for (const ListedVector& v : list.vectors) need.vector_bytes += sizeof(float) * vector_floats(v.num_floats());
+  for (const ListedMatrix& m : list.matrices) {
+    need.packed_bytes += to_size(m.count) * packed_bytes(m.type, m.rows, m.cols);
+    need.mapped_bytes += m.file_bytes();
+  }
+  return need;
+}
+
 Result<WeightNeed> weight_need(const ModelSource& source, const ModelConfig& config, const MatrixTypes& types) {
-  Weights weights;
-  WeightLoader loader(source, config, types);
-  OCTAVO_TRY_VOID(loader.list(weights));
-  return loader.need();
+  OCTAVO_TRY(const WeightList list, WeightList::create(source, config, types));
+  return weight_need(list);
 }
 
 }  // namespace octavo

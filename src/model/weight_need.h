@@ -4,15 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
-#include <string>
 #include <string_view>
 
 #include "base/aligned_buffer.h"
 #include "model/config.h"
 #include "model/model_part.h"
-#include "tensor/dtype.h"
+#include "model/weight_list.h"
 
 namespace octavo {
 
@@ -29,16 +26,14 @@ constexpr std::size_t vector_floats(std::size_t size) {
   return (size + kAlign - 1) / kAlign * kAlign;
 }
 
-/// Matrices, by their tensors' names, that have another type in memory than in the file.
-using MatrixTypes = std::map<std::string, DType, std::less<>>;
-
 /// Memory that a model's weights take, in bytes; vectors, and the taps of convolutions, are kept as floats.
 struct WeightNeed {
   std::uint64_t packed_bytes = 0;  // matrices in panels
   std::uint64_t mapped_bytes = 0;  // the same matrices left in the file
   std::uint64_t vector_bytes = 0;
 };
-/// Errors are those of Weights::load() that need none of the weights' bytes: a tensor is missing, or has a wrong shape.
+WeightNeed weight_need(const WeightList& list);
+/// Errors are those of WeightList::create().
 Result<WeightNeed> weight_need(const ModelSource& source, const ModelConfig& config, const MatrixTypes& types = {});
 
 }  // namespace octavo

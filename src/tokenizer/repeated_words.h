@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "octavo/kv/types.h"
+#include "octavo/token.h"
 
 namespace octavo {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "octavo/constraint.h"
-#include "octavo/kv/types.h"
+#include "octavo/token.h"
 #include "toolcalls/tool_format.h"
 
 namespace octavo {

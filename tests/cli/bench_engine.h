@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/model_work.h"
+#include "model/model_work.h"
 #include "octavo/engine.h"
 
 namespace octavo::test {

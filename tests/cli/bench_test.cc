@@ -12,6 +12,9 @@
 #include "cli/bench_engine.h"
 #include "cli/bench_report.h"
 #include "cli/fake_engine.h"
+#include "kv/kv_budget.h"
+#include "model/model_state.h"
+#include "source/open_model.h"
 #include "support/temp_file.h"
 #include "support/tiny_model.h"
 
@@ -157,6 +160,23 @@ TEST_F(Bench, TheContextIsWhatTheLargestRowNeeds) {
   EXPECT_EQ(run({"--prompt", "8000", "--depth", "600", "--repeat", "1"}), 1);
   EXPECT_THAT(cli.err.str(), AllOf(StartsWith("octavo: " + model.string() + ": found a context of 8192 tokens"),
                                    HasSubstr("expected 9025")));
+}
+
+TEST_F(Bench, RecurrentStatesOfAllSequencesHaveRoomAtOnce) {
+  model.write(test::TinyModel{.arch = "qwen35", .context = 8192}.bytes());
+  ASSERT_EQ(run({"--prompt", "0", "--gen", "4", "--batch", "8", "--chunk", "8", "--repeat", "1"}), 0) << cli.err.str();
+  const auto source = open_model(model.path()).value();
+  const ModelConfig config = ModelConfig::load(*source).value();
+  const EngineOptions& options = record.options;
+  StateLayout layout = state_layout(config, options.kv_type, options.kv_layout, options.block_size).value();
+  const StateRoom room = make_room(std::move(layout), {.bytes = options.kv_memory_bytes,
+                                                       .max_tokens = 0,
+                                                       .longest_sequence = options.max_context,
+                                                       .max_sequences = options.max_sequences,
+                                                       .required_sequence = options.max_context,
+                                                       .checkpoints = false})
+                             .value();
+  EXPECT_GE(room.num_snapshots, 8);
 }
 
 TEST_F(Bench, MoreKvMemoryThanThereIsIsRefusedWithNumbers) {

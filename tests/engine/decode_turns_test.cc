@@ -73,9 +73,9 @@ TEST(DecodeTurns, WithoutATargetNobodyWaits) {
 }
 
 /// Answers that decode, of requests of one owner or several, and the rows that they get.
-class Answers {
+class DecodingAnswers {
  public:
-  explicit Answers(double step_ms = 11, CostModel cost = make_cost()) : cost_(std::move(cost)), step_ms_(step_ms) {}
+  explicit DecodingAnswers(double step_ms = 11, CostModel cost = make_cost()) : cost_(std::move(cost)), step_ms_(step_ms) {}
 
   void add(RequestId request, int num_choices, std::string_view owner = "one") {
     for (int i = 0; i < num_choices; ++i) {
@@ -114,7 +114,7 @@ class Answers {
 };
 
 TEST(DecodeTurns, ARequestForManyAnswersDoesNotSlowAnotherOfTheSameOwner) {
-  Answers answers;
+  DecodingAnswers answers;
   answers.add(1, 1);
   answers.add(2, 128);
   std::set<std::pair<RequestId, int>> seen;
@@ -129,7 +129,7 @@ TEST(DecodeTurns, ARequestForManyAnswersDoesNotSlowAnotherOfTheSameOwner) {
 }
 
 TEST(DecodeTurns, WhatDrawsCostCounts) {
-  Answers answers;
+  DecodingAnswers answers;
   answers.add(1, 1);
   answers.add(2, 128);
   for (Sequence& sequence : answers.sequences()) sequence.draw_ms = sequence.asked.id == 2 ? 3 : 0;
@@ -137,13 +137,13 @@ TEST(DecodeTurns, WhatDrawsCostCounts) {
 }
 
 TEST(DecodeTurns, ARequestAloneHasAllItsRowsInEveryStep) {
-  Answers answers;
+  DecodingAnswers answers;
   answers.add(1, 128);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(answers.step().size(), 128U);
 }
 
 TEST(DecodeTurns, EachRequestOfAnOwnerHasARowInEveryStepAndItsAnswersTakeTurns) {
-  Answers answers;
+  DecodingAnswers answers;
   for (RequestId id = 1; id <= 4; ++id) answers.add(id, 3);
   std::map<std::pair<RequestId, int>, int> counts;
   for (int i = 0; i < 30; ++i) {
@@ -160,18 +160,18 @@ TEST(DecodeTurns, EachRequestOfAnOwnerHasARowInEveryStepAndItsAnswersTakeTurns) 
 }
 
 TEST(DecodeTurns, BesideLongRowsThatCannotWaitGoAFewMoreButNoneBeyondFourTimesTheTarget) {
-  Answers small;  // of 21 ms that cannot wait
+  DecodingAnswers small;  // of 21 ms that cannot wait
   for (RequestId id = 1; id <= 19; ++id) small.add(id, 1);
   small.add(20, 128);
   EXPECT_EQ(small.step().size(), 41U) << "twice as long";
-  Answers large;
+  DecodingAnswers large;
   for (RequestId id = 1; id <= 39; ++id) large.add(id, 1);
   large.add(40, 128);
   EXPECT_EQ(large.step().size(), 43U) << "44 ms";
 }
 
 TEST(DecodeTurns, AmongOwnersThoseOfOneDoNotWaitForTheManyAnswersOfItsOtherRequest) {
-  Answers answers;
+  DecodingAnswers answers;
   answers.add(1, 1);
   answers.add(2, 128);
   for (RequestId id = 3; id <= 40; ++id) answers.add(id, 1, "another");

@@ -6,9 +6,11 @@
 #include <map>
 #include <random>
 
+#include "cpu/cpu_runner.h"
 #include "engine/engine_impl.h"
-#include "model/cpu_runner.h"
+#include "model/model_state.h"
 #include "source/open_model.h"
+#include "support/load_runner.h"
 #include "support/temp_file.h"
 #include "support/tiny_model.h"
 #include "support/tiny_vocab.h"
@@ -63,14 +65,14 @@ class RealEngine {
       kv_bytes = need.bytes + need.recurrent_bytes;  // of two sequences
       if (need.recurrent_bytes != 0) max_seqs = 2;
     }
-    auto runner = CpuRunner::load(*parts.source, std::move(config),
-                                  {.isa = supported_isa_levels().back(),
-                                   .kv_type = type,
-                                   .kv_layout = options.layout,
-                                   .kv_memory_bytes = kv_bytes,
-                                   .max_rows = options.max_step_tokens,
-                                   .max_seqs = max_seqs},
-                                  parts.resources->impl().threads, parts.resources->impl().kv_memory);
+    auto runner = test::load_cpu_runner(*parts.source, std::move(config),
+                                        {.isa = supported_isa_levels().back(),
+                                         .kv_type = type,
+                                         .kv_layout = options.layout,
+                                         .kv_memory_bytes = kv_bytes,
+                                         .max_rows = options.max_step_tokens,
+                                         .max_seqs = max_seqs},
+                                        parts.resources->impl().threads, parts.resources->impl().kv_memory);
     parts.runner = std::move(runner).value();
     parts.prefix_cache = options.prefix_cache;
     parts.info.max_context = 1024;

@@ -34,7 +34,7 @@ foreach(file IN LISTS package_files)
   expect("${file} names the build folder" build_at EQUAL -1)
   expect("${file} passes on the flag ${warning}" NOT warning)
 endforeach()
-foreach(file include/octavo/kv.h include/octavo/engine.h bin/octavo ${LIBDIR}/liboctavo_kv.a ${LIBDIR}/liboctavo_attention.a ${LIBDIR}/liboctavo_engine.a)
+foreach(file include/octavo/kv.h include/octavo/engine.h bin/octavo ${LIBDIR}/liboctavo_kv.a ${LIBDIR}/liboctavo_attention.a ${LIBDIR}/liboctavo_kv_library.a ${LIBDIR}/liboctavo_engine.a)
   expect("${file} was not installed" EXISTS ${prefix}/${file})
 endforeach()
 

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/weights.h"
-#include "model/weights_fixture.h"
+#include "cpu/weights.h"
+#include "cpu/weights_fixture.h"
 #include "support/tiny_model.h"
 
 namespace octavo::test {

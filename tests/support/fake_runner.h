@@ -75,16 +75,18 @@ class FakeRunner final : public ModelRunner {
   };
 
   explicit FakeRunner(Options options) : options_(std::move(options)) {
-    room_ = tiny_room(
+    info_.vocab_size = options_.vocab_size;
+    info_.max_rows = options_.max_rows;
+    info_.room = tiny_room(
         options_.windows, options_.block_size,
         {.bytes = options_.memory_bytes, .num_blocks = options_.num_blocks, .num_snapshots = options_.num_snapshots},
         options_.layout, options_.state_bytes);
-    for (int g = 0; g < room_.layout.num_groups(); ++g) {
-      windows_.push_back(room_.layout.group(g).window);
+    for (int g = 0; g < info_.room.layout.num_groups(); ++g) {
+      windows_.push_back(info_.room.layout.group(g).window);
       slots_.emplace_back(at(num_blocks(g)) * at(block_size()));
     }
-    if (room_.num_snapshots > 0) windows_.push_back(kRecurrent);
-    snapshots_.resize(at(room_.num_snapshots));
+    if (info_.room.num_snapshots > 0) windows_.push_back(kRecurrent);
+    snapshots_.resize(at(info_.room.num_snapshots));
     for (std::vector<std::int32_t>& snapshot : snapshots_) snapshot.reserve(256);
     states_.reserve(at(options_.max_rows));
     row_tokens_.reserve(at(options_.max_rows));
@@ -95,9 +97,7 @@ class FakeRunner final : public ModelRunner {
   /// The books of the engine that it belongs to, which must outlive its last batch: nobody else holds what is written.
   void check_writes_against(const KvBooks& books) { books_ = &books; }
 
-  const StateRoom& state_room() const override { return room_; }
-  int vocab_size() const override { return options_.vocab_size; }
-  int max_rows() const override { return options_.max_rows; }
+  const RunnerInfo& info() const override { return info_; }
 
   void begin(const Batch& batch) override { batch_ = &batch; }
 
@@ -158,8 +158,8 @@ class FakeRunner final : public ModelRunner {
     std::abort();
   }
 
-  int block_size() const { return room_.layout.block_size; }
-  int num_blocks(int group) const { return room_.num_blocks[at(group)]; }
+  int block_size() const { return info_.room.layout.block_size; }
+  int num_blocks(int group) const { return info_.room.num_blocks[at(group)]; }
 
   void compute(const Batch& batch) {
     require(batch.num_rows() >= 1 && batch.num_rows() <= options_.max_rows, "number of rows");
@@ -263,7 +263,7 @@ class FakeRunner final : public ModelRunner {
   }
 
   Options options_;
-  StateRoom room_;
+  RunnerInfo info_;
   const KvBooks* books_ = nullptr;
   const Batch* batch_ = nullptr;                      // begun
   std::vector<int> windows_;                          // [groups]

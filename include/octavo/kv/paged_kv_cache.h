@@ -29,7 +29,8 @@
 
 #include "octavo/kv/block_pool.h"
 #include "octavo/kv/block_table.h"
-#include "octavo/kv/kv_stats.h"
+#include "octavo/kv/layer_shape.h"
+#include "octavo/kv_stats.h"
 #include "octavo/kv/prefix_cache.h"
 #include "octavo/kv/types.h"
 
@@ -37,15 +38,6 @@ namespace octavo {
 
 struct KvLayer;  // src/kernels/kernels.h
 class KvArena;   // src/kv/kv_arena.h: the bytes, as the library's kernels see them
-
-/// Keys and values of one layer.
-struct KvLayerShape {
-  int num_kv_heads = 0;
-  int head_dim = 0;
-  int window = 0;                        // positions that a token sees, its own included; 0: all
-  std::optional<int> borrows_from = {};  // the earlier layer, with equal heads and no narrower window, whose keys and
-                                         // values this layer reads; none: it has its own
-};
 
 struct PagedKvOptions {
   KvType type = KvType::kF16;

@@ -1,14 +1,12 @@
-// The types that every part of the KV memory shares: ids and element types.
+// Words that every part of the KV memory shares: the ids of blocks and sequences.
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
-#include "octavo/result.h"
+#include "octavo/kv_type.h"
+#include "octavo/token.h"
 
 namespace octavo {
-
-using TokenId = std::int32_t;
 
 /// A block of the KV arena, in one attention group; ids are 0 .. capacity - 1.
 using BlockId = std::int32_t;
@@ -22,27 +20,5 @@ struct BlockCopy {
   std::int32_t group;
   BlockId from, to;
 };
-
-inline constexpr int kDefaultBlockSize = 16;  // tokens
-inline constexpr int kMaxBlockSize = 256;     // tokens; block sizes are powers of two
-
-/// Element type of the KV cache. Rounding errors, relative to the value: f16 2^-11 (in its normal range), bf16 2^-8.
-/// q8_0 has an IEEE half scale for 32 dimensions of a token, and errs by at most half a scale: 1/254 of the largest
-/// dimension. i16 has a scale, the largest of 64 dimensions, for integers of 14 bits, and errs by at most 2^-14 of the
-/// scale. Scales themselves are rounded by 2^-11 of their value; below 2^-14 they are multiples of 2^-24 that reach the
-/// largest value. f32 and bf16 keep infinities and NaN. f16, q8_0 and i16 are finite: values above 65504, 127 times and
-/// 1.001 times that become these bounds, and an infinity or NaN spoils its segment of dimensions.
-enum class KvType : std::uint8_t { kF16, kBF16, kQ8_0, kF32, kI16 };
-
-/// The default of an engine: 1.6 % more bytes than f16, and products of integers.
-inline constexpr KvType kDefaultKvType = KvType::kI16;
-
-/// The names of the types, "f16", "bf16", "q8_0", "f32", "i16", and the types of names.
-std::string_view kv_type_name(KvType type);
-Result<KvType> parse_kv_type(std::string_view name);
-
-/// The layout of the KV cache: a pool of blocks that all sequences share, or one growing piece for a single sequence.
-/// Both layouts give the same bits.
-enum class KvLayout : std::uint8_t { kPaged, kContiguous };
 
 }  // namespace octavo

@@ -10,6 +10,11 @@ constexpr int type_index(DType type) {
   return -1;
 }
 
+constexpr void set_activation_forms(KernelTable& table) {
+  for (int i = 0; i < kNumDTypes; ++i)
+    table.activation_forms[i] = is_plain_float(kAllDTypes[i]) ? ActivationForm::kFloat : ActivationForm::kInt8Blocks;
+}
+
 template <DType... T>
 constexpr void set_matrix_kernels(KernelTable& table) {
   ((table.matmul[type_index(T)] = &matmul<T>, table.decode_row[type_index(T)] = &decode_row<T>), ...);
@@ -27,6 +32,7 @@ constexpr void set_kv_kernels(KernelTable& table) {
 
 constexpr KernelTable make_table() {
   KernelTable table{};
+  set_activation_forms(table);
   set_matrix_kernels<DType::kF32, DType::kF16, DType::kBF16, DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
                      DType::kQ8_0, DType::kQ2_K, DType::kQ3_K, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_NL,
                      DType::kIQ4_XS, DType::kTQ1_0, DType::kTQ2_0, DType::kMXFP4, DType::kNVFP4, DType::kQ1_0>(table);

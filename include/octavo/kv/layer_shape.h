@@ -1,0 +1,17 @@
+// The keys and values of one layer, as a KV memory is told of them.
+#pragma once
+
+#include <optional>
+
+namespace octavo {
+
+/// Keys and values of one layer.
+struct KvLayerShape {
+  int num_kv_heads = 0;
+  int head_dim = 0;
+  int window = 0;                        // positions that a token sees, its own included; 0: all
+  std::optional<int> borrows_from = {};  // the earlier layer, with equal heads and no narrower window, whose keys and
+                                         // values this layer reads; none: it has its own
+};
+
+}  // namespace octavo

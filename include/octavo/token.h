@@ -1,0 +1,10 @@
+// The id of a token: a row of the model's vocabulary.
+#pragma once
+
+#include <cstdint>
+
+namespace octavo {
+
+using TokenId = std::int32_t;
+
+}  // namespace octavo

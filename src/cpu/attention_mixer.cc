@@ -1,0 +1,217 @@
+#include "cpu/attention_mixer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/to_size.h"
+
+namespace octavo {
+namespace {
+
+/// The largest of a size over the layers that attend.
+template <class Size>
+int largest(const ModelConfig& config, const Size& size) {
+  int most = 0;
+  for (const LayerSpec& layer : config.layers)
+    if (const AttentionSpec* attention = layer.attention()) most = std::max(most, size(*attention));
+  return most;
+}
+
+/// What the scores of a row at `position` are multiplied by.
+float scale_at(const AttentionSpec& spec, int position) {
+  if (!spec.temperature) return spec.scale;
+  const double steps = std::log1p(position / spec.temperature->length);
+  return static_cast<float>(static_cast<double>(spec.scale) * (1 + spec.temperature->slope * steps));
+}
+
+}  // namespace
+
+bool AttentionMixer::reads_int8(const AttentionWeights& w) {
+  return w.q.reads_int8() || w.k.reads_int8() || w.v.reads_int8();
+}
+
+int AttentionMixer::max_cols(const ModelConfig& config) {
+  return largest(config, std::mem_fn(&AttentionSpec::q_width));
+}
+
+AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights, const KvArena& kv,
+                               ComputeContext& context, ResidualStream& stream)
+    : config_(config),
+      context_(context),
+      stream_(stream),
+      kv_(kv),
+      layers_(config.layers.size()),
+      q_(context.make_rows(max_cols(config))),
+      attended_(context.make_rows(max_cols(config))),
+      gated_q_(context.make_rows(
+          largest(config, [](const AttentionSpec& spec) { return spec.gated_output ? spec.q_rows() : 0; }))),
+      k_(context.make_rows(largest(config, std::mem_fn(&AttentionSpec::kv_width)))),
+      v_(k_.size()),
+      ones_(to_size(largest(config, [](const AttentionSpec& spec) { return spec.v_norm ? spec.head_dim : 0; }))) {
+  std::ranges::fill(ones_.span(), 1.0F);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const AttentionSpec* spec = config.layers[i].attention();
+    if (spec == nullptr) continue;
+    Layer& layer = layers_[i];
+    layer.spec = spec;
+    layer.weights = &std::get<AttentionWeights>(weights.layers[i].mixer);
+    layer.place = kv.layout().place(static_cast<int>(i));
+    layer.plan = find_plan(layer.place.group, spec->window, *spec);
+    layer.rope = find_rope(spec->rope, spec->rope.factors == Presence::kAbsent ? nullptr : weights.rope_factors);
+  }
+  sequences_.reserve(to_size(context.max_rows));
+}
+
+std::size_t AttentionMixer::find_rope(const RopeSpec& spec, const float* factors) {
+  const auto known = std::ranges::find(ropes_, spec, &RopeTable::spec);
+  if (known != ropes_.end()) return to_size(known - ropes_.begin());
+  ropes_.emplace_back(spec, factors, context_);
+  return ropes_.size() - 1;
+}
+
+std::size_t AttentionMixer::find_plan(int group, int window, const AttentionSpec& spec) {
+  const AttentionPlan::Shape shape{.num_heads = spec.num_heads,
+                                   .num_kv_heads = spec.num_kv_heads,
+                                   .head_dim = spec.head_dim,
+                                   .max_rows = context_.max_rows};
+  for (std::size_t i = 0; i < plans_.size(); ++i) {
+    const AttentionPlan::Shape& known = plans_[i].shape;
+    if (plans_[i].group == group && plans_[i].window == window && known.num_heads == shape.num_heads &&
+        known.num_kv_heads == shape.num_kv_heads && known.head_dim == shape.head_dim)
+      return i;
+  }
+  plans_.push_back({group, window, shape, AttentionPlan(shape, context_.pool.num_threads())});
+  return plans_.size() - 1;
+}
+
+void AttentionMixer::plan(const StepRows& rows) {
+  const Batch& batch = rows.batch();
+  for (GroupPlan& plan : plans_) {
+    const Batch::Group& tables = batch.groups[to_size(plan.group)];
+    const std::int32_t* ids = tables.block_ids.data();
+    const std::int64_t width = std::int64_t{plan.shape.num_heads} * plan.shape.head_dim;
+    sequences_.clear();
+    rows.for_ranges([&](std::int64_t first, int num_rows) {
+      const std::int64_t batch_row = rows.batch_row(first);
+      const auto s = to_size(rows.sequence_of(batch_row));
+      sequences_.push_back({.blocks = {ids + tables.block_begin[s], ids + tables.block_begin[s + 1]},
+                            .q = q_.data() + first * width,
+                            .out = attended_.data() + first * width,
+                            .first_position = batch.positions[to_size(batch_row)],
+                            .num_rows = num_rows});
+    });
+    plan.plan.build(sequences_, plan.window, kv_.layout().block_size);
+  }
+}
+
+void AttentionMixer::compute_angles(const Batch& batch) {
+  context_.for_rows(batch.num_rows(), [&](std::int64_t row, int) {
+    for (RopeTable& rope : ropes_) rope.fill(row, batch.positions[to_size(row)]);
+  });
+}
+
+void AttentionMixer::write_state(int index, const StepRows& rows) {
+  const Layer& layer = layers_[to_size(index)];
+  const std::array<Product, 2> products = {{{&layer.weights->k, k_.data()}, {&layer.weights->v, v_.data()}}};
+  context_.multiply(std::span(products).first(layer.spec->v_is_k ? 1 : 2), stream_.input(), rows.count());
+  context_.for_rows(rows.count(), [&](std::int64_t row, int) { write_kv(layer, rows, row); });
+}
+
+void AttentionMixer::run(int index, const StepRows& rows, bool state_written, const Epilogue& epilogue) {
+  const Layer& layer = layers_[to_size(index)];
+  const AttentionWeights& w = *layer.weights;
+  const int count = rows.count();
+  const bool writes = !layer.spec->borrows_from && !state_written;
+  float* q = layer.spec->gated_output ? gated_q_.data() : q_.data();
+  const std::array<Product, 3> products = {{{&w.q, q}, {&w.k, k_.data()}, {&w.v, v_.data()}}};
+  const std::size_t num_products = !writes ? 1 : layer.spec->v_is_k ? 2 : 3;
+  context_.multiply(std::span(products).first(num_products), stream_.input(), count);
+  context_.for_rows(count, [&](std::int64_t row, int) {
+    finish_q(layer, rows, row);
+    if (writes) write_kv(layer, rows, row);
+  });
+  attend(layer);
+  const std::int64_t width = layer.spec->q_width();
+  if (w.o.reads_int8() || layer.spec->gated_output)
+    context_.for_rows(count, [&](std::int64_t row, int) { finish_attended(layer, row, count); });
+  const Product output{&w.o, stream_.h()};
+  context_.multiply({&output, 1}, stream_.quantized(attended_.data(), width), count);
+  context_.for_rows(count, [&](std::int64_t row, int) {
+    if (w.o_bias != nullptr) context_.kernels.add(stream_.h() + row * config_.width, w.o_bias, config_.width);
+    stream_.finish_row(epilogue, row, count);
+  });
+}
+
+void AttentionMixer::finish_attended(const Layer& layer, std::int64_t row, int rows) {
+  const AttentionSpec& spec = *layer.spec;
+  const std::int64_t width = spec.q_width();
+  float* attended = attended_.data() + row * width;
+  if (spec.gated_output) {
+    const float* gate = gated_q_.data() + row * spec.q_rows() + spec.head_dim;
+    for (float* head = attended; head != attended + width; head += spec.head_dim, gate += 2 * spec.head_dim)
+      context_.kernels.sigmoid_mul(gate, head, spec.head_dim, head);
+  }
+  if (layer.weights->o.reads_int8()) stream_.quantize_row(attended_.data(), width, row, rows);
+}
+
+void AttentionMixer::finish_q(const Layer& layer, const StepRows& rows, std::int64_t row) {
+  const int width = layer.spec->q_width();
+  const int num_products = layer.spec->q_rows();
+  float* q = q_.data() + row * width;
+  float* products = layer.spec->gated_output ? gated_q_.data() + row * num_products : q;
+  if (layer.weights->q_bias != nullptr) context_.kernels.add(products, layer.weights->q_bias, num_products);
+  if (layer.spec->gated_output) {
+    const int dim = layer.spec->head_dim;
+    const float* head = products;
+    for (float* to = q; to != q + width; to += dim, head += 2 * dim) std::copy_n(head, dim, to);
+  }
+  const std::int64_t batch_row = rows.batch_row(row);
+  norm_and_rope(layer, batch_row, layer.weights->q_norm, layer.spec->num_heads, q);
+  context_.kernels.scale(q, scale_at(*layer.spec, rows.batch().positions[to_size(batch_row)]), width);
+}
+
+void AttentionMixer::write_kv(const Layer& layer, const StepRows& rows, std::int64_t row) {
+  const AttentionWeights& w = *layer.weights;
+  const int width = layer.spec->kv_width();
+  float* k = k_.data() + row * width;
+  float* v = v_.data() + row * width;
+  if (w.k_bias != nullptr) context_.kernels.add(k, w.k_bias, width);
+  if (w.v_bias != nullptr) context_.kernels.add(v, w.v_bias, width);
+  finish_v(layer, k, v);
+  norm_and_rope(layer, row, w.k_norm, layer.spec->num_kv_heads, k);
+  const KvLayer kv = kv_.layer(layer.place.group, layer.place.index);
+  const Batch::Group& tables = rows.batch().groups[to_size(layer.place.group)];
+  const int position = rows.batch().positions[to_size(row)];
+  const int first_block = tables.block_begin[to_size(rows.sequence_of(row))];
+  const std::int32_t block = tables.block_ids[to_size(first_block + position / kv.block_size)];
+  context_.kernels.write_kv[to_size(kv_.layout().type)](kv, block, position % kv.block_size, k, v);
+}
+
+void AttentionMixer::finish_v(const Layer& layer, const float* k, float* v) {
+  const AttentionSpec& spec = *layer.spec;
+  if (spec.v_is_k) std::copy_n(k, spec.kv_width(), v);
+  if (!spec.v_norm) return;
+  for (float* head = v; head != v + spec.kv_width(); head += spec.head_dim)
+    context_.kernels.rms_norm(head, ones_.data(), spec.head_dim, config_.rms_epsilon, head);
+}
+
+void AttentionMixer::norm_and_rope(const Layer& layer, std::int64_t batch_row, const float* norm, int num_heads,
+                                   float* heads) {
+  const int dim = layer.spec->head_dim;
+  const RopeTable& rope = ropes_[layer.rope];
+  for (float* head = heads; head != heads + num_heads * dim; head += dim) {
+    if (norm != nullptr) context_.kernels.rms_norm(head, norm, dim, config_.rms_epsilon, head);
+    rope.rotate(context_.kernels, batch_row, head);
+  }
+}
+
+void AttentionMixer::attend(const Layer& layer) {
+  const auto type = to_size(kv_.layout().type);
+  plans_[layer.plan].plan.run(kv_.layer(layer.place.group, layer.place.index), context_.kernels.attention[type],
+                              context_.kernels.merge_tiles, context_.pool,
+                              {.sinks = layer.weights->sinks, .soft_cap = layer.spec->soft_cap});
+}
+
+}  // namespace octavo

@@ -1,0 +1,81 @@
+// Attention as a layer's mixer: Q, K and V of the rows, K and V into the cache, the cache's answer, the output matrix.
+//
+// Owned by the transformer. It plans a step once and runs it for every layer that attends.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "attention/attention_plan.h"
+#include "kv/kv_arena.h"
+#include "cpu/residual_stream.h"
+#include "cpu/rope_table.h"
+#include "cpu/step_rows.h"
+#include "cpu/weights.h"
+
+namespace octavo {
+
+class AttentionMixer {
+ public:
+  /// All references must outlive it. The arena's layers are the model's.
+  AttentionMixer(const ModelConfig& config, const Weights& weights, const KvArena& kv, ComputeContext& context,
+                 ResidualStream& stream);
+
+  /// Plans the attention of the rows under way; again when they have become fewer.
+  void plan(const StepRows& rows);
+  /// The angles of all rows of the batch. Once a step.
+  void compute_angles(const Batch& batch);
+
+  /// K and V of the rows whose normed input is in the stream, into the cache.
+  void write_state(int layer, const StepRows& rows);
+  /// The whole mixer. `state_written`: write_state() was called for this layer.
+  void run(int layer, const StepRows& rows, bool state_written, const Epilogue& epilogue);
+
+  /// True if a matrix wants the mixer's input in int8.
+  static bool reads_int8(const AttentionWeights& w);
+  /// The widest rows that it quantizes in the stream.
+  static int max_cols(const ModelConfig& config);
+
+ private:
+  struct Layer {
+    const AttentionSpec* spec = nullptr;  // nullptr: the layer has another mixer
+    const AttentionWeights* weights = nullptr;
+    KvPlace place;  // of its keys and values
+    std::size_t plan = 0;
+    std::size_t rope = 0;
+  };
+  /// The attention of the layers of a group that have equal heads.
+  struct GroupPlan {
+    int group;
+    int window;
+    AttentionPlan::Shape shape;
+    AttentionPlan plan;
+  };
+
+  std::size_t find_rope(const RopeSpec& spec, const float* factors);
+  std::size_t find_plan(int group, int window, const AttentionSpec& spec);
+  void finish_q(const Layer& layer, const StepRows& rows, std::int64_t row);
+  /// The result of attention as the output matrix reads it.
+  void finish_attended(const Layer& layer, std::int64_t row, int rows);
+  void write_kv(const Layer& layer, const StepRows& rows, std::int64_t row);
+  /// V of a row, whose K is not normed yet.
+  void finish_v(const Layer& layer, const float* k, float* v);
+  /// Norm, if there is one, and rotary position of each head.
+  void norm_and_rope(const Layer& layer, std::int64_t batch_row, const float* norm, int num_heads, float* heads);
+  void attend(const Layer& layer);
+
+  const ModelConfig& config_;
+  ComputeContext& context_;
+  ResidualStream& stream_;
+  const KvArena& kv_;
+  std::vector<Layer> layers_;  // [num_layers]
+  std::vector<GroupPlan> plans_;
+  std::vector<RopeTable> ropes_;
+  std::vector<AttentionSequence> sequences_;  // scratch of plan()
+  AlignedBuffer<float> q_, attended_;         // [rows, q_width]
+  AlignedBuffer<float> gated_q_;              // [rows, q_rows] where outputs are gated: each head's q and gate
+  AlignedBuffer<float> k_, v_;                // [rows, kv_width]
+  AlignedBuffer<float> ones_;                 // [head_dim] the weights of norms that have none
+};
+
+}  // namespace octavo

@@ -1,0 +1,55 @@
+// The kernels, threads and scratch memory that every part of a layer computes with.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/thread_pool.h"
+#include "base/to_size.h"
+#include "kernels/kernels.h"
+#include "model/layer_spec.h"
+#include "cpu/multiply.h"
+#include "cpu/weight_matrix.h"
+
+namespace octavo {
+
+/// out = activation(gate, up), element by element.
+using ActivateFn = void (*)(const float* gate, const float* up, std::int64_t n, float* out);
+inline ActivateFn activation_of(const KernelTable& kernels, Activation activation) {
+  switch (activation) {
+    case Activation::kSilu: return kernels.silu_mul;
+    case Activation::kGeluTanh: return kernels.gelu_mul;
+    case Activation::kClampedSwiglu: return kernels.clamped_swiglu;
+  }
+  return nullptr;
+}
+
+/// Owned by the transformer, which its parts do not outlive. One thread calls it, inside a pool step.
+struct ComputeContext {
+  const KernelTable& kernels;
+  ThreadPool& pool;
+  PanelScratch scratch;
+  int max_rows;  // of one step
+
+  /// A buffer of rows: [max_rows, cols].
+  AlignedBuffer<float> make_rows(int cols) const { return AlignedBuffer<float>(to_size(max_rows) * to_size(cols)); }
+  QuantizedRows make_quantized_rows(int cols) const { return {max_rows, cols, kernels.tile_rows}; }
+
+  /// Calls body(row, worker) for each row, on all threads.
+  template <class Body>
+  void for_rows(int rows, const Body& body) {
+    pool.for_ranges(to_size(rows), kRowGrain, [&](std::size_t begin, std::size_t end, int worker) {
+      for (std::size_t row = begin; row < end; ++row) body(static_cast<std::int64_t>(row), worker);
+    });
+  }
+  void multiply(std::span<const Product> products, const ActivationRows& x, int rows) {
+    octavo::multiply(products, x, rows, kernels, scratch, pool);
+  }
+
+ private:
+  // Rows whose small operations are one piece. Fewer are not worth another thread's wake-up, and two threads in one row
+  // tile (at most eight rows) would write the same cache lines.
+  static constexpr std::size_t kRowGrain = 8;
+};
+
+}  // namespace octavo

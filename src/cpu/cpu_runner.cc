@@ -1,0 +1,154 @@
+#include "cpu/cpu_runner.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "base/page_memory.h"
+#include "kernels/dispatch.h"
+#include "kernels/packed_layout.h"
+#include "kv/kv_budget.h"
+#include "model/model_state.h"
+
+namespace octavo {
+namespace {
+
+Result<void> check_options(const RunnerOptions& options, const ModelSource& source, const ModelConfig& config) {
+  OCTAVO_CHECK(options.max_rows >= 1 && options.max_seqs >= 1, "{} rows, {} sequences", options.max_rows,
+               options.max_seqs);
+  if (options.block_size < 1 || options.block_size > kMaxBlockSize ||
+      !std::has_single_bit(static_cast<unsigned>(options.block_size)))
+    return fail("block_size is {}, expected a power of two from 1 to {}", options.block_size, kMaxBlockSize);
+  if (options.max_context < 0 || options.max_context > config.context_length)
+    return fail("max_context is {}, expected 1 to {}, what the model was trained for (0: that)", options.max_context,
+                config.context_length);
+  for (const LayerSpec& layer : config.layers) {
+    const AttentionSpec* attention = layer.attention();
+    if (attention != nullptr && attention->head_dim > kMaxHeadDim)
+      return fail("{}: heads of {} dimensions are not supported, the most is {}", source.name(), attention->head_dim,
+                  kMaxHeadDim);
+  }
+  return {};
+}
+
+/// Int8 activations work on rows that are whole blocks of 32.
+Result<void> check_widths(const ModelSource& source, const WeightList& list) {
+  for (const ListedMatrix& m : list.matrices)
+    if (m.is_quantized() && m.cols % kActBlock != 0)
+      return fail("{}: tensor {} has rows of {} weights, which do not divide into blocks of {}", source.name(),
+                  m.source->name, m.cols, kActBlock);
+  return {};
+}
+
+Result<StateRoom> make_state_room(const ModelConfig& config, const RunnerOptions& options, int context,
+                                  std::uint64_t budget) {
+  const std::int64_t max_tokens = options.kv_layout == KvLayout::kContiguous
+                                      ? context
+                                      : (std::int64_t{context} + options.block_size) * options.max_seqs;
+  OCTAVO_TRY(StateLayout layout, state_layout(config, options.kv_type, options.kv_layout, options.block_size));
+  return make_room(std::move(layout), {.bytes = budget,
+                                       .max_tokens = max_tokens,
+                                       .longest_sequence = context,
+                                       .max_sequences = options.max_seqs,
+                                       .required_sequence = options.max_context,
+                                       .checkpoints = options.prefix_cache});
+}
+
+/// If neither the engine nor the budget names an amount: half of what is free, as if others had filled theirs.
+Result<MemoryBudget::Lease> take_kv_memory(MemoryBudget& budget, std::uint64_t wanted, std::uint64_t mapped_bytes) {
+  if (wanted != 0) return budget.take(wanted);
+  if (budget.total() != 0) return budget.take_rest();
+  const std::uint64_t available = available_memory_bytes();
+  const std::uint64_t left = available - std::min(available, budget.taken());
+  return budget.take(PageMemory::allowed_bytes(default_kv_memory(left, mapped_bytes)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request) {
+  const RunnerOptions& options = request.options;
+  ModelConfig& config = request.config;
+  OCTAVO_TRY_VOID(check_options(options, request.source, config));
+  OCTAVO_TRY_VOID(check_widths(request.source, request.weights));
+  const KernelTable& kernels = kernel_table(options.isa);
+  OCTAVO_TRY(Weights weights, Weights::load(request.source, request.weights, kernels, request.pool,
+                                            [&](std::uint64_t done, std::uint64_t total) {
+                                              if (options.on_load_progress) options.on_load_progress({done, total});
+                                            },
+                                            {.repack = options.repack,
+                                             .beside_others = request.kv_budget.taken() > 0,
+                                             .stop = options.stop}));
+
+  const int wanted_context = options.max_context != 0 ? options.max_context : config.context_length;
+  OCTAVO_TRY(MemoryBudget::Lease lease, take_kv_memory(request.kv_budget, options.kv_memory_bytes, weights.mapped_bytes()));
+  const std::uint64_t kv_memory_bytes = lease.bytes();
+  OCTAVO_TRY(StateRoom room, make_state_room(config, options, wanted_context, kv_memory_bytes));
+  const std::int64_t fitting = room.longest_sequence();
+  if (options.max_context > fitting)
+    return fail("max_context is {} tokens, but a KV memory of {} bytes holds {}", options.max_context, kv_memory_bytes,
+                fitting);
+
+  OCTAVO_TRY(SnapshotArena snapshots, SnapshotArena::create(room));
+  OCTAVO_TRY(KvArena kv, KvArena::create(std::move(room)));
+  if (options.kv_layout == KvLayout::kPaged) lease.shrink(kv.room().bytes());  // the other grows to all of it
+  RunnerInfo info{.room = kv.room(),
+                  .vocab_size = config.vocab_size,
+                  .max_rows = options.max_rows,
+                  .max_context = static_cast<int>(std::min<std::int64_t>(wanted_context, fitting)),
+                  .weight_bytes = weights.total_bytes(),
+                  .mapped_weight_bytes = weights.mapped_bytes(),
+                  .weight_bytes_per_token = weights.bytes_per_token(),
+                  .kv_memory_bytes = kv_memory_bytes,
+                  .content_hash = weights.content_hash()};
+  std::unique_ptr<CpuRunner> runner(
+      new CpuRunner(std::move(config), std::move(weights), std::move(kv), std::move(snapshots)));
+  runner->kv_lease_ = std::move(lease);
+  runner->info_ = std::move(info);
+  runner->transformer_ = std::make_unique<Transformer>(runner->config_, runner->weights_, runner->kv_,
+                                                       runner->snapshots_, kernels, request.pool, options.max_rows);
+  return runner;
+}
+
+BatchOutcome CpuRunner::wait() {
+  const Batch* batch = std::exchange(batch_, nullptr);
+  OCTAVO_CHECK(batch != nullptr, "no batch was begun");
+  const bool is_computed = compute(*batch);
+  BatchOutcome outcome{.is_refused = !is_computed, .grown_bytes = kv_.grown_bytes()};
+  if (is_computed && batch->num_rows() > 0) {
+    outcome.expert_bytes = transformer_->experts().bytes_read();
+    outcome.not_finite = transformer_->experts().not_finite();
+  }
+  return outcome;
+}
+
+/// False where there is no memory.
+bool CpuRunner::compute(const Batch& batch) try {
+  OCTAVO_CHECK(batch.num_rows() <= info_.max_rows, "{} rows, room for {}", batch.num_rows(), info_.max_rows);
+  kv_.release(batch.releases);
+  snapshots_.release(batch.releases);
+  if (batch.num_rows() == 0) return true;
+  if (!grow(batch)) return false;
+  kv_.copy_blocks(batch.copies);
+  snapshots_.copy(batch.copies);
+  transformer_->forward(batch);
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+/// Memory for the tokens of every sequence, of which those before its first row are kept. Only the contiguous layout
+/// needs more than it has. False where there is none.
+bool CpuRunner::grow(const Batch& batch) {
+  for (int s = 0; s < batch.num_seqs(); ++s) {
+    const int end = batch.kv_len[to_size(s)];
+    const int num_kept = batch.positions[to_size(batch.seq_begin[to_size(s)])];
+    if (kv_.must_grow(end) && !kv_.grow(num_kept, end)) return false;
+  }
+  return true;
+}
+
+std::span<const float> CpuRunner::logits(int first, int count) { return transformer_->logits(first, count); }
+
+}  // namespace octavo

@@ -1,0 +1,48 @@
+// The model on the processor: weights, KV memory and the forward pass behind the ModelRunner seam.
+//
+// Owned by the engine, used by one thread at a time; its work is shared out over the engine's pool.
+#pragma once
+
+#include <memory>
+
+#include "base/memory_budget.h"
+#include "cpu/transformer.h"
+#include "kv/kv_arena.h"
+#include "kv/snapshot_arena.h"
+#include "model/model_runner.h"
+#include "model/runner_options.h"
+
+namespace octavo {
+
+class CpuRunner final : public ModelRunner {
+ public:
+  /// Loads the model and takes all memory it will ever use, that of the KV cache as room only, which fills as it is
+  /// used. Errors name the key, tensor or option. Throws std::system_error where the system refuses a thread.
+  static Result<std::unique_ptr<CpuRunner>> load(RunnerRequest request);
+
+  const RunnerInfo& info() const override { return info_; }
+  void begin(const Batch& batch) override { batch_ = &batch; }
+  /// All work is done here.
+  BatchOutcome wait() override;
+  std::span<const float> logits(int first, int count) override;
+
+ private:
+  CpuRunner(ModelConfig config, Weights weights, KvArena kv, SnapshotArena snapshots)
+      : config_(std::move(config)),
+        weights_(std::move(weights)),
+        kv_(std::move(kv)),
+        snapshots_(std::move(snapshots)) {}
+  bool compute(const Batch& batch);
+  bool grow(const Batch& batch);
+
+  ModelConfig config_;
+  Weights weights_;
+  MemoryBudget::Lease kv_lease_;
+  KvArena kv_;
+  SnapshotArena snapshots_;
+  const Batch* batch_ = nullptr;  // begun
+  RunnerInfo info_;
+  std::unique_ptr<Transformer> transformer_;
+};
+
+}  // namespace octavo

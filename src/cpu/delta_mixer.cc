@@ -1,0 +1,207 @@
+#include "cpu/delta_mixer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include "base/error.h"
+#include "base/to_size.h"
+
+namespace octavo {
+namespace {
+
+/// Of the squares of a head's queries or keys, as the makers have it; not the model's own epsilon.
+constexpr float kNormEpsilon = 1e-6F;
+
+/// The largest of a size over the recurrent layers.
+template <class Size>
+int largest(const ModelConfig& config, const Size& size) {
+  int most = 0;
+  for (const LayerSpec& layer : config.layers)
+    if (const DeltaSpec* delta = layer.delta()) most = std::max(most, size(*delta));
+  return most;
+}
+
+double softplus(double x) { return x > 30 ? x : std::log1p(std::exp(x)); }
+
+}  // namespace
+
+bool DeltaMixer::reads_int8(const DeltaWeights& w) {
+  return w.qkv.reads_int8() || w.gate.reads_int8() || w.decay.reads_int8() || w.beta.reads_int8();
+}
+
+int DeltaMixer::max_cols(const ModelConfig& config) { return largest(config, std::mem_fn(&DeltaSpec::value_width)); }
+
+DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots,
+                       ComputeContext& context, ResidualStream& stream)
+    : config_(config),
+      context_(context),
+      stream_(stream),
+      snapshots_(snapshots),
+      layers_(config.layers.size()),
+      zeros_(AlignedBuffer<float>::zeroed(to_size(largest(config, std::mem_fn(&DeltaSpec::num_channels))))),
+      inputs_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::num_channels)))),
+      mixed_(inputs_.size()),
+      decay_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::num_value_heads)))),
+      beta_(decay_.size()),
+      gates_(2 * decay_.size()),
+      gated_(context.make_rows(max_cols(config))) {
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const DeltaSpec* spec = config.layers[i].delta();
+    if (spec == nullptr) continue;
+    // x / sqrt(sum of squares + epsilon), and queries divided by sqrt(key_dim).
+    const auto dim = static_cast<float>(spec->key_dim);
+    layers_[i] = {.spec = spec,
+                  .weights = &std::get<DeltaWeights>(weights.layers[i].mixer),
+                  .q_norm = std::vector<float>(to_size(spec->key_dim), 1 / dim),
+                  .k_norm = std::vector<float>(to_size(spec->key_dim), 1 / std::sqrt(dim))};
+  }
+  ranges_.reserve(to_size(context.max_rows));
+  range_of_.reserve(to_size(context.max_rows));
+}
+
+void DeltaMixer::plan(const Batch& batch) {
+  if (zeros_.size() == 0) return;  // no layer is recurrent
+  OCTAVO_CHECK(to_size(batch.num_seqs()) == batch.seats.size(), "{} seats of {} sequences", batch.seats.size(),
+               batch.num_seqs());
+  ranges_.clear();
+  range_of_.clear();
+  for (std::size_t s = 0; s < batch.seats.size(); ++s) {
+    const int first = batch.seq_begin[s], count = batch.seq_begin[s + 1] - first;
+    ranges_.push_back({.first_row = first,
+                       .num_rows = count,
+                       .seat = batch.seats[s],
+                       .begins = batch.positions[to_size(first)] == 0});
+    range_of_.insert(range_of_.end(), to_size(count), static_cast<std::int32_t>(s));
+  }
+}
+
+void DeltaMixer::write_state(int index, const StepRows& rows) {
+  const DeltaWeights& w = *layers_[to_size(index)].weights;
+  const std::array<Product, 3> products = {
+      {{&w.qkv, inputs_.data()}, {&w.decay, decay_.data()}, {&w.beta, beta_.data()}}};
+  context_.multiply(products, stream_.input(), rows.count());
+  advance(index);
+}
+
+void DeltaMixer::run(int index, const StepRows& rows, bool state_written, const Epilogue& epilogue) {
+  const Layer& layer = layers_[to_size(index)];
+  const DeltaWeights& w = *layer.weights;
+  const int count = rows.count();
+  const std::array<Product, 4> products = {
+      {{&w.gate, gated_.data()}, {&w.qkv, inputs_.data()}, {&w.decay, decay_.data()}, {&w.beta, beta_.data()}}};
+  context_.multiply(std::span(products).first(state_written ? 1 : 4), stream_.input(), count);
+  if (!state_written) advance(index);
+  context_.for_rows(count, [&](std::int64_t row, int) { finish_row(layer, rows.batch_row(row), row, count); });
+  const Product output{&w.output, stream_.h()};
+  context_.multiply({&output, 1}, stream_.quantized(gated_.data(), layer.spec->value_width()), count);
+  context_.for_rows(count, [&](std::int64_t row, int) { stream_.finish_row(epilogue, row, count); });
+}
+
+/// From the products of all rows to the results of the recurrence.
+void DeltaMixer::advance(int index) {
+  const Layer& layer = layers_[to_size(index)];
+  const DeltaState shape(*layer.spec);
+  const auto state_of = [&](const Range& range) { return snapshots_.state(range.seat, index); };
+  context_.for_rows(static_cast<int>(range_of_.size()), [&](std::int64_t row, int) {
+    const Range& range = ranges_[to_size(range_of_[to_size(row)])];
+    convolve(layer, range, shape.inputs(state_of(range)), row);
+    find_gates(layer, row);
+  });
+  // One item more of each sequence keeps the inputs of its last rows.
+  const std::size_t items = to_size(layer.spec->num_value_heads * shape.num_pieces()) + 1;
+  context_.pool.for_ranges(ranges_.size() * items, 1, [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Range& range = ranges_[i / items];
+      float* state = state_of(range);
+      if (i % items == 0) {
+        keep_inputs(layer, range, shape.inputs(state));
+      } else {
+        advance_piece(layer, range, state, static_cast<int>(i % items) - 1);
+      }
+    }
+  });
+}
+
+/// Q, K and V of a row behind the convolution, and the norms of the heads of Q and K. `inputs`: of the rows before the
+/// step's, as the state keeps them.
+void DeltaMixer::convolve(const Layer& layer, const Range& range, const float* inputs, std::int64_t row) {
+  const DeltaSpec& spec = *layer.spec;
+  const std::int64_t width = spec.num_channels();
+  std::array<const float*, kMaxConvolutionTaps> x{};
+  const auto history = spec.taps - 1, own = static_cast<int>(row - range.first_row);
+  for (int tap = 0; tap < spec.taps; ++tap) {
+    const int at = own - history + tap;  // among the sequence's rows of the step
+    const float* before = range.begins ? zeros_.data() : inputs + (history + at) * width;
+    x[to_size(tap)] = at >= 0 ? inputs_.data() + (range.first_row + at) * width : before;
+  }
+  float* y = mixed_.data() + row * width;
+  const KernelTable& kernels = context_.kernels;
+  kernels.short_conv(x.data(), layer.weights->taps, spec.taps, width, y);
+  const int dim = spec.key_dim;
+  const float epsilon = kNormEpsilon / static_cast<float>(dim);
+  for (int head = 0; head < 2 * spec.num_key_heads; ++head, y += dim)
+    kernels.rms_norm(y, (head < spec.num_key_heads ? layer.q_norm : layer.k_norm).data(), dim, epsilon, y);
+}
+
+void DeltaMixer::find_gates(const Layer& layer, std::int64_t row) {
+  const int heads = layer.spec->num_value_heads;
+  const float *decay = decay_.data() + row * heads, *beta = beta_.data() + row * heads;
+  float* gates = gates_.data() + 2 * row * heads;
+  for (int head = 0; head < heads; ++head, gates += 2) {
+    const double step = softplus(static_cast<double>(decay[head] + layer.weights->decay_bias[head]));
+    gates[0] = static_cast<float>(std::exp(static_cast<double>(layer.weights->decay_scale[head]) * step));
+    gates[1] = static_cast<float>(1 / (1 + std::exp(-static_cast<double>(beta[head]))));
+  }
+}
+
+/// The recurrence over a sequence's rows, in a piece of a head's state.
+void DeltaMixer::advance_piece(const Layer& layer, const Range& range, float* state, int item) {
+  const DeltaSpec& spec = *layer.spec;
+  const DeltaState shape(spec);
+  const int head = item / shape.num_pieces(), index = item % shape.num_pieces(), column = index * kDeltaColumns;
+  float* piece = shape.piece(state, head, index);
+  if (range.begins) std::fill_n(piece, shape.piece_floats(), 0.0F);
+  float* rows = mixed_.data() + std::int64_t{range.first_row} * spec.num_channels();
+  const int key_head = head % spec.num_key_heads;
+  context_.kernels.delta_rule(
+      {.q = rows + key_head * spec.key_dim,
+       .k = rows + spec.key_width() + key_head * spec.key_dim,
+       .v = rows + 2 * spec.key_width() + head * spec.value_dim + column,
+       .gates = gates_.data() + 2 * (std::int64_t{range.first_row} * spec.num_value_heads + head),
+       .stride = spec.num_channels(),
+       .gate_stride = 2 * spec.num_value_heads,
+       .num_tokens = range.num_rows,
+       .key_dim = spec.key_dim,
+       .columns = std::min(kDeltaColumns, spec.value_dim - column)},
+      piece);
+}
+
+/// The convolution's last inputs, for the next step.
+void DeltaMixer::keep_inputs(const Layer& layer, const Range& range, float* inputs) {
+  const std::size_t width = to_size(layer.spec->num_channels());
+  const int history = layer.spec->taps - 1, taken = std::min(history, range.num_rows), kept = history - taken;
+  if (range.begins) {
+    std::fill_n(inputs, to_size(kept) * width, 0.0F);
+  } else {
+    std::copy_n(inputs + to_size(taken) * width, to_size(kept) * width, inputs);
+  }
+  const float* last = inputs_.data() + to_size(range.first_row + range.num_rows - taken) * width;
+  std::copy_n(last, to_size(taken) * width, inputs + to_size(kept) * width);
+}
+
+/// The norm of each head's result, times the activated gate.
+void DeltaMixer::finish_row(const Layer& layer, std::int64_t batch_row, std::int64_t row, int rows) {
+  const DeltaSpec& spec = *layer.spec;
+  const KernelTable& kernels = context_.kernels;
+  const std::int64_t width = spec.value_width();
+  float* result = mixed_.data() + batch_row * spec.num_channels() + 2 * spec.key_width();
+  float* gated = gated_.data() + row * width;
+  for (float* head = result; head != result + width; head += spec.value_dim)
+    kernels.rms_norm(head, layer.weights->norm, spec.value_dim, config_.rms_epsilon, head);
+  kernels.silu_mul(gated, result, width, gated);
+  if (layer.weights->output.reads_int8()) stream_.quantize_row(gated_.data(), width, row, rows);
+}
+
+}  // namespace octavo

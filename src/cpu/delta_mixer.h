@@ -1,0 +1,74 @@
+// A gated delta net as a layer's mixer: projections, short convolution, the recurrence token by token, the gated norm
+// and the output matrix.
+//
+// A sequence's state is read and written where it lies. Every token goes through the same operations in the same order
+// however it came, so a state has the same bits for every chunking. Owned by the transformer; it plans a step once and
+// runs it for every recurrent layer.
+#pragma once
+
+#include <vector>
+
+#include "kv/snapshot_arena.h"
+#include "model/delta_state.h"
+#include "cpu/residual_stream.h"
+#include "cpu/step_rows.h"
+#include "cpu/weights.h"
+
+namespace octavo {
+
+class DeltaMixer {
+ public:
+  /// All references must outlive it. The arena's layers are the model's.
+  DeltaMixer(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots, ComputeContext& context,
+             ResidualStream& stream);
+
+  /// Notes which rows of the batch are whose. Once a step.
+  void plan(const Batch& batch);
+
+  /// The recurrence over all rows of the batch, whose normed input is in the stream.
+  void write_state(int layer, const StepRows& rows);
+  /// The whole mixer. `state_written`: write_state() was called for this layer.
+  void run(int layer, const StepRows& rows, bool state_written, const Epilogue& epilogue);
+
+  /// True if a matrix wants the mixer's input in int8.
+  static bool reads_int8(const DeltaWeights& w);
+  /// The widest rows that it quantizes in the stream.
+  static int max_cols(const ModelConfig& config);
+
+ private:
+  struct Layer {
+    const DeltaSpec* spec = nullptr;  // nullptr: the layer has another mixer
+    const DeltaWeights* weights = nullptr;
+    std::vector<float> q_norm = {},
+                       k_norm = {};  // [key_dim] weights that make of an RMSNorm the norm that this mixer has
+  };
+  /// A sequence's rows of the step.
+  struct Range {
+    int first_row, num_rows;
+    int seat;
+    bool begins;  // at position 0: its state is zeros
+  };
+
+  void advance(int index);
+  void convolve(const Layer& layer, const Range& range, const float* inputs, std::int64_t row);
+  void find_gates(const Layer& layer, std::int64_t row);
+  void advance_piece(const Layer& layer, const Range& range, float* state, int item);
+  void keep_inputs(const Layer& layer, const Range& range, float* inputs);
+  void finish_row(const Layer& layer, std::int64_t batch_row, std::int64_t row, int rows);
+
+  const ModelConfig& config_;
+  ComputeContext& context_;
+  ResidualStream& stream_;
+  SnapshotArena& snapshots_;
+  std::vector<Layer> layers_;            // [num_layers]
+  std::vector<Range> ranges_;            // of the step
+  std::vector<std::int32_t> range_of_;   // [rows of the step]
+  AlignedBuffer<float> zeros_;           // [num_channels] the convolution's inputs before a sequence
+  AlignedBuffer<float> inputs_, mixed_;  // [rows, num_channels]: Q, K and V before and behind the convolution; then V
+                                         // becomes the result
+  AlignedBuffer<float> decay_, beta_;    // [rows, num_value_heads]
+  AlignedBuffer<float> gates_;           // [rows, num_value_heads, 2]
+  AlignedBuffer<float> gated_;           // [rows, value_width]
+};
+
+}  // namespace octavo

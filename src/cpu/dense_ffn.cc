@@ -1,0 +1,53 @@
+#include "cpu/dense_ffn.h"
+
+#include <algorithm>
+
+#include "base/to_size.h"
+
+namespace octavo {
+namespace {
+
+int largest_width(const ModelConfig& config) {
+  int most = 0;
+  for (const LayerSpec& layer : config.layers) {
+    if (const auto* dense = std::get_if<DenseFfnSpec>(&layer.feed_forward)) most = std::max(most, dense->width);
+    if (const auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward))
+      most = std::max(most, experts->shared_width);
+  }
+  return most;
+}
+
+}  // namespace
+
+DenseFfn::DenseFfn(const ModelConfig& config, ComputeContext& context, ResidualStream& stream)
+    : context_(context),
+      stream_(stream),
+      gated_(context.make_rows(largest_width(config))),
+      gated_scratch_(to_size(context.pool.num_threads()) * to_size(gated_scratch_floats(context.max_rows))),
+      gated_int8_(context.make_quantized_rows(largest_width(config))) {}
+
+void DenseFfn::run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue) {
+  compute(spec, w, rows, stream_.h());
+  const std::int64_t width = w.down.rows;
+  context_.for_rows(rows, [&](std::int64_t row, int) {
+    if (w.down_bias != nullptr) context_.kernels.add(stream_.h() + row * width, w.down_bias, width);
+    stream_.finish_row(epilogue, row, rows);
+  });
+}
+
+void DenseFfn::compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, float* out) {
+  const bool int8 = w.down.reads_int8();
+  const KernelTable& kernels = context_.kernels;
+  multiply_gated({.gate = &w.gate,
+                  .up = &w.up,
+                  .activate = activation_of(kernels, spec.activation),
+                  .out = int8 ? nullptr : gated_.data(),
+                  .int8 = int8 ? gated_int8_.out() : QuantizedOut(),
+                  .gate_bias = w.gate_bias,
+                  .up_bias = w.up_bias},
+                 stream_.input(), rows, kernels, context_.scratch, gated_scratch_.span(), context_.pool);
+  const Product down{&w.down, out};
+  context_.multiply({&down, 1}, gated_int8_.view(gated_.data(), spec.width), rows);
+}
+
+}  // namespace octavo

@@ -1,0 +1,31 @@
+// The dense feed-forward of a layer: down(activation(gate x) * (up x)), each product with a bias where a file has one.
+//
+// Owned by the transformer; one step uses it at a time. Experts that compute every row are computed by it too.
+#pragma once
+
+#include "cpu/residual_stream.h"
+#include "cpu/weights.h"
+
+namespace octavo {
+
+class DenseFfn {
+ public:
+  /// Both references must outlive it.
+  DenseFfn(const ModelConfig& config, ComputeContext& context, ResidualStream& stream);
+
+  void run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue);
+  /// The result for the stream's h, but for the bias of down, into `out`, [rows, width of the model], and nothing else.
+  void compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, float* out);
+
+  /// True if a matrix wants the feed-forward's input in int8.
+  static bool reads_int8(const DenseFfnWeights& w) { return w.gate.reads_int8() || w.up.reads_int8(); }
+
+ private:
+  ComputeContext& context_;
+  ResidualStream& stream_;
+  AlignedBuffer<float> gated_;          // [rows, width]  activation(gate) * up, where a product wants floats
+  AlignedBuffer<float> gated_scratch_;  // [threads][gated_scratch_floats] (model/multiply.h)
+  QuantizedRows gated_int8_;
+};
+
+}  // namespace octavo

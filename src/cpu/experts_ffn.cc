@@ -1,0 +1,244 @@
+#include "cpu/experts_ffn.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/to_size.h"
+#include "kernels/pack.h"
+
+namespace octavo {
+namespace {
+
+// Rows that are grouped together. Results of all their choices are held until they are added; more rows would save
+// little, as each expert has many by then.
+constexpr int kMostPassRows = 1024;
+constexpr int kPiecesOfAThread = 8;
+// An item's weights cost as much as this many of its rows: reading and unpacking them bounds up to that.
+constexpr std::int64_t kCostOfWeights = 4;
+
+}  // namespace
+
+/// The largest of a model's mixtures, and the forms of rows that their matrices read.
+struct ExpertsFfn::Room {
+  int experts = 0, chosen = 0, width = 0;
+  bool inputs = false, inputs_int8 = false, gated = false, gated_int8 = false, shared = false;
+
+  Room(const ModelConfig& config, const Weights& weights) {
+    for (std::size_t i = 0; i < config.layers.size(); ++i) {
+      const auto* spec = std::get_if<ExpertsFfnSpec>(&config.layers[i].feed_forward);
+      if (spec == nullptr) continue;
+      experts = std::max(experts, spec->num_experts);
+      chosen = std::max(chosen, spec->num_chosen);
+      width = std::max(width, spec->width);
+      shared = shared || spec->shared_width > 0;
+      const auto& w = std::get<ExpertsFfnWeights>(weights.layers[i].feed_forward);
+      for (const ExpertMatrices* m : {&w.gate, &w.up}) (m->first.reads_int8() ? inputs_int8 : inputs) = true;
+      (w.down.first.reads_int8() ? gated_int8 : gated) = true;
+    }
+  }
+};
+
+ExpertsFfn::ExpertsFfn(const ModelConfig& config, const Weights& weights, ComputeContext& context,
+                       ResidualStream& stream, DenseFfn& shared)
+    : ExpertsFfn(config.width, Room(config, weights), context, stream, shared) {}
+
+ExpertsFfn::ExpertsFfn(int width, const Room& room, ComputeContext& context, ResidualStream& stream, DenseFfn& shared)
+    : context_(context),
+      stream_(stream),
+      shared_(shared),
+      width_(width),
+      pass_rows_(std::min(context.max_rows, kMostPassRows)),
+      scores_(context.make_rows(room.experts)),
+      choices_(pass_rows_, room.experts, room.chosen) {
+  if (room.experts == 0) return;
+  const int slots = pass_rows_ * room.chosen, threads = context.pool.num_threads();
+  const auto floats = [&](bool wanted, int cols) {
+    return wanted ? AlignedBuffer<float>(to_size(slots) * to_size(cols)) : AlignedBuffer<float>();
+  };
+  const auto int8 = [&](bool wanted, int cols) {
+    return wanted ? QuantizedRows(slots, cols, context.kernels.tile_rows) : QuantizedRows();
+  };
+  pieces_.reserve(to_size(room.experts + 2 * kPiecesOfAThread * threads + 1));
+  inputs_ = floats(room.inputs, width);
+  inputs_int8_ = int8(room.inputs_int8, width);
+  gated_ = floats(room.gated, room.width);
+  gated_int8_ = int8(room.gated_int8, room.width);
+  gated_scratch_ = AlignedBuffer<float>(to_size(threads) * to_size(gated_scratch_floats(pass_rows_)));
+  results_ = floats(true, width);
+  shared_gates_ = context.make_rows(room.shared ? 1 : 0);
+  shared_results_ = context.make_rows(room.shared ? width : 0);
+  not_finite_.reserve(to_size(context.max_rows));
+}
+
+void ExpertsFfn::begin() {
+  bytes_read_ = 0;
+  not_finite_.clear();
+}
+
+void ExpertsFfn::run(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const StepRows& rows,
+                     const Epilogue& epilogue) {
+  is_alone_ = rows.count() == 1;
+  if (spec.own_norms) {
+    multiply_normed_rows(spec, w, rows.count());
+  } else {
+    multiply_all_rows(spec, w, rows.count());
+  }
+  for (int first = 0; first < rows.count(); first += pass_rows_) {
+    choices_.begin(std::min(pass_rows_, rows.count() - first), spec);
+    const Pass pass{spec, w, first};
+    choose(pass, rows);
+    gather(pass);
+    multiply_up(pass);
+    multiply_down(pass);
+    combine(pass, rows.count(), epilogue);
+  }
+}
+
+/// Scores of all experts, and the result of the one that computes every row.
+void ExpertsFfn::multiply_all_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows) {
+  const std::array<Product, 2> products = {{{&w.router, scores_.data()}, {&w.shared_gate, shared_gates_.data()}}};
+  context_.multiply(std::span(products).first(w.shared_gate.rows > 0 ? 2 : 1), stream_.input(), rows);
+  if (!w.has_shared()) return;
+  shared_.compute({.width = spec.shared_width, .activation = spec.activation}, w.shared, rows, shared_results_.data());
+}
+
+/// The stream's h is in turn the input of the expert for every row, of the router and of the experts.
+void ExpertsFfn::multiply_normed_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows) {
+  if (w.has_shared())
+    shared_.compute({.width = spec.shared_width, .activation = spec.activation}, w.shared, rows,
+                    shared_results_.data());
+  norm_rows({.weight = w.router_norm, .quantize = w.router.reads_int8()}, rows);
+  const Product scores{&w.router, scores_.data()};
+  context_.multiply({&scores, 1}, stream_.input(), rows);
+  norm_rows({.weight = w.experts_norm, .quantize = w.gate.first.reads_int8() || w.up.first.reads_int8()}, rows);
+}
+
+void ExpertsFfn::norm_rows(const Norm& norm, int rows) {
+  context_.for_rows(rows, [&](std::int64_t row, int) { stream_.norm_row(norm, row, row, rows); });
+}
+
+void ExpertsFfn::choose(const Pass& pass, const StepRows& rows) {
+  const int num_experts = pass.spec.num_experts;
+  context_.for_rows(choices_.num_rows(), [&](std::int64_t row, int) {
+    float* scores = scores_.data() + (pass.first + row) * num_experts;
+    if (pass.w.router_bias != nullptr) context_.kernels.add(scores, pass.w.router_bias, num_experts);
+    choices_.choose(row, scores);
+  });
+  choices_.group();
+  bytes_read_ += choices_.groups().size() * bytes_of_one(pass.w);
+  for (int row = 0; row < choices_.num_rows(); ++row) {
+    if (choices_.is_finite(row)) continue;
+    const std::int32_t sequence = rows.sequence_of(rows.batch_row(pass.first + row));
+    if (std::ranges::find(not_finite_, sequence) == not_finite_.end()) not_finite_.push_back(sequence);
+  }
+}
+
+/// The input of each group, as rows of a matrix of its own. A row that is alone in its step is that already.
+void ExpertsFfn::gather(const Pass& pass) {
+  if (is_alone_) return;
+  const bool int8 = pass.w.gate.first.reads_int8() || pass.w.up.first.reads_int8();
+  const bool floats = !pass.w.gate.first.reads_int8() || !pass.w.up.first.reads_int8();
+  context_.for_rows(choices_.num_rows(), [&](std::int64_t row, int) {
+    const float* h = stream_.h() + (pass.first + row) * width_;
+    for (int rank = 0; rank < choices_.num_chosen(); ++rank) {
+      const ExpertChoices::Group& group = choices_.group_of(row, rank);
+      const int slot = choices_.slot(row, rank);
+      if (floats) std::copy_n(h, width_, inputs_.data() + std::int64_t{slot} * width_);
+      if (!int8) continue;
+      const QuantizedOut out = inputs_int8_.out(group.first, width_);
+      context_.kernels.quantize_row(h, width_, out.place(slot - group.first, group.count, width_));
+    }
+  });
+}
+
+ActivationRows ExpertsFfn::input_of(const ExpertChoices::Group& group) const {
+  if (is_alone_) return stream_.input();
+  return inputs_int8_.view(inputs_.data() + std::int64_t{group.first} * width_, width_, group.first);
+}
+
+/// Pieces that take about equally long, whether an expert has one row or most of them: ranges of the `items` that the
+/// product of each expert has.
+void ExpertsFfn::cut(std::int64_t items) {
+  const std::span<const ExpertChoices::Group> groups = choices_.groups();
+  std::int64_t total = 0;
+  for (const ExpertChoices::Group& group : groups) total += items * (kCostOfWeights + group.count);
+  const std::int64_t cost_of_piece = total / (kPiecesOfAThread * context_.pool.num_threads());
+  pieces_.clear();
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const std::int64_t step = std::max<std::int64_t>(1, cost_of_piece / (kCostOfWeights + groups[i].count));
+    for (std::int64_t begin = 0; begin < items; begin += step)
+      pieces_.push_back({static_cast<std::int32_t>(i), begin, std::min(begin + step, items)});
+  }
+}
+
+/// Calls body(group, part, worker) for all parts of the products that the groups' experts have, of `items` each.
+template <class Body>
+void ExpertsFfn::for_pieces(std::int64_t items, const Body& body) {
+  cut(items);
+  context_.pool.for_ranges(pieces_.size(), 1, [&](std::size_t from, std::size_t to, int worker) {
+    for (const Piece& piece : std::span(pieces_).subspan(from, to - from)) {
+      const ExpertChoices::Group& group = choices_.groups()[to_size(piece.group)];
+      body(group, ProductPart{piece.begin, piece.end, 0, group.count}, worker);
+    }
+  });
+}
+
+void ExpertsFfn::multiply_up(const Pass& pass) {
+  const std::int64_t width = pass.spec.width;
+  const bool int8 = pass.w.down.first.reads_int8();
+  const KernelTable& kernels = context_.kernels;
+  const std::size_t part_floats = gated_scratch_.size() / to_size(context_.pool.num_threads());
+  for_pieces((num_panels(width) + 1) / 2, [&](const ExpertChoices::Group& group, const ProductPart& part, int worker) {
+    const WeightMatrix gate = pass.w.gate.of(group.expert), up = pass.w.up.of(group.expert);
+    const GatedProduct product{.gate = &gate,
+                               .up = &up,
+                               .activate = activation_of(kernels, pass.spec.activation),
+                               .out = int8 ? nullptr : gated_.data() + group.first * width,
+                               .int8 = int8 ? gated_int8_.out(group.first, width) : QuantizedOut(),
+                               .gate_bias = pass.w.gate.bias_of(group.expert),
+                               .up_bias = pass.w.up.bias_of(group.expert)};
+    multiply_gated_part(product, input_of(group), group.count, part, kernels, context_.scratch, worker,
+                        gated_scratch_.span().subspan(to_size(worker) * part_floats, part_floats));
+  });
+}
+
+void ExpertsFfn::multiply_down(const Pass& pass) {
+  const std::int64_t width = pass.spec.width;
+  for_pieces(num_panels(width_), [&](const ExpertChoices::Group& group, const ProductPart& part, int worker) {
+    const WeightMatrix down = pass.w.down.of(group.expert);
+    const ActivationRows gated = gated_int8_.view(gated_.data() + group.first * width, width, group.first);
+    multiply_part({&down, results_.data() + std::int64_t{group.first} * width_}, gated, part, context_.kernels,
+                  context_.scratch, worker);
+  });
+}
+
+/// A row's results are added by rank, the highest score first; the one of the expert for every row comes last.
+void ExpertsFfn::combine(const Pass& pass, int rows, const Epilogue& epilogue) {
+  context_.for_rows(choices_.num_rows(), [&](std::int64_t row, int) {
+    float* h = stream_.h() + (pass.first + row) * width_;
+    for (int rank = 0; rank < choices_.num_chosen(); ++rank) {
+      float* result = results_.data() + std::int64_t{choices_.slot(row, rank)} * width_;
+      const int expert = choices_.expert(row, rank);
+      if (const float* bias = pass.w.down.bias_of(expert)) context_.kernels.add(result, bias, width_);
+      context_.kernels.scale(result, choices_.weight(row, rank) * result_scale_of(pass.w, expert), width_);
+      if (rank == 0) std::copy_n(result, width_, h);
+      if (rank > 0) context_.kernels.add(h, result, width_);
+    }
+    if (pass.w.post_experts_norm != nullptr) stream_.norm_result(pass.w.post_experts_norm, h);
+    if (pass.w.has_shared()) add_shared(pass.w, pass.first + row);
+    stream_.finish_row(epilogue, pass.first + row, rows);
+  });
+}
+
+void ExpertsFfn::add_shared(const ExpertsFfnWeights& w, std::int64_t row) {
+  float* result = shared_results_.data() + row * width_;
+  if (w.shared_gate.rows > 0) {
+    float weight = 1;
+    context_.kernels.sigmoid_mul(shared_gates_.data() + row, &weight, 1, &weight);
+    context_.kernels.scale(result, weight, width_);
+  }
+  if (w.post_shared_norm != nullptr) stream_.norm_result(w.post_shared_norm, result);
+  context_.kernels.add(stream_.h() + row * width_, result, width_);
+}
+
+}  // namespace octavo

@@ -1,0 +1,93 @@
+// The mixture of experts of a layer: each row is computed by the experts that its router scores highest.
+//
+// Rows are grouped by expert, so that a step reads an expert's weights once for all rows that chose it, and others not
+// at all. A row's result depends on no other row: its experts, their weights and the order in which their results are
+// added (by rank, the highest score first) are its own. Owned by the transformer; one step uses it at a time, and
+// nothing allocates in it.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "cpu/dense_ffn.h"
+#include "cpu/expert_choices.h"
+#include "cpu/residual_stream.h"
+#include "cpu/step_rows.h"
+#include "cpu/weights.h"
+
+namespace octavo {
+
+class ExpertsFfn {
+ public:
+  /// Has room for the widest of the model's mixtures; none where it has no mixture. `shared` computes the experts of
+  /// every row. All but the config must outlive it.
+  ExpertsFfn(const ModelConfig& config, const Weights& weights, ComputeContext& context, ResidualStream& stream,
+             DenseFfn& shared);
+
+  /// A new step: nothing is counted yet.
+  void begin();
+  void run(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const StepRows& rows, const Epilogue& epilogue);
+
+  /// True if a matrix wants the feed-forward's input in int8.
+  static bool reads_int8(const ExpertsFfnWeights& w) {
+    return w.router.reads_int8() || w.gate.first.reads_int8() || w.up.first.reads_int8() ||
+           w.shared_gate.reads_int8() || DenseFfn::reads_int8(w.shared);
+  }
+
+  /// Of this step: bytes of the experts whose weights were read.
+  std::uint64_t bytes_read() const { return bytes_read_; }
+  /// The batch's sequences that have a row whose scores are not finite.
+  std::span<const std::int32_t> not_finite() const { return not_finite_; }
+
+ private:
+  /// Panels begin .. end of a group's expert, or pairs of panels.
+  struct Piece {
+    std::int32_t group;
+    std::int64_t begin, end;
+  };
+  /// A layer's rows first .. first + choices_.num_rows(), computed together.
+  struct Pass {
+    const ExpertsFfnSpec& spec;
+    const ExpertsFfnWeights& w;
+    int first;
+  };
+
+  struct Room;
+
+  ExpertsFfn(int width, const Room& room, ComputeContext& context, ResidualStream& stream, DenseFfn& shared);
+  void multiply_all_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows);
+  /// The same where router, experts and the expert for every row have norms of their own.
+  void multiply_normed_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows);
+  void norm_rows(const Norm& norm, int rows);
+  void choose(const Pass& pass, const StepRows& rows);
+  void gather(const Pass& pass);
+  void multiply_up(const Pass& pass);
+  void multiply_down(const Pass& pass);
+  void combine(const Pass& pass, int rows, const Epilogue& epilogue);
+  void add_shared(const ExpertsFfnWeights& w, std::int64_t row);
+  void cut(std::int64_t items);
+  template <class Body>
+  void for_pieces(std::int64_t items, const Body& body);
+  ActivationRows input_of(const ExpertChoices::Group& group) const;
+
+  ComputeContext& context_;
+  ResidualStream& stream_;
+  DenseFfn& shared_;
+  int width_, pass_rows_;
+  bool is_alone_ = false;        // the step has one row
+  AlignedBuffer<float> scores_;  // [rows, experts]
+  ExpertChoices choices_;
+  std::vector<Piece> pieces_;
+  AlignedBuffer<float> inputs_;  // [slots, width]         where a product wants floats
+  QuantizedRows inputs_int8_;
+  AlignedBuffer<float> gated_;  // [slots, expert width]  activation(gate, up), where a product wants floats
+  QuantizedRows gated_int8_;
+  AlignedBuffer<float> gated_scratch_;   // [threads][gated_scratch_floats] (model/multiply.h)
+  AlignedBuffer<float> results_;         // [slots, width]
+  AlignedBuffer<float> shared_gates_;    // [rows]         where a mixture has a gated expert for every row
+  AlignedBuffer<float> shared_results_;  // [rows, width]
+  std::uint64_t bytes_read_ = 0;
+  std::vector<std::int32_t> not_finite_;
+};
+
+}  // namespace octavo

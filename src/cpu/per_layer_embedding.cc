@@ -1,0 +1,62 @@
+#include "cpu/per_layer_embedding.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "base/to_size.h"
+
+namespace octavo {
+
+PerLayerEmbedding::PerLayerEmbedding(const ModelConfig& config, const Weights& weights, ComputeContext& context,
+                                     ResidualStream& stream)
+    : config_(config),
+      weights_(weights),
+      context_(context),
+      stream_(stream),
+      num_inputs_(num_inputs(config)),
+      inputs_(context.make_rows(num_inputs_)),
+      tokens_(to_size(context.pool.num_threads()) * to_size(num_inputs_)),
+      gated_(context.make_rows(config.per_layer_width)) {}
+
+void PerLayerEmbedding::embed(const Batch& batch) {
+  const WeightMatrix& projection = weights_.per_layer.projection;
+  const int rows = batch.num_rows();
+  const Norm as_it_is{.weight = nullptr, .quantize = projection.reads_int8()};
+  context_.for_rows(rows, [&](std::int64_t row, int) { stream_.norm_row(as_it_is, row, row, rows); });
+  const Product product{&projection, inputs_.data()};
+  context_.multiply({&product, 1}, stream_.input(), rows);
+  context_.for_rows(rows, [&](std::int64_t row, int worker) {
+    add_token(batch.tokens[to_size(row)], worker, inputs_.data() + row * num_inputs_);
+  });
+}
+
+void PerLayerEmbedding::add_token(std::int32_t token, int worker, float* inputs) {
+  const KernelTable& kernels = context_.kernels;
+  const int width = config_.per_layer_width;
+  kernels.scale(inputs, 1 / std::sqrt(static_cast<float>(config_.width)), num_inputs_);
+  for (float* input = inputs; input != inputs + num_inputs_; input += width)
+    kernels.rms_norm(input, weights_.per_layer.norm, width, config_.rms_epsilon, input);
+  float* own = tokens_.data() + to_size(worker) * to_size(num_inputs_);
+  context_.scratch.decode_row(kernels, weights_.per_layer.table, token, worker, own);
+  kernels.scale(own, std::sqrt(static_cast<float>(width)), num_inputs_);
+  kernels.add(inputs, own, num_inputs_);
+  kernels.scale(inputs, 1 / std::numbers::sqrt2_v<float>, num_inputs_);
+}
+
+void PerLayerEmbedding::run(int layer, const StepRows& rows, const Epilogue& epilogue) {
+  const PerLayerWeights& w = weights_.layers[to_size(layer)].per_layer;
+  const int count = rows.count(), width = config_.per_layer_width;
+  const Product gate{&w.gate, gated_.data()};
+  context_.multiply({&gate, 1}, stream_.input(), count);
+  context_.for_rows(count, [&](std::int64_t row, int) {
+    const float* input = inputs_.data() + rows.batch_row(row) * num_inputs_ + std::int64_t{layer} * width;
+    float* gated = gated_.data() + row * width;
+    context_.kernels.gelu_mul(gated, input, width, gated);
+    if (w.up.reads_int8()) stream_.quantize_row(gated_.data(), width, row, count);
+  });
+  const Product up{&w.up, stream_.h()};
+  context_.multiply({&up, 1}, stream_.quantized(gated_.data(), width), count);
+  context_.for_rows(count, [&](std::int64_t row, int) { stream_.finish_row(epilogue, row, count); });
+}
+
+}  // namespace octavo

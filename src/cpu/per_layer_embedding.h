@@ -1,0 +1,46 @@
+// The embedding that a token has for each layer: behind the feed-forward a gate lets it into the residual stream
+// (Gemma 3n, 2025; Gemma 4).
+//
+//     input[l] = (norm(projection x0 / sqrt(width))[l] + sqrt(per_layer_width) table[token][l]) / sqrt(2)
+//     x       += post_norm(up (gelu(gate x) * input[l]))
+//
+// x0 is the row as the first layer meets it. Owned by the transformer; one step uses it at a time. A model without
+// such embeddings has none of its memory.
+#pragma once
+
+#include "cpu/residual_stream.h"
+#include "cpu/step_rows.h"
+#include "cpu/weights.h"
+
+namespace octavo {
+
+class PerLayerEmbedding {
+ public:
+  /// All references must outlive it.
+  PerLayerEmbedding(const ModelConfig& config, const Weights& weights, ComputeContext& context, ResidualStream& stream);
+
+  /// The inputs of all layers, for the rows of a batch whose embeddings are in the stream. Once a step.
+  void embed(const Batch& batch);
+  /// A layer's part, of the rows whose h is the stream itself.
+  void run(int layer, const StepRows& rows, const Epilogue& epilogue);
+
+  /// What a part in front of it has to make of the stream for this layer.
+  static Norm input_of(const PerLayerWeights& w) { return {.weight = nullptr, .quantize = w.gate.reads_int8()}; }
+  /// Floats of a row's inputs.
+  static int num_inputs(const ModelConfig& config) { return config.num_layers() * config.per_layer_width; }
+
+ private:
+  /// Adds a token's own rows to what its embedding was projected to, [num_inputs].
+  void add_token(std::int32_t token, int worker, float* inputs);
+
+  const ModelConfig& config_;
+  const Weights& weights_;
+  ComputeContext& context_;
+  ResidualStream& stream_;
+  int num_inputs_;               // of a row: [layers][per_layer_width]
+  AlignedBuffer<float> inputs_;  // [rows of the batch][num_inputs]
+  AlignedBuffer<float> tokens_;  // [threads][num_inputs] rows of the table
+  AlignedBuffer<float> gated_;   // [rows][per_layer_width]
+};
+
+}  // namespace octavo

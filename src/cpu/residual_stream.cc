@@ -1,0 +1,51 @@
+#include "cpu/residual_stream.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace octavo {
+
+ResidualStream::ResidualStream(ComputeContext& context, int width, int max_cols, float epsilon)
+    : context_(context),
+      width_(width),
+      epsilon_(epsilon),
+      x_(context.make_rows(width)),
+      h_(context.make_rows(width)),
+      int8_(context.make_quantized_rows(max_cols)) {}
+
+void ResidualStream::norm_row(const Norm& norm, std::int64_t x_row, std::int64_t row, int rows) {
+  float* h = h_.data() + row * width_;
+  if (norm.weight != nullptr) {
+    context_.kernels.rms_norm(x(x_row), norm.weight, width_, epsilon_, h);
+  } else {
+    std::copy_n(x(x_row), width_, h);
+  }
+  if (norm.quantize) quantize_row(h_.data(), width_, row, rows);
+}
+
+void ResidualStream::norm_result(const float* weight, float* row) const {
+  context_.kernels.rms_norm(row, weight, width_, epsilon_, row);
+}
+
+void ResidualStream::finish_row(const Epilogue& epilogue, std::int64_t row, int rows) {
+  float* h = h_.data() + row * width_;
+  if (epilogue.post_norm != nullptr) norm_result(epilogue.post_norm, h);
+  context_.kernels.add(x(row), h, width_);
+  if (epilogue.scale != 1) context_.kernels.scale(x(row), epilogue.scale, width_);
+  if (epilogue.next) norm_row(*epilogue.next, row, row, rows);
+}
+
+void ResidualStream::keep_rows(std::span<const std::int32_t> rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto to = static_cast<std::int64_t>(i);
+    OCTAVO_CHECK(rows[i] >= to && (i == 0 || rows[i] > rows[i - 1]), "row {} is out of order", rows[i]);
+    if (rows[i] != to) std::copy_n(x(rows[i]), width_, x(to));
+  }
+}
+
+void ResidualStream::quantize_row(const float* x, std::int64_t cols, std::int64_t row, int rows) {
+  context_.kernels.quantize_row(x + row * cols, cols, int8_.place(row, rows, cols));
+}
+
+}  // namespace octavo

@@ -1,0 +1,60 @@
+// The rows of a step on their way through the layers: the residual stream, and each part's input and result.
+//
+// A part (a mixer or a feed-forward) finds its normed input in h and leaves its result there. finish_row() adds it to
+// the stream and makes the next part's input while the row is in the caches. Owned by the transformer; the threads of a
+// step use different rows.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "cpu/compute_context.h"
+
+namespace octavo {
+
+/// RMSNorm (Zhang and Sennrich, 2019) of a part's input.
+struct Norm {
+  const float* weight = nullptr;  // [width]; nullptr: the part reads the row as it is
+  bool quantize = false;          // for a matrix that meets it in int8
+};
+
+/// The work on each row behind a part: x = scale (x + post_norm(h)), then the input of the next part.
+struct Epilogue {
+  const float* post_norm = nullptr;  // [width]; nullptr: none
+  float scale = 1;
+  std::optional<Norm> next = {};  // none: nothing of this step reads the row's norm
+};
+
+class ResidualStream {
+ public:
+  /// `max_cols`: of the widest rows that are quantized here. The context must outlive it.
+  ResidualStream(ComputeContext& context, int width, int max_cols, float epsilon);
+
+  float* x(std::int64_t row) { return x_.data() + row * width_; }
+  /// [rows, width]
+  float* h() { return h_.data(); }
+  /// h of all rows, with the int8 form that was made of it last.
+  ActivationRows input() const { return int8_.view(h_.data(), width_); }
+
+  /// Row `row` of h = norm(row `x_row` of x), of `rows` in all; in int8 too where a product wants it.
+  void norm_row(const Norm& norm, std::int64_t x_row, std::int64_t row, int rows);
+  /// A part's result of one row, [width], normed in place.
+  void norm_result(const float* weight, float* row) const;
+  void finish_row(const Epilogue& epilogue, std::int64_t row, int rows);
+  /// Row i becomes what row rows[i] was; ascending.
+  void keep_rows(std::span<const std::int32_t> rows);
+
+  /// The int8 form of row `row` of x, [rows, cols], which takes the place of h's.
+  void quantize_row(const float* x, std::int64_t cols, std::int64_t row, int rows);
+  ActivationRows quantized(const float* x, std::int64_t cols) const { return int8_.view(x, cols); }
+
+ private:
+  ComputeContext& context_;
+  int width_;
+  float epsilon_;
+  AlignedBuffer<float> x_;  // [rows, width]
+  AlignedBuffer<float> h_;  // [rows, width]
+  QuantizedRows int8_;      // of whatever is multiplied next
+};
+
+}  // namespace octavo

@@ -1,0 +1,147 @@
+#include "cpu/transformer.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/to_size.h"
+#include "model/model_runner.h"
+
+namespace octavo {
+namespace {
+
+bool reads_int8(const AttentionWeights& w) { return AttentionMixer::reads_int8(w); }
+bool reads_int8(const DeltaWeights& w) { return DeltaMixer::reads_int8(w); }
+
+/// The widest rows that are quantized in the residual stream.
+int max_cols(const ModelConfig& config) {
+  return std::max(
+      {config.width, AttentionMixer::max_cols(config), DeltaMixer::max_cols(config), config.per_layer_width});
+}
+
+}  // namespace
+
+Transformer::Transformer(const ModelConfig& config, const Weights& weights, const KvArena& kv, SnapshotArena& snapshots,
+                         const KernelTable& kernels, ThreadPool& pool, int max_rows)
+    : config_(config),
+      weights_(weights),
+      last_layer_with_state_(config.last_layer_with_state()),
+      context_{kernels, pool, weights.make_scratch(pool.num_threads()), max_rows},
+      stream_(context_, config.width, max_cols(config), config.rms_epsilon),
+      rows_(max_rows),
+      attention_(config, weights, kv, context_, stream_),
+      delta_(config, weights, snapshots, context_, stream_),
+      dense_ffn_(config, context_, stream_),
+      experts_ffn_(config, weights, context_, stream_, dense_ffn_),
+      per_layer_(config, weights, context_, stream_),
+      logits_(to_size(kMaxLogitRows) * to_size(config.vocab_size)) {}
+
+// Behind the last layer that writes state only rows whose logits are wanted are seen. Of the other rows, nearly all of
+// a prompt's, that layer computes its state alone.
+void Transformer::forward(const Batch& batch) {
+  rows_.begin(batch);
+  experts_ffn_.begin();
+  attention_.plan(rows_);
+  attention_.compute_angles(batch);
+  delta_.plan(batch);
+  embed(batch);
+  if (config_.per_layer_width > 0) per_layer_.embed(batch);
+  norm_rows(mixer_norm(0));
+  for (int i = 0; i < config_.num_layers(); ++i) {
+    const bool narrows = i == last_layer_with_state_ && batch.logit_rows.size() < batch.tokens.size();
+    if (narrows) {
+      write_state(i);
+      if (batch.logit_rows.empty()) return;
+      rows_.keep_logit_rows();
+      stream_.keep_rows(batch.logit_rows);
+      norm_rows(mixer_norm(i));
+      attention_.plan(rows_);
+    }
+    layer(i, narrows);
+  }
+}
+
+void Transformer::embed(const Batch& batch) {
+  context_.for_rows(batch.num_rows(), [&](std::int64_t row, int worker) {
+    float* x = stream_.x(row);
+    const KernelTable& kernels = context_.kernels;
+    context_.scratch.decode_row(kernels, weights_.embedding, batch.tokens[to_size(row)], worker, x);
+    if (config_.embedding_scale != 1) kernels.scale(x, config_.embedding_scale, config_.width);
+  });
+}
+
+void Transformer::layer(int index, bool state_written) {
+  const LayerSpec& spec = config_.layer(index);
+  const LayerWeights& w = weights_.layers[to_size(index)];
+  const Epilogue behind_mixer{.post_norm = w.post_mixer_norm, .next = feed_forward_norm(index)};
+  std::visit([&](const auto& mixer) { mixer_of(mixer).run(index, rows_, state_written, behind_mixer); }, spec.mixer);
+  Epilogue behind_layer{.scale = w.output_scale != nullptr ? *w.output_scale : 1};
+  if (index + 1 < config_.num_layers()) behind_layer.next = mixer_norm(index + 1);
+  if (config_.per_layer_width == 0) {
+    behind_layer.post_norm = w.post_ffn_norm;
+    return run_feed_forward(index, behind_layer);
+  }
+  run_feed_forward(index, {.post_norm = w.post_ffn_norm, .next = PerLayerEmbedding::input_of(w.per_layer)});
+  behind_layer.post_norm = w.per_layer.post_norm;
+  per_layer_.run(index, rows_, behind_layer);
+}
+
+void Transformer::run_feed_forward(int layer, const Epilogue& epilogue) {
+  std::visit([&](const auto& ffn) { run_feed_forward(ffn, layer, epilogue); }, config_.layer(layer).feed_forward);
+}
+
+void Transformer::write_state(int layer) {
+  std::visit([&](const auto& mixer) { mixer_of(mixer).write_state(layer, rows_); }, config_.layer(layer).mixer);
+}
+
+void Transformer::run_feed_forward(const DenseFfnSpec& spec, int layer, const Epilogue& epilogue) {
+  const LayerWeights& w = weights_.layers[to_size(layer)];
+  dense_ffn_.run(spec, std::get<DenseFfnWeights>(w.feed_forward), rows_.count(), epilogue);
+}
+
+void Transformer::run_feed_forward(const ExpertsFfnSpec& spec, int layer, const Epilogue& epilogue) {
+  const LayerWeights& w = weights_.layers[to_size(layer)];
+  experts_ffn_.run(spec, std::get<ExpertsFfnWeights>(w.feed_forward), rows_, epilogue);
+}
+
+Norm Transformer::mixer_norm(int layer) const {
+  const LayerWeights& w = weights_.layers[to_size(layer)];
+  return {.weight = w.mixer_norm, .quantize = std::visit([](const auto& mixer) { return reads_int8(mixer); }, w.mixer)};
+}
+
+Norm Transformer::feed_forward_norm(int layer) const {
+  const LayerWeights& w = weights_.layers[to_size(layer)];
+  const auto* experts = std::get_if<ExpertsFfnWeights>(&w.feed_forward);
+  const bool int8 = experts != nullptr ? ExpertsFfn::reads_int8(*experts)
+                                       : DenseFfn::reads_int8(std::get<DenseFfnWeights>(w.feed_forward));
+  return {.weight = w.ffn_norm, .quantize = int8};
+}
+
+void Transformer::norm_rows(const Norm& norm) {
+  const int count = rows_.count();
+  context_.for_rows(count, [&](std::int64_t row, int) { stream_.norm_row(norm, row, row, count); });
+}
+
+void Transformer::cap_logits(int count) {
+  constexpr std::size_t kGrain = 8192;
+  context_.pool.for_ranges(to_size(count) * to_size(config_.vocab_size), kGrain,
+                           [&](std::size_t begin, std::size_t end, int) {
+                             context_.kernels.soft_cap(logits_.data() + begin, config_.logit_soft_cap,
+                                                       static_cast<std::int64_t>(end - begin));
+                           });
+}
+
+std::span<const float> Transformer::logits(int first, int count) {
+  OCTAVO_CHECK(count <= kMaxLogitRows, "{} rows of logits", count);
+  const Norm norm{weights_.output_norm, weights_.output.reads_int8()};
+  context_.for_rows(count, [&](std::int64_t i, int) { stream_.norm_row(norm, first + i, i, count); });
+  const Product output{&weights_.output, logits_.data()};
+  context_.multiply({&output, 1}, stream_.input(), count);
+  if (weights_.output_bias != nullptr)
+    context_.for_rows(count, [&](std::int64_t i, int) {
+      context_.kernels.add(logits_.data() + i * config_.vocab_size, weights_.output_bias, config_.vocab_size);
+    });
+  if (config_.logit_soft_cap != 0) cap_logits(count);
+  return {logits_.data(), to_size(count) * to_size(config_.vocab_size)};
+}
+
+}  // namespace octavo

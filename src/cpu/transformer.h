@@ -1,0 +1,68 @@
+// The forward pass: a pre-norm transformer, layer by layer in the order of the papers. A LayerSpec describes each
+// layer; its parts are attention_mixer.h, delta_mixer.h, dense_ffn.h, experts_ffn.h and per_layer_embedding.h.
+//
+// Owned by CpuRunner, which serializes its use; a step's work is shared out over the pool.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "cpu/attention_mixer.h"
+#include "model/batch.h"
+#include "cpu/delta_mixer.h"
+#include "cpu/dense_ffn.h"
+#include "cpu/experts_ffn.h"
+#include "cpu/per_layer_embedding.h"
+#include "cpu/residual_stream.h"
+#include "cpu/step_rows.h"
+#include "cpu/weights.h"
+
+namespace octavo {
+
+class Transformer {
+ public:
+  /// All references must outlive it.
+  Transformer(const ModelConfig& config, const Weights& weights, const KvArena& kv, SnapshotArena& snapshots,
+              const KernelTable& kernels, ThreadPool& pool, int max_rows);
+
+  /// Runs all layers; the residual stream of the batch's logit rows is left in place for logits().
+  void forward(const Batch& batch);
+
+  /// Logits of the batch's logit_rows[first .. first + count), at most kMaxLogitRows, [count, vocab_size].
+  std::span<const float> logits(int first, int count);
+
+  /// Its counts are those of the last forward().
+  const ExpertsFfn& experts() const { return experts_ffn_; }
+
+ private:
+  void embed(const Batch& batch);
+  void layer(int index, bool state_written);
+  /// The part that computes mixers of a kind.
+  AttentionMixer& mixer_of(const AttentionSpec&) { return attention_; }
+  DeltaMixer& mixer_of(const DeltaSpec&) { return delta_; }
+  /// What the mixer of the last layer with state leaves for later rows; nothing else of it.
+  void write_state(int layer);
+  void run_feed_forward(int layer, const Epilogue& epilogue);
+  void run_feed_forward(const DenseFfnSpec& spec, int layer, const Epilogue& epilogue);
+  void run_feed_forward(const ExpertsFfnSpec& spec, int layer, const Epilogue& epilogue);
+  /// The norms of all rows under way, as `norm` says.
+  void norm_rows(const Norm& norm);
+  void cap_logits(int count);
+  Norm mixer_norm(int layer) const;
+  Norm feed_forward_norm(int layer) const;
+
+  const ModelConfig& config_;
+  const Weights& weights_;
+  const int last_layer_with_state_;
+  ComputeContext context_;
+  ResidualStream stream_;
+  StepRows rows_;
+  AttentionMixer attention_;
+  DeltaMixer delta_;
+  DenseFfn dense_ffn_;
+  ExpertsFfn experts_ffn_;
+  PerLayerEmbedding per_layer_;
+  AlignedBuffer<float> logits_;  // [kMaxLogitRows, vocab_size]
+};
+
+}  // namespace octavo

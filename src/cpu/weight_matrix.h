@@ -1,0 +1,106 @@
+// A weight matrix as the model holds it, and its panels as products read them.
+//
+// Matrices are packed at load, or they stay as they are in the mapped file. Then each thread packs the panels that it
+// is about to use into a scratch of its own: the same panels, so the same bits. Weights own the panels, the mapped file
+// owns the rest; both are read by all threads. A PanelScratch belongs to the transformer; a thread uses its own part.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/aligned_buffer.h"
+#include "base/to_size.h"
+#include "kernels/kernels.h"
+#include "kernels/pack.h"
+#include "kernels/packed_layout.h"
+
+namespace octavo {
+
+struct WeightMatrix {
+  DType type = DType::kF32;
+  ActivationForm activations = ActivationForm::kFloat;  // that its products read
+  std::int64_t rows = 0, cols = 0;       // outputs, inputs
+  const std::uint8_t* panels = nullptr;  // packed; nullptr: not packed at load
+  const std::byte* file = nullptr;       // as in the file, if not packed at load
+  const float* scale = nullptr;          // a factor of all its weights, or of its products; nullptr: 1
+
+  bool reads_int8() const { return activations == ActivationForm::kInt8Blocks; }
+  PackedMatrix packed(std::int64_t num_rows, const std::uint8_t* data) const {
+    return {type, num_rows, cols, data, scale != nullptr ? *scale : 1.0F};
+  }
+  std::uint64_t bytes() const {
+    return panels != nullptr ? packed_bytes(type, rows, cols)
+                             : *dtype_bytes(type, static_cast<std::uint64_t>(rows * cols));
+  }
+};
+
+/// The matrices of a layer's experts, all of one shape, one behind another: panels begin anew with each.
+struct ExpertMatrices {
+  WeightMatrix first;
+  int count = 0;
+  std::int64_t file_rows = 0;   // from one to the next as they lie in the file; 0: as many as each has
+  const float* bias = nullptr;  // [count][first.rows], added to products; nullptr: none
+
+  WeightMatrix of(int expert) const {
+    WeightMatrix matrix = first;
+    if (first.panels != nullptr) matrix.panels += to_size(expert) * first.bytes();
+    if (first.file != nullptr)
+      matrix.file +=
+          to_size(expert) * *dtype_bytes(first.type, to_size((file_rows == 0 ? first.rows : file_rows) * first.cols));
+    if (first.scale != nullptr) matrix.scale += expert;  // a factor each, one behind another
+    return matrix;
+  }
+  const float* bias_of(int expert) const { return bias == nullptr ? nullptr : bias + expert * first.rows; }
+  /// One expert's, its bias included.
+  std::uint64_t bytes_of_one() const {
+    return first.bytes() + (bias == nullptr ? 0 : to_size(first.rows) * sizeof(float));
+  }
+};
+
+/// False of one that a model has not.
+inline bool is_present(const WeightMatrix& matrix) { return matrix.rows > 0; }
+
+class PanelScratch {
+ public:
+  /// For matrices that are packed already: no memory.
+  PanelScratch() = default;
+  /// For matrices whose panels have at most `largest_panel_bytes`.
+  PanelScratch(std::size_t largest_panel_bytes, int num_threads);
+
+  /// Calls use(range, first) for panels `begin` .. `end` of w, in order, a range at a time: `range` is a matrix of
+  /// these panels alone, `first` the number of its first panel in w. It is valid during the call.
+  template <class Use>
+  void for_ranges(const WeightMatrix& w, std::int64_t begin, std::int64_t end, int worker, const Use& use) {
+    if (begin >= end) return;
+    const std::size_t stride = panel_bytes(w.type, w.cols);
+    if (w.panels != nullptr) {
+      use(matrix_of(w, begin, end, w.panels + to_size(begin) * stride), begin);
+      return;
+    }
+    const auto most = std::max<std::int64_t>(1, static_cast<std::int64_t>(kRangeBytes / stride));
+    for (; begin < end; begin += most) {
+      const std::int64_t until = std::min(begin + most, end);
+      use(matrix_of(w, begin, until, pack(w, begin, until, worker)), begin);
+    }
+  }
+
+  /// Decodes row `row` of w into y[0 .. cols).
+  void decode_row(const KernelTable& kernels, const WeightMatrix& w, std::int64_t row, int worker, float* y);
+
+  std::size_t size_bytes() const { return memory_.size_bytes(); }
+
+ private:
+  // A part of the second-level cache: packed there, used from there, the rows of a step beside it.
+  static constexpr std::size_t kRangeBytes = std::size_t{256} << 10;
+
+  static PackedMatrix matrix_of(const WeightMatrix& w, std::int64_t begin, std::int64_t end, const std::uint8_t* data) {
+    return w.packed(std::min(end * kPanelRows, w.rows) - begin * kPanelRows, data);
+  }
+  const std::uint8_t* pack(const WeightMatrix& w, std::int64_t begin, std::int64_t end, int worker);
+  std::uint8_t* part_of(int worker) { return memory_.data() + to_size(worker) * part_bytes_; }
+
+  std::size_t part_bytes_ = 0;  // of one thread
+  AlignedBuffer<std::uint8_t> memory_;
+};
+
+}  // namespace octavo

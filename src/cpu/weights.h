@@ -1,0 +1,83 @@
+// A model's weights: matrices packed, or left in the mapped file (weight_matrix.h), vectors as floats. Owned by the
+// model runner, immutable after load(). The names of tensors stand in tensor_names.h.
+#pragma once
+
+#include <stop_token>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/thread_pool.h"
+#include "cpu/repack.h"
+#include "cpu/weight_matrix.h"
+#include "model/content_hash.h"
+#include "model/weight_list.h"
+
+namespace octavo {
+
+/// The form of a weight tree that the processor computes with. Absent vectors are null, absent matrices have no rows.
+struct CpuForm {
+  using Matrix = WeightMatrix;
+  using Experts = ExpertMatrices;
+  using Vector = const float*;
+};
+
+using AttentionWeights = AttentionTensors<CpuForm>;
+using DeltaWeights = DeltaTensors<CpuForm>;
+using DenseFfnWeights = DenseFfnTensors<CpuForm>;
+using ExpertsFfnWeights = ExpertsFfnTensors<CpuForm>;
+using PerLayerWeights = PerLayerTensors<CpuForm>;
+using PerLayerTables = PerLayerTableTensors<CpuForm>;
+using LayerWeights = LayerTensors<CpuForm>;
+
+inline float result_scale_of(const ExpertsFfnWeights& w, int expert) {
+  return w.result_scales == nullptr ? 1 : w.result_scales[expert];
+}
+/// Bytes of one expert, as they are read.
+inline std::uint64_t bytes_of_one(const ExpertsFfnWeights& w) {
+  return w.gate.bytes_of_one() + w.up.bytes_of_one() + w.down.bytes_of_one();
+}
+
+struct LoadManner {
+  bool repack = true;          // else matrices stay in the mapped file, which must then outlive them
+  bool beside_others = false;  // who compute on the pool: see RepackManner
+  std::stop_token stop = {};   // loading ends with an error once it is asked for
+};
+
+class Weights : public ModelTensors<CpuForm> {
+ public:
+  /// Loads what is listed: packs the matrices on all threads, or leaves them in the file. Errors: a weight that cannot
+  /// become the type of its matrix; or the file has become shorter than it was.
+  static Result<Weights> load(const ModelSource& source, const WeightList& list, const KernelTable& kernels,
+                              ThreadPool& pool, const RepackProgress& progress, const LoadManner& manner = {});
+
+  /// Bytes of all weights, and of those that one token alone reads (one row of an embedding).
+  std::uint64_t total_bytes() const { return matrices_.size() + mapped_bytes_ + vectors_.size_bytes(); }
+  std::uint64_t bytes_per_token() const;
+  /// The part of the total that lies in the mapped file.
+  std::uint64_t mapped_bytes() const { return mapped_bytes_; }
+
+  /// A hash of all bytes of all listed tensors. Of matrices that stay in the file only the first bytes of each were
+  /// read, so the file's size and the time of its last change stand for the rest.
+  const ContentHash& content_hash() const { return content_hash_; }
+
+  /// The scratch that threads need to read the matrices.
+  PanelScratch make_scratch(int num_threads) const;
+
+ private:
+  // Each gives a hash of what it loads.
+  Result<ContentHash> load_vectors(const ModelSource& source, const WeightList& list, const std::stop_token& stop,
+                                   std::vector<const float*>& loaded);
+  Result<ContentHash> pack_matrices(const ModelSource& source, const WeightList& list, ThreadPool& pool,
+                                    const RepackProgress& progress, const LoadManner& manner,
+                                    std::vector<WeightMatrix>& loaded);
+  Result<ContentHash> map_matrices(const ModelSource& source, const WeightList& list, const std::stop_token& stop,
+                                   std::vector<WeightMatrix>& loaded);
+
+  AlignedBuffer<std::uint8_t> matrices_;  // panels
+  std::uint64_t mapped_bytes_ = 0;
+  std::size_t largest_panel_bytes_ = 0;
+  AlignedBuffer<float> vectors_;
+  ContentHash content_hash_;
+};
+
+}  // namespace octavo

@@ -1,0 +1,15 @@
+// Makes the runner of a device.
+#pragma once
+
+#include <memory>
+
+#include "model/model_runner.h"
+#include "model/runner_options.h"
+
+namespace octavo {
+
+/// Loads a model on the device that the request's options name. A second device is a folder beside src/cpu and a branch
+/// here. Errors are those of the device's load(); throws std::system_error where the system refuses a thread.
+Result<std::unique_ptr<ModelRunner>> make_runner(RunnerRequest request);
+
+}  // namespace octavo

@@ -1,0 +1,137 @@
+#include "model/model_work.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "base/to_size.h"
+#include "kernels/pack.h"
+#include "model/delta_state.h"
+#include "model/model_state.h"
+#include "model/visit_matrices.h"
+
+namespace octavo {
+namespace {
+
+void add(const ListedMatrix& matrix, MatrixWork& work) {
+  const auto weights = static_cast<std::uint64_t>(matrix.rows) * static_cast<std::uint64_t>(matrix.cols);
+  (matrix.is_quantized() ? work.int8_multiply_adds : work.float_multiply_adds) += weights;
+  work.bytes += *dtype_bytes(matrix.type, weights);
+}
+
+/// Bytes of one expert as they are read, its biases included.
+std::uint64_t bytes_of_an_expert(const WeightList& list, const ExpertsFfnTensors<ListedForm>& w, bool is_packed) {
+  std::uint64_t bytes = 0;
+  for (const ExpertsIndex* matrices : {&w.gate, &w.up, &w.down}) {
+    const ListedMatrix& m = list.matrix(matrices->index);
+    bytes += is_packed ? packed_bytes(m.type, m.rows, m.cols) : m.bytes_of_one();
+    if (is_present(m.bias)) bytes += to_size(m.rows) * sizeof(float);
+  }
+  return bytes;
+}
+
+/// Matrices of layers that all rows go through, or the others.
+MatrixWork matrices_of_layers(const ModelConfig& config, const WeightList& weights, bool all_rows) {
+  const int last = config.last_layer_with_state();
+  MatrixWork work;
+  for (int i = 0; i < config.num_layers(); ++i)
+    visit_matrices(weights.tensors.layers[to_size(i)], [&](WeightIndex matrix, bool of_state) {
+      const bool of_all = i < last || (i == last && of_state);
+      if (of_all == all_rows) add(weights.matrix(matrix), work);
+    });
+  return work;
+}
+
+/// The work of `all` whose key is that of `like`, which is added where there is none.
+template <class Work, class Key>
+Work& same_or_added(std::vector<Work>& all, const Work& like, const Key& key) {
+  const auto same = std::ranges::find(all, key(like), key);
+  return same != all.end() ? *same : all.emplace_back(like);
+}
+
+std::pair<int, bool> key_of_attention(const AttentionWork& work) { return {work.window, work.only_logit_rows}; }
+
+std::tuple<int, int, bool> key_of_experts(const ExpertsWork& work) {
+  return {work.num_experts, work.num_chosen, work.only_logit_rows};
+}
+
+/// A row sees one thing, the state, which is read and written.
+void add_recurrence(const DeltaSpec& delta, std::vector<AttentionWork>& all) {
+  AttentionWork& same = same_or_added(all, AttentionWork{.window = 1}, key_of_attention);
+  const auto state = static_cast<std::uint64_t>(delta.key_dim) * static_cast<std::uint64_t>(delta.value_width());
+  same.num_layers += 1;
+  same.kv_bytes += 2 * DeltaState(delta).bytes();
+  same.float_multiply_adds += 3 * state;  // along the key, the change, along the query
+}
+
+}  // namespace
+
+MatrixWork layer_work(const ModelConfig& config, const WeightList& weights) {
+  MatrixWork work = matrices_of_layers(config, weights, true);
+  const WeightIndex projection = weights.tensors.per_layer.projection;
+  if (is_present(projection)) add(weights.matrix(projection), work);
+  return work;
+}
+
+MatrixWork output_work(const ModelConfig& config, const WeightList& weights) {
+  MatrixWork work = matrices_of_layers(config, weights, false);
+  add(weights.matrix(weights.tensors.output), work);
+  return work;
+}
+
+std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_type) {
+  const int last = config.last_layer_with_state();
+  std::vector<AttentionWork> all;
+  for (int i = 0; i < config.num_layers(); ++i) {
+    const AttentionSpec* attention = config.layer(i).attention();
+    if (const DeltaSpec* delta = config.layer(i).delta()) add_recurrence(*delta, all);
+    if (attention == nullptr) continue;
+    const AttentionWork like{.window = attention->window, .only_logit_rows = i >= last};
+    AttentionWork& same = same_or_added(all, like, key_of_attention);
+    same.num_layers += 1;
+    same.kv_bytes += kv_bytes_of_token(*attention, kv_type);
+    same.float_multiply_adds += 2 * static_cast<std::uint64_t>(attention->q_width());  // scores, and sums of values
+  }
+  return all;
+}
+
+std::vector<ExpertsWork> experts_work(const ModelConfig& config, const WeightList& weights, bool is_packed) {
+  const int last = config.last_layer_with_state();
+  std::vector<ExpertsWork> all;
+  for (int i = 0; i < config.num_layers(); ++i) {
+    const auto* spec = std::get_if<ExpertsFfnSpec>(&config.layer(i).feed_forward);
+    if (spec == nullptr) continue;
+    const ExpertsWork like{
+        .num_experts = spec->num_experts, .num_chosen = spec->num_chosen, .only_logit_rows = i >= last};
+    same_or_added(all, like, key_of_experts).bytes += bytes_of_an_expert(
+        weights, std::get<ExpertsFfnTensors<ListedForm>>(weights.tensors.layers[to_size(i)].feed_forward), is_packed);
+  }
+  return all;
+}
+
+double distinct_experts(const ExpertsWork& layers, double rows) {
+  const double all = layers.num_experts;
+  return all * (1 - std::pow(1 - layers.num_chosen / all, rows));
+}
+
+ModelWork model_work(const ModelConfig& config, const WeightList& weights, bool is_packed, KvType kv_type) {
+  return {.layers = layer_work(config, weights),
+          .output = output_work(config, weights),
+          .attention = attention_work(config, kv_type),
+          .experts = experts_work(config, weights, is_packed)};
+}
+
+RowRange attending_rows(const AttentionWork& layers, RowRange rows, int num_logits) {
+  if (!layers.only_logit_rows) return rows;
+  return {.first = rows.first + rows.count - num_logits, .count = num_logits};
+}
+
+double tokens_seen(int first, int count, int window) {
+  const double rows = count;
+  if (window == 0) return rows * (first + 1.0) + rows * (rows - 1) / 2;
+  const int growing = std::clamp(window - first - 1, 0, count);  // rows that see all before them, and fewer than window
+  return tokens_seen(first, growing, 0) + (rows - growing) * window;
+}
+
+}  // namespace octavo

@@ -1,0 +1,113 @@
+// The dense feed-forward against its formula: down(activation(gate x) * (up x)).
+#include "cpu/dense_ffn.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <numbers>
+#include <vector>
+
+#include "base/to_size.h"
+#include "cpu/compute_fixture.h"
+#include "tensor/dequantize.h"
+
+namespace octavo::test {
+namespace {
+
+constexpr int kWidth = 64;
+
+double activated(Activation activation, double x) {
+  if (activation == Activation::kSilu) return x / (1 + std::exp(-x));
+  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+}
+
+/// Q8_0 weights of about a sixteenth, or floats.
+struct Matrix {
+  std::vector<std::byte> bytes;
+  std::vector<float> floats;  // [rows, cols] as they are meant
+  WeightMatrix weight;
+
+  Matrix(DType type, std::int64_t rows, std::int64_t cols, unsigned seed)
+      : bytes(*dtype_bytes(type, static_cast<std::uint64_t>(rows * cols))),
+        floats(random_floats(to_size(rows * cols), seed)) {
+    if (type == DType::kF32) {
+      for (float& x : floats) x /= 8;
+      std::memcpy(bytes.data(), floats.data(), bytes.size());
+    } else {
+      std::mt19937 random(seed);
+      for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = i % 34 == 0 ? std::byte{0} : i % 34 == 1 ? std::byte{0x14} : static_cast<std::byte>(random());
+      dequantize(type, bytes.data(), floats);
+    }
+    weight = {.type = type, .rows = rows, .cols = cols, .file = bytes.data()};
+  }
+  std::vector<double> product(const std::vector<double>& x) const {
+    std::vector<double> y;
+    for (std::size_t row = 0; row < floats.size() / x.size(); ++row) {
+      double sum = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) sum += static_cast<double>(floats[row * x.size() + i]) * x[i];
+      y.push_back(sum);
+    }
+    return y;
+  }
+};
+
+/// One layer of `spec` in a model whose widest feed-forward has 160 units.
+void expect_as_defined(const DenseFfnSpec& spec, DType type, int rows, double tolerance) {
+  SCOPED_TRACE(testing::Message() << dtype_info(type).name << ", " << spec.width << " units, " << rows << " rows");
+  ModelConfig config;
+  config.width = kWidth;
+  config.layers.resize(2);
+  config.layers[0].feed_forward = DenseFfnSpec{.width = 160};
+  config.layers[1].feed_forward = spec;
+  ComputeFixture fixture;
+  ResidualStream stream(fixture.context, kWidth, 160, 1e-5F);
+  DenseFfn ffn(config, fixture.context, stream);
+  const Matrix gate(type, spec.width, kWidth, 1), up(type, spec.width, kWidth, 2), down(type, kWidth, spec.width, 3);
+  const DenseFfnWeights weights{.gate = gate.weight, .up = up.weight, .down = down.weight};
+  EXPECT_EQ(DenseFfn::reads_int8(weights), type != DType::kF32);
+
+  const std::vector<float> x = random_floats(to_size(rows) * kWidth, 5), ones(kWidth, 1.0F);
+  std::memcpy(stream.x(0), x.data(), x.size() * sizeof(float));
+  for (int row = 0; row < rows; ++row)
+    stream.norm_row({.weight = ones.data(), .quantize = DenseFfn::reads_int8(weights)}, row, row, rows);
+  const std::vector<float> input(stream.h(), stream.h() + rows * kWidth);
+  {
+    const ThreadPool::Step step(fixture.pool);
+    ffn.run(spec, weights, rows, {});
+  }
+  for (int row = 0; row < rows; ++row) {
+    const auto first = input.begin() + row * kWidth;
+    const std::vector<double> h(first, first + kWidth);
+    std::vector<double> gated = gate.product(h);
+    const std::vector<double> ups = up.product(h);
+    for (std::size_t i = 0; i < gated.size(); ++i) gated[i] = activated(spec.activation, gated[i]) * ups[i];
+    const std::vector<double> expected = down.product(gated);
+    for (int i = 0; i < kWidth; ++i) {
+      const auto at = to_size(row * kWidth + i);
+      EXPECT_NEAR(stream.x(row)[i], static_cast<double>(x[at]) + expected[to_size(i)], tolerance);
+    }
+  }
+}
+
+TEST(DenseFfn, FloatsGiveTheFormula) {
+  for (const Activation activation : {Activation::kSilu, Activation::kGeluTanh})
+    for (const int width : {96, 160})
+      for (const int rows : {1, 9, 32}) expect_as_defined({width, activation}, DType::kF32, rows, 2e-5);
+}
+
+TEST(DenseFfn, QuantizedWeightsGiveItWithinTheRoundingOfTheirInput) {
+  for (const Activation activation : {Activation::kSilu, Activation::kGeluTanh})
+    for (const int rows : {1, 9}) expect_as_defined({96, activation}, DType::kQ8_0, rows, 0.05);
+}
+
+TEST(DenseFfn, WantsInt8IfOneMatrixDoes) {
+  const WeightMatrix floats{.type = DType::kF16}, quantized{.type = DType::kQ4_K};
+  EXPECT_FALSE(DenseFfn::reads_int8({.gate = floats, .up = floats, .down = quantized}));
+  EXPECT_TRUE(DenseFfn::reads_int8({.gate = quantized, .up = floats, .down = floats}));
+  EXPECT_TRUE(DenseFfn::reads_int8({.gate = floats, .up = quantized, .down = floats}));
+}
+
+}  // namespace
+}  // namespace octavo::test

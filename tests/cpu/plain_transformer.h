@@ -1,0 +1,337 @@
+// A transformer computed plainly: one sequence, all rows, float64, loops over the specs of its layers and nothing else.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <numbers>
+#include <numeric>
+#include <vector>
+
+#include "cpu/weights.h"
+
+namespace octavo::test {
+
+class PlainTransformer {
+ public:
+  using Row = std::vector<double>;
+  using Rows = std::vector<Row>;
+
+  /// Weights are those of a file in F32 that was not repacked. All must outlive it.
+  PlainTransformer(const ModelConfig& config, const Weights& weights) : config_(config), weights_(weights) {}
+
+  /// [tokens][vocab_size]
+  Rows logits(const std::vector<std::int32_t>& tokens) {
+    Rows x;
+    for (const std::int32_t token : tokens) {
+      x.push_back(row_of(weights_.embedding, token));
+      for (double& value : x.back()) value *= static_cast<double>(config_.embedding_scale);
+    }
+    inputs_.clear();
+    for (std::size_t i = 0; i < tokens.size() && config_.per_layer_width > 0; ++i)
+      inputs_.push_back(per_layer_inputs(tokens[i], x[i]));
+    for (int i = 0; i < config_.num_layers(); ++i) layer(i, x);
+    Rows out;
+    for (const Row& row : x) out.push_back(product(weights_.output, norm(row, weights_.output_norm)));
+    for (Row& row : out) add_bias(row, weights_.output_bias);
+    for (Row& row : out)
+      for (double& value : row) value = capped(value, config_.logit_soft_cap);
+    return out;
+  }
+
+  /// Results of layer `index`'s mixer for rows of the residual stream, all from position 0 on. A layer that is borrowed
+  /// from comes first.
+  Rows mixed(int index, const Rows& x) {
+    const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
+    if (const DeltaSpec* delta = config_.layer(index).delta()) return recurred(*delta, w, x);
+    const AttentionSpec& spec = *config_.layer(index).attention();
+    const auto& a = std::get<AttentionWeights>(w.mixer);
+    keys_.resize(weights_.layers.size());
+    values_.resize(weights_.layers.size());
+    Rows& k = keys_[static_cast<std::size_t>(spec.borrows_from.value_or(index))];
+    Rows& v = values_[static_cast<std::size_t>(spec.borrows_from.value_or(index))];
+    for (std::size_t position = 0; position < x.size() && !spec.borrows_from; ++position) {
+      const Row h = norm(x[position], w.mixer_norm);
+      k.push_back(product(a.k, h));
+      add_bias(k.back(), a.k_bias);
+      v.push_back(spec.v_is_k ? k.back() : product(a.v, h));
+      add_bias(v.back(), a.v_bias);
+      if (spec.v_norm) for_parts(v.back(), spec.head_dim, [&](const Row& head) { return norm(head, nullptr); });
+      prepare_heads(spec, a.k_norm, position, k.back());
+    }
+    Rows out;
+    for (std::size_t position = 0; position < x.size(); ++position) {
+      Row q = product(a.q, norm(x[position], w.mixer_norm)), gates;
+      add_bias(q, a.q_bias);
+      if (spec.gated_output) gates = take_gates(spec, q);
+      prepare_heads(spec, a.q_norm, position, q);
+      Row attended = attend(spec, a.sinks, q, k, v, position);
+      for (std::size_t i = 0; i < gates.size(); ++i) attended[i] *= sigmoid(gates[i]);
+      out.push_back(product(a.o, attended));
+      add_bias(out.back(), a.o_bias);
+    }
+    return out;
+  }
+
+ private:
+  static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+  /// Of heads of q, each with its gate behind it: leaves the heads and gives the gates.
+  static Row take_gates(const AttentionSpec& spec, Row& q) {
+    Row heads, gates;
+    for (std::size_t i = 0; i < q.size(); ++i)
+      (i / static_cast<std::size_t>(spec.head_dim) % 2 == 0 ? heads : gates).push_back(q[i]);
+    q = heads;
+    return gates;
+  }
+
+  /// Results of a gated delta net, all rows from position 0 on.
+  Rows recurred(const DeltaSpec& spec, const LayerWeights& w, const Rows& x) const {
+    const auto& d = std::get<DeltaWeights>(w.mixer);
+    const auto at = [](int i) { return static_cast<std::size_t>(i); };
+    const std::size_t key_dim = at(spec.key_dim), value_dim = at(spec.value_dim);
+    std::vector<Rows> states(at(spec.num_value_heads), Rows(key_dim, Row(value_dim, 0.0)));
+    Rows inputs, out;
+    for (const Row& row : x) {
+      const Row h = norm(row, w.mixer_norm);
+      inputs.push_back(product(d.qkv, h));
+      Row mixed(at(spec.num_channels()), 0.0);
+      for (std::size_t c = 0; c < mixed.size(); ++c) {
+        for (std::size_t back = 0; back < at(spec.taps) && back < inputs.size(); ++back)
+          mixed[c] += inputs[inputs.size() - 1 - back][c] *
+                      static_cast<double>(d.taps[(at(spec.taps) - 1 - back) * mixed.size() + c]);
+        mixed[c] *= sigmoid(mixed[c]);
+      }
+      const Row alpha = product(d.decay, h), beta = product(d.beta, h), gate = product(d.gate, h);
+      Row result;
+      for (std::size_t head = 0; head < states.size(); ++head) {
+        const std::size_t q_at = head % at(spec.num_key_heads) * key_dim;
+        const Row q = unit(mixed, q_at, key_dim), k = unit(mixed, q_at + at(spec.key_width()), key_dim);
+        const double step = std::log1p(std::exp(alpha[head] + static_cast<double>(d.decay_bias[head])));
+        const double decay = std::exp(static_cast<double>(d.decay_scale[head]) * step);
+        Row o(value_dim, 0.0);
+        for (std::size_t j = 0; j < value_dim; ++j) {
+          double found = 0;
+          for (std::size_t i = 0; i < key_dim; ++i) found += (states[head][i][j] *= decay) * k[i];
+          const double value = mixed[at(2 * spec.key_width()) + head * value_dim + j];
+          for (std::size_t i = 0; i < key_dim; ++i) {
+            states[head][i][j] += k[i] * sigmoid(beta[head]) * (value - found);
+            o[j] += states[head][i][j] * q[i] / std::sqrt(static_cast<double>(key_dim));
+          }
+        }
+        o = norm(o, d.norm);
+        result.insert(result.end(), o.begin(), o.end());
+      }
+      for (std::size_t i = 0; i < result.size(); ++i) result[i] *= gate[i] * sigmoid(gate[i]);
+      out.push_back(product(d.output, result));
+    }
+    return out;
+  }
+  static Row unit(const Row& x, std::size_t begin, std::size_t size) {
+    Row part(x.begin() + static_cast<std::ptrdiff_t>(begin), x.begin() + static_cast<std::ptrdiff_t>(begin + size));
+    const double squares = std::inner_product(part.begin(), part.end(), part.begin(), 0.0);
+    for (double& value : part) value /= std::sqrt(squares + 1e-6);
+    return part;
+  }
+
+  static Row row_of(const WeightMatrix& w, std::int64_t row) {
+    std::vector<float> floats(static_cast<std::size_t>(w.cols));
+    std::memcpy(floats.data(), w.file + static_cast<std::size_t>(row * w.cols) * sizeof(float), floats.size() * 4);
+    return {floats.begin(), floats.end()};
+  }
+  static Row product(const WeightMatrix& w, const Row& x) {
+    Row y;
+    for (std::int64_t i = 0; i < w.rows; ++i) {
+      const Row weights = row_of(w, i);
+      y.push_back(std::inner_product(x.begin(), x.end(), weights.begin(), 0.0));
+    }
+    for (double& value : y) value *= w.scale == nullptr ? 1 : static_cast<double>(*w.scale);
+    return y;
+  }
+  Row norm(Row x, const float* weight) const {
+    const double squares = std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
+    const double root = std::sqrt(squares / static_cast<double>(x.size()) + static_cast<double>(config_.rms_epsilon));
+    for (std::size_t i = 0; i < x.size(); ++i)
+      x[i] = x[i] / root * (weight == nullptr ? 1 : static_cast<double>(weight[i]));
+    return x;
+  }
+  /// Each part of `size` becomes what `change` makes of it.
+  template <class Change>
+  static void for_parts(Row& x, int size, const Change& change) {
+    for (auto begin = x.begin(); begin != x.end(); begin += size)
+      std::ranges::copy(change(Row(begin, begin + size)), begin);
+  }
+  static void add(Row& x, const Row& y) {
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i];
+  }
+  static void add_bias(Row& x, const float* bias) {
+    for (std::size_t i = 0; bias != nullptr && i < x.size(); ++i) x[i] += static_cast<double>(bias[i]);
+  }
+
+  /// Each head normed, if there is a norm, and turned by its position.
+  void prepare_heads(const AttentionSpec& spec, const float* head_norm, std::size_t position, Row& heads) const {
+    const auto dim = static_cast<std::size_t>(spec.head_dim),
+               half = static_cast<std::size_t>(spec.rope.num_rotated / 2);
+    for (std::size_t begin = 0; begin < heads.size(); begin += dim) {
+      Row head(heads.begin() + static_cast<std::ptrdiff_t>(begin),
+               heads.begin() + static_cast<std::ptrdiff_t>(begin + dim));
+      if (head_norm != nullptr) head = norm(head, head_norm);
+      for (std::size_t i = 0; i < half; ++i) {
+        const bool neighbours = spec.rope.layout == RopeLayout::kNeighbours;
+        const std::size_t a = neighbours ? 2 * i : i, b = neighbours ? 2 * i + 1 : i + half;
+        double frequency = std::pow(spec.rope.base, -static_cast<double>(i) / static_cast<double>(half));
+        if (spec.rope.factors != Presence::kAbsent && weights_.rope_factors != nullptr)
+          frequency /= static_cast<double>(weights_.rope_factors[i]);
+        const double angle = static_cast<double>(position) / spec.rope.scaling.divisor * frequency;
+        const double first = head[a], second = head[b];
+        head[a] = first * std::cos(angle) - second * std::sin(angle);
+        head[b] = first * std::sin(angle) + second * std::cos(angle);
+      }
+      std::ranges::copy(head, heads.begin() + static_cast<std::ptrdiff_t>(begin));
+    }
+  }
+
+  static double capped(double x, float cap) {
+    const auto most = static_cast<double>(cap);
+    return cap == 0 ? x : most * std::tanh(x / most);
+  }
+
+  static double score_scale(const AttentionSpec& spec, std::size_t position) {
+    const auto scale = static_cast<double>(spec.scale);
+    if (!spec.temperature) return scale;
+    const double steps = std::floor(static_cast<double>(position) / spec.temperature->length);
+    return scale * (1 + spec.temperature->slope * std::log(1 + steps));
+  }
+
+  static Row attend(const AttentionSpec& spec, const float* sinks, const Row& q, const Rows& k, const Rows& v,
+                    std::size_t position) {
+    const auto dim = static_cast<std::size_t>(spec.head_dim);
+    const auto shared = static_cast<std::size_t>(spec.num_heads / spec.num_kv_heads);
+    const auto window = static_cast<std::size_t>(spec.window);
+    const std::size_t first = window == 0 || position < window ? 0 : position - window + 1;
+    Row out(q.size(), 0.0);
+    for (std::size_t head = 0; head < static_cast<std::size_t>(spec.num_heads); ++head) {
+      const std::size_t at = head * dim, kv_at = head / shared * dim;
+      Row scores;
+      for (std::size_t j = first; j <= position; ++j) {
+        double score = 0;
+        for (std::size_t d = 0; d < dim; ++d) score += q[at + d] * k[j][kv_at + d];
+        scores.push_back(std::exp(capped(score * score_scale(spec, position), spec.soft_cap)));
+      }
+      const double sink = sinks == nullptr ? 0 : std::exp(static_cast<double>(sinks[head]));
+      const double sum = std::accumulate(scores.begin(), scores.end(), sink);
+      for (std::size_t j = first; j <= position; ++j)
+        for (std::size_t d = 0; d < dim; ++d) out[at + d] += scores[j - first] / sum * v[j][kv_at + d];
+    }
+    return out;
+  }
+
+  static double activated(Activation activation, double x, double up) {
+    if (activation == Activation::kSilu) return x * sigmoid(x) * up;
+    if (activation == Activation::kGeluTanh)
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) * up;
+    x = std::min(x, 7.0);  // GptOssExperts of transformers
+    return x * sigmoid(1.702 * x) * (std::clamp(up, -7.0, 7.0) + 1);
+  }
+
+  void layer(int index, Rows& x) {
+    const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
+    const Rows mixed = this->mixed(index, x);
+    for (std::size_t position = 0; position < x.size(); ++position) {
+      const Row& m = mixed[position];
+      add(x[position], w.post_mixer_norm != nullptr ? norm(m, w.post_mixer_norm) : m);
+      const Row fed = feed_forward(index, x[position]);
+      add(x[position], w.post_ffn_norm != nullptr ? norm(fed, w.post_ffn_norm) : fed);
+      if (config_.per_layer_width > 0) add(x[position], of_own_embedding(index, inputs_[position], x[position]));
+      if (w.output_scale != nullptr)
+        for (double& value : x[position]) value *= static_cast<double>(*w.output_scale);
+    }
+  }
+
+  /// Of a token whose embedding is x, [layers][per_layer_width] (Gemma4TextModel.project_per_layer_inputs of
+  /// transformers).
+  Row per_layer_inputs(std::int32_t token, const Row& x) const {
+    const int width = config_.per_layer_width;
+    Row inputs = product(weights_.per_layer.projection, x);
+    for (double& value : inputs) value /= std::sqrt(static_cast<double>(config_.width));
+    for_parts(inputs, width, [&](const Row& part) { return norm(part, weights_.per_layer.norm); });
+    Row own = row_of(weights_.per_layer.table, token);
+    for (std::size_t i = 0; i < own.size(); ++i)
+      inputs[i] = (inputs[i] + own[i] * std::sqrt(static_cast<double>(width))) / std::numbers::sqrt2;
+    return inputs;
+  }
+
+  Row of_own_embedding(int index, const Row& inputs, const Row& x) const {
+    const PerLayerWeights& w = weights_.layers[static_cast<std::size_t>(index)].per_layer;
+    Row gated = product(w.gate, x);
+    const std::size_t first = static_cast<std::size_t>(index) * gated.size();
+    for (std::size_t i = 0; i < gated.size(); ++i)
+      gated[i] = activated(Activation::kGeluTanh, gated[i], inputs[first + i]);
+    return norm(product(w.up, gated), w.post_norm);
+  }
+
+  static Row gated_product(const DenseFfnWeights& w, Activation activation, const Row& h) {
+    Row gated = product(w.gate, h), up = product(w.up, h);
+    add_bias(gated, w.gate_bias);
+    add_bias(up, w.up_bias);
+    for (std::size_t i = 0; i < gated.size(); ++i) gated[i] = activated(activation, gated[i], up[i]);
+    Row out = product(w.down, gated);
+    add_bias(out, w.down_bias);
+    return out;
+  }
+
+  Row feed_forward(int index, const Row& x) const {
+    const LayerWeights& layer = weights_.layers[static_cast<std::size_t>(index)];
+    const Row h = norm(x, layer.ffn_norm);
+    const auto* experts = std::get_if<ExpertsFfnSpec>(&config_.layer(index).feed_forward);
+    if (experts == nullptr)
+      return gated_product(std::get<DenseFfnWeights>(layer.feed_forward),
+                           std::get<DenseFfnSpec>(config_.layer(index).feed_forward).activation, h);
+    const ExpertsFfnWeights& w = std::get<ExpertsFfnWeights>(layer.feed_forward);
+    Row out = experts->own_norms
+                  ? norm(mixture(*experts, w, norm(x, w.router_norm), norm(x, w.experts_norm)), w.post_experts_norm)
+                  : mixture(*experts, w, h, h);
+    if (experts->shared_width == 0) return out;
+    Row shared = gated_product(w.shared, experts->activation, h);
+    if (experts->shared_is_gated)  // Qwen3_5MoeSparseMoeBlock
+      for (double& value : shared) value *= sigmoid(product(w.shared_gate, h)[0]);
+    add(out, experts->own_norms ? norm(shared, w.post_shared_norm) : shared);
+    return out;
+  }
+
+  /// A softmax of all scores, of which the highest are divided by their sum (Qwen3MoeSparseMoeBlock of transformers).
+  static Row mixture(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const Row& of_router, const Row& h) {
+    Row probabilities = product(w.router, of_router);
+    add_bias(probabilities, w.router_bias);
+    for (double& p : probabilities) p = std::exp(p);
+    std::vector<int> order(probabilities.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, std::greater(), [&](int i) { return probabilities[static_cast<std::size_t>(i)]; });
+    order.resize(static_cast<std::size_t>(spec.num_chosen));
+    double sum = 0;
+    for (const int i : order) sum += probabilities[static_cast<std::size_t>(i)];
+    Row out(h.size(), 0.0);
+    for (const int i : order) {
+      Row result = gated_product({.gate = w.gate.of(i),
+                                  .up = w.up.of(i),
+                                  .down = w.down.of(i),
+                                  .gate_bias = w.gate.bias_of(i),
+                                  .up_bias = w.up.bias_of(i),
+                                  .down_bias = w.down.bias_of(i)},
+                                 spec.activation, h);
+      for (double& x : result)
+        x *= probabilities[static_cast<std::size_t>(i)] / sum *
+             static_cast<double>(spec.weights_scale * result_scale_of(w, i));
+      add(out, result);
+    }
+    return out;
+  }
+
+  const ModelConfig& config_;
+  const Weights& weights_;
+  std::vector<Rows> keys_, values_;  // [layers][positions]
+  Rows inputs_;                      // [positions][layers][per_layer_width]
+};
+
+}  // namespace octavo::test

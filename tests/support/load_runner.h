@@ -1,0 +1,36 @@
+// Weights and runners of the processor, loaded from a source in one call.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "cpu/cpu_runner.h"
+#include "kernels/dispatch.h"
+
+namespace octavo::test {
+
+/// The weights that `config` needs, as the scalar kernels read them.
+inline Result<Weights> load_weights(const ModelSource& source, const ModelConfig& config, ThreadPool& pool,
+                                    bool repack = true, const MatrixTypes& types = {}) {
+  OCTAVO_TRY(const WeightList list, WeightList::create(source, config, types));
+  return Weights::load(source, list, kernel_table(IsaLevel::kScalar), pool, {}, {.repack = repack});
+}
+
+inline Result<std::unique_ptr<CpuRunner>> load_cpu_runner(const ModelSource& source, ModelConfig config,
+                                                          RunnerOptions options, ThreadPool& pool,
+                                                          MemoryBudget& budget) {
+  OCTAVO_TRY(WeightList list, WeightList::create(source, config));
+  return CpuRunner::load({.source = source,
+                          .config = std::move(config),
+                          .weights = std::move(list),
+                          .options = std::move(options),
+                          .pool = pool,
+                          .kv_budget = budget});
+}
+inline Result<std::unique_ptr<CpuRunner>> load_cpu_runner(const ModelSource& source, RunnerOptions options,
+                                                          ThreadPool& pool, MemoryBudget& budget) {
+  OCTAVO_TRY(ModelConfig config, ModelConfig::load(source));
+  return load_cpu_runner(source, std::move(config), std::move(options), pool, budget);
+}
+
+}  // namespace octavo::test
