@@ -20,7 +20,7 @@
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/progress.h"
-#include "cpu/cpu_runner.h"
+#include "model/model_state.h"
 #include "source/open_model.h"
 
 namespace octavo::cli {

@@ -164,7 +164,7 @@ TEST_F(Bench, TheContextIsWhatTheLargestRowNeeds) {
 
 TEST_F(Bench, RecurrentStatesOfAllSequencesHaveRoomAtOnce) {
   model.write(test::TinyModel{.arch = "qwen35", .context = 8192}.bytes());
-  ASSERT_EQ(run({"--prompt", "0", "--gen", "4", "--batch", "8", "--chunk", "8", "--repeat", "1"}), 0) << cli.err.str();
+  ASSERT_EQ(run({"--prompt", "0", "--gen", "4", "--batch", "8", "--chunk", "9", "--repeat", "1"}), 0) << cli.err.str();
   const auto source = open_model(model.path()).value();
   const ModelConfig config = ModelConfig::load(*source).value();
   const EngineOptions& options = record.options;
