@@ -2,7 +2,7 @@
 """Times Octavo and llama.cpp in turn, on the same files in one run, and says where Octavo stands against its goals.
 
     compare.py --llama-cpp FOLDER [--octavo build/release/octavo] [--models FOLDER] [--rounds 3] [--quick]
-               [--files KEY,...] [--rows TEXT,...] [--isa avx2] [--write] [--again] [--list]
+               [--files KEY,... | --four] [--rows TEXT,...] [--isa avx2] [--write] [--again] [--list]
 
 FOLDER is what tools/build_llama_cpp.sh built into; it is built first where it is not there. One round of a row is one
 run of llama.cpp and one of Octavo, one after the other, so that a machine that slows down slows both. Octavo's run
@@ -14,6 +14,7 @@ Rounds that are done are kept in MODELS/results-ISA.json and not repeated: a run
 thrown away when the octavo program has changed, and for the files named with --again.
 
 --isa avx2 compares `octavo --isa avx2` with a llama.cpp built without AVX-512 and VNNI, and has goals of its own.
+--four compares the four files of the README's picture; with --write their table and picture are written.
 --write puts the table into docs/benchmarks.md and the drawing into docs/pictures/.
 Needs: numpy, gguf (for the synthetic files); cmake, ninja, g++ (for llama.cpp).
 """
@@ -27,7 +28,7 @@ import sys
 
 import programs
 import report
-from files import FILES, ROOT, Models
+from files import FILES, FOUR, ROOT, Models
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "octavo"
 
@@ -118,11 +119,17 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--files", metavar="KEY,...")
+    parser.add_argument("--four", action="store_true", help="the files of the README's picture")
     parser.add_argument("--rows", metavar="TEXT,...", help="only rows whose name contains one of these")
     parser.add_argument("--again", default="", metavar="KEY,...", help="throw these files' rounds away first")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--list", action="store_true", help="print the files' keys and rows")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.four:
+        if args.files or args.quick:
+            parser.error("--four: found --files or --quick beside it, which name other files")
+        args.files = ",".join(FOUR)
+    return args
 
 
 def main():
@@ -148,7 +155,7 @@ def main():
              "Loading, medians:", "", *report.load_table(by_file)]
     print(*lines, sep="\n")
     if args.write:
-        name = "peers_avx2" if args.isa == "avx2" else "peers"
+        name = "peers_avx2" if args.isa == "avx2" else "four_files" if args.four else "peers"
         title = "Octavo and llama.cpp" + (", both with AVX2 only" if args.isa == "avx2" else "")
         write(name, all_figures, lines, title)
 
