@@ -39,7 +39,7 @@ T value_or_throw(Result<T> result) {
 
 class Masks {
  public:
-  Masks(const Words& words, std::ostream* dump)
+  Masks(const ModelTokenizer& words, std::ostream* dump)
       : words_(words),
         compiler_(constraint_vocabulary(words, words.num_tokens()), constraint_token_names(words, words.num_tokens())),
         mask_(mask_words(to_size(words.num_tokens()))),
@@ -97,7 +97,7 @@ class Masks {
     return us;
   }
 
-  const Words& words_;
+  const ModelTokenizer& words_;
   ConstraintCompiler compiler_;
   std::vector<MaskWord> mask_;
   std::uint64_t num_too_complex_ = 0;
@@ -107,7 +107,7 @@ class Masks {
 
 void run(const std::string& model, const std::string& dump_path) {
   const auto source = value_or_throw(open_model(model));
-  const Words words = value_or_throw(Words::load(*source, true, {}, {}));
+  const ModelTokenizer words = value_or_throw(ModelTokenizer::load(*source, true, {}, {}));
   std::ofstream dump(dump_path, std::ios::binary);
   Masks masks(words, dump_path.empty() ? nullptr : &dump);
   json::parse_options options;

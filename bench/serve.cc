@@ -281,7 +281,7 @@ void storm(const Options& options, Verdict& verdict) {
   run_alone(*engine, make_request(made_up_tokens(kBlocks * 16 - 100, 77, engine->info().vocab_size), 2, 1));
   std::vector<Recorded> answers(requests.size());
   std::mt19937_64 random(12);
-  const auto& books = dynamic_cast<const EngineImpl&>(*engine);
+  const auto& manager = dynamic_cast<const EngineImpl&>(*engine);
   std::int64_t resident_early = 0;
   int cancelled = 0;
   std::size_t next = 0;
@@ -297,7 +297,7 @@ void storm(const Options& options, Verdict& verdict) {
     }
     engine->step();
     if (step % 16 == 0) {
-      const Result<void> intact = books.check_integrity();
+      const Result<void> intact = manager.check_integrity();
       verdict.must(intact.has_value(), intact ? "" : intact.error().message);
     }
     if (resident_early == 0 && next >= requests.size() / 4) resident_early = resident_bytes();
@@ -326,21 +326,21 @@ void scheduler(const Options&, Verdict& verdict) {
   const std::optional<KvLayerShape> layer = KvLayerShape{.num_kv_heads = 1, .head_dim = 1};
   StateRoom room{.layout = *StateLayout::create(KvType::kF16, KvLayout::kPaged, kDefaultBlockSize, {&layer, 1}),
                  .num_blocks = {kRunning * (kPrompt + kSteps + 96) / kDefaultBlockSize}};
-  auto books = KvBooks::create(std::move(room), true);
-  if (!books) give_up(books.error().message);
-  KvBooks& kv = **books;
+  auto manager = KvCacheManager::create(std::move(room), true);
+  if (!manager) give_up(manager.error().message);
+  KvCacheManager& kv = **manager;
   const CostModel cost({{.num_layers = 30, .window = 0, .kv_bytes = 23040, .float_multiply_adds = 34560}});
   Scheduler scheduler({.max_sequences = kRunning, .step_ms = 1e9}, kv, &cost);
   StepPlan plan = scheduler.make_plan();
   std::vector<std::unique_ptr<Sequence>> sequences;
   for (int i = 0; i < kRunning + kWaiting; ++i) {
     Sequence& sequence = *sequences.emplace_back(std::make_unique<Sequence>());
-    sequence.asked.id = static_cast<RequestId>(i);
-    sequence.asked.prompt_tokens = sequence.owed.prompt_logits_from = kPrompt;
-    sequence.asked.max_cached = kPrompt + kSteps + 64;
-    sequence.tokens.reserve(static_cast<std::size_t>(sequence.asked.max_cached) + 1);
-    sequence.tokens = made_up_tokens(kPrompt, sequence.asked.id, 40'000);
-    sequence.kv = kv.create_sequence(sequence.asked.max_cached);
+    sequence.params.id = static_cast<RequestId>(i);
+    sequence.params.prompt_tokens = sequence.pending.prompt_logits_from = kPrompt;
+    sequence.params.max_cached = kPrompt + kSteps + 64;
+    sequence.tokens.reserve(static_cast<std::size_t>(sequence.params.max_cached) + 1);
+    sequence.tokens = made_up_tokens(kPrompt, sequence.params.id, 40'000);
+    sequence.kv = kv.create_sequence(sequence.params.max_cached);
     sequence.hash_blocks(kv.hasher(), kv.block_size());
     scheduler.add(sequence);
   }

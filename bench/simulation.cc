@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "engine/cost_model.h"
 #include "engine/scheduler.h"
-#include "kv/kv_books.h"
+#include "kv/kv_cache_manager.h"
 
 namespace octavo::bench {
 namespace {
@@ -66,7 +66,7 @@ class Simulation {
 
   const std::vector<SimulatedRequest>& load_;
   const SimulationOptions options_;
-  std::unique_ptr<KvBooks> kv_;
+  std::unique_ptr<KvCacheManager> kv_;
   CostModel cost_;
   Scheduler scheduler_;
   StepPlan plan_ = scheduler_.make_plan();
@@ -78,20 +78,20 @@ class Simulation {
   Clock::duration scheduler_time_{};
 };
 
-std::unique_ptr<KvBooks> make_books(const SimulationOptions& options) {
+std::unique_ptr<KvCacheManager> make_manager(const SimulationOptions& options) {
   const std::optional<KvLayerShape> layer = KvLayerShape{.num_kv_heads = 1, .head_dim = 1};
   Result<StateLayout> layout = StateLayout::create(KvType::kF16, KvLayout::kPaged, kDefaultBlockSize, {&layer, 1});
   OCTAVO_CHECK(layout.has_value(), "{}", layout.error().message);
-  auto books =
-      KvBooks::create({.layout = std::move(*layout), .num_blocks = {options.num_blocks}}, options.prefix_cache);
-  OCTAVO_CHECK(books.has_value(), "{}", books.error().message);
-  return std::move(*books);
+  auto manager =
+      KvCacheManager::create({.layout = std::move(*layout), .num_blocks = {options.num_blocks}}, options.prefix_cache);
+  OCTAVO_CHECK(manager.has_value(), "{}", manager.error().message);
+  return std::move(*manager);
 }
 
 Simulation::Simulation(const std::vector<SimulatedRequest>& load, const SimulationOptions& options)
     : load_(load),
       options_(options),
-      kv_(make_books(options)),
+      kv_(make_manager(options)),
       cost_(kAttention),
       scheduler_({.step_ms = options.itl_target_ms, .policy = options.policy}, *kv_, &cost_),
       active_(load.size()) {
@@ -116,17 +116,17 @@ void Simulation::take_arrivals() {
     const SimulatedRequest& request = load_[next_arrival_];
     auto active = std::make_unique<Active>();
     Sequence& sequence = active->sequence;
-    sequence.asked.id = next_arrival_;
-    sequence.asked.priority = request.priority;
-    sequence.asked.prompt_tokens = sequence.owed.prompt_logits_from = request.prompt_tokens;
-    sequence.asked.max_cached = request.prompt_tokens + request.answer_tokens - 1;
+    sequence.params.id = next_arrival_;
+    sequence.params.priority = request.priority;
+    sequence.params.prompt_tokens = sequence.pending.prompt_logits_from = request.prompt_tokens;
+    sequence.params.max_cached = request.prompt_tokens + request.answer_tokens - 1;
     sequence.tokens.reserve(static_cast<std::size_t>(request.prompt_tokens + request.answer_tokens));
     for (int i = 0; i < request.prompt_tokens; ++i) {
       const bool shared = i < request.shared_tokens;
       sequence.tokens.push_back(
-          token_at(shared ? 1U + static_cast<unsigned>(request.shared_text) : 1000 + sequence.asked.id, i));
+          token_at(shared ? 1U + static_cast<unsigned>(request.shared_text) : 1000 + sequence.params.id, i));
     }
-    sequence.kv = kv_->create_sequence(sequence.asked.max_cached);
+    sequence.kv = kv_->create_sequence(sequence.params.max_cached);
     sequence.hash_blocks(kv_->hasher(), kv_->block_size());
     scheduler_.add(sequence);
     active_[next_arrival_] = std::move(active);
@@ -152,7 +152,7 @@ void Simulation::step() {
 }
 
 void Simulation::append(Sequence& sequence) {
-  const auto index = static_cast<std::size_t>(sequence.asked.id);
+  const auto index = static_cast<std::size_t>(sequence.params.id);
   Active& active = *active_[index];
   SimulatedOutcome::Answer& answer = outcome_.answers[index];
   if (active.last_token_ms < 0) {
@@ -161,8 +161,8 @@ void Simulation::append(Sequence& sequence) {
     outcome_.gaps_ms.push_back(static_cast<float>(now_ms_ - active.last_token_ms));
   }
   active.last_token_ms = now_ms_;
-  sequence.tokens.push_back(token_at(1000 + sequence.asked.id, sequence.num_tokens()));
-  if (sequence.num_tokens() < sequence.asked.prompt_tokens + load_[index].answer_tokens) return;
+  sequence.tokens.push_back(token_at(1000 + sequence.params.id, sequence.num_tokens()));
+  if (sequence.num_tokens() < sequence.params.prompt_tokens + load_[index].answer_tokens) return;
   answer.end_ms = now_ms_ - load_[index].arrival_ms;
   scheduler_.remove(sequence);
   const Result<void> dropped = kv_->drop_sequence(sequence.kv);

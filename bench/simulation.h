@@ -1,8 +1,8 @@
 // The engine's scheduler on a virtual clock: real decisions, made-up requests, a formula instead of a model.
 //
-// The Scheduler and the CostModel are src/engine's, and the KV memory is books without bytes. So ten thousand requests
-// take seconds. A step lasts as long as a formula says for its rows, give or take some noise. The cost model has to
-// learn that from the times alone, as it does on a machine.
+// The Scheduler and the CostModel are src/engine's, and the KV memory is a manager without bytes. So ten thousand
+// requests take seconds. A step lasts as long as a formula says for its rows, give or take some noise. The cost model
+// has to learn that from the times alone, as it does on a machine.
 #pragma once
 
 #include <algorithm>

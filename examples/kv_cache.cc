@@ -3,7 +3,7 @@
 // Its model is a transformer of two layers, the second with a sliding window; its weights are drawn at random. A
 // layer's keys and values come from the attention of the layer before, as in any model. Shown: a step that goes layer
 // by layer, the same for prompts and for a batch of decodes; attention that reads blocks in place; a prompt that finds
-// the blocks of an earlier one; a fork whose first write copies a block; truncation; the books; and the growing
+// the blocks of an earlier one; a fork whose first write copies a block; truncation; the counts; and the growing
 // contiguous cache as a drop-in with the same bits. Exit code 1 if any of it is not as stated.
 #include <octavo/kv.h>
 

@@ -1,5 +1,5 @@
 // Arbitrary operations on the public KV memory: a paged cache of a shape that the first bytes choose, and a bare pool
-// with its prefix cache. The books must agree after every operation. A value that can be read must be one that was
+// with its prefix cache. The counts must agree after every operation. A value that can be read must be one that was
 // written there (values tell their layer and position), and attention must follow from the values that can be read.
 #include <algorithm>
 #include <cstdint>

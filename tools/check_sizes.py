@@ -23,10 +23,7 @@ SUFFIXES = {".h", ".cc", ".inl"}
 
 Longer = collections.namedtuple("Longer", "limit reason")
 # Name of a file, unit, function or class -> how long it may be or how many files it may have, and why.
-EXCEPTIONS = {
-    "octavo::KvBooks": Longer(2, "its figures are about to be joined with it"),
-    "octavo::WeightLoader": Longer(2, "its list is about to become a type"),
-}
+EXCEPTIONS = {}
 
 # Kernels and public headers are plain: they cannot include base/to_size.h, which needs the cast itself.
 CAST = "static_cast<std::size_t>("

@@ -28,11 +28,11 @@
 #include "octavo/kv_stats.h"
 #include "octavo/kv_type.h"
 #include "octavo/prefill_priority.h"
-#include "octavo/token.h"
 #include "octavo/queue_bound.h"
 #include "octavo/request.h"
 #include "octavo/resources.h"
 #include "octavo/result.h"
+#include "octavo/token.h"
 #include "octavo/version.h"
 
 namespace octavo {
@@ -170,7 +170,7 @@ struct ModelInfo {
 struct EngineStats {
   KvStats kv;  // hits and misses count tokens of admitted prompts: those that others had computed, and those that were
                // looked for in vain
-  int waiting = 0;  // sequences that wait for memory or a seat, preempted ones included
+  int waiting = 0;  // sequences that wait for memory or for others to end, preempted ones included
   int running = 0;  // sequences that advance
   std::uint64_t steps = 0;
   std::uint64_t computed_tokens = 0;   // rows that went through the model

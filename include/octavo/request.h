@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "octavo/constraint.h"
-#include "octavo/token.h"
 #include "octavo/sampling.h"
+#include "octavo/token.h"
 
 namespace octavo {
 
@@ -86,9 +86,10 @@ struct Request {
   /// -kMaxPriority to kMaxPriority. Higher priorities go first, and requests of one priority go by age. Every
   /// kStepsPerPriority steps of waiting count like one degree more, so that no request waits for ever.
   int priority = 0;
-  /// The owner of the request: a name of at most kMaxOwnerBytes bytes. Seats, memory and the queue are shared fairly by
-  /// owner: a choice counts as kStepsPerSeat steps younger for every choice of the same owner that goes before it.
-  /// Requests without a name count as one owner's, who may take the whole queue. An owner never changes an answer.
+  /// The owner of the request: a name of at most kMaxOwnerBytes bytes. Places to run, memory and the queue are shared
+  /// fairly by owner: a choice counts as kStepsPerChoice steps younger for every choice of the same owner that goes
+  /// before it. Requests without a name count as one owner's, who may take the whole queue. An owner never changes an
+  /// answer.
   std::string owner = {};
   /// Seconds from submit after which the request ends as kDeadline, whatever it has made. 0: no deadline.
   double deadline_s = 0;
@@ -109,7 +110,7 @@ inline constexpr int kMaxTopLogprobs = 20;
 inline constexpr int kMaxShownTokens = 16;
 inline constexpr int kMaxPriority = 1000;
 inline constexpr int kStepsPerPriority = 256;
-inline constexpr int kStepsPerSeat = 4096;
+inline constexpr int kStepsPerChoice = 4096;
 inline constexpr std::size_t kMaxOwnerBytes = 256;
 
 enum class FinishReason : std::uint8_t {

@@ -7,10 +7,9 @@
 #include "base/text.h"
 #include "base/to_size.h"
 #include "chat/chat_tokenizer.h"
-#include "cpu/cpu_runner.h"
-#include "cpu/per_layer_embedding.h"
 #include "engine/generation_config.h"
 #include "engine/matrix_types.h"
+#include "model/model_state.h"
 #include "model/weight_need.h"
 #include "toolcalls/tool_format.h"
 
@@ -33,9 +32,9 @@ std::uint64_t scratch_of_experts(const ModelConfig& config) {
   return most;
 }
 
-/// Inputs of all layers for a step's rows (model/per_layer_embedding.h).
+/// Inputs of all layers for a step's rows.
 std::uint64_t scratch_of_per_layer_inputs(const ModelConfig& config) {
-  return kRowsOfAStep * to_size(PerLayerEmbedding::num_inputs(config)) * sizeof(float);
+  return kRowsOfAStep * to_size(config.num_per_layer_inputs()) * sizeof(float);
 }
 
 std::string string_or_empty(const ModelSource& source, std::string_view key) {

@@ -32,8 +32,8 @@ void raise_descriptor_limit() {
 /// Sets what follows from the options.
 Result<void> complete(server::ServerOptions& server) {
   server.engine.require_words = true;
-  const int seats = server.engine.kv_layout == KvLayout::kContiguous ? 1 : server.engine.max_sequences;
-  server.requests.max_choices = std::min(kMaxChoices, seats);
+  const int most = server.engine.kv_layout == KvLayout::kContiguous ? 1 : server.engine.max_sequences;
+  server.requests.max_choices = std::min(kMaxChoices, most);
   if (server.http.received_bound() < server.http.largest_request_bytes())
     return fail("--max-received-size: found {}, expected at least {}, what one request may take by --max-body-size",
                 format_bytes(server.http.received_bound()), format_bytes(server.http.largest_request_bytes()));

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "attention/attention_plan.h"
-#include "kv/kv_arena.h"
 #include "cpu/residual_stream.h"
 #include "cpu/rope_table.h"
 #include "cpu/step_rows.h"
 #include "cpu/weights.h"
+#include "kv/kv_arena.h"
 
 namespace octavo {
 

@@ -6,10 +6,10 @@
 
 #include "base/thread_pool.h"
 #include "base/to_size.h"
-#include "kernels/kernels.h"
-#include "model/layer_spec.h"
 #include "cpu/multiply.h"
 #include "cpu/weight_matrix.h"
+#include "kernels/kernels.h"
+#include "model/layer_spec.h"
 
 namespace octavo {
 

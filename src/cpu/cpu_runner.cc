@@ -73,16 +73,17 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request) {
   OCTAVO_TRY_VOID(check_options(options, request.source, config));
   OCTAVO_TRY_VOID(check_widths(request.source, request.weights));
   const KernelTable& kernels = kernel_table(options.isa);
-  OCTAVO_TRY(Weights weights, Weights::load(request.source, request.weights, kernels, request.pool,
-                                            [&](std::uint64_t done, std::uint64_t total) {
-                                              if (options.on_load_progress) options.on_load_progress({done, total});
-                                            },
-                                            {.repack = options.repack,
-                                             .beside_others = request.kv_budget.taken() > 0,
-                                             .stop = options.stop}));
+  OCTAVO_TRY(
+      Weights weights,
+      Weights::load(request.source, request.weights, kernels, request.pool,
+                    [&](std::uint64_t done, std::uint64_t total) {
+                      if (options.on_load_progress) options.on_load_progress({done, total});
+                    },
+                    {.repack = options.repack, .beside_others = request.kv_budget.taken() > 0, .stop = options.stop}));
 
   const int wanted_context = options.max_context != 0 ? options.max_context : config.context_length;
-  OCTAVO_TRY(MemoryBudget::Lease lease, take_kv_memory(request.kv_budget, options.kv_memory_bytes, weights.mapped_bytes()));
+  OCTAVO_TRY(MemoryBudget::Lease lease,
+             take_kv_memory(request.kv_budget, options.kv_memory_bytes, weights.mapped_bytes()));
   const std::uint64_t kv_memory_bytes = lease.bytes();
   OCTAVO_TRY(StateRoom room, make_state_room(config, options, wanted_context, kv_memory_bytes));
   const std::int64_t fitting = room.longest_sequence();

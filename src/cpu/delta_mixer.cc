@@ -63,15 +63,15 @@ DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, Snapsh
 
 void DeltaMixer::plan(const Batch& batch) {
   if (zeros_.size() == 0) return;  // no layer is recurrent
-  OCTAVO_CHECK(to_size(batch.num_seqs()) == batch.seats.size(), "{} seats of {} sequences", batch.seats.size(),
-               batch.num_seqs());
+  OCTAVO_CHECK(to_size(batch.num_seqs()) == batch.state_slots.size(), "{} state_slots of {} sequences",
+               batch.state_slots.size(), batch.num_seqs());
   ranges_.clear();
   range_of_.clear();
-  for (std::size_t s = 0; s < batch.seats.size(); ++s) {
+  for (std::size_t s = 0; s < batch.state_slots.size(); ++s) {
     const int first = batch.seq_begin[s], count = batch.seq_begin[s + 1] - first;
     ranges_.push_back({.first_row = first,
                        .num_rows = count,
-                       .seat = batch.seats[s],
+                       .state_slot = batch.state_slots[s],
                        .begins = batch.positions[to_size(first)] == 0});
     range_of_.insert(range_of_.end(), to_size(count), static_cast<std::int32_t>(s));
   }
@@ -103,7 +103,7 @@ void DeltaMixer::run(int index, const StepRows& rows, bool state_written, const 
 void DeltaMixer::advance(int index) {
   const Layer& layer = layers_[to_size(index)];
   const DeltaState shape(*layer.spec);
-  const auto state_of = [&](const Range& range) { return snapshots_.state(range.seat, index); };
+  const auto state_of = [&](const Range& range) { return snapshots_.state(range.state_slot, index); };
   context_.for_rows(static_cast<int>(range_of_.size()), [&](std::int64_t row, int) {
     const Range& range = ranges_[to_size(range_of_[to_size(row)])];
     convolve(layer, range, shape.inputs(state_of(range)), row);

@@ -8,11 +8,11 @@
 
 #include <vector>
 
-#include "kv/snapshot_arena.h"
-#include "model/delta_state.h"
 #include "cpu/residual_stream.h"
 #include "cpu/step_rows.h"
 #include "cpu/weights.h"
+#include "kv/snapshot_arena.h"
+#include "model/delta_state.h"
 
 namespace octavo {
 
@@ -45,7 +45,7 @@ class DeltaMixer {
   /// A sequence's rows of the step.
   struct Range {
     int first_row, num_rows;
-    int seat;
+    int state_slot;
     bool begins;  // at position 0: its state is zeros
   };
 

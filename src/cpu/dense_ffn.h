@@ -24,7 +24,7 @@ class DenseFfn {
   ComputeContext& context_;
   ResidualStream& stream_;
   AlignedBuffer<float> gated_;          // [rows, width]  activation(gate) * up, where a product wants floats
-  AlignedBuffer<float> gated_scratch_;  // [threads][gated_scratch_floats] (model/multiply.h)
+  AlignedBuffer<float> gated_scratch_;  // [threads][gated_scratch_floats] (cpu/multiply.h)
   QuantizedRows gated_int8_;
 };
 

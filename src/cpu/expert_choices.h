@@ -37,12 +37,12 @@ class ExpertChoices {
   int expert(std::int64_t row, int rank) const { return experts_[place(row, rank)]; }
   float weight(std::int64_t row, int rank) const { return weights_[place(row, rank)]; }
   bool is_finite(std::int64_t row) const { return std::isfinite(weight(row, 0)); }
-  /// After group().
+  /// The groups that group() made.
   int slot(std::int64_t row, int rank) const { return slots_[place(row, rank)]; }
   const Group& group_of(std::int64_t row, int rank) const {
     return groups_[to_size(group_of_expert_[to_size(expert(row, rank))])];
   }
-  /// Of the experts that somebody chose, ascending.
+  /// The experts that some row chose, ascending, each with its rows.
   std::span<const Group> groups() const { return groups_; }
 
  private:

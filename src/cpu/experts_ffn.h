@@ -34,7 +34,7 @@ class ExpertsFfn {
            w.shared_gate.reads_int8() || DenseFfn::reads_int8(w.shared);
   }
 
-  /// Of this step: bytes of the experts whose weights were read.
+  /// Bytes of the experts whose weights were read in this step.
   std::uint64_t bytes_read() const { return bytes_read_; }
   /// The batch's sequences that have a row whose scores are not finite.
   std::span<const std::int32_t> not_finite() const { return not_finite_; }
@@ -56,7 +56,7 @@ class ExpertsFfn {
 
   ExpertsFfn(int width, const Room& room, ComputeContext& context, ResidualStream& stream, DenseFfn& shared);
   void multiply_all_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows);
-  /// The same where router, experts and the expert for every row have norms of their own.
+  /// Computes a layer whose router, experts and expert for every row have norms of their own.
   void multiply_normed_rows(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, int rows);
   void norm_rows(const Norm& norm, int rows);
   void choose(const Pass& pass, const StepRows& rows);
@@ -82,7 +82,7 @@ class ExpertsFfn {
   QuantizedRows inputs_int8_;
   AlignedBuffer<float> gated_;  // [slots, expert width]  activation(gate, up), where a product wants floats
   QuantizedRows gated_int8_;
-  AlignedBuffer<float> gated_scratch_;   // [threads][gated_scratch_floats] (model/multiply.h)
+  AlignedBuffer<float> gated_scratch_;   // [threads][gated_scratch_floats] (cpu/multiply.h)
   AlignedBuffer<float> results_;         // [slots, width]
   AlignedBuffer<float> shared_gates_;    // [rows]         where a mixture has a gated expert for every row
   AlignedBuffer<float> shared_results_;  // [rows, width]

@@ -6,9 +6,9 @@
 #include <span>
 
 #include "base/thread_pool.h"
-#include "kernels/kernels.h"
 #include "cpu/quantized_rows.h"
 #include "cpu/weight_matrix.h"
+#include "kernels/kernels.h"
 
 namespace octavo {
 

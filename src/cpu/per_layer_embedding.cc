@@ -13,7 +13,7 @@ PerLayerEmbedding::PerLayerEmbedding(const ModelConfig& config, const Weights& w
       weights_(weights),
       context_(context),
       stream_(stream),
-      num_inputs_(num_inputs(config)),
+      num_inputs_(config.num_per_layer_inputs()),
       inputs_(context.make_rows(num_inputs_)),
       tokens_(to_size(context.pool.num_threads()) * to_size(num_inputs_)),
       gated_(context.make_rows(config.per_layer_width)) {}

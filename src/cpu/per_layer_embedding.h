@@ -24,10 +24,8 @@ class PerLayerEmbedding {
   /// A layer's part, of the rows whose h is the stream itself.
   void run(int layer, const StepRows& rows, const Epilogue& epilogue);
 
-  /// What a part in front of it has to make of the stream for this layer.
+  /// The form that a part in front of it makes of the stream for this layer.
   static Norm input_of(const PerLayerWeights& w) { return {.weight = nullptr, .quantize = w.gate.reads_int8()}; }
-  /// Floats of a row's inputs.
-  static int num_inputs(const ModelConfig& config) { return config.num_layers() * config.per_layer_width; }
 
  private:
   /// Adds a token's own rows to what its embedding was projected to, [num_inputs].

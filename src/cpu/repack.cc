@@ -11,8 +11,8 @@
 #include "base/stop_check.h"
 #include "base/text.h"
 #include "base/to_size.h"
-#include "kernels/pack.h"
 #include "cpu/piece_reader.h"
+#include "kernels/pack.h"
 #include "tensor/dequantize.h"
 #include "tensor/quantize.h"
 

@@ -34,7 +34,7 @@ struct RepackJob {
 /// Done of all bytes of the file's matrices.
 using RepackProgress = std::function<void(std::uint64_t done_bytes, std::uint64_t total_bytes)>;
 
-/// What becomes of the file's pages in the page cache: the next start finds them there, or memory is wanted for the
+/// The fate of the file's pages in the page cache: the next start finds them there, or memory is wanted for the
 /// panels.
 enum class FilePages : std::uint8_t { kKept, kDropped };
 

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "cpu/attention_mixer.h"
-#include "model/batch.h"
 #include "cpu/delta_mixer.h"
 #include "cpu/dense_ffn.h"
 #include "cpu/experts_ffn.h"
@@ -16,6 +15,7 @@
 #include "cpu/residual_stream.h"
 #include "cpu/step_rows.h"
 #include "cpu/weights.h"
+#include "model/batch.h"
 
 namespace octavo {
 
@@ -40,7 +40,7 @@ class Transformer {
   /// The part that computes mixers of a kind.
   AttentionMixer& mixer_of(const AttentionSpec&) { return attention_; }
   DeltaMixer& mixer_of(const DeltaSpec&) { return delta_; }
-  /// What the mixer of the last layer with state leaves for later rows; nothing else of it.
+  /// Computes what the mixer of the last layer with state leaves for later rows, and nothing else of the layer.
   void write_state(int layer);
   void run_feed_forward(int layer, const Epilogue& epilogue);
   void run_feed_forward(const DenseFfnSpec& spec, int layer, const Epilogue& epilogue);

@@ -19,10 +19,10 @@ namespace octavo {
 struct WeightMatrix {
   DType type = DType::kF32;
   ActivationForm activations = ActivationForm::kFloat;  // that its products read
-  std::int64_t rows = 0, cols = 0;       // outputs, inputs
-  const std::uint8_t* panels = nullptr;  // packed; nullptr: not packed at load
-  const std::byte* file = nullptr;       // as in the file, if not packed at load
-  const float* scale = nullptr;          // a factor of all its weights, or of its products; nullptr: 1
+  std::int64_t rows = 0, cols = 0;                      // outputs, inputs
+  const std::uint8_t* panels = nullptr;                 // packed; nullptr: not packed at load
+  const std::byte* file = nullptr;                      // as in the file, if not packed at load
+  const float* scale = nullptr;                         // a factor of all its weights, or of its products; nullptr: 1
 
   bool reads_int8() const { return activations == ActivationForm::kInt8Blocks; }
   PackedMatrix packed(std::int64_t num_rows, const std::uint8_t* data) const {
@@ -57,14 +57,14 @@ struct ExpertMatrices {
   }
 };
 
-/// False of one that a model has not.
+/// False for a matrix that the model does not have.
 inline bool is_present(const WeightMatrix& matrix) { return matrix.rows > 0; }
 
 class PanelScratch {
  public:
-  /// For matrices that are packed already: no memory.
+  /// A scratch for matrices that are packed already: it takes no memory.
   PanelScratch() = default;
-  /// For matrices whose panels have at most `largest_panel_bytes`.
+  /// A scratch for matrices whose panels have at most `largest_panel_bytes`.
   PanelScratch(std::size_t largest_panel_bytes, int num_threads);
 
   /// Calls use(range, first) for panels `begin` .. `end` of w, in order, a range at a time: `range` is a matrix of

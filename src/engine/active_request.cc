@@ -9,15 +9,15 @@ namespace octavo {
 
 void Choice::begin(const ActiveRequest& request, int index) {
   const Sequence& prompt = request.prompt;
-  const int all = prompt.asked.prompt_tokens;
+  const int all = prompt.params.prompt_tokens;
   const bool is_last = to_size(index) + 1 == request.choices.size();  // it takes the prompt's place
   Sequence begun{
-      .asked = prompt.asked,
+      .params = prompt.params,
       .tokens = std::move(sequence.tokens),
       .chain = std::move(sequence.chain),
       .draw_ms = prompt.draw_ms,
-      .owed = {.prompt_logits_from = all, .reported_progress = is_last ? prompt.owed.reported_progress : all}};
-  begun.asked.choice = index;
+      .pending = {.prompt_logits_from = all, .reported_progress = is_last ? prompt.pending.reported_progress : all}};
+  begun.params.choice = index;
   begun.tokens.assign(prompt.tokens.begin(), prompt.tokens.end());
   begun.chain = prompt.chain;
   sequence = std::move(begun);
@@ -47,10 +47,10 @@ RequestStats ActiveRequest::stats_of(const Sequence& sequence, const ChoiceTimes
   const double total = seconds(now - submitted);
   const double queued = first_step ? std::max(0.0, seconds(*first_step - submitted)) : total;
   const double prefill = seconds(in_prefill), decode = seconds(in_decode);
-  return {.prompt_tokens = sequence.asked.prompt_tokens,
+  return {.prompt_tokens = sequence.params.prompt_tokens,
           .cached_tokens = sequence.cached_tokens,
           .diverged_at = sequence.diverged_at,
-          .generated_tokens = sequence.num_tokens() - sequence.asked.prompt_tokens,
+          .generated_tokens = sequence.num_tokens() - sequence.params.prompt_tokens,
           .preemptions = sequence.num_preemptions,
           .time_to_first_token_s = first_token ? seconds(*first_token - submitted) : 0,
           .total_s = total,

@@ -16,7 +16,7 @@
 #include "engine/answer_text.h"
 #include "engine/model_tokenizer.h"
 #include "engine/next_mask.h"
-#include "engine/queue_ledger.h"
+#include "engine/queue_usage.h"
 #include "engine/reasoning_budget.h"
 #include "engine/sequence.h"
 #include "octavo/engine.h"
@@ -63,7 +63,7 @@ struct Choice {
   }
   /// The next token is drawn under the constraint.
   bool is_constrained() const { return constraint.is_on() && !text.is_inside_reasoning() && budget.forced() < 0; }
-  int num_generated() const { return sequence.num_tokens() - sequence.asked.prompt_tokens; }
+  int num_generated() const { return sequence.num_tokens() - sequence.params.prompt_tokens; }
 };
 
 /// When a choice of a request ends.
@@ -107,10 +107,10 @@ struct ActiveRequest {
   RequestCallbacks callbacks;
   Choice::Clock::time_point submitted;
   std::optional<Choice::Clock::time_point> deadline;
-  QueueLedger::Place place;  // until it is admitted
-  Sequence prompt;           // read once; the choices fork from it
-  bool is_reading = false;   // the prompt has a sequence in the KV cache
-  ChoiceTimes times;         // of the prompt, which all choices share
+  QueueUsage::Place place;  // until it is admitted
+  Sequence prompt;          // read once; the choices fork from it
+  bool is_reading = false;  // the prompt has a sequence in the KV cache
+  ChoiceTimes times;        // of the prompt, which all choices share
   /// [num_choices] null until each begins, the first one first: what waits holds its prompt, and no more for many
   /// choices.
   std::vector<std::unique_ptr<Choice>> choices;
@@ -121,9 +121,9 @@ struct ActiveRequest {
 
   /// The choice's token at `position` depends on this, beside its logits.
   DrawContext draw_context(const Choice& choice, int position, std::span<const MaskWord> allowed) const {
-    const bool may_end = position - choice.sequence.asked.prompt_tokens >= endings.min_generated;
+    const bool may_end = position - choice.sequence.params.prompt_tokens >= endings.min_generated;
     return {.tokens = std::span(choice.sequence.tokens).first(to_size(position)),
-            .prompt_tokens = choice.sequence.asked.prompt_tokens,
+            .prompt_tokens = choice.sequence.params.prompt_tokens,
             .forbidden = may_end ? std::span<const TokenId>() : endings.ending_tokens,
             .suppressed = suppressed,
             .dry_breakers = dry_breakers,
@@ -150,8 +150,8 @@ struct ActiveRequest {
   /// A stop text counts that is complete after the first min_generated tokens.
   bool stops_count(const Choice& choice) const { return choice.num_generated() > endings.min_generated; }
   std::uint32_t choice_index(int choice) const { return first_choice + static_cast<std::uint32_t>(choice); }
-  std::uint32_t choice_index(const Choice& choice) const { return choice_index(choice.sequence.asked.choice); }
-  /// Of a choice that has just ended, or of one that ends before its prompt is computed.
+  std::uint32_t choice_index(const Choice& choice) const { return choice_index(choice.sequence.params.choice); }
+  /// The account of a choice that has just ended, or that ends before its prompt is computed.
   RequestStats stats_of(const Choice& choice) const {
     RequestStats stats = stats_of(choice.sequence, choice.times);
     stats.reasoning_tokens = choice.num_reasoning;

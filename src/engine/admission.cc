@@ -7,14 +7,14 @@
 
 namespace octavo {
 
-Admission::Admission(const Parts& parts) : parts_(parts), needed_(to_size(parts.ledger.num_groups())) {
+Admission::Admission(const Parts& parts) : parts_(parts), needed_(to_size(parts.block_budget.num_groups())) {
   last_failure_.room.resize(needed_.size());
 }
 
 void Admission::admit(std::vector<Sequence*>& newly_admitted) {
   while (!parts_.queues.waiting().empty()) {
     Sequence& sequence = *parts_.queues.waiting().front();
-    if (!could_have_seats(sequence) || !try_start(sequence, newly_admitted)) return;
+    if (!could_run(sequence) || !try_start(sequence, newly_admitted)) return;
   }
 }
 
@@ -22,7 +22,7 @@ bool Admission::is_urgent() const {
   if (parts_.queues.waiting().empty()) return false;
   const Sequence& best = *parts_.queues.waiting().front();
   return std::ranges::any_of(parts_.queues.running(), [&](const Sequence* running) {
-    return running->asked.priority < best.asked.priority ||
+    return running->params.priority < best.params.priority ||
            (running->notes.counts_of_owner != best.notes.counts_of_owner && running->notes.rank > best.notes.rank);
   });
 }
@@ -31,31 +31,32 @@ void Admission::forget(const Sequence& sequence) {
   if (last_failure_.sequence == &sequence) last_failure_.sequence = nullptr;
 }
 
-/// There are seats enough, or others would be suspended. A new one waits all the same where as many are suspended as
-/// there are seats: they keep memory, and whoever has many owners' names cannot begin any number of answers.
-bool Admission::could_have_seats(const Sequence& sequence) const {
+/// There are places enough, or others would be suspended. A new one waits all the same where as many are suspended as
+/// may run: they keep memory, and whoever has many owners' names cannot begin any number of answers.
+bool Admission::could_run(const Sequence& sequence) const {
   const SequenceQueues& queues = parts_.queues;
-  const bool adds_seats = !sequence.notes.was_admitted && !queues.running().empty();
-  if (adds_seats && queues.seats_admitted() + sequence.seats() > 2 * queues.max_seats()) return false;
-  int seats = queues.free_seats();
+  const bool is_new = !sequence.notes.was_admitted && !queues.running().empty();
+  if (is_new && queues.choices_admitted() + sequence.num_choices() > 2 * queues.max_sequences()) return false;
+  int places = queues.num_free();
   const Sequence* victim = nullptr;
-  while (seats < sequence.seats() && (victim = victim_for_seats(sequence, victim)) != nullptr) seats += victim->seats();
-  return seats >= sequence.seats();
+  while (places < sequence.num_choices() && (victim = victim_to_run(sequence, victim)) != nullptr)
+    places += victim->num_choices();
+  return places >= sequence.num_choices();
 }
 
-/// Suspends sequences until there are seats enough; false where that cannot be.
-bool Admission::take_seats(const Sequence& sequence) {
-  while (parts_.queues.free_seats() < sequence.seats()) {
-    Sequence* victim = victim_for_seats(sequence, nullptr);
+/// Suspends sequences until there are places enough; false where that cannot be.
+bool Admission::make_room_to_run(const Sequence& sequence) {
+  while (parts_.queues.num_free() < sequence.num_choices()) {
+    Sequence* victim = victim_to_run(sequence, nullptr);
     if (victim == nullptr) return false;
     parts_.preemption.suspend(*victim);
   }
   return true;
 }
 
-/// The running sequence with the worst rank that has to give its seats to one that waits, or the next one with a better
-/// rank than `before`; null if there is none. A sequence that has rows in this step already is none.
-Sequence* Admission::victim_for_seats(const Sequence& sequence, const Sequence* before) const {
+/// The running sequence with the worst rank that has to give its places to one that waits, or the next one with a
+/// better rank than `before`; null if there is none. A sequence that has rows in this step already is none.
+Sequence* Admission::victim_to_run(const Sequence& sequence, const Sequence* before) const {
   const std::span<Sequence* const> running = parts_.queues.running();
   for (auto it = running.rbegin(); it != running.rend() && (*it)->notes.rank > sequence.notes.rank; ++it) {
     const bool considered = before != nullptr && (*it)->notes.rank >= before->notes.rank;
@@ -70,11 +71,11 @@ Sequence* Admission::victim_for_seats(const Sequence& sequence, const Sequence* 
 // be cached, and would make way for the blocks that it takes.
 bool Admission::try_start(Sequence& sequence, std::vector<Sequence*>& newly_admitted) {
   if (failed_before(sequence)) return false;
-  const auto count_promises = [&] { parts_.ledger.count_promises(parts_.queues.running()); };
+  const auto count_promises = [&] { parts_.block_budget.count_promises(parts_.queues.running()); };
   const bool is_holding = sequence.num_computed > 0;
   const int attached = is_holding ? 0 : parts_.sharing.extend(sequence);
   if (attached > 0) count_promises();  // blocks of others may be shared now
-  if (!has_room_to_start(sequence) || !take_seats(sequence)) {
+  if (!has_room_to_start(sequence) || !make_room_to_run(sequence)) {
     if (attached > 0) {
       const Result<void> truncated = parts_.kv.truncate(sequence.kv, 0);
       OCTAVO_CHECK(truncated.has_value(), "{}", truncated.error().message);
@@ -90,7 +91,7 @@ bool Admission::try_start(Sequence& sequence, std::vector<Sequence*>& newly_admi
 }
 
 bool Admission::has_room_to_start(const Sequence& sequence) {
-  parts_.ledger.count_to_start(sequence, needed_);
+  parts_.block_budget.count_to_start(sequence, needed_);
   return parts_.preemption.make_room_to_admit(sequence, needed_);
 }
 
@@ -106,7 +107,7 @@ void Admission::start(Sequence& sequence, bool was_holding, std::vector<Sequence
   sequence.notes.num_beginning = 0;
   sequence.notes.steps_waited = 0;
   parts_.queues.start_first(was_holding);  // those that made room have worse rank
-  parts_.ledger.promise(sequence);
+  parts_.block_budget.promise(sequence);
 }
 
 /// Nothing that could help has changed since it last found no room. Those that must give way to it grow in every step.
@@ -114,16 +115,16 @@ bool Admission::failed_before(const Sequence& sequence) const {
   const Failure& failure = last_failure_;
   if (failure.sequence != &sequence || failure.num_publications != parts_.sharing.num_publications()) return false;
   if (parts_.queues.running().empty() || is_urgent()) return false;
-  for (int group = 0; group < parts_.ledger.num_groups(); ++group)
-    if (parts_.ledger.room(group) > failure.room[to_size(group)]) return false;
+  for (int group = 0; group < parts_.block_budget.num_groups(); ++group)
+    if (parts_.block_budget.room(group) > failure.room[to_size(group)]) return false;
   return true;
 }
 
 void Admission::remember_failure(const Sequence& sequence) {
   last_failure_.sequence = &sequence;
   last_failure_.num_publications = parts_.sharing.num_publications();
-  for (int group = 0; group < parts_.ledger.num_groups(); ++group)
-    last_failure_.room[to_size(group)] = parts_.ledger.room(group);
+  for (int group = 0; group < parts_.block_budget.num_groups(); ++group)
+    last_failure_.room[to_size(group)] = parts_.block_budget.room(group);
 }
 
 }  // namespace octavo

@@ -1,23 +1,23 @@
 // Lets waiting sequences run: new ones, and those that go on after a preemption.
 //
-// By rank, and nobody overtakes. A sequence is admitted when there are seats for all its choices and when the blocks of
-// all its tokens that are not cached, and one to grow (one more a choice), can be promised to it. It takes seats and
-// memory from others of worse rank where the rules allow that (preemption.h).
+// Sequences are admitted by rank, and nobody overtakes. A sequence is admitted when there are places to run for all its
+// choices and when the blocks of all its tokens that are not cached, and one to grow (one more a choice), can be
+// promised to it. It takes places and memory from others of worse rank where the rules allow that (preemption.h).
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction,
-// where the list of those that are admitted has room for twice the seats and one more.
+// where the list of those that are admitted has room for twice the sequences that may run and one more.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "engine/block_ledger.h"
+#include "engine/block_budget.h"
 #include "engine/preemption.h"
 #include "engine/prefix_sharing.h"
 #include "engine/sequence.h"
 #include "engine/sequence_queues.h"
-#include "kv/kv_books.h"
+#include "kv/kv_cache_manager.h"
 
 namespace octavo {
 
@@ -25,9 +25,9 @@ class Admission {
  public:
   /// All of these must outlive it.
   struct Parts {
-    KvBooks& kv;
+    KvCacheManager& kv;
     SequenceQueues& queues;
-    BlockLedger& ledger;
+    BlockBudget& block_budget;
     PrefixSharing& sharing;
     Preemption& preemption;
   };
@@ -48,9 +48,9 @@ class Admission {
     std::vector<int> room;  // [groups]
   };
 
-  bool could_have_seats(const Sequence& sequence) const;
-  bool take_seats(const Sequence& sequence);
-  Sequence* victim_for_seats(const Sequence& sequence, const Sequence* before) const;
+  bool could_run(const Sequence& sequence) const;
+  bool make_room_to_run(const Sequence& sequence);
+  Sequence* victim_to_run(const Sequence& sequence, const Sequence* before) const;
   bool try_start(Sequence& sequence, std::vector<Sequence*>& newly_admitted);
   bool has_room_to_start(const Sequence& sequence);
   void start(Sequence& sequence, bool was_holding, std::vector<Sequence*>& newly_admitted);

@@ -27,7 +27,7 @@ struct ReasoningView {
 
 class AnswerText {
  public:
-  /// What may be shown now.
+  /// The text that may be shown now.
   struct Piece {
     std::string_view text = {}, bytes = {};  // content
     std::string_view reasoning = {};
@@ -42,8 +42,8 @@ class AnswerText {
   /// Adds a token. `ends`: it ends the answer and is not shown; `is_last`: nothing follows, so nothing is held back;
   /// `stops_count`: a stop text that becomes complete counts. The texts are valid until the next push().
   Piece push(TokenId token, bool ends, bool is_last, bool stops_count);
-  /// What was held back, now that nothing follows. It leaves what push() gave as it is: the caller may be a callback
-  /// that still looks at it. The texts are valid until the next call of anything.
+  /// The text that was held back, now that nothing follows. The piece that push() gave stays as it is: the caller may
+  /// be a callback that still looks at it. The texts are valid until the next call of anything.
   Piece finish(bool stops_count);
 
   /// The stop text that was complete, its number; -1: none was.

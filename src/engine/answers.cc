@@ -88,8 +88,8 @@ void Answers::append_to(ActiveRequest& request, Choice& choice, const SampledTok
 }
 
 void Answers::end_without_draw(const Sequence& sequence) {
-  if (sequence.asked.samples || sequence.num_uncomputed() != 0) return;
-  ActiveRequest* request = requests_.find(sequence.asked.id);
+  if (sequence.params.samples || sequence.num_uncomputed() != 0) return;
+  ActiveRequest* request = requests_.find(sequence.params.id);
   if (request == nullptr) return;  // cancelled by a callback of this step
   end(*request, FinishReason::kLength);
 }
@@ -101,11 +101,11 @@ void Answers::deliver_prompt_logits(const StepPlan& plan, std::span<const LogitR
     Sequence& sequence = *plan.sequences[to_size(rows[begin].planned)].sequence;
     while (end < rows.size() && rows[end].planned == rows[begin].planned) ++end;
     const int first = rows[begin].position;
-    const int last = std::min(rows[end - 1].position, sequence.asked.prompt_tokens - 1);
-    if (first < sequence.owed.prompt_logits_from || first > last) continue;
-    ActiveRequest* request = requests_.find(sequence.asked.id);
+    const int last = std::min(rows[end - 1].position, sequence.params.prompt_tokens - 1);
+    if (first < sequence.pending.prompt_logits_from || first > last) continue;
+    ActiveRequest* request = requests_.find(sequence.params.id);
     if (request == nullptr) continue;  // cancelled by a callback of this step
-    sequence.owed.prompt_logits_from = last + 1;
+    sequence.pending.prompt_logits_from = last + 1;
     request->callbacks.on_prompt_logits(first, logits.subspan(begin * row_size, to_size(last - first + 1) * row_size));
   }
 }
@@ -113,13 +113,14 @@ void Answers::deliver_prompt_logits(const StepPlan& plan, std::span<const LogitR
 void Answers::report_progress(const Scheduler& scheduler, Clock::time_point now) {
   for (std::size_t i = 0; i < scheduler.running().size(); ++i) {  // a callback may cancel
     Sequence& sequence = *scheduler.running()[i];
-    const int computed = std::min(sequence.num_computed, sequence.asked.prompt_tokens);
-    if (sequence.owed.reported_progress == sequence.asked.prompt_tokens || sequence.owed.reported_progress == computed)
+    const int computed = std::min(sequence.num_computed, sequence.params.prompt_tokens);
+    if (sequence.pending.reported_progress == sequence.params.prompt_tokens ||
+        sequence.pending.reported_progress == computed)
       continue;
-    sequence.owed.reported_progress = computed;
-    const ActiveRequest& request = *requests_.find(sequence.asked.id);
+    sequence.pending.reported_progress = computed;
+    const ActiveRequest& request = *requests_.find(sequence.params.id);
     const auto& first_step = request.times.first_step;
-    request.callbacks.on_prompt_progress({.prompt_tokens = sequence.asked.prompt_tokens,
+    request.callbacks.on_prompt_progress({.prompt_tokens = sequence.params.prompt_tokens,
                                           .cached_tokens = sequence.cached_tokens,
                                           .computed_tokens = computed,
                                           .seconds = first_step ? seconds(now - *first_step) : 0});

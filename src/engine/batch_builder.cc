@@ -24,7 +24,7 @@ void add_rows(StepPlan& plan, int planned) {
   batch.kv_len.push_back(end);
 }
 
-void add_tables(Batch& batch, const KvBooks& kv, SequenceId sequence, int kv_len) {
+void add_tables(Batch& batch, const KvCacheManager& kv, SequenceId sequence, int kv_len) {
   const auto num_blocks = to_size((kv_len - 1) / kv.block_size() + 1);
   for (std::size_t g = 0; g < batch.groups.size(); ++g) {
     Batch::Group& group = batch.groups[g];
@@ -35,14 +35,14 @@ void add_tables(Batch& batch, const KvBooks& kv, SequenceId sequence, int kv_len
     group.block_begin.push_back(static_cast<std::int32_t>(group.block_ids.size()));
   }
   if (!kv.has_snapshots()) return;
-  const std::optional<BlockId> seat = kv.table(sequence, kv.num_groups()).get(0);
-  OCTAVO_CHECK(seat.has_value(), "sequence {} has no seat", sequence);
-  batch.seats.push_back(*seat);
+  const std::optional<BlockId> state_slot = kv.table(sequence, kv.num_groups()).get(0);
+  OCTAVO_CHECK(state_slot.has_value(), "sequence {} has no state_slot", sequence);
+  batch.state_slots.push_back(*state_slot);
 }
 
 }  // namespace
 
-void build_batch(StepPlan& plan, const KvBooks& kv) {
+void build_batch(StepPlan& plan, const KvCacheManager& kv) {
   plan.batch.clear();
   plan.batch.copies.assign(plan.copies.begin(), plan.copies.end());
   plan.logit_rows.clear();
@@ -53,7 +53,7 @@ void build_batch(StepPlan& plan, const KvBooks& kv) {
   }
 }
 
-void build_release(StepPlan& plan, KvBooks& kv, bool cached) {
+void build_release(StepPlan& plan, KvCacheManager& kv, bool cached) {
   plan.clear();
   kv.release_memory(cached, plan.batch.releases);
 }

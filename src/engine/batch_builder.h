@@ -4,15 +4,15 @@
 #pragma once
 
 #include "engine/step_plan.h"
-#include "kv/kv_books.h"
+#include "kv/kv_cache_manager.h"
 
 namespace octavo {
 
 /// Fills plan.batch and plan.logit_rows: plan.sequences in order, the rows of each in order. `kv` has their tables.
 /// Logits are asked for where a token is drawn and for prompt rows whose logits are wanted.
-void build_batch(StepPlan& plan, const KvBooks& kv);
+void build_batch(StepPlan& plan, const KvCacheManager& kv);
 
-/// Fills plan.batch with memory that `kv` gives back, and no rows: KvBooks::release_memory(). Allocates nothing.
-void build_release(StepPlan& plan, KvBooks& kv, bool cached);
+/// Fills plan.batch with memory that `kv` gives back, and no rows: KvCacheManager::release_memory(). Allocates nothing.
+void build_release(StepPlan& plan, KvCacheManager& kv, bool cached);
 
 }  // namespace octavo

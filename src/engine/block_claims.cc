@@ -10,7 +10,7 @@ BlockClaims::BlockClaims(int block_size, int max_step_tokens, int max_sequences)
 
 void BlockClaims::claim_half_done_blocks(std::span<Sequence* const> prompts) {
   for (Sequence* sequence : prompts) {
-    sequence->notes.priority_in_step = sequence->asked.priority;
+    sequence->notes.priority_in_step = sequence->params.priority;
     const auto next = to_size(sequence->num_computed / block_size_);
     if (sequence->num_computed % block_size_ == 0 || next >= sequence->chain.size()) continue;
     claims_.push_back({.block = sequence->chain.hashes()[next], .claimant = sequence});
@@ -19,7 +19,7 @@ void BlockClaims::claim_half_done_blocks(std::span<Sequence* const> prompts) {
   for (const Sequence* sequence : prompts) {
     Sequence* claimant = claimant_of_next_block(*sequence);
     if (claimant != nullptr)
-      claimant->notes.priority_in_step = std::max(claimant->notes.priority_in_step, sequence->asked.priority);
+      claimant->notes.priority_in_step = std::max(claimant->notes.priority_in_step, sequence->params.priority);
   }
 }
 

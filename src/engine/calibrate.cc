@@ -36,7 +36,7 @@ struct Timed {
 /// A step of `rows` rows behind `depth` tokens, and of the rows of logits that it wants. Keys and values of these
 /// tokens are whatever the memory holds. Nothing of it stays.
 Timed time_step(const StepParts& parts, Sequence& sequence, int depth, int rows) {
-  KvBooks& kv = parts.kv;
+  KvCacheManager& kv = parts.kv;
   std::vector<BlockCopy> copies;  // none: nobody shares
   sequence.kv = kv.create_sequence();
   sequence.num_computed = depth;
@@ -69,13 +69,13 @@ void calibrate(const StepParts& parts, int max_context, const std::stop_token& s
   if (context < 2) return;
   Sequence sequence;
   sequence.tokens.assign(to_size(context), 0);
-  sequence.asked.prompt_tokens = context;
+  sequence.params.prompt_tokens = context;
   // Its time; counted if it took longer than that.
   const auto run = [&](const Probe& probe, double least_ms) {
     const int rows = std::min({probe.rows, parts.scheduler.limits().max_step_tokens, context / 2});
     const int depth = std::min(probe.depth, context / 2);
     const int logit_rows = std::min(probe.logit_rows, rows);
-    sequence.owed.prompt_logits_from = depth + rows - logit_rows;
+    sequence.pending.prompt_logits_from = depth + rows - logit_rows;
     const Timed timed = time_step(parts, sequence, depth, rows);
     if (timed.ms > least_ms) parts.cost.observe(parts.cost.work(depth, rows, logit_rows), timed.ms, timed.expert_bytes);
     return std::chrono::duration<double, std::milli>(timed.ms);

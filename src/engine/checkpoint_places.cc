@@ -26,7 +26,7 @@ void CheckpointPlaces::plan(Sequence& sequence) const {
   const std::int64_t end_of_interval = (std::int64_t{at} / interval + 1) * interval;
   Place place{.at = static_cast<int>(std::min<std::int64_t>(std::numeric_limits<int>::max(), end_of_interval))};
   const int settled =
-      (sequence.asked.prompt_tokens - sequence.asked.generation_prompt_tokens) / block_size * block_size;
+      (sequence.params.prompt_tokens - sequence.params.generation_prompt_tokens) / block_size * block_size;
   if (settled > at && settled <= place.at) place = {.at = settled, .uses = 1};  // the next turn
   place = place_of_others(sequence, place);
   sequence.notes.checkpoint_at = place.at;
@@ -39,7 +39,7 @@ CheckpointPlaces::Place CheckpointPlaces::place_of_others(const Sequence& sequen
   for (int passed = sequence.num_computed;;) {
     Place nearest{.at = before.at};
     const auto look_at = [&](const Sequence* other) {
-      const int at = parting(sequence, *other);
+      const int at = divergence(sequence, *other);
       if (at <= passed || at > nearest.at) return;
       nearest = {.at = at, .uses = at < nearest.at ? 1 : nearest.uses + 1};
     };
@@ -53,7 +53,7 @@ CheckpointPlaces::Place CheckpointPlaces::place_of_others(const Sequence& sequen
 }
 
 /// The last position from which `other` could go on if the sequence kept its state there; 0 where it needs none.
-int CheckpointPlaces::parting(const Sequence& sequence, const Sequence& other) const {
+int CheckpointPlaces::divergence(const Sequence& sequence, const Sequence& other) const {
   const int block_size = kv_.block_size();
   const auto next = to_size(sequence.num_computed / block_size);
   const BlockChain &own = sequence.chain, &others = other.chain;
@@ -84,7 +84,7 @@ void CheckpointPlaces::raise_priorities(std::span<Sequence* const> prompts) cons
   for (const Sequence* sequence : prompts) {
     Sequence* first = claimant(*sequence, prompts);
     if (first != nullptr)
-      first->notes.priority_in_step = std::max(first->notes.priority_in_step, sequence->asked.priority);
+      first->notes.priority_in_step = std::max(first->notes.priority_in_step, sequence->params.priority);
   }
 }
 

@@ -3,8 +3,8 @@
 // A prompt goes on from a checkpoint or computes everything, so checkpoints stand where it pays:
 // - at the last whole block before the generation prompt, with which the next turn of a conversation begins;
 // - where others that are to be read part from it, if that saves them more than a chunk that ends there costs;
-// - every KvBooks::checkpoint_interval() tokens, so that they take no more memory than keys and values beside them.
-// A chunk ends at a place. Answers pass the last kind of places alone.
+// - every KvCacheManager::checkpoint_interval() tokens, so that they take no more memory than keys and values beside
+// them. A chunk ends at a place. Answers pass the last kind of places alone.
 //
 // Of prompts that begin alike one computes what they share. The others wait until it has come to a place from which
 // they can go on (docs/scheduling.md).
@@ -16,7 +16,7 @@
 
 #include "engine/sequence.h"
 #include "engine/sequence_queues.h"
-#include "kv/kv_books.h"
+#include "kv/kv_cache_manager.h"
 
 namespace octavo {
 
@@ -27,7 +27,7 @@ class CheckpointPlaces {
   static constexpr int kLeastSavedBlocks = 4;
 
   /// Both must outlive it.
-  CheckpointPlaces(const KvBooks& kv, const SequenceQueues& queues) : kv_(kv), queues_(queues) {}
+  CheckpointPlaces(const KvCacheManager& kv, const SequenceQueues& queues) : kv_(kv), queues_(queues) {}
 
   /// False where no sequence has a state, or nobody could find it.
   bool exist() const { return kv_.keeps_checkpoints(); }
@@ -45,9 +45,9 @@ class CheckpointPlaces {
     int at = 0, uses = 0;
   };
   Place place_of_others(const Sequence& sequence, Place before) const;
-  int parting(const Sequence& sequence, const Sequence& other) const;
+  int divergence(const Sequence& sequence, const Sequence& other) const;
 
-  const KvBooks& kv_;
+  const KvCacheManager& kv_;
   const SequenceQueues& queues_;
 };
 

@@ -6,12 +6,13 @@ namespace octavo {
 namespace {
 
 bool has_choices_left(const Sequence& sequence) {
-  const int left = sequence.seats() - sequence.notes.num_beginning;
+  const int left = sequence.num_choices() - sequence.notes.num_beginning;
   return left > 0 && (sequence.awaits_choices() || sequence.notes.num_beginning > 0);
 }
 
 int most_beginning(const Sequence& prompt, const StepBudget& budget) {
-  return budget.is_timed() && prompt.draw_ms == 0 ? std::min(ChoiceTurns::kUnmeasured, prompt.seats()) : prompt.seats();
+  return budget.is_timed() && prompt.draw_ms == 0 ? std::min(ChoiceTurns::kUnmeasured, prompt.num_choices())
+                                                  : prompt.num_choices();
 }
 
 }  // namespace

@@ -36,11 +36,12 @@ struct StepWork {
 
 class CostModel {
  public:
-  /// Of the model (ModelWork).
+  /// The attention and the experts of the model (ModelWork).
   explicit CostModel(std::vector<AttentionWork> attention, std::vector<ExpertsWork> experts = {})
       : attention_(std::move(attention)), experts_(std::move(experts)) {}
 
-  /// Of `num_rows` rows of one sequence, the first at position `first_row`; `logits`: of how many logits are wanted.
+  /// The work of `num_rows` rows of one sequence, the first at position `first_row`; `logits`: rows whose logits are
+  /// wanted.
   StepWork work(int first_row, int num_rows, int logits) const;
 
   /// Milliseconds, at least 0. Before anything was observed: those of the draws.
@@ -70,7 +71,7 @@ class CostModel {
   double expert_bytes(const StepWork& work, double spread) const;
   void follow_spread(const StepWork& work, double expert_bytes);
   double fitted_ms(const StepWork& work) const;
-  /// With the first kNum costs alone.
+  /// The prediction with the first kNum costs alone.
   template <std::size_t kNum>
   void fit();
   template <std::size_t kNum>

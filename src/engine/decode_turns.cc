@@ -17,7 +17,7 @@ void DecodeTurns::choose(std::span<Sequence* const> running, std::uint64_t step,
   for (Sequence* sequence : running)
     if (!sequence->is_catching_up() && !sequence->awaits_choices() && !sequence->waits_for_mask)
       rows_.push_back(sequence);
-  const auto is_of_first_request = [this](const Sequence* s) { return s->asked.id == rows_.front()->asked.id; };
+  const auto is_of_first_request = [this](const Sequence* s) { return s->params.id == rows_.front()->params.id; };
   const auto is_of_first_owner = [this](const Sequence* s) {
     return s->notes.counts_of_owner == rows_.front()->notes.counts_of_owner;
   };
@@ -42,11 +42,11 @@ void DecodeTurns::choose(std::span<Sequence* const> running, std::uint64_t step,
 }
 
 void DecodeTurns::number_within_requests() {
-  std::ranges::sort(rows_, {},
-                    [](const Sequence* s) { return std::tuple(s->asked.id, s->notes.planned_in_step, s->notes.rank); });
+  std::ranges::sort(
+      rows_, {}, [](const Sequence* s) { return std::tuple(s->params.id, s->notes.planned_in_step, s->notes.rank); });
   const Sequence* before = nullptr;
   for (Sequence* sequence : rows_) {
-    const bool is_of_same = before != nullptr && before->asked.id == sequence->asked.id;
+    const bool is_of_same = before != nullptr && before->params.id == sequence->params.id;
     sequence->notes.turn = is_of_same ? before->notes.turn + 1 : 0;
     before = sequence;
   }

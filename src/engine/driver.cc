@@ -117,12 +117,12 @@ void Driver::cancel(RequestId id) {
   }
 }
 
-bool Driver::hand_over(std::unique_ptr<ActiveRequest>& request) {
-  if (is_driving()) return parts_.requests.take_in(request);
+bool Driver::submit(std::unique_ptr<ActiveRequest>& request) {
+  if (is_driving()) return parts_.requests.add(request);
   if (!is_looping_) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (lock) {
-      const bool taken = !inbox_.is_closed() && parts_.requests.take_in(request);
+      const bool taken = !inbox_.is_closed() && parts_.requests.add(request);
       inbox_.wake();
       return taken;
     }
@@ -145,7 +145,7 @@ bool Driver::take_inbox() {
   inbox_.take(taken_);
   if (taken_.empty()) return false;
   for (std::unique_ptr<ActiveRequest>& request : taken_.requests) {
-    if (parts_.requests.take_in(request)) continue;
+    if (parts_.requests.add(request)) continue;
     request->place.leave();
     Answers::emit_before_start(*request, FinishReason::kFailed);
   }

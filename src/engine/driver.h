@@ -46,7 +46,7 @@ class Driver {
   void cancel(RequestId id);
   /// Takes a request in, or leaves it where the thread that drives finds it. False, and it stays with the caller: there
   /// is no memory, or no further request is taken.
-  bool hand_over(std::unique_ptr<ActiveRequest>& request);
+  bool submit(std::unique_ptr<ActiveRequest>& request);
   bool is_closed() const { return inbox_.is_closed(); }
 
  private:

@@ -1,6 +1,6 @@
 // The tokens that contain a breaker of DRY, for each list of breakers that requests have named of late.
 //
-// To find them is a look at every token of the vocabulary, some milliseconds; nearly all requests name the same few
+// Finding them takes a look at every token of the vocabulary, some milliseconds; nearly all requests name the same few
 // lists. Owned by the engine's RequestMaker; any thread.
 #pragma once
 

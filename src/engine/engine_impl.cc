@@ -23,11 +23,11 @@ Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
   if (capacity < 2) return fail("KV memory: found room for {} tokens, expected at least 2", capacity);
   parts.info.max_context = static_cast<int>(capacity);
   parts.limits.max_step_tokens = std::min(parts.limits.max_step_tokens, parts.runner->info().max_rows);
-  OCTAVO_TRY(std::unique_ptr<KvBooks> kv, KvBooks::create(room, parts.prefix_cache));
+  OCTAVO_TRY(std::unique_ptr<KvCacheManager> kv, KvCacheManager::create(room, parts.prefix_cache));
   return std::unique_ptr<EngineImpl>(new EngineImpl(std::move(parts), std::move(kv)));
 }
 
-EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvBooks> kv)
+EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvCacheManager> kv)
     : parts_(std::move(parts)),
       kv_(std::move(kv)),
       num_drawable_(parts_.words.num_drawable(parts_.runner->info().vocab_size)),
@@ -85,10 +85,10 @@ Result<RequestId> EngineImpl::submit(Request request, TokenCallback on_event) {
   const RequestId id = next_id_++;
   try {
     const auto num_tokens = static_cast<std::int64_t>(request.tokens.size()) * request.num_choices;
-    OCTAVO_TRY(QueueLedger::Place place, queue_.enter(request.owner, num_tokens));
+    OCTAVO_TRY(QueueUsage::Place place, queue_.enter(request.owner, num_tokens));
     std::unique_ptr<ActiveRequest> active = maker_.make(id, std::move(request), std::move(on_event), max_generated);
     active->place = std::move(place);
-    if (driver_.hand_over(active)) return id;
+    if (driver_.submit(active)) return id;
     if (driver_.is_closed()) return draining();
   } catch (const std::bad_alloc&) {
     return out_of_memory();

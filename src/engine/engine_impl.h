@@ -1,6 +1,6 @@
 // The engine behind the public interface: puts its parts together and passes each call to the one that answers it.
 //
-//     submit: request_check, QueueLedger, RequestMaker        any thread
+//     submit: request_check, QueueUsage, RequestMaker        any thread
 //     Driver: who drives; inbox, loop, statistics             any thread
 //     Step: schedule, build, forward, draw                    the thread that drives
 //     Answers, RequestTable: events and ends; who is active   the thread that drives
@@ -19,7 +19,7 @@
 #include "engine/idle_release.h"
 #include "engine/mask_finder.h"
 #include "engine/model_tokenizer.h"
-#include "engine/queue_ledger.h"
+#include "engine/queue_usage.h"
 #include "engine/request_check.h"
 #include "engine/request_maker.h"
 #include "engine/request_table.h"
@@ -28,7 +28,7 @@
 #include "engine/scheduler.h"
 #include "engine/statistics.h"
 #include "engine/step.h"
-#include "kv/kv_books.h"
+#include "kv/kv_cache_manager.h"
 #include "model/model_runner.h"
 
 namespace octavo {
@@ -44,7 +44,7 @@ struct EngineParts {
   SamplingDefaults sampling_defaults;
   Scheduler::Limits limits;
   IdleRelease::Times idle = {};
-  QueueLedger::Bounds queue_bounds;  // of requests that were never admitted
+  QueueUsage::Bounds queue_bounds;  // of requests that were never admitted
 };
 
 class EngineImpl final : public Engine {
@@ -78,22 +78,22 @@ class EngineImpl final : public Engine {
                                                                const std::stop_token& stop = {}) const override;
   SamplingParams default_sampling(SamplingParams defaults) const override;
 
-  /// The books of the runner's memory.
-  const KvBooks& kv() const { return *kv_; }
-  /// The books of the KV cache are in order, and every sequence agrees with them. At any time; after every step where
+  /// The manager of the runner's memory.
+  const KvCacheManager& kv() const { return *kv_; }
+  /// The KV cache is in order, and every sequence agrees with them. At any time; after every step where
   /// OCTAVO_INTEGRITY_CHECKS is set.
   Result<void> check_integrity() const { return requests_.check_integrity(); }
 
  private:
-  EngineImpl(EngineParts parts, std::unique_ptr<KvBooks> kv);
+  EngineImpl(EngineParts parts, std::unique_ptr<KvCacheManager> kv);
   StepParts step_parts();
   Result<void> check_constraint(const Constraint* constraint) const;
 
   EngineParts parts_;
-  const std::unique_ptr<KvBooks> kv_;  // of the runner's memory
+  const std::unique_ptr<KvCacheManager> kv_;  // of the runner's memory
   const int num_drawable_;
   CostModel cost_;
-  QueueLedger queue_;  // outlives the requests
+  QueueUsage queue_;  // outlives the requests
   Scheduler scheduler_;
   StepPlan plan_;  // of the step in flight
   Statistics statistics_;

@@ -41,7 +41,7 @@ class ModelTokenizer {
 
   /// Ids that have a text.
   int num_tokens() const { return chat_ == nullptr ? 0 : chat_->tokenizer().vocab_size(); }
-  /// Of a model's `vocab_size` ids, those that may be drawn: not the padding behind the words.
+  /// The number of a model's `vocab_size` ids that may be drawn: the padding behind the words may not.
   int num_drawable(int vocab_size) const {
     return chat_ == nullptr ? vocab_size : std::min(vocab_size, chat_->tokenizer().vocab_size());
   }

@@ -7,16 +7,16 @@
 
 namespace octavo {
 
-Preemption::Preemption(KvBooks& kv, SequenceQueues& queues, BlockLedger& ledger, SchedulerCounts& counts)
-    : kv_(kv), queues_(queues), ledger_(ledger), counts_(counts), missing_(to_size(kv.num_pools())) {}
+Preemption::Preemption(KvCacheManager& kv, SequenceQueues& queues, BlockBudget& block_budget, SchedulerCounts& counts)
+    : kv_(kv), queues_(queues), block_budget_(block_budget), counts_(counts), missing_(to_size(kv.num_pools())) {}
 
 bool Preemption::make_room(const Sequence& sequence, std::span<const int> needed) {
-  if (ledger_.has_room_for(needed)) return true;
+  if (block_budget_.has_room_for(needed)) return true;
   return preempt_tails(sequence, needed, false) || preempt_wholly(sequence, needed, false);
 }
 
 bool Preemption::make_room_to_admit(const Sequence& sequence, std::span<const int> needed) {
-  if (ledger_.has_room_for(needed)) return true;
+  if (block_budget_.has_room_for(needed)) return true;
   if (could_make_room(sequence, needed) && preempt_tails(sequence, needed, true)) return true;
   return queues_.running().empty() && preempt_wholly(sequence, needed, true);
 }
@@ -26,7 +26,7 @@ bool Preemption::preempt_tails(const Sequence& sequence, std::span<const int> ne
   while (Sequence* victim = victim_for(sequence, admits, before)) {
     before = victim;
     preempt_tail(*victim, needed);
-    if (ledger_.has_room_for(needed)) return true;
+    if (block_budget_.has_room_for(needed)) return true;
   }
   return false;
 }
@@ -34,7 +34,7 @@ bool Preemption::preempt_tails(const Sequence& sequence, std::span<const int> ne
 bool Preemption::preempt_wholly(const Sequence& sequence, std::span<const int> needed, bool admits) {
   while (Sequence* victim = victim_for(sequence, admits, nullptr)) {
     preempt_all(*victim);
-    if (ledger_.has_room_for(needed)) return true;
+    if (block_budget_.has_room_for(needed)) return true;
   }
   return false;
 }
@@ -45,17 +45,17 @@ bool Preemption::could_make_room(const Sequence& sequence, std::span<const int> 
   const Sequence* victim = nullptr;
   while ((victim = victim_for(sequence, true, victim)) != nullptr) {
     const bool is_promised = victim->is_running() && victim->is_catching_up();
-    for (int group = 0; group < ledger_.num_groups(); ++group) {
-      missing_[to_size(group)] -= ledger_.held_alone(*victim, group);
-      if (is_promised) missing_[to_size(group)] -= ledger_.to_promise(*victim, group);
+    for (int group = 0; group < block_budget_.num_groups(); ++group) {
+      missing_[to_size(group)] -= block_budget_.held_alone(*victim, group);
+      if (is_promised) missing_[to_size(group)] -= block_budget_.to_promise(*victim, group);
     }
   }
   return !is_any_missing();
 }
 
 void Preemption::count_missing(std::span<const int> needed) {
-  for (int group = 0; group < ledger_.num_groups(); ++group)
-    missing_[to_size(group)] = needed[to_size(group)] - ledger_.room(group);
+  for (int group = 0; group < block_budget_.num_groups(); ++group)
+    missing_[to_size(group)] = needed[to_size(group)] - block_budget_.room(group);
 }
 
 bool Preemption::is_any_missing() const {
@@ -69,7 +69,7 @@ Sequence* Preemption::victim_for(const Sequence& sequence, bool admits, const Se
     if (other.notes.rank <= sequence.notes.rank || other.has_rows()) return false;
     if (before != nullptr && other.notes.rank >= before->notes.rank) return false;
     if (!other.is_running()) return other.num_computed > 0;
-    return !admits || other.asked.priority < sequence.asked.priority ||
+    return !admits || other.params.priority < sequence.params.priority ||
            other.notes.counts_of_owner != sequence.notes.counts_of_owner;
   };
   const auto worst = [&](std::span<Sequence* const> sequences) -> Sequence* {
@@ -87,14 +87,14 @@ void Preemption::suspend(Sequence& sequence) {
   queues_.suspend(sequence);
   ++sequence.num_preemptions;
   ++counts_.preemptions;
-  ledger_.count_promises(queues_.running());
+  block_budget_.count_promises(queues_.running());
 }
 
 /// The victim gives up the fewest tail blocks that make room, or as many as are of use. It runs on where that is none.
 void Preemption::preempt_tail(Sequence& victim, std::span<const int> needed) {
   if (victim.is_running() && victim.is_catching_up()) {
     suspend(victim);
-    if (ledger_.has_room_for(needed)) return;  // its promise was all that was in the way
+    if (block_budget_.has_room_for(needed)) return;  // its promise was all that was in the way
   }
   count_missing(needed);
   const int kept = cut_tail(victim);
@@ -115,16 +115,16 @@ void Preemption::preempt_tail(Sequence& victim, std::span<const int> needed) {
 /// In all groups.
 int Preemption::held_alone(const Sequence& sequence) const {
   int blocks = 0;
-  for (int group = 0; group < ledger_.num_groups(); ++group) blocks += ledger_.held_alone(sequence, group);
+  for (int group = 0; group < block_budget_.num_groups(); ++group) blocks += block_budget_.held_alone(sequence, group);
   return blocks;
 }
 
 /// Leading blocks that a victim keeps so that `missing_` blocks become free, or as many as can; -1 where none would.
 int Preemption::cut_tail(const Sequence& victim) {
-  const int all = ledger_.blocks_for(victim.num_computed);
+  const int all = block_budget_.blocks_for(victim.num_computed);
   int kept = -1;
   for (int block = all - 1; block >= 0 && is_any_missing(); --block) {
-    for (int group = 0; group < ledger_.num_groups(); ++group) {
+    for (int group = 0; group < block_budget_.num_groups(); ++group) {
       const std::optional<BlockId> held = kv_.table(victim.kv, group).get(block);
       if (!held || kv_.pool(group).references(*held) != 1) continue;
       --missing_[to_size(group)];

@@ -9,25 +9,26 @@
 #include <span>
 #include <vector>
 
-#include "engine/block_ledger.h"
+#include "engine/block_budget.h"
 #include "engine/scheduler_counts.h"
 #include "engine/sequence.h"
 #include "engine/sequence_queues.h"
-#include "kv/kv_books.h"
+#include "kv/kv_cache_manager.h"
 
 namespace octavo {
 
 class Preemption {
  public:
   /// All of them must outlive it.
-  Preemption(KvBooks& kv, SequenceQueues& queues, BlockLedger& ledger, SchedulerCounts& counts);
+  Preemption(KvCacheManager& kv, SequenceQueues& queues, BlockBudget& block_budget, SchedulerCounts& counts);
 
-  /// For a running sequence that cannot advance without: makes `needed` blocks, [groups], free and promised to nobody,
-  /// or gives false. Others give up tail blocks that nobody else holds, worst rank first, no more than are needed. If
-  /// that is not enough, they give up everything: blocks that several of them share become free when the last one goes.
+  /// Serves a running sequence that cannot advance otherwise: makes `needed` blocks, [groups], free and promised to
+  /// nobody, or gives false. Others give up tail blocks that nobody else holds, worst rank first, no more than are
+  /// needed. If that is not enough, they give up everything: blocks that several of them share become free when the
+  /// last one goes.
   bool make_room(const Sequence& sequence, std::span<const int> needed);
-  /// The same to admit a sequence. Of those that run only those give way that have a lower priority or another owner,
-  /// and only if it is then admitted; where nothing runs the others give up everything, too.
+  /// Makes blocks free to admit a sequence. Running sequences give way only if they have a lower priority or another
+  /// owner, and only if it is then admitted; where nothing runs the others give up everything, too.
   bool make_room_to_admit(const Sequence& sequence, std::span<const int> needed);
   /// It runs no more, and waits with all that it holds.
   void suspend(Sequence& sequence);
@@ -48,9 +49,9 @@ class Preemption {
   int cut_tail(const Sequence& victim);
   void release_blocks(Sequence& victim);
 
-  KvBooks& kv_;
+  KvCacheManager& kv_;
   SequenceQueues& queues_;
-  BlockLedger& ledger_;
+  BlockBudget& block_budget_;
   SchedulerCounts& counts_;
   std::vector<int> missing_;  // [groups] scratch: of needed blocks, those that are still to be found
 };

@@ -25,7 +25,7 @@ void PrefixSharing::attach_published(Sequence& sequence) {
 
 void PrefixSharing::count_cached(Sequence& sequence) {
   const int found =
-      std::max(0, std::min(sequence.num_computed, sequence.asked.prompt_tokens) - sequence.notes.max_computed);
+      std::max(0, std::min(sequence.num_computed, sequence.params.prompt_tokens) - sequence.notes.max_computed);
   sequence.cached_tokens += found;
   counts_.cached_tokens += static_cast<std::uint64_t>(found);
   sequence.notes.max_computed = std::max(sequence.notes.max_computed, sequence.num_computed);
@@ -33,14 +33,14 @@ void PrefixSharing::count_cached(Sequence& sequence) {
 
 void PrefixSharing::find_divergence(Sequence& sequence) {
   if (!sequence.may_use_cache()) return;
-  const std::span<const TokenId> prompt = std::span(sequence.tokens).first(to_size(sequence.asked.prompt_tokens));
+  const std::span<const TokenId> prompt = std::span(sequence.tokens).first(to_size(sequence.params.prompt_tokens));
   sequence.diverged_at = kv_.parting(sequence.kv, prompt, sequence.chain);
   if (sequence.diverged_at >= 0) ++counts_.diverged_prompts;
 }
 
 void PrefixSharing::count_lookup(const Sequence& sequence) {
-  counts_.prompt_tokens += static_cast<std::uint64_t>(sequence.asked.prompt_tokens);
-  const int most = (sequence.asked.prompt_tokens - 1) / kv_.block_size() * kv_.block_size();
+  counts_.prompt_tokens += static_cast<std::uint64_t>(sequence.params.prompt_tokens);
+  const int most = (sequence.params.prompt_tokens - 1) / kv_.block_size() * kv_.block_size();
   if (sequence.may_use_cache() && kv_.hasher()) counts_.lookup_tokens += static_cast<std::uint64_t>(most);
 }
 

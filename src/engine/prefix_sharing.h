@@ -11,14 +11,14 @@
 
 #include "engine/scheduler_counts.h"
 #include "engine/sequence.h"
-#include "kv/kv_books.h"
+#include "kv/kv_cache_manager.h"
 
 namespace octavo {
 
 class PrefixSharing {
  public:
   /// The cache and the counters must outlive it.
-  PrefixSharing(KvBooks& kv, SchedulerCounts& counts) : kv_(kv), counts_(counts) {}
+  PrefixSharing(KvCacheManager& kv, SchedulerCounts& counts) : kv_(kv), counts_(counts) {}
 
   /// Blocks, or checkpoints, that were published since the engine began.
   std::uint64_t num_publications() const { return num_publications_; }
@@ -26,7 +26,7 @@ class PrefixSharing {
   /// Attaches to the published blocks of a sequence's tokens, behind those that it holds; the number of tokens found,
   /// which count as computed.
   int extend(Sequence& sequence);
-  /// The same for one that catches up, if it may find any.
+  /// Attaches a sequence that catches up, if it may find any block.
   void attach_published(Sequence& sequence);
   /// Counts the tokens of its prompt that it has attached to, but for those that it has had itself before a preemption.
   void count_cached(Sequence& sequence);
@@ -40,7 +40,7 @@ class PrefixSharing {
  private:
   bool is_at_place(const Sequence& sequence) const;
 
-  KvBooks& kv_;
+  KvCacheManager& kv_;
   SchedulerCounts& counts_;
   std::uint64_t num_publications_ = 0;
 };

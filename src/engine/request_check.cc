@@ -76,10 +76,10 @@ Result<void> check_generation_prompt(const Request& request) {
 }
 
 Result<void> check_choices(const Request& request, const RequestLimits& limits) {
-  const int seats = std::min(kMaxChoices, limits.max_choices);
-  if (request.num_choices < 1 || request.num_choices > seats) {
+  const int most = std::min(kMaxChoices, limits.max_choices);
+  if (request.num_choices < 1 || request.num_choices > most) {
     return fail("num_choices: found {}, expected 1 to {}: that many sequences advance in one step", request.num_choices,
-                seats);
+                most);
   }
   if (request.num_choices > 1 && request.max_tokens == -1) {
     return fail("num_choices: found {} where nothing is generated, expected 1", request.num_choices);

@@ -99,21 +99,21 @@ EndingRules RequestMaker::endings_of(Request& request, int max_generated) const 
 
 void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
   Sequence& prompt = active.prompt;
-  prompt.asked.id = active.id;
-  prompt.asked.choice = request.num_choices - 1;  // the last one that begins takes its place
-  prompt.asked.priority = request.priority;
-  prompt.asked.cache_domain = active.cache_domain;
-  prompt.asked.owner = active.owner;
+  prompt.params.id = active.id;
+  prompt.params.choice = request.num_choices - 1;  // the last one that begins takes its place
+  prompt.params.priority = request.priority;
+  prompt.params.cache_domain = active.cache_domain;
+  prompt.params.owner = active.owner;
   prompt.tokens = std::move(request.tokens);
-  prompt.asked.prompt_tokens = static_cast<int>(prompt.tokens.size());
+  prompt.params.prompt_tokens = static_cast<int>(prompt.tokens.size());
   // The last token is computed whatever is cached.
-  prompt.asked.generation_prompt_tokens = std::max(1, request.generation_prompt_tokens);
-  prompt.asked.samples = active.endings.max_generated != 0;
-  prompt.owed.prompt_logits_from = active.callbacks.on_prompt_logits ? 0 : prompt.asked.prompt_tokens;
-  prompt.owed.reported_progress = active.callbacks.on_prompt_progress ? -1 : prompt.asked.prompt_tokens;
+  prompt.params.generation_prompt_tokens = std::max(1, request.generation_prompt_tokens);
+  prompt.params.samples = active.endings.max_generated != 0;
+  prompt.pending.prompt_logits_from = active.callbacks.on_prompt_logits ? 0 : prompt.params.prompt_tokens;
+  prompt.pending.reported_progress = active.callbacks.on_prompt_progress ? -1 : prompt.params.prompt_tokens;
   prompt.num_forks = request.num_choices - 1;
   // The last token that is generated is never fed back.
-  prompt.asked.max_cached = prompt.asked.prompt_tokens + std::max(0, active.endings.max_generated - 1);
+  prompt.params.max_cached = prompt.params.prompt_tokens + std::max(0, active.endings.max_generated - 1);
   prompt.hash_blocks(BlockHasher(hasher_), block_size_);
 }
 

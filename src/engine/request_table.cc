@@ -7,20 +7,21 @@
 
 namespace octavo {
 
-RequestTable::RequestTable(KvBooks& kv, Scheduler& scheduler, StepPlan& plan, const ModelTokenizer& words, EngineStats& counts)
+RequestTable::RequestTable(KvCacheManager& kv, Scheduler& scheduler, StepPlan& plan, const ModelTokenizer& words,
+                           EngineStats& counts)
     : kv_(kv), scheduler_(scheduler), plan_(plan), counts_(counts), choice_pool_(words) {
   spare_rows_.reserve(kMostSpareRows);
 }
 
-bool RequestTable::take_in(std::unique_ptr<ActiveRequest>& request) {
+bool RequestTable::add(std::unique_ptr<ActiveRequest>& request) {
   ActiveRequest& active = *request;
   const bool has_deadline = active.deadline.has_value();
-  const std::size_t num_blocks = table_blocks(active.prompt.asked.prompt_tokens);
+  const std::size_t num_blocks = table_blocks(active.prompt.params.prompt_tokens);
   try {
     const std::size_t all = requests_.size() + retired_.size() + 1;
     if (retired_.capacity() < all) retired_.reserve(2 * all);
     plan_.reserve_tables(num_table_blocks_ + num_blocks);
-    active.prompt.kv = kv_.create_sequence(active.prompt.asked.prompt_tokens);
+    active.prompt.kv = kv_.create_sequence(active.prompt.params.prompt_tokens);
     active.is_reading = true;
     kv_.set_owner(active.prompt.kv, std::hash<std::string_view>{}(active.owner));
     if (has_deadline) deadlines_.emplace(*active.deadline, active.id);
@@ -38,7 +39,7 @@ bool RequestTable::take_in(std::unique_ptr<ActiveRequest>& request) {
 }
 
 bool RequestTable::make_choices(ActiveRequest& request, int count) {
-  const int num_tokens = request.prompt.asked.max_cached;
+  const int num_tokens = request.prompt.params.max_cached;
   const std::size_t num_blocks = to_size(count) * table_blocks(num_tokens);
   const auto made = std::span(request.choices).subspan(to_size(request.num_begun), to_size(count));
   try {
@@ -62,7 +63,7 @@ bool RequestTable::make_choices(ActiveRequest& request, int count) {
 
 void RequestTable::start_choices(ActiveRequest& request) {
   Sequence& prompt = request.prompt;
-  const int num_started = static_cast<int>(request.choices.size()) - prompt.seats();
+  const int num_started = static_cast<int>(request.choices.size()) - prompt.num_choices();
   for (int i = num_started; i < request.num_begun; ++i) {
     Sequence& child = request.choices[to_size(i)]->sequence;
     if (prompt.num_forks > 0) {
@@ -108,7 +109,7 @@ void RequestTable::retire_prompt(ActiveRequest& request) {
 void RequestTable::retire(ActiveRequest& request, Choice& choice) {
   if (choice.sequence.state != Sequence::State::kIdle) scheduler_.remove(choice.sequence);
   drop_sequence(choice.sequence.kv);
-  num_table_blocks_ -= table_blocks(choice.sequence.asked.max_cached);
+  num_table_blocks_ -= table_blocks(choice.sequence.params.max_cached);
   choice.active = false;
   choice.mask.drop();
   count_ended(request, 1);
@@ -131,7 +132,7 @@ void RequestTable::drop_prompt(ActiveRequest& request) {
   drop_sequence(request.prompt.kv);
   if (!request.last_row.empty() && spare_rows_.size() < kMostSpareRows)
     spare_rows_.push_back(std::move(request.last_row));
-  num_table_blocks_ -= table_blocks(request.prompt.asked.prompt_tokens);
+  num_table_blocks_ -= table_blocks(request.prompt.params.prompt_tokens);
 }
 
 void RequestTable::drop_sequence(SequenceId id) {
@@ -166,16 +167,16 @@ Result<void> RequestTable::check_sequence(const Sequence& sequence) const {
   for (int group = 0; group < kv_.num_pools(); ++group) {
     const std::int64_t length = kv_.sequence_length(sequence.kv, group);
     if (group < kv_.num_groups() && sequence.num_computed != length) {
-      return fail("request {}, choice {}: {} tokens computed, {} written in group {}", sequence.asked.id,
-                  sequence.asked.choice, sequence.num_computed, length, group);
+      return fail("request {}, choice {}: {} tokens computed, {} written in group {}", sequence.params.id,
+                  sequence.params.choice, sequence.num_computed, length, group);
     }
     const int held = kv_.table(sequence.kv, group).num_blocks();
     if (group == kv_.num_groups() && sequence.num_computed > 0 && held != 1)
-      return fail("request {}, choice {}: {} tokens computed, and no recurrent state", sequence.asked.id,
-                  sequence.asked.choice, sequence.num_computed);
+      return fail("request {}, choice {}: {} tokens computed, and no recurrent state", sequence.params.id,
+                  sequence.params.choice, sequence.num_computed);
     if (sequence.num_computed == 0 && sequence.state != Sequence::State::kRunning && held != 0) {
-      return fail("request {}, choice {}: holds {} blocks of group {} with nothing in them", sequence.asked.id,
-                  sequence.asked.choice, held, group);
+      return fail("request {}, choice {}: holds {} blocks of group {} with nothing in them", sequence.params.id,
+                  sequence.params.choice, held, group);
     }
   }
   return {};

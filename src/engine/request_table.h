@@ -1,6 +1,6 @@
 // The active requests: who they are, their deadlines, and the memory that their sequences hold.
 //
-// A request enters by take_in(): its prompt gets a sequence in the KV cache and a place with the scheduler. When the
+// A request enters by add(): its prompt gets a sequence in the KV cache and a place with the scheduler. When the
 // prompt is computed its choices begin in its stead, and each leaves by retire(). A request whose choices have all
 // ended is not found any more, but stays in memory until clear_retired(), because the step's plan points to it.
 //
@@ -25,14 +25,15 @@ class RequestTable {
 
   /// All of these must outlive it. The plan gets room for the tables of all sequences; ended choices are counted in
   /// `counts`.
-  RequestTable(KvBooks& kv, Scheduler& scheduler, StepPlan& plan, const ModelTokenizer& words, EngineStats& counts);
+  RequestTable(KvCacheManager& kv, Scheduler& scheduler, StepPlan& plan, const ModelTokenizer& words,
+               EngineStats& counts);
 
   /// False, and the request stays with the caller, if there is no memory for it.
-  bool take_in(std::unique_ptr<ActiveRequest>& request);
+  bool add(std::unique_ptr<ActiveRequest>& request);
   /// Makes the next `count` choices of a prompt that is computed by the end of the step. False: there is no memory for
   /// them, and there is none of these.
   bool make_choices(ActiveRequest& request, int count);
-  /// Those that were made fork from the prompt, which has been accepted. The last one runs in its stead.
+  /// The choices that were made fork from the prompt, which has been accepted. The last choice runs in its stead.
   void start_choices(ActiveRequest& request);
   /// Keeps the last row of a prompt's logits, for choices that begin in later steps. False: there is no memory for it.
   bool keep_last_row(ActiveRequest& request, std::span<const float> row);
@@ -49,7 +50,7 @@ class RequestTable {
   /// Gives the memory of requests that have ended to those that come: nobody looks at them any more.
   void clear_retired();
 
-  /// The books of the KV cache and the scheduler's are in order, and every sequence agrees with them.
+  /// The KV cache and the scheduler are in order, and every sequence agrees with them.
   Result<void> check_integrity() const;
 
  private:
@@ -61,7 +62,7 @@ class RequestTable {
   void count_ended(ActiveRequest& request, int num_choices);
   Result<void> check_sequence(const Sequence& sequence) const;
 
-  KvBooks& kv_;
+  KvCacheManager& kv_;
   Scheduler& scheduler_;
   StepPlan& plan_;
   EngineStats& counts_;

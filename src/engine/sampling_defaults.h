@@ -44,7 +44,7 @@ struct SamplingDefaults {
   SamplingParams over(SamplingParams params) const;
   /// The settings of `first`, and these where it says nothing; lists of both.
   SamplingDefaults behind(const SamplingDefaults& first) const;
-  /// Those that are set, by their keys, as texts for people.
+  /// The defaults that are set, by their keys, as texts for people.
   std::vector<std::pair<std::string, std::string>> described() const;
 };
 

@@ -21,16 +21,17 @@ Scheduler::Limits checked(Scheduler::Limits limits) {
 
 }  // namespace
 
-Scheduler::Scheduler(const Limits& limits, KvBooks& kv, const CostModel* cost)
+Scheduler::Scheduler(const Limits& limits, KvCacheManager& kv, const CostModel* cost)
     : limits_(checked(limits)),
       prefill_config_(PrefillConfig(limits.max_step_tokens).with_priority(limits.policy)),
       kv_(kv),
       cost_(cost),
       queues_(limits_.max_sequences),
-      ledger_(kv, limits.max_step_tokens),
+      block_budget_(kv, limits.max_step_tokens),
       sharing_(kv, counts_),
-      preemption_(kv, queues_, ledger_, counts_),
-      admission_({.kv = kv, .queues = queues_, .ledger = ledger_, .sharing = sharing_, .preemption = preemption_}),
+      preemption_(kv, queues_, block_budget_, counts_),
+      admission_(
+          {.kv = kv, .queues = queues_, .block_budget = block_budget_, .sharing = sharing_, .preemption = preemption_}),
       places_(kv, queues_),
       turns_(limits_.max_sequences),
       choice_turns_(limits_.max_sequences) {
@@ -41,17 +42,18 @@ Scheduler::Scheduler(const Limits& limits, KvBooks& kv, const CostModel* cost)
 void Scheduler::add(Sequence& sequence) {
   OCTAVO_CHECK(sequence.state == Sequence::State::kIdle && sequence.num_tokens() >= 1 && sequence.num_computed == 0,
                "{} of {} tokens computed", sequence.num_computed, sequence.num_tokens());
-  OCTAVO_CHECK(sequence.asked.max_cached <= kv_.max_sequence_tokens(), "{} tokens, the cache holds {}",
-               sequence.asked.max_cached, kv_.max_sequence_tokens());
-  OCTAVO_CHECK(sequence.seats() <= limits_.max_sequences, "{} seats of {}", sequence.seats(), limits_.max_sequences);
+  OCTAVO_CHECK(sequence.params.max_cached <= kv_.max_sequence_tokens(), "{} tokens, the cache holds {}",
+               sequence.params.max_cached, kv_.max_sequence_tokens());
+  OCTAVO_CHECK(sequence.num_choices() <= limits_.max_sequences, "{} choices of {}", sequence.num_choices(),
+               limits_.max_sequences);
   OCTAVO_CHECK(!kv_.hasher() || static_cast<int>(sequence.chain.size()) == sequence.num_tokens() / kv_.block_size(),
                "{} hashes of {} tokens", sequence.chain.size(), sequence.num_tokens());
   queues_.reserve_for(sequence);
-  const std::int64_t head_start = std::int64_t{sequence.asked.priority} * kStepsPerPriority;
+  const std::int64_t head_start = std::int64_t{sequence.params.priority} * kStepsPerPriority;
   sequence.notes.own_rank = {.virtual_arrival = static_cast<std::int64_t>(step_) - head_start,
-                             .id = sequence.asked.id,
-                             .choice = sequence.asked.choice};
-  owners_.add(sequence, to_size(queues_.seats_of_all() + sequence.seats()));
+                             .id = sequence.params.id,
+                             .choice = sequence.params.choice};
+  owners_.add(sequence, to_size(queues_.choices_of_all() + sequence.num_choices()));
   queues_.add(sequence);
 }
 
@@ -66,7 +68,7 @@ void Scheduler::schedule(StepPlan& plan, int num_engines) {
   begin_step(plan, num_engines);
   for (Sequence* sequence : queues_.running())
     if (sequence->is_catching_up()) sharing_.attach_published(*sequence);
-  ledger_.count_promises(queues_.running());
+  block_budget_.count_promises(queues_.running());
   schedule_by_policy(plan);
   if (plan.sequences.empty()) admission_.admit(plan.newly_admitted);  // decodes that could not grow were suspended
   choose_choices(plan);
@@ -131,7 +133,7 @@ bool Scheduler::schedule_decode(StepPlan& plan, Sequence& sequence) {
     num_tokens /= 2;            // one goes whatever it takes
   if (kv_.keeps_checkpoints())  // it ends where a state is kept
     num_tokens = std::min(num_tokens, kv_.checkpoint_interval() - sequence.num_computed % kv_.checkpoint_interval());
-  ledger_.count_to_advance(sequence, num_tokens, needed_);
+  block_budget_.count_to_advance(sequence, num_tokens, needed_);
   if (!preemption_.make_room(sequence, needed_)) return false;
   advance(plan, sequence, num_tokens);
   return true;
@@ -158,7 +160,7 @@ void Scheduler::schedule_prompts(StepPlan& plan) {
 bool Scheduler::schedule_prompt(StepPlan& plan, Sequence& sequence) {
   if (claimant_for(plan, sequence) != nullptr) return true;
   const int most = std::min(sequence.num_behind(), plan.budget.rows_left());
-  const int fitting = ledger_.tokens_that_fit(sequence, most);
+  const int fitting = block_budget_.tokens_that_fit(sequence, most);
   const int in_time = plan.budget.tokens_in_time(sequence, fitting, kv_.block_size());
   return in_time > 0 && schedule_chunk(plan, sequence, in_time);
 }
@@ -197,16 +199,16 @@ void Scheduler::schedule_best(StepPlan& plan) {
     if (first == queues_.running().end()) return;
     Sequence& best = **first;
     if (best.awaits_choices()) return choose_choices(plan);
-    num_tokens = ledger_.tokens_that_fit(best, std::min(best.num_behind(), plan.budget.rows_left()));
+    num_tokens = block_budget_.tokens_that_fit(best, std::min(best.num_behind(), plan.budget.rows_left()));
     if (num_tokens > 0) break;
     Sequence* victim = preemption_.victim_for(best);
-    OCTAVO_CHECK(victim != nullptr || num_waiting() > 0, "sequence {} has no room though it is alone", best.asked.id);
+    OCTAVO_CHECK(victim != nullptr || num_waiting() > 0, "sequence {} has no room though it is alone", best.params.id);
     victim != nullptr ? preemption_.preempt_all(*victim) : preemption_.suspend(best);
-    ledger_.count_promises(queues_.running());
+    block_budget_.count_promises(queues_.running());
   }
   Sequence& best = **std::ranges::find_if(queues_.running(), [](const Sequence* s) { return !s->waits_for_mask; });
   const bool scheduled = schedule_chunk(plan, best, num_tokens);
-  OCTAVO_CHECK(scheduled, "sequence {} yields to nobody", best.asked.id);
+  OCTAVO_CHECK(scheduled, "sequence {} yields to nobody", best.params.id);
 }
 
 bool Scheduler::some_wait_for_masks() const {
@@ -217,9 +219,9 @@ bool Scheduler::some_wait_for_masks() const {
 /// The step computes the next `num_tokens` tokens of a sequence, for which there is room.
 void Scheduler::advance(StepPlan& plan, Sequence& sequence, int num_tokens) {
   plan.claims.claim(sequence, num_tokens);
-  ledger_.take_back(sequence);
+  block_budget_.take_back(sequence);
   reserve(plan, sequence, num_tokens);
-  ledger_.promise(sequence);
+  block_budget_.promise(sequence);
   plan.budget.take(sequence, num_tokens);
   plan.sequences.push_back({.sequence = &sequence, .num_tokens = num_tokens});
   sequence.notes.num_planned = num_tokens;
@@ -232,20 +234,20 @@ void Scheduler::advance(StepPlan& plan, Sequence& sequence, int num_tokens) {
 void Scheduler::reserve(StepPlan& plan, const Sequence& sequence, int num_tokens) {
   const int first = sequence.num_computed;
   const Result<void> reserved = kv_.reserve(sequence.kv, first, first + num_tokens, plan.copies);
-  OCTAVO_CHECK(reserved.has_value(), "sequence {}: {}", sequence.asked.id, reserved.error().message);
+  OCTAVO_CHECK(reserved.has_value(), "sequence {}: {}", sequence.params.id, reserved.error().message);
 }
 
 void Scheduler::accept(Sequence& sequence, int num_tokens) {
   const int num_planned = std::exchange(sequence.notes.num_planned, 0);
   OCTAVO_CHECK(0 <= num_tokens && num_tokens <= num_planned, "{} of {} tokens of sequence {}", num_tokens, num_planned,
-               sequence.asked.id);
+               sequence.params.id);
   counts_.computed_tokens += static_cast<std::uint64_t>(num_planned);
   const int end = sequence.num_computed + num_tokens;
   if (num_tokens < num_planned && kv_.has_snapshots()) return go_back(sequence, end);
   if (num_tokens < num_planned) {
     // Before it commits, because a window gives back by then what the shorter sequence looks at.
     const Result<void> cut = kv_.truncate(sequence.kv, end);
-    OCTAVO_CHECK(cut.has_value(), "sequence {}: {}", sequence.asked.id, cut.error().message);
+    OCTAVO_CHECK(cut.has_value(), "sequence {}: {}", sequence.params.id, cut.error().message);
   }
   sharing_.commit(sequence, end);
 }
@@ -258,14 +260,14 @@ void Scheduler::go_back(Sequence& sequence, int end) {
 }
 
 void Scheduler::fork(Sequence& parent, Sequence& child) {
-  OCTAVO_CHECK(parent.num_forks > 0, "sequence {} holds no seat for another", parent.asked.id);
+  OCTAVO_CHECK(parent.num_forks > 0, "sequence {} has no choice left", parent.params.id);
   start_child(parent, child);
-  --parent.num_forks;  // the seat is the child's from now on
+  --parent.num_forks;  // the child runs in its place
   queues_.add_child(child);
 }
 
 void Scheduler::replace(Sequence& parent, Sequence& child) {
-  OCTAVO_CHECK(parent.num_forks == 0, "sequence {} holds seats for {} others", parent.asked.id, parent.num_forks);
+  OCTAVO_CHECK(parent.num_forks == 0, "sequence {} has {} choices left", parent.params.id, parent.num_forks);
   start_child(parent, child);
   queues_.replace(parent, child);
   owners_.remove(parent);
@@ -285,7 +287,7 @@ void Scheduler::start_child(const Sequence& parent, Sequence& child) {
   child.diverged_at = parent.diverged_at;
   child.num_preemptions = parent.num_preemptions;
   child.notes.own_rank = {
-      .virtual_arrival = parent.notes.own_rank.virtual_arrival, .id = child.asked.id, .choice = child.asked.choice};
+      .virtual_arrival = parent.notes.own_rank.virtual_arrival, .id = child.params.id, .choice = child.params.choice};
   owners_.add_fork(parent, child);
 }
 

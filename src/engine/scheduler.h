@@ -3,9 +3,9 @@
 // Owned by the engine; only the thread that drives it may call it. It also hands out KV blocks, because who may run is
 // a question of memory. docs/scheduling.md tells the rules in full; each is kept by a type of its own:
 // - Everything goes by rank (sequence.h): by age, priority is a head start in age, and sequences of an owner that has
-//   others already are younger by that (owner_ranks.h). The queues keep that order, and count seats
+//   others already are younger by that (owner_ranks.h). The queues keep that order, and count those that run
 //   (sequence_queues.h).
-// - Blocks are promised at admission and kept free for whom they are promised to (block_ledger.h, admission.h).
+// - Blocks are promised at admission and kept free for whom they are promised to (block_budget.h, admission.h).
 // - A sequence that cannot advance takes blocks of those with worse rank (preemption.h).
 // - A step has a budget of rows, and of predicted milliseconds if there is a cost model (step_budget.h). The policy
 // says
@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "engine/admission.h"
-#include "engine/block_ledger.h"
+#include "engine/block_budget.h"
 #include "engine/checkpoint_places.h"
 #include "engine/choice_turns.h"
 #include "engine/cost_model.h"
@@ -35,7 +35,7 @@
 #include "engine/sequence.h"
 #include "engine/sequence_queues.h"
 #include "engine/step_plan.h"
-#include "kv/kv_books.h"
+#include "kv/kv_cache_manager.h"
 
 namespace octavo {
 
@@ -45,7 +45,7 @@ class Scheduler {
   static constexpr int kMaxStepsWaited = 32;
 
   /// The cache, and the cost model if there is one, must outlive the scheduler.
-  Scheduler(const Limits& limits, KvBooks& kv, const CostModel* cost = nullptr);
+  Scheduler(const Limits& limits, KvCacheManager& kv, const CostModel* cost = nullptr);
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
@@ -69,10 +69,10 @@ class Scheduler {
   void accept(Sequence& sequence, int num_tokens);
 
   /// Makes a choice of a sequence whose tokens are all computed: `child`, which has the same tokens and owner and an
-  /// empty sequence of the cache with room for them, runs on from there in a seat that the parent held for it.
+  /// empty sequence of the cache with room for them, runs on from there in a place that the parent held for it.
   /// Allocates nothing.
   void fork(Sequence& parent, Sequence& child);
-  /// The same in the parent's own seat; the parent is no longer the scheduler's.
+  /// Makes a choice that runs in the parent's own place; the parent is no longer the scheduler's.
   void replace(Sequence& parent, Sequence& child);
 
   /// Its lists are in order of rank, and its counts agree with them.
@@ -110,12 +110,12 @@ class Scheduler {
 
   Limits limits_;
   PrefillConfig prefill_config_;
-  KvBooks& kv_;
+  KvCacheManager& kv_;
   const CostModel* cost_;
   SchedulerCounts counts_;
   OwnerRanks owners_;  // of all sequences
   SequenceQueues queues_;
-  BlockLedger ledger_;
+  BlockBudget block_budget_;
   PrefixSharing sharing_;
   Preemption preemption_;
   Admission admission_;

@@ -15,13 +15,14 @@
 
 #include "octavo/engine.h"
 #include "octavo/kv/chunk_size.h"
+#include "octavo/kv/prefix_cache.h"
 
 namespace octavo {
 
 /// The order in all that the scheduler decides: the lower goes first.
 struct Rank {
-  /// The step in which it came, less kStepsPerPriority for each degree of priority, and more by kStepsPerSeat for each
-  /// seat of its owner's sequences that go before it (owner_ranks.h). So waiting long enough outweighs both, and nobody
+  /// The step in which it came, less kStepsPerPriority for each degree of priority, and more by kStepsPerChoice for
+  /// each choice of its owner's that goes before it (owner_ranks.h). So waiting long enough outweighs both, and nobody
   /// waits for ever.
   std::int64_t virtual_arrival = 0;
   RequestId id = 0;
@@ -34,12 +35,12 @@ struct Rank {
 struct OwnerCounts {
   int num_sequences = 0;
   int turns = 0;                  // scratch of DecodeTurns
-  int seats_before = 0;           // scratch of update_ranks(), as the next
+  int choices_before = 0;         // scratch of update_ranks(), as the next
   std::int64_t last_arrival = 0;  // virtual
 };
 
 /// The request's part of a sequence. It does not change.
-struct SequenceAsked {
+struct SequenceParams {
   RequestId id = 0;  // of its request, ascending with arrival
   int choice = 0;    // among the choices of its request
   int priority = 0;  // the higher, the earlier
@@ -52,7 +53,7 @@ struct SequenceAsked {
 };
 
 /// The part of the prompt's results that the caller does not have yet.
-struct SequenceOwed {
+struct SequencePending {
   int prompt_logits_from = 0;  // logits of prompt positions from here on are wanted; prompt_tokens: none
   int reported_progress = -1;  // computed tokens that the caller was told of; prompt_tokens: no more to tell
 };
@@ -64,7 +65,7 @@ struct SchedulerNotes {
   Rank own_rank = {};                      // set when it is added: as if its owner had nothing else
   Rank rank = {};                          // may change between steps, when others come or go
   bool is_ranked = false;                  // it has one
-  int seats_ranked = 0;                    // that it had when its rank was set
+  int choices_ranked = 0;                  // that it had when its rank was set
   // Since it was admitted
   bool was_admitted = false;            // it ran once
   int num_admitted_tokens = 0;          // tokens that it had when it was last admitted; 0: it was forked
@@ -86,15 +87,16 @@ struct SchedulerNotes {
 struct Sequence {
   enum class State : std::uint8_t { kIdle, kWaiting, kRunning };  // idle: not with the scheduler
 
-  SequenceAsked asked = {};
+  SequenceParams params = {};
   std::vector<TokenId> tokens = {};  // the prompt, then what was generated; must not move while the sequence is running
   BlockChain chain = {};             // hashes of its full blocks; without a prefix cache none
-  SequenceId kv = 0;                 // in the engine's books
+  SequenceId kv = 0;                 // in the engine's KvCacheManager
   int num_computed = 0;              // leading tokens whose K and V are in the cache
   int num_followed = 0;              // leading tokens that are followed by one that was known without a draw
-  int num_forks = 0;   // choices that will fork from it when its prompt is computed; until then they hold seats
+  int num_forks =
+      0;  // choices that will fork from it when its prompt is computed; until then they count among those that run
   double draw_ms = 0;  // that a token takes beside its row, its draw and its event, as the last ones did; 0: not known
-  SequenceOwed owed = {};
+  SequencePending pending = {};
   State state = State::kIdle;
   int cached_tokens = 0;  // of the prompt, computed by others
   int diverged_at = -1;   // the position at which it parts from what its owner's requests have computed; -1: nowhere
@@ -120,21 +122,21 @@ struct Sequence {
   /// A prompt that runs on only because some of its choices have not begun.
   bool awaits_choices() const { return num_uncomputed() == 0; }
   /// Rows whose logits are wanted must be computed, whatever is cached.
-  bool may_use_cache() const { return owed.prompt_logits_from >= asked.prompt_tokens; }
+  bool may_use_cache() const { return pending.prompt_logits_from >= params.prompt_tokens; }
   /// A token is drawn from the row of `position`: behind the last token that it had when it was admitted, and behind
   /// each one that came since, but for those that are followed by a known one.
-  bool draws_after(int position) const { return asked.samples && position >= first_draw(); }
+  bool draws_after(int position) const { return params.samples && position >= first_draw(); }
   /// Tokens drawn from the rows of its tokens [num_computed, end).
-  int num_draws(int end) const { return asked.samples ? std::max(0, end - std::max(num_computed, first_draw())) : 0; }
+  int num_draws(int end) const { return params.samples ? std::max(0, end - std::max(num_computed, first_draw())) : 0; }
   /// Rows of its tokens [num_computed, end) whose logits are wanted: so many of the last ones.
   int num_logit_rows(int end) const {
-    const int of_prompt = std::min(end, asked.prompt_tokens) - std::max(num_computed, owed.prompt_logits_from);
+    const int of_prompt = std::min(end, params.prompt_tokens) - std::max(num_computed, pending.prompt_logits_from);
     return std::max(of_prompt, num_draws(end));
   }
   /// The first position from whose row a token is drawn.
   int first_draw() const { return std::max(notes.num_admitted_tokens - 1, num_followed); }
   /// Places in a step that it holds: its own, and those of the choices that will fork from it.
-  int seats() const { return 1 + num_forks; }
+  int num_choices() const { return 1 + num_forks; }
 };
 
 }  // namespace octavo

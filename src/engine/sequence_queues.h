@@ -1,7 +1,8 @@
-// The scheduler's sequences: those that wait and those that run, each in order of rank, and the seats that they hold.
+// The scheduler's sequences: those that wait and those that run, each in order of rank, and the places to run that they
+// hold.
 //
-// A running sequence has its own seat and those of its choices to come. One that was suspended waits with the blocks
-// that it still holds, and has no seat until it is admitted again.
+// A running sequence has its own place and those of its choices to come. One that was suspended waits with the blocks
+// that it still holds, and has no place until it is admitted again.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Only add() allocates.
 #pragma once
@@ -23,11 +24,11 @@ class SequenceQueues {
   std::span<Sequence* const> waiting() const { return waiting_; }
   std::span<Sequence* const> running() const { return running_; }
 
-  int max_seats() const { return max_seats_; }
-  int free_seats() const { return max_seats_ - seats_taken_; }
-  /// Of running sequences and of those that were suspended.
-  int seats_admitted() const { return seats_admitted_; }
-  int seats_of_all() const { return seats_of_all_; }
+  int max_sequences() const { return max_sequences_; }
+  int num_free() const { return max_sequences_ - choices_running_; }
+  /// Choices of running sequences and of those that were suspended.
+  int choices_admitted() const { return choices_admitted_; }
+  int choices_of_all() const { return choices_of_all_; }
   /// Some waiting sequence holds blocks.
   bool anybody_holds() const { return num_holding_ > 0; }
 
@@ -41,9 +42,9 @@ class SequenceQueues {
   void start_first(bool was_holding);
   /// A running sequence waits from now on, with what it holds.
   void suspend(Sequence& sequence);
-  /// It runs in a seat that its parent held, and that is counted.
+  /// It runs in a place that its parent held, and that is counted.
   void add_child(Sequence& child);
-  /// The same in the parent's own seat; the parent is in no queue from now on.
+  /// The child takes the parent's own place; the parent is in no queue from now on.
   void replace(Sequence& parent, Sequence& child);
   /// A waiting sequence that held blocks holds those of its first `num_tokens` tokens.
   void keep_computed(Sequence& sequence, int num_tokens);
@@ -54,13 +55,13 @@ class SequenceQueues {
   Result<void> check_integrity() const;
 
  private:
-  int max_seats_;
+  int max_sequences_;
   std::vector<Sequence*> waiting_;
   std::vector<Sequence*> running_;
-  int seats_of_all_ = 0;
-  int seats_taken_ = 0;     // of running ones
-  int seats_admitted_ = 0;  // of these and of suspended ones
-  int num_holding_ = 0;     // waiting sequences that hold blocks
+  int choices_of_all_ = 0;
+  int choices_running_ = 0;   // of running ones
+  int choices_admitted_ = 0;  // of these and of suspended ones
+  int num_holding_ = 0;       // waiting sequences that hold blocks
 };
 
 }  // namespace octavo

@@ -14,16 +14,16 @@ namespace octavo {
 class Statistics {
  public:
   /// The scheduler and the cache must outlive this.
-  Statistics(const Scheduler& scheduler, const KvBooks& kv) : scheduler_(scheduler), kv_(kv) {}
+  Statistics(const Scheduler& scheduler, const KvCacheManager& kv) : scheduler_(scheduler), kv_(kv) {}
 
-  /// For those who count: steps and their times, tokens generated, choices ended.
+  /// Counters that the step and the answers write: steps and their times, tokens generated, choices ended.
   EngineStats& counts() { return counts_; }
   /// The counts, and what the scheduler and the cache tell of themselves.
   EngineStats current() const;
 
   /// Copies them for other threads; at most every 20 ms while there is work.
   void copy_stats();
-  /// As they were last copied.
+  /// The figures as they were last copied.
   EngineStats copied() const {
     const std::lock_guard lock(mutex_);
     return copied_;
@@ -34,7 +34,7 @@ class Statistics {
   static constexpr auto kMaxAge = std::chrono::milliseconds(20);
 
   const Scheduler& scheduler_;
-  const KvBooks& kv_;
+  const KvCacheManager& kv_;
   EngineStats counts_;
   Clock::time_point time_copied_;
   mutable std::mutex mutex_;  // of the copy

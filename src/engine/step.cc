@@ -52,10 +52,10 @@ void Step::schedule(StepPlan& plan) {
   Scheduler& scheduler = parts_.scheduler;
   try {
     scheduler.schedule(plan, parts_.active_engines.count());
-    for (const Sequence* admitted : plan.newly_admitted) parts_.requests.find(admitted->asked.id)->place.leave();
+    for (const Sequence* admitted : plan.newly_admitted) parts_.requests.find(admitted->params.id)->place.leave();
   } catch (const std::bad_alloc&) {
     while (!scheduler.running().empty())
-      parts_.answers.end(*parts_.requests.find(scheduler.running().front()->asked.id), FinishReason::kFailed);
+      parts_.answers.end(*parts_.requests.find(scheduler.running().front()->params.id), FinishReason::kFailed);
     plan.clear();
   }
 }
@@ -68,7 +68,7 @@ bool Step::compute(StepPlan& plan) {
   if (!compute_rows(plan)) {
     workers.reset();
     for (const ScheduledSequence& planned : plan.sequences)
-      if (ActiveRequest* request = parts_.requests.find(planned.sequence->asked.id))
+      if (ActiveRequest* request = parts_.requests.find(planned.sequence->params.id))
         parts_.answers.end(*request, FinishReason::kFailed);
     return false;
   }
@@ -89,7 +89,7 @@ void Step::end_not_finite(const StepPlan& plan, std::optional<ThreadPool::Step>&
   if (outcome_.not_finite.empty()) return;
   workers.reset();
   for (const std::int32_t s : outcome_.not_finite)
-    if (ActiveRequest* request = parts_.requests.find(plan.sequences[to_size(s)].sequence->asked.id))
+    if (ActiveRequest* request = parts_.requests.find(plan.sequences[to_size(s)].sequence->params.id))
       parts_.answers.end(*request, FinishReason::kNotFinite);
   take_threads(workers);
 }
@@ -155,10 +155,10 @@ void Step::attribute_time(const StepPlan& plan, Clock::time_point start) {
   const Clock::duration idle = start - last_end_;
   for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
     const Sequence* sequence = plan.sequences[i].sequence;
-    ActiveRequest* request = parts_.requests.find(sequence->asked.id);
+    ActiveRequest* request = parts_.requests.find(sequence->params.id);
     if (request == nullptr) continue;  // cancelled by a callback of this step
     const bool is_prompt = sequence == &request->prompt;
-    ChoiceTimes& times = is_prompt ? request->times : request->choices[to_size(sequence->asked.choice)]->times;
+    ChoiceTimes& times = is_prompt ? request->times : request->choices[to_size(sequence->params.choice)]->times;
     const Clock::time_point begin = std::max(last_samples_ + idle, request->submitted);
     if (!times.first_step) times.first_step = begin;
     const int first_row = plan.batch.positions[to_size(plan.batch.seq_begin[i])];

@@ -16,14 +16,14 @@
 #include "engine/scheduler.h"
 #include "engine/step_plan.h"
 #include "engine/step_sampler.h"
-#include "kv/kv_books.h"
+#include "kv/kv_cache_manager.h"
 #include "model/model_runner.h"
 
 namespace octavo {
 
 /// The parts that a step works with. All of it must outlive the step.
 struct StepParts {
-  KvBooks& kv;
+  KvCacheManager& kv;
   ModelRunner& runner;
   ThreadPool& threads;
   const ActiveEngines& active_engines;  // of all that share the threads

@@ -8,7 +8,7 @@
 
 namespace octavo {
 
-/// Of the next `num_tokens` tokens of a sequence.
+/// The work of the next `num_tokens` tokens of a sequence.
 inline StepWork work_to_advance(const CostModel& cost, const Sequence& sequence, int num_tokens) {
   const int first = sequence.num_computed, end = first + num_tokens;
   StepWork work = cost.work(first, num_tokens, sequence.num_logit_rows(end));
@@ -31,7 +31,8 @@ class StepBudget {
   static constexpr double kDrawsFactor = 1.1;
   /// Rows that the first prompt gets at least: fewer would read all weights for little.
   static constexpr int kFewestRows = 2;
-  /// Where even those are too many, as decodes alone take so long, fewer than these spare nobody. A tile of kernels.
+  /// Rows that the first prompt gets where even those are too many, because decodes alone take so long: fewer than a
+  /// tile of kernels would spare nobody anything.
   static constexpr int kRowsBesideLongDecodes = 4;
 
   /// `step_ms`: of a step in which somebody waits for the next token; 0: any. Without a cost model nothing is
@@ -65,7 +66,7 @@ class StepBudget {
   bool is_draw_within(const Sequence& prompt, double ms) const;
   void take_draw(const Sequence& prompt) { work_.draw_ms += prompt.draw_ms; }
 
-  /// As many of them as fit, in whole blocks where it is the time that cuts. The first prompt of a step gets a block
+  /// The tokens that fit, in whole blocks where it is the time that cuts. The first prompt of a step gets a block
   /// even so, as decodes alone may take longer than the budget; less if others would wait too long for that.
   int tokens_in_time(const Sequence& sequence, int num_tokens, int block_size) const;
   /// The step computes them.

@@ -4,7 +4,7 @@
 
 namespace octavo {
 
-StepPlan::StepPlan(const StepLimits& limits, const KvBooks& kv, const CostModel* cost)
+StepPlan::StepPlan(const StepLimits& limits, const KvCacheManager& kv, const CostModel* cost)
     : claims(kv.block_size(), limits.max_step_tokens, limits.max_sequences),
       budget(limits.max_step_tokens, limits.step_ms, cost) {
   const auto rows = to_size(limits.max_step_tokens);
@@ -22,7 +22,7 @@ StepPlan::StepPlan(const StepLimits& limits, const KvBooks& kv, const CostModel*
   batch.groups.resize(to_size(kv.num_groups()));
   batch.releases.reserve(kv.most_released_runs());
   batch.copies.reserve(most_sequences * to_size(kv.num_pools()));
-  if (kv.has_snapshots()) batch.seats.reserve(most_sequences);
+  if (kv.has_snapshots()) batch.state_slots.reserve(most_sequences);
   for (Batch::Group& group : batch.groups) group.block_begin.reserve(most_sequences + 1);
   samples.all.reserve(most_sequences);
 }

@@ -20,7 +20,7 @@
 #include "engine/samples.h"
 #include "engine/sequence.h"
 #include "engine/step_budget.h"
-#include "kv/kv_books.h"
+#include "kv/kv_cache_manager.h"
 #include "model/batch.h"
 
 namespace octavo {
@@ -50,7 +50,7 @@ struct LogitRow {
 struct StepPlan {
   /// Makes room for steps within `limits` over the memory that `kv` counts. Without a cost model no time is predicted.
   /// The cost model must outlive the plan.
-  StepPlan(const StepLimits& limits, const KvBooks& kv, const CostModel* cost = nullptr);
+  StepPlan(const StepLimits& limits, const KvCacheManager& kv, const CostModel* cost = nullptr);
 
   /// Takes room for block tables of `num_blocks` blocks in each group, so that build_batch() of sequences that have no
   /// more does not allocate.

@@ -41,7 +41,7 @@ StepSampler::StepSampler(ThreadPool& threads, int vocab_size, int num_drawable)
 
 void StepSampler::list_beginning(StepPlan& plan, RequestTable& requests) {
   for (const Sequence* prompt : plan.beginning) {
-    ActiveRequest* request = requests.find(prompt->asked.id);
+    ActiveRequest* request = requests.find(prompt->params.id);
     if (request == nullptr) continue;  // cancelled by a callback of this step
     const Sample like{
         .row = request->last_row, .position = prompt->num_tokens(), .request = request, .choice = nullptr, .token = {}};
@@ -56,20 +56,20 @@ void StepSampler::list(StepPlan& plan, const LogitSlice& slice, RequestTable& re
     if (!row.draws) continue;
     const Sequence& sequence = *plan.sequences[to_size(row.planned)].sequence;
     if (!sequence.has_rows()) continue;  // cancelled by a callback of this step
-    ActiveRequest& request = *requests.find(sequence.asked.id);
+    ActiveRequest& request = *requests.find(sequence.params.id);
     Sample sample{.row = slice.logits.subspan(i * row_size, row_size),
                   .position = row.position + 1,
                   .request = &request,
                   .choice = nullptr,
                   .token = {}};
     if (&sequence != &request.prompt) {
-      sample.choice = request.choices[to_size(sequence.asked.choice)].get();
+      sample.choice = request.choices[to_size(sequence.params.choice)].get();
       plan.samples.all.push_back(sample);
       continue;
     }
     int count = std::max(1, sequence.notes.num_beginning);
     // Without memory for the row there is no later step to begin in.
-    if (count < sequence.seats() && !requests.keep_last_row(request, sample.row)) count = sequence.seats();
+    if (count < sequence.num_choices() && !requests.keep_last_row(request, sample.row)) count = sequence.num_choices();
     list_choices(plan.samples, request, count, sample, requests);
   }
 }

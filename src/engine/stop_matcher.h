@@ -25,7 +25,8 @@ class StopTexts {
   /// `texts` have passed check().
   explicit StopTexts(std::vector<std::string> texts);
 
-  /// At most kMaxStopTexts texts, each UTF-8 of 1 to kMaxStopTextBytes bytes. Errors name `field`, found and expected.
+  /// Takes at most kMaxStopTexts texts, each UTF-8 of 1 to kMaxStopTextBytes bytes. Errors name `field`, found and
+  /// expected.
   static Result<void> check(std::string_view field, std::span<const std::string> texts);
 
  private:
@@ -57,7 +58,7 @@ class StopMatcher {
   Piece push(const Piece& piece, bool counts = true);
   /// Adds the last piece; nothing is held back any more.
   Piece finish(const Piece& piece, bool counts = true);
-  /// The same, and more may follow: no stop text reaches from this piece into the next.
+  /// Ends a piece while more may follow: no stop text reaches from this piece into the next.
   Piece cut(const Piece& piece, bool counts = true);
   /// The stop text that was complete, its number; -1: none was.
   int match() const { return match_; }

@@ -8,7 +8,7 @@
 //
 // The system provides the arena's memory as blocks are first written, and takes back what release() names.
 //
-// Owned by a runner (or a PagedKvCache). It knows no sequence: the books (kv_books.h) say who holds which block; the
+// Owned by a runner (or a PagedKvCache). It knows no sequence: the KvCacheManager says who holds which block; the
 // kernels read and write in place. One thread at a time may change it; the threads of a step write different slots.
 #pragma once
 

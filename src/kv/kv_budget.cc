@@ -159,12 +159,13 @@ Result<StateRoom> make_contiguous_room(StateRoom room, const KvBudget& budget) {
 
 /// Snapshots of `bytes` each: those of sequences, and those of checkpoints, of which more than one for each
 /// tokens_of_a_snapshot() of all tokens are of no use.
-std::uint64_t snapshots_of_use(const StateLayout& layout, const KvBudget& budget, std::uint64_t seats) {
+std::uint64_t snapshots_of_use(const StateLayout& layout, const KvBudget& budget, std::uint64_t state_slots) {
   const std::uint64_t bytes = layout.snapshot.bytes;
-  if (!budget.checkpoints || seats > budget.bytes / bytes) return seats;
-  const std::uint64_t fitting = (budget.bytes - seats * bytes) / 4 / bytes;
-  if (budget.max_tokens == 0) return seats + fitting;
-  return seats + std::min(fitting, static_cast<std::uint64_t>(budget.max_tokens / layout.tokens_of_a_snapshot()) + 1);
+  if (!budget.checkpoints || state_slots > budget.bytes / bytes) return state_slots;
+  const std::uint64_t fitting = (budget.bytes - state_slots * bytes) / 4 / bytes;
+  if (budget.max_tokens == 0) return state_slots + fitting;
+  return state_slots +
+         std::min(fitting, static_cast<std::uint64_t>(budget.max_tokens / layout.tokens_of_a_snapshot()) + 1);
 }
 
 /// Snapshots that a memory holds beside the blocks of the required sequence, where it holds that at all; else any.

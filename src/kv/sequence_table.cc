@@ -32,7 +32,7 @@ void SequenceState::clear() {
     state.visible.clear();
     state.length = 0;
   }
-  seat.truncate(0);
+  state_slot.truncate(0);
   owner = 0;
   root = {};
   chain.clear();

@@ -1,6 +1,6 @@
 // The sequences of a KV memory: each one's part of every group, and the chain of what it has published.
 //
-// Owned by KvBooks. One thread at a time.
+// Owned by KvCacheManager. One thread at a time.
 #pragma once
 
 #include <bit>
@@ -26,7 +26,7 @@ struct SequenceState {
   std::uint64_t owner = 0;       // names whose the blocks are that it publishes
   BlockHash root;                // of the chain
   std::vector<BlockHash> chain;  // of its leading blocks, all of which are published (where held)
-  BlockTable seat;               // its snapshot, once it has a recurrent state
+  BlockTable state_slot;         // its snapshot, once it has a recurrent state
 
   bool is_empty() const;
   /// It holds its leading blocks that are published, and nothing else.

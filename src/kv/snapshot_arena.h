@@ -1,8 +1,8 @@
 // The bytes of recurrent states: snapshots of one size, one behind another, each with the states of all recurrent
 // layers.
 //
-// Owned by a runner; the books (snapshot_books.h) say who holds which. One thread at a time may copy and release; the
-// threads of a step write different states.
+// Owned by a runner; StateSnapshots (state_snapshots.h) says who holds which. One thread at a time may copy and
+// release; the threads of a step write different states.
 #pragma once
 
 #include <span>

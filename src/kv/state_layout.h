@@ -1,9 +1,9 @@
 // Description of all that a sequence keeps between steps: which layers share a block table, how wide their keys and
 // values are, how many bytes a block takes.
 //
-// Made once from the layers of a model (or from PagedKvOptions); books, bytes and attention read it and derive nothing
-// a second time. Plain values. Groups of blocks stand in a list of their own: recurrent layers, whose state is not keys
-// and values, have no place in it, but one in the snapshot.
+// Made once from the layers of a model (or from PagedKvOptions); manager, arena and attention read it and derive
+// nothing a second time. Plain values. Groups of blocks stand in a list of their own: recurrent layers, whose state is
+// not keys and values, have no place in it, but one in the snapshot.
 #pragma once
 
 #include <cstddef>
@@ -71,7 +71,7 @@ struct StateLayout {
   std::size_t v_offset(int g) const;
   /// Bytes of one block in one layer of a group.
   std::size_t layer_block_bytes(int g) const { return to_size(group(g).num_kv_heads) * head_bytes(g); }
-  /// The same of all its layers.
+  /// Bytes of one block in all layers of a group.
   std::size_t block_bytes(int g) const { return to_size(group(g).num_layers()) * layer_block_bytes(g); }
   /// Bytes of one block of every group: block_size tokens of a sequence.
   std::size_t block_bytes() const;

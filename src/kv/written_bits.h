@@ -1,6 +1,6 @@
 // The slots of a group's blocks that are written: a bit per layer and slot.
 //
-// Owned by GroupBooks, with one row of bits a block and layer. One thread at a time; nothing allocates after
+// Owned by BlockManager, with one row of bits a block and layer. One thread at a time; nothing allocates after
 // construction.
 #pragma once
 
@@ -39,7 +39,7 @@ class WrittenBits {
       }
     }
   }
-  /// The same of all layers.
+  /// Marks the slots as written in all layers.
   void set_all(BlockId block, int first, int end) {
     for (int layer = 0; layer < num_layers_; ++layer) set(block, layer, first, end);
   }
@@ -73,7 +73,7 @@ class WrittenBits {
     if (slots < most) slots += std::countr_one(bits[slots / 8]);
     return std::min(most, slots);
   }
-  /// The same of every layer.
+  /// The leading slots that every layer has written.
   int leading(BlockId block, int known = 0) const {
     int least = block_size_;
     for (int layer = 0; layer < num_layers_ && least > known; ++layer)

@@ -10,7 +10,7 @@ namespace octavo {
 /// K and V of one slot of a block, [num_kv_heads][head_dim] floats each.
 void decode_kv(const KvLayer& kv, KvType type, BlockId block, int slot, float* key, float* value);
 
-/// The same of f32 elements, where they lie.
+/// A view of f32 elements where they lie.
 KvView view_kv(const KvLayer& kv, BlockId block, int slot);
 
 }  // namespace octavo

@@ -26,12 +26,12 @@ struct Batch {
                                             // given back, no row of this step looks at it
   };
   std::vector<Group> groups;
-  std::vector<std::int32_t> seats;  // [num_seqs] the snapshot that holds a sequence's recurrent state and is written
-                                    // in place; one that begins at position 0 begins with zeros. Without recurrent
-                                    // layers: empty
-  std::vector<BlockRun> releases;   // blocks whose memory goes back to the system, first of all; groups ascending
-  std::vector<BlockCopy> copies;    // made before anything is written
-  std::vector<std::int32_t> logit_rows;  // rows whose logits are wanted, ascending
+  std::vector<std::int32_t> state_slots;  // [num_seqs] the snapshot that holds a sequence's recurrent state and is
+                                          // written in place; one that begins at position 0 begins with zeros. Without
+                                          // recurrent layers: empty
+  std::vector<BlockRun> releases;         // blocks whose memory goes back to the system, first of all; groups ascending
+  std::vector<BlockCopy> copies;          // made before anything is written
+  std::vector<std::int32_t> logit_rows;   // rows whose logits are wanted, ascending
 
   int num_rows() const { return static_cast<int>(tokens.size()); }
   int num_seqs() const { return static_cast<int>(kv_len.size()); }
@@ -45,7 +45,7 @@ struct Batch {
       group.block_begin.assign(1, 0);
       group.block_ids.clear();
     }
-    seats.clear();
+    state_slots.clear();
     releases.clear();
     copies.clear();
     logit_rows.clear();

@@ -32,6 +32,8 @@ struct ModelConfig {
   int num_skipped_layers =
       0;  // behind these, in the file: layers of prediction, of which a model's logits need nothing
 
+  /// Floats of a row's embeddings for all layers (per_layer_width of each).
+  int num_per_layer_inputs() const { return num_layers() * per_layer_width; }
   int num_layers() const { return static_cast<int>(layers.size()); }
   const LayerSpec& layer(int i) const { return layers[to_size(i)]; }
   /// Behind this layer nothing is written that later rows read, so only rows whose logits are wanted go on.

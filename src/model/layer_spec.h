@@ -12,8 +12,8 @@
 namespace octavo {
 
 enum class RopeLayout : std::uint8_t { kNeighbours, kHalves };  // element 2i with 2i + 1, or i with i + num_rotated / 2
-/// Of a gate g and of u beside it: silu(g) u; gelu(g) u, with its tanh; g sigmoid(1.702 g) (u + 1) of bounded g and u
-/// (kernels/kernels.h).
+/// The function of a gate g and of u beside it: silu(g) u; gelu(g) u, with its tanh; g sigmoid(1.702 g) (u + 1) of
+/// bounded g and u (kernels/kernels.h).
 enum class Activation : std::uint8_t { kSilu, kGeluTanh, kClampedSwiglu };
 enum class Presence : std::uint8_t { kAbsent, kOptional, kRequired };
 

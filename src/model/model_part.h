@@ -28,7 +28,7 @@ inline std::string_view name_of(ModelPart part) {
                                                        "ranking",   "skipped"};
   return kNames[to_size(part)];
 }
-/// By its name alone: never kSkipped, and fused Q, K and V count as a delta net's.
+/// The part that a tensor's name alone tells: never kSkipped, and fused Q, K and V count as a delta net's.
 inline ModelPart part_of(std::string_view name) {
   if (name.starts_with("cls.")) return ModelPart::kRanking;
   if (name.find("norm") != std::string_view::npos) return ModelPart::kNorms;

@@ -1,6 +1,6 @@
 // The device seam: a Batch of integers goes in, rows of logits come out. CPU now; nothing else crosses it.
 //
-// The engine keeps the books of what lies where; a runner owns the bytes. It says at load how sequences' state is laid
+// The engine knows what lies where; a runner owns the bytes. It says at load how sequences' state is laid
 // out and how much of it there is room for. Owned by the engine, used by one thread at a time.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a runner is made of and with: the same for every device.
+// The options and the parts that a runner is made from, the same for every device.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ namespace octavo {
 /// embed texts, of layers that predict further tokens, and K and V of layers that borrow another layer's.
 bool is_skipped(const ModelConfig& config, std::string_view tensor);
 
-/// By name and by the kind of its layer.
+/// The part that a tensor belongs to, by its name and the kind of its layer.
 ModelPart part_of(const ModelConfig& config, std::string_view tensor);
 
 /// Floats that a vector takes with its padding: the next one begins at a cache line.

@@ -35,7 +35,8 @@ std::vector<Figure> figures(const EngineStats& stats) {
   const MetricType counter = MetricType::Counter;
   return {
       {"octavo:num_requests_running", "Sequences that advance", gauge, count(stats.running)},
-      {"octavo:num_requests_waiting", "Sequences that wait for memory or a seat", gauge, count(stats.waiting)},
+      {"octavo:num_requests_waiting", "Sequences that wait for memory or for others to end", gauge,
+       count(stats.waiting)},
       {"octavo:kv_cache_usage_perc", "Share of the KV blocks that sequences hold; 1 is all", gauge, used},
       {"octavo:kv_blocks_total", "KV blocks that there are", gauge, count(kv.blocks_total)},
       {"octavo:kv_blocks_referenced", "KV blocks that sequences hold", gauge, count(kv.blocks_referenced)},

@@ -1,4 +1,4 @@
-// The cut of attention into work, with a kernel that only keeps the books. Every query meets every position that it
+// The cut of attention into work, with a kernel that only counts. Every query meets every position that it
 // sees exactly once, whatever is shared and in however many rounds; and loads are counted as they happen.
 #include "attention/attention_plan.h"
 
@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kTokenBytes = 10;
 
 /// The kernel's records; KvLayer::data points to it.
-struct Books {
+struct Counts {
   std::mutex mutex;
   std::map<std::pair<const float*, int>, std::vector<int>> times_met;  // [query, KV head][position]
   std::uint64_t tokens_loaded = 0;                                     // of all KV heads
@@ -32,23 +32,23 @@ struct Books {
 };
 
 /// Instead of attention: the mean of the positions that a query sees, as a softmax state of equal weights.
-void keep_books(const KvLayer& kv, const AttentionItem& item, const AttentionAhead& next, float*) {
-  Books& books = *reinterpret_cast<Books*>(kv.data);
-  const std::scoped_lock lock(books.mutex);
-  ++books.items;
-  books.tokens_loaded += static_cast<std::uint64_t>(item.end - item.begin);
-  for (int p = item.begin; p < item.end; ++p) ++books.loads_of_block[item.blocks[p / kv.block_size]];
+void keep_manager(const KvLayer& kv, const AttentionItem& item, const AttentionAhead& next, float*) {
+  Counts& counts = *reinterpret_cast<Counts*>(kv.data);
+  const std::scoped_lock lock(counts.mutex);
+  ++counts.items;
+  counts.tokens_loaded += static_cast<std::uint64_t>(item.end - item.begin);
+  for (int p = item.begin; p < item.end; ++p) ++counts.loads_of_block[item.blocks[p / kv.block_size]];
   EXPECT_LE(item.num_queries, kMaxItemQueries);
-  if (next.num_parts > 1) ++books.far_fetches;
-  if (item.partial != nullptr && item.num_queries > kMaxTileQueries) books.heads_of_many.push_back(item.kv_head);
+  if (next.num_parts > 1) ++counts.far_fetches;
+  if (item.partial != nullptr && item.num_queries > kMaxTileQueries) counts.heads_of_many.push_back(item.kv_head);
   for (const AttentionAhead::Part& part : std::span(next.parts, static_cast<std::size_t>(next.num_parts))) {
     EXPECT_LE(part.first_head + part.num_heads, kv.num_kv_heads);
     for (const std::int32_t block : std::span(part.blocks, static_cast<std::size_t>(part.num_blocks)))
-      for (int head = 0; head < part.num_heads; ++head) ++books.fetches[{block, part.first_head + head}];
+      for (int head = 0; head < part.num_heads; ++head) ++counts.fetches[{block, part.first_head + head}];
   }
   for (int i = 0; i < item.num_queries; ++i) {
     const AttentionQuery& query = item.queries[i];
-    std::vector<int>& met = books.times_met[{query.q, item.kv_head}];
+    std::vector<int>& met = counts.times_met[{query.q, item.kv_head}];
     const int begin = std::max(item.begin, query.begin), end = std::min(item.end, query.end);
     if (met.size() < static_cast<std::size_t>(query.end)) met.resize(static_cast<std::size_t>(query.end));
     double sum = 0;
@@ -71,7 +71,7 @@ void keep_books(const KvLayer& kv, const AttentionItem& item, const AttentionAhe
     }
     float* out = query.out + item.kv_head * item.head_stride;
     if (item.partial != nullptr) {
-      if (i == 0) ++books.partial_items;
+      if (i == 0) ++counts.partial_items;
       EXPECT_EQ(item.begin / kTileTokens, (item.end - 1) / kTileTokens);
       float* state = item.partial + static_cast<std::ptrdiff_t>(i) * (kv.head_dim + 2);
       std::fill_n(state, kv.head_dim, static_cast<float>(sum));
@@ -100,7 +100,7 @@ struct Outcome {
 /// `in_turn` one thread does what each of the others would do, one after the other.
 Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& sequences, int window, int block_size,
                  int threads, std::size_t token_bytes = kTokenBytes, bool in_turn = false) {
-  Books books;
+  Counts counts;
   const auto row = static_cast<std::size_t>(shape.num_heads * shape.head_dim);
   std::size_t num_rows = 0;
   for (const Rows& s : sequences) num_rows += static_cast<std::size_t>(s.num_rows);
@@ -115,7 +115,7 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
                      .num_rows = s.num_rows});
     num_rows += static_cast<std::size_t>(s.num_rows);
   }
-  const KvLayer kv{.data = reinterpret_cast<std::uint8_t*>(&books),
+  const KvLayer kv{.data = reinterpret_cast<std::uint8_t*>(&counts),
                    .block_bytes = 0,
                    .head_bytes = 0,
                    .v_offset = 0,
@@ -129,7 +129,7 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
   ThreadPool pool(in_turn ? 1 : threads);
   plan.build(given, window, block_size);
   const ThreadPool::Step step(pool);
-  plan.run(kv, keep_books, kernel_table(IsaLevel::kScalar).merge_tiles, pool);
+  plan.run(kv, keep_manager, kernel_table(IsaLevel::kScalar).merge_tiles, pool);
 
   const int group = shape.num_heads / shape.num_kv_heads;
   for (const AttentionSequence& s : given)
@@ -140,18 +140,18 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
       const float* key = s.q + static_cast<std::ptrdiff_t>(i - head + head % group) * shape.head_dim;
       std::vector<int> expected(static_cast<std::size_t>(end), 0);
       std::fill(expected.begin() + begin, expected.end(), 1);
-      EXPECT_EQ((books.times_met[{key, head / group}]), expected) << "row " << i / shape.num_heads << " head " << head;
+      EXPECT_EQ((counts.times_met[{key, head / group}]), expected) << "row " << i / shape.num_heads << " head " << head;
       const double mean = (begin + end - 1) / 2.0;
       EXPECT_NEAR(s.out[static_cast<std::ptrdiff_t>(i) * shape.head_dim], mean, 1e-3 * end);
     }
   return {.bytes = plan.kv_bytes_loaded(kv),
-          .tokens_loaded = books.tokens_loaded,
-          .loads_of_block = books.loads_of_block,
-          .fetches = books.fetches,
-          .far_fetches = books.far_fetches,
-          .items = books.items,
-          .partial_items = books.partial_items,
-          .heads_of_many = books.heads_of_many};
+          .tokens_loaded = counts.tokens_loaded,
+          .loads_of_block = counts.loads_of_block,
+          .fetches = counts.fetches,
+          .far_fetches = counts.far_fetches,
+          .items = counts.items,
+          .partial_items = counts.partial_items,
+          .heads_of_many = counts.heads_of_many};
 }
 
 /// `count` block ids from `first` on.

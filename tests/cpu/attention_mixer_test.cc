@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/to_size.h"
+#include "cpu/compute_fixture.h"
+#include "cpu/plain_transformer.h"
 #include "kv/kv_arena.h"
 #include "kv/kv_budget.h"
-#include "cpu/compute_fixture.h"
 #include "model/model_state.h"
-#include "cpu/plain_transformer.h"
 #include "support/load_runner.h"
 #include "support/tiny_model.h"
 
@@ -168,7 +168,8 @@ TEST(AttentionMixer, ALayerThatBorrowsReadsItsLendersKeysAndValues) {
 }
 
 TEST(AttentionMixer, KnowsWhatItReadsAndHowWideItsRowsAre) {
-  const WeightMatrix floats{.type = DType::kBF16}, quantized{.type = DType::kQ8_0};
+  const WeightMatrix floats{.type = DType::kBF16},
+      quantized{.type = DType::kQ8_0, .activations = ActivationForm::kInt8Blocks};
   AttentionWeights w{.q = floats, .k = floats, .v = floats, .o = quantized};
   EXPECT_FALSE(AttentionMixer::reads_int8(w));
   for (WeightMatrix* matrix : {&w.q, &w.k, &w.v}) {

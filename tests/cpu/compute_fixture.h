@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "kernels/dispatch.h"
 #include "cpu/compute_context.h"
+#include "kernels/dispatch.h"
 
 namespace octavo::test {
 

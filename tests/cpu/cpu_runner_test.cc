@@ -337,7 +337,8 @@ TEST(CpuRunner, AFileThatWasChangedHasAnotherHashWhereItsWeightsStayInIt) {
     const auto source = open_model(path.path()).value();
     return load_cpu_runner(*source, {.kv_memory_bytes = 8U << 20, .repack = false}, pool, budget)
         .value()
-        ->info().content_hash;
+        ->info()
+        .content_hash;
   };
   const ContentHash before = hash();
   EXPECT_EQ(hash(), before);
@@ -381,9 +382,10 @@ TEST(CpuRunner, TheLargestContextIsTheOneThatFits) {
       const int fits = largest_context(config, KvType::kI16, 16, budget);
       ASSERT_LT(fits, 1024) << budget;
       if (fits == 0) continue;
-      EXPECT_EQ(
-          load(model, {.kv_type = KvType::kI16, .kv_memory_bytes = budget, .max_context = fits}).runner->info().max_context,
-          fits);
+      EXPECT_EQ(load(model, {.kv_type = KvType::kI16, .kv_memory_bytes = budget, .max_context = fits})
+                    .runner->info()
+                    .max_context,
+                fits);
       EXPECT_GT(kv_need(config, KvType::kI16, 16, fits + 1).bytes, budget);
     }
     EXPECT_EQ(largest_context(config, KvType::kI16, 16, std::uint64_t{1} << 40), 1024);

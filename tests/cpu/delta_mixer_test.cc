@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/to_size.h"
-#include "kv/kv_budget.h"
 #include "cpu/compute_fixture.h"
-#include "model/model_state.h"
 #include "cpu/plain_transformer.h"
+#include "kv/kv_budget.h"
+#include "model/model_state.h"
 #include "support/load_runner.h"
 #include "support/tiny_model.h"
 
@@ -23,7 +23,7 @@ constexpr int kRows = 40, kWidth = 64;
 
 /// Rows of one sequence in a step.
 struct Part {
-  int seat, first, count;
+  int state_slot, first, count;
   const std::vector<float>* x;  // [tokens, kWidth] of the whole sequence
 };
 
@@ -51,7 +51,7 @@ class Mixer {
       batch.tokens.resize(batch.positions.size());
       batch.seq_begin.push_back(batch.num_rows());
       batch.kv_len.push_back(part.first + part.count);
-      batch.seats.push_back(part.seat);
+      batch.state_slots.push_back(part.state_slot);
     }
     batch.logit_rows.assign(wanted.begin(), wanted.end());
     StepRows rows(2 * kRows);
@@ -71,20 +71,20 @@ class Mixer {
     return {stream_.x(0), stream_.x(0) + rows.count() * kWidth};
   }
   /// All rows of one sequence, `chunk` at a time.
-  std::vector<float> run(int seat, const std::vector<float>& x, int chunk) {
+  std::vector<float> run(int state_slot, const std::vector<float>& x, int chunk) {
     std::vector<float> all;
     for (int first = 0; first < kRows; first += chunk) {
-      const std::vector<float> part = step({{seat, first, std::min(chunk, kRows - first), &x}});
+      const std::vector<float> part = step({{state_slot, first, std::min(chunk, kRows - first), &x}});
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;
   }
 
-  std::vector<float> state(int seat) {
-    const float* begin = snapshots_->state(seat, 0);
+  std::vector<float> state(int state_slot) {
+    const float* begin = snapshots_->state(state_slot, 0);
     return {begin, begin + DeltaState(*config_.layer(0).delta()).bytes() / sizeof(float)};
   }
-  void spoil(int seat) { std::memset(snapshots_->state(seat, 0), 0xFF, bytes_); }
+  void spoil(int state_slot) { std::memset(snapshots_->state(state_slot, 0), 0xFF, bytes_); }
   PlainTransformer plain() const { return {config_, weights_}; }
 
  private:
@@ -124,7 +124,7 @@ TEST(DeltaMixer, IsAsItsSpecSaysInAnyChunk) {
         largest = std::max(largest, std::abs(static_cast<double>(whole[i]) - expected[i / kWidth][i % kWidth]));
       EXPECT_LT(largest, 1e-4) << isa_name(level);
       for (const int chunk : {1, 3, 7}) {
-        mixer.spoil(1);  // by a sequence that had the seat before
+        mixer.spoil(1);  // by a sequence that had the state slot before
         EXPECT_EQ(mixer.run(1, x, chunk), whole) << chunk;
         EXPECT_EQ(mixer.state(1), mixer.state(0)) << chunk;
       }
@@ -155,7 +155,8 @@ TEST(DeltaMixer, AStateThatIsWrittenBeforehandGivesTheSameBits) {
 }
 
 TEST(DeltaMixer, KnowsWhatItReadsAndHowWideItsRowsAre) {
-  const WeightMatrix floats{.type = DType::kBF16}, quantized{.type = DType::kQ8_0};
+  const WeightMatrix floats{.type = DType::kBF16},
+      quantized{.type = DType::kQ8_0, .activations = ActivationForm::kInt8Blocks};
   DeltaWeights w{.qkv = floats, .gate = floats, .decay = floats, .beta = floats, .output = quantized};
   EXPECT_FALSE(DeltaMixer::reads_int8(w));
   for (WeightMatrix* matrix : {&w.qkv, &w.gate, &w.decay, &w.beta}) {

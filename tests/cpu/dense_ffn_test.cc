@@ -10,6 +10,7 @@
 
 #include "base/to_size.h"
 #include "cpu/compute_fixture.h"
+#include "kernels/dispatch.h"
 #include "tensor/dequantize.h"
 
 namespace octavo::test {
@@ -40,7 +41,11 @@ struct Matrix {
         bytes[i] = i % 34 == 0 ? std::byte{0} : i % 34 == 1 ? std::byte{0x14} : static_cast<std::byte>(random());
       dequantize(type, bytes.data(), floats);
     }
-    weight = {.type = type, .rows = rows, .cols = cols, .file = bytes.data()};
+    weight = {.type = type,
+              .activations = kernel_table(IsaLevel::kScalar).activation_form(type),
+              .rows = rows,
+              .cols = cols,
+              .file = bytes.data()};
   }
   std::vector<double> product(const std::vector<double>& x) const {
     std::vector<double> y;
@@ -103,7 +108,8 @@ TEST(DenseFfn, QuantizedWeightsGiveItWithinTheRoundingOfTheirInput) {
 }
 
 TEST(DenseFfn, WantsInt8IfOneMatrixDoes) {
-  const WeightMatrix floats{.type = DType::kF16}, quantized{.type = DType::kQ4_K};
+  const WeightMatrix floats{.type = DType::kF16},
+      quantized{.type = DType::kQ4_K, .activations = ActivationForm::kInt8Blocks};
   EXPECT_FALSE(DenseFfn::reads_int8({.gate = floats, .up = floats, .down = quantized}));
   EXPECT_TRUE(DenseFfn::reads_int8({.gate = quantized, .up = floats, .down = floats}));
   EXPECT_TRUE(DenseFfn::reads_int8({.gate = floats, .up = quantized, .down = floats}));

@@ -11,8 +11,8 @@
 #include <numeric>
 
 #include "base/to_size.h"
-#include "kernels/dispatch.h"
 #include "cpu/compute_fixture.h"
+#include "kernels/dispatch.h"
 #include "tensor/dequantize.h"
 
 namespace octavo::test {
@@ -38,7 +38,12 @@ struct Matrices {
         bytes[i] = i % 34 == 0 ? std::byte{0} : i % 34 == 1 ? std::byte{0x14} : static_cast<std::byte>(random());
       dequantize(type, bytes.data(), floats);
     }
-    weights = {.first = {.type = type, .rows = rows, .cols = cols, .file = bytes.data()}, .count = kExperts};
+    weights = {.first = {.type = type,
+                         .activations = kernel_table(IsaLevel::kScalar).activation_form(type),
+                         .rows = rows,
+                         .cols = cols,
+                         .file = bytes.data()},
+               .count = kExperts};
   }
   std::vector<double> product(int expert, const std::vector<double>& x) const {
     const auto cols = x.size();
@@ -328,7 +333,8 @@ TEST(ExpertsFfn, ARowThatIsNotFiniteIsNamedAndSpoilsNoOther) {
 }
 
 TEST(ExpertsFfn, WantsInt8IfOneMatrixDoes) {
-  const WeightMatrix floats{.type = DType::kF16}, quantized{.type = DType::kQ4_K};
+  const WeightMatrix floats{.type = DType::kF16},
+      quantized{.type = DType::kQ4_K, .activations = ActivationForm::kInt8Blocks};
   const ExpertMatrices plain{.first = floats}, int8{.first = quantized};
   const auto reads_int8 = [](const WeightMatrix& router, const ExpertMatrices& gate, const ExpertMatrices& up,
                              const ExpertMatrices& down, const WeightMatrix& shared) {

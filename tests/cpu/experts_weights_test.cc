@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/to_size.h"
+#include "cpu/weights_fixture.h"
 #include "model/visit_matrices.h"
 #include "model/weight_need.h"
-#include "cpu/weights_fixture.h"
 
 namespace octavo::test {
 namespace {
@@ -137,7 +137,7 @@ TEST(WeightsOfExperts, BiasesStandInTheOrderOfTheFile) {
   EXPECT_EQ(w.gate.bias_of(3), w.gate.bias + 3 * 96);
   EXPECT_EQ(w.down.bias_of(3), w.down.bias + 3 * 64);
   EXPECT_EQ(bytes_of_one(w), 2 * packed_bytes(DType::kQ8_0, 96, 64) + packed_bytes(DType::kQ8_0, 64, 96) +
-                                  (2 * 96 + 64) * sizeof(float));
+                                 (2 * 96 + 64) * sizeof(float));
   const auto& attention = std::get<AttentionWeights>(weights.layers[0].mixer);
   expect_floats(source, "blk.0.attn_sinks.weight", attention.sinks);
   expect_floats(source, "blk.0.attn_output.bias", attention.o_bias);

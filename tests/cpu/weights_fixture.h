@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/pack.h"
 #include "cpu/weights.h"
+#include "kernels/pack.h"
 #include "support/load_runner.h"
 #include "support/tiny_model.h"
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/to_size.h"
+#include "cpu/weights_fixture.h"
 #include "kernels/pack.h"
 #include "model/visit_matrices.h"
 #include "model/weight_need.h"
-#include "cpu/weights_fixture.h"
 #include "tensor/dequantize.h"
 
 namespace octavo::test {

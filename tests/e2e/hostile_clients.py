@@ -94,7 +94,7 @@ class Attackers:
         yield ("10 a head start of hours",
                fixed("/v1/completions", {"prompt": "a", "n": 128, "priority": -1000, "max_tokens": 2000,
                                          "ignore_eos": True, "stream": True}), {}, 4)
-        yield ("10 every seat",
+        yield ("10 every place",
                fixed("/v1/completions", {"prompt": "a", "n": 128, "max_tokens": 2000, "ignore_eos": True,
                                          "stream": True}), {}, 4)
         yield ("11 whole answers, read a byte in 29 s",

@@ -74,7 +74,7 @@ def nginx_before(server, port=None):
 
 class Nginx(unittest.TestCase):
     def test_a_stream_that_waits_longer_than_its_time_out_is_not_cut(self):
-        # The holder of the only seat keeps one thread busy until the other has waited long enough.
+        # The holder of the only place keeps one thread busy until the other has waited long enough.
         with Server("--max-sequences", 1, "--threads", 1, "--isa", "scalar", "--max-unsent-size", "64MiB") as server, \
                 nginx_before(server) as connect, server.open_stream("Once", max_tokens=8000) as holder, \
                 connect() as connection:

@@ -46,7 +46,7 @@ class OpenAiTest(unittest.TestCase):
 
 
 class Waiting(OpenAiTest):
-    """Streams that wait: one request holds the only seat."""
+    """Streams that wait: one request holds the only place."""
 
     server_args = ("--max-sequences", 1, "--keepalive-interval", 0.1)
 

@@ -342,7 +342,7 @@ class Limits(unittest.TestCase):
             for client in (*clients, answered):
                 client.close()
 
-    def test_two_requests_for_many_answers_leave_a_seat_for_another_address(self):
+    def test_two_requests_for_many_answers_leave_a_place_for_another_address(self):
         with Server("--max-sequences", 8) as server:
             greedy = [server.open_stream("Once", n=4, max_tokens=4000) for _ in range(2)]
             server.wait_until(lambda: server.metric("num_requests_running") == 8)

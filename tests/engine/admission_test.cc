@@ -12,13 +12,13 @@ using test::RoomHarness;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(Admission, AdmitsByRankWhileThereAreSeatsAndBlocks) {
+TEST(Admission, AdmitsByRankWhileMoreMayRunAndThereAreBlocks) {
   RoomHarness room({.num_blocks = 8}, 2);
   Sequence &first = room.add(8), &second = room.add(8), &third = room.add(8);
   room.admission.admit(room.newly_admitted);
   EXPECT_THAT(room.newly_admitted, ElementsAre(&first, &second));
-  EXPECT_FALSE(third.is_running()) << "there are two seats";
-  EXPECT_EQ(room.ledger.room(0), 4) << "two blocks are promised to each";
+  EXPECT_FALSE(third.is_running()) << "there are two places";
+  EXPECT_EQ(room.block_budget.room(0), 4) << "two blocks are promised to each";
   EXPECT_EQ(room.counts.prompt_tokens, 16U);
 }
 
@@ -39,14 +39,14 @@ TEST(Admission, EachChoiceToComeIsPromisedARecurrentState) {
   room.admission.admit(room.newly_admitted);
   EXPECT_TRUE(three.is_running());
   EXPECT_TRUE(one.is_running());
-  EXPECT_FALSE(another.is_running()) << "there are blocks and seats, and no state";
-  EXPECT_EQ(room.ledger.room(1), 0);
+  EXPECT_FALSE(another.is_running()) << "there are blocks and places, and no state";
+  EXPECT_EQ(room.block_budget.room(1), 0);
 }
 
 TEST(Admission, BlocksThatAreCachedNeedNotBeFree) {
   RoomHarness room({.num_blocks = 4, .prefix_cache = true});
   Sequence& first = room.run(12, 12, 7);
-  room.ledger.count_promises(room.queues.running());
+  room.block_budget.count_promises(room.queues.running());
   Sequence& second = room.add(12, 7);
   second.notes.counts_of_owner = first.notes.counts_of_owner;
   room.admission.admit(room.newly_admitted);
@@ -65,10 +65,10 @@ TEST(Admission, WhatItAttachedToIsGivenBackWhereItFindsNoRoom) {
   EXPECT_FALSE(waiting.is_running());
   EXPECT_EQ(waiting.num_computed, 0);
   EXPECT_EQ(waiting.cached_tokens, 0);
-  EXPECT_EQ(room.ledger.held_alone(first, 0), 3);
+  EXPECT_EQ(room.block_budget.held_alone(first, 0), 3);
 }
 
-TEST(Admission, ChoicesToComeHoldSeats) {
+TEST(Admission, ChoicesToComeCountAmongThoseThatRun) {
   RoomHarness room({.num_blocks = 16}, 3);
   Sequence& parent = room.add(4);
   parent.num_forks = 1;
@@ -78,10 +78,10 @@ TEST(Admission, ChoicesToComeHoldSeats) {
   room.admission.admit(room.newly_admitted);
   EXPECT_TRUE(parent.is_running());
   EXPECT_FALSE(other.is_running());
-  EXPECT_EQ(room.queues.free_seats(), 1);
+  EXPECT_EQ(room.queues.num_free(), 1);
 }
 
-TEST(Admission, SeatsAreTakenFromAnotherOwnerOfWorseRank) {
+TEST(Admission, AnotherOwnerOfWorseRankIsSuspended) {
   RoomHarness room({.num_blocks = 16}, 1);
   Sequence& running = room.run(4, 4);
   Sequence& newcomer = room.add(4);
@@ -100,7 +100,7 @@ TEST(Admission, IsNotUrgentForOneOfTheSameOwnerAndPriority) {
   newcomer.notes.counts_of_owner = running.notes.counts_of_owner;
   newcomer.notes.rank.virtual_arrival = 0;
   EXPECT_FALSE(room.admission.is_urgent());
-  newcomer.asked.priority = 1;
+  newcomer.params.priority = 1;
   EXPECT_TRUE(room.admission.is_urgent());
 }
 
@@ -114,7 +114,7 @@ TEST(Admission, OneThatFoundNoRoomTriesAgainWhenThereIsMore) {
   ASSERT_TRUE(room.kv->truncate(running.kv, 4));
   running.num_computed = running.notes.num_admitted_tokens = 4;
   running.tokens.resize(4);
-  room.ledger.count_promises(room.queues.running());
+  room.block_budget.count_promises(room.queues.running());
   room.admission.admit(room.newly_admitted);
   EXPECT_TRUE(waiting.is_running());
 }

@@ -13,11 +13,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-Sequence make_sequence(std::vector<TokenId> tokens, int num_computed, KvBooks& kv) {
+Sequence make_sequence(std::vector<TokenId> tokens, int num_computed, KvCacheManager& kv) {
   Sequence sequence;
-  sequence.asked.prompt_tokens = static_cast<int>(tokens.size());
-  sequence.owed.prompt_logits_from = sequence.asked.prompt_tokens;
-  sequence.notes.num_admitted_tokens = sequence.asked.prompt_tokens;
+  sequence.params.prompt_tokens = static_cast<int>(tokens.size());
+  sequence.pending.prompt_logits_from = sequence.params.prompt_tokens;
+  sequence.notes.num_admitted_tokens = sequence.params.prompt_tokens;
   sequence.tokens = std::move(tokens);
   sequence.num_computed = num_computed;
   sequence.kv = kv.create_sequence();
@@ -28,7 +28,7 @@ Sequence make_sequence(std::vector<TokenId> tokens, int num_computed, KvBooks& k
 }
 
 TEST(BatchBuilder, LaysOutADecodeAndAChunkInOneBatch) {
-  const auto kv = test::tiny_books({0, 16}, 4, 16, true);
+  const auto kv = test::tiny_manager({0, 16}, 4, 16, true);
   Sequence decode = make_sequence({10, 11, 12, 13, 14}, 4, *kv);
   Sequence chunk = make_sequence({20, 21, 22, 23, 24, 25, 26, 27, 28}, 2, *kv);
   StepPlan plan({}, *kv);
@@ -49,7 +49,7 @@ TEST(BatchBuilder, LaysOutADecodeAndAChunkInOneBatch) {
 }
 
 TEST(BatchBuilder, AsksForTheLogitsOfTheLastRowOnly) {
-  const auto kv = test::tiny_books({0}, 4, 16, true);
+  const auto kv = test::tiny_manager({0}, 4, 16, true);
   Sequence prompt = make_sequence({1, 2, 3, 4, 5}, 2, *kv);
   StepPlan plan({}, *kv);
   plan.sequences = {{&prompt, 3}};
@@ -61,7 +61,7 @@ TEST(BatchBuilder, AsksForTheLogitsOfTheLastRowOnly) {
 }
 
 TEST(BatchBuilder, DrawsFromEveryRowBehindTheTokensThatASequenceHadAtFirst) {
-  const auto kv = test::tiny_books({0}, 4, 16, true);
+  const auto kv = test::tiny_manager({0}, 4, 16, true);
   Sequence sequence = make_sequence({1, 2, 3, 4, 5, 6}, 3, *kv);
   sequence.notes.num_admitted_tokens = 3;
   StepPlan plan({}, *kv);
@@ -72,10 +72,10 @@ TEST(BatchBuilder, DrawsFromEveryRowBehindTheTokensThatASequenceHadAtFirst) {
 }
 
 TEST(BatchBuilder, AsksForPromptLogitsFromWhereTheyAreWanted) {
-  const auto kv = test::tiny_books({0}, 4, 16, true);
+  const auto kv = test::tiny_manager({0}, 4, 16, true);
   Sequence prompt = make_sequence({1, 2, 3, 4, 5}, 0, *kv);
-  prompt.owed.prompt_logits_from = 2;  // the first two were handed out before a preemption
-  prompt.asked.samples = false;
+  prompt.pending.prompt_logits_from = 2;  // the first two were handed out before a preemption
+  prompt.params.samples = false;
   StepPlan plan({}, *kv);
   plan.sequences = {{&prompt, 5}};
   build_batch(plan, *kv);
@@ -83,7 +83,7 @@ TEST(BatchBuilder, AsksForPromptLogitsFromWhereTheyAreWanted) {
 }
 
 TEST(BatchBuilder, CopiesTablesWithTheBlocksThatAWindowGaveBackAndTheStepsCopies) {
-  const auto kv = test::tiny_books({6}, 4, 16, true);
+  const auto kv = test::tiny_manager({6}, 4, 16, true);
   Sequence sequence = make_sequence({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, 13, *kv);
   StepPlan plan({}, *kv);
   plan.sequences = {{&sequence, 1}};
@@ -98,7 +98,7 @@ TEST(BatchBuilder, CopiesTablesWithTheBlocksThatAWindowGaveBackAndTheStepsCopies
 }
 
 TEST(BatchBuilder, BuildsTheNextStepFromScratch) {
-  const auto kv = test::tiny_books({0}, 4, 16, true);
+  const auto kv = test::tiny_manager({0}, 4, 16, true);
   Sequence first = make_sequence({1, 2, 3}, 0, *kv);
   Sequence second = make_sequence({7, 8}, 0, *kv);
   StepPlan plan({}, *kv);

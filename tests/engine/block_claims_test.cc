@@ -12,9 +12,9 @@ constexpr int kBlockSize = 4;
 /// `num_tokens` tokens of one text, of which the first ones are computed.
 Sequence make_sequence(const BlockHasher& hasher, int num_tokens, int num_computed, int priority = 0) {
   Sequence sequence;
-  sequence.asked.priority = priority;
+  sequence.params.priority = priority;
   sequence.tokens.assign(to_size(num_tokens), 7);
-  sequence.asked.prompt_tokens = sequence.owed.prompt_logits_from = num_tokens;
+  sequence.params.prompt_tokens = sequence.pending.prompt_logits_from = num_tokens;
   sequence.num_computed = num_computed;
   sequence.hash_blocks(hasher, kBlockSize);
   return sequence;
@@ -37,7 +37,7 @@ TEST(BlockClaims, NobodyWaitsForABlockThatHeCouldNotAttachTo) {
   const BlockHasher hasher = make_block_hasher().value();
   Sequence claimant = make_sequence(hasher, 30, 0), ends_there = make_sequence(hasher, 8, 4),
            within = make_sequence(hasher, 30, 6), reader = make_sequence(hasher, 30, 4);
-  reader.owed.prompt_logits_from = 0;
+  reader.pending.prompt_logits_from = 0;
   BlockClaims claims(kBlockSize, 64, 4);
   claims.claim(claimant, 16);
   EXPECT_EQ(claims.claimant_of_next_block(ends_there), nullptr) << "its last token is computed by itself";

@@ -49,7 +49,7 @@ TEST_F(PlacesOfCheckpoints, OneIsAtTheEndOfEveryInterval) {
 
 TEST_F(PlacesOfCheckpoints, OneIsAtTheLastWholeBlockBeforeTheGenerationPrompt) {
   Sequence& sequence = run(15);
-  sequence.asked.generation_prompt_tokens = 5;
+  sequence.params.generation_prompt_tokens = 5;
   expect_place(sequence, 8, 1);
   room.compute(sequence, 8);
   expect_place(sequence, interval(), 0);
@@ -79,7 +79,7 @@ TEST_F(PlacesOfCheckpoints, WhereAnIntervalEndsOthersAreCounted) {
 TEST_F(PlacesOfCheckpoints, AnotherBeginningOrLogitsOfThePromptCountForNothing) {
   Sequence& sequence = run(3 * interval());
   room.add(21, kFirstToken + 1);
-  wait(21).owed.prompt_logits_from = 0;  // it computes all of its own
+  wait(21).pending.prompt_logits_from = 0;  // it computes all of its own
   expect_place(sequence, interval(), 0);
 }
 
@@ -122,12 +122,12 @@ TEST_F(ClaimantsOfCheckpoints, NobodyWaitsWithinABlockOrForACacheThatItMayNotUse
   ASSERT_TRUE(room.kv->truncate(second.kv, 0));
   second.num_computed = 0;
   EXPECT_EQ(claimant(), &first);
-  second.owed.prompt_logits_from = 0;
+  second.pending.prompt_logits_from = 0;
   EXPECT_EQ(claimant(), nullptr);
 }
 
 TEST_F(ClaimantsOfCheckpoints, TheClaimantHasThePriorityOfThoseThatWait) {
-  second.asked.priority = 5;
+  second.params.priority = 5;
   places.raise_priorities(std::array{&first, &second});
   EXPECT_EQ(first.notes.priority_in_step, 5);
   EXPECT_EQ(second.notes.priority_in_step, 0);

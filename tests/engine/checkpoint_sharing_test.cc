@@ -124,7 +124,7 @@ TEST(CheckpointSharing, AWaiterGoesOnWhenTheOneThatItWaitsForEnds) {
   EXPECT_TRUE(engine.all_blocks_free());
 }
 
-// Eight choices go on from the state behind the prompt, each in a seat of its own.
+// Eight choices go on from the state behind the prompt, each in a place of its own.
 TEST(CheckpointSharing, EightChoicesOfOnePromptAreTheAnswersThatTheyGiveAlone) {
   for (const int num_snapshots : {20, 8, 3}) {
     SCOPED_TRACE(num_snapshots);

@@ -21,7 +21,7 @@ class Prompts {
   Sequence& add(int num_choices, double draw_ms, bool is_computed) {
     Sequence& prompt = sequences_.emplace_back();
     prompt.tokens.assign(4, 0);
-    prompt.asked.prompt_tokens = prompt.owed.prompt_logits_from = prompt.notes.num_admitted_tokens = 4;
+    prompt.params.prompt_tokens = prompt.pending.prompt_logits_from = prompt.notes.num_admitted_tokens = 4;
     prompt.num_forks = num_choices - 1;
     prompt.draw_ms = draw_ms;
     prompt.num_computed = is_computed ? 4 : 0;
@@ -33,7 +33,7 @@ class Prompts {
     budget_.begin(true);
     Sequence others;
     others.tokens.assign(to_size(num_rows), 0);
-    others.asked.samples = false;
+    others.params.samples = false;
     if (num_rows > 0) budget_.take(others, num_rows);
     for (Sequence* prompt : running_) {
       prompt->notes.num_beginning = !prompt->awaits_choices() && prompt->num_forks > 0 ? 1 : 0;

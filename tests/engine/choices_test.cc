@@ -239,7 +239,7 @@ TEST(Choices, CancelEndsThoseThatHaveNotBegunAsWell) {
   }
 }
 
-TEST(Choices, AnotherOwnerTakesTheSeatsOfThoseThatHaveNotBegun) {
+TEST(Choices, AnotherOwnerTakesThePlacesOfThoseThatHaveNotBegun) {
   TestEngine engine({.limits = {.max_sequences = 8, .step_ms = kNoTime}});
   Request many = with_choices(make_request(12, 20, 1), 8), one = make_request(5, 10, 2);
   many.owner = "many";

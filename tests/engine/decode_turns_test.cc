@@ -75,12 +75,13 @@ TEST(DecodeTurns, WithoutATargetNobodyWaits) {
 /// Answers that decode, of requests of one owner or several, and the rows that they get.
 class DecodingAnswers {
  public:
-  explicit DecodingAnswers(double step_ms = 11, CostModel cost = make_cost()) : cost_(std::move(cost)), step_ms_(step_ms) {}
+  explicit DecodingAnswers(double step_ms = 11, CostModel cost = make_cost())
+      : cost_(std::move(cost)), step_ms_(step_ms) {}
 
   void add(RequestId request, int num_choices, std::string_view owner = "one") {
     for (int i = 0; i < num_choices; ++i) {
       Sequence& sequence = sequences_.emplace_back();
-      sequence.asked = {.id = request, .choice = i, .prompt_tokens = 4};
+      sequence.params = {.id = request, .choice = i, .prompt_tokens = 4};
       sequence.tokens.assign(5, 0);
       sequence.num_computed = 4;
       sequence.notes.counts_of_owner = &owners_[owner];
@@ -97,7 +98,7 @@ class DecodingAnswers {
     for (Sequence* sequence : running_) {
       if (sequence->notes.skipped_in_step == step_) continue;
       sequence->notes.planned_in_step = step_;
-      rows.emplace(sequence->asked.id, sequence->asked.choice);
+      rows.emplace(sequence->params.id, sequence->params.choice);
     }
     return rows;
   }
@@ -132,7 +133,7 @@ TEST(DecodeTurns, WhatDrawsCostCounts) {
   DecodingAnswers answers;
   answers.add(1, 1);
   answers.add(2, 128);
-  for (Sequence& sequence : answers.sequences()) sequence.draw_ms = sequence.asked.id == 2 ? 3 : 0;
+  for (Sequence& sequence : answers.sequences()) sequence.draw_ms = sequence.params.id == 2 ? 3 : 0;
   for (int i = 0; i < 5; ++i) EXPECT_EQ(answers.step().size(), 3U) << "1 ms, 3 rows, two draws of 3 ms";
 }
 

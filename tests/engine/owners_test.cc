@@ -1,4 +1,4 @@
-// Seats and memory between several owners: one who asks for much does not keep another waiting.
+// Places and memory between several owners: one who asks for much does not keep another waiting.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using ::testing::Pair;
 int num_running(const Harness& harness, std::string_view owner) {
   int count = 0;
   for (const auto& [id, sequence] : harness.sequences())
-    count += sequence->asked.owner == owner && Harness::is_running(*sequence) ? 1 : 0;
+    count += sequence->params.owner == owner && Harness::is_running(*sequence) ? 1 : 0;
   return count;
 }
 
@@ -36,7 +36,7 @@ void run_to_end(Harness& harness) {
   }
 }
 
-TEST(Owners, OneWhoHasEverySeatStandsUpForAnotherInTheNextStep) {
+TEST(Owners, OneWhoIsAllThatRunsIsSuspendedForAnotherInTheNextStep) {
   Harness harness({.max_step_tokens = 64, .max_sequences = 4}, {.num_blocks = 256});
   for (int i = 0; i < 6; ++i) add_of(harness, "many", 8, 100);
   harness.step();
@@ -47,12 +47,12 @@ TEST(Owners, OneWhoHasEverySeatStandsUpForAnotherInTheNextStep) {
   EXPECT_EQ(num_running(harness, "many"), 3);
   const Sequence& last = *harness.sequences().at(4);
   EXPECT_FALSE(Harness::is_running(last)) << "the youngest of those that ran";
-  EXPECT_EQ(last.num_computed, 8) << "it loses its seat, and nothing that it has computed";
+  EXPECT_EQ(last.num_computed, 8) << "it loses its place, and nothing that it has computed";
   EXPECT_EQ(last.num_preemptions, 1);
   run_to_end(harness);
 }
 
-TEST(Owners, RequestsOfManyChoicesThatTakeEverySeatStandUpAsWell) {
+TEST(Owners, RequestsOfManyChoicesThatAreAllThatRunAreSuspendedAsWell) {
   Harness harness({.max_step_tokens = 64, .max_sequences = 8}, {.num_blocks = 256});
   harness.add(200, 10, -1, 0, "many", 3);
   harness.add(200, 10, -1, 0, "many", 3);
@@ -63,7 +63,7 @@ TEST(Owners, RequestsOfManyChoicesThatTakeEverySeatStandUpAsWell) {
   EXPECT_TRUE(harness.intact());
 }
 
-TEST(Owners, SeatsEvenOutBetweenThoseWhoWantMoreThanThereAre) {
+TEST(Owners, RunningSequencesEvenOutBetweenThoseWhoWantMoreThanThereAre) {
   Harness harness({.max_step_tokens = 64, .max_sequences = 6}, {.num_blocks = 512});
   for (int i = 0; i < 20; ++i) add_of(harness, "a", 4, 60);
   harness.step();
@@ -78,7 +78,7 @@ TEST(Owners, SeatsEvenOutBetweenThoseWhoWantMoreThanThereAre) {
   run_to_end(harness);
 }
 
-TEST(Owners, TakeTurnsWhereThereIsOneSeat) {
+TEST(Owners, TakeTurnsWhereOneSequenceRuns) {
   Harness harness({.max_step_tokens = 64, .max_sequences = 1}, {.num_blocks = 64});
   for (int i = 0; i < 4; ++i) add_of(harness, "a", 4, 20);
   harness.step();
@@ -112,7 +112,7 @@ TEST(Owners, WithinOneTheHigherPriorityGoesFirstAndThenTheOlder) {
   add_of(harness, "b", 4, 50);
   add_of(harness, "a", 4, 50);
   add_of(harness, "a", 4, 5);
-  const RequestId urgent = add_of(harness, "a", 4, 5, 3).asked.id;
+  const RequestId urgent = add_of(harness, "a", 4, 5, 3).params.id;
   EXPECT_THAT(harness.step(), ElementsAre(Pair(4, 4), Pair(1, 4))) << "each owner's first";
   while (harness.sequences().contains(urgent)) harness.step();
   harness.step();
@@ -139,37 +139,37 @@ TEST(Owners, WaitingLongOutweighsWhatTheOwnerHas) {
   std::deque<std::string> names;  // which stay where they are
   int steps = 0;
   for (; !Harness::is_running(patient); ++steps) {
-    ASSERT_LT(steps, 2 * kStepsPerSeat);
+    ASSERT_LT(steps, 2 * kStepsPerChoice);
     add_of(harness, names.emplace_back(fmt::format("owner {}", steps)), 4, 1);  // of no other ever before
     harness.step();
   }
-  EXPECT_NEAR(steps, kStepsPerSeat, 3);
+  EXPECT_NEAR(steps, kStepsPerChoice, 3);
 }
 
-TEST(Owners, NoMoreAreSetAsideThanThereAreSeatsHoweverManyOwnersCome) {
-  constexpr int kSeats = 8;
-  Harness harness({.max_step_tokens = 64, .max_sequences = kSeats}, {.num_blocks = 1024});
+TEST(Owners, NoMoreAreSuspendedThanMayRunHoweverManyOwnersCome) {
+  constexpr int kMaxSequences = 8;
+  Harness harness({.max_step_tokens = 64, .max_sequences = kMaxSequences}, {.num_blocks = 1024});
   const std::string names = "abcdefghijklmnopqrst";
   for (std::size_t i = 0; i < names.size(); ++i) {
-    for (int k = 0; k < kSeats; ++k) add_of(harness, std::string_view(names).substr(i, 1), 4, 100);
+    for (int k = 0; k < kMaxSequences; ++k) add_of(harness, std::string_view(names).substr(i, 1), 4, 100);
     harness.step();
     ASSERT_TRUE(harness.intact());
     int begun = 0;
     for (const auto& [id, sequence] : harness.sequences()) begun += sequence->notes.was_admitted ? 1 : 0;
-    EXPECT_LE(begun, 2 * kSeats);
+    EXPECT_LE(begun, 2 * kMaxSequences);
   }
   run_to_end(harness);
 }
 
-// A single request of another owner has a seat in the step after it came, whatever one owner asks for.
+// A single request of another owner has a place in the step after it came, whatever one owner asks for.
 RC_GTEST_PROP(Owners, NoFloodOfOneKeepsAnotherWaiting, ()) {
-  const int seats = *rc::gen::inRange(2, 9);
-  Harness harness({.max_step_tokens = *rc::gen::inRange(seats, 64),
-                   .max_sequences = seats,
+  const int max_sequences = *rc::gen::inRange(2, 9);
+  Harness harness({.max_step_tokens = *rc::gen::inRange(max_sequences, 64),
+                   .max_sequences = max_sequences,
                    .policy = *rc::gen::element(PrefillPriority::kPrefillFirst, PrefillPriority::kInterleaved,
                                                PrefillPriority::kDecodePriority)},
                   {.num_blocks = 4096, .prefix_cache = *rc::gen::arbitrary<bool>()});
-  const int count = *rc::gen::inRange(seats, 40);
+  const int count = *rc::gen::inRange(max_sequences, 40);
   for (int i = 0; i < count; ++i) {
     harness.add(*rc::gen::inRange(1, 40), *rc::gen::inRange(1, 60), *rc::gen::inRange(-1, 3), 0, "many");
     if (*rc::gen::arbitrary<bool>()) harness.step();
@@ -180,7 +180,7 @@ RC_GTEST_PROP(Owners, NoFloodOfOneKeepsAnotherWaiting, ()) {
   RC_ASSERT(harness.intact());
 }
 
-// Of any owners, priorities and lengths, in any memory: everybody ends, and the books are in order after each step.
+// Of any owners, priorities and lengths, in any memory: everybody ends, and the counts are in order after each step.
 RC_GTEST_PROP(Owners, EveryRequestOfEachEnds, ()) {
   constexpr std::string_view kNames[] = {"", "a", "b", "c"};
   const int num_blocks = *rc::gen::inRange(4, 40), count = *rc::gen::inRange(2, 30);

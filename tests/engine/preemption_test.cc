@@ -64,7 +64,7 @@ TEST(Preemption, AStateIsRoomToo) {
   Sequence& third = room.run(4, 4);
   EXPECT_TRUE(room.preemption.make_room(first, std::array{0, 1}));
   EXPECT_EQ(third.num_computed, 0);
-  EXPECT_EQ(room.ledger.room(1), 1);
+  EXPECT_EQ(room.block_budget.room(1), 1);
 }
 
 TEST(Preemption, TheNextOneGivesUpWhatIsStillMissing) {
@@ -89,7 +89,7 @@ TEST(Preemption, NeverTakesFromABetterRankOrFromOneWithRows) {
 TEST(Preemption, APromiseThatWasInTheWayIsTakenBackAndNoBlock) {
   RoomHarness room({.num_blocks = 8});
   Sequence &first = room.run(8, 8), &prompt = room.run(24, 4);  // five blocks are promised to it, all that are free
-  EXPECT_FALSE(room.ledger.has_room_for(std::array{1}));
+  EXPECT_FALSE(room.block_budget.has_room_for(std::array{1}));
   EXPECT_TRUE(room.preemption.make_room(first, std::array{1}));
   EXPECT_FALSE(prompt.is_running());
   EXPECT_EQ(prompt.num_computed, 4);
@@ -104,11 +104,11 @@ TEST(Preemption, SharedBlocksBecomeFreeWhenTheLastOneGivesEverythingUp) {
   EXPECT_EQ(room.sharing.extend(third), 8);
   room.queues.start_first(false);
   third.notes.num_admitted_tokens = 8;
-  room.ledger.count_promises(room.queues.running());
+  room.block_budget.count_promises(room.queues.running());
   EXPECT_TRUE(room.preemption.make_room(first, std::array{2}));
   EXPECT_FALSE(second.is_running());
   EXPECT_FALSE(third.is_running());
-  EXPECT_GE(room.ledger.room(0), 2);
+  EXPECT_GE(room.block_budget.room(0), 2);
 }
 
 TEST(Preemption, ToAdmitTakesFromRunningOnesOfAnotherOwnerOrLowerPriorityAlone) {
@@ -118,7 +118,7 @@ TEST(Preemption, ToAdmitTakesFromRunningOnesOfAnotherOwnerOrLowerPriorityAlone) 
   best.notes.rank.virtual_arrival = 0;
   best.notes.counts_of_owner = running.notes.counts_of_owner;
   EXPECT_FALSE(room.preemption.make_room_to_admit(best, std::array{1}));
-  best.asked.priority = 1;
+  best.params.priority = 1;
   EXPECT_TRUE(room.preemption.make_room_to_admit(best, std::array{1}));
   EXPECT_EQ(running.num_computed, 12);
 }
@@ -139,7 +139,7 @@ TEST(Preemption, PreemptAllLeavesNothingComputed) {
   Sequence& sequence = room.run(12, 12);
   room.preemption.preempt_all(sequence);
   EXPECT_EQ(sequence.num_computed, 0);
-  EXPECT_EQ(room.ledger.room(0), 4);
+  EXPECT_EQ(room.block_budget.room(0), 4);
   EXPECT_EQ(room.counts.preempted_blocks, 3U);
   EXPECT_FALSE(room.queues.anybody_holds());
 }

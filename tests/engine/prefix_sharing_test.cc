@@ -38,7 +38,7 @@ TEST(PrefixSharing, OneWhosePromptLogitsAreWantedComputesAllOfIt) {
   RoomHarness room({.num_blocks = 8, .prefix_cache = true});
   room.run(12, 12, 7);
   Sequence& second = room.add(12, 7);
-  second.owed.prompt_logits_from = 0;
+  second.pending.prompt_logits_from = 0;
   EXPECT_EQ(room.sharing.extend(second), 0);
   room.sharing.count_lookup(second);
   EXPECT_EQ(room.counts.lookup_tokens, 0U);

@@ -1,4 +1,4 @@
-// The scheduler's parts that make room, over books of blocks alone, for tests of each by itself.
+// The scheduler's parts that make room, over a manager of blocks alone, for tests of each by itself.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "base/to_size.h"
 #include "engine/admission.h"
-#include "engine/block_ledger.h"
+#include "engine/block_budget.h"
 #include "engine/preemption.h"
 #include "engine/prefix_sharing.h"
 #include "engine/scheduler_harness.h"
@@ -19,20 +19,20 @@ struct RoomHarness {
   explicit RoomHarness(const Cache& cache, int max_sequences = 4)
       : kv(make_cache(cache)),
         queues(max_sequences),
-        ledger(*kv, 64),
+        block_budget(*kv, 64),
         sharing(*kv, counts),
-        preemption(*kv, queues, ledger, counts),
-        admission({*kv, queues, ledger, sharing, preemption}) {}
+        preemption(*kv, queues, block_budget, counts),
+        admission({*kv, queues, block_budget, sharing, preemption}) {}
 
   /// A waiting sequence of `num_tokens` tokens. Ranks are in the order of these calls; its owner is its own.
   Sequence& add(int num_tokens, int first_token = -1, int num_forks = 0) {
     Sequence& sequence = sequences.emplace_back();
-    sequence.asked.id = sequences.size();
+    sequence.params.id = sequences.size();
     sequence.num_forks = num_forks;
     sequence.tokens.assign(to_size(num_tokens), 0);
     sequence.tokens[0] = first_token >= 0 ? first_token : 1000 + static_cast<TokenId>(sequences.size());
-    sequence.asked.prompt_tokens = sequence.asked.max_cached = num_tokens;
-    sequence.owed.prompt_logits_from = num_tokens;
+    sequence.params.prompt_tokens = sequence.params.max_cached = num_tokens;
+    sequence.pending.prompt_logits_from = num_tokens;
     sequence.notes.counts_of_owner = &owners.emplace_back();
     sequence.notes.rank = {.virtual_arrival = static_cast<std::int64_t>(sequences.size())};
     sequence.kv = kv->create_sequence();
@@ -50,7 +50,7 @@ struct RoomHarness {
     sequence.notes.was_admitted = true;
     sequence.notes.num_admitted_tokens = num_tokens;
     compute(sequence, num_computed);
-    ledger.count_promises(queues.running());
+    block_budget.count_promises(queues.running());
     return sequence;
   }
 
@@ -59,10 +59,10 @@ struct RoomHarness {
     sharing.commit(sequence, end);
   }
 
-  std::unique_ptr<KvBooks> kv;
+  std::unique_ptr<KvCacheManager> kv;
   SchedulerCounts counts = {};
   SequenceQueues queues;
-  BlockLedger ledger;
+  BlockBudget block_budget;
   PrefixSharing sharing;
   Preemption preemption;
   Admission admission;

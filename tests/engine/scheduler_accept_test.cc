@@ -1,5 +1,5 @@
 // Steps of which less counts than was computed: what was not accepted is computed again or dropped, and nothing of it
-// is left in the books.
+// is left in the manager.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -117,10 +117,10 @@ void run_with_drafts(Harness& harness, int num_blocks, const Accepted& accepted)
     for (const auto& [sequence, num_tokens] : harness.schedule()) {
       harness.scheduler().accept(*sequence, accepted(steps, num_tokens));
       if (sequence->is_catching_up()) continue;
-      if (sequence->num_computed >= sequence->asked.max_cached) {
+      if (sequence->num_computed >= sequence->params.max_cached) {
         harness.remove(*sequence);
       } else {
-        draft(*sequence, *rc::gen::inRange(1, std::min(5, sequence->asked.max_cached - sequence->num_computed + 1)));
+        draft(*sequence, *rc::gen::inRange(1, std::min(5, sequence->params.max_cached - sequence->num_computed + 1)));
       }
     }
     RC_ASSERT(harness.intact());

@@ -137,12 +137,12 @@ TEST(Claims, WaiterOfHigherPriorityTakesTheClaimAtTheNextBlock) {
 TEST(Claims, RequestForPromptLogitsComputesAllAndOthersWaitForIt) {
   Harness harness = make_harness(64);
   Sequence& reader = harness.add(21, 3, kDocument);
-  reader.owed.prompt_logits_from = 0;
+  reader.pending.prompt_logits_from = 0;
   harness.add(21, 3, kDocument);
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 21)));
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 1), Pair(2, 1)));
   Sequence& again = harness.add(21, 3, kDocument);
-  again.owed.prompt_logits_from = 0;
+  again.pending.prompt_logits_from = 0;
   harness.step();
   EXPECT_EQ(again.cached_tokens, 0);
 }
@@ -152,7 +152,7 @@ TEST(Claims, DomainsDoNotWaitForEachOther) {
   harness.add(21, 3, kDocument);
   Sequence& other = harness.add(21, 3, kDocument);
   harness.scheduler().remove(other);
-  other.asked.cache_domain = "another";
+  other.params.cache_domain = "another";
   other.hash_blocks(harness.kv().hasher(), harness.kv().block_size());
   harness.scheduler().add(other);
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 21), Pair(2, 21)));

@@ -30,9 +30,9 @@ struct Cache {
   std::size_t state_bytes = 64;  // there; a block of one group has 32
 };
 
-inline std::unique_ptr<KvBooks> make_cache(const Cache& cache) {
-  return tiny_books(cache.windows, cache.block_size, cache.num_blocks, cache.prefix_cache, cache.num_snapshots,
-                    cache.state_bytes);
+inline std::unique_ptr<KvCacheManager> make_cache(const Cache& cache) {
+  return tiny_manager(cache.windows, cache.block_size, cache.num_blocks, cache.prefix_cache, cache.num_snapshots,
+                      cache.state_bytes);
 }
 
 // A scheduler over integers alone: a step "computes" by accept() and, for a sequence that is up to date, by appending
@@ -46,20 +46,20 @@ class Harness {
   Sequence& add(int prompt_tokens, int generated_tokens, int first_token = -1, int priority = 0,
                 std::string_view owner = {}, int num_forks = 0) {
     auto sequence = std::make_unique<Sequence>();
-    sequence->asked.id = next_id_++;
+    sequence->params.id = next_id_++;
     sequence->tokens.reserve(static_cast<std::size_t>(prompt_tokens + generated_tokens));
     sequence->tokens.assign(static_cast<std::size_t>(prompt_tokens), 0);
-    sequence->tokens[0] = first_token >= 0 ? first_token : 1000 + static_cast<TokenId>(sequence->asked.id);
-    sequence->asked.prompt_tokens = prompt_tokens;
-    sequence->asked.priority = priority;
-    sequence->asked.owner = owner;
+    sequence->tokens[0] = first_token >= 0 ? first_token : 1000 + static_cast<TokenId>(sequence->params.id);
+    sequence->params.prompt_tokens = prompt_tokens;
+    sequence->params.priority = priority;
+    sequence->params.owner = owner;
     sequence->num_forks = num_forks;
-    sequence->owed.prompt_logits_from = prompt_tokens;
-    sequence->asked.max_cached = prompt_tokens + generated_tokens - 1;
-    sequence->kv = kv_->create_sequence(sequence->asked.max_cached);
+    sequence->pending.prompt_logits_from = prompt_tokens;
+    sequence->params.max_cached = prompt_tokens + generated_tokens - 1;
+    sequence->kv = kv_->create_sequence(sequence->params.max_cached);
     sequence->hash_blocks(kv_->hasher(), kv_->block_size());
     scheduler_.add(*sequence);
-    return *sequences_.emplace(sequence->asked.id, std::move(sequence)).first->second;
+    return *sequences_.emplace(sequence->params.id, std::move(sequence)).first->second;
   }
 
   /// The rows of the next step.
@@ -72,7 +72,7 @@ class Harness {
     for (const ScheduledSequence& planned : plan) {
       Sequence& sequence = *planned.sequence;
       if (sequence.num_uncomputed() != 0) continue;
-      if (sequence.num_tokens() == sequence.asked.max_cached) {
+      if (sequence.num_tokens() == sequence.params.max_cached) {
         remove(sequence);
       } else {
         sequence.tokens.push_back(0);
@@ -83,7 +83,7 @@ class Harness {
   std::vector<std::pair<RequestId, int>> step(int num_engines = 1) {
     const std::vector<ScheduledSequence> plan = schedule(num_engines);
     std::vector<std::pair<RequestId, int>> rows;
-    for (const ScheduledSequence& planned : plan) rows.emplace_back(planned.sequence->asked.id, planned.num_tokens);
+    for (const ScheduledSequence& planned : plan) rows.emplace_back(planned.sequence->params.id, planned.num_tokens);
     complete(plan);
     return rows;
   }
@@ -91,7 +91,7 @@ class Harness {
   void remove(Sequence& sequence) {
     scheduler_.remove(sequence);
     EXPECT_TRUE(kv_->drop_sequence(sequence.kv));
-    sequences_.erase(sequence.asked.id);
+    sequences_.erase(sequence.params.id);
   }
 
   bool intact() const {
@@ -106,12 +106,12 @@ class Harness {
   Scheduler& scheduler() { return scheduler_; }
   /// The plan of the last step that was scheduled.
   const StepPlan& plan() const { return plan_; }
-  KvBooks& kv() { return *kv_; }
+  KvCacheManager& kv() { return *kv_; }
   const BlockPool& pool() const { return kv_->pool(0); }
   const auto& sequences() const { return sequences_; }
 
  private:
-  std::unique_ptr<KvBooks> kv_;
+  std::unique_ptr<KvCacheManager> kv_;
   std::map<RequestId, std::unique_ptr<Sequence>> sequences_;
   Scheduler scheduler_;
   StepPlan plan_ = scheduler_.make_plan();

@@ -85,7 +85,7 @@ TEST(Priority, HigherIsAdmittedAndReadBeforeOlder) {
   harness.add(8, 3, -1, 5);
   EXPECT_THAT(harness.step(), ElementsAre(Pair(3, 8)));
   EXPECT_THAT(harness.step(), ElementsAre(Pair(3, 1), Pair(1, 7)));
-  EXPECT_FALSE(Harness::is_running(*harness.sequences().at(2))) << "of two seats one is the third's, one the first's";
+  EXPECT_FALSE(Harness::is_running(*harness.sequences().at(2))) << "of two places one is the third's, one the first's";
 }
 
 TEST(Priority, OfOnePriorityTheOlderGoesFirst) {
@@ -131,7 +131,7 @@ TEST(Priority, NewcomerOfHigherPriorityTakesMemoryOfLower) {
 TEST(Priority, NewcomerIsAdmittedOnceThoseOfLowerHoldEnough) {
   Harness harness({.max_step_tokens = 64, .max_sequences = 4}, {.num_blocks = 10});
   const Sequence& low = harness.add(4, 33);
-  const RequestId equal = harness.add(1, 8, -1, 1).asked.id;
+  const RequestId equal = harness.add(1, 8, -1, 1).params.id;
   harness.step();
   const Sequence& high = harness.add(36, 4, -1, 1);
   while (harness.sequences().contains(equal)) {
@@ -173,7 +173,7 @@ TEST(TimeBudget, RowsOfAPromptWhoseLogitsAreWantedCountWithTheirLogits) {
   Harness harness({.max_step_tokens = 512, .max_sequences = 8, .step_ms = 50}, {.num_blocks = 256}, &cost);
   harness.add(2, 100);
   harness.step();
-  harness.add(300, 3).owed.prompt_logits_from = 0;
+  harness.add(300, 3).pending.prompt_logits_from = 0;
   // The step and the decode row take 5 ms. The rest has room for 11 rows with logits, 8 of them in whole blocks.
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 1), Pair(2, 8)));
   EXPECT_EQ(harness.plan().budget.work().logit_rows, 9);

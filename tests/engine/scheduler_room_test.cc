@@ -1,4 +1,4 @@
-// The scheduler's promises: cached prefixes, windows that give blocks back, seats of choices.
+// The scheduler's promises: cached prefixes, windows that give blocks back, places of choices.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -123,7 +123,7 @@ TEST(Scheduler, WhereNoPromptHasRoomForARowTheOldestTakesTheBlocksOfTheYoungest)
   }
 }
 
-TEST(Scheduler, ForksRunInTheSeatsThatTheirParentHeld) {
+TEST(Scheduler, ForksRunInThePlacesThatTheirParentHeld) {
   Harness harness({.max_step_tokens = 16, .max_sequences = 3}, {.num_blocks = 16});
   Sequence& parent = harness.add(6, 4);
   parent.num_forks = 0;
@@ -131,15 +131,15 @@ TEST(Scheduler, ForksRunInTheSeatsThatTheirParentHeld) {
   auto sequence = std::make_unique<Sequence>();
   Sequence child;
   for (Sequence* s : {sequence.get(), &child}) {
-    s->asked.id = 1;
+    s->params.id = 1;
     s->tokens.reserve(10);
     s->tokens.assign(6, 1);
-    s->asked.prompt_tokens = s->owed.prompt_logits_from = 6;
-    s->asked.max_cached = 9;
+    s->params.prompt_tokens = s->pending.prompt_logits_from = 6;
+    s->params.max_cached = 9;
     s->kv = harness.kv().create_sequence(9);
   }
   sequence->num_forks = 1;
-  child.asked.choice = 1;
+  child.params.choice = 1;
   harness.scheduler().add(*sequence);
   Sequence& other = harness.add(5, 4);
   const Sequence& late = harness.add(5, 4);
@@ -148,7 +148,7 @@ TEST(Scheduler, ForksRunInTheSeatsThatTheirParentHeld) {
   };
   const std::vector<ScheduledSequence> first_plan = harness.schedule();
   EXPECT_TRUE(harness.is_running(other));
-  EXPECT_FALSE(harness.is_running(late)) << "two seats are the first request's";
+  EXPECT_FALSE(harness.is_running(late)) << "two places are the first request's";
   accept_all(first_plan);
   harness.scheduler().fork(*sequence, child);
   EXPECT_EQ(child.num_computed, 6);
@@ -171,8 +171,8 @@ TEST(Scheduler, SequenceIsNotTakenForAnotherThatLayAtItsAddress) {
   Harness harness({.max_step_tokens = 16, .max_sequences = 4}, {.num_blocks = 4});
   const auto make = [&](Sequence& made, RequestId id, int num_tokens, int max_cached) {
     made = {};
-    made.asked = {.id = id, .prompt_tokens = num_tokens, .max_cached = max_cached};
-    made.owed.prompt_logits_from = num_tokens;
+    made.params = {.id = id, .prompt_tokens = num_tokens, .max_cached = max_cached};
+    made.pending.prompt_logits_from = num_tokens;
     made.tokens.assign(to_size(num_tokens), 1);
     made.kv = harness.kv().create_sequence(max_cached);
   };

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "engine/scheduler_harness.h"
+#include "octavo/kv/prefill.h"
 
 namespace octavo {
 namespace {

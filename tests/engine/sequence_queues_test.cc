@@ -13,7 +13,7 @@ struct Queues {
   Queues() {
     for (Sequence* sequence : {&first, &second, &third}) {
       sequence->tokens = {1, 2, 3};
-      sequence->notes.rank.virtual_arrival = static_cast<std::int64_t>(sequence->asked.id);
+      sequence->notes.rank.virtual_arrival = static_cast<std::int64_t>(sequence->params.id);
     }
   }
   void add(Sequence& sequence) {
@@ -22,7 +22,7 @@ struct Queues {
   }
   bool intact() const { return queues.check_integrity().has_value(); }
 
-  Sequence first{.asked = {.id = 1}}, second{.asked = {.id = 2}, .num_forks = 1}, third{.asked = {.id = 3}};
+  Sequence first{.params = {.id = 1}}, second{.params = {.id = 2}, .num_forks = 1}, third{.params = {.id = 3}};
   SequenceQueues queues{4};
 };
 
@@ -37,35 +37,35 @@ TEST(SequenceQueues, AreInOrderOfRankHoweverTheyCame) {
   EXPECT_TRUE(q.intact());
 }
 
-TEST(SequenceQueues, SeatsAreThoseOfRunningSequencesAndOfTheirChoices) {
+TEST(SequenceQueues, ARunningSequenceCountsForEachOfItsChoices) {
   Queues q;
   for (Sequence* sequence : {&q.first, &q.second}) q.add(*sequence);
-  EXPECT_EQ(q.queues.free_seats(), 4);
+  EXPECT_EQ(q.queues.num_free(), 4);
   q.queues.start_first(false);
   q.queues.start_first(false);
-  EXPECT_EQ(q.queues.free_seats(), 1);
-  EXPECT_EQ(q.queues.seats_admitted(), 3);
+  EXPECT_EQ(q.queues.num_free(), 1);
+  EXPECT_EQ(q.queues.choices_admitted(), 3);
   q.queues.suspend(q.second);
-  EXPECT_EQ(q.queues.free_seats(), 3);
-  EXPECT_EQ(q.queues.seats_admitted(), 3) << "it was admitted once";
+  EXPECT_EQ(q.queues.num_free(), 3);
+  EXPECT_EQ(q.queues.choices_admitted(), 3) << "it was admitted once";
   EXPECT_TRUE(q.intact());
   q.queues.remove(q.second);
-  EXPECT_EQ(q.queues.seats_admitted(), 1);
-  EXPECT_EQ(q.queues.seats_of_all(), 1);
+  EXPECT_EQ(q.queues.choices_admitted(), 1);
+  EXPECT_EQ(q.queues.choices_of_all(), 1);
   EXPECT_TRUE(q.intact());
 }
 
-TEST(SequenceQueues, ChildRunsInASeatOfItsParent) {
+TEST(SequenceQueues, ChildRunsInAPlaceOfItsParent) {
   Queues q;
   q.add(q.second);
   q.queues.start_first(false);
-  Sequence child{.asked = {.id = 2, .choice = 1}};
+  Sequence child{.params = {.id = 2, .choice = 1}};
   child.notes.rank = {.virtual_arrival = 2, .id = 2, .choice = 1};
   q.second.num_forks = 0;
   q.queues.add_child(child);
   EXPECT_TRUE(q.intact());
-  EXPECT_EQ(q.queues.free_seats(), 2);
-  Sequence heir{.asked = {.id = 2}};
+  EXPECT_EQ(q.queues.num_free(), 2);
+  Sequence heir{.params = {.id = 2}};
   q.queues.replace(q.second, heir);
   EXPECT_FALSE(q.second.is_running());
   EXPECT_EQ(q.queues.running().size(), 2U);

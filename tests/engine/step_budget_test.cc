@@ -12,7 +12,7 @@ using test::make_cost;
 Sequence make_prompt(int num_tokens, int num_computed = 0) {
   Sequence sequence;
   sequence.tokens.assign(to_size(num_tokens), 0);
-  sequence.asked.prompt_tokens = sequence.owed.prompt_logits_from = sequence.notes.num_admitted_tokens = num_tokens;
+  sequence.params.prompt_tokens = sequence.pending.prompt_logits_from = sequence.notes.num_admitted_tokens = num_tokens;
   sequence.num_computed = num_computed;
   return sequence;
 }

@@ -39,7 +39,7 @@ TestEngineOptions random_options() {
 }
 
 /// The prompt begins like those of other requests, as far as `shared` says.
-Request random_request(const Action& action, int context, int seats) {
+Request random_request(const Action& action, int context, int max_sequences) {
   const int prompt = 1 + static_cast<int>(action.value % static_cast<std::uint32_t>(context - 1));
   const auto room = static_cast<std::uint32_t>(context - prompt);
   Request request = make_request(prompt, 1 + static_cast<int>(action.value / 64 % room), action.value);
@@ -47,7 +47,8 @@ Request random_request(const Action& action, int context, int seats) {
   const auto same = std::min<std::size_t>(request.tokens.size(), action.shared / 3 % 64);
   std::copy_n(common.tokens.begin(), same, request.tokens.begin());
   request.cache_domain = action.shared % 5 == 0 ? "another" : "";
-  request.num_choices = action.shared % 7 < 3 ? 1 + static_cast<int>(action.shared / 7) % std::min(4, seats) : 1;
+  request.num_choices =
+      action.shared % 7 < 3 ? 1 + static_cast<int>(action.shared / 7) % std::min(4, max_sequences) : 1;
   request.priority = static_cast<int>(action.shared % 13) / 4 - 1;
   request.owner = std::string(action.shared / 2 % 4, 'o');  // one of four
   if (action.value % 4 == 0) {
@@ -75,14 +76,14 @@ RC_GTEST_PROP(Engine, RandomStormLosesNothingAndChangesNoAnswer, ()) {
   const TestEngineOptions options = random_options();
   TestEngine engine(options);
   const int context = engine->info().max_context;
-  const int seats = std::min(options.limits.max_sequences, options.limits.max_step_tokens);
+  const int max_sequences = std::min(options.limits.max_sequences, options.limits.max_step_tokens);
 
   std::vector<std::pair<RequestId, Request>> submitted;
   const auto actions = *rc::gen::container<std::vector<Action>>(rc::gen::construct<Action>(
       rc::gen::inRange(0, 10), rc::gen::arbitrary<std::uint32_t>(), rc::gen::arbitrary<std::uint32_t>()));
   for (const Action& action : actions) {
     if (action.kind < 4) {
-      const Request request = random_request(action, context, seats);
+      const Request request = random_request(action, context, max_sequences);
       submitted.emplace_back(engine.submit(request), request);
     } else if (action.kind == 4 && !submitted.empty()) {
       engine->cancel(submitted[action.value % submitted.size()].first);

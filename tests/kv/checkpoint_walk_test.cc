@@ -1,4 +1,4 @@
-// A random walk over the books of a memory with recurrent states, beside the bytes: each snapshot is the list of the
+// A random walk over the manager of a memory with recurrent states, beside the bytes: each snapshot is the list of the
 // tokens that its state has seen. Whatever is attached, forked, cut, kept and given up, a sequence's state is the one
 // that computing all its tokens gives.
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "kv/kv_books.h"
+#include "kv/kv_cache_manager.h"
 #include "support/state_room.h"
 
 namespace octavo {
@@ -26,7 +26,7 @@ struct WalkShape {
 class Walk {
  public:
   Walk(const WalkShape& shape, unsigned seed)
-      : kv_(test::tiny_books(shape.windows, shape.block_size, shape.num_blocks, true, shape.num_snapshots)),
+      : kv_(test::tiny_manager(shape.windows, shape.block_size, shape.num_blocks, true, shape.num_snapshots)),
         random_(seed),
         states_(static_cast<std::size_t>(shape.num_snapshots)) {}
 
@@ -48,10 +48,10 @@ class Walk {
     ASSERT_TRUE(intact) << intact.error().message;
     for (const auto& [id, text] : sequences_) {
       const auto length = static_cast<std::size_t>(kv_->sequence_length(id));
-      const std::optional<BlockId> seat = kv_->table(id, kv_->num_groups()).get(0);
-      ASSERT_EQ(seat.has_value(), length > 0);
-      if (seat) {
-        ASSERT_EQ(state(*seat), Tokens(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length)));
+      const std::optional<BlockId> state_slot = kv_->table(id, kv_->num_groups()).get(0);
+      ASSERT_EQ(state_slot.has_value(), length > 0);
+      if (state_slot) {
+        ASSERT_EQ(state(*state_slot), Tokens(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length)));
       }
     }
   }
@@ -89,11 +89,11 @@ class Walk {
     const int states = kv_->num_groups();
     for (const BlockCopy& copy : copies)
       if (copy.group == states) state(copy.to) = state(copy.from);
-    const BlockId seat = kv_->table(id, states).get(0).value();
-    ASSERT_EQ(kv_->pool(states).references(seat), 1);
-    ASSERT_FALSE(kv_->pool(states).is_cached(seat)) << "what is kept is not written";
-    if (first == 0) state(seat).clear();
-    state(seat).insert(state(seat).end(), text.begin() + first, text.begin() + end);
+    const BlockId state_slot = kv_->table(id, states).get(0).value();
+    ASSERT_EQ(kv_->pool(states).references(state_slot), 1);
+    ASSERT_FALSE(kv_->pool(states).is_cached(state_slot)) << "what is kept is not written";
+    if (first == 0) state(state_slot).clear();
+    state(state_slot).insert(state(state_slot).end(), text.begin() + first, text.begin() + end);
     kv_->commit(id, end);
     ASSERT_TRUE(kv_->publish(id, text, ""));
     if (pick(2) == 0) kv_->keep_checkpoint(id);
@@ -140,7 +140,7 @@ class Walk {
     ++outcomes["releases"];
   }
 
-  std::unique_ptr<KvBooks> kv_;
+  std::unique_ptr<KvCacheManager> kv_;
   std::mt19937 random_;
   std::map<SequenceId, Tokens> sequences_;
   std::vector<Tokens> states_;  // [snapshots]

@@ -1,4 +1,4 @@
-// Every allocation that a call of PagedKvCache makes fails once: the call throws, and the books are in order.
+// Every allocation that a call of PagedKvCache makes fails once: the call throws, and the cache is in order.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -75,7 +75,7 @@ bool survives(const Call& call, long allocation) {
   return failed;
 }
 
-TEST(FailedAllocation, OfAnyCallLeavesTheBooksInOrder) {
+TEST(FailedAllocation, OfAnyCallLeavesTheManagerInOrder) {
   int failures = 0;
   for (const Call& call : calls())
     for (long allocation = 0; survives(call, allocation) && !::testing::Test::HasFailure(); ++allocation) ++failures;

@@ -80,7 +80,7 @@ class Walk {
     drop(id);
   }
 
-  // The books, and all that can be read of the sequence just changed and of another one.
+  // The counts, and all that can be read of the sequence just changed and of another one.
   void verify() {
     const Result<void> intact = cache_->check_integrity();
     ASSERT_TRUE(intact) << intact.error().message;

@@ -5,7 +5,7 @@
 // releases are emptied and its copies made, then each row's (token, position) is written into the block slots that the
 // batch names, in every group; the logits of a row are a pseudo-random function of what its tables hold within each
 // group's window up to the row's own position. A slot never written, or written for another position, ends the process;
-// so does a write to a block that another sequence holds or that is cached, where the engine's books are known. The
+// so does a write to a block that another sequence holds or that is cached, where the engine's manager is known. The
 // recurrent state of a sequence is the list of its tokens in its snapshot: it ends the process if that is not as long
 // as the sequence, or if somebody else holds it.
 #pragma once
@@ -94,8 +94,9 @@ class FakeRunner final : public ModelRunner {
     not_finite_.reserve(at(options_.max_rows));
   }
 
-  /// The books of the engine that it belongs to, which must outlive its last batch: nobody else holds what is written.
-  void check_writes_against(const KvBooks& books) { books_ = &books; }
+  /// The manager of the engine that it belongs to, which must outlive its last batch: nobody else holds what is
+  /// written.
+  void check_writes_against(const KvCacheManager& manager) { manager_ = &manager; }
 
   const RunnerInfo& info() const override { return info_; }
 
@@ -169,7 +170,7 @@ class FakeRunner final : public ModelRunner {
     num_rows_ += batch.num_rows();
     num_copies_ += static_cast<int>(batch.copies.size());
     max_sequences_seen_ = std::max(max_sequences_seen_, batch.num_seqs());
-    require(batch.seats.size() == (snapshots_.empty() ? 0 : batch.kv_len.size()), "number of seats");
+    require(batch.state_slots.size() == (snapshots_.empty() ? 0 : batch.kv_len.size()), "number of state_slots");
     for (const BlockCopy& copy : batch.copies) make_copy(copy);
     for (int s = 0; s < batch.num_seqs(); ++s) write(batch, s);
     for (int s = 0; s < batch.num_seqs() && !snapshots_.empty(); ++s) advance_state(batch, s);
@@ -237,9 +238,9 @@ class FakeRunner final : public ModelRunner {
   }
 
   void advance_state(const Batch& batch, int s) {
-    const int first = batch.positions[at(batch.seq_begin[at(s)])], seat = batch.seats[at(s)];
-    require_unshared(static_cast<int>(slots_.size()), seat);
-    std::vector<std::int32_t>& state = snapshots_.at(at(seat));
+    const int first = batch.positions[at(batch.seq_begin[at(s)])], state_slot = batch.state_slots[at(s)];
+    require_unshared(static_cast<int>(slots_.size()), state_slot);
+    std::vector<std::int32_t>& state = snapshots_.at(at(state_slot));
     if (first == 0) state.clear();
     if (may_read_anything_) state.resize(at(first));
     require(state.size() == at(first), "length of a recurrent state");
@@ -248,14 +249,14 @@ class FakeRunner final : public ModelRunner {
   }
 
   void require_unshared(int group, BlockId block) const {
-    if (books_ == nullptr) return;
-    const BlockPool& pool = books_->pool(group);
+    if (manager_ == nullptr) return;
+    const BlockPool& pool = manager_->pool(group);
     require(pool.references(block) == 1 && !pool.is_cached(block), "write: the block is shared");
   }
 
   std::uint64_t read(const Batch& batch, int s, int last) {
     return row_state(windows_, last, [&](std::size_t group, int position) {
-      if (windows_[group] == kRecurrent) return snapshots_[at(batch.seats[at(s)])][at(position)];
+      if (windows_[group] == kRecurrent) return snapshots_[at(batch.state_slots[at(s)])][at(position)];
       const Slot seen = slot(batch, group, s, position);
       require(seen.position == position || may_read_anything_, "slot: never written, or by another sequence");
       return seen.token;
@@ -264,7 +265,7 @@ class FakeRunner final : public ModelRunner {
 
   Options options_;
   RunnerInfo info_;
-  const KvBooks* books_ = nullptr;
+  const KvCacheManager* manager_ = nullptr;
   const Batch* batch_ = nullptr;                      // begun
   std::vector<int> windows_;                          // [groups]
   std::vector<std::vector<Slot>> slots_;              // [groups][blocks * block_size]

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "kv/kv_books.h"
 #include "kv/kv_budget.h"
+#include "kv/kv_cache_manager.h"
 
 namespace octavo::test {
 
@@ -30,10 +30,12 @@ inline StateRoom tiny_room(const std::vector<int>& windows, int block_size, cons
   return std::move(*room);
 }
 
-inline std::unique_ptr<KvBooks> tiny_books(const std::vector<int>& windows, int block_size, int num_blocks,
-                                           bool prefix_cache, int num_snapshots = 0, std::size_t state_bytes = 64) {
+inline std::unique_ptr<KvCacheManager> tiny_manager(const std::vector<int>& windows, int block_size, int num_blocks,
+                                                    bool prefix_cache, int num_snapshots = 0,
+                                                    std::size_t state_bytes = 64) {
   const KvBudget budget{.num_blocks = num_blocks, .num_snapshots = num_snapshots};
-  return KvBooks::create(tiny_room(windows, block_size, budget, KvLayout::kPaged, state_bytes), prefix_cache).value();
+  return KvCacheManager::create(tiny_room(windows, block_size, budget, KvLayout::kPaged, state_bytes), prefix_cache)
+      .value();
 }
 
 }  // namespace octavo::test

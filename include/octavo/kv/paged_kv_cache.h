@@ -10,9 +10,9 @@
 // of all layers of its group, and a sequence has one table a group. The arena is one allocation, whose memory the
 // system provides as blocks are written for the first time, and gets back from release_memory().
 //
-// The cache puts two things together that Octavo's engine has apart: the books (integers: KvBooks, the engine's) and
-// the bytes (KvArena, the device's). Users with an engine of their own call write_kv() and read_kv(); or they compute
-// whole steps, with reserve() before a step, commit() after it, and publish() for blocks that became full.
+// The cache puts two things together that Octavo's engine has apart: the manager (integers: KvCacheManager, the
+// engine's) and the bytes (KvArena, the device's). Users with an engine of their own call write_kv() and read_kv(); or
+// they compute whole steps, with reserve() before a step, commit() after it, and publish() for blocks that became full.
 //
 // A written position is visible in the sequence that wrote it and its forks; reading anything else is an error, and
 // never gives stale data. One thread at a time may call a cache.
@@ -30,9 +30,9 @@
 #include "octavo/kv/block_pool.h"
 #include "octavo/kv/block_table.h"
 #include "octavo/kv/layer_shape.h"
-#include "octavo/kv_stats.h"
 #include "octavo/kv/prefix_cache.h"
 #include "octavo/kv/types.h"
+#include "octavo/kv_stats.h"
 
 namespace octavo {
 
@@ -189,7 +189,7 @@ class PagedKvCache {
   /// private.
   Result<void> publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
 
-  // The books
+  // What the manager knows
   /// The sequence's table; CHECKs the id.
   const BlockTable& table(SequenceId id, int group) const;
   const BlockPool& pool(int group) const;

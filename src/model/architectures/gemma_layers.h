@@ -1,4 +1,4 @@
-// What the families of Gemma 2 to 4 have in common.
+// The traits that the families of Gemma 2 to 4 have in common.
 #pragma once
 
 #include "model/config.h"

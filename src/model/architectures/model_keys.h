@@ -44,7 +44,7 @@ class ModelKeys {
   /// type of integers.
   Result<std::vector<bool>> flags(std::string_view suffix, int count) const;
 
-  /// Of keys that change what a model computes, those that nobody has asked for must have the value that changes
+  /// Keys that change what a model computes, and that nobody has asked for, must have the value that changes
   /// nothing.
   Result<void> refuse_unread_mathematics() const;
 
@@ -69,7 +69,7 @@ Result<void> read_head_dim(const ModelKeys& keys, const ModelConfig& config, con
 Result<LayerSpec> read_attention_layer(const ModelKeys& keys, const ModelConfig& config,
                                        std::optional<double> default_rope_base = {});
 
-/// The same with the feed-forward of a dense transformer.
+/// The layer with the feed-forward of a dense transformer.
 Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& config,
                                    std::optional<double> default_rope_base = {});
 

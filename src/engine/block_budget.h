@@ -5,7 +5,7 @@
 // needs some asks once and hands the counts along: what others give up meanwhile may change what an answer would be.
 //
 // Where sequences have a recurrent state, the snapshots that hold one are counted as blocks of one more group. Those
-// that are checkpoints and nobody's seat count as free.
+// that are checkpoints and nobody's state slot count as free.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
 #pragma once
@@ -15,14 +15,14 @@
 #include <vector>
 
 #include "engine/sequence.h"
-#include "kv/kv_books.h"
+#include "kv/kv_cache_manager.h"
 
 namespace octavo {
 
-class BlockLedger {
+class BlockBudget {
  public:
   /// The cache must outlive it.
-  BlockLedger(const KvBooks& kv, int max_step_tokens);
+  BlockBudget(const KvCacheManager& kv, int max_step_tokens);
 
   int num_groups() const { return static_cast<int>(promised_.size()); }
   /// Blocks that hold so many tokens of a group without a window.
@@ -57,7 +57,7 @@ class BlockLedger {
   void add_promise(const Sequence& sequence, int sign);
   void take_back_last_holders(std::span<Sequence* const> running);
 
-  const KvBooks& kv_;
+  const KvCacheManager& kv_;
   int max_step_tokens_;
   std::vector<int> promised_;  // [groups] of the free blocks
   std::vector<int> holders_;   // [snapshots] scratch of take_back_last_holders()

@@ -45,7 +45,7 @@ TEST(QueueBound, PromptsCountOnceForEachChoice) {
     return request;
   };
   engine.submit(of_choices(25, 4));
-  engine->step();  // it is admitted, and takes every seat
+  engine->step();  // it is admitted, and takes every place
   engine.submit(of_choices(20, 3));
   const auto refused = engine->submit(of_choices(20, 3), {});
   ASSERT_FALSE(refused);

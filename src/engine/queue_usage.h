@@ -15,7 +15,7 @@
 
 namespace octavo {
 
-class QueueLedger {
+class QueueUsage {
   struct Held {
     std::int64_t requests = 0, tokens = 0;
   };
@@ -33,7 +33,7 @@ class QueueLedger {
     Place(Place&& other) noexcept { *this = std::move(other); }
     Place& operator=(Place&& other) noexcept {
       leave();
-      ledger_ = std::exchange(other.ledger_, nullptr);
+      block_budget_ = std::exchange(other.block_budget_, nullptr);
       owner_ = other.owner_;
       tokens_ = other.tokens_;
       return *this;
@@ -43,16 +43,16 @@ class QueueLedger {
     void leave();
 
    private:
-    friend class QueueLedger;
-    Place(QueueLedger& ledger, Owners::iterator owner, std::int64_t tokens)
-        : ledger_(&ledger), owner_(owner), tokens_(tokens) {}
+    friend class QueueUsage;
+    Place(QueueUsage& block_budget, Owners::iterator owner, std::int64_t tokens)
+        : block_budget_(&block_budget), owner_(owner), tokens_(tokens) {}
 
-    QueueLedger* ledger_ = nullptr;
+    QueueUsage* block_budget_ = nullptr;
     Owners::iterator owner_ = {};
     std::int64_t tokens_ = 0;
   };
 
-  explicit QueueLedger(const Bounds& bounds) : bounds_(bounds) {}
+  explicit QueueUsage(const Bounds& bounds) : bounds_(bounds) {}
 
   /// A place for a request of `tokens` tokens. Errors: there is none now (kQueueFull), or never, with the numbers. The
   /// owner "" may take all of the queue. Throws std::bad_alloc.

@@ -1,9 +1,9 @@
-// The books of a KV memory: all that is known of it in integers. Sequences, their blocks in every attention group,
+// The manager of a KV memory: all that is known of it in integers. Sequences, their blocks in every attention group,
 // which positions are written, which blocks can be found by their contents.
 //
-// It knows no memory: a block is a number. The bytes are a KvArena's, which belongs to a runner; what the books decide
-// crosses to it as numbers (copies, runs of blocks, tables of a Batch). Owned by the engine, or by a PagedKvCache,
-// whose functions of the same names say what they do. It stays where it is. One thread at a time.
+// It knows no memory: a block is a number. The bytes are a KvArena's, which belongs to a runner; what the manager
+// decides crosses to it as numbers (copies, runs of blocks, tables of a Batch). Owned by the engine, or by a
+// PagedKvCache, whose functions of the same names say what they do. It stays where it is. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,30 @@
 #include <string_view>
 #include <vector>
 
-#include "kv/group_books.h"
-#include "kv/prefix_books.h"
+#include "kv/block_manager.h"
+#include "kv/prefix_index.h"
 #include "kv/sequence_table.h"
-#include "kv/snapshot_books.h"
 #include "kv/state_layout.h"
+#include "kv/state_snapshots.h"
 #include "octavo/kv_stats.h"
 
 namespace octavo {
 
-class KvBooks {
+class KvCacheManager {
  public:
   /// Sequences share by content if `prefix_cache` says so, but never in the contiguous layout; an empty hasher stands
-  /// for make_block_hasher(). Error: no memory for the books.
-  static Result<std::unique_ptr<KvBooks>> create(StateRoom room, bool prefix_cache, BlockHasher hasher = {});
-  KvBooks(const KvBooks&) = delete;
-  KvBooks& operator=(const KvBooks&) = delete;
+  /// for make_block_hasher(). Error: no memory for the manager itself.
+  static Result<std::unique_ptr<KvCacheManager>> create(StateRoom room, bool prefix_cache, BlockHasher hasher = {});
+  KvCacheManager(const KvCacheManager&) = delete;
+  KvCacheManager& operator=(const KvCacheManager&) = delete;
 
   const StateLayout& layout() const { return room_.layout; }
   int block_size() const { return layout().block_size; }
   int num_groups() const { return layout().num_groups(); }
   const KvGroup& group(int group) const;  // CHECKs the number
   /// Sequences have a recurrent state: then the pool of snapshots stands behind those of the groups, under the number
-  /// num_groups(), and a sequence's table there is its seat. They attach as far as there is a checkpoint, and are cut
-  /// there: truncate() gives an error where nobody has the state behind so many tokens.
+  /// num_groups(), and a sequence's table there is its state slot. They attach as far as there is a checkpoint, and are
+  /// cut there: truncate() gives an error where nobody has the state behind so many tokens.
   bool has_snapshots() const { return snapshots_.exist(); }
   bool keeps_checkpoints() const { return has_snapshots() && prefix_.publishes(); }
   /// Checkpoints every so many tokens take no more memory than the keys and values that they stand beside.
@@ -63,12 +63,12 @@ class KvBooks {
 
   // Steps
   Result<void> reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>& copies);
-  /// The same in one group.
+  /// Reserves in one group alone.
   Result<void> reserve_in_group(SequenceId id, int group, std::int64_t first, std::int64_t end,
                                 std::vector<BlockCopy>& copies);
   /// Whether reserve() succeeds, in the groups first_group .. end_group - 1.
   Result<void> check_reserve(SequenceId id, std::int64_t first, std::int64_t end, int first_group, int end_group) const;
-  /// In a pool.
+  /// The blocks that a pool is asked for.
   int blocks_needed(SequenceId id, int pool, std::int64_t first, std::int64_t end) const;
   void commit(SequenceId id, std::int64_t end);
 
@@ -95,14 +95,14 @@ class KvBooks {
   void keep_checkpoint(SequenceId id, int uses = 0);
   /// The most tokens, `most` at most, that a sequence can be cut to: truncate(). Windows may have given back more.
   std::int64_t longest_cut(SequenceId id, std::int64_t most) const;
-  /// What a sequence's state holds is not to count. It goes back to its last checkpoint behind `most` tokens at most,
-  /// or to nothing; gives the number of tokens that it has then. CHECKs the id.
+  /// Takes back what a sequence's state holds: the sequence goes back to its last checkpoint behind `most` tokens at
+  /// most, or to nothing; gives the number of tokens that it has then. CHECKs the id.
   std::int64_t revert(SequenceId id, std::int64_t most);
   bool is_published(const BlockHash& hash) const { return prefix_.is_published(hash); }
   const BlockHasher& hasher() const { return prefix_.hasher(); }
   /// Names whose the blocks are that a sequence publishes from now on. CHECKs the id, as the next does.
   void set_owner(SequenceId id, std::uint64_t owner);
-  /// PrefixBooks::parting().
+  /// PrefixIndex::parting().
   int parting(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) const;
   Result<void> publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
   Result<void> publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
@@ -117,7 +117,7 @@ class KvBooks {
   Result<void> check_integrity() const;
 
  private:
-  KvBooks(StateRoom room, BlockHasher hasher);
+  KvCacheManager(StateRoom room, BlockHasher hasher);
   /// `sequence`: that of `id`; nullptr: there is none.
   /// The position that is missing to a sequence that is cut to so many tokens; nothing: it can be.
   std::optional<std::int64_t> missing_behind(const SequenceState& sequence, std::int64_t num_tokens) const;
@@ -128,9 +128,9 @@ class KvBooks {
                               int first_group, int end_group, std::vector<BlockCopy>& copies);
 
   const StateRoom room_;
-  std::deque<GroupBooks> groups_;  // each stays where it is
-  SnapshotBooks snapshots_;
-  PrefixBooks prefix_;
+  std::deque<BlockManager> groups_;  // each stays where it is
+  StateSnapshots snapshots_;
+  PrefixIndex prefix_;
   SequenceTable sequences_;
   std::uint64_t grown_bytes_ = 0;
 };

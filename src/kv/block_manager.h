@@ -1,7 +1,7 @@
-// The books of one attention group: its blocks, which of their slots are written, which can be found; and what a step
+// The manager of one attention group: its blocks, which of their slots are written, which can be found; and what a step
 // does to a sequence's part of it.
 //
-// Owned by KvBooks. It stays where it is: tables and caches point to its pool. One thread at a time.
+// Owned by KvCacheManager. It stays where it is: tables and caches point to its pool. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@
 
 namespace octavo {
 
-class GroupBooks {
+class BlockManager {
  public:
   /// `shape` must outlive it.
-  GroupBooks(int number, const KvGroup& shape, int num_blocks, int block_size)
+  BlockManager(int number, const KvGroup& shape, int num_blocks, int block_size)
       : number_(number),
         shape_(shape),
         block_size_(block_size),
         pool_(num_blocks),
         written_(num_blocks, shape.num_layers(), block_size) {}
-  GroupBooks(const GroupBooks&) = delete;
-  GroupBooks& operator=(const GroupBooks&) = delete;
+  BlockManager(const BlockManager&) = delete;
+  BlockManager& operator=(const BlockManager&) = delete;
 
   /// From now on blocks can be published.
   void make_prefix_cache() { prefix_ = std::make_unique<PrefixCache>(pool_, block_size_, !is_windowed()); }

@@ -1,4 +1,4 @@
-#include "kv/group_books.h"
+#include "kv/block_manager.h"
 
 #include <algorithm>
 #include <limits>
@@ -17,12 +17,12 @@ void make_room_in(auto& vector, std::size_t size) {
 
 }  // namespace
 
-int GroupBooks::first_needed_block(std::int64_t num_tokens) const {
+int BlockManager::first_needed_block(std::int64_t num_tokens) const {
   if (!is_windowed()) return 0;
   return static_cast<int>(std::max<std::int64_t>(0, num_tokens - window() + 1) / block_size_);
 }
 
-GroupBooks::Needed GroupBooks::needed(const GroupState& state, std::int64_t first, std::int64_t end) const {
+BlockManager::Needed BlockManager::needed(const GroupState& state, std::int64_t first, std::int64_t end) const {
   const BlockTable& table = state.table;
   Needed blocks{.missing = table.blocks_missing(end), .copies = 0};
   const std::int64_t held_end = std::min<std::int64_t>((end - 1) / block_size_ + 1, table.num_blocks());
@@ -31,13 +31,13 @@ GroupBooks::Needed GroupBooks::needed(const GroupState& state, std::int64_t firs
   return blocks;
 }
 
-std::int64_t GroupBooks::blocks_needed(const GroupState& state, std::int64_t first, std::int64_t end) const {
+std::int64_t BlockManager::blocks_needed(const GroupState& state, std::int64_t first, std::int64_t end) const {
   const Needed blocks = needed(state, first, end);
   return std::int64_t{blocks.missing} + blocks.copies;
 }
 
-Result<void> GroupBooks::check_room(SequenceId id, const GroupState& state, std::int64_t first,
-                                    std::int64_t end) const {
+Result<void> BlockManager::check_room(SequenceId id, const GroupState& state, std::int64_t first,
+                                      std::int64_t end) const {
   if (first / block_size_ < state.table.first_held()) return position_out_of_range(id, first);  // given back
   const std::int64_t all = blocks_needed(state, first, end);
   if (all <= pool_.free_count()) return {};
@@ -45,7 +45,7 @@ Result<void> GroupBooks::check_room(SequenceId id, const GroupState& state, std:
                        pool_.free_count());
 }
 
-void GroupBooks::extend(GroupState& state, std::int64_t num_tokens) {
+void BlockManager::extend(GroupState& state, std::int64_t num_tokens) {
   const int held = state.table.num_blocks(), missing = state.table.blocks_missing(num_tokens);
   if (missing == 0) return;  // as for most tokens of an answer
   // Room for the entries, which may fail, comes before any block is taken.
@@ -57,7 +57,7 @@ void GroupBooks::extend(GroupState& state, std::int64_t num_tokens) {
 }
 
 // Afterwards the sequence alone holds the block, nobody finds it, and what the sequence does not see is not written.
-void GroupBooks::make_private(GroupState& state, int index, std::vector<BlockCopy>& copies) {
+void BlockManager::make_private(GroupState& state, int index, std::vector<BlockCopy>& copies) {
   const std::span<const BlockId> blocks = state.table.block_ids();
   BlockId block = blocks[to_size(index)];
   if (pool_.references(block) > 1) {
@@ -77,7 +77,7 @@ void GroupBooks::make_private(GroupState& state, int index, std::vector<BlockCop
   visible = block_size_;
 }
 
-void GroupBooks::reserve(GroupState& state, std::int64_t first, std::int64_t end, std::vector<BlockCopy>& copies) {
+void BlockManager::reserve(GroupState& state, std::int64_t first, std::int64_t end, std::vector<BlockCopy>& copies) {
   const std::int64_t held_end = std::min<std::int64_t>((end - 1) / block_size_ + 1, state.table.num_blocks());
   make_room_in(copies, copies.size() + to_size(std::max<std::int64_t>(0, held_end - first / block_size_)));
   for (std::int64_t i = first / block_size_; i < held_end; ++i) make_private(state, static_cast<int>(i), copies);
@@ -85,7 +85,7 @@ void GroupBooks::reserve(GroupState& state, std::int64_t first, std::int64_t end
 }
 
 // The length only grows here; positions that left the window lie before it.
-void GroupBooks::update_length(GroupState& state) const {
+void BlockManager::update_length(GroupState& state) const {
   while (state.length < state.table.token_capacity()) {
     const auto index = to_size(state.length / block_size_);
     const int known = static_cast<int>(state.length % block_size_);
@@ -95,7 +95,7 @@ void GroupBooks::update_length(GroupState& state) const {
   }
 }
 
-std::int64_t GroupBooks::layer_length(const GroupState& state, int layer_index) const {
+std::int64_t BlockManager::layer_length(const GroupState& state, int layer_index) const {
   std::int64_t length = state.length;
   while (length < state.table.token_capacity()) {
     const auto index = to_size(length / block_size_);
@@ -107,7 +107,7 @@ std::int64_t GroupBooks::layer_length(const GroupState& state, int layer_index) 
   return length;
 }
 
-void GroupBooks::commit(SequenceId id, GroupState& state, std::int64_t end) {
+void BlockManager::commit(SequenceId id, GroupState& state, std::int64_t end) {
   OCTAVO_CHECK(end <= state.table.token_capacity(), "{} tokens in room for {}", end, state.table.token_capacity());
   for (std::int64_t position = state.length; position < end;) {
     const std::int64_t index = position / block_size_;
@@ -123,7 +123,7 @@ void GroupBooks::commit(SequenceId id, GroupState& state, std::int64_t end) {
   if (is_windowed()) state.table.release_before(end - window() + 1);
 }
 
-void GroupBooks::mark_written(GroupState& state, int layer_index, std::int64_t first, std::int64_t end) {
+void BlockManager::mark_written(GroupState& state, int layer_index, std::int64_t first, std::int64_t end) {
   for (std::int64_t position = first; position < end;) {
     const std::int64_t index = position / block_size_;
     const std::int64_t until = std::min((index + 1) * block_size_, end);
@@ -134,7 +134,7 @@ void GroupBooks::mark_written(GroupState& state, int layer_index, std::int64_t f
   if (first <= state.length) update_length(state);
 }
 
-void GroupBooks::truncate(GroupState& state, std::int64_t num_tokens) {
+void BlockManager::truncate(GroupState& state, std::int64_t num_tokens) {
   if (num_tokens >= state.table.token_capacity()) return;
   state.table.truncate(num_tokens);
   state.visible.resize(to_size(state.table.num_blocks()));
@@ -152,7 +152,7 @@ void GroupBooks::truncate(GroupState& state, std::int64_t num_tokens) {
   visible = block_size_;
 }
 
-bool GroupBooks::is_visible(const GroupState& state, int layer_index, std::int64_t position) const {
+bool BlockManager::is_visible(const GroupState& state, int layer_index, std::int64_t position) const {
   if (position < 0 || position >= state.table.token_capacity()) return false;
   const std::int64_t index = position / block_size_;
   const int slot = static_cast<int>(position % block_size_);
@@ -161,7 +161,7 @@ bool GroupBooks::is_visible(const GroupState& state, int layer_index, std::int64
 }
 
 // Pages of 2 MiB that hold other blocks too would be broken into small ones for less.
-void GroupBooks::release(std::size_t layer_block_bytes, std::vector<BlockRun>& runs) {
+void BlockManager::release(std::size_t layer_block_bytes, std::vector<BlockRun>& runs) {
   for (BlockPool::Run run = pool_.free_run(0); run.count > 0; run = pool_.free_run(run.first + run.count)) {
     const bool is_large = to_size(run.count) * layer_block_bytes >= kHugePageBytes;
     if (run.count != pool_.total_count() && !is_large) continue;
@@ -171,11 +171,11 @@ void GroupBooks::release(std::size_t layer_block_bytes, std::vector<BlockRun>& r
   pool_.sort_free();
 }
 
-std::size_t GroupBooks::most_runs(std::size_t layer_block_bytes) const {
+std::size_t BlockManager::most_runs(std::size_t layer_block_bytes) const {
   return to_size(pool_.total_count()) * layer_block_bytes / kHugePageBytes + 1;
 }
 
-Result<void> GroupBooks::check_integrity(std::span<const std::span<const BlockId>> tables) const {
+Result<void> BlockManager::check_integrity(std::span<const std::span<const BlockId>> tables) const {
   OCTAVO_TRY_VOID(pool_.check_integrity(tables));
   if (!prefix_) return {};
   OCTAVO_TRY_VOID(prefix_->check_integrity());
@@ -185,7 +185,7 @@ Result<void> GroupBooks::check_integrity(std::span<const std::span<const BlockId
   return {};
 }
 
-Result<void> GroupBooks::check_state(const GroupState& state, std::span<const BlockHash> chain) const {
+Result<void> BlockManager::check_state(const GroupState& state, std::span<const BlockHash> chain) const {
   const std::span<const BlockId> blocks = state.table.block_ids();
   if (state.visible.size() != blocks.size()) return fail("{} blocks, {} limits", blocks.size(), state.visible.size());
   const auto first = to_size(state.table.first_held());

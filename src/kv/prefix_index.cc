@@ -1,4 +1,4 @@
-#include "kv/prefix_books.h"
+#include "kv/prefix_index.h"
 
 #include <algorithm>
 #include <limits>
@@ -11,7 +11,8 @@ namespace octavo {
 
 // A block is found only where it is found in every group without a window: when it goes in one of them, it goes in all
 // groups. Such a group also tells contents apart whose hashes collide, after windows have left them.
-PrefixBooks::PrefixBooks(std::deque<GroupBooks>& groups, SnapshotBooks& snapshots, int block_size, BlockHasher hasher)
+PrefixIndex::PrefixIndex(std::deque<BlockManager>& groups, StateSnapshots& snapshots, int block_size,
+                         BlockHasher hasher)
     : groups_(groups),
       snapshots_(snapshots),
       block_size_(block_size),
@@ -19,7 +20,7 @@ PrefixBooks::PrefixBooks(std::deque<GroupBooks>& groups, SnapshotBooks& snapshot
       matched_(groups.size()),
       before_(groups.size()) {
   if (!publishes()) return;
-  for (GroupBooks& group : groups_) group.make_prefix_cache();
+  for (BlockManager& group : groups_) group.make_prefix_cache();
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     if (groups_[g].is_windowed()) continue;
     if (group_without_window_ < 0) group_without_window_ = static_cast<int>(g);
@@ -35,11 +36,11 @@ PrefixBooks::PrefixBooks(std::deque<GroupBooks>& groups, SnapshotBooks& snapshot
     leading().prefix()->on_forget([this](BlockId block, const BlockHash&) { snapshots_.forget(block); });
 }
 
-bool PrefixBooks::is_published(const BlockHash& hash) const {
+bool PrefixIndex::is_published(const BlockHash& hash) const {
   return publishes() && leading().prefix()->find_hash(hash) != kNoBlock;
 }
 
-int PrefixBooks::parting(const SequenceState& sequence, std::span<const TokenId> tokens,
+int PrefixIndex::parting(const SequenceState& sequence, std::span<const TokenId> tokens,
                          const BlockChain& chain) const {
   if (!publishes() || group_without_window_ < 0) return -1;
   const PrefixCache& prefix = *groups_[to_size(group_without_window_)].prefix();
@@ -61,7 +62,7 @@ int PrefixBooks::parting(const SequenceState& sequence, std::span<const TokenId>
 }
 
 /// The blocks that match() has found so far are all that a sequence of so many needs.
-bool PrefixBooks::is_complete(int num_blocks) const {
+bool PrefixIndex::is_complete(int num_blocks) const {
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const int first = groups_[g].first_needed_block(std::int64_t{num_blocks} * block_size_);
     if (matched_[g] < num_blocks - first) return false;
@@ -70,7 +71,7 @@ bool PrefixBooks::is_complete(int num_blocks) const {
 }
 
 // Leading blocks of `tokens` that the sequence, which is_all_published(), holds or can attach.
-int PrefixBooks::match(const SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& known) {
+int PrefixIndex::match(const SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& known) {
   const auto size = to_size(block_size_);
   const std::size_t held = sequence.chain.size();
   const std::size_t most = std::min((tokens.size() - 1) / size, known.size());
@@ -95,7 +96,7 @@ int PrefixBooks::match(const SequenceState& sequence, std::span<const TokenId> t
 
 // Takes references on the matched blocks behind those that the sequence holds. No block is allocated meanwhile, so none
 // of them can be evicted.
-void PrefixBooks::take_references(SequenceState& sequence, const BlockChain& known, int num_blocks) {
+void PrefixIndex::take_references(SequenceState& sequence, const BlockChain& known, int num_blocks) {
   const auto held = static_cast<int>(sequence.chain.size());
   const std::int64_t length = static_cast<std::int64_t>(num_blocks) * block_size_;
   sequence.reserve(to_size(num_blocks), block_size_, true);  // may fail, so before any reference is taken
@@ -119,13 +120,13 @@ void PrefixBooks::take_references(SequenceState& sequence, const BlockChain& kno
   sequence.chain.assign(hashes.begin(), hashes.end());
 }
 
-const BlockChain& PrefixBooks::chain_of(std::span<const TokenId> tokens, std::string_view domain) {
+const BlockChain& PrefixIndex::chain_of(std::span<const TokenId> tokens, std::string_view domain) {
   chain_ = BlockChain(hasher_, domain);
   chain_.extend(hasher_, block_size_, tokens);
   return chain_;
 }
 
-int PrefixBooks::attach(SequenceState& sequence, std::span<const TokenId> tokens, std::string_view domain) {
+int PrefixIndex::attach(SequenceState& sequence, std::span<const TokenId> tokens, std::string_view domain) {
   if (!publishes() || tokens.empty()) return 0;
   const int found = extend(sequence, tokens, chain_of(tokens.first(tokens.size() - 1), domain));
   const auto size = to_size(block_size_);
@@ -134,7 +135,7 @@ int PrefixBooks::attach(SequenceState& sequence, std::span<const TokenId> tokens
   return found;
 }
 
-int PrefixBooks::extend(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain) {
+int PrefixIndex::extend(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain) {
   if (!publishes() || tokens.empty()) return 0;
   const std::size_t held = sequence.chain.size();
   if (!sequence.is_all_published(block_size_) || (held > 0 && sequence.root != chain.root_hash())) return 0;
@@ -142,14 +143,15 @@ int PrefixBooks::extend(SequenceState& sequence, std::span<const TokenId> tokens
   sequence.root = chain.root_hash();
   if (matched > held) {
     take_references(sequence, chain, static_cast<int>(matched));
-    if (snapshots_.exist()) snapshots_.attach(sequence.seat, leading().prefix()->find_hash(sequence.chain.back()));
+    if (snapshots_.exist())
+      snapshots_.attach(sequence.state_slot, leading().prefix()->find_hash(sequence.chain.back()));
   }
   return static_cast<int>((matched - held) * to_size(block_size_));
 }
 
 // Publishes one block in every group, first in one without a window. False if it stays private somewhere: other
 // contents have its hash, or the block is known in another domain already.
-bool PrefixBooks::publish_block(SequenceState& sequence, int index, const BlockHash& hash,
+bool PrefixIndex::publish_block(SequenceState& sequence, int index, const BlockHash& hash,
                                 std::span<const TokenId> tokens) {
   const BlockHash parent = index == 0 ? sequence.root : sequence.chain[to_size(index) - 1];
   const int num_groups = static_cast<int>(groups_.size());
@@ -178,7 +180,7 @@ bool PrefixBooks::publish_block(SequenceState& sequence, int index, const BlockH
   return true;
 }
 
-Result<void> PrefixBooks::publish(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain) {
+Result<void> PrefixIndex::publish(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain) {
   if (!publishes()) return {};
   std::int64_t length = std::numeric_limits<std::int64_t>::max();
   for (const GroupState& state : sequence.groups) length = std::min(length, state.length);
@@ -196,35 +198,35 @@ Result<void> PrefixBooks::publish(SequenceState& sequence, std::span<const Token
   return {};
 }
 
-std::optional<BlockId> PrefixBooks::leading_block(const SequenceState& sequence, std::int64_t end) const {
+std::optional<BlockId> PrefixIndex::leading_block(const SequenceState& sequence, std::int64_t end) const {
   return sequence.groups[leading_group()].table.get(static_cast<int>(end / block_size_) - 1);
 }
 
-void PrefixBooks::keep_checkpoint(const SequenceState& sequence, int uses) {
+void PrefixIndex::keep_checkpoint(const SequenceState& sequence, int uses) {
   if (!snapshots_.exist() || sequence.chain.empty() || !sequence.is_all_published(block_size_)) return;
   const std::optional<BlockId> last = leading_block(sequence, sequence.groups.front().length);
-  if (last) snapshots_.keep(sequence.seat, *last, uses);  // else it has left the window
+  if (last) snapshots_.keep(sequence.state_slot, *last, uses);  // else it has left the window
 }
 
-std::int64_t PrefixBooks::last_checkpoint(const SequenceState& sequence, std::int64_t most) const {
+std::int64_t PrefixIndex::last_checkpoint(const SequenceState& sequence, std::int64_t most) const {
   const auto published = static_cast<std::int64_t>(sequence.chain.size()) * block_size_;
   for (std::int64_t end = std::min(most, published) / block_size_ * block_size_; end > 0; end -= block_size_)
     if (snapshots_.behind(leading_block(sequence, end).value_or(kNoBlock)) != kNoBlock) return end;
   return 0;
 }
 
-void PrefixBooks::attach_checkpoint(SequenceState& sequence, std::int64_t num_tokens) {
-  snapshots_.attach(sequence.seat, leading_block(sequence, num_tokens).value_or(kNoBlock));
+void PrefixIndex::attach_checkpoint(SequenceState& sequence, std::int64_t num_tokens) {
+  snapshots_.attach(sequence.state_slot, leading_block(sequence, num_tokens).value_or(kNoBlock));
 }
 
-Result<void> PrefixBooks::check_checkpoints() const {
+Result<void> PrefixIndex::check_checkpoints() const {
   for (BlockId block = 0; block < leading().pool().total_count(); ++block)
     if (snapshots_.behind(block) != kNoBlock && !leading().prefix()->is_published(block))
       return fail("a checkpoint stands behind block {}, which is not published", block);
   return {};
 }
 
-Result<void> PrefixBooks::check_integrity() const {
+Result<void> PrefixIndex::check_integrity() const {
   if (!publishes()) return {};
   OCTAVO_TRY_VOID(check_checkpoints());
   if (group_without_window_ < 0) return {};

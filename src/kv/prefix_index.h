@@ -4,7 +4,7 @@
 // Where sequences have a recurrent state a match ends at a checkpoint: keys and values behind it are of no use without
 // the state. They are computed again, into blocks that publishing merges with those that are there.
 //
-// Owned by KvBooks. One thread at a time.
+// Owned by KvCacheManager. One thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -15,19 +15,19 @@
 #include <string_view>
 #include <vector>
 
-#include "kv/group_books.h"
+#include "kv/block_manager.h"
 #include "kv/sequence_table.h"
-#include "kv/snapshot_books.h"
+#include "kv/state_snapshots.h"
 #include "octavo/kv/prefix_cache.h"
 
 namespace octavo {
 
-class PrefixBooks {
+class PrefixIndex {
  public:
   /// The groups and snapshots must outlive it, and the groups stay as many. With an empty hasher nothing is published.
-  PrefixBooks(std::deque<GroupBooks>& groups, SnapshotBooks& snapshots, int block_size, BlockHasher hasher);
-  PrefixBooks(const PrefixBooks&) = delete;
-  PrefixBooks& operator=(const PrefixBooks&) = delete;
+  PrefixIndex(std::deque<BlockManager>& groups, StateSnapshots& snapshots, int block_size, BlockHasher hasher);
+  PrefixIndex(const PrefixIndex&) = delete;
+  PrefixIndex& operator=(const PrefixIndex&) = delete;
 
   bool publishes() const { return hasher_ != nullptr; }
   const BlockHasher& hasher() const { return hasher_; }
@@ -45,7 +45,7 @@ class PrefixBooks {
   /// PagedKvCache::publish() of a sequence.
   Result<void> publish(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain);
   /// Keeps the state of a sequence as a checkpoint behind its last block, if that is full and published.
-  /// `uses`: SnapshotBooks::keep().
+  /// `uses`: StateSnapshots::keep().
   void keep_checkpoint(const SequenceState& sequence, int uses);
   /// The most tokens of a sequence, `most` at most, behind which there is a checkpoint; 0: there is none.
   std::int64_t last_checkpoint(const SequenceState& sequence, std::int64_t most) const;
@@ -59,7 +59,7 @@ class PrefixBooks {
 
  private:
   std::size_t leading_group() const { return to_size(std::max(0, group_without_window_)); }
-  GroupBooks& leading() const { return groups_[leading_group()]; }
+  BlockManager& leading() const { return groups_[leading_group()]; }
   std::optional<BlockId> leading_block(const SequenceState& sequence, std::int64_t end) const;
   Result<void> check_checkpoints() const;
   bool is_complete(int num_blocks) const;
@@ -67,8 +67,8 @@ class PrefixBooks {
   void take_references(SequenceState& sequence, const BlockChain& known, int num_blocks);
   bool publish_block(SequenceState& sequence, int index, const BlockHash& hash, std::span<const TokenId> tokens);
 
-  std::deque<GroupBooks>& groups_;
-  SnapshotBooks& snapshots_;  // a checkpoint stands behind a block of the leading group
+  std::deque<BlockManager>& groups_;
+  StateSnapshots& snapshots_;  // a checkpoint stands behind a block of the leading group
   const int block_size_;
   const BlockHasher hasher_;
   int group_without_window_ = -1;  // the first; -1: all have a window

@@ -1,4 +1,4 @@
-#include "engine/block_ledger.h"
+#include "engine/block_budget.h"
 
 #include <algorithm>
 
@@ -14,24 +14,24 @@ std::int64_t blocks_touched(std::int64_t num_positions, std::int64_t block_size)
 
 }  // namespace
 
-BlockLedger::BlockLedger(const KvBooks& kv, int max_step_tokens)
+BlockBudget::BlockBudget(const KvCacheManager& kv, int max_step_tokens)
     : kv_(kv), max_step_tokens_(max_step_tokens), promised_(to_size(kv.num_pools())) {
   if (kv.has_snapshots()) holders_.resize(to_size(kv.pool(kv.num_groups()).total_count()));
 }
 
-int BlockLedger::blocks_for(std::int64_t num_tokens) const {
+int BlockBudget::blocks_for(std::int64_t num_tokens) const {
   const std::int64_t block_size = kv_.block_size();
   return static_cast<int>((num_tokens + block_size - 1) / block_size);
 }
 
-int BlockLedger::held_alone(const Sequence& sequence, int group) const {
+int BlockBudget::held_alone(const Sequence& sequence, int group) const {
   const BlockTable& table = kv_.table(sequence.kv, group);
   const BlockPool& pool = kv_.pool(group);
   const std::span<const BlockId> held = table.block_ids().subspan(to_size(table.first_held()));
   return static_cast<int>(std::ranges::count_if(held, [&](BlockId id) { return pool.references(id) == 1; }));
 }
 
-int BlockLedger::to_promise(const Sequence& sequence, int group) const {
+int BlockBudget::to_promise(const Sequence& sequence, int group) const {
   const int all = kv_.blocks_needed(sequence.kv, group, sequence.num_computed, sequence.num_tokens());
   if (group == kv_.num_groups()) return all + sequence.num_forks;  // snapshots: each choice will have one of its own
   const int window = kv_.group(group).window;
@@ -43,48 +43,48 @@ int BlockLedger::to_promise(const Sequence& sequence, int group) const {
   return std::clamp(at_once - held_alone(sequence, group), 0, all);
 }
 
-void BlockLedger::add_promise(const Sequence& sequence, int sign) {
+void BlockBudget::add_promise(const Sequence& sequence, int sign) {
   for (int group = 0; group < num_groups(); ++group) promised_[to_size(group)] += sign * to_promise(sequence, group);
 }
 
-void BlockLedger::count_promises(std::span<Sequence* const> running) {
+void BlockBudget::count_promises(std::span<Sequence* const> running) {
   std::ranges::fill(promised_, 0);
   for (const Sequence* sequence : running) promise(*sequence);
   if (kv_.has_snapshots()) take_back_last_holders(running);
 }
 
-/// Of the holders of one seat each takes a snapshot when it advances but the last one, who writes in place. Whichever
-/// of them that will be, one promise is too much where all of them were made one.
-void BlockLedger::take_back_last_holders(std::span<Sequence* const> running) {
+/// Each holder of one state slot takes a snapshot when it advances, but for the last one, which writes in place.
+/// Whichever of them that will be, one promise is too much where all of them were made one.
+void BlockBudget::take_back_last_holders(std::span<Sequence* const> running) {
   const int pool = kv_.num_groups();
   std::ranges::fill(holders_, 0);
   for (const Sequence* sequence : running) {
     if (!sequence->is_catching_up()) continue;
-    const std::optional<BlockId> seat = kv_.table(sequence->kv, pool).get(0);
-    if (!seat) continue;
-    const int holders = ++holders_[to_size(*seat)];
-    if (holders > 1 && holders == kv_.pool(pool).references(*seat)) --promised_[to_size(pool)];
+    const std::optional<BlockId> state_slot = kv_.table(sequence->kv, pool).get(0);
+    if (!state_slot) continue;
+    const int holders = ++holders_[to_size(*state_slot)];
+    if (holders > 1 && holders == kv_.pool(pool).references(*state_slot)) --promised_[to_size(pool)];
   }
 }
 
-int BlockLedger::room(int group) const { return std::max(0, kv_.pool(group).free_count() - promised_[to_size(group)]); }
+int BlockBudget::room(int group) const { return std::max(0, kv_.pool(group).free_count() - promised_[to_size(group)]); }
 
-bool BlockLedger::has_room_for(std::span<const int> needed) const {
+bool BlockBudget::has_room_for(std::span<const int> needed) const {
   for (int group = 0; group < num_groups(); ++group)
     if (needed[to_size(group)] > room(group)) return false;
   return true;
 }
 
-void BlockLedger::count_to_advance(const Sequence& sequence, int num_tokens, std::span<int> needed) const {
+void BlockBudget::count_to_advance(const Sequence& sequence, int num_tokens, std::span<int> needed) const {
   const int first = sequence.num_computed;
   for (int group = 0; group < num_groups(); ++group)
     needed[to_size(group)] = kv_.blocks_needed(sequence.kv, group, first, first + num_tokens);
 }
 
-void BlockLedger::count_to_start(const Sequence& sequence, std::span<int> needed) const {
-  const bool grows = blocks_for(sequence.asked.max_cached) > blocks_for(sequence.num_tokens());
+void BlockBudget::count_to_start(const Sequence& sequence, std::span<int> needed) const {
+  const bool grows = blocks_for(sequence.params.max_cached) > blocks_for(sequence.num_tokens());
   // Each choice will write into a block of its own.
-  const int spare = sequence.num_forks > 0 ? sequence.seats() : grows ? 1 : 0;
+  const int spare = sequence.num_forks > 0 ? sequence.num_choices() : grows ? 1 : 0;
   for (int group = 0; group < num_groups(); ++group) {
     const BlockTable& table = kv_.table(sequence.kv, group);
     const int most = kv_.pool(group).total_count() - (table.num_blocks() - table.first_held());
@@ -98,7 +98,7 @@ void BlockLedger::count_to_start(const Sequence& sequence, std::span<int> needed
   }
 }
 
-int BlockLedger::tokens_that_fit(const Sequence& sequence, int num_tokens) const {
+int BlockBudget::tokens_that_fit(const Sequence& sequence, int num_tokens) const {
   const int first = sequence.num_computed, block_size = kv_.block_size();
   int end = first + num_tokens;
   for (int group = 0; group < num_groups(); ++group) {

@@ -1,4 +1,4 @@
-#include "kv/snapshot_books.h"
+#include "kv/state_snapshots.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,27 +7,27 @@
 
 namespace octavo {
 
-SnapshotBooks::SnapshotBooks(int number, int num_snapshots)
+StateSnapshots::StateSnapshots(int number, int num_snapshots)
     : number_(number), pool_(num_snapshots), checkpoints_(to_size(num_snapshots)) {
   pool_.on_evict([this](BlockId snapshot) { give_up(snapshot); });
 }
 
-BlockTable SnapshotBooks::make_seat() {
-  BlockTable seat(pool_, 1);
-  if (exist()) seat.reserve_ids(1);
-  return seat;
+BlockTable StateSnapshots::make_state_slot() {
+  BlockTable state_slot(pool_, 1);
+  if (exist()) state_slot.reserve_ids(1);
+  return state_slot;
 }
 
-int SnapshotBooks::needed(const BlockTable& seat) const {
+int StateSnapshots::needed(const BlockTable& state_slot) const {
   if (!exist()) return 0;
-  return seat.num_blocks() == 0 || pool_.references(seat.block_ids().front()) > 1 ? 1 : 0;
+  return state_slot.num_blocks() == 0 || pool_.references(state_slot.block_ids().front()) > 1 ? 1 : 0;
 }
 
 // A checkpoint's last holder copies it where that is worth more: what it takes then, it gives back as a free one that
 // is cached. So a copy that is not needed leaves as many free as before, and no promise is touched.
-void SnapshotBooks::take(BlockTable& seat, std::vector<BlockCopy>& copies) {
-  const BlockId held = seat.get(0).value_or(kNoBlock);
-  const bool is_needed = needed(seat) > 0;
+void StateSnapshots::take(BlockTable& state_slot, std::vector<BlockCopy>& copies) {
+  const BlockId held = state_slot.get(0).value_or(kNoBlock);
+  const bool is_needed = needed(state_slot) > 0;
   if (!is_needed && !pool_.is_cached(held)) return;
   if (pool_.stats().free == 0) {
     const BlockId least = least_of_free();
@@ -36,13 +36,13 @@ void SnapshotBooks::take(BlockTable& seat, std::vector<BlockCopy>& copies) {
   }
   const BlockId own = pool_.allocate();
   OCTAVO_CHECK(own != kNoBlock, "{} snapshots, none is free", pool_.total_count());
-  if (held == kNoBlock) return seat.append(own);
+  if (held == kNoBlock) return state_slot.append(own);
   copies.push_back({.group = number_, .from = held, .to = own});
-  seat.replace(0, own);
+  state_slot.replace(0, own);
 }
 
-/// The checkpoint of least worth that is nobody's seat; kNoBlock: there is none.
-BlockId SnapshotBooks::least_of_free() const {
+/// The checkpoint of least worth that is nobody's state slot; kNoBlock: there is none.
+BlockId StateSnapshots::least_of_free() const {
   BlockId least = kNoBlock;
   for (BlockId snapshot = 0; snapshot < pool_.total_count(); ++snapshot) {
     const bool is_free = pool_.is_cached(snapshot) && pool_.references(snapshot) == 0;
@@ -51,23 +51,23 @@ BlockId SnapshotBooks::least_of_free() const {
   return least;
 }
 
-bool SnapshotBooks::is_worth_less(BlockId a, BlockId b) const {
+bool StateSnapshots::is_worth_less(BlockId a, BlockId b) const {
   const Checkpoint &first = checkpoints_[to_size(a)], &second = checkpoints_[to_size(b)];
   return std::pair(first.worth, first.time) < std::pair(second.worth, second.time);
 }
 
-void SnapshotBooks::set_worth(BlockId snapshot) {
+void StateSnapshots::set_worth(BlockId snapshot) {
   Checkpoint& checkpoint = checkpoints_[to_size(snapshot)];
   checkpoint.worth = worth_given_up_ + 1 + 2 * std::min(checkpoint.uses, kMostUses);
   checkpoint.time = ++time_;
 }
 
-void SnapshotBooks::evict(BlockId snapshot) {
+void StateSnapshots::evict(BlockId snapshot) {
   worth_given_up_ = std::max(worth_given_up_, checkpoints_[to_size(snapshot)].worth);
   forget(checkpoints_[to_size(snapshot)].block);
 }
 
-void SnapshotBooks::share(const BlockTable& parent, BlockTable& child) {
+void StateSnapshots::share(const BlockTable& parent, BlockTable& child) {
   if (parent.num_blocks() == 0) return;
   const BlockId id = parent.block_ids().front();
   const Result<void> shared = pool_.add_reference(id);
@@ -75,8 +75,8 @@ void SnapshotBooks::share(const BlockTable& parent, BlockTable& child) {
   child.append(id);
 }
 
-void SnapshotBooks::keep(const BlockTable& seat, BlockId block, int uses) {
-  const std::optional<BlockId> held = seat.get(0);
+void StateSnapshots::keep(const BlockTable& state_slot, BlockId block, int uses) {
+  const std::optional<BlockId> held = state_slot.get(0);
   OCTAVO_CHECK(held.has_value() && block >= 0 && to_size(block) < behind_.size(), "block {}", block);
   if (behind(block) != kNoBlock || pool_.is_cached(*held)) return;
   const Result<void> kept = pool_.set_cached(*held, true);
@@ -87,20 +87,20 @@ void SnapshotBooks::keep(const BlockTable& seat, BlockId block, int uses) {
   ++num_checkpoints_;
 }
 
-void SnapshotBooks::attach(BlockTable& seat, BlockId block) {
+void StateSnapshots::attach(BlockTable& state_slot, BlockId block) {
   const BlockId checkpoint = behind(block);
   const Result<void> shared = pool_.add_reference(checkpoint);
   OCTAVO_CHECK(shared.has_value(), "{}", shared.error().message);
-  if (seat.num_blocks() == 0) {
-    seat.append(checkpoint);
+  if (state_slot.num_blocks() == 0) {
+    state_slot.append(checkpoint);
   } else {
-    seat.replace(0, checkpoint);
+    state_slot.replace(0, checkpoint);
   }
   ++checkpoints_[to_size(checkpoint)].uses;
   set_worth(checkpoint);
 }
 
-void SnapshotBooks::forget(BlockId block) {
+void StateSnapshots::forget(BlockId block) {
   const BlockId checkpoint = behind(block);
   if (checkpoint == kNoBlock) return;
   give_up(checkpoint);
@@ -108,14 +108,14 @@ void SnapshotBooks::forget(BlockId block) {
   OCTAVO_CHECK(unmarked.has_value(), "{}", unmarked.error().message);
 }
 
-void SnapshotBooks::give_up(BlockId snapshot) {
+void StateSnapshots::give_up(BlockId snapshot) {
   const BlockId block = std::exchange(checkpoints_[to_size(snapshot)], {}).block;
   OCTAVO_CHECK(block != kNoBlock, "snapshot {} is cached behind no block", snapshot);
   behind_[to_size(block)] = kNoBlock;
   --num_checkpoints_;
 }
 
-void SnapshotBooks::release(std::vector<BlockRun>& runs) {
+void StateSnapshots::release(std::vector<BlockRun>& runs) {
   for (BlockPool::Run run = pool_.free_run(0); run.count > 0; run = pool_.free_run(run.first + run.count)) {
     pool_.give_back(run);
     runs.push_back({.group = number_, .first = run.first, .count = run.count});
@@ -123,8 +123,8 @@ void SnapshotBooks::release(std::vector<BlockRun>& runs) {
   pool_.sort_free();
 }
 
-Result<void> SnapshotBooks::check_integrity(std::span<const std::span<const BlockId>> seats) const {
-  OCTAVO_TRY_VOID(pool_.check_integrity(seats));
+Result<void> StateSnapshots::check_integrity(std::span<const std::span<const BlockId>> state_slots) const {
+  OCTAVO_TRY_VOID(pool_.check_integrity(state_slots));
   int kept = 0;
   for (BlockId snapshot = 0; snapshot < pool_.total_count(); ++snapshot) {
     const BlockId block = checkpoints_[to_size(snapshot)].block;

@@ -1,4 +1,4 @@
-#include "kv/kv_books.h"
+#include "kv/kv_cache_manager.h"
 
 #include <algorithm>
 #include <limits>
@@ -10,20 +10,22 @@
 
 namespace octavo {
 
-Result<std::unique_ptr<KvBooks>> KvBooks::create(StateRoom room, bool prefix_cache, BlockHasher hasher) try {
+Result<std::unique_ptr<KvCacheManager>> KvCacheManager::create(StateRoom room, bool prefix_cache,
+                                                               BlockHasher hasher) try {
   const bool shares = prefix_cache && !room.layout.is_contiguous();
   if (shares && !hasher) {
     OCTAVO_TRY(hasher, make_block_hasher());
   }
-  return std::unique_ptr<KvBooks>(new KvBooks(std::move(room), shares ? std::move(hasher) : BlockHasher()));
+  return std::unique_ptr<KvCacheManager>(
+      new KvCacheManager(std::move(room), shares ? std::move(hasher) : BlockHasher()));
 } catch (const std::bad_alloc&) {
-  return fail("no memory for the books of a KV memory of {} bytes", room.bytes());
+  return fail("no memory for the manager of a KV memory of {} bytes", room.bytes());
 }
 
-KvBooks::KvBooks(StateRoom room, BlockHasher hasher)
+KvCacheManager::KvCacheManager(StateRoom room, BlockHasher hasher)
     : room_(std::move(room)),
       groups_([&] {
-        std::deque<GroupBooks> groups;
+        std::deque<BlockManager> groups;
         for (int g = 0; g < room_.layout.num_groups(); ++g)
           groups.emplace_back(g, room_.layout.group(g), room_.num_blocks[to_size(g)], room_.layout.block_size);
         return groups;
@@ -31,17 +33,17 @@ KvBooks::KvBooks(StateRoom room, BlockHasher hasher)
       snapshots_(room_.layout.num_groups(), room_.num_snapshots),
       prefix_(groups_, snapshots_, room_.layout.block_size, std::move(hasher)) {}
 
-const KvGroup& KvBooks::group(int group) const {
+const KvGroup& KvCacheManager::group(int group) const {
   OCTAVO_CHECK(group >= 0 && group < num_groups(), "group {} of {}", group, num_groups());
   return layout().group(group);
 }
 
-SequenceId KvBooks::create_sequence(std::int64_t reserve_tokens) {
+SequenceId KvCacheManager::create_sequence(std::int64_t reserve_tokens) {
   // A table has an entry for every block of the sequence, held or not. A sequence is no longer than the pools of groups
   // without a window; without such a group it has no limit, but the room that is kept for it has.
   std::int64_t limit = std::int64_t{1} << 22;
   bool rolls = true;
-  for (const GroupBooks& group : groups_) {
+  for (const BlockManager& group : groups_) {
     if (group.is_windowed()) continue;
     const std::int64_t held = std::int64_t{group.pool().total_count()} * block_size();
     limit = rolls ? held : std::min(limit, held);
@@ -50,38 +52,38 @@ SequenceId KvBooks::create_sequence(std::int64_t reserve_tokens) {
   const std::int64_t tokens = std::clamp<std::int64_t>(reserve_tokens, 0, limit);
   const auto entries = SpareSequences::room_for(to_size((tokens + block_size() - 1) / block_size()));
   return sequences_.add(entries, block_size(), prefix_.publishes(), [&] {
-    SequenceState sequence{.groups = {}, .root = {}, .chain = {}, .seat = snapshots_.make_seat()};
+    SequenceState sequence{.groups = {}, .root = {}, .chain = {}, .state_slot = snapshots_.make_state_slot()};
     sequence.groups.reserve(groups_.size());
-    for (GroupBooks& group : groups_) sequence.groups.emplace_back(BlockTable(group.pool(), block_size()));
+    for (BlockManager& group : groups_) sequence.groups.emplace_back(BlockTable(group.pool(), block_size()));
     return sequence;
   });
 }
 
-Result<void> KvBooks::drop_sequence(SequenceId id) {
+Result<void> KvCacheManager::drop_sequence(SequenceId id) {
   if (!sequences_.drop(id)) return sequence_not_found(id);
   return {};
 }
 
-std::int64_t KvBooks::sequence_length(SequenceId id, int group) const {
+std::int64_t KvCacheManager::sequence_length(SequenceId id, int group) const {
   const SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr || group < 0 || group >= num_groups()) return 0;
   return sequence->groups[to_size(group)].length;
 }
 
-std::int64_t KvBooks::token_capacity(SequenceId id, int group) const {
+std::int64_t KvCacheManager::token_capacity(SequenceId id, int group) const {
   const SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr || group < 0 || group >= num_groups()) return 0;
   return sequence->groups[to_size(group)].table.token_capacity();
 }
 
-std::int64_t KvBooks::layer_length(SequenceId id, int layer) const {
+std::int64_t KvCacheManager::layer_length(SequenceId id, int layer) const {
   const SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr || layer < 0 || layer >= layout().num_layers()) return 0;
   const KvPlace& place = layout().place(layer);
   return groups_[to_size(place.group)].layer_length(sequence->groups[to_size(place.group)], place.index);
 }
 
-Result<SequenceId> KvBooks::fork(SequenceId id) {
+Result<SequenceId> KvCacheManager::fork(SequenceId id) {
   const SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr) return sequence_not_found(id);
   std::int64_t tokens = 0;
@@ -92,7 +94,7 @@ Result<SequenceId> KvBooks::fork(SequenceId id) {
   return child;
 }
 
-Result<void> KvBooks::fork_into(SequenceId from, SequenceId to) {
+Result<void> KvCacheManager::fork_into(SequenceId from, SequenceId to) {
   const SequenceState* parent = sequences_.find(from);
   if (parent == nullptr) return sequence_not_found(from);
   SequenceState* child = sequences_.find(to);
@@ -115,13 +117,13 @@ Result<void> KvBooks::fork_into(SequenceId from, SequenceId to) {
     state.visible = parent->groups[g].visible;
     state.length = parent->groups[g].length;
   }
-  snapshots_.share(parent->seat, child->seat);
+  snapshots_.share(parent->state_slot, child->state_slot);
   child->root = parent->root;
   child->chain = parent->chain;
   return {};
 }
 
-Result<void> KvBooks::check_capacity(SequenceId id, std::int64_t num_tokens) const {
+Result<void> KvCacheManager::check_capacity(SequenceId id, std::int64_t num_tokens) const {
   const SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr) return sequence_not_found(id);
   if (num_tokens < 0) return position_out_of_range(id, num_tokens);
@@ -132,20 +134,20 @@ Result<void> KvBooks::check_capacity(SequenceId id, std::int64_t num_tokens) con
   return {};
 }
 
-Result<void> KvBooks::ensure_capacity(SequenceId id, std::int64_t num_tokens) {
+Result<void> KvCacheManager::ensure_capacity(SequenceId id, std::int64_t num_tokens) {
   if (const auto room = check_capacity(id, num_tokens); !room) return room;
   SequenceState& sequence = *sequences_.find(id);
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].extend(sequence.groups[g], num_tokens);
   return {};
 }
 
-Result<void> KvBooks::check_reserve(SequenceId id, std::int64_t first, std::int64_t end, int first_group,
-                                    int end_group) const {
+Result<void> KvCacheManager::check_reserve(SequenceId id, std::int64_t first, std::int64_t end, int first_group,
+                                           int end_group) const {
   return check_reserve(id, sequences_.find(id), first, end, first_group, end_group);
 }
 
-Result<void> KvBooks::check_reserve(SequenceId id, const SequenceState* sequence, std::int64_t first, std::int64_t end,
-                                    int first_group, int end_group) const {
+Result<void> KvCacheManager::check_reserve(SequenceId id, const SequenceState* sequence, std::int64_t first,
+                                           std::int64_t end, int first_group, int end_group) const {
   if (sequence == nullptr) return sequence_not_found(id);
   if (first < 0 || end < first) return position_out_of_range(id, first);
   if (first == end) return {};
@@ -154,8 +156,9 @@ Result<void> KvBooks::check_reserve(SequenceId id, const SequenceState* sequence
   return {};
 }
 
-Result<void> KvBooks::reserve_groups(SequenceId id, SequenceState* sequence, std::int64_t first, std::int64_t end,
-                                     int first_group, int end_group, std::vector<BlockCopy>& copies) {
+Result<void> KvCacheManager::reserve_groups(SequenceId id, SequenceState* sequence, std::int64_t first,
+                                            std::int64_t end, int first_group, int end_group,
+                                            std::vector<BlockCopy>& copies) {
   if (const auto room = check_reserve(id, sequence, first, end, first_group, end_group); !room || first == end)
     return room;
   const std::int64_t kept = std::min(first / block_size(), static_cast<std::int64_t>(sequence->chain.size()));
@@ -165,37 +168,39 @@ Result<void> KvBooks::reserve_groups(SequenceId id, SequenceState* sequence, std
   return {};
 }
 
-Result<void> KvBooks::reserve(SequenceId id, std::int64_t first, std::int64_t end, std::vector<BlockCopy>& copies) {
+Result<void> KvCacheManager::reserve(SequenceId id, std::int64_t first, std::int64_t end,
+                                     std::vector<BlockCopy>& copies) {
   SequenceState* sequence = sequences_.find(id);
   if (!has_snapshots()) return reserve_groups(id, sequence, first, end, 0, num_groups(), copies);
-  const int needed = sequence == nullptr || first >= end ? 0 : snapshots_.needed(sequence->seat);
+  const int needed = sequence == nullptr || first >= end ? 0 : snapshots_.needed(sequence->state_slot);
   if (needed > snapshots_.pool().free_count()) return out_of_blocks(num_groups(), needed, 0);
   copies.reserve(copies.size() + 1);
   const Result<void> reserved = reserve_groups(id, sequence, first, end, 0, num_groups(), copies);
-  if (reserved && first < end) snapshots_.take(sequence->seat, copies);
+  if (reserved && first < end) snapshots_.take(sequence->state_slot, copies);
   return reserved;
 }
 
-Result<void> KvBooks::reserve_in_group(SequenceId id, int group, std::int64_t first, std::int64_t end,
-                                       std::vector<BlockCopy>& copies) {
+Result<void> KvCacheManager::reserve_in_group(SequenceId id, int group, std::int64_t first, std::int64_t end,
+                                              std::vector<BlockCopy>& copies) {
   return reserve_groups(id, sequences_.find(id), first, end, group, group + 1, copies);
 }
 
-int KvBooks::blocks_needed(SequenceId id, int group, std::int64_t first, std::int64_t end) const {
+int KvCacheManager::blocks_needed(SequenceId id, int group, std::int64_t first, std::int64_t end) const {
   const SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr || group < 0 || group >= num_pools() || first < 0 || end <= first) return 0;
-  if (group == num_groups()) return snapshots_.needed(sequence->seat);
+  if (group == num_groups()) return snapshots_.needed(sequence->state_slot);
   const std::int64_t blocks = groups_[to_size(group)].blocks_needed(sequence->groups[to_size(group)], first, end);
   return static_cast<int>(std::min<std::int64_t>(blocks, std::numeric_limits<int>::max()));
 }
 
-void KvBooks::commit(SequenceId id, std::int64_t end) {
+void KvCacheManager::commit(SequenceId id, std::int64_t end) {
   SequenceState* sequence = sequences_.find(id);
   OCTAVO_CHECK(sequence != nullptr, "sequence {}", id);
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].commit(id, sequence->groups[g], end);
 }
 
-std::optional<std::int64_t> KvBooks::missing_behind(const SequenceState& sequence, std::int64_t num_tokens) const {
+std::optional<std::int64_t> KvCacheManager::missing_behind(const SequenceState& sequence,
+                                                           std::int64_t num_tokens) const {
   if (num_tokens == 0) return std::nullopt;
   const bool cuts_state = has_snapshots() && num_tokens < sequence.groups.front().length;
   if (num_tokens < 0 || (cuts_state && prefix_.last_checkpoint(sequence, num_tokens) != num_tokens)) return num_tokens;
@@ -207,25 +212,25 @@ std::optional<std::int64_t> KvBooks::missing_behind(const SequenceState& sequenc
   return std::nullopt;
 }
 
-bool KvBooks::can_truncate(SequenceId id, std::int64_t num_tokens) const {
+bool KvCacheManager::can_truncate(SequenceId id, std::int64_t num_tokens) const {
   const SequenceState* sequence = sequences_.find(id);
   return sequence != nullptr && !missing_behind(*sequence, num_tokens);
 }
 
-Result<void> KvBooks::truncate(SequenceId id, std::int64_t num_tokens) {
+Result<void> KvCacheManager::truncate(SequenceId id, std::int64_t num_tokens) {
   SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr) return sequence_not_found(id);
   if (const auto missing = missing_behind(*sequence, num_tokens)) return position_out_of_range(id, *missing);
   const bool cuts_state = has_snapshots() && num_tokens != 0 && num_tokens < sequence->groups.front().length;
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].truncate(sequence->groups[g], num_tokens);
-  if (num_tokens == 0) sequence->seat.truncate(0);
+  if (num_tokens == 0) sequence->state_slot.truncate(0);
   if (cuts_state) prefix_.attach_checkpoint(*sequence, num_tokens);
   const std::int64_t kept = std::min(num_tokens / block_size(), static_cast<std::int64_t>(sequence->chain.size()));
   sequence->chain.resize(to_size(kept));
   return {};
 }
 
-std::int64_t KvBooks::revert(SequenceId id, std::int64_t most) {
+std::int64_t KvCacheManager::revert(SequenceId id, std::int64_t most) {
   SequenceState* sequence = sequences_.find(id);
   OCTAVO_CHECK(sequence != nullptr, "no sequence {}", id);
   std::int64_t end = prefix_.last_checkpoint(*sequence, most);
@@ -238,14 +243,14 @@ std::int64_t KvBooks::revert(SequenceId id, std::int64_t most) {
   return end;
 }
 
-void KvBooks::mark_written(SequenceId id, int layer, std::int64_t first, std::int64_t end) {
+void KvCacheManager::mark_written(SequenceId id, int layer, std::int64_t first, std::int64_t end) {
   SequenceState* sequence = sequences_.find(id);
   OCTAVO_CHECK(sequence != nullptr, "sequence {}", id);
   const KvPlace& place = layout().place(layer);
   groups_[to_size(place.group)].mark_written(sequence->groups[to_size(place.group)], place.index, first, end);
 }
 
-Result<BlockId> KvBooks::find_written(SequenceId id, int layer, std::int64_t position) const {
+Result<BlockId> KvCacheManager::find_written(SequenceId id, int layer, std::int64_t position) const {
   const SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr) return sequence_not_found(id);
   if (layer < 0 || layer >= layout().num_layers()) return layer_out_of_range(layer, layout().num_layers());
@@ -256,15 +261,15 @@ Result<BlockId> KvBooks::find_written(SequenceId id, int layer, std::int64_t pos
   return state.table.block_ids()[to_size(position / block_size())];
 }
 
-int KvBooks::written_extent() const {
+int KvCacheManager::written_extent() const {
   int most = 0;
-  for (const GroupBooks& group : groups_) most = std::max(most, group.written().extent(0));
+  for (const BlockManager& group : groups_) most = std::max(most, group.written().extent(0));
   return most;
 }
 
-void KvBooks::release_memory(bool cached, std::vector<BlockRun>& runs) {
+void KvCacheManager::release_memory(bool cached, std::vector<BlockRun>& runs) {
   runs.clear();
-  for (GroupBooks& group : groups_)
+  for (BlockManager& group : groups_)
     if (cached) group.pool().evict_all();
   if (cached) snapshots_.pool().evict_all();
   const auto release_snapshots = [&] { snapshots_.release(runs); };
@@ -272,7 +277,7 @@ void KvBooks::release_memory(bool cached, std::vector<BlockRun>& runs) {
     for (int g = 0; g < num_groups(); ++g) groups_[to_size(g)].release(layout().layer_block_bytes(g), runs);
     return release_snapshots();
   }
-  for (const GroupBooks& group : groups_)
+  for (const BlockManager& group : groups_)
     if (group.pool().free_count() == 0) return;
   for (int g = 0; g < num_groups(); ++g) {
     groups_[to_size(g)].written().clear_from(0, 0);  // else growing would keep it
@@ -281,71 +286,135 @@ void KvBooks::release_memory(bool cached, std::vector<BlockRun>& runs) {
   release_snapshots();
 }
 
-std::size_t KvBooks::most_released_runs() const {
+std::size_t KvCacheManager::most_released_runs() const {
   std::size_t runs = snapshots_.most_runs();
   if (layout().is_contiguous()) return groups_.size() + runs;
   for (int g = 0; g < num_groups(); ++g) runs += groups_[to_size(g)].most_runs(layout().layer_block_bytes(g));
   return runs;
 }
 
-Result<int> KvBooks::attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
+Result<int> KvCacheManager::attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
   SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr) return sequence_not_found(id);
   if (!sequence->is_empty()) return position_out_of_range(id, 0);
   return prefix_.attach(*sequence, tokens, domain);
 }
 
-Result<int> KvBooks::extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
+Result<int> KvCacheManager::extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
   SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr) return sequence_not_found(id);
   return prefix_.extend(*sequence, tokens, chain);
 }
 
-void KvBooks::keep_checkpoint(SequenceId id, int uses) {
+void KvCacheManager::keep_checkpoint(SequenceId id, int uses) {
   const SequenceState* sequence = sequences_.find(id);
   OCTAVO_CHECK(sequence != nullptr, "no sequence {}", id);
   prefix_.keep_checkpoint(*sequence, uses);
 }
 
-std::int64_t KvBooks::longest_cut(SequenceId id, std::int64_t most) const {
+std::int64_t KvCacheManager::longest_cut(SequenceId id, std::int64_t most) const {
   const SequenceState* sequence = sequences_.find(id);
   OCTAVO_CHECK(sequence != nullptr, "no sequence {}", id);
   return has_snapshots() ? prefix_.last_checkpoint(*sequence, most) : most;
 }
 
-void KvBooks::set_owner(SequenceId id, std::uint64_t owner) {
+void KvCacheManager::set_owner(SequenceId id, std::uint64_t owner) {
   SequenceState* sequence = sequences_.find(id);
   OCTAVO_CHECK(sequence != nullptr, "no sequence {}", id);
   sequence->owner = owner;
 }
 
-int KvBooks::parting(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) const {
+int KvCacheManager::parting(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) const {
   const SequenceState* sequence = sequences_.find(id);
   OCTAVO_CHECK(sequence != nullptr, "no sequence {}", id);
   return prefix_.parting(*sequence, tokens, chain);
 }
 
-Result<void> KvBooks::publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
+Result<void> KvCacheManager::publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
   if (!has_sequence(id)) return sequence_not_found(id);
   if (!prefix_.publishes()) return {};
   return publish(id, tokens, prefix_.chain_of(tokens, domain));
 }
 
-Result<void> KvBooks::publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
+Result<void> KvCacheManager::publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
   SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr) return sequence_not_found(id);
   return prefix_.publish(*sequence, tokens, chain);
 }
 
-const BlockTable& KvBooks::table(SequenceId id, int group) const {
+const BlockTable& KvCacheManager::table(SequenceId id, int group) const {
   const SequenceState* sequence = sequences_.find(id);
   OCTAVO_CHECK(sequence != nullptr && group >= 0 && group < num_pools(), "sequence {}, pool {}", id, group);
-  return group == num_groups() ? sequence->seat : sequence->groups[to_size(group)].table;
+  return group == num_groups() ? sequence->state_slot : sequence->groups[to_size(group)].table;
 }
 
-const BlockPool& KvBooks::pool(int group) const {
+const BlockPool& KvCacheManager::pool(int group) const {
   OCTAVO_CHECK(group >= 0 && group < num_pools(), "pool {} of {}", group, num_pools());
   return group == num_groups() ? snapshots_.pool() : groups_[to_size(group)].pool();
+}
+
+double KvCacheManager::utilization() const {
+  int total = 0, referenced = 0;
+  for (const BlockManager& group : groups_) {
+    total += group.pool().total_count();
+    referenced += group.pool().total_count() - group.pool().free_count();
+  }
+  return total == 0 ? 0 : static_cast<double>(referenced) / total;
+}
+
+KvStats KvCacheManager::stats() const {
+  KvStats stats{
+      .hits = prefix_.hits(), .misses = prefix_.misses(), .arena_bytes = room_.bytes(), .resident_bytes = grown_bytes_};
+  for (int g = 0; g < num_groups(); ++g) {
+    const BlockPool::Stats pool_stats = pool(g).stats();
+    const std::uint64_t block_bytes = layout().block_bytes(g);
+    stats.blocks_total += pool_stats.total;
+    stats.blocks_free += pool_stats.free;
+    stats.blocks_cached += pool_stats.cached;
+    stats.blocks_referenced += pool_stats.referenced;
+    stats.evictions += pool_stats.evictions;
+    stats.copies += groups_[to_size(g)].num_copies();
+    if (!layout().is_contiguous())
+      stats.resident_bytes += static_cast<std::uint64_t>(pool_stats.resident) * block_bytes;
+    stats.referenced_bytes += static_cast<std::uint64_t>(pool_stats.referenced) * block_bytes;
+  }
+  const BlockPool::Stats state_slots = snapshots_.pool().stats();
+  stats.resident_bytes += to_size(state_slots.resident) * layout().snapshot.bytes;
+  stats.referenced_bytes += to_size(state_slots.referenced) * layout().snapshot.bytes;
+  stats.checkpoints = snapshots_.num_checkpoints();
+  std::int64_t held = 0, runs = 0;
+  for (const auto& [id, sequence] : sequences_.all()) {
+    std::int64_t tokens = 0;
+    for (const GroupState& state : sequence.groups) {
+      const std::int64_t gone = static_cast<std::int64_t>(state.table.first_held()) * block_size();
+      tokens = std::max(tokens, state.length - gone);
+      held += state.table.num_blocks() - state.table.first_held();
+      runs += state.table.num_runs();
+    }
+    stats.tokens += tokens;
+  }
+  stats.mean_run_blocks = runs == 0 ? 0 : static_cast<double>(held) / static_cast<double>(runs);
+  return stats;
+}
+
+Result<void> KvCacheManager::check_integrity() const {
+  std::vector<std::span<const BlockId>> tables;
+  tables.reserve(sequences_.all().size());
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    tables.clear();
+    for (const auto& [id, sequence] : sequences_.all()) tables.push_back(sequence.groups[g].table.block_ids());
+    if (const auto result = groups_[g].check_integrity(tables); !result)
+      return fail("group {}: {}", g, result.error().message);
+  }
+  tables.clear();
+  for (const auto& [id, sequence] : sequences_.all()) tables.push_back(sequence.state_slot.block_ids());
+  OCTAVO_TRY_VOID(snapshots_.check_integrity(tables));
+  OCTAVO_TRY_VOID(prefix_.check_integrity());
+  for (const auto& [id, sequence] : sequences_.all())
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      if (const auto result = groups_[g].check_state(sequence.groups[g], sequence.chain); !result)
+        return fail("sequence {}, group {}: {}", id, g, result.error().message);
+  return {};
 }
 
 }  // namespace octavo

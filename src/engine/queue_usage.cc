@@ -1,4 +1,4 @@
-#include "engine/queue_ledger.h"
+#include "engine/queue_usage.h"
 
 namespace octavo {
 namespace {
@@ -11,7 +11,7 @@ auto unfair(std::string_view what, std::int64_t held, std::int64_t amount, std::
 
 }  // namespace
 
-Result<QueueLedger::Place> QueueLedger::enter(std::string_view owner, std::int64_t tokens) {
+Result<QueueUsage::Place> QueueUsage::enter(std::string_view owner, std::int64_t tokens) {
   const std::lock_guard lock(mutex_);
   const auto found = owners_.find(owner);
   OCTAVO_TRY_VOID(check(owner, found == owners_.end() ? Held{} : found->second, tokens));
@@ -23,7 +23,7 @@ Result<QueueLedger::Place> QueueLedger::enter(std::string_view owner, std::int64
   return Place(*this, place, tokens);
 }
 
-Result<void> QueueLedger::check(std::string_view owner, const Held& of_owner, std::int64_t tokens) const {
+Result<void> QueueUsage::check(std::string_view owner, const Held& of_owner, std::int64_t tokens) const {
   const auto& [requests, all_tokens] = bounds_;
   if (!all_tokens.has_room(0, tokens)) {
     return fail("tokens: found {} of the prompt, counted once for each choice, expected at most {}: so many may wait",
@@ -45,15 +45,15 @@ Result<void> QueueLedger::check(std::string_view owner, const Held& of_owner, st
   return {};
 }
 
-void QueueLedger::Place::leave() {
-  if (ledger_ == nullptr) return;
-  QueueLedger& ledger = *std::exchange(ledger_, nullptr);
-  const std::lock_guard lock(ledger.mutex_);
-  for (Held* held : {&ledger.all_, &owner_->second}) {
+void QueueUsage::Place::leave() {
+  if (block_budget_ == nullptr) return;
+  QueueUsage& block_budget = *std::exchange(block_budget_, nullptr);
+  const std::lock_guard lock(block_budget.mutex_);
+  for (Held* held : {&block_budget.all_, &owner_->second}) {
     --held->requests;
     held->tokens -= tokens_;
   }
-  if (owner_->second.requests == 0) ledger.owners_.erase(owner_);
+  if (owner_->second.requests == 0) block_budget.owners_.erase(owner_);
 }
 
 }  // namespace octavo
