@@ -170,7 +170,8 @@ ExpressionId JsonGrammar::string() {
 
 ExpressionId JsonGrammar::integer() {
   if (integer_) return *integer_;
-  const ExpressionId more = grammar_.repeat(grammar_.set(digits()), 0, Grammar::kAnyNumber);
+  const std::uint32_t most = bounds_numbers_ ? kBoundedDigits - 1 : Grammar::kAnyNumber;
+  const ExpressionId more = grammar_.repeat(grammar_.set(digits()), 0, most);
   const ExpressionId positive = grammar_.sequence({grammar_.set(range('1', '9')), more});
   integer_ = grammar_.named("integer", grammar_.sequence({grammar_.optional(grammar_.literal("-")),
                                                           grammar_.alternatives({grammar_.literal("0"), positive})}));
@@ -179,10 +180,12 @@ ExpressionId JsonGrammar::integer() {
 
 ExpressionId JsonGrammar::number() {
   if (number_) return *number_;
-  const ExpressionId digit = grammar_.repeat(grammar_.set(digits()), 1, Grammar::kAnyNumber);
-  const ExpressionId fraction = grammar_.sequence({grammar_.literal("."), digit});
+  const auto some_digits = [&](std::uint32_t most) {
+    return grammar_.repeat(grammar_.set(digits()), 1, bounds_numbers_ ? most : Grammar::kAnyNumber);
+  };
+  const ExpressionId fraction = grammar_.sequence({grammar_.literal("."), some_digits(kBoundedDigits)});
   const ExpressionId exponent =
-      grammar_.sequence({grammar_.set(one_of("eE")), grammar_.optional(grammar_.set(one_of("+-"))), digit});
+      grammar_.sequence({grammar_.set(one_of("eE")), grammar_.optional(grammar_.set(one_of("+-"))), some_digits(3)});
   number_ = grammar_.named("number",
                            grammar_.sequence({integer(), grammar_.optional(fraction), grammar_.optional(exponent)}));
   return *number_;

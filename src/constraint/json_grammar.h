@@ -30,11 +30,17 @@ struct JsonForm {
 class JsonGrammar {
  public:
   static constexpr std::uint32_t kMaxIndent = 32;
+  /// Digits that any 64-bit integer has at most.
+  static constexpr std::uint32_t kBoundedDigits = 20;
 
   /// The grammar must outlive it. Rules are added as they are asked for.
   explicit JsonGrammar(Grammar& grammar, JsonForm form = {}) : grammar_(grammar), form_(std::move(form)) {}
   Grammar& grammar() { return grammar_; }
   const JsonForm& form() const { return form_; }
+
+  /// Numbers have at most kBoundedDigits digits before the point, as many behind it, and three in the exponent from now
+  /// on. Before the first rule is asked for.
+  void bound_numbers() { bounds_numbers_ = true; }
 
   ExpressionId value();
   ExpressionId object();
@@ -75,6 +81,7 @@ class JsonGrammar {
 
   Grammar& grammar_;
   const JsonForm form_;
+  bool bounds_numbers_ = false;
   std::map<CodePointSet, ExpressionId> characters_, rare_;
   std::optional<RuleId> value_;
   std::optional<ExpressionId> object_, array_, string_, number_, integer_, space_, any_character_;

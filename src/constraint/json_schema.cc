@@ -14,7 +14,9 @@ struct JsonSchemaParts::State {
       : closes_objects(others == OtherNames::kClosed),
         tree(std::move(read)),
         json(grammar),
-        report(tree, strictness == SchemaStrictness::kStrict, warnings, json.grammar().work()) {}
+        report(tree, strictness == SchemaStrictness::kStrict, warnings, json.grammar().work()) {
+    if (closes_objects) json.bound_numbers();
+  }
 
   const bool closes_objects;
   JsonTree tree;

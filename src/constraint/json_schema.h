@@ -28,7 +28,8 @@ enum class SchemaStrictness : std::uint8_t {
 /// The members that an object may have beside those that its schemas name.
 enum class OtherNames : std::uint8_t {
   kAsWritten,  // any, unless a schema says otherwise
-  kClosed,     // none, where a schema has `properties` and no schema speaks of others
+  kClosed,     // none, where a schema has `properties` and no schema speaks of others; and numbers without bounds have
+               // at most JsonGrammar::kBoundedDigits digits
 };
 
 /// The values that the schema takes, in the order of its properties and with the white space of JsonGrammar. Several

@@ -164,6 +164,16 @@ std::vector<ExpressionId> SchemaWriter::of_way(const SchemaFacts& way) {
   return found;
 }
 
+/// A bound that the schema does not give becomes the largest number of kBoundedDigits digits, unless its other bound
+/// has more: a small model would go on with digits until its answer's limit.
+void SchemaWriter::bound_digits(NumberRange& range) {
+  const Decimal most = *Decimal::parse(std::string(JsonGrammar::kBoundedDigits, '9'));
+  const bool fits_below = !range.minimum || range.minimum->value < most;
+  const bool fits_above = !range.maximum || range.maximum->value > most.negated();
+  if (!range.maximum && fits_below) range.maximum = NumberBound{.value = most};
+  if (!range.minimum && fits_above) range.minimum = NumberBound{.value = most.negated()};
+}
+
 ExpressionId SchemaWriter::number(const SchemaFacts& way) {
   if (way.number_kind == NumberKind::kNone) return Grammar::nothing();
   NumberRange range{.kind = way.number_kind, .minimum = way.minimum, .maximum = way.maximum};
@@ -175,6 +185,7 @@ ExpressionId SchemaWriter::number(const SchemaFacts& way) {
   for (const NodeId divisor : way.divisors)
     if (const auto number = Decimal::parse(parts_.tree.at(divisor).text)) range.divisors.push_back(*number);
   const bool is_free = !range.minimum && !range.maximum && range.divisors.empty() && range.other_values.empty();
+  if (parts_.closes_objects && !is_free) bound_digits(range);
   if (is_free && range.kind == NumberKind::kAny) return parts_.json.number();
   if (is_free && range.kind == NumberKind::kInteger) return parts_.json.integer();
   if (const auto written = write_number(range, grammar_)) return *written;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "constraint/schema_members.h"
+#include "constraint/schema_number.h"
 #include "constraint/schema_parts.h"
 #include "constraint/schema_strings.h"
 
@@ -47,6 +48,7 @@ class SchemaWriter {
   std::vector<ExpressionId> of_way(const SchemaFacts& way);
   NodeId referred(NodeId schema);
   bool is_other_value(const SchemaFacts& way, JsonTree::Kind kind) const;
+  static void bound_digits(NumberRange& range);
   ExpressionId number(const SchemaFacts& way);
 
   ExpressionId array(const SchemaFacts& way);

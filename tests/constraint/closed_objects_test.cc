@@ -38,6 +38,26 @@ TEST_P(ClosedObjects, HaveTheNamesOfTheirSchemasAlone) {
   EXPECT_EQ(closed.warnings(), written.warnings());
 }
 
+TEST(ClosedObjectsNumbers, HaveTheDigitsOfA64BitIntegerAtMost) {
+  const std::string most = "18446744073709551615", more(21, '1');
+  for (const char* schema : {R"({"type": "integer"})", R"({"type": "integer", "minimum": 0})",
+                             R"({"type": "integer", "multipleOf": 5})", R"({"type": "number"})", "true"}) {
+    const SchemaUnderTest written(schema, SchemaStrictness::kLoose);
+    const SchemaUnderTest closed(schema, SchemaStrictness::kLoose, OtherNames::kClosed);
+    EXPECT_TRUE(closed.takes(most)) << schema;
+    EXPECT_TRUE(closed.takes("0")) << schema;
+    EXPECT_TRUE(written.takes(std::string(20, '1') + "0")) << schema;
+    EXPECT_FALSE(closed.takes(std::string(20, '1') + "0")) << schema;
+  }
+  const SchemaUnderTest closed(R"({"type": "number"})", SchemaStrictness::kLoose, OtherNames::kClosed);
+  EXPECT_TRUE(closed.takes("-1.25e-300"));
+  EXPECT_FALSE(closed.takes("0." + more));
+  EXPECT_FALSE(closed.takes("1e1000"));
+  const SchemaUnderTest large(R"({"type": "integer", "minimum": 1000000000000000000000})", SchemaStrictness::kLoose,
+                              OtherNames::kClosed);
+  EXPECT_TRUE(large.takes("1000000000000000000000")) << "what the schema asks for is taken";
+}
+
 INSTANTIATE_TEST_SUITE_P(
     WithProperties, ClosedObjects,
     ::testing::Values(
