@@ -31,7 +31,7 @@ class AnswerBlocks : public AnswerWriter {
 
     bool is_custom() const { return tool != nullptr && tool->is_custom; }
 
-    /// Of a call: an object in JSON; of one that was cut off, an empty one.
+    /// The arguments of a call: an object in JSON, which is empty where the call was cut off.
     std::string_view arguments() const;
   };
 
@@ -58,7 +58,7 @@ class AnswerBlocks : public AnswerWriter {
   bool calls_tools() const { return parts_ != nullptr && parts_->num_calls() > 0; }
   /// The stop text that the answer ended at; empty: none.
   std::string_view stop_text() const { return call_.stop_text(stats_.stop_text); }
-  /// Of a delta that is written: elements of a JSON array.
+  /// The log-probabilities of the delta that is written: elements of a JSON array.
   std::string_view delta_logprobs() const { return new_logprobs_; }
   /// The tokens since the last call, where keeps_tokens() says that they are kept: those of a stop text, of reasoning
   /// and the one that ended the answer too.
@@ -66,14 +66,14 @@ class AnswerBlocks : public AnswerWriter {
   /// So many bytes more are held until the answer ends.
   void hold(std::size_t num_bytes) { held_bytes_ += num_bytes; }
 
-  // Of streams: what to send. `index` is that of the last block.
+  // The pieces of a stream. `index` is that of the last block.
   virtual void write_begin(std::string& out) = 0;
   virtual void begin_block(const Block& block, std::size_t index, std::string& out) = 0;
   virtual void write_delta(const Block& block, std::size_t index, std::string_view delta, std::string& out) = 0;
   virtual void end_block(const Block& block, std::size_t index, std::string& out) = 0;
   virtual void write_end(std::string& out) = 0;
   virtual void write_error(const ApiError& error, std::string& out) = 0;
-  /// Of other calls: the whole body.
+  /// The whole body of a call that is no stream.
   virtual std::string body() = 0;
   /// A stream's blocks are held until it ends, because its end shows them again.
   virtual bool keeps_stream() const { return false; }
@@ -86,7 +86,7 @@ class AnswerBlocks : public AnswerWriter {
   void close(std::string& out);
   /// Gives the block what tokens have been told since the last one.
   void keep_logprobs(Block& block);
-  /// Of tokens without text at the answer's end.
+  /// Tells the log-probabilities of tokens without text at the answer's end.
   void tell_last_logprobs(std::string& out);
   /// Before a block ends at the answer's end.
   void mark_cut();

@@ -16,7 +16,7 @@ void refuse_switch(FieldReader& reader, const ApiField& field);
 void take_cache_salt(FieldReader& reader, const ApiField& field);
 /// A limit of tokens, of which 0 is a mistake.
 void take_length(FieldReader& reader, const ApiField& field);
-/// The same where 0 means that the prompt is computed and nothing is written.
+/// Takes a length of which 0 means that the prompt is computed and nothing is written.
 void take_length_or_none(FieldReader& reader, const ApiField& field);
 void take_budget(FieldReader& reader, const ApiField& field);
 

@@ -34,7 +34,7 @@ inline constexpr std::array<std::string_view, 3> kLengthNames = {"max_tokens", "
 ApiResult<void> set_length(Request& request, std::size_t prompt_tokens, const AnswerLength& length, int context,
                            const std::string& param);
 
-/// What the client is told where its limit is beyond the context; `max_tokens`: what was made of it, at the least.
+/// The warning of a limit beyond the context; `max_tokens`: the limit that was made of it, at the least.
 std::optional<std::string> cut_warning(const AnswerLength& length, int max_tokens, int context);
 
 }  // namespace octavo

@@ -51,7 +51,7 @@ class BufferedAnswer {
   /// Counts that many bytes instead of those before. Errors: they are too many for one answer (400), or for all (503).
   /// They are counted all the same, and must go soon.
   std::optional<ApiError> hold(std::uint64_t bytes);
-  /// The same for what the server says itself, which only all answers together can make too many.
+  /// Counts the bytes that the server says itself. Errors: they are too many for all answers together (503).
   std::optional<ApiError> hold_own(std::uint64_t bytes);
   /// Counts that many bytes, fewer than before.
   void set(std::uint64_t bytes);

@@ -27,7 +27,7 @@
 
 namespace octavo {
 
-/// What a server gives to requests that say nothing, and the most that they may ask for.
+/// The values that a server gives to requests that say nothing, and the most that requests may ask for.
 struct RequestPolicy {
   int max_choices = kMaxChoices;                             // of one prompt, as many as can advance in one step
   int max_tokens = 0;                                        // of an answer to a request that names no limit; 0: none
@@ -74,14 +74,15 @@ struct CallPrompt {
 struct CompletionCall : AnswerForm {
   bool is_chat = false;
   bool closes_objects = true;  // ConstraintSource's, of all its constraints
-  /// Of chats whose answers may call tools; else null.
+  /// The tools of a chat whose answer may call them; else null.
   std::shared_ptr<const ToolCalling> tools = {};
   bool calls_are_functions = false;  // as OpenAI's first form has them: one `function_call`
-  /// Of calls of /v1/responses; else null.
+  /// The rest of a call of /v1/responses; else null.
   std::shared_ptr<const ResponseCall> response = {};
   int n = 1;                           // choices of each prompt
   std::vector<Request> requests = {};  // one a prompt; without cache_domain and owner, which the server sets
-  /// Of the requests, until compile_constraint() has compiled it; none: they have none, or it is compiled.
+  /// The constraint of the requests, until compile_constraint() has compiled it; none: there is none, or it is
+  /// compiled.
   std::optional<AskedConstraint> constraint = {};
   std::vector<CallPrompt> prompts = {};                      // beside each request
   std::vector<std::string> warnings = {};                    // Constraint's and the API's, which the answer shows

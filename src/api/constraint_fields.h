@@ -10,7 +10,7 @@ namespace octavo {
 
 /// Keeps the constraint of a request: there can be one.
 void ask_for(FieldReader& reader, std::string field, ConstraintSource source, bool is_of_content = false);
-/// The same of an answer that is a JSON text, of the schema that is given. Error: it is no object and no boolean.
+/// Asks for an answer that is a JSON text of the schema that is given. Error: the schema is no object and no boolean.
 void ask_for_schema(FieldReader& reader, const JsonCursor& given, bool is_strict);
 void ask_for_json_object(FieldReader& reader, const JsonCursor& given);
 

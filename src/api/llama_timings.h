@@ -13,8 +13,8 @@ namespace octavo {
 
 class LlamaTimings {
  public:
-  /// Of a choice that has ended. A prompt is counted once, with its first choice, though all of them report it. Choices
-  /// are made side by side: their tokens add up, and the longest time counts.
+  /// Adds a choice that has ended. A prompt is counted once, with its first choice, though all of them report it.
+  /// Choices are made side by side: their tokens add up, and the longest time counts.
   void add(const RequestStats& stats, bool is_first_choice);
   /// `,"timings":{...}`
   void append(std::string& out) const;

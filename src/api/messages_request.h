@@ -14,7 +14,7 @@ namespace octavo {
 ApiFields messages_fields();
 /// Errors: fields of a wrong type, and what a text model cannot do.
 ApiResult<ApiRequest> read_messages(const boost::json::object& body, const ApiContext& context);
-/// The same of POST /v1/messages/count_tokens, where there is no answer that max_tokens would bound.
+/// The fields of POST /v1/messages/count_tokens, where there is no answer that max_tokens would bound.
 ApiFields counted_messages_fields();
 ApiResult<ApiRequest> read_counted_messages(const boost::json::object& body, const ApiContext& context);
 

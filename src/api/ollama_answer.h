@@ -29,7 +29,7 @@ class OllamaAnswer final : public AnswerBlocks {
   bool keeps_stream() const override { return call().tools != nullptr; }  // calls are told whole
 
  private:
-  /// What stands in an answer or in a piece of it.
+  /// The parts that stand in an answer or in a piece of it.
   struct Parts {
     std::string_view content = {}, thinking = {};
     std::string calls = {};          // elements of tool_calls

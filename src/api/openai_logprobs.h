@@ -31,7 +31,7 @@ class CharacterCount {
   void add(std::string_view bytes);
   /// The next bytes are decoded on their own, not as the rest of a character that was begun.
   void cut() { begun_.clear(); }
-  /// Those that have begun.
+  /// The number of characters that have begun.
   std::size_t value() const { return value_; }
 
  private:

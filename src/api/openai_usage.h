@@ -17,7 +17,7 @@ class OpenAiUsage {
   OpenAiUsage(bool shows_reasoning, std::size_t num_prompts)
       : shows_reasoning_(shows_reasoning), num_prompts_(num_prompts) {}
 
-  /// Of a choice that has ended. A prompt is counted once, with its first choice, though all of them report it.
+  /// Adds a choice that has ended. A prompt is counted once, with its first choice, though all of them report it.
   void add(const RequestStats& stats, bool is_first_choice);
   /// `"usage":{...}`
   void append(std::string& out) const;

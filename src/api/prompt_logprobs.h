@@ -21,10 +21,12 @@ class PromptLogprobs {
   /// be 0.
   PromptLogprobs(std::vector<TokenId> tokens, int num_tokens, int num_top);
 
-  /// As Request::on_prompt_logits: float32 [num_rows, vocab_size] of the prompt's positions from `first_position` on.
+  /// Takes rows as Request::on_prompt_logits gives them: float32 [num_rows, vocab_size] of the prompt's positions from
+  /// `first_position` on.
   void add_rows(int first_position, int vocab_size, std::span<const float> logits);
 
-  /// Of the prompt's token `position`, which has tokens before it: 1 <= position < the prompt's length.
+  /// The log-probability of the prompt's token `position`, which has tokens before it: 1 <= position < the prompt's
+  /// length.
   float logprob(std::size_t position) const { return logprobs_[position]; }
   /// Among all tokens, from 1: of equal ones the lower id goes first.
   int rank(std::size_t position) const { return ranks_[position]; }

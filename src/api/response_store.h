@@ -43,8 +43,8 @@ class ResponseStore {
   struct Limits {
     std::uint64_t max_bytes = std::uint64_t{64} << 20;  // of all together; 0: nothing is kept
     std::size_t max_responses = 65536;
-    /// Of a request's body, the items that it refers to, each as often as it does, and the conversation that it goes on
-    /// with: what is named is read again like what is sent.
+    /// The bytes of a request's body, of the items that it refers to, each as often as it does, and of the conversation
+    /// that it goes on with: what is named is read again like what is sent.
     std::uint64_t max_request_bytes = std::numeric_limits<std::uint64_t>::max();
   };
   using Response = std::shared_ptr<const StoredResponse>;

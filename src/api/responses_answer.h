@@ -31,7 +31,7 @@ class ResponsesAnswer final : public AnswerBlocks {
   enum class Status : std::uint8_t { kInProgress, kCompleted, kIncomplete, kFailed };
 
   void begin_event(std::string& out, std::string_view name);
-  /// Of an event about a block, or about the only part of its content.
+  /// Begins an event about a block, or about the only part of its content.
   void begin_block_event(std::string& out, std::string_view name, const Block& block, std::size_t index);
   void begin_part_event(std::string& out, std::string_view name, const Block& block, std::size_t index);
   std::string item_id(const Block& block, std::size_t index) const;

@@ -34,7 +34,7 @@ std::string response_item_id(std::string_view kind, std::string_view response_id
 ApiFields responses_fields();
 ApiResult<CompletionCall> parse_response_call(const boost::json::object& body, const ApiContext& context);
 
-/// The same of POST /v1/responses/input_tokens, for what its prompt is made of.
+/// Reads POST /v1/responses/input_tokens, which asks what a prompt is made of.
 ApiResult<ApiRequest> read_counted_response(const boost::json::object& body, const ApiContext& context);
 
 }  // namespace octavo

@@ -33,12 +33,12 @@ namespace field {
 
 /// OpenAI's fields of a chat.
 void take_tools(FieldReader& reader, const ApiField& field);
-/// The same of a conversation that is not answered: they are taken as they are.
+/// Takes the tools of a conversation that is not answered, as they are.
 void take_described_tools(FieldReader& reader, const ApiField& field);
 void take_tool_choice(FieldReader& reader, const ApiField& field);
 void take_functions(FieldReader& reader, const ApiField& field);
 void take_function_call(FieldReader& reader, const ApiField& field);
-/// The same fields in a completion, where they would have no effect.
+/// Refuses these fields in a completion, where they would have no effect.
 void refuse_tools(FieldReader& reader, const ApiField& field);
 void refuse_tool_choice(FieldReader& reader, const ApiField& field);
 

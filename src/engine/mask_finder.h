@@ -36,9 +36,9 @@ class MaskFinder {
 
   /// The choice has moved on: its next mask is wanted, if its next token is drawn under the constraint.
   void want(const ActiveRequest& request, Choice& choice);
-  /// Finds what was wanted since the last call, or has it found outside.
+  /// Finds the masks that were wanted since the last call, or hands them to the thread of its own.
   void find();
-  /// Hands out what was found outside.
+  /// Hands out the masks that the other thread has found.
   void collect();
   /// Masks are being found outside.
   bool has_jobs() const { return !jobs_.empty(); }

@@ -72,7 +72,7 @@ struct SchedulerNotes {
   PrefillTurns prefill_turns = {};      // since then
   std::uint64_t publications_seen = 0;  // when it last looked for its prefix
   int checkpoint_at = 0;                // the next place at which its state is kept, as last planned; 0: none was
-  int checkpoint_uses = 0;              // of these that are foreseen
+  int checkpoint_uses = 0;              // uses of that checkpoint that are foreseen
   int max_computed = 0;                 // the most tokens that were ever in the cache: it has had these itself
   int steps_waited = 0;                 // steps in a row in which it was running, could have had rows and got none
   // In the current step
