@@ -72,14 +72,14 @@ ApiResult<OllamaPull> parse_ollama_pull(const boost::json::object& body) {
   return OllamaPull{.name = without_latest(named), .stream = stream.value_or(true)};
 }
 
-std::string pull_lines(const PullNews& news) {
+std::string pull_lines(const PullNews& told, const PullNews& news) {
   switch (news.stage) {
     case Stage::kListing: return status_line("pulling manifest");
     case Stage::kFetching: return file_line(news.file);
     case Stage::kVerifying: return file_line(news.file) + status_line(kVerifying);
     case Stage::kOffering: break;
   }
-  return status_line(kWriting);
+  return (told.stage < Stage::kVerifying ? status_line(kVerifying) : "") + status_line(kWriting);
 }
 
 std::string last_pull_lines(const PullNews& told, const ModelPuller::Outcome& outcome) {

@@ -23,8 +23,9 @@ struct OllamaPull {
 /// Errors: fields of a wrong type, no name, a registry that is not to be trusted.
 ApiResult<OllamaPull> parse_ollama_pull(const boost::json::object& body);
 
-/// The lines of a stream that say how far it is.
-std::string pull_lines(const PullNews& news);
+/// The lines of a stream that say how far a fetch is, behind lines that told `told`: a stage that passed unseen between
+/// the two is told as well.
+std::string pull_lines(const PullNews& told, const PullNews& news);
 /// The rest of a stream whose last lines told `told`.
 std::string last_pull_lines(const PullNews& told, const ModelPuller::Outcome& outcome);
 /// {"status": "success"}, with the warnings.

@@ -84,7 +84,7 @@ asio::awaitable<void> PullHandler::answer_stream(const ModelPuller::Reader& read
   exchange_.record.streamed = true;
   bool connected = co_await shared_.responder.begin_stream(exchange_, "application/x-ndjson");
   PullNews told;
-  std::string out = pull_lines(told);
+  std::string out = pull_lines(told, told);
   Clock::time_point last = Clock::now();
   while (connected && !connection_.hung_up()) {
     const bool is_over = reader.outcome().has_value();
@@ -93,7 +93,7 @@ asio::awaitable<void> PullHandler::answer_stream(const ModelPuller::Reader& read
       note(*reader.outcome());
       out += last_pull_lines(told, *reader.outcome());
     } else if (news != told || (shared_.max_silence.count() > 0 && Clock::now() - last >= shared_.max_silence)) {
-      out += pull_lines(news);
+      out += pull_lines(told, news);
       told = news;
     }
     if (out.empty()) {

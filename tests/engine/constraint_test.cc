@@ -14,11 +14,11 @@
 namespace octavo {
 namespace {
 
-using ::testing::HasSubstr;
 using test::Answer;
 using test::make_request;
 using test::TestEngine;
 using test::TestEngineOptions;
+using ::testing::HasSubstr;
 
 std::shared_ptr<const Constraint> compile(TestEngine& engine, std::string regex) {
   return engine->compile_constraint({.kind = ConstraintKind::kRegex, .text = std::move(regex)}).value();
