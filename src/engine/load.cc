@@ -56,13 +56,13 @@ Result<void> check_options(const EngineOptions& options) {
 }
 
 /// The facts that callers are told, as far as the model and its runner know them.
-ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const RunnerInfo& runner,
-                  const RunnerOptions& options) {
+ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const RunnerInfo& runner, IsaLevel isa,
+                  KvType kv_type) {
   const std::string file_hash = hex_of(runner.content_hash);
   return {.name = config.name,
           .file_name = printable(source.path().filename().string()),
           .file_hash = file_hash,
-          .fingerprint = system_fingerprint(isa_name(options.isa), kv_type_name(options.kv_type), file_hash),
+          .fingerprint = system_fingerprint(isa_name(isa), kv_type_name(kv_type), file_hash),
           .architecture = config.architecture,
           .vocab_size = runner.vocab_size,
           .num_layers = config.num_layers(),
@@ -73,7 +73,7 @@ ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const Ru
           .kv_bytes_per_token = runner.room.layout.bytes_per_token(),
           .kv_arena_bytes = runner.room.bytes(),
           .kv_memory_bytes = runner.kv_memory_bytes,
-          .isa = std::string(isa_name(options.isa))};
+          .isa = std::string(isa_name(isa))};
 }
 
 /// Those that the engine is given, or its own.
@@ -117,17 +117,15 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts&
   OCTAVO_TRY(const MatrixTypes types, matrix_types(source, options.quantize));
   OCTAVO_TRY(const ModelConfig config, ModelConfig::load(source));
   OCTAVO_TRY(WeightList weights, WeightList::create(source, config, types));
-  const ModelWork work = model_work(config, weights, options.repack, options.kv_type);
-  RunnerRequest request{.source = source,
-                        .config = config,
-                        .weights = std::move(weights),
-                        .options = runner_options(options, isa),
-                        .pool = resources.threads,
-                        .kv_budget = resources.kv_memory};
-  const RunnerOptions made_with = request.options;
-  OCTAVO_TRY(parts.runner, make_runner(std::move(request)));
-  parts.info = info_of(source, config, parts.runner->info(), made_with);
-  parts.info.work = std::make_shared<const ModelWork>(work);
+  auto work = std::make_shared<const ModelWork>(model_work(config, weights, options.repack, options.kv_type));
+  OCTAVO_TRY(parts.runner, make_runner({.source = source,
+                                        .config = config,
+                                        .weights = std::move(weights),
+                                        .options = runner_options(options, isa),
+                                        .pool = resources.threads,
+                                        .kv_budget = resources.kv_memory}));
+  parts.info = info_of(source, config, parts.runner->info(), isa, options.kv_type);
+  parts.info.work = std::move(work);
   parts.info.num_threads = parts.resources->num_threads();
   return {};
 }

@@ -24,23 +24,10 @@ double activated(Activation activation, double x) {
 }
 
 /// Q8_0 weights of about a sixteenth, or floats.
-struct Matrix {
-  std::vector<std::byte> bytes;
-  std::vector<float> floats;  // [rows, cols] as they are meant
+struct Matrix : StoredWeights {
   WeightMatrix weight;
 
-  Matrix(DType type, std::int64_t rows, std::int64_t cols, unsigned seed)
-      : bytes(*dtype_bytes(type, static_cast<std::uint64_t>(rows * cols))),
-        floats(random_floats(to_size(rows * cols), seed)) {
-    if (type == DType::kF32) {
-      for (float& x : floats) x /= 8;
-      std::memcpy(bytes.data(), floats.data(), bytes.size());
-    } else {
-      std::mt19937 random(seed);
-      for (std::size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] = i % 34 == 0 ? std::byte{0} : i % 34 == 1 ? std::byte{0x14} : static_cast<std::byte>(random());
-      dequantize(type, bytes.data(), floats);
-    }
+  Matrix(DType type, std::int64_t rows, std::int64_t cols, unsigned seed) : StoredWeights(type, rows * cols, seed) {
     weight = {.type = type,
               .activations = kernel_table(IsaLevel::kScalar).activation_form(type),
               .rows = rows,

@@ -21,23 +21,11 @@ namespace {
 constexpr int kWidth = 64, kExperts = 6, kChosen = 2, kSharedWidth = 160;
 
 /// Matrices of a mixture: floats, or Q8_0 weights of about a sixteenth.
-struct Matrices {
-  std::vector<std::byte> bytes;
-  std::vector<float> floats;  // [experts][rows, cols] as they are meant
+struct Matrices : StoredWeights {
   ExpertMatrices weights;
 
   Matrices(DType type, std::int64_t rows, std::int64_t cols, unsigned seed)
-      : bytes(*dtype_bytes(type, static_cast<std::uint64_t>(kExperts * rows * cols))),
-        floats(random_floats(to_size(kExperts * rows * cols), seed)) {
-    if (type == DType::kF32) {
-      for (float& x : floats) x /= 8;
-      std::memcpy(bytes.data(), floats.data(), bytes.size());
-    } else {
-      std::mt19937 random(seed);
-      for (std::size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] = i % 34 == 0 ? std::byte{0} : i % 34 == 1 ? std::byte{0x14} : static_cast<std::byte>(random());
-      dequantize(type, bytes.data(), floats);
-    }
+      : StoredWeights(type, kExperts * rows * cols, seed) {
     weights = {.first = {.type = type,
                          .activations = kernel_table(IsaLevel::kScalar).activation_form(type),
                          .rows = rows,
