@@ -111,7 +111,7 @@ constexpr ApiField integer(std::string_view path, double min, double max, std::s
   return field;
 }
 
-// What becomes of a field that is not honoured. `neutral`: ApiField's.
+// Rows of fields that are not honoured. `neutral`: ApiField's.
 constexpr ApiField used(FieldUse use, ApiField field, double neutral = 0) {
   field.use = use;
   field.neutral = neutral;

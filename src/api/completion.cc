@@ -33,7 +33,7 @@ std::string place_in(std::string_view place, std::string_view pointer) {
   return path;
 }
 
-/// What the compiler says of a constraint, with its place as the client wrote it.
+/// The compiler's message about a constraint, with its place as the client wrote it.
 struct CompilerNote {
   std::string place = {};
   std::string text = {};  // begins with the place

@@ -13,7 +13,7 @@ struct PullOptions {
   std::string name, sha256;
 };
 
-/// Of a file, and not a name of the hub's.
+/// Whether the name is that of a file, and not one of the hub's.
 bool is_address(const std::string& name) { return name.contains("://") && !hub::ModelRef::parse(name); }
 
 Result<void> take_name(const std::vector<std::string>& words, PullOptions& options) {

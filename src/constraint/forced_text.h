@@ -1,9 +1,9 @@
 // Finds the text about which a constraint leaves no choice, and the tokens that spell it.
 //
-// Where a single byte can follow again and again, as in a property's name or the only choice that is left, many rows of
-// tokens spell the same text. A model was trained on the tokenizer's row; other rows are drawn by chance alone, and the
-// tokens behind them suffer. So only the tokenizer's tokens are allowed. The last of these are left open where they
-// could become a longer token with the text that may follow.
+// Often one byte alone can follow, again and again, as in a property's name or in the only choice that is left. Many
+// rows of tokens spell such a text. A model was trained on the tokenizer's row; other rows are drawn by chance alone,
+// and the tokens behind them suffer. So only the tokenizer's tokens are allowed. The last of these are left open where
+// they could become a longer token with the text that may follow.
 //
 // A free function, for the thread that follows the constraint.
 #pragma once

@@ -4,7 +4,7 @@
 // sequence's owner has before it, running or waiting. Each makes it kStepsPerChoice steps younger. When one of them is
 // free, the sequence is as young as if it had come then, unless it has waited for longer than that. So the first
 // sequences of all owners go before the second ones, and if there are fewer places to run than owners they take turns.
-// As everything that the scheduler decides goes by rank, places to run, memory and the order of admission are shared
+// Everything that the scheduler decides goes by rank, so places to run, memory and the order of admission are shared
 // alike.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it.

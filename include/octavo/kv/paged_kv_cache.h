@@ -189,7 +189,7 @@ class PagedKvCache {
   /// private.
   Result<void> publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
 
-  // What the manager knows
+  // Counts and checks
   /// The sequence's table; CHECKs the id.
   const BlockTable& table(SequenceId id, int group) const;
   const BlockPool& pool(int group) const;
