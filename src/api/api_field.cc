@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <boost/json/value.hpp>
-#include <random>
 
 #include "api/completion.h"
+#include "base/random_bytes.h"
 
 namespace octavo {
 namespace {
@@ -39,11 +39,6 @@ bool asks_for_nothing(const json::value& value, double neutral) {
   if (const json::array* array = value.if_array()) return array->empty();
   if (const json::object* object = value.if_object()) return object->empty();
   return value.is_number() && value.to_number<double>() == neutral;
-}
-
-std::uint64_t random_seed() {
-  std::random_device device;
-  return (std::uint64_t{device()} << 32U) | device();
 }
 
 ApiRequest request_of(const ServedModel& model) {

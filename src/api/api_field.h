@@ -148,9 +148,6 @@ struct ApiContext {
   const OwnResponses* responses = nullptr;  // that requests of /v1/responses may go on with; else null
 };
 
-/// A seed that nobody asked for.
-std::uint64_t random_seed();
-
 /// A request with what the server gives to those that say nothing.
 ApiRequest request_of(const ServedModel& model);
 

@@ -1,7 +1,6 @@
 #include "api/responses_request.h"
 
 #include <fmt/format.h>
-#include <openssl/rand.h>
 
 #include <algorithm>
 #include <array>
@@ -9,7 +8,6 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <stdexcept>
 #include <utility>
 
 #include "api/answer_fields.h"
@@ -24,6 +22,7 @@
 #include "api/template_names.h"
 #include "api/tool_fields.h"
 #include "base/error.h"
+#include "base/random_bytes.h"
 #include "json/json_cursor.h"
 
 namespace octavo {
@@ -36,7 +35,7 @@ constexpr std::size_t kIdBytes = 16;
 
 std::string new_id() {
   std::array<unsigned char, kIdBytes> bytes{};
-  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) throw std::runtime_error("no random bytes");
+  fill_random(bytes);
   std::string id(kResponsePrefix);
   for (const unsigned char byte : bytes) fmt::format_to(std::back_inserter(id), "{:02x}", byte);
   return id;

@@ -11,6 +11,7 @@
 
 #include "api/completion.h"
 #include "api/token_ids.h"
+#include "base/random_bytes.h"
 
 namespace octavo {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <random>
 
+#include "base/random_bytes.h"
 #include "base/to_size.h"
 
 namespace octavo {
@@ -24,9 +24,9 @@ struct NewFile {
 
 /// An empty file in the folder of `path` that nobody had a name for.
 Result<NewFile> make_beside(const std::filesystem::path& path) {
-  std::random_device random;
   for (int i = 0; i < kMaxNames; ++i) {
-    std::filesystem::path made = path.parent_path() / fmt::format(".octavo-{:08x}.new", random());
+    std::filesystem::path made =
+        path.parent_path() / fmt::format(".octavo-{:08x}.new", static_cast<std::uint32_t>(random_seed()));
     const int fd = ::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode);
     if (fd >= 0) return NewFile{std::move(made), fd};
     if (errno != EEXIST) break;

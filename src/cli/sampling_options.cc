@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <random>
 
+#include "base/random_bytes.h"
 #include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/parse.h"
@@ -159,12 +159,7 @@ SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine
   defaults.temperature = 0.7F;
   SamplingParams params = engine.default_sampling(defaults);
   apply_sampling(flags, params);
-  if (flags.seed) {
-    params.seed = *flags.seed;
-  } else {
-    std::random_device device;
-    params.seed = std::uint64_t{device()} << 32 | device();
-  }
+  params.seed = flags.seed ? *flags.seed : random_seed();
   context.log->info("sampling: temperature {}, top-k {}, top-p {}, min-p {}, seed {}, order {}", params.temperature,
                     params.top_k, params.top_p, params.min_p, params.seed, shown(params.order));
   return params;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <cmath>
 #include <limits>
@@ -51,36 +50,25 @@ std::optional<std::int64_t> as_integer(const json::value& value) {
   return std::nullopt;  // also of what int64 cannot hold
 }
 
-JsonCursor& JsonCursor::operator=(const JsonCursor& other) {
-  if (this == &other) return *this;
-  root_ = other.root_;
-  root_path_ = other.root_path_;
-  value_ = other.value_;
-  astray_ = other.astray_;
-  num_steps_ = other.num_steps_;
-  std::copy_n(other.steps_.begin(), num_steps_, steps_.begin());
-  return *this;
+JsonCursor::JsonCursor(const JsonCursor& from, Step step, const json::value* value)
+    : root_(from.root_), root_path_(from.root_path_), value_(value), num_steps_(from.num_steps_ + 1) {
+  OCTAVO_CHECK(num_steps_ <= kMaxDepth, "found a place deeper than {} in JSON", kMaxDepth);
+  std::copy_n(from.steps_.begin(), from.num_steps_, steps_.begin());
+  steps_[num_steps_ - 1U] = step;
 }
 
 JsonCursor JsonCursor::operator[](std::string_view name) const {
   const json::object* object = num_steps_ == 0 ? root_ : value_ != nullptr ? value_->if_object() : nullptr;
   if (object == nullptr || astray_ != Astray::kNo) return astray(Astray::kNoObject);
   const json::value* value = object->if_contains(name);
-  return moved({.name = name.data(), .number = name.size()}, value == nullptr || value->is_null() ? nullptr : value);
+  return JsonCursor(*this, {.name = name.data(), .number = name.size()},
+                    value == nullptr || value->is_null() ? nullptr : value);
 }
 
 JsonCursor JsonCursor::operator[](std::size_t index) const {
   const json::array* array = value_ != nullptr ? value_->if_array() : nullptr;
   if (array == nullptr || astray_ != Astray::kNo) return astray(Astray::kNoArray);
-  return moved({.name = nullptr, .number = index}, array->if_contains(index));
-}
-
-JsonCursor JsonCursor::moved(Step step, const json::value* value) const {
-  OCTAVO_CHECK(num_steps_ < kMaxDepth, "found a place deeper than {} in JSON", kMaxDepth);
-  JsonCursor next = *this;
-  next.value_ = value;
-  next.steps_[next.num_steps_++] = step;
-  return next;
+  return JsonCursor(*this, {.name = nullptr, .number = index}, array->if_contains(index));
 }
 
 JsonCursor JsonCursor::astray(Astray how) const {

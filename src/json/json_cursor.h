@@ -6,6 +6,7 @@
 // text is. Any thread.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -30,8 +31,23 @@ class JsonCursor {
  public:
   /// The cursor at the whole of a text; `path` is the text's place in another one: "tools[2]".
   explicit JsonCursor(const boost::json::object& root, std::string_view path = {}) : root_(&root), root_path_(path) {}
-  JsonCursor(const JsonCursor& other) { *this = other; }
-  JsonCursor& operator=(const JsonCursor& other);
+  JsonCursor(const JsonCursor& other)
+      : root_(other.root_),
+        root_path_(other.root_path_),
+        value_(other.value_),
+        astray_(other.astray_),
+        num_steps_(other.num_steps_) {
+    std::copy_n(other.steps_.begin(), num_steps_, steps_.begin());
+  }
+  JsonCursor& operator=(const JsonCursor& other) {
+    root_ = other.root_;
+    root_path_ = other.root_path_;
+    value_ = other.value_;
+    astray_ = other.astray_;
+    num_steps_ = other.num_steps_;
+    std::copy_n(other.steps_.begin(), num_steps_, steps_.begin());
+    return *this;
+  }
   ~JsonCursor() = default;
 
   /// A member, or an element. Where there is none, or it is null, or this is no object or array at all, the cursor
@@ -88,8 +104,8 @@ class JsonCursor {
   };
 
   JsonCursor astray(Astray how) const;
-  /// The place of a member or an element of this value.
-  JsonCursor moved(Step step, const boost::json::value* value) const;
+  /// The place of a member or an element of the value of `from`.
+  JsonCursor(const JsonCursor& from, Step step, const boost::json::value* value);
   /// The form that the value had to have.
   std::string_view wanted() const { return astray_ == Astray::kNoArray ? "an array" : "an object"; }
   /// The value as `take` makes it, if a value is given.

@@ -1,7 +1,6 @@
 // Chain hashes: SipHash-2-4 of OpenSSL, keyed at random.
 #include <openssl/evp.h>
 #include <openssl/params.h>
-#include <openssl/rand.h>
 
 #include <array>
 #include <cstring>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/random_bytes.h"
 #include "base/to_size.h"
 #include "octavo/kv/prefix_cache.h"
 
@@ -61,8 +61,7 @@ class SipHasher {
 
 Result<BlockHasher> make_block_hasher() {
   Key key;
-  if (RAND_bytes(key.data(), static_cast<int>(key.size())) != 1)
-    return fail("no random key for the prefix cache: OpenSSL's generator gives no bytes");
+  fill_random(key);
   EVP_MAC* mac = EVP_MAC_fetch(nullptr, "SIPHASH", nullptr);
   Context context(mac != nullptr ? EVP_MAC_CTX_new(mac) : nullptr);
   EVP_MAC_free(mac);  // the context keeps a reference of its own

@@ -2,11 +2,11 @@
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/rand.h>
 
 #include <algorithm>
 #include <boost/beast/core/string.hpp>
 
+#include "base/random_bytes.h"
 #include "server/key_file.h"
 
 namespace octavo::server {
@@ -50,7 +50,7 @@ bool is_name(std::string_view text) {
 
 KeySalt random_salt() {
   KeySalt salt;
-  OCTAVO_CHECK(RAND_bytes(salt.data(), static_cast<int>(salt.size())) == 1, "the system gave no random bytes");
+  fill_random(salt);
   return salt;
 }
 

@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "api/tokenize_handler.h"
+#include "base/random_bytes.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
 #include "http/page_policy.h"
@@ -64,7 +65,7 @@ Service::Service(const ServerOptions& options, ServerFiles files, asio::io_conte
       held_({.answer_bytes = options.requests.max_answer_bytes, .all_bytes = options.answers.max_held_bytes}),
       responder_(routes_, options_.access.cors_origins, held_),
       responses_(options.stored_limits()),
-      random_(std::random_device{}()),
+      random_(random_seed()),
       bodies_(models, options.body_limits(), options.bodies.parse_threads),
       compiling_(options.queued_requests()),
       puller_(options.pull, io, models, metrics_) {}
