@@ -58,7 +58,10 @@ class Verdict {
 };
 
 EngineOptions engine_options(const Options& options) {
-  return {.model_path = options.model, .num_threads = options.threads, .itl_target_ms = options.itl_target_ms};
+  return {.model_path = options.model,
+          .num_threads = options.threads,
+          .itl_target_ms = options.itl_target_ms,
+          .draft = DraftMode::kOff};  // rows are counted
 }
 
 Request make_request(std::vector<TokenId> tokens, int max_tokens, std::uint64_t seed) {
@@ -348,7 +351,7 @@ void scheduler(const Options&, Verdict& verdict) {
   while (std::ssize(us) < kSteps) {
     const Clock::time_point begin = Clock::now();
     scheduler.schedule(plan);
-    for (const auto& [sequence, num_tokens] : plan.sequences) scheduler.accept(*sequence, num_tokens);
+    for (const auto& [sequence, num_tokens, num_drafted] : plan.sequences) scheduler.accept(*sequence, num_tokens);
     const double step_us = 1e6 * seconds_since(begin);
     if (scheduler.num_running() == kRunning &&
         std::ranges::all_of(plan.sequences, [](const ScheduledSequence& planned) { return planned.num_tokens == 1; })) {

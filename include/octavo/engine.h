@@ -11,6 +11,7 @@
 // exits and reads no environment variable.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -25,6 +26,7 @@
 
 #include "octavo/chat.h"
 #include "octavo/constraint.h"
+#include "octavo/draft.h"
 #include "octavo/kv_stats.h"
 #include "octavo/kv_type.h"
 #include "octavo/prefill_priority.h"
@@ -64,6 +66,10 @@ struct EngineOptions {
   /// The order in which a step's time is given out: prompts before answers, answers before prompts, or answers as long
   /// as there are any (a prompt that has waited long goes all the same). The policy never changes an answer.
   PrefillPriority policy = PrefillPriority::kInterleaved;
+  /// Where tokens are guessed that are verified several in one step, as far as a step has time left for them: kOff:
+  /// none are. Drafts never change an answer.
+  DraftMode draft = DraftMode::kAuto;
+  int max_drafts = kMaxDraftTokens;  // tokens that a sequence drafts for a step, 1 to kMaxDraftTokens
   /// Seconds without work after which run_until() gives all KV memory back to the system, the prefix cache included;
   /// memory is taken again as it is needed. Blocks without contents lose their memory after 30 seconds. 0: the prefix
   /// cache stays.
@@ -173,11 +179,15 @@ struct EngineStats {
   int waiting = 0;  // sequences that wait for memory or for others to end, preempted ones included
   int running = 0;  // sequences that advance
   std::uint64_t steps = 0;
-  std::uint64_t computed_tokens = 0;   // rows that went through the model
-  std::uint64_t prompt_tokens = 0;     // tokens of the prompts of admitted requests
-  std::uint64_t cached_tokens = 0;     // prompt tokens that other requests computed, before or meanwhile
-  std::uint64_t diverged_prompts = 0;  // prompts that have RequestStats::diverged_at
-  std::uint64_t generated_tokens = 0;  // tokens of answers that callers were given
+  std::uint64_t computed_tokens = 0;        // rows that went through the model
+  std::uint64_t prompt_tokens = 0;          // tokens of the prompts of admitted requests
+  std::uint64_t cached_tokens = 0;          // prompt tokens that other requests computed, before or meanwhile
+  std::uint64_t diverged_prompts = 0;       // prompts that have RequestStats::diverged_at
+  std::uint64_t generated_tokens = 0;       // tokens of answers that callers were given
+  std::uint64_t drafts = 0;                 // times that drafted tokens of an answer had rows in a step
+  std::uint64_t drafted_tokens = 0;         // these tokens
+  std::uint64_t accepted_draft_tokens = 0;  // of these, tokens that were drawn then
+  std::array<std::uint64_t, kMaxDraftTokens> accepted_drafts_at = {};  // the same, by place in their draft
   std::uint64_t preemptions = 0;       // times a sequence stopped to make room for others, to go on later
   std::uint64_t preempted_blocks = 0;  // blocks that others took from such sequences
   std::uint64_t finished = 0;          // choices that ended, for any reason

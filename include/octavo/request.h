@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "octavo/constraint.h"
+#include "octavo/draft.h"
 #include "octavo/sampling.h"
 #include "octavo/token.h"
 
@@ -73,6 +74,12 @@ struct Request {
   /// Tokens that the constraint forces are computed and drawn like others, for log-probabilities. Otherwise forced
   /// tokens behind the first follow in the same step with TokenEvent::logprob NaN: the same tokens come sooner.
   bool draws_forced = true;
+  /// The most tokens that a choice drafts for a step, 0 to kMaxDraftTokens (EngineOptions::draft): never changes an
+  /// answer.
+  int max_drafts = kMaxDraftTokens;
+  /// Tokens that the answer is expected to be or to follow, such as a text that it changes little of. What agrees is
+  /// drafted, and comes sooner; the tokens never change an answer.
+  std::vector<TokenId> prediction = {};
   /// Answers to make of the one prompt, 1 to kMaxChoices and at most as many as advance in one step (max_sequences and
   /// max_step_tokens). The prompt is computed once; each choice then goes on alone and ends with an event of its own.
   /// Choice i is drawn as index first_choice + i, and is the answer that a request of one choice with that
@@ -140,8 +147,11 @@ struct RequestStats {
   /// position, or it is not known.
   int diverged_at = -1;
   int generated_tokens = 0;
-  int stop_text = -1;                // the number of the text in Request::stop that ended the answer; -1: none
-  int reasoning_tokens = 0;          // generated tokens behind an opening mark, the closing mark included
+  int stop_text = -1;             // the number of the text in Request::stop that ended the answer; -1: none
+  int reasoning_tokens = 0;       // generated tokens behind an opening mark, the closing mark included
+  int drafted_tokens = 0;         // guessed tokens that were computed beside the answer's own
+  int accepted_draft_tokens = 0;  // of these, tokens that were drawn then
+  int drafted_prediction_tokens = 0, accepted_prediction_tokens = 0;  // the same, of tokens of Request::prediction
   int preemptions = 0;               // times that the choice stopped to make room for others, and went on later
   double time_to_first_token_s = 0;  // from submit to the first token
   double total_s = 0;                // from submit to the end

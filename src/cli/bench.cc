@@ -100,6 +100,7 @@ Result<bool> measure(std::span<const BenchCase> cases, const BenchOptions& optio
   if (cases.empty()) return true;
   EngineOptions engine_options = options.engine;
   engine_options.prefix_cache = prefix_cache;
+  engine_options.draft = DraftMode::kOff;  // a step makes one token of each sequence
   OCTAVO_TRY(engine_options.model_path, resolve_model(options.model, context));
   OCTAVO_TRY_VOID(make_room(cases, engine_options));
   const int max_step_tokens = engine_options.max_step_tokens;

@@ -27,12 +27,14 @@ std::string trimmed(std::string_view text) {
 
 std::string percent_of(int part, int whole) { return fmt::format("{:.0f} %", whole == 0 ? 0.0 : 100.0 * part / whole); }
 
-/// "97 tokens, 184.2 tokens/s, first after 0.21 s; prompt of 240, 93 % of it cached".
+/// "97 tokens, 184.2 tokens/s, 31 of 40 drafted, first after 0.21 s; prompt of 240, 93 % of it cached".
 std::string figures_of(const Answer& answer, const ModelInfo& info) {
   const RequestStats& stats = answer.stats;
   std::string line = fmt::format("{} tokens", stats.generated_tokens);
   if (const Speed speed = speed_of(answer, info); speed.tokens_per_s > 0)
     line += fmt::format(", {:.1f} tokens/s", speed.tokens_per_s);
+  if (stats.drafted_tokens > 0)
+    line += fmt::format(", {} of {} drafted", stats.accepted_draft_tokens, stats.drafted_tokens);
   if (stats.generated_tokens > 0) line += fmt::format(", first after {:.2f} s", stats.time_to_first_token_s);
   return line + fmt::format("; prompt of {}, {} of it cached", stats.prompt_tokens,
                             percent_of(stats.cached_tokens, stats.prompt_tokens));

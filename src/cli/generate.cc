@@ -68,11 +68,13 @@ Speed speed_of(const Answer& answer, const ModelInfo& info) {
   const double seconds = stats.total_s - stats.time_to_first_token_s;
   const int after_first = stats.generated_tokens - 1;
   if (after_first < 1 || seconds <= 0) return {};
-  // Each token after the first reads all weights once and the KV of every token before it.
+  // Each token after the first reads all weights once and the KV of every token before it, but for those that others'
+  // steps have verified.
   const double mean_depth = stats.prompt_tokens + stats.generated_tokens / 2.0;
   const double bytes_per_token =
       static_cast<double>(info.weight_bytes_per_token) + static_cast<double>(info.kv_bytes_per_token) * mean_depth;
-  return {.tokens_per_s = after_first / seconds, .gb_per_s = after_first * bytes_per_token / seconds / 1e9};
+  const int num_steps = std::max(1, after_first - stats.accepted_draft_tokens);
+  return {.tokens_per_s = after_first / seconds, .gb_per_s = num_steps * bytes_per_token / seconds / 1e9};
 }
 
 std::string speed_line(const Answer& answer, const ModelInfo& info) {
@@ -81,6 +83,8 @@ std::string speed_line(const Answer& answer, const ModelInfo& info) {
   if (stats.generated_tokens > 0) line += fmt::format(", first after {:.2f} s", stats.time_to_first_token_s);
   const Speed speed = speed_of(answer, info);
   if (speed.tokens_per_s > 0) line += fmt::format(", {:.1f} tokens/s, {:.1f} GB/s", speed.tokens_per_s, speed.gb_per_s);
+  if (stats.drafted_tokens > 0)
+    line += fmt::format(", {} of {} drafted", stats.accepted_draft_tokens, stats.drafted_tokens);
   return line;
 }
 

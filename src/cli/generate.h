@@ -42,7 +42,8 @@ struct Speed {
 };
 Speed speed_of(const Answer& answer, const ModelInfo& info);
 
-/// "25 + 120 tokens, first after 0.21 s, 184.2 tokens/s, 18.1 GB/s".
+/// "25 + 120 tokens, first after 0.21 s, 184.2 tokens/s, 18.1 GB/s, 31 of 40 drafted": 31 of the answer's tokens were
+/// drafted, and 40 in all.
 std::string speed_line(const Answer& answer, const ModelInfo& info);
 
 }  // namespace octavo::cli

@@ -11,7 +11,8 @@ namespace {
 using enum LlamaFate;
 
 constexpr std::string_view kNoGpu = "there is no GPU here";
-constexpr std::string_view kNoDrafts = "drafts change no answer, and there are none here yet";
+constexpr std::string_view kNoDrafts = "drafts change no answer, and come from text and not from a model here";
+constexpr std::string_view kPricedDrafts = "a drafted token joins a step where it pays";
 constexpr std::string_view kNoImages = "images are not read here";
 constexpr std::string_view kScheduled = "the scheduler places threads as the system allows";
 constexpr std::string_view kOwnCache = "prompts that begin alike share blocks of the KV memory";
@@ -152,13 +153,13 @@ constexpr LlamaArgument kArguments[] = {
     {"-ctvd,--cache-type-v-draft,--spec-draft-type-v", "LLAMA_ARG_SPEC_DRAFT_CACHE_TYPE_V", "TYPE", kIgnored, kNoDrafts},
     {"-td,--threads-draft,--spec-draft-threads", "", "N", kIgnored, kNoDrafts},
     {"-tbd,--threads-batch-draft,--spec-draft-threads-batch", "", "N", kIgnored, kNoDrafts},
-    {"--draft,--draft-n,--draft-max,--spec-draft-n-max", "LLAMA_ARG_SPEC_DRAFT_N_MAX", "N", kIgnored, kNoDrafts},
-    {"--draft-min,--draft-n-min,--spec-draft-n-min", "LLAMA_ARG_SPEC_DRAFT_N_MIN", "N", kIgnored, kNoDrafts},
-    {"--draft-p-min,--spec-draft-p-min", "LLAMA_ARG_SPEC_DRAFT_P_MIN", "NUMBER", kIgnored, kNoDrafts},
-    {"--draft-p-split,--spec-draft-p-split", "LLAMA_ARG_SPEC_DRAFT_P_SPLIT", "NUMBER", kIgnored, kNoDrafts},
+    {"--draft,--draft-n,--draft-max,--spec-draft-n-max", "LLAMA_ARG_SPEC_DRAFT_N_MAX", "N", kCombined, "as --draft-max, 16 at most; 0: as --draft off"},
+    {"--draft-min,--draft-n-min,--spec-draft-n-min", "LLAMA_ARG_SPEC_DRAFT_N_MIN", "N", kIgnored, kPricedDrafts},
+    {"--draft-p-min,--spec-draft-p-min", "LLAMA_ARG_SPEC_DRAFT_P_MIN", "NUMBER", kIgnored, kPricedDrafts},
+    {"--draft-p-split,--spec-draft-p-split", "LLAMA_ARG_SPEC_DRAFT_P_SPLIT", "NUMBER", kIgnored, kPricedDrafts},
     {"--spec-draft-backend-sampling", "LLAMA_ARG_SPEC_DRAFT_BACKEND_SAMPLING", "", kIgnored, kNoDrafts},
-    {"--spec-type", "LLAMA_ARG_SPEC_TYPE", "TYPES", kIgnored, kNoDrafts, "none"},
-    {"--spec-default", "", "", kIgnored, kNoDrafts},
+    {"--spec-type", "LLAMA_ARG_SPEC_TYPE", "TYPES", kCombined, "none: as --draft off; one of ngram: as --draft ngram; others: as --draft auto"},
+    {"--spec-default", "", "", kCombined, "as --draft auto"},
     {"-lcs,--lookup-cache-static", "", "FILE", kIgnored, kNoDrafts},
     {"-lcd,--lookup-cache-dynamic", "", "FILE", kIgnored, kNoDrafts},
 

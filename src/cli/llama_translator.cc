@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/named_templates.h"
 #include "cli/parse.h"
+#include "octavo/draft.h"
 
 namespace octavo::cli {
 namespace {
@@ -43,6 +44,7 @@ class Translator {
   Result<void> combine_step();
   Result<void> combine_template();
   Result<void> combine_reasoning();
+  Result<void> combine_drafts();
   Result<void> combine_network();
   Result<void> combine_log();
 
@@ -217,6 +219,22 @@ Result<void> Translator::combine_network() {
   return {};
 }
 
+Result<void> Translator::combine_drafts() {
+  OCTAVO_TRY(const auto most, line_.integer("--spec-draft-n-max", 0, kMaxInt));
+  const GivenArgument* types = find("--spec-type");
+  if (most == 0) {
+    pass("--draft", "off");
+  } else if (types != nullptr) {
+    const bool is_text = types->value.starts_with("ngram");
+    pass("--draft", types->value == "none" ? "off" : is_text ? "ngram" : "auto");
+    if (types->value != "none" && !is_text) note(*types, "drafts come from text here, and not from a model");
+  } else if (find("--spec-default") != nullptr) {
+    pass("--draft", "auto");
+  }
+  if (most.value_or(0) > 0) pass("--draft-max", fmt::format("{}", std::min<std::int64_t>(*most, kMaxDraftTokens)));
+  return {};
+}
+
 Result<void> Translator::combine_log() {
   OCTAVO_TRY(const auto verbosity, line_.integer("--verbosity", std::numeric_limits<int>::min(), kMaxInt));
   if (find("--log-disable") != nullptr) {
@@ -246,6 +264,7 @@ Result<LlamaTranslation> Translator::translate() {
   OCTAVO_TRY_VOID(combine_step());
   OCTAVO_TRY_VOID(combine_template());
   OCTAVO_TRY_VOID(combine_reasoning());
+  OCTAVO_TRY_VOID(combine_drafts());
   OCTAVO_TRY_VOID(combine_network());
   OCTAVO_TRY_VOID(combine_log());
   made_.args.insert(made_.args.end(), line_.own.begin(), line_.own.end());  // last, as "--" may stand among them

@@ -212,6 +212,18 @@ void add_engine_options(Command& command, EngineOptions& options, Context& conte
   add_log_level_option(command, context);
 }
 
+void add_draft_options(Command& command, EngineOptions& options) {
+  const std::vector<std::pair<std::string, DraftMode>> modes = {
+      {"auto", DraftMode::kAuto}, {"off", DraftMode::kOff}, {"ngram", DraftMode::kNgram}};
+  command.group("Engine");
+  add_choice(
+      command, "--draft", "MODE", modes, [&options](DraftMode mode) { options.draft = mode; },
+      "Where tokens of an answer are guessed ahead, which one step verifies: auto (default), ngram: what followed the "
+      "last tokens before, off; changes speed, never the answer");
+  add_integer(command, "--draft-max", options.max_drafts, 1, kMaxDraftTokens,
+              "Tokens that an answer guesses ahead at most; default 16");
+}
+
 void add_stop_option(Command& command, std::vector<std::string>& stop) {
   const auto not_empty = [](const std::string& text) {
     return text.empty() ? std::string("expected at least one character") : std::string();

@@ -94,6 +94,8 @@ boost::json::object to_json(const Answer& answer, const ModelInfo& info, std::ui
       {"seed", seed},
       {"prompt_tokens", stats.prompt_tokens},
       {"generated_tokens", stats.generated_tokens},
+      {"drafted_tokens", stats.drafted_tokens},
+      {"accepted_draft_tokens", stats.accepted_draft_tokens},
       {"timings",
        {{"time_to_first_token_s", stats.time_to_first_token_s},
         {"total_s", stats.total_s},
@@ -258,6 +260,7 @@ void add_run_command(Program& program, Context& context) {
   add_constraint_options(command, options->constraint);
   add_additional_properties_option(command, options->closes_objects, "an object's schema");
   add_batch_options(command, options->batch, options->words);
+  add_draft_options(command, options->engine);
   add_engine_options(command, options->engine, context);
   add_chat_template_option(command, options->engine.chat_template);
   add_generation_config_option(command, options->engine.generation_config);

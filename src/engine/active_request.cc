@@ -38,6 +38,7 @@ void Choice::begin(const ActiveRequest& request, int index) {
   top_logprobs.resize(to_size(request.num_top_logprobs));
   surprise_bound = first_surprise_bound(request.sampling.mirostat);
   times = {};
+  drafts = {};
   owes_last_event = false;
 }
 

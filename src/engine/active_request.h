@@ -14,6 +14,7 @@
 #include "base/to_size.h"
 #include "constraint/constraint_state.h"
 #include "engine/answer_text.h"
+#include "engine/drafter.h"
 #include "engine/model_tokenizer.h"
 #include "engine/next_mask.h"
 #include "engine/queue_usage.h"
@@ -38,6 +39,12 @@ struct ChoiceTimes {
 
 struct ActiveRequest;
 
+/// The drafted tokens of a choice that had rows, and those of them that were drawn.
+struct DraftCounts {
+  int num_tokens = 0, num_accepted = 0;
+  int num_predicted = 0, num_predicted_accepted = 0;  // of these, those of the request's prediction
+};
+
 /// One of the answers to a request's prompt, from the moment in which the prompt is computed.
 struct Choice {
   using Clock = ChoiceTimes::Clock;
@@ -57,6 +64,8 @@ struct Choice {
   std::vector<TokenLogprob> top_logprobs;  // of the last token drawn, as many as are asked for
   float surprise_bound = 0;                // Mirostat's, for the next token
   ChoiceTimes times;
+  std::unique_ptr<Drafter> drafter;  // once it drafts; null: another choice's
+  DraftCounts drafts;
 
   ReasoningBudget::State reasoning_state() const {
     return {.is_inside_reasoning = text.is_inside_reasoning(), .is_inside_character = text.is_inside_character()};
@@ -102,7 +111,9 @@ struct ActiveRequest {
   int num_top_logprobs = 0;
   bool logprobs_after_mask = false;
   bool draws_forced = true;
-  std::optional<TokenId> last_token;  // of the prompt, if the tokenizer knows it
+  int max_drafts = kMaxDraftTokens;                     // tokens that a choice drafts for a step
+  std::shared_ptr<const PredictedText> predicted = {};  // that the answers may follow; null: none is known
+  std::optional<TokenId> last_token;                    // of the prompt, if the tokenizer knows it
   std::string cache_domain, owner;
   RequestCallbacks callbacks;
   Choice::Clock::time_point submitted;
@@ -156,6 +167,10 @@ struct ActiveRequest {
     RequestStats stats = stats_of(choice.sequence, choice.times);
     stats.reasoning_tokens = choice.num_reasoning;
     stats.stop_text = choice.text.stop_text();
+    stats.drafted_tokens = choice.drafts.num_tokens;
+    stats.accepted_draft_tokens = choice.drafts.num_accepted;
+    stats.drafted_prediction_tokens = choice.drafts.num_predicted;
+    stats.accepted_prediction_tokens = choice.drafts.num_predicted_accepted;
     return stats;
   }
   RequestStats stats_of_prompt() const { return stats_of(prompt, times); }

@@ -7,17 +7,20 @@ namespace octavo {
 namespace {
 
 void add_rows(StepPlan& plan, int planned) {
-  const auto [sequence, num_tokens] = plan.sequences[to_size(planned)];
+  const auto [sequence, num_tokens, num_drafted] = plan.sequences[to_size(planned)];
   Batch& batch = plan.batch;
   const int end = sequence->num_computed + num_tokens;
-  OCTAVO_CHECK(num_tokens >= 1 && end <= sequence->num_tokens(), "{} of {} tokens", end, sequence->num_tokens());
+  const int num_known = sequence->num_tokens();
+  OCTAVO_CHECK(num_tokens > num_drafted && end - num_drafted <= num_known, "{} tokens of {}, {} are drafted", end,
+               num_known, num_drafted);
   const int first_logits = end - sequence->num_logit_rows(end);
   for (int position = sequence->num_computed; position < end; ++position) {
     if (position >= first_logits) {
       batch.logit_rows.push_back(batch.num_rows());
       plan.logit_rows.push_back({.planned = planned, .position = position, .draws = sequence->draws_after(position)});
     }
-    batch.tokens.push_back(sequence->tokens[to_size(position)]);
+    batch.tokens.push_back(position < num_known ? sequence->tokens[to_size(position)]
+                                                : sequence->draft.tokens[to_size(position - num_known)]);
     batch.positions.push_back(position);
   }
   batch.seq_begin.push_back(batch.num_rows());
@@ -47,7 +50,7 @@ void build_batch(StepPlan& plan, const KvCacheManager& kv) {
   plan.batch.copies.assign(plan.copies.begin(), plan.copies.end());
   plan.logit_rows.clear();
   for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
-    const auto [sequence, num_tokens] = plan.sequences[i];
+    const auto& [sequence, num_tokens, num_drafted] = plan.sequences[i];
     add_rows(plan, static_cast<int>(i));
     add_tables(plan.batch, kv, sequence->kv, sequence->num_computed + num_tokens);
   }

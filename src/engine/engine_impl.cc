@@ -33,10 +33,12 @@ EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvCacheManager> kv)
       num_drawable_(parts_.words.num_drawable(parts_.runner->info().vocab_size)),
       cost_(parts_.info.work ? CostModel(parts_.info.work->attention, parts_.info.work->experts) : CostModel({})),
       queue_(parts_.queue_bounds),
-      scheduler_(parts_.limits, *kv_, parts_.limits.step_ms > 0 ? &cost_ : nullptr),
+      scheduler_(parts_.limits, *kv_,
+                 parts_.limits.step_ms > 0 || parts_.draft.mode != DraftMode::kOff ? &cost_ : nullptr),
       plan_(scheduler_.make_plan()),
       statistics_(scheduler_, *kv_),
-      requests_(*kv_, scheduler_, plan_, parts_.words, statistics_.counts()),
+      drafting_(parts_.draft, scheduler_.limits().max_sequences, parts_.words, num_drawable_, statistics_.counts()),
+      requests_(*kv_, scheduler_, plan_, parts_.words, drafting_, statistics_.counts()),
       masks_(parts_.resources->impl().threads, num_drawable_),
       answers_(parts_.words, requests_, masks_, statistics_.counts()),
       step_(step_parts(), num_drawable_),
@@ -64,6 +66,7 @@ StepParts EngineImpl::step_parts() {
           .requests = requests_,
           .answers = answers_,
           .masks = masks_,
+          .drafting = drafting_,
           .counts = statistics_.counts()};
 }
 

@@ -15,6 +15,7 @@
 #include "constraint/constraint_compiler.h"
 #include "engine/answers.h"
 #include "engine/cost_model.h"
+#include "engine/drafting.h"
 #include "engine/driver.h"
 #include "engine/idle_release.h"
 #include "engine/mask_finder.h"
@@ -43,6 +44,7 @@ struct EngineParts {
   bool prefix_cache = true;
   SamplingDefaults sampling_defaults;
   Scheduler::Limits limits;
+  DraftOptions draft = {};
   IdleRelease::Times idle = {};
   QueueUsage::Bounds queue_bounds;  // of requests that were never admitted
 };
@@ -97,6 +99,7 @@ class EngineImpl final : public Engine {
   Scheduler scheduler_;
   StepPlan plan_;  // of the step in flight
   Statistics statistics_;
+  Drafting drafting_;
   RequestTable requests_;
   MaskFinder masks_;
   Answers answers_;

@@ -39,6 +39,8 @@ Result<void> check_options(const EngineOptions& options) {
   OCTAVO_TRY_VOID(check_type(options.kv_type));
   OCTAVO_TRY_VOID(check_range("kv_layout", static_cast<int>(options.kv_layout), 0, 1));
   OCTAVO_TRY_VOID(check_range("policy", static_cast<int>(options.policy), 0, 2));
+  OCTAVO_TRY_VOID(check_range("draft", static_cast<int>(options.draft), 0, 2));
+  OCTAVO_TRY_VOID(check_range("max_drafts", options.max_drafts, 1, kMaxDraftTokens));
   OCTAVO_TRY_VOID(check_range("max_context", options.max_context, 0, std::numeric_limits<int>::max()));
   if (options.max_context == 1) return fail("max_context: found 1, expected 0 (the model's) or at least 2");
   OCTAVO_TRY_VOID(check_range("max_step_tokens", options.max_step_tokens, 1, kMaxStepTokens));
@@ -145,6 +147,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
                   .max_sequences = options.max_sequences,
                   .step_ms = options.itl_target_ms,
                   .policy = options.policy};
+  parts.draft = {.mode = options.draft, .max_tokens = options.max_drafts};
   parts.idle.all = std::chrono::duration<double>(options.idle_release_s);
   parts.queue_bounds = {.requests = {options.max_queued}, .tokens = {options.max_queued_tokens}};
 

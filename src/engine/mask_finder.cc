@@ -32,6 +32,13 @@ void MaskFinder::want(const ActiveRequest& request, Choice& choice) {
   wanted_.push_back({&request, &choice});
 }
 
+bool MaskFinder::find_at_once(Choice& choice) {
+  if (wanted_.empty() || wanted_.back().choice != &choice) return !choice.is_constrained();
+  if (!find_one(wanted_.back(), {.waits = false, .walks = false})) return false;
+  wanted_.pop_back();
+  return true;
+}
+
 void MaskFinder::find() {
   const auto is_over = [](const Wanted& wanted) { return !wanted.choice->active; };  // by a callback
   std::erase_if(wanted_, is_over);

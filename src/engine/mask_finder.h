@@ -36,6 +36,8 @@ class MaskFinder {
 
   /// The choice has moved on: its next mask is wanted, if its next token is drawn under the constraint.
   void want(const ActiveRequest& request, Choice& choice);
+  /// Finds the mask of a choice that wanted it last, if that takes no walk. False: it is found with the others.
+  bool find_at_once(Choice& choice);
   /// Finds the masks that were wanted since the last call, or hands them to the thread of its own.
   void find();
   /// Hands out the masks that the other thread has found.

@@ -68,6 +68,15 @@ Result<int> check_tokens_and_sampling(const Request& request, const RequestLimit
   return request.max_tokens == 0 ? room : request.max_tokens;
 }
 
+Result<void> check_drafts(const Request& request, const RequestLimits& limits) {
+  if (request.max_drafts < 0 || request.max_drafts > kMaxDraftTokens)
+    return fail("max_drafts: found {}, expected 0 to {}", request.max_drafts, kMaxDraftTokens);
+  if (request.prediction.size() > to_size(limits.max_context))
+    return fail("prediction: found {} tokens, expected at most {}: the context holds no more",
+                request.prediction.size(), limits.max_context);
+  return check_tokens("prediction", request.prediction, limits.vocab_size);
+}
+
 Result<void> check_generation_prompt(const Request& request) {
   const int tokens = request.generation_prompt_tokens;
   if (tokens >= 0 && to_size(tokens) <= request.tokens.size()) return {};
@@ -145,6 +154,7 @@ Result<void> check_reasoning(const ReasoningParams& reasoning, const RequestLimi
 Result<int> check_request(const Request& request, const RequestLimits& limits) {
   OCTAVO_TRY(const int max_generated, check_tokens_and_sampling(request, limits));
   OCTAVO_TRY_VOID(check_generation_prompt(request));
+  OCTAVO_TRY_VOID(check_drafts(request, limits));
   OCTAVO_TRY_VOID(check_choices(request, limits));
   OCTAVO_TRY_VOID(check_endings(request, max_generated, limits));
   OCTAVO_TRY_VOID(check_reasoning(request.reasoning, limits));

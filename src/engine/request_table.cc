@@ -8,8 +8,8 @@
 namespace octavo {
 
 RequestTable::RequestTable(KvCacheManager& kv, Scheduler& scheduler, StepPlan& plan, const ModelTokenizer& words,
-                           EngineStats& counts)
-    : kv_(kv), scheduler_(scheduler), plan_(plan), counts_(counts), choice_pool_(words) {
+                           Drafting& drafting, EngineStats& counts)
+    : kv_(kv), scheduler_(scheduler), plan_(plan), drafting_(drafting), counts_(counts), choice_pool_(words) {
   spare_rows_.reserve(kMostSpareRows);
 }
 
@@ -112,6 +112,7 @@ void RequestTable::retire(ActiveRequest& request, Choice& choice) {
   num_table_blocks_ -= table_blocks(choice.sequence.params.max_cached);
   choice.active = false;
   choice.mask.drop();
+  drafting_.end(choice);
   count_ended(request, 1);
 }
 

@@ -15,6 +15,7 @@
 
 #include "engine/active_request.h"
 #include "engine/choice_pool.h"
+#include "engine/drafting.h"
 #include "engine/scheduler.h"
 
 namespace octavo {
@@ -26,7 +27,7 @@ class RequestTable {
   /// All of these must outlive it. The plan gets room for the tables of all sequences; ended choices are counted in
   /// `counts`.
   RequestTable(KvCacheManager& kv, Scheduler& scheduler, StepPlan& plan, const ModelTokenizer& words,
-               EngineStats& counts);
+               Drafting& drafting, EngineStats& counts);
 
   /// False, and the request stays with the caller, if there is no memory for it.
   bool add(std::unique_ptr<ActiveRequest>& request);
@@ -65,6 +66,7 @@ class RequestTable {
   KvCacheManager& kv_;
   Scheduler& scheduler_;
   StepPlan& plan_;
+  Drafting& drafting_;
   EngineStats& counts_;
   ChoicePool choice_pool_;
   std::vector<std::vector<float>> spare_rows_;  // of those that were kept, for the next ones

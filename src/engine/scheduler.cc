@@ -34,7 +34,8 @@ Scheduler::Scheduler(const Limits& limits, KvCacheManager& kv, const CostModel* 
           {.kv = kv, .queues = queues_, .block_budget = block_budget_, .sharing = sharing_, .preemption = preemption_}),
       places_(kv, queues_),
       turns_(limits_.max_sequences),
-      choice_turns_(limits_.max_sequences) {
+      choice_turns_(limits_.max_sequences),
+      draft_rows_(kv, block_budget_, cost, limits_.max_sequences) {
   prompts_.reserve(to_size(limits_.max_sequences));
   needed_.resize(to_size(kv.num_pools()));
 }
@@ -73,6 +74,7 @@ void Scheduler::schedule(StepPlan& plan, int num_engines) {
   if (plan.sequences.empty()) admission_.admit(plan.newly_admitted);  // decodes that could not grow were suspended
   choose_choices(plan);
   if (plan.is_empty() && !queues_.running().empty()) schedule_best(plan);
+  schedule_drafts(plan);
   OCTAVO_CHECK(!plan.is_empty() || empty() || some_wait_for_masks(), "{} sequences wait and none can run",
                num_waiting());
 }
@@ -220,7 +222,7 @@ bool Scheduler::some_wait_for_masks() const {
 void Scheduler::advance(StepPlan& plan, Sequence& sequence, int num_tokens) {
   plan.claims.claim(sequence, num_tokens);
   block_budget_.take_back(sequence);
-  reserve(plan, sequence, num_tokens);
+  reserve(plan, sequence, sequence.num_computed, sequence.num_computed + num_tokens);
   block_budget_.promise(sequence);
   plan.budget.take(sequence, num_tokens);
   plan.sequences.push_back({.sequence = &sequence, .num_tokens = num_tokens});
@@ -231,32 +233,36 @@ void Scheduler::advance(StepPlan& plan, Sequence& sequence, int num_tokens) {
   sequence.notes.steps_waited = 0;
 }
 
-void Scheduler::reserve(StepPlan& plan, const Sequence& sequence, int num_tokens) {
-  const int first = sequence.num_computed;
-  const Result<void> reserved = kv_.reserve(sequence.kv, first, first + num_tokens, plan.copies);
+/// Last of all, so that it takes what nobody else has use for.
+void Scheduler::schedule_drafts(StepPlan& plan) {
+  if (kv_.has_snapshots()) return;  // nobody would have the state behind the tokens that were right
+  draft_rows_.choose(plan.sequences, plan.budget);
+  for (const auto& [sequence, num_tokens, num_drafted] : plan.sequences) {
+    if (num_drafted == 0) continue;
+    const int end = sequence->num_computed + num_tokens;
+    reserve(plan, *sequence, end - num_drafted, end);
+    sequence->notes.num_planned = num_tokens;
+  }
+}
+
+void Scheduler::reserve(StepPlan& plan, const Sequence& sequence, int first, int end) {
+  const Result<void> reserved = kv_.reserve(sequence.kv, first, end, plan.copies);
   OCTAVO_CHECK(reserved.has_value(), "sequence {}: {}", sequence.params.id, reserved.error().message);
 }
 
 void Scheduler::accept(Sequence& sequence, int num_tokens) {
-  const int num_planned = std::exchange(sequence.notes.num_planned, 0);
+  int& num_planned = sequence.notes.num_planned;
   OCTAVO_CHECK(0 <= num_tokens && num_tokens <= num_planned, "{} of {} tokens of sequence {}", num_tokens, num_planned,
                sequence.params.id);
-  counts_.computed_tokens += static_cast<std::uint64_t>(num_planned);
-  const int end = sequence.num_computed + num_tokens;
-  if (num_tokens < num_planned && kv_.has_snapshots()) return go_back(sequence, end);
-  if (num_tokens < num_planned) {
-    // Before it commits, because a window gives back by then what the shorter sequence looks at.
-    const Result<void> cut = kv_.truncate(sequence.kv, end);
-    OCTAVO_CHECK(cut.has_value(), "sequence {}: {}", sequence.params.id, cut.error().message);
-  }
-  sharing_.commit(sequence, end);
+  num_planned -= num_tokens;
+  counts_.computed_tokens += static_cast<std::uint64_t>(num_tokens);
+  sharing_.commit(sequence, sequence.num_computed + num_tokens);
 }
 
-/// Of a sequence's tokens those from `end` on do not count, though its state has seen some of them.
-void Scheduler::go_back(Sequence& sequence, int end) {
-  sequence.num_computed = static_cast<int>(kv_.revert(sequence.kv, sequence.num_computed));
-  // The tokens that count were drawn already, and so was the one behind them.
-  sequence.notes.num_admitted_tokens = std::max(sequence.notes.num_admitted_tokens, end + 1);
+void Scheduler::take_back(Sequence& sequence) {
+  counts_.computed_tokens += static_cast<std::uint64_t>(std::exchange(sequence.notes.num_planned, 0));
+  const Result<void> cut = kv_.truncate(sequence.kv, sequence.num_computed);
+  OCTAVO_CHECK(cut.has_value(), "sequence {}: {}", sequence.params.id, cut.error().message);
 }
 
 void Scheduler::fork(Sequence& parent, Sequence& child) {

@@ -12,6 +12,7 @@
 //   who gets it: prompts first, then decodes; decodes, then prompts; or decodes, and prompts only where none waits or
 //   they have aged. If decodes of several requests do not fit the time together, they take turns (decode_turns.h), and
 //   so do the choices of a prompt when they begin (choice_turns.h).
+// - Drafted tokens of answers have rows as far as those pay beside all that (draft_rows.h).
 // - Prompts that need the same block wait for one of them to compute it (block_claims.h), and attach to it then
 //   (prefix_sharing.h). Where sequences have a recurrent state they wait for a checkpoint (checkpoint_places.h).
 // A prompt, a chunk of it, what a preemption took, and the token that was drawn last all advance in the same way; they
@@ -28,6 +29,7 @@
 #include "engine/choice_turns.h"
 #include "engine/cost_model.h"
 #include "engine/decode_turns.h"
+#include "engine/draft_rows.h"
 #include "engine/owner_ranks.h"
 #include "engine/preemption.h"
 #include "engine/prefix_sharing.h"
@@ -61,12 +63,13 @@ class Scheduler {
   /// all wait for masks. `num_engines` engines share the threads and have work, this one among them. Throws
   /// std::bad_alloc where the system has no memory: what runs must be removed before the next call.
   void schedule(StepPlan& plan, int num_engines = 1);
-  /// The step was computed, and the first `num_tokens` of the tokens that it computed of a sequence count: they are
-  /// committed, blocks that became full can be found, and windows give blocks back, so far and no further. The others
-  /// are not computed, as before the step; the caller may take them back from Sequence::tokens. Once a step for each
-  /// planned sequence that was not removed since. A sequence with a recurrent state of which less counts goes back to
-  /// its last checkpoint, and catches up with what counts.
+  /// The step was computed, and the next `num_tokens` of the tokens that it computed of a sequence count: they are
+  /// among Sequence::tokens and are committed, blocks that became full can be found, and windows give blocks back, so
+  /// far and no further. It may be called several times in a step, until all of them count.
   void accept(Sequence& sequence, int num_tokens);
+  /// What the step computed of a sequence and accept() was not told of does not count, as before the step. Once a step
+  /// for each planned sequence that was not removed since and of which less counts than was computed.
+  void take_back(Sequence& sequence);
 
   /// Makes a choice of a sequence whose tokens are all computed: `child`, which has the same tokens and owner and an
   /// empty sequence of the cache with room for them, runs on from there in a place that the parent held for it.
@@ -104,8 +107,8 @@ class Scheduler {
   void schedule_best(StepPlan& plan);
   bool some_wait_for_masks() const;
   void advance(StepPlan& plan, Sequence& sequence, int num_tokens);
-  void reserve(StepPlan& plan, const Sequence& sequence, int num_tokens);
-  void go_back(Sequence& sequence, int end);
+  void schedule_drafts(StepPlan& plan);
+  void reserve(StepPlan& plan, const Sequence& sequence, int first, int end);
   void start_child(const Sequence& parent, Sequence& child);
 
   Limits limits_;
@@ -122,6 +125,7 @@ class Scheduler {
   CheckpointPlaces places_;
   DecodeTurns turns_;
   ChoiceTurns choice_turns_;
+  DraftRows draft_rows_;
   std::uint64_t step_ = 0;
   std::vector<Sequence*> prompts_;  // scratch of schedule_prompts(): in the order in which they get rows
   std::vector<int> needed_;         // [groups] scratch of schedule_decode()

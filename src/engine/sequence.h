@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/draft.h"
 #include "octavo/engine.h"
 #include "octavo/kv/chunk_size.h"
 #include "octavo/kv/prefix_cache.h"
@@ -76,7 +77,7 @@ struct SchedulerNotes {
   int max_computed = 0;                 // the most tokens that were ever in the cache: it has had these itself
   int steps_waited = 0;                 // steps in a row in which it was running, could have had rows and got none
   // In the current step
-  int num_planned = 0;                // tokens that the step computes, until they are accepted
+  int num_planned = 0;                // tokens that the step computes, until they are accepted or taken back
   int num_beginning = 0;              // choices that begin in this step; of a prompt that is computed by its end
   int priority_in_step = 0;           // the best of its own and of those that wait for what it computes
   std::uint64_t planned_in_step = 0;  // the last step in which it had rows
@@ -97,6 +98,7 @@ struct Sequence {
       0;  // choices that will fork from it when its prompt is computed; until then they count among those that run
   double draw_ms = 0;  // that a token takes beside its row, its draw and its event, as the last ones did; 0: not known
   SequencePending pending = {};
+  Draft draft = {};  // tokens that may follow
   State state = State::kIdle;
   int cached_tokens = 0;  // of the prompt, computed by others
   int diverged_at = -1;   // the position at which it parts from what its owner's requests have computed; -1: nowhere

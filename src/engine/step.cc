@@ -138,12 +138,12 @@ void Step::sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& wo
   accept(plan, num_accepted, plan.sequences.size());  // where no logits are wanted
 }
 
-/// All tokens that the step computed of the plan's sequences [begin, end) count. Choices of prompts that are computed
-/// now begin.
+/// All tokens that the step computed of the plan's sequences [begin, end) count, but for drafted ones. Choices of
+/// prompts that are computed now begin.
 void Step::accept(const StepPlan& plan, std::size_t begin, std::size_t end) {
-  for (const auto& [sequence, num_tokens] : std::span(plan.sequences).subspan(begin, end - begin)) {
+  for (const auto& [sequence, num_tokens, num_drafted] : std::span(plan.sequences).subspan(begin, end - begin)) {
     if (!sequence->has_rows()) continue;  // cancelled by a callback of this step
-    parts_.scheduler.accept(*sequence, num_tokens);
+    parts_.scheduler.accept(*sequence, num_tokens - num_drafted);
   }
   StepSampler::start_choices(plan.samples, parts_.requests);
 }
@@ -169,23 +169,63 @@ void Step::attribute_time(const StepPlan& plan, Clock::time_point start) {
   last_samples_ = now;
 }
 
-/// Tokens become events. What each took beside its row is foreseen of the next one.
-void Step::append_samples(const StepPlan& plan) {
+/// Tokens become events; behind each one that a draft has guessed comes the next.
+void Step::append_samples(StepPlan& plan) {
   events_ms_ = 0;
-  for (const Sample& sample : plan.samples.all) {
+  for (Sample& sample : plan.samples.all) {
+    if (sample.choice == nullptr) {
+      append(sample);
+      continue;
+    }
+    const int first = sample.position;
+    parts_.drafting.count_rows(*sample.choice, sample.num_drafted);
+    append(sample);
+    if (sample.num_drafted > 0) verify_draft(sample);
     const Clock::time_point begin = Clock::now();
-    parts_.answers.append(sample);
-    const double ms = seconds(Clock::now() - begin) * 1000;
-    sampler_.follow_cost(sample, ms);
-    events_ms_ += ms;
+    Drafting::follow(*sample.choice, first);
+    parts_.drafting.propose(*sample.request, *sample.choice);
+    events_ms_ += seconds(Clock::now() - begin) * 1000;
   }
+}
+
+/// What a token took beside its row is foreseen of the next one.
+void Step::append(const Sample& sample) {
+  const Clock::time_point begin = Clock::now();
+  parts_.answers.append(sample);
+  const double ms = seconds(Clock::now() - begin) * 1000;
+  sampler_.follow_cost(sample, ms);
+  events_ms_ += ms;
+}
+
+/// A sample's token is appended. As long as what was appended is what was drafted, the rows behind it count, and the
+/// next token is drawn as in a step of its own: everything that it depends on is as far as the answer.
+void Step::verify_draft(Sample& sample) {
+  Choice& choice = *sample.choice;
+  Sequence& sequence = choice.sequence;
+  const int first = sample.position, num_rows = sample.num_drafted;
+  for (int num_right = 0; choice.active;) {
+    const int appended = sequence.num_tokens() - first;
+    int right = std::min(num_rows, Drafting::num_drawn(choice, first));
+    const bool goes_on = right == appended && parts_.masks.find_at_once(choice);
+    if (!goes_on) right = std::min(right, appended - 1);  // the last token has its row in the step that draws from it
+    parts_.drafting.count_accepted(choice, num_right, right);
+    parts_.scheduler.accept(sequence, right - num_right);
+    if (!goes_on) break;
+    const Clock::time_point begin = Clock::now();
+    sampler_.draw_behind(sample, right - num_right);
+    events_ms_ += seconds(Clock::now() - begin) * 1000;
+    num_right = right;
+    append(sample);
+  }
+  if (sequence.has_rows()) parts_.scheduler.take_back(sequence);
 }
 
 /// Counts the step, and tells the cost model how long it took, without the time that other engines had the threads.
 void Step::observe(const StepPlan& plan, Clock::time_point start, double predicted_ms) {
   EngineStats& counts = parts_.counts;
   ++counts.steps;
-  if (parts_.scheduler.limits().step_ms <= 0) return;
+  const bool is_timed = parts_.scheduler.limits().step_ms > 0;
+  if (!is_timed && !parts_.drafting.is_on()) return;
   const double real = seconds(Clock::now() - start - waited_), predicted = predicted_ms / 1000;
   if (plan.batch.num_rows() > 0) {  // a step without any says nothing about others
     // Of the draws' time only what was foreseen: the rest, as of a thread that was taken off its processor, is the
@@ -193,6 +233,7 @@ void Step::observe(const StepPlan& plan, Clock::time_point start, double predict
     const double draws_ms = std::min(plan.budget.work().draw_ms, plan.samples.ms + events_ms_);
     parts_.cost.observe(plan.budget.work(), std::max(0.0, real * 1000 - draws_ms), outcome_.expert_bytes);
   }
+  if (!is_timed) return;
   counts.step_s += real;
   counts.predicted_step_s += predicted;
   counts.step_error_s += std::abs(real - predicted);

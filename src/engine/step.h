@@ -12,6 +12,7 @@
 #include "engine/active_engines.h"
 #include "engine/answers.h"
 #include "engine/cost_model.h"
+#include "engine/drafting.h"
 #include "engine/request_table.h"
 #include "engine/scheduler.h"
 #include "engine/step_plan.h"
@@ -33,6 +34,7 @@ struct StepParts {
   RequestTable& requests;
   Answers& answers;
   MaskFinder& masks;
+  Drafting& drafting;
   EngineStats& counts;  // steps and their times are counted here
 };
 
@@ -60,7 +62,9 @@ class Step {
   void accept(const StepPlan& plan, std::size_t begin, std::size_t end);
   void take_threads(std::optional<ThreadPool::Step>& workers);
   void attribute_time(const StepPlan& plan, Clock::time_point start);
-  void append_samples(const StepPlan& plan);
+  void append_samples(StepPlan& plan);
+  void append(const Sample& sample);
+  void verify_draft(Sample& sample);
   void observe(const StepPlan& plan, Clock::time_point start, double predicted_ms);
 
   const StepParts parts_;

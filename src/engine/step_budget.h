@@ -71,6 +71,11 @@ class StepBudget {
   int tokens_in_time(const Sequence& sequence, int num_tokens, int block_size) const;
   /// The step computes them.
   void take(const Sequence& sequence, int num_tokens);
+  /// The step computes a drafted row of this work.
+  void take_drafted(const StepWork& row) {
+    --rows_left_;
+    work_ += row;
+  }
 
  private:
   int fewer_than_block(const Sequence& sequence, int most) const;

@@ -33,10 +33,12 @@ struct StepLimits {
   PrefillPriority policy = PrefillPriority::kInterleaved;
 };
 
-/// A sequence that advances by tokens [num_computed, num_computed + num_tokens).
+/// A sequence that advances by tokens [num_computed, num_computed + num_tokens), of which the last num_drafted are
+/// those of its draft.
 struct ScheduledSequence {
   Sequence* sequence;
   int num_tokens;
+  int num_drafted = 0;
 };
 
 /// One row of logits: the distribution of the token after `position` of a planned sequence. Several rows of a sequence

@@ -56,6 +56,10 @@ void StepSampler::list(StepPlan& plan, const LogitSlice& slice, RequestTable& re
     if (!row.draws) continue;
     const Sequence& sequence = *plan.sequences[to_size(row.planned)].sequence;
     if (!sequence.has_rows()) continue;  // cancelled by a callback of this step
+    if (row.position >= sequence.num_tokens()) {
+      ++plan.samples.all.back().num_drafted;  // behind the row of the sequence's last token
+      continue;
+    }
     ActiveRequest& request = *requests.find(sequence.params.id);
     Sample sample{.row = slice.logits.subspan(i * row_size, row_size),
                   .position = row.position + 1,
@@ -92,6 +96,15 @@ void StepSampler::draw_listed(Samples& samples) {
   });
   samples.num_drawn = samples.all.size();
   samples.ms += milliseconds(Clock::now() - begin);
+}
+
+void StepSampler::draw_behind(Sample& sample, int num_rows) {
+  const Clock::time_point start = Clock::now();
+  sample.row = {sample.row.data() + num_rows * vocab_size_, to_size(vocab_size_)};
+  sample.position += num_rows;
+  sample.num_drafted -= num_rows;
+  draw(sample, 0);
+  sample.ms = milliseconds(Clock::now() - start);
 }
 
 /// One that the system took off its processor says little about the next, however long that was.

@@ -34,6 +34,10 @@ class StepSampler {
   /// Draws what was listed since the last call.
   void draw_listed(Samples& samples);
 
+  /// Draws the token behind the first `num_rows` of a sample's drafted rows, which are right, on this thread. The rows
+  /// are still the runner's last.
+  void draw_behind(Sample& sample, int num_rows);
+
   /// Prompts whose samples are listed have been accepted: their choices run from now on.
   static void start_choices(const Samples& samples, RequestTable& requests);
   /// A sample's event took `event_ms` beside it: that its sequence's next token will take as much is foreseen.

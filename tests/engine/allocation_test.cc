@@ -48,11 +48,12 @@ long allocations_in_steps(TestEngine& engine, long& num_tokens) {
 TEST(EngineAllocations, StepsAllocateNothingAfterWarmUp) {
   for (const std::vector<int>& windows :
        {std::vector{0}, std::vector{0, 6}, std::vector{9}, std::vector{test::kRecurrent, 0}}) {
-    for (const int threads : {1, 2}) {
+    for (const auto& [threads, mode] : {std::pair(1, DraftMode::kOff), {2, DraftMode::kOff}, {2, DraftMode::kNgram}}) {
       TestEngine engine({.runner = {.num_blocks = 20, .windows = windows},
                          .max_context = 64,
                          .num_threads = threads,
-                         .limits = {.max_step_tokens = 16}});
+                         .limits = {.max_step_tokens = 16},
+                         .draft = {.mode = mode}});
       long num_tokens = 0;
       allocations_in_steps(engine, num_tokens);
       EXPECT_GT(engine->stats().preemptions, 0U);

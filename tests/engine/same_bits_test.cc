@@ -28,6 +28,7 @@ struct Options {
   bool prefix_cache = true;
   int kv_tokens = 0;   // of the KV memory; 0: enough
   double step_ms = 0;  // 0: any
+  DraftMode draft = DraftMode::kOff;
 };
 
 /// All that is bit-identical of a choice: tokens, their log-probabilities, and logits of the prompt where asked for.
@@ -75,6 +76,7 @@ class RealEngine {
                                         parts.resources->impl().threads, parts.resources->impl().kv_memory);
     parts.runner = std::move(runner).value();
     parts.prefix_cache = options.prefix_cache;
+    parts.draft.mode = options.draft;
     parts.info.max_context = 1024;
     parts.limits = {.max_step_tokens = options.max_step_tokens, .max_sequences = 16, .step_ms = options.step_ms};
     engine_ = EngineImpl::create(std::move(parts)).value();
@@ -100,6 +102,7 @@ class RealEngine {
     return all;
   }
   std::uint64_t num_preemptions() const { return engine_->stats().preemptions; }
+  EngineStats stats() const { return engine_->stats(); }
   Bits run(const Request& request) { return run(std::vector{request}).at(0); }
   /// With the logits of the prompt.
   Bits run_with_logits(Request request) {
@@ -247,6 +250,31 @@ TEST_P(SameBits, StormIsAlone) {
       ++i;
     }
   EXPECT_EQ(i, together.size());
+}
+
+// Of the predicted tokens all are right, or all but every seventh; others run beside.
+TEST_P(SameBits, DraftedIsTokenByToken) {
+  std::vector<Request> requests = {some_request(40, 60, 31), some_request(90, 50, 32), some_request(25, 60, 33)};
+  requests[2].sampling.temperature = 0;
+  RealEngine plain = engine({.prefix_cache = false});
+  std::vector<Bits> expected;
+  for (Request& request : requests) {
+    expected.push_back(plain.run(request));
+    request.prediction = expected.back().tokens;
+    if (expected.size() == 2)
+      for (std::size_t i = 6; i < request.prediction.size(); i += 7)
+        request.prediction[i] = (request.prediction[i] + 1) % 80;
+  }
+  RealEngine drafting = engine({.num_threads = 2, .draft = DraftMode::kNgram});
+  const std::vector<Bits> drafted = drafting.run(requests);
+  for (std::size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(drafted[i], expected[i]) << i;
+  const EngineStats stats = drafting.stats();
+  if (std::get<0>(GetParam()).starts_with("qwen35")) {
+    EXPECT_EQ(stats.drafted_tokens, 0U) << "nobody has the recurrent state in the middle of a step";
+  } else {
+    EXPECT_GT(stats.accepted_draft_tokens, 20U);
+    EXPECT_GT(stats.drafted_tokens, stats.accepted_draft_tokens);
+  }
 }
 
 TEST_P(SameBits, ForkedIsWrittenTwice) {

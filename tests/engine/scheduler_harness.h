@@ -68,7 +68,11 @@ class Harness {
     return plan_.sequences;
   }
   void complete(std::span<const ScheduledSequence> plan) {
-    for (const ScheduledSequence& planned : plan) scheduler_.accept(*planned.sequence, planned.num_tokens);
+    for (const auto& [sequence, num_tokens, num_drafted] : plan) {
+      scheduler_.accept(*sequence, num_tokens - num_drafted);
+      if (num_drafted > 0) scheduler_.take_back(*sequence);  // none was right
+      sequence->draft.clear();
+    }
     for (const ScheduledSequence& planned : plan) {
       Sequence& sequence = *planned.sequence;
       if (sequence.num_uncomputed() != 0) continue;

@@ -144,7 +144,7 @@ TEST(Scheduler, ForksRunInThePlacesThatTheirParentHeld) {
   Sequence& other = harness.add(5, 4);
   const Sequence& late = harness.add(5, 4);
   const auto accept_all = [&](const std::vector<ScheduledSequence>& planned) {
-    for (const auto& [s, num_tokens] : planned) harness.scheduler().accept(*s, num_tokens);
+    for (const auto& [s, num_tokens, num_drafted] : planned) harness.scheduler().accept(*s, num_tokens);
   };
   const std::vector<ScheduledSequence> first_plan = harness.schedule();
   EXPECT_TRUE(harness.is_running(other));

@@ -28,6 +28,8 @@ TestEngineOptions random_options() {
   options.runner.num_snapshots = *rc::gen::inRange(1, 12);
   options.prefix_cache = *rc::gen::weightedElement<bool>({{4, true}, {1, false}});
   options.max_context = 64;
+  options.draft = {.mode = *rc::gen::element(DraftMode::kOff, DraftMode::kNgram),
+                   .max_tokens = *rc::gen::inRange(1, kMaxDraftTokens + 1)};
   options.tokenizer = test::reasoning_tokenizer;
   options.num_threads = *rc::gen::inRange(1, 3);
   options.limits = {.max_step_tokens = *rc::gen::inRange(1, 40),
@@ -62,6 +64,14 @@ Request random_request(const Action& action, int context, int max_sequences) {
   return request;
 }
 
+/// What the answer will be, but for some of its tokens, or for none.
+std::vector<TokenId> prediction_of(const Action& action, const Request& request, std::span<const int> windows) {
+  std::vector<TokenId> tokens = test::reference_answer(request, 32, windows).tokens;
+  const std::size_t nth = action.value / 16 % 8;  // is wrong
+  for (std::size_t i = nth; nth > 0 && i < tokens.size(); i += nth) tokens[i] = (tokens[i] + 1) % 32;
+  return tokens;
+}
+
 void check_answer(const test::Answer& answer, test::Answer expected) {
   RC_ASSERT(answer.num_last_events == 1);
   if (answer.finish == FinishReason::kCancelled) {
@@ -83,7 +93,8 @@ RC_GTEST_PROP(Engine, RandomStormLosesNothingAndChangesNoAnswer, ()) {
       rc::gen::inRange(0, 10), rc::gen::arbitrary<std::uint32_t>(), rc::gen::arbitrary<std::uint32_t>()));
   for (const Action& action : actions) {
     if (action.kind < 4) {
-      const Request request = random_request(action, context, max_sequences);
+      Request request = random_request(action, context, max_sequences);
+      if (action.value % 3 != 0) request.prediction = prediction_of(action, request, engine.runner().windows());
       submitted.emplace_back(engine.submit(request), request);
     } else if (action.kind == 4 && !submitted.empty()) {
       engine->cancel(submitted[action.value % submitted.size()].first);

@@ -24,6 +24,7 @@ struct TestEngineOptions {
   SamplingDefaults sampling_defaults = {};
   int max_queued = 0;
   IdleRelease::Times idle = {};
+  DraftOptions draft = {};
   std::int64_t max_queued_tokens = 0;
 };
 
@@ -54,6 +55,7 @@ class TestEngine {
     parts.prefix_cache = options.prefix_cache;
     parts.limits = options.limits;
     parts.idle = options.idle;
+    parts.draft = options.draft;
     parts.queue_bounds = {.requests = {options.max_queued}, .tokens = {options.max_queued_tokens}};
     parts.sampling_defaults = options.sampling_defaults;
     Result<std::unique_ptr<EngineImpl>> engine = EngineImpl::create(std::move(parts));

@@ -1,0 +1,20 @@
+// Drafts: tokens that are guessed ahead of an answer and verified several in one step. They change when an answer
+// comes, never which.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace octavo {
+
+/// Where drafts come from.
+enum class DraftMode : std::uint8_t {
+  kOff,    // no token is guessed
+  kNgram,  // text of the prompt, the answer so far and Request::prediction that was followed once before
+  kAuto,   // the best that there is: kNgram
+};
+
+/// The most tokens that a sequence drafts for one step.
+inline constexpr int kMaxDraftTokens = 16;
+
+}  // namespace octavo

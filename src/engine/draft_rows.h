@@ -1,0 +1,50 @@
+// The drafted tokens that have rows in a step.
+//
+// A row joins while it pays: while the chance that its token is drawn, times the milliseconds that the step's answers
+// take for a token, is more than what the row adds to the predicted time. So one answer that has the machine to itself
+// drafts far ahead, and a full step drafts nothing. The likeliest token of all answers goes first. Rows that others are
+// owed are planned by then; drafts take what is left of the step's rows, its time and the free blocks that are promised
+// to nobody and keep no contents.
+//
+// Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/block_budget.h"
+#include "engine/step_budget.h"
+#include "engine/step_plan.h"
+#include "kv/kv_cache_manager.h"
+
+namespace octavo {
+
+class DraftRows {
+ public:
+  /// All of these must outlive it; without a cost model every row pays.
+  DraftRows(const KvCacheManager& kv, const BlockBudget& blocks, const CostModel* cost, int max_sequences);
+
+  /// Raises num_tokens and num_drafted of planned sequences that decode. Their blocks are not reserved yet.
+  void choose(std::span<ScheduledSequence> planned, StepBudget& budget);
+
+ private:
+  /// What the step has so far.
+  struct Price {
+    StepWork decodes;   // the work of its answers, drafts included, without draws
+    double tokens = 0;  // drawn for answers, as far as chances tell
+  };
+
+  bool list_drafts(std::span<ScheduledSequence> planned);
+  bool take_blocks(const ScheduledSequence& planned);
+  bool pays(const ScheduledSequence& planned, const StepBudget& budget, const Price& price) const;
+  StepWork work_of_row(const ScheduledSequence& planned) const;
+  double predict_ms(StepWork work) const;
+
+  const KvCacheManager& kv_;
+  const BlockBudget& blocks_;
+  const CostModel* cost_;
+  std::vector<int> taken_;                  // [groups] blocks of the rows that have joined
+  std::vector<ScheduledSequence*> drafts_;  // scratch of choose(): those that may draft more
+};
+
+}  // namespace octavo

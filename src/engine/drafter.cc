@@ -1,0 +1,103 @@
+#include "engine/drafter.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/to_size.h"
+
+namespace octavo {
+namespace {
+
+// Before anything is known of an answer: about what texts of code, quotes and stories have.
+constexpr std::array<float, 8> kFirstChances = {0.25F, 0.4F, 0.55F, 0.7F, 0.85F, 0.92F, 0.95F, 0.97F};
+constexpr float kFirstWeight = 2;  // guesses that these count for
+constexpr float kKept = 0.94F;     // of the older guesses, at each new one
+constexpr int kStartLength = 12;   // an answer that has just begun is taken to follow its prediction
+
+constexpr std::size_t kMostPredictedEntries = std::size_t{1} << 16;
+
+}  // namespace
+
+PredictedText::PredictedText(std::vector<TokenId> predicted)
+    : tokens(std::move(predicted)), index(std::min(kMostPredictedEntries, std::bit_ceil(tokens.size() + 64))) {
+  index.clear(tokens.size());
+  index.follow(tokens, static_cast<int>(tokens.size()));
+}
+
+void Drafter::begin(std::size_t prompt_tokens, std::size_t most_tokens, const PredictedText* predicted) {
+  own_.clear(most_tokens);
+  predicted_ = predicted;
+  predicted_at_ = predicted == nullptr ? -1 : 0;
+  predicted_length_ = kStartLength;
+  num_seen_ = prompt_tokens;
+  source_ = Source::kNone;
+  length_ = 0;
+  records_ = {};
+}
+
+void Drafter::propose(std::span<const TokenId> text, int most, Draft& draft) {
+  draft.clear();
+  source_ = Source::kNone;
+  own_.follow(text, kMostFollowed);
+  if (predicted_ != nullptr) follow_prediction(text);
+  num_seen_ = text.size();
+  if (most <= 0) return;
+  const NgramIndex::Match own = own_.find(text, text);
+  if (predicted_at_ >= 0 && predicted_length_ >= own.length) {
+    source_ = Source::kPrediction;
+    fill(predicted_->tokens, {.at = predicted_at_, .length = predicted_length_}, most, draft);
+  } else if (own.at >= 0) {
+    source_ = Source::kOwn;
+    fill(text, own, most, draft);
+  }
+}
+
+/// The answer goes on with the prediction, or comes back to it.
+void Drafter::follow_prediction(std::span<const TokenId> text) {
+  const std::span<const TokenId> predicted = predicted_->tokens;
+  for (std::size_t i = num_seen_; i < text.size() && predicted_at_ >= 0; ++i) {
+    if (to_size(predicted_at_) < predicted.size() && predicted[to_size(predicted_at_)] == text[i]) {
+      ++predicted_at_;
+      predicted_length_ = std::min(predicted_length_ + 1, NgramIndex::kMostCompared);
+    } else {
+      predicted_at_ = -1;
+    }
+  }
+  if (predicted_at_ >= 0) return;
+  const NgramIndex::Match found = predicted_->index.find(predicted, text);
+  predicted_at_ = found.at;
+  predicted_length_ = found.length;
+}
+
+/// A text that runs out goes on with what was drafted of it, as where it repeats itself.
+void Drafter::fill(std::span<const TokenId> source, NgramIndex::Match match, int most, Draft& draft) {
+  const bool repeats = source_ == Source::kOwn;
+  const int left = static_cast<int>(source.size()) - match.at;
+  float all_chance = 1;
+  for (int i = 0; i < most && (repeats || i < left); ++i) {
+    all_chance *= chance(match.length + i);
+    draft.add(i < left ? source[to_size(match.at + i)] : draft.tokens[to_size(i - left)], all_chance);
+  }
+  length_ = match.length;
+}
+
+std::size_t Drafter::class_of(int length) {
+  constexpr std::array<int, kNumClasses - 1> kEnds = {4, 6, 8, 12, 16, 24, 32};
+  return to_size(std::ranges::upper_bound(kEnds, length) - kEnds.begin());
+}
+
+float Drafter::chance(int length) const {
+  const std::size_t i = class_of(length);
+  return (kFirstWeight * kFirstChances[i] + records_[i].drawn) / (kFirstWeight + records_[i].tried);
+}
+
+void Drafter::accepted(int num_drawn, bool is_wrong) {
+  for (int i = 0; i < num_drawn + (is_wrong ? 1 : 0); ++i) {
+    Record& record = records_[class_of(length_ + i)];
+    record.drawn = kKept * record.drawn + (i < num_drawn ? 1 : 0);
+    record.tried = kKept * record.tried + 1;
+  }
+}
+
+}  // namespace octavo

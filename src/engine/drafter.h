@@ -1,0 +1,73 @@
+// Guesses the next tokens of one answer: what followed its last tokens before, in its prompt, in itself, or in a text
+// that its request predicts.
+//
+// The longer the part that agrees, the likelier is what followed it; how likely is learned from the answer itself, for
+// each length. A guess is checked against the tokens that were drawn, whether it had rows or not. Work a token is
+// constant. Owned by Drafting (drafting.h); only the thread that drives the engine may call it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/draft.h"
+#include "engine/ngram_index.h"
+
+namespace octavo {
+
+/// A text that an answer may follow, with its index. It does not change.
+struct PredictedText {
+  std::vector<TokenId> tokens;
+  NgramIndex index;
+
+  /// Work that grows with the text, for a thread that has time.
+  explicit PredictedText(std::vector<TokenId> predicted);
+};
+
+class Drafter {
+ public:
+  /// Tokens of a prompt that are looked at in a step: longer ones take several.
+  static constexpr int kMostFollowed = 4096;
+
+  /// `num_entries`: NgramIndex.
+  explicit Drafter(std::size_t num_entries) : own_(num_entries) {}
+
+  /// Begins another answer: prompt and answer will have `most_tokens` together. `predicted`, unless it is null, must
+  /// outlive it.
+  void begin(std::size_t prompt_tokens, std::size_t most_tokens, const PredictedText* predicted);
+
+  /// Fills `draft` with at most `most` tokens that may follow `text`, the prompt and the answer so far, and the chances
+  /// of each.
+  void propose(std::span<const TokenId> text, int most, Draft& draft);
+  /// Of the tokens that were proposed last the first `num_drawn` were drawn; `is_wrong`: the next one was not.
+  /// Otherwise nothing is known of it.
+  void accepted(int num_drawn, bool is_wrong);
+
+  /// The last proposal follows the predicted text.
+  bool is_of_prediction() const { return source_ == Source::kPrediction; }
+
+ private:
+  enum class Source : std::uint8_t { kNone, kOwn, kPrediction };
+  /// What is known of guesses behind a match of some lengths.
+  struct Record {
+    float drawn = 0, tried = 0;
+  };
+  static constexpr std::size_t kNumClasses = 8;
+
+  static std::size_t class_of(int length);
+  float chance(int length) const;
+  void follow_prediction(std::span<const TokenId> text);
+  void fill(std::span<const TokenId> source, NgramIndex::Match match, int most, Draft& draft);
+
+  NgramIndex own_;
+  const PredictedText* predicted_ = nullptr;
+  int predicted_at_ = -1;     // of the next token, if the answer follows the prediction; -1: it does not
+  int predicted_length_ = 0;  // tokens in front of it that agree
+  std::size_t num_seen_ = 0;  // tokens of the text at the last proposal
+  Source source_ = Source::kNone;
+  int length_ = 0;  // of the last proposal's match
+  std::array<Record, kNumClasses> records_ = {};
+};
+
+}  // namespace octavo

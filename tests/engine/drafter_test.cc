@@ -1,0 +1,69 @@
+#include "engine/drafter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace octavo {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::vector<TokenId> tokens_of(const Draft& draft) {
+  return {draft.tokens.begin(), draft.tokens.begin() + draft.num_tokens};
+}
+
+struct DraftedAnswer {
+  Drafter drafter{1024};
+  std::vector<TokenId> text;
+  Draft draft;
+
+  explicit DraftedAnswer(std::vector<TokenId> prompt, const PredictedText* predicted = nullptr)
+      : text(std::move(prompt)) {
+    drafter.begin(text.size(), 1000, predicted);
+  }
+  std::vector<TokenId> after(std::vector<TokenId> more, int most = 4) {
+    text.insert(text.end(), more.begin(), more.end());
+    drafter.propose(text, most, draft);
+    return tokens_of(draft);
+  }
+};
+
+TEST(Drafter, GuessesWhatFollowedTheLastTokensInThePromptOrTheAnswer) {
+  DraftedAnswer answer({1, 2, 3, 4, 5, 6, 7, 8});
+  EXPECT_THAT(answer.after({2}), ElementsAre());
+  EXPECT_THAT(answer.after({3}), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(answer.after({4, 9, 9, 4, 2, 3}, 2), ElementsAre(4, 9)) << "the latest";
+}
+
+TEST(Drafter, ATextThatRunsOutRepeatsItself) {
+  DraftedAnswer answer({7, 8, 1, 2, 1, 2});
+  EXPECT_THAT(answer.after({}, 5), ElementsAre(1, 2, 1, 2, 1));
+}
+
+TEST(Drafter, AnswerFollowsItsPredictionFromTheFirstTokenAndComesBackToIt) {
+  const PredictedText predicted({11, 12, 13, 14, 15, 16, 17});
+  DraftedAnswer answer({1, 2}, &predicted);
+  EXPECT_THAT(answer.after({11}), ElementsAre(12, 13, 14, 15));
+  EXPECT_TRUE(answer.drafter.is_of_prediction());
+  EXPECT_THAT(answer.after({12, 20}), ElementsAre()) << "another token was drawn";
+  EXPECT_THAT(answer.after({14, 15}), ElementsAre(16, 17)) << "to its end";
+}
+
+TEST(Drafter, ChancesFollowWhatWasDrawn) {
+  DraftedAnswer right({1, 2, 3, 4, 5, 6}), wrong = right;
+  right.after({1, 2});
+  wrong.after({1, 2});
+  const float before = right.draft.chances[1];
+  EXPECT_GT(right.draft.chances[0], before) << "both have to be right";
+  for (int i = 0; i < 20; ++i) {
+    right.drafter.accepted(2, false);
+    wrong.drafter.accepted(0, true);
+  }
+  right.drafter.propose(right.text, 4, right.draft);
+  wrong.drafter.propose(wrong.text, 4, wrong.draft);
+  EXPECT_GT(right.draft.chances[1], 0.7F);
+  EXPECT_LT(wrong.draft.chances[0], 0.1F);
+}
+
+}  // namespace
+}  // namespace octavo
