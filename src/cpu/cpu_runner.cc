@@ -127,6 +127,7 @@ BatchOutcome CpuRunner::wait() {
 /// False where there is no memory.
 bool CpuRunner::compute(const Batch& batch) try {
   OCTAVO_CHECK(batch.num_rows() <= info_.max_rows, "{} rows, room for {}", batch.num_rows(), info_.max_rows);
+  transformer_->advance_states(batch.advances);
   kv_.release(batch.releases);
   snapshots_.release(batch.releases);
   if (batch.num_rows() == 0) return true;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/to_size.h"
+#include "model/model_runner.h"
 
 namespace octavo {
 namespace {
@@ -46,7 +47,9 @@ DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, Snapsh
       decay_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::num_value_heads)))),
       beta_(decay_.size()),
       gates_(2 * decay_.size()),
-      gated_(context.make_rows(max_cols(config))) {
+      gated_(context.make_rows(max_cols(config))),
+      piece_floats_(to_size(largest(config, [](const DeltaSpec& spec) { return spec.key_dim * kDeltaColumns; }))),
+      ahead_(to_size(context.pool.num_threads()) * piece_floats_) {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const DeltaSpec* spec = config.layers[i].delta();
     if (spec == nullptr) continue;
@@ -55,7 +58,9 @@ DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, Snapsh
     layers_[i] = {.spec = spec,
                   .weights = &std::get<DeltaWeights>(weights.layers[i].mixer),
                   .q_norm = std::vector<float>(to_size(spec->key_dim), 1 / dim),
-                  .k_norm = std::vector<float>(to_size(spec->key_dim), 1 / std::sqrt(dim))};
+                  .k_norm = std::vector<float>(to_size(spec->key_dim), 1 / std::sqrt(dim)),
+                  .kept_inputs = AlignedBuffer<float>(to_size(kMaxDraftedRows * spec->num_channels())),
+                  .kept_gates = AlignedBuffer<float>(to_size(2 * kMaxDraftedRows * spec->num_value_heads))};
   }
   ranges_.reserve(to_size(context.max_rows));
   range_of_.reserve(to_size(context.max_rows));
@@ -67,14 +72,65 @@ void DeltaMixer::plan(const Batch& batch) {
                batch.state_slots.size(), batch.num_seqs());
   ranges_.clear();
   range_of_.clear();
+  int num_kept = 0;
   for (std::size_t s = 0; s < batch.state_slots.size(); ++s) {
     const int first = batch.seq_begin[s], count = batch.seq_begin[s + 1] - first;
-    ranges_.push_back({.first_row = first,
-                       .num_rows = count,
-                       .state_slot = batch.state_slots[s],
-                       .begins = batch.positions[to_size(first)] == 0});
-    range_of_.insert(range_of_.end(), to_size(count), static_cast<std::int32_t>(s));
+    add_range({.first_row = first,
+               .num_rows = count,
+               .state_slot = batch.state_slots[s],
+               .begins = batch.positions[to_size(first)] == 0,
+               .num_drafted = batch.num_drafted[s],
+               .first_kept = num_kept});
+    num_kept += batch.num_drafted[s];
   }
+  OCTAVO_CHECK(num_kept <= kMaxDraftedRows, "{} rows of drafted tokens", num_kept);
+}
+
+void DeltaMixer::add_range(const Range& range) {
+  range_of_.insert(range_of_.end(), to_size(range.num_rows), static_cast<std::int32_t>(ranges_.size()));
+  ranges_.push_back(range);
+}
+
+void DeltaMixer::advance_states(std::span<const StateAdvance> advances) {
+  ranges_.clear();
+  range_of_.clear();
+  for (const StateAdvance& advance : advances)
+    if (advance.num_rows > 0)
+      add_range({.first_row = static_cast<int>(range_of_.size()),
+                 .num_rows = advance.num_rows,
+                 .state_slot = advance.state_slot,
+                 .begins = false,
+                 .first_kept = advance.first_row});
+  if (ranges_.empty()) return;
+  const int num_rows = static_cast<int>(range_of_.size());
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& layer = layers_[i];
+    if (layer.spec == nullptr) continue;
+    const int index = static_cast<int>(i);
+    const DeltaState shape(*layer.spec);
+    const auto range_of = [&](std::int64_t row) -> const Range& { return ranges_[to_size(range_of_[to_size(row)])]; };
+    context_.for_rows(num_rows, [&](std::int64_t row, int) { load_kept(layer, range_of(row), row); });
+    context_.for_rows(num_rows, [&](std::int64_t row, int) {
+      convolve(layer, range_of(row), shape.inputs(snapshots_.state(range_of(row).state_slot, index)), row);
+    });
+    run_pieces(index);
+  }
+}
+
+/// As the row was when it was computed first.
+void DeltaMixer::load_kept(const Layer& layer, const Range& range, std::int64_t row) {
+  const std::size_t width = to_size(layer.spec->num_channels()), gates = to_size(2 * layer.spec->num_value_heads);
+  const std::size_t at = to_size(row), kept = to_size(range.first_kept) + at - to_size(range.first_row);
+  std::copy_n(layer.kept_inputs.data() + kept * width, width, inputs_.data() + at * width);
+  std::copy_n(layer.kept_gates.data() + kept * gates, gates, gates_.data() + at * gates);
+}
+
+void DeltaMixer::keep_drafted(Layer& layer, const Range& range) {
+  const std::size_t width = to_size(layer.spec->num_channels()), gates = to_size(2 * layer.spec->num_value_heads);
+  const std::size_t row = to_size(range.first_row + range.num_known()), count = to_size(range.num_drafted);
+  const std::size_t kept = to_size(range.first_kept);
+  std::copy_n(inputs_.data() + row * width, count * width, layer.kept_inputs.data() + kept * width);
+  std::copy_n(gates_.data() + row * gates, count * gates, layer.kept_gates.data() + kept * gates);
 }
 
 void DeltaMixer::write_state(int index, const StepRows& rows) {
@@ -103,22 +159,29 @@ void DeltaMixer::run(int index, const StepRows& rows, bool state_written, const 
 void DeltaMixer::advance(int index) {
   const Layer& layer = layers_[to_size(index)];
   const DeltaState shape(*layer.spec);
-  const auto state_of = [&](const Range& range) { return snapshots_.state(range.state_slot, index); };
   context_.for_rows(static_cast<int>(range_of_.size()), [&](std::int64_t row, int) {
     const Range& range = ranges_[to_size(range_of_[to_size(row)])];
-    convolve(layer, range, shape.inputs(state_of(range)), row);
+    convolve(layer, range, shape.inputs(snapshots_.state(range.state_slot, index)), row);
     find_gates(layer, row);
   });
+  run_pieces(index);
+}
+
+/// From Q, K, V and the gates of all rows to the results of the recurrence.
+void DeltaMixer::run_pieces(int index) {
+  Layer& layer = layers_[to_size(index)];
+  const DeltaState shape(*layer.spec);
   // One item more of each sequence keeps the inputs of its last rows.
   const std::size_t items = to_size(layer.spec->num_value_heads * shape.num_pieces()) + 1;
-  context_.pool.for_ranges(ranges_.size() * items, 1, [&](std::size_t begin, std::size_t end, int) {
+  context_.pool.for_ranges(ranges_.size() * items, 1, [&](std::size_t begin, std::size_t end, int worker) {
     for (std::size_t i = begin; i < end; ++i) {
       const Range& range = ranges_[i / items];
-      float* state = state_of(range);
+      float* state = snapshots_.state(range.state_slot, index);
       if (i % items == 0) {
         keep_inputs(layer, range, shape.inputs(state));
+        keep_drafted(layer, range);
       } else {
-        advance_piece(layer, range, state, static_cast<int>(i % items) - 1);
+        advance_piece(layer, range, state, static_cast<int>(i % items) - 1, worker);
       }
     }
   });
@@ -156,38 +219,45 @@ void DeltaMixer::find_gates(const Layer& layer, std::int64_t row) {
   }
 }
 
-/// The recurrence over a sequence's rows, in a piece of a head's state.
-void DeltaMixer::advance_piece(const Layer& layer, const Range& range, float* state, int item) {
-  const DeltaSpec& spec = *layer.spec;
-  const DeltaState shape(spec);
+/// The recurrence over a sequence's rows, in a piece of a head's state; over drafted ones in a copy of it.
+void DeltaMixer::advance_piece(const Layer& layer, const Range& range, float* state, int item, int worker) {
+  const DeltaState shape(*layer.spec);
   const int head = item / shape.num_pieces(), index = item % shape.num_pieces(), column = index * kDeltaColumns;
   float* piece = shape.piece(state, head, index);
   if (range.begins) std::fill_n(piece, shape.piece_floats(), 0.0F);
-  float* rows = mixed_.data() + std::int64_t{range.first_row} * spec.num_channels();
+  run_rule(layer, range.first_row, range.num_known(), head, column, piece);
+  if (range.num_drafted == 0) return;
+  float* ahead = ahead_.data() + to_size(worker) * piece_floats_;
+  std::copy_n(piece, shape.piece_floats(), ahead);
+  run_rule(layer, range.first_row + range.num_known(), range.num_drafted, head, column, ahead);
+}
+
+void DeltaMixer::run_rule(const Layer& layer, int first_row, int num_rows, int head, int column, float* piece) {
+  const DeltaSpec& spec = *layer.spec;
+  float* rows = mixed_.data() + std::int64_t{first_row} * spec.num_channels();
   const int key_head = head % spec.num_key_heads;
-  context_.kernels.delta_rule(
-      {.q = rows + key_head * spec.key_dim,
-       .k = rows + spec.key_width() + key_head * spec.key_dim,
-       .v = rows + 2 * spec.key_width() + head * spec.value_dim + column,
-       .gates = gates_.data() + 2 * (std::int64_t{range.first_row} * spec.num_value_heads + head),
-       .stride = spec.num_channels(),
-       .gate_stride = 2 * spec.num_value_heads,
-       .num_tokens = range.num_rows,
-       .key_dim = spec.key_dim,
-       .columns = std::min(kDeltaColumns, spec.value_dim - column)},
-      piece);
+  context_.kernels.delta_rule({.q = rows + key_head * spec.key_dim,
+                               .k = rows + spec.key_width() + key_head * spec.key_dim,
+                               .v = rows + 2 * spec.key_width() + head * spec.value_dim + column,
+                               .gates = gates_.data() + 2 * (std::int64_t{first_row} * spec.num_value_heads + head),
+                               .stride = spec.num_channels(),
+                               .gate_stride = 2 * spec.num_value_heads,
+                               .num_tokens = num_rows,
+                               .key_dim = spec.key_dim,
+                               .columns = std::min(kDeltaColumns, spec.value_dim - column)},
+                              piece);
 }
 
 /// The convolution's last inputs, for the next step.
 void DeltaMixer::keep_inputs(const Layer& layer, const Range& range, float* inputs) {
   const std::size_t width = to_size(layer.spec->num_channels());
-  const int history = layer.spec->taps - 1, taken = std::min(history, range.num_rows), kept = history - taken;
+  const int history = layer.spec->taps - 1, taken = std::min(history, range.num_known()), kept = history - taken;
   if (range.begins) {
     std::fill_n(inputs, to_size(kept) * width, 0.0F);
   } else {
     std::copy_n(inputs + to_size(taken) * width, to_size(kept) * width, inputs);
   }
-  const float* last = inputs_.data() + to_size(range.first_row + range.num_rows - taken) * width;
+  const float* last = inputs_.data() + to_size(range.first_row + range.num_known() - taken) * width;
   std::copy_n(last, to_size(taken) * width, inputs + to_size(kept) * width);
 }
 

@@ -2,16 +2,19 @@
 // and the output matrix.
 //
 // A sequence's state is read and written where it lies. Every token goes through the same operations in the same order
-// however it came, so a state has the same bits for every chunking. Owned by the transformer; it plans a step once and
-// runs it for every recurrent layer.
+// however it came, so a state has the same bits for every chunking. Rows of drafted tokens go through them on a copy, a
+// piece of a head at a time, and what they bring is kept; once it is known how many were right, advance_states() runs
+// that through the state itself. Owned by the transformer; it plans a step once and runs it for every recurrent layer.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "cpu/residual_stream.h"
 #include "cpu/step_rows.h"
 #include "cpu/weights.h"
 #include "kv/snapshot_arena.h"
+#include "model/batch.h"
 #include "model/delta_state.h"
 
 namespace octavo {
@@ -22,6 +25,8 @@ class DeltaMixer {
   DeltaMixer(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots, ComputeContext& context,
              ResidualStream& stream);
 
+  /// Runs kept rows through the states, in all layers. The next plan() is behind it.
+  void advance_states(std::span<const StateAdvance> advances);
   /// Notes which rows of the batch are whose. Once a step.
   void plan(const Batch& batch);
 
@@ -40,19 +45,30 @@ class DeltaMixer {
     const DeltaSpec* spec = nullptr;  // nullptr: the layer has another mixer
     const DeltaWeights* weights = nullptr;
     std::vector<float> q_norm = {},
-                       k_norm = {};  // [key_dim] weights that make of an RMSNorm the norm that this mixer has
+                       k_norm = {};         // [key_dim] weights that make of an RMSNorm the norm that this mixer has
+    AlignedBuffer<float> kept_inputs = {};  // [kMaxDraftedRows, num_channels] Q, K and V before the convolution
+    AlignedBuffer<float> kept_gates = {};   // [kMaxDraftedRows, num_value_heads, 2]
   };
   /// A sequence's rows of the step.
   struct Range {
     int first_row, num_rows;
     int state_slot;
-    bool begins;  // at position 0: its state is zeros
+    bool begins;          // at position 0: its state is zeros
+    int num_drafted = 0;  // of the rows, the last ones
+    int first_kept = 0;   // the number of the first drafted one among those that are kept
+
+    int num_known() const { return num_rows - num_drafted; }
   };
 
   void advance(int index);
+  void add_range(const Range& range);
+  void load_kept(const Layer& layer, const Range& range, std::int64_t row);
+  void keep_drafted(Layer& layer, const Range& range);
+  void run_pieces(int index);
   void convolve(const Layer& layer, const Range& range, const float* inputs, std::int64_t row);
   void find_gates(const Layer& layer, std::int64_t row);
-  void advance_piece(const Layer& layer, const Range& range, float* state, int item);
+  void advance_piece(const Layer& layer, const Range& range, float* state, int item, int worker);
+  void run_rule(const Layer& layer, int first_row, int num_rows, int head, int column, float* piece);
   void keep_inputs(const Layer& layer, const Range& range, float* inputs);
   void finish_row(const Layer& layer, std::int64_t batch_row, std::int64_t row, int rows);
 
@@ -69,6 +85,8 @@ class DeltaMixer {
   AlignedBuffer<float> decay_, beta_;    // [rows, num_value_heads]
   AlignedBuffer<float> gates_;           // [rows, num_value_heads, 2]
   AlignedBuffer<float> gated_;           // [rows, value_width]
+  std::size_t piece_floats_;             // the largest piece of a state
+  AlignedBuffer<float> ahead_;           // [threads, piece_floats_] a piece behind drafted rows
 };
 
 }  // namespace octavo

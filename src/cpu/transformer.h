@@ -25,6 +25,8 @@ class Transformer {
   Transformer(const ModelConfig& config, const Weights& weights, const KvArena& kv, SnapshotArena& snapshots,
               const KernelTable& kernels, ThreadPool& pool, int max_rows);
 
+  /// Advances recurrent states by drafted rows of an earlier batch.
+  void advance_states(std::span<const StateAdvance> advances) { delta_.advance_states(advances); }
   /// Runs all layers; the residual stream of the batch's logit rows is left in place for logits().
   void forward(const Batch& batch);
 

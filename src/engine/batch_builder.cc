@@ -6,7 +6,7 @@
 namespace octavo {
 namespace {
 
-void add_rows(StepPlan& plan, int planned) {
+void add_rows(StepPlan& plan, int planned, int& num_drafted_rows) {
   const auto [sequence, num_tokens, num_drafted] = plan.sequences[to_size(planned)];
   Batch& batch = plan.batch;
   const int end = sequence->num_computed + num_tokens;
@@ -17,7 +17,10 @@ void add_rows(StepPlan& plan, int planned) {
   for (int position = sequence->num_computed; position < end; ++position) {
     if (position >= first_logits) {
       batch.logit_rows.push_back(batch.num_rows());
-      plan.logit_rows.push_back({.planned = planned, .position = position, .draws = sequence->draws_after(position)});
+      plan.logit_rows.push_back({.planned = planned,
+                                 .position = position,
+                                 .draws = sequence->draws_after(position),
+                                 .drafted = position < num_known ? -1 : num_drafted_rows++});
     }
     batch.tokens.push_back(position < num_known ? sequence->tokens[to_size(position)]
                                                 : sequence->draft.tokens[to_size(position - num_known)]);
@@ -27,7 +30,7 @@ void add_rows(StepPlan& plan, int planned) {
   batch.kv_len.push_back(end);
 }
 
-void add_tables(Batch& batch, const KvCacheManager& kv, SequenceId sequence, int kv_len) {
+void add_tables(Batch& batch, const KvCacheManager& kv, SequenceId sequence, int kv_len, int num_drafted) {
   const auto num_blocks = to_size((kv_len - 1) / kv.block_size() + 1);
   for (std::size_t g = 0; g < batch.groups.size(); ++g) {
     Batch::Group& group = batch.groups[g];
@@ -41,6 +44,7 @@ void add_tables(Batch& batch, const KvCacheManager& kv, SequenceId sequence, int
   const std::optional<BlockId> state_slot = kv.table(sequence, kv.num_groups()).get(0);
   OCTAVO_CHECK(state_slot.has_value(), "sequence {} has no state_slot", sequence);
   batch.state_slots.push_back(*state_slot);
+  batch.num_drafted.push_back(num_drafted);
 }
 
 }  // namespace
@@ -48,16 +52,19 @@ void add_tables(Batch& batch, const KvCacheManager& kv, SequenceId sequence, int
 void build_batch(StepPlan& plan, const KvCacheManager& kv) {
   plan.batch.clear();
   plan.batch.copies.assign(plan.copies.begin(), plan.copies.end());
+  plan.batch.advances.assign(plan.advances.begin(), plan.advances.end());
   plan.logit_rows.clear();
+  int num_drafted_rows = 0;
   for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
     const auto& [sequence, num_tokens, num_drafted] = plan.sequences[i];
-    add_rows(plan, static_cast<int>(i));
-    add_tables(plan.batch, kv, sequence->kv, sequence->num_computed + num_tokens);
+    add_rows(plan, static_cast<int>(i), num_drafted_rows);
+    add_tables(plan.batch, kv, sequence->kv, sequence->num_computed + num_tokens, num_drafted);
   }
 }
 
 void build_release(StepPlan& plan, KvCacheManager& kv, bool cached) {
   plan.clear();
+  plan.batch.advances.assign(plan.advances.begin(), plan.advances.end());
   kv.release_memory(cached, plan.batch.releases);
 }
 

@@ -32,7 +32,9 @@ void DraftRows::choose(std::span<ScheduledSequence> planned, StepBudget& budget)
   }
   std::ranges::fill(taken_, 0);
   // All rows are drawn from before the runner is asked for others.
-  while (!drafts_.empty() && logit_rows < kMaxLogitRows && budget.rows_left() > 0) {
+  int rows_left = std::min(budget.rows_left(), kMaxLogitRows - logit_rows);
+  if (kv_.has_snapshots()) rows_left = std::min(rows_left, kMaxDraftedRows);
+  while (!drafts_.empty() && rows_left > 0) {
     const auto best = std::ranges::max_element(drafts_, {}, next_chance);
     ScheduledSequence& next = **best;
     const bool joins = pays(next, budget, price) && take_blocks(next);
@@ -42,9 +44,9 @@ void DraftRows::choose(std::span<ScheduledSequence> planned, StepBudget& budget)
       budget.take_drafted(work_of_row(next));
       ++next.num_tokens;
       ++next.num_drafted;
-      ++logit_rows;
+      --rows_left;
     }
-    if (!joins || next.num_drafted == next.sequence->draft.num_tokens) {
+    if (!joins || next.num_drafted == next.sequence->draft.num_tokens || ends_at_checkpoint(next)) {
       *best = drafts_.back();
       drafts_.pop_back();
     }
@@ -57,9 +59,17 @@ bool DraftRows::list_drafts(std::span<ScheduledSequence> planned) {
   for (ScheduledSequence& one : planned) {
     const Sequence& sequence = *one.sequence;
     const bool is_whole = sequence.num_computed + one.num_tokens == sequence.num_tokens();
-    if (sequence.draft.num_tokens > 0 && is_whole && !sequence.is_catching_up()) drafts_.push_back(&one);
+    const bool may_draft = is_whole && !sequence.is_catching_up() && !ends_at_checkpoint(one);
+    if (sequence.draft.num_tokens > 0 && may_draft) drafts_.push_back(&one);
   }
   return !drafts_.empty();
+}
+
+/// Its state is kept behind these rows, and is that of no other.
+bool DraftRows::ends_at_checkpoint(const ScheduledSequence& planned) const {
+  if (!kv_.keeps_checkpoints()) return false;
+  const int end = planned.sequence->num_computed + planned.num_tokens;
+  return end % kv_.checkpoint_interval() == 0 || end == planned.sequence->notes.checkpoint_at;
 }
 
 /// Those that one more row of a sequence takes. False: they are not there.

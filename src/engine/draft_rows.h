@@ -35,6 +35,7 @@ class DraftRows {
   };
 
   bool list_drafts(std::span<ScheduledSequence> planned);
+  bool ends_at_checkpoint(const ScheduledSequence& planned) const;
   bool take_blocks(const ScheduledSequence& planned);
   bool pays(const ScheduledSequence& planned, const StepBudget& budget, const Price& price) const;
   StepWork work_of_row(const ScheduledSequence& planned) const;

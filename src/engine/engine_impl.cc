@@ -15,6 +15,11 @@ namespace {
 auto out_of_memory() { return fail_as(ErrorKind::kOutOfMemory, "out of memory while taking a request"); }
 auto draining() { return fail_as(ErrorKind::kDraining, "the engine is draining: it takes no further request"); }
 
+/// Steps have a time to keep, or the rows of drafts a price, which wants the model's work.
+bool prices_steps(const EngineParts& parts) {
+  return parts.limits.step_ms > 0 || (parts.draft.mode != DraftMode::kOff && parts.info.work != nullptr);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
@@ -33,8 +38,7 @@ EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvCacheManager> kv)
       num_drawable_(parts_.words.num_drawable(parts_.runner->info().vocab_size)),
       cost_(parts_.info.work ? CostModel(parts_.info.work->attention, parts_.info.work->experts) : CostModel({})),
       queue_(parts_.queue_bounds),
-      scheduler_(parts_.limits, *kv_,
-                 parts_.limits.step_ms > 0 || parts_.draft.mode != DraftMode::kOff ? &cost_ : nullptr),
+      scheduler_(parts_.limits, *kv_, prices_steps(parts_) ? &cost_ : nullptr),
       plan_(scheduler_.make_plan()),
       statistics_(scheduler_, *kv_),
       drafting_(parts_.draft, scheduler_.limits().max_sequences, parts_.words, num_drawable_, statistics_.counts()),

@@ -18,10 +18,11 @@ struct Sample {
   std::span<const float> row;  // of logits; valid until the next rows are asked of the runner
   int position;                // of the token
   ActiveRequest* request;
-  Choice* choice;       // null: there was no memory for the request's choices
-  SampledToken token;   // token -1: its constraint allows none
-  double ms = 0;        // that it took
-  int num_drafted = 0;  // rows behind `row`, of drafted tokens, which are drawn from if the tokens are right
+  Choice* choice;         // null: there was no memory for the request's choices
+  SampledToken token;     // token -1: its constraint allows none
+  double ms = 0;          // that it took
+  int first_drafted = 0;  // their number among the step's
+  int num_drafted = 0;    // rows behind `row`, of drafted tokens, which are drawn from if the tokens are right
 };
 
 struct Samples {

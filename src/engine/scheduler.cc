@@ -235,7 +235,6 @@ void Scheduler::advance(StepPlan& plan, Sequence& sequence, int num_tokens) {
 
 /// Last of all, so that it takes what nobody else has use for.
 void Scheduler::schedule_drafts(StepPlan& plan) {
-  if (kv_.has_snapshots()) return;  // nobody would have the state behind the tokens that were right
   draft_rows_.choose(plan.sequences, plan.budget);
   for (const auto& [sequence, num_tokens, num_drafted] : plan.sequences) {
     if (num_drafted == 0) continue;

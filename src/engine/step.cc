@@ -18,6 +18,7 @@ constexpr std::chrono::milliseconds kMostWait{5};  // before requests that came 
 BatchOutcome compute_batch(const StepParts& parts) {
   parts.runner.begin(parts.plan.batch);
   const BatchOutcome outcome = parts.runner.wait();
+  parts.plan.advances.clear();
   parts.kv.set_grown_bytes(outcome.grown_bytes);
   return outcome;
 }
@@ -203,6 +204,11 @@ void Step::verify_draft(Sample& sample) {
   Choice& choice = *sample.choice;
   Sequence& sequence = choice.sequence;
   const int first = sample.position, num_rows = sample.num_drafted;
+  StateAdvance* advance = nullptr;
+  if (parts_.kv.has_snapshots() && choice.active) {
+    const BlockId state_slot = *parts_.kv.table(sequence.kv, parts_.kv.num_groups()).get(0);
+    advance = &parts_.plan.advances.emplace_back(state_slot, sample.first_drafted, 0);
+  }
   for (int num_right = 0; choice.active;) {
     const int appended = sequence.num_tokens() - first;
     int right = std::min(num_rows, Drafting::num_drawn(choice, first));
@@ -210,6 +216,7 @@ void Step::verify_draft(Sample& sample) {
     if (!goes_on) right = std::min(right, appended - 1);  // the last token has its row in the step that draws from it
     parts_.drafting.count_accepted(choice, num_right, right);
     parts_.scheduler.accept(sequence, right - num_right);
+    if (advance != nullptr) advance->num_rows = right;
     if (!goes_on) break;
     const Clock::time_point begin = Clock::now();
     sampler_.draw_behind(sample, right - num_right);

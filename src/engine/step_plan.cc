@@ -1,6 +1,7 @@
 #include "engine/step_plan.h"
 
 #include "base/to_size.h"
+#include "model/model_runner.h"
 
 namespace octavo {
 
@@ -22,7 +23,12 @@ StepPlan::StepPlan(const StepLimits& limits, const KvCacheManager& kv, const Cos
   batch.groups.resize(to_size(kv.num_groups()));
   batch.releases.reserve(kv.most_released_runs());
   batch.copies.reserve(most_sequences * to_size(kv.num_pools()));
-  if (kv.has_snapshots()) batch.state_slots.reserve(most_sequences);
+  if (kv.has_snapshots()) {
+    batch.state_slots.reserve(most_sequences);
+    batch.num_drafted.reserve(most_sequences);
+    advances.reserve(kMaxDraftedRows);
+    batch.advances.reserve(kMaxDraftedRows);
+  }
   for (Batch::Group& group : batch.groups) group.block_begin.reserve(most_sequences + 1);
   samples.all.reserve(most_sequences);
 }

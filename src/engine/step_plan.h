@@ -46,7 +46,8 @@ struct ScheduledSequence {
 struct LogitRow {
   int planned;  // index into StepPlan::sequences
   int position;
-  bool draws;  // a token at position + 1 is drawn from it
+  bool draws;        // a token at position + 1 is drawn from it
+  int drafted = -1;  // its number among the step's rows of drafted tokens; -1: its token is known
 };
 
 struct StepPlan {
@@ -70,6 +71,8 @@ struct StepPlan {
   std::vector<BlockCopy> copies;          // of blocks, made before the step writes
   BlockClaims claims;
   StepBudget budget;
+
+  std::vector<StateAdvance> advances;  // by drafted rows that were right, for the next batch; clear() leaves them
 
   // Filled by build_batch().
   Batch batch;

@@ -56,8 +56,9 @@ void StepSampler::list(StepPlan& plan, const LogitSlice& slice, RequestTable& re
     if (!row.draws) continue;
     const Sequence& sequence = *plan.sequences[to_size(row.planned)].sequence;
     if (!sequence.has_rows()) continue;  // cancelled by a callback of this step
-    if (row.position >= sequence.num_tokens()) {
-      ++plan.samples.all.back().num_drafted;  // behind the row of the sequence's last token
+    if (row.drafted >= 0) {              // behind the row of the sequence's last token
+      Sample& last = plan.samples.all.back();
+      if (last.num_drafted++ == 0) last.first_drafted = row.drafted;
       continue;
     }
     ActiveRequest& request = *requests.find(sequence.params.id);

@@ -12,6 +12,12 @@
 
 namespace octavo {
 
+/// Rows of drafted tokens of an earlier batch that turned out right: a recurrent state advances by them.
+struct StateAdvance {
+  std::int32_t state_slot;
+  std::int32_t first_row, num_rows;  // among the drafted rows of the last batch that had any
+};
+
 struct Batch {
   std::vector<std::int32_t> tokens;     // [num_rows]
   std::vector<std::int32_t> positions;  // [num_rows] absolute position in the row's sequence
@@ -29,9 +35,13 @@ struct Batch {
   std::vector<std::int32_t> state_slots;  // [num_seqs] the snapshot that holds a sequence's recurrent state and is
                                           // written in place; one that begins at position 0 begins with zeros. Without
                                           // recurrent layers: empty
-  std::vector<BlockRun> releases;         // blocks whose memory goes back to the system, first of all; groups ascending
-  std::vector<BlockCopy> copies;          // made before anything is written
-  std::vector<std::int32_t> logit_rows;   // rows whose logits are wanted, ascending
+  std::vector<std::int32_t> num_drafted;  // [num_seqs] rows of drafted tokens, the last ones of a sequence. Recurrent
+                                          // layers keep what these rows bring, up to kMaxDraftedRows in all, and leave
+                                          // the state as it is before them. Without recurrent layers: empty
+  std::vector<StateAdvance> advances;     // made first of all
+  std::vector<BlockRun> releases;        // blocks whose memory goes back to the system, before copies; groups ascending
+  std::vector<BlockCopy> copies;         // made before anything is written
+  std::vector<std::int32_t> logit_rows;  // rows whose logits are wanted, ascending
 
   int num_rows() const { return static_cast<int>(tokens.size()); }
   int num_seqs() const { return static_cast<int>(kv_len.size()); }
@@ -46,6 +56,8 @@ struct Batch {
       group.block_ids.clear();
     }
     state_slots.clear();
+    num_drafted.clear();
+    advances.clear();
     releases.clear();
     copies.clear();
     logit_rows.clear();

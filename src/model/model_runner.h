@@ -15,6 +15,8 @@ namespace octavo {
 
 /// Rows of logits that a runner keeps room for at once.
 inline constexpr int kMaxLogitRows = 64;
+/// Rows of drafted tokens that a batch has at most where layers are recurrent: a runner keeps what they bring.
+inline constexpr int kMaxDraftedRows = 32;
 
 /// The outcome of a batch.
 struct BatchOutcome {
@@ -46,7 +48,8 @@ class ModelRunner {
   /// Stays as it is.
   virtual const RunnerInfo& info() const = 0;
 
-  /// Begins a batch, which stays as it is until wait() returns: gives memory back, makes the block copies, then runs
+  /// Begins a batch, which stays as it is until wait() returns: advances states by rows that were drafted, also where
+  /// the batch is refused then; gives memory back, makes the block copies, then runs
   /// all layers over its rows, if there are any, and writes their K and V into the blocks that it names.
   virtual void begin(const Batch& batch) = 0;
   /// Once after each begin(): until all of that is done.

@@ -25,6 +25,7 @@ constexpr int kRows = 40, kWidth = 64;
 struct Part {
   int state_slot, first, count;
   const std::vector<float>* x;  // [tokens, kWidth] of the whole sequence
+  int num_drafted = 0;          // of the rows, the last ones
 };
 
 /// The mixer of the first layer of a tiny hybrid, and a stream of its own.
@@ -52,6 +53,7 @@ class Mixer {
       batch.seq_begin.push_back(batch.num_rows());
       batch.kv_len.push_back(part.first + part.count);
       batch.state_slots.push_back(part.state_slot);
+      batch.num_drafted.push_back(part.num_drafted);
     }
     batch.logit_rows.assign(wanted.begin(), wanted.end());
     StepRows rows(2 * kRows);
@@ -83,6 +85,10 @@ class Mixer {
   std::vector<float> state(int state_slot) {
     const float* begin = snapshots_->state(state_slot, 0);
     return {begin, begin + DeltaState(*config_.layer(0).delta()).bytes() / sizeof(float)};
+  }
+  void advance(std::vector<StateAdvance> advances) {
+    const ThreadPool::Step step(fixture_.pool);
+    mixer_->advance_states(advances);
   }
   void spoil(int state_slot) { std::memset(snapshots_->state(state_slot, 0), 0xFF, bytes_); }
   PlainTransformer plain() const { return {config_, weights_}; }
@@ -127,6 +133,30 @@ TEST(DeltaMixer, IsAsItsSpecSaysInAnyChunk) {
         mixer.spoil(1);  // by a sequence that had the state slot before
         EXPECT_EQ(mixer.run(1, x, chunk), whole) << chunk;
         EXPECT_EQ(mixer.state(1), mixer.state(0)) << chunk;
+      }
+    }
+  }
+}
+
+// Of two sequences' drafted rows a part is right: their states are those of the rows that were, and the rows' results
+// those that they have one by one.
+TEST(DeltaMixer, StatesBehindAPartOfDraftedRowsAreAsIfNoOtherHadBeen) {
+  for (const IsaLevel level : supported_isa_levels()) {
+    for (const std::uint32_t taps : {2U, 4U, 8U}) {
+      const TinyModel recipe{.arch = "qwen35", .taps = taps};
+      const std::vector<float> first = some_rows(5), second = some_rows(6);
+      for (const int num_right : {0, 1, 2, 6}) {
+        Mixer drafting(recipe, level), plain(recipe, level);
+        const std::vector<float> of_first = plain.run(0, first, kRows);
+        drafting.step({{0, 0, 10, &first}, {1, 0, 3, &second}});
+        const std::vector<float> rows = drafting.step({{0, 10, 9, &first, 7}, {1, 3, 6, &second, 5}});
+        EXPECT_EQ(std::vector(rows.begin(), rows.begin() + 9 * kWidth), rows_of(of_first, 10, 9));
+        drafting.advance({{0, 0, num_right}, {1, 7, std::min(num_right, 5)}});
+        plain.step({{1, 0, 12 + num_right, &first}});
+        EXPECT_EQ(drafting.state(0), plain.state(1)) << num_right;
+        plain.step({{1, 0, 4 + std::min(num_right, 5), &second}});
+        EXPECT_EQ(drafting.state(1), plain.state(1)) << num_right;
+        EXPECT_EQ(drafting.step({{0, 12 + num_right, 5, &first}}), rows_of(of_first, 12 + num_right, 5));
       }
     }
   }

@@ -52,7 +52,10 @@ class Model {
       }
       batch.seq_begin.push_back(batch.num_rows());
       batch.kv_len.push_back(static_cast<std::int32_t>(end));
-      if (kv_->layout().snapshot.bytes > 0) batch.state_slots.push_back(0);
+      if (kv_->layout().snapshot.bytes > 0) {
+        batch.state_slots.push_back(0);
+        batch.num_drafted.push_back(0);
+      }
       for (Batch::Group& group : batch.groups) {
         for (std::int32_t block = 0; block < kMaxTokens / kDefaultBlockSize; ++block) group.block_ids.push_back(block);
         group.block_begin.push_back(static_cast<std::int32_t>(group.block_ids.size()));

@@ -84,6 +84,17 @@ TEST(DraftRows, ThoseWhoCatchUpDraftNothing) {
   EXPECT_THAT(drafted(harness), ElementsAre(0));
 }
 
+TEST(DraftRows, AreNoMoreThanARunnerKeepsForRecurrentLayers) {
+  Harness harness({.max_step_tokens = 200, .max_sequences = 10},
+                  {.num_blocks = 400, .windows = {test::kRecurrent, 0}, .num_snapshots = 20});
+  for (int i = 0; i < 10; ++i) harness.add(2, 40);
+  while (harness.sequences().at(10)->num_tokens() == 2) harness.step();
+  for (const auto& [id, sequence] : harness.sequences()) draft(*sequence, {1, 1, 1, 1});
+  int rows = 0;
+  for (const ScheduledSequence& planned : harness.schedule()) rows += planned.num_drafted;
+  EXPECT_EQ(rows, kMaxDraftedRows);
+}
+
 TEST(DraftRows, AreNoMoreThanTheRowsOfLogitsThatARunnerHolds) {
   Harness harness({.max_step_tokens = 200, .max_sequences = 10}, {.num_blocks = 400});
   for (int i = 0; i < 10; ++i) harness.add(2, 40);

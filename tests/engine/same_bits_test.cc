@@ -269,12 +269,8 @@ TEST_P(SameBits, DraftedIsTokenByToken) {
   const std::vector<Bits> drafted = drafting.run(requests);
   for (std::size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(drafted[i], expected[i]) << i;
   const EngineStats stats = drafting.stats();
-  if (std::get<0>(GetParam()).starts_with("qwen35")) {
-    EXPECT_EQ(stats.drafted_tokens, 0U) << "nobody has the recurrent state in the middle of a step";
-  } else {
-    EXPECT_GT(stats.accepted_draft_tokens, 20U);
-    EXPECT_GT(stats.drafted_tokens, stats.accepted_draft_tokens);
-  }
+  EXPECT_GT(stats.accepted_draft_tokens, 20U);
+  EXPECT_GT(stats.drafted_tokens, stats.accepted_draft_tokens);
 }
 
 TEST_P(SameBits, ForkedIsWrittenTwice) {

@@ -96,13 +96,26 @@ TEST(Accept, BlockThatIsSharedStaysAsItWasForTheOther) {
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 1)));
 }
 
-TEST(Accept, NobodyHasARecurrentStateInTheMiddleOfAStepSoNothingIsDrafted) {
+// Rows behind a place where a state is kept would change what is kept.
+TEST(Accept, ADraftEndsWhereARecurrentStateIsKept) {
   Harness harness({.max_step_tokens = 16, .max_sequences = 4},
                   {.num_blocks = 16, .windows = {test::kRecurrent, 0}, .prefix_cache = true});
   Sequence& sequence = harness.add(3, 20);
   while (sequence.num_tokens() == 3) harness.step();
-  draft(sequence, 3);
-  EXPECT_EQ(harness.schedule()[0].num_tokens, 1);
+  draft(sequence, 9);
+  std::vector<ScheduledSequence> plan = harness.schedule();
+  EXPECT_EQ(plan[0].num_tokens, 5) << "every 8 tokens a state is kept";
+  EXPECT_EQ(plan[0].num_drafted, 4);
+  accept(harness, plan[0], 4);
+  EXPECT_EQ(sequence.num_computed, 8);
+  EXPECT_EQ(harness.kv().stats().checkpoints, 1U);
+  EXPECT_TRUE(harness.intact());
+  sequence.tokens.push_back(0);
+  draft(sequence, 4);
+  plan = harness.schedule();
+  accept(harness, plan[0], 1);
+  EXPECT_EQ(sequence.num_computed, 10) << "and nothing goes back to it";
+  EXPECT_TRUE(harness.intact());
 }
 
 TEST(AcceptDeathTest, MoreThanWasComputedIsABugOfTheCaller) {
@@ -115,7 +128,8 @@ TEST(AcceptDeathTest, MoreThanWasComputedIsABugOfTheCaller) {
 // Whatever part of each draft is right, all end and every block is accounted for after every step.
 RC_GTEST_PROP(Accept, AnyPartOfAnyDraftMayBeRight, ()) {
   const int window = *rc::gen::inRange(1, 20);
-  const auto windows = *rc::gen::elementOf(std::vector<std::vector<int>>{{0}, {0, window}, {window}});
+  const auto windows =
+      *rc::gen::elementOf(std::vector<std::vector<int>>{{0}, {0, window}, {window}, {test::kRecurrent, 0}});
   const int num_blocks = *rc::gen::inRange(6, 30);
   Harness harness({.max_step_tokens = *rc::gen::inRange(1, 20), .max_sequences = *rc::gen::inRange(1, 6)},
                   {.num_blocks = num_blocks, .windows = windows, .prefix_cache = *rc::gen::arbitrary<bool>()});

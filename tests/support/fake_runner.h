@@ -89,6 +89,7 @@ class FakeRunner final : public ModelRunner {
     snapshots_.resize(at(info_.room.num_snapshots));
     for (std::vector<std::int32_t>& snapshot : snapshots_) snapshot.reserve(256);
     states_.reserve(at(options_.max_rows));
+    kept_.reserve(at(kMaxDraftedRows));
     row_tokens_.reserve(at(options_.max_rows));
     logits_.resize(at(kMaxLogitRows * options_.vocab_size));
     not_finite_.reserve(at(options_.max_rows));
@@ -104,6 +105,7 @@ class FakeRunner final : public ModelRunner {
 
   BatchOutcome wait() override {
     const Batch& batch = *std::exchange(batch_, nullptr);
+    for (const StateAdvance& advance : batch.advances) make_advance(advance);
     for (const BlockRun& run : batch.releases) release(run);
     if (batch.num_rows() == 0) return {};
     try {
@@ -173,6 +175,7 @@ class FakeRunner final : public ModelRunner {
     require(batch.state_slots.size() == (snapshots_.empty() ? 0 : batch.kv_len.size()), "number of state_slots");
     for (const BlockCopy& copy : batch.copies) make_copy(copy);
     for (int s = 0; s < batch.num_seqs(); ++s) write(batch, s);
+    kept_.clear();
     for (int s = 0; s < batch.num_seqs() && !snapshots_.empty(); ++s) advance_state(batch, s);
     states_.clear();
     row_tokens_.clear();
@@ -244,8 +247,23 @@ class FakeRunner final : public ModelRunner {
     if (first == 0) state.clear();
     if (may_read_anything_) state.resize(at(first));
     require(state.size() == at(first), "length of a recurrent state");
-    for (int row = batch.seq_begin[at(s)]; row < batch.seq_begin[at(s + 1)]; ++row)
-      state.push_back(batch.tokens[at(row)]);
+    const int end = batch.seq_begin[at(s + 1)], first_drafted = end - batch.num_drafted[at(s)];
+    for (int row = batch.seq_begin[at(s)]; row < first_drafted; ++row) state.push_back(batch.tokens[at(row)]);
+    kept_.insert(kept_.end(), batch.tokens.begin() + first_drafted, batch.tokens.begin() + end);
+    require(kept_.size() <= at(kMaxDraftedRows), "number of drafted rows");
+  }
+
+  void make_advance(const StateAdvance& advance) {
+    require(advance.first_row >= 0 && at(advance.first_row + advance.num_rows) <= kept_.size(), "rows of an advance");
+    std::vector<std::int32_t>& state = snapshots_.at(at(advance.state_slot));
+    state.insert(state.end(), kept_.begin() + advance.first_row, kept_.begin() + advance.first_row + advance.num_rows);
+  }
+
+  /// The token that the recurrent state of a sequence has seen at a position, drafted ones included.
+  std::int32_t seen_token(const Batch& batch, int s, int position) const {
+    const std::vector<std::int32_t>& state = snapshots_[at(batch.state_slots[at(s)])];
+    if (at(position) < state.size()) return state[at(position)];
+    return batch.tokens[at(batch.seq_begin[at(s)] + position - batch.positions[at(batch.seq_begin[at(s)])])];
   }
 
   void require_unshared(int group, BlockId block) const {
@@ -256,7 +274,7 @@ class FakeRunner final : public ModelRunner {
 
   std::uint64_t read(const Batch& batch, int s, int last) {
     return row_state(windows_, last, [&](std::size_t group, int position) {
-      if (windows_[group] == kRecurrent) return snapshots_[at(batch.state_slots[at(s)])][at(position)];
+      if (windows_[group] == kRecurrent) return seen_token(batch, s, position);
       const Slot seen = slot(batch, group, s, position);
       require(seen.position == position || may_read_anything_, "slot: never written, or by another sequence");
       return seen.token;
@@ -270,6 +288,7 @@ class FakeRunner final : public ModelRunner {
   std::vector<int> windows_;                          // [groups]
   std::vector<std::vector<Slot>> slots_;              // [groups][blocks * block_size]
   std::vector<std::vector<std::int32_t>> snapshots_;  // [num_snapshots] tokens
+  std::vector<std::int32_t> kept_;                    // tokens of the last batch's drafted rows
   std::vector<std::uint64_t> states_;                 // [logit rows]
   std::vector<std::int32_t> row_tokens_;              // [logit rows]
   std::vector<float> logits_;                         // [kMaxLogitRows, vocab_size]
