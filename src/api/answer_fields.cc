@@ -158,7 +158,6 @@ constexpr ApiField kUnsupportedRows[] = {
                    "this server does not support ids in place of texts (return_token_ids has them beside)"),
     field::refused(
         field::array("modalities", "[\"text\"]", "this server has no other output than text", take_modalities)),
-    field::ignored("prediction", "answers are not drafted from it"),
     field::ignored("length_penalty", "it is about beam search alone", 1),
     field::ignored("tfs_z", kNoSampler, 1),
     field::ignored("top_a", kNoSampler),

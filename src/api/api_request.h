@@ -93,8 +93,9 @@ struct ApiRequest {
   std::variant<NoPrompt, Conversation, TextPrompts, Gap> prompt = NoPrompt();
   std::string_view prompt_field = "prompt";
   AnswerLength length = {};
-  bool is_seeded = false;                   // else each prompt draws from a seed of its own
-  std::vector<std::string> bad_words = {};  // texts that are not to be drawn
+  bool is_seeded = false;                      // else each prompt draws from a seed of its own
+  std::optional<std::string> prediction = {};  // a text that the answer is expected to be near to
+  std::vector<std::string> bad_words = {};     // texts that are not to be drawn
   std::optional<AskedConstraint> constraint = {};
   bool closes_objects = true;  // ConstraintSource's
   AskedTools tools = {};

@@ -11,6 +11,7 @@
 #include "api/answer_fields.h"
 #include "api/completion.h"
 #include "api/constraint_fields.h"
+#include "api/draft_fields.h"
 #include "api/openai_completion.h"
 #include "api/sampling_fields.h"
 #include "base/error.h"
@@ -135,9 +136,9 @@ ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, 
 }  // namespace
 
 ApiFields llama_completion_fields() {
-  static const std::array tables = {FieldTable(kAnswerRows), kUnsupportedFields,     kStreamFields,
-                                    kSamplingFields,         kConstraintFields,      kGrammarFields,
-                                    kCompletionFields,       FieldTable(kPromptRows)};
+  static const std::array tables = {FieldTable(kAnswerRows), kUnsupportedFields, kDraftFields,
+                                    kStreamFields,           kSamplingFields,    kConstraintFields,
+                                    kGrammarFields,          kCompletionFields,  FieldTable(kPromptRows)};
   return tables;
 }
 
@@ -146,9 +147,9 @@ ApiResult<ApiRequest> read_llama_completion(const json::object& body, const ApiC
 }
 
 ApiFields llama_infill_fields() {
-  static const std::array tables = {FieldTable(kAnswerRows), kUnsupportedFields,  kStreamFields,
-                                    kSamplingFields,         kConstraintFields,   kGrammarFields,
-                                    kCompletionFields,       FieldTable(kGapRows)};
+  static const std::array tables = {FieldTable(kAnswerRows), kUnsupportedFields, kDraftFields,
+                                    kStreamFields,           kSamplingFields,    kConstraintFields,
+                                    kGrammarFields,          kCompletionFields,  FieldTable(kGapRows)};
   return tables;
 }
 

@@ -22,6 +22,8 @@ void append_times(std::string_view name, std::int64_t count, double seconds, std
 
 void LlamaTimings::add(const RequestStats& stats, bool is_first_choice) {
   generated_tokens_ += stats.generated_tokens;
+  drafted_tokens_ += stats.drafted_tokens;
+  accepted_tokens_ += stats.accepted_draft_tokens;
   generated_s_ = std::max(generated_s_, stats.total_s - stats.time_to_first_token_s);
   prompt_s_ = std::max(prompt_s_, stats.time_to_first_token_s - stats.queued_s);
   if (!is_first_choice) return;
@@ -34,6 +36,9 @@ void LlamaTimings::append(std::string& out) const {
   append_times("prompt", prompt_tokens_ - cached_tokens_, prompt_s_, out);
   out += ',';
   append_times("predicted", generated_tokens_, generated_s_, out);
+  if (drafted_tokens_ > 0)  // there, too, an answer without drafts says nothing of them
+    fmt::format_to(std::back_inserter(out), ",\"draft_n\":{},\"draft_n_accepted\":{}", drafted_tokens_,
+                   accepted_tokens_);
   out += '}';
 }
 

@@ -21,6 +21,7 @@ class LlamaTimings {
 
  private:
   std::int64_t prompt_tokens_ = 0, cached_tokens_ = 0, generated_tokens_ = 0;
+  std::int64_t drafted_tokens_ = 0, accepted_tokens_ = 0;
   double prompt_s_ = 0, generated_s_ = 0;  // from its first step to the first token, and from there to the end
 };
 

@@ -10,6 +10,7 @@
 #include "api/answer_fields.h"
 #include "api/constraint_fields.h"
 #include "api/conversation_fields.h"
+#include "api/draft_fields.h"
 #include "api/openai_messages.h"
 #include "api/prepare.h"
 #include "api/sampling_fields.h"
@@ -112,11 +113,23 @@ ApiResult<ApiRequest> read_chat(const json::object& body, const ApiContext& cont
 }  // namespace
 
 ApiFields openai_chat_fields() {
-  static const std::array tables = {
-      kModelFields,       kStreamFields,         kSamplingFields,       kChoiceFields,
-      kUnsupportedFields, kFormatFields,         kConstraintFields,     kGrammarFields,
-      kReasoningFields,   FieldTable(kChatRows), FieldTable(kToolRows), FieldTable(kConversationRows),
-      kMessagePartFields, kToolPartFields,       kFunctionPartFields,   kHintFields};
+  static const std::array tables = {kModelFields,
+                                    kStreamFields,
+                                    kSamplingFields,
+                                    kChoiceFields,
+                                    kUnsupportedFields,
+                                    kDraftFields,
+                                    kFormatFields,
+                                    kConstraintFields,
+                                    kGrammarFields,
+                                    kReasoningFields,
+                                    FieldTable(kChatRows),
+                                    FieldTable(kToolRows),
+                                    FieldTable(kConversationRows),
+                                    kMessagePartFields,
+                                    kToolPartFields,
+                                    kFunctionPartFields,
+                                    kHintFields};
   return tables;
 }
 

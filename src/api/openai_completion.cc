@@ -9,6 +9,7 @@
 
 #include "api/answer_fields.h"
 #include "api/constraint_fields.h"
+#include "api/draft_fields.h"
 #include "api/prepare.h"
 #include "api/sampling_fields.h"
 #include "api/token_ids.h"
@@ -164,9 +165,9 @@ void take_prompt(FieldReader& reader, const ApiField& field) {
 const FieldTable kCompletionFields = kCompletionRows;
 
 ApiFields openai_completion_fields() {
-  static const std::array tables = {kModelFields,       kStreamFields,           kSamplingFields,   kChoiceFields,
-                                    kUnsupportedFields, kFormatFields,           kConstraintFields, kGrammarFields,
-                                    kCompletionFields,  FieldTable(kPromptRows), kHintFields};
+  static const std::array tables = {kModelFields,       kStreamFields,     kSamplingFields,         kChoiceFields,
+                                    kUnsupportedFields, kDraftFields,      kFormatFields,           kConstraintFields,
+                                    kGrammarFields,     kCompletionFields, FieldTable(kPromptRows), kHintFields};
   return tables;
 }
 

@@ -85,8 +85,11 @@ struct CompletionResponse::State {
 
 CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine& engine, const ServedModel& model,
                                        std::string_view id, std::int64_t created)
-    : state_(std::make_unique<State>(State{
-          .call = call, .engine = engine, .head = {}, .usage = {call.reasoning.is_counted, call.prompts.size()}})) {
+    : state_(std::make_unique<State>(
+          State{.call = call,
+                .engine = engine,
+                .head = {},
+                .usage = {call.reasoning.is_counted, call.counts_prediction, call.prompts.size()}})) {
   const std::string_view object = !call.is_chat ? "text_completion"
                                   : call.stream ? "chat.completion.chunk"
                                                 : "chat.completion";

@@ -13,9 +13,10 @@ namespace octavo {
 
 class OpenAiUsage {
  public:
-  /// `shows_reasoning`: its tokens are told.
-  OpenAiUsage(bool shows_reasoning, std::size_t num_prompts)
-      : shows_reasoning_(shows_reasoning), num_prompts_(num_prompts) {}
+  /// `shows_reasoning`: its tokens are told; `shows_prediction`: those of the client's prediction that were right or
+  /// not.
+  OpenAiUsage(bool shows_reasoning, bool shows_prediction, std::size_t num_prompts)
+      : shows_reasoning_(shows_reasoning), shows_prediction_(shows_prediction), num_prompts_(num_prompts) {}
 
   /// Adds a choice that has ended. A prompt is counted once, with its first choice, though all of them report it.
   void add(const RequestStats& stats, bool is_first_choice);
@@ -23,10 +24,11 @@ class OpenAiUsage {
   void append(std::string& out) const;
 
  private:
-  bool shows_reasoning_;
+  bool shows_reasoning_, shows_prediction_;
   std::size_t num_prompts_;
   std::int64_t prompt_tokens_ = 0, cached_tokens_ = 0, generated_tokens_ = 0, reasoning_tokens_ = 0;
-  int diverged_at_ = -1;  // of the only prompt
+  std::int64_t accepted_ = 0, rejected_ = 0;  // drafted tokens of the prediction
+  int diverged_at_ = -1;                      // of the only prompt
 };
 
 }  // namespace octavo

@@ -50,7 +50,7 @@ void add_prompt(CompletionCall& call, std::vector<TokenId> tokens, std::string t
 /// Each prompt's request has the settings that a body gives once.
 ApiResult<void> check_settings(std::size_t num_prompts, const Request& request) {
   const SamplingParams& sampling = request.sampling;
-  std::size_t num_bytes = request.stop_tokens.size() * sizeof(TokenId) +
+  std::size_t num_bytes = (request.stop_tokens.size() + request.prediction.size()) * sizeof(TokenId) +
                           sampling.allowed_tokens.size() * sizeof(TokenId) +
                           sampling.logit_bias.size() * sizeof(sampling.logit_bias.front());
   for (const std::string& text : request.stop) num_bytes += text.size();
@@ -58,9 +58,10 @@ ApiResult<void> check_settings(std::size_t num_prompts, const Request& request) 
   if (num_bytes * num_prompts <= kMaxRepeatedBytes) return {};
   return std::unexpected(invalid_value(
       "prompt",
-      fmt::format("prompt: found {} prompts, with {} bytes of biases, stops, allowed and forbidden tokens for "
-                  "each, expected at most {} bytes in all",
-                  num_prompts, num_bytes, kMaxRepeatedBytes)));
+      fmt::format(
+          "prompt: found {} prompts, with {} bytes of biases, stops, allowed and forbidden tokens and a prediction for "
+          "each, expected at most {} bytes in all",
+          num_prompts, num_bytes, kMaxRepeatedBytes)));
 }
 
 ApiResult<void> check_fills_gaps(const Engine& engine, std::string_view field) {
@@ -123,7 +124,24 @@ class Preparation {
     settings().top_logprobs = std::max(0, call_.num_logprobs);
     settle_reasoning();
     call_.constraint = std::move(asked_.constraint);
+    predict();
     return forbid_words();
+  }
+
+  /// A prediction that no answer can be as long as is left alone: it is only a hint.
+  void predict() {
+    if (!asked_.prediction) return;
+    call_.counts_prediction = true;
+    auto tokens = engine_.tokenize(*asked_.prediction,
+                                   {.add_special = false, .parse_special = false, .max_tokens = to_size(context_)});
+    if (tokens) {
+      settings().prediction = std::move(*tokens);
+    } else {
+      asked_.warnings.push_back(
+          fmt::format("prediction: found a text of more than {} tokens, the context; nothing is "
+                      "drafted from it",
+                      context_));
+    }
   }
 
   /// A word is forbidden, as vLLM has it, both at the beginning of a text and behind a space.

@@ -111,9 +111,9 @@ struct ActiveRequest {
   int num_top_logprobs = 0;
   bool logprobs_after_mask = false;
   bool draws_forced = true;
-  int max_drafts = kMaxDraftTokens;                     // tokens that a choice drafts for a step
-  std::shared_ptr<const PredictedText> predicted = {};  // that the answers may follow; null: none is known
-  std::optional<TokenId> last_token;                    // of the prompt, if the tokenizer knows it
+  int max_drafts = kMaxDraftTokens;      // tokens that a choice drafts for a step
+  std::vector<TokenId> prediction = {};  // that the answers may follow
+  std::optional<TokenId> last_token;     // of the prompt, if the tokenizer knows it
   std::string cache_domain, owner;
   RequestCallbacks callbacks;
   Choice::Clock::time_point submitted;

@@ -15,20 +15,13 @@ constexpr float kFirstWeight = 2;  // guesses that these count for
 constexpr float kKept = 0.94F;     // of the older guesses, at each new one
 constexpr int kStartLength = 12;   // an answer that has just begun is taken to follow its prediction
 
-constexpr std::size_t kMostPredictedEntries = std::size_t{1} << 16;
-
 }  // namespace
 
-PredictedText::PredictedText(std::vector<TokenId> predicted)
-    : tokens(std::move(predicted)), index(std::min(kMostPredictedEntries, std::bit_ceil(tokens.size() + 64))) {
-  index.clear(tokens.size());
-  index.follow(tokens, static_cast<int>(tokens.size()));
-}
-
-void Drafter::begin(std::size_t prompt_tokens, std::size_t most_tokens, const PredictedText* predicted) {
+void Drafter::begin(std::size_t prompt_tokens, std::size_t most_tokens, std::span<const TokenId> predicted) {
   own_.clear(most_tokens);
   predicted_ = predicted;
-  predicted_at_ = predicted == nullptr ? -1 : 0;
+  is_following_ = !predicted.empty();
+  predicted_at_ = 0;
   predicted_length_ = kStartLength;
   num_seen_ = prompt_tokens;
   source_ = Source::kNone;
@@ -40,13 +33,13 @@ void Drafter::propose(std::span<const TokenId> text, int most, Draft& draft) {
   draft.clear();
   source_ = Source::kNone;
   own_.follow(text, kMostFollowed);
-  if (predicted_ != nullptr) follow_prediction(text);
+  if (!predicted_.empty()) follow_prediction(text);
   num_seen_ = text.size();
   if (most <= 0) return;
   const NgramIndex::Match own = own_.find(text, text);
-  if (predicted_at_ >= 0 && predicted_length_ >= own.length) {
+  if (is_following_ && predicted_length_ >= own.length) {
     source_ = Source::kPrediction;
-    fill(predicted_->tokens, {.at = predicted_at_, .length = predicted_length_}, most, draft);
+    fill(predicted_, {.at = predicted_at_, .length = predicted_length_}, most, draft);
   } else if (own.at >= 0) {
     source_ = Source::kOwn;
     fill(text, own, most, draft);
@@ -55,19 +48,31 @@ void Drafter::propose(std::span<const TokenId> text, int most, Draft& draft) {
 
 /// The answer goes on with the prediction, or comes back to it.
 void Drafter::follow_prediction(std::span<const TokenId> text) {
-  const std::span<const TokenId> predicted = predicted_->tokens;
-  for (std::size_t i = num_seen_; i < text.size() && predicted_at_ >= 0; ++i) {
-    if (to_size(predicted_at_) < predicted.size() && predicted[to_size(predicted_at_)] == text[i]) {
-      ++predicted_at_;
-      predicted_length_ = std::min(predicted_length_ + 1, NgramIndex::kMostCompared);
-    } else {
-      predicted_at_ = -1;
-    }
+  for (std::size_t i = num_seen_; i < text.size() && is_following_; ++i) {
+    is_following_ = to_size(predicted_at_) < predicted_.size() && predicted_[to_size(predicted_at_)] == text[i];
+    if (!is_following_) break;
+    ++predicted_at_;
+    predicted_length_ = std::min(predicted_length_ + 1, NgramIndex::kMostCompared);
   }
-  if (predicted_at_ >= 0) return;
-  const NgramIndex::Match found = predicted_->index.find(predicted, text);
-  predicted_at_ = found.at;
-  predicted_length_ = found.length;
+  if (!is_following_) find_prediction(text);
+}
+
+/// The longest match about where the answer left it, the nearest behind that of equal ones.
+void Drafter::find_prediction(std::span<const TokenId> text) {
+  const int first = std::max(1, predicted_at_ - kSearchedBefore);
+  const int end = std::min(static_cast<int>(predicted_.size()), predicted_at_ + kSearchedBehind);
+  NgramIndex::Match best{.at = -1, .length = NgramIndex::kLengths.back() - 1};
+  const auto look_at = [&](int at) {
+    if (predicted_[to_size(at) - 1] != text.back()) return;
+    const int length = NgramIndex::common_end(predicted_.first(to_size(at)), text);
+    if (length > best.length) best = {.at = at, .length = length};
+  };
+  for (int at = std::max(1, predicted_at_); at < end; ++at) look_at(at);
+  for (int at = std::min(end, predicted_at_) - 1; at >= first; --at) look_at(at);
+  is_following_ = best.at >= 0;
+  if (!is_following_) return;
+  predicted_at_ = best.at;
+  predicted_length_ = best.length;
 }
 
 /// A text that runs out goes on with what was drafted of it, as where it repeats itself.

@@ -16,26 +16,19 @@
 
 namespace octavo {
 
-/// A text that an answer may follow, with its index. It does not change.
-struct PredictedText {
-  std::vector<TokenId> tokens;
-  NgramIndex index;
-
-  /// Work that grows with the text, for a thread that has time.
-  explicit PredictedText(std::vector<TokenId> predicted);
-};
-
 class Drafter {
  public:
   /// Tokens of a prompt that are looked at in a step: longer ones take several.
   static constexpr int kMostFollowed = 4096;
+  /// Tokens of a prediction, behind the place where an answer left it and before it, in which it is found again.
+  static constexpr int kSearchedBehind = 1024, kSearchedBefore = 64;
 
   /// `num_entries`: NgramIndex.
   explicit Drafter(std::size_t num_entries) : own_(num_entries) {}
 
-  /// Begins another answer: prompt and answer will have `most_tokens` together. `predicted`, unless it is null, must
-  /// outlive it.
-  void begin(std::size_t prompt_tokens, std::size_t most_tokens, const PredictedText* predicted);
+  /// Begins another answer: prompt and answer will have `most_tokens` together. `predicted`, which may be empty,
+  /// must outlive that.
+  void begin(std::size_t prompt_tokens, std::size_t most_tokens, std::span<const TokenId> predicted);
 
   /// Fills `draft` with at most `most` tokens that may follow `text`, the prompt and the answer so far, and the chances
   /// of each.
@@ -58,13 +51,15 @@ class Drafter {
   static std::size_t class_of(int length);
   float chance(int length) const;
   void follow_prediction(std::span<const TokenId> text);
+  void find_prediction(std::span<const TokenId> text);
   void fill(std::span<const TokenId> source, NgramIndex::Match match, int most, Draft& draft);
 
   NgramIndex own_;
-  const PredictedText* predicted_ = nullptr;
-  int predicted_at_ = -1;     // of the next token, if the answer follows the prediction; -1: it does not
-  int predicted_length_ = 0;  // tokens in front of it that agree
-  std::size_t num_seen_ = 0;  // tokens of the text at the last proposal
+  std::span<const TokenId> predicted_;
+  bool is_following_ = false;  // the answer follows the prediction
+  int predicted_at_ = 0;       // of the next token; or of the one that was expected when it was left
+  int predicted_length_ = 0;   // tokens in front of it that agree
+  std::size_t num_seen_ = 0;   // tokens of the text at the last proposal
   Source source_ = Source::kNone;
   int length_ = 0;  // of the last proposal's match
   std::array<Record, kNumClasses> records_ = {};

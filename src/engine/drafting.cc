@@ -53,7 +53,7 @@ bool Drafting::take_drafter(const ActiveRequest& request, Choice& choice) {
     return false;
   }
   const SequenceParams& params = choice.sequence.params;
-  choice.drafter->begin(to_size(params.prompt_tokens), to_size(params.max_cached), request.predicted.get());
+  choice.drafter->begin(to_size(params.prompt_tokens), to_size(params.max_cached), request.prediction);
   return true;
 }
 

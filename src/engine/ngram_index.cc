@@ -10,15 +10,14 @@ namespace {
 
 constexpr std::size_t kFewestEntries = 64;
 
-/// Tokens that `a` and `b` end with alike.
-int common_end(std::span<const TokenId> a, std::span<const TokenId> b) {
-  const std::size_t most = std::min({a.size(), b.size(), to_size(NgramIndex::kMostCompared)});
+}  // namespace
+
+int NgramIndex::common_end(std::span<const TokenId> a, std::span<const TokenId> b) {
+  const std::size_t most = std::min({a.size(), b.size(), to_size(kMostCompared)});
   std::size_t length = 0;
   while (length < most && a[a.size() - length - 1] == b[b.size() - length - 1]) ++length;
   return static_cast<int>(length);
 }
-
-}  // namespace
 
 void NgramIndex::clear(std::size_t num_tokens) {
   num_used_ = std::min(num_entries_, std::bit_ceil(std::max(num_tokens, kFewestEntries)));

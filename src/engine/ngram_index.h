@@ -27,6 +27,9 @@ class NgramIndex {
     int length = 0;  // tokens that agree in front of it, at most kMostCompared
   };
 
+  /// Tokens that `a` and `b` end with alike, at most kMostCompared.
+  static int common_end(std::span<const TokenId> a, std::span<const TokenId> b);
+
   /// Room for `num_entries` n-grams of each length, a power of two.
   explicit NgramIndex(std::size_t num_entries) : tables_(kLengths.size() * num_entries), num_entries_(num_entries) {}
 

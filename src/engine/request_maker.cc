@@ -48,8 +48,7 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
   active->logprobs_after_mask = request.logprobs_after_mask;
   active->draws_forced = request.draws_forced;
   active->max_drafts = request.max_drafts;
-  if (!request.prediction.empty() && request.max_drafts > 0)
-    active->predicted = std::make_shared<const PredictedText>(std::move(request.prediction));
+  active->prediction = std::move(request.prediction);
   if (request.tokens.back() < words_.num_tokens())  // not a row of the model's padding
     active->last_token = request.tokens.back();
   active->choices.resize(to_size(request.num_choices));

@@ -64,10 +64,31 @@ std::vector<Figure> figures(const EngineStats& stats) {
       {"octavo:diverged_prompts_total",
        "Prompts that part from what earlier requests of the same client have computed, where those go on", counter,
        count(stats.diverged_prompts)},
+      {"octavo:spec_decode_num_drafts_total", "Times that drafted tokens of an answer had rows in a step", counter,
+       count(stats.drafts)},
+      {"octavo:spec_decode_num_draft_tokens_total", "These tokens", counter, count(stats.drafted_tokens)},
+      {"octavo:spec_decode_num_accepted_tokens_total", "Of these, tokens that were drawn then", counter,
+       count(stats.accepted_draft_tokens)},
       {"octavo:engine_steps_total", "Steps of the engine", counter, count(stats.steps)},
       {"octavo:step_prediction_error_seconds_total", "Sum of |real - predicted| of the steps' times", counter,
        stats.step_error_s},
   };
+}
+
+MetricFamily accepted_drafts(std::span<const ModelStats> models) {
+  MetricFamily family{.name = "octavo:spec_decode_num_accepted_tokens_per_pos_total",
+                      .help = "Drafted tokens that were drawn, by their place in the draft",
+                      .type = MetricType::Counter,
+                      .metric = {}};
+  for (const ModelStats& model : models) {
+    for (std::size_t i = 0; i < model.stats.accepted_drafts_at.size(); ++i) {
+      ClientMetric metric;
+      metric.label = {{"model_name", model.id}, {"position", std::to_string(i)}};
+      metric.counter.value = static_cast<double>(model.stats.accepted_drafts_at[i]);
+      family.metric.push_back(std::move(metric));
+    }
+  }
+  return family;
 }
 
 }  // namespace
@@ -156,6 +177,7 @@ std::string Metrics::text(std::span<const ModelStats> models) const {
       families[begin + i].metric.push_back(std::move(metric));
     }
   }
+  if (!models.empty()) families.push_back(accepted_drafts(models));
   std::ostringstream out;
   prometheus::TextSerializer().Serialize(out, families);
   return out.str();

@@ -20,6 +20,7 @@
 #include "api/answer_fields.h"
 #include "api/api.h"
 #include "api/constraint_fields.h"
+#include "api/draft_fields.h"
 #include "api/llama_props.h"
 #include "api/ollama_request.h"
 #include "api/openai_completion.h"
@@ -53,6 +54,7 @@ std::vector<SharedTable> shared_tables() {
           {"functions", kFunctionPartFields, "conversations.md", "Functions"},
           {"formats", kFormatFields, "fields.md", "OpenAI's and llama.cpp's forms"},
           {"grammars", kGrammarFields, "fields.md", "OpenAI's and llama.cpp's forms"},
+          {"drafts", kDraftFields, "fields.md", "Drafts"},
           {"unsupported", kUnsupportedFields, "fields.md", "What there is not"},
           {"hints", kHintFields, "fields.md", "What changes nothing"},
           {"completions", kCompletionFields, "openai.md", "Limits of completions"}};

@@ -314,5 +314,43 @@ TEST_F(OpenAiRequest, SettingsCountForEachPrompt) {
   EXPECT_THAT(refused.error().message, HasSubstr("at most 16777216 bytes"));
 }
 
+TEST_F(OpenAiRequest, APredictionIsATextToDraftFrom) {
+  const auto call = chat(kUser + R"(, "prediction": {"type": "content", "content": "abc"})");
+  ASSERT_TRUE(call.has_value()) << call.error().message;
+  EXPECT_EQ(engine_.detokenize(call->requests.at(0).prediction), "abc");
+  EXPECT_TRUE(call->counts_prediction);
+  const auto parts = chat(kUser + R"(, "prediction": {"type": "content", "content": [{"type": "text", "text": "a"},
+      {"type": "text", "text": "b"}]})");
+  ASSERT_TRUE(parts.has_value()) << parts.error().message;
+  EXPECT_EQ(engine_.detokenize(parts->requests.at(0).prediction), "ab");
+  EXPECT_EQ(engine_.detokenize(request(R"("prediction": {"type": "content", "content": "abc"})").prediction), "abc");
+  EXPECT_FALSE(chat(kUser)->counts_prediction);
+}
+
+TEST_F(OpenAiRequest, APredictionOfTheWrongKindIsAnError) {
+  EXPECT_EQ(chat_error(kUser + R"(, "prediction": "abc")").param, "prediction");
+  EXPECT_EQ(chat_error(kUser + R"(, "prediction": {"type": "tokens", "content": "a"})").param, "prediction.type");
+  EXPECT_EQ(chat_error(kUser + R"(, "prediction": {"content": "a"})").param, "prediction.type");
+  EXPECT_EQ(chat_error(kUser + R"(, "prediction": {"type": "content", "content": 3})").param, "prediction.content");
+}
+
+TEST_F(OpenAiRequest, APredictionBeyondTheContextIsLeftAlone) {
+  const std::string text(static_cast<std::size_t>(engine_.info().max_context) + 1, 'a');
+  const auto call = chat(kUser + R"(, "prediction": {"type": "content", "content": ")" + text + "\"}");
+  ASSERT_TRUE(call.has_value()) << call.error().message;
+  EXPECT_TRUE(call->requests.at(0).prediction.empty());
+  EXPECT_THAT(call->warnings, ElementsAre(HasSubstr("prediction: found a text of more than")));
+}
+
+TEST_F(OpenAiRequest, SpeculationBoundsTheTokensThatAreGuessed) {
+  EXPECT_EQ(request("").max_drafts, kMaxDraftTokens);
+  EXPECT_EQ(request(R"("speculation": true)").max_drafts, kMaxDraftTokens);
+  EXPECT_EQ(request(R"("speculation": false)").max_drafts, 0);
+  EXPECT_EQ(request(R"("speculation": {"max": 3})").max_drafts, 3);
+  EXPECT_EQ(request(R"("speculation": {})").max_drafts, kMaxDraftTokens);
+  EXPECT_EQ(completion_error(R"("speculation": 3)").param, "speculation");
+  EXPECT_EQ(completion_error(R"("speculation": {"max": 17})").param, "speculation.max");
+}
+
 }  // namespace
 }  // namespace octavo

@@ -302,6 +302,29 @@ TEST_F(OpenAiResponse, ReasoningHasAFieldOfItsOwn) {
       R"("completion_tokens_details":{"reasoning_tokens":1}})");
 }
 
+TEST_F(OpenAiResponse, UsageSaysHowMuchOfAPredictionWasRightAndTimingsWhatWasDrafted) {
+  const auto drafted = [] {
+    RequestEvent end = last('i', "i", FinishReason::kStop);
+    end.stats.drafted_tokens = 9;
+    end.stats.accepted_draft_tokens = 5;
+    end.stats.drafted_prediction_tokens = 7;
+    end.stats.accepted_prediction_tokens = 4;
+    return end;
+  };
+  open_chat(R"(, "prediction": {"type": "content", "content": "Hi"})");
+  response_->on_event(drafted());
+  json::object whole = body();
+  EXPECT_EQ(json::serialize(whole.at("usage").at("completion_tokens_details")),
+            R"({"accepted_prediction_tokens":4,"rejected_prediction_tokens":3})");
+  EXPECT_EQ(whole.at("timings").at("draft_n"), 9);
+  EXPECT_EQ(whole.at("timings").at("draft_n_accepted"), 5);
+  open_chat("");
+  response_->on_event(drafted());
+  whole = body();
+  EXPECT_FALSE(whole.at("usage").as_object().contains("completion_tokens_details")) << "of a prediction alone";
+  EXPECT_EQ(whole.at("timings").at("draft_n"), 9);
+}
+
 TEST_F(OpenAiResponse, AStreamsDeltasHaveReasoningOrContentOrBoth) {
   engine_.set_reasoning("think");
   open_chat(R"(, "stream": true)");

@@ -130,14 +130,13 @@ TEST_P(OpenAiIgnored, IsLeftOutAndAWarningNamesIt) {
   EXPECT_THAT(call->warnings, ElementsAre(::testing::StartsWith(std::string(GetParam().param) + ": ")));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Fields, OpenAiIgnored,
-    ::testing::Values(BadField{R"("prediction": {"type": "content", "content": "x"})", "prediction"},
-                      BadField{R"("best_of": 3)", "best_of"}, BadField{R"("tfs_z": 0.9)", "tfs_z"},
-                      BadField{R"("top_a": 0.2)", "top_a"}, BadField{R"("epsilon_cutoff": 1)", "epsilon_cutoff"},
-                      BadField{R"("eta_cutoff": 1)", "eta_cutoff"},
-                      BadField{R"("length_penalty": 1.2)", "length_penalty"},
-                      BadField{R"("logprobs": false, "top_logprobs": 3)", "top_logprobs"}));
+INSTANTIATE_TEST_SUITE_P(Fields, OpenAiIgnored,
+                         ::testing::Values(BadField{R"("best_of": 3)", "best_of"}, BadField{R"("tfs_z": 0.9)", "tfs_z"},
+                                           BadField{R"("top_a": 0.2)", "top_a"},
+                                           BadField{R"("epsilon_cutoff": 1)", "epsilon_cutoff"},
+                                           BadField{R"("eta_cutoff": 1)", "eta_cutoff"},
+                                           BadField{R"("length_penalty": 1.2)", "length_penalty"},
+                                           BadField{R"("logprobs": false, "top_logprobs": 3)", "top_logprobs"}));
 
 TEST_F(OpenAiRequest, WhatChangesNothingIsLetPassWithoutAWarning) {
   const auto call = chat(kUser + R"(, "stream_options": {"include_usage": true}, "prediction": null, "tfs_z": 1,

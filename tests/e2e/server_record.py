@@ -15,7 +15,9 @@ TEMPLATES = support.TEST_DATA / "templates"
 SHOWN_HEADERS = ("content-type", "allow", "www-authenticate", "retry-after", "cache-control", "x-accel-buffering",
                  "access-control-allow-origin", "access-control-allow-methods", "access-control-allow-headers", "vary")
 # A fixed level of the instruction set, so that every machine computes the same; one thread and little memory.
+# How many tokens are drafted depends on time; the answers do not.
 COMMON = ("--isa", "avx2", "--threads", 1, "--kv-memory", "64MiB", "--max-sequences", 8, "--keepalive-interval", 0,
+          "--draft", "off",
           "--access-log", "off")
 KEY = "a-key-of-the-record-0123456789"
 OTHER_KEY = "another-key-of-the-record-0123"

@@ -672,8 +672,19 @@ class Errors(OpenAiTest):
     def test_features_that_an_answer_means_the_same_without_are_ignored_with_a_warning(self):
         answer = self.complete(best_of=3, max_tokens=1)
         self.assertIn("best_of: ", answer.warnings[0])
-        hint = {"type": "content", "content": "Hello."}
-        self.assertIn("prediction: ", self.chat(prediction=hint, max_tokens=1).warnings[0])
+
+    def test_a_prediction_is_drafted_from_and_changes_nothing(self):
+        messages = [{"role": "user", "content": "Count from one to twenty."}]
+        plain = self.chat(messages=messages, max_tokens=60, temperature=0, extra_body={"speculation": False})
+        hint = {"type": "content", "content": plain.choices[0].message.content}
+        drafted = self.chat(messages=messages, max_tokens=60, temperature=0, prediction=hint)
+        self.assertEqual(drafted.choices[0].message.content, plain.choices[0].message.content)
+        details = drafted.usage.completion_tokens_details
+        self.assertGreater(details.accepted_prediction_tokens, 20)
+        self.assertGreaterEqual(details.rejected_prediction_tokens, 0)
+        self.assertIsNone(plain.usage.completion_tokens_details)
+        self.assertNotIn("draft_n", plain.timings)
+        self.assertGreater(drafted.timings["draft_n"], 20)
 
     def test_functions_are_answered_in_their_own_form(self):
         functions = [{"name": "weather", "parameters": {"type": "object", "required": ["city"],

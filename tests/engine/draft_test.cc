@@ -254,6 +254,15 @@ TEST(Draft, ACallbackMayCancelWhileItsDraftIsVerified) {
   }
 }
 
+TEST(Draft, APredictionCountsInTheQueueAsAPromptDoes) {
+  TestEngine engine({.max_queued_tokens = 100});
+  Request request = make_request(10, 5);
+  request.prediction.assign(91, 5);
+  EXPECT_NE(engine.refusal(request), "accepted");
+  request.prediction.resize(90);
+  EXPECT_EQ(engine.refusal(request), "accepted");
+}
+
 TEST(Draft, WrongNumbersAndTokensAreRefused) {
   TestEngine engine;
   Request request = make_request(6, 40, 1);

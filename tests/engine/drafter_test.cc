@@ -17,7 +17,7 @@ struct DraftedAnswer {
   std::vector<TokenId> text;
   Draft draft;
 
-  explicit DraftedAnswer(std::vector<TokenId> prompt, const PredictedText* predicted = nullptr)
+  explicit DraftedAnswer(std::vector<TokenId> prompt, std::span<const TokenId> predicted = {})
       : text(std::move(prompt)) {
     drafter.begin(text.size(), 1000, predicted);
   }
@@ -41,8 +41,8 @@ TEST(Drafter, ATextThatRunsOutRepeatsItself) {
 }
 
 TEST(Drafter, AnswerFollowsItsPredictionFromTheFirstTokenAndComesBackToIt) {
-  const PredictedText predicted({11, 12, 13, 14, 15, 16, 17});
-  DraftedAnswer answer({1, 2}, &predicted);
+  const std::vector<TokenId> predicted = {11, 12, 13, 14, 15, 16, 17};
+  DraftedAnswer answer({1, 2}, predicted);
   EXPECT_THAT(answer.after({11}), ElementsAre(12, 13, 14, 15));
   EXPECT_TRUE(answer.drafter.is_of_prediction());
   EXPECT_THAT(answer.after({12, 20}), ElementsAre()) << "another token was drawn";

@@ -234,6 +234,22 @@ TEST(Metrics, StepsBetweenTwoLooksCountAsTheirMean) {
                               "octavo:engine_steps_total{model_name=\"n\"} 0\n"));
 }
 
+TEST(Metrics, DraftsHaveVllmsNames) {
+  EngineStats stats;
+  stats.drafts = 4;
+  stats.drafted_tokens = 12;
+  stats.accepted_draft_tokens = 5;
+  stats.accepted_drafts_at[0] = 3;
+  stats.accepted_drafts_at[1] = 2;
+  const ModelStats listed[] = {{"m", stats}, {"n", {}}};
+  const std::string text = Metrics().text(listed);
+  EXPECT_THAT(text, HasSubstr("octavo:spec_decode_num_drafts_total{model_name=\"m\"} 4\n"));
+  EXPECT_THAT(text, HasSubstr("octavo:spec_decode_num_draft_tokens_total{model_name=\"m\"} 12\n"));
+  EXPECT_THAT(text, HasSubstr("octavo:spec_decode_num_accepted_tokens_total{model_name=\"m\"} 5\n"));
+  EXPECT_THAT(text,
+              HasSubstr("octavo:spec_decode_num_accepted_tokens_per_pos_total{model_name=\"m\",position=\"1\"} 2\n"));
+}
+
 TEST(Metrics, AnEngineThatWasLoadedAnewBeginsAtNoSteps) {
   Metrics metrics;
   EngineStats stats;
