@@ -9,9 +9,10 @@ namespace octavo {
 
 /// Where drafts come from.
 enum class DraftMode : std::uint8_t {
-  kOff,    // no token is guessed
-  kNgram,  // text of the prompt, the answer so far and Request::prediction that was followed once before
-  kAuto,   // the best that there is: kNgram
+  kOff = 0,     // no token is guessed
+  kNgram = 1,   // text of the prompt, the answer so far and Request::prediction that was followed once before
+  kSuffix = 2,  // the same, and text of earlier answers in the request's cache domain
+  kAuto = 2,    // the best that there is: kSuffix
 };
 
 /// The most tokens that a sequence drafts for one step.

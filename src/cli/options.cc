@@ -213,15 +213,20 @@ void add_engine_options(Command& command, EngineOptions& options, Context& conte
 }
 
 void add_draft_options(Command& command, EngineOptions& options) {
-  const std::vector<std::pair<std::string, DraftMode>> modes = {
-      {"auto", DraftMode::kAuto}, {"off", DraftMode::kOff}, {"ngram", DraftMode::kNgram}};
+  const std::vector<std::pair<std::string, DraftMode>> modes = {{"auto", DraftMode::kAuto},
+                                                                {"off", DraftMode::kOff},
+                                                                {"ngram", DraftMode::kNgram},
+                                                                {"suffix", DraftMode::kSuffix}};
   command.group("Engine");
   add_choice(
       command, "--draft", "MODE", modes, [&options](DraftMode mode) { options.draft = mode; },
-      "Where tokens of an answer are guessed ahead, which one step verifies: auto (default), ngram: what followed the "
-      "last tokens before, off; changes speed, never the answer");
+      "Where tokens of an answer are guessed ahead, which one step verifies: ngram: what followed the last tokens "
+      "before, in prompt and answer; suffix: in earlier answers too; auto (default): suffix; off; changes speed, never "
+      "the answer")
+      ->per_model();
   add_integer(command, "--draft-max", options.max_drafts, 1, kMaxDraftTokens,
-              "Tokens that an answer guesses ahead at most; default 16");
+              "Tokens that an answer guesses ahead at most; default 16")
+      ->per_model();
 }
 
 void add_stop_option(Command& command, std::vector<std::string>& stop) {

@@ -21,7 +21,7 @@ void Drafter::begin(std::size_t prompt_tokens, std::size_t most_tokens, std::spa
   own_.clear(most_tokens);
   predicted_ = predicted;
   is_following_ = !predicted.empty();
-  predicted_at_ = 0;
+  predicted_at_ = left_at_ = 0;
   predicted_length_ = kStartLength;
   num_seen_ = prompt_tokens;
   source_ = Source::kNone;
@@ -29,7 +29,7 @@ void Drafter::begin(std::size_t prompt_tokens, std::size_t most_tokens, std::spa
   records_ = {};
 }
 
-void Drafter::propose(std::span<const TokenId> text, int most, Draft& draft) {
+void Drafter::propose(std::span<const TokenId> text, int most, const SaidTexts::Found& said, Draft& draft) {
   draft.clear();
   source_ = Source::kNone;
   own_.follow(text, kMostFollowed);
@@ -37,54 +37,63 @@ void Drafter::propose(std::span<const TokenId> text, int most, Draft& draft) {
   num_seen_ = text.size();
   if (most <= 0) return;
   const NgramIndex::Match own = own_.find(text, text);
-  if (is_following_ && predicted_length_ >= own.length) {
-    source_ = Source::kPrediction;
-    fill(predicted_, {.at = predicted_at_, .length = predicted_length_}, most, draft);
-  } else if (own.at >= 0) {
-    source_ = Source::kOwn;
-    fill(text, own, most, draft);
+  if (is_following_ && predicted_length_ >= std::max(own.length, said.length)) {
+    fill(Source::kPrediction, predicted_, {.at = predicted_at_, .length = predicted_length_}, most, draft);
+  } else if (own.length >= said.length && own.at >= 0) {
+    fill(Source::kOwn, text, own, most, draft);
+  } else if (said.length > 0) {
+    fill(Source::kSaid, said.next, {.at = 0, .length = said.length}, most, draft);
   }
 }
 
-/// The answer goes on with the prediction, or comes back to it.
+/// The answer goes on with the prediction, or comes back to it. Where it says something else, that may stand for one
+/// token of the prediction.
 void Drafter::follow_prediction(std::span<const TokenId> text) {
-  for (std::size_t i = num_seen_; i < text.size() && is_following_; ++i) {
-    is_following_ = to_size(predicted_at_) < predicted_.size() && predicted_[to_size(predicted_at_)] == text[i];
-    if (!is_following_) break;
-    ++predicted_at_;
-    predicted_length_ = std::min(predicted_length_ + 1, NgramIndex::kMostCompared);
+  const auto is_within = [this] { return to_size(predicted_at_) < predicted_.size(); };
+  bool is_right = true;
+  for (std::size_t i = num_seen_; i < text.size(); ++i, ++predicted_at_) {
+    if (is_within() && predicted_[to_size(predicted_at_)] == text[i]) {
+      predicted_length_ = std::min(predicted_length_ + 1, NgramIndex::kMostCompared);
+      is_right = true;
+    } else {
+      if (predicted_length_ > 1) left_at_ = predicted_at_;
+      predicted_length_ = 1;
+      is_right = false;
+    }
   }
-  if (!is_following_) find_prediction(text);
+  if (!is_right) find_prediction(text);
+  is_following_ = is_within();
 }
 
 /// The longest match about where the answer left it, the nearest behind that of equal ones.
 void Drafter::find_prediction(std::span<const TokenId> text) {
-  const int first = std::max(1, predicted_at_ - kSearchedBefore);
-  const int end = std::min(static_cast<int>(predicted_.size()), predicted_at_ + kSearchedBehind);
+  const int first = std::max(1, left_at_ - kSearchedBefore);
+  const int end = std::min(static_cast<int>(predicted_.size()), left_at_ + kSearchedBehind);
   NgramIndex::Match best{.at = -1, .length = NgramIndex::kLengths.back() - 1};
   const auto look_at = [&](int at) {
     if (predicted_[to_size(at) - 1] != text.back()) return;
     const int length = NgramIndex::common_end(predicted_.first(to_size(at)), text);
     if (length > best.length) best = {.at = at, .length = length};
   };
-  for (int at = std::max(1, predicted_at_); at < end; ++at) look_at(at);
-  for (int at = std::min(end, predicted_at_) - 1; at >= first; --at) look_at(at);
-  is_following_ = best.at >= 0;
-  if (!is_following_) return;
+  for (int at = std::max(1, left_at_); at < end; ++at) look_at(at);
+  for (int at = std::min(end, left_at_) - 1; at >= first; --at) look_at(at);
+  if (best.at < 0) return;
   predicted_at_ = best.at;
   predicted_length_ = best.length;
 }
 
-/// A text that runs out goes on with what was drafted of it, as where it repeats itself.
-void Drafter::fill(std::span<const TokenId> source, NgramIndex::Match match, int most, Draft& draft) {
-  const bool repeats = source_ == Source::kOwn;
-  const int left = static_cast<int>(source.size()) - match.at;
-  float all_chance = 1;
-  for (int i = 0; i < most && (repeats || i < left); ++i) {
-    all_chance *= chance(match.length + i);
-    draft.add(i < left ? source[to_size(match.at + i)] : draft.tokens[to_size(i - left)], all_chance);
-  }
+/// An answer's own text that runs out goes on with what was drafted of it, as where it repeats itself.
+void Drafter::fill(Source source, std::span<const TokenId> text, NgramIndex::Match match, int most, Draft& draft) {
+  source_ = source;
   length_ = match.length;
+  const int left = static_cast<int>(text.size()) - match.at;
+  float all_chance = 1;
+  for (int i = 0; i < most && (source == Source::kOwn || i < left); ++i) {
+    const TokenId next = i < left ? text[to_size(match.at + i)] : draft.tokens[to_size(i - left)];
+    if (next == SaidTexts::kBreak) return;
+    all_chance *= chance(match.length + i);
+    draft.add(next, all_chance);
+  }
 }
 
 std::size_t Drafter::class_of(int length) {

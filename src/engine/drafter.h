@@ -1,5 +1,5 @@
-// Guesses the next tokens of one answer: what followed its last tokens before, in its prompt, in itself, or in a text
-// that its request predicts.
+// Guesses the next tokens of one answer: what followed its last tokens before, in its prompt, in itself, in earlier
+// answers, or in a text that its request predicts.
 //
 // The longer the part that agrees, the likelier is what followed it; how likely is learned from the answer itself, for
 // each length. A guess is checked against the tokens that were drawn, whether it had rows or not. Work a token is
@@ -13,6 +13,7 @@
 
 #include "engine/draft.h"
 #include "engine/ngram_index.h"
+#include "engine/said_texts.h"
 
 namespace octavo {
 
@@ -31,8 +32,8 @@ class Drafter {
   void begin(std::size_t prompt_tokens, std::size_t most_tokens, std::span<const TokenId> predicted);
 
   /// Fills `draft` with at most `most` tokens that may follow `text`, the prompt and the answer so far, and the chances
-  /// of each.
-  void propose(std::span<const TokenId> text, int most, Draft& draft);
+  /// of each. `said`: the best place in earlier answers.
+  void propose(std::span<const TokenId> text, int most, const SaidTexts::Found& said, Draft& draft);
   /// Of the tokens that were proposed last the first `num_drawn` were drawn; `is_wrong`: the next one was not.
   /// Otherwise nothing is known of it.
   void accepted(int num_drawn, bool is_wrong);
@@ -41,7 +42,7 @@ class Drafter {
   bool is_of_prediction() const { return source_ == Source::kPrediction; }
 
  private:
-  enum class Source : std::uint8_t { kNone, kOwn, kPrediction };
+  enum class Source : std::uint8_t { kNone, kOwn, kSaid, kPrediction };
   /// What is known of guesses behind a match of some lengths.
   struct Record {
     float drawn = 0, tried = 0;
@@ -52,12 +53,13 @@ class Drafter {
   float chance(int length) const;
   void follow_prediction(std::span<const TokenId> text);
   void find_prediction(std::span<const TokenId> text);
-  void fill(std::span<const TokenId> source, NgramIndex::Match match, int most, Draft& draft);
+  void fill(Source source, std::span<const TokenId> text, NgramIndex::Match match, int most, Draft& draft);
 
   NgramIndex own_;
   std::span<const TokenId> predicted_;
-  bool is_following_ = false;  // the answer follows the prediction
-  int predicted_at_ = 0;       // of the next token; or of the one that was expected when it was left
+  bool is_following_ = false;  // the answer follows the prediction, or may
+  int predicted_at_ = 0;       // of the next token
+  int left_at_ = 0;            // where the answer last left it
   int predicted_length_ = 0;   // tokens in front of it that agree
   std::size_t num_seen_ = 0;   // tokens of the text at the last proposal
   Source source_ = Source::kNone;

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t kFewestEntries = 1024, kMostEntries = std::size_t{1} << 16;
 constexpr std::size_t kEntryBytes = NgramIndex::kLengths.size() * sizeof(std::uint32_t);
+constexpr std::size_t kDraftersBytes = Drafting::kMemoryBytes / 2;
+constexpr std::size_t kDomainBytes = 2 * SaidTexts::kPartTokens * (kEntryBytes + sizeof(TokenId));
 
 }  // namespace
 
@@ -20,9 +22,10 @@ Drafting::Drafting(const DraftOptions& options, int max_sequences, const ModelTo
       words_(words),
       num_drawable_(num_drawable),
       counts_(counts),
-      num_entries_(std::clamp(std::bit_floor(kMemoryBytes / kEntryBytes / to_size(max_sequences)), kFewestEntries,
+      num_entries_(std::clamp(std::bit_floor(kDraftersBytes / kEntryBytes / to_size(max_sequences)), kFewestEntries,
                               kMostEntries)),
-      most_drafters_(std::min(to_size(max_sequences), kMemoryBytes / kEntryBytes / num_entries_)) {
+      most_drafters_(std::min(to_size(max_sequences), kDraftersBytes / kEntryBytes / num_entries_)),
+      said_((kMemoryBytes - kDraftersBytes) / kDomainBytes) {
   if (is_on()) spares_.reserve(most_drafters_);
 }
 
@@ -33,7 +36,10 @@ void Drafting::propose(const ActiveRequest& request, Choice& choice) {
   if (!is_on() || most == 0 || !choice.active) return;
   if (choice.drafter == nullptr && !take_drafter(request, choice)) return;
   const int left = choice.sequence.params.max_cached - choice.sequence.num_tokens();
-  choice.drafter->propose(choice.sequence.tokens, std::min(most, left), draft);
+  const std::vector<TokenId>& tokens = choice.sequence.tokens;
+  SaidTexts::Found said;
+  if (looks_at_earlier_answers()) said = said_.find(request.cache_domain, tokens);
+  choice.drafter->propose(tokens, std::min(most, left), said, draft);
   cut(request, choice, draft);
 }
 
@@ -112,8 +118,11 @@ void Drafting::follow(Choice& choice, int first) {
   choice.drafter->accepted(drawn, is_wrong);
 }
 
-void Drafting::end(Choice& choice) {
+void Drafting::end(const ActiveRequest& request, Choice& choice) {
   if (choice.drafter != nullptr) spares_.push_back(std::move(choice.drafter));
+  if (!looks_at_earlier_answers() || request.max_drafts == 0) return;
+  const std::span<const TokenId> tokens = choice.sequence.tokens;
+  said_.add(request.cache_domain, tokens.subspan(to_size(choice.sequence.params.prompt_tokens)));
 }
 
 }  // namespace octavo

@@ -13,6 +13,7 @@
 
 #include "engine/active_request.h"
 #include "engine/drafter.h"
+#include "engine/said_texts.h"
 
 namespace octavo {
 
@@ -23,13 +24,14 @@ struct DraftOptions {
 
 class Drafting {
  public:
-  static constexpr std::size_t kMemoryBytes = std::size_t{64} << 20;  // of all drafters
+  static constexpr std::size_t kMemoryBytes = std::size_t{64} << 20;  // of all drafters, and of what was said before
 
   /// `max_sequences` answers run at most. The words must outlive it; drafts are counted in `counts`.
   Drafting(const DraftOptions& options, int max_sequences, const ModelTokenizer& words, int num_drawable,
            EngineStats& counts);
 
   bool is_on() const { return options_.mode != DraftMode::kOff; }
+  bool looks_at_earlier_answers() const { return is_on() && options_.mode != DraftMode::kNgram; }
 
   /// Guesses what follows a choice that runs, if its request wants drafts.
   void propose(const ActiveRequest& request, Choice& choice);
@@ -42,8 +44,8 @@ class Drafting {
   void count_accepted(Choice& choice, int begin, int end);
   /// The step's tokens of a choice are appended: its drafter learns from them.
   static void follow(Choice& choice, int first);
-  /// A choice ends: its drafter is another's.
-  void end(Choice& choice);
+  /// A choice ends: its drafter is another's, and its answer what was said before.
+  void end(const ActiveRequest& request, Choice& choice);
 
  private:
   bool take_drafter(const ActiveRequest& request, Choice& choice);
@@ -57,6 +59,7 @@ class Drafting {
   std::size_t num_entries_;  // of a drafter's index
   std::size_t most_drafters_, num_drafters_ = 0;
   std::vector<std::unique_ptr<Drafter>> spares_;
+  SaidTexts said_;
   ConstraintState ahead_;  // scratch of allowed_by()
 };
 

@@ -112,7 +112,7 @@ void RequestTable::retire(ActiveRequest& request, Choice& choice) {
   num_table_blocks_ -= table_blocks(choice.sequence.params.max_cached);
   choice.active = false;
   choice.mask.drop();
-  drafting_.end(choice);
+  drafting_.end(request, choice);
   count_ended(request, 1);
 }
 

@@ -48,7 +48,7 @@ long allocations_in_steps(TestEngine& engine, long& num_tokens) {
 TEST(EngineAllocations, StepsAllocateNothingAfterWarmUp) {
   for (const std::vector<int>& windows :
        {std::vector{0}, std::vector{0, 6}, std::vector{9}, std::vector{test::kRecurrent, 0}}) {
-    for (const auto& [threads, mode] : {std::pair(1, DraftMode::kOff), {2, DraftMode::kOff}, {2, DraftMode::kNgram}}) {
+    for (const auto& [threads, mode] : {std::pair(1, DraftMode::kOff), {2, DraftMode::kOff}, {2, DraftMode::kSuffix}}) {
       TestEngine engine({.runner = {.num_blocks = 20, .windows = windows},
                          .max_context = 64,
                          .num_threads = threads,

@@ -216,6 +216,25 @@ TEST(Draft, RequestsSayHowManyTokensAreGuessed) {
   }
 }
 
+TEST(Draft, EarlierAnswersOfTheSameCacheDomainAreDraftedFrom) {
+  for (const DraftMode mode : {DraftMode::kNgram, DraftMode::kSuffix, DraftMode::kAuto}) {
+    TestEngine engine({.draft = {.mode = mode}});
+    Request request = make_request(6, 60, 1);
+    request.cache_domain = "mine";
+    const test::Answer first = engine.run(request), second = engine.run(request);
+    request.cache_domain = "another's";
+    const test::Answer other = engine.run(request);
+    EXPECT_TRUE(second.same_tokens(first));
+    EXPECT_TRUE(other.same_tokens(first));
+    EXPECT_EQ(other.stats.drafted_tokens, first.stats.drafted_tokens) << "nothing is known of them";
+    if (mode == DraftMode::kNgram) {
+      EXPECT_EQ(second.stats.drafted_tokens, first.stats.drafted_tokens);
+    } else {
+      EXPECT_GT(second.stats.accepted_draft_tokens, 40);
+    }
+  }
+}
+
 TEST(Draft, ForksDraftEachOnItsOwn) {
   TestEngine plain;
   Request request = make_request(10, 40, 4);

@@ -16,6 +16,7 @@ struct DraftedAnswer {
   Drafter drafter{1024};
   std::vector<TokenId> text;
   Draft draft;
+  SaidTexts::Found said = {};
 
   explicit DraftedAnswer(std::vector<TokenId> prompt, std::span<const TokenId> predicted = {})
       : text(std::move(prompt)) {
@@ -23,7 +24,7 @@ struct DraftedAnswer {
   }
   std::vector<TokenId> after(std::vector<TokenId> more, int most = 4) {
     text.insert(text.end(), more.begin(), more.end());
-    drafter.propose(text, most, draft);
+    drafter.propose(text, most, said, draft);
     return tokens_of(draft);
   }
 };
@@ -45,8 +46,19 @@ TEST(Drafter, AnswerFollowsItsPredictionFromTheFirstTokenAndComesBackToIt) {
   DraftedAnswer answer({1, 2}, predicted);
   EXPECT_THAT(answer.after({11}), ElementsAre(12, 13, 14, 15));
   EXPECT_TRUE(answer.drafter.is_of_prediction());
-  EXPECT_THAT(answer.after({12, 20}), ElementsAre()) << "another token was drawn";
-  EXPECT_THAT(answer.after({14, 15}), ElementsAre(16, 17)) << "to its end";
+  EXPECT_THAT(answer.after({12, 20}), ElementsAre(14, 15, 16, 17)) << "another token was drawn in place of 13";
+  EXPECT_LT(answer.draft.chances[0], 0.5F) << "which may be more than that";
+  EXPECT_THAT(answer.after({21, 22, 13, 14}), ElementsAre(15, 16, 17)) << "it goes on, behind what was put in";
+  EXPECT_GT(answer.after({15}).size(), 0U);
+}
+
+TEST(Drafter, EarlierAnswersAreFollowedWhereNothingOfItsOwnAgreesAsFar) {
+  DraftedAnswer answer({1, 2, 3, 4, 5});
+  const std::vector<TokenId> earlier = {7, 8, SaidTexts::kBreak, 9};
+  answer.said = {.next = earlier, .length = 3};
+  EXPECT_THAT(answer.after({2, 3}), ElementsAre(7, 8)) << "to the end of that answer";
+  answer.said.length = 2;
+  EXPECT_THAT(answer.after({}), ElementsAre(4, 5, 2, 3));
 }
 
 TEST(Drafter, ChancesFollowWhatWasDrawn) {
@@ -59,8 +71,8 @@ TEST(Drafter, ChancesFollowWhatWasDrawn) {
     right.drafter.accepted(2, false);
     wrong.drafter.accepted(0, true);
   }
-  right.drafter.propose(right.text, 4, right.draft);
-  wrong.drafter.propose(wrong.text, 4, wrong.draft);
+  right.drafter.propose(right.text, 4, {}, right.draft);
+  wrong.drafter.propose(wrong.text, 4, {}, wrong.draft);
   EXPECT_GT(right.draft.chances[1], 0.7F);
   EXPECT_LT(wrong.draft.chances[0], 0.1F);
 }
