@@ -30,6 +30,8 @@ void DraftRows::choose(std::span<ScheduledSequence> planned, StepBudget& budget)
     price.tokens += sequence->num_draws(sequence->num_computed + num_tokens);
     if (cost_ != nullptr) price.decodes += work_to_advance(*cost_, *sequence, num_tokens);
   }
+  price.is_try = price.tokens == 1 && (num_tries_ < kFirstTries || num_without_ >= kPatience);
+  ++num_without_;
   std::ranges::fill(taken_, 0);
   // All rows are drawn from before the runner is asked for others.
   int rows_left = std::min(budget.rows_left(), kMaxLogitRows - logit_rows);
@@ -39,6 +41,7 @@ void DraftRows::choose(std::span<ScheduledSequence> planned, StepBudget& budget)
     ScheduledSequence& next = **best;
     const bool joins = pays(next, budget, price) && take_blocks(next);
     if (joins) {
+      num_without_ = 0;
       price.decodes += work_of_row(next);
       price.tokens += next_chance(&next);
       budget.take_drafted(work_of_row(next));
@@ -51,6 +54,7 @@ void DraftRows::choose(std::span<ScheduledSequence> planned, StepBudget& budget)
       drafts_.pop_back();
     }
   }
+  if (num_without_ == 0) num_tries_ = std::min(num_tries_ + 1, kFirstTries);
 }
 
 /// Those of whose known tokens all are computed in the step, and that have a draft. False: there is none.
@@ -91,6 +95,7 @@ bool DraftRows::pays(const ScheduledSequence& planned, const StepBudget& budget,
   if (cost_ == nullptr) return true;
   const StepWork row = work_of_row(planned);
   if (budget.is_timed() && cost_->predict_ms(budget.work() + row) > budget.ms()) return false;
+  if (price.is_try && planned.num_drafted < kMostTried && next_chance(&planned) >= kLikely) return true;
   const double ms = predict_ms(budget.work() + row) - predict_ms(budget.work());
   return next_chance(&planned) * predict_ms(price.decodes) >= ms * price.tokens;
 }

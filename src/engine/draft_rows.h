@@ -6,6 +6,9 @@
 // owed are planned by then; drafts take what is left of the step's rows, its time and the free blocks that are promised
 // to nobody and keep no contents.
 //
+// What a further row of an answer costs is known from steps that had some. So an answer that has a step to itself tries
+// likely tokens whatever they seem to cost, a few times at first, and now and then where nothing has paid for long.
+//
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
 #pragma once
 
@@ -21,6 +24,13 @@ namespace octavo {
 
 class DraftRows {
  public:
+  /// Steps that try what rows cost before their price counts alone, and such steps without a row after which one tries
+  /// again.
+  static constexpr int kFirstTries = 8, kPatience = 32;
+  /// What a try has at most, and the chance that each of its tokens has at least.
+  static constexpr int kMostTried = 7;
+  static constexpr float kLikely = 0.4F;
+
   /// All of these must outlive it; without a cost model every row pays.
   DraftRows(const KvCacheManager& kv, const BlockBudget& blocks, const CostModel* cost, int max_sequences);
 
@@ -32,6 +42,7 @@ class DraftRows {
   struct Price {
     StepWork decodes;   // the work of its answers, drafts included, without draws
     double tokens = 0;  // drawn for answers, as far as chances tell
+    bool is_try = false;
   };
 
   bool list_drafts(std::span<ScheduledSequence> planned);
@@ -44,6 +55,8 @@ class DraftRows {
   const KvCacheManager& kv_;
   const BlockBudget& blocks_;
   const CostModel* cost_;
+  int num_tries_ = 0;                       // steps that had drafted rows, up to kFirstTries
+  int num_without_ = 0;                     // steps since the last one, of those that had something to draft
   std::vector<int> taken_;                  // [groups] blocks of the rows that have joined
   std::vector<ScheduledSequence*> drafts_;  // scratch of choose(): those that may draft more
 };

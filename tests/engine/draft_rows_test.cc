@@ -18,6 +18,14 @@ void draft(Sequence& sequence, std::initializer_list<float> chances) {
   for (const float chance : chances) sequence.draft.add(0, chance);
 }
 
+/// Past the steps that try what rows cost.
+void pass_tries(Harness& harness, Sequence& sequence) {
+  for (int i = 0; i < DraftRows::kFirstTries; ++i) {
+    draft(sequence, {1});
+    harness.step();
+  }
+}
+
 std::vector<int> drafted(Harness& harness) {
   std::vector<int> rows;
   for (const ScheduledSequence& planned : harness.schedule()) rows.push_back(planned.num_drafted);
@@ -30,11 +38,32 @@ TEST(DraftRows, JoinWhileTheyBringATokenForLessThanItTakesWithoutThem) {
   Harness harness({.max_step_tokens = 16, .max_sequences = 4}, {.num_blocks = 64}, &cost);
   Sequence& sequence = harness.add(3, 40);
   harness.step();
+  pass_tries(harness, sequence);
   draft(sequence, {0.95F, 0.9F, 0.85F, 0.3F, 0.3F});
   EXPECT_THAT(drafted(harness), ElementsAre(3));
   harness.complete(harness.plan().sequences);
   draft(sequence, {0.4F, 0.4F});
   EXPECT_THAT(drafted(harness), ElementsAre(0));
+}
+
+// A prompt was read while the machine was busy, so that a row seems to take as long as a step.
+TEST(DraftRows, AnAnswerAloneTriesWhatRowsCostAtFirstAndNowAndThen) {
+  CostModel cost({});
+  for (int i = 0; i < 50; ++i)
+    for (const int rows : {1, 100}) cost.observe(cost.work(0, rows, 1), 10.0 * rows);
+  Harness harness({.max_step_tokens = 16, .max_sequences = 4}, {.num_blocks = 64}, &cost);
+  Sequence& sequence = harness.add(3, 100);
+  harness.step();
+  std::vector<int> rows;
+  for (int i = 0; i < DraftRows::kFirstTries + DraftRows::kPatience + 2; ++i) {
+    draft(sequence, {0.45F, 0.42F, 0.1F});
+    rows.push_back(drafted(harness)[0]);
+    harness.complete(harness.plan().sequences);
+  }
+  std::vector<int> expected(rows.size(), 0);
+  std::fill_n(expected.begin(), DraftRows::kFirstTries, 2);
+  expected[to_size(DraftRows::kFirstTries + DraftRows::kPatience)] = 2;
+  EXPECT_EQ(rows, expected);
 }
 
 TEST(DraftRows, AFullStepDraftsNothingAndItsTimeIsNotExceeded) {
