@@ -9,19 +9,24 @@
 namespace octavo {
 namespace {
 
-// Activations that meet a range of panels before the next rows do: they stay in the second-level cache.
+// Activations that meet a panel before the next rows do stay in the second-level cache, which has room for so many.
 constexpr std::int64_t kRowBlockBytes = std::int64_t{256} << 10;
+// But weights that few rows meet are read again for the next ones: long rows come from the third level instead.
+constexpr std::int64_t kMinRowBlock = 64;
 
-/// Rows of such a block: whole row tiles.
-std::int64_t row_block(std::int64_t cols, int tile_rows) {
-  const std::int64_t tiles = kRowBlockBytes / (static_cast<std::int64_t>(act_row_bytes(cols)) * tile_rows + 1);
-  return std::max<std::int64_t>(1, tiles) * tile_rows;
+/// Rows of such a block of `rows`: whole row tiles, of which blocks have about as many each.
+std::int64_t row_block(std::int64_t rows, std::int64_t cols, int tile_rows) {
+  const std::int64_t row_bytes = std::max<std::int64_t>(1, static_cast<std::int64_t>(act_row_bytes(cols)));
+  const std::int64_t most = std::max(kMinRowBlock, kRowBlockBytes / row_bytes);
+  const std::int64_t blocks = (rows + most - 1) / most;
+  return (rows + blocks * tile_rows - 1) / (blocks * tile_rows) * tile_rows;
 }
 
 /// About eight pieces a thread, so that none waits long for the last; at most as many panels as caches hold, and few if
 /// each takes long.
 std::size_t panels_of_a_piece(std::int64_t total, int rows, const ThreadPool& pool) {
-  return to_size(std::clamp<std::int64_t>(total / (8 * pool.num_threads()), 1, rows > 64 ? 4 : 16));
+  const std::int64_t panels = std::clamp<std::int64_t>(total / (8 * pool.num_threads()), 1, rows > 64 ? 4 : 16);
+  return to_size(panels + (panels > 1 ? panels % 2 : 0));  // kernels meet pairs
 }
 
 // Each part reads all weights: with so many rows a byte in four cycles of a core, which memory gives many of them.
@@ -66,7 +71,7 @@ void for_parts(std::int64_t total, std::size_t grain, const RowParts& parts, Thr
 void multiply_part(const Product& product, const ActivationRows& x, const ProductPart& part, const KernelTable& kernels,
                    PanelScratch& scratch, int worker) {
   const WeightMatrix& w = *product.weight;
-  const std::int64_t block = row_block(x.cols, kernels.tile_rows);
+  const std::int64_t block = row_block(part.row_end - part.row, x.cols, kernels.tile_rows);
   const MatmulFn matmul = kernels.matmul[dtype_index(w.type)];
   scratch.for_ranges(w, part.begin, part.end, worker, [&](const PackedMatrix& range, std::int64_t first_panel) {
     float* y = product.y + first_panel * kPanelRows;
@@ -181,7 +186,7 @@ class GatedPart {
 
 void multiply_gated_part(const GatedProduct& product, const ActivationRows& x, int rows, const ProductPart& part,
                          const KernelTable& kernels, PanelScratch& scratch, int worker, std::span<float> floats) {
-  const std::int64_t block = row_block(x.cols, kernels.tile_rows);
+  const std::int64_t block = row_block(part.row_end - part.row, x.cols, kernels.tile_rows);
   const std::int64_t stride = std::max(1, kRowsOfOneGate / rows);
   const GatedPart gated(product, x, kernels, scratch, worker, floats, rows);
   for (std::int64_t row = part.row; row < part.row_end; row += block)

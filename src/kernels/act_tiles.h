@@ -1,9 +1,9 @@
 // The memory layout of the int8 form of a step's rows: in the row tiles that a matrix kernel multiplies together. All
 // of a row tile is found from one address with constant offsets.
 //
-// `rows` rows make tiles of `tile_rows` (a level's own number), and of 4, 2 and 1 for those that are left over. Row
-// tiles lie one after another; one is ActTile<its rows>, once for each 32 columns. Plain header: kernels of every
-// instruction set include it, so its functions have internal linkage.
+// `rows` rows make tiles of `tile_rows` (a level's own number, 4 or 8), then one of 4 where as many are left over, and
+// one of the last 1 to 3. Row tiles lie one after another; one is ActTile<its rows>, once for each 32 columns. Plain
+// header: kernels of every instruction set include it, so its functions have internal linkage.
 #pragma once
 
 #include <stddef.h>
@@ -26,6 +26,9 @@ struct ActTile {
   int32_t sum_pair[R];        // a pair of halves: 8 times the sum of q in the upper, 2^15 less than that in the lower
 };
 
+/// The rows of the one tile of a middle size, where a level has larger ones.
+inline constexpr int kSmallTile = 4;
+
 /// The bytes of a row in its tile.
 static inline constexpr size_t act_row_bytes(int64_t cols) { return (size_t)(cols / kActBlock) * sizeof(ActTile<1>); }
 
@@ -37,12 +40,11 @@ struct RowTile {
 static inline constexpr RowTile tile_of_row(int64_t row, int64_t rows, int tile_rows) {
   int64_t first = rows / tile_rows * tile_rows;
   if (row < first) return {row / tile_rows * tile_rows, tile_rows};
-  for (int size = tile_rows / 2; size > 1; size /= 2) {
-    if (first + size > rows) continue;
-    if (row < first + size) return {first, size};
-    first += size;
+  if (rows - first >= kSmallTile) {
+    if (row < first + kSmallTile) return {first, kSmallTile};
+    first += kSmallTile;
   }
-  return {first, 1};
+  return {first, (int)(rows - first)};
 }
 
 /// The place of a row: its own part of each ActTile<rows> from `tile` on.

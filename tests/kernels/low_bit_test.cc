@@ -12,7 +12,7 @@ namespace octavo {
 namespace {
 
 constexpr DType kLowBitTypes[] = {DType::kQ1_0, DType::kTQ1_0, DType::kTQ2_0};
-constexpr std::int64_t kRows = 15;  // tiles of 8, 4, 2 and 1, or of 4, 4, 4, 2 and 1
+constexpr std::int64_t kRows = 15;  // tiles of 8, 4 and 3, or of 4, 4, 4 and 3
 
 /// Weights whose scales are one; their other bytes come from next_byte().
 struct LowBitMatrix {

@@ -53,28 +53,21 @@ constexpr bool decodes_scales_once() {
   return packed_block(T).scale_bytes > 2 * 2 * kPanelRows || T == DType::kNVFP4;
 }
 
-/// The scales of a panel's blocks for vector h of its outputs, decoded once for several row tiles.
-template <DType T>
+/// The scales of the blocks of V panels for vector h of their outputs, decoded once for several row tiles.
+template <DType T, int V>
 struct PanelScales {
   // Bounds what they take of the stack: 66 KiB, of Q6_K with AVX2.
-  static constexpr int64_t kMostBlocks = 64 * 256 / packed_block(T).block;
+  static constexpr int64_t kMostBlocks = 64 * 256 / packed_block(T).block / V;
   static constexpr int64_t kMostCols = kMostBlocks * packed_block(T).block;
-  BlockScales<T> of_block[kMostBlocks];
+  BlockScales<T> of_block[kMostBlocks][V];
 
-  PanelScales(const uint8_t* panel, int64_t cols, int h) {
-    BlockScales<T>* out = of_block;
-    for_blocks<T>(panel, cols,
-                  [&](const uint8_t*, int, const uint8_t*, const uint8_t* scales) { (out++)->decode(scales, h); });
+  PanelScales(const WeightStream& s, int64_t cols, int h) {
+    auto* out = of_block;
+    for_blocks<T>(s.panel, cols, [&](const uint8_t*, int, const uint8_t*, const uint8_t* scales) {
+      for (int v = 0; v < V; ++v) (*out)[v].decode(scales + (size_t)v * s.panel_bytes, h);
+      ++out;
+    });
   }
-};
-
-/// A shared stream, and the decoded scales of the blocks as it comes to them.
-template <DType T>
-struct DecodedStream : SharedStream {
-  static constexpr bool kDecoded = true;
-  const BlockScales<T>* scales;
-
-  DecodedStream(const SharedStream& s, const BlockScales<T>* of_blocks) : SharedStream(s), scales(of_blocks) {}
 };
 
 }  // namespace

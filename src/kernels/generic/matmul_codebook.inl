@@ -18,9 +18,10 @@ struct PartProduct {
   int64_t ldy, outputs;
 };
 
-/// acc[r] += a part's weights times row r's activations.
+/// acc[0][r] += a part's weights times row r's activations.
 template <DType T, int R>
-OCTAVO_KERNEL_PART void dot_part(const NibblePart<T>& part, const PartProduct& p, const ActTile<R>* x, F32 (&acc)[R]) {
+OCTAVO_KERNEL_PART void dot_part(const NibblePart<T>& part, const PartProduct& p, const ActTile<R>* x,
+                                 F32 (&acc)[1][R]) {
   constexpr int kParts = 32 / Weights<T>::kSubBlock;
   for (int g = 0; g < p.count * 8; ++g) {
     U8 q[8];
@@ -31,7 +32,7 @@ OCTAVO_KERNEL_PART void dot_part(const NibblePart<T>& part, const PartProduct& p
     }
     F32 scale[kParts];
     for (int i = 0; i < kParts; ++i) scale[i] = f32_load(part.scales[g * kParts + i] + p.h * kLanes);
-    add_act_block<T, R>(q, scale, nullptr, 0, x[g], acc);
+    add_act_block<T, 1, R, R>(LoadedQuads{q}, {scale}, {nullptr}, 0, x[g], 0, acc);
   }
 }
 
@@ -39,18 +40,18 @@ OCTAVO_KERNEL_PART void dot_part(const NibblePart<T>& part, const PartProduct& p
 template <DType T, int R>
 __attribute__((noinline)) void part_tile(const NibblePart<T>& part, const PartProduct& p, int64_t row) {
   const bool whole = p.outputs >= kLanes;
-  F32 acc[R];
+  F32 acc[1][R];
   for (int r = 0; r < R; ++r) {
     const float* sum = p.y + (row + r) * p.ldy;
-    acc[r] = p.first == 0 ? f32_zero() : whole ? f32_load(sum) : f32_load_n(sum, (int)p.outputs);
+    acc[0][r] = p.first == 0 ? f32_zero() : whole ? f32_load(sum) : f32_load_n(sum, (int)p.outputs);
   }
   dot_part<T, R>(part, p, (const ActTile<R>*)(p.a.tiles + (size_t)row * act_row_bytes(p.a.cols)) + p.first * 8, acc);
   for (int r = 0; r < R; ++r) {
     float* sum = p.y + (row + r) * p.ldy;
     if (whole) {
-      f32_store(sum, acc[r]);
+      f32_store(sum, acc[0][r]);
     } else {
-      f32_store_n(sum, acc[r], (int)p.outputs);
+      f32_store_n(sum, acc[0][r], (int)p.outputs);
     }
   }
 }
@@ -59,17 +60,15 @@ __attribute__((noinline)) void part_tile(const NibblePart<T>& part, const PartPr
 template <DType T>
 inline void part_pass(const NibblePart<T>& part, const PartProduct& p, int64_t row, int64_t row_end) {
   for (; row + kTileRows <= row_end; row += kTileRows) part_tile<T, kTileRows>(part, p, row);
-  if constexpr (kTileRows > 4) {
-    if (row + 4 <= row_end) {
-      part_tile<T, 4>(part, p, row);
-      row += 4;
+  if constexpr (kTileRows > kSmallTile) {
+    if (row + kSmallTile <= row_end) {
+      part_tile<T, kSmallTile>(part, p, row);
+      row += kSmallTile;
     }
   }
-  if (row + 2 <= row_end) {
-    part_tile<T, 2>(part, p, row);
-    row += 2;
-  }
-  if (row < row_end) part_tile<T, 1>(part, p, row);
+  if (row + 3 == row_end) part_tile<T, 3>(part, p, row);
+  if (row + 2 == row_end) part_tile<T, 2>(part, p, row);
+  if (row + 1 == row_end) part_tile<T, 1>(part, p, row);
 }
 
 template <DType T>

@@ -16,15 +16,6 @@ namespace {
 
 constexpr bool is_low_bit(DType type) { return type == DType::kQ1_0 || type == DType::kTQ1_0 || type == DType::kTQ2_0; }
 
-/// Calls f with 0 .. N - 1 as constants.
-template <int N, int I = 0, class F>
-__attribute__((always_inline)) inline void for_constants(const F& f) {
-  if constexpr (I < N) {
-    f.template operator()<I>();
-    for_constants<N, I + 1>(f);
-  }
-}
-
 /// A block of weights of kLanes outputs, and the activations that it meets.
 template <int R>
 struct LowBitBlock {

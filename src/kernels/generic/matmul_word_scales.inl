@@ -69,17 +69,17 @@ OCTAVO_KERNEL_PART void add_word_block(const U8 (&q)[8], const BlockScales<T>& b
 /// sums[row] = kLanes outputs of half h of a panel, times the rows of `tiles` row tiles, tile_bytes apart. Each block
 /// is unpacked once for all of them: it stays in registers, while their sums go through memory.
 template <DType T>
-OCTAVO_KERNEL_PART void dot_group(DecodedStream<T> stream, int64_t cols, int h, const uint8_t* first, size_t tile_bytes,
-                                  int tiles, WordSums* sums) {
-  constexpr PackedBlock kB = packed_block(T);
-  constexpr int kActBlocks = kB.block / kActBlock;
+OCTAVO_KERNEL_PART void dot_group(const uint8_t* panel, NextPanels ahead, const BlockScales<T> (*scales)[1],
+                                  int64_t cols, int h, const uint8_t* first, size_t tile_bytes, int tiles,
+                                  WordSums* sums) {
+  constexpr int kActBlocks = packed_block(T).block / kActBlock;
   for (int row = 0; row < tiles * kTileRows; ++row) sums[row] = {f32_zero(), f32_zero()};
-  for_blocks<T>(stream.panel, cols, [&](const uint8_t*, int, const uint8_t* quads, const uint8_t*) {
-    const BlockScales<T>& block = *stream.scales++;
+  for_blocks<T>(panel, cols, [&](const uint8_t*, int, const uint8_t* quads, const uint8_t*) {
+    const BlockScales<T>& block = (*scales++)[0];
     for (int g = 0; g < kActBlocks; ++g) {
       U8 q[8];
-      Weights<T>::quads(quads + h * kRowBytes, g, q);
-      stream.read((kB.quad_bytes + kB.scale_bytes) / kActBlocks);
+      load_quads<T>(quads + h * kRowBytes, g, q);
+      ahead.read();
       const uint8_t* tile = first;
       for (int t = 0; t < tiles; ++t, tile += tile_bytes)
         add_word_block<T>(q, block, g, *(const ActTile<kTileRows>*)tile, sums + t * kTileRows);
@@ -90,18 +90,28 @@ OCTAVO_KERNEL_PART void dot_group(DecodedStream<T> stream, int64_t cols, int h, 
   });
 }
 
+/// A place among the outputs: vector h of a stream's panels, whose first one is output `output` of a row of y.
+struct OutputPlace {
+  int h;
+  int64_t output;
+  float* y;
+  int64_t ldy;
+};
+
 /// `tiles` row tiles from row `row`, in groups of up to kGroupTiles.
 template <DType T>
-OCTAVO_KERNEL_PART void row_groups(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a, int h,
-                                   int64_t output, int64_t row, int64_t tiles, float* y, int64_t ldy) {
-  const PanelScales<T> scales(s.panel, w.cols, h);
+OCTAVO_KERNEL_PART void row_groups(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a,
+                                   const OutputPlace& out, int64_t row, int64_t tiles) {
+  const PanelScales<T, 1> scales(s, w.cols, out.h);
   const int64_t groups = (tiles + kGroupTiles - 1) / kGroupTiles;
   for (int64_t group = 0; group < groups; ++group, row += kGroupTiles * kTileRows) {
     const int in_group = (int)(tiles - group * kGroupTiles < kGroupTiles ? tiles - group * kGroupTiles : kGroupTiles);
     WordSums sums[kGroupTiles * kTileRows];
-    dot_group<T>(DecodedStream<T>(SharedStream(s, h * groups + group, kPasses * groups), scales.of_block), w.cols, h,
-                 a.tiles + (size_t)row * act_row_bytes(a.cols), kTileRows * act_row_bytes(a.cols), in_group, sums);
-    for (int r = 0; r < in_group * kTileRows; ++r) store_outputs(sums[r].rest, w, output, y + (row + r) * ldy);
+    const NextPanels ahead(s, out.h * groups + group, kPasses * groups, w.cols / kActBlock);
+    dot_group<T>(s.panel, ahead, scales.of_block, w.cols, out.h, a.tiles + (size_t)row * act_row_bytes(a.cols),
+                 kTileRows * act_row_bytes(a.cols), in_group, sums);
+    for (int r = 0; r < in_group * kTileRows; ++r)
+      store_outputs(sums[r].rest, w, out.output, out.y + (row + r) * out.ldy);
   }
 }
 

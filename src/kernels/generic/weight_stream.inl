@@ -31,37 +31,40 @@ constexpr PrefetchLead prefetch_lead() {
   return {kPrefetchBytes, false};
 }
 
-/// The panel at hand. Its thread reads the panels behind it next, as long as it has work.
+/// The panels at hand, which are met together. Their thread reads the panels behind them next, as long as it has work.
 struct WeightStream {
-  static constexpr bool kShared = false, kDecoded = false;
-  const uint8_t* panel;
+  const uint8_t* panel;  // the first
   size_t panel_bytes;
+  int panels = 1;
 
-  /// The line to ask for while byte `offset` of the panel is read in pass `pass`. Several passes over a panel share the
-  /// next one: the first alone would wait for memory, and the others leave it idle.
+  /// The line of the first panel's stream to ask for while byte `offset` of the panel is read in pass `pass`. Several
+  /// passes over a panel share the next one: the first alone would wait for memory, and the others leave it idle.
   const uint8_t* ahead(size_t offset, int pass, int lead = kPrefetchBytes) const {
     if constexpr (kPasses == 1) return panel + offset + lead;
     return panel + panel_bytes + ((size_t)pass * panel_bytes + offset) / kPasses;
   }
+  WeightStream panel_alone(int v) const { return {panel + (size_t)v * panel_bytes, panel_bytes}; }
 };
 
-/// The same for one of several passes over a panel: each asks for its part of the next panel, at the rate at which it
-/// reads the present one. Were the first pass to ask for all of it, it would wait for the memory, which then is idle
-/// while the others multiply.
-struct SharedStream {
-  static constexpr bool kShared = true, kDecoded = false;
-  const uint8_t* panel;
-  const uint8_t* next;      // line to ask for
-  size_t bytes_due = 0;     // read since the last line was asked for
-  size_t bytes_for_a_line;  // read between two of them
+/// The panels behind those at hand, for several passes over these: each read of each pass asks for its part of them.
+/// Were the first pass to ask for all, it would wait for the memory, which then is idle while the others multiply. Each
+/// read asks for as many lines, which the processor foresees.
+struct NextPanels {
+  const uint8_t* next;  // byte to ask for
+  size_t step;          // bytes to ask for at each read
+  int lines;            // that hold them
 
-  SharedStream(const WeightStream& s, int64_t pass, int64_t passes)
-      : panel(s.panel),
-        next(s.panel + s.panel_bytes + (size_t)pass * s.panel_bytes / (size_t)passes),
-        bytes_for_a_line(64 * (size_t)passes) {}
+  /// Part `part` of `parts` of them, for `reads` reads.
+  NextPanels(const WeightStream& s, int64_t part, int64_t parts, int64_t reads) {
+    const size_t bytes = (size_t)s.panels * s.panel_bytes;
+    next = s.panel + bytes + (size_t)part * bytes / (size_t)parts;
+    step = (bytes / (size_t)parts + (size_t)reads - 1) / (size_t)reads;
+    lines = (int)((step + 63) / 64);
+  }
 
-  __attribute__((always_inline)) void read(size_t bytes) {
-    for (bytes_due += bytes; bytes_due >= bytes_for_a_line; bytes_due -= bytes_for_a_line, next += 64) prefetch(next);
+  __attribute__((always_inline)) void read() {
+    for (int line = 0; line < lines; ++line) prefetch(next + line * 64);
+    next += step;
   }
 };
 

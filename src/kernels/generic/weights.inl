@@ -1,6 +1,6 @@
 // Bytes and scales in registers, from the packed panels of each quantized type.
 //
-// Weights<T>::quads gives the bytes of 32 weights of kLanes rows (eight quads), at most kMaxByte each;
+// Weights<T>::quad<J> gives the bytes of quad J of 32 weights of kLanes rows (eight quads), at most kMaxByte each;
 // Weights<T>::scales gives, for each sub-block of kSubBlock weights, `scale` and, for types that have one (kHasMin),
 // `minimum`, such that a weight is scale * (byte - kZero) + minimum. kZero is taken away in integers. Types whose bytes
 // take all eight bits are wide, a weight being scale * (byte - 128): dot_wide is for them.
@@ -22,44 +22,25 @@ inline U8 move_bits(U8 v, int mask) {
   return u8_mask(v, mask);
 }
 
-// Planes of a block. `p` is the plane's first byte for these rows, g the number of the 32 weights within the block.
+// Planes of a block: quad J of the 32 weights of number g within it. `p` is the plane's first byte for these rows.
 
-inline void bytes8(const uint8_t* p, int g, U8 (&q)[8]) {
-  for (int j = 0; j < 8; ++j) q[j] = u8_load(p + g * 512 + j * 64);
+template <int J>
+inline U8 byte_quad(const uint8_t* p, int g) {
+  return u8_load(p + g * 512 + J * 64);
 }
-inline void nibbles(const uint8_t* p, int g, U8 (&q)[8]) {
-  for (int j = 0; j < 4; ++j) {
-    const U8 v = u8_load(p + g * 256 + j * 64);
-    q[j] = u8_mask(v, 15);
-    q[j + 4] = u8_shr<4>(v, 15);
-  }
+template <int J>
+inline U8 nibble_quad(const uint8_t* p, int g) {
+  return move_bits < J<4 ? 0 : -4>(u8_load(p + g * 256 + J % 4 * 64), 15);
 }
 // Two bits a weight, placed at bit `To` of the byte.
-template <int To>
-inline void pairs(const uint8_t* p, int g, U8 (&q)[8]) {
-  for (int j = 0; j < 2; ++j) {
-    const U8 v = u8_load(p + g * 128 + j * 64);
-    q[4 * j] = move_bits<To>(v, 3 << To);
-    q[4 * j + 1] = move_bits<To - 2>(v, 3 << To);
-    q[4 * j + 2] = move_bits<To - 4>(v, 3 << To);
-    q[4 * j + 3] = move_bits<To - 6>(v, 3 << To);
-  }
+template <int J, int To>
+inline U8 pair_quad(const uint8_t* p, int g) {
+  return move_bits<To - 2 * (J % 4)>(u8_load(p + g * 128 + J / 4 * 64), 3 << To);
 }
 // One bit a weight, placed at bit `To` of the byte.
-template <int To>
-inline void bits(const uint8_t* p, int g, U8 (&q)[8]) {
-  const U8 v = u8_load(p + g * 64);
-  q[0] = move_bits<To>(v, 1 << To);
-  q[1] = move_bits<To - 1>(v, 1 << To);
-  q[2] = move_bits<To - 2>(v, 1 << To);
-  q[3] = move_bits<To - 3>(v, 1 << To);
-  q[4] = move_bits<To - 4>(v, 1 << To);
-  q[5] = move_bits<To - 5>(v, 1 << To);
-  q[6] = move_bits<To - 6>(v, 1 << To);
-  q[7] = move_bits<To - 7>(v, 1 << To);
-}
-inline void merge(U8 (&q)[8], const U8 (&more)[8]) {
-  for (int j = 0; j < 8; ++j) q[j] = u8_or(q[j], more[j]);
+template <int J, int To>
+inline U8 bit_quad(const uint8_t* p, int g) {
+  return move_bits<To - J>(u8_load(p + g * 64), 1 << To);
 }
 
 inline F32 half_field(const uint8_t* scales, int h) { return f32_load_f16((const uint16_t*)scales + h * kLanes); }
@@ -71,6 +52,15 @@ inline I32 low_bits(I32 a, int mask) { return i32_and(a, i32_set(mask)); }
 constexpr bool has_word_scales(DType type) {
   return kWordSums && (type == DType::kQ2_K || type == DType::kQ3_K || type == DType::kQ4_K || type == DType::kQ5_K ||
                        type == DType::kQ6_K);
+}
+
+/// Calls f with 0 .. N - 1 as constants.
+template <int N, int I = 0, class F>
+__attribute__((always_inline)) inline void for_constants(const F& f) {
+  if constexpr (I < N) {
+    f.template operator()<I>();
+    for_constants<N, I + 1>(f);
+  }
 }
 
 template <DType T>
@@ -118,42 +108,54 @@ struct WideScale {
 
 template <>
 struct Weights<DType::kQ4_0> : OneScale<8, 15> {
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { nibbles(p, g, q); }
+  template <int J>
+  static U8 quad(const uint8_t* p, int g) {
+    return nibble_quad<J>(p, g);
+  }
 };
 template <>
 struct Weights<DType::kQ4_1> : IntegerScales {
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { nibbles(p, g, q); }
+  template <int J>
+  static U8 quad(const uint8_t* p, int g) {
+    return nibble_quad<J>(p, g);
+  }
 };
 
-inline void fifth_bit_quads(const uint8_t* p, const uint8_t* high, int g, U8 (&q)[8]) {
-  nibbles(p, g, q);
-  U8 fifth[8];
-  bits<4>(high, g, fifth);
-  merge(q, fifth);
+template <int J>
+inline U8 fifth_bit_quad(const uint8_t* p, const uint8_t* high, int g) {
+  return u8_or(nibble_quad<J>(p, g), bit_quad<J, 4>(high, g));
 }
 template <>
 struct Weights<DType::kQ5_0> : OneScale<16, 31> {
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { fifth_bit_quads(p, p + 256, g, q); }
+  template <int J>
+  static U8 quad(const uint8_t* p, int g) {
+    return fifth_bit_quad<J>(p, p + 256, g);
+  }
 };
 template <>
 struct Weights<DType::kQ5_1> : ScaleAndMin<31> {
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { fifth_bit_quads(p, p + 256, g, q); }
+  template <int J>
+  static U8 quad(const uint8_t* p, int g) {
+    return fifth_bit_quad<J>(p, p + 256, g);
+  }
 };
 template <>
 struct Weights<DType::kQ8_0> : WideScale {
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { bytes8(p, g, q); }
+  template <int J>
+  static U8 quad(const uint8_t* p, int g) {
+    return byte_quad<J>(p, g);
+  }
 };
 
 // The non-linear values of IQ4_NL and IQ4_XS plus 128.
 alignas(16) inline constexpr uint8_t kIq4Bytes[16] = {1,   24,  45,  63,  79,  93,  106, 118,
                                                       129, 141, 153, 166, 181, 197, 217, 241};
-inline void iq4_quads(const uint8_t* p, int g, U8 (&q)[8]) {
-  nibbles(p, g, q);
-  for (int j = 0; j < 8; ++j) q[j] = u8_lookup(kIq4Bytes, q[j]);
-}
 template <>
 struct Weights<DType::kIQ4_NL> : WideScale {
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { iq4_quads(p, g, q); }
+  template <int J>
+  static U8 quad(const uint8_t* p, int g) {
+    return u8_lookup(kIq4Bytes, nibble_quad<J>(p, g));
+  }
 };
 template <>
 struct Weights<DType::kIQ4_XS> {
@@ -161,7 +163,10 @@ struct Weights<DType::kIQ4_XS> {
   static constexpr bool kWide = true;
   static constexpr bool kHasMin = false;
   static constexpr int kZero = 0;
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { iq4_quads(p, g, q); }
+  template <int J>
+  static U8 quad(const uint8_t* p, int g) {
+    return u8_lookup(kIq4Bytes, nibble_quad<J>(p, g));
+  }
   // fields: d, 4 of low nibbles (two sub-blocks each), 2 of high pairs (four sub-blocks each)
   static void scales(const uint8_t* s, int h, F32* scale, F32*) {
     const F32 d = half_field(s, h);
@@ -187,9 +192,9 @@ struct Weights<DType::kMXFP4> {
   static constexpr bool kHasMin = false;
   static constexpr int kZero = 16;
   static constexpr int kMaxByte = 28;
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) {
-    nibbles(p, g, q);
-    for (int j = 0; j < 8; ++j) q[j] = u8_lookup(kMxfp4Bytes, q[j]);
+  template <int J>
+  static U8 quad(const uint8_t* p, int g) {
+    return u8_lookup(kMxfp4Bytes, nibble_quad<J>(p, g));
   }
   // Two factors that are normal numbers, so that the smallest scales are right as well.
   static void scales(const uint8_t* s, int h, F32* scale, F32*) {
@@ -209,13 +214,10 @@ struct Weights<DType::kNVFP4> {
   static constexpr bool kHasMin = false;
   static constexpr int kZero = 16;
   static constexpr int kMaxByte = 28;
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) {
-    for (int j = 0; j < 4; ++j) {
-      const U8 v = u8_load(p + g * 256 + j * 64);
-      const int first = j / 2 * 4 + j % 2;
-      q[first] = u8_lookup(kMxfp4Bytes, u8_mask(v, 15));
-      q[first + 2] = u8_lookup(kMxfp4Bytes, u8_shr<4>(v, 15));
-    }
+  // Vector i has quads first and first + 2, first being 0, 1, 4, 5.
+  template <int J>
+  static U8 quad(const uint8_t* p, int g) {
+    return u8_lookup(kMxfp4Bytes, nibble_quad<J / 4 * 2 + J % 2 + (J % 4 < 2 ? 0 : 4)>(p, g));
   }
   // Half an E4M3 number. As the upper bits of a float it has the right mantissa, and after a shift of its range the
   // right exponent; but the smallest numbers have no leading 1, which they are given and which is taken away.
@@ -251,7 +253,10 @@ struct Weights<DType::kQ2_K> {
   static constexpr bool kHasMin = true;
   static constexpr int kZero = 0;
   static constexpr int kMaxByte = 3;
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { pairs<0>(p, g, q); }
+  template <int J>
+  static U8 quad(const uint8_t* p, int g) {
+    return pair_quad<J, 0>(p, g);
+  }
   // fields: d, dmin, 16 of (scale, minimum) nibbles
   static void integers(const uint8_t* s, int h, const auto& take) {
     for (int i = 0; i < 16; ++i) {
@@ -268,11 +273,9 @@ struct Weights<DType::kQ3_K> {
   static constexpr bool kHasMin = false;
   static constexpr int kZero = 4;
   static constexpr int kMaxByte = 7;
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) {
-    pairs<0>(p, g, q);
-    U8 third[8];
-    bits<2>(p + 1024, g, third);
-    merge(q, third);
+  template <int J>
+  static U8 quad(const uint8_t* p, int g) {
+    return u8_or(pair_quad<J, 0>(p, g), bit_quad<J, 2>(p + 1024, g));
   }
   // fields: d, 8 of low nibbles (sub-blocks i and i + 8), 4 of high pairs (sub-blocks i, i + 4, i + 8, i + 12)
   static void integers(const uint8_t* s, int h, const auto& take) {
@@ -305,7 +308,10 @@ struct Weights<DType::kQ4_K> {
   static constexpr bool kHasMin = true;
   static constexpr int kZero = 0;
   static constexpr int kMaxByte = 15;
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { nibbles(p, g, q); }
+  template <int J>
+  static U8 quad(const uint8_t* p, int g) {
+    return nibble_quad<J>(p, g);
+  }
   static void integers(const uint8_t* s, int h, const auto& take) { k4_integers(s, h, take); }
   static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) { k_scales<Weights>(s, h, scale, minimum); }
 };
@@ -316,7 +322,10 @@ struct Weights<DType::kQ5_K> {
   static constexpr bool kHasMin = true;
   static constexpr int kZero = 0;
   static constexpr int kMaxByte = 31;
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) { fifth_bit_quads(p, p + 2048, g, q); }
+  template <int J>
+  static U8 quad(const uint8_t* p, int g) {
+    return fifth_bit_quad<J>(p, p + 2048, g);
+  }
   static void integers(const uint8_t* s, int h, const auto& take) { k4_integers(s, h, take); }
   static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) { k_scales<Weights>(s, h, scale, minimum); }
 };
@@ -327,11 +336,9 @@ struct Weights<DType::kQ6_K> {
   static constexpr bool kHasMin = false;
   static constexpr int kZero = 32;
   static constexpr int kMaxByte = 63;
-  static void quads(const uint8_t* p, int g, U8 (&q)[8]) {
-    nibbles(p, g, q);
-    U8 high[8];
-    pairs<4>(p + 2048, g, high);
-    merge(q, high);
+  template <int J>
+  static U8 quad(const uint8_t* p, int g) {
+    return u8_or(nibble_quad<J>(p, g), pair_quad<J, 4>(p + 2048, g));
   }
   // fields: d, 16 of signed scales
   static void integers(const uint8_t* s, int h, const auto& take) {
@@ -339,6 +346,12 @@ struct Weights<DType::kQ6_K> {
   }
   static void scales(const uint8_t* s, int h, F32* scale, F32* minimum) { k_scales<Weights>(s, h, scale, minimum); }
 };
+
+/// The eight quads of 32 weights.
+template <DType T>
+inline void load_quads(const uint8_t* p, int g, U8 (&q)[8]) {
+  for_constants<8>([&]<int J>() __attribute__((always_inline)) { q[J] = Weights<T>::template quad<J>(p, g); });
+}
 
 /// Sub-blocks of one weight block.
 template <DType T>

@@ -18,6 +18,7 @@ using Mask = __m256;
 #define OCTAVO_KERNEL_PART __attribute__((always_inline)) inline
 inline constexpr int kLanes = 8;
 inline constexpr int kTileRows = 4;
+inline constexpr int kTilePanels = 1;
 inline constexpr int kPassQueries = 8;  // query rows that attention takes over a tile at once, at most
 #ifdef OCTAVO_AVX_VNNI
 inline constexpr int kWideBias = 128;

@@ -17,6 +17,7 @@ using Mask = __mmask16;
 #define OCTAVO_KERNEL_PART __attribute__((always_inline)) inline
 inline constexpr int kLanes = 16;
 inline constexpr int kTileRows = 8;
+inline constexpr int kTilePanels = 2;
 inline constexpr int kPassQueries = 8;  // query rows that attention takes over a tile at once, at most
 inline constexpr int kWideBias = 128;
 
@@ -135,12 +136,15 @@ struct Bytes4 {
   }
 };
 inline Bytes4 u8_broadcast4(const int8_t* p) { return {p}; }
-inline I32 dot_small(I32 acc, U8 w, U8 a) { return _mm512_dpbusd_epi32(acc, w, a); }
+inline I32 dot_small(I32 acc, U8 w, U8 a) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(w), "v"(a));
+  return acc;
+}
 inline I32 dot_small(I32 acc, U8 w, Bytes4 a) {
   asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(acc) : "v"(w), "m"(*(const int8_t(*)[4])a.bytes));
   return acc;
 }
-inline I32 dot_wide(I32 acc, U8 w, Bytes4 a) { return dot_small(acc, w, a); }
+inline I32 dot_wide(I32 acc, U8 w, auto a) { return dot_small(acc, w, a); }
 
 inline constexpr bool kAnyByte = true;
 

@@ -18,6 +18,7 @@ using Mask = uint32x4_t;
 #define OCTAVO_KERNEL_PART __attribute__((always_inline)) inline
 inline constexpr int kLanes = 4;
 inline constexpr int kTileRows = 4;
+inline constexpr int kTilePanels = 1;
 inline constexpr int kPassQueries = 8;  // query rows that attention takes over a tile at once, at most
 inline constexpr int kWideBias = 0;
 

@@ -14,9 +14,10 @@ namespace {
 /// Declares a part of a product's kernel. Here they are inlined by the compiler's judgement: by name they take it
 /// longer, for code that nobody waits for.
 #define OCTAVO_KERNEL_PART inline
-inline constexpr int kLanes = 4;     // 32-bit lanes of a vector; a U8 holds four bytes a lane
-inline constexpr int kTileRows = 4;  // rows of activations that the matrix kernels keep in registers
-inline constexpr int kWideBias = 0;  // the number that dot_wide adds to a weight
+inline constexpr int kLanes = 4;       // 32-bit lanes of a vector; a U8 holds four bytes a lane
+inline constexpr int kTileRows = 4;    // rows of activations that the matrix kernels keep in registers
+inline constexpr int kTilePanels = 1;  // panels whose weights meet those rows together
+inline constexpr int kWideBias = 0;    // the number that dot_wide adds to a weight
 
 /// The most query rows that attention takes over a tile at once. This level is the slow one, and each count is code of
 /// its own.

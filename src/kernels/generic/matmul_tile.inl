@@ -1,0 +1,291 @@
+// A tile of a matrix product: kLanes outputs of one or kTilePanels panels by some rows of a row tile, K in ascending
+// order.
+//
+// The parts of a kernel are inlined by name (OCTAVO_KERNEL_PART of the level). The compiler, which has a budget for a
+// whole unit, would make calls of some, and their sums would go through memory.
+#pragma once
+
+#include "kernels/generic/block_scales.inl"
+#include "kernels/generic/matmul_low_bit.inl"
+#include "kernels/generic/matmul_word_scales.inl"
+#include "kernels/kernels.h"
+
+namespace octavo {
+namespace {
+
+/// The start of the sums of products of sub-block `part` of an activation block: weights are bytes less kZero.
+template <DType T, int R>
+inline I32 first_sum(const ActTile<R>& x, int part, int r) {
+  using W = Weights<T>;
+  if constexpr (has_integer_scales(T)) {
+    return i32_set(x.sum_pair[r]);
+  } else {
+    constexpr int kOffset = W::kWide ? kWideBias : W::kZero;
+    if constexpr (kOffset == 0) return i32_zero();
+    constexpr int kShift = __builtin_ctz(kOffset == 0 ? 1 : kOffset);
+    static_assert(kOffset == 0 || kOffset == 1 << kShift);
+    return i32_shl<kShift>(i32_set(W::kSubBlock == 32 ? x.minus_sum32[r] : x.minus_sum16[part][r]));
+  }
+}
+
+/// 32 weights of kLanes outputs of each of V panels, `stride` bytes apart: read where they are met, which leaves
+/// registers to the sums.
+template <DType T>
+struct QuadsOfPanels {
+  const uint8_t* first;
+  size_t stride;
+  int g;  // the 32 weights' number in their block
+
+  template <int J>
+  U8 quad(int v) const {
+    return Weights<T>::template quad<J>(first + (size_t)v * stride, g);
+  }
+};
+/// Those of one panel, in registers.
+struct LoadedQuads {
+  const U8 (&q)[8];
+
+  template <int J>
+  U8 quad(int /*v*/) const {
+    return q[J];
+  }
+};
+
+/// dot[v][r] = the weights of panel v times row `row` + r, over sub-block `Part` of an activation block. Rows lie in
+/// the inner loop: their sums are independent of each other, and a sum waits for its own last product. Four activations
+/// that meet several panels are loaded once for them.
+template <DType T, int Part, int V, int N, int R, class Quads>
+OCTAVO_KERNEL_PART void dot_sub_block(const Quads& weights, const ActTile<R>& x, int row, I32 (&dot)[V][N]) {
+  using W = Weights<T>;
+  constexpr int kQuads = W::kSubBlock / kQuad, kFirst = Part * kQuads;
+  for (int r = 0; r < N; ++r) {
+    const I32 start = first_sum<T, R>(x, Part, row + r);
+    for (int v = 0; v < V; ++v) dot[v][r] = start;
+  }
+  const auto for_rows = [&]<int J>(const auto& add) __attribute__((always_inline)) {
+    U8 w[V];
+    for (int v = 0; v < V; ++v) w[v] = weights.template quad<kFirst + J>(v);
+    for (int r = 0; r < N; ++r) {
+      const auto a = u8_broadcast4(&x.q[row + r][(kFirst + J) * kQuad]);
+      if constexpr (V == 1) {
+        add(0, r, w[0], a);
+      } else {
+        const U8 loaded = a;
+        for (int v = 0; v < V; ++v) add(v, r, w[v], loaded);
+      }
+    }
+  };
+  if constexpr (W::kWide) {
+    for_constants<kQuads>([&]<int J>() __attribute__((always_inline)) {
+      for_rows.template operator()<J>([&](int v, int r, U8 w, auto a) __attribute__((always_inline)) {
+        dot[v][r] = keep_chain<V * N>(dot_wide(dot[v][r], w, a));
+      });
+    });
+  } else {
+    constexpr int kQuadsAtOnce = small_sum_quads(W::kMaxByte) < kQuads ? small_sum_quads(W::kMaxByte) : kQuads;
+    for_constants<kQuads / kQuadsAtOnce>([&]<int G>() __attribute__((always_inline)) {
+      SmallSum sum[V][N];
+      for (int v = 0; v < V; ++v)
+        for (int r = 0; r < N; ++r) sum[v][r] = small_sum_of(dot[v][r]);
+      for_constants<kQuadsAtOnce>([&]<int J>() __attribute__((always_inline)) {
+        for_rows.template operator()<G * kQuadsAtOnce + J>(
+            [&](int v, int r, U8 w, auto a)
+                __attribute__((always_inline)) { sum[v][r] = keep_chain<V * N>(add_products(sum[v][r], w, a)); });
+      });
+      for (int v = 0; v < V; ++v)
+        for (int r = 0; r < N; ++r) dot[v][r] = small_sum_end(sum[v][r], dot[v][r]);
+    });
+  }
+}
+
+/// acc[v][r] += the 32 weights that meet activation block g times row `row` + r's activations. If its halves are
+/// sub-blocks, they are added up before the scale of the activations, common to both, comes in. `scale` and `minimum`
+/// are those of each panel's block.
+template <DType T, int V, int N, int R, class Quads>
+OCTAVO_KERNEL_PART void add_act_block(const Quads& weights, const F32* const (&scale)[V],
+                                      const F32* const (&minimum)[V], int g, const ActTile<R>& x, int row,
+                                      F32 (&acc)[V][N]) {
+  using W = Weights<T>;
+  constexpr int kParts = 32 / W::kSubBlock;  // sub-blocks of the 32
+  F32 sum[V][N];
+  for (int v = 0; v < V; ++v)
+    for (int r = 0; r < N; ++r) sum[v][r] = f32_zero();  // GCC 12 for 64-bit ARM reads it before the first part sets it
+  for_constants<kParts>([&]<int Part>() __attribute__((always_inline)) {
+    const int s = sub_blocks<T>() == 1 ? 0 : g * kParts + Part;
+    I32 dot[V][N];
+    dot_sub_block<T, Part, V, N, R>(weights, x, row, dot);
+    for (int r = 0; r < N; ++r) {
+      for (int v = 0; v < V; ++v) {
+        const F32 of_rows = f32_set(x.scale[row + r]), products = i32_to_f32(dot[v][r]);
+        if constexpr (kParts == 1) {
+          acc[v][r] = f32_fma(products, f32_mul(scale[v][s], of_rows), acc[v][r]);
+        } else {
+          sum[v][r] = Part == 0 ? f32_mul(products, scale[v][s]) : f32_fma(products, scale[v][s], sum[v][r]);
+          if constexpr (Part == kParts - 1) acc[v][r] = f32_fma(sum[v][r], of_rows, acc[v][r]);
+        }
+        if constexpr (W::kHasMin)
+          acc[v][r] =
+              f32_fma(minimum[v][s], f32_set(kParts == 1 ? x.sum32[row + r] : x.sum16[Part][row + r]), acc[v][r]);
+      }
+    }
+  });
+}
+
+/// acc[v][r] += the 32 weights of a block times row `row` + r's activations, in units of the weights' row. The sum of
+/// products of q - 8 and the sum of the activations are one pair of integers, the block's scales another.
+template <DType T, int V, int N, int R>
+OCTAVO_KERNEL_PART void add_pairs(const QuadsOfPanels<T>& weights, const I16 (&scales)[V], const ActTile<R>& x, int row,
+                                  F32 (&acc)[V][N]) {
+  I32 dot[V][N];
+  dot_sub_block<T, 0, V, N, R>(weights, x, row, dot);
+  for (int r = 0; r < N; ++r)
+    for (int v = 0; v < V; ++v)
+      acc[v][r] = f32_fma(i32_to_f32(dot_pairs(i32_zero(), i16_pair_of(dot[v][r]), scales[v])),
+                          f32_set(x.scale[row + r]), acc[v][r]);
+}
+
+/// Asks for portion `part` of `parts` of the lines ahead of the unit at byte `offset` of the panel.
+template <DType T, int R>
+inline void prefetch_portion(const WeightStream& stream, size_t offset, int h, int part, int parts) {
+  constexpr PackedBlock kB = packed_block(T);
+  constexpr int kLines = (unit_blocks(T) * (kB.quad_bytes + kB.scale_bytes) / 64 + kPasses - 1) / kPasses;
+  constexpr PrefetchLead kLead = prefetch_lead<T, R>();
+  const uint8_t* from = stream.ahead(offset, h, kLead.bytes) + part * kLines / parts * 64;
+  for (int line = 0; line < (kLines + parts - 1) / parts; ++line) {
+    if constexpr (kLead.far) prefetch_far(from + line * 64);
+    if constexpr (!kLead.far) prefetch(from + line * 64);
+  }
+}
+
+/// acc[v][r] += 32 weights of panel v times row `row` + r of x. `scales` are those of each panel's block.
+template <DType T, int V, int N, int R>
+OCTAVO_KERNEL_PART void add_weights(const QuadsOfPanels<T>& weights, const uint8_t* scale_bytes,
+                                    const BlockScales<T>* scales, int h, const ActTile<R>& x, int row,
+                                    F32 (&acc)[V][N]) {
+  if constexpr (has_integer_scales(T)) {
+    I16 pairs[V];
+    for (int v = 0; v < V; ++v) pairs[v] = Weights<T>::pairs(scale_bytes + (size_t)v * weights.stride, h);
+    add_pairs<T, V, N, R>(weights, pairs, x, row, acc);
+  } else {
+    const F32 *scale[V], *minimum[V];
+    for (int v = 0; v < V; ++v) scale[v] = scales[v].scale, minimum[v] = scales[v].minimum;
+    add_act_block<T, V, N, R>(weights, scale, minimum, weights.g, x, row, acc);
+  }
+}
+
+/// acc[0][r] = kLanes outputs of half h of a panel, times row r of a row tile.
+template <DType T, int R>
+OCTAVO_KERNEL_PART void dot_tile(const WeightStream& stream, int64_t cols, int h, const ActTile<R>* x,
+                                 F32 (&acc)[1][R]) {
+  constexpr int kActBlocks = packed_block(T).block / kActBlock, kOfUnit = unit_blocks(T) * kActBlocks;
+  for_blocks<T>(stream.panel, cols, [&](const uint8_t* unit, int b, const uint8_t* quads, const uint8_t* scales) {
+    BlockScales<T> block;
+    block.decode(scales, h);
+    WordSums sums[R];
+    if constexpr (has_word_scales(T))
+      for (int r = 0; r < R; ++r) sums[r] = {f32_zero(), acc[0][r]};
+    for (int g = 0; g < kActBlocks; ++g) {
+      const QuadsOfPanels<T> weights{quads + h * kRowBytes, 0, g};
+      prefetch_portion<T, R>(stream, (size_t)(unit - stream.panel), h, b * kActBlocks + g, kOfUnit);
+      if constexpr (has_word_scales(T)) {
+        U8 q[8];
+        load_quads<T>(weights.first, g, q);
+        add_word_block<T, R>(q, block, g, *x++, sums);
+      } else {
+        add_weights<T, 1, R, R>(weights, scales, &block, h, *x++, 0, acc);
+      }
+    }
+    if constexpr (has_word_scales(T))
+      for (int r = 0; r < R; ++r) acc[0][r] = f32_fma(sums[r].scaled, block.d, sums[r].rest);
+  });
+}
+
+/// acc[v][r] = kLanes outputs of half h of panel v, times row `row` + r of a row tile: one of several passes over the
+/// panels; the next one asks for what follows. `decoded` are the scales of their blocks where the passes share them
+/// (Decoded).
+template <DType T, bool Decoded, int V, int N, int R>
+OCTAVO_KERNEL_PART NextPanels dot_pass(const WeightStream& stream, NextPanels ahead, const BlockScales<T> (*decoded)[V],
+                                       int64_t cols, int h, const ActTile<R>* x, int row, F32 (&acc)[V][N]) {
+  constexpr int kActBlocks = packed_block(T).block / kActBlock;
+  for_blocks<T>(stream.panel, cols, [&](const uint8_t*, int, const uint8_t* quads, const uint8_t* scales) {
+    const auto add = [&](const BlockScales<T>* block) __attribute__((always_inline)) {
+      for (int g = 0; g < kActBlocks; ++g) {
+        ahead.read();
+        add_weights<T, V, N, R>({quads + h * kRowBytes, stream.panel_bytes, g}, scales, block, h, *x++, row, acc);
+      }
+    };
+    if constexpr (Decoded) {
+      add(*decoded++);
+    } else {
+      BlockScales<T> block[V];
+      for (int v = 0; v < V; ++v) block[v].decode(scales + (size_t)v * stream.panel_bytes, h);
+      add(block);
+    }
+  });
+  return ahead;
+}
+
+template <DType T>
+inline F32 load_plain(const uint8_t* p, int64_t element) {
+  if constexpr (T == DType::kF32) return f32_load((const float*)p + element);
+  if constexpr (T == DType::kF16) return f32_load_f16((const uint16_t*)p + element);
+  if constexpr (T == DType::kBF16) return f32_load_bf16((const uint16_t*)p + element);
+}
+
+template <DType T, int R, bool Prefetch>
+OCTAVO_KERNEL_PART void dot_tile_plain(const WeightStream& stream, int64_t cols, int h, const float* x,
+                                       F32 (&acc)[1][R]) {
+  constexpr int kColumnBytes = packed_block(T).scale_bytes, kColumnsAtOnce = 64 / kColumnBytes * kPasses;
+  for (int64_t k = 0; k < cols; ++k) {
+    const F32 w = load_plain<T>(stream.panel, k * kPanelRows + h * kLanes);
+    if (Prefetch && k % kColumnsAtOnce == 0) prefetch(stream.ahead((size_t)k * kColumnBytes, h));
+    for (int r = 0; r < R; ++r) acc[0][r] = f32_fma(w, f32_set(x[r * cols + k]), acc[0][r]);
+  }
+}
+
+/// Rows row .. row + N of y for V panels.
+template <DType T, int V, int N>
+OCTAVO_KERNEL_PART void store_tile(const WeightStream& stream, const PackedMatrix& w, const OutputPlace& out,
+                                   int64_t row, F32 (&acc)[V][N]) {
+  for (int v = 0; v < V; ++v) {
+    const uint8_t* panel = stream.panel + (size_t)v * stream.panel_bytes;
+    if constexpr (has_integer_scales(T)) {
+      const F32 unit = f32_load((const float*)(panel + place_of_units(T, w.cols)) + out.h * kLanes);
+      for (int r = 0; r < N; ++r) acc[v][r] = f32_mul(acc[v][r], unit);
+    }
+    if constexpr (T == DType::kNVFP4)
+      for (int r = 0; r < N; ++r) acc[v][r] = f32_mul(acc[v][r], f32_set(w.scale));
+    for (int r = 0; r < N; ++r) store_outputs(acc[v][r], w, out.output + v * kPanelRows, out.y + (row + r) * out.ldy);
+  }
+}
+
+/// The row tile of R rows at `row`, for one panel. Always inlined: as a function of its own GCC 12 keeps a part of its
+/// addresses on the stack, and 32 rows of Q8_0 take 1.15 times as long.
+template <DType T, int R, bool Prefetch>
+OCTAVO_KERNEL_PART void tile(const WeightStream& stream, const PackedMatrix& w, const ActivationRows& a,
+                             const OutputPlace& out, int64_t row) {
+  F32 acc[1][R];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) acc[0][r] = f32_zero();
+  const auto* x = (const ActTile<R>*)(a.tiles + (size_t)row * act_row_bytes(a.cols));
+  if constexpr (is_low_bit(T)) {
+    dot_tile_low_bit<T, R, Prefetch>(stream, w.cols, out.h, x, acc[0]);
+  } else {
+    dot_tile<T, R>(stream, w.cols, out.h, x, acc);
+  }
+  store_tile<T, 1, R>(stream, w, out, row, acc);
+}
+
+/// R rows from `row`, for one panel of floats.
+template <DType T, int R, bool Prefetch>
+OCTAVO_KERNEL_PART void plain_tile(const WeightStream& stream, const PackedMatrix& w, const ActivationRows& a,
+                                   const OutputPlace& out, int64_t row) {
+  F32 acc[1][R];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) acc[0][r] = f32_zero();
+  dot_tile_plain<T, R, Prefetch>(stream, w.cols, out.h, a.x + row * a.cols, acc);
+  store_tile<T, 1, R>(stream, w, out, row, acc);
+}
+
+}  // namespace
+}  // namespace octavo
