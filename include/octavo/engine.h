@@ -34,6 +34,7 @@
 #include "octavo/request.h"
 #include "octavo/resources.h"
 #include "octavo/result.h"
+#include "octavo/step_profile.h"
 #include "octavo/token.h"
 #include "octavo/version.h"
 
@@ -58,6 +59,7 @@ struct EngineOptions {
   int max_context = 0;        // tokens of one sequence, prompt and answer; 0: the one that the model was trained for
   int max_step_tokens = 512;  // rows computed in one step at most; longer prompts are read in chunks
   int max_sequences = 256;    // sequences that advance in one step at most
+  bool profile = false;       // EngineStats::profile is kept, which takes some microseconds of a step
   bool prefix_cache = true;   // prompts that begin alike share memory and work; never changes an answer
   /// While somebody waits for the next token, a step is filled up to this predicted time in milliseconds; engines that
   /// share threads (resources) divide the time by the number of those that have work. 0: max_step_tokens alone bounds a
@@ -197,6 +199,7 @@ struct EngineStats {
   double step_s = 0, predicted_step_s = 0;  // sums
   double step_error_s = 0;                  // sum of |real - predicted|
   double last_step_s = 0, last_predicted_step_s = 0;
+  StepProfile profile;  // where EngineOptions::profile is set
 };
 
 class Engine {

@@ -66,13 +66,15 @@ void ThreadPool::stop_workers() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-ThreadPool::Step::Step(ThreadPool& pool) : pool_(pool), saved_mxcsr_(set_ieee_rounding()) {
+ThreadPool::Step::Step(ThreadPool& pool, StepClock* clock) : pool_(pool), saved_mxcsr_(set_ieee_rounding()) {
   pool_.begin_turn();
+  pool_.clock_ = clock != nullptr && clock->is_running() ? clock : nullptr;
   pool_.spinning_.store(true, std::memory_order_relaxed);
 }
 
 ThreadPool::Step::~Step() {
   pool_.spinning_.store(false, std::memory_order_relaxed);
+  pool_.clock_ = nullptr;
   pool_.end_turn();
   restore_rounding(saved_mxcsr_);
 }
@@ -107,6 +109,16 @@ void ThreadPool::run(const Region& region) {
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();
   work(0);
+  if (!region.is_timed) return wait_for_workers();
+  const auto begin = StepClock::Clock::now();
+  wait_for_workers();
+  StepClock::Clock::duration worked = {};
+  for (const Portion& portion : portions_) worked += portion.worked;
+  worked -= portions_[0].worked;  // the caller's, which the clock counts itself
+  clock_->add_region(StepClock::Clock::now() - begin, worked);
+}
+
+void ThreadPool::wait_for_workers() {
   for (int spins = 0; num_running_.load(std::memory_order_acquire) != 0; ++spins) {
     if (oversubscribed_ || spins > kSpinsBeforeYield) {
       std::this_thread::yield();
@@ -118,15 +130,17 @@ void ThreadPool::run(const Region& region) {
 
 void ThreadPool::work(int worker) {
   const Region region = region_;
+  const auto begin = region.is_timed ? StepClock::Clock::now() : StepClock::Clock::time_point();
   for (std::size_t i = 0; i < portions_.size(); ++i) {
     Portion& portion = portions_[(to_size(worker) + i) % portions_.size()];
     for (;;) {
       const std::size_t piece = portion.next_piece.fetch_add(1, std::memory_order_relaxed);
       if (piece >= portion.end_piece) break;
-      const std::size_t begin = piece * region.grain;
-      region.call(region.body, begin, std::min(begin + region.grain, region.num_items), worker);
+      const std::size_t first = piece * region.grain;
+      region.call(region.body, first, std::min(first + region.grain, region.num_items), worker);
     }
   }
+  if (region.is_timed) portions_[to_size(worker)].worked = StepClock::Clock::now() - begin;
 }
 
 std::uint32_t ThreadPool::wait_for_region(std::uint32_t seen) {

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/step_clock.h"
+
 namespace octavo {
 
 /// The bound of options, which is more than any machine can use.
@@ -29,11 +31,17 @@ class ThreadPool {
 
   int num_threads() const { return num_threads_; }
 
+  /// The time of the present step from now on belongs to `part`, where its clock runs.
+  void enter(StepPart part) {
+    if (clock_ != nullptr) clock_->enter(part);
+  }
+
   /// A thread's turn to use the pool. While a Step lives, the workers spin between regions, and floats are rounded as
   /// IEEE says. A Step begins when steps of other threads that came earlier are over; a thread has one at a time.
   class Step {
    public:
-    explicit Step(ThreadPool& pool);
+    /// `clock`: is told how long threads work and wait in the step's regions; null: nobody is.
+    explicit Step(ThreadPool& pool, StepClock* clock = nullptr);
     ~Step();
     Step(const Step&) = delete;
     Step& operator=(const Step&) = delete;
@@ -57,7 +65,7 @@ class ThreadPool {
       body(std::size_t{0}, num_items, 0);
       return;
     }
-    run({&invoke<Body>, static_cast<const void*>(&body), num_items, grain});
+    run({&invoke<Body>, static_cast<const void*>(&body), num_items, grain, clock_ != nullptr});
   }
 
  private:
@@ -66,12 +74,14 @@ class ThreadPool {
     const void* body = nullptr;
     std::size_t num_items = 0;
     std::size_t grain = 1;
+    bool is_timed = false;
   };
 
   /// The pieces of a worker's portion that nobody has taken yet.
   struct alignas(64) Portion {
     std::atomic<std::size_t> next_piece{0};
     std::size_t end_piece = 0;
+    StepClock::Clock::duration worked = {};  // in a region that is timed
   };
 
   template <class Body>
@@ -83,6 +93,7 @@ class ThreadPool {
   void end_turn();
   void run(const Region& region);
   void work(int worker);
+  void wait_for_workers();
   void worker_main(int worker);
   void stop_workers();
   std::uint32_t wait_for_region(std::uint32_t seen);
@@ -90,6 +101,7 @@ class ThreadPool {
   const int num_threads_;
   const bool oversubscribed_;  // more workers than CPUs: give the CPU away while waiting
   Region region_;
+  StepClock* clock_ = nullptr;                       // of the step that has the pool; null: it is not timed
   std::vector<Portion> portions_;                    // [num_threads]
   alignas(64) std::atomic<std::uint32_t> epoch_{0};  // odd or even does not matter; a change starts a region
   alignas(64) std::atomic<int> num_running_{0};

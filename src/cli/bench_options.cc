@@ -34,6 +34,8 @@ void add_bench_options(Command& command, BenchOptions& options, Context& context
   add_integer(command, "--shared-prefix", options.shared_prefix, 1, kMaxTokens,
               "Also measure sequences that begin with N tokens in common, found in the prefix cache");
   add_integer(command, "--repeat", options.repeat, 1, kMaxRepeats, "Runs of each test; the median is shown; default 5");
+  command.add_flag("--profile", options.profile,
+                   "Also show where the time of a step goes, part by part; costs some microseconds a step");
   add_format_option(command, options.format);
   command.add_option("--plot", options.plot, "Draw the figures into this file, as SVG")
       ->check(refuse_empty)
@@ -50,6 +52,9 @@ Result<void> complete_bench_options(BenchOptions& options) {
     return fail("--batch: the contiguous layout has one sequence at a time");
   if (std::ranges::max(options.batches) >= options.engine.max_step_tokens)
     return fail("--batch: needs steps of more rows than sequences: raise --chunk");
+  if (options.profile && options.format == BenchFormat::kCsv)
+    return fail("--profile: CSV has a line for each test and no room for parts; expected --format md or json");
+  options.engine.profile = options.profile;
   if (options.shared_prefix > 0 && (contiguous || !options.engine.prefix_cache))
     return fail("--shared-prefix: needs the paged layout and its prefix cache");
   return {};

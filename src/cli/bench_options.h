@@ -22,6 +22,7 @@ struct BenchOptions {
   std::vector<int> depths = {0};     // tokens that are there before the clock starts
   int shared_prefix = 0;             // tokens that all sequences begin with, in rows of their own; 0: no such rows
   int repeat = 5;
+  bool profile = false;  // steps are timed part by part
   BenchFormat format = BenchFormat::kMarkdown;
   std::string plot;  // file; empty: none
 };

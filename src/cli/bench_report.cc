@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "base/utf8.h"
+#include "cli/bench_profile.h"
 #include "cli/parse.h"
 
 namespace octavo::cli {
@@ -41,6 +42,8 @@ std::string to_markdown(const BenchReport& report) {
                        spread, f.gb_per_s, 100 * f.memory_share, f.gops, 100 * f.compute_share,
                        f.bound_by_memory ? "memory" : "compute");
   }
+  if (report.profile)
+    for (const BenchRow& row : report.rows) out += fmt::format("\n{}, {}", describe(row.c), profile_table(row));
   const std::vector<std::string> lines = warnings(report);
   if (!lines.empty()) out += '\n';
   for (const std::string& line : lines) out += line + '\n';
@@ -61,32 +64,34 @@ std::string to_csv(const BenchReport& report) {
   return out;
 }
 
-boost::json::object to_json(const BenchRow& row, const MachineLimits& machine) {
+boost::json::object to_json(const BenchRow& row, const MachineLimits& machine, bool profile) {
   const BenchFigures f = figures_of(row, machine);
   boost::json::array seconds;
   for (const BenchRun& run : row.runs) seconds.push_back(run.seconds);
-  return {{"test", row.c.name()},
-          {"prompt", row.c.prompt},
-          {"gen", row.c.gen},
-          {"batch", row.c.batch},
-          {"depth", row.c.depth},
-          {"shared_prefix", row.c.shared},
-          {"tokens_per_s", f.tokens_per_s},
-          {"spread", f.spread},
-          {"trusted", row.runs.size() > 1 && f.spread <= kWidestSpread},
-          {"gb_per_s", f.gb_per_s},
-          {"gops", f.gops},
-          {"memory_share", f.memory_share},
-          {"compute_share", f.compute_share},
-          {"share", f.share},
-          {"limit", f.bound_by_memory ? "memory" : "compute"},
-          {"seconds", std::move(seconds)}};
+  boost::json::object result{{"test", row.c.name()},
+                             {"prompt", row.c.prompt},
+                             {"gen", row.c.gen},
+                             {"batch", row.c.batch},
+                             {"depth", row.c.depth},
+                             {"shared_prefix", row.c.shared},
+                             {"tokens_per_s", f.tokens_per_s},
+                             {"spread", f.spread},
+                             {"trusted", row.runs.size() > 1 && f.spread <= kWidestSpread},
+                             {"gb_per_s", f.gb_per_s},
+                             {"gops", f.gops},
+                             {"memory_share", f.memory_share},
+                             {"compute_share", f.compute_share},
+                             {"share", f.share},
+                             {"limit", f.bound_by_memory ? "memory" : "compute"},
+                             {"seconds", std::move(seconds)}};
+  if (profile) result["profile"] = profile_json(row);
+  return result;
 }
 
 std::string to_json(const BenchReport& report) {
   const MachineLimits& m = report.machine;
   boost::json::array results;
-  for (const BenchRow& row : report.rows) results.push_back(to_json(row, m));
+  for (const BenchRow& row : report.rows) results.push_back(to_json(row, m, report.profile));
   return boost::json::serialize(boost::json::object{{"machine",
                                                      {{"cpu", m.cpu},
                                                       {"isa", m.isa},

@@ -35,7 +35,8 @@ struct BenchReport {
   ModelInfo model;
   std::string model_file;
   std::string kv_type, kv_layout;
-  double load_s = 0;  // from opening the file to an engine that is ready
+  bool profile = false;  // the runs have one
+  double load_s = 0;     // from opening the file to an engine that is ready
   std::vector<BenchRow> rows;
 };
 

@@ -9,11 +9,16 @@
 namespace octavo::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr std::size_t kTokenSample = 4096;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+/// The times of `after` less those of `before`.
+StepProfile between(const StepProfile& before, const StepProfile& after) {
+  StepProfile profile;
+  for (std::size_t i = 0; i < kNumStepParts; ++i)
+    profile.parts[i] = {.seconds = after.parts[i].seconds - before.parts[i].seconds,
+                        .working_seconds = after.parts[i].working_seconds - before.parts[i].working_seconds};
+  return profile;
+}
 
 int divided_up(std::int64_t n, int by) { return static_cast<int>((n + by - 1) / by); }
 
@@ -124,19 +129,20 @@ bool BenchRunner::step() { return engine_.step() && !guard_.interrupted(); }
 
 Result<BenchRun> BenchRunner::prefill(const BenchCase& c) {
   const int depth = prefill_depth(c, max_step_tokens_);
-  const std::uint64_t before = engine_.stats().computed_tokens;
+  EngineStats before = engine_.stats();
+  const std::uint64_t computed = before.computed_tokens;
   auto start = Clock::now();
   OCTAVO_TRY_VOID(submit(c, depth + c.prompt, 1));
   int first = 0;
   if (depth > 0) {
-    while (first < depth && step()) first = static_cast<int>(engine_.stats().computed_tokens - before);
+    while (first < depth && step()) first = static_cast<int>(engine_.stats().computed_tokens - computed);
+    before = engine_.stats();
     start = Clock::now();
   }
   while (num_ended_ < c.batch && step()) {
   }
-  const double seconds = seconds_since(start);
   const double tokens = static_cast<double>(c.batch) * (sequences_.front().prompt - first);
-  return BenchRun{.seconds = seconds, .tokens = tokens, .work = prefill_work(c, first)};
+  return finish(start, before, tokens, prefill_work(c, first));
 }
 
 /// Rows from position `first` on; tokens that are shared are computed once.
@@ -167,14 +173,25 @@ Result<BenchRun> BenchRunner::decode(const BenchCase& c) {
   }
   const Work work = decode_work(c);
   const std::int64_t tokens = std::int64_t{c.gen} * c.batch, until = num_made_ + tokens;
+  const EngineStats before = engine_.stats();
   const auto start = Clock::now();
   while (num_made_ < until && num_ended_ == 0 && step()) {
   }
-  const double seconds = seconds_since(start);
+  const BenchRun run = finish(start, before, static_cast<double>(tokens), work);
   if (num_made_ < until && !guard_.interrupted())
     return fail("{} sequences of {} tokens each did not run together; the KV memory has {} bytes", c.batch,
                 longest_sequence(c, max_step_tokens_), engine_.info().kv_arena_bytes);
-  return BenchRun{.seconds = seconds, .tokens = static_cast<double>(tokens), .work = work};
+  return run;
+}
+
+BenchRun BenchRunner::finish(Clock::time_point start, const EngineStats& before, double tokens, Work work) const {
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  const EngineStats after = engine_.stats();
+  return {.seconds = seconds,
+          .tokens = tokens,
+          .work = work,
+          .steps = after.steps - before.steps,
+          .profile = between(before.profile, after.profile)};
 }
 
 /// Of the steps to come: each computes the last token that a sequence has made.

@@ -2,6 +2,7 @@
 // the command's thread.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <random>
 #include <string_view>
@@ -31,6 +32,8 @@ struct BenchRun {
   double seconds = 0;
   double tokens = 0;  // read or made in that time
   Work work;
+  std::uint64_t steps = 0;
+  StepProfile profile = {};  // of these steps, where the engine keeps one
 };
 
 /// Tokens at random, the ordinary ones of the vocabulary: none that the tokenizer knows as special.
@@ -48,6 +51,8 @@ class RandomTokens {
 /// others.
 class BenchRunner {
  public:
+  using Clock = std::chrono::steady_clock;
+
   /// `max_step_tokens`: of the options that the engine was loaded with. Error: a vocabulary without ordinary tokens.
   static Result<BenchRunner> create(Engine& engine, int max_step_tokens, const InterruptGuard& guard);
 
@@ -67,6 +72,8 @@ class BenchRunner {
   Result<BenchRun> decode(const BenchCase& c);
   Result<void> submit(const BenchCase& c, int own_tokens, int max_tokens);
   bool step();
+  /// A measurement that began when the engine's counts were `before`.
+  BenchRun finish(Clock::time_point start, const EngineStats& before, double tokens, Work work) const;
   Work prefill_work(const BenchCase& c, int first) const;
   Work decode_work(const BenchCase& c) const;
 

@@ -115,8 +115,10 @@ void AttentionMixer::compute_angles(const Batch& batch) {
 void AttentionMixer::write_state(int index, const StepRows& rows) {
   const Layer& layer = layers_[to_size(index)];
   const std::array<Product, 2> products = {{{&layer.weights->k, k_.data()}, {&layer.weights->v, v_.data()}}};
+  context_.enter(StepPart::kMixerInput);
   context_.multiply(std::span(products).first(layer.spec->v_is_k ? 1 : 2), stream_.input(), rows.count());
-  context_.for_rows(rows.count(), [&](std::int64_t row, int) { write_kv(layer, rows, row); });
+  context_.enter(StepPart::kPositions);
+  context_.for_rows_apart(rows.count(), [&](std::int64_t row, int) { write_kv(layer, rows, row); });
 }
 
 void AttentionMixer::run(int index, const StepRows& rows, bool state_written, const Epilogue& epilogue) {
@@ -127,33 +129,35 @@ void AttentionMixer::run(int index, const StepRows& rows, bool state_written, co
   float* q = layer.spec->gated_output ? gated_q_.data() : q_.data();
   const std::array<Product, 3> products = {{{&w.q, q}, {&w.k, k_.data()}, {&w.v, v_.data()}}};
   const std::size_t num_products = !writes ? 1 : layer.spec->v_is_k ? 2 : 3;
+  context_.enter(StepPart::kMixerInput);
   context_.multiply(std::span(products).first(num_products), stream_.input(), count);
-  context_.for_rows(count, [&](std::int64_t row, int) {
+  context_.enter(StepPart::kPositions);
+  context_.for_rows_apart(count, [&](std::int64_t row, int) {
     finish_q(layer, rows, row);
     if (writes) write_kv(layer, rows, row);
   });
+  context_.enter(StepPart::kAttention);
   attend(layer);
+  context_.enter(StepPart::kRows);
   const std::int64_t width = layer.spec->q_width();
-  if (w.o.reads_int8() || layer.spec->gated_output)
-    context_.for_rows(count, [&](std::int64_t row, int) { finish_attended(layer, row, count); });
+  if (layer.spec->gated_output)
+    context_.for_rows_apart(count, [&](std::int64_t row, int) { gate_attended(*layer.spec, row); });
+  if (w.o.reads_int8()) stream_.quantize_rows(attended_.data(), width, count);
   const Product output{&w.o, stream_.h()};
+  context_.enter(StepPart::kMixerOutput);
   context_.multiply({&output, 1}, stream_.quantized(attended_.data(), width), count);
-  context_.for_rows(count, [&](std::int64_t row, int) {
+  context_.enter(StepPart::kRows);
+  stream_.finish_rows(epilogue, count, [&](std::int64_t row) {
     if (w.o_bias != nullptr) context_.kernels.add(stream_.h() + row * config_.width, w.o_bias, config_.width);
-    stream_.finish_row(epilogue, row, count);
   });
 }
 
-void AttentionMixer::finish_attended(const Layer& layer, std::int64_t row, int rows) {
-  const AttentionSpec& spec = *layer.spec;
+void AttentionMixer::gate_attended(const AttentionSpec& spec, std::int64_t row) {
   const std::int64_t width = spec.q_width();
   float* attended = attended_.data() + row * width;
-  if (spec.gated_output) {
-    const float* gate = gated_q_.data() + row * spec.q_rows() + spec.head_dim;
-    for (float* head = attended; head != attended + width; head += spec.head_dim, gate += 2 * spec.head_dim)
-      context_.kernels.sigmoid_mul(gate, head, spec.head_dim, head);
-  }
-  if (layer.weights->o.reads_int8()) stream_.quantize_row(attended_.data(), width, row, rows);
+  const float* gate = gated_q_.data() + row * spec.q_rows() + spec.head_dim;
+  for (float* head = attended; head != attended + width; head += spec.head_dim, gate += 2 * spec.head_dim)
+    context_.kernels.sigmoid_mul(gate, head, spec.head_dim, head);
 }
 
 void AttentionMixer::finish_q(const Layer& layer, const StepRows& rows, std::int64_t row) {

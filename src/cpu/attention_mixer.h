@@ -56,7 +56,7 @@ class AttentionMixer {
   std::size_t find_plan(int group, int window, const AttentionSpec& spec);
   void finish_q(const Layer& layer, const StepRows& rows, std::int64_t row);
   /// The result of attention as the output matrix reads it.
-  void finish_attended(const Layer& layer, std::int64_t row, int rows);
+  void gate_attended(const AttentionSpec& spec, std::int64_t row);
   void write_kv(const Layer& layer, const StepRows& rows, std::int64_t row);
   /// V of a row, whose K is not normed yet.
   void finish_v(const Layer& layer, const float* k, float* v);

@@ -31,24 +31,40 @@ struct ComputeContext {
   PanelScratch scratch;
   int max_rows;  // of one step
 
+  /// The time of the step from now on belongs to `part`.
+  void enter(StepPart part) const { pool.enter(part); }
+
   /// A buffer of rows: [max_rows, cols].
   AlignedBuffer<float> make_rows(int cols) const { return AlignedBuffer<float>(to_size(max_rows) * to_size(cols)); }
   QuantizedRows make_quantized_rows(int cols) const { return {max_rows, cols, kernels.tile_rows}; }
 
-  /// Calls body(row, worker) for each row, on all threads.
+  /// Calls body(row, worker) for each row, on all threads. The rows of a row tile are one thread's: two would write the
+  /// same cache lines.
   template <class Body>
   void for_rows(int rows, const Body& body) {
-    pool.for_ranges(to_size(rows), kRowGrain, [&](std::size_t begin, std::size_t end, int worker) {
-      for (std::size_t row = begin; row < end; ++row) body(static_cast<std::int64_t>(row), worker);
-    });
+    for_pieces(rows, kRowGrain, body);
   }
+  /// The same where rows share nothing that is written, so that few are divided among the threads.
+  template <class Body>
+  void for_rows_apart(int rows, const Body& body) {
+    for_pieces(rows, are_few(rows) ? to_size((rows + pool.num_threads() - 1) / pool.num_threads()) : kRowGrain, body);
+  }
+  /// Whether for_rows() leaves threads without rows that for_rows_apart() would give them.
+  bool are_few(int rows) const { return rows > 1 && to_size(rows) < kRowGrain * to_size(pool.num_threads()); }
+
   void multiply(std::span<const Product> products, const ActivationRows& x, int rows) {
     octavo::multiply(products, x, rows, kernels, scratch, pool);
   }
 
  private:
-  // Rows whose small operations are one piece. Fewer are not worth another thread's wake-up, and two threads in one row
-  // tile (at most eight rows) would write the same cache lines.
+  template <class Body>
+  void for_pieces(int rows, std::size_t grain, const Body& body) {
+    pool.for_ranges(to_size(rows), grain, [&](std::size_t begin, std::size_t end, int worker) {
+      for (std::size_t row = begin; row < end; ++row) body(static_cast<std::int64_t>(row), worker);
+    });
+  }
+
+  // Rows whose small operations are one piece: at most eight are a row tile.
   static constexpr std::size_t kRowGrain = 8;
 };
 

@@ -102,6 +102,7 @@ void DeltaMixer::advance_states(std::span<const StateAdvance> advances) {
                  .begins = false,
                  .first_kept = advance.first_row});
   if (ranges_.empty()) return;
+  context_.enter(StepPart::kRecurrence);
   const int num_rows = static_cast<int>(range_of_.size());
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
@@ -137,6 +138,7 @@ void DeltaMixer::write_state(int index, const StepRows& rows) {
   const DeltaWeights& w = *layers_[to_size(index)].weights;
   const std::array<Product, 3> products = {
       {{&w.qkv, inputs_.data()}, {&w.decay, decay_.data()}, {&w.beta, beta_.data()}}};
+  context_.enter(StepPart::kMixerInput);
   context_.multiply(products, stream_.input(), rows.count());
   advance(index);
 }
@@ -147,18 +149,24 @@ void DeltaMixer::run(int index, const StepRows& rows, bool state_written, const 
   const int count = rows.count();
   const std::array<Product, 4> products = {
       {{&w.gate, gated_.data()}, {&w.qkv, inputs_.data()}, {&w.decay, decay_.data()}, {&w.beta, beta_.data()}}};
+  context_.enter(StepPart::kMixerInput);
   context_.multiply(std::span(products).first(state_written ? 1 : 4), stream_.input(), count);
   if (!state_written) advance(index);
-  context_.for_rows(count, [&](std::int64_t row, int) { finish_row(layer, rows.batch_row(row), row, count); });
+  context_.enter(StepPart::kRows);
+  context_.for_rows_apart(count, [&](std::int64_t row, int) { gate_result(layer, rows.batch_row(row), row); });
+  if (w.output.reads_int8()) stream_.quantize_rows(gated_.data(), layer.spec->value_width(), count);
   const Product output{&w.output, stream_.h()};
+  context_.enter(StepPart::kMixerOutput);
   context_.multiply({&output, 1}, stream_.quantized(gated_.data(), layer.spec->value_width()), count);
-  context_.for_rows(count, [&](std::int64_t row, int) { stream_.finish_row(epilogue, row, count); });
+  context_.enter(StepPart::kRows);
+  stream_.finish_rows(epilogue, count, [](std::int64_t) {});
 }
 
 /// From the products of all rows to the results of the recurrence.
 void DeltaMixer::advance(int index) {
   const Layer& layer = layers_[to_size(index)];
   const DeltaState shape(*layer.spec);
+  context_.enter(StepPart::kRecurrence);
   context_.for_rows(static_cast<int>(range_of_.size()), [&](std::int64_t row, int) {
     const Range& range = ranges_[to_size(range_of_[to_size(row)])];
     convolve(layer, range, shape.inputs(snapshots_.state(range.state_slot, index)), row);
@@ -262,7 +270,7 @@ void DeltaMixer::keep_inputs(const Layer& layer, const Range& range, float* inpu
 }
 
 /// The norm of each head's result, times the activated gate.
-void DeltaMixer::finish_row(const Layer& layer, std::int64_t batch_row, std::int64_t row, int rows) {
+void DeltaMixer::gate_result(const Layer& layer, std::int64_t batch_row, std::int64_t row) {
   const DeltaSpec& spec = *layer.spec;
   const KernelTable& kernels = context_.kernels;
   const std::int64_t width = spec.value_width();
@@ -271,7 +279,6 @@ void DeltaMixer::finish_row(const Layer& layer, std::int64_t batch_row, std::int
   for (float* head = result; head != result + width; head += spec.value_dim)
     kernels.rms_norm(head, layer.weights->norm, spec.value_dim, config_.rms_epsilon, head);
   kernels.silu_mul(gated, result, width, gated);
-  if (layer.weights->output.reads_int8()) stream_.quantize_row(gated_.data(), width, row, rows);
 }
 
 }  // namespace octavo

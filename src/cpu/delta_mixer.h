@@ -70,7 +70,7 @@ class DeltaMixer {
   void advance_piece(const Layer& layer, const Range& range, float* state, int item, int worker);
   void run_rule(const Layer& layer, int first_row, int num_rows, int head, int column, float* piece);
   void keep_inputs(const Layer& layer, const Range& range, float* inputs);
-  void finish_row(const Layer& layer, std::int64_t batch_row, std::int64_t row, int rows);
+  void gate_result(const Layer& layer, std::int64_t batch_row, std::int64_t row);
 
   const ModelConfig& config_;
   ComputeContext& context_;

@@ -28,16 +28,17 @@ DenseFfn::DenseFfn(const ModelConfig& config, ComputeContext& context, ResidualS
 
 void DenseFfn::run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue) {
   compute(spec, w, rows, stream_.h());
+  context_.enter(StepPart::kRows);
   const std::int64_t width = w.down.rows;
-  context_.for_rows(rows, [&](std::int64_t row, int) {
+  stream_.finish_rows(epilogue, rows, [&](std::int64_t row) {
     if (w.down_bias != nullptr) context_.kernels.add(stream_.h() + row * width, w.down_bias, width);
-    stream_.finish_row(epilogue, row, rows);
   });
 }
 
 void DenseFfn::compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, float* out) {
   const bool int8 = w.down.reads_int8();
   const KernelTable& kernels = context_.kernels;
+  context_.enter(StepPart::kGateUp);
   multiply_gated({.gate = &w.gate,
                   .up = &w.up,
                   .activate = activation_of(kernels, spec.activation),
@@ -47,6 +48,7 @@ void DenseFfn::compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int r
                   .up_bias = w.up_bias},
                  stream_.input(), rows, kernels, context_.scratch, gated_scratch_.span(), context_.pool);
   const Product down{&w.down, out};
+  context_.enter(StepPart::kDown);
   context_.multiply({&down, 1}, gated_int8_.view(gated_.data(), spec.width), rows);
 }
 

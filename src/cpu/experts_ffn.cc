@@ -109,16 +109,19 @@ void ExpertsFfn::multiply_normed_rows(const ExpertsFfnSpec& spec, const ExpertsF
                     shared_results_.data());
   norm_rows({.weight = w.router_norm, .quantize = w.router.reads_int8()}, rows);
   const Product scores{&w.router, scores_.data()};
+  context_.enter(StepPart::kRouting);
   context_.multiply({&scores, 1}, stream_.input(), rows);
   norm_rows({.weight = w.experts_norm, .quantize = w.gate.first.reads_int8() || w.up.first.reads_int8()}, rows);
 }
 
 void ExpertsFfn::norm_rows(const Norm& norm, int rows) {
+  context_.enter(StepPart::kRows);
   context_.for_rows(rows, [&](std::int64_t row, int) { stream_.norm_row(norm, row, row, rows); });
 }
 
 void ExpertsFfn::choose(const Pass& pass, const StepRows& rows) {
   const int num_experts = pass.spec.num_experts;
+  context_.enter(StepPart::kRouting);
   context_.for_rows(choices_.num_rows(), [&](std::int64_t row, int) {
     float* scores = scores_.data() + (pass.first + row) * num_experts;
     if (pass.w.router_bias != nullptr) context_.kernels.add(scores, pass.w.router_bias, num_experts);
@@ -185,6 +188,7 @@ void ExpertsFfn::for_pieces(std::int64_t items, const Body& body) {
 
 void ExpertsFfn::multiply_up(const Pass& pass) {
   const std::int64_t width = pass.spec.width;
+  context_.enter(StepPart::kGateUp);
   const bool int8 = pass.w.down.first.reads_int8();
   const KernelTable& kernels = context_.kernels;
   const std::size_t part_floats = gated_scratch_.size() / to_size(context_.pool.num_threads());
@@ -204,6 +208,7 @@ void ExpertsFfn::multiply_up(const Pass& pass) {
 
 void ExpertsFfn::multiply_down(const Pass& pass) {
   const std::int64_t width = pass.spec.width;
+  context_.enter(StepPart::kDown);
   for_pieces(num_panels(width_), [&](const ExpertChoices::Group& group, const ProductPart& part, int worker) {
     const WeightMatrix down = pass.w.down.of(group.expert);
     const ActivationRows gated = gated_int8_.view(gated_.data() + group.first * width, width, group.first);
@@ -214,6 +219,7 @@ void ExpertsFfn::multiply_down(const Pass& pass) {
 
 /// A row's results are added by rank, the highest score first; the one of the expert for every row comes last.
 void ExpertsFfn::combine(const Pass& pass, int rows, const Epilogue& epilogue) {
+  context_.enter(StepPart::kRows);
   context_.for_rows(choices_.num_rows(), [&](std::int64_t row, int) {
     float* h = stream_.h() + (pass.first + row) * width_;
     for (int rank = 0; rank < choices_.num_chosen(); ++rank) {

@@ -47,6 +47,7 @@ void PerLayerEmbedding::run(int layer, const StepRows& rows, const Epilogue& epi
   const PerLayerWeights& w = weights_.layers[to_size(layer)].per_layer;
   const int count = rows.count(), width = config_.per_layer_width;
   const Product gate{&w.gate, gated_.data()};
+  context_.enter(StepPart::kLayerEmbedding);
   context_.multiply({&gate, 1}, stream_.input(), count);
   context_.for_rows(count, [&](std::int64_t row, int) {
     const float* input = inputs_.data() + rows.batch_row(row) * num_inputs_ + std::int64_t{layer} * width;
@@ -56,7 +57,7 @@ void PerLayerEmbedding::run(int layer, const StepRows& rows, const Epilogue& epi
   });
   const Product up{&w.up, stream_.h()};
   context_.multiply({&up, 1}, stream_.quantized(gated_.data(), width), count);
-  context_.for_rows(count, [&](std::int64_t row, int) { stream_.finish_row(epilogue, row, count); });
+  stream_.finish_rows(epilogue, count, [](std::int64_t) {});
 }
 
 }  // namespace octavo

@@ -48,4 +48,23 @@ void ResidualStream::quantize_row(const float* x, std::int64_t cols, std::int64_
   context_.kernels.quantize_row(x + row * cols, cols, int8_.place(row, rows, cols));
 }
 
+void ResidualStream::quantize_rows(const float* x, std::int64_t cols, int rows) {
+  if (context_.are_few(rows)) return quantize_columns(x, cols, rows);
+  context_.for_rows(rows, [&](std::int64_t row, int) { quantize_row(x, cols, row, rows); });
+}
+
+void ResidualStream::quantize_columns(const float* x, std::int64_t cols, int rows) {
+  constexpr std::size_t kGrain = 4;  // blocks, each a few cache lines of a row tile
+  const QuantizedOut out = int8_.out();
+  context_.pool.for_ranges(to_size(cols / kActBlock), kGrain, [&](std::size_t begin, std::size_t end, int) {
+    int count = 0;
+    for (std::int64_t row = 0; row < rows; row += count) {
+      count = out.place(row, rows, cols).rows;
+      for (auto block = static_cast<std::int64_t>(begin); block < static_cast<std::int64_t>(end); ++block)
+        context_.kernels.quantize_column(x + row * cols + block * kActBlock, cols, count,
+                                         out.place(row, rows, cols, block));
+    }
+  });
+}
+
 }  // namespace octavo

@@ -41,14 +41,32 @@ class ResidualStream {
   /// A part's result of one row, [width], normed in place.
   void norm_result(const float* weight, float* row) const;
   void finish_row(const Epilogue& epilogue, std::int64_t row, int rows);
+  /// The same for all of `rows`, each behind before(row). Few rows are divided among the threads, which then make them
+  /// int8 by columns.
+  template <class Before>
+  void finish_rows(const Epilogue& epilogue, int rows, const Before& before) {
+    Epilogue by_row = epilogue;
+    const bool by_columns = context_.are_few(rows) && epilogue.next && epilogue.next->quantize;
+    if (by_columns) by_row.next->quantize = false;
+    const auto finish = [&](std::int64_t row, int) {
+      before(row);
+      finish_row(by_row, row, rows);
+    };
+    by_columns ? context_.for_rows_apart(rows, finish) : context_.for_rows(rows, finish);
+    if (by_columns) quantize_columns(h_.data(), width_, rows);
+  }
   /// Row i becomes what row rows[i] was; ascending.
   void keep_rows(std::span<const std::int32_t> rows);
 
   /// The int8 form of row `row` of x, [rows, cols], which takes the place of h's.
   void quantize_row(const float* x, std::int64_t cols, std::int64_t row, int rows);
+  /// The int8 form of all `rows` of x; of few rows threads share out the columns.
+  void quantize_rows(const float* x, std::int64_t cols, int rows);
   ActivationRows quantized(const float* x, std::int64_t cols) const { return int8_.view(x, cols); }
 
  private:
+  void quantize_columns(const float* x, std::int64_t cols, int rows);
+
   ComputeContext& context_;
   int width_;
   float epsilon_;

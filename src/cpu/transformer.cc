@@ -38,6 +38,7 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, cons
 // Behind the last layer that writes state only rows whose logits are wanted are seen. Of the other rows, nearly all of
 // a prompt's, that layer computes its state alone.
 void Transformer::forward(const Batch& batch) {
+  context_.enter(StepPart::kScheduling);
   rows_.begin(batch);
   experts_ffn_.begin();
   attention_.plan(rows_);
@@ -61,6 +62,7 @@ void Transformer::forward(const Batch& batch) {
 }
 
 void Transformer::embed(const Batch& batch) {
+  context_.enter(StepPart::kEmbedding);
   context_.for_rows(batch.num_rows(), [&](std::int64_t row, int worker) {
     float* x = stream_.x(row);
     const KernelTable& kernels = context_.kernels;
@@ -118,6 +120,7 @@ Norm Transformer::feed_forward_norm(int layer) const {
 
 void Transformer::norm_rows(const Norm& norm) {
   const int count = rows_.count();
+  context_.enter(StepPart::kRows);
   context_.for_rows(count, [&](std::int64_t row, int) { stream_.norm_row(norm, row, row, count); });
 }
 
@@ -133,8 +136,10 @@ void Transformer::cap_logits(int count) {
 std::span<const float> Transformer::logits(int first, int count) {
   OCTAVO_CHECK(count <= kMaxLogitRows, "{} rows of logits", count);
   const Norm norm{weights_.output_norm, weights_.output.reads_int8()};
+  context_.enter(StepPart::kRows);
   context_.for_rows(count, [&](std::int64_t i, int) { stream_.norm_row(norm, first + i, i, count); });
   const Product output{&weights_.output, logits_.data()};
+  context_.enter(StepPart::kLogits);
   context_.multiply({&output, 1}, stream_.input(), count);
   if (weights_.output_bias != nullptr)
     context_.for_rows(count, [&](std::int64_t i, int) {

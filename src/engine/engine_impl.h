@@ -42,6 +42,7 @@ struct EngineParts {
   std::unique_ptr<ModelRunner> runner;
   ModelInfo info;  // max_context: the model's and the options'; the engine lowers it to what the KV memory holds
   bool prefix_cache = true;
+  bool profile = false;  // steps are timed by part
   SamplingDefaults sampling_defaults;
   Scheduler::Limits limits;
   DraftOptions draft = {};

@@ -143,6 +143,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   parts.words.add_end_tokens(parts.sampling_defaults.end_tokens);
   OCTAVO_TRY(parts.resources, resources_for(options));
   parts.prefix_cache = options.prefix_cache;
+  parts.profile = options.profile;
   parts.limits = {.max_step_tokens = options.max_step_tokens,
                   .max_sequences = options.max_sequences,
                   .step_ms = options.itl_target_ms,

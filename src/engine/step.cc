@@ -23,20 +23,25 @@ BatchOutcome compute_batch(const StepParts& parts) {
   return outcome;
 }
 
-Step::Step(const StepParts& parts, int num_drawable)
-    : parts_(parts), sampler_(parts.threads, parts.runner.info().vocab_size, num_drawable) {}
+Step::Step(const StepParts& parts, int num_drawable, bool profile)
+    : parts_(parts),
+      clock_(profile ? &parts.counts.profile : nullptr, parts.threads.num_threads()),
+      sampler_(parts.threads, parts.runner.info().vocab_size, num_drawable) {}
 
 void Step::run(Clock::time_point start) {
   waited_ = {};
+  clock_.enter(StepPart::kScheduling);
   parts_.masks.collect();
   StepPlan& plan = parts_.plan;
   schedule(plan);
   if (plan.is_empty()) {
+    clock_.enter(StepPart::kBetween);
     if (parts_.masks.has_jobs()) parts_.masks.wait(kMostWait);  // all that could run wait for these
     return;
   }
   const double predicted_ms = parts_.cost.predict_ms(plan.budget.work());
   if (!compute(plan)) return;
+  clock_.enter(StepPart::kTokens);
   attribute_time(plan, start);
   parts_.answers.report_progress(parts_.scheduler, last_samples_);
   append_samples(plan);
@@ -46,6 +51,7 @@ void Step::run(Clock::time_point start) {
   events_ms_ += seconds(Clock::now() - begin_of_masks) * 1000;
   observe(plan, start, predicted_ms);
   last_end_ = Clock::now();
+  clock_.enter(StepPart::kBetween);
 }
 
 /// Empty where the system has no memory for the step: then those that ran have ended, and others go on.
@@ -81,7 +87,7 @@ bool Step::compute(StepPlan& plan) {
 /// As soon as the steps of other engines that came earlier are over.
 void Step::take_threads(std::optional<ThreadPool::Step>& workers) {
   const Clock::time_point begin = Clock::now();
-  workers.emplace(parts_.threads);
+  workers.emplace(parts_.threads, &clock_);
   waited_ += Clock::now() - begin;
 }
 
@@ -118,6 +124,7 @@ void Step::release_memory(bool cached) {
 void Step::sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& workers) {
   const auto wants_logits = [](const ScheduledSequence& planned) { return !planned.sequence->may_use_cache(); };
   const bool hands_out = std::ranges::any_of(plan.sequences, wants_logits);
+  clock_.enter(StepPart::kSampling);
   const std::span<const LogitRow> rows = plan.logit_rows;
   StepSampler::list_beginning(plan, parts_.requests);
   sampler_.draw_listed(plan.samples);
@@ -126,6 +133,7 @@ void Step::sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& wo
     const std::size_t end = std::min<std::size_t>(first + kMaxLogitRows, rows.size());
     const std::span<const LogitRow> slice = rows.subspan(first, end - first);
     const std::span<const float> logits = parts_.runner.logits(static_cast<int>(first), static_cast<int>(slice.size()));
+    clock_.enter(StepPart::kSampling);
     sampler_.list(plan, {.rows = slice, .logits = logits}, parts_.requests);
     sampler_.draw_listed(plan.samples);
     const std::size_t num_sampled = end < rows.size() ? to_size(rows[end].planned) : plan.sequences.size();

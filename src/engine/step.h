@@ -46,7 +46,8 @@ class Step {
   using Clock = Choice::Clock;
 
   /// `num_drawable`: ids that may be drawn.
-  Step(const StepParts& parts, int num_drawable);
+  /// `profile`: steps are timed by part, into the counts.
+  Step(const StepParts& parts, int num_drawable, bool profile = false);
 
   /// Computes one step of all sequences that the scheduler has; it has at least one. `start`: when the step began.
   void run(Clock::time_point start);
@@ -68,6 +69,7 @@ class Step {
   void observe(const StepPlan& plan, Clock::time_point start, double predicted_ms);
 
   const StepParts parts_;
+  StepClock clock_;
   StepSampler sampler_;
   BatchOutcome outcome_;
   Clock::duration waited_ = {};     // in this step, for threads that others had

@@ -77,6 +77,10 @@ class BenchEngine final : public Engine {
     }
     while (BenchRecord::Clock::now() - step.begin < record_.step_time) {
     }
+    if (record_.options.profile) {
+      add(StepPart::kAttention, {.seconds = 0.002, .working_seconds = 0.0015});
+      add(StepPart::kDown, {.seconds = 0.006, .working_seconds = 0.006});
+    }
     stats_.computed_tokens += static_cast<std::uint64_t>(step.prompt_rows + step.decode_rows);
     ++stats_.steps;
     for (const RequestId id : draws) emit(id);
@@ -103,6 +107,12 @@ class BenchEngine final : public Engine {
   SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
 
  private:
+  void add(StepPart part, StepPartTime time) {
+    StepPartTime& sum = stats_.profile.parts[static_cast<std::size_t>(part)];
+    sum.seconds += time.seconds;
+    sum.working_seconds += time.working_seconds;
+  }
+
   struct Running {
     RequestId id;
     int num_prompt_left, max_tokens;

@@ -98,6 +98,36 @@ TEST_F(Bench, EveryCombinationIsARow) {
                                 "decode 0 4 1 0", "decode 0 4 2 0", "decode 0 4 1 64", "decode 0 4 2 64"));
 }
 
+TEST_F(Bench, AProfileShowsThePartsOfTheMeanStep) {
+  const std::vector<std::string> args = {"--prompt", "0", "--gen", "4", "--batch", "2", "--repeat", "3", "--profile"};
+  ASSERT_EQ(run(args), 0) << cli.err.str();
+  EXPECT_THAT(cli.out.str(), HasSubstr("decode of 4 tokens, 2 sequences, the mean of 12 steps: 8.000 ms, of which "
+                                       "threads wait 6 %"));
+  EXPECT_THAT(cli.out.str(), HasSubstr("| attention | scores, sums of values | 2.000 | 25.0 % | 25 % |\n"
+                                       "| down | the product back to the stream | 6.000 | 75.0 % | 0 % |"));
+  std::vector<std::string> as_json = args;
+  as_json.insert(as_json.end(), {"--format", "json"});
+  cli.out.str({});
+  ASSERT_EQ(run(as_json), 0);
+  const boost::json::array parts = result(0).at("profile").as_array();
+  ASSERT_EQ(parts.size(), 2U);
+  EXPECT_EQ(parts[0].at("part").as_string(), "attention");
+  EXPECT_NEAR(number(parts[0].as_object(), "ms"), 2, 1e-9);
+  EXPECT_NEAR(number(parts[0].as_object(), "share"), 0.25, 1e-9);
+  EXPECT_NEAR(number(parts[0].as_object(), "waiting"), 0.25, 1e-9);
+}
+
+TEST_F(Bench, WithoutAProfileStepsAreNotTimedByPart) {
+  ASSERT_EQ(run({"--prompt", "0", "--gen", "4", "--batch", "1", "--repeat", "1", "--format", "json"}), 0);
+  EXPECT_FALSE(record.options.profile);
+  EXPECT_FALSE(result(0).contains("profile"));
+}
+
+TEST_F(Bench, AProfileHasNoPlaceInCsv) {
+  EXPECT_EQ(run({"--profile", "--format", "csv"}), 2);
+  EXPECT_THAT(cli.err.str(), HasSubstr("--profile: CSV has a line for each test"));
+}
+
 TEST_F(Bench, ZeroLeavesAHalfOut) {
   ASSERT_EQ(run({"--prompt", "0", "--gen", "4", "--batch", "1", "--repeat", "1", "--format", "json"}), 0);
   EXPECT_EQ(json().at("results").as_array().size(), 1U);

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 #include <vector>
 
 #include "base/to_size.h"
@@ -127,6 +129,42 @@ TEST_F(ResidualStreamTest, InputsAreQuantizedWhereAProductWantsIt) {
   EXPECT_EQ(view.x, wide.data());
   EXPECT_EQ(view.cols, kMaxCols);
   EXPECT_EQ(std::memcmp(view.tiles, of_wide.view(nullptr, kMaxCols).tiles, kRows * act_row_bytes(kMaxCols)), 0);
+}
+
+// Few rows are divided among the threads by row, then by column.
+TEST_F(ResidualStreamTest, AllRowsAreFinishedAsOneByOne) {
+  const Epilogue epilogue{.post_norm = other_.data(), .next = Norm{.weight = weight_.data(), .quantize = true}};
+  for (const int rows : {1, 2, 5, 7, 13, 31}) {
+    const std::vector<float> results = random_floats(to_size(rows * kWidth), 9);
+    const std::size_t bytes = to_size(rows) * act_row_bytes(kWidth), floats = results.size();
+    const auto finish = [&](const auto& all) {
+      fill(rows);
+      std::memcpy(stream_.h(), results.data(), floats * sizeof(float));
+      all();
+      const std::uint8_t* tiles = stream_.input().tiles;
+      return std::tuple(std::vector(stream_.x(0), stream_.x(0) + floats),
+                        std::vector(stream_.h(), stream_.h() + floats), std::vector(tiles, tiles + bytes));
+    };
+    std::atomic<int> num_before = 0;
+    const auto together = finish([&] {
+      stream_.finish_rows(epilogue, rows, [&](std::int64_t row) { num_before += 1 + static_cast<int>(row); });
+    });
+    const auto one_by_one = finish([&] {
+      for (int row = 0; row < rows; ++row) stream_.finish_row(epilogue, row, rows);
+    });
+    EXPECT_EQ(together, one_by_one) << rows << " rows";
+    EXPECT_EQ(num_before, rows * (rows + 1) / 2);
+
+    const std::vector<float> wide = random_floats(to_size(kMaxCols * rows), 4);
+    const auto tiles_of = [&] {
+      const std::uint8_t* tiles = stream_.quantized(wide.data(), kMaxCols).tiles;
+      return std::vector(tiles, tiles + to_size(rows) * act_row_bytes(kMaxCols));
+    };
+    stream_.quantize_rows(wide.data(), kMaxCols, rows);
+    const std::vector<std::uint8_t> of_all = tiles_of();
+    for (int row = 0; row < rows; ++row) stream_.quantize_row(wide.data(), kMaxCols, row, rows);
+    EXPECT_EQ(of_all, tiles_of()) << rows << " rows";
+  }
 }
 
 }  // namespace

@@ -1,0 +1,40 @@
+// A clock that follows a step from part to part, and how long threads wait meanwhile.
+//
+// Owned by the engine; used by the thread that drives it, within whose steps the thread pool tells of its workers. A
+// clock without a profile costs a comparison at each part.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+#include "octavo/step_profile.h"
+
+namespace octavo {
+
+class StepClock {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `profile`: of the engine, which outlives this; null: nothing is timed.
+  StepClock(StepProfile* profile, int num_threads) : profile_(profile), num_threads_(num_threads) {}
+
+  bool is_running() const { return profile_ != nullptr; }
+
+  /// Time from now on belongs to `part`.
+  void enter(StepPart part) {
+    if (profile_ != nullptr) switch_to(part);
+  }
+  /// A region of the present part: the time for which the caller waited for the others, and for which they worked.
+  void add_region(Clock::duration caller_waited, Clock::duration others_worked);
+
+ private:
+  void switch_to(StepPart part);
+  StepPartTime& present() { return profile_->parts[static_cast<std::size_t>(part_)]; }
+
+  StepProfile* const profile_;
+  const int num_threads_;
+  StepPart part_ = StepPart::kBetween;
+  Clock::time_point since_ = {};  // when the part was entered; none before the first
+};
+
+}  // namespace octavo
