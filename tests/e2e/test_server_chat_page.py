@@ -122,6 +122,12 @@ class ChatPage(unittest.TestCase):
         self.assertRegex(figures, rf"\d+ of {expected['usage']['prompt_tokens']} prompt tokens cached")
         self.assertEqual(self.browser.mistakes(), [])
 
+    def test_an_answer_that_repeats_says_how_much_was_drafted(self):
+        self.set(temperature="0", max_tokens="120")
+        self.say("Repeat word by word: " + "the harbour of the old town lies in a wide bay, " * 3)
+        _, figures = self.answer()
+        self.assertRegex(figures, r"\d+ of \d+ drafted")
+
     def test_the_conversation_is_kept_and_found_cached(self):
         self.set(max_tokens=24, temperature=0, system="You are a sailor with a long and wordy history at sea. " * 4)
         self.say("Hello.")
