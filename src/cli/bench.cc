@@ -11,6 +11,7 @@
 
 #include "base/cpu_info.h"
 #include "base/to_size.h"
+#include "cli/bench_drafts.h"
 #include "cli/bench_options.h"
 #include "cli/bench_plot.h"
 #include "cli/bench_report.h"
@@ -100,7 +101,6 @@ Result<bool> measure(std::span<const BenchCase> cases, const BenchOptions& optio
   if (cases.empty()) return true;
   EngineOptions engine_options = options.engine;
   engine_options.prefix_cache = prefix_cache;
-  engine_options.draft = DraftMode::kOff;  // a step makes one token of each sequence
   OCTAVO_TRY(engine_options.model_path, resolve_model(options.model, context));
   OCTAVO_TRY_VOID(make_room(cases, engine_options));
   const int max_step_tokens = engine_options.max_step_tokens;
@@ -134,7 +134,23 @@ Result<void> write_plot(const std::string& path, const BenchReport& report) {
   return {};
 }
 
+/// One answer after another, each text with drafts and without.
+Result<int> bench_drafts(const BenchOptions& options, Context& context) {
+  const InterruptGuard guard;
+  EngineOptions engine_options = options.engine;
+  engine_options.max_sequences = 1;
+  engine_options.require_words = true;
+  OCTAVO_TRY(const std::filesystem::path model, resolve_model(options.model, context));
+  OCTAVO_TRY(const auto engine, load_engine(std::move(engine_options), model.string(), context));
+  const int max_tokens = std::ranges::max(options.gens);
+  OCTAVO_TRY(const std::vector<DraftRow> rows, measure_drafts(*engine, max_tokens, options.repeat, guard));
+  if (guard.interrupted()) return kInterrupted;
+  context.out << draft_table(rows, options.format) << std::flush;
+  return context.out ? Result<int>(kDone) : fail("cannot write to the standard output");
+}
+
 Result<int> bench(const BenchOptions& options, Context& context) {
+  if (options.engine.draft != DraftMode::kOff) return bench_drafts(options, context);
   const InterruptGuard guard;
   BenchReport report{.machine = {},
                      .model = {},
@@ -169,12 +185,16 @@ void add_bench_command(Program& program, Context& context) {
       "int8 and float operations. \"of memory\" and \"of compute\" are the machine's\n"
       "least time for those over the time taken. Every sequence of every run has its\n"
       "own random tokens, and the prefix cache is off. The depth of a prefill is\n"
-      "rounded up to whole steps (--chunk).\n\n"
+      "rounded up to whole steps (--chunk).\n"
+      "--draft measures answers with drafts and without in place of all that: texts of\n"
+      "code, a quote, JSON, a story, and a script that is right as often as it says;\n"
+      "--gen bounds their tokens.\n\n"
       "Examples:\n"
       "  octavo bench\n"
       "  octavo bench model.gguf --prompt 128,512 --gen 64 --batch 1,8,32 --plot x.svg\n"
       "  octavo bench --prompt 0 --gen 64 --batch 1 --depth 0,1024,4096 --format json\n"
-      "  octavo bench --batch 16 --shared-prefix 2048");
+      "  octavo bench --batch 16 --shared-prefix 2048\n"
+      "  octavo bench --draft auto --gen 256");
   add_bench_options(command, *options, context);
   command.on_parsed([options] { return complete_bench_options(*options); });
   command.action([options, &context] { return bench(*options, context); });

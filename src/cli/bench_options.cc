@@ -40,6 +40,8 @@ void add_bench_options(Command& command, BenchOptions& options, Context& context
   command.add_option("--plot", options.plot, "Draw the figures into this file, as SVG")
       ->check(refuse_empty)
       ->type_name("FILE");
+  options.engine.draft = DraftMode::kOff;
+  add_draft_options(command, options.engine, "off");
   add_engine_options(command, options.engine, context);
 }
 

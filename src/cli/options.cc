@@ -212,7 +212,7 @@ void add_engine_options(Command& command, EngineOptions& options, Context& conte
   add_log_level_option(command, context);
 }
 
-void add_draft_options(Command& command, EngineOptions& options) {
+void add_draft_options(Command& command, EngineOptions& options, std::string_view usual) {
   const std::vector<std::pair<std::string, DraftMode>> modes = {{"auto", DraftMode::kAuto},
                                                                 {"off", DraftMode::kOff},
                                                                 {"ngram", DraftMode::kNgram},
@@ -220,9 +220,10 @@ void add_draft_options(Command& command, EngineOptions& options) {
   command.group("Engine");
   add_choice(
       command, "--draft", "MODE", modes, [&options](DraftMode mode) { options.draft = mode; },
-      "Where tokens of an answer are guessed ahead, which one step verifies: ngram: what followed the last tokens "
-      "before, in prompt and answer; suffix: in earlier answers too; auto (default): suffix; off; changes speed, never "
-      "the answer")
+      fmt::format("Where tokens of an answer are guessed ahead, which one step verifies: ngram: what followed the last "
+                  "tokens before, in prompt and answer; suffix: in earlier answers too; auto: suffix; off; default {}; "
+                  "changes speed, never the answer",
+                  usual))
       ->per_model();
   add_integer(command, "--draft-max", options.max_drafts, 1, kMaxDraftTokens,
               "Tokens that an answer guesses ahead at most; default 16")

@@ -80,8 +80,8 @@ inline EngineOptions engine_of_one_user() { return {.itl_target_ms = 0}; }
 /// --threads, --isa, --kv-type, --kv-layout, --block-size, --kv-memory, --no-prefix-cache, --no-repack, --quantize,
 /// --max-context and --chunk into `options`, and --log-level into the context's log.
 void add_engine_options(Command& command, EngineOptions& options, Context& context);
-/// --draft and --draft-max.
-void add_draft_options(Command& command, EngineOptions& options);
+/// --draft and --draft-max. `usual`: the mode where nobody says.
+void add_draft_options(Command& command, EngineOptions& options, std::string_view usual = "auto");
 void add_kv_type_option(Command& command, KvType& type);
 void add_kv_memory_option(Command& command, std::uint64_t& bytes);
 void add_context_option(Command& command, int& max_context);

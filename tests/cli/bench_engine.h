@@ -105,6 +105,10 @@ class BenchEngine final : public Engine {
     return std::string();
   }
   SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
+  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource&,
+                                                               const std::stop_token&) const override {
+    return std::shared_ptr<const Constraint>();
+  }
 
  private:
   void add(StepPart part, StepPartTime time) {

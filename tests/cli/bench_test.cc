@@ -259,6 +259,29 @@ TEST_F(Bench, TheContiguousLayoutIsMeasuredWithOneSequence) {
   EXPECT_EQ(number(result(0), "batch"), 1);
 }
 
+TEST_F(Bench, DraftsAreMeasuredAlternatelyWithNone) {
+  ASSERT_EQ(run({"--draft", "ngram", "--gen", "8", "--repeat", "2", "--format", "csv"}), 0) << cli.err.str();
+  EXPECT_EQ(record.options.draft, DraftMode::kNgram);
+  ASSERT_EQ(record.requests.size(), 7U * 5) << "seven texts: once to warm up, then twice without and with drafts";
+  std::set<std::string> domains;
+  for (std::size_t i = 0; i < record.requests.size(); ++i) {
+    const Request& request = record.requests[i];
+    EXPECT_EQ(request.max_tokens, 8);
+    EXPECT_EQ(request.max_drafts == 0, i % 5 % 2 == (i % 5 == 0 ? 0 : 1)) << i;
+    EXPECT_EQ(request.prediction.empty(), i < 4 * 5 || request.max_drafts == 0) << "of scripts alone";
+    if (request.max_drafts > 0) domains.insert(request.cache_domain);
+  }
+  EXPECT_EQ(domains.size(), 2U) << "no measurement has the answer of the one before";
+  const std::string table = cli.out.str();
+  EXPECT_EQ(std::ranges::count(table, '\n'), 1 + 7);
+  EXPECT_THAT(table, HasSubstr("\"a quote\",7,"));
+  cli.out.str("");
+  ASSERT_EQ(run({"--draft", "auto", "--gen", "4", "--repeat", "1", "--format", "json"}), 0);
+  EXPECT_EQ(json().at("drafts").as_array().size(), 7U);
+  ASSERT_EQ(run({"--gen", "4", "--repeat", "1", "--batch", "1"}), 0);
+  EXPECT_EQ(record.options.draft, DraftMode::kOff) << "a step makes one token of each sequence";
+}
+
 TEST_F(Bench, CtrlCEndsItWith130) {
   record.before_step = [] { std::raise(SIGINT); };
   EXPECT_EQ(run({"--prompt", "8", "--gen", "4", "--repeat", "1"}), 130);
