@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace octavo {
 
@@ -36,7 +37,7 @@ struct StepPartTime {
 struct StepProfile {
   std::array<StepPartTime, kNumStepParts> parts = {};
 
-  const StepPartTime& operator[](StepPart part) const { return parts[static_cast<std::size_t>(part)]; }
+  const StepPartTime& operator[](StepPart part) const { return parts[std::to_underlying(part)]; }
 };
 
 }  // namespace octavo

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
+#include <utility>
 
 #include "octavo/step_profile.h"
 
@@ -29,7 +29,7 @@ class StepClock {
 
  private:
   void switch_to(StepPart part);
-  StepPartTime& present() { return profile_->parts[static_cast<std::size_t>(part_)]; }
+  StepPartTime& present() { return profile_->parts[std::to_underlying(part_)]; }
 
   StepProfile* const profile_;
   const int num_threads_;

@@ -40,6 +40,7 @@ class JsonCursor {
     std::copy_n(other.steps_.begin(), num_steps_, steps_.begin());
   }
   JsonCursor& operator=(const JsonCursor& other) {
+    if (this == &other) return *this;
     root_ = other.root_;
     root_path_ = other.root_path_;
     value_ = other.value_;
