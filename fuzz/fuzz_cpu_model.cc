@@ -67,7 +67,10 @@ void compute_step(octavo::CpuRunner& runner, octavo::ThreadPool& pool) {
     group.block_ids.push_back(0);
     group.block_begin.push_back(1);
   }
-  if (runner.info().room.num_snapshots > 0) batch.state_slots.push_back(0);
+  if (runner.info().room.num_snapshots > 0) {
+    batch.state_slots.push_back(0);
+    batch.num_drafted.push_back(0);
+  }
   batch.logit_rows.push_back(2);
   const octavo::ThreadPool::Step step(pool);
   runner.begin(batch);

@@ -70,6 +70,8 @@ void DeltaMixer::plan(const Batch& batch) {
   if (zeros_.size() == 0) return;  // no layer is recurrent
   OCTAVO_CHECK(to_size(batch.num_seqs()) == batch.state_slots.size(), "{} state_slots of {} sequences",
                batch.state_slots.size(), batch.num_seqs());
+  OCTAVO_CHECK(batch.num_drafted.size() == batch.state_slots.size(), "{} num_drafted of {} sequences",
+               batch.num_drafted.size(), batch.num_seqs());
   ranges_.clear();
   range_of_.clear();
   int num_kept = 0;
