@@ -26,7 +26,7 @@ std::int64_t row_block(std::int64_t rows, std::int64_t cols, int tile_rows) {
 /// each takes long.
 std::size_t panels_of_a_piece(std::int64_t total, int rows, const ThreadPool& pool) {
   const std::int64_t panels = std::clamp<std::int64_t>(total / (8 * pool.num_threads()), 1, rows > 64 ? 4 : 16);
-  return to_size(panels + (panels > 1 ? panels % 2 : 0));  // kernels meet pairs
+  return to_size(panels - (panels > 1 ? panels % 2 : 0));  // kernels meet pairs
 }
 
 // Each part reads all weights: with so many rows a byte in four cycles of a core, which memory gives many of them.
