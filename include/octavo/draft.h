@@ -7,7 +7,7 @@
 
 namespace octavo {
 
-/// Where drafts come from.
+/// The texts that drafts come from.
 enum class DraftMode : std::uint8_t {
   kOff = 0,     // no token is guessed
   kNgram = 1,   // text of the prompt, the answer so far and Request::prediction that was followed once before

@@ -68,8 +68,8 @@ struct EngineOptions {
   /// The order in which a step's time is given out: prompts before answers, answers before prompts, or answers as long
   /// as there are any (a prompt that has waited long goes all the same). The policy never changes an answer.
   PrefillPriority policy = PrefillPriority::kInterleaved;
-  /// Where tokens are guessed that are verified several in one step, as far as a step has time left for them: kOff:
-  /// none are. Drafts never change an answer.
+  /// The texts that an answer's next tokens are guessed from. Several guesses are verified in one step, as far as it
+  /// has time left for them. kOff: nothing is guessed. Drafts never change an answer.
   DraftMode draft = DraftMode::kAuto;
   int max_drafts = kMaxDraftTokens;  // tokens that a sequence drafts for a step, 1 to kMaxDraftTokens
   /// Seconds without work after which run_until() gives all KV memory back to the system, the prefix cache included;

@@ -1,4 +1,4 @@
-// Where the time of a step goes (`octavo bench --profile`): the parts of a row's steps, as a table or as JSON.
+// The parts of a row's steps and the time that each takes (`octavo bench --profile`), as a table or as JSON.
 //
 // Pure functions.
 #pragma once

@@ -120,7 +120,7 @@ void DeltaMixer::advance_states(std::span<const StateAdvance> advances) {
   }
 }
 
-/// As the row was when it was computed first.
+/// Loads a row's inputs and gates as they were when the row was computed first.
 void DeltaMixer::load_kept(const Layer& layer, const Range& range, std::int64_t row) {
   const std::size_t width = to_size(layer.spec->num_channels()), gates = to_size(2 * layer.spec->num_value_heads);
   const std::size_t at = to_size(row), kept = to_size(range.first_kept) + at - to_size(range.first_row);
@@ -164,7 +164,7 @@ void DeltaMixer::run(int index, const StepRows& rows, bool state_written, const 
   stream_.finish_rows(epilogue, count, [](std::int64_t) {});
 }
 
-/// From the products of all rows to the results of the recurrence.
+/// Runs the recurrence on the products of all rows, up to its results.
 void DeltaMixer::advance(int index) {
   const Layer& layer = layers_[to_size(index)];
   const DeltaState shape(*layer.spec);
@@ -177,7 +177,7 @@ void DeltaMixer::advance(int index) {
   run_pieces(index);
 }
 
-/// From Q, K, V and the gates of all rows to the results of the recurrence.
+/// Runs the recurrence on Q, K, V and the gates of all rows, up to its results.
 void DeltaMixer::run_pieces(int index) {
   Layer& layer = layers_[to_size(index)];
   const DeltaState shape(*layer.spec);

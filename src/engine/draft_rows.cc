@@ -57,7 +57,7 @@ void DraftRows::choose(std::span<ScheduledSequence> planned, StepBudget& budget)
   if (num_without_ == 0) num_tries_ = std::min(num_tries_ + 1, kFirstTries);
 }
 
-/// Those of whose known tokens all are computed in the step, and that have a draft. False: there is none.
+/// Lists the sequences that have a draft and whose known tokens are all computed in the step. False: there is none.
 bool DraftRows::list_drafts(std::span<ScheduledSequence> planned) {
   drafts_.clear();
   for (ScheduledSequence& one : planned) {
@@ -76,7 +76,7 @@ bool DraftRows::ends_at_checkpoint(const ScheduledSequence& planned) const {
   return end % kv_.checkpoint_interval() == 0 || end == planned.sequence->notes.checkpoint_at;
 }
 
-/// Those that one more row of a sequence takes. False: they are not there.
+/// Takes the blocks that one more row of a sequence needs. False: they are not there.
 bool DraftRows::take_blocks(const ScheduledSequence& planned) {
   const SequenceId kv = planned.sequence->kv;
   const int end = planned.sequence->num_computed + planned.num_tokens, known = end - planned.num_drafted;
@@ -100,7 +100,7 @@ bool DraftRows::pays(const ScheduledSequence& planned, const StepBudget& budget,
   return next_chance(&planned) * predict_ms(price.decodes) >= ms * price.tokens;
 }
 
-/// Of its next drafted token. The draw is left out: each token of the answer has one, drafted or not.
+/// The work of a row for its next drafted token. The draw is left out: each token has one, drafted or not.
 StepWork DraftRows::work_of_row(const ScheduledSequence& planned) const {
   if (cost_ == nullptr) return {.rows = 1, .logit_rows = 1};
   const Sequence& sequence = *planned.sequence;

@@ -6,8 +6,9 @@
 // owed are planned by then; drafts take what is left of the step's rows, its time and the free blocks that are promised
 // to nobody and keep no contents.
 //
-// What a further row of an answer costs is known from steps that had some. So an answer that has a step to itself tries
-// likely tokens whatever they seem to cost, a few times at first, and now and then where nothing has paid for long.
+// The cost of a further row of an answer is known from steps that had some. So an answer that has a step to itself
+// tries likely tokens whatever they seem to cost, a few times at first, and now and then where nothing has paid for
+// long.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
 #pragma once
@@ -27,7 +28,7 @@ class DraftRows {
   /// Steps that try what rows cost before their price counts alone, and such steps without a row after which one tries
   /// again.
   static constexpr int kFirstTries = 8, kPatience = 32;
-  /// What a try has at most, and the chance that each of its tokens has at least.
+  /// The most tokens of a try, and the least chance of each of them.
   static constexpr int kMostTried = 7;
   static constexpr float kLikely = 0.4F;
 
@@ -38,7 +39,7 @@ class DraftRows {
   void choose(std::span<ScheduledSequence> planned, StepBudget& budget);
 
  private:
-  /// What the step has so far.
+  /// The step as it is so far.
   struct Price {
     StepWork decodes;   // the work of its answers, drafts included, without draws
     double tokens = 0;  // drawn for answers, as far as chances tell

@@ -34,7 +34,7 @@ class Drafter {
   /// Fills `draft` with at most `most` tokens that may follow `text`, the prompt and the answer so far, and the chances
   /// of each. `said`: the best place in earlier answers.
   void propose(std::span<const TokenId> text, int most, const SaidTexts::Found& said, Draft& draft);
-  /// Of the tokens that were proposed last the first `num_drawn` were drawn; `is_wrong`: the next one was not.
+  /// The first `num_drawn` of the tokens that were proposed last were drawn; `is_wrong`: the next one was not.
   /// Otherwise nothing is known of it.
   void accepted(int num_drawn, bool is_wrong);
 
@@ -43,7 +43,7 @@ class Drafter {
 
  private:
   enum class Source : std::uint8_t { kNone, kOwn, kSaid, kPrediction };
-  /// What is known of guesses behind a match of some lengths.
+  /// The record of guesses behind matches of some lengths.
   struct Record {
     float drawn = 0, tried = 0;
   };

@@ -40,7 +40,7 @@ class Drafting {
   static int num_drawn(const Choice& choice, int first);
   /// The first `num_rows` tokens of a choice's draft had rows in the step.
   void count_rows(Choice& choice, int num_rows);
-  /// Those from the token `begin` to `end` of its draft, which had rows, were drawn.
+  /// Tokens `begin` to `end` of a choice's draft, which had rows, were drawn.
   void count_accepted(Choice& choice, int begin, int end);
   /// The step's tokens of a choice are appended: its drafter learns from them.
   static void follow(Choice& choice, int first);

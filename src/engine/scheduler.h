@@ -67,7 +67,7 @@ class Scheduler {
   /// among Sequence::tokens and are committed, blocks that became full can be found, and windows give blocks back, so
   /// far and no further. It may be called several times in a step, until all of them count.
   void accept(Sequence& sequence, int num_tokens);
-  /// What the step computed of a sequence and accept() was not told of does not count, as before the step. Once a step
+  /// Rows of a sequence that the step computed and that accept() was not told of do not count. It is called once a step
   /// for each planned sequence that was not removed since and of which less counts than was computed.
   void take_back(Sequence& sequence);
 

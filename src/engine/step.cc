@@ -197,7 +197,7 @@ void Step::append_samples(StepPlan& plan) {
   }
 }
 
-/// What a token took beside its row is foreseen of the next one.
+/// The time that a token took beside its row is foreseen of the next one.
 void Step::append(const Sample& sample) {
   const Clock::time_point begin = Clock::now();
   parts_.answers.append(sample);

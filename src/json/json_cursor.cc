@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <cmath>
 #include <limits>
@@ -48,6 +49,17 @@ std::optional<std::int64_t> as_integer(const json::value& value) {
     if (std::abs(*number) <= kLargestExact && std::trunc(*number) == *number) return static_cast<std::int64_t>(*number);
   }
   return std::nullopt;  // also of what int64 cannot hold
+}
+
+JsonCursor& JsonCursor::operator=(const JsonCursor& other) {
+  if (this == &other) return *this;
+  root_ = other.root_;
+  root_path_ = other.root_path_;
+  value_ = other.value_;
+  astray_ = other.astray_;
+  num_steps_ = other.num_steps_;
+  std::copy_n(other.steps_.begin(), num_steps_, steps_.begin());
+  return *this;
 }
 
 JsonCursor::JsonCursor(const JsonCursor& from, Step step, const json::value* value)

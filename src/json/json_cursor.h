@@ -6,7 +6,6 @@
 // text is. Any thread.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
@@ -31,24 +30,8 @@ class JsonCursor {
  public:
   /// The cursor at the whole of a text; `path` is the text's place in another one: "tools[2]".
   explicit JsonCursor(const boost::json::object& root, std::string_view path = {}) : root_(&root), root_path_(path) {}
-  JsonCursor(const JsonCursor& other)
-      : root_(other.root_),
-        root_path_(other.root_path_),
-        value_(other.value_),
-        astray_(other.astray_),
-        num_steps_(other.num_steps_) {
-    std::copy_n(other.steps_.begin(), num_steps_, steps_.begin());
-  }
-  JsonCursor& operator=(const JsonCursor& other) {
-    if (this == &other) return *this;
-    root_ = other.root_;
-    root_path_ = other.root_path_;
-    value_ = other.value_;
-    astray_ = other.astray_;
-    num_steps_ = other.num_steps_;
-    std::copy_n(other.steps_.begin(), num_steps_, steps_.begin());
-    return *this;
-  }
+  JsonCursor(const JsonCursor& other) { *this = other; }
+  JsonCursor& operator=(const JsonCursor& other);
   ~JsonCursor() = default;
 
   /// A member, or an element. Where there is none, or it is null, or this is no object or array at all, the cursor

@@ -138,7 +138,7 @@ TEST(DeltaMixer, IsAsItsSpecSaysInAnyChunk) {
   }
 }
 
-// Of two sequences' drafted rows a part is right: their states are those of the rows that were, and the rows' results
+// A part of two sequences' drafted rows is right: their states are those of the rows that were, and the rows' results
 // those that they have one by one.
 TEST(DeltaMixer, StatesBehindAPartOfDraftedRowsAreAsIfNoOtherHadBeen) {
   for (const IsaLevel level : supported_isa_levels()) {

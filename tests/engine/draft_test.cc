@@ -16,7 +16,7 @@ using test::TestEngineOptions;
 enum class Script : std::uint8_t { kRight, kWrong, kMixed };
 constexpr Script kScripts[] = {Script::kRight, Script::kWrong, Script::kMixed};
 
-/// What a request predicts of an answer that is known.
+/// A request's prediction of an answer that is known.
 std::vector<TokenId> scripted(std::span<const TokenId> answer, Script script) {
   std::vector<TokenId> text(answer.begin(), answer.end());
   if (script == Script::kMixed)

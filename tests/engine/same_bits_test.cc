@@ -252,7 +252,7 @@ TEST_P(SameBits, StormIsAlone) {
   EXPECT_EQ(i, together.size());
 }
 
-// Of the predicted tokens all are right, or all but every seventh; others run beside.
+// All predicted tokens are right, or all but every seventh; others run beside.
 TEST_P(SameBits, DraftedIsTokenByToken) {
   std::vector<Request> requests = {some_request(40, 60, 31), some_request(90, 50, 32), some_request(25, 60, 33)};
   requests[2].sampling.temperature = 0;

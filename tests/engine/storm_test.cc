@@ -64,7 +64,7 @@ Request random_request(const Action& action, int context, int max_sequences) {
   return request;
 }
 
-/// What the answer will be, but for some of its tokens, or for none.
+/// The answer as it will be, but for some of its tokens, or for none.
 std::vector<TokenId> prediction_of(const Action& action, const Request& request, std::span<const int> windows) {
   std::vector<TokenId> tokens = test::reference_answer(request, 32, windows).tokens;
   const std::size_t nth = action.value / 16 % 8;  // is wrong

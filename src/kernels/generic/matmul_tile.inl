@@ -41,7 +41,7 @@ struct QuadsOfPanels {
     return Weights<T>::template quad<J>(first + (size_t)v * stride, g);
   }
 };
-/// Those of one panel, in registers.
+/// 32 weights of one panel, in registers.
 struct LoadedQuads {
   const U8 (&q)[8];
 
