@@ -11,19 +11,6 @@ namespace {
 
 namespace json = boost::json;
 
-void take_speculation(FieldReader& reader, const ApiField& field) {
-  const JsonCursor given = reader.at(field.path);
-  if (!given.is_given()) return;
-  int& most = reader.request.settings.max_drafts;
-  if (given.if_object() != nullptr) {
-    most = static_cast<int>(reader.take(given["max"].integer(0, kMaxDraftTokens)).value_or(kMaxDraftTokens));
-  } else if (given.value()->is_bool()) {
-    most = given.value()->get_bool() ? kMaxDraftTokens : 0;
-  } else {
-    reader.refuse(given.wrong_type("true, false, or an object with a max"));
-  }
-}
-
 ApiResult<std::string> read_prediction(const JsonCursor& given) {
   OCTAVO_TRY_VOID(to_api_result(given.needed_object("a prediction (an object)")));
   OCTAVO_TRY(const std::string_view type, to_api_result(given["type"].needed_string("\"content\"")));
@@ -44,11 +31,7 @@ void take_prediction(FieldReader& reader, const ApiField& field) {
 }
 
 constexpr ApiField kRows[] = {
-    field::any(
-        "speculation", "true",
-        "tokens are guessed ahead, and come sooner where the guess is right; `false`: none; `{\"max\": N}`: N at "
-        "most, up to 16. The answer is the same",
-        take_speculation),
+    field::speculation(),
     field::object(
         "prediction", "",
         "OpenAI's: `{\"type\": \"content\", \"content\": ...}`, a text that the answer is expected to be near "
@@ -57,6 +40,19 @@ constexpr ApiField kRows[] = {
 };
 
 }  // namespace
+
+void field::take_speculation(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (!given.is_given()) return;
+  int& most = reader.request.settings.max_drafts;
+  if (given.if_object() != nullptr) {
+    most = static_cast<int>(reader.take(given["max"].integer(0, kMaxDraftTokens)).value_or(kMaxDraftTokens));
+  } else if (given.value()->is_bool()) {
+    most = given.value()->get_bool() ? kMaxDraftTokens : 0;
+  } else {
+    reader.refuse(given.wrong_type("true, false, or an object with a max"));
+  }
+}
 
 const FieldTable kDraftFields = kRows;
 

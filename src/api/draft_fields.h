@@ -6,6 +6,19 @@
 
 namespace octavo {
 
+namespace field {
+
+void take_speculation(FieldReader& reader, const ApiField& field);
+
+constexpr ApiField speculation() {
+  return any("speculation", "true",
+             "tokens are guessed ahead, and come sooner where the guess is right; `false`: none; `{\"max\": N}`: N at "
+             "most, up to 16. The answer is the same",
+             take_speculation);
+}
+
+}  // namespace field
+
 extern const FieldTable kDraftFields;
 
 }  // namespace octavo

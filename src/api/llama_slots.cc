@@ -8,16 +8,16 @@ namespace {
 
 namespace json = boost::json;
 
-json::object place(std::size_t id, int max_context, bool is_processing) {
-  return {{"id", id}, {"n_ctx", max_context}, {"speculative", false}, {"is_processing", is_processing}};
+json::object place(std::size_t id, int max_context, bool is_drafted, bool is_processing) {
+  return {{"id", id}, {"n_ctx", max_context}, {"speculative", is_drafted}, {"is_processing", is_processing}};
 }
 
 }  // namespace
 
-json::array llama_slots(std::span<const RunningAnswer> running, std::size_t num_places, int max_context) {
+json::array llama_slots(std::span<const RunningAnswer> running, std::size_t num_places, const FreePlace& free) {
   json::array slots;
   for (const RunningAnswer& answer : running) {
-    json::object slot = place(slots.size(), answer.max_context, true);
+    json::object slot = place(slots.size(), answer.max_context, answer.is_drafted, true);
     slot["model"] = answer.model;
     slot["n_prompt_tokens"] = answer.prompt_tokens;
     slot["n_prompt_tokens_processed"] = std::max(answer.prompt.computed_tokens - answer.prompt.cached_tokens, 0);
@@ -25,7 +25,7 @@ json::array llama_slots(std::span<const RunningAnswer> running, std::size_t num_
     slot["next_token"] = {{{"has_next_token", true}, {"n_decoded", answer.generated_tokens}}};
     slots.push_back(std::move(slot));
   }
-  while (slots.size() < num_places) slots.push_back(place(slots.size(), max_context, false));
+  while (slots.size() < num_places) slots.push_back(place(slots.size(), free.max_context, free.is_drafted, false));
   return slots;
 }
 

@@ -16,14 +16,20 @@ namespace octavo {
 /// An answer of which the engine has the request, and which has not ended.
 struct RunningAnswer {
   std::string model;           // its id
+  bool is_drafted = false;     // its next tokens are guessed
   int max_context = 0;         // tokens
   PromptProgress prompt = {};  // of no tokens while it waits
   int prompt_tokens = 0;       // of it
   int generated_tokens = 0;
 };
 
-/// One object for each answer; behind them, up to `num_places`, those of places that are free, in a context of so many
-/// tokens.
-boost::json::array llama_slots(std::span<const RunningAnswer> running, std::size_t num_places, int max_context);
+/// A place that is free.
+struct FreePlace {
+  int max_context = 0;
+  bool is_drafted = false;  // an answer that says nothing of it would be
+};
+
+/// One object for each answer; behind them, up to `num_places`, those of places that are free.
+boost::json::array llama_slots(std::span<const RunningAnswer> running, std::size_t num_places, const FreePlace& free);
 
 }  // namespace octavo

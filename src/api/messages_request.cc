@@ -12,6 +12,7 @@
 #include "api/completion.h"
 #include "api/constraint_fields.h"
 #include "api/conversation_fields.h"
+#include "api/draft_fields.h"
 #include "api/sampling_fields.h"
 #include "api/template_names.h"
 #include "api/tool_fields.h"
@@ -305,6 +306,7 @@ constexpr ApiField kAnswerRows[] = {
     field::object("output_config.format", "", "the type `json_schema` and a `schema`, which the answer keeps strictly",
                   take_format),
     field::cache_salt(),
+    field::speculation(),
     field::seed("seed"),
     field::min_p("min_p"),
     field::repetition_penalty("repetition_penalty"),

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "api/completion.h"
 #include "api/constraint_fields.h"
 #include "api/conversation_fields.h"
+#include "api/draft_fields.h"
 #include "api/keep_alive.h"
 #include "api/openai_messages.h"
 #include "api/sampling_fields.h"
@@ -51,6 +53,13 @@ void take_num_predict(FieldReader& reader, const ApiField& field) {
   if (!asked || *asked <= 0) return;
   reader.request.length.asked = asked;
   reader.request.length.field = field.path;
+}
+
+/// Behind `speculation`, whose bound holds too.
+void take_most_drafts(FieldReader& reader, const ApiField& field) {
+  const auto most = reader.take(reader.at(field.path).integer_from(0));
+  int& max_drafts = reader.request.settings.max_drafts;
+  if (most) max_drafts = static_cast<int>(std::min<std::int64_t>(*most, max_drafts));
 }
 
 /// "json", or a schema.
@@ -138,6 +147,7 @@ constexpr ApiField kCommonRows[] = {
         "0: for ever; 0: until the answer is made",
         take_keep_alive),
     field::cache_salt(),
+    field::speculation(),
     field::min_p("min_p"),
     field::repetition_penalty("repetition_penalty"),
     field::logprobs(),
@@ -164,6 +174,9 @@ constexpr ApiField kCommonRows[] = {
                    take_context_length),
     field::integer("options.num_predict", -2, field::kNoMax, "-1",
                    "the most tokens of the answer; 0, -1 and -2: until the context is full", take_num_predict),
+    field::integer("options.draft_num_predict", 0, field::kNoMax, "16",
+                   "the most tokens that are guessed ahead at a time; 0: none. The answer is the same",
+                   take_most_drafts),
     field::string_or_object("format", "", "`json`, or a schema: the form of the answer", take_format),
 };
 

@@ -14,6 +14,7 @@
 #include "api/api_error.h"
 #include "api/constraint_fields.h"
 #include "api/conversation_fields.h"
+#include "api/draft_fields.h"
 #include "api/prepare.h"
 #include "api/responses_items.h"
 #include "api/responses_tools.h"
@@ -197,6 +198,7 @@ constexpr ApiField kAnswerRows[] = {
                   "the form of the answer: `text`, `json_object`, or `json_schema` with a `schema`", take_format),
     field::object("metadata", "", "at most 16 names with strings, which the response repeats", take_metadata),
     field::cache_salt(),
+    field::speculation(),
     refused_row("background", "this server has no answers that are made while nobody waits"),
     field::ignored(
         field::any("context_management", "", "conversations are not made shorter here", take_context_management)),

@@ -145,6 +145,7 @@ void CompletionHandler::append_running(std::vector<RunningAnswer>& running) cons
     if (progress_[i].has_ended) continue;
     const std::size_t prompt = i / choices_.of_prompt;
     running.push_back({.model = model_.id(),
+                       .is_drafted = choices_.are_drafted,
                        .max_context = model_.engine().info().max_context,
                        .prompt = prompts_.progress[prompt],
                        .prompt_tokens = prompts_.num_tokens[prompt],
@@ -211,7 +212,11 @@ ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
 
 ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
   choices_.of_prompt = to_size(call.n);
-  if (!call.requests.empty()) choices_.first = call.requests.front().first_choice;
+  if (!call.requests.empty()) {
+    const Request& first = call.requests.front();
+    choices_.first = first.first_choice;
+    choices_.are_drafted = shared_.options.engine.draft != DraftMode::kOff && first.max_drafts > 0;
+  }
   progress_.assign(call.requests.size() * choices_.of_prompt, {});
   counted_.assign(call.requests.size(), false);
   prompts_.progress.assign(call.requests.size(), {});

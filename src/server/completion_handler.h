@@ -105,6 +105,7 @@ class CompletionHandler {
   struct {
     std::size_t of_prompt = 1;
     std::uint32_t first = 0;
+    bool are_drafted = false;
     std::size_t num_submitted = 0;
     std::size_t num_open = 0;  // of these, whose end has not been taken
   } choices_;

@@ -355,8 +355,9 @@ HttpResponse Service::slots_response(const std::string& model) {
   std::vector<RunningAnswer> running = active_.running();
   if (!model.empty()) std::erase_if(running, [&](const RunningAnswer& answer) { return answer.model != slot->id(); });
   const std::size_t num_places = slot->model() ? to_size(slot->model()->policy.max_choices) : 0;
-  return {.body =
-              boost::json::serialize(llama_slots(running, num_places, slot->info() ? slot->info()->max_context : 0))};
+  const FreePlace free{.max_context = slot->info() ? slot->info()->max_context : 0,
+                       .is_drafted = options_.engine.draft != DraftMode::kOff};
+  return {.body = boost::json::serialize(llama_slots(running, num_places, free))};
 }
 
 void Service::log(Exchange& exchange) {

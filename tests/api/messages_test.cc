@@ -96,6 +96,13 @@ TEST(MessagesRequest, TheEffortIsTheTemplates) {
             "high");
 }
 
+TEST(MessagesRequest, SpeculationBoundsTheTokensThatAreGuessed) {
+  const std::string hi = R"([{"role": "user", "content": "hi"}])";
+  EXPECT_EQ(request_for(hi).settings.max_drafts, kMaxDraftTokens);
+  EXPECT_EQ(request_for(hi, R"(, "speculation": false)").settings.max_drafts, 0);
+  EXPECT_EQ(request_for(hi, R"(, "speculation": {"max": 3})").settings.max_drafts, 3);
+}
+
 TEST(MessagesRequest, AFormThatCannotBeCompiledIsNamedAsTheClientKnowsIt) {
   const TextEngine engine;
   auto call =

@@ -56,6 +56,22 @@ TEST(OllamaRequest, OptionsHaveTheirNamesHere) {
   EXPECT_EQ(chat_of(kHi + R"(, "think": "high")").at("names").at("reasoning_effort"), "high");
 }
 
+TEST(OllamaRequest, GuessesAreBoundedByOllamasOptionAndByTheFieldOfEveryApi) {
+  const auto max_drafts = [](const std::string& fields) {
+    EXPECT_EQ(read_generate(R"("prompt": "hi", )" + fields)->settings.max_drafts,
+              request_of_chat(kHi + ", " + fields).settings.max_drafts);
+    return request_of_chat(kHi + ", " + fields).settings.max_drafts;
+  };
+  EXPECT_EQ(max_drafts(R"("options": {})"), kMaxDraftTokens);
+  EXPECT_EQ(max_drafts(R"("options": {"draft_num_predict": 4})"), 4);
+  EXPECT_EQ(max_drafts(R"("options": {"draft_num_predict": 0})"), 0);
+  EXPECT_EQ(max_drafts(R"("options": {"draft_num_predict": 100})"), kMaxDraftTokens);
+  EXPECT_EQ(max_drafts(R"("speculation": false)"), 0);
+  EXPECT_EQ(max_drafts(R"("speculation": {"max": 3}, "options": {"draft_num_predict": 4})"), 3);
+  EXPECT_EQ(max_drafts(R"("speculation": {"max": 3}, "options": {"draft_num_predict": 2})"), 2);
+  EXPECT_EQ(read_chat(kHi + R"(, "options": {"draft_num_predict": -1})").error().param, "options.draft_num_predict");
+}
+
 // 0 is no limit in ollama; a context of another size changes no prompt that fits this one.
 TEST(OllamaRequest, LimitsBeyondTheContextAreCutAndSaid) {
   const TextEngine engine;

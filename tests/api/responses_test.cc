@@ -121,6 +121,15 @@ TEST_F(ResponsesRequest, TheRestIsRead) {
   EXPECT_EQ(chat_of(R"("input": "hi", "reasoning": {"effort": "none"})").at("names").at("enable_thinking"), false);
 }
 
+TEST_F(ResponsesRequest, SpeculationBoundsTheTokensThatAreGuessed) {
+  const auto max_drafts = [this](const std::string& field) {
+    return call(R"("input": "hi")" + field)->requests.at(0).max_drafts;
+  };
+  EXPECT_EQ(max_drafts(""), kMaxDraftTokens);
+  EXPECT_EQ(max_drafts(R"(, "speculation": false)"), 0);
+  EXPECT_EQ(max_drafts(R"(, "speculation": {"max": 3})"), 3);
+}
+
 TEST_F(ResponsesRequest, WhatIsWrongIsRefusedWithItsPlace) {
   const std::map<std::string, std::string> params = {
       {R"("model": "text")", "input"},

@@ -40,7 +40,7 @@ TEST_F(Life, SlotsTellWhatRunsHowFarItIsAndNoText) {
   script_.held = true;
   start_ready();
   const auto slots = [this] { return ask(get("/slots")); };
-  const std::string free = R"({"id":0,"n_ctx":10000,"speculative":false,"is_processing":false})";
+  const std::string free = R"({"id":0,"n_ctx":10000,"speculative":true,"is_processing":false})";
   EXPECT_THAT(slots(), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\r\n\r\n[" + free + R"(,{"id":1,)")));
   TestClient client(port_);
   client.send(completion(4, false));
@@ -58,6 +58,30 @@ TEST_F(Life, SlotsTellWhatRunsHowFarItIsAndNoText) {
   script_.prompt_tokens_read = -1;
   client.read_answer();
   EXPECT_TRUE(eventually([&] { return slots().contains("[" + free); })) << "it has ended";
+}
+
+TEST_F(Life, SlotsTellWhoseTokensAreGuessedAhead) {
+  const auto begin_of_slots = [this](const std::string& field) {
+    script_.held = true;
+    TestClient client(port_);
+    client.send(completion(4, false, field));
+    EXPECT_TRUE(eventually([this] { return script_.num_running == 1; }));
+    const std::string slots = ask(get("/slots"));
+    script_.held = false;
+    client.read_answer();
+    return slots.substr(slots.find('['));
+  };
+  const std::string guessed = R"([{"id":0,"n_ctx":10000,"speculative":true,"is_processing":true,)";
+  const std::string plain = R"([{"id":0,"n_ctx":10000,"speculative":false,"is_processing":true,)";
+  start_ready();
+  EXPECT_THAT(begin_of_slots(""), StartsWith(guessed));
+  EXPECT_THAT(begin_of_slots(R"(, "speculation": {"max": 1})"), StartsWith(guessed));
+  EXPECT_THAT(begin_of_slots(R"(, "speculation": false)"), StartsWith(plain));
+  stop();
+  options_.engine.draft = DraftMode::kOff;
+  start_ready();
+  EXPECT_THAT(begin_of_slots(""), StartsWith(plain));
+  EXPECT_THAT(ask(get("/slots")), HasSubstr(R"([{"id":0,"n_ctx":10000,"speculative":false,"is_processing":false})"));
 }
 
 TEST_F(Life, ThePageAndSlotsMayBeLeftOut) {
