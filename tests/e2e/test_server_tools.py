@@ -166,6 +166,34 @@ class Hermes(Tools):
         answer = self.chat([{"role": "user", "content": "Hi"}], tools=strict, max_tokens=20).choices[0]
         self.assertTrue(answer.message.content)  # it may say what it likes
 
+    def test_calls_and_tags_have_the_same_bits_with_drafts(self):
+        """The last answer is drafted from the one before it, which was made with drafts too."""
+        strict = [{**tool, "function": {**tool["function"], "strict": True}} for tool in SHORT_TOOLS]
+        tag = {"type": "structural_tag", "triggers": [", "], "structures": [
+            {"begin": ", seen from ", "schema": {"enum": ["Rome", "Oslo"]}, "end": ";"}]}
+        for name, fields in (("required", {"tools": SHORT_TOOLS, "tool_choice": "required"}),
+                             ("strict", {"tools": strict, "tool_choice": "auto"}), ("tag", {"response_format": tag})):
+            for temperature, logprobs in ((0, False), (1, True)):
+                body = {"messages": [{"role": "user", "content": "Name places in Rome, and tell its weather."}], "seed": 7,
+                        "temperature": temperature, "max_tokens": 60, "logprobs": logprobs, "return_token_ids": True, **fields}
+                plain, *drafted = (self.server.post("/v1/chat/completions", {**body, "speculation": speculation})
+                                   for speculation in (False, True, True))
+                with self.subTest(name, temperature=temperature):
+                    for answer in drafted:
+                        self.assertEqual(self.told(answer), self.told(plain))
+                    self.assertNotIn("draft_n", plain["timings"])
+                    self.assertGreater(drafted[1]["timings"]["draft_n_accepted"], 0)
+                    if name == "tag":
+                        self.assertRegex(plain["choices"][0]["message"]["content"], ', seen from "(Rome|Oslo)";')
+                    self.assertEqual(bool(plain["choices"][0]["message"].get("tool_calls")), name == "required")
+
+    def told(self, answer):
+        """An answer without the names of its calls, which nobody has twice."""
+        choice, = answer["choices"]
+        for call in choice["message"].get("tool_calls") or []:
+            call.pop("id", None)
+        return choice, answer["usage"]["completion_tokens"]
+
     def test_the_input_of_a_custom_tool_has_its_form(self):
         self.check_pattern()
 
