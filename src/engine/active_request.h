@@ -85,7 +85,11 @@ struct EndingRules {
   int min_generated = 0;  // tokens of a choice before anything in its text or a token of these ends it
   std::vector<TokenId> ending_tokens = {};  // end tokens and stop_tokens, where min_generated is above 0
 
-  bool stops_at(TokenId token) const { return std::ranges::find(stop_tokens, token) != stop_tokens.end(); }
+  /// Whether the token is the last of its answer, whatever that says.
+  bool ends_at(TokenId token, const ModelTokenizer& words) const {
+    return (!ignore_eos && words.is_end_of_generation(token)) ||
+           std::ranges::find(stop_tokens, token) != stop_tokens.end();
+  }
 };
 
 /// The callbacks of a request.

@@ -168,8 +168,7 @@ void Answers::emit_before_start(ActiveRequest& request, FinishReason reason) {
 
 FinishReason Answers::finish_reason(const ActiveRequest& request, const Choice& choice, TokenId token) const {
   const EndingRules& endings = request.endings;
-  if (!endings.ignore_eos && words_.is_end_of_generation(token)) return FinishReason::kStop;
-  if (endings.stops_at(token)) return FinishReason::kStop;
+  if (endings.ends_at(token, words_)) return FinishReason::kStop;
   if (choice.constraint.is_on() && choice.constraint.must_stop()) return FinishReason::kStop;
   return choice.num_generated() == endings.max_generated ? endings.at_limit : FinishReason::kNone;
 }

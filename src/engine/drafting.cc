@@ -65,10 +65,7 @@ bool Drafting::take_drafter(const ActiveRequest& request, Choice& choice) {
 
 /// A token that ends the answer needs no row: nothing is drawn behind it.
 void Drafting::cut(const ActiveRequest& request, const Choice& choice, Draft& draft) {
-  const auto is_last = [&](TokenId token) {
-    return token >= num_drawable_ || request.endings.stops_at(token) ||
-           (!request.endings.ignore_eos && words_.is_end_of_generation(token));
-  };
+  const auto is_last = [&](TokenId token) { return token >= num_drawable_ || request.endings.ends_at(token, words_); };
   const std::span<const TokenId> tokens = std::span(draft.tokens).first(to_size(draft.num_tokens));
   draft.num_tokens = static_cast<int>(std::ranges::find_if(tokens, is_last) - tokens.begin());
   if (draft.num_tokens > 0 && choice.is_constrained()) draft.num_tokens = allowed_by(request, choice, draft);
