@@ -3,11 +3,13 @@
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/rand.h>
 #include <openssl/ssl.h>
 
 #include <algorithm>
 #include <cstring>
+
+#include "base/random_bytes.h"
+#include "base/to_size.h"
 
 namespace octavo {
 namespace {
@@ -46,7 +48,7 @@ TicketKeys::~TicketKeys() {
 }
 
 Result<void> TicketKeys::attach(SSL_CTX* context, Clock::time_point now) {
-  if (!renew(now)) return fail("OpenSSL has no random bytes for the key of TLS session tickets");
+  renew(now);
   if (SSL_CTX_set_ex_data(context, context_index(), this) != 1 ||
       SSL_CTX_set_tlsext_ticket_key_evp_cb(context, &TicketKeys::on_ticket) != 1)
     return fail("OpenSSL takes no keys of TLS session tickets");
@@ -57,19 +59,17 @@ void TicketKeys::tick(Clock::time_point now) {
   if (now - renewed_ >= interval_) renew(now);
 }
 
-bool TicketKeys::renew(Clock::time_point now) {
+void TicketKeys::renew(Clock::time_point now) {
   Key key;
-  unsigned char* const bytes[] = {key.name.data(), key.cipher.data(), key.mac.data()};
-  const std::size_t sizes[] = {key.name.size(), key.cipher.size(), key.mac.size()};
-  for (int i = 0; i < 3; ++i)
-    if (RAND_bytes(bytes[i], static_cast<int>(sizes[i])) != 1) return false;
+  fill_random(key.name);
+  fill_random(key.cipher);
+  fill_random(key.mac);
   erase(previous_);
   previous_ = current_;
   erase(current_);
   current_ = key;
   OPENSSL_cleanse(&key, sizeof key);
   renewed_ = now;
-  return true;
 }
 
 int TicketKeys::on_ticket(SSL* connection, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher,
@@ -80,7 +80,7 @@ int TicketKeys::on_ticket(SSL* connection, unsigned char* name, unsigned char* i
 
 int TicketKeys::seal(unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac) const {
   const EVP_CIPHER* const aes = EVP_aes_256_cbc();
-  if (RAND_bytes(iv, EVP_CIPHER_get_iv_length(aes)) != 1) return kFailed;
+  fill_random({iv, to_size(EVP_CIPHER_get_iv_length(aes))});
   std::ranges::copy(current_->name, name);
   if (EVP_EncryptInit_ex2(cipher, aes, current_->cipher.data(), iv, nullptr) != 1) return kFailed;
   return set_mac_key(mac, current_->mac) ? kDone : kFailed;

@@ -23,10 +23,10 @@ class TicketKeys {
   TicketKeys(const TicketKeys&) = delete;
   TicketKeys& operator=(const TicketKeys&) = delete;
 
-  /// From now on `context` seals and opens its tickets with these keys, which must outlive it. Error: OpenSSL has no
-  /// random bytes.
+  /// From now on `context` seals and opens its tickets with these keys, which must outlive it. Error: OpenSSL
+  /// takes none.
   Result<void> attach(SSL_CTX* context, Clock::time_point now);
-  /// Now and then: renews the key when it is due. Without random bytes the old one stays until the next call.
+  /// Now and then: renews the key when it is due.
   void tick(Clock::time_point now);
 
  private:
@@ -39,7 +39,7 @@ class TicketKeys {
                        EVP_MAC_CTX* mac, int is_new);
   int seal(unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac) const;
   int open(const unsigned char* name, const unsigned char* iv, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac) const;
-  bool renew(Clock::time_point now);
+  void renew(Clock::time_point now);
 
   const std::chrono::milliseconds interval_;
   Clock::time_point renewed_ = {};
