@@ -27,7 +27,7 @@ enum class StepPart : std::uint8_t {
   kTokens,          // texts, stops, masks, callbacks
   kBetween,         // from one step to the next
 };
-inline constexpr std::size_t kNumStepParts = 16;
+inline constexpr std::size_t kNumStepParts = std::to_underlying(StepPart::kBetween) + 1;
 
 struct StepPartTime {
   double seconds = 0;          // of the clock
