@@ -75,7 +75,7 @@ void run_round(Engine& engine, const Options& options, int rows, int round, Answ
     request.sampling.seed = static_cast<std::uint64_t>(round * 1000 + i);
     for (int t = 0; t < 64; ++t)
       request.tokens.push_back(static_cast<TokenId>(random() % static_cast<unsigned>(engine.info().num_tokens)));
-    request.draws_forced = kind != Answers::kForcedUndrawn;
+    request.logprobs = kind != Answers::kForcedUndrawn;
     if (kind != Answers::kFree)
       request.constraint = value_or_throw(engine.compile_constraint(
           {.kind = ConstraintKind::kJsonSchema, .text = schema_of(round * rows + i + 10), .is_strict = true}));

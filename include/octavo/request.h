@@ -71,9 +71,9 @@ struct Request {
   /// The constraint of the answer's content; reasoning in front of the content is free. This engine's
   /// compile_constraint() makes it; null: none. Bans and biases give way where they would leave no allowed token.
   std::shared_ptr<const Constraint> constraint = {};
-  /// Tokens that the constraint forces are computed and drawn like others, for log-probabilities. Otherwise forced
-  /// tokens behind the first follow in the same step with TokenEvent::logprob NaN: the same tokens come sooner.
-  bool draws_forced = true;
+  /// Tokens have log-probabilities. Otherwise TokenEvent::logprob is NaN, and the same tokens come sooner: rows are not
+  /// weighed for it, and those that the constraint forces behind another follow in the same step without a draw.
+  bool logprobs = true;
   /// The most tokens that a choice drafts for a step, 0 to kMaxDraftTokens (EngineOptions::draft): never changes an
   /// answer.
   int max_drafts = kMaxDraftTokens;
@@ -86,7 +86,8 @@ struct Request {
   /// first_choice gets.
   int num_choices = 1;
   std::uint32_t first_choice = 0;
-  /// Likeliest tokens to report beside each drawn one, with their log-probabilities: 0 to kMaxTopLogprobs.
+  /// Likeliest tokens to report beside each drawn one, with their log-probabilities: 0 to kMaxTopLogprobs, and 0
+  /// without `logprobs`.
   int top_logprobs = 0;
   /// Log-probabilities of constrained tokens are those among the tokens that the constraint allows.
   bool logprobs_after_mask = false;
@@ -175,7 +176,8 @@ struct TokenEvent {
   RequestId request = 0;
   std::uint32_t choice = 0;  // first_choice .. first_choice + num_choices - 1
   TokenId token = -1;
-  float logprob = 0;  // natural log of the token's probability before any cut, at temperature 1; NaN: no draw
+  /// The natural log of the token's probability before any cut, at temperature 1. NaN: no draw, or nobody asked.
+  float logprob = 0;
   std::span<const TokenLogprob> top_logprobs = {};  // likeliest first, at most Request::top_logprobs
   std::string_view text = {};  // valid during the callback; empty for control tokens and a token that is a kStop
   std::string_view bytes = {};

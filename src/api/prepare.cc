@@ -43,7 +43,7 @@ void add_prompt(CompletionCall& call, std::vector<TokenId> tokens, std::string t
   request.tokens = std::move(tokens);
   ask_for_prompt_logits(call, prompt, request, info);
   call.prompts.push_back(std::move(prompt));
-  request.draws_forced = call.num_logprobs >= 0;
+  request.logprobs = call.num_logprobs >= 0;
   call.requests.push_back(std::move(request));
 }
 

@@ -76,8 +76,11 @@ double rate(int tokens, const std::vector<double>& seconds) {
 
 Result<Request> request_for(const Text& text, Engine& engine, int max_tokens) {
   OCTAVO_TRY(std::vector<TokenId> tokens, engine.tokenize(text.prompt, {}));
-  Request request{
-      .tokens = std::move(tokens), .sampling = {.temperature = 0}, .max_tokens = max_tokens, .ignore_eos = true};
+  Request request{.tokens = std::move(tokens),
+                  .sampling = {.temperature = 0},
+                  .max_tokens = max_tokens,
+                  .ignore_eos = true,
+                  .logprobs = false};
   if (text.acceptance > 0) request.sampling = {.temperature = 1, .seed = 1};  // it repeats itself little
   if (text.has_schema) {
     OCTAVO_TRY(request.constraint,

@@ -108,7 +108,11 @@ Result<void> BenchRunner::submit(const BenchCase& c, int own_tokens, int max_tok
   num_made_ = 0;
   const std::vector<TokenId> shared = tokens_.take(c.shared);
   for (Sequence& sequence : sequences_) {
-    Request request{.tokens = shared, .sampling = {.temperature = 0}, .max_tokens = max_tokens, .ignore_eos = true};
+    Request request{.tokens = shared,
+                    .sampling = {.temperature = 0},
+                    .max_tokens = max_tokens,
+                    .ignore_eos = true,
+                    .logprobs = false};
     const std::vector<TokenId> own = tokens_.take(own_tokens);
     request.tokens.insert(request.tokens.end(), own.begin(), own.end());
     sequence.prompt = static_cast<int>(request.tokens.size());

@@ -182,6 +182,7 @@ Result<void> ChatSession::answer_last_turn() {
                   .generation_prompt_tokens = prompt->generation_prompt_tokens,
                   .sampling = sampling_,
                   .stop = settings_.stop,
+                  .logprobs = false,
                   .first_choice = num_regenerated_};
   request.max_tokens = settings_.max_tokens == 0 ? 0 : std::min(settings_.max_tokens, *room);
   request.reasoning = {

@@ -62,7 +62,7 @@ Result<Request> make_request(const RunOptions& options, const std::string& text,
                   .max_tokens = options.max_tokens,
                   .min_tokens = options.min_tokens,
                   .stop = options.stop,
-                  .draws_forced = options.json,
+                  .logprobs = options.json,
                   .num_choices = options.num_choices};
   const int room = engine.info().max_context - static_cast<int>(request.tokens.size());
   if (room > 0) request.max_tokens = std::min(request.max_tokens, room);  // an upper bound can always be kept

@@ -114,7 +114,7 @@ struct ActiveRequest {
   std::uint32_t first_choice = 0;
   int num_top_logprobs = 0;
   bool logprobs_after_mask = false;
-  bool draws_forced = true;
+  bool logprobs = true;
   int max_drafts = kMaxDraftTokens;      // tokens that a choice drafts for a step
   std::vector<TokenId> prediction = {};  // that the answers may follow
   std::optional<TokenId> last_token;     // of the prompt, if the tokenizer knows it
@@ -144,6 +144,7 @@ struct ActiveRequest {
             .dry_breakers = dry_breakers,
             .forced = choice.budget.forced(),
             .allowed = allowed,
+            .wants_logprob = logprobs,
             .logprobs_of_allowed = logprobs_after_mask,
             .surprise_bound = choice.surprise_bound};
   }
@@ -157,7 +158,7 @@ struct ActiveRequest {
   /// The token that must follow the choice's last one and needs no draw; -1: one is to be drawn. Mirostat counts the
   /// surprise of every token.
   TokenId known_token(const Choice& choice) const {
-    if (draws_forced || sampling.mirostat.version != 0 || !choice.is_constrained()) return -1;
+    if (logprobs || sampling.mirostat.version != 0 || !choice.is_constrained()) return -1;
     if (may_open_reasoning(choice)) return -1;
     const std::span<const TokenId> forced = choice.constraint.forced();
     return forced.empty() ? -1 : forced.front();

@@ -125,6 +125,8 @@ Result<void> check_endings(const Request& request, int max_generated, const Requ
   if (request.top_logprobs < 0 || request.top_logprobs > most) {
     return fail("top_logprobs: found {}, expected 0 to {}", request.top_logprobs, most);
   }
+  if (request.top_logprobs > 0 && !request.logprobs)
+    return fail("top_logprobs: found {}, expected 0: the request has no logprobs", request.top_logprobs);
   return {};
 }
 

@@ -46,7 +46,7 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
                        .on_event = std::move(on_event)};
   active->num_top_logprobs = request.top_logprobs;
   active->logprobs_after_mask = request.logprobs_after_mask;
-  active->draws_forced = request.draws_forced;
+  active->logprobs = request.logprobs;
   active->max_drafts = request.max_drafts;
   active->prediction = std::move(request.prediction);
   if (request.tokens.back() < words_.num_tokens())  // not a row of the model's padding

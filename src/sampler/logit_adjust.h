@@ -24,6 +24,7 @@ struct DrawContext {
   /// A bit for each token, the lowest first: no token whose bit is 0 or missing is drawn, even where all others are
   /// forbidden. At least one token of the row has its bit. Empty: all are allowed.
   std::span<const std::uint32_t> allowed = {};
+  bool wants_logprob = true;         // otherwise the row is not weighed for it
   bool logprobs_of_allowed = false;  // log-probabilities are those among the allowed tokens, if the token is one
   float surprise_bound = 0;          // Mirostat's bound in bits: first_surprise_bound(), then SampledToken's
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/to_size.h"
 #include "sampler/softmax.h"
@@ -98,27 +99,25 @@ SampledToken sample(std::span<const float> logits, int num_tokens, const Samplin
   float bound = context.surprise_bound;
   Candidates untouched(row, scratch.candidates);
   TokenId token = 0;
-  double log_total = 0;
   if (context.forced >= 0) {
     token = context.forced;
-    log_total = untouched.log_total();
   } else if (!must_adjust(untouched, params, context)) {
     token = pick(untouched, params, key, bound);
-    log_total = untouched.log_total();  // known by now, where anything was weighed
   } else {
-    log_total = untouched.log_total();
     Candidates adjusted(scratch.adjuster.adjust(row, params, context), scratch.candidates);
     token = pick(adjusted, params, key, bound);
   }
+  SampledToken sampled{.token = token, .logprob = std::numeric_limits<float>::quiet_NaN(), .surprise_bound = bound};
+  if (!context.wants_logprob) return sampled;
   if (context.logprobs_of_allowed && !context.allowed.empty() && is_allowed(context.allowed, token)) {
-    const float logprob = logprob_of_allowed(row, token, context, scratch.adjuster, top);
-    return {.token = token, .logprob = logprob, .surprise_bound = bound};
+    sampled.logprob = logprob_of_allowed(row, token, context, scratch.adjuster, top);
+    return sampled;
   }
-  log_total = log_total_with(logits.subspan(row.size()), log_total);
+  // The row's total is known by now, where anything of it was weighed as it is.
+  const double log_total = log_total_with(logits.subspan(row.size()), untouched.log_total());
   find_top_tokens(row, log_total, top);
-  return {.token = token,
-          .logprob = static_cast<float>(finite_logit(row[to_size(token)]) - log_total),
-          .surprise_bound = bound};
+  sampled.logprob = static_cast<float>(finite_logit(row[to_size(token)]) - log_total);
+  return sampled;
 }
 
 }  // namespace octavo

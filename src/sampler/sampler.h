@@ -34,7 +34,7 @@ struct SamplerScratch {
 
 struct SampledToken {
   TokenId token;
-  float logprob;             // the log-softmax of the row at the token: before any cut, at temperature 1
+  float logprob;             // the log-softmax of the row at the token: before any cut, at temperature 1; or NaN
   float surprise_bound = 0;  // Mirostat's bound for the next token of the sequence
 };
 
@@ -47,7 +47,8 @@ inline float first_surprise_bound(const Mirostat& mirostat) { return 2 * mirosta
 /// taken as finite_logit() says. A forbidden token is drawn only where no other is left, one that the context does not
 /// allow never; a forced one, of the first num_tokens, always, and Mirostat's bound stays as it is. `top`, of at most
 /// num_tokens entries, is filled with the likeliest tokens of the untouched row; with logprobs_of_allowed with those of
-/// the allowed ones, and token -1 behind the last of them.
+/// the allowed ones, and token -1 behind the last of them. Where the context wants no log-probability it is NaN, and
+/// `top` is empty.
 SampledToken sample(std::span<const float> logits, int num_tokens, const SamplingParams& params, const DrawKey& key,
                     SamplerScratch& scratch, const DrawContext& context = {}, std::span<TokenLogprob> top = {});
 

@@ -142,7 +142,7 @@ TEST(Draft, AnAnswerEndsAtTheTokenAtWhichItWouldEndAlone) {
 }
 
 TEST(Draft, AConstraintsAutomatonIsAsFarAsTheAnswer) {
-  for (const bool draws_forced : {true, false}) {
+  for (const bool logprobs : {true, false}) {
     const std::vector<EngineStats> stats = expect_same(ordinary, [&](TestEngine& engine) {
       std::vector<Request> requests;
       for (std::uint64_t seed = 1; seed <= 12; ++seed) {
@@ -153,7 +153,7 @@ TEST(Draft, AConstraintsAutomatonIsAsFarAsTheAnswer) {
                                                        .text = seed % 2 == 0 ? "([A-C]{2,5}\u20AC)+D?"
                                                                              : "([AB]CDEFGHIJ[KL]MNO){2}P[QR]"})
                                  .value();
-        request.draws_forced = draws_forced;
+        request.logprobs = logprobs;
         request.logprobs_after_mask = seed % 3 == 0;
         requests.push_back(std::move(request));
       }
@@ -169,7 +169,7 @@ TEST(Draft, ATokenThatTheConstraintForbidsCostsNoRow) {
   request.ignore_eos = false;
   request.constraint = engine->compile_constraint({.kind = ConstraintKind::kRegex, .text = "A{20}"}).value();
   request.prediction.assign(30, test::kTinyA + 1);
-  request.draws_forced = true;
+  request.logprobs = true;
   const test::Answer answer = engine.run(std::move(request));
   EXPECT_EQ(answer.text, std::string(20, 'A'));
   EXPECT_EQ(answer.stats.drafted_prediction_tokens, 0);

@@ -63,6 +63,7 @@ TEST(CheckRequest, ErrorsNameTheFieldAndWhatWasFound) {
       {"first_choice: found 4294967295", [](Request& r) { r.num_choices = 2, r.first_choice = 0xFFFFFFFF; }},
       {"min_tokens: found 11", [](Request& r) { r.min_tokens = 11; }},
       {"top_logprobs: found -1", [](Request& r) { r.top_logprobs = -1; }},
+      {"top_logprobs: found 1", [](Request& r) { r.top_logprobs = 1, r.logprobs = false; }},
       {"priority: found", [](Request& r) { r.priority = kMaxPriority + 1; }},
       {"deadline_s: found nan", [&](Request& r) { r.deadline_s = kNan; }},
       {"owner: found", [](Request& r) { r.owner.assign(kMaxOwnerBytes + 1, 'x'); }},

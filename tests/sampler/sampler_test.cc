@@ -129,6 +129,27 @@ TEST(Sampler, LogprobIsTheLogSoftmaxOfTheUntouchedRow) {
   }
 }
 
+TEST(Sampler, ALogprobThatNobodyWantsIsNoNumberAndTheTokenIsTheSame) {
+  const std::vector<float> logits = random_logits(3000, 8, 3);
+  const std::vector<std::uint32_t> allowed = {0xFFFFFFFF, 7};
+  SamplerScratch scratch(3000);
+  for (const SamplingParams& params :
+       {SamplingParams{}, SamplingParams{.temperature = 0}, SamplingParams{.temperature = 0.5F, .top_k = 20},
+        SamplingParams{.temperature = 0, .logit_bias = {{7, 20.0F}}}, SamplingParams{.mirostat = {.version = 2}}}) {
+    for (DrawContext context : {DrawContext{.surprise_bound = 8}, DrawContext{.forced = 5},
+                                DrawContext{.allowed = allowed, .surprise_bound = 8},
+                                DrawContext{.allowed = allowed, .logprobs_of_allowed = true, .surprise_bound = 8}}) {
+      const SampledToken weighed = sample(logits, 3000, params, {.seed = 3}, scratch, context);
+      context.wants_logprob = false;
+      const SampledToken token = sample(logits, 3000, params, {.seed = 3}, scratch, context);
+      EXPECT_EQ(token.token, weighed.token);
+      EXPECT_EQ(token.surprise_bound, weighed.surprise_bound);
+      EXPECT_TRUE(std::isnan(token.logprob));
+      EXPECT_FALSE(std::isnan(weighed.logprob));
+    }
+  }
+}
+
 TEST(Sampler, PaddingOfTheVocabularyIsNeverDrawnButCountsInTheLogprob) {
   std::vector<float> logits(20, 0.0F);
   std::fill(logits.begin() + 10, logits.end(), 9.0F);
