@@ -4,12 +4,13 @@
 Slow and simple on purpose; it shares no code with the engine. Architectures: llama (with experts too), mistral3, qwen2,
 qwen3, qwen3moe, qwen35, qwen35moe, gemma2, gemma3, gemma4, gpt-oss.
 
-    oracle.py MODEL.gguf --ids 1,2,3 [--greedy 16] [--top 20] [--save logits.npy]
+    oracle.py MODEL.gguf --ids 1,2,3 [--greedy 16] [--guesses 4] [--top 20] [--save logits.npy]
 
 Prints JSON: mean negative log-likelihood of the given ids, the top log-probabilities after the last one,
 and the greedy continuation with, for each step, the gap in logits between the best and the second-best token
-(where that gap is small, a correct engine may choose the other one).
-Needs: numpy, gguf. As a module: `open_model(path).logits(ids)` -> float32 [len(ids), vocab_size].
+(where that gap is small, a correct engine may choose the other one); and what the file's draft head guesses behind the
+ids, each with its probability.
+Needs: numpy, gguf. As a module: `open_model(path).logits(ids)` -> float32 [len(ids), vocab_size], and `head_logits(ids)`.
 """
 import argparse
 import json
@@ -39,11 +40,22 @@ def greedy(model, ids, steps):
     return out
 
 
+def guesses(model, ids, steps):
+    """The likeliest tokens of the draft head, each behind those before it, and their probabilities."""
+    out = []
+    for _ in range(steps):
+        last = model.head_logits(ids, [token for token, _ in out])[-1]
+        probabilities = oracle_model.softmax(last.astype(np.float64))
+        out.append([int(probabilities.argmax()), round(float(probabilities.max()), 5)])
+    return out
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     parser.add_argument("--ids", required=True)
     parser.add_argument("--greedy", type=int, default=0)
+    parser.add_argument("--guesses", type=int, default=0)
     parser.add_argument("--top", type=int, default=20)
     parser.add_argument("--save")
     args = parser.parse_args()
@@ -61,6 +73,8 @@ def main():
         out["mean_nll"] = round(float(-logprobs[np.arange(len(ids) - 1), ids[1:]].mean()), 6)
     if args.greedy:
         out["greedy"] = greedy(model, ids, args.greedy)
+    if args.guesses:
+        out["guesses"] = guesses(model, ids, args.guesses)
     print(json.dumps(out))
 
 

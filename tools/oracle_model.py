@@ -289,20 +289,41 @@ class Model:
         gate, up, down = (w[p + f"ffn_{name}_shexp.weight"].T for name in ("gate", "up", "down"))
         return sigmoid(h @ w[p + "ffn_gate_inp_shexp.weight"])[:, None] * ((silu(h @ gate) * (h @ up)) @ down)
 
+    def layer(self, x, layer, mixer):
+        """The residual stream behind a layer."""
+        p = f"blk.{layer}."
+        out = mixer(self.norm(x, p + "attn_norm.weight"), layer)
+        x = x + (self.norm(out, p + "post_attention_norm.weight") if self.gemma else out)
+        ffn_norm = "post_attention_norm" if self.arch in (*HYBRIDS, "gpt-oss") else "ffn_norm"
+        out = self.feed_forward(self.norm(x, p + ffn_norm + ".weight"), layer)
+        return x + (self.norm(out, p + "post_ffw_norm.weight") if self.gemma else out)
+
     def hidden(self, ids):
         """Rows that meet the output matrix: float32 [len(ids), width]."""
         x = self.weights["token_embd.weight"][ids]
         if self.gemma:
             x = x * np.float32(np.sqrt(self.width))
         for i in range(self.layers):
-            p = f"blk.{i}."
-            mixer = self.delta_net if self.is_recurrent(i) else self.attention
-            out = mixer(self.norm(x, p + "attn_norm.weight"), i)
-            x = x + (self.norm(out, p + "post_attention_norm.weight") if self.gemma else out)
-            ffn_norm = "post_attention_norm" if self.arch in (*HYBRIDS, "gpt-oss") else "ffn_norm"
-            out = self.feed_forward(self.norm(x, p + ffn_norm + ".weight"), i)
-            x = x + (self.norm(out, p + "post_ffw_norm.weight") if self.gemma else out)
+            x = self.layer(x, i, self.delta_net if self.is_recurrent(i) else self.attention)
         return self.norm(x, "output_norm.weight")
+
+    def head_logits(self, ids, guessed=()):
+        """Logits of the draft head behind `ids` and behind each of the tokens that were guessed then, float32
+        [1 + len(guessed), vocab_size]. A row is made of a token's embedding and the hidden row in front of it: the
+        model's, or behind a guess the head's own; zeros in front of the first (common/speculative.cpp of llama.cpp)."""
+        w, p = self.weights, f"blk.{self.layers}."
+        embeddings = w.get(p + "nextn.embed_tokens.weight", w["token_embd.weight"])
+        norm = p + "nextn.shared_head_norm.weight"
+        before = np.concatenate([np.zeros((1, self.width), np.float32), self.hidden(ids)[:-1]])
+        ids, rows = list(ids), []
+        for token in (*guessed, None):
+            pairs = np.concatenate([self.norm(embeddings[ids], p + "nextn.enorm.weight"),
+                                    self.norm(before, p + "nextn.hnorm.weight")], -1)
+            x = self.layer(pairs @ w[p + "nextn.eh_proj.weight"].T, self.layers, self.attention)
+            rows.append(self.norm(x[-1:], norm if norm in w else "output_norm.weight"))
+            ids, before = [*ids, token], np.concatenate([before, rows[-1]])
+        matrix = w.get(p + "nextn.shared_head_head.weight", self.output_matrix())
+        return logits_of(np.concatenate(rows), matrix)
 
     def output_matrix(self):
         """float32 [vocab_size, width]; the embedding's own where the model ties them."""

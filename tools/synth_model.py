@@ -6,7 +6,7 @@ a real model of the same shape, and any two engines must agree on its logits.
 
     synth_model.py OUT.gguf --shape qwen3-0.6b --type Q4_K --vocab-from REAL.gguf [--seed 1]
                    [--embd-type Q8_0] [--mix Q4_K,Q6_K] [--window 32] [--untied] [--rope-freqs] [--layers 4]
-                   [--linear 4 | --yarn 4] [--biases] [--factors] [--pattern 1,1,0]
+                   [--linear 4 | --yarn 4] [--biases] [--factors] [--pattern 1,1,0] [--head]
 
 Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as many rows as that vocabulary has
 tokens. `--type` is the type of the 2-d layer weights, `--mix` gives them several types in turn; embeddings and
@@ -15,7 +15,7 @@ output are `--embd-type` (default: F32 where the layers are not quantized, else 
 adds Llama 3's per-frequency factors (llama, mistral3); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and
 rotates three quarters of a head (gpt-oss: all of it; mistral3 too, and scores grow with the position). `--biases` adds
 those that files of an architecture may have, `--factors` a number beside each matrix of a layer; `--pattern` says which layers have a window: a number n, of which each n-th
-has none, or a flag for each layer (gemma2, gemma3, gpt-oss). The same arguments give the same file. As a module: `write_model(out, shape, ...)`.
+has none, or a flag for each layer (gemma2, gemma3, gpt-oss); `--head` adds a draft head (qwen35, qwen35moe). The same arguments give the same file. As a module: `write_model(out, shape, ...)`.
 """
 import argparse
 import functools
@@ -352,6 +352,14 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
         add_biases(tensors, prefix, shape)
 
 
+def add_head(tensors, prefix, shape, types):
+    """A draft head behind the layers, as llama.cpp's converter writes it."""
+    tensors.matrix(prefix + "nextn.eh_proj.weight", shape.width, 2 * shape.width, next(types), (2 * shape.width)**-0.5)
+    for norm in ("enorm", "hnorm", "shared_head_norm"):
+        tensors.vector(prefix + f"nextn.{norm}.weight", shape.width, 1)
+    add_layer(tensors, prefix, shape, types)
+
+
 def add_experts(tensors, prefix, shape, types):
     """Scores of standard deviation 4, so that the last expert that is chosen is clearly ahead of the first that is not,
     or has a small weight; results small beside the residual stream, so that rounding hardly moves later routers."""
@@ -410,7 +418,7 @@ def add_layers(tensors, name, num_layers, num_tokens, embedding, types, biases):
 
 def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=None, window=512, untied=False,
                 rope_freqs=False, seed=1, progress=False, linear=None, yarn=None, biases=False, pattern=None,
-                factors=False):
+                factors=False, head=False):
     """Writes a model of one of SHAPES to `out`. `types` are names, given to the layer weights in turn."""
     dims = SHAPES[shape]
     num_layers = layers or dims.layers
@@ -425,12 +433,16 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         raise ValueError(f"RoPE factors belong to {' and '.join(LLAMAS)}, not to {dims.arch}")
     if biases and dims.arch in ("gpt-oss", "gemma4"):
         raise ValueError(f"{dims.arch} has no biases beside its own")
+    if head and dims.arch not in HYBRIDS:
+        raise ValueError(f"a draft head belongs to {' and '.join(HYBRIDS)}, not to {dims.arch}")
     writer = gguf.GGUFWriter(out, dims.arch)
     num_tokens = add_vocabulary(writer, vocab_from)
     recurrence = RECURRENCES.get(shape)
     stretched = yarn and dims.arch not in ("mistral3", "gpt-oss")
     rotated = dims.head_dim * 3 // 4 if stretched else dims.head_dim // 4 if recurrence else dims.head_dim
-    add_metadata(writer, shape, dims, num_layers, num_tokens, window, rotated)
+    add_metadata(writer, shape, dims, num_layers + head, num_tokens, window, rotated)
+    if head:
+        writer.add_uint32(f"{dims.arch}.nextn_predict_layers", 1)
     if recurrence:
         add_recurrence(writer, dims.arch, recurrence, rotated)
     if linear:
@@ -451,6 +463,8 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         writer.add_tensor("rope_freqs.weight", np.linspace(1, 8, dims.head_dim // 2).astype(np.float32))
     turn = itertools.cycle(quantized)
     add_layers(tensors, shape, num_layers, num_tokens, embedding, turn, biases)
+    if head:
+        add_head(tensors, f"blk.{num_layers}.", dims, turn)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file(progress=progress)
@@ -474,6 +488,7 @@ def main():
     stretch.add_argument("--yarn", type=float)
     parser.add_argument("--biases", action="store_true")
     parser.add_argument("--factors", action="store_true")
+    parser.add_argument("--head", action="store_true")
     parser.add_argument("--pattern", type=lambda text: [int(n) for n in text.split(",")])
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
@@ -481,7 +496,7 @@ def main():
     try:
         write_model(args.out, args.shape, args.vocab_from, (args.mix or args.type).split(","), args.embd_type,
                     args.layers, args.window, args.untied, args.rope_freqs, args.seed, sys.stderr.isatty(), args.linear,
-                    args.yarn, args.biases, pattern, args.factors)
+                    args.yarn, args.biases, pattern, args.factors, args.head)
     except (ValueError, KeyError, OSError) as error:
         sys.exit(f"synth_model: {error}")
 

@@ -7,12 +7,13 @@
 
 namespace octavo {
 
-/// The texts that drafts come from.
+/// The sources of drafts.
 enum class DraftMode : std::uint8_t {
   kOff = 0,     // no token is guessed
   kNgram = 1,   // text of the prompt, the answer so far and Request::prediction that was followed once before
   kSuffix = 2,  // the same, and text of earlier answers in the request's cache domain
-  kAuto = 2,    // the best that there is: kSuffix
+  kMtp = 3,     // the draft head that the model's file carries; loading fails where it carries none that is whole
+  kAuto = 4,    // kSuffix, and kMtp where the file carries a head: for each draft the likelier of both
 };
 
 /// The most tokens that a sequence drafts for one step.

@@ -73,6 +73,13 @@ void print_layers(const InfoReport& report, const LayerShapes& shapes, std::ostr
         fmt::format("{} of {} layers, with states of {} x {} in {} heads; the others attend", shapes.num_recurrent,
                     c.num_layers(), shapes.delta->key_dim, shapes.delta->value_dim, shapes.delta->num_value_heads),
         out);
+  if (c.has_draft_head) {
+    print_line("drafts", "a head, which guesses the next tokens of an answer (--draft mtp, or auto)", out);
+  } else if (!report.draft_head_fault.empty()) {
+    print_line("drafts", fmt::format("a head that nothing uses: {}", report.draft_head_fault), out);
+  } else if (c.num_skipped_layers > 0) {
+    print_line("drafts", fmt::format("{} layers of prediction, which nothing uses", c.num_skipped_layers), out);
+  }
 }
 
 void print_head(const InfoReport& report, std::ostream& out) {
@@ -203,7 +210,8 @@ boost::json::object config_to_json(const InfoReport& report) {
                           {"tied_output", config.tied_output},
                           {"num_recurrent", shapes.num_recurrent},
                           {"num_borrowing", shapes.num_borrowing},
-                          {"per_layer_width", config.per_layer_width}};
+                          {"per_layer_width", config.per_layer_width},
+                          {"draft_head", config.has_draft_head}};
   boost::json::array& heads = out["heads"].emplace_array();
   for (const HeadShape& shape : shapes.heads)
     heads.push_back({{"num_layers", shape.num_layers},

@@ -37,6 +37,11 @@ std::uint64_t scratch_of_per_layer_inputs(const ModelConfig& config) {
   return kRowsOfAStep * to_size(config.num_per_layer_inputs()) * sizeof(float);
 }
 
+/// Rows that go into a draft head: twice the width, and once behind its projection.
+std::uint64_t scratch_of_draft_head(const ModelConfig& config) {
+  return config.has_draft_head ? kRowsOfAStep * 3 * to_size(config.width) * sizeof(float) : 0;
+}
+
 std::string string_or_empty(const ModelSource& source, std::string_view key) {
   const auto text = source.get_string(key);
   return text ? printable(*text) : std::string();
@@ -94,6 +99,19 @@ void count_weights(const ModelSource& source, InfoReport& report) {
   }
 }
 
+/// The draft head that an engine takes unless told: one that is whole.
+void take_draft_head(const ModelSource& source, InfoReport& report) {
+  if (!report.config->prediction_layer) return;
+  ModelConfig with_head = *report.config;
+  with_head.add_draft_head();
+  const Result<WeightNeed> whole = weight_need(source, with_head);
+  if (whole) {
+    report.config = std::move(with_head);
+  } else {
+    report.draft_head_fault = whole.error().message;
+  }
+}
+
 MemoryNeed estimate_memory(const ModelConfig& config, const WeightNeed& weights, const InfoOptions& options) {
   MemoryNeed need{.context = options.context == 0 ? config.context_length : options.context,
                   .kv_type = options.kv_type,
@@ -111,7 +129,8 @@ MemoryHere fit_memory(const ModelConfig& config, const MemoryNeed& need, std::ui
                       const InfoOptions& options) {
   MemoryHere here{.available_bytes = options.available_bytes.value_or(available_memory_bytes())};
   const std::uint64_t taken = need.weight_bytes + kScratchBytes + num_words * kScratchBytesPerWord +
-                              scratch_of_experts(config) + scratch_of_per_layer_inputs(config);
+                              scratch_of_experts(config) + scratch_of_per_layer_inputs(config) +
+                              scratch_of_draft_head(config);
   here.kv_bytes = default_kv_memory(here.available_bytes - std::min(here.available_bytes, taken), 0);
   for (const KvType type : {KvType::kI16, KvType::kF16, KvType::kBF16, KvType::kQ8_0, KvType::kF32})
     here.fits.push_back({type, largest_context(config, type, options.block_size, here.kv_bytes)});
@@ -138,7 +157,7 @@ void add_heads(const AttentionSpec& attention, LayerShapes& shapes) {
 
 LayerShapes shapes_of_layers(const ModelConfig& config) {
   LayerShapes shapes;
-  for (const LayerSpec& layer : config.layers) {
+  for (const LayerSpec& layer : config.own_layers()) {
     if (const auto* dense = std::get_if<DenseFfnSpec>(&layer.feed_forward))
       shapes.ffn_width = std::max(shapes.ffn_width, dense->width);
     if (const auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward)) {
@@ -194,6 +213,7 @@ Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions
   report.sampling = sampling.described();
   if (!source.tensors().empty()) {
     OCTAVO_TRY(report.config, ModelConfig::load(source));
+    take_draft_head(source, report);
   }
   count_weights(source, report);
   if (!report.config) return report;

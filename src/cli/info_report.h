@@ -90,9 +90,10 @@ struct InfoReport {
   std::size_t num_metadata = 0;
   VocabularyInfo vocabulary;
   std::vector<std::pair<std::string, std::string>> sampling;  // settings that the model asks for
-  std::optional<ModelConfig> config;                          // absent for a vocabulary-only file
-  std::vector<WeightSum> by_type;                             // most bytes first
-  std::vector<WeightSum> by_part;                             // by part, then most bytes first
+  std::optional<ModelConfig> config;                          // absent for a vocabulary-only file; with its draft head
+  std::string draft_head_fault;    // why that is left out; empty: it is not, or there is none
+  std::vector<WeightSum> by_type;  // most bytes first
+  std::vector<WeightSum> by_part;  // by part, then most bytes first
   std::uint64_t num_weights = 0;
   std::uint64_t weight_bytes = 0;
   std::optional<MemoryNeed> memory;

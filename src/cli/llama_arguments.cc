@@ -11,7 +11,8 @@ namespace {
 using enum LlamaFate;
 
 constexpr std::string_view kNoGpu = "there is no GPU here";
-constexpr std::string_view kNoDrafts = "drafts change no answer, and come from text and not from a model here";
+constexpr std::string_view kNoDrafts =
+    "drafts change no answer, and come from text or from the model's own file here, not from another model";
 constexpr std::string_view kPricedDrafts = "a drafted token joins a step where it pays";
 constexpr std::string_view kNoImages = "images are not read here";
 constexpr std::string_view kScheduled = "the scheduler places threads as the system allows";

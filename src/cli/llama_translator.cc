@@ -225,9 +225,10 @@ Result<void> Translator::combine_drafts() {
   if (most == 0) {
     pass("--draft", "off");
   } else if (types != nullptr) {
-    const bool is_text = types->value.starts_with("ngram");
+    const bool is_text = types->value.starts_with("ngram"), is_head = types->value == "draft-mtp";
     pass("--draft", types->value == "none" ? "off" : is_text ? "ngram" : "auto");
-    if (types->value != "none" && !is_text) note(*types, "drafts come from text here, and not from a model");
+    if (types->value != "none" && !is_text && !is_head)
+      note(*types, "drafts come from text or from the model's own file here, not from another model");
   } else if (find("--spec-default") != nullptr) {
     pass("--draft", "auto");
   }

@@ -216,13 +216,15 @@ void add_draft_options(Command& command, EngineOptions& options, std::string_vie
   const std::vector<std::pair<std::string, DraftMode>> modes = {{"auto", DraftMode::kAuto},
                                                                 {"off", DraftMode::kOff},
                                                                 {"ngram", DraftMode::kNgram},
-                                                                {"suffix", DraftMode::kSuffix}};
+                                                                {"suffix", DraftMode::kSuffix},
+                                                                {"mtp", DraftMode::kMtp}};
   command.group("Engine");
   add_choice(
       command, "--draft", "MODE", modes, [&options](DraftMode mode) { options.draft = mode; },
       fmt::format("Where tokens of an answer are guessed ahead, which one step verifies: ngram: what followed the last "
-                  "tokens before, in prompt and answer; suffix: in earlier answers too; auto: suffix; off; default {}; "
-                  "changes speed, never the answer",
+                  "tokens before, in prompt and answer; suffix: in earlier answers too; mtp: the draft head in the "
+                  "model's file; auto: suffix, and mtp where there is a head; off; default {}; changes speed, never "
+                  "the answer",
                   usual))
       ->per_model();
   add_integer(command, "--draft-max", options.max_drafts, 1, kMaxDraftTokens,

@@ -96,6 +96,7 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request) {
   if (options.kv_layout == KvLayout::kPaged) lease.shrink(kv.room().bytes());  // the other grows to all of it
   RunnerInfo info{.room = kv.room(),
                   .vocab_size = config.vocab_size,
+                  .has_draft_head = config.has_draft_head,
                   .max_rows = options.max_rows,
                   .max_context = static_cast<int>(std::min<std::int64_t>(wanted_context, fitting)),
                   .weight_bytes = weights.total_bytes(),
@@ -117,7 +118,9 @@ BatchOutcome CpuRunner::wait() {
   OCTAVO_CHECK(batch != nullptr, "no batch was begun");
   const bool is_computed = compute(*batch);
   BatchOutcome outcome{.is_refused = !is_computed, .grown_bytes = kv_.grown_bytes()};
-  if (is_computed && batch->num_rows() > 0) {
+  if (is_computed && !batch->num_guesses.empty()) {
+    outcome.guesses = guesses_;
+  } else if (is_computed && batch->num_rows() > 0) {
     outcome.expert_bytes = transformer_->experts().bytes_read();
     outcome.not_finite = transformer_->experts().not_finite();
   }
@@ -134,7 +137,11 @@ bool CpuRunner::compute(const Batch& batch) try {
   if (!grow(batch)) return false;
   kv_.copy_blocks(batch.copies);
   snapshots_.copy(batch.copies);
-  transformer_->forward(batch);
+  if (batch.num_guesses.empty()) {
+    transformer_->forward(batch);
+  } else {
+    guesses_ = transformer_->guess(batch);
+  }
   return true;
 } catch (const std::bad_alloc&) {
   return false;

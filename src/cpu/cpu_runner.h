@@ -40,7 +40,8 @@ class CpuRunner final : public ModelRunner {
   MemoryBudget::Lease kv_lease_;
   KvArena kv_;
   SnapshotArena snapshots_;
-  const Batch* batch_ = nullptr;  // begun
+  const Batch* batch_ = nullptr;           // begun
+  std::span<const GuessedToken> guesses_;  // of the last batch of guesses
   RunnerInfo info_;
   std::unique_ptr<Transformer> transformer_;
 };

@@ -14,8 +14,8 @@ bool reads_int8(const DeltaWeights& w) { return DeltaMixer::reads_int8(w); }
 
 /// The widest rows that are quantized in the residual stream.
 int max_cols(const ModelConfig& config) {
-  return std::max(
-      {config.width, AttentionMixer::max_cols(config), DeltaMixer::max_cols(config), config.per_layer_width});
+  return std::max({config.width, AttentionMixer::max_cols(config), DeltaMixer::max_cols(config),
+                   DraftHead::max_cols(config), config.per_layer_width});
 }
 
 }  // namespace
@@ -33,6 +33,7 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, cons
       dense_ffn_(config, context_, stream_),
       experts_ffn_(config, weights, context_, stream_, dense_ffn_),
       per_layer_(config, weights, context_, stream_),
+      draft_head_(config, weights, snapshots, context_, stream_),
       logits_(to_size(kMaxLogitRows) * to_size(config.vocab_size)) {}
 
 // Behind the last layer that writes state only rows whose logits are wanted are seen. Of the other rows, nearly all of
@@ -59,6 +60,31 @@ void Transformer::forward(const Batch& batch) {
     }
     layer(i, narrows);
   }
+  if (config_.has_draft_head) end_with_draft_head(batch);
+}
+
+void Transformer::end_with_draft_head(const Batch& batch) {
+  draft_head_.follow(rows_, attention_);
+  if (batch.logit_rows.size() == batch.tokens.size()) return;
+  rows_.keep_logit_rows();
+  stream_.keep_rows(batch.logit_rows);
+}
+
+std::span<const GuessedToken> Transformer::guess(const Batch& batch) {
+  const int head = config_.num_layers();
+  experts_ffn_.begin();
+  draft_head_.begin(batch);
+  while (const Batch* ahead = draft_head_.next()) {
+    context_.enter(StepPart::kScheduling);
+    rows_.begin(*ahead);
+    attention_.plan(rows_);
+    attention_.compute_angles(*ahead);
+    draft_head_.embed();
+    norm_rows(mixer_norm(head));
+    layer(head, false);
+    draft_head_.guess(logits_.data());
+  }
+  return draft_head_.guesses();
 }
 
 void Transformer::embed(const Batch& batch) {

@@ -10,6 +10,7 @@
 #include "cpu/attention_mixer.h"
 #include "cpu/delta_mixer.h"
 #include "cpu/dense_ffn.h"
+#include "cpu/draft_head.h"
 #include "cpu/experts_ffn.h"
 #include "cpu/per_layer_embedding.h"
 #include "cpu/residual_stream.h"
@@ -26,18 +27,26 @@ class Transformer {
               const KernelTable& kernels, ThreadPool& pool, int max_rows);
 
   /// Advances recurrent states by drafted rows of an earlier batch.
-  void advance_states(std::span<const StateAdvance> advances) { delta_.advance_states(advances); }
+  void advance_states(std::span<const StateAdvance> advances) {
+    delta_.advance_states(advances);
+    draft_head_.advance_states(advances);
+  }
   /// Runs all layers; the residual stream of the batch's logit rows is left in place for logits().
   void forward(const Batch& batch);
 
   /// Logits of the batch's logit_rows[first .. first + count), at most kMaxLogitRows, [count, vocab_size].
   std::span<const float> logits(int first, int count);
 
+  /// The draft head's guesses of a batch of guesses. The stream is another's then: no logits of the batch before.
+  std::span<const GuessedToken> guess(const Batch& batch);
+
   /// Its counts are those of the last forward().
   const ExpertsFfn& experts() const { return experts_ffn_; }
 
  private:
   void embed(const Batch& batch);
+  /// The draft head follows all rows; those whose logits are wanted go on.
+  void end_with_draft_head(const Batch& batch);
   void layer(int index, bool state_written);
   /// The part that computes mixers of a kind.
   AttentionMixer& mixer_of(const AttentionSpec&) { return attention_; }
@@ -64,6 +73,7 @@ class Transformer {
   DenseFfn dense_ffn_;
   ExpertsFfn experts_ffn_;
   PerLayerEmbedding per_layer_;
+  DraftHead draft_head_;
   AlignedBuffer<float> logits_;  // [kMaxLogitRows, vocab_size]
 };
 

@@ -152,6 +152,8 @@ std::uint64_t Weights::bytes_per_token() const {
   };
   std::uint64_t unread = unread_rows(per_layer.table);
   if (!tied) unread += unread_rows(embedding);
+  if (draft_head.embedding.panels != embedding.panels || draft_head.embedding.file != embedding.file)
+    unread += unread_rows(draft_head.embedding);
   for (const LayerWeights& layer : layers)
     if (const auto* experts = std::get_if<ExpertsFfnWeights>(&layer.feed_forward))
       unread += to_size(experts->gate.count - experts->num_chosen) * bytes_of_one(*experts);

@@ -6,6 +6,12 @@
 namespace octavo {
 namespace {
 
+void begin(StepPlan& plan) {
+  plan.batch.clear();
+  plan.batch.copies.assign(plan.copies.begin(), plan.copies.end());
+  plan.batch.advances.assign(plan.advances.begin(), plan.advances.end());
+}
+
 void add_rows(StepPlan& plan, int planned, int& num_drafted_rows) {
   const auto [sequence, num_tokens, num_drafted] = plan.sequences[to_size(planned)];
   Batch& batch = plan.batch;
@@ -50,15 +56,28 @@ void add_tables(Batch& batch, const KvCacheManager& kv, SequenceId sequence, int
 }  // namespace
 
 void build_batch(StepPlan& plan, const KvCacheManager& kv) {
-  plan.batch.clear();
-  plan.batch.copies.assign(plan.copies.begin(), plan.copies.end());
-  plan.batch.advances.assign(plan.advances.begin(), plan.advances.end());
+  begin(plan);
   plan.logit_rows.clear();
   int num_drafted_rows = 0;
   for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
     const auto& [sequence, num_tokens, num_drafted] = plan.sequences[i];
     add_rows(plan, static_cast<int>(i), num_drafted_rows);
     add_tables(plan.batch, kv, sequence->kv, sequence->num_computed + num_tokens, num_drafted);
+  }
+}
+
+void build_guesses(StepPlan& plan, const KvCacheManager& kv, std::span<Sequence* const> sequences) {
+  begin(plan);
+  Batch& batch = plan.batch;
+  for (const Sequence* sequence : sequences) {
+    OCTAVO_CHECK(sequence->num_uncomputed() == 1, "{} tokens are not computed", sequence->num_uncomputed());
+    const int end = sequence->num_computed + sequence->draft.num_wanted;
+    batch.tokens.push_back(sequence->tokens.back());
+    batch.positions.push_back(sequence->num_computed);
+    batch.seq_begin.push_back(batch.num_rows());
+    batch.kv_len.push_back(end);
+    batch.num_guesses.push_back(sequence->draft.num_wanted);
+    add_tables(batch, kv, sequence->kv, end, 0);
   }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <numeric>
 
 #include "base/to_size.h"
 #include "octavo/draft.h"
@@ -17,8 +18,11 @@ struct Draft {
   std::array<float, kMaxDraftTokens> chances = {};   // that a token and all before it are drawn; none is above its
                                                      // predecessor's
   int num_tokens = 0;
+  int num_wanted = 0;  // tokens that the model's draft head is to guess before the next step, as they may be likelier
 
-  void clear() { num_tokens = 0; }
+  void clear() { num_tokens = num_wanted = 0; }
+  /// Tokens that are expected to be drawn.
+  float num_expected() const { return std::accumulate(chances.begin(), chances.begin() + num_tokens, 0.0F); }
   void add(TokenId token, float chance) {
     tokens[to_size(num_tokens)] = token;
     chances[to_size(num_tokens)] = chance;

@@ -26,7 +26,10 @@ void Drafter::begin(std::size_t prompt_tokens, std::size_t most_tokens, std::spa
   num_seen_ = prompt_tokens;
   source_ = Source::kNone;
   length_ = 0;
-  records_ = {};
+  records_ = records_of_head_ = {};
+  of_head_ = {};
+  candidates_.clear();
+  num_candidate_tokens_ = prompt_tokens - std::min(prompt_tokens, kCandidateTokens);
 }
 
 void Drafter::propose(std::span<const TokenId> text, int most, const SaidTexts::Found& said, Draft& draft) {
@@ -103,14 +106,49 @@ std::size_t Drafter::class_of(int length) {
 
 float Drafter::chance(int length) const {
   const std::size_t i = class_of(length);
-  return (kFirstWeight * kFirstChances[i] + records_[i].drawn) / (kFirstWeight + records_[i].tried);
+  return records_[i].chance(kFirstChances[i]);
+}
+
+float Drafter::Record::chance(float first) const { return (kFirstWeight * first + drawn) / (kFirstWeight + tried); }
+
+void Drafter::Record::add(bool was_drawn) {
+  drawn = kKept * drawn + (was_drawn ? 1 : 0);
+  tried = kKept * tried + 1;
+}
+
+int Drafter::num_wanted_of_head(std::span<const TokenId> text, int most, const Draft& draft) {
+  candidates_.reserve(kMostCandidates);
+  add_candidates(text);
+  float expected = 0, chance = 1;
+  for (int i = 0; i < most; ++i) expected += chance *= head_chance();
+  return expected > draft.num_expected() ? most : 0;
+}
+
+void Drafter::add_candidates(std::span<const TokenId> text) {
+  for (; num_candidate_tokens_ < text.size(); ++num_candidate_tokens_) {
+    const TokenId token = text[num_candidate_tokens_];
+    if (token < kCommonTokens || candidates_.size() == kMostCandidates) continue;
+    const auto place = std::ranges::lower_bound(candidates_, token);
+    if (place == candidates_.end() || *place != token) candidates_.insert(place, token);
+  }
+}
+
+void Drafter::weigh(std::span<const GuessedToken> guesses, Draft& draft) {
+  float all_chance = 1;
+  for (std::size_t i = 0; i < guesses.size(); ++i) {
+    const float given = static_cast<float>(guesses[i].chance) / GuessedToken::kSure;
+    classes_[i] = static_cast<std::uint8_t>(
+        std::min(to_size(guesses[i].chance) * kNumClasses / GuessedToken::kSure, kNumClasses - 1));
+    all_chance *= records_of_head_[classes_[i]].chance(given);
+    draft.add(guesses[i].token, all_chance);
+  }
 }
 
 void Drafter::accepted(int num_drawn, bool is_wrong) {
   for (int i = 0; i < num_drawn + (is_wrong ? 1 : 0); ++i) {
-    Record& record = records_[class_of(length_ + i)];
-    record.drawn = kKept * record.drawn + (i < num_drawn ? 1 : 0);
-    record.tried = kKept * record.tried + 1;
+    const bool is_head = source_ == Source::kHead;
+    (is_head ? records_of_head_[classes_[to_size(i)]] : records_[class_of(length_ + i)]).add(i < num_drawn);
+    if (is_head) of_head_.add(i < num_drawn);
   }
 }
 

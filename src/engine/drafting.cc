@@ -17,10 +17,11 @@ constexpr std::size_t kDomainBytes = 2 * SaidTexts::kPartTokens * (kEntryBytes +
 }  // namespace
 
 Drafting::Drafting(const DraftOptions& options, int max_sequences, const ModelTokenizer& words, int num_drawable,
-                   EngineStats& counts)
+                   bool has_head, EngineStats& counts)
     : options_(options),
       words_(words),
       num_drawable_(num_drawable),
+      has_head_(has_head),
       counts_(counts),
       num_entries_(std::clamp(std::bit_floor(kDraftersBytes / kEntryBytes / to_size(max_sequences)), kFewestEntries,
                               kMostEntries)),
@@ -39,8 +40,20 @@ void Drafting::propose(const ActiveRequest& request, Choice& choice) {
   const std::vector<TokenId>& tokens = choice.sequence.tokens;
   SaidTexts::Found said;
   if (looks_at_earlier_answers()) said = said_.find(request.cache_domain, tokens);
-  choice.drafter->propose(tokens, std::min(most, left), said, draft);
+  if (options_.mode != DraftMode::kMtp) choice.drafter->propose(tokens, std::min(most, left), said, draft);
   cut(request, choice, draft);
+  if (asks_head()) draft.num_wanted = choice.drafter->num_wanted_of_head(tokens, std::min(most, left), draft);
+}
+
+void Drafting::take_guesses(const ActiveRequest& request, Choice& choice, std::span<const GuessedToken> guesses) {
+  Draft& draft = choice.sequence.draft;
+  draft.num_wanted = 0;
+  Draft guessed;
+  choice.drafter->weigh(guesses, guessed);
+  cut(request, choice, guessed);
+  if (guessed.num_expected() <= draft.num_expected()) return;
+  draft = guessed;
+  choice.drafter->take_guesses();
 }
 
 /// False where all that there may be have answers, or there is no memory for another.

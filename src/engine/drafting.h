@@ -26,15 +26,22 @@ class Drafting {
  public:
   static constexpr std::size_t kMemoryBytes = std::size_t{64} << 20;  // of all drafters, and of what was said before
 
-  /// `max_sequences` answers run at most. The words must outlive it; drafts are counted in `counts`.
-  Drafting(const DraftOptions& options, int max_sequences, const ModelTokenizer& words, int num_drawable,
+  /// `max_sequences` answers run at most. The words must outlive it; drafts are counted in `counts`. `has_head`: the
+  /// runner has a draft head.
+  Drafting(const DraftOptions& options, int max_sequences, const ModelTokenizer& words, int num_drawable, bool has_head,
            EngineStats& counts);
 
   bool is_on() const { return options_.mode != DraftMode::kOff; }
-  bool looks_at_earlier_answers() const { return is_on() && options_.mode != DraftMode::kNgram; }
+  bool looks_at_earlier_answers() const {
+    return options_.mode == DraftMode::kSuffix || options_.mode == DraftMode::kAuto;
+  }
+  /// The model's draft head guesses, too.
+  bool asks_head() const { return has_head_ && options_.mode >= DraftMode::kMtp; }
 
   /// Guesses what follows a choice that runs, if its request wants drafts.
   void propose(const ActiveRequest& request, Choice& choice);
+  /// The draft head has guessed what follows a choice whose draft wanted that: its draft is the likelier of both.
+  void take_guesses(const ActiveRequest& request, Choice& choice, std::span<const GuessedToken> guesses);
   /// Leading tokens of a choice's draft that were drawn: its tokens from position `first` on are the next ones since
   /// propose().
   static int num_drawn(const Choice& choice, int first);
@@ -55,6 +62,7 @@ class Drafting {
   const DraftOptions options_;
   const ModelTokenizer& words_;
   const int num_drawable_;
+  const bool has_head_;
   EngineStats& counts_;
   std::size_t num_entries_;  // of a drafter's index
   std::size_t most_drafters_, num_drafters_ = 0;

@@ -39,7 +39,7 @@ Result<void> check_options(const EngineOptions& options) {
   OCTAVO_TRY_VOID(check_type(options.kv_type));
   OCTAVO_TRY_VOID(check_range("kv_layout", static_cast<int>(options.kv_layout), 0, 1));
   OCTAVO_TRY_VOID(check_range("policy", static_cast<int>(options.policy), 0, 2));
-  OCTAVO_TRY_VOID(check_range("draft", static_cast<int>(options.draft), 0, 2));
+  OCTAVO_TRY_VOID(check_range("draft", static_cast<int>(options.draft), 0, 4));
   OCTAVO_TRY_VOID(check_range("max_drafts", options.max_drafts, 1, kMaxDraftTokens));
   OCTAVO_TRY_VOID(check_range("max_context", options.max_context, 0, std::numeric_limits<int>::max()));
   if (options.max_context == 1) return fail("max_context: found 1, expected 0 (the model's) or at least 2");
@@ -112,13 +112,32 @@ RunnerOptions runner_options(const EngineOptions& options, IsaLevel isa) {
           .stop = options.stop};
 }
 
+/// The weights that the model needs; with those of its draft head, which becomes a part of `config`, where drafts are
+/// to come from it. Of one that is not whole, an error where it was asked for.
+Result<WeightList> list_weights(const ModelSource& source, const EngineOptions& options, ModelConfig& config) {
+  OCTAVO_TRY(const MatrixTypes types, matrix_types(source, options.quantize));
+  const bool must_have = options.draft == DraftMode::kMtp;
+  if (must_have && !config.prediction_layer)
+    return fail("draft: found mtp, but {} carries {} layers of prediction; expected one, of a family that has such",
+                source.name(), config.num_skipped_layers);
+  if ((must_have || options.draft == DraftMode::kAuto) && config.prediction_layer) {
+    ModelConfig with_head = config;
+    with_head.add_draft_head();
+    Result<WeightList> list = WeightList::create(source, with_head, types);
+    if (list || must_have) {
+      config = std::move(with_head);
+      return list;
+    }
+  }
+  return WeightList::create(source, config, types);
+}
+
 /// The model on its device, and the facts about it.
 Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts& parts) {
   const ModelSource& source = *parts.source;
   Resources::Impl& resources = parts.resources->impl();
-  OCTAVO_TRY(const MatrixTypes types, matrix_types(source, options.quantize));
-  OCTAVO_TRY(const ModelConfig config, ModelConfig::load(source));
-  OCTAVO_TRY(WeightList weights, WeightList::create(source, config, types));
+  OCTAVO_TRY(ModelConfig config, ModelConfig::load(source));
+  OCTAVO_TRY(WeightList weights, list_weights(source, options, config));
   auto work = std::make_shared<const ModelWork>(model_work(config, weights, options.repack, options.kv_type));
   OCTAVO_TRY(parts.runner, make_runner({.source = source,
                                         .config = config,

@@ -65,8 +65,8 @@ void Scheduler::remove(Sequence& sequence) {
   sequence.notes.num_planned = 0;
 }
 
-void Scheduler::schedule(StepPlan& plan, int num_engines) {
-  begin_step(plan, num_engines);
+void Scheduler::schedule(StepPlan& plan, int num_engines, double spent_ms) {
+  begin_step(plan, num_engines, spent_ms);
   for (Sequence* sequence : queues_.running())
     if (sequence->is_catching_up()) sharing_.attach_published(*sequence);
   block_budget_.count_promises(queues_.running());
@@ -79,13 +79,13 @@ void Scheduler::schedule(StepPlan& plan, int num_engines) {
                num_waiting());
 }
 
-void Scheduler::begin_step(StepPlan& plan, int num_engines) {
+void Scheduler::begin_step(StepPlan& plan, int num_engines, double spent_ms) {
   ++step_;
   if (owners_.update_ranks(static_cast<std::int64_t>(step_))) queues_.sort();
   ChoiceTurns::begin_step(queues_.running());
   plan.clear();
   plan.budget.begin(std::ranges::any_of(queues_.running(), [](const Sequence* s) { return !s->is_catching_up(); }),
-                    num_engines);
+                    num_engines, spent_ms);
 }
 
 void Scheduler::schedule_by_policy(StepPlan& plan) {

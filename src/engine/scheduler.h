@@ -62,7 +62,8 @@ class Scheduler {
   /// Fills `plan` with the next step, whose blocks are reserved. It is empty only when there is no sequence, or when
   /// all wait for masks. `num_engines` engines share the threads and have work, this one among them. Throws
   /// std::bad_alloc where the system has no memory: what runs must be removed before the next call.
-  void schedule(StepPlan& plan, int num_engines = 1);
+  /// `spent_ms`: that the step has taken already.
+  void schedule(StepPlan& plan, int num_engines = 1, double spent_ms = 0);
   /// The step was computed, and the next `num_tokens` of the tokens that it computed of a sequence count: they are
   /// among Sequence::tokens and are committed, blocks that became full can be found, and windows give blocks back, so
   /// far and no further. It may be called several times in a step, until all of them count.
@@ -83,6 +84,8 @@ class Scheduler {
 
   bool empty() const { return queues_.empty(); }
   const Limits& limits() const { return limits_; }
+  /// Null: no time is predicted.
+  const CostModel* cost() const { return cost_; }
   std::span<Sequence* const> running() const { return queues_.running(); }
   int num_waiting() const { return static_cast<int>(queues_.waiting().size()); }
   int num_running() const { return static_cast<int>(queues_.running().size()); }
@@ -95,7 +98,7 @@ class Scheduler {
   std::uint64_t num_lookup_tokens() const { return counts_.lookup_tokens; }
 
  private:
-  void begin_step(StepPlan& plan, int num_engines);
+  void begin_step(StepPlan& plan, int num_engines, double spent_ms);
   void schedule_by_policy(StepPlan& plan);
   void choose_choices(StepPlan& plan);
   void schedule_decodes(StepPlan& plan, bool only_aged, bool within_time);

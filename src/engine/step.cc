@@ -26,13 +26,15 @@ BatchOutcome compute_batch(const StepParts& parts) {
 Step::Step(const StepParts& parts, int num_drawable, bool profile)
     : parts_(parts),
       clock_(profile ? &parts.counts.profile : nullptr, parts.threads.num_threads()),
-      sampler_(parts.threads, parts.runner.info().vocab_size, num_drawable) {}
+      sampler_(parts.threads, parts.runner.info().vocab_size, num_drawable),
+      head_(parts) {}
 
 void Step::run(Clock::time_point start) {
   waited_ = {};
   clock_.enter(StepPart::kScheduling);
   parts_.masks.collect();
   StepPlan& plan = parts_.plan;
+  guess(plan);
   schedule(plan);
   if (plan.is_empty()) {
     clock_.enter(StepPart::kBetween);
@@ -54,11 +56,36 @@ void Step::run(Clock::time_point start) {
   clock_.enter(StepPart::kBetween);
 }
 
+/// The draft head guesses. Where the system has no memory for that, blocks that were to be copied may not be: those
+/// that had guesses end, and others go on.
+void Step::guess(StepPlan& plan) {
+  guesses_ms_ = 0;
+  bool is_computed = true;
+  try {
+    if (!head_.plan()) return;
+    std::optional<ThreadPool::Step> workers;
+    take_threads(workers);
+    const Clock::time_point begin = Clock::now();
+    const BatchOutcome outcome = compute_batch(parts_);
+    guesses_ms_ = seconds(Clock::now() - begin) * 1000;
+    is_computed = !outcome.is_refused;
+    if (is_computed) head_.take(outcome.guesses, guesses_ms_);
+  } catch (const std::bad_alloc&) {
+    is_computed = false;
+  }
+  head_.give_back();
+  plan.clear();
+  if (is_computed) return;
+  for (const Sequence* sequence : head_.sequences())
+    if (ActiveRequest* request = parts_.requests.find(sequence->params.id))
+      parts_.answers.end(*request, FinishReason::kFailed);
+}
+
 /// Empty where the system has no memory for the step: then those that ran have ended, and others go on.
 void Step::schedule(StepPlan& plan) {
   Scheduler& scheduler = parts_.scheduler;
   try {
-    scheduler.schedule(plan, parts_.active_engines.count());
+    scheduler.schedule(plan, parts_.active_engines.count(), guesses_ms_);
     for (const Sequence* admitted : plan.newly_admitted) parts_.requests.find(admitted->params.id)->place.leave();
   } catch (const std::bad_alloc&) {
     while (!scheduler.running().empty())
@@ -245,7 +272,7 @@ void Step::observe(const StepPlan& plan, Clock::time_point start, double predict
   if (plan.batch.num_rows() > 0) {  // a step without any says nothing about others
     // Of the draws' time only what was foreseen: the rest, as of a thread that was taken off its processor, is the
     // machine's, whose slowness the model follows.
-    const double draws_ms = std::min(plan.budget.work().draw_ms, plan.samples.ms + events_ms_);
+    const double draws_ms = std::min(plan.budget.work().draw_ms, guesses_ms_ + plan.samples.ms + events_ms_);
     parts_.cost.observe(plan.budget.work(), std::max(0.0, real * 1000 - draws_ms), outcome_.expert_bytes);
   }
   if (!is_timed) return;

@@ -9,37 +9,11 @@
 #include <span>
 
 #include "base/thread_pool.h"
-#include "engine/active_engines.h"
-#include "engine/answers.h"
-#include "engine/cost_model.h"
-#include "engine/drafting.h"
-#include "engine/request_table.h"
-#include "engine/scheduler.h"
-#include "engine/step_plan.h"
+#include "engine/head_drafts.h"
+#include "engine/step_parts.h"
 #include "engine/step_sampler.h"
-#include "kv/kv_cache_manager.h"
-#include "model/model_runner.h"
 
 namespace octavo {
-
-/// The parts that a step works with. All of it must outlive the step.
-struct StepParts {
-  KvCacheManager& kv;
-  ModelRunner& runner;
-  ThreadPool& threads;
-  const ActiveEngines& active_engines;  // of all that share the threads
-  Scheduler& scheduler;
-  CostModel& cost;
-  StepPlan& plan;  // filled anew in each step
-  RequestTable& requests;
-  Answers& answers;
-  MaskFinder& masks;
-  Drafting& drafting;
-  EngineStats& counts;  // steps and their times are counted here
-};
-
-/// Has the runner compute the plan's batch.
-BatchOutcome compute_batch(const StepParts& parts);
 
 class Step {
  public:
@@ -55,6 +29,7 @@ class Step {
   void release_memory(bool cached);
 
  private:
+  void guess(StepPlan& plan);
   void schedule(StepPlan& plan);
   bool compute(StepPlan& plan);
   bool compute_rows(StepPlan& plan);
@@ -71,8 +46,10 @@ class Step {
   const StepParts parts_;
   StepClock clock_;
   StepSampler sampler_;
+  HeadDrafts head_;
   BatchOutcome outcome_;
   Clock::duration waited_ = {};     // in this step, for threads that others had
+  double guesses_ms_ = 0;           // of this step's guesses of the draft head
   double events_ms_ = 0;            // of this step's tokens
   Clock::time_point last_samples_;  // when the last step's tokens were drawn
   Clock::time_point last_end_;      // when it was over, the callbacks behind it included

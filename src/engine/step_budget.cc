@@ -8,7 +8,7 @@
 
 namespace octavo {
 
-void StepBudget::begin(bool decode_waiting, int num_engines) {
+void StepBudget::begin(bool decode_waiting, int num_engines, double spent_ms) {
   OCTAVO_CHECK(num_engines >= 1, "{} engines", num_engines);
   rows_left_ = max_rows_;
   const bool somebody_waits = decode_waiting || num_engines > 1;
@@ -16,7 +16,7 @@ void StepBudget::begin(bool decode_waiting, int num_engines) {
   ms_ = share_ms * (somebody_waits ? 1 : kPromptStepFactor);
   const double of_others_ms = share_ms * (num_engines - 1);
   longest_ms_ = somebody_waits && ms_ > 0 ? kSilenceFactor * step_ms_ - of_others_ms : 0;
-  work_ = {};
+  work_ = {.draw_ms = spent_ms};
   has_prompt_rows_ = has_decode_rows_ = false;
 }
 

@@ -42,7 +42,8 @@ class StepBudget {
 
   /// A new step, in which somebody waits for the next token or not. Where several engines that share the threads have
   /// work, each one's steps get their part of the time, as if somebody waited: those of another may.
-  void begin(bool decode_waiting, int num_engines = 1);
+  /// `spent_ms` of it are gone.
+  void begin(bool decode_waiting, int num_engines = 1, double spent_ms = 0);
 
   int rows_left() const { return rows_left_; }
   bool is_timed() const { return ms_ > 0; }

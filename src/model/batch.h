@@ -43,6 +43,12 @@ struct Batch {
   std::vector<BlockCopy> copies;         // made before anything is written
   std::vector<std::int32_t> logit_rows;  // rows whose logits are wanted, ascending
 
+  // A batch of guesses goes through the draft head alone. It has one row a sequence: the last token, whose position is
+  // behind all that the model has computed. The tables hold the places of the guesses, too, up to kv_len.
+  std::vector<std::int32_t> num_guesses;      // [num_seqs] tokens that the head guesses, at least 1. Otherwise empty
+  std::vector<std::int32_t> candidate_begin;  // [num_seqs + 1] offsets into candidates
+  std::vector<std::int32_t> candidates;       // tokens behind the first kCommonTokens that a guess may be, ascending
+
   int num_rows() const { return static_cast<int>(tokens.size()); }
   int num_seqs() const { return static_cast<int>(kv_len.size()); }
 
@@ -61,6 +67,9 @@ struct Batch {
     releases.clear();
     copies.clear();
     logit_rows.clear();
+    num_guesses.clear();
+    candidate_begin.assign(1, 0);
+    candidates.clear();
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "model/architectures/architectures.h"
 #include "source/shard_name.h"
@@ -71,7 +72,14 @@ Result<ModelConfig> ModelConfig::load(const ModelSource& source) {
   return config;
 }
 
+void ModelConfig::add_draft_head() {
+  OCTAVO_CHECK(prediction_layer && !has_draft_head, "{} layers of prediction", num_skipped_layers);
+  layers.push_back(*prediction_layer);
+  has_draft_head = true;
+}
+
 int ModelConfig::last_layer_with_state() const {
+  if (has_draft_head) return num_layers();
   int last = num_layers() - 1;
   while (last > 0 && !layer(last).writes_state()) --last;
   return last;

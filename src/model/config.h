@@ -2,6 +2,8 @@
 // architectures/.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,15 +30,23 @@ struct ModelConfig {
   Presence logit_bias = Presence::kAbsent;  // added to logits before the cap
   float logit_soft_cap = 0;                 // a logit x becomes logit_soft_cap tanh(x / logit_soft_cap); 0: it stays
   bool tied_output = false;                 // the output matrix is the embedding
-  std::vector<LayerSpec> layers;
-  int num_skipped_layers =
-      0;  // behind these, in the file: layers of prediction, of which a model's logits need nothing
+  std::vector<LayerSpec> layers;            // behind the model's own: the draft head's, if there is one
+  int num_skipped_layers = 0;  // behind the model's, in the file: layers of prediction, of which its logits need
+                               // nothing
+  std::optional<LayerSpec> prediction_layer = {};  // that one, where the file has one alone
+  bool has_draft_head = false;                     // the layer of prediction is computed, for drafts
+
+  /// Takes the layer of prediction, which must be there, as a draft head.
+  void add_draft_head();
 
   /// Floats of a row's embeddings for all layers (per_layer_width of each).
   int num_per_layer_inputs() const { return num_layers() * per_layer_width; }
-  int num_layers() const { return static_cast<int>(layers.size()); }
+  /// The model's own layers. The draft head's has the number behind the last one.
+  int num_layers() const { return static_cast<int>(layers.size()) - (has_draft_head ? 1 : 0); }
+  std::span<const LayerSpec> own_layers() const { return std::span(layers).first(to_size(num_layers())); }
   const LayerSpec& layer(int i) const { return layers[to_size(i)]; }
-  /// Behind this layer nothing is written that later rows read, so only rows whose logits are wanted go on.
+  /// Behind this layer nothing is written that later rows read, so only rows whose logits are wanted go on. It is the
+  /// draft head's where there is one.
   int last_layer_with_state() const;
 };
 

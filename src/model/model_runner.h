@@ -18,6 +18,18 @@ inline constexpr int kMaxLogitRows = 64;
 /// Rows of drafted tokens that a batch has at most where layers are recurrent: a runner keeps what they bring.
 inline constexpr int kMaxDraftedRows = 32;
 
+/// The words of the vocabulary that a draft head always looks at: the first ones, which are the commonest where words
+/// stand in the order in which they were found.
+inline constexpr int kCommonTokens = 32768;
+
+/// A token that a draft head guesses.
+struct GuessedToken {
+  static constexpr int kSure = 1024;
+
+  std::int32_t token = 0;
+  std::int32_t chance = 0;  // of kSure, as the head has it, among the words that it looked at
+};
+
 /// The outcome of a batch.
 struct BatchOutcome {
   bool is_refused = false;  // there was no memory for it: what it was to write must not be counted on
@@ -26,12 +38,15 @@ struct BatchOutcome {
   std::uint64_t expert_bytes = 0;                 // of mixtures: weights of the experts that its rows chose
   std::span<const std::int32_t> not_finite = {};  // its sequences that no router could place: nothing of their rows
                                                   // must be counted on. Valid until the next batch
+  std::span<const GuessedToken> guesses = {};     // of a batch of guesses: those of its sequences, one behind another.
+                                                  // Valid until the next batch
 };
 
 /// The facts about a loaded model that a runner knows and the engine asks for.
 struct RunnerInfo {
   StateRoom room = {};  // the layout of sequences' state, and how much of it there is room for
   int vocab_size = 0;   // logits of a row
+  bool has_draft_head = false;
   int max_rows = 0;     // rows that one batch can have
   int max_context = 0;  // tokens one sequence may have: the least of the model's, the option's and what the room holds
   std::uint64_t weight_bytes = 0;

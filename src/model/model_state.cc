@@ -44,6 +44,7 @@ Result<StateLayout> state_layout(const ModelConfig& config, KvType type, KvLayou
     const DeltaSpec* delta = layer.delta();
     recurrent_bytes.push_back(delta == nullptr ? 0 : DeltaState(*delta).bytes());
   }
+  if (config.has_draft_head) recurrent_bytes.back() = to_size(config.width) * sizeof(float);
   return StateLayout::create(type, layout, block_size, layers, recurrent_bytes);
 }
 

@@ -10,7 +10,8 @@
 
 namespace octavo {
 
-/// Layers of the layout are the model's. Error: a layer borrows from one that does not fit.
+/// Layers of the layout are the model's and the draft head's, whose keys and values stand beside a recurrent state: the
+/// hidden row of the sequence's last token. Error: a layer borrows from one that does not fit.
 Result<StateLayout> state_layout(const ModelConfig& config, KvType type, KvLayout layout, int block_size);
 
 /// Memory that the state of a model's sequence takes, in bytes.

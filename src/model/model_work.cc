@@ -31,6 +31,15 @@ std::uint64_t bytes_of_an_expert(const WeightList& list, const ExpertsFfnTensors
   return bytes;
 }
 
+/// The matrices of the draft head that every row goes through: those that make its keys and values. The others are met
+/// by guesses alone.
+void add_draft_head(const ModelConfig& config, const WeightList& weights, MatrixWork& work) {
+  add(weights.matrix(weights.tensors.draft_head.projection), work);
+  visit_matrices(weights.tensors.layers[to_size(config.num_layers())], [&](WeightIndex matrix, bool of_state) {
+    if (of_state) add(weights.matrix(matrix), work);
+  });
+}
+
 /// Matrices of layers that all rows go through, or the others.
 MatrixWork matrices_of_layers(const ModelConfig& config, const WeightList& weights, bool all_rows) {
   const int last = config.last_layer_with_state();
@@ -40,6 +49,7 @@ MatrixWork matrices_of_layers(const ModelConfig& config, const WeightList& weigh
       const bool of_all = i < last || (i == last && of_state);
       if (of_all == all_rows) add(weights.matrix(matrix), work);
     });
+  if (config.has_draft_head && all_rows) add_draft_head(config, weights, work);
   return work;
 }
 

@@ -73,6 +73,7 @@ class WeightLister {
   Result<void> list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w);
   Result<void> list_per_layer(int layer, PerLayerWeights& w);
   Result<void> list_per_layer_tables();
+  Result<void> list_draft_head(DraftHeadTensors<ListedForm>& w);
   Result<void> list_rope_factors();
   Result<void> check_all_used() const;
 
@@ -381,6 +382,25 @@ Result<void> WeightLister::list_per_layer_tables() {
   return vector(std::string(tensor_names::kPerLayerNorm), config_.per_layer_width, Presence::kRequired, w.norm);
 }
 
+/// Where the file has no embedding, output or norm of the head's own, these are the model's.
+Result<void> WeightLister::list_draft_head(DraftHeadTensors<ListedForm>& w) {
+  const int layer = config_.num_layers();
+  const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
+  const auto own_or = [&](std::string_view suffix, WeightIndex of_model, WeightIndex& target) -> Result<void> {
+    target = of_model;
+    if (source_.find_tensor(name(suffix)) == nullptr) return {};
+    return matrix(name(suffix), config_.vocab_size, config_.width, target);
+  };
+  OCTAVO_TRY_VOID(
+      matrix(name(tensor_names::kHeadProjection), config_.width, 2 * std::int64_t{config_.width}, w.projection));
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kHeadEmbeddingNorm), config_.width, Presence::kRequired, w.embedding_norm));
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kHeadHiddenNorm), config_.width, Presence::kRequired, w.hidden_norm));
+  OCTAVO_TRY_VOID(own_or(tensor_names::kHeadEmbedding, list_.tensors.embedding, w.embedding));
+  OCTAVO_TRY_VOID(own_or(tensor_names::kHeadOutput, list_.tensors.output, w.output));
+  w.output_norm = list_.tensors.output_norm;
+  return vector(name(tensor_names::kHeadOutputNorm), config_.width, Presence::kOptional, w.output_norm);
+}
+
 /// One tensor for all layers whose positions it changes.
 Result<void> WeightLister::list_rope_factors() {
   for (const LayerSpec& layer : config_.layers) {
@@ -407,7 +427,8 @@ Result<void> WeightLister::list() {
   OCTAVO_TRY_VOID(list_rope_factors());
   OCTAVO_TRY_VOID(list_per_layer_tables());
   w.layers.resize(config_.layers.size());
-  for (int i = 0; i < config_.num_layers(); ++i) OCTAVO_TRY_VOID(list_layer(i, w.layers[to_size(i)]));
+  for (std::size_t i = 0; i < w.layers.size(); ++i) OCTAVO_TRY_VOID(list_layer(static_cast<int>(i), w.layers[i]));
+  if (config_.has_draft_head) OCTAVO_TRY_VOID(list_draft_head(w.draft_head));
   return check_all_used();
 }
 

@@ -22,7 +22,8 @@ bool is_skipped(const ModelConfig& config, std::string_view tensor) {
   const std::optional<tensor_names::OfLayer> name = tensor_names::split(tensor);
   if (!name) return false;
   const int beyond = config.num_layers() + config.num_skipped_layers;
-  if (name->layer >= config.num_layers()) return name->layer < beyond;
+  const int num_used = static_cast<int>(config.layers.size());
+  if (name->layer >= num_used) return name->layer < beyond;
   const AttentionSpec* attention = config.layer(name->layer).attention();
   return attention != nullptr && attention->borrows_from &&
          std::ranges::find(kBorrowed, name->name) != std::end(kBorrowed);
@@ -33,7 +34,8 @@ ModelPart part_of(const ModelConfig& config, std::string_view tensor) {
   if (part == ModelPart::kRanking) return part;
   if (is_skipped(config, tensor)) return ModelPart::kSkipped;
   const std::optional<tensor_names::OfLayer> name = tensor_names::split(tensor);
-  const bool attends = name && name->layer < config.num_layers() && config.layer(name->layer).attention() != nullptr;
+  const bool attends =
+      name && to_size(name->layer) < config.layers.size() && config.layer(name->layer).attention() != nullptr;
   return part == ModelPart::kRecurrence && attends ? ModelPart::kAttention : part;
 }
 

@@ -98,6 +98,16 @@ struct LayerTensors {
   typename Form::Vector output_scale{};  // [1]; absent: 1
 };
 
+/// The tensors of a draft head beside its layer's; absent where there is no head. The last three may be the model's.
+template <class Form>
+struct DraftHeadTensors {
+  typename Form::Matrix projection{};  // [width, 2 width], of an embedding and a hidden row behind it
+  typename Form::Vector embedding_norm{}, hidden_norm{};  // [width]
+  typename Form::Matrix embedding{};                      // [vocab_size, width]
+  typename Form::Matrix output{};                         // [vocab_size, width]
+  typename Form::Vector output_norm{};                    // [width]
+};
+
 /// The tensors of a model.
 template <class Form>
 struct ModelTensors {
@@ -107,7 +117,8 @@ struct ModelTensors {
   typename Form::Vector output_bias{};   // [vocab_size]; may be absent
   typename Form::Vector rope_factors{};  // [num_rotated / 2]: frequencies are divided by these; may be absent
   PerLayerTableTensors<Form> per_layer{};
-  std::vector<LayerTensors<Form>> layers{};
+  DraftHeadTensors<Form> draft_head{};
+  std::vector<LayerTensors<Form>> layers{};  // behind the model's: the draft head's
 };
 
 // transform<To>(tensors, map): the same tree in another form. map.matrix(), map.experts() and map.vector() give what
@@ -192,7 +203,13 @@ ModelTensors<To> transform(const ModelTensors<From>& w, const Map& map) {
                          .rope_factors = map.vector(w.rope_factors),
                          .per_layer = {.table = map.matrix(w.per_layer.table),
                                        .projection = map.matrix(w.per_layer.projection),
-                                       .norm = map.vector(w.per_layer.norm)}};
+                                       .norm = map.vector(w.per_layer.norm)},
+                         .draft_head = {.projection = map.matrix(w.draft_head.projection),
+                                        .embedding_norm = map.vector(w.draft_head.embedding_norm),
+                                        .hidden_norm = map.vector(w.draft_head.hidden_norm),
+                                        .embedding = map.matrix(w.draft_head.embedding),
+                                        .output = map.matrix(w.draft_head.output),
+                                        .output_norm = map.vector(w.draft_head.output_norm)}};
   model.layers.reserve(w.layers.size());
   for (const LayerTensors<From>& layer : w.layers) model.layers.push_back(transform<To>(layer, map));
   return model;

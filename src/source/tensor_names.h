@@ -52,6 +52,12 @@ inline constexpr std::string_view kPostFfnNorm = "post_ffw_norm.weight";
 inline constexpr std::string_view kPerLayerGate = "inp_gate.weight", kPerLayerUp = "proj.weight",
                                   kPerLayerPostNorm = "post_norm.weight";
 inline constexpr std::string_view kOutputScale = "layer_output_scale.weight";
+// The same, of a layer of prediction alone.
+inline constexpr std::string_view kHeadProjection = "nextn.eh_proj.weight";
+inline constexpr std::string_view kHeadEmbeddingNorm = "nextn.enorm.weight", kHeadHiddenNorm = "nextn.hnorm.weight";
+inline constexpr std::string_view kHeadEmbedding = "nextn.embed_tokens.weight";
+inline constexpr std::string_view kHeadOutput = "nextn.shared_head_head.weight",
+                                  kHeadOutputNorm = "nextn.shared_head_norm.weight";
 
 inline std::string of_layer(int layer, std::string_view name) { return fmt::format("blk.{}.{}", layer, name); }
 

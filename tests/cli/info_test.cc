@@ -217,6 +217,33 @@ TEST(Info, AHeadThatRanksIsCountedApart) {
   EXPECT_EQ(ranking.at("weights").as_int64(), 128);
 }
 
+TEST(Info, ADraftHeadIsToldAndCounted) {
+  test::TinyModel model{.arch = "qwen35", .head = test::TinyModel::Head::kRandom};
+  const auto told = [&](bool& has_head, std::int64_t& kv_bytes) {
+    const TempFile file(model.bytes(), ".gguf");
+    CliRun text, cli;
+    EXPECT_EQ(text.run({"info", file.path().string()}), 0) << text.err.str();
+    const auto json = json_of(cli, {file.path().string(), "--context", "16"});
+    has_head = json.at("shape").at("draft_head").as_bool();
+    kv_bytes = json.at("memory").at("kv_bytes_per_token").to_number<std::int64_t>();
+    EXPECT_EQ(json.at("shape").at("num_layers").as_int64(), 2);
+    const std::string out = text.out.str();
+    const std::size_t line = out.find("\ndrafts");
+    return line == std::string::npos ? std::string() : out.substr(line + 1, out.find('\n', line + 1) - line - 1);
+  };
+  bool whole = false, cut = false, none = false;
+  std::int64_t with_head = 0, without = 0, never = 0;
+  EXPECT_EQ(told(whole, with_head),
+            "drafts        a head, which guesses the next tokens of an answer (--draft mtp, or auto)");
+  model.without = {"blk.2.nextn.enorm.weight"};
+  EXPECT_THAT(told(cut, without), HasSubstr("a head that nothing uses: "));
+  model.head = test::TinyModel::Head::kNone;
+  EXPECT_EQ(told(none, never), "");
+  EXPECT_TRUE(whole && !cut && !none);
+  EXPECT_EQ(with_head, 2 * without) << "one layer of two attends";
+  EXPECT_EQ(without, never);
+}
+
 TEST(Info, RecurrentLayersAndTheStateOfASequenceAreTold) {
   const TempFile file(test::TinyModel{.arch = "qwen35"}.bytes(), ".gguf");
   CliRun text;

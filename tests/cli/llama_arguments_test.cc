@@ -273,16 +273,18 @@ TEST(LlamaArguments, AContextIsSharedOutAmongParallelRequestsUnlessItIsUnified) 
   EXPECT_THAT(error_of({"-c", "2", "-np", "3"}), HasSubstr("-c 2: found fewer tokens than the 3 requests"));
 }
 
-TEST(LlamaArguments, DraftsComeFromTextOrNotAtAll) {
+TEST(LlamaArguments, DraftsComeFromTextOrTheModelsFileOrNotAtAll) {
   EXPECT_THAT(args_of({"--spec-type", "none"}), ElementsAre("--draft=off"));
   EXPECT_THAT(args_of({"--spec-type", "ngram-mod", "--draft-max", "48"}),
               ElementsAre("--draft=ngram", "--draft-max=16"));
   EXPECT_THAT(args_of({"--spec-default"}), ElementsAre("--draft=auto"));
   EXPECT_THAT(args_of({"--draft-n", "0"}), ElementsAre("--draft=off"));
   EXPECT_THAT(args_of({"--draft", "5"}), ElementsAre("--draft-max=5"));
-  const auto made = translation_of({"--spec-type", "draft-mtp"});
+  const auto made = translation_of({"--spec-type", "draft-simple"});
   EXPECT_THAT(made->args, ElementsAre("--draft=auto"));
-  EXPECT_THAT(made->notes, ElementsAre(HasSubstr("drafts come from text here")));
+  EXPECT_THAT(made->notes, ElementsAre(HasSubstr("not from another model")));
+  EXPECT_THAT(translation_of({"--spec-type", "draft-mtp"})->notes, ElementsAre());
+  EXPECT_THAT(args_of({"--spec-type", "draft-mtp"}), ElementsAre("--draft=auto"));
   EXPECT_THAT(error_of({"--draft-max", "-1"}), HasSubstr("--draft-max"));
 }
 

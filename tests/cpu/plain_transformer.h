@@ -23,20 +23,37 @@ class PlainTransformer {
 
   /// [tokens][vocab_size]
   Rows logits(const std::vector<std::int32_t>& tokens) {
-    Rows x;
-    for (const std::int32_t token : tokens) {
-      x.push_back(row_of(weights_.embedding, token));
-      for (double& value : x.back()) value *= static_cast<double>(config_.embedding_scale);
-    }
-    inputs_.clear();
-    for (std::size_t i = 0; i < tokens.size() && config_.per_layer_width > 0; ++i)
-      inputs_.push_back(per_layer_inputs(tokens[i], x[i]));
-    for (int i = 0; i < config_.num_layers(); ++i) layer(i, x);
     Rows out;
-    for (const Row& row : x) out.push_back(product(weights_.output, norm(row, weights_.output_norm)));
+    for (const Row& row : rows_of(tokens)) out.push_back(product(weights_.output, norm(row, weights_.output_norm)));
     for (Row& row : out) add_bias(row, weights_.output_bias);
     for (Row& row : out)
       for (double& value : row) value = capped(value, config_.logit_soft_cap);
+    return out;
+  }
+
+  /// Logits of `count` guesses of the draft head behind `tokens`, each token the likeliest, [count][vocab_size].
+  Rows guesses(std::vector<std::int32_t> tokens, int count) {
+    const int head = config_.num_layers();
+    const auto& w = weights_.draft_head;
+    Rows before = {Row(static_cast<std::size_t>(config_.width), 0.0)};  // the hidden row in front of each token
+    for (const Row& row : rows_of({tokens.begin(), tokens.end() - 1}))
+      before.push_back(norm(row, weights_.output_norm));
+    Rows out;
+    for (int i = 0; i < count; ++i) {
+      Rows x;
+      for (std::size_t at = 0; at < tokens.size(); ++at) {
+        Row pair = norm(row_of(w.embedding, tokens[at]), w.embedding_norm);
+        const Row hidden = norm(before[at], w.hidden_norm);
+        pair.insert(pair.end(), hidden.begin(), hidden.end());
+        x.push_back(product(w.projection, pair));
+      }
+      keys_.clear();
+      values_.clear();
+      layer(head, x);
+      before.push_back(norm(x.back(), w.output_norm));
+      out.push_back(product(w.output, before.back()));
+      tokens.push_back(static_cast<std::int32_t>(std::ranges::max_element(out.back()) - out.back().begin()));
+    }
     return out;
   }
 
@@ -75,6 +92,22 @@ class PlainTransformer {
   }
 
  private:
+  /// The residual stream behind the last layer, all rows from position 0 on.
+  Rows rows_of(const std::vector<std::int32_t>& tokens) {
+    keys_.clear();
+    values_.clear();
+    Rows x;
+    for (const std::int32_t token : tokens) {
+      x.push_back(row_of(weights_.embedding, token));
+      for (double& value : x.back()) value *= static_cast<double>(config_.embedding_scale);
+    }
+    inputs_.clear();
+    for (std::size_t i = 0; i < tokens.size() && config_.per_layer_width > 0; ++i)
+      inputs_.push_back(per_layer_inputs(tokens[i], x[i]));
+    for (int i = 0; i < config_.num_layers(); ++i) layer(i, x);
+    return x;
+  }
+
   static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
   /// Of heads of q, each with its gate behind it: leaves the heads and gives the gates.

@@ -380,16 +380,25 @@ TEST(Weights, ATensorThatTheSpecsDoNotKnowIsRefused) {
   }
 }
 
-TEST(Weights, TensorsOfLayersOfPredictionAreSkippedAndTakeNothing) {
-  const TinyModel model{.arch = "qwen35"};
+TEST(Weights, TensorsOfLayersOfPredictionAreSkippedAndTakeNothingUnlessTheyAreADraftHead) {
+  TinyModel model{.arch = "qwen35"};
+  const MemorySource plain = model.source();
+  const WeightNeed need = weight_need(plain, ModelConfig::load(plain).value()).value();
+  model.head = TinyModel::Head::kRandom;
   MemorySource source = model.source();
   ModelConfig config = ModelConfig::load(source).value();
-  const WeightNeed need = weight_need(source, config).value();
-  source.add_tensor("blk.2.nextn.eh_proj.weight", {128, 64}, DType::kF32, std::string(128UL * 64 * 4, 0));
-  EXPECT_FALSE(try_load(source, config));
-  config.num_skipped_layers = 1;
   EXPECT_EQ(try_load(source, config).value().total_bytes(), need.packed_bytes + need.vector_bytes);
   EXPECT_EQ(weight_need(source, config).value().packed_bytes, need.packed_bytes);
+  ModelConfig with_head = config;
+  with_head.add_draft_head();
+  const Weights head = try_load(source, with_head).value();
+  EXPECT_GT(head.total_bytes(), need.packed_bytes + need.vector_bytes + 64UL * 128 * 4);
+  EXPECT_EQ(head.draft_head.output.panels, head.output.panels) << "it has none of its own";
+  EXPECT_EQ(head.draft_head.output.rows, 80);
+  EXPECT_EQ(head.draft_head.output_norm, head.output_norm);
+  config.num_skipped_layers = 0;
+  EXPECT_FALSE(try_load(source, config));
+  config.num_skipped_layers = 1;
   source.add_tensor("blk.3.attn_norm.weight", {64}, DType::kF32, std::string(256, 0));
   EXPECT_FALSE(try_load(source, config));
 }

@@ -48,8 +48,9 @@ long allocations_in_steps(TestEngine& engine, long& num_tokens) {
 TEST(EngineAllocations, StepsAllocateNothingAfterWarmUp) {
   for (const std::vector<int>& windows :
        {std::vector{0}, std::vector{0, 6}, std::vector{9}, std::vector{test::kRecurrent, 0}}) {
-    for (const auto& [threads, mode] : {std::pair(1, DraftMode::kOff), {2, DraftMode::kOff}, {2, DraftMode::kSuffix}}) {
-      TestEngine engine({.runner = {.num_blocks = 20, .windows = windows},
+    for (const auto& [threads, mode] :
+         {std::pair(1, DraftMode::kOff), {2, DraftMode::kOff}, {2, DraftMode::kSuffix}, {2, DraftMode::kMtp}}) {
+      TestEngine engine({.runner = {.num_blocks = 20, .windows = windows, .has_draft_head = true},
                          .max_context = 64,
                          .num_threads = threads,
                          .limits = {.max_step_tokens = 16},

@@ -273,6 +273,98 @@ TEST(Draft, ACallbackMayCancelWhileItsDraftIsVerified) {
   }
 }
 
+/// Greedy requests, whose answers a head that is always right knows.
+std::vector<Request> greedy_requests(TestEngine&) {
+  std::vector<Request> requests = {make_request(6, 50, 1), make_request(17, 70, 2), make_request(9, 60, 5)};
+  for (Request& request : requests) request.sampling.temperature = 0;
+  return requests;
+}
+
+TEST(Draft, GuessesOfADraftHeadAreVerifiedAsAnyOthers) {
+  for (const std::vector<int>& windows : {std::vector{0}, std::vector{0, 6}, std::vector{test::kRecurrent, 0}})
+    for (const int wrong : {0, 1, 5})
+      for (const DraftMode mode : {DraftMode::kMtp, DraftMode::kAuto}) {
+        const auto options = [&] {
+          return TestEngineOptions{.runner = {.windows = windows, .has_draft_head = true, .guess_wrong = wrong}};
+        };
+        const Drafted plain = run(options, DraftMode::kOff, greedy_requests);
+        const Drafted drafted = run(options, mode, greedy_requests);
+        for (std::size_t i = 0; i < plain.answers.size(); ++i)
+          EXPECT_TRUE(drafted.answers[i].same_tokens(plain.answers[i])) << i << ' ' << wrong;
+        if (wrong == 0) {
+          EXPECT_LT(drafted.stats.steps, 20U) << "the longest answer has 70 tokens";
+          EXPECT_EQ(drafted.stats.accepted_draft_tokens, drafted.stats.drafted_tokens);
+        } else if (wrong == 1) {
+          if (mode == DraftMode::kMtp) EXPECT_LT(drafted.stats.accepted_draft_tokens, 10U);
+        } else {
+          EXPECT_GT(drafted.stats.accepted_draft_tokens, 60U);
+        }
+      }
+}
+
+TEST(Draft, ADraftHeadIsAskedWhereItMayBeLikelierThanTexts) {
+  const auto num_guesses = [](DraftMode mode, bool has_head, bool repeats) {
+    TestEngine engine({.runner = {.has_draft_head = has_head, .guess_wrong = 1}, .draft = {.mode = mode}});
+    Request request = make_request(6, 60, 1);
+    if (repeats) {
+      TestEngine plain;
+      request.prediction = plain.run(request).tokens;
+    }
+    engine.run(std::move(request));
+    return engine.runner().num_guesses();
+  };
+  for (const DraftMode mode : {DraftMode::kOff, DraftMode::kNgram, DraftMode::kSuffix})
+    EXPECT_EQ(num_guesses(mode, true, false), 0);
+  EXPECT_EQ(num_guesses(DraftMode::kAuto, false, false), 0);
+  EXPECT_GT(num_guesses(DraftMode::kMtp, true, true), 0);
+  EXPECT_GT(num_guesses(DraftMode::kAuto, true, false), 0);
+  EXPECT_EQ(num_guesses(DraftMode::kAuto, true, true), 0) << "the prediction is right all along";
+}
+
+TEST(Draft, AHeadGuessesForForksAndForWhatConstraintsAllow) {
+  const auto options = [] { return TestEngineOptions{.runner = {.has_draft_head = true}}; };
+  const auto requests = [](TestEngine& engine) {
+    std::vector<Request> all = greedy_requests(engine);
+    all[0].num_choices = 3;
+    all[1].ignore_eos = false;
+    all[1].constraint =
+        engine->compile_constraint({.kind = ConstraintKind::kRegex, .text = "([AB]CDEFGHIJ[KL]MNO){2}P[QR]"}).value();
+    return all;
+  };
+  const Drafted plain = run(options, DraftMode::kOff, requests), drafted = run(options, DraftMode::kMtp, requests);
+  for (std::size_t i = 0; i < plain.answers.size(); ++i)
+    EXPECT_EQ(drafted.answers[i].tokens, plain.answers[i].tokens) << i;
+  EXPECT_LT(drafted.stats.steps, plain.stats.steps);
+}
+
+// Guesses take free blocks for as long as they are made.
+TEST(Draft, AHeadGuessesNothingWhereNoBlockIsFree) {
+  for (const int num_blocks : {5, 14}) {
+    TestEngine engine({.runner = {.block_size = 4, .num_blocks = num_blocks, .has_draft_head = true},
+                       .max_context = 20,
+                       .draft = {.mode = DraftMode::kMtp}});
+    Request request = make_request(16, 4, 3);
+    request.sampling.temperature = 0;
+    const test::Answer answer = engine.run(request);
+    EXPECT_TRUE(answer.same_tokens(test::reference_answer(request, 32)));
+    EXPECT_GT(engine.runner().num_guesses(), 0);
+    EXPECT_EQ(engine->stats().preemptions, 0U);
+  }
+}
+
+TEST(Draft, WhereNoMemoryIsForGuessesTheirRequestsEndAndOthersGoOn) {
+  int num_batches = 0;
+  TestEngineOptions options{.runner = {.has_draft_head = true}, .draft = {.mode = DraftMode::kMtp}};
+  options.runner.before_forward = [&] {
+    if (++num_batches == 2) throw std::bad_alloc();  // the first one reads the prompt
+  };
+  TestEngine engine(std::move(options));
+  const test::Answer answer = engine.run(make_request(6, 40, 1));
+  EXPECT_EQ(answer.finish, FinishReason::kFailed);
+  EXPECT_TRUE(engine.all_blocks_free());
+  EXPECT_EQ(engine.run(make_request(6, 40, 2)).finish, FinishReason::kLength);
+}
+
 TEST(Draft, APredictionCountsInTheQueueAsAPromptDoes) {
   TestEngine engine({.max_queued_tokens = 100});
   Request request = make_request(10, 5);

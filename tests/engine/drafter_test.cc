@@ -1,4 +1,5 @@
 #include "engine/drafter.h"
+#include "engine/head_drafts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -75,6 +76,69 @@ TEST(Drafter, ChancesFollowWhatWasDrawn) {
   wrong.drafter.propose(wrong.text, 4, {}, wrong.draft);
   EXPECT_GT(right.draft.chances[1], 0.7F);
   EXPECT_LT(wrong.draft.chances[0], 0.1F);
+}
+
+std::vector<GuessedToken> guesses(std::vector<TokenId> tokens, int chance) {
+  std::vector<GuessedToken> all;
+  for (const TokenId token : tokens) all.push_back({.token = token, .chance = chance});
+  return all;
+}
+
+TEST(Drafter, ChancesOfAHeadsGuessesBeginWithWhatItSaysAndFollowWhatWasDrawn) {
+  DraftedAnswer answer({1, 2, 3});
+  Draft draft;
+  answer.drafter.weigh(guesses({4, 5}, GuessedToken::kSure / 2), draft);
+  EXPECT_THAT(tokens_of(draft), ElementsAre(4, 5));
+  EXPECT_FLOAT_EQ(draft.chances[0], 0.5F);
+  EXPECT_FLOAT_EQ(draft.chances[1], 0.25F);
+  const float before = answer.drafter.head_chance();
+  for (int i = 0; i < 20; ++i) {
+    answer.drafter.take_guesses();
+    answer.drafter.accepted(0, true);
+  }
+  draft.clear();
+  answer.drafter.weigh(guesses({4, 5}, GuessedToken::kSure / 2), draft);
+  EXPECT_LT(draft.chances[0], 0.1F);
+  EXPECT_LT(answer.drafter.head_chance(), before / 3);
+  draft.clear();
+  answer.drafter.weigh(guesses({4}, GuessedToken::kSure), draft);
+  EXPECT_FLOAT_EQ(draft.chances[0], 1.0F) << "nothing is known of those that it is sure of";
+}
+
+TEST(Drafter, AHeadIsWantedWhereMoreOfItsTokensAreExpected) {
+  DraftedAnswer answer({1, 2, 3, 4, 5, 6, 7, 8});
+  answer.after({9});
+  EXPECT_EQ(answer.drafter.num_wanted_of_head(answer.text, 4, answer.draft), 4) << "no text says what follows";
+  Draft sure;
+  for (const TokenId token : {1, 2, 3, 4}) sure.add(token, 0.95F);
+  EXPECT_EQ(answer.drafter.num_wanted_of_head(answer.text, 4, sure), 0);
+  EXPECT_EQ(answer.drafter.num_wanted_of_head(answer.text, 0, {}), 0);
+}
+
+TEST(Drafter, CandidatesAreTheRareWordsOfTheText) {
+  const TokenId rare = kCommonTokens;
+  DraftedAnswer answer({rare + 7, 5, rare + 2, rare + 7});
+  answer.drafter.num_wanted_of_head(answer.text, 1, {});
+  EXPECT_THAT(answer.drafter.candidates(), ElementsAre(rare + 2, rare + 7));
+  answer.after({rare + 3});
+  answer.drafter.num_wanted_of_head(answer.text, 1, {});
+  EXPECT_THAT(answer.drafter.candidates(), ElementsAre(rare + 2, rare + 3, rare + 7));
+  std::vector<TokenId> many(Drafter::kCandidateTokens + 9);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = rare + static_cast<TokenId>(i);
+  DraftedAnswer large(many);
+  large.drafter.num_wanted_of_head(large.text, 1, {});
+  EXPECT_EQ(large.drafter.candidates().size(), Drafter::kMostCandidates);
+  EXPECT_EQ(large.drafter.candidates().front(), rare + 9) << "the last tokens of a prompt are looked at";
+}
+
+TEST(GuessPrice, GuessesPayWhileTheirChanceIsWorthTheirRowAndTheirPartOfTheHead) {
+  const GuessPrice alone{.step_ms = 100, .num_decodes = 1, .row_ms = 10, .guess_ms = 10};
+  EXPECT_EQ(alone.num_paying(16, 0.9), 15) << "0.9^15 is above a fifth";
+  EXPECT_EQ(alone.num_paying(16, 0.5), 2);
+  EXPECT_EQ(alone.num_paying(16, 0.1), 0);
+  const GuessPrice shared{.step_ms = 200, .num_decodes = 32, .row_ms = 6, .guess_ms = 0.5};
+  EXPECT_EQ(shared.num_paying(16, 0.9), 0) << "a token of 32 answers takes as long as a row";
+  EXPECT_EQ(GuessPrice{}.num_paying(4, 0.1), 4) << "without a cost model";
 }
 
 }  // namespace

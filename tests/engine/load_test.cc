@@ -30,6 +30,7 @@ TEST(EngineLoad, OptionsOutOfRangeNameFieldFoundAndExpected) {
   EXPECT_THAT(refusal({.kv_type = static_cast<KvType>(99)}),
               AllOf(HasSubstr("KV type: found number 99"), HasSubstr("i16")));
   EXPECT_THAT(refusal({.kv_layout = static_cast<KvLayout>(9)}), HasSubstr("kv_layout: found 9, expected 0 to 1"));
+  EXPECT_THAT(refusal({.draft = static_cast<DraftMode>(5)}), HasSubstr("draft: found 5, expected 0 to 4"));
   EXPECT_THAT(refusal({.policy = static_cast<PrefillPriority>(3)}), HasSubstr("policy: found 3, expected 0 to 2"));
 }
 
@@ -56,6 +57,33 @@ TEST(EngineLoad, AStopThatIsAskedForEndsItAtTheNextPiece) {
   EXPECT_THAT(done, ::testing::IsEmpty()) << "it was asked for before";
   options.stop = {};
   EXPECT_EQ(refusal(options), "loaded");
+}
+
+std::string refusal_of(const test::TinyModel& model, DraftMode draft) {
+  const test::TempFile file(model.bytes(), ".gguf");
+  const std::string text =
+      refusal({.model_path = file.path(), .num_threads = 1, .kv_memory_bytes = 4U << 20, .draft = draft});
+  const std::size_t name = text.find(file.path().string());
+  return name == std::string::npos ? text
+                                   : text.substr(0, name) + "FILE" + text.substr(name + file.path().string().size());
+}
+
+TEST(EngineLoad, ADraftHeadThatIsNotWholeIsAnErrorWhereItWasAskedFor) {
+  const test::TinyModel whole{.arch = "qwen35", .head = test::TinyModel::Head::kRandom};
+  test::TinyModel cut = whole, wide = whole;
+  cut.without = {"blk.2.nextn.hnorm.weight"};
+  wide.transposed = {"blk.2.nextn.eh_proj.weight"};
+  for (const DraftMode mode : {DraftMode::kMtp, DraftMode::kAuto}) EXPECT_EQ(refusal_of(whole, mode), "loaded");
+  for (const DraftMode mode : {DraftMode::kAuto, DraftMode::kSuffix, DraftMode::kOff})
+    for (const test::TinyModel& model : {cut, wide}) EXPECT_EQ(refusal_of(model, mode), "loaded");
+  EXPECT_EQ(refusal_of(cut, DraftMode::kMtp),
+            "FILE: no tensor blk.2.nextn.hnorm.weight, which architecture qwen35 needs");
+  EXPECT_EQ(
+      refusal_of(wide, DraftMode::kMtp),
+      "FILE: tensor blk.2.nextn.eh_proj.weight has 128 rows of 64, expected 64 rows of 128 by the metadata of qwen35");
+  EXPECT_EQ(refusal_of({.arch = "qwen35"}, DraftMode::kMtp),
+            "draft: found mtp, but FILE carries 0 layers of prediction; expected one, of a family that has such");
+  EXPECT_EQ(refusal_of({}, DraftMode::kAuto), "loaded");
 }
 
 TEST(EngineLoad, NamesOfKvTypesGoThereAndBack) {

@@ -26,9 +26,9 @@ struct Options {
   int num_threads = 1;
   int max_step_tokens = 512;
   bool prefix_cache = true;
-  int kv_tokens = 0;   // of the KV memory; 0: enough
-  double step_ms = 0;  // 0: any
-  DraftMode draft = DraftMode::kOff;
+  int kv_tokens = 0;                    // of the KV memory; 0: enough
+  double step_ms = 0;                   // 0: any
+  std::optional<DraftMode> draft = {};  // none: off, but for a model with a draft head, which guesses
 };
 
 /// All that is bit-identical of a choice: tokens, their log-probabilities, and logits of the prompt where asked for.
@@ -44,8 +44,13 @@ struct Bits {
 };
 
 /// gemma4 has windowed layers, global ones with wider heads, and behind both kinds layers that borrow the keys and
-/// values of the last of their kind; with experts it has these beside each dense feed-forward.
+/// values of the last of their kind; with experts it has these beside each dense feed-forward. Of the models with a
+/// draft head one guesses what the model says next, most of the time.
 TinyModel recipe_of(const std::string& arch) {
+  if (arch == "qwen35-head")
+    return {.arch = "qwen35", .layers = 4, .tied = false, .type = DType::kQ8_0, .head = TinyModel::Head::kAgrees};
+  if (arch == "qwen35moe-head")
+    return {.arch = "qwen35moe", .layers = 2, .type = DType::kQ8_0, .head = TinyModel::Head::kRandom};
   if (arch == "gemma4-experts")
     return {.arch = "gemma4", .layers = 4, .type = DType::kQ8_0, .experts = 6, .fused_gate_up = true};
   return {.arch = arch, .layers = 6, .type = DType::kQ8_0};
@@ -59,6 +64,8 @@ class RealEngine {
     parts.resources = Resources::create({.num_threads = options.num_threads}).value();
     parts.words = ModelTokenizer(test::tiny_tokenizer(32));
     ModelConfig config = ModelConfig::load(*parts.source).value();
+    if (config.prediction_layer && options.draft != DraftMode::kOff) config.add_draft_head();
+    const DraftMode usual = config.has_draft_head ? DraftMode::kMtp : DraftMode::kOff;
     std::uint64_t kv_bytes = 8U << 20;
     int max_seqs = 16;
     if (options.kv_tokens != 0) {
@@ -76,7 +83,7 @@ class RealEngine {
                                         parts.resources->impl().threads, parts.resources->impl().kv_memory);
     parts.runner = std::move(runner).value();
     parts.prefix_cache = options.prefix_cache;
-    parts.draft.mode = options.draft;
+    parts.draft.mode = options.draft.value_or(usual);
     parts.info.max_context = 1024;
     parts.limits = {.max_step_tokens = options.max_step_tokens, .max_sequences = 16, .step_ms = options.step_ms};
     engine_ = EngineImpl::create(std::move(parts)).value();
@@ -135,18 +142,23 @@ class SameBits : public ::testing::TestWithParam<std::tuple<std::string, KvType>
   }
 };
 class SameBitsOfLayouts : public SameBits {};
+class SameBitsOfHeads : public SameBits {};
 
 constexpr auto kName = [](const auto& instance) {
   std::string name = std::get<0>(instance.param) + "_" + std::string(kv_type_name(std::get<1>(instance.param)));
   std::ranges::replace(name, '-', '_');
   return name;
 };
-const std::string kArchitectures[] = {"llama",  "qwen3moe", "qwen35",         "qwen35moe",
-                                      "gemma3", "gemma4",   "gemma4-experts", "gpt-oss"};
+const std::string kArchitectures[] = {"llama",  "qwen3moe", "qwen35",         "qwen35moe", "qwen35-head",
+                                      "gemma3", "gemma4",   "gemma4-experts", "gpt-oss",   "qwen35moe-head"};
 INSTANTIATE_TEST_SUITE_P(Engine, SameBits,
                          ::testing::Combine(::testing::ValuesIn(kArchitectures),
                                             ::testing::Values(KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kQ8_0,
                                                               KvType::kI16)),
+                         kName);
+INSTANTIATE_TEST_SUITE_P(Engine, SameBitsOfHeads,
+                         ::testing::Combine(::testing::Values("qwen35-head", "qwen35moe-head"),
+                                            ::testing::Values(KvType::kF16, KvType::kQ8_0, KvType::kI16)),
                          kName);
 // The contiguous layout has no q8_0.
 INSTANTIATE_TEST_SUITE_P(Engine, SameBitsOfLayouts,
@@ -271,6 +283,27 @@ TEST_P(SameBits, DraftedIsTokenByToken) {
   const EngineStats stats = drafting.stats();
   EXPECT_GT(stats.accepted_draft_tokens, 20U);
   EXPECT_GT(stats.drafted_tokens, stats.accepted_draft_tokens);
+}
+
+// Guesses of a draft head, of which some are right where it looks at what the model looks at.
+TEST_P(SameBitsOfHeads, GuessedIsTokenByToken) {
+  std::vector<Request> requests = {some_request(40, 60, 31), some_request(90, 50, 32), some_request(25, 60, 33)};
+  for (const std::size_t i : {0U, 2U}) requests[i].sampling.temperature = 0;
+  requests[1].num_choices = 3;
+  RealEngine plain = engine({.prefix_cache = false, .draft = DraftMode::kOff});
+  std::vector<Bits> expected;
+  for (const Request& request : requests)
+    for (Bits& choice : plain.run(std::vector{request})) expected.push_back(std::move(choice));
+  for (const DraftMode mode : {DraftMode::kMtp, DraftMode::kAuto}) {
+    RealEngine guessing = engine({.num_threads = 2, .draft = mode});
+    EXPECT_EQ(guessing.run(requests), expected);
+    EXPECT_EQ(guessing.run(requests), expected) << "with a prefix that is cached";
+    const EngineStats stats = guessing.stats();
+    EXPECT_GT(stats.drafted_tokens, 50U);
+    if (std::get<0>(GetParam()) == "qwen35-head") {
+      EXPECT_GT(stats.accepted_draft_tokens, 20U);
+    }
+  }
 }
 
 TEST_P(SameBits, ForkedIsWrittenTwice) {

@@ -40,6 +40,16 @@ TEST(StepBudget, TimeCutsInWholeBlocks) {
   EXPECT_EQ(budget.tokens_in_time(make_prompt(300), 300, 4), 76) << "80 ms where nobody waits for a token";
 }
 
+TEST(StepBudget, WhatIsSpentBeforehandIsNotThereForRows) {
+  const CostModel cost = make_cost();  // 1 ms, and 1 ms a row
+  StepBudget budget(512, 50, &cost);
+  budget.begin(true, 1, 10);
+  EXPECT_EQ(budget.tokens_in_time(make_prompt(300), 300, 4), 36) << "12 fewer: 39 rows in whole blocks";
+  EXPECT_EQ(budget.work().draw_ms, 10);
+  budget.begin(true);
+  EXPECT_EQ(budget.work().draw_ms, 0);
+}
+
 TEST(StepBudget, FirstPromptGetsABlockWhateverItCosts) {
   const CostModel cost = make_cost();
   StepBudget budget(512, 2, &cost);

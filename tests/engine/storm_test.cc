@@ -28,7 +28,10 @@ TestEngineOptions random_options() {
   options.runner.num_snapshots = *rc::gen::inRange(1, 12);
   options.prefix_cache = *rc::gen::weightedElement<bool>({{4, true}, {1, false}});
   options.max_context = 64;
-  options.draft = {.mode = *rc::gen::element(DraftMode::kOff, DraftMode::kNgram, DraftMode::kSuffix),
+  options.runner.has_draft_head = *rc::gen::arbitrary<bool>();
+  options.runner.guess_wrong = *rc::gen::inRange(0, 5);
+  options.draft = {.mode = *rc::gen::element(DraftMode::kOff, DraftMode::kNgram, DraftMode::kSuffix, DraftMode::kMtp,
+                                             DraftMode::kAuto),
                    .max_tokens = *rc::gen::inRange(1, kMaxDraftTokens + 1)};
   options.tokenizer = test::reasoning_tokenizer;
   options.num_threads = *rc::gen::inRange(1, 3);

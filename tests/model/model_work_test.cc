@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "kernels/pack.h"
+#include "model/model_state.h"
 #include "source/open_model.h"
 #include "support/temp_file.h"
 #include "support/tiny_model.h"
@@ -17,9 +18,10 @@ namespace {
 using test::TinyModel;
 
 struct Loaded {
-  explicit Loaded(const TinyModel& model) : path(model.bytes(), ".gguf") {
+  explicit Loaded(const TinyModel& model, bool with_head = false) : path(model.bytes(), ".gguf") {
     source = open_model(path.path()).value();
     config = ModelConfig::load(*source).value();
+    if (with_head) config.add_draft_head();
     weights = WeightList::create(*source, config).value();
   }
   MatrixWork of_all_rows() const { return layer_work(config, weights); }
@@ -123,6 +125,21 @@ TEST(ModelWork, LayersBehindTheLastThatWritesStateAreForLogitRowsOnly) {
     EXPECT_EQ(std::tuple(all[i].window, all[i].only_logit_rows, all[i].num_layers), expected[i]) << i;
   EXPECT_EQ(all[3].kv_bytes, 2U * 64 * 2) << "as many as its lender's";
   EXPECT_EQ(all[3].float_multiply_adds, 2U * 256);
+}
+
+// Every row goes through all layers, and leaves keys and values for the draft head.
+TEST(ModelWork, ADraftHeadNeedsTheLastLayerOfEveryRowAndHasKeysAndValuesOfItsOwn) {
+  const TinyModel model{.arch = "qwen35", .head = TinyModel::Head::kRandom};
+  const Loaded plain(model), with_head(model, true);
+  const std::uint64_t kv = 2 * 64 * 64, projection = 64 * 128, output = 80 * 64;
+  const std::uint64_t last = plain.of_logit_rows().float_multiply_adds - output;
+  EXPECT_EQ(with_head.of_logit_rows().float_multiply_adds, output);
+  EXPECT_EQ(with_head.of_all_rows().float_multiply_adds,
+            plain.of_all_rows().float_multiply_adds + last + kv + projection);
+  for (const AttentionWork& layers : attention_work(with_head.config, KvType::kF16))
+    EXPECT_FALSE(layers.only_logit_rows);
+  const auto bytes = [](const Loaded& loaded) { return kv_need(loaded.config, KvType::kF16, 16, 16).bytes_per_token; };
+  EXPECT_EQ(bytes(with_head), 2 * bytes(plain)) << "one layer of two attends";
 }
 
 TEST(ModelWork, InTheLastLayerOnlyRowsWhoseLogitsAreNeededAttend) {

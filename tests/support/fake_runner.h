@@ -72,11 +72,14 @@ class FakeRunner final : public ModelRunner {
     std::function<void(std::int32_t token, std::span<float> logits)> edit = {};
     std::function<void()> before_forward = {};  // may throw: std::bad_alloc refuses the batch
     std::int32_t not_finite_token = -1;         // sequences with a row of it are reported as not finite
+    bool has_draft_head = false;                // it guesses what is likeliest, but for every n-th token of guess_wrong
+    int guess_wrong = 0;                        // 0: none
   };
 
   explicit FakeRunner(Options options) : options_(std::move(options)) {
     info_.vocab_size = options_.vocab_size;
     info_.max_rows = options_.max_rows;
+    info_.has_draft_head = options_.has_draft_head;
     info_.room = tiny_room(
         options_.windows, options_.block_size,
         {.bytes = options_.memory_bytes, .num_blocks = options_.num_blocks, .num_snapshots = options_.num_snapshots},
@@ -93,6 +96,8 @@ class FakeRunner final : public ModelRunner {
     row_tokens_.reserve(at(options_.max_rows));
     logits_.resize(at(kMaxLogitRows * options_.vocab_size));
     not_finite_.reserve(at(options_.max_rows));
+    guesses_.reserve(at(options_.max_rows));
+    ahead_.reserve(at(options_.max_rows));
   }
 
   /// The manager of the engine that it belongs to, which must outlive its last batch: nobody else holds what is
@@ -112,6 +117,10 @@ class FakeRunner final : public ModelRunner {
       if (options_.before_forward) options_.before_forward();
     } catch (const std::bad_alloc&) {
       return {.is_refused = true};
+    }
+    if (!batch.num_guesses.empty()) {
+      guess(batch);
+      return {.guesses = guesses_};
     }
     compute(batch);
     not_finite_.clear();
@@ -145,6 +154,7 @@ class FakeRunner final : public ModelRunner {
   int num_forwards() const { return num_forwards_; }
   int num_rows() const { return num_rows_; }
   int num_copies() const { return num_copies_; }
+  int num_guesses() const { return num_guesses_; }
   /// For steps whose answers nobody looks at.
   void let_read_anything(bool may) { may_read_anything_ = may; }
   int max_sequences_seen() const { return max_sequences_seen_; }
@@ -185,6 +195,46 @@ class FakeRunner final : public ModelRunner {
       states_.push_back(read(batch, s, batch.positions[at(row)]));
       row_tokens_.push_back(batch.tokens[at(row)]);
     }
+  }
+
+  /// The row in front of each last token must have been computed, and there must be places for all guesses.
+  void guess(const Batch& batch) {
+    require(options_.has_draft_head, "batch of guesses");
+    require(batch.num_rows() == batch.num_seqs() && batch.num_guesses.size() == at(batch.num_seqs()), "guesses");
+    require(batch.candidate_begin.size() == at(batch.num_seqs() + 1), "candidates");
+    for (const BlockCopy& copy : batch.copies) make_copy(copy);
+    guesses_.clear();
+    for (int s = 0; s < batch.num_seqs(); ++s) {
+      const int last = batch.positions[at(s)], count = batch.num_guesses[at(s)];
+      require(batch.seq_begin[at(s)] == s && batch.kv_len[at(s)] == last + count, "places of guesses");
+      if (!snapshots_.empty())
+        require(snapshots_.at(at(batch.state_slots[at(s)])).size() == at(last), "state before guesses");
+      std::vector<std::int32_t>& ahead = ahead_;
+      ahead.assign(1, batch.tokens[at(s)]);
+      for (int position = last; position < last + count; ++position) {
+        for (std::size_t group = 0; group < slots_.size(); ++group)
+          require_unshared(static_cast<int>(group), block_of(batch, group, s, position));
+        ahead.push_back(guess_behind(batch, s, position, ahead));
+        guesses_.push_back({.token = ahead.back(), .chance = GuessedToken::kSure * 3 / 4});
+      }
+    }
+  }
+
+  std::int32_t guess_behind(const Batch& batch, int s, int last, std::span<const std::int32_t> ahead) {
+    const int first_ahead = batch.positions[at(s)];
+    const std::uint64_t state = row_state(windows_, last, [&](std::size_t group, int position) {
+      if (position >= first_ahead) return ahead[at(position - first_ahead)];
+      if (windows_[group] == kRecurrent) return snapshots_[at(batch.state_slots[at(s)])][at(position)];
+      const Slot seen = slot(batch, group, s, position);
+      require(seen.position == position, "slot before guesses");
+      return seen.token;
+    });
+    const std::span<float> row = std::span(logits_).first(at(options_.vocab_size));
+    fill_logits(state, row);
+    const auto best = static_cast<std::int32_t>(std::ranges::max_element(row) - row.begin());
+    ++num_guesses_;
+    const bool is_wrong = options_.guess_wrong > 0 && last % options_.guess_wrong == 0;
+    return is_wrong ? (best + 1) % options_.vocab_size : best;
   }
 
   void release(const BlockRun& run) {
@@ -293,6 +343,9 @@ class FakeRunner final : public ModelRunner {
   std::vector<std::int32_t> row_tokens_;              // [logit rows]
   std::vector<float> logits_;                         // [kMaxLogitRows, vocab_size]
   std::vector<std::int32_t> not_finite_;              // sequences of the last batch
+  std::vector<GuessedToken> guesses_;                 // of the last batch of guesses
+  std::vector<std::int32_t> ahead_;                   // scratch of guess()
+  int num_guesses_ = 0;
   bool may_read_anything_ = false;
   int num_forwards_ = 0, num_rows_ = 0, num_copies_ = 0;
   int max_sequences_seen_ = 0;

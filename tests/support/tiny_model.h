@@ -38,7 +38,11 @@ struct TinyModel {
   bool fused_gate_up = false;                             // the experts' gate and up lie in one tensor
   bool fused_qkv = false;                                 // Q, K and V lie in one tensor, and so do their biases
   bool factors = false;  // a number beside each matrix of a layer, of mixtures one an expert
-  bool biases = false;   // those that files may have, of a family that has none of its own; of qwen2 that of logits
+  // qwen35, qwen35moe: a draft head behind the layers, with random weights, or one that guesses what the model says
+  // next: both then do little more than to look at the token.
+  enum class Head : std::uint8_t { kNone, kRandom, kAgrees } head = Head::kNone;
+  bool head_has_own = false;  // embedding, output and norm
+  bool biases = false;  // those that files may have, of a family that has none of its own; of qwen2 that of logits
 
   std::string bytes() const {
     GgufWriter writer;
@@ -75,7 +79,7 @@ struct TinyModel {
   bool is_gemma4() const { return arch == "gemma4"; }
   bool is_global(std::uint32_t layer) const { return is_gemma4() && layer % 3 == 2; }
   std::uint32_t num_borrowing() const { return is_gemma4() && layers >= 5 ? 2 : 0; }
-  bool borrows(std::uint32_t layer) const { return layer >= layers - num_borrowing(); }
+  bool borrows(std::uint32_t layer) const { return num_borrowing() > 0 && layer >= layers - num_borrowing(); }
   std::uint32_t head_dim_of(std::uint32_t layer) const {
     if (head_dims.contains(layer)) return head_dims.at(layer);
     return is_global(layer) ? global_head_dim : head_dim;
@@ -98,7 +102,8 @@ struct TinyModel {
   template <class Writer>
   void write_metadata(Writer& writer) const {
     if (!without.contains("general.architecture")) writer.add("general.architecture", std::string_view(arch));
-    key(writer, "block_count", layers);
+    key(writer, "block_count", layers + (head == Head::kNone ? 0U : 1U));
+    if (head != Head::kNone) key(writer, "nextn_predict_layers", 1U);
     key(writer, "embedding_length", width);
     if (!is_gemma4()) key(writer, "feed_forward_length", ffn);
     key(writer, "context_length", context);
@@ -151,6 +156,27 @@ struct TinyModel {
     key(writer, "ssm.group_count", key_heads);
     key(writer, "ssm.time_step_rank", value_heads);
     key(writer, "ssm.inner_size", value_heads * value_dim);
+  }
+
+  template <class Writer>
+  void write_head(Writer& writer, std::mt19937& random, const std::string& p) const {
+    const auto add = [&](const std::string& name, std::uint64_t rows, std::uint64_t cols, bool is_vector) {
+      tensor(writer, random, p + name, rows, cols, is_vector, type);
+    };
+    if (head == Head::kRandom) {
+      add("nextn.eh_proj.weight", width, 2 * width, false);
+    } else if (!without.contains(p + "nextn.eh_proj.weight")) {  // the embedding itself
+      std::string data;
+      for (std::uint32_t i = 0; i < width; ++i)
+        for (std::uint32_t j = 0; j < 2 * width; ++j) data += bytes_of(i == j ? 1.0F : 0.0F);
+      writer.add_tensor(p + "nextn.eh_proj.weight", {2 * width, width}, DType::kF32, data);
+    }
+    add("nextn.enorm.weight", 1, width, true);
+    add("nextn.hnorm.weight", 1, width, true);
+    if (!head_has_own) return;
+    add("nextn.embed_tokens.weight", vocab, width, false);
+    add("nextn.shared_head_head.weight", vocab, width, false);
+    add("nextn.shared_head_norm.weight", 1, width, true);
   }
 
   /// Floats whatever the type of the matrices.
@@ -224,7 +250,8 @@ struct TinyModel {
   void tensor(Writer& writer, std::mt19937& random, const std::string& name, std::uint64_t rows, std::uint64_t cols,
               bool vector, DType own_type, std::uint64_t count = 0) const {
     const DType stored = vector ? DType::kF32 : own_type;
-    const std::string data = weights(random, rows * std::max<std::uint64_t>(count, 1), cols, vector, stored);
+    const bool is_small = head == Head::kAgrees && is_result(name);
+    const std::string data = weights(random, rows * std::max<std::uint64_t>(count, 1), cols, vector, stored, is_small);
     if (without.contains(name)) return;
     std::vector<std::uint64_t> dims = vector ? std::vector{cols} : std::vector{cols, rows};
     if (count > 0) dims.push_back(count);
@@ -235,14 +262,22 @@ struct TinyModel {
     floats(writer, random, stem + ".scale", {std::max<std::uint64_t>(count, 1)}, 1.0F, 0.3F);
   }
 
-  static std::string weights(std::mt19937& random, std::uint64_t rows, std::uint64_t cols, bool vector, DType stored) {
-    std::normal_distribution<float> normal(vector ? 1.0F : 0.0F, vector ? 0.1F : 1.0F / std::sqrt(float(cols)));
+  /// A matrix whose products go into the residual stream.
+  static bool is_result(const std::string& name) {
+    const auto is = [&](const char* part) { return name.find(part) != std::string::npos; };
+    return is("attn_output") || is("ffn_down") || is("ssm_out");
+  }
+
+  static std::string weights(std::mt19937& random, std::uint64_t rows, std::uint64_t cols, bool vector, DType stored,
+                             bool is_small = false) {
+    const float deviation = vector ? 0.1F : (is_small ? 0.02F : 1.0F) / std::sqrt(float(cols));
+    std::normal_distribution<float> normal(vector ? 1.0F : 0.0F, deviation);
     std::string data;
     if (stored == DType::kF32) {
       for (std::uint64_t i = 0; i < rows * cols; ++i) data += bytes_of(normal(random));
     } else {  // Q8_0: a half of 2^-9, then 32 bytes
       for (std::uint64_t block = 0; block < rows * cols / 32; ++block) {
-        data += bytes_of(std::uint16_t{0x1800});
+        data += bytes_of(std::uint16_t{is_small ? std::uint16_t{0x0400} : std::uint16_t{0x1800}});
         for (int i = 0; i < 32; ++i) data += static_cast<char>(random() & 255);
       }
     }
@@ -283,11 +318,12 @@ struct TinyModel {
       matrix("per_layer_model_proj.weight", std::uint64_t{layers} * per_layer_width, width);
       vector("per_layer_proj_norm.weight", per_layer_width);
     }
-    for (std::uint32_t i = 0; i < layers; ++i) {
+    for (std::uint32_t i = 0; i < layers + (head == Head::kNone ? 0 : 1); ++i) {
       const std::string p = "blk." + std::to_string(i) + ".";
       const std::uint64_t dim = head_dim_of(i), own_ffn = ffn_of(i);
       const std::uint64_t q_width = heads * dim, kv_width = kv_heads_of(i) * dim;
-      const bool attends = !is_hybrid() || (i + 1) % attention_every == 0;
+      const bool attends = !is_hybrid() || i == layers || (i + 1) % attention_every == 0;
+      if (i == layers) write_head(writer, random, p);
       vector(p + "attn_norm.weight", width);
       vector(p + (ffn_norm_is_post_attention() ? "post_attention_norm.weight" : "ffn_norm.weight"), width);
       const bool has_v = !borrows(i) && !(is_global(i) && v_is_k);

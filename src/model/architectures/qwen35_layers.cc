@@ -78,6 +78,7 @@ Result<void> read_qwen35_layers(const ModelKeys& keys, LayerSpec layer, ModelCon
   const int num_in_file = config.num_layers();
   OCTAVO_TRY(config.num_skipped_layers, read_num_prediction_layers(keys, num_in_file));
   config.layers.resize(to_size(num_in_file - config.num_skipped_layers));
+  if (config.num_skipped_layers == 1) config.prediction_layer = layer;
   OCTAVO_TRY(const std::vector<bool> is_recurrent, read_recurrent_layers(keys, config.num_layers(), num_in_file));
   for (std::size_t i = 0; i < is_recurrent.size(); ++i)
     if (is_recurrent[i]) config.layers[i].mixer = delta;

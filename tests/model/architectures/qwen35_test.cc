@@ -48,12 +48,22 @@ TEST(Qwen35, AFileMaySayWhichLayersAttend) {
   for (int i = 0; i < 6; ++i) EXPECT_EQ(first_and_last.layer(i).delta() == nullptr, i == 0 || i == 5) << i;
 }
 
-TEST(Qwen35, LayersOfPredictionAreSkipped) {
+TEST(Qwen35, LayersOfPredictionAreSkippedOrADraftHead) {
   MemorySource source = qwen35_keys(5);
   source.add("qwen35.nextn_predict_layers", 1U);
   const ModelConfig config = ModelConfig::load(source).value();
   EXPECT_EQ(config.num_layers(), 4);
   EXPECT_EQ(config.num_skipped_layers, 1);
+  EXPECT_FALSE(config.has_draft_head);
+  ModelConfig with_head = config;
+  with_head.add_draft_head();
+  EXPECT_EQ(with_head.num_layers(), 4);
+  ASSERT_EQ(with_head.layers.size(), 5U);
+  EXPECT_TRUE(with_head.layer(4).attention()->gated_output) << "it attends, whatever the others do";
+  EXPECT_EQ(with_head.last_layer_with_state(), 4);
+  MemorySource two = qwen35_keys(6);
+  two.add("qwen35.nextn_predict_layers", 2U);
+  EXPECT_FALSE(ModelConfig::load(two).value().prediction_layer) << "a head has one layer";
   source.add("qwen35.nextn_predict_layers", 5U);
   EXPECT_THAT(error_of(source), HasSubstr("qwen35.nextn_predict_layers is 5, expected less than"));
 }

@@ -1,0 +1,91 @@
+// The draft head that a model's file carries: one layer more, which guesses what follows a token from the token itself
+// and from the model's hidden row in front of it (multi-token prediction: DeepSeek-AI, 2024; "nextn" in files).
+//
+//     row of token t at position p   = projection of [norm(embedding of t), norm(hidden row of position p - 1)]
+//     behind the layer and a norm    = the hidden row of the guess, which stands in front of the next one
+//
+// It attends over keys and values of its own, at the same places of the same blocks as the model's layers. A place
+// depends on the tokens up to it alone, so that blocks are shared, copied and kept as ever. The hidden row of a
+// sequence's last token is the layer's recurrent state, in the snapshot with the others; in front of a sequence there
+// are zeros. Rows of drafted tokens are kept, and the right ones taken over by advance_states(), as in DeltaMixer.
+//
+// A guess need not be exact: it looks at the first kCommonTokens words of the vocabulary and at those that the batch
+// names. Owned by the transformer, which runs the layer itself; one step uses it at a time.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "cpu/attention_mixer.h"
+#include "cpu/residual_stream.h"
+#include "cpu/step_rows.h"
+#include "cpu/weights.h"
+#include "kv/snapshot_arena.h"
+#include "model/batch.h"
+#include "model/model_runner.h"
+
+namespace octavo {
+
+class DraftHead {
+ public:
+  /// All references must outlive it. Takes no memory where the model has no head.
+  DraftHead(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots, ComputeContext& context,
+            ResidualStream& stream);
+
+  /// Takes over the hidden rows of drafted tokens that were right.
+  void advance_states(std::span<const StateAdvance> advances);
+  /// Writes keys and values of a batch's rows, which are in the stream behind the model's last layer and stay there,
+  /// and keeps the hidden rows.
+  void follow(const StepRows& rows, AttentionMixer& attention);
+
+  /// A batch of guesses begins.
+  void begin(const Batch& batch);
+  /// The rows of the next guesses; none: all are made. Valid until the next call.
+  const Batch* next();
+  /// Their input of the layer, into the stream.
+  void embed();
+  /// Guesses from the stream behind the layer. `logits` is scratch, [rows, vocab_size].
+  void guess(float* logits);
+  /// Those of the batch's sequences, one behind another.
+  std::span<const GuessedToken> guesses() const { return guesses_; }
+
+  /// The widest rows that it quantizes in the stream.
+  static int max_cols(const ModelConfig& config) { return config.has_draft_head ? 2 * config.width : 0; }
+
+ private:
+  struct Panels {
+    std::int64_t begin, end;
+  };
+
+  float* pair(std::int64_t row) { return pairs_.data() + row * 2 * width_; }
+  float* state(std::int32_t slot) { return snapshots_.state(slot, layer_); }
+  void embed_row(std::int32_t token, const float* hidden, std::int64_t row, int worker);
+  void project(int rows, float* y);
+  void keep_hidden(const Batch& batch);
+  void list_panels(const Batch& batch);
+  GuessedToken choose(const float* logits, int sequence) const;
+
+  ComputeContext& context_;
+  ResidualStream& stream_;
+  SnapshotArena& snapshots_;
+  const DraftHeadTensors<CpuForm>& weights_;
+  const LayerWeights* layer_weights_ = nullptr;
+  const float* output_norm_;  // of the model
+  int width_, layer_;
+  float epsilon_;
+  AlignedBuffer<float> pairs_;      // [rows, 2 width]
+  AlignedBuffer<float> projected_;  // [rows, width]
+  AlignedBuffer<float> kept_;       // [kMaxDraftedRows, width] hidden rows of drafted tokens
+
+  // Of a batch of guesses.
+  Batch ahead_;                      // its rows under way
+  const Batch* batch_ = nullptr;     // as it was given
+  AlignedBuffer<float> hidden_;      // [kMaxLogitRows, width] the row behind each sequence's last guess
+  std::vector<std::int32_t> rows_;   // the sequence of each row under way
+  std::vector<std::int32_t> first_;  // [sequences] places in guesses_
+  std::vector<GuessedToken> guesses_;
+  std::vector<Panels> panels_;  // of the output matrix, that guesses look at
+  int num_made_ = 0;            // guesses of each sequence that is under way
+};
+
+}  // namespace octavo
