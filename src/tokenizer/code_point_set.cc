@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
 #include "base/to_size.h"
+#include "base/utf8.h"
 
 namespace octavo {
 
@@ -89,6 +91,28 @@ CodePointSet white_space() {
   set.add('\t', '\r' + 1);
   set.add(0x85);
   return set;
+}
+
+std::size_t leading_bytes(std::string_view text, const CodePointSet& set) {
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const Utf8Step step = next_utf8_step(text.substr(size));
+    if (step.kind != Utf8Step::Kind::kCharacter || !set.contains(decode_utf8(text.substr(size)))) break;
+    size += step.length;
+  }
+  return size;
+}
+
+std::size_t trailing_bytes(std::string_view text, const CodePointSet& set) {
+  std::size_t end = text.size();
+  while (end > 0) {
+    std::size_t begin = end - 1;
+    while (begin > 0 && end - begin < 4 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+    const std::string_view last = text.substr(begin, end - begin);
+    if (!is_valid_utf8(last) || !set.contains(decode_utf8(last))) break;
+    end = begin;
+  }
+  return text.size() - end;
 }
 
 }  // namespace octavo

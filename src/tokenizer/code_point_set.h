@@ -4,6 +4,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -46,5 +47,9 @@ std::optional<CodePointSet> code_points_of_category(std::string_view name);
 
 /// Unicode's White_Space, the meaning of \s.
 CodePointSet white_space();
+
+/// The bytes at the begin of `text`, and at its end, that are characters of `set`.
+std::size_t leading_bytes(std::string_view text, const CodePointSet& set);
+std::size_t trailing_bytes(std::string_view text, const CodePointSet& set);
 
 }  // namespace octavo

@@ -3,7 +3,7 @@
 namespace octavo {
 
 std::size_t EncoderScratch::bytes() const {
-  std::size_t bytes = merging.bytes() + joining.bytes() + cutting.bytes();
+  std::size_t bytes = merging.bytes() + joining.bytes() + ways.bytes() + cutting.bytes();
   for (const TextSteps::Scratch* steps : {&normalizing, &stepping})
     bytes += steps->text.capacity() + steps->other.capacity();
   return bytes;

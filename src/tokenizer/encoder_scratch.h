@@ -10,12 +10,14 @@
 #include "tokenizer/pretokenize.h"
 #include "tokenizer/spm.h"
 #include "tokenizer/text_steps.h"
+#include "tokenizer/unigram.h"
 
 namespace octavo {
 
 struct EncoderScratch {
   Bpe::Scratch merging{};
   Spm::Scratch joining{};
+  Unigram::Scratch ways{};
   TextSteps::Scratch normalizing{}, stepping{};
   PreTokenizer::Scratch cutting{};
 

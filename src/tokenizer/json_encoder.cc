@@ -16,6 +16,20 @@ void add(const Vocab& vocab, std::string_view text, TokenId id, SpecialTokens& a
   }
 }
 
+Result<WordAlgorithm> make_word_piece(const TokenizerJson& words, const Vocab& vocab) {
+  auto result = WordPiece::create(vocab, words.max_word_characters);
+  if (!result) return fail("{}: model.vocab: {}", words.file, result.error().message);
+  return std::move(*result);
+}
+
+Result<WordAlgorithm> make_unigram(const TokenizerJson& words, const Vocab& vocab) {
+  std::vector<double> scores = words.scores;
+  const double worst = std::ranges::min(scores);
+  scores.resize(to_size(vocab.size()));
+  return Unigram::create(vocab, std::move(scores), worst - Unigram::kUnknownPenalty, words.unknown,
+                         words.file + ": model.vocab");
+}
+
 bool is_of_model(const Vocab& vocab, const JsonAddedToken& token) { return token.id < vocab.size(); }
 
 }  // namespace
@@ -23,7 +37,9 @@ bool is_of_model(const Vocab& vocab, const JsonAddedToken& token) { return token
 Result<EncoderParts> json_encoder_parts(const TokenizerJson& words, const Vocab& vocab) {
   const TokenizerJsonPipeline& pipeline = words.pipeline;
   const std::string where = words.file + ": model.merges";
-  const auto make_algorithm = [&]() -> Result<std::variant<Bpe, Spm, CharacterBpe>> {
+  const auto make_algorithm = [&]() -> Result<WordAlgorithm> {
+    if (words.model == JsonModel::kWordPiece) return make_word_piece(words, vocab);
+    if (words.model == JsonModel::kUnigram) return make_unigram(words, vocab);
     if (pipeline.is_byte_level) {
       return Bpe::create(vocab, words.merges, {.ignore_merges = words.ignores_merges, .unknown = words.unknown.token},
                          where);

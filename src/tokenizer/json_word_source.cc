@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/to_size.h"
+#include "tokenizer/vocab.h"
 
 namespace octavo {
 
@@ -18,6 +19,15 @@ bool is_kept(std::string_view key) {
   if (key == "tokenizer.huggingface.json" || key == "tokenizer.ggml.unknown_token_id") return false;
   if (!key.starts_with(kPrefix)) return true;
   return key.ends_with("_token_id") || key.ends_with("_token_ids") || key.ends_with("suppress_tokens");
+}
+
+std::string_view model_name(const TokenizerJson& words) {
+  switch (words.model) {
+    case JsonModel::kWordPiece: return "bert";
+    case JsonModel::kUnigram: return "t5";
+    case JsonModel::kBpe: break;
+  }
+  return words.pipeline.is_byte_level ? "gpt2" : "gemma4";
 }
 
 bool is_byte_token(std::string_view text) { return text.size() == 6 && text.starts_with("<0x") && text.ends_with(">"); }
@@ -44,8 +54,9 @@ Result<JsonWordSource> JsonWordSource::create(const TokenizerJson& words, const 
   }
   source.add_tokens(words, num_ids);
   const TokenizerJsonPipeline& pipeline = words.pipeline;
-  if (!pipeline.prefix.empty()) source.add_id("tokenizer.ggml.bos_token_id", pipeline.prefix.front());
-  if (!pipeline.suffix.empty()) source.add_id("tokenizer.ggml.eos_token_id", pipeline.suffix.back());
+  const TextFrame& frame = pipeline.frame;
+  if (!frame.prefix.empty()) source.add_id("tokenizer.ggml.bos_token_id", frame.prefix.front());
+  if (!frame.suffix.empty()) source.add_id("tokenizer.ggml.eos_token_id", frame.suffix.back());
   if (words.unknown.token >= 0) source.add_id("tokenizer.ggml.unknown_token_id", words.unknown.token);
   return source;
 }
@@ -58,7 +69,7 @@ void JsonWordSource::add_tokens(const TokenizerJson& words, std::size_t num_ids)
   types_.assign(num_ids, kUnused);
   for (std::size_t id = 0; id < words.tokens.size(); ++id) {
     if (words.tokens[id].empty()) continue;
-    tokens.strings[id] = words.tokens[id];
+    tokens.strings[id] = words.model == JsonModel::kWordPiece ? marked_word(words, id) : words.tokens[id];
     types_[id] = words.pipeline.decodes_bytes && is_byte_token(words.tokens[id]) ? kByte : kNormal;
   }
   for (const JsonAddedToken& token : words.added_tokens) {
@@ -70,14 +81,20 @@ void JsonWordSource::add_tokens(const TokenizerJson& words, std::size_t num_ids)
     if (!tokens.strings[id].empty()) continue;
     tokens.strings[id] = made_up_.emplace_back(fmt::format("[no token {}]", id));
   }
-  *directory_.add("tokenizer.ggml.model") = {MetadataType::kString,
-                                             std::string_view(words.pipeline.is_byte_level ? "gpt2" : "gemma4")};
+  *directory_.add("tokenizer.ggml.model") = {MetadataType::kString, model_name(words)};
   *directory_.add("tokenizer.ggml.tokens") = {MetadataType::kArray, std::move(tokens)};
   MetadataArray types;
   types.element_type = MetadataType::kInt32;
   types.size = num_ids;
   types.bytes = std::as_bytes(std::span(types_));
   *directory_.add("tokenizer.ggml.token_type") = {MetadataType::kArray, std::move(types)};
+}
+
+/// The token of WordPiece as GGUF writes it: with U+2581 where it begins a word.
+std::string_view JsonWordSource::marked_word(const TokenizerJson& words, std::size_t id) {
+  const std::string_view text = words.tokens[id];
+  if (text.starts_with(words.continuation) && text != words.continuation) return text.substr(words.continuation.size());
+  return made_up_.emplace_back(fmt::format("{}{}", kSpaceMark, text));
 }
 
 void JsonWordSource::add_id(std::string_view key, TokenId id) {

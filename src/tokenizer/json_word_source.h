@@ -31,13 +31,14 @@ class JsonWordSource final : public ModelSource {
  private:
   JsonWordSource() = default;
   void add_tokens(const TokenizerJson& words, std::size_t num_ids);
+  std::string_view marked_word(const TokenizerJson& words, std::size_t id);
   void add_id(std::string_view key, TokenId id);
 
   const ModelSource* model_ = nullptr;
   SourceFiles files_;
   SourceDirectory directory_;
   std::vector<std::int32_t> types_;  // [ids]
-  std::deque<std::string> made_up_;  // the texts of ids without one
+  std::deque<std::string> made_up_;  // texts that no file has: of ids without one, and of words with U+2581
 };
 
 }  // namespace octavo

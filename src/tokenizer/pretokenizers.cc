@@ -104,7 +104,7 @@ constexpr PreTokenizerKind kKinds[] = {
      .ignore_merges = true,
      .add_bos = true},
     {.names = "gpt-2 phi-2 jina-es jina-de jina-v2-es jina-v2-de gigachat a.x-4.0 mellum modern-bert mpt jais exaone4 "
-              "trillion granite-docling",
+              "trillion granite-docling roberta-bpe",
      .stages = {{{kGpt2}}}},
     {.names = "olmo", .stages = {{{kGpt2}}}, .normalization = kNfc},
     {.names = "default", .stages = {{{kDefaultPunctuation}, {kGpt2}, {kAllDigits}, {kThreeAsciiDigits}}}},

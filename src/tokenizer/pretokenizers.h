@@ -38,6 +38,22 @@ inline constexpr std::string_view kGpt2Cut =
 inline constexpr std::string_view kDigitCut = R"(\p{N})";
 inline constexpr std::string_view kPunctuationCut = R"([\p{P}$+<=>^`|~])";
 
+/// The cuts of BertPreTokenizer: white space, which is left out, and punctuation. Its punctuation is that of Unicode 8
+/// too, and is followed here character by character, since a sign that is no punctuation makes its whole word unknown.
+inline constexpr std::string_view kSpaceCut = R"(\s+)";
+inline constexpr std::string_view kBertPunctuationCut =
+    R"([\p{P}\x{166D}\x{111C9}$+<=>^`|~&&[^\x{61D}\x{9FD}\x{A76}\x{C77}\x{C84}\x{1B4E}\x{1B4F}\x{1B7D}-\x{1B7F})"
+    R"(\x{2E43}-\x{2E4F}\x{2E52}-\x{2E5D}\x{10D6E}\x{10EAD}\x{10F55}-\x{10F59}\x{10F86}-\x{10F89}\x{113D4}\x{113D5})"
+    R"(\x{113D7}\x{113D8}\x{1144B}-\x{1144F}\x{1145A}\x{1145B}\x{1145D}\x{11660}-\x{1166C}\x{116B9}\x{1183B})"
+    R"(\x{11944}-\x{11946}\x{119E2}\x{11A3F}-\x{11A46}\x{11A9A}-\x{11A9C}\x{11A9E}-\x{11AA2}\x{11B00}-\x{11B09})"
+    R"(\x{11BE1}\x{11C41}-\x{11C45}\x{11C70}\x{11C71}\x{11EF7}\x{11EF8}\x{11F43}-\x{11F4F}\x{11FFF}\x{12FF1})"
+    R"(\x{12FF2}\x{16D6D}-\x{16D6F}\x{16E97}-\x{16E9A}\x{16FE2}\x{1E5FF}\x{1E95E}\x{1E95F}]])";
+inline constexpr CutStage kBertCuts[] = {{.pattern = kSpaceCut, .behavior = CutBehavior::kRemoved},
+                                         {.pattern = kBertPunctuationCut}};
+
+/// A cut in front of each U+2581, with which words of SentencePiece begin.
+inline constexpr CutStage kWordMarkCut[] = {{.pattern = "\xE2\x96\x81", .behavior = CutBehavior::kMergedWithNext}};
+
 struct PreTokenizerKind {
   static constexpr std::size_t kMaxStages = 6;
 

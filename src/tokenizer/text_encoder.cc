@@ -12,31 +12,7 @@ namespace {
 /// Most texts have longer tokens: room for so many saves a long text from being moved as its tokens come.
 constexpr std::size_t kBytesOfToken = 3;
 
-/// Of `spaces` at the begin of `text`, in bytes.
-std::size_t leading_space(std::string_view text, const CodePointSet& spaces) {
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const Utf8Step step = next_utf8_step(text.substr(size));
-    if (step.kind != Utf8Step::Kind::kCharacter || !spaces.contains(decode_utf8(text.substr(size)))) break;
-    size += step.length;
-  }
-  return size;
-}
-
-/// The same at its end.
-std::size_t trailing_space(std::string_view text, const CodePointSet& spaces) {
-  std::size_t end = text.size();
-  while (end > 0) {
-    std::size_t begin = end - 1;
-    while (begin > 0 && end - begin < 4 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
-    const std::string_view last = text.substr(begin, end - begin);
-    if (!is_valid_utf8(last) || !spaces.contains(decode_utf8(last))) break;
-    end = begin;
-  }
-  return text.size() - end;
-}
-
-std::array<bool, 256> silent_bytes(const std::variant<Bpe, Spm, CharacterBpe>& algorithm) {
+std::array<bool, 256> silent_bytes(const WordAlgorithm& algorithm) {
   const auto* bpe = std::get_if<Bpe>(&algorithm);
   return bpe == nullptr ? std::array<bool, 256>{} : bpe->silent_bytes();
 }
@@ -49,16 +25,22 @@ std::unexpected<Error> too_many_tokens(std::size_t max_tokens) {
 
 TextEncoder::TextEncoder(EncoderParts parts, const Vocab& vocab)
     : parts_(std::move(parts)), bound_(vocab, silent_bytes(parts_.algorithm)) {
-  const auto* characters = std::get_if<CharacterBpe>(&parts_.algorithm);
   is_bounded_ = parts_.normalizer.max_shrink() && parts_.word_steps.max_shrink() &&
-                !(parts_.cuts && parts_.cuts->leaves_out()) &&
-                !(characters != nullptr && characters->leaves_out_or_joins()) && parts_.strips_left.empty() &&
+                !(parts_.cuts && parts_.cuts->leaves_out()) && !may_join_any() && parts_.strips_left.empty() &&
                 parts_.strips_right.empty();
   if (!parts_.strips_left.empty() || !parts_.strips_right.empty()) spaces_ = white_space();
 }
 
+/// Whether texts of any length may become one token, or none.
+bool TextEncoder::may_join_any() const {
+  if (const auto* characters = std::get_if<CharacterBpe>(&parts_.algorithm)) return characters->leaves_out_or_joins();
+  return std::holds_alternative<WordPiece>(parts_.algorithm) || std::holds_alternative<Unigram>(parts_.algorithm);
+}
+
 bool TextEncoder::needs_characters() const {
-  return std::holds_alternative<Bpe>(parts_.algorithm) || parts_.cuts || parts_.normalizer.normalizes();
+  const bool takes_bytes =
+      std::holds_alternative<Spm>(parts_.algorithm) || std::holds_alternative<CharacterBpe>(parts_.algorithm);
+  return !takes_bytes || parts_.cuts || parts_.normalizer.need_characters() || parts_.word_steps.need_characters();
 }
 
 bool TextEncoder::are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const {
@@ -81,21 +63,25 @@ void TextEncoder::strip(std::vector<Fragment>& fragments) const {
     std::string_view& text = fragments[i].text;
     if (fragments[i].token >= 0) continue;
     if (i > 0 && std::ranges::binary_search(parts_.strips_right, fragments[i - 1].token)) {
-      text.remove_prefix(leading_space(text, spaces_));
+      text.remove_prefix(leading_bytes(text, spaces_));
     }
     if (i + 1 < fragments.size() && std::ranges::binary_search(parts_.strips_left, fragments[i + 1].token)) {
-      text.remove_suffix(trailing_space(text, spaces_));
+      text.remove_suffix(trailing_bytes(text, spaces_));
     }
   }
 }
 
+Result<void> TextEncoder::Run::end() const {
+  return too_many == TooMany::kStop ? Result<void>() : too_many_tokens(max_tokens);
+}
+
 Result<void> TextEncoder::encode(const Vocab& vocab, std::vector<Fragment> fragments, bool parse_special,
-                                 std::size_t max_tokens, std::vector<TokenId>& ids) const {
+                                 std::size_t max_tokens, std::vector<TokenId>& ids, TooMany too_many) const {
   std::size_t num_bytes = 0;
   for (const Fragment& fragment : fragments) num_bytes += fragment.text.size();
   ids.reserve(ids.size() + std::min(max_tokens, fragments.size() + num_bytes / kBytesOfToken));
   std::unique_ptr<EncoderScratch> scratch = spare_->take();
-  Run run{.vocab = vocab, .max_tokens = max_tokens, .ids = ids, .scratch = *scratch};
+  Run run{.vocab = vocab, .max_tokens = max_tokens, .too_many = too_many, .ids = ids, .scratch = *scratch};
   const auto result = encode_fragments(std::move(fragments), parse_special, run);
   spare_->give(std::move(scratch));
   return result;
@@ -111,7 +97,7 @@ Result<void> TextEncoder::encode_fragments(std::vector<Fragment> fragments, bool
       OCTAVO_TRY_VOID(encode_text(fragment.text, is_first, parse_special, run));
     }
     is_first = false;
-    if (run.ids.size() > run.max_tokens) return too_many_tokens(run.max_tokens);
+    if (run.has_too_many()) return run.end();
   }
   return {};
 }
@@ -134,21 +120,22 @@ Result<void> TextEncoder::encode_text(std::string_view text, bool is_first, bool
       OCTAVO_TRY_VOID(encode_pieces(fragment.text, is_first, run));
     }
     is_first = false;
-    if (run.ids.size() > run.max_tokens) return too_many_tokens(run.max_tokens);
+    if (run.has_too_many()) return run.end();
   }
   return {};
 }
 
 Result<void> TextEncoder::encode_pieces(std::string_view text, bool is_first, Run& run) const {
   OCTAVO_TRY(text, parts_.word_steps.apply(text, is_first, run.scratch.stepping));
-  if (is_bounded_ && bound_.exceeds(text, run.num_left())) return too_many_tokens(run.max_tokens);
+  const bool is_refused = run.too_many == TooMany::kRefuse && is_bounded_ && bound_.exceeds(text, run.num_left());
+  if (is_refused) return too_many_tokens(run.max_tokens);
   if (!parts_.cuts) {
     encode_word(text, run);
     return {};
   }
   const auto add_word = [&](std::uint32_t begin, std::uint32_t end) {
     encode_word(text.substr(begin, end - begin), run);
-    return run.ids.size() <= run.max_tokens;
+    return !run.has_too_many();
   };
   OCTAVO_TRY_VOID(parts_.cuts->for_each_word(text, add_word, run.scratch.cutting));
   return {};
@@ -157,6 +144,10 @@ Result<void> TextEncoder::encode_pieces(std::string_view text, bool is_first, Ru
 void TextEncoder::encode_word(std::string_view word, Run& run) const {
   if (const auto* bpe = std::get_if<Bpe>(&parts_.algorithm)) {
     bpe->encode(word, run.scratch.merging, run.ids);
+  } else if (const auto* word_piece = std::get_if<WordPiece>(&parts_.algorithm)) {
+    word_piece->encode(word, run.ids);
+  } else if (const auto* unigram = std::get_if<Unigram>(&parts_.algorithm)) {
+    unigram->encode(word, run.scratch.ways, run.ids);
   } else if (const auto* spm = std::get_if<Spm>(&parts_.algorithm)) {
     spm->encode(run.vocab, word, run.scratch.joining, run.ids);
   } else {

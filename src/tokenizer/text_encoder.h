@@ -21,9 +21,20 @@
 #include "tokenizer/spm.h"
 #include "tokenizer/text_steps.h"
 #include "tokenizer/token_bound.h"
+#include "tokenizer/unigram.h"
 #include "tokenizer/vocab.h"
+#include "tokenizer/word_piece.h"
 
 namespace octavo {
+
+/// An algorithm that makes tokens of a word, or of a text that is not cut.
+using WordAlgorithm = std::variant<Bpe, Spm, CharacterBpe, WordPiece, Unigram>;
+
+/// The treatment of a text of more tokens than there may be.
+enum class TooMany : std::uint8_t {
+  kRefuse,  // it is an error
+  kStop,    // encoding stops behind the first token too many, or later
+};
 
 /// The parts that a vocabulary's makers chose.
 struct EncoderParts {
@@ -32,7 +43,7 @@ struct EncoderParts {
   SpecialTokens normalized_special{Overlap::kFirstWins}, normalized_ordinary{Overlap::kFirstWins};
   TextSteps word_steps = {};  // behind those
   std::optional<PreTokenizer> cuts = {};
-  std::variant<Bpe, Spm, CharacterBpe> algorithm;
+  WordAlgorithm algorithm;
   std::vector<TokenId> strips_left = {}, strips_right = {};  // tokens that take white space beside them, in order
 };
 
@@ -44,22 +55,27 @@ class TextEncoder {
   bool are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const;
 
   /// Appends the ids of `fragments`; with `parse_special` also those of normalized special tokens. Errors: more than
-  /// `max_tokens` ids, at a cost that they bound; a limit of steps or of the pattern matcher.
+  /// `max_tokens` ids, which are refused at a cost that they bound; a limit of steps or of the pattern matcher.
   Result<void> encode(const Vocab& vocab, std::vector<Fragment> fragments, bool parse_special, std::size_t max_tokens,
-                      std::vector<TokenId>& ids) const;
+                      std::vector<TokenId>& ids, TooMany too_many = TooMany::kRefuse) const;
 
  private:
   /// One call of encode().
   struct Run {
     const Vocab& vocab;
     std::size_t max_tokens;
+    TooMany too_many;
     std::vector<TokenId>& ids;
     EncoderScratch& scratch;
 
     std::size_t num_left() const { return max_tokens - ids.size(); }
+    bool has_too_many() const { return ids.size() > max_tokens; }
+    /// The result where there are too many.
+    Result<void> end() const;
   };
 
   bool needs_characters() const;
+  bool may_join_any() const;
   /// Takes the white space beside tokens that want it out of `fragments`.
   void strip(std::vector<Fragment>& fragments) const;
   Result<void> encode_fragments(std::vector<Fragment> fragments, bool parse_special, Run& run) const;

@@ -5,21 +5,30 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "tokenizer/character_changes.h"
+#include "tokenizer/code_point_set.h"
 #include "tokenizer/normalize.h"
+#include "tokenizer/precompiled_charsmap.h"
 
 namespace octavo {
 
 struct TextStep {
   enum class Kind : std::uint8_t {
-    kNormalize,  // normalizes to `form`
-    kPrepend,    // puts `to` in front of a text that is not empty
-    kReplace,    // replaces each `from`, which is not empty, by `to`
+    kNormalize,      // normalizes to `form`
+    kChange,         // changes characters as `change` says
+    kPrepend,        // puts `to` in front of a text that is not empty
+    kReplace,        // replaces each `from`, which is not empty, by `to`
+    kReplaceRuns,    // replaces two and more `from`, which is one byte, by one `to`
+    kTrim,           // leaves out the white space at the begin or the end
+    kReplaceMapped,  // replaces texts as `charsmap` says
+    kMarkWords,  // leaves out all white space, and puts `to` in front of each word between that does not begin with it
   };
   enum class When : std::uint8_t {
     kAlways,
@@ -28,8 +37,11 @@ struct TextStep {
   };
   Kind kind = Kind::kNormalize;
   Normalization form = Normalization::kNone;
+  CharacterChange change = CharacterChange::kClean;
   When when = When::kAlways;
   std::string from{}, to{};
+  bool trims_begin = false, trims_end = false;
+  std::shared_ptr<const PrecompiledCharsmap> charsmap{};
 };
 
 class TextSteps {
@@ -49,8 +61,8 @@ class TextSteps {
 
   bool is_empty() const { return steps_.empty(); }
   const std::vector<TextStep>& steps() const { return steps_; }
-  /// The text must consist of whole characters.
-  bool normalizes() const;
+  /// Whether the text must consist of whole characters.
+  bool need_characters() const;
   /// The most bytes of text that become one; no value: any number may.
   std::optional<std::size_t> max_shrink() const;
   /// Whether `from` is in no text that the steps give.
@@ -61,7 +73,11 @@ class TextSteps {
   Result<std::string_view> apply(std::string_view text, bool is_first, Scratch& scratch) const;
 
  private:
+  /// Does one step. Whether it changes the text: then the new one is scratch.other.
+  Result<bool> apply_step(const TextStep& step, std::string_view text, bool is_first, Scratch& scratch) const;
+
   std::vector<TextStep> steps_;
+  CodePointSet spaces_;  // for the steps that look for white space
 };
 
 }  // namespace octavo

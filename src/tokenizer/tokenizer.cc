@@ -6,12 +6,14 @@
 #include "base/stop_check.h"
 #include "base/to_size.h"
 #include "tokenizer/end_tokens.h"
+#include "tokenizer/gguf_encoder.h"
 #include "tokenizer/json_encoder.h"
 #include "tokenizer/json_word_source.h"
 #include "tokenizer/prompt_fragments.h"
 #include "tokenizer/special_tokens.h"
 #include "tokenizer/template_tokens.h"
 #include "tokenizer/text_encoder.h"
+#include "tokenizer/text_frame.h"
 #include "tokenizer/tokenizer_json.h"
 #include "tokenizer/vocab.h"
 
@@ -21,10 +23,33 @@ namespace {
 
 constexpr std::string_view kTokensKey = "tokenizer.ggml.tokens";
 constexpr std::string_view kHuggingFaceKey = "tokenizer.huggingface.json";
-constexpr std::string_view kMergesKey = "tokenizer.ggml.merges";
-constexpr std::string_view kAddBosKey = "tokenizer.ggml.add_bos_token";
-constexpr std::string_view kAddEosKey = "tokenizer.ggml.add_eos_token";
-constexpr std::string_view kAddSpacePrefixKey = "tokenizer.ggml.add_space_prefix";
+
+Result<void> check_size(std::string_view text) {
+  if (text.size() <= Tokenizer::kMaxTextBytes) return {};
+  return fail("the text has {} bytes; at most {} can be tokenized at once", text.size(), Tokenizer::kMaxTextBytes);
+}
+
+/// The tokens that there may be beside `num_around`. Error: there is no room for these.
+Result<std::size_t> room_in(std::size_t num_around, const FrameOptions& options) {
+  if (options.max_tokens >= num_around) return options.max_tokens - num_around;
+  return fail_as(ErrorKind::kContextOverflow, "found room for {} tokens, expected at least the {} around a text",
+                 options.max_tokens, num_around);
+}
+
+void append_first(const std::vector<TokenId>& ids, std::size_t count, std::vector<TokenId>& out) {
+  out.insert(out.end(), ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(std::min(count, ids.size())));
+}
+
+/// The tokens of two texts of those numbers that are kept, as truncation of `tokenizers` does it (longest_first): a
+/// text of less than half the room is kept whole; an odd room is one token larger for the longer text, or for the
+/// second where both are longer than the room, since encoding has stopped before it could tell.
+std::pair<std::size_t, std::size_t> shares(std::size_t first, std::size_t second, std::size_t room) {
+  if (first <= room && second <= room - first) return {first, second};
+  const std::size_t half = room / 2;
+  const std::size_t larger = room - half;
+  if (first > second) return second <= half ? std::pair(room - second, second) : std::pair(larger, half);
+  return first <= half ? std::pair(first, room - first) : std::pair(half, larger);
+}
 
 }  // namespace
 
@@ -34,67 +59,15 @@ struct Tokenizer::Impl {
   SpecialTokens of_template{};   // all, as a template writes them
   SpecialTokens all_special{};   // those that any text becomes: control and user-defined tokens
   SpecialTokens user_defined{};  // those of them that are looked for in any text, a message's content as well
-  std::vector<TokenId> prefix{}, suffix{};  // what is put around a text: BOS and EOS
-  bool strips_space = false;                // decoded text begins without the space of its first word
-  std::string file;
+  TextFrame frame{};             // what is put around a text, or two
+  bool strips_space = false;     // decoded text begins without the space of its first word
   std::vector<EndToken> end_tokens = {};
 
-  Result<void> read_flags(const ModelSource& source, bool default_add_bos);
   void collect_special_tokens();
   const SpecialTokens& special(bool parse_special) const { return parse_special ? all_special : user_defined; }
+  /// Tokens of a text alone, `room` of them and at least one more where there are more. Errors: those of encode().
+  Result<std::vector<TokenId>> encode_up_to(std::string_view text, std::size_t room, const FrameOptions& options) const;
 };
-
-namespace {
-
-/// The parts of a file's own words, and what it does where it says nothing.
-struct OwnWords {
-  EncoderParts parts;
-  bool adds_bos;
-};
-
-Result<std::vector<MergeText>> read_merges(const ModelSource& source) {
-  OCTAVO_TRY_VOID(require_words(source, kMergesKey));
-  OCTAVO_TRY(const auto merges, source.get_strings(kMergesKey));
-  return split_merges(merges, source.name());
-}
-
-std::string merges_place(const ModelSource& source) { return fmt::format("{}: {}", source.name(), kMergesKey); }
-
-Result<OwnWords> load_byte_level_bpe(const ModelSource& source, const Vocab& vocab) {
-  constexpr std::string_view kPreKey = "tokenizer.ggml.pre";
-  std::string_view name;
-  if (source.find(kPreKey) != nullptr) {
-    OCTAVO_TRY(name, source.get_string(kPreKey));
-  }
-  auto pre_tokenizer = PreTokenizer::create(name);
-  if (!pre_tokenizer)
-    return fail_as(ErrorKind::kNoWords, "{}: {}: {}", source.name(), kPreKey, pre_tokenizer.error().message);
-  OCTAVO_TRY(const auto merges, read_merges(source));
-  const Bpe::Options options{.ignore_merges = pre_tokenizer->ignore_merges()};
-  OCTAVO_TRY(Bpe bpe, Bpe::create(vocab, merges, options, merges_place(source)));
-  std::vector<TextStep> steps;
-  if (pre_tokenizer->normalization() != Normalization::kNone) steps.push_back({.form = pre_tokenizer->normalization()});
-  OCTAVO_TRY(TextSteps normalizer, TextSteps::create(std::move(steps)));
-  const bool adds_bos = pre_tokenizer->add_bos();
-  return OwnWords{{.normalizer = std::move(normalizer), .cuts = std::move(*pre_tokenizer), .algorithm = std::move(bpe)},
-                  adds_bos};
-}
-
-Result<OwnWords> load_sentence_piece(const ModelSource& source, const Vocab& vocab) {
-  OCTAVO_TRY(const bool adds_space, read_flag(source, kAddSpacePrefixKey, true));
-  std::vector<TextStep> steps = {{.kind = TextStep::Kind::kReplace, .from = " ", .to = "\xE2\x96\x81"}};
-  if (adds_space) steps.insert(steps.begin(), {.kind = TextStep::Kind::kPrepend, .to = " "});
-  OCTAVO_TRY(TextSteps normalizer, TextSteps::create(std::move(steps)));
-  if (vocab.model() == TokenizerModel::kSpm) {
-    OCTAVO_TRY(Spm spm, Spm::create(vocab, source.name()));
-    return OwnWords{{.normalizer = std::move(normalizer), .algorithm = std::move(spm)}, true};
-  }
-  OCTAVO_TRY(const auto merges, read_merges(source));
-  OCTAVO_TRY(CharacterBpe bpe, CharacterBpe::create(vocab, merges, {}, merges_place(source), source.name()));
-  return OwnWords{{.normalizer = std::move(normalizer), .algorithm = std::move(bpe)}, true};
-}
-
-}  // namespace
 
 Result<Tokenizer> Tokenizer::load(const ModelSource& source, std::string_view chat_template, const TokenizerJson* words,
                                   const std::stop_token& stop) {
@@ -109,13 +82,14 @@ Result<Tokenizer> Tokenizer::load(const ModelSource& source, std::string_view ch
   OCTAVO_TRY(Vocab vocab, Vocab::load(source));
   OCTAVO_TRY_VOID(go_on());
   reserve_template_tokens(source, chat_template, vocab);
-  OCTAVO_TRY(OwnWords own,
-             vocab.is_byte_level() ? load_byte_level_bpe(source, vocab) : load_sentence_piece(source, vocab));
+  OCTAVO_TRY(GgufEncoder own, read_gguf_encoder(source, vocab));
   OCTAVO_TRY_VOID(go_on());
+  OCTAVO_TRY(TextFrame frame, read_text_frame(source, vocab, own.defaults));
   TextEncoder encoder(std::move(own.parts), vocab);
-  auto impl =
-      std::make_unique<Impl>(Impl{.vocab = std::move(vocab), .encoder = std::move(encoder), .file = source.name()});
-  OCTAVO_TRY_VOID(impl->read_flags(source, own.adds_bos));
+  auto impl = std::make_unique<Impl>(Impl{.vocab = std::move(vocab),
+                                          .encoder = std::move(encoder),
+                                          .frame = std::move(frame),
+                                          .strips_space = own.strips_space});
   impl->collect_special_tokens();
   impl->end_tokens = list_end_tokens(source, impl->vocab);
   return Tokenizer(std::move(impl));
@@ -140,29 +114,10 @@ Result<Tokenizer> Tokenizer::load_json(const TokenizerJson& words, const ModelSo
                                           .of_template = std::move(special.of_template),
                                           .all_special = std::move(special.all),
                                           .user_defined = std::move(special.ordinary),
-                                          .prefix = words.pipeline.prefix,
-                                          .suffix = words.pipeline.suffix,
-                                          .strips_space = words.pipeline.strips_space,
-                                          .file = source.name()});
+                                          .frame = words.pipeline.frame,
+                                          .strips_space = words.pipeline.strips_space});
   impl->end_tokens = list_end_tokens(source, impl->vocab);
   return Tokenizer(std::move(impl));
-}
-
-Result<void> Tokenizer::Impl::read_flags(const ModelSource& source, bool default_add_bos) {
-  const bool is_spm = !vocab.is_byte_level();
-  OCTAVO_TRY(const bool add_bos, read_flag(source, kAddBosKey, default_add_bos));
-  OCTAVO_TRY(const bool add_eos, read_flag(source, kAddEosKey, false));
-  OCTAVO_TRY(strips_space, read_flag(source, kAddSpacePrefixKey, is_spm));
-  strips_space = strips_space && is_spm;  // byte-level files may carry the key; it says nothing there
-  if (add_bos && !vocab.bos()) {
-    return fail("{}: tokenizer.ggml.bos_token_id is missing, but {} (or its default) asks for BOS", file, kAddBosKey);
-  }
-  if (add_eos && !vocab.eos()) {
-    return fail("{}: tokenizer.ggml.eos_token_id is missing, but {} asks for EOS", file, kAddEosKey);
-  }
-  if (add_bos) prefix.push_back(*vocab.bos());
-  if (add_eos) suffix.push_back(*vocab.eos());
-  return {};
 }
 
 void Tokenizer::Impl::collect_special_tokens() {
@@ -174,6 +129,19 @@ void Tokenizer::Impl::collect_special_tokens() {
   of_template = all_special;
 }
 
+Result<std::vector<TokenId>> Tokenizer::Impl::encode_up_to(std::string_view text, std::size_t room,
+                                                           const FrameOptions& options) const {
+  OCTAVO_TRY_VOID(check_size(text));
+  const TooMany too_many = options.cuts ? TooMany::kStop : TooMany::kRefuse;
+  if (!options.cuts && encoder.are_too_long({&text, 1}, room)) return too_many_tokens(options.max_tokens);
+  std::vector<TokenId> ids;
+  const auto encoded =
+      encoder.encode(vocab, special(options.parse_special).split(text), options.parse_special, room, ids, too_many);
+  if (encoded) return ids;
+  const bool is_long = encoded.error().kind == ErrorKind::kContextOverflow;
+  return is_long ? too_many_tokens(options.max_tokens) : std::unexpected(encoded.error());
+}
+
 Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
@@ -182,9 +150,7 @@ Tokenizer::~Tokenizer() = default;
 int Tokenizer::vocab_size() const { return impl_->vocab.size(); }
 
 Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const TokenizeOptions& options) const {
-  if (text.size() > kMaxTextBytes) {
-    return fail("the text has {} bytes; at most {} can be tokenized at once", text.size(), kMaxTextBytes);
-  }
+  OCTAVO_TRY_VOID(check_size(text));
   const std::size_t max_tokens = options.max_tokens == 0 ? kAnyNumber : options.max_tokens;
   if (impl_->encoder.are_too_long({&text, 1}, max_tokens)) return too_many_tokens(max_tokens);
   std::vector<TokenId> ids;
@@ -192,11 +158,51 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Toke
                                         options.parse_special, max_tokens, ids));
   if (options.add_special) {
     add_prefix_unless_there(ids);
-    ids.insert(ids.end(), impl_->suffix.begin(), impl_->suffix.end());
+    ids.insert(ids.end(), impl_->frame.suffix.begin(), impl_->frame.suffix.end());
   }
   if (ids.size() > max_tokens) return too_many_tokens(max_tokens);
   return ids;
 }
+
+Result<FramedText> Tokenizer::encode_framed(std::string_view text, const FrameOptions& options) const {
+  const TextFrame& frame = impl_->frame;
+  OCTAVO_TRY(const std::size_t room, room_in(frame.prefix.size() + frame.suffix.size(), options));
+  OCTAVO_TRY(const auto ids, impl_->encode_up_to(text, room, options));
+  FramedText result{.ids = frame.prefix, .is_cut = ids.size() > room};
+  append_first(ids, room, result.ids);
+  result.ids.insert(result.ids.end(), frame.suffix.begin(), frame.suffix.end());
+  result.types.assign(result.ids.size(), frame.pair ? frame.pair->first_type : std::uint8_t{0});
+  return result;
+}
+
+Result<FramedText> Tokenizer::encode_pair(std::string_view first, std::string_view second,
+                                          const FrameOptions& options) const {
+  if (!has_pairs()) return fail("the vocabulary has no form for two texts, as [CLS] and [SEP] around and between them");
+  const PairFrame& frame = *impl_->frame.pair;
+  OCTAVO_TRY(const std::size_t room,
+             room_in(frame.before.size() + frame.between.size() + frame.behind.size(), options));
+  OCTAVO_TRY(const auto first_ids, impl_->encode_up_to(first, room, options));
+  const std::size_t left = options.cuts ? room : room - first_ids.size();
+  OCTAVO_TRY(const auto second_ids, impl_->encode_up_to(second, left, options));
+  const auto [num_first, num_second] = shares(first_ids.size(), second_ids.size(), room);
+  FramedText result{.is_cut = num_first < first_ids.size() || num_second < second_ids.size()};
+  const auto append_frame = [&result](const std::vector<FrameToken>& tokens) {
+    for (const FrameToken& token : tokens) {
+      result.ids.push_back(token.id);
+      result.types.push_back(token.type);
+    }
+  };
+  append_frame(frame.before);
+  append_first(first_ids, num_first, result.ids);
+  result.types.resize(result.ids.size(), frame.first_type);
+  append_frame(frame.between);
+  append_first(second_ids, num_second, result.ids);
+  result.types.resize(result.ids.size(), frame.second_type);
+  append_frame(frame.behind);
+  return result;
+}
+
+bool Tokenizer::has_pairs() const { return impl_->frame.pair.has_value(); }
 
 std::string_view Tokenizer::token_bytes(TokenId id) const {
   OCTAVO_CHECK(id >= 0 && id < vocab_size(), "token {} of {}", id, vocab_size());
@@ -206,7 +212,10 @@ std::string_view Tokenizer::token_bytes(TokenId id) const {
 std::string_view Tokenizer::bytes_after(std::optional<TokenId> previous, TokenId id) const {
   std::string_view bytes = token_bytes(id);
   const Vocab& vocab = impl_->vocab;
-  const auto is_special = [&vocab](TokenId token) { return vocab.is_control(token) || vocab.is_user_defined(token); };
+  // Unknown words stand in the text, where the space of the next word is one.
+  const auto is_special = [&vocab](TokenId token) {
+    return (vocab.is_control(token) && !vocab.is_unknown(token)) || vocab.is_user_defined(token);
+  };
   const bool has_prefix = impl_->strips_space && !is_special(id) && (!previous || is_special(*previous));
   if (has_prefix && bytes.starts_with(' ')) bytes.remove_prefix(1);
   return bytes;
@@ -227,7 +236,7 @@ std::string Tokenizer::decode(std::span<const TokenId> ids) const {
 bool Tokenizer::is_end_of_generation(TokenId id) const { return impl_->vocab.is_end_of_generation(id); }
 std::span<const EndToken> Tokenizer::end_tokens() const { return impl_->end_tokens; }
 std::optional<TokenId> Tokenizer::bos() const { return impl_->vocab.bos(); }
-std::span<const TokenId> Tokenizer::text_prefix() const { return impl_->prefix; }
+std::span<const TokenId> Tokenizer::text_prefix() const { return impl_->frame.prefix; }
 std::optional<TokenId> Tokenizer::eos() const { return impl_->vocab.eos(); }
 
 void Tokenizer::add_end_token(TokenId id, std::string_view source) {
@@ -253,7 +262,7 @@ Result<std::vector<TokenId>> Tokenizer::encode_prompt(std::span<const PromptPart
 }
 
 void Tokenizer::add_prefix_unless_there(std::vector<TokenId>& ids) const {
-  const std::vector<TokenId>& prefix = impl_->prefix;
+  const std::vector<TokenId>& prefix = impl_->frame.prefix;
   const bool is_there = ids.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), ids.begin());
   if (!is_there) ids.insert(ids.begin(), prefix.begin(), prefix.end());
 }

@@ -1,4 +1,4 @@
-// Text to token ids and back: the facade over byte-level BPE and SentencePiece vocabularies.
+// Text to token ids and back: the facade over vocabularies of byte-level BPE, SentencePiece, WordPiece and Unigram.
 //
 // The engine owns it; it is immutable after load() and independent of the model's source, so any thread may use it. Ids
 // are those of Hugging Face `tokenizers` with the settings of the vocabulary's makers (docs/tokenizers.md;
@@ -22,6 +22,7 @@
 #include "tokenizer/prompt_fragments.h"
 #include "tokenizer/special_tokens.h"
 #include "tokenizer/stream_decoder.h"
+#include "tokenizer/text_frame.h"
 #include "tokenizer/vocab.h"
 
 namespace octavo {
@@ -58,11 +59,22 @@ class Tokenizer {
   /// Byte-level vocabularies know characters only: a byte that is part of none counts as U+FFFD.
   Result<std::vector<TokenId>> encode(std::string_view text, const TokenizeOptions& options) const;
 
+  /// Tokens of a text as an encoder reads it, with the tokens around it: `[CLS] text [SEP]` of BERT, `<s> text </s>` of
+  /// XLM-RoBERTa, BOS and EOS of others, as the file says. Errors: as encode(); a limit that leaves no room for these.
+  Result<FramedText> encode_framed(std::string_view text, const FrameOptions& options) const;
+  /// Tokens of two texts, of which a cross-encoder judges the second by the first (a query and a document): `[CLS]
+  /// first [SEP] second [SEP]` of BERT, `<s> first </s></s> second </s>` of XLM-RoBERTa, or as post_processor of the
+  /// tokenizer.json says. Where they are cut, the longer one is until both are equally long, then both are. Errors: as
+  /// encode_framed(); a vocabulary without a form for two texts (has_pairs()).
+  Result<FramedText> encode_pair(std::string_view first, std::string_view second, const FrameOptions& options) const;
+  /// Whether the vocabulary's makers have a form for two texts.
+  bool has_pairs() const;
+
   /// The raw bytes of one token: control tokens give their text, byte tokens their byte. `id` must be in the
   /// vocabulary.
   std::string_view token_bytes(TokenId id) const;
   /// The bytes of a token that follows `previous`: at the start of a text and behind a control token the space that an
-  /// SPM vocabulary puts before the first word is left out.
+  /// SPM vocabulary puts before the first word, and WordPiece before each, is left out.
   std::string_view bytes_after(std::optional<TokenId> previous, TokenId id) const;
   /// Whether a token is never shown in an answer (control tokens such as BOS, the unknown token).
   bool is_control(TokenId id) const;

@@ -24,7 +24,10 @@ class Reader {
  public:
   Reader(ParsedTokenizerJson parsed, const std::string& file)
       : rest_(std::move(parsed.rest)), vocabulary_(std::move(parsed.vocabulary)), root_(rest_, file) {
-    out_ = {.file = file, .texts = std::move(parsed.texts), .merges = std::move(parsed.merges)};
+    out_ = {.file = file,
+            .texts = std::move(parsed.texts),
+            .merges = std::move(parsed.merges),
+            .scores = std::move(parsed.scores)};
   }
 
   Result<TokenizerJson> read() {
@@ -35,28 +38,41 @@ class Reader {
     OCTAVO_TRY(const std::string_view version, version_node.text());
     if (version != "1.0") return version_node.expect("1.0");
     OCTAVO_TRY(const JsonNode model, root_.field("model"));
-    OCTAVO_TRY_VOID(check_model(model));
+    OCTAVO_TRY_VOID(read_type(model));
     OCTAVO_TRY(out_.pipeline, read_pipeline(root_));
+    if (out_.pipeline.decodes_word_pieces != (out_.model == JsonModel::kWordPiece))
+      return model.refuse(
+          fmt::format("decoder WordPiece {}, and a model that says otherwise", out_.pipeline.decodes_word_pieces),
+          "them equal");
     OCTAVO_TRY_VOID(place_tokens(model));
-    OCTAVO_TRY_VOID(read_unknown(model));
-    OCTAVO_TRY(out_.ignores_merges, model.flag_of("ignore_merges"));
-    if (out_.ignores_merges && !out_.pipeline.is_byte_level)
-      return model.refuse("ignore_merges without ByteLevel", "both, or none");
+    OCTAVO_TRY_VOID(read_model(model));
     OCTAVO_TRY_VOID(read_added_tokens());
     OCTAVO_TRY_VOID(check_around());
     return std::move(out_);
   }
 
  private:
-  static Result<void> check_model(const JsonNode& model) {
+  Result<void> read_type(const JsonNode& model) {
     OCTAVO_TRY(const auto type_node, model.find("type"));
     std::string_view type = "BPE";  // GPT-2's own file has no type
     if (type_node) {
       OCTAVO_TRY(type, type_node->text());
     }
-    if (type == "Unigram" || type == "WordPiece" || type == "WordLevel")
-      return type_node->expect("BPE; no family that Octavo computes has another model");
-    if (type != "BPE") return type_node->expect("BPE");
+    if (type == "BPE") return check_bpe(model);
+    OCTAVO_TRY(const JsonNode vocab, model.field("vocab"));
+    if (type == "WordPiece") {
+      out_.model = JsonModel::kWordPiece;
+      OCTAVO_TRY_VOID(
+          model.expect_only({"type", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab"}));
+      return vocab.is_object() ? Result<void>() : vocab.expect("an object");
+    }
+    if (type != "Unigram") return type_node->expect("BPE, WordPiece or Unigram");
+    out_.model = JsonModel::kUnigram;
+    OCTAVO_TRY_VOID(model.expect_only({"type", "unk_id", "vocab", "byte_fallback"}));
+    return vocab.items() ? Result<void>() : vocab.expect("an array");
+  }
+
+  static Result<void> check_bpe(const JsonNode& model) {
     OCTAVO_TRY_VOID(
         model.expect_only({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
                            "fuse_unk", "byte_fallback", "ignore_merges", "vocab", "merges"}));
@@ -92,15 +108,57 @@ class Reader {
     return {};
   }
 
+  /// The rest of the model, which needs its tokens.
+  Result<void> read_model(const JsonNode& model) {
+    switch (out_.model) {
+      case JsonModel::kBpe: return read_bpe(model);
+      case JsonModel::kWordPiece: return read_word_piece(model);
+      case JsonModel::kUnigram: return read_unigram(model);
+    }
+    return {};
+  }
+
+  Result<void> read_word_piece(const JsonNode& model) {
+    OCTAVO_TRY(const JsonNode unknown_node, model.field("unk_token"));
+    OCTAVO_TRY(const std::string_view unknown, unknown_node.text());
+    out_.unknown = {.become = Become::kUnknown, .token = find(unknown)};
+    if (out_.unknown.token < 0) return unknown_node.expect("a token of vocab");
+    OCTAVO_TRY(const JsonNode prefix_node, model.field("continuing_subword_prefix"));
+    OCTAVO_TRY(const std::string_view prefix, prefix_node.text());
+    if (prefix.empty()) return prefix_node.expect("a text, as '##'");
+    out_.continuation = prefix;
+    OCTAVO_TRY(const JsonNode most_node, model.field("max_input_chars_per_word"));
+    OCTAVO_TRY(out_.max_word_characters, most_node.number(kMaxWordCharacters));
+    return {};
+  }
+
+  Result<void> read_unigram(const JsonNode& model) {
+    if (out_.pipeline.is_byte_level) return model.refuse("Unigram with ByteLevel", "one of them");
+    OCTAVO_TRY(const JsonNode unknown_node, model.field("unk_id"));
+    OCTAVO_TRY(const std::uint32_t unknown, unknown_node.number(ParsedTokenizerJson::kMaxTokens));
+    if (unknown >= out_.tokens.size() || out_.tokens[unknown].empty()) return unknown_node.expect("the id of a token");
+    OCTAVO_TRY(const bool falls_back, model.flag_of("byte_fallback"));
+    note_missing_byte();
+    OCTAVO_TRY_VOID(check_fallback(model, falls_back));
+    out_.unknown = {.become = falls_back ? Become::kBytes : Become::kOneUnknown,
+                    .token = static_cast<TokenId>(unknown)};
+    return {};
+  }
+
+  Result<void> read_bpe(const JsonNode& model) {
+    OCTAVO_TRY_VOID(read_unknown(model));
+    OCTAVO_TRY(out_.ignores_merges, model.flag_of("ignore_merges"));
+    if (out_.ignores_merges && !out_.pipeline.is_byte_level)
+      return model.refuse("ignore_merges without ByteLevel", "both, or none");
+    return {};
+  }
+
   TokenId find(std::string_view text) const {
     const auto entry = index_.find(text);
     return entry == index_.end() ? -1 : entry->second;
   }
 
-  Result<void> read_unknown(const JsonNode& model) {
-    OCTAVO_TRY(const std::string_view unknown, model.text_of("unk_token"));
-    OCTAVO_TRY(const bool fuses, model.flag_of("fuse_unk"));
-    OCTAVO_TRY(const bool falls_back, model.flag_of("byte_fallback"));
+  void note_missing_byte() {
     const ByteAlphabet alphabet;
     for (unsigned byte = 0; byte < 256; ++byte) {
       const std::string token = out_.pipeline.is_byte_level
@@ -108,10 +166,22 @@ class Reader {
                                     : fmt::format("<0x{:02X}>", byte);
       if (find(token) < 0) missing_byte_ = token;
     }
+  }
+
+  Result<void> check_fallback(const JsonNode& model, bool falls_back) const {
     if (falls_back && !missing_byte_.empty())
       return model.refuse(fmt::format("byte_fallback without a token {}", quote(missing_byte_)), "one for each byte");
     if (!out_.pipeline.is_byte_level && out_.pipeline.decodes_bytes != falls_back)
       return model.refuse(fmt::format("byte_fallback {}, and a decoder that says otherwise", falls_back), "them equal");
+    return {};
+  }
+
+  Result<void> read_unknown(const JsonNode& model) {
+    OCTAVO_TRY(const std::string_view unknown, model.text_of("unk_token"));
+    OCTAVO_TRY(const bool fuses, model.flag_of("fuse_unk"));
+    OCTAVO_TRY(const bool falls_back, model.flag_of("byte_fallback"));
+    note_missing_byte();
+    OCTAVO_TRY_VOID(check_fallback(model, falls_back));
     const bool all_bytes = missing_byte_.empty() && (falls_back || out_.pipeline.is_byte_level);
     if (all_bytes) return {};
     if (unknown.empty()) {
@@ -173,12 +243,16 @@ class Reader {
 
   /// Tokens that post_processor writes must be some.
   Result<void> check_around() const {
-    for (const auto* ids : {&out_.pipeline.prefix, &out_.pipeline.suffix}) {
-      for (const TokenId id : *ids) {
-        if (to_size(id) >= out_.num_ids())
-          return root_.refuse(fmt::format("the id {} in post_processor", id),
-                              fmt::format("0 to {}", out_.num_ids() - 1));
-      }
+    const TextFrame& frame = out_.pipeline.frame;
+    std::vector<TokenId> ids = frame.prefix;
+    ids.insert(ids.end(), frame.suffix.begin(), frame.suffix.end());
+    if (frame.pair) {
+      for (const auto* tokens : {&frame.pair->before, &frame.pair->between, &frame.pair->behind})
+        for (const FrameToken& token : *tokens) ids.push_back(token.id);
+    }
+    for (const TokenId id : ids) {
+      if (to_size(id) >= out_.num_ids())
+        return root_.refuse(fmt::format("the id {} in post_processor", id), fmt::format("0 to {}", out_.num_ids() - 1));
     }
     return {};
   }
@@ -187,6 +261,8 @@ class Reader {
   std::vector<std::pair<std::string_view, std::uint32_t>> vocabulary_;
   JsonNode root_;
   Index index_;
+  static constexpr std::uint32_t kMaxWordCharacters = 1000;  // bounds the walks of WordPiece::encode()
+
   std::string missing_byte_;  // the token that one of the bytes lacks; empty: none does
   TokenizerJson out_{.file = {}, .texts = TextArena(0)};
 };

@@ -14,6 +14,7 @@
 #include "octavo/engine.h"
 #include "tokenizer/character_bpe.h"
 #include "tokenizer/pretokenizers.h"
+#include "tokenizer/text_frame.h"
 #include "tokenizer/text_steps.h"
 #include "tokenizer/tokenizer_json_parser.h"
 
@@ -31,10 +32,14 @@ struct TokenizerJsonPipeline {
   std::vector<TextStep> word_steps{};  // the steps of pre_tokenizer before its first cut
   std::vector<JsonCut> cuts{};
   bool is_byte_level = false;
-  bool decodes_bytes = false;               // the decoder makes bytes of "<0x41>"
-  bool strips_space = false;                // a decoded text loses the space of its first token
-  std::vector<TokenId> prefix{}, suffix{};  // the tokens before and behind a text
+  bool decodes_bytes = false;        // the decoder makes bytes of "<0x41>"
+  bool decodes_word_pieces = false;  // the decoder is WordPiece
+  bool strips_space = false;         // a decoded text loses the space of its first token
+  TextFrame frame{};                 // the tokens around a text, and around two
 };
+
+/// model.type.
+enum class JsonModel : std::uint8_t { kBpe, kWordPiece, kUnigram };
 
 struct JsonAddedToken {
   std::string text;
@@ -51,11 +56,15 @@ struct TokenizerJson {
   static Result<TokenizerJson> parse(std::string_view text, const std::string& file);
 
   std::string file;
-  TextArena texts;                             // the memory of the views below
-  std::vector<std::string_view> tokens{};      // [ids]; "": no token of the model has this id
-  std::vector<MergeText> merges{};             // best first
-  bool ignores_merges = false;                 // a word that is a token becomes it without merging
-  UnknownCharacters unknown{};                 // for a model that is not byte-level
+  TextArena texts;                         // the memory of the views below
+  std::vector<std::string_view> tokens{};  // [ids]; "": no token of the model has this id
+  std::vector<MergeText> merges{};         // best first
+  bool ignores_merges = false;             // a word that is a token becomes it without merging
+  UnknownCharacters unknown{};             // for a model that is not byte-level
+  JsonModel model = JsonModel::kBpe;
+  std::size_t max_word_characters = 0;         // of WordPiece: a longer word is unknown
+  std::string continuation{};                  // of WordPiece: the begin of tokens that go on a word
+  std::vector<double> scores{};                // of Unigram: [tokens]
   std::vector<JsonAddedToken> added_tokens{};  // in the order of ids
   TokenizerJsonPipeline pipeline{};
 

@@ -47,10 +47,11 @@ class CutReader {
     if (type == "Digits") return read_digits(node);
     if (type == "Punctuation") return read_punctuation(node);
     if (type == "Metaspace") return read_metaspace(node);
-    if (type == "WhitespaceSplit") return add_plain(node, R"(\s+)", CutBehavior::kRemoved, false);
+    if (type == "BertPreTokenizer") return read_bert(node);
+    if (type == "WhitespaceSplit") return add_plain(node, kSpaceCut, CutBehavior::kRemoved, false);
     if (type == "Whitespace") return add_plain(node, kWordsAndSigns, CutBehavior::kRemoved, true);
     return type_node.expect(
-        "ByteLevel, Split, Digits, Punctuation, Metaspace, Whitespace, WhitespaceSplit or Sequence");
+        "ByteLevel, Split, Digits, Punctuation, Metaspace, Whitespace, WhitespaceSplit, BertPreTokenizer or Sequence");
   }
 
  private:
@@ -155,24 +156,47 @@ class CutReader {
   Result<void> read_metaspace(const JsonNode& node) {
     OCTAVO_TRY_VOID(
         node.expect_only({"type", "replacement", "prepend_scheme", "add_prefix_space", "split", "str_rep"}));
-    OCTAVO_TRY_VOID(expect_first(node, "Metaspace"));
+    const bool is_behind_words = out_.cuts.size() == 1 && out_.word_steps.empty() && is_space_cut(out_.cuts.front());
+    if (!is_behind_words) OCTAVO_TRY_VOID(expect_first(node, "Metaspace"));
     OCTAVO_TRY(const JsonNode replacement, node.field("replacement"));
     OCTAVO_TRY(const std::string_view mark, replacement.text());
     if (mark.empty() || mark == " ") return replacement.expect("a mark for spaces");
-    out_.word_steps.push_back({.kind = TextStep::Kind::kReplace, .from = " ", .to = std::string(mark)});
     OCTAVO_TRY(const std::string_view scheme, read_prepend_scheme(node));
-    if (scheme != "never") {
-      out_.word_steps.push_back(
-          {.kind = TextStep::Kind::kPrepend,
-           .when = scheme == "first" ? TextStep::When::kFirstUnlessThere : TextStep::When::kUnlessThere,
-           .to = std::string(mark)});
-    }
     OCTAVO_TRY(const auto split_node, node.find("split"));
     bool splits = true;
     if (split_node) {
       OCTAVO_TRY(splits, split_node->flag());
     }
+    if (is_behind_words) {
+      // Each word gets its mark, and the cut in front of marks is the one between words.
+      if (scheme != "always" || !splits)
+        return node.refuse(fmt::format("prepend_scheme '{}' and split {} behind WhitespaceSplit", scheme, splits),
+                           "'always' and true");
+      out_.cuts.clear();
+      out_.word_steps.push_back({.kind = TextStep::Kind::kMarkWords, .to = std::string(mark)});
+    } else {
+      add_mark_steps(mark, scheme);
+    }
     if (splits) add(escaped_pattern(mark), CutBehavior::kMergedWithNext, false);
+    return {};
+  }
+
+  static bool is_space_cut(const JsonCut& cut) {
+    return cut.pattern == kSpaceCut && cut.how.behavior == CutBehavior::kRemoved && !cut.how.is_on_bytes;
+  }
+
+  void add_mark_steps(std::string_view mark, std::string_view scheme) {
+    out_.word_steps.push_back({.kind = TextStep::Kind::kReplace, .from = " ", .to = std::string(mark)});
+    if (scheme == "never") return;
+    out_.word_steps.push_back(
+        {.kind = TextStep::Kind::kPrepend,
+         .when = scheme == "first" ? TextStep::When::kFirstUnlessThere : TextStep::When::kUnlessThere,
+         .to = std::string(mark)});
+  }
+
+  Result<void> read_bert(const JsonNode& node) {
+    OCTAVO_TRY_VOID(node.expect_only({"type"}));
+    for (const CutStage& cut : kBertCuts) add(cut.pattern, cut.behavior, cut.is_inverted);
     return {};
   }
 

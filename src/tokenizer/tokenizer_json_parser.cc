@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <boost/json/basic_parser_impl.hpp>
+#include <charconv>
 
 #include "base/text.h"
 #include "json/json_handler.h"
@@ -48,7 +49,16 @@ class Builder : public JsonHandler {
       num_halves_ = 0;
       return true;
     }
+    if (place_ == Place::kPieces && depth_ == kMemberDepth + 2) {
+      has_piece_text_ = has_piece_score_ = false;
+      return true;
+    }
     if (place_ != Place::kRest) return refuse_kind(error);
+    if (is_member("vocab")) {
+      if (!out_.vocabulary.empty()) return refuse("model.vocab: found it twice, expected it once", error);
+      place_ = Place::kPieces;
+      return true;
+    }
     if (!is_member("merges")) return true;
     if (!out_.merges.empty()) return refuse("model.merges: found them twice, expected them once", error);
     place_ = Place::kMerges;
@@ -59,7 +69,9 @@ class Builder : public JsonHandler {
     if (place_ == Place::kMerges && depth_ == kMemberDepth + 1) {
       return num_halves_ == 2 ? add_merge(halves_[0], halves_[1], error) : refuse_merge("no two texts", error);
     }
-    if (place_ == Place::kMerges) {
+    if (place_ == Place::kPieces && depth_ == kMemberDepth + 1)
+      return (has_piece_text_ && has_piece_score_) || refuse_piece("no score", error);
+    if (place_ != Place::kRest) {
       place_ = Place::kRest;
       num_elements = 0;
     }
@@ -89,26 +101,31 @@ class Builder : public JsonHandler {
   }
   bool on_string(json::string_view part, std::size_t, ErrorCode& error) {
     text_.append(part.data(), part.size());
-    const bool goes_on = place_ == Place::kMerges ? add_merge_text(error) : add_text(error);
+    const bool goes_on = place_ == Place::kMerges   ? add_merge_text(error)
+                         : place_ == Place::kPieces ? add_piece_text(error)
+                                                    : add_text(error);
     text_.clear();
     return goes_on;
   }
   bool on_int64(std::int64_t number, json::string_view, ErrorCode& error) {
     if (place_ == Place::kRest) return add([&] { stack_.push_int64(number); }, error);
+    if (place_ == Place::kPieces) return add_score(static_cast<double>(number), error);
     if (place_ == Place::kMerges) return refuse_kind(error);
     if (number < 0 || static_cast<std::uint64_t>(number) >= ParsedTokenizerJson::kMaxTokens)
       return refuse(fmt::format("model.vocab: {}: found the id {}, expected 0 to {}", quote(token_), number,
                                 ParsedTokenizerJson::kMaxTokens - 1),
                     error);
-    if (out_.vocabulary.size() == ParsedTokenizerJson::kMaxTokens)
-      return refuse(fmt::format("model.vocab: found more than {} tokens", ParsedTokenizerJson::kMaxTokens), error);
-    out_.vocabulary.emplace_back(token_, static_cast<std::uint32_t>(number));
-    return true;
+    return add_token(token_, static_cast<std::uint32_t>(number), error);
   }
   bool on_uint64(std::uint64_t number, json::string_view, ErrorCode& error) {
     return place_ == Place::kRest ? add([&] { stack_.push_uint64(number); }, error) : refuse_kind(error);
   }
-  bool on_double(double number, json::string_view, ErrorCode& error) {
+  bool on_double(double number, json::string_view text, ErrorCode& error) {
+    if (place_ == Place::kPieces) {
+      // The parser's number may be off by its last bits, and scores decide between tokens.
+      std::from_chars(text.data(), text.data() + text.size(), number);
+      return add_score(number, error);
+    }
     return place_ == Place::kRest ? add([&] { stack_.push_double(number); }, error) : refuse_kind(error);
   }
   bool on_bool(bool value, ErrorCode& error) {
@@ -119,8 +136,8 @@ class Builder : public JsonHandler {
   }
 
  private:
-  enum class Place : std::uint8_t { kRest, kVocabulary, kMerges };
-  static constexpr std::size_t kMemberDepth = 2;  // of the members of "model"
+  enum class Place : std::uint8_t { kRest, kVocabulary, kPieces, kMerges };  // pieces: the vocabulary of Unigram
+  static constexpr std::size_t kMemberDepth = 2;                             // of the members of "model"
 
   /// The value that begins now is the member `name` of "model".
   bool is_member(std::string_view name) const {
@@ -134,12 +151,18 @@ class Builder : public JsonHandler {
   }
   bool refuse_kind(ErrorCode& error) {
     if (place_ == Place::kMerges) return refuse_merge("another value", error);
+    if (place_ == Place::kPieces) return refuse_piece("another value", error);
     return refuse(fmt::format("model.vocab: {}: found no number, expected an id", quote(token_)), error);
   }
   bool refuse_merge(std::string_view found, ErrorCode& error) {
     return refuse(fmt::format("model.merges[{}]: found {}, expected two texts, or one with a space between them",
                               out_.merges.size(), found),
                   error);
+  }
+
+  bool refuse_piece(std::string_view found, ErrorCode& error) {
+    return refuse(
+        fmt::format("model.vocab[{}]: found {}, expected a text and its score", out_.vocabulary.size(), found), error);
   }
 
   bool count(ErrorCode& error) {
@@ -157,6 +180,26 @@ class Builder : public JsonHandler {
   bool add_text(ErrorCode& error) {
     if (place_ == Place::kVocabulary) return refuse_kind(error);
     return add([this] { stack_.push_string(text_); }, error);
+  }
+
+  bool add_token(std::string_view token, std::uint32_t id, ErrorCode& error) {
+    if (out_.vocabulary.size() == ParsedTokenizerJson::kMaxTokens)
+      return refuse(fmt::format("model.vocab: found more than {} tokens", ParsedTokenizerJson::kMaxTokens), error);
+    out_.vocabulary.emplace_back(token, id);
+    return true;
+  }
+  bool add_piece_text(ErrorCode& error) {
+    if (depth_ != kMemberDepth + 2 || has_piece_text_) return refuse_piece("another text", error);
+    has_piece_text_ = true;
+    token_ = out_.texts.keep(text_);
+    return true;
+  }
+  bool add_score(double score, ErrorCode& error) {
+    if (depth_ != kMemberDepth + 2 || !has_piece_text_ || has_piece_score_)
+      return refuse_piece("another number", error);
+    has_piece_score_ = true;
+    out_.scores.push_back(score);
+    return add_token(token_, static_cast<std::uint32_t>(out_.vocabulary.size()), error);
   }
 
   bool add_merge(std::string_view left, std::string_view right, ErrorCode& error) {
@@ -188,6 +231,7 @@ class Builder : public JsonHandler {
   std::string_view token_;        // of the vocabulary, whose id follows
   std::array<std::string_view, 2> halves_{};
   std::size_t num_halves_ = 0;
+  bool has_piece_text_ = false, has_piece_score_ = false;
   std::string refusal_;
 };
 

@@ -36,8 +36,9 @@ struct ParsedTokenizerJson {
 
   TextArena texts;                                                       // the texts of vocabulary and merges
   std::vector<std::pair<std::string_view, std::uint32_t>> vocabulary{};  // model.vocab: token and id
+  std::vector<double> scores{};                                          // [vocabulary], where model.vocab is an array
   std::vector<MergeText> merges{};                                       // model.merges
-  boost::json::value rest{};  // the whole text, where model.vocab is {} if it is an object, and model.merges []
+  boost::json::value rest{};  // the whole text, where model.vocab is {} or [], and model.merges []
 
   /// Errors begin with `file`: no JSON; more than the bounds allow; values of other kinds in vocabulary and merges.
   static Result<ParsedTokenizerJson> parse(std::string_view text, const std::string& file);

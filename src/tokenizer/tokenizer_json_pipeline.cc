@@ -1,15 +1,18 @@
 #include "tokenizer/tokenizer_json_pipeline.h"
 
+#include <memory>
 #include <utility>
 
 #include "base/text.h"
+#include "tokenizer/base64.h"
+#include "tokenizer/bert_normalizer.h"
+#include "tokenizer/json_frame.h"
 #include "tokenizer/tokenizer_json_cuts.h"
 
 namespace octavo {
 
 namespace {
 
-constexpr std::size_t kMaxAround = 16;       // tokens before a text, and behind it
 constexpr std::uint32_t kMaxId = 1U << 21U;  // ParsedTokenizerJson::kMaxTokens
 
 // normalizer
@@ -26,6 +29,39 @@ Result<TextStep> read_replace(const JsonNode& node) {
   return TextStep{.kind = TextStep::Kind::kReplace, .from = std::string(from), .to = std::string(to)};
 }
 
+/// Replaces a text; or runs of it, by the one pattern that converters write.
+Result<TextStep> read_normalizer_replace(const JsonNode& node) {
+  OCTAVO_TRY(const JsonNode pattern, node.field("pattern"));
+  OCTAVO_TRY(const auto regex, pattern.find("Regex"));
+  if (!regex) return read_replace(node);
+  OCTAVO_TRY_VOID(node.expect_only({"type", "pattern", "content"}));
+  OCTAVO_TRY(const std::string_view text, regex->text());
+  if (text != " {2,}") return regex->expect("' {2,}'");
+  OCTAVO_TRY(const JsonNode content, node.field("content"));
+  OCTAVO_TRY(const std::string_view to, content.text());
+  return TextStep{.kind = TextStep::Kind::kReplaceRuns, .from = " ", .to = std::string(to)};
+}
+
+Result<TextStep> read_precompiled(const JsonNode& node) {
+  OCTAVO_TRY_VOID(node.expect_only({"type", "precompiled_charsmap"}));
+  OCTAVO_TRY(const JsonNode map_node, node.field("precompiled_charsmap"));
+  OCTAVO_TRY(const std::string_view text, map_node.text());
+  const auto bytes = decode_base64(text);
+  if (!bytes) return map_node.refuse("no base64", "a table in base64");
+  auto map = PrecompiledCharsmap::parse(*bytes);
+  if (!map) return map_node.refuse(map.error().message, "a table of SentencePiece");
+  return TextStep{.kind = TextStep::Kind::kReplaceMapped,
+                  .charsmap = std::make_shared<const PrecompiledCharsmap>(std::move(*map))};
+}
+
+Result<TextStep> read_strip(const JsonNode& node) {
+  OCTAVO_TRY_VOID(node.expect_only({"type", "strip_left", "strip_right"}));
+  TextStep step{.kind = TextStep::Kind::kTrim};
+  OCTAVO_TRY(step.trims_begin, node.flag_of("strip_left"));
+  OCTAVO_TRY(step.trims_end, node.flag_of("strip_right"));
+  return step;
+}
+
 Result<TextStep> read_normalizer(const JsonNode& node) {
   constexpr std::pair<std::string_view, Normalization> kForms[] = {{"NFC", Normalization::kNfc},
                                                                    {"NFD", Normalization::kNfd},
@@ -38,12 +74,54 @@ Result<TextStep> read_normalizer(const JsonNode& node) {
     OCTAVO_TRY_VOID(node.expect_only({"type"}));
     return TextStep{.kind = TextStep::Kind::kNormalize, .form = form};
   }
-  if (type == "Replace") return read_replace(node);
-  if (type != "Prepend") return type_node.expect("NFC, NFD, NFKC, NFKD, Prepend, Replace or Sequence");
+  if (type == "Replace") return read_normalizer_replace(node);
+  if (type == "Precompiled") return read_precompiled(node);
+  if (type == "Strip") return read_strip(node);
+  if (type == "Lowercase" || type == "StripAccents") {
+    OCTAVO_TRY_VOID(node.expect_only({"type"}));
+    return TextStep{.kind = TextStep::Kind::kChange,
+                    .change = type == "Lowercase" ? CharacterChange::kLowerCase : CharacterChange::kLeaveOutMarks};
+  }
+  if (type != "Prepend")
+    return type_node.expect(
+        "NFC, NFD, NFKC, NFKD, Prepend, Replace, Strip, Lowercase, StripAccents, Precompiled, BertNormalizer or "
+        "Sequence");
   OCTAVO_TRY_VOID(node.expect_only({"type", "prepend"}));
   OCTAVO_TRY(const JsonNode prepend, node.field("prepend"));
   OCTAVO_TRY(const std::string_view text, prepend.text());
   return TextStep{.kind = TextStep::Kind::kPrepend, .to = std::string(text)};
+}
+
+/// The flag, or `fallback` where it is missing or null.
+Result<bool> flag_or(const JsonNode& node, std::string_view name, bool fallback) {
+  OCTAVO_TRY(const auto found, node.find(name));
+  if (!found) return fallback;
+  return found->flag();
+}
+
+Result<void> read_bert_normalizer(const JsonNode& node, std::vector<TextStep>& steps) {
+  OCTAVO_TRY_VOID(node.expect_only({"type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"}));
+  BertNormalizer bert;
+  OCTAVO_TRY(bert.cleans, flag_or(node, "clean_text", true));
+  OCTAVO_TRY(bert.sets_han_apart, flag_or(node, "handle_chinese_chars", true));
+  OCTAVO_TRY(bert.lower_cases, flag_or(node, "lowercase", true));
+  OCTAVO_TRY(bert.leaves_out_accents, flag_or(node, "strip_accents", bert.lower_cases));
+  bert.add_steps(steps);
+  return {};
+}
+
+Result<void> read_normalizers(const JsonNode& root, std::vector<TextStep>& steps) {
+  OCTAVO_TRY(const auto normalizers, root.parts_of("normalizer", "normalizers"));
+  for (const JsonNode& node : normalizers) {
+    OCTAVO_TRY(const std::string_view type, node.type());
+    if (type == "BertNormalizer") {
+      OCTAVO_TRY_VOID(read_bert_normalizer(node, steps));
+      continue;
+    }
+    OCTAVO_TRY(TextStep step, read_normalizer(node));
+    steps.push_back(std::move(step));
+  }
+  return {};
 }
 
 // decoder
@@ -114,6 +192,14 @@ class DecoderReader {
   bool writes_spaces_ = false;
 };
 
+/// A word has a space in front of it. "cleanup" takes spaces before punctuation out again, which Octavo does not.
+Result<void> read_word_piece_decoder(const JsonNode& node, TokenizerJsonPipeline& out) {
+  OCTAVO_TRY_VOID(node.expect_only({"type", "prefix", "cleanup"}));
+  out.decodes_word_pieces = true;
+  out.strips_space = true;
+  return {};
+}
+
 Result<void> read_decoder(const JsonNode& root, TokenizerJsonPipeline& out) {
   OCTAVO_TRY(const auto decoder, root.find("decoder"));
   if (!decoder) return root.refuse("no decoder", "one: without it a space stands between any two tokens");
@@ -127,69 +213,13 @@ Result<void> read_decoder(const JsonNode& root, TokenizerJsonPipeline& out) {
     }
     return {};
   }
+  if (parts.size() == 1) {
+    OCTAVO_TRY(const std::string_view type, parts.front().type());
+    if (type == "WordPiece") return read_word_piece_decoder(parts.front(), out);
+  }
   DecoderReader reader(out);
   for (const JsonNode& part : parts) OCTAVO_TRY_VOID(reader.read(part));
   if (!reader.writes_spaces()) return decoder->refuse("no part that writes spaces", "Replace or Metaspace");
-  return {};
-}
-
-// post_processor
-
-/// Appends the ids of a special token of a template.
-Result<void> read_template_token(const JsonNode& item, const JsonNode& special, std::vector<TokenId>& ids) {
-  OCTAVO_TRY_VOID(item.expect_only({"id", "type_id"}));
-  OCTAVO_TRY(const JsonNode name_node, item.field("id"));
-  OCTAVO_TRY(const std::string_view name, name_node.text());
-  OCTAVO_TRY(const JsonNode token, special.field(name));
-  OCTAVO_TRY_VOID(token.expect_only({"id", "ids", "tokens"}));
-  OCTAVO_TRY(const JsonNode list, token.field("ids"));
-  OCTAVO_TRY(const auto numbers, list.items());
-  for (const JsonNode& number : numbers) {
-    if (ids.size() == kMaxAround) return list.refuse("one more token", fmt::format("at most {}", kMaxAround));
-    OCTAVO_TRY(const std::uint32_t id, number.number(kMaxId));
-    ids.push_back(static_cast<TokenId>(id));
-  }
-  return {};
-}
-
-Result<void> read_template(const JsonNode& node, TokenizerJsonPipeline& out) {
-  OCTAVO_TRY_VOID(node.expect_only({"type", "single", "pair", "special_tokens"}));  // Octavo encodes no pairs
-  OCTAVO_TRY(const JsonNode single, node.field("single"));
-  OCTAVO_TRY(const JsonNode special, node.field("special_tokens"));
-  OCTAVO_TRY(const auto items, single.items());
-  bool has_text = false;
-  for (const JsonNode& item : items) {
-    OCTAVO_TRY_VOID(item.expect_only({"SpecialToken", "Sequence"}));
-    OCTAVO_TRY(const auto token, item.find("SpecialToken"));
-    if (token) {
-      OCTAVO_TRY_VOID(read_template_token(*token, special, has_text ? out.suffix : out.prefix));
-      continue;
-    }
-    OCTAVO_TRY(const JsonNode sequence, item.field("Sequence"));
-    OCTAVO_TRY(const JsonNode id_node, sequence.field("id"));
-    OCTAVO_TRY(const std::string_view id, id_node.text());
-    if (id != "A" || has_text) return id_node.expect("A, once");
-    has_text = true;
-  }
-  if (!has_text) return single.refuse("no Sequence", "one");
-  return {};
-}
-
-Result<void> read_post_processor(const JsonNode& root, TokenizerJsonPipeline& out) {
-  OCTAVO_TRY(const auto parts, root.parts_of("post_processor", "processors"));
-  bool has_template = false;
-  for (const JsonNode& part : parts) {
-    OCTAVO_TRY(const JsonNode type_node, part.field("type"));
-    OCTAVO_TRY(const std::string_view type, type_node.text());
-    if (type == "ByteLevel") {  // changes offsets alone
-      OCTAVO_TRY_VOID(part.expect_only({"type", "add_prefix_space", "trim_offsets", "use_regex"}));
-      continue;
-    }
-    if (type != "TemplateProcessing" || has_template)
-      return type_node.expect("one TemplateProcessing, ByteLevel or Sequence");
-    has_template = true;
-    OCTAVO_TRY_VOID(read_template(part, out));
-  }
   return {};
 }
 
@@ -197,14 +227,10 @@ Result<void> read_post_processor(const JsonNode& root, TokenizerJsonPipeline& ou
 
 Result<TokenizerJsonPipeline> read_pipeline(const JsonNode& root) {
   TokenizerJsonPipeline pipeline;
-  OCTAVO_TRY(const auto normalizers, root.parts_of("normalizer", "normalizers"));
-  for (const JsonNode& node : normalizers) {
-    OCTAVO_TRY(TextStep step, read_normalizer(node));
-    pipeline.normalizer.push_back(std::move(step));
-  }
+  OCTAVO_TRY_VOID(read_normalizers(root, pipeline.normalizer));
   OCTAVO_TRY_VOID(read_cuts(root, pipeline));
   OCTAVO_TRY_VOID(read_decoder(root, pipeline));
-  OCTAVO_TRY_VOID(read_post_processor(root, pipeline));
+  OCTAVO_TRY(pipeline.frame, read_json_frame(root));
   return pipeline;
 }
 

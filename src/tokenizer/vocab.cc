@@ -21,7 +21,15 @@ constexpr std::string_view kScoresKey = "tokenizer.ggml.scores";
 // Numbers of tokenizer.ggml.token_type (GGUF specification, "Tokenizer").
 enum class TokenType : std::int32_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
 
-constexpr std::string_view kSpmSpace = "\xE2\x96\x81";  // U+2581, SentencePiece's mark for a space
+struct ModelName {
+  std::string_view name;
+  TokenizerModel model;
+};
+constexpr ModelName kModels[] = {{"gpt2", TokenizerModel::kBpe},
+                                 {"llama", TokenizerModel::kSpm},
+                                 {"gemma4", TokenizerModel::kSpmWithMerges},
+                                 {"bert", TokenizerModel::kWordPiece},
+                                 {"t5", TokenizerModel::kUnigram}};
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -68,6 +76,18 @@ Result<bool> read_flag(const ModelSource& source, std::string_view key, bool fal
   return source.get_bool(key);
 }
 
+Result<std::vector<float>> read_scores(const ModelSource& source, std::size_t vocab_size) {
+  OCTAVO_TRY(auto scores, source.get_f32_array(kScoresKey));
+  if (scores.size() != vocab_size) {
+    return fail("{}: {} has {} entries; expected {}, as many as {}", source.name(), kScoresKey, scores.size(),
+                vocab_size, kTokensKey);
+  }
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (std::isnan(scores[i])) return fail("{}: {}: entry {} is not a number", source.name(), kScoresKey, i);
+  }
+  return scores;
+}
+
 Result<void> require_words(const ModelSource& source, std::string_view key) {
   if (source.find(key) != nullptr) return {};
   return fail_as(ErrorKind::kNoWords, "{}: metadata key '{}' is missing", source.name(), key);
@@ -76,22 +96,20 @@ Result<void> require_words(const ModelSource& source, std::string_view key) {
 Result<Vocab> Vocab::load(const ModelSource& source) {
   OCTAVO_TRY_VOID(require_words(source, kModelKey));
   OCTAVO_TRY(const std::string_view model, source.get_string(kModelKey));
-  Vocab vocab;
-  if (model == "gpt2") {
-    vocab.model_ = TokenizerModel::kBpe;
-  } else if (model == "llama") {
-    vocab.model_ = TokenizerModel::kSpm;
-  } else if (model == "gemma4") {
-    vocab.model_ = TokenizerModel::kSpmWithMerges;
-  } else {
-    return fail_as(
-        ErrorKind::kNoWords,
-        "{}: {}: {} is not supported; supported are 'gpt2' (byte-level BPE), 'llama' and 'gemma4' (SentencePiece)",
-        source.name(), kModelKey, quote(model));
+  const auto* known = std::ranges::find(kModels, model, &ModelName::name);
+  if (known == std::end(kModels)) {
+    return fail_as(ErrorKind::kNoWords,
+                   "{}: {}: {} is not supported; supported are 'gpt2' (byte-level BPE), 'llama' and 'gemma4' "
+                   "(SentencePiece), 'bert' (WordPiece) and 't5' (Unigram)",
+                   source.name(), kModelKey, quote(model));
   }
+  Vocab vocab;
+  vocab.model_ = known->model;
   OCTAVO_TRY_VOID(vocab.read_texts(source));
   OCTAVO_TRY_VOID(vocab.read_types(source));
-  if (vocab.model_ == TokenizerModel::kSpm) OCTAVO_TRY_VOID(vocab.read_scores(source));
+  if (vocab.model_ == TokenizerModel::kSpm) {
+    OCTAVO_TRY(vocab.scores_, read_scores(source, vocab.texts_.size()));
+  }
   vocab.mark_known_texts();
   OCTAVO_TRY_VOID(vocab.read_special_ids(source));
   OCTAVO_TRY_VOID(vocab.read_end_ids(source));
@@ -140,21 +158,8 @@ Result<void> Vocab::read_types(const ModelSource& source) {
       case TokenType::kControl: attributes_[i] = kControl; break;
       case TokenType::kUserDefined: attributes_[i] = kUserDefined; break;
       case TokenType::kByte: attributes_[i] = kByte; break;
-      default: break;  // normal, unused, undefined: text like any other
-    }
-  }
-  return {};
-}
-
-Result<void> Vocab::read_scores(const ModelSource& source) {
-  OCTAVO_TRY(scores_, source.get_f32_array(kScoresKey));
-  if (scores_.size() != texts_.size()) {
-    return fail("{}: {} has {} entries; expected {}, as many as {}", source.name(), kScoresKey, scores_.size(),
-                texts_.size(), kTokensKey);
-  }
-  for (std::size_t i = 0; i < scores_.size(); ++i) {
-    if (std::isnan(scores_[i])) {
-      return fail("{}: {}: entry {} is not a number", source.name(), kScoresKey, i);
+      case TokenType::kUnused: attributes_[i] = kUnused; break;
+      default: break;  // normal, undefined: text like any other
     }
   }
   return {};
@@ -172,6 +177,33 @@ Result<void> Vocab::read_special_ids(const ModelSource& source) {
   OCTAVO_TRY(bos_, read_token_id(source, "tokenizer.ggml.bos_token_id", size()));
   OCTAVO_TRY(eos_, read_token_id(source, "tokenizer.ggml.eos_token_id", size()));
   OCTAVO_TRY(unknown_, read_token_id(source, "tokenizer.ggml.unknown_token_id", size()));
+  OCTAVO_TRY(const auto first, read_token_id(source, "tokenizer.ggml.cls_token_id", size()));
+  OCTAVO_TRY(separator_, read_token_id(source, "tokenizer.ggml.separator_token_id", size()));
+  if (!separator_) {  // the name that llama.cpp writes
+    OCTAVO_TRY(separator_, read_token_id(source, "tokenizer.ggml.seperator_token_id", size()));
+  }
+  if (first && (!bos_ || model_ == TokenizerModel::kWordPiece)) bos_ = first;
+  OCTAVO_TRY_VOID(find_special_texts(source));
+  if (!eos_) eos_ = separator_;
+  return {};
+}
+
+/// Finds by their texts the special tokens of an encoder's words that no key names.
+Result<void> Vocab::find_special_texts(const ModelSource& source) {
+  const bool is_word_piece = model_ == TokenizerModel::kWordPiece;
+  if (!is_word_piece && model_ != TokenizerModel::kUnigram) return {};
+  const auto find_unless_named = [this](std::optional<TokenId>& id, std::string_view text, std::uint8_t attribute) {
+    if (const TokenId found = find(text); !id && found >= 0) id = found;
+    if (id) attributes_[to_size(*id)] |= attribute;
+  };
+  const std::string_view unknown = is_word_piece ? "[UNK]" : "<unk>";
+  find_unless_named(unknown_, unknown, kUnknown);
+  if (!unknown_)
+    return fail("{}: found neither tokenizer.ggml.unknown_token_id nor a token '{}', expected one of them",
+                source.name(), unknown);
+  if (!is_word_piece) return {};
+  find_unless_named(bos_, "[CLS]", kControl);
+  find_unless_named(separator_, "[SEP]", kControl);
   return {};
 }
 
@@ -236,12 +268,16 @@ Result<void> Vocab::decode_all(const ModelSource& source) {
 void Vocab::decode_text(const ByteAlphabet& alphabet, TokenId id, std::string& out) const {
   const std::string_view text = this->text(id);
   if (has(id, kControl | kUnknown | kUserDefined)) {
-    out += text;
+    const bool is_word = model_ == TokenizerModel::kWordPiece && has(id, kUnknown);  // it stands for a whole word
+    out.append(is_word ? " " : "").append(text);
+  } else if (model_ == TokenizerModel::kWordPiece) {
+    const bool begins_word = text.starts_with(kSpaceMark);
+    out.append(begins_word ? " " : "").append(text.substr(begins_word ? kSpaceMark.size() : 0));
   } else if (!is_byte_level()) {
     for (std::size_t i = 0; i < text.size();) {
-      const bool is_space = text.substr(i).starts_with(kSpmSpace);
+      const bool is_space = text.substr(i).starts_with(kSpaceMark);
       out.push_back(is_space ? ' ' : text[i]);
-      i += is_space ? kSpmSpace.size() : 1;
+      i += is_space ? kSpaceMark.size() : 1;
     }
   } else if (!is_valid_utf8(text) || !alphabet.decode(text, out)) {
     out += text;  // not written in the byte alphabet: it stands for itself

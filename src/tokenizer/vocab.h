@@ -20,9 +20,12 @@ namespace octavo {
 
 class ByteAlphabet;
 
-/// tokenizer.ggml.model: "gpt2" (byte-level BPE), "llama" (SentencePiece), or "gemma4" (SentencePiece with a merge
-/// list).
-enum class TokenizerModel : std::uint8_t { kBpe, kSpm, kSpmWithMerges };
+/// tokenizer.ggml.model: "gpt2" (byte-level BPE), "llama" (SentencePiece), "gemma4" (SentencePiece with a merge list),
+/// "bert" (WordPiece) or "t5" (Unigram).
+enum class TokenizerModel : std::uint8_t { kBpe, kSpm, kSpmWithMerges, kWordPiece, kUnigram };
+
+/// U+2581, which stands for a space in a token's text.
+inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
 
 /// Error (kNoWords): the source lacks a key without which there are no words.
 Result<void> require_words(const ModelSource& source, std::string_view key);
@@ -53,6 +56,8 @@ class Vocab {
 
   bool is_control(TokenId id) const { return has(id, kControl | kUnknown); }
   bool is_user_defined(TokenId id) const { return has(id, kUserDefined); }
+  bool is_unknown(TokenId id) const { return has(id, kUnknown); }
+  bool is_unused(TokenId id) const { return has(id, kUnused); }
   /// Tokens that ordinary text may become: all but control, unknown and reserved ones.
   bool is_ordinary(TokenId id) const { return !has(id, kControl | kUnknown | kReserved); }
   /// Makes the token no ordinary one, whatever its type (template_tokens.h).
@@ -64,8 +69,10 @@ class Vocab {
   TokenId find(std::string_view text) const;
   TokenId find_ordinary(std::string_view text) const;
 
+  /// BOS and EOS; where an encoder's file has none, [CLS] and [SEP]. WordPiece and Unigram have an unknown token.
   std::optional<TokenId> bos() const { return bos_; }
   std::optional<TokenId> eos() const { return eos_; }
+  std::optional<TokenId> separator() const { return separator_; }
   std::optional<TokenId> unknown() const { return unknown_; }
 
  private:
@@ -76,13 +83,14 @@ class Vocab {
     kByte = 8,
     kEndOfGeneration = 16,
     kReserved = 32,  // only a chat template may write it
+    kUnused = 64,    // text like any other, by its type
   };
 
   Vocab() = default;
   Result<void> read_texts(const ModelSource& source);
   Result<void> read_types(const ModelSource& source);
-  Result<void> read_scores(const ModelSource& source);
   Result<void> read_special_ids(const ModelSource& source);
+  Result<void> find_special_texts(const ModelSource& source);
   Result<void> read_end_ids(const ModelSource& source);
   void mark_known_texts();
   void decide_ends();
@@ -96,11 +104,14 @@ class Vocab {
   std::vector<std::uint8_t> attributes_;         // [vocab_size], Attribute bits; 0: an ordinary token
   std::vector<float> scores_;                    // [vocab_size] for kSpm, else empty
   boost::unordered_flat_map<std::string_view, TokenId, std::hash<std::string_view>> index_;
-  std::optional<TokenId> bos_, eos_, unknown_;
+  std::optional<TokenId> bos_, eos_, separator_, unknown_;
 };
 
 /// An id key of the file: absent gives no value; an id outside the vocabulary is an error.
 Result<std::optional<TokenId>> read_token_id(const ModelSource& source, std::string_view key, int vocab_size);
+
+/// tokenizer.ggml.scores, one for each token. Error: another number of them, or NaN among them.
+Result<std::vector<float>> read_scores(const ModelSource& source, std::size_t vocab_size);
 
 /// A flag of the file: absent gives `fallback`.
 Result<bool> read_flag(const ModelSource& source, std::string_view key, bool fallback);

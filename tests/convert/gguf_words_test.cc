@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "source/gguf_writer.h"
 #include "source/open_model.h"
 #include "support/memory_source.h"
@@ -119,6 +122,34 @@ std::string spm_json(const std::string& merges, const std::string& first_step = 
          R"(a": 6}, "merges": [)" + merges + "]}}";
 }
 const std::string kSpmMerges = R"(["b", "b"], ["a", "b"], ["a", "bb"], ["ab", "b"], ["\u2581", "a"])";
+
+TEST(GgufWords, OfEncodersStayATokenizerJson) {
+  for (const char* name : {"word_piece", "unigram"}) {
+    std::ifstream file(fmt::format("{}/fuzz/seeds/tokenizer_json/{}.json", OCTAVO_SOURCE_DIR, name));
+    std::ostringstream json;
+    json << file.rdbuf();
+    const Written written(json.str());
+    EXPECT_THAT(written.why_kept, HasSubstr("WordPiece's or Unigram's")) << name;
+    const auto before = Tokenizer::load(TokenizerJson::parse(json.str(), "words").value());
+    const auto after = Tokenizer::load(*written.file);
+    ASSERT_TRUE(before && after) << name;
+    EXPECT_EQ(after->encode("hello ab", {}).value(), before->encode("hello ab", {}).value());
+  }
+}
+
+TEST(GgufWords, OfRobertaKeepTheirTwoSeparators) {
+  std::string json = words_json(kByteLevel);
+  const std::string none = R"("post_processor": null)";
+  json.replace(json.find(none), none.size(), R"("post_processor": {"type": "RobertaProcessing", "sep": ["<end>", 5],
+      "cls": ["<end>", 5], "trim_offsets": true, "add_prefix_space": false})");
+  const Written written(json);
+  EXPECT_EQ(written.why_kept, "");
+  const auto before = Tokenizer::load(TokenizerJson::parse(json, "words").value());
+  const auto after = Tokenizer::load(*written.file);
+  ASSERT_TRUE(before && after);
+  EXPECT_THAT(before->encode_pair("a", "b", {}).value().ids, ElementsAre(5, 0, 5, 5, 1, 5));
+  EXPECT_EQ(after->encode_pair("a", "b", {}).value().ids, before->encode_pair("a", "b", {}).value().ids);
+}
 
 TEST(GgufWords, OfSentencePieceGetScores) {
   const std::string json = spm_json(kSpmMerges);

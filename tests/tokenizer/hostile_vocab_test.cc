@@ -35,8 +35,9 @@ TEST(HostileVocab, MoreTokensThanAnyVocabularyHasAreRefused) {
 
 TEST(HostileVocab, UnknownModelListsThoseSupported) {
   SmallVocab vocab = small_bpe();
-  vocab.model = "t5";
-  EXPECT_THAT(message_of(vocab.load()), AllOf(HasSubstr("'t5'"), HasSubstr("gpt2"), HasSubstr("llama")));
+  vocab.model = "rwkv";
+  EXPECT_THAT(message_of(vocab.load()),
+              AllOf(HasSubstr("'rwkv'"), HasSubstr("gpt2"), HasSubstr("llama"), HasSubstr("bert"), HasSubstr("t5")));
 }
 
 TEST(HostileVocab, UnknownPreTokenizerListsThoseSupported) {

@@ -30,7 +30,7 @@ struct SmallVocab {
   TokenId add(std::string text, std::int32_t type = kNormal, float score = 0) {
     tokens.push_back(std::move(text));
     types.push_back(type);
-    if (model == "llama") scores.push_back(score);
+    if (model == "llama" || model == "t5") scores.push_back(score);
     return static_cast<TokenId>(tokens.size()) - 1;
   }
 
@@ -92,6 +92,37 @@ inline SmallVocab small_spm() {
   vocab.add("\u2581hello", kNormal, -6);
   vocab.add("lo", kNormal, -7);
   vocab.ids = {{"bos_token_id", 1}, {"eos_token_id", 2}, {"unknown_token_id", 0}};
+  return vocab;
+}
+
+/// WordPiece as llama.cpp's converter writes it: U+2581 in front of what begins a word, special ids from 0 on.
+inline SmallVocab small_word_piece() {
+  SmallVocab vocab{.model = "bert"};
+  for (const char* text : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}) vocab.add(text, kControl);
+  for (const char* text : {"\u2581hello", "s", "\u2581world", "\u2581,", "\u2581!", "\u2581naive", "\u2581\u4E2D",
+                           "\u2581a", "a", "\u2581na\u00EFve"})
+    vocab.add(text);
+  vocab.ids = {{"unknown_token_id", 1}, {"cls_token_id", 2}, {"seperator_token_id", 3}};
+  return vocab;
+}
+
+/// Unigram as XLM-RoBERTa's files have it, without a charsmap.
+inline SmallVocab small_unigram() {
+  SmallVocab vocab{.model = "t5"};
+  for (const char* text : {"<s>", "<pad>", "</s>"}) vocab.add(text, kControl);
+  vocab.add("<unk>", kUnknown);
+  vocab.add("\u2581", kNormal, -3.5F);
+  vocab.add("\u2581he", kNormal, -4.25F);
+  vocab.add("llo", kNormal, -5.5F);
+  vocab.add("\u2581hello", kNormal, -10);
+  vocab.add("l", kNormal, -6);
+  vocab.add("o", kNormal, -6.1F);
+  vocab.add("a", kNormal, -7);
+  vocab.add("b", kNormal, -7.2F);
+  vocab.add("ab", kNormal, -15);
+  vocab.add("\u2581ab", kNormal, -12);
+  vocab.ids = {{"bos_token_id", 0}, {"eos_token_id", 2}, {"unknown_token_id", 3}, {"seperator_token_id", 2}};
+  vocab.flags = {{"add_bos_token", true}, {"add_eos_token", true}};
   return vocab;
 }
 

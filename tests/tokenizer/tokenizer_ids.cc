@@ -2,11 +2,13 @@
 //     tokenizer_ids VOCABULARY < texts > ids
 //     tokenizer_ids VOCABULARY --decode < ids > texts
 //     tokenizer_ids VOCABULARY --times N < texts > seconds
+//     tokenizer_ids VOCABULARY --pairs N < texts > ids and types
 // A vocabulary is a GGUF file, or a tokenizer.json whose name ends in .json.
 //
 // A text is its length, 32 bits little-endian, and its bytes; ids are their number and themselves, each 32 bits.
 // Control tokens in a text are text, nothing is added to it. Seconds are a 64-bit float for each text: the least of N
-// times of the processor that its encoding took.
+// times of the processor that its encoding took. Pairs are texts by twos, cut to at most N tokens with those around
+// them; each has its ids, and then as many types of a byte behind their number.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -88,6 +90,25 @@ bool decode_all(const octavo::Tokenizer& tokenizer) {
   return true;
 }
 
+bool encode_pairs(const octavo::Tokenizer& tokenizer, std::size_t max_tokens) {
+  std::optional<std::string> first;
+  return for_each_text([&](const std::string& text) {
+    if (!first) {
+      first = text;
+      return true;
+    }
+    const auto tokens = tokenizer.encode_pair(*first, text, {.max_tokens = max_tokens, .cuts = true});
+    first.reset();
+    if (!tokens) {
+      std::cerr << tokens.error().message << '\n';
+      return false;
+    }
+    write_counted(tokens->ids);
+    write_counted(tokens->types);
+    return true;
+  });
+}
+
 double processor_seconds() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -107,14 +128,15 @@ bool time_all(const octavo::Tokenizer& tokenizer, int times) {
   });
 }
 
-int run(const std::string& vocabulary, const std::string& mode, int times) {
+int run(const std::string& vocabulary, const std::string& mode, int number) {
   const auto tokenizer = load(vocabulary);
   if (!tokenizer) {
     std::cerr << tokenizer.error().message << '\n';
     return 1;
   }
   const bool done = mode == "--decode"  ? decode_all(*tokenizer)
-                    : mode == "--times" ? time_all(*tokenizer, times)
+                    : mode == "--times" ? time_all(*tokenizer, number)
+                    : mode == "--pairs" ? encode_pairs(*tokenizer, static_cast<std::size_t>(number))
                                         : encode_all(*tokenizer);
   return done && std::cout.flush() ? 0 : 1;
 }
@@ -123,9 +145,10 @@ int run(const std::string& vocabulary, const std::string& mode, int times) {
 
 int main(int argc, char** argv) {
   const std::string mode = argc > 2 ? argv[2] : "";
-  const bool is_right = argc == 2 || (argc == 3 && mode == "--decode") || (argc == 4 && mode == "--times");
+  const bool is_right =
+      argc == 2 || (argc == 3 && mode == "--decode") || (argc == 4 && (mode == "--times" || mode == "--pairs"));
   if (!is_right) {
-    std::cerr << "usage: tokenizer_ids VOCABULARY [--decode | --times N] < input > output\n";
+    std::cerr << "usage: tokenizer_ids VOCABULARY [--decode | --times N | --pairs N] < input > output\n";
     return 2;
   }
   std::ios::sync_with_stdio(false);

@@ -75,17 +75,18 @@ TEST(TokenizerJson, WhatIsNotKnownIsRefusedWithItsPath) {
   const auto error_with = [&](std::string_view from, std::string_view to) {
     return error_of(replaced(json, from, to));
   };
-  EXPECT_THAT(error_with(R"("type":"NFC")", R"("type":"BertNormalizer")"),
-              StartsWith("t.json: normalizer.type: found 'BertNormalizer', expected NFC"));
+  EXPECT_THAT(error_with(R"("type":"NFC")", R"("type":"Nmt")"),
+              StartsWith("t.json: normalizer.type: found 'Nmt', expected NFC"));
   EXPECT_THAT(error_with(R"("type":"ByteLevel","add_prefix_space":false,"trim_offsets")", R"("type":"Words","x")"),
               HasSubstr("pre_tokenizer.pretokenizers[1].type: found 'Words', expected ByteLevel"));
-  EXPECT_THAT(error_with(R"("type":"BPE")", R"("type":"Unigram")"), StartsWith("t.json: model.type: found 'Unigram'"));
+  EXPECT_THAT(error_with(R"("type":"BPE")", R"("type":"WordLevel")"),
+              StartsWith("t.json: model.type: found 'WordLevel', expected BPE, WordPiece or Unigram"));
   EXPECT_THAT(error_with(R"("dropout":null)", R"("dropout":0.1)"),
               StartsWith("t.json: model.dropout: found a number, expected null"));
   EXPECT_THAT(error_with(R"("version":"1.0")", R"("version":"1.0","more":1)"), HasSubstr("more"));
   EXPECT_THAT(error_with(R"("single_word":false)", R"("single_word":true)"),
               HasSubstr("added_tokens[0]: found single_word of '<s>'"));
-  EXPECT_THAT(error_with(R"("TemplateProcessing")", R"("BertProcessing")"), HasSubstr("post_processor.type"));
+  EXPECT_THAT(error_with(R"("TemplateProcessing")", R"("PairProcessing")"), HasSubstr("post_processor.type"));
   EXPECT_THAT(error_with("\\\\p{L}+", "\\\\p{Nothing}+"), HasSubstr("pre_tokenizer.pretokenizers[0].pattern.Regex"));
 }
 
