@@ -1,5 +1,6 @@
 // octavo tokenize: text to token ids and back. Reads the vocabulary only, so it works on files without weights.
 #include <boost/json.hpp>
+#include <limits>
 #include <ostream>
 
 #include "base/utf8.h"
@@ -18,7 +19,11 @@ struct TokenizeOptionsOf {
   std::string model, decode;
   std::filesystem::path tokenizer;
   std::vector<std::string> words;  // at most one: the text
+  std::string second;              // of a pair
+  std::size_t max_tokens = FrameOptions{}.max_tokens;
   bool has_decode = false;
+  bool has_pair = false;
+  bool is_framed = false;  // encoded as an encoder reads it, with token types
   bool ids_only = false;
   bool no_special = false;
   bool json = false;
@@ -46,11 +51,23 @@ void print_ids(const std::vector<TokenId>& ids, std::ostream& out) {
   out << line << '\n';
 }
 
-void print_json(const std::vector<TokenId>& ids, const Tokenizer& tokenizer, std::ostream& out) {
+void print_json(const FramedText& tokens, const Tokenizer& tokenizer, std::ostream& out) {
   boost::json::array pieces;
-  for (const TokenId id : ids) pieces.emplace_back(to_valid_utf8(tokenizer.token_bytes(id)));
-  boost::json::array numbers(ids.begin(), ids.end());
-  out << boost::json::serialize(boost::json::value{{"ids", std::move(numbers)}, {"pieces", std::move(pieces)}}) << '\n';
+  for (const TokenId id : tokens.ids) pieces.emplace_back(to_valid_utf8(tokenizer.token_bytes(id)));
+  boost::json::array numbers(tokens.ids.begin(), tokens.ids.end());
+  boost::json::object object{{"ids", std::move(numbers)}, {"pieces", std::move(pieces)}};
+  if (!tokens.types.empty()) object["types"] = boost::json::array(tokens.types.begin(), tokens.types.end());
+  out << boost::json::serialize(object) << '\n';
+}
+
+/// The tokens of the text, or of two; their types only where they are encoded as an encoder reads them.
+Result<FramedText> encode(const TokenizeOptionsOf& options, const Tokenizer& tokenizer, std::string_view text) {
+  if (!options.is_framed) {
+    OCTAVO_TRY(auto ids, tokenizer.encode(text, {.add_special = !options.no_special, .parse_special = true}));
+    return FramedText{.ids = std::move(ids)};
+  }
+  const FrameOptions frame{.max_tokens = options.max_tokens, .cuts = true, .parse_special = true};
+  return options.has_pair ? tokenizer.encode_pair(text, options.second, frame) : tokenizer.encode_framed(text, frame);
 }
 
 /// The words of the tokenizer.json, as those of the model if one is named; else the model's own.
@@ -77,13 +94,14 @@ Result<int> tokenize(const TokenizeOptionsOf& options, Context& context) {
   } else {
     text = options.words.front();
   }
-  OCTAVO_TRY(const auto ids, tokenizer.encode(text, {.add_special = !options.no_special, .parse_special = true}));
+  OCTAVO_TRY(const auto tokens, encode(options, tokenizer, text));
   if (options.json) {
-    print_json(ids, tokenizer, context.out);
+    print_json(tokens, tokenizer, context.out);
   } else if (options.ids_only) {
-    print_ids(ids, context.out);
+    print_ids(tokens.ids, context.out);
   } else {
-    for (const TokenId id : ids) context.out << fmt::format("{:>7}  {}\n", id, escaped(tokenizer.token_bytes(id)));
+    for (const TokenId id : tokens.ids)
+      context.out << fmt::format("{:>7}  {}\n", id, escaped(tokenizer.token_bytes(id)));
   }
   context.out.flush();
   if (!context.out) return fail("cannot write to the standard output");
@@ -106,16 +124,26 @@ void add_tokenize_command(Program& program, Context& context) {
       "  octavo tokenize \"Hello, world\"\n"
       "  octavo tokenize vocab.gguf --ids --no-special < text.txt\n"
       "  octavo tokenize --tokenizer tokenizer.json \"Hello\"\n"
+      "  octavo tokenize bge.gguf \"a query\" --pair \"a document\" --cut 512 --json\n"
       "  octavo tokenize --decode 19556,28,905");
   add_model_option(command, options->model, "[MODEL.gguf] [TEXT]", options->words);
   add_tokenizer_option(command, options->tokenizer);
   Option* decode = command.add_option("--decode", options->decode, "Token ids to turn into text, as in 1,2,3");
   decode->type_name("IDS");
   Option* ids = command.add_flag("--ids", options->ids_only, "Print ids alone, separated by spaces");
-  command.add_flag("--no-special", options->no_special, "Add no BOS or EOS");
+  Option* no_special = command.add_flag("--no-special", options->no_special, "Add no BOS or EOS");
+  Option* pair = command.add_option("--pair", options->second,
+                                    "A second text, as a cross-encoder reads two: [CLS] TEXT [SEP] second [SEP]");
+  pair->type_name("TEXT")->excludes(decode)->excludes(no_special);
+  Option* cut =
+      add_integer(command, "--cut", options->max_tokens, 1, std::numeric_limits<int>::max(),
+                  "Leave out tokens at the end of the texts, so that at most N remain with those around them");
+  cut->excludes(decode)->excludes(no_special);
   command.add_flag("--json", options->json, "Print one JSON object: ids and pieces, or text")->excludes(ids);
-  command.on_parsed([options, decode]() -> Result<void> {
+  command.on_parsed([options, decode, pair, cut]() -> Result<void> {
     options->has_decode = decode->count() > 0;
+    options->has_pair = pair->count() > 0;
+    options->is_framed = options->has_pair || cut->count() > 0;
     if (options->words.size() > 1)
       return fail("found the words '{}' and '{}', expected one text: put it in quotes", options->words[0],
                   options->words[1]);

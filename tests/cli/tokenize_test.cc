@@ -91,6 +91,37 @@ TEST_F(Tokenize, TextsThatBeginWithADashStandAfterTwo) {
   EXPECT_EQ(cli_.out.str(), "2\n");
 }
 
+/// WordPiece of a cross-encoder, without tensors.
+std::string encoder_vocabulary() {
+  return GgufWriter()
+      .add("general.architecture", "bert")
+      .add("tokenizer.ggml.model", "bert")
+      .add_array("tokenizer.ggml.tokens",
+                 std::vector<std::string>{"[UNK]", "[CLS]", "[SEP]", "\u2581a", "\u2581b", "b"})
+      .add_array("tokenizer.ggml.token_type", std::vector<std::int32_t>{3, 3, 3, 1, 1, 1})
+      .bytes();
+}
+
+TEST_F(Tokenize, PairsAreThoseOfACrossEncoder) {
+  const TempFile encoder(encoder_vocabulary(), ".gguf");
+  EXPECT_EQ(cli_.run({"tokenize", encoder.string(), "--json", "--pair", "b", "abb"}), 0) << cli_.err.str();
+  const auto shown = boost::json::parse(cli_.out.str());
+  EXPECT_EQ(shown.at("ids"), (boost::json::array{1, 3, 5, 5, 2, 4, 2}));
+  EXPECT_EQ(shown.at("types"), (boost::json::array{0, 0, 0, 0, 0, 1, 1}));
+  EXPECT_EQ(run({"--pair", "B", "A"}), 1);
+  EXPECT_THAT(cli_.err.str(), HasSubstr("no form for two texts"));
+}
+
+TEST_F(Tokenize, CutTextsKeepTheTokensAroundThem) {
+  const TempFile encoder(encoder_vocabulary(), ".gguf");
+  EXPECT_EQ(cli_.run({"tokenize", encoder.string(), "--ids", "--cut", "4", "a b a b"}), 0) << cli_.err.str();
+  EXPECT_EQ(cli_.out.str(), "1 3 4 2\n");
+  EXPECT_EQ(cli_.run({"tokenize", encoder.string(), "--ids", "--cut", "7", "--pair", "b b b", "a a a"}), 0);
+  EXPECT_EQ(cli_.out.str(), "1 3 3 2 4 4 2\n");
+  EXPECT_EQ(cli_.run({"tokenize", encoder.string(), "--ids", "--cut", "1", "a"}), 1);
+  EXPECT_THAT(cli_.err.str(), HasSubstr("expected at least the 2 around a text"));
+}
+
 TEST_F(Tokenize, IdsOutsideTheVocabularyAreRefused) {
   EXPECT_EQ(run({"--decode", "5"}), 1);
   EXPECT_THAT(cli_.err.str(), HasSubstr("found the id 5, expected 0 to 4"));
