@@ -155,6 +155,8 @@ TEST_F(OpenAiRequest, MaxTokensZeroGeneratesNothing) {
 TEST_F(OpenAiRequest, LogprobsHaveTheirShapesOwnFields) {
   EXPECT_EQ(completion(R"("prompt": "a")")->num_logprobs, -1);
   EXPECT_EQ(completion(R"("prompt": "a", "logprobs": 0)")->num_logprobs, 0);
+  EXPECT_TRUE(request(R"("logprobs": 0)").logprobs);
+  EXPECT_FALSE(request("").logprobs) << "nobody asks, and no row is weighed for one";
   EXPECT_EQ(request(R"("logprobs": 5)").top_logprobs, 5);
   EXPECT_EQ(chat(kUser)->num_logprobs, -1);
   EXPECT_EQ(chat(kUser + R"(, "logprobs": false)")->num_logprobs, -1);
