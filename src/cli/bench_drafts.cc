@@ -114,7 +114,7 @@ Result<bool> measure(const Text& text, Engine& engine, int max_tokens, int repea
   row.tokens = std::max(0, static_cast<int>(expected.tokens.size()) - 1);
   for (int i = 0; i < repeat && !guard.interrupted(); ++i) {
     OCTAVO_TRY_VOID(timed(engine, plain, &row.seconds_off));
-    drafted.cache_domain = fmt::format("{}", i);  // else it has the answer of the measurement before
+    drafted.cache_domain = fmt::format("{} {}", text.name, i);  // else it has the answer of a measurement before
     OCTAVO_TRY(const Answer answer, timed(engine, drafted, &row.seconds_on));
     if (guard.interrupted()) return false;
     if (answer.tokens != expected.tokens) return fail("{}: the answer is another with drafts: a bug", text.name);
