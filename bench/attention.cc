@@ -228,7 +228,7 @@ int run(int argc, char** argv) {
     AttentionPlan plan(
         {.num_heads = kKvHeads * c.group, .num_kv_heads = kKvHeads, .head_dim = c.head_dim, .max_rows = 16},
         pool.num_threads());
-    plan.build(setup.sequences(), 0, kBlockSize);
+    plan.build(setup.sequences(), {}, kBlockSize);
     const Figures f = measure(setup, plan, kernels, c.type, machine, pool, rounds);
     const std::uint64_t layer_bytes = plan.kv_bytes_loaded(setup.layers()[0]);
     const auto loaded = static_cast<double>(layer_bytes * setup.layers().size());

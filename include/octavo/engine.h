@@ -27,6 +27,7 @@
 #include "octavo/chat.h"
 #include "octavo/constraint.h"
 #include "octavo/draft.h"
+#include "octavo/embedding.h"
 #include "octavo/kv_stats.h"
 #include "octavo/kv_type.h"
 #include "octavo/prefill_priority.h"
@@ -86,6 +87,8 @@ struct EngineOptions {
   /// the same and come later. The file must then stay as it is: touching a page that the file no longer has raises
   /// SIGBUS, which ends a process that does not handle the signal.
   bool repack = true;
+  /// The pooling of requests that name none; none: the file's.
+  std::optional<Pooling> pooling = {};
   /// The mix of types that floats of the file become as they are loaded: Q8_0, Q4_0, Q4_K_M or another mix of
   /// `octavo quantize`; the answers are those of a file that was quantized so. Empty: the floats stay. The mix needs
   /// repack.
@@ -158,6 +161,7 @@ struct ModelInfo {
   std::string reasoning = {};             // the family whose marks surround reasoning; empty: no known family
   std::string tool_format = {};           // the form of calls of tools in answers; empty: there is no chat template
   std::string chat_template = {};         // in Jinja: the option's, or else the file's; empty: none
+  EmbeddingInfo embedding = {};           // the vectors that it makes of texts
   bool fills_gaps = false;                // the vocabulary has the tokens that infill_prompt() needs
   int vocab_size = 0;
   int num_tokens = 0;  // ids that have a text; a model may pad its vocabulary beyond them
@@ -275,6 +279,20 @@ class Engine {
   virtual Result<InfillPrompt> infill_prompt([[maybe_unused]] const InfillText& text,
                                              [[maybe_unused]] std::size_t max_tokens) const {
     return std::unexpected(Error{.message = "this engine fills no gaps", .kind = ErrorKind::kNoWords});
+  }
+  /// A text as the model's vectors are made of it. Errors: a text that is longer than it may be and must not be cut
+  /// (kContextOverflow); kNoWords.
+  virtual Result<EmbeddingPrompt> embedding_prompt([[maybe_unused]] std::string_view text,
+                                                   [[maybe_unused]] const EmbeddingPromptOptions& options) const {
+    return std::unexpected(Error{.message = "this engine makes no vectors", .kind = ErrorKind::kNoWords});
+  }
+  /// A query and a document as the model's ranking head reads them, the query first: both in the file's template for
+  /// them where there is one, else a pair of texts. The document loses its end where it may be cut. Errors as above;
+  /// the model has no ranking head (kOther).
+  virtual Result<EmbeddingPrompt> rank_prompt([[maybe_unused]] std::string_view query,
+                                              [[maybe_unused]] std::string_view document,
+                                              [[maybe_unused]] const EmbeddingPromptOptions& options) const {
+    return std::unexpected(Error{.message = "this engine ranks nothing", .kind = ErrorKind::kNoWords});
   }
   /// The text of a conversation's prompt before it becomes tokens, without BOS unless the template writes BOS. Control
   /// tokens of the template cannot be told from the same text in a message.

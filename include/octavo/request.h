@@ -13,6 +13,7 @@
 
 #include "octavo/constraint.h"
 #include "octavo/draft.h"
+#include "octavo/embedding.h"
 #include "octavo/sampling.h"
 #include "octavo/token.h"
 
@@ -103,6 +104,11 @@ struct Request {
   double deadline_s = 0;
   /// Requests of different cache domains never find each other's tokens in the prefix cache.
   std::string cache_domain = {};
+  /// Vectors of the prompt, or scores.
+  EmbeddingParams embedding = {};
+  /// The part of a pair of texts that each token belongs to, for models that tell them apart
+  /// (EmbeddingPrompt::token_types); empty: all 0.
+  std::vector<std::uint8_t> token_types = {};
   /// If set, the callback gets the logits of every prompt row, in order, at most 64 rows a call:
   /// (position of the first row, float32 [num_rows, vocab_size]). max_tokens may then be -1: generate nothing. The
   /// whole prompt is computed, whatever is cached. The callback must not throw.

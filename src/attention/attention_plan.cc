@@ -30,6 +30,14 @@ constexpr std::size_t kNoReading = std::numeric_limits<std::size_t>::max();
 /// The first position that a row sees.
 int first_seen(int position, int window) { return window > 0 ? std::max(0, position - window + 1) : 0; }
 
+/// The positions begin <= p < end that a row of a sequence sees.
+std::pair<int, int> seen_by(const AttentionSequence& sequence, int position, const AttentionReach& reach) {
+  if (reach.is_causal) return {first_seen(position, reach.window), position + 1};
+  if (reach.window == 0) return {0, sequence.num_tokens};
+  const int side = reach.window / 2;
+  return {std::max(0, position - side), std::min(sequence.num_tokens, position + side + 1)};
+}
+
 }  // namespace
 
 AttentionPlan::AttentionPlan(const Shape& shape, int num_threads)
@@ -47,12 +55,13 @@ AttentionPlan::AttentionPlan(const Shape& shape, int num_threads)
   queries_.reserve(to_size(shape.max_rows * heads_per_kv_head_));
 }
 
-void AttentionPlan::build(std::span<const AttentionSequence> sequences, int window, int block_size) {
+void AttentionPlan::build(std::span<const AttentionSequence> sequences, const AttentionReach& reach, int block_size) {
+  const int window = reach.window;
   seqs_.clear();
   queries_.clear();
   readings_.clear();
   for (const AttentionSequence& s : sequences)
-    if (is_cut_by_tiles(s, window))
+    if (is_cut_by_tiles(s, reach))
       seqs_.push_back({.source = &s,
                        .num_queries = s.num_rows * heads_per_kv_head_,
                        .begin = first_seen(s.first_position, window),
@@ -61,7 +70,7 @@ void AttentionPlan::build(std::span<const AttentionSequence> sequences, int wind
   keep_uncut(sequences, window);
   for (Seq& seq : seqs_) {
     seq.first_query = static_cast<int>(queries_.size());
-    add_queries(*seq.source, window);
+    add_queries(*seq.source, reach);
   }
   num_tile_queries_ = static_cast<int>(queries_.size());
   add_tile_readings();
@@ -71,10 +80,10 @@ void AttentionPlan::build(std::span<const AttentionSequence> sequences, int wind
   rounds_.count =
       std::max(1, (rounds_.end_tile - rounds_.first_tile + rounds_.tiles_per_round - 1) / rounds_.tiles_per_round);
   for (const AttentionSequence& s : sequences)
-    if (!is_cut_by_tiles(s, window)) add_direct_readings(s, window);
+    if (!is_cut_by_tiles(s, reach)) add_direct_readings(s, reach);
   for (const Seq& seq : uncut_) {
     const auto first = static_cast<int>(queries_.size());
-    add_queries(*seq.source, window);
+    add_queries(*seq.source, reach);
     readings_.push_back({seq.source->blocks.data(), first, seq.num_queries, seq.begin, seq.end, Cut::kHeadRange});
   }
   tokens_ = query_tokens_ = 0;
@@ -89,25 +98,26 @@ void AttentionPlan::build(std::span<const AttentionSequence> sequences, int wind
   std::ranges::stable_partition(rest, [](const Reading& reading) { return reading.cut == Cut::kHeadRange; });
 }
 
-bool AttentionPlan::is_cut_by_tiles(const AttentionSequence& s, int window) const {
-  const int begin = first_seen(s.first_position, window), last = s.first_position + s.num_rows - 1;
+bool AttentionPlan::is_cut_by_tiles(const AttentionSequence& s, const AttentionReach& reach) const {
+  if (!reach.is_causal) return false;
+  const int begin = first_seen(s.first_position, reach.window), last = s.first_position + s.num_rows - 1;
   return begin / kTileTokens != last / kTileTokens && s.num_rows * heads_per_kv_head_ <= kMaxItemQueries;
 }
 
-void AttentionPlan::add_queries(const AttentionSequence& s, int window) {
+void AttentionPlan::add_queries(const AttentionSequence& s, const AttentionReach& reach) {
   const std::ptrdiff_t row_floats = static_cast<std::ptrdiff_t>(shape_.num_heads) * shape_.head_dim;
-  for (int row = 0; row < s.num_rows; ++row)
+  for (int row = 0; row < s.num_rows; ++row) {
+    const auto [begin, end] = seen_by(s, s.first_position + row, reach);
     for (int head = 0; head < heads_per_kv_head_; ++head) {
       const std::ptrdiff_t at = row * row_floats + static_cast<std::ptrdiff_t>(head) * shape_.head_dim;
-      const int position = s.first_position + row;
-      queries_.push_back(
-          {.q = s.q + at, .out = s.out + at, .begin = first_seen(position, window), .end = position + 1, .head = head});
+      queries_.push_back({.q = s.q + at, .out = s.out + at, .begin = begin, .end = end, .head = head});
     }
+  }
 }
 
-void AttentionPlan::add_direct_readings(const AttentionSequence& s, int window) {
+void AttentionPlan::add_direct_readings(const AttentionSequence& s, const AttentionReach& reach) {
   auto first = static_cast<int>(queries_.size());
-  add_queries(s, window);
+  add_queries(s, reach);
   const auto end = static_cast<int>(queries_.size());
   int piece = kPieceQueries;
   while (piece > kMinPieceQueries &&

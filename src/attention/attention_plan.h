@@ -8,6 +8,8 @@
 // - A sequence with few rows (a decode) goes tile by tile through all heads, because blocks lie head after head. If
 //   there is enough other work for all threads, it stays uncut: one thread does all its tiles and merges as it goes.
 //   Otherwise threads share its tiles, whose results are merged afterwards.
+// - Rows that see what lies behind them are cut by queries, however few they are: their keys and values are as new as
+//   they, and nobody shares them.
 // - Sequences whose tables begin with the same blocks read a tile together, once, as far as their rows see the whole
 //   tile.
 // - Pieces with many queries keep the processor busy, pieces with few the memory; threads get a mixture of both.
@@ -31,12 +33,20 @@
 
 namespace octavo {
 
+/// The positions that a row sees.
+struct AttentionReach {
+  int window = 0;         // causal rows see so many up to their own, others half of it on either side; 0: all
+  bool is_causal = true;  // none behind its own
+  bool operator==(const AttentionReach&) const = default;
+};
+
 /// Query rows of one sequence, [num_rows, num_heads, head_dim], at consecutive positions.
 struct AttentionSequence {
   std::span<const std::int32_t> blocks;  // the table; entries that no row sees may be anything
   const float* q;                        // scaled already
   float* out;
   int first_position, num_rows;
+  int num_tokens = 0;  // of the sequence, which rows that are not causal may see
 };
 
 class AttentionPlan {
@@ -47,9 +57,9 @@ class AttentionPlan {
   };
   AttentionPlan(const Shape& shape, int num_threads);
 
-  /// Plans a step. A row sees `window` positions up to its own; 0: all. `block_size` in tokens. Blocks must outlive the
-  /// plan's runs; every row sees at least its own position.
-  void build(std::span<const AttentionSequence> sequences, int window, int block_size);
+  /// Plans a step. `block_size` in tokens. Blocks must outlive the plan's runs; every row sees at least its own
+  /// position.
+  void build(std::span<const AttentionSequence> sequences, const AttentionReach& reach, int block_size);
 
   /// Computes all outputs of one layer.
   void run(const KvLayer& kv, AttentionFn attention, MergeTilesFn merge, ThreadPool& pool,
@@ -105,9 +115,9 @@ class AttentionPlan {
   };
 
   // Making a plan.
-  bool is_cut_by_tiles(const AttentionSequence& sequence, int window) const;
-  void add_queries(const AttentionSequence& sequence, int window);
-  void add_direct_readings(const AttentionSequence& sequence, int window);
+  bool is_cut_by_tiles(const AttentionSequence& sequence, const AttentionReach& reach) const;
+  void add_queries(const AttentionSequence& sequence, const AttentionReach& reach);
+  void add_direct_readings(const AttentionSequence& sequence, const AttentionReach& reach);
   void sort_sequences(int window, int block_size);
   void sort_by_blocks(std::span<Seq> seqs, int common, int window, int block_size);
   void keep_uncut(std::span<const AttentionSequence> sequences, int window);

@@ -89,6 +89,21 @@ void ThreadPool::begin_turn() {
   for (std::uint32_t turn = turn_.load(std::memory_order_acquire); turn != mine;
        turn = turn_.load(std::memory_order_acquire))
     turn_.wait(turn, std::memory_order_acquire);
+  turn_began_ = StepClock::Clock::now();
+}
+
+StepClock::Clock::duration ThreadPool::give_way() {
+  constexpr std::chrono::milliseconds kShortestTurn{20};
+  const StepClock::Clock::time_point begin = StepClock::Clock::now();
+  const bool others_wait = next_turn_.load(std::memory_order_relaxed) != turn_.load(std::memory_order_relaxed) + 1;
+  if (!others_wait || begin - turn_began_ < kShortestTurn) return {};
+  StepClock* const clock = clock_;
+  if (clock != nullptr) clock->enter(StepPart::kBetween);
+  end_turn();
+  begin_turn();
+  clock_ = clock;
+  spinning_.store(true, std::memory_order_relaxed);
+  return turn_began_ - begin;
 }
 
 void ThreadPool::end_turn() {

@@ -54,6 +54,10 @@ class ThreadPool {
     std::uint32_t saved_mxcsr_;
   };
 
+  /// In the midst of a step, between two of its regions and on its thread: if others wait, and the step has had the
+  /// pool for a while, their steps come first. Returns how long these took.
+  StepClock::Clock::duration give_way();
+
   /// Calls `body(begin, end, worker)` over [0, num_items) in pieces of `grain` items, on all workers; returns when all
   /// is done. Each worker has a portion of consecutive pieces and takes them in order, then those that others have
   /// left. So each reads memory of its own; two that read it by turns would get half the rate. The result must not
@@ -107,6 +111,7 @@ class ThreadPool {
   alignas(64) std::atomic<int> num_running_{0};
   alignas(64) std::atomic<bool> spinning_{false};
   std::atomic<bool> stop_{false};
+  StepClock::Clock::time_point turn_began_ = {};
   std::atomic<std::uint32_t> next_turn_{0};  // the turn of the step that is begun next
   std::atomic<std::uint32_t> turn_{0};       // the turn of the step that has the pool, or of the next step
   std::vector<std::thread> threads_;

@@ -58,7 +58,7 @@ AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights
     layer.spec = spec;
     layer.weights = &std::get<AttentionWeights>(weights.layers[i].mixer);
     layer.place = kv.layout().place(static_cast<int>(i));
-    layer.plan = find_plan(layer.place.group, spec->window, *spec);
+    layer.plan = find_plan(layer.place.group, *spec);
     layer.rope = find_rope(spec->rope, spec->rope.factors == Presence::kAbsent ? nullptr : weights.rope_factors);
   }
   sequences_.reserve(to_size(context.max_rows));
@@ -71,18 +71,19 @@ std::size_t AttentionMixer::find_rope(const RopeSpec& spec, const float* factors
   return ropes_.size() - 1;
 }
 
-std::size_t AttentionMixer::find_plan(int group, int window, const AttentionSpec& spec) {
+std::size_t AttentionMixer::find_plan(int group, const AttentionSpec& spec) {
+  const AttentionReach reach{.window = spec.window, .is_causal = spec.is_causal};
   const AttentionPlan::Shape shape{.num_heads = spec.num_heads,
                                    .num_kv_heads = spec.num_kv_heads,
                                    .head_dim = spec.head_dim,
                                    .max_rows = context_.max_rows};
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     const AttentionPlan::Shape& known = plans_[i].shape;
-    if (plans_[i].group == group && plans_[i].window == window && known.num_heads == shape.num_heads &&
+    if (plans_[i].group == group && plans_[i].reach == reach && known.num_heads == shape.num_heads &&
         known.num_kv_heads == shape.num_kv_heads && known.head_dim == shape.head_dim)
       return i;
   }
-  plans_.push_back({group, window, shape, AttentionPlan(shape, context_.pool.num_threads())});
+  plans_.push_back({group, reach, shape, AttentionPlan(shape, context_.pool.num_threads())});
   return plans_.size() - 1;
 }
 
@@ -100,9 +101,10 @@ void AttentionMixer::plan(const StepRows& rows) {
                             .q = q_.data() + first * width,
                             .out = attended_.data() + first * width,
                             .first_position = batch.positions[to_size(batch_row)],
-                            .num_rows = num_rows});
+                            .num_rows = num_rows,
+                            .num_tokens = batch.kv_len[s]});
     });
-    plan.plan.build(sequences_, plan.window, kv_.layout().block_size);
+    plan.plan.build(sequences_, plan.reach, kv_.layout().block_size);
   }
 }
 
@@ -198,7 +200,7 @@ void AttentionMixer::finish_v(const Layer& layer, const float* k, float* v) {
   if (spec.v_is_k) std::copy_n(k, spec.kv_width(), v);
   if (!spec.v_norm) return;
   for (float* head = v; head != v + spec.kv_width(); head += spec.head_dim)
-    context_.kernels.rms_norm(head, ones_.data(), spec.head_dim, config_.rms_epsilon, head);
+    context_.kernels.rms_norm(head, ones_.data(), spec.head_dim, config_.norm_epsilon, head);
 }
 
 void AttentionMixer::norm_and_rope(const Layer& layer, std::int64_t batch_row, const float* norm, int num_heads,
@@ -206,7 +208,7 @@ void AttentionMixer::norm_and_rope(const Layer& layer, std::int64_t batch_row, c
   const int dim = layer.spec->head_dim;
   const RopeTable& rope = ropes_[layer.rope];
   for (float* head = heads; head != heads + num_heads * dim; head += dim) {
-    if (norm != nullptr) context_.kernels.rms_norm(head, norm, dim, config_.rms_epsilon, head);
+    if (norm != nullptr) context_.kernels.rms_norm(head, norm, dim, config_.norm_epsilon, head);
     rope.rotate(context_.kernels, batch_row, head);
   }
 }

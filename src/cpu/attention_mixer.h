@@ -47,13 +47,13 @@ class AttentionMixer {
   /// The attention of the layers of a group that have equal heads.
   struct GroupPlan {
     int group;
-    int window;
+    AttentionReach reach;
     AttentionPlan::Shape shape;
     AttentionPlan plan;
   };
 
   std::size_t find_rope(const RopeSpec& spec, const float* factors);
-  std::size_t find_plan(int group, int window, const AttentionSpec& spec);
+  std::size_t find_plan(int group, const AttentionSpec& spec);
   void finish_q(const Layer& layer, const StepRows& rows, std::int64_t row);
   /// The result of attention as the output matrix reads it.
   void gate_attended(const AttentionSpec& spec, std::int64_t row);

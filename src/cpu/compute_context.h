@@ -13,12 +13,13 @@
 
 namespace octavo {
 
-/// out = activation(gate, up), element by element.
+/// out = activation(gate, up), element by element; `up` is null for a function of the gate alone.
 using ActivateFn = void (*)(const float* gate, const float* up, std::int64_t n, float* out);
 inline ActivateFn activation_of(const KernelTable& kernels, Activation activation) {
   switch (activation) {
     case Activation::kSilu: return kernels.silu_mul;
     case Activation::kGeluTanh: return kernels.gelu_mul;
+    case Activation::kGelu: return kernels.gelu_erf_mul;
     case Activation::kClampedSwiglu: return kernels.clamped_swiglu;
   }
   return nullptr;

@@ -82,6 +82,7 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request) {
                     {.repack = options.repack, .beside_others = request.kv_budget.taken() > 0, .stop = options.stop}));
 
   const int wanted_context = options.max_context != 0 ? options.max_context : config.context_length;
+  const int max_rows = config.is_encoder ? std::max(options.max_rows, wanted_context) : options.max_rows;
   OCTAVO_TRY(MemoryBudget::Lease lease,
              take_kv_memory(request.kv_budget, options.kv_memory_bytes, weights.mapped_bytes()));
   const std::uint64_t kv_memory_bytes = lease.bytes();
@@ -97,8 +98,12 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request) {
   RunnerInfo info{.room = kv.room(),
                   .vocab_size = config.vocab_size,
                   .has_draft_head = config.has_draft_head,
-                  .max_rows = options.max_rows,
+                  .max_rows = max_rows,
                   .max_context = static_cast<int>(std::min<std::int64_t>(wanted_context, fitting)),
+                  .width = config.width,
+                  .head_pooling = config.head.pooling,
+                  .num_token_types = config.num_token_types,
+                  .is_encoder = config.is_encoder,
                   .weight_bytes = weights.total_bytes(),
                   .mapped_weight_bytes = weights.mapped_bytes(),
                   .weight_bytes_per_token = weights.bytes_per_token(),
@@ -109,7 +114,7 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request) {
   runner->kv_lease_ = std::move(lease);
   runner->info_ = std::move(info);
   runner->transformer_ = std::make_unique<Transformer>(runner->config_, runner->weights_, runner->kv_,
-                                                       runner->snapshots_, kernels, request.pool, options.max_rows);
+                                                       runner->snapshots_, kernels, request.pool, max_rows);
   return runner;
 }
 
@@ -121,6 +126,7 @@ BatchOutcome CpuRunner::wait() {
   if (is_computed && !batch->num_guesses.empty()) {
     outcome.guesses = guesses_;
   } else if (is_computed && batch->num_rows() > 0) {
+    outcome.waited = transformer_->waited();
     outcome.expert_bytes = transformer_->experts().bytes_read();
     outcome.not_finite = transformer_->experts().not_finite();
   }
@@ -159,5 +165,11 @@ bool CpuRunner::grow(const Batch& batch) {
 }
 
 std::span<const float> CpuRunner::logits(int first, int count) { return transformer_->logits(first, count); }
+
+std::span<const float> CpuRunner::hidden_rows(int first, int count) { return transformer_->hidden_rows(first, count); }
+
+std::span<const float> CpuRunner::apply_head(std::span<const float> pooled, bool ranks) {
+  return ranks ? transformer_->scores_of(pooled) : transformer_->vector_of(pooled);
+}
 
 }  // namespace octavo

@@ -25,6 +25,8 @@ class CpuRunner final : public ModelRunner {
   /// All work is done here.
   BatchOutcome wait() override;
   std::span<const float> logits(int first, int count) override;
+  std::span<const float> hidden_rows(int first, int count) override;
+  std::span<const float> apply_head(std::span<const float> pooled, bool ranks) override;
 
  private:
   CpuRunner(ModelConfig config, Weights weights, KvArena kv, SnapshotArena snapshots)

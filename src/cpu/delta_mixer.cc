@@ -279,7 +279,7 @@ void DeltaMixer::gate_result(const Layer& layer, std::int64_t batch_row, std::in
   float* result = mixed_.data() + batch_row * spec.num_channels() + 2 * spec.key_width();
   float* gated = gated_.data() + row * width;
   for (float* head = result; head != result + width; head += spec.value_dim)
-    kernels.rms_norm(head, layer.weights->norm, spec.value_dim, config_.rms_epsilon, head);
+    kernels.rms_norm(head, layer.weights->norm, spec.value_dim, config_.norm_epsilon, head);
   kernels.silu_mul(gated, result, width, gated);
 }
 

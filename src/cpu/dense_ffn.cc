@@ -40,7 +40,7 @@ void DenseFfn::compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int r
   const KernelTable& kernels = context_.kernels;
   context_.enter(StepPart::kGateUp);
   multiply_gated({.gate = &w.gate,
-                  .up = &w.up,
+                  .up = spec.is_gated ? &w.up : nullptr,
                   .activate = activation_of(kernels, spec.activation),
                   .out = int8 ? nullptr : gated_.data(),
                   .int8 = int8 ? gated_int8_.out() : QuantizedOut(),

@@ -25,6 +25,7 @@ void ExpertChoices::begin(int rows, const ExpertsFfnSpec& spec) {
   num_experts_ = spec.num_experts;
   num_chosen_ = spec.num_chosen;
   weights_scale_ = spec.weights_scale;
+  sums_to_one_ = spec.sums_to_one;
 }
 
 void ExpertChoices::choose(std::int64_t row, const float* scores) {
@@ -50,7 +51,9 @@ void ExpertChoices::choose(std::int64_t row, const float* scores) {
   }
   const auto highest = static_cast<double>(best[0]);
   double sum = 0;
-  for (const float score : weights) sum += std::exp(static_cast<double>(score) - highest);
+  const std::span<const float> sharing =
+      sums_to_one_ ? std::span<const float>(weights) : std::span(scores, to_size(num_experts_));
+  for (const float score : sharing) sum += std::exp(static_cast<double>(score) - highest);
   for (float& weight : weights)
     weight = static_cast<float>(std::exp(static_cast<double>(weight) - highest) / sum) * weights_scale_;
 }

@@ -50,6 +50,7 @@ class ExpertChoices {
 
   int num_rows_ = 0, num_experts_ = 0, num_chosen_ = 0;
   float weights_scale_ = 1;
+  bool sums_to_one_ = true;
   std::vector<std::int32_t> experts_;          // [rows][chosen]
   std::vector<float> weights_;                 // [rows][chosen]
   std::vector<std::int32_t> slots_;            // [rows][chosen]

@@ -32,7 +32,8 @@ struct ExpertsFfn::Room {
       width = std::max(width, spec->width);
       shared = shared || spec->shared_width > 0;
       const auto& w = std::get<ExpertsFfnWeights>(weights.layers[i].feed_forward);
-      for (const ExpertMatrices* m : {&w.gate, &w.up}) (m->first.reads_int8() ? inputs_int8 : inputs) = true;
+      (w.gate.first.reads_int8() ? inputs_int8 : inputs) = true;
+      if (spec->is_gated) (w.up.first.reads_int8() ? inputs_int8 : inputs) = true;
       (w.down.first.reads_int8() ? gated_int8 : gated) = true;
     }
   }
@@ -140,7 +141,7 @@ void ExpertsFfn::choose(const Pass& pass, const StepRows& rows) {
 void ExpertsFfn::gather(const Pass& pass) {
   if (is_alone_) return;
   const bool int8 = pass.w.gate.first.reads_int8() || pass.w.up.first.reads_int8();
-  const bool floats = !pass.w.gate.first.reads_int8() || !pass.w.up.first.reads_int8();
+  const bool floats = !pass.w.gate.first.reads_int8() || (pass.spec.is_gated && !pass.w.up.first.reads_int8());
   context_.for_rows(choices_.num_rows(), [&](std::int64_t row, int) {
     const float* h = stream_.h() + (pass.first + row) * width_;
     for (int rank = 0; rank < choices_.num_chosen(); ++rank) {
@@ -195,7 +196,7 @@ void ExpertsFfn::multiply_up(const Pass& pass) {
   for_pieces((num_panels(width) + 1) / 2, [&](const ExpertChoices::Group& group, const ProductPart& part, int worker) {
     const WeightMatrix gate = pass.w.gate.of(group.expert), up = pass.w.up.of(group.expert);
     const GatedProduct product{.gate = &gate,
-                               .up = &up,
+                               .up = pass.spec.is_gated ? &up : nullptr,
                                .activate = activation_of(kernels, pass.spec.activation),
                                .out = int8 ? nullptr : gated_.data() + group.first * width,
                                .int8 = int8 ? gated_int8_.out(group.first, width) : QuantizedOut(),

@@ -118,11 +118,15 @@ class GatedPart {
   void run(std::int64_t gated, std::int64_t gated_end, std::int64_t row, std::int64_t row_end) const {
     const std::int64_t columns = (gated_end - gated) * kGatedColumns;
     multiply_range(*product_.gate, gated, gated_end, row, row_end, gate_.data());
-    multiply_range(*product_.up, gated, gated_end, row, row_end, up_.data());
     add_bias(product_.gate_bias, gated, columns, row, row_end, gate_.data());
-    add_bias(product_.up_bias, gated, columns, row, row_end, up_.data());
+    const float* up = nullptr;
+    if (product_.up != nullptr) {
+      multiply_range(*product_.up, gated, gated_end, row, row_end, up_.data());
+      add_bias(product_.up_bias, gated, columns, row, row_end, up_.data());
+      up = up_.data() + row * columns;
+    }
     float* out = gate_.data() + row * columns;
-    product_.activate(out, up_.data() + row * columns, (row_end - row) * columns, out);
+    product_.activate(out, up, (row_end - row) * columns, out);
     if (product_.out != nullptr) copy_out(gated, columns, row, row_end);
     if (product_.int8.tiles != nullptr) quantize(gated, columns, row, row_end);
   }
@@ -199,7 +203,7 @@ void multiply_gated(const GatedProduct& product, const ActivationRows& x, int ro
   const std::int64_t total = (num_panels(product.gate->rows) + 1) / 2;
   const std::size_t grain = (panels_of_a_piece(4 * total, rows, pool) + 3) / 4;
   const std::size_t part_floats = floats.size() / to_size(pool.num_threads());
-  const bool packed = product.gate->panels != nullptr && product.up->panels != nullptr;
+  const bool packed = product.gate->panels != nullptr && (product.up == nullptr || product.up->panels != nullptr);
   for_parts(total, grain, RowParts(packed, rows, kernels.tile_rows, pool), pool,
             [&](std::int64_t begin, std::int64_t end, std::int64_t row, std::int64_t row_end, int worker) {
               const auto own = floats.subspan(to_size(worker) * part_floats, part_floats);

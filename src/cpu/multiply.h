@@ -21,9 +21,9 @@ struct Product {
 void multiply(std::span<const Product> products, const ActivationRows& x, int rows, const KernelTable& kernels,
               PanelScratch& scratch, ThreadPool& pool);
 
-/// The beginning of a gated feed-forward: out = activation(gate x, up x), [rows, gate->rows].
+/// The beginning of a feed-forward: out = activation(gate x, up x), [rows, gate->rows].
 struct GatedProduct {
-  const WeightMatrix *gate, *up;  // of one shape
+  const WeightMatrix *gate, *up;  // of one shape; `up` is null where nothing stands beside the gate
   void (*activate)(const float* gate, const float* up, std::int64_t n, float* out);
   float* out;                                            // as floats; null: not wanted
   QuantizedOut int8;                                     // in int8

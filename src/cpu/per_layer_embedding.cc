@@ -35,7 +35,7 @@ void PerLayerEmbedding::add_token(std::int32_t token, int worker, float* inputs)
   const int width = config_.per_layer_width;
   kernels.scale(inputs, 1 / std::sqrt(static_cast<float>(config_.width)), num_inputs_);
   for (float* input = inputs; input != inputs + num_inputs_; input += width)
-    kernels.rms_norm(input, weights_.per_layer.norm, width, config_.rms_epsilon, input);
+    kernels.rms_norm(input, weights_.per_layer.norm, width, config_.norm_epsilon, input);
   float* own = tokens_.data() + to_size(worker) * to_size(num_inputs_);
   context_.scratch.decode_row(kernels, weights_.per_layer.table, token, worker, own);
   kernels.scale(own, std::sqrt(static_cast<float>(width)), num_inputs_);

@@ -6,9 +6,10 @@
 
 namespace octavo {
 
-ResidualStream::ResidualStream(ComputeContext& context, int width, int max_cols, float epsilon)
+ResidualStream::ResidualStream(ComputeContext& context, int width, int max_cols, float epsilon, NormKind norm)
     : context_(context),
       width_(width),
+      norm_(norm),
       epsilon_(epsilon),
       x_(context.make_rows(width)),
       h_(context.make_rows(width)),
@@ -17,21 +18,25 @@ ResidualStream::ResidualStream(ComputeContext& context, int width, int max_cols,
 void ResidualStream::norm_row(const Norm& norm, std::int64_t x_row, std::int64_t row, int rows) {
   float* h = h_.data() + row * width_;
   if (norm.weight != nullptr) {
-    context_.kernels.rms_norm(x(x_row), norm.weight, width_, epsilon_, h);
+    apply(norm, x(x_row), h);
   } else {
     std::copy_n(x(x_row), width_, h);
   }
   if (norm.quantize) quantize_row(h_.data(), width_, row, rows);
 }
 
-void ResidualStream::norm_result(const float* weight, float* row) const {
-  context_.kernels.rms_norm(row, weight, width_, epsilon_, row);
+void ResidualStream::apply(const Norm& norm, const float* from, float* to) const {
+  norm_ == NormKind::kRms ? context_.kernels.rms_norm(from, norm.weight, width_, epsilon_, to)
+                          : context_.kernels.layer_norm(from, norm.weight, norm.bias, width_, epsilon_, to);
 }
+
+void ResidualStream::norm_result(const float* weight, float* row) const { apply({.weight = weight}, row, row); }
 
 void ResidualStream::finish_row(const Epilogue& epilogue, std::int64_t row, int rows) {
   float* h = h_.data() + row * width_;
   if (epilogue.post_norm != nullptr) norm_result(epilogue.post_norm, h);
   context_.kernels.add(x(row), h, width_);
+  if (epilogue.sum_norm.weight != nullptr) norm_in_place(epilogue.sum_norm, row);
   if (epilogue.scale != 1) context_.kernels.scale(x(row), epilogue.scale, width_);
   if (epilogue.next) norm_row(*epilogue.next, row, row, rows);
 }

@@ -9,18 +9,21 @@
 #include <span>
 
 #include "cpu/compute_context.h"
+#include "model/config.h"
 
 namespace octavo {
 
-/// RMSNorm (Zhang and Sennrich, 2019) of a part's input.
+/// The norm of a part's input, of the model's kind.
 struct Norm {
   const float* weight = nullptr;  // [width]; nullptr: the part reads the row as it is
+  const float* bias = nullptr;    // [width]; nullptr: none
   bool quantize = false;          // for a matrix that meets it in int8
 };
 
-/// The work on each row behind a part: x = scale (x + post_norm(h)), then the input of the next part.
+/// The work on each row behind a part: x = scale sum_norm(x + post_norm(h)), then the input of the next part.
 struct Epilogue {
   const float* post_norm = nullptr;  // [width]; nullptr: none
+  Norm sum_norm = {};
   float scale = 1;
   std::optional<Norm> next = {};  // none: nothing of this step reads the row's norm
 };
@@ -28,7 +31,7 @@ struct Epilogue {
 class ResidualStream {
  public:
   /// `max_cols`: of the widest rows that are quantized here. The context must outlive it.
-  ResidualStream(ComputeContext& context, int width, int max_cols, float epsilon);
+  ResidualStream(ComputeContext& context, int width, int max_cols, float epsilon, NormKind norm = NormKind::kRms);
 
   float* x(std::int64_t row) { return x_.data() + row * width_; }
   /// [rows, width]
@@ -38,6 +41,8 @@ class ResidualStream {
 
   /// Row `row` of h = norm(row `x_row` of x), of `rows` in all; in int8 too where a product wants it.
   void norm_row(const Norm& norm, std::int64_t x_row, std::int64_t row, int rows);
+  /// Row `row` of x, normed in place.
+  void norm_in_place(const Norm& norm, std::int64_t row) { apply(norm, x(row), x(row)); }
   /// A part's result of one row, [width], normed in place.
   void norm_result(const float* weight, float* row) const;
   void finish_row(const Epilogue& epilogue, std::int64_t row, int rows);
@@ -65,10 +70,13 @@ class ResidualStream {
   ActivationRows quantized(const float* x, std::int64_t cols) const { return int8_.view(x, cols); }
 
  private:
+  /// to = norm(from), of one row.
+  void apply(const Norm& norm, const float* from, float* to) const;
   void quantize_columns(const float* x, std::int64_t cols, int rows);
 
   ComputeContext& context_;
   int width_;
+  NormKind norm_;
   float epsilon_;
   AlignedBuffer<float> x_;  // [rows, width]
   AlignedBuffer<float> h_;  // [rows, width]

@@ -26,7 +26,7 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, cons
       weights_(weights),
       last_layer_with_state_(config.last_layer_with_state()),
       context_{kernels, pool, weights.make_scratch(pool.num_threads()), max_rows},
-      stream_(context_, config.width, max_cols(config), config.rms_epsilon),
+      stream_(context_, config.width, max_cols(config), config.norm_epsilon, config.norm),
       rows_(max_rows),
       attention_(config, weights, kv, context_, stream_),
       delta_(config, weights, snapshots, context_, stream_),
@@ -34,12 +34,15 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, cons
       experts_ffn_(config, weights, context_, stream_, dense_ffn_),
       per_layer_(config, weights, context_, stream_),
       draft_head_(config, weights, snapshots, context_, stream_),
-      logits_(to_size(kMaxLogitRows) * to_size(config.vocab_size)) {}
+      head_(config, weights, context_),
+      position_rows_(to_size(pool.num_threads()) * to_size(config.width)),
+      logits_(config.is_encoder ? 0 : to_size(kMaxLogitRows) * to_size(config.vocab_size)) {}
 
 // Behind the last layer that writes state only rows whose logits are wanted are seen. Of the other rows, nearly all of
 // a prompt's, that layer computes its state alone.
 void Transformer::forward(const Batch& batch) {
   context_.enter(StepPart::kScheduling);
+  waited_ = {};
   rows_.begin(batch);
   experts_ffn_.begin();
   attention_.plan(rows_);
@@ -87,22 +90,43 @@ std::span<const GuessedToken> Transformer::guess(const Batch& batch) {
   return draft_head_.guesses();
 }
 
+void Transformer::give_way() {
+  if (config_.is_encoder) waited_ += context_.pool.give_way();
+}
+
 void Transformer::embed(const Batch& batch) {
   context_.enter(StepPart::kEmbedding);
-  context_.for_rows(batch.num_rows(), [&](std::int64_t row, int worker) {
-    float* x = stream_.x(row);
-    const KernelTable& kernels = context_.kernels;
-    context_.scratch.decode_row(kernels, weights_.embedding, batch.tokens[to_size(row)], worker, x);
-    if (config_.embedding_scale != 1) kernels.scale(x, config_.embedding_scale, config_.width);
-  });
+  context_.for_rows(batch.num_rows(), [&](std::int64_t row, int worker) { embed_row(batch, row, worker); });
+}
+
+void Transformer::embed_row(const Batch& batch, std::int64_t row, int worker) {
+  const KernelTable& kernels = context_.kernels;
+  float* x = stream_.x(row);
+  context_.scratch.decode_row(kernels, weights_.embedding, batch.tokens[to_size(row)], worker, x);
+  if (config_.embedding_scale != 1) kernels.scale(x, config_.embedding_scale, config_.width);
+  const auto add = [&](const WeightMatrix& table, std::int32_t index) {
+    float* own = position_rows_.data() + to_size(worker) * to_size(config_.width);
+    context_.scratch.decode_row(kernels, table, index, worker, own);
+    kernels.add(x, own, config_.width);
+  };
+  if (is_present(weights_.token_types))
+    add(weights_.token_types, batch.token_types.empty() ? 0 : batch.token_types[to_size(row)]);
+  if (is_present(weights_.positions)) add(weights_.positions, batch.positions[to_size(row)]);
+  if (weights_.embedding_norm != nullptr)
+    stream_.norm_in_place({.weight = weights_.embedding_norm, .bias = weights_.embedding_norm_bias}, row);
 }
 
 void Transformer::layer(int index, bool state_written) {
   const LayerSpec& spec = config_.layer(index);
   const LayerWeights& w = weights_.layers[to_size(index)];
-  const Epilogue behind_mixer{.post_norm = w.post_mixer_norm, .next = feed_forward_norm(index)};
+  const Epilogue behind_mixer{.post_norm = w.post_mixer_norm,
+                              .sum_norm = {.weight = w.mixer_sum_norm, .bias = w.mixer_sum_bias},
+                              .next = feed_forward_norm(index)};
+  give_way();
   std::visit([&](const auto& mixer) { mixer_of(mixer).run(index, rows_, state_written, behind_mixer); }, spec.mixer);
-  Epilogue behind_layer{.scale = w.output_scale != nullptr ? *w.output_scale : 1};
+  give_way();
+  Epilogue behind_layer{.sum_norm = {.weight = w.ffn_sum_norm, .bias = w.ffn_sum_bias},
+                        .scale = w.output_scale != nullptr ? *w.output_scale : 1};
   if (index + 1 < config_.num_layers()) behind_layer.next = mixer_norm(index + 1);
   if (config_.per_layer_width == 0) {
     behind_layer.post_norm = w.post_ffn_norm;
@@ -159,11 +183,23 @@ void Transformer::cap_logits(int count) {
                            });
 }
 
-std::span<const float> Transformer::logits(int first, int count) {
+void Transformer::norm_logit_rows(const Norm& norm, int first, int count) {
   OCTAVO_CHECK(count <= kMaxLogitRows, "{} rows of logits", count);
-  const Norm norm{weights_.output_norm, weights_.output.reads_int8()};
   context_.enter(StepPart::kRows);
   context_.for_rows(count, [&](std::int64_t i, int) { stream_.norm_row(norm, first + i, i, count); });
+}
+
+std::span<const float> Transformer::hidden_rows(int first, int count) {
+  norm_logit_rows({.weight = weights_.output_norm}, first, count);
+  return {stream_.h(), to_size(count) * to_size(config_.width)};
+}
+
+std::span<const float> Transformer::vector_of(std::span<const float> pooled) { return head_.vector_of(pooled); }
+std::span<const float> Transformer::scores_of(std::span<const float> pooled) { return head_.scores_of(pooled); }
+
+std::span<const float> Transformer::logits(int first, int count) {
+  OCTAVO_CHECK(!config_.is_encoder, "an encoder has no logits");
+  norm_logit_rows({.weight = weights_.output_norm, .quantize = weights_.output.reads_int8()}, first, count);
   const Product output{&weights_.output, logits_.data()};
   context_.enter(StepPart::kLogits);
   context_.multiply({&output, 1}, stream_.input(), count);

@@ -13,6 +13,7 @@
 #include "cpu/draft_head.h"
 #include "cpu/experts_ffn.h"
 #include "cpu/per_layer_embedding.h"
+#include "cpu/pooled_head.h"
 #include "cpu/residual_stream.h"
 #include "cpu/step_rows.h"
 #include "cpu/weights.h"
@@ -34,12 +35,21 @@ class Transformer {
   /// Runs all layers; the residual stream of the batch's logit rows is left in place for logits().
   void forward(const Batch& batch);
 
+  /// The rows behind the last norm of the batch's logit_rows[first .. first + count), at most kMaxLogitRows, [count,
+  /// width].
+  std::span<const float> hidden_rows(int first, int count);
+  /// The model's vector of a pooled row, [width]; or the scores of its ranking head.
+  std::span<const float> vector_of(std::span<const float> pooled);
+  std::span<const float> scores_of(std::span<const float> pooled);
+
   /// Logits of the batch's logit_rows[first .. first + count), at most kMaxLogitRows, [count, vocab_size].
   std::span<const float> logits(int first, int count);
 
   /// The draft head's guesses of a batch of guesses. The stream is another's then: no logits of the batch before.
   std::span<const GuessedToken> guess(const Batch& batch);
 
+  /// The time that the last forward() left to other steps.
+  StepClock::Clock::duration waited() const { return waited_; }
   /// Its counts are those of the last forward().
   const ExpertsFfn& experts() const { return experts_ffn_; }
 
@@ -47,7 +57,11 @@ class Transformer {
   void embed(const Batch& batch);
   /// The draft head follows all rows; those whose logits are wanted go on.
   void end_with_draft_head(const Batch& batch);
+  void embed_row(const Batch& batch, std::int64_t row, int worker);
+  void norm_logit_rows(const Norm& norm, int first, int count);
   void layer(int index, bool state_written);
+  /// An encoder's step may be long.
+  void give_way();
   /// The part that computes mixers of a kind.
   AttentionMixer& mixer_of(const AttentionSpec&) { return attention_; }
   DeltaMixer& mixer_of(const DeltaSpec&) { return delta_; }
@@ -74,7 +88,10 @@ class Transformer {
   ExpertsFfn experts_ffn_;
   PerLayerEmbedding per_layer_;
   DraftHead draft_head_;
-  AlignedBuffer<float> logits_;  // [kMaxLogitRows, vocab_size]
+  PooledHead head_;
+  StepClock::Clock::duration waited_ = {};
+  AlignedBuffer<float> position_rows_;  // [threads][width] scratch of embed()
+  AlignedBuffer<float> logits_;         // [kMaxLogitRows, vocab_size]
 };
 
 }  // namespace octavo

@@ -33,6 +33,7 @@ struct LoadedWeights {
     return is_present(index) ? matrices[to_size(index.value)] : WeightMatrix();
   }
   ExpertMatrices experts(ExpertsIndex experts) const {
+    if (!is_present(experts.index)) return {};
     const ListedMatrix& listed = list.matrix(experts.index);
     return {.first = matrix(experts.index),
             .count = listed.count,
@@ -151,7 +152,7 @@ std::uint64_t Weights::bytes_per_token() const {
     return w.rows == 0 ? 0 : w.bytes() - w.bytes() / static_cast<std::uint64_t>(w.rows);
   };
   std::uint64_t unread = unread_rows(per_layer.table);
-  if (!tied) unread += unread_rows(embedding);
+  if (!tied) unread += unread_rows(embedding) + unread_rows(positions) + unread_rows(token_types);
   if (draft_head.embedding.panels != embedding.panels || draft_head.embedding.file != embedding.file)
     unread += unread_rows(draft_head.embedding);
   for (const LayerWeights& layer : layers)

@@ -120,6 +120,7 @@ struct ActiveRequest {
   std::optional<TokenId> last_token;     // of the prompt, if the tokenizer knows it
   std::string cache_domain, owner;
   RequestCallbacks callbacks;
+  PooledRows vector;
   Choice::Clock::time_point submitted;
   std::optional<Choice::Clock::time_point> deadline;
   QueueUsage::Place place;  // until it is admitted

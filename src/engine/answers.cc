@@ -110,6 +110,24 @@ void Answers::deliver_prompt_logits(const StepPlan& plan, std::span<const LogitR
   }
 }
 
+void Answers::deliver_vectors(const StepPlan& plan, std::span<const LogitRow> rows, std::span<const float> hidden) {
+  const std::size_t width = hidden.size() / rows.size();
+  for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+    const Sequence& sequence = *plan.sequences[to_size(rows[begin].planned)].sequence;
+    while (end < rows.size() && rows[end].planned == rows[begin].planned) ++end;
+    ActiveRequest* request = requests_.find(sequence.params.id);
+    if (request == nullptr) continue;  // cancelled by a callback of this step
+    PooledRows& vector = request->vector;
+    if (!vector.is_finite()) {
+      this->end(*request, FinishReason::kNotFinite);
+    } else if (vector.keeps_each()) {
+      vector.deliver_each(rows[begin].position, hidden.subspan(begin * width, (end - begin) * width));
+    } else if (vector.has_result()) {
+      vector.deliver();
+    }
+  }
+}
+
 void Answers::report_progress(const Scheduler& scheduler, Clock::time_point now) {
   for (std::size_t i = 0; i < scheduler.running().size(); ++i) {  // a callback may cancel
     Sequence& sequence = *scheduler.running()[i];

@@ -25,6 +25,9 @@ class Answers {
   /// Hands out prompt logits: `rows` of the plan, and their `logits` of `vocab_size` each.
   void deliver_prompt_logits(const StepPlan& plan, std::span<const LogitRow> rows, std::span<const float> logits,
                              int vocab_size);
+  /// Hands out vectors: the `rows` of the plan as the runner has them, [rows][width], where each is one, and what has
+  /// become of them where they are pooled. A request with a number that is not finite ends.
+  void deliver_vectors(const StepPlan& plan, std::span<const LogitRow> rows, std::span<const float> hidden);
   /// Tells how far prompts have come; also those without rows in this step, as others may have computed some of their
   /// tokens. `now` is when the step's tokens were drawn.
   void report_progress(const Scheduler& scheduler, Clock::time_point now);

@@ -1,5 +1,7 @@
 #include "engine/batch_builder.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/to_size.h"
 
@@ -12,6 +14,28 @@ void begin(StepPlan& plan) {
   plan.batch.advances.assign(plan.advances.begin(), plan.advances.end());
 }
 
+/// Of the sequence's rows, which were added last.
+void add_token_types(Batch& batch, const Sequence& sequence) {
+  const std::vector<std::uint8_t>& types = sequence.token_types;
+  if (types.empty() && batch.token_types.empty()) return;
+  batch.token_types.resize(batch.tokens.size());
+  const auto first = to_size(batch.seq_begin.back());
+  for (std::size_t row = first; row < batch.tokens.size(); ++row)
+    if (const auto position = to_size(batch.positions[row]); position < types.size())
+      batch.token_types[row] = types[position];
+}
+
+/// Those that want vectors come last, so that rows of logits are one range, and those of vectors another. In place, and
+/// the order is kept otherwise.
+void put_vectors_last(std::vector<ScheduledSequence>& sequences) {
+  auto end = sequences.begin();  // of those that want none
+  for (auto at = sequences.begin(); at != sequences.end(); ++at) {
+    if (at->sequence->params.makes_vector) continue;
+    std::rotate(end, at, at + 1);
+    ++end;
+  }
+}
+
 void add_rows(StepPlan& plan, int planned, int& num_drafted_rows) {
   const auto [sequence, num_tokens, num_drafted] = plan.sequences[to_size(planned)];
   Batch& batch = plan.batch;
@@ -19,9 +43,9 @@ void add_rows(StepPlan& plan, int planned, int& num_drafted_rows) {
   const int num_known = sequence->num_tokens();
   OCTAVO_CHECK(num_tokens > num_drafted && end - num_drafted <= num_known, "{} tokens of {}, {} are drafted", end,
                num_known, num_drafted);
-  const int first_logits = end - sequence->num_logit_rows(end);
+  const PositionRange wanted = sequence->wanted_rows(end);
   for (int position = sequence->num_computed; position < end; ++position) {
-    if (position >= first_logits) {
+    if (wanted.begin <= position && position < wanted.end) {
       batch.logit_rows.push_back(batch.num_rows());
       plan.logit_rows.push_back({.planned = planned,
                                  .position = position,
@@ -32,6 +56,7 @@ void add_rows(StepPlan& plan, int planned, int& num_drafted_rows) {
                                                 : sequence->draft.tokens[to_size(position - num_known)]);
     batch.positions.push_back(position);
   }
+  add_token_types(batch, *sequence);
   batch.seq_begin.push_back(batch.num_rows());
   batch.kv_len.push_back(end);
 }
@@ -58,11 +83,14 @@ void add_tables(Batch& batch, const KvCacheManager& kv, SequenceId sequence, int
 void build_batch(StepPlan& plan, const KvCacheManager& kv) {
   begin(plan);
   plan.logit_rows.clear();
+  plan.first_vector_row = 0;
+  put_vectors_last(plan.sequences);
   int num_drafted_rows = 0;
   for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
     const auto& [sequence, num_tokens, num_drafted] = plan.sequences[i];
     add_rows(plan, static_cast<int>(i), num_drafted_rows);
     add_tables(plan.batch, kv, sequence->kv, sequence->num_computed + num_tokens, num_drafted);
+    if (!sequence->params.makes_vector) plan.first_vector_row = plan.logit_rows.size();
   }
 }
 

@@ -53,7 +53,8 @@ Timed time_step(const StepParts& parts, Sequence& sequence, int depth, int rows)
     const BatchOutcome outcome = compute_batch(parts);
     if (!outcome.is_refused) {
       timed.expert_bytes = outcome.expert_bytes;
-      parts.runner.logits(0, static_cast<int>(parts.plan.logit_rows.size()));
+      const auto wanted = static_cast<int>(parts.plan.logit_rows.size());
+      sequence.params.makes_vector ? parts.runner.hidden_rows(0, wanted) : parts.runner.logits(0, wanted);
       timed.ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     }
   }
@@ -70,12 +71,14 @@ void calibrate(const StepParts& parts, int max_context, const std::stop_token& s
   Sequence sequence;
   sequence.tokens.assign(to_size(context), 0);
   sequence.params.prompt_tokens = context;
+  sequence.params.makes_vector = parts.runner.info().is_encoder;
   // Its time; counted if it took longer than that.
   const auto run = [&](const Probe& probe, double least_ms) {
     const int rows = std::min({probe.rows, parts.scheduler.limits().max_step_tokens, context / 2});
-    const int depth = std::min(probe.depth, context / 2);
+    const int depth = sequence.params.makes_vector ? 0 : std::min(probe.depth, context / 2);
     const int logit_rows = std::min(probe.logit_rows, rows);
     sequence.pending.prompt_logits_from = depth + rows - logit_rows;
+    sequence.pending.vector_rows = {.begin = rows - logit_rows, .end = rows};
     const Timed timed = time_step(parts, sequence, depth, rows);
     if (timed.ms > least_ms) parts.cost.observe(parts.cost.work(depth, rows, logit_rows), timed.ms, timed.expert_bytes);
     return std::chrono::duration<double, std::milli>(timed.ms);

@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "chat/infill_prompt.h"
 #include "engine/calibrate.h"
 #include "engine/constraint_words.h"
+#include "engine/embedding_prompt.h"
 
 namespace octavo {
 namespace {
@@ -18,6 +20,17 @@ auto draining() { return fail_as(ErrorKind::kDraining, "the engine is draining: 
 /// Steps have a time to keep, or the rows of drafts a price, which wants the model's work.
 bool prices_steps(const EngineParts& parts) {
   return parts.limits.step_ms > 0 || (parts.draft.mode != DraftMode::kOff && parts.info.work != nullptr);
+}
+
+VectorRules vector_rules(const EngineParts& parts) {
+  const RunnerInfo& runner = parts.runner->info();
+  const EmbeddingInfo& embedding = parts.info.embedding;
+  return {.is_encoder = runner.is_encoder,
+          .pooling = embedding.pooling,
+          .of_head = runner.head_pooling,
+          .has_scores = !embedding.labels.empty(),
+          .width = runner.width,
+          .num_token_types = std::max(1, runner.num_token_types)};
 }
 
 }  // namespace
@@ -57,8 +70,10 @@ EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvCacheManager> kv)
                       .vocab_size = parts_.runner->info().vocab_size,
                       .num_drawable = num_drawable_,
                       .max_choices = scheduler_.limits().max_sequences,
+                      .vectors = vector_rules(parts_),
                       .words = parts_.words},
-      maker_(parts_.words, num_drawable_, parts_.sampling_defaults.suppressed, kv_->hasher(), kv_->block_size()) {}
+      maker_(parts_.words, num_drawable_, parts_.sampling_defaults.suppressed, kv_->hasher(), kv_->block_size(),
+             request_limits_.vectors) {}
 
 StepParts EngineImpl::step_parts() {
   return {.kv = *kv_,
@@ -138,6 +153,26 @@ Result<ChatPrompt> EngineImpl::chat_prompt(std::span<const ChatMessage> messages
                                            const ChatTemplateOptions& options) const {
   OCTAVO_TRY(const ChatTokenizer* chat, parts_.words.require());
   return chat->chat_prompt(messages, options);
+}
+
+Result<EmbeddingPrompt> EngineImpl::embedding_prompt(std::string_view text,
+                                                     const EmbeddingPromptOptions& options) const {
+  OCTAVO_TRY(const ChatTokenizer* chat, parts_.words.require());
+  return make_embedding_prompt(chat->tokenizer(), text, limited(options));
+}
+
+Result<EmbeddingPrompt> EngineImpl::rank_prompt(std::string_view query, std::string_view document,
+                                                const EmbeddingPromptOptions& options) const {
+  OCTAVO_TRY(const ChatTokenizer* chat, parts_.words.require());
+  if (parts_.info.embedding.labels.empty())
+    return fail("{} has no ranking head: it scores no documents", parts_.info.name);
+  return make_rank_prompt(chat->tokenizer(), parts_.rank_template, query, document, limited(options));
+}
+
+EmbeddingPromptOptions EngineImpl::limited(EmbeddingPromptOptions options) const {
+  const auto context = to_size(parts_.info.max_context);
+  options.max_tokens = options.max_tokens == 0 ? context : std::min(options.max_tokens, context);
+  return options;
 }
 
 Result<InfillPrompt> EngineImpl::infill_prompt(const InfillText& text, std::size_t max_tokens) const {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 
+#include "chat/rank_template.h"
 #include "constraint/constraint_compiler.h"
 #include "engine/answers.h"
 #include "engine/cost_model.h"
@@ -43,6 +44,7 @@ struct EngineParts {
   ModelInfo info;  // max_context: the model's and the options'; the engine lowers it to what the KV memory holds
   bool prefix_cache = true;
   bool profile = false;  // steps are timed by part
+  RankTemplate rank_template;
   SamplingDefaults sampling_defaults;
   Scheduler::Limits limits;
   DraftOptions draft = {};
@@ -72,6 +74,9 @@ class EngineImpl final : public Engine {
   std::string vocabulary_text(TokenId token) const override;
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
                                                    const ChatTemplateOptions& options) const override;
+  Result<EmbeddingPrompt> embedding_prompt(std::string_view text, const EmbeddingPromptOptions& options) const override;
+  Result<EmbeddingPrompt> rank_prompt(std::string_view query, std::string_view document,
+                                      const EmbeddingPromptOptions& options) const override;
   Result<InfillPrompt> infill_prompt(const InfillText& text, std::size_t max_tokens) const override;
   Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
                                  const ChatTemplateOptions& options) const override;
@@ -90,6 +95,8 @@ class EngineImpl final : public Engine {
  private:
   EngineImpl(EngineParts parts, std::unique_ptr<KvCacheManager> kv);
   StepParts step_parts();
+  /// With the context as the most tokens.
+  EmbeddingPromptOptions limited(EmbeddingPromptOptions options) const;
   Result<void> check_constraint(const Constraint* constraint) const;
 
   EngineParts parts_;

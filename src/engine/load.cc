@@ -7,6 +7,7 @@
 
 #include "base/stop_check.h"
 #include "base/text.h"
+#include "base/to_size.h"
 #include "engine/engine_impl.h"
 #include "engine/fingerprint.h"
 #include "engine/generation_config.h"
@@ -57,15 +58,29 @@ Result<void> check_options(const EngineOptions& options) {
   return check_range("max_sequences", options.max_sequences, 1, kMaxStepTokens);
 }
 
+/// `pooling`: the option; none: the file's.
+EmbeddingInfo embedding_info(const ModelConfig& config, std::optional<Pooling> pooling) {
+  EmbeddingInfo info{.generates = !config.is_encoder,
+                     .pooling = config.is_encoder ? Pooling::kMean : Pooling::kLast,
+                     .width = config.head.width,
+                     .labels = config.head.labels};
+  info.labels.resize(to_size(config.head.num_scores));
+  if (config.head.num_scores > 0 && config.is_encoder) info.pooling = Pooling::kRank;
+  if (config.pooling) info.pooling = *config.pooling;
+  if (pooling) info.pooling = *pooling;
+  return info;
+}
+
 /// The facts that callers are told, as far as the model and its runner know them.
 ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const RunnerInfo& runner, IsaLevel isa,
-                  KvType kv_type) {
+                  KvType kv_type, std::optional<Pooling> pooling) {
   const std::string file_hash = hex_of(runner.content_hash);
   return {.name = config.name,
           .file_name = printable(source.path().filename().string()),
           .file_hash = file_hash,
           .fingerprint = system_fingerprint(isa_name(isa), kv_type_name(kv_type), file_hash),
           .architecture = config.architecture,
+          .embedding = embedding_info(config, pooling),
           .vocab_size = runner.vocab_size,
           .num_layers = config.num_layers(),
           .max_context = runner.max_context,
@@ -132,11 +147,21 @@ Result<WeightList> list_weights(const ModelSource& source, const EngineOptions& 
   return WeightList::create(source, config, types);
 }
 
+/// Nothing of a sequence stays to be found or to be gone on with, and each is computed in one step.
+void be_encoder(const EngineOptions& options, EngineParts& parts) {
+  parts.prefix_cache = false;
+  parts.draft.mode = DraftMode::kOff;
+  parts.limits.grouped_tokens = options.max_step_tokens;
+  parts.limits.max_step_tokens = parts.runner->info().max_rows;
+}
+
 /// The model on its device, and the facts about it.
 Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts& parts) {
   const ModelSource& source = *parts.source;
   Resources::Impl& resources = parts.resources->impl();
   OCTAVO_TRY(ModelConfig config, ModelConfig::load(source));
+  if (options.pooling == Pooling::kRank && config.head.num_scores == 0)
+    return fail("pooling: found rank, expected none, mean, cls or last: {} has no ranking head", source.name());
   OCTAVO_TRY(WeightList weights, list_weights(source, options, config));
   auto work = std::make_shared<const ModelWork>(model_work(config, weights, options.repack, options.kv_type));
   OCTAVO_TRY(parts.runner, make_runner({.source = source,
@@ -145,7 +170,9 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts&
                                         .options = runner_options(options, isa),
                                         .pool = resources.threads,
                                         .kv_budget = resources.kv_memory}));
-  parts.info = info_of(source, config, parts.runner->info(), isa, options.kv_type);
+  parts.info = info_of(source, config, parts.runner->info(), isa, options.kv_type, options.pooling);
+  parts.info.embedding.has_rank_template = parts.rank_template.is_there();
+  if (config.is_encoder) be_encoder(options, parts);
   parts.info.work = std::move(work);
   parts.info.num_threads = parts.resources->num_threads();
   return {};
@@ -159,6 +186,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY(parts.words, ModelTokenizer::load(*parts.source, options.require_words, options.chat_template,
                                                options.tokenizer_path, options.stop));
   OCTAVO_TRY(parts.sampling_defaults, sampling_defaults_of(*parts.source, parts.words, options.generation_config));
+  OCTAVO_TRY(parts.rank_template, RankTemplate::load(*parts.source));
   parts.words.add_end_tokens(parts.sampling_defaults.end_tokens);
   OCTAVO_TRY(parts.resources, resources_for(options));
   parts.prefix_cache = options.prefix_cache;

@@ -55,8 +55,9 @@ Result<int> check_tokens_and_sampling(const Request& request, const RequestLimit
     return fail("shown_tokens: found {}, expected at most {}", request.shown_tokens.size(), kMaxShownTokens);
   OCTAVO_TRY_VOID(check_sampling_params(request.sampling));
   OCTAVO_TRY_VOID(check_logit_bias(request.sampling.logit_bias, limits.vocab_size));
-  if (!generates && !request.on_prompt_logits) {
-    return fail("max_tokens: found -1 (generate nothing) without on_prompt_logits, expected at least 0");
+  if (!generates && !request.on_prompt_logits && !request.embedding.on_rows) {
+    return fail(
+        "max_tokens: found -1 (generate nothing) without on_prompt_logits or embedding.on_rows, expected at least 0");
   }
   if (!generates) return 0;
   const int room = context - static_cast<int>(request.tokens.size());
@@ -155,6 +156,7 @@ Result<void> check_reasoning(const ReasoningParams& reasoning, const RequestLimi
 
 Result<int> check_request(const Request& request, const RequestLimits& limits) {
   OCTAVO_TRY(const int max_generated, check_tokens_and_sampling(request, limits));
+  OCTAVO_TRY_VOID(limits.vectors.check(request));
   OCTAVO_TRY_VOID(check_generation_prompt(request));
   OCTAVO_TRY_VOID(check_drafts(request, limits));
   OCTAVO_TRY_VOID(check_choices(request, limits));

@@ -3,16 +3,18 @@
 
 #include "base/error.h"
 #include "engine/model_tokenizer.h"
+#include "engine/vector_rules.h"
 #include "octavo/engine.h"
 
 namespace octavo {
 
 /// The limits that an engine sets a request.
 struct RequestLimits {
-  int max_context = 0;          // tokens of a prompt and its answer
-  int vocab_size = 0;           // ids that the model knows
-  int num_drawable = 0;         // of these, the ones that may be drawn
-  int max_choices = 0;          // sequences that advance in one step
+  int max_context = 0;   // tokens of a prompt and its answer
+  int vocab_size = 0;    // ids that the model knows
+  int num_drawable = 0;  // of these, the ones that may be drawn
+  int max_choices = 0;   // sequences that advance in one step
+  VectorRules vectors = {};
   const ModelTokenizer& words;  // without them no text can end an answer
 };
 

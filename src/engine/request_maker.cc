@@ -8,13 +8,14 @@
 namespace octavo {
 
 RequestMaker::RequestMaker(const ModelTokenizer& words, int num_drawable, std::span<const TokenId> suppressed,
-                           BlockHasher hasher, int block_size)
+                           BlockHasher hasher, int block_size, const VectorRules& vectors)
     : words_(words),
       num_drawable_(num_drawable),
       dry_breakers_(words, num_drawable),
       suppressed_(suppressed),
       hasher_(std::move(hasher)),
-      block_size_(block_size) {
+      block_size_(block_size),
+      vectors_(vectors) {
   for (TokenId token = 0; token < num_drawable; ++token)
     if (words_.is_end_of_generation(token)) end_tokens_.push_back(token);
 }
@@ -44,6 +45,11 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
   active->callbacks = {.on_prompt_logits = std::move(request.on_prompt_logits),
                        .on_prompt_progress = std::move(request.on_prompt_progress),
                        .on_event = std::move(on_event)};
+  if (request.embedding.on_rows) {
+    const Pooling pooling = vectors_.pooling_of(request.embedding);
+    const bool ranks = pooling == Pooling::kRank;
+    active->vector = {ranks ? vectors_.of_head : pooling, ranks, vectors_.width, std::move(request.embedding.on_rows)};
+  }
   active->num_top_logprobs = request.top_logprobs;
   active->logprobs_after_mask = request.logprobs_after_mask;
   active->logprobs = request.logprobs;
@@ -111,6 +117,10 @@ void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
   // The last token is computed whatever is cached.
   prompt.params.generation_prompt_tokens = std::max(1, request.generation_prompt_tokens);
   prompt.params.samples = active.endings.max_generated != 0;
+  prompt.params.makes_vector = active.vector.is_wanted();
+  prompt.params.is_whole = vectors_.is_encoder;
+  if (active.vector.is_wanted()) prompt.pending.vector_rows = active.vector.positions(prompt.params.prompt_tokens);
+  prompt.token_types = std::move(request.token_types);
   prompt.pending.prompt_logits_from = active.callbacks.on_prompt_logits ? 0 : prompt.params.prompt_tokens;
   prompt.pending.reported_progress = active.callbacks.on_prompt_progress ? -1 : prompt.params.prompt_tokens;
   prompt.num_forks = request.num_choices - 1;

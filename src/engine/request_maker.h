@@ -9,6 +9,7 @@
 
 #include "engine/active_request.h"
 #include "engine/dry_breakers.h"
+#include "engine/vector_rules.h"
 
 namespace octavo {
 
@@ -17,7 +18,7 @@ class RequestMaker {
   /// `num_drawable`: ids that may be drawn; `suppressed`: those of them that never are. The hashes are those of the KV
   /// cache's blocks of `block_size` tokens. The words and `suppressed` must outlive this and its requests.
   RequestMaker(const ModelTokenizer& words, int num_drawable, std::span<const TokenId> suppressed, BlockHasher hasher,
-               int block_size);
+               int block_size, const VectorRules& vectors);
 
   /// A request that begins to count its time; its choices generate at most `max_generated` tokens each. Throws
   /// std::bad_alloc.
@@ -37,6 +38,7 @@ class RequestMaker {
   const std::span<const TokenId> suppressed_;
   const BlockHasher hasher_;  // copied for each use, so that any thread may
   const int block_size_;
+  const VectorRules vectors_;
 };
 
 }  // namespace octavo

@@ -160,11 +160,22 @@ void Scheduler::schedule_prompts(StepPlan& plan) {
 
 /// False where it was passed over. One that waits for a block of another is not.
 bool Scheduler::schedule_prompt(StepPlan& plan, Sequence& sequence) {
+  if (sequence.params.is_whole) return schedule_whole(plan, sequence);
   if (claimant_for(plan, sequence) != nullptr) return true;
   const int most = std::min(sequence.num_behind(), plan.budget.rows_left());
   const int fitting = block_budget_.tokens_that_fit(sequence, most);
   const int in_time = plan.budget.tokens_in_time(sequence, fitting, kv_.block_size());
   return in_time > 0 && schedule_chunk(plan, sequence, in_time);
+}
+
+/// All of it or nothing. The first of a step goes whatever it takes, others as far as the time and the rows go that
+/// several may share.
+bool Scheduler::schedule_whole(StepPlan& plan, Sequence& sequence) {
+  const int rows = sequence.num_behind(), taken = limits_.max_step_tokens - plan.budget.rows_left();
+  const bool fits = taken + rows <= limits_.grouped_tokens && plan.budget.is_in_time(sequence, rows);
+  if ((!fits && taken > 0) || block_budget_.tokens_that_fit(sequence, rows) < rows) return false;
+  advance(plan, sequence, rows);
+  return true;
 }
 
 /// The prompt that computes what this one needs next; null if there is none.
@@ -202,6 +213,7 @@ void Scheduler::schedule_best(StepPlan& plan) {
     Sequence& best = **first;
     if (best.awaits_choices()) return choose_choices(plan);
     num_tokens = block_budget_.tokens_that_fit(best, std::min(best.num_behind(), plan.budget.rows_left()));
+    if (best.params.is_whole && num_tokens < best.num_behind()) num_tokens = 0;
     if (num_tokens > 0) break;
     Sequence* victim = preemption_.victim_for(best);
     OCTAVO_CHECK(victim != nullptr || num_waiting() > 0, "sequence {} has no room though it is alone", best.params.id);

@@ -105,6 +105,7 @@ class Scheduler {
   bool schedule_decode(StepPlan& plan, Sequence& sequence);
   void schedule_prompts(StepPlan& plan);
   bool schedule_prompt(StepPlan& plan, Sequence& sequence);
+  bool schedule_whole(StepPlan& plan, Sequence& sequence);
   const Sequence* claimant_for(const StepPlan& plan, const Sequence& sequence) const;
   bool schedule_chunk(StepPlan& plan, Sequence& sequence, int max_tokens);
   void schedule_best(StepPlan& plan);

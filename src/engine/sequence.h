@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/draft.h"
+#include "engine/pooled_rows.h"
 #include "octavo/engine.h"
 #include "octavo/kv/chunk_size.h"
 #include "octavo/kv/prefix_cache.h"
@@ -51,12 +52,15 @@ struct SequenceParams {
   int generation_prompt_tokens = 1;  // at the prompt's end: the next turn of a conversation may have others there
   int max_cached = 0;                // tokens that will ever be in the cache at once
   bool samples = true;               // a token is drawn after the last one
+  bool makes_vector = false;         // rows of the prompt become a vector, and no logits are wanted
+  bool is_whole = false;             // all its tokens are computed in one step (RunnerInfo::is_encoder)
 };
 
 /// The part of the prompt's results that the caller does not have yet.
 struct SequencePending {
-  int prompt_logits_from = 0;  // logits of prompt positions from here on are wanted; prompt_tokens: none
-  int reported_progress = -1;  // computed tokens that the caller was told of; prompt_tokens: no more to tell
+  PositionRange vector_rows = {};  // of the prompt, which its vector is made of
+  int prompt_logits_from = 0;      // logits of prompt positions from here on are wanted; prompt_tokens: none
+  int reported_progress = -1;      // computed tokens that the caller was told of; prompt_tokens: no more to tell
 };
 
 /// The scheduler's memory of a sequence. Nobody else writes it.
@@ -90,10 +94,11 @@ struct Sequence {
 
   SequenceParams params = {};
   std::vector<TokenId> tokens = {};  // the prompt, then what was generated; must not move while the sequence is running
-  BlockChain chain = {};             // hashes of its full blocks; without a prefix cache none
-  SequenceId kv = 0;                 // in the engine's KvCacheManager
-  int num_computed = 0;              // leading tokens whose K and V are in the cache
-  int num_followed = 0;              // leading tokens that are followed by one that was known without a draw
+  std::vector<std::uint8_t> token_types = {};  // of the prompt (Request::token_types); empty: all 0
+  BlockChain chain = {};                       // hashes of its full blocks; without a prefix cache none
+  SequenceId kv = 0;                           // in the engine's KvCacheManager
+  int num_computed = 0;                        // leading tokens whose K and V are in the cache
+  int num_followed = 0;                        // leading tokens that are followed by one that was known without a draw
   int num_forks =
       0;  // choices that will fork from it when its prompt is computed; until then they count among those that run
   double draw_ms = 0;  // that a token takes beside its row, its draw and its event, as the last ones did; 0: not known
@@ -124,16 +129,27 @@ struct Sequence {
   /// A prompt that runs on only because some of its choices have not begun.
   bool awaits_choices() const { return num_uncomputed() == 0; }
   /// Rows whose logits are wanted must be computed, whatever is cached.
-  bool may_use_cache() const { return pending.prompt_logits_from >= params.prompt_tokens; }
+  bool may_use_cache() const {
+    return params.makes_vector ? pending.vector_rows.begin >= params.prompt_tokens - 1
+                               : pending.prompt_logits_from >= params.prompt_tokens;
+  }
   /// A token is drawn from the row of `position`: behind the last token that it had when it was admitted, and behind
   /// each one that came since, but for those that are followed by a known one.
   bool draws_after(int position) const { return params.samples && position >= first_draw(); }
   /// Tokens drawn from the rows of its tokens [num_computed, end).
   int num_draws(int end) const { return params.samples ? std::max(0, end - std::max(num_computed, first_draw())) : 0; }
-  /// Rows of its tokens [num_computed, end) whose logits are wanted: so many of the last ones.
-  int num_logit_rows(int end) const {
+  /// Rows of its tokens [num_computed, end) that are wanted behind the last layer: those of its vector; or those whose
+  /// logits are wanted, which are the last ones.
+  PositionRange wanted_rows(int end) const {
+    if (params.makes_vector)
+      return {.begin = std::max(num_computed, pending.vector_rows.begin),
+              .end = std::min(end, pending.vector_rows.end)};
     const int of_prompt = std::min(end, params.prompt_tokens) - std::max(num_computed, pending.prompt_logits_from);
-    return std::max(of_prompt, num_draws(end));
+    return {.begin = end - std::max(of_prompt, num_draws(end)), .end = end};
+  }
+  int num_logit_rows(int end) const {
+    const PositionRange wanted = wanted_rows(end);
+    return std::max(0, wanted.end - wanted.begin);
   }
   /// The first position from whose row a token is drawn.
   int first_draw() const { return std::max(notes.num_admitted_tokens - 1, num_followed); }

@@ -132,6 +132,7 @@ bool Step::compute_rows(StepPlan& plan) {
   try {
     build_batch(plan, parts_.kv);
     outcome_ = compute_batch(parts_);
+    waited_ += outcome_.waited;
     return !outcome_.is_refused;
   } catch (const std::bad_alloc&) {
     return false;
@@ -149,16 +150,31 @@ void Step::release_memory(bool cached) {
 /// accepted, or as it was before the step, if it has rows in a later slice. `workers` are the pool's, which is free for
 /// others meanwhile.
 void Step::sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& workers) {
-  const auto wants_logits = [](const ScheduledSequence& planned) { return !planned.sequence->may_use_cache(); };
+  const auto wants_logits = [](const ScheduledSequence& planned) {
+    return !planned.sequence->params.makes_vector && !planned.sequence->may_use_cache();
+  };
   const bool hands_out = std::ranges::any_of(plan.sequences, wants_logits);
   clock_.enter(StepPart::kSampling);
   const std::span<const LogitRow> rows = plan.logit_rows;
   StepSampler::list_beginning(plan, parts_.requests);
   sampler_.draw_listed(plan.samples);
   std::size_t num_accepted = 0;  // leading ones of the plan
-  for (std::size_t first = 0; first < rows.size(); first += kMaxLogitRows) {
-    const std::size_t end = std::min<std::size_t>(first + kMaxLogitRows, rows.size());
+  for (std::size_t first = 0, end = 0; first < rows.size(); first = end) {
+    const bool of_vectors = first >= plan.first_vector_row;
+    end = std::min<std::size_t>(first + kMaxLogitRows, of_vectors ? rows.size() : plan.first_vector_row);
     const std::span<const LogitRow> slice = rows.subspan(first, end - first);
+    if (of_vectors) {
+      const std::span<const float> hidden =
+          parts_.runner.hidden_rows(static_cast<int>(first), static_cast<int>(slice.size()));
+      pool_rows(plan, slice, hidden);
+      const std::size_t num_pooled = end < rows.size() ? to_size(rows[end].planned) : plan.sequences.size();
+      accept(plan, num_accepted, num_pooled);
+      num_accepted = num_pooled;
+      workers.reset();
+      parts_.answers.deliver_vectors(plan, slice, hidden);
+      take_threads(workers);
+      continue;
+    }
     const std::span<const float> logits = parts_.runner.logits(static_cast<int>(first), static_cast<int>(slice.size()));
     clock_.enter(StepPart::kSampling);
     sampler_.list(plan, {.rows = slice, .logits = logits}, parts_.requests);
@@ -172,6 +188,22 @@ void Step::sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& wo
     take_threads(workers);
   }
   accept(plan, num_accepted, plan.sequences.size());  // where no logits are wanted
+}
+
+/// Rows of vectors are added to those; behind the last of a prompt comes the model's head.
+void Step::pool_rows(const StepPlan& plan, std::span<const LogitRow> rows, std::span<const float> hidden) {
+  const std::size_t width = hidden.size() / rows.size();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Sequence& sequence = *plan.sequences[to_size(rows[i].planned)].sequence;
+    ActiveRequest* request = parts_.requests.find(sequence.params.id);
+    if (request == nullptr) continue;  // cancelled by a callback of this step
+    PositionRange& left = sequence.pending.vector_rows;
+    request->vector.add(hidden.subspan(i * width, width));
+    left.begin = rows[i].position + 1;
+    if (!left.is_empty() || request->vector.keeps_each()) continue;
+    const std::span<const float> pooled = request->vector.finish(sequence.params.prompt_tokens);
+    request->vector.set_result(parts_.runner.apply_head(pooled, request->vector.ranks()));
+  }
 }
 
 /// All tokens that the step computed of the plan's sequences [begin, end) count, but for drafted ones. Choices of

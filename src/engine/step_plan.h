@@ -29,6 +29,7 @@ namespace octavo {
 struct StepLimits {
   int max_step_tokens = 512;  // rows in one step, at least 1
   int max_sequences = 256;    // sequences in one step, at least 1; no more than rows
+  int grouped_tokens = 512;   // rows of a step in which several sequences are whole; one alone may have more
   double step_ms = 0;         // predicted time of a step in which somebody waits for the next token; 0: any
   PrefillPriority policy = PrefillPriority::kInterleaved;
 };
@@ -77,6 +78,7 @@ struct StepPlan {
   // Filled by build_batch().
   Batch batch;
   std::vector<LogitRow> logit_rows;  // row i belongs to batch.logit_rows[i]
+  std::size_t first_vector_row = 0;  // of these, from here on no logits are wanted: vectors are made of them
 
   // Filled by StepSampler.
   Samples samples;

@@ -201,6 +201,9 @@ struct KernelTable {
   void (*quantize_column)(const float* x, int64_t stride, int count, const ActPlace& out);
   /// y = x / sqrt(mean(x^2) + eps) * weight. x and y may be the same.
   void (*rms_norm)(const float* x, const float* weight, int64_t n, float eps, float* y);
+  /// y = (x - mean(x)) / sqrt(variance(x) + eps) * weight + bias (Ba, Kiros and Hinton, 2016); bias null: none. x and y
+  /// may be the same.
+  void (*layer_norm)(const float* x, const float* weight, const float* bias, int64_t n, float eps, float* y);
   /// x += y.
   void (*add)(float* x, const float* y, int64_t n);
   /// x *= s.
@@ -216,6 +219,8 @@ struct KernelTable {
   void (*silu_mul)(const float* gate, const float* up, int64_t n, float* out);
   /// out = gelu(gate) * up, with the tanh form of gelu (Hendrycks and Gimpel 2016).
   void (*gelu_mul)(const float* gate, const float* up, int64_t n, float* out);
+  /// out = gelu(gate) * up, with the error function; up null: gelu(gate).
+  void (*gelu_erf_mul)(const float* gate, const float* up, int64_t n, float* out);
   /// out = g sigmoid(kSwigluSlope g) (u + 1), with g = gate up to kSwigluLimit, and u = up within it on both sides. A
   /// NaN in either input is one in the output.
   void (*clamped_swiglu)(const float* gate, const float* up, int64_t n, float* out);

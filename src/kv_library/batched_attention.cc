@@ -108,7 +108,7 @@ struct BatchedAttention::Impl {
   void run(const Dims& dims, std::size_t num_rows, const KvLayer& kv, KvType type, int window) {
     if (sequences.empty()) return;
     AttentionPlan& attention = plan_for(dims, num_rows);
-    attention.build(sequences, window, kv.block_size);
+    attention.build(sequences, {.window = window}, kv.block_size);
     const ThreadPool::Step step(pool);
     attention.run(kv, kernels.attention[to_size(type)], kernels.merge_tiles, pool);
     bytes_loaded += attention.kv_bytes_loaded(kv);

@@ -19,10 +19,11 @@ struct StateAdvance {
 };
 
 struct Batch {
-  std::vector<std::int32_t> tokens;     // [num_rows]
-  std::vector<std::int32_t> positions;  // [num_rows] absolute position in the row's sequence
-  std::vector<std::int32_t> seq_begin;  // [num_seqs + 1] rows of sequence s: seq_begin[s] .. seq_begin[s + 1]
-  std::vector<std::int32_t> kv_len;     // [num_seqs] tokens in the cache after this step's rows are written
+  std::vector<std::int32_t> tokens;       // [num_rows]
+  std::vector<std::int32_t> positions;    // [num_rows] absolute position in the row's sequence
+  std::vector<std::uint8_t> token_types;  // [num_rows] the part of a pair that the row's token belongs to; empty: all 0
+  std::vector<std::int32_t> seq_begin;    // [num_seqs + 1] rows of sequence s: seq_begin[s] .. seq_begin[s + 1]
+  std::vector<std::int32_t> kv_len;       // [num_seqs] tokens in the cache after this step's rows are written
 
   /// Block tables of one attention group (layers with the same span).
   struct Group {
@@ -55,6 +56,7 @@ struct Batch {
   void clear() {
     tokens.clear();
     positions.clear();
+    token_types.clear();
     seq_begin.assign(1, 0);
     kv_len.clear();
     for (Group& group : groups) {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "model/architectures/architectures.h"
+#include "model/architectures/encoder_keys.h"
 #include "source/shard_name.h"
 #include "source/tensor_names.h"
 
@@ -64,9 +65,11 @@ Result<ModelConfig> ModelConfig::load(const ModelSource& source) {
   OCTAVO_TRY_VOID(read_vocab_size(keys, config));
   OCTAVO_TRY(config.width, keys.size("embedding_length"));
   OCTAVO_TRY(config.context_length, keys.size("context_length"));
-  OCTAVO_TRY(const double epsilon, keys.positive("attention.layer_norm_rms_epsilon"));
-  config.rms_epsilon = static_cast<float>(epsilon);
   OCTAVO_TRY_VOID(read(keys, config));
+  OCTAVO_TRY(const double epsilon, keys.positive(config.norm == NormKind::kRms ? "attention.layer_norm_rms_epsilon"
+                                                                               : "attention.layer_norm_epsilon"));
+  config.norm_epsilon = static_cast<float>(epsilon);
+  OCTAVO_TRY_VOID(read_vectors(keys, config));
   OCTAVO_TRY_VOID(check_score_scale(keys, config));
   OCTAVO_TRY_VOID(keys.refuse_unread_mathematics());
   return config;

@@ -10,9 +10,23 @@
 #include "base/error.h"
 #include "base/to_size.h"
 #include "model/layer_spec.h"
+#include "octavo/embedding.h"
 #include "source/model_source.h"
 
 namespace octavo {
+
+/// The norms of rows: RMSNorm (Zhang and Sennrich, 2019), or LayerNorm (Ba, Kiros and Hinton, 2016).
+enum class NormKind : std::uint8_t { kRms, kLayer };
+
+/// The head that makes a vector, or scores, of pooled rows: what tensors of it a file has.
+struct HeadSpec {
+  int width = 0;                         // of the vector
+  int num_scores = 0;                    // rows of its last matrix; 0: it ranks nothing
+  std::vector<std::string> labels = {};  // of the scores, where the file names them
+  Pooling pooling = Pooling::kCls;       // of the row that it reads
+  bool gelu = false;                     // the function behind its first matrix; otherwise tanh
+  bool softmax = false;                  // scores are shares
+};
 
 /// Hyperparameters, checked against each other. Sizes are in elements.
 struct ModelConfig {
@@ -24,8 +38,16 @@ struct ModelConfig {
   int vocab_size = 0;        // rows of the embedding
   int width = 0;             // embedding_length
   int context_length = 0;    // that the model was trained for
-  float rms_epsilon = 0;
+  NormKind norm = NormKind::kRms;
+  float norm_epsilon = 0;  // of all norms
   float embedding_scale = 1;
+  Presence embedding_norm = Presence::kAbsent;
+  int num_positions = 0;    // that have a learned embedding; 0: they have none
+  int num_token_types = 0;  // parts of a pair of texts that have an embedding; 0: they have none
+  bool is_encoder = false;  // a row sees those behind it, nothing is kept between steps, and there is no output matrix
+  Presence output_norm = Presence::kRequired;
+  std::optional<Pooling> pooling = {};  // that the file asks for
+  HeadSpec head = {};
   int per_layer_width = 0;  // of the embedding that a token has for each layer (per_layer_embedding.h); 0: none
   Presence logit_bias = Presence::kAbsent;  // added to logits before the cap
   float logit_soft_cap = 0;                 // a logit x becomes logit_soft_cap tanh(x / logit_soft_cap); 0: it stays

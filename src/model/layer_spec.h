@@ -12,9 +12,9 @@
 namespace octavo {
 
 enum class RopeLayout : std::uint8_t { kNeighbours, kHalves };  // element 2i with 2i + 1, or i with i + num_rotated / 2
-/// The function of a gate g and of u beside it: silu(g) u; gelu(g) u, with its tanh; g sigmoid(1.702 g) (u + 1) of
-/// bounded g and u (kernels/kernels.h).
-enum class Activation : std::uint8_t { kSilu, kGeluTanh, kClampedSwiglu };
+/// The function of a gate g and of u beside it: silu(g) u; gelu(g) u, with its tanh, or with the error function, which
+/// may stand alone; g sigmoid(1.702 g) (u + 1) of bounded g and u (kernels/kernels.h).
+enum class Activation : std::uint8_t { kSilu, kGeluTanh, kGelu, kClampedSwiglu };
 enum class Presence : std::uint8_t { kAbsent, kOptional, kRequired };
 
 /// YaRN (Peng et al., 2023): pairs of dimensions that turn fast_turns times and more within the original context turn
@@ -39,7 +39,7 @@ struct RopeScaling {
 /// Rotary positions (Su et al., 2021): the rotation of a head's dimensions by the position.
 struct RopeSpec {
   RopeLayout layout = RopeLayout::kHalves;
-  int num_rotated = 0;  // dimensions of a head that are rotated, from the first on: an even number
+  int num_rotated = 0;  // dimensions of a head that are rotated, from the first on: an even number; 0: none
   double base = 10000;
   RopeScaling scaling = {};
   Presence factors = Presence::kAbsent;  // rope_freqs.weight, by which frequencies are divided (Llama 3)
@@ -59,7 +59,9 @@ struct AttentionSpec {
   int num_heads = 0;
   int num_kv_heads = 0;
   int head_dim = 0;
-  int window = 0;      // tokens that a row sees, its own included; 0: all before it
+  bool is_causal = true;  // a row sees none behind it; otherwise it sees the whole sequence, which a step must have
+  int window = 0;      // tokens that a row sees, its own included; 0: all before it. Of a row that is not causal: half
+                       // of it on either side
   float scale = 1;     // of scores
   float soft_cap = 0;  // a score s becomes soft_cap tanh(s / soft_cap); 0: it stays
   std::optional<AttentionTemperature> temperature = {};
@@ -106,6 +108,8 @@ struct DenseFfnSpec {
   Activation activation = Activation::kSilu;
   Presence biases = Presence::kAbsent;  // of gate, up and down
   bool has_factors = true;  // numbers beside matrices multiply their products; otherwise only those beside NVFP4 do
+  bool is_gated = true;     // otherwise down(activation(up x)), and `gate` is what files call up (Vaswani et al., 2017)
+  bool gate_in_up = false;  // files have both in one matrix, the gate first
 };
 
 /// A mixture of experts, each a gated feed-forward of its own (Shazeer et al., 2017; Fedus et al., 2021). A router
@@ -113,8 +117,10 @@ struct DenseFfnSpec {
 /// the softmax of the chosen scores. (A softmax of all scores, divided by the sum of those chosen, is the same.)
 struct ExpertsFfnSpec {
   int num_experts = 0;
-  int num_chosen = 0;  // by each row
-  int width = 0;       // of an expert
+  int num_chosen = 0;       // by each row
+  int width = 0;            // of an expert
+  bool is_gated = true;     // as DenseFfnSpec
+  bool sums_to_one = true;  // the weights of a row's experts; otherwise they are shares of the softmax over all
   Activation activation = Activation::kSilu;
   bool has_factors = true;              // as those of DenseFfnSpec, one an expert
   float weights_scale = 1;              // of the weights behind the softmax
@@ -127,13 +133,16 @@ struct ExpertsFfnSpec {
   Presence result_scales = Presence::kAbsent;  // a number for each expert, which multiplies its result
 };
 
-/// x += post_norm(mixer(norm x)); x += post_norm(feed_forward(norm x)).
+/// x += post_norm(mixer(norm x)); x += post_norm(feed_forward(norm x)). With sum_norms: x = norm(x + mixer(x)); x =
+/// norm(x + feed_forward(x)), as the first transformers (Vaswani et al., 2017; Devlin et al., 2019).
 struct LayerSpec {
   std::variant<AttentionSpec, DeltaSpec> mixer = {};
   std::variant<DenseFfnSpec, ExpertsFfnSpec> feed_forward = {};
-  bool post_norms = false;                  // norms of what the mixer and the feed-forward give, before their sums
-  bool ffn_norm_is_post_attention = false;  // files call the feed-forward's norm post_attention_norm
-  bool output_scale = false;                // a number that the residual stream is multiplied with behind the layer
+  Presence mixer_norm = Presence::kRequired;  // of the mixer's input
+  bool sum_norms = false;                     // norms of the stream behind its two sums, and none of the parts' inputs
+  bool post_norms = false;                    // norms of what the mixer and the feed-forward give, before their sums
+  bool ffn_norm_is_post_attention = false;    // files call the feed-forward's norm post_attention_norm
+  bool output_scale = false;                  // a number that the residual stream is multiplied with behind the layer
 
   /// The attention of a layer that has one; nullptr for other mixers.
   const AttentionSpec* attention() const { return std::get_if<AttentionSpec>(&mixer); }

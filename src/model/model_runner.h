@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <span>
 
+#include "base/step_clock.h"
 #include "kv/state_layout.h"
 #include "model/batch.h"
 #include "model/content_hash.h"
+#include "octavo/embedding.h"
 
 namespace octavo {
 
@@ -35,6 +37,7 @@ struct BatchOutcome {
   bool is_refused = false;  // there was no memory for it: what it was to write must not be counted on
   std::uint64_t grown_bytes =
       0;  // of keys and values that lie in memory which grows; 0: it is all there from the start
+  StepClock::Clock::duration waited = {};  // for steps of others that had the threads meanwhile
   std::uint64_t expert_bytes = 0;                 // of mixtures: weights of the experts that its rows chose
   std::span<const std::int32_t> not_finite = {};  // its sequences that no router could place: nothing of their rows
                                                   // must be counted on. Valid until the next batch
@@ -49,6 +52,10 @@ struct RunnerInfo {
   bool has_draft_head = false;
   int max_rows = 0;     // rows that one batch can have
   int max_context = 0;  // tokens one sequence may have: the least of the model's, the option's and what the room holds
+  int width = 0;        // of hidden rows
+  Pooling head_pooling = Pooling::kLast;  // of the row that a ranking head reads
+  int num_token_types = 0;                // parts of a pair of texts that the model tells apart; 0: none
+  bool is_encoder = false;                // a sequence is computed in one step, which leaves nothing
   std::uint64_t weight_bytes = 0;
   std::uint64_t mapped_weight_bytes = 0;     // of these: in the mapped file
   std::uint64_t weight_bytes_per_token = 0;  // that one token alone reads
@@ -73,6 +80,13 @@ class ModelRunner {
   /// Logits of the last batch's `logit_rows[first .. first + count)`, float32 [count, vocab_size]; count is at most
   /// kMaxLogitRows. Valid until the next call.
   virtual std::span<const float> logits(int first, int count) = 0;
+
+  /// What logits are made of, for vectors of texts: the same rows behind the model's last norm, float32 [count, width].
+  /// Valid until the next call.
+  virtual std::span<const float> hidden_rows(int first, int count) = 0;
+  /// What the model's head makes of a pooled row, float32 [width]: its vector, [info().embedding.width], or with
+  /// `ranks` the scores, one a label. Valid until the next call.
+  virtual std::span<const float> apply_head(std::span<const float> pooled, bool ranks) = 0;
 };
 
 }  // namespace octavo

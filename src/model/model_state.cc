@@ -41,6 +41,10 @@ Result<StateLayout> state_layout(const ModelConfig& config, KvType type, KvLayou
   for (const LayerSpec& layer : config.layers) {
     const AttentionSpec* attention = layer.attention();
     layers.push_back(attention == nullptr ? std::nullopt : std::optional(shape_of(*attention)));
+    if (config.is_encoder) {  // each layer writes over what the one before has read
+      layers.back()->window = 0;
+      if (layers.size() > 1) layers.back()->borrows_from = 0;
+    }
     const DeltaSpec* delta = layer.delta();
     recurrent_bytes.push_back(delta == nullptr ? 0 : DeltaState(*delta).bytes());
   }

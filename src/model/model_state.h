@@ -11,7 +11,8 @@
 namespace octavo {
 
 /// Layers of the layout are the model's and the draft head's, whose keys and values stand beside a recurrent state: the
-/// hidden row of the sequence's last token. Error: a layer borrows from one that does not fit.
+/// hidden row of the sequence's last token. All layers of an encoder have one place, as a step leaves nothing. Error: a
+/// layer borrows from one that does not fit.
 Result<StateLayout> state_layout(const ModelConfig& config, KvType type, KvLayout layout, int block_size);
 
 /// Memory that the state of a model's sequence takes, in bytes.

@@ -24,6 +24,7 @@ void add(const ListedMatrix& matrix, MatrixWork& work) {
 std::uint64_t bytes_of_an_expert(const WeightList& list, const ExpertsFfnTensors<ListedForm>& w, bool is_packed) {
   std::uint64_t bytes = 0;
   for (const ExpertsIndex* matrices : {&w.gate, &w.up, &w.down}) {
+    if (!is_present(matrices->index)) continue;
     const ListedMatrix& m = list.matrix(matrices->index);
     bytes += is_packed ? packed_bytes(m.type, m.rows, m.cols) : m.bytes_of_one();
     if (is_present(m.bias)) bytes += to_size(m.rows) * sizeof(float);
@@ -86,7 +87,7 @@ MatrixWork layer_work(const ModelConfig& config, const WeightList& weights) {
 
 MatrixWork output_work(const ModelConfig& config, const WeightList& weights) {
   MatrixWork work = matrices_of_layers(config, weights, false);
-  add(weights.matrix(weights.tensors.output), work);
+  if (is_present(weights.tensors.output)) add(weights.matrix(weights.tensors.output), work);
   return work;
 }
 

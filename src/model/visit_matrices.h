@@ -24,13 +24,15 @@ void visit_matrices(const DeltaTensors<Form>& w, const Visit& visit) {
 }
 template <class Form, class Visit>
 void visit_matrices(const DenseFfnTensors<Form>& w, const Visit& visit) {
-  for (const auto* matrix : {&w.gate, &w.up, &w.down}) visit(*matrix, false);
+  for (const auto* matrix : {&w.gate, &w.up, &w.down})
+    if (is_present(*matrix)) visit(*matrix, false);
 }
 template <class Form, class Visit>
 void visit_matrices(const ExpertsFfnTensors<Form>& w, const Visit& visit) {
   visit(w.router, false);
   for (int i = 0; i < w.num_chosen; ++i)
-    for (const auto* matrices : {&w.gate, &w.up, &w.down}) visit(matrices->of(i), false);
+    for (const auto* matrices : {&w.gate, &w.up, &w.down})
+      if (is_present(matrices->of(i))) visit(matrices->of(i), false);
   if (!w.has_shared()) return;
   if (is_present(w.shared_gate)) visit(w.shared_gate, false);
   visit_matrices(w.shared, visit);

@@ -49,6 +49,7 @@ class WeightLister {
   /// `name`: of the weights. A bias has the same stem.
   Result<void> experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows, std::int64_t cols,
                        ExpertsIndex& target);
+  Result<void> gate_in_up(const std::string& name, std::int64_t width, DenseFfnWeights& f);
   /// Gate and up of all experts, in a tensor each or in one.
   Result<void> gate_and_up(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w);
   Result<const SourceTensor*> find_experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows,
@@ -71,9 +72,14 @@ class WeightLister {
   Result<void> list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w);
   Result<void> list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w);
   Result<void> list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w);
+  Result<void> list_sum_norms(int layer, LayerWeights& w);
   Result<void> list_per_layer(int layer, PerLayerWeights& w);
   Result<void> list_per_layer_tables();
   Result<void> list_draft_head(DraftHeadTensors<ListedForm>& w);
+  Result<void> list_embeddings();
+  /// The matrix of a head, which may be absent.
+  Result<void> head_matrix(std::string_view name, std::int64_t rows, std::int64_t cols, WeightIndex& target);
+  Result<void> list_head();
   Result<void> list_rope_factors();
   Result<void> check_all_used() const;
 
@@ -166,6 +172,8 @@ Result<void> WeightLister::experts(const std::string& name, const ExpertsFfnSpec
 }
 
 Result<void> WeightLister::gate_and_up(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w) {
+  if (!spec.is_gated)
+    return experts(tensor_names::of_layer(layer, tensor_names::kUpOfExperts), spec, spec.width, config_.width, w.gate);
   const std::string both = tensor_names::of_layer(layer, tensor_names::kGateUpOfExperts);
   if (source_.find_tensor(both) == nullptr) {
     OCTAVO_TRY_VOID(
@@ -223,7 +231,8 @@ Result<void> WeightLister::check_all_used() const {
 Result<void> WeightLister::list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   AttentionWeights& a = w.mixer.emplace<AttentionWeights>();
-  OCTAVO_TRY_VOID(vector(name(tensor_names::kAttentionNorm), config_.width, Presence::kRequired, w.mixer_norm));
+  OCTAVO_TRY_VOID(
+      vector(name(tensor_names::kAttentionNorm), config_.width, config_.layer(layer).mixer_norm, w.mixer_norm));
   OCTAVO_TRY_VOID(qkv(layer, spec, a));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kQNorm), spec.head_dim, spec.qk_norm, a.q_norm));
   if (!spec.borrows_from) OCTAVO_TRY_VOID(vector(name(tensor_names::kKNorm), spec.head_dim, spec.qk_norm, a.k_norm));
@@ -301,12 +310,32 @@ Result<void> WeightLister::list_mixer(int layer, const DeltaSpec& spec, LayerWei
 Result<void> WeightLister::list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   DenseFfnWeights& f = w.feed_forward.emplace<DenseFfnWeights>();
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kGate), spec.width, config_.width, f.gate, spec.has_factors));
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kUp), spec.width, config_.width, f.up, spec.has_factors));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kDown), config_.width, spec.width, f.down, spec.has_factors));
+  if (!spec.is_gated) {
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kUp), spec.width, config_.width, f.gate, spec.has_factors));
+    OCTAVO_TRY_VOID(scaled_bias(name(tensor_names::kUpBias), f.gate, spec.biases, f.gate_bias));
+    return scaled_bias(name(tensor_names::kDownBias), f.down, spec.biases, f.down_bias);
+  }
+  if (spec.gate_in_up) {
+    OCTAVO_TRY_VOID(gate_in_up(name(tensor_names::kUp), spec.width, f));
+  } else {
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kGate), spec.width, config_.width, f.gate, spec.has_factors));
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kUp), spec.width, config_.width, f.up, spec.has_factors));
+  }
   OCTAVO_TRY_VOID(scaled_bias(name(tensor_names::kGateBias), f.gate, spec.biases, f.gate_bias));
   OCTAVO_TRY_VOID(scaled_bias(name(tensor_names::kUpBias), f.up, spec.biases, f.up_bias));
   return scaled_bias(name(tensor_names::kDownBias), f.down, spec.biases, f.down_bias);
+}
+
+/// One tensor has the rows of the gate, then those of up.
+Result<void> WeightLister::gate_in_up(const std::string& name, std::int64_t width, DenseFfnWeights& f) {
+  OCTAVO_TRY(const SourceTensor* tensor, find(name, 2 * width, config_.width, Presence::kRequired));
+  for (WeightIndex* half : {&f.gate, &f.up}) {
+    const std::int64_t first = half == &f.up ? width : 0;
+    *half = add({.source = tensor, .type = type_of(*tensor), .rows = width, .cols = config_.width, .first_row = first});
+    OCTAVO_TRY_VOID(scale(name, 1, *half));
+  }
+  return {};
 }
 
 Result<void> WeightLister::list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w) {
@@ -354,7 +383,9 @@ Result<void> WeightLister::list_layer(int layer, LayerWeights& w) {
   OCTAVO_TRY_VOID(std::visit([&](const auto& mixer) { return list_mixer(layer, mixer, w); }, spec.mixer));
   const std::string_view norm =
       spec.ffn_norm_is_post_attention ? tensor_names::kPostAttentionNorm : tensor_names::kFfnNorm;
-  OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, norm), config_.width, Presence::kRequired, w.ffn_norm));
+  const Presence ffn_norm = spec.sum_norms ? Presence::kAbsent : Presence::kRequired;
+  OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, norm), config_.width, ffn_norm, w.ffn_norm));
+  if (spec.sum_norms) OCTAVO_TRY_VOID(list_sum_norms(layer, w));
   OCTAVO_TRY_VOID(std::visit([&](const auto& ffn) { return list_feed_forward(layer, ffn, w); }, spec.feed_forward));
   const Presence post_norms = spec.post_norms ? Presence::kRequired : Presence::kAbsent;
   OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kPostAttentionNorm), config_.width, post_norms,
@@ -364,6 +395,16 @@ Result<void> WeightLister::list_layer(int layer, LayerWeights& w) {
   const Presence output_scale = spec.output_scale ? Presence::kRequired : Presence::kAbsent;
   OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kOutputScale), 1, output_scale, w.output_scale));
   return config_.per_layer_width > 0 ? list_per_layer(layer, w.per_layer) : Result<void>{};
+}
+
+Result<void> WeightLister::list_sum_norms(int layer, LayerWeights& w) {
+  const auto list = [&](std::string_view name, Presence presence, WeightIndex& target) {
+    return vector(tensor_names::of_layer(layer, name), config_.width, presence, target);
+  };
+  OCTAVO_TRY_VOID(list(tensor_names::kMixerSumNorm, Presence::kRequired, w.mixer_sum_norm));
+  OCTAVO_TRY_VOID(list(tensor_names::kMixerSumBias, Presence::kOptional, w.mixer_sum_bias));
+  OCTAVO_TRY_VOID(list(tensor_names::kFfnSumNorm, Presence::kRequired, w.ffn_sum_norm));
+  return list(tensor_names::kFfnSumBias, Presence::kOptional, w.ffn_sum_bias);
 }
 
 Result<void> WeightLister::list_per_layer(int layer, PerLayerWeights& w) {
@@ -412,12 +453,51 @@ Result<void> WeightLister::list_rope_factors() {
   return {};
 }
 
+/// Those of tokens, of positions and of the parts of a pair, and the norm of their sum.
+Result<void> WeightLister::list_embeddings() {
+  ModelTensors<ListedForm>& w = list_.tensors;
+  OCTAVO_TRY_VOID(matrix(std::string(tensor_names::kEmbedding), config_.vocab_size, config_.width, w.embedding));
+  if (config_.num_positions > 0)
+    OCTAVO_TRY_VOID(matrix(std::string(tensor_names::kPositions), config_.num_positions, config_.width, w.positions));
+  if (config_.num_token_types > 0)
+    OCTAVO_TRY_VOID(
+        matrix(std::string(tensor_names::kTokenTypes), config_.num_token_types, config_.width, w.token_types));
+  if (config_.embedding_norm == Presence::kAbsent) return {};
+  OCTAVO_TRY_VOID(
+      vector(std::string(tensor_names::kEmbeddingNorm), config_.width, config_.embedding_norm, w.embedding_norm));
+  return vector(std::string(tensor_names::kEmbeddingNormBias), config_.width, Presence::kOptional,
+                w.embedding_norm_bias);
+}
+
+Result<void> WeightLister::head_matrix(std::string_view name, std::int64_t rows, std::int64_t cols,
+                                       WeightIndex& target) {
+  return source_.find_tensor(name) == nullptr ? Result<void>{} : matrix(std::string(name), rows, cols, target);
+}
+
+/// Vectors: width in and out, any width between. Scores: one matrix, or one in front of it.
+Result<void> WeightLister::list_head() {
+  HeadTensors<ListedForm>& w = list_.tensors.head;
+  if (const SourceTensor* up = source_.find_tensor(tensor_names::kVectorUp); up != nullptr) {
+    OCTAVO_TRY_VOID(head_matrix(tensor_names::kVectorUp, up->tensor.rows, config_.width, w.vector_up));
+    OCTAVO_TRY_VOID(matrix(std::string(tensor_names::kVector), config_.head.width, up->tensor.rows, w.vector));
+  }
+  if (config_.head.num_scores == 0) return {};
+  OCTAVO_TRY_VOID(head_matrix(tensor_names::kHeadDense, config_.width, config_.width, w.dense));
+  OCTAVO_TRY_VOID(vector(std::string(tensor_names::kHeadDenseBias), config_.width, Presence::kOptional, w.dense_bias));
+  OCTAVO_TRY_VOID(vector(std::string(tensor_names::kHeadNorm), config_.width, Presence::kOptional, w.norm));
+  OCTAVO_TRY_VOID(matrix(std::string(tensor_names::kScores), config_.head.num_scores, config_.width, w.scores));
+  return vector(std::string(tensor_names::kScoresBias), config_.head.num_scores, Presence::kOptional, w.scores_bias);
+}
+
 Result<void> WeightLister::list() {
   ModelTensors<ListedForm>& w = list_.tensors;
-  const std::string embedding(tensor_names::kEmbedding), output(tensor_names::kOutput);
-  OCTAVO_TRY_VOID(matrix(embedding, config_.vocab_size, config_.width, w.embedding));
-  OCTAVO_TRY_VOID(vector(std::string(tensor_names::kOutputNorm), config_.width, Presence::kRequired, w.output_norm));
-  if (config_.tied_output) {
+  const std::string output(tensor_names::kOutput);
+  OCTAVO_TRY_VOID(list_embeddings());
+  OCTAVO_TRY_VOID(vector(std::string(tensor_names::kOutputNorm), config_.width, config_.output_norm, w.output_norm));
+  OCTAVO_TRY_VOID(list_head());
+  if (config_.is_encoder) {
+    // Nothing is drawn.
+  } else if (config_.tied_output) {
     w.output = w.embedding;
   } else {
     OCTAVO_TRY_VOID(matrix(output, config_.vocab_size, config_.width, w.output));

@@ -8,9 +8,8 @@
 namespace octavo {
 namespace {
 
-// Names that llama.cpp's converters give to what images and sound go through, and to the heads of models that rank
-// or embed texts.
-constexpr std::string_view kOtherParts[] = {"v.", "a.", "mm.", "cls.", "dense_2.", "dense_3."};
+// Names that llama.cpp's converters give to what images and sound go through.
+constexpr std::string_view kOtherParts[] = {"v.", "a.", "mm."};
 // In a layer that borrows; originals have some there, and so have their files.
 constexpr std::string_view kBorrowed[] = {tensor_names::kK, tensor_names::kV, tensor_names::kKNorm};
 
@@ -19,6 +18,8 @@ constexpr std::string_view kBorrowed[] = {tensor_names::kK, tensor_names::kV, te
 bool is_skipped(const ModelConfig& config, std::string_view tensor) {
   if (std::ranges::any_of(kOtherParts, [&](std::string_view prefix) { return tensor.starts_with(prefix); }))
     return true;
+  if (tensor.starts_with("cls.")) return config.head.num_scores == 0;
+  if (config.is_encoder && (tensor == tensor_names::kOutput || tensor == tensor_names::kOutputBias)) return true;
   const std::optional<tensor_names::OfLayer> name = tensor_names::split(tensor);
   if (!name) return false;
   const int beyond = config.num_layers() + config.num_skipped_layers;

@@ -85,12 +85,23 @@ struct PerLayerTableTensors {
   typename Form::Vector norm{};        // [per_layer_width]
 };
 
+/// The tensors of a HeadSpec; each may be absent.
+template <class Form>
+struct HeadTensors {
+  typename Form::Matrix dense{};                // [width, width]
+  typename Form::Vector dense_bias{}, norm{};   // [width]
+  typename Form::Matrix scores{};               // [num_scores, width]
+  typename Form::Vector scores_bias{};          // [num_scores]
+  typename Form::Matrix vector_up{}, vector{};  // [any, width], [embedding width, any]: of vectors, not of scores
+};
+
 /// The tensors of a LayerSpec. Norms are [width], and may be absent.
 template <class Form>
 struct LayerTensors {
   typename Form::Vector mixer_norm{};
   std::variant<AttentionTensors<Form>, DeltaTensors<Form>> mixer{};
   typename Form::Vector post_mixer_norm{};
+  typename Form::Vector mixer_sum_norm{}, mixer_sum_bias{}, ffn_sum_norm{}, ffn_sum_bias{};
   typename Form::Vector ffn_norm{};
   std::variant<DenseFfnTensors<Form>, ExpertsFfnTensors<Form>> feed_forward{};
   typename Form::Vector post_ffn_norm{};
@@ -111,12 +122,16 @@ struct DraftHeadTensors {
 /// The tensors of a model.
 template <class Form>
 struct ModelTensors {
-  typename Form::Matrix embedding{};     // [vocab_size, width]
-  typename Form::Matrix output{};        // [vocab_size, width]; the embedding itself when tied
-  typename Form::Vector output_norm{};   // [width]
+  typename Form::Matrix embedding{};    // [vocab_size, width]
+  typename Form::Matrix positions{};    // [num_positions, width]; absent: they have no embedding
+  typename Form::Matrix token_types{};  // [num_token_types, width]; absent: the same
+  typename Form::Vector embedding_norm{}, embedding_norm_bias{};  // [width]; may be absent
+  typename Form::Matrix output{};        // [vocab_size, width]; the embedding itself when tied; absent of encoders
+  typename Form::Vector output_norm{};   // [width]; may be absent of encoders
   typename Form::Vector output_bias{};   // [vocab_size]; may be absent
   typename Form::Vector rope_factors{};  // [num_rotated / 2]: frequencies are divided by these; may be absent
   PerLayerTableTensors<Form> per_layer{};
+  HeadTensors<Form> head{};
   DraftHeadTensors<Form> draft_head{};
   std::vector<LayerTensors<Form>> layers{};  // behind the model's: the draft head's
 };
@@ -183,6 +198,10 @@ template <class To, class From, class Map>
 LayerTensors<To> transform(const LayerTensors<From>& w, const Map& map) {
   LayerTensors<To> layer{.mixer_norm = map.vector(w.mixer_norm),
                          .post_mixer_norm = map.vector(w.post_mixer_norm),
+                         .mixer_sum_norm = map.vector(w.mixer_sum_norm),
+                         .mixer_sum_bias = map.vector(w.mixer_sum_bias),
+                         .ffn_sum_norm = map.vector(w.ffn_sum_norm),
+                         .ffn_sum_bias = map.vector(w.ffn_sum_bias),
                          .ffn_norm = map.vector(w.ffn_norm),
                          .post_ffn_norm = map.vector(w.post_ffn_norm),
                          .per_layer = {.gate = map.matrix(w.per_layer.gate),
@@ -197,6 +216,10 @@ LayerTensors<To> transform(const LayerTensors<From>& w, const Map& map) {
 template <class To, class From, class Map>
 ModelTensors<To> transform(const ModelTensors<From>& w, const Map& map) {
   ModelTensors<To> model{.embedding = map.matrix(w.embedding),
+                         .positions = map.matrix(w.positions),
+                         .token_types = map.matrix(w.token_types),
+                         .embedding_norm = map.vector(w.embedding_norm),
+                         .embedding_norm_bias = map.vector(w.embedding_norm_bias),
                          .output = map.matrix(w.output),
                          .output_norm = map.vector(w.output_norm),
                          .output_bias = map.vector(w.output_bias),
@@ -209,7 +232,14 @@ ModelTensors<To> transform(const ModelTensors<From>& w, const Map& map) {
                                         .hidden_norm = map.vector(w.draft_head.hidden_norm),
                                         .embedding = map.matrix(w.draft_head.embedding),
                                         .output = map.matrix(w.draft_head.output),
-                                        .output_norm = map.vector(w.draft_head.output_norm)}};
+                                        .output_norm = map.vector(w.draft_head.output_norm)},
+                         .head = {.dense = map.matrix(w.head.dense),
+                                  .dense_bias = map.vector(w.head.dense_bias),
+                                  .norm = map.vector(w.head.norm),
+                                  .scores = map.matrix(w.head.scores),
+                                  .scores_bias = map.vector(w.head.scores_bias),
+                                  .vector_up = map.matrix(w.head.vector_up),
+                                  .vector = map.matrix(w.head.vector)}};
   model.layers.reserve(w.layers.size());
   for (const LayerTensors<From>& layer : w.layers) model.layers.push_back(transform<To>(layer, map));
   return model;

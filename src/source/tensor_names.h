@@ -13,6 +13,12 @@ namespace octavo::tensor_names {
 inline constexpr std::string_view kEmbedding = "token_embd.weight";
 inline constexpr std::string_view kOutput = "output.weight", kOutputBias = "output.bias";
 inline constexpr std::string_view kOutputNorm = "output_norm.weight";
+inline constexpr std::string_view kPositions = "position_embd.weight", kTokenTypes = "token_types.weight";
+inline constexpr std::string_view kEmbeddingNorm = "token_embd_norm.weight",
+                                  kEmbeddingNormBias = "token_embd_norm.bias";
+inline constexpr std::string_view kHeadDense = "cls.weight", kHeadDenseBias = "cls.bias", kHeadNorm = "cls.norm.weight";
+inline constexpr std::string_view kScores = "cls.output.weight", kScoresBias = "cls.output.bias";
+inline constexpr std::string_view kVectorUp = "dense_2.weight", kVector = "dense_3.weight";
 inline constexpr std::string_view kRopeFactors = "rope_freqs.weight";
 inline constexpr std::string_view kPerLayerTable = "per_layer_token_embd.weight";
 inline constexpr std::string_view kPerLayerProjection = "per_layer_model_proj.weight";
@@ -32,6 +38,8 @@ inline constexpr std::string_view kConvolution = "ssm_conv1d.weight";
 inline constexpr std::string_view kDecay = "ssm_alpha.weight", kDecayBias = "ssm_dt.bias", kDecayScale = "ssm_a";
 inline constexpr std::string_view kBeta = "ssm_beta.weight";
 inline constexpr std::string_view kDeltaNorm = "ssm_norm.weight", kDeltaOutput = "ssm_out.weight";
+inline constexpr std::string_view kMixerSumNorm = "attn_output_norm.weight", kMixerSumBias = "attn_output_norm.bias";
+inline constexpr std::string_view kFfnSumNorm = "layer_output_norm.weight", kFfnSumBias = "layer_output_norm.bias";
 inline constexpr std::string_view kFfnNorm = "ffn_norm.weight";
 inline constexpr std::string_view kGate = "ffn_gate.weight", kUp = "ffn_up.weight", kDown = "ffn_down.weight";
 inline constexpr std::string_view kGateBias = "ffn_gate.bias", kUpBias = "ffn_up.bias", kDownBias = "ffn_down.bias";

@@ -96,10 +96,19 @@ struct Outcome {
   std::vector<int> heads_of_many;
 };
 
+/// The positions begin <= p < end.
+std::pair<int, int> seen_by(const AttentionReach& reach, int position, int num_tokens) {
+  const int side = reach.is_causal ? reach.window - 1 : reach.window / 2;
+  return {reach.window > 0 ? std::max(0, position - side) : 0, reach.is_causal ? position + 1
+                                                               : reach.window == 0
+                                                                   ? num_tokens
+                                                                   : std::min(num_tokens, position + side + 1)};
+}
+
 /// Plans and runs, and checks that every query met what it sees once, and that its result came from all of it. With
 /// `in_turn` one thread does what each of the others would do, one after the other.
-Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& sequences, int window, int block_size,
-                 int threads, std::size_t token_bytes = kTokenBytes, bool in_turn = false) {
+Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& sequences, const AttentionReach& reach,
+                 int block_size, int threads, std::size_t token_bytes = kTokenBytes, bool in_turn = false) {
   Counts counts;
   const auto row = static_cast<std::size_t>(shape.num_heads * shape.head_dim);
   std::size_t num_rows = 0;
@@ -112,7 +121,8 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
                      .q = q.data() + num_rows * row,
                      .out = out.data() + num_rows * row,
                      .first_position = s.first_position,
-                     .num_rows = s.num_rows});
+                     .num_rows = s.num_rows,
+                     .num_tokens = s.first_position + s.num_rows});
     num_rows += static_cast<std::size_t>(s.num_rows);
   }
   const KvLayer kv{.data = reinterpret_cast<std::uint8_t*>(&counts),
@@ -127,14 +137,14 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
                    .token_stride = shape.head_dim};
   AttentionPlan plan(shape, threads);
   ThreadPool pool(in_turn ? 1 : threads);
-  plan.build(given, window, block_size);
+  plan.build(given, reach, block_size);
   const ThreadPool::Step step(pool);
   plan.run(kv, keep_manager, kernel_table(IsaLevel::kScalar).merge_tiles, pool);
 
   const int group = shape.num_heads / shape.num_kv_heads;
   for (const AttentionSequence& s : given)
     for (int i = 0; i < s.num_rows * shape.num_heads; ++i) {
-      const int end = s.first_position + i / shape.num_heads + 1, begin = window > 0 ? std::max(0, end - window) : 0;
+      const auto [begin, end] = seen_by(reach, s.first_position + i / shape.num_heads, s.num_tokens);
       const int head = i % shape.num_heads;
       // A query is known by the head of KV head 0's group.
       const float* key = s.q + static_cast<std::ptrdiff_t>(i - head + head % group) * shape.head_dim;
@@ -169,6 +179,17 @@ Rows decode_row(int length, int block_size, int shared, int first_own) {
   return {std::move(blocks), length - 1, 1};
 }
 
+TEST(AttentionPlan, RowsThatAreNotCausalMeetWhatLiesBehindThem) {
+  for (const int window : {0, 2, 130, 1000})
+    for (const int threads : {1, 3})
+      for (const int length : {1, 40, 256, 257, 700}) {
+        SCOPED_TRACE(::testing::Message() << window << ' ' << threads << ' ' << length);
+        const Rows all{blocks_from(0, (length + 15) / 16), 0, length};
+        run_plan({.num_heads = 4, .num_kv_heads = 2, .head_dim = 4, .max_rows = 800}, {all, all},
+                 {.window = window, .is_causal = false}, 16, threads);
+      }
+}
+
 TEST(AttentionPlan, EveryQueryMeetsEveryPositionOnce) {
   for (const int window : {0, 1, 200, 700})
     for (const int threads : {1, 3}) {
@@ -182,8 +203,8 @@ TEST(AttentionPlan, EveryQueryMeetsEveryPositionOnce) {
       sequences.push_back({blocks_from(2000, 20), 0, 320});   // a whole prompt
       sequences.push_back({blocks_from(2100, 40), 600, 5});   // few rows
       sequences.push_back({blocks_from(2000, 20), 300, 10});  // of another prompt's blocks
-      const Outcome outcome =
-          run_plan({.num_heads = 6, .num_kv_heads = 2, .head_dim = 3, .max_rows = 404}, sequences, window, 16, threads);
+      const Outcome outcome = run_plan({.num_heads = 6, .num_kv_heads = 2, .head_dim = 3, .max_rows = 404}, sequences,
+                                       {.window = window}, 16, threads);
       EXPECT_EQ(outcome.bytes, outcome.tokens_loaded * kTokenBytes);
     }
 }
@@ -195,7 +216,7 @@ TEST(AttentionPlan, AThreadHasTheSameHeadsOfAllTilesOfASharedPrefix) {
        std::vector<std::pair<int, int>>{{4, 2}, {4, 3}, {8, 3}, {3, 2}, {2, 4}, {4, 1}}) {
     SCOPED_TRACE(::testing::Message() << heads << " heads, " << threads << " threads");
     const AttentionPlan::Shape shape{.num_heads = heads, .num_kv_heads = heads, .head_dim = 3, .max_rows = 12};
-    const std::vector<int> order = run_plan(shape, sequences, 0, 16, threads, kTokenBytes, true).heads_of_many;
+    const std::vector<int> order = run_plan(shape, sequences, {}, 16, threads, kTokenBytes, true).heads_of_many;
     ASSERT_EQ(order.size(), static_cast<std::size_t>(10 * heads));
     const int together = std::max(1, heads / threads);
     EXPECT_TRUE(std::ranges::is_sorted(order, {}, [&](int head) { return head / together; }));
@@ -217,7 +238,7 @@ TEST(AttentionPlan, DeepContextsAreDoneInRoundsWithinTheSameScratch) {
     apart.push_back(decode_row(9000 - 500 * (s % 5), 64, 0, 1000 * (s + 1)));
   }
   for (const std::vector<Rows>& sequences : {shared, apart}) {
-    const Outcome outcome = run_plan(shape, sequences, 0, 64, 2);
+    const Outcome outcome = run_plan(shape, sequences, {}, 64, 2);
     EXPECT_EQ(outcome.bytes, outcome.tokens_loaded * kTokenBytes);
   }
 }
@@ -227,14 +248,14 @@ TEST(AttentionPlan, SequencesAreWholeWhileOthersKeepTheThreadsBusy) {
   const AttentionPlan::Shape shape{.num_heads = 4, .num_kv_heads = 2, .head_dim = 2, .max_rows = 16};
   std::vector<Rows> sequences;
   for (int s = 0; s < 16; ++s) sequences.push_back(decode_row(4 * kTileTokens, 16, 0, 1000 * s));
-  EXPECT_EQ(run_plan(shape, sequences, 0, 16, 1).partial_items, 0);
-  EXPECT_EQ(run_plan(shape, sequences, 0, 16, 2).partial_items, 2 * 4 * 2);  // the last two: tiles and KV heads
-  EXPECT_EQ(run_plan(shape, sequences, 0, 16, 20).partial_items, 16 * 4 * 2);
+  EXPECT_EQ(run_plan(shape, sequences, {}, 16, 1).partial_items, 0);
+  EXPECT_EQ(run_plan(shape, sequences, {}, 16, 2).partial_items, 2 * 4 * 2);  // the last two: tiles and KV heads
+  EXPECT_EQ(run_plan(shape, sequences, {}, 16, 20).partial_items, 16 * 4 * 2);
   sequences.resize(1);
-  EXPECT_EQ(run_plan(shape, sequences, 0, 16, 2).partial_items, 4 * 2);
+  EXPECT_EQ(run_plan(shape, sequences, {}, 16, 2).partial_items, 4 * 2);
   // The threads share a long one, which keeps them busy while one of them has the short one.
   sequences.push_back(decode_row(40 * kTileTokens, 16, 0, 1000));
-  EXPECT_EQ(run_plan(shape, sequences, 0, 16, 2).partial_items, 40 * 2);
+  EXPECT_EQ(run_plan(shape, sequences, {}, 16, 2).partial_items, 40 * 2);
 }
 
 // More heads than one thread keeps states of at once.
@@ -244,7 +265,7 @@ TEST(AttentionPlan, ManyHeadsAreWholeInRanges) {
   for (int s = 0; s < 8; ++s) sequences.push_back(decode_row(700 + 50 * s, 16, 0, 1000 * s));
   static_assert(40 * 4 > kMaxItemQueries);
   for (const int threads : {1, 3}) {
-    const Outcome outcome = run_plan(shape, sequences, 0, 16, threads);
+    const Outcome outcome = run_plan(shape, sequences, {}, 16, threads);
     EXPECT_EQ(outcome.tokens_loaded, (8 * 700 + 50 * 28) * 40);
     EXPECT_LT(outcome.partial_items, outcome.items);
   }
@@ -276,7 +297,7 @@ TEST(AttentionPlan, WhatAThreadReadsNextIsFetchedOnce) {
     const AttentionPlan::Shape shape{.num_heads = 6 * c.group, .num_kv_heads = 6, .head_dim = 2, .max_rows = 3};
     std::vector<Rows> sequences;
     for (int s = 0; s < 3; ++s) sequences.push_back(decode_row(1000, 16, 0, 100 * s));
-    const Outcome outcome = run_plan(shape, sequences, 0, 16, 1, c.token_bytes);
+    const Outcome outcome = run_plan(shape, sequences, {}, 16, 1, c.token_bytes);
     expect_fetched_once(outcome, sequences, 6);
     EXPECT_EQ(outcome.far_fetches, 0);
   }
@@ -292,7 +313,7 @@ TEST(AttentionPlan, ItemsThatTakeLongForTheirBytesFetchFurtherAhead) {
       const AttentionPlan::Shape shape{.num_heads = 4, .num_kv_heads = 4, .head_dim = 4, .max_rows = num_sequences};
       std::vector<Rows> sequences;
       for (int s = 0; s < num_sequences; ++s) sequences.push_back(decode_row(2048 + 512, 16, 128, 1000 + 100 * s));
-      const Outcome outcome = run_plan(shape, sequences, 0, 16, 1, token_bytes);
+      const Outcome outcome = run_plan(shape, sequences, {}, 16, 1, token_bytes);
       expect_fetched_once(outcome, sequences, 4);
       EXPECT_EQ(outcome.far_fetches > 0, num_sequences > 8 && token_bytes == 16) << outcome.far_fetches;
     }
@@ -303,7 +324,7 @@ TEST(AttentionPlan, ABlockOfSeveralSequencesIsLoadedOnceUpToItsLastWholeTile) {
   // 600 tokens are shared: two tiles of 256, and 88 tokens of a third, which each reads for itself.
   const std::vector<Rows> sequences = {decode_row(620, 4, 150, 1000), decode_row(700, 4, 150, 2000),
                                        decode_row(1000, 4, 150, 3000)};
-  const Outcome outcome = run_plan(shape, sequences, 0, 4, 1);
+  const Outcome outcome = run_plan(shape, sequences, {}, 4, 1);
   for (int block = 0; block < 150; ++block)
     EXPECT_EQ(outcome.loads_of_block.at(block), block * 4 < 2 * kTileTokens ? 4 : 12) << block;
   EXPECT_EQ(outcome.tokens_loaded, 2 * kTileTokens + 3 * 88 + 20 + 100 + 400);
@@ -324,7 +345,7 @@ TEST(AttentionPlan, NestedPrefixesAreLoadedOnceEach) {
     sequences.push_back({blocks, depth[s] * kTileTokens + 300, 1});
   }
   std::swap(sequences[0], sequences[4]);  // the order in which they are given does not matter
-  const Outcome outcome = run_plan(shape, sequences, 0, 16, 2);
+  const Outcome outcome = run_plan(shape, sequences, {}, 16, 2);
   EXPECT_EQ(outcome.tokens_loaded, (2 + 2 + 1) * kTileTokens + 5 * 301);
 }
 
@@ -334,7 +355,7 @@ TEST(AttentionPlan, AtMostOneItemsQueriesShareALoad) {
   std::vector<Rows> sequences;
   sequences.reserve(16);
   for (int s = 0; s < 16; ++s) sequences.push_back(decode_row(513, 16, 32, 1000 * (s + 1)));
-  const Outcome outcome = run_plan(shape, sequences, 0, 16, 1);
+  const Outcome outcome = run_plan(shape, sequences, {}, 16, 1);
   static_assert(16 * 16 == 2 * kMaxItemQueries);
   EXPECT_EQ(outcome.tokens_loaded, 2 * 512 + 16);
 }
@@ -344,7 +365,7 @@ TEST(AttentionPlan, WindowsSkipWhatLiesBeforeThem) {
   // Blocks that left the window are not there.
   std::vector<Rows> sequences = {decode_row(1000, 16, 0, 100), decode_row(1000, 16, 0, 200)};
   for (Rows& rows : sequences) std::fill_n(rows.blocks.begin(), 1000 / 16 - 20, -1);
-  const Outcome outcome = run_plan(shape, sequences, 300, 16, 1);
+  const Outcome outcome = run_plan(shape, sequences, {.window = 300}, 16, 1);
   EXPECT_FALSE(outcome.loads_of_block.contains(-1));
   EXPECT_EQ(outcome.tokens_loaded, 600);
 }
@@ -360,7 +381,7 @@ TEST(AttentionPlan, WindowsShareWhatAllOfThemStillHave) {
     std::fill_n(rows.blocks.begin(), (length - 600) / 16, -1);
     sequences.push_back(rows);
   }
-  const Outcome outcome = run_plan(shape, sequences, 600, 16, 1);
+  const Outcome outcome = run_plan(shape, sequences, {.window = 600}, 16, 1);
   EXPECT_FALSE(outcome.loads_of_block.contains(-1));
   // Tiles 4 (1024 to 1279) of the first pair, and 5 of the second, which sees 1100 and later.
   EXPECT_EQ(outcome.loads_of_block.at(1024 / 16), 16);
@@ -386,10 +407,10 @@ TEST(AttentionPlan, APlanIsBuiltAnewFromStepToStep) {
     const Rows rows = decode_row(length, 16, 0, 0);
     const AttentionSequence one{
         .blocks = rows.blocks, .q = nullptr, .out = nullptr, .first_position = length - 1, .num_rows = 1};
-    plan.build({&one, 1}, 0, 16);
+    plan.build({&one, 1}, {}, 16);
     EXPECT_EQ(plan.kv_bytes_loaded(kv), static_cast<std::uint64_t>(length) * 2 * kTokenBytes);
   }
-  plan.build({}, 0, 16);
+  plan.build({}, {}, 16);
   EXPECT_EQ(plan.kv_bytes_loaded(kv), 0);
   EXPECT_EQ(plan.scratch_bytes(), scratch);
 }

@@ -74,7 +74,7 @@ class Layer {
       at += std::ptrdiff_t{rows.num_rows} * kHeads * kDim;
     }
     AttentionPlan plan({.num_heads = kHeads, .num_kv_heads = kKvHeads, .head_dim = kDim, .max_rows = 80}, threads);
-    plan.build(given, 0, kBlock);
+    plan.build(given, {}, kBlock);
     ThreadPool pool(threads);
     const ThreadPool::Step step(pool);
     plan.run(kv_, kernels_.attention[kF32], kernels_.merge_tiles, pool,

@@ -184,7 +184,7 @@ class PlainTransformer {
   }
   Row norm(Row x, const float* weight) const {
     const double squares = std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
-    const double root = std::sqrt(squares / static_cast<double>(x.size()) + static_cast<double>(config_.rms_epsilon));
+    const double root = std::sqrt(squares / static_cast<double>(x.size()) + static_cast<double>(config_.norm_epsilon));
     for (std::size_t i = 0; i < x.size(); ++i)
       x[i] = x[i] / root * (weight == nullptr ? 1 : static_cast<double>(weight[i]));
     return x;

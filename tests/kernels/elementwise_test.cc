@@ -46,6 +46,41 @@ TEST_P(Elementwise, SiluAndGelu) {
   }
 }
 
+TEST_P(Elementwise, LayerNorm) {
+  for (const std::int64_t n : kLengths)
+    for (const bool has_bias : {false, true}) {
+      std::vector<float> x = normal(n, 5.0F);
+      for (float& v : x) v += 40.0F;  // a mean that would spoil sums of squares
+      const std::vector<float> w = normal(n), b = normal(n);
+      std::vector<float> y(n);
+      kernels().layer_norm(x.data(), w.data(), has_bias ? b.data() : nullptr, n, 1e-6F, y.data());
+      double mean = 0, squares = 0;
+      for (const float v : x) mean += static_cast<double>(v) / static_cast<double>(n);
+      for (const float v : x) squares += (v - mean) * (v - mean);
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double expected = (x[i] - mean) / std::sqrt(squares / static_cast<double>(n) + 1e-6) * w[i] +
+                                (has_bias ? static_cast<double>(b[i]) : 0.0);
+        EXPECT_NEAR(y[i], expected, 4e-5 * (1 + std::fabs(expected))) << n;
+      }
+    }
+}
+
+TEST_P(Elementwise, GeluOfTheErrorFunctionMayStandAlone) {
+  for (const std::int64_t n : kLengths) {
+    std::vector<float> gate = normal(n, 4.0F);
+    gate[0] = -200.0F;  // far out in the tail
+    const std::vector<float> up = normal(n);
+    std::vector<float> both(n), alone(n);
+    kernels().gelu_erf_mul(gate.data(), up.data(), n, both.data());
+    kernels().gelu_erf_mul(gate.data(), nullptr, n, alone.data());
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double g = gate[i], expected = 0.5 * g * std::erfc(-g / std::sqrt(2.0));
+      EXPECT_NEAR(alone[i], expected, 1e-6 * (1 + std::fabs(g)));
+      EXPECT_NEAR(both[i], expected * up[i], 1e-6 * (1 + std::fabs(g)) * (1 + std::fabs(up[i])));
+    }
+  }
+}
+
 TEST_P(Elementwise, ClampedSwiglu) {
   for (const std::int64_t n : kLengths) {
     std::vector<float> gate = normal(n, 8.0F), up = normal(n, 8.0F);

@@ -92,7 +92,7 @@ TEST(ModelConfig, KeysThatChangeTheMathematicsAreFollowedOrRefused) {
   EXPECT_EQ(error_of(with("gemma2", "gemma2.attention.scale", 0.17677669F)), "no error");
   EXPECT_THAT(error_of(with("gemma2", "gemma2.attention.scale", 0.18F)),
               HasSubstr("gemma2.attention.scale is 0.18, expected 0.17677669: this is not supported"));
-  EXPECT_THAT(error_of(with("llama", "llama.attention.causal", false)), HasSubstr("llama.attention.causal is false"));
+  EXPECT_EQ(error_of(with("llama", "llama.attention.causal", false)), "no error") << "an encoder";
   EXPECT_EQ(error_of(with("llama", "llama.attention.causal", true)), "no error");
 }
 

@@ -38,9 +38,24 @@ TEST(WeightNeed, EncodersOfPicturesAndSoundAreSkipped) {
     expect_skipped({.arch = arch}, {"v.blk.0.attn_q.weight", "a.blk.7.ffn_up.weight", "mm.input_projection.weight"});
 }
 
-TEST(WeightNeed, HeadsThatRankOrEmbedAreSkipped) {
-  expect_skipped({.arch = "qwen3"}, {"cls.output.weight", "cls.output.bias", "cls.weight"});
-  expect_skipped({.arch = "gemma3"}, {"dense_2.weight", "dense_3.weight"});
+TEST(WeightNeed, PartsOfAHeadWithoutScoresAreSkipped) {
+  expect_skipped({.arch = "qwen3"}, {"cls.output.bias", "cls.weight"});
+}
+
+TEST(WeightNeed, HeadsThatRankOrEmbedAreLoaded) {
+  const TinyModel model{.arch = "qwen3"};
+  MemorySource source = model.source();
+  add_floats(source, "cls.output.weight", 64, 2);
+  add_floats(source, "dense_2.weight", 64, 96);
+  add_floats(source, "dense_3.weight", 96, 48);
+  const ModelConfig config = ModelConfig::load(source).value();
+  EXPECT_EQ(config.head.num_scores, 2);
+  EXPECT_EQ(config.head.width, 48);
+  EXPECT_TRUE(config.head.softmax);
+  const Weights weights = try_load(source, config).value();
+  EXPECT_EQ(weights.head.scores.rows, 2);
+  EXPECT_EQ(weights.head.vector_up.rows, 96);
+  EXPECT_EQ(weights.head.vector.rows, 48);
 }
 
 TEST(WeightNeed, KeysAndValuesOfLayersThatBorrowAreSkipped) {

@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <new>
 #include <span>
 #include <utility>
@@ -68,18 +69,24 @@ class FakeRunner final : public ModelRunner {
     std::uint64_t memory_bytes = 0;
     KvLayout layout = KvLayout::kPaged;
     int max_rows = 512;
+    bool is_encoder = false;
     /// Changes the logits of a row, given the row's own token.
     std::function<void(std::int32_t token, std::span<float> logits)> edit = {};
     std::function<void()> before_forward = {};  // may throw: std::bad_alloc refuses the batch
+    std::int32_t not_finite_hidden_token = -1;  // hidden rows of it are no numbers
     std::int32_t not_finite_token = -1;         // sequences with a row of it are reported as not finite
     bool has_draft_head = false;                // it guesses what is likeliest, but for every n-th token of guess_wrong
     int guess_wrong = 0;                        // 0: none
   };
 
+  static constexpr std::size_t kWidth = 2;  // of hidden rows
+
   explicit FakeRunner(Options options) : options_(std::move(options)) {
     info_.vocab_size = options_.vocab_size;
     info_.max_rows = options_.max_rows;
     info_.has_draft_head = options_.has_draft_head;
+    info_.width = static_cast<int>(kWidth);
+    info_.is_encoder = options_.is_encoder;
     info_.room = tiny_room(
         options_.windows, options_.block_size,
         {.bytes = options_.memory_bytes, .num_blocks = options_.num_blocks, .num_snapshots = options_.num_snapshots},
@@ -141,6 +148,22 @@ class FakeRunner final : public ModelRunner {
       if (options_.edit) options_.edit(row_tokens_[at(first + i)], row);
     }
     return std::span(logits_).first(at(count * options_.vocab_size));
+  }
+
+  /// Rows of two numbers, a function of what the row has seen.
+  std::span<const float> hidden_rows(int first, int count) override {
+    require(count >= 1 && count <= kMaxLogitRows && at(first + count) <= states_.size(), "hidden rows");
+    for (int i = 0; i < count; ++i) {
+      const std::span<float> row = std::span(hidden_).subspan(at(i) * kWidth, kWidth);
+      fill_logits(states_[at(first + i)], row);
+      if (row_tokens_[at(first + i)] == options_.not_finite_hidden_token)
+        row[0] = std::numeric_limits<float>::quiet_NaN();
+    }
+    return std::span(hidden_).first(at(count) * kWidth);
+  }
+  /// The row itself, or one score: its first number.
+  std::span<const float> apply_head(std::span<const float> pooled, bool ranks) override {
+    return ranks ? pooled.first(1) : pooled;
   }
 
   /// The logits of a row in this state, before any edit.
@@ -346,6 +369,7 @@ class FakeRunner final : public ModelRunner {
   std::vector<GuessedToken> guesses_;                 // of the last batch of guesses
   std::vector<std::int32_t> ahead_;                   // scratch of guess()
   int num_guesses_ = 0;
+  std::vector<float> hidden_ = std::vector<float>(at(kMaxLogitRows) * kWidth);
   bool may_read_anything_ = false;
   int num_forwards_ = 0, num_rows_ = 0, num_copies_ = 0;
   int max_sequences_seen_ = 0;

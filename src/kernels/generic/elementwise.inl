@@ -60,6 +60,45 @@ void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* 
       });
 }
 
+/// The sum of value(vector, lanes) over a row; the vectors of one row of four are added side by side, as rms_norm does.
+template <class Value>
+inline float sum_of_row(const float* x, int64_t n, Value value) {
+  F32 sums[4];
+  for (F32& s : sums) s = f32_zero();
+  int64_t k = 0;
+  for (; k + 4 * kLanes <= n; k += 4 * kLanes)
+    for (int j = 0; j < 4; ++j) sums[j] = value(f32_load(x + k + j * kLanes), kLanes, sums[j]);
+  for (; k < n; k += kLanes) {
+    const int count = n - k < kLanes ? (int)(n - k) : kLanes;
+    sums[0] = value(f32_load_n(x + k, count), count, sums[0]);
+  }
+  return f32_sum(f32_add(f32_add(sums[0], sums[1]), f32_add(sums[2], sums[3])));
+}
+
+void layer_norm(const float* x, const float* weight, const float* bias, int64_t n, float eps, float* y) {
+  const float mean = sum_of_row(x, n, [](F32 v, int, F32 sum) { return f32_add(sum, v); }) / (float)n;
+  const F32 middle = f32_set(mean);
+  const auto square = [&](F32 v, int count, F32 sum) {
+    F32 distance = f32_sub(v, middle);
+    if (count < kLanes) {  // lanes beyond the row are no part of it
+      float lanes[kLanes];
+      f32_store(lanes, distance);
+      distance = f32_load_n(lanes, count);
+    }
+    return f32_fma(distance, distance, sum);
+  };
+  const float variance = sum_of_row(x, n, square) / (float)n;
+  const F32 factor = f32_set(1.0F / __builtin_sqrtf(variance + eps));
+  const auto normed = [&](F32 v, F32 w) { return f32_mul(f32_mul(f32_sub(v, middle), factor), w); };
+  for_vectors(
+      n, [&](int64_t i) { f32_store(y + i, normed(f32_load(x + i), f32_load(weight + i))); },
+      [&](int64_t i, int c) { f32_store_n(y + i, normed(f32_load_n(x + i, c), f32_load_n(weight + i, c)), c); });
+  if (bias == nullptr) return;
+  for_vectors(
+      n, [&](int64_t i) { f32_store(y + i, f32_add(f32_load(y + i), f32_load(bias + i))); },
+      [&](int64_t i, int c) { f32_store_n(y + i, f32_add(f32_load_n(y + i, c), f32_load_n(bias + i, c)), c); });
+}
+
 void add(float* x, const float* y, int64_t n) {
   for_vectors(
       n, [&](int64_t i) { f32_store(x + i, f32_add(f32_load(x + i), f32_load(y + i))); },
@@ -102,6 +141,26 @@ void sigmoid_mul(const float* gate, const float* x, int64_t n, float* out) {
 
 void gelu_mul(const float* gate, const float* up, int64_t n, float* out) {
   gated(gate, up, n, out, [](F32 g, F32 u) { return f32_mul(gelu(g), u); });
+}
+
+/// x Phi(x), with Phi from erf: 1 - (a1 t + ... + a5 t^5) exp(-z^2), z = |x| / sqrt(2), t = 1 / (1 + p z) (Abramowitz
+/// and Stegun 1964, 7.1.26: an error below 1.5e-7).
+inline F32 gelu_erf(F32 x) {
+  const F32 one = f32_set(1.0F), z = f32_mul(f32_abs(x), f32_set(0.70710678F));
+  const F32 t = f32_div(one, f32_fma(z, f32_set(0.3275911F), one));
+  F32 p = f32_set(1.061405429F);
+  p = f32_fma(p, t, f32_set(-1.453152027F));
+  p = f32_fma(p, t, f32_set(1.421413741F));
+  p = f32_fma(p, t, f32_set(-0.284496736F));
+  p = f32_fma(p, t, f32_set(0.254829592F));
+  const F32 tail = f32_mul(f32_mul(f32_mul(p, t), f32_set(0.5F)), f32_exp(f32_sub(f32_zero(), f32_mul(z, z))));
+  const F32 phi = f32_select(f32_less(x, f32_zero()), tail, f32_sub(one, tail));
+  return f32_mul(x, phi);
+}
+
+void gelu_erf_mul(const float* gate, const float* up, int64_t n, float* out) {
+  if (up == nullptr) return gated(gate, gate, n, out, [](F32 g, F32) { return gelu_erf(g); });
+  gated(gate, up, n, out, [](F32 g, F32 u) { return f32_mul(gelu_erf(g), u); });
 }
 
 void clamped_swiglu(const float* gate, const float* up, int64_t n, float* out) {

@@ -44,6 +44,7 @@ constexpr KernelTable make_table() {
   table.quantize_row = &quantize_row;
   table.quantize_column = &quantize_column;
   table.rms_norm = &rms_norm;
+  table.layer_norm = &layer_norm;
   table.add = &add;
   table.scale = &scale;
   table.delta_rule = &delta_rule;
@@ -51,6 +52,7 @@ constexpr KernelTable make_table() {
   table.sigmoid_mul = &sigmoid_mul;
   table.silu_mul = &silu_mul;
   table.gelu_mul = &gelu_mul;
+  table.gelu_erf_mul = &gelu_erf_mul;
   table.clamped_swiglu = &clamped_swiglu;
   table.soft_cap = &soft_cap;
   table.rope_neighbours = &rope_neighbours;

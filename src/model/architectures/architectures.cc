@@ -8,10 +8,24 @@ struct Architecture {
   ReadArchitecture read;
 };
 
-constexpr Architecture kArchitectures[] = {
-    {"llama", read_llama},   {"qwen2", read_qwen2},         {"qwen3", read_qwen3},    {"qwen3moe", read_qwen3moe},
-    {"qwen35", read_qwen35}, {"qwen35moe", read_qwen35moe}, {"gemma2", read_gemma2},  {"gemma3", read_gemma3},
-    {"gemma4", read_gemma4}, {"mistral3", read_mistral3},   {"gpt-oss", read_gpt_oss}};
+constexpr Architecture kArchitectures[] = {{"llama", read_llama},
+                                           {"qwen2", read_qwen2},
+                                           {"qwen3", read_qwen3},
+                                           {"qwen3moe", read_qwen3moe},
+                                           {"qwen35", read_qwen35},
+                                           {"qwen35moe", read_qwen35moe},
+                                           {"gemma2", read_gemma2},
+                                           {"gemma3", read_gemma3},
+                                           {"gemma4", read_gemma4},
+                                           {"mistral3", read_mistral3},
+                                           {"gpt-oss", read_gpt_oss},
+                                           {"bert", read_bert},
+                                           {"jina-bert-v3", read_jina_bert_v3},
+                                           {"nomic-bert", read_nomic_bert},
+                                           {"nomic-bert-moe", read_nomic_bert_moe},
+                                           {"modern-bert", read_modern_bert},
+                                           {"gemma-embedding", read_gemma_embedding},
+                                           {"llama-embed", read_llama}};
 
 }  // namespace
 

@@ -25,6 +25,12 @@ Result<void> read_gemma2(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gemma3(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gemma4(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_mistral3(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_bert(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_jina_bert_v3(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_nomic_bert(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_nomic_bert_moe(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_modern_bert(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_gemma_embedding(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gpt_oss(const ModelKeys& keys, ModelConfig& config);
 
 /// The function of a supported architecture; nullptr for others.

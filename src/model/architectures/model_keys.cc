@@ -153,10 +153,6 @@ Result<void> ModelKeys::refuse_unread_mathematics() const {
     if (value != neutral && value != 0)
       return fail("{}: {} is {}, expected {}: this is not supported", path(), key(suffix), value, neutral);
   }
-  if (has("attention.causal")) {
-    OCTAVO_TRY(const bool causal, source_.get_bool(key("attention.causal")));
-    if (!causal) return fail("{}: {} is false, expected true: this is not supported", path(), key("attention.causal"));
-  }
   if (!read_.contains("expert_count") && has("expert_count")) {
     OCTAVO_TRY(const std::uint64_t experts, source_.get_u64(key("expert_count")));
     if (experts != 0)

@@ -93,6 +93,72 @@ constexpr Family kGemma4 = {.model = "Gemma4ForCausalLM",
                             .rope_factors = gemma4_rope_factors,
                             .has_norms_behind = true};
 
+constexpr TensorName kBertNames[] = {
+    {"attention.self.query", "attn_q"},
+    {"attention.self.key", "attn_k"},
+    {"attention.self.value", "attn_v"},
+    {"attention.output.dense", "attn_output"},
+    {"attention.output.LayerNorm", "attn_output_norm"},
+    {"intermediate.dense", "ffn_up"},
+    {"output.dense", "ffn_down"},
+    {"output.LayerNorm", "layer_output_norm"},
+};
+constexpr TensorName kBertWholeNames[] = {
+    {"embeddings.word_embeddings.weight", "token_embd.weight"},
+    {"embeddings.position_embeddings.weight", "position_embd.weight"},
+    {"embeddings.token_type_embeddings.weight", "token_types.weight"},
+    {"embeddings.LayerNorm", "token_embd_norm"},
+    {"pooler.dense", "cls"},
+    {"classifier.weight", "cls.output.weight"},
+    {"classifier.bias", "cls.output.bias"},
+};
+constexpr TensorName kRobertaWholeNames[] = {
+    {"embeddings.word_embeddings.weight", "token_embd.weight"},
+    {"embeddings.position_embeddings.weight", "position_embd.weight", TensorForm::kBehindPadding},
+    {"embeddings.token_type_embeddings.weight", "token_types.weight"},
+    {"embeddings.LayerNorm", "token_embd_norm"},
+    {"pooler.dense", "cls"},
+    {"classifier.dense", "cls"},
+    {"classifier.out_proj.weight", "cls.output.weight"},
+    {"classifier.out_proj.bias", "cls.output.bias"},
+};
+constexpr TensorName kModernBertNames[] = {{"attn.Wqkv", "attn_qkv"},  {"attn.Wo", "attn_output"},
+                                           {"attn_norm", "attn_norm"}, {"mlp.Wi", "ffn_up"},
+                                           {"mlp.Wo", "ffn_down"},     {"mlp_norm", "ffn_norm"}};
+constexpr TensorName kModernBertWholeNames[] = {
+    {"embeddings.tok_embeddings.weight", "token_embd.weight"},
+    {"embeddings.norm", "token_embd_norm"},
+    {"final_norm", "output_norm"},
+    {"head.dense", "cls"},
+    {"head.norm.weight", "cls.norm.weight"},
+    {"classifier.weight", "cls.output.weight"},
+    {"classifier.bias", "cls.output.bias"},
+};
+constexpr Family kBert = {.model = "BertModel",
+                          .architecture = "bert",
+                          .add_keys = add_bert_keys,
+                          .own_names = kBertNames,
+                          .own_whole_names = kBertWholeNames,
+                          .layers = "encoder.layer.",
+                          .base = "bert.",
+                          .is_encoder = true};
+constexpr Family kRoberta = {.model = "XLMRobertaModel",
+                             .architecture = "bert",
+                             .add_keys = add_roberta_keys,
+                             .own_names = kBertNames,
+                             .own_whole_names = kRobertaWholeNames,
+                             .layers = "encoder.layer.",
+                             .base = "roberta.",
+                             .is_encoder = true};
+constexpr Family kModernBert = {.model = "ModernBertModel",
+                                .architecture = "modern-bert",
+                                .add_keys = add_modern_bert_keys,
+                                .own_names = kModernBertNames,
+                                .own_whole_names = kModernBertWholeNames,
+                                .layers = "layers.",
+                                .base = "model.",
+                                .is_encoder = true};
+
 constexpr Family renamed(Family family, std::string_view model) {
   family.model = model;
   return family;
@@ -123,6 +189,14 @@ constexpr Family kFamilies[] = {
     kGemma4,
     with_other_parts(kGemma4, "Gemma4ForConditionalGeneration"),
     with_other_parts(kGemma4, "Gemma4UnifiedForConditionalGeneration"),
+    kBert,
+    renamed(kBert, "BertForSequenceClassification"),
+    kRoberta,
+    renamed(kRoberta, "XLMRobertaForSequenceClassification"),
+    renamed(kRoberta, "RobertaModel"),
+    renamed(kRoberta, "RobertaForSequenceClassification"),
+    kModernBert,
+    renamed(kModernBert, "ModernBertForSequenceClassification"),
 };
 
 }  // namespace

@@ -40,6 +40,7 @@ enum class TensorForm {
   kCodesOfGateAndUp,      // MXFP4, gate's rows and up's in turns; with the scales beside them
   kCodes,                 // MXFP4
   kScales,                // of either
+  kBehindPadding,         // rows of positions behind those that count the padding token, which nobody has
 };
 
 /// A tensor's name in a layer of a checkpoint, and GGUF's; without an ending ("weight", "bias") it stands for both.
@@ -52,8 +53,11 @@ struct Family {
   std::string_view model;         // the name in "architectures" of config.json
   std::string_view architecture;  // GGUF's
   Result<void> (*add_keys)(const FamilyKeys& keys);
-  /// Names that other families do not have, or that mean something else there.
+  /// Names that other families do not have, or that mean something else there: of layers, and of what is no layer's.
   std::span<const TensorName> own_names = {};
+  std::span<const TensorName> own_whole_names = {};
+  std::string_view layers = "model.layers.";  // in front of a layer's number
+  std::string_view base = {};                 // in front of all names where the model has a head; empty: nothing
   /// Divisors of the rotation's frequencies; nullptr: those of Llama 3, where config.json asks for them.
   Result<std::vector<float>> (*rope_factors)(const JsonObject& config) = nullptr;
   /// GGUF's file pairs neighbours where the checkpoint pairs the halves of a head: rows of Q and K change places.
@@ -62,6 +66,7 @@ struct Family {
   bool has_norms_behind = false;   // a norm behind attention, and one behind the feed-forward
   bool has_other_parts = false;    // the language model's tensors have a prefix of their own, others are left out
   bool has_mxfp4 = false;          // experts may be stored in MXFP4
+  bool is_encoder = false;         // there is no output matrix
 };
 
 /// A family by name; nullptr: there is no such family.

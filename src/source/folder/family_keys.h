@@ -19,6 +19,9 @@ Result<void> add_gpt_oss_keys(const FamilyKeys& keys);
 Result<void> add_gemma2_keys(const FamilyKeys& keys);
 Result<void> add_gemma3_keys(const FamilyKeys& keys);
 Result<void> add_gemma4_keys(const FamilyKeys& keys);
+Result<void> add_bert_keys(const FamilyKeys& keys);
+Result<void> add_roberta_keys(const FamilyKeys& keys);
+Result<void> add_modern_bert_keys(const FamilyKeys& keys);
 /// Of the layers without a window: those of pairs that are not rotated are so large that they stay.
 Result<std::vector<float>> gemma4_rope_factors(const JsonObject& config);
 

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/to_size.h"
+#include "source/folder/pooling_keys.h"
 #include "source/folder/tensor_list.h"
 #include "source/folder/word_keys.h"
 
@@ -58,6 +59,7 @@ Result<FolderSource> FolderSource::open(const fs::path& folder, const std::stop_
   source.builder_.add_text("general.architecture", std::string(family->architecture));
   source.builder_.add_text("general.name", fs::weakly_canonical(folder).filename().string());
   OCTAVO_TRY_VOID(family->add_keys({language, std::string(family->architecture) + ".", source.builder_}));
+  OCTAVO_TRY_VOID(add_pooling_keys(folder, std::string(family->architecture) + ".", source.builder_, source.texts_));
   OCTAVO_TRY_VOID(add_word_keys(folder, config, source.builder_, source.texts_));
   source.texts_.push_back(std::move(config_text));
 

@@ -55,7 +55,7 @@ class TensorLister {
                        .data = std::make_unique<FolderNumbers>(std::move(factors))});
     }
     const bool has_output = std::ranges::find(list_, tensor_names::kOutput, &NamedTensor::name) != list_.end();
-    if (!is_tied_ && !has_output)
+    if (!is_tied_ && !has_output && !family_.is_encoder)
       return fail("{} is false, but the checkpoint has no lm_head.weight", config.place("tie_word_embeddings"));
     std::ranges::stable_sort(list_, {}, [](const NamedTensor& t) { return t.data->place(); });
     return {};

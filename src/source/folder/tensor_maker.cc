@@ -79,6 +79,8 @@ Result<TensorMaker> TensorMaker::create(const Family& family, const JsonObject& 
   OCTAVO_TRY(maker.num_heads_, config.size("num_attention_heads"));
   OCTAVO_TRY(const auto kv_heads, config.size_if("num_key_value_heads"));
   maker.num_kv_heads_ = kv_heads.value_or(maker.num_heads_);
+  OCTAVO_TRY(const auto padding, config.size_if("pad_token_id"));
+  maker.num_padding_rows_ = padding.value_or(0) + 1;
   if (!config.has("linear_num_key_heads")) return maker;
   DeltaHeads& delta = maker.delta_;
   OCTAVO_TRY(delta.num_keys, config.size("linear_num_key_heads"));
@@ -162,6 +164,7 @@ Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace&
     case TensorForm::kTransposedGateAndUp:
     case TensorForm::kTransposed: return add_transposed(tensor, place, out);
     case TensorForm::kGateAndUpBiases: return add_biases(tensor, place.name, out);
+    case TensorForm::kBehindPadding: return add_behind_padding(tensor, place.name, out);
     case TensorForm::kConvolution:
       OCTAVO_TRY_VOID(check_dims(tensor, 3, 3));
       if (shape[1] != 1) return fail("{} has {} channels a group, expected 1", shown(tensor), shape[1]);
@@ -174,6 +177,21 @@ Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace&
   }
   OCTAVO_TRY_VOID(check_dims(tensor, 1, place.name.contains("_exps.") ? 3 : 2));
   return add_moved(tensor, place, {shape.rbegin(), shape.rend()}, out);
+}
+
+Result<void> TensorMaker::add_behind_padding(const CheckpointTensor& tensor, const std::string& name,
+                                             std::vector<NamedTensor>& out) const {
+  OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  const std::uint64_t rows = tensor.stored->shape[0], cols = tensor.stored->shape[1];
+  if (rows <= num_padding_rows_)
+    return fail("{} has {} rows, expected more than {}: those in front are none of a text's positions", shown(tensor),
+                rows, num_padding_rows_);
+  const std::uint64_t row_bytes = cols * element_bytes(type), skipped = num_padding_rows_ * row_bytes;
+  push(out, name, {cols, rows - num_padding_rows_}, type,
+       std::make_unique<StoredRows>(std::vector{StoredSlice{tensor, skipped, tensor.stored->bytes - skipped}},
+                                    PieceOrder{}, row_bytes));
+  return {};
 }
 
 Result<void> TensorMaker::add_gate_then_up(const CheckpointTensor& tensor, const std::string& name,

@@ -43,6 +43,8 @@ class TensorMaker {
   /// A tensor of these dimensions, as numbers where GGUF has F32.
   Result<void> add_moved(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<std::uint64_t> dims,
                          std::vector<NamedTensor>& out) const;
+  Result<void> add_behind_padding(const CheckpointTensor& tensor, const std::string& name,
+                                  std::vector<NamedTensor>& out) const;
   static Result<void> add_gate_then_up(const CheckpointTensor& tensor, const std::string& name,
                                        std::vector<NamedTensor>& out);
   static Result<void> add_transposed(const CheckpointTensor& tensor, const TensorPlace& place,
@@ -52,6 +54,7 @@ class TensorMaker {
 
   const Family& family_;
   std::uint64_t num_heads_ = 0, num_kv_heads_ = 0;
+  std::uint64_t num_padding_rows_ = 1;  // of learned positions (TensorForm::kBehindPadding)
   DeltaHeads delta_;
 };
 

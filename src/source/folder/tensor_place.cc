@@ -86,7 +86,11 @@ std::optional<TensorPlace> place_in_layer(const Family& family, std::string_view
 
 /// The name as a model of language alone has it; none for a tensor of another part.
 std::optional<std::string> name_in_language_model(const Family& family, std::string_view name) {
-  if (!family.has_other_parts || name == "lm_head.weight") return std::string(name);
+  if (!family.has_other_parts || name == "lm_head.weight") {
+    const bool is_bare =
+        !family.is_encoder && (name.starts_with("layers.") || name == "embed_tokens.weight" || name == "norm.weight");
+    return is_bare ? "model." + std::string(name) : std::string(name);  // as models without an output are saved
+  }
   // As transformers 4 saved it, "language_model.model.norm.weight" and "language_model.lm_head.weight", or as 5 does.
   if (take(name, "language_model.")) return std::string(name);
   if (take(name, "model.language_model.")) return "model." + std::string(name);
@@ -99,8 +103,10 @@ std::optional<TensorPlace> place_of_tensor(const Family& family, std::string_vie
   const auto whole_name = name_in_language_model(family, given);
   if (!whole_name) return std::nullopt;
   std::string_view name = *whole_name;
+  if (!family.base.empty()) take(name, family.base);
+  if (auto whole = look_up(family.own_whole_names, name)) return whole;
   if (auto whole = look_up(kWhole, name)) return whole;
-  if (!take(name, "model.layers.")) return std::nullopt;
+  if (!take(name, family.layers)) return std::nullopt;
   const auto layer = take_number(name);
   if (!layer) return std::nullopt;
   auto place = place_in_layer(family, name);
@@ -109,8 +115,8 @@ std::optional<TensorPlace> place_of_tensor(const Family& family, std::string_vie
 }
 
 bool is_left_out(const Family& family, std::string_view name) {
-  return name.ends_with(".rotary_emb.inv_freq") || name.starts_with("mtp.") || name.starts_with("model.mtp.") ||
-         !name_in_language_model(family, name);
+  return name.ends_with(".rotary_emb.inv_freq") || name.ends_with("embeddings.position_ids") ||
+         name.starts_with("mtp.") || name.starts_with("model.mtp.") || !name_in_language_model(family, name);
 }
 
 }  // namespace octavo

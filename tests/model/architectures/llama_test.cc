@@ -20,7 +20,7 @@ TEST(Llama, KeysBecomeALayer) {
   EXPECT_EQ(config.width, 64);
   EXPECT_EQ(config.vocab_size, 80);
   EXPECT_EQ(config.context_length, 512);
-  EXPECT_EQ(config.rms_epsilon, 1e-5F);
+  EXPECT_EQ(config.norm_epsilon, 1e-5F);
   EXPECT_EQ(config.embedding_scale, 1.0F);
   const LayerSpec layer = layer_of(family_keys("llama"));
   const AttentionSpec& attention = *layer.attention();

@@ -160,8 +160,8 @@ TEST_F(Folder, MayLieInSeveralFiles) {
 }
 
 TEST_F(Folder, RefusesWhatItDoesNotKnow) {
-  folder_.write("config.json", R"({"architectures": ["BertModel"]})");
-  EXPECT_THAT(error(), HasSubstr("architectures is 'BertModel', supported are LlamaForCausalLM"));
+  folder_.write("config.json", R"({"architectures": ["OPTModel"]})");
+  EXPECT_THAT(error(), HasSubstr("architectures is 'OPTModel', supported are LlamaForCausalLM"));
   folder_.write("config.json", "{}");
   EXPECT_THAT(error(), HasSubstr("config.json: architectures names no model"));
   folder_.write("config.json", llama(R"(, "quantization_config": {"quant_method": "awq"})"));

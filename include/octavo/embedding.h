@@ -1,0 +1,72 @@
+// Vectors and scores of texts: what a model makes of a prompt beside tokens.
+//
+//     octavo::Request request{.tokens = *engine->tokenize("a text", {}), .max_tokens = -1};
+//     request.embedding.on_rows = [&](int, int, std::span<const float> rows) { vector.assign(rows.begin(), rows.end());
+//     };
+//
+// Values; any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "octavo/token.h"
+
+namespace octavo {
+
+/// The way in which the rows of a text's tokens become one vector.
+enum class Pooling : std::uint8_t {
+  kNone,  // they stay: a vector for each token
+  kMean,  // their mean
+  kCls,   // the first token's
+  kLast,  // the last token's
+  kRank,  // scores: the model's ranking head over the row that its kind takes
+};
+/// "none", "mean", "cls", "last", "rank".
+std::string_view pooling_name(Pooling pooling);
+/// The pooling of that name; none: there is no such.
+std::optional<Pooling> find_pooling(std::string_view name);
+
+/// The vectors that a model makes.
+struct EmbeddingInfo {
+  bool generates = true;             // false: an encoder, which has no next token
+  Pooling pooling = Pooling::kLast;  // the file's; where it says none, the last row of a model that generates, else the
+                                     // mean
+  int width = 0;                     // floats of a vector
+  std::vector<std::string> labels = {};  // of the ranking head's scores; "" where the file has no name for one. None:
+                                         // the model has no such head
+  bool has_rank_template = false;        // the file has a template for a query and a document
+};
+
+/// A request's part about vectors. It needs no `max_tokens`: -1 makes nothing else.
+struct EmbeddingParams {
+  std::optional<Pooling> pooling = {};  // none: the model's (EmbeddingInfo::pooling)
+  /// If set, it gets the prompt's vectors as the model gives them, not normalized: the number of the first, how many,
+  /// and float32 [number, width]. One with pooling; with kNone one for each token, in order and in pieces; of kRank
+  /// the scores. The callback must not throw. The prompt's rows that pooling reads are computed whatever is cached.
+  std::function<void(int first, int count, std::span<const float> rows)> on_rows = {};
+};
+
+/// A text, or a query and a document, as tokens of the model.
+struct EmbeddingPrompt {
+  std::vector<TokenId> tokens = {};
+  std::vector<std::uint8_t> token_types = {};  // of each token; empty: all 0
+  bool is_cut = false;                         // the text was longer than it may be, and has lost its end
+};
+
+struct EmbeddingPromptOptions {
+  std::size_t max_tokens = 0;  // 0: the model's context
+  bool cuts = false;           // a longer text loses its end; otherwise it is refused (kContextOverflow)
+  bool add_special = true;     // the tokens that the model's maker puts around a text
+};
+
+/// Divides a vector: by its Euclidean length for 2, by the sum of magnitudes to the power p, to the power 1 / p, for
+/// other p above 0, by the largest magnitude / 32760 for 0; for -1 it stays. Zeros stay zeros.
+void normalize(std::span<float> vector, int p = 2);
+
+}  // namespace octavo

@@ -1,0 +1,13 @@
+// EmbeddingGemma (Vera et al., 2025): Gemma 3 whose rows see each other both ways, with two matrices behind the mean.
+#include "model/architectures/architectures.h"
+#include "model/architectures/encoder_keys.h"
+
+namespace octavo {
+
+Result<void> read_gemma_embedding(const ModelKeys& keys, ModelConfig& config) {
+  OCTAVO_TRY_VOID(read_gemma3(keys, config));
+  make_encoder(config);
+  return {};
+}
+
+}  // namespace octavo

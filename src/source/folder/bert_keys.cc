@@ -1,0 +1,84 @@
+// Encoders: BERT, RoBERTa and XLM-RoBERTa, ModernBERT.
+#include "source/folder/config_keys.h"
+#include "source/folder/family_keys.h"
+
+namespace octavo {
+namespace {
+
+constexpr int kMean = 1, kCls = 2;  // of pooling_type
+
+Result<void> add_encoder_sizes(const FamilyKeys& keys, std::string_view epsilon_name) {
+  constexpr SizeName kSizes[] = {{"num_hidden_layers", "block_count"},
+                                 {"hidden_size", "embedding_length"},
+                                 {"intermediate_size", "feed_forward_length"},
+                                 {"num_attention_heads", "attention.head_count"},
+                                 {"vocab_size", "vocab_size"}};
+  OCTAVO_TRY_VOID(add_named_sizes(keys, kSizes));
+  OCTAVO_TRY(const double epsilon, keys.config.number(epsilon_name));
+  keys.out.add_f32(keys.key("attention.layer_norm_epsilon"), epsilon);
+  return {};
+}
+
+/// `beyond`: positions that no text has.
+Result<void> add_learned_positions(const FamilyKeys& keys, std::uint64_t beyond) {
+  OCTAVO_TRY_VOID(add_encoder_sizes(keys, "layer_norm_eps"));
+  OCTAVO_TRY_VOID(require_text(keys, "hidden_act", {"gelu"}));
+  OCTAVO_TRY_VOID(require_text(keys, "position_embedding_type", {"absolute"}));
+  OCTAVO_TRY(const std::uint64_t types, keys.config.size("type_vocab_size"));
+  keys.out.add_u32("tokenizer.ggml.token_type_count", types);
+  OCTAVO_TRY(const std::uint64_t positions, keys.config.size("max_position_embeddings"));
+  if (positions <= beyond)
+    return fail("{} is {}, expected more than {}", keys.config.place("max_position_embeddings"), positions, beyond);
+  keys.out.add_u32(keys.key("context_length"), positions - beyond);
+  return {};
+}
+
+Result<void> require_default_rope(const JsonObject& rope) {
+  if (!rope.has("rope_type")) return {};
+  OCTAVO_TRY(const std::string_view type, rope.text("rope_type"));
+  return type == "default" ? Result<void>{} : fail("{} is {}, expected default", rope.place("rope_type"), type);
+}
+
+/// As transformers 5 writes it, or under its name before.
+Result<double> rope_base(const JsonObject& config, std::string_view kind_of_layer, std::string_view old_name) {
+  if (!config.has("rope_parameters")) return config.number(old_name);
+  OCTAVO_TRY(const auto rope, rope_object(config, kind_of_layer));
+  if (!rope) return fail("{}: found nothing about {}", config.place("rope_parameters"), kind_of_layer);
+  OCTAVO_TRY_VOID(require_default_rope(*rope));
+  return rope->number("rope_theta");
+}
+
+}  // namespace
+
+Result<void> add_bert_keys(const FamilyKeys& keys) { return add_learned_positions(keys, 0); }
+
+// Positions are counted from the one behind the padding token's id.
+Result<void> add_roberta_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY(const auto padding, keys.config.size_if("pad_token_id"));
+  return add_learned_positions(keys, padding.value_or(0) + 1);
+}
+
+Result<void> add_modern_bert_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(add_encoder_sizes(keys, "norm_eps"));
+  for (const std::string_view bias : {"attention_bias", "mlp_bias", "norm_bias", "classifier_bias"})
+    OCTAVO_TRY_VOID(require_flag(keys, bias, false));
+  OCTAVO_TRY_VOID(add_context(keys));
+  OCTAVO_TRY(const double base, rope_base(keys.config, "full_attention", "global_rope_theta"));
+  keys.out.add_f32(keys.key("rope.freq_base"), base);
+  OCTAVO_TRY(const double local_base, rope_base(keys.config, "sliding_attention", "local_rope_theta"));
+  keys.out.add_f32(keys.key("rope.freq_base_swa"), local_base);
+  OCTAVO_TRY(const std::uint64_t window, keys.config.size("local_attention"));
+  keys.out.add_u32(keys.key("attention.sliding_window"), window);
+  OCTAVO_TRY(const std::uint64_t every, keys.config.size("global_attn_every_n_layers"));
+  keys.out.add_u32(keys.key("attention.sliding_window_pattern"), every);
+  if (keys.config.has("hidden_activation")) {
+    OCTAVO_TRY(const std::string_view activation, keys.config.text("hidden_activation"));
+    keys.out.add_text(keys.key("hidden_activation"), std::string(activation));
+  }
+  if (!keys.config.has("classifier_pooling")) return {};
+  OCTAVO_TRY(const std::string_view pooling, keys.config.text("classifier_pooling"));
+  keys.out.add_u32(keys.key("classifier.pooling_type"), pooling == "cls" ? kCls : kMean);
+  return require_text(keys, "classifier_pooling", {"cls", "mean"});
+}
+
+}  // namespace octavo
