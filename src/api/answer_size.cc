@@ -51,9 +51,13 @@ void AnswerSize::add(const EchoedPrompt& prompt, std::uint64_t max_tokens) {
 }
 
 std::optional<ApiError> check_answer_size(const AnswerSize& size, std::uint64_t limit) {
-  if (size.bytes() <= limit) return std::nullopt;
-  return too_large(fmt::format("the answer may take about {} bytes, and this server holds at most {} of one: {}",
-                               size.bytes(), limit, kAdvice));
+  return check_answer_size(size.bytes(), limit, kAdvice);
+}
+
+std::optional<ApiError> check_answer_size(std::uint64_t bytes, std::uint64_t limit, std::string_view advice) {
+  if (bytes <= limit) return std::nullopt;
+  return too_large(fmt::format("the answer may take about {} bytes, and this server holds at most {} of one: {}", bytes,
+                               limit, advice));
 }
 
 ApiError answer_too_large(std::uint64_t bytes, std::uint64_t limit) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "api/api_error.h"
 #include "api/completion.h"
@@ -33,8 +34,9 @@ class AnswerSize {
   std::uint64_t bytes_ = 0;
 };
 
-/// Refuses what is larger than `limit` before work begins.
+/// Refuses what is larger than `limit` before work begins. `advice`: what to ask for instead.
 std::optional<ApiError> check_answer_size(const AnswerSize& size, std::uint64_t limit);
+std::optional<ApiError> check_answer_size(std::uint64_t bytes, std::uint64_t limit, std::string_view advice);
 /// The 400 of an answer that has grown beyond `limit`.
 ApiError answer_too_large(std::uint64_t bytes, std::uint64_t limit);
 

@@ -15,8 +15,12 @@
 #include "api/openai_chat.h"
 #include "api/openai_completion.h"
 #include "api/prepare.h"
+#include "api/prepare_vectors.h"
+#include "api/rank_fields.h"
 #include "api/responses_answer.h"
 #include "api/responses_request.h"
+#include "api/vector_answer.h"
+#include "api/vector_fields.h"
 #include "base/error.h"
 
 namespace octavo {
@@ -27,6 +31,13 @@ template <ApiResult<ApiRequest> (*kRead)(const boost::json::object&, const ApiCo
 ApiResult<CompletionCall> parse_by(const boost::json::object& body, const ApiContext& context) {
   OCTAVO_TRY(ApiRequest request, kRead(body, context));
   return prepare(std::move(request), context.engine, context.model);
+}
+
+/// The same of a body that asks for vectors or scores.
+template <ApiResult<ApiRequest> (*kRead)(const boost::json::object&, const ApiContext&)>
+ApiResult<CompletionCall> parse_vectors_by(const boost::json::object& body, const ApiContext& context) {
+  OCTAVO_TRY(ApiRequest request, kRead(body, context));
+  return prepare_vectors(std::move(request), context.engine, context.model);
 }
 
 std::unique_ptr<AnswerWriter> openai_writer(const NewAnswer& answer) {
@@ -50,6 +61,18 @@ std::unique_ptr<AnswerWriter> llama_writer(const NewAnswer& answer) {
 template <bool kIsChat>
 std::unique_ptr<AnswerWriter> ollama_writer(const NewAnswer& answer) {
   return std::make_unique<OllamaAnswer>(answer.call, std::string(answer.id), answer.model.id, answer.engine, kIsChat);
+}
+
+template <VectorList kList>
+std::unique_ptr<AnswerWriter> vector_writer(const NewAnswer& answer) {
+  return std::make_unique<VectorAnswer>(answer.call, answer.model.id, kList);
+}
+
+template <ScoreList kList>
+std::unique_ptr<AnswerWriter> score_writer(const NewAnswer& answer) {
+  const std::string_view prefix = kList == ScoreList::kRanks ? "rerank-" : "score-";
+  return std::make_unique<ScoreAnswer>(answer.call, answer.model.id, std::string(prefix) + std::string(answer.id),
+                                       answer.created, kList);
 }
 
 template <bool kIsChat>
@@ -143,6 +166,71 @@ constinit const Api kApis[] = {
      .error_body = ollama_error_body,
      .has_tags = true,
      .unloaded = unloaded<false>},
+    {.name = "openai_embedding",
+     .summary = "Makes vectors of texts, as OpenAI has it",
+     .paths = {"/v1/embeddings"},
+     .example = R"({"input": "Hello"})",
+     .fields = openai_embedding_fields,
+     .parse = parse_vectors_by<read_openai_embedding>,
+     .make_writer = vector_writer<VectorList::kOpenAi>,
+     .stream_type = {},
+     .error_body = error_body},
+    {.name = "llama_embedding",
+     .summary = "Makes vectors of texts or of their tokens, as llama.cpp has it",
+     .paths = {"/embedding", "/embeddings"},
+     .example = R"({"content": "Hello"})",
+     .fields = llama_embedding_fields,
+     .parse = parse_vectors_by<read_llama_embedding>,
+     .make_writer = vector_writer<VectorList::kLlama>,
+     .stream_type = {},
+     .error_body = error_body},
+    {.name = "ollama_embed",
+     .summary = "Makes vectors of texts, as ollama has it",
+     .paths = {"/api/embed"},
+     .example = R"({"input": "Hello"})",
+     .fields = ollama_embed_fields,
+     .parse = parse_vectors_by<read_ollama_embed>,
+     .make_writer = vector_writer<VectorList::kOllama>,
+     .stream_type = {},
+     .error_body = ollama_error_body,
+     .has_tags = true},
+    {.name = "ollama_embedding",
+     .summary = "Makes the vector of a text, as ollama had it first",
+     .paths = {"/api/embeddings"},
+     .example = kTextExample,
+     .fields = ollama_embedding_fields,
+     .parse = parse_vectors_by<read_ollama_embedding>,
+     .make_writer = vector_writer<VectorList::kOllamaOne>,
+     .stream_type = {},
+     .error_body = ollama_error_body,
+     .has_tags = true},
+    {.name = "tei_embed",
+     .summary = "Makes vectors of texts, as Hugging Face's server of embeddings has it",
+     .paths = {"/embed"},
+     .example = R"({"inputs": "Hello"})",
+     .fields = tei_embed_fields,
+     .parse = parse_vectors_by<read_tei_embed>,
+     .make_writer = vector_writer<VectorList::kTei>,
+     .stream_type = {},
+     .error_body = tei_error_body},
+    {.name = "rerank",
+     .summary = "Ranks documents by how well they answer a query, as Jina, Cohere and Hugging Face have it",
+     .paths = {"/v1/rerank", "/v1/reranking", "/v2/rerank"},
+     .example = R"({"query": "What is red?", "documents": ["Roses are.", "Violets are not."]})",
+     .fields = rerank_fields,
+     .parse = parse_vectors_by<read_rerank>,
+     .make_writer = score_writer<ScoreList::kRanks>,
+     .stream_type = {},
+     .error_body = error_body},
+    {.name = "score",
+     .summary = "Scores pairs of texts, as vLLM has it",
+     .paths = {"/v1/score"},
+     .example = R"({"text_1": "What is red?", "text_2": "Roses are."})",
+     .fields = score_fields,
+     .parse = parse_vectors_by<read_score>,
+     .make_writer = score_writer<ScoreList::kScores>,
+     .stream_type = {},
+     .error_body = error_body},
 };
 
 }  // namespace

@@ -40,13 +40,13 @@ struct CountedPath {
 struct Api {
   std::string_view name;
   std::string_view summary = {};               // what it does, in a line
-  std::array<std::string_view, 2> paths = {};  // of its POST; an empty one is none
+  std::array<std::string_view, 3> paths = {};  // of its POST; an empty one is none
   std::string_view example = {};               // a body with what is needed, in JSON
   std::string_view root = {};                  // paths that begin so have errors in its form; empty: none but its own
   ApiFields (*fields)() = nullptr;
   ApiResult<CompletionCall> (*parse)(const boost::json::object& body, const ApiContext& context) = nullptr;
   std::unique_ptr<AnswerWriter> (*make_writer)(const NewAnswer& answer) = nullptr;
-  std::string_view stream_type = "text/event-stream; charset=utf-8";  // Content-Type of a stream
+  std::string_view stream_type = "text/event-stream; charset=utf-8";  // Content-Type of a stream; empty: there is none
   std::string (*error_body)(const ApiError& error) = nullptr;
   CountedPath counted = {};
   bool has_tags = false;  // its clients write ":latest" behind names, and `name` for `model`

@@ -17,6 +17,7 @@
 #include "api/answer_form.h"
 #include "api/answer_length.h"
 #include "api/custom_tools.h"
+#include "api/vector_call.h"
 #include "octavo/chat.h"
 #include "octavo/engine.h"
 
@@ -87,11 +88,39 @@ struct AskedBudget {
   std::string_view field = {};
 };
 
+/// Texts whose vectors are asked for, or that are compared with others.
+struct AskedVectors {
+  static constexpr int kToTheContext = -1;
+
+  struct Texts {
+    std::vector<TextPrompt> texts = {};
+    std::string_view field = {};
+    bool are_listed = false;  // the client's field is an array of them, which may be one
+  };
+  /// The most tokens of a prompt, beyond which it is cut; kToTheContext: those that there is room for.
+  struct MaxTokens {
+    int tokens = kToTheContext;
+    std::string_view field = {};
+  };
+
+  VectorTask task = VectorTask::kVectors;  // kComparisons is made of kScores where the model has no ranking head
+  Texts texts = {};
+  Texts queries = {};  // that the texts are compared with: one, or one for each
+  std::optional<MaxTokens> max_tokens = {};
+  int max_document_tokens = 0;        // of a ranked document, beyond which it is cut; 0: the context's end alone counts
+  bool cuts = false;                  // a text that has no room loses its end
+  bool add_special = true;            // EmbeddingPromptOptions's, of texts
+  bool takes_rows_of_tokens = false;  // the API has a form for them
+  bool takes_base64 = false;          // and for base64
+  VectorForm form = {};
+};
+
 struct ApiRequest {
   /// All that the engine is asked for but the prompt and the number of tokens.
   Request settings = {};
   std::variant<NoPrompt, Conversation, TextPrompts, Gap> prompt = NoPrompt();
   std::string_view prompt_field = "prompt";
+  AskedVectors vectors = {};  // of calls for vectors and scores, which have no prompt
   AnswerLength length = {};
   bool is_seeded = false;                      // else each prompt draws from a seed of its own
   std::optional<std::string> prediction = {};  // a text that the answer is expected to be near to

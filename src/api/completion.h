@@ -33,6 +33,8 @@ struct RequestPolicy {
   int max_tokens = 0;                                        // of an answer to a request that names no limit; 0: none
   int reasoning_budget = -1;                                 // of chats that name none; -1: any number of tokens
   ReasoningMode reasoning_mode = ReasoningMode::kSplit;      // of chats that name no format
+  bool embeds = false;                                       // models that write text make vectors as well
+  int norm = 2;                                              // normalize()'s, of vectors where a request says nothing
   int max_client_priority = 0;                               // the highest that a client may ask for
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer; see answer_size.h
   std::string image_placeholder = {};      // stands for images in requests; empty: a request with one is refused
@@ -60,6 +62,7 @@ struct ServedModel {
 class PromptLogprobs;
 struct ResponseCall;
 struct ToolCalling;
+struct VectorCall;
 
 /// The answer's data of a prompt whose Request has gone to the engine.
 struct CallPrompt {
@@ -79,6 +82,8 @@ struct CompletionCall : AnswerForm {
   bool calls_are_functions = false;  // as OpenAI's first form has them: one `function_call`
   /// The rest of a call of /v1/responses; else null.
   std::shared_ptr<const ResponseCall> response = {};
+  /// The rest of a call for vectors or scores of texts, whose requests may go to the engine some at a time; else null.
+  std::shared_ptr<const VectorCall> vectors = {};
   int n = 1;                           // choices of each prompt
   std::vector<Request> requests = {};  // one a prompt; without cache_domain and owner, which the server sets
   /// The constraint of the requests, until compile_constraint() has compiled it; none: there is none, or it is

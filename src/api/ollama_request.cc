@@ -25,18 +25,6 @@ namespace json = boost::json;
 
 constexpr std::string_view kLatest = ":latest";
 
-void take_named_model(FieldReader& reader, const ApiField& field) {
-  const ServedModel& model = reader.context.model;
-  const auto name = reader.take(reader.at(field.path).string());
-  if (name && !model.answers_to(without_latest(*name))) reader.refuse(model_not_served(without_latest(*name), model));
-}
-
-void take_keep_alive(FieldReader& reader, const ApiField&) {
-  const auto kept = keep_alive_of(reader.body);
-  if (!kept) return reader.refuse(kept.error());
-  reader.request.keep_alive = *kept;
-}
-
 void take_context_length(FieldReader& reader, const ApiField& field) {
   const int context = reader.context.engine.info().max_context;
   const auto asked = reader.take(reader.at(field.path).integer_from(0));
@@ -138,14 +126,9 @@ void refuse_template(FieldReader& reader, const ApiField& field) {
 }
 
 constexpr ApiField kCommonRows[] = {
-    field::string("model", "the first", "an id in /api/tags, or an alias; `:latest` behind it says nothing",
-                  take_named_model),
+    field::named_by_tag(),
     field::stream("true"),
-    field::any(
-        "keep_alive", "the server's",
-        "how long the model stays in memory behind the request: seconds, or a text such as `5m` or `1h30m`; below "
-        "0: for ever; 0: until the answer is made",
-        take_keep_alive),
+    field::keep_alive(),
     field::cache_salt(),
     field::speculation(),
     field::min_p("min_p"),
@@ -240,6 +223,22 @@ void set_prompt(FieldReader& reader) {
 }
 
 }  // namespace
+
+namespace field {
+
+void take_named_model(FieldReader& reader, const ApiField& field) {
+  const ServedModel& model = reader.context.model;
+  const auto name = reader.take(reader.at(field.path).string());
+  if (name && !model.answers_to(without_latest(*name))) reader.refuse(model_not_served(without_latest(*name), model));
+}
+
+void take_keep_alive(FieldReader& reader, const ApiField&) {
+  const auto kept = keep_alive_of(reader.body);
+  if (!kept) return reader.refuse(kept.error());
+  reader.request.keep_alive = *kept;
+}
+
+}  // namespace field
 
 std::string without_latest(std::string_view name) {
   return std::string(name.ends_with(kLatest) ? name.substr(0, name.size() - kLatest.size()) : name);

@@ -61,14 +61,6 @@ void take_add_special(FieldReader& reader, const ApiField& field) {
     texts->add_special = *asked;
 }
 
-ApiResult<TextPrompt> read_prompt(const JsonCursor& given, int num_tokens) {
-  if (const json::string* text = given.if_string()) return std::string_view(*text);
-  const json::array* ids = given.if_array();
-  if (ids == nullptr) return refused(given.wrong_type("a string or an array of token ids"));
-  if (ids->empty()) return refused(given.error("found no token ids, expected at least one"));
-  return read_token_ids(given, *ids, num_tokens);
-}
-
 /// `prompt` in each of its four forms: a text, ids, or an array of one of these. `n`: answers to each.
 ApiResult<void> read_prompts(const JsonCursor& given, int n, int num_tokens, TextPrompts& texts) {
   if (!given.is_given()) return refused(given.wrong_value(kPromptForms, "missing_required_parameter"));
@@ -77,14 +69,14 @@ ApiResult<void> read_prompts(const JsonCursor& given, int n, int num_tokens, Tex
   if (array != nullptr && array->empty()) return refused(given.error("found an empty array, expected a prompt"));
   texts.are_listed = array != nullptr && !array->front().is_number();
   if (!texts.are_listed) {
-    OCTAVO_TRY(texts.prompts.emplace_back(), read_prompt(given, num_tokens));
+    OCTAVO_TRY(texts.prompts.emplace_back(), read_text_or_ids(given, num_tokens));
     return {};
   }
   if (array->size() * to_size(n) > to_size(kMaxAnswersOfCall))  // before any of them is read
     return refused(given.error(fmt::format("found {} prompts with an n of {}, expected at most {} answers",
                                            array->size(), n, kMaxAnswersOfCall)));
   for (std::size_t i = 0; i < array->size(); ++i) {
-    OCTAVO_TRY(texts.prompts.emplace_back(), read_prompt(given[i], num_tokens));
+    OCTAVO_TRY(texts.prompts.emplace_back(), read_text_or_ids(given[i], num_tokens));
   }
   return {};
 }
@@ -138,6 +130,14 @@ constexpr ApiField kPromptRows[] = {
 };
 
 }  // namespace
+
+ApiResult<TextPrompt> read_text_or_ids(const JsonCursor& given, int num_tokens) {
+  if (const json::string* text = given.if_string()) return std::string_view(*text);
+  const json::array* ids = given.if_array();
+  if (ids == nullptr) return refused(given.wrong_type("a string or an array of token ids"));
+  if (ids->empty()) return refused(given.error("found no token ids, expected at least one"));
+  return read_token_ids(given, *ids, num_tokens);
+}
 
 namespace field {
 

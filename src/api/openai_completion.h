@@ -22,6 +22,9 @@ ApiResult<ApiRequest> read_openai_completion(const boost::json::object& body, co
 ApiResult<CompletionCall> parse_completion(const boost::json::object& body, const Engine& engine,
                                            const ServedModel& model);
 
+/// A text, or an array of its token ids.
+ApiResult<TextPrompt> read_text_or_ids(const JsonCursor& given, int num_tokens);
+
 namespace field {
 
 void take_prompt(FieldReader& reader, const ApiField& field);

@@ -9,6 +9,7 @@
 #include "api/answer_size.h"
 #include "api/api_error.h"
 #include "api/json_writer.h"
+#include "api/prepare_vectors.h"
 #include "api/prompt_logprobs.h"
 #include "api/tool_constraint.h"
 #include "base/error.h"
@@ -98,6 +99,8 @@ class Preparation {
     call_.keep_alive = asked_.keep_alive;
     if (std::holds_alternative<NoPrompt>(asked_.prompt)) {
       call_.num_logprobs = -1;  // there will be no token to have one
+    } else if (auto error = writes_nothing(engine_.info(), model_.id)) {
+      return std::unexpected(std::move(*error));
     } else {
       OCTAVO_TRY_VOID(settle());
       OCTAVO_TRY_VOID(prepare_prompt());

@@ -164,13 +164,8 @@ constexpr ApiField kRows[] = {
             into<&ApiRequest::settings, &Request::ignore_eos>),
     stop("stop"),
     array("stop_token_ids", "", "ids of tokens that end the answer, at most 1,024", take_stop_tokens),
-    integer("priority", -kMaxPriority, kMaxPriority, "0",
-            "the lower, the earlier, as in vLLM, and waiting makes up for it; below 0 as far as the server allows",
-            take_priority),
-    number("deadline_s", 0.001, kMaxDeadlineS, "none",
-           "seconds until the request ends with a 408; the header X-Request-Timeout says the same, and the shorter "
-           "counts",
-           into<&ApiRequest::settings, &Request::deadline_s>),
+    priority(),
+    deadline(),
 };
 
 constexpr ApiField kChoiceRows[] = {integer(

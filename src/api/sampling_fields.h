@@ -51,6 +51,17 @@ constexpr ApiField sampler(std::string_view path, double min, double max, std::s
   return number(path, min, max, otherwise, text, into_sampling<kMembers...>);
 }
 
+constexpr ApiField priority() {
+  return integer("priority", -kMaxPriority, kMaxPriority, "0",
+                 "the lower, the earlier, as in vLLM, and waiting makes up for it; below 0 as far as the server allows",
+                 take_priority);
+}
+constexpr ApiField deadline() {
+  return number("deadline_s", 0.001, kMaxDeadlineS, "none",
+                "seconds until the request ends with a 408; the header X-Request-Timeout says the same, and the "
+                "shorter counts",
+                into<&ApiRequest::settings, &Request::deadline_s>);
+}
 constexpr ApiField temperature(std::string_view path) {
   return sampler<&SamplingParams::temperature>(path, 0, kMaxTemperature, "the model's, else 1",
                                                "how evenly tokens are drawn; 0: the likeliest, always");

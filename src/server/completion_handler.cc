@@ -9,6 +9,7 @@
 
 #include "api/api_error.h"
 #include "api/openai_finish.h"
+#include "api/vector_call.h"
 #include "base/to_size.h"
 #include "server/model_metrics.h"
 #include "server/model_routes.h"
@@ -44,9 +45,24 @@ ApiResult<double> deadline_of(const HttpRequest& request) {
   return seconds;
 }
 
+/// The same of a call whose requests wait a few at a time: each alone must find room.
+ApiResult<void> check_texts(const CompletionCall& call, const ServerOptions& options) {
+  const QueueBound tokens = options.queued_tokens();
+  for (const Request& request : call.requests) {
+    const auto count = static_cast<std::int64_t>(request.tokens.size());
+    if (!tokens.has_room(0, count) || !tokens.is_fair(0, 0, count))
+      return std::unexpected(
+          invalid_value(std::string(call.vectors->field),
+                        fmt::format("{}: found a text of {} tokens, expected at most {}: so many may wait",
+                                    call.vectors->field, count, tokens.most)));
+  }
+  return {};
+}
+
 /// The requests of a call that could not all wait at the same time, even if nothing else did: to try again later would
 /// never help.
 ApiResult<void> check_queue(const CompletionCall& call, const ServerOptions& options) {
+  if (call.vectors) return check_texts(call, options);
   const QueueBound requests = options.queued_requests(), tokens = options.queued_tokens();
   std::int64_t held = 0;
   for (std::size_t i = 0; i < call.requests.size(); ++i) {
@@ -111,7 +127,8 @@ CompletionHandler::~CompletionHandler() {
 }
 
 void CompletionHandler::cancel() noexcept {
-  compile_stop_.request_stop();
+  compile_.stop.request_stop();
+  left_.requests = {};
   if (choices_.num_open == 0 || !model_) return;
   for (const RequestId id : requests_) {
     if (model_.has_failed()) break;  // it is driven no more
@@ -131,12 +148,16 @@ void CompletionHandler::abort(const ApiError& error) {
 }
 
 void CompletionHandler::begin_drain() {
-  if (is_compiling_) abort(shutting_down());
+  if (compile_.is_under_way) abort(shutting_down());
+  // A call that the engine has begun with is served to its end, so that it gets the rest before it takes no more.
+  left_.goes_in_turns = false;
+  if (const auto submitted = submit_more(); !submitted) abort(submitted.error());
 }
 
 void CompletionHandler::tick(Clock::time_point now) {
-  if (is_compiling_ && compile_deadline_ && now >= *compile_deadline_) abort(*error_of(FinishReason::kDeadline));
-  if (heartbeat_ && heartbeat_->is_due(now)) connection_.wake().notify();
+  if (compile_.is_under_way && compile_.deadline && now >= *compile_.deadline)
+    abort(*error_of(FinishReason::kDeadline));
+  if ((heartbeat_ && heartbeat_->is_due(now)) || left_.waits_for_room) connection_.wake().notify();
 }
 
 void CompletionHandler::append_running(std::vector<RunningAnswer>& running) const {
@@ -173,12 +194,12 @@ asio::awaitable<ApiResult<void>> CompletionHandler::compile(CompletionCall& call
   const Clock::time_point begin = Clock::now();
   const double deadline_s = call.requests.front().deadline_s;
   if (deadline_s > 0)
-    compile_deadline_ = begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(deadline_s));
-  is_compiling_ = true;
-  auto compiled = co_await shared_.compiling.compile(exchange_, call, model_.engine(), compile_stop_.get_token());
-  is_compiling_ = false;
+    compile_.deadline = begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(deadline_s));
+  compile_.is_under_way = true;
+  auto compiled = co_await shared_.compiling.compile(exchange_, call, model_.engine(), compile_.stop.get_token());
+  compile_.is_under_way = false;
   const Clock::time_point end = Clock::now();
-  if (compile_deadline_ && end >= *compile_deadline_) given_up_ = error_of(FinishReason::kDeadline);
+  if (compile_.deadline && end >= *compile_.deadline) given_up_ = error_of(FinishReason::kDeadline);
   if (given_up_) co_return std::unexpected(*given_up_);
   for (Request& request : call.requests)
     if (request.deadline_s > 0)
@@ -227,12 +248,33 @@ ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
                                                   .progress = shared_.options.answers.progress_interval},
                        Clock::now());
   }
-  for (std::size_t i = 0; i < call.requests.size(); ++i) {
+  left_ = {.requests = call.requests, .goes_in_turns = call.vectors != nullptr, .begin = Clock::now()};
+  return submit_more();
+}
+
+bool CompletionHandler::has_turn(const Request& request) const {
+  return !left_.goes_in_turns || choices_.num_open == 0 ||
+         (choices_.num_open < kMaxTextsAtOnce && left_.num_tokens_open + request.tokens.size() <= kMaxTokensAtOnce);
+}
+
+ApiResult<void> CompletionHandler::submit_more() {
+  left_.waits_for_room = false;
+  while (!left_.requests.empty() && has_turn(left_.requests.front())) {
+    const std::size_t i = prompts_.num_tokens.size() - left_.requests.size();
     const auto push = [queue = queue_, i](const auto& told) { queue->push(i, told); };
-    call.requests[i].on_prompt_progress = push;
-    auto id = model_.engine().submit(std::move(call.requests[i]), push);
+    Request request = left_.goes_in_turns ? left_.requests.front() : std::move(left_.requests.front());
+    request.on_prompt_progress = push;
+    if (choices_.num_submitted > 0 && request.deadline_s > 0)
+      request.deadline_s = std::max(kLeastDeadlineS, request.deadline_s - seconds_between(left_.begin, Clock::now()));
+    const auto id = model_.engine().submit(std::move(request), push);
+    if (!id && id.error().kind == ErrorKind::kQueueFull && left_.goes_in_turns && choices_.num_submitted > 0) {
+      left_.waits_for_room = choices_.num_open == 0;  // else the next end of one of its own comes first
+      return {};
+    }
     if (!id) return std::unexpected(to_api_error(id.error()));
     requests_.push_back(*id);
+    left_.requests = left_.requests.subspan(1);
+    left_.num_tokens_open += to_size(prompts_.num_tokens[i]);
     choices_.num_submitted += choices_.of_prompt;
     choices_.num_open += choices_.of_prompt;
   }
@@ -283,7 +325,7 @@ void CompletionHandler::on_events(std::size_t waiting_bytes) {
   connection_.wake().notify();
   if (!connection_.writing()) return;
   if (waiting_bytes > connection_.limits().max_unsent_bytes) return connection_.close();
-  if (queue_->num_ended() < choices_.num_submitted) return;
+  if (!left_.requests.empty() || queue_->num_ended() < choices_.num_submitted) return;
   try {
     unsent_ += take_events(*writer_);
   } catch (const std::exception&) {  // no memory, in all likelihood
@@ -292,7 +334,7 @@ void CompletionHandler::on_events(std::size_t waiting_bytes) {
 }
 
 std::string CompletionHandler::take_events(AnswerWriter& writer) {
-  const bool is_last = queue_->num_ended() == choices_.num_submitted;
+  const bool is_last = left_.requests.empty() && queue_->num_ended() == choices_.num_submitted;
   const bool is_shown = !given_up_;  // else what comes is the end that cancel() made, and the client is told why
   if (!queue_->take(items_)) given_up_ = no_memory();
   std::string out;
@@ -334,6 +376,7 @@ void CompletionHandler::observe(const EventQueue::Item& item) {
   record.finish_reason = finish_reason_name(event.finish);
   record.generated_tokens = std::max<std::int64_t>(record.generated_tokens, 0) + event.stats.generated_tokens;
   if (counted_[event.prompt_index]) return;
+  left_.num_tokens_open -= to_size(prompts_.num_tokens[event.prompt_index]);
   counted_[event.prompt_index] = true;
   record.prompt_tokens = std::max<std::int64_t>(record.prompt_tokens, 0) + event.stats.prompt_tokens;
   if (record.diverged_at < 0) record.diverged_at = event.stats.diverged_at;
@@ -343,6 +386,7 @@ void CompletionHandler::observe(const EventQueue::Item& item) {
 asio::awaitable<void> CompletionHandler::answer_whole(AnswerWriter& writer) {
   while (!writer.done() && writer.error() == nullptr && !given_up_ && !connection_.hung_up()) {
     take_events(writer);
+    if (const auto more = given_up_ ? ApiResult<void>() : submit_more(); !more) given_up_ = more.error();
     if (auto too_large = held_.hold(writer.held_bytes())) given_up_ = std::move(too_large);
     if (items_.empty() && !given_up_) co_await connection_.wake().wait();
   }

@@ -76,7 +76,11 @@ class CompletionHandler {
   asio::awaitable<void> unload(ModelSlot& slot, const Api& api);
   /// The parts of the requests that the server knows and the body does not: owner, cache domain, time limits.
   ApiResult<void> complete(CompletionCall& call) const;
+  /// Gives the engine the requests, of a call for vectors as many as may be in work at once. The call outlives them.
   ApiResult<void> submit(CompletionCall& call);
+  /// Goes on with those that were left. Error: the engine takes none, and none is in work.
+  ApiResult<void> submit_more();
+  bool has_turn(const Request& request) const;
   asio::awaitable<void> answer_whole(AnswerWriter& writer);
   asio::awaitable<void> answer_stream(AnswerWriter& writer, std::string_view content_type);
   /// The engine has pushed events, of so many bytes as wait now.
@@ -99,9 +103,16 @@ class CompletionHandler {
   struct {
     std::vector<PromptProgress> progress = {};  // of one that waits, of no tokens
     std::vector<int> num_tokens = {};
-  } prompts_;                       // of the requests
-  std::vector<Progress> progress_;  // [prompt][choice]
-  std::vector<bool> counted_;       // [prompt]: its tokens are in the record
+  } prompts_;  // of the requests
+  struct {
+    std::span<Request> requests = {};  // the call's, in their order
+    bool goes_in_turns = false;        // some at a time
+    bool waits_for_room = false;       // in the engine's queue
+    std::size_t num_tokens_open = 0;   // in prompts of those that are in work
+    Clock::time_point begin = {};      // of the first one's work
+  } left_;                             // the requests that the engine has not got yet
+  std::vector<Progress> progress_;     // [prompt][choice]
+  std::vector<bool> counted_;          // [prompt]: its tokens are in the record
   struct {
     std::size_t of_prompt = 1;
     std::uint32_t first = 0;
@@ -109,10 +120,12 @@ class CompletionHandler {
     std::size_t num_submitted = 0;
     std::size_t num_open = 0;  // of these, whose end has not been taken
   } choices_;
-  std::string unsent_;             // the end of a stream, made while bytes before it are written
-  std::stop_source compile_stop_;  // asked for when the call is given up
-  bool is_compiling_ = false;      // or waits to
-  std::optional<Clock::time_point> compile_deadline_;
+  std::string unsent_;  // the end of a stream, made while bytes before it are written
+  struct {
+    std::stop_source stop = {};  // asked for when the call is given up
+    bool is_under_way = false;   // or waits to
+    std::optional<Clock::time_point> deadline = {};
+  } compile_;
   std::optional<StreamHeartbeat> heartbeat_;  // of a stream
   BufferedAnswer held_;                       // of an answer that is made whole
   std::optional<ApiError> given_up_ = {};     // why the server ends the answer, if it does

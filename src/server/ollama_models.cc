@@ -9,6 +9,7 @@
 #include "api/api_error.h"
 #include "api/iso_time.h"
 #include "api/ollama_request.h"
+#include "api/prepare_vectors.h"
 #include "base/error.h"
 #include "json/json_cursor.h"
 
@@ -43,11 +44,19 @@ std::string time_at(ModelTable::Clock::duration from_now) {
   return iso_time(std::chrono::system_clock::now() + from_now);
 }
 
-json::object show(const ServedModel& model, const ModelInfo& info) {
-  json::array capabilities{"completion"};
+/// Those that ollama knows.
+json::array capabilities_of(const ModelInfo& info, const RequestPolicy& policy) {
+  json::array capabilities;
+  if (info.embedding.generates) capabilities.emplace_back("completion");
+  if (makes_vectors(info, policy)) capabilities.emplace_back("embedding");
+  if (!info.embedding.generates) return capabilities;
   if (info.fills_gaps) capabilities.emplace_back("insert");
   if (!info.tool_format.empty()) capabilities.emplace_back("tools");
   if (!info.reasoning.empty()) capabilities.emplace_back("thinking");
+  return capabilities;
+}
+
+json::object show(const ServedModel& model, const ModelInfo& info) {
   return {{"modelfile", ""},
           {"parameters", ""},
           {"template", info.chat_template},
@@ -58,7 +67,7 @@ json::object show(const ServedModel& model, const ModelInfo& info) {
             {"general.basename", info.name},
             {info.architecture + ".context_length", info.max_context},
             {info.architecture + ".block_count", info.num_layers}}},
-          {"capabilities", std::move(capabilities)}};
+          {"capabilities", capabilities_of(info, model.policy)}};
 }
 
 }  // namespace
@@ -69,6 +78,7 @@ json::object ollama_tags(const std::list<ModelSlot>& models) {
     if (slot.is_removed()) continue;
     json::object listed = entry(slot);
     listed["modified_at"] = time_of(slot.created());
+    if (slot.info() && slot.model()) listed["capabilities"] = capabilities_of(*slot.info(), slot.model()->policy);
     list.push_back(std::move(listed));
   }
   return {{"models", std::move(list)}};

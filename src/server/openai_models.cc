@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/prepare_vectors.h"
 #include "base/utf8.h"
 
 namespace octavo::server {
@@ -30,6 +31,15 @@ json::array aliases_of(const ModelSlot& slot) {
   return aliases;
 }
 
+/// The kinds of routes that answer with the model.
+json::array capabilities_of(const ModelInfo& info, const RequestPolicy& policy) {
+  json::array capabilities;
+  if (info.embedding.generates) capabilities.emplace_back("completion");
+  if (makes_vectors(info, policy) && info.embedding.pooling != Pooling::kRank) capabilities.emplace_back("embedding");
+  if (ranks(info)) capabilities.emplace_back("rerank");
+  return capabilities;
+}
+
 }  // namespace
 
 json::object openai_model(const ModelSlot& slot) {
@@ -39,6 +49,7 @@ json::object openai_model(const ModelSlot& slot) {
                         {"owned_by", "octavo"},
                         {"aliases", aliases_of(slot)}};
   if (slot.info()) model["max_model_len"] = slot.info()->max_context;
+  if (slot.info() && slot.model()) model["capabilities"] = capabilities_of(*slot.info(), slot.model()->policy);
   json::object status = {{"value", status_of(slot)}, {"args", json::array()}};
   if (slot.load_error()) {
     status["failed"] = true;

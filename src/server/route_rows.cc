@@ -14,7 +14,6 @@ constexpr int kNotFound[] = {404};
 constexpr int kTokenStatuses[] = {404, 429};
 constexpr int kLoadStatuses[] = {404, 409, 429};
 constexpr int kPullStatuses[] = {429, 502, 507};
-constexpr int kEmbeddingStatuses[] = {501};
 
 constexpr ApiField kModelQuery[] = {field::string("model", "the only one, or the first", "a model's name")};
 constexpr ApiField kResponseQuery[] = {
@@ -163,11 +162,6 @@ constexpr RouteRow kRows[] = {
      .method = verb::post,
      .needs_key = true,
      .text = refused_change("Sends no model: the error says what to type")},
-    {.route = Route::kEmbeddings,
-     .path = "/v1/embeddings",
-     .method = verb::post,
-     .needs_key = true,
-     .text = {.summary = "No model here is made for it", .content_type = {}, .statuses = kEmbeddingStatuses}},
     {.route = Route::kModel,
      .path = "/v1/models/{id}",
      .needs_key = true,

@@ -42,7 +42,6 @@ enum class Route : std::uint8_t {
   kOllamaVersion,
   kOllamaPull,
   kOllamaChange,  // one that is refused
-  kEmbeddings,
 };
 
 struct RouteMatch {

@@ -230,12 +230,6 @@ asio::awaitable<void> Service::answer_post(Exchange& exchange, const RouteMatch&
     co_await handler.run();
   } else if (is_about_model(match.route)) {
     co_await answer_about_model(exchange, match);
-  } else if (match.route == Route::kEmbeddings) {
-    const ModelSlot* first = models_.find("");
-    const ApiError error{.status = 501,
-                         .message = fmt::format("{} is not a model for embeddings", first ? first->id() : "there"),
-                         .code = "unsupported_model"};
-    co_await responder_.refuse(exchange, error);
   } else {
     co_await answer_tokens(exchange, match);
   }

@@ -19,7 +19,7 @@ namespace {
 namespace json = boost::json;
 using test::TextEngine;
 
-const ServedModel kModel{.id = "text", .policy = {.max_client_priority = 5}};
+const ServedModel kModel{.id = "text", .policy = {.embeds = true, .max_client_priority = 5}};
 
 /// The fate of a body.
 struct Read {
@@ -44,6 +44,8 @@ const TextEngine& engine() {
     auto engine = std::make_unique<TextEngine>();
     engine->set_fills_gaps();
     engine->set_tool_format("hermes");
+    engine->set_name("Qwen3-Embedding");  // whose vectors may be cut
+    engine->embedding() = {.pooling = Pooling::kLast, .width = 8, .labels = {"yes", "no"}};
     return engine;
   }();
   return *made;

@@ -27,6 +27,7 @@
 #include "api/openai_messages.h"
 #include "api/sampling_fields.h"
 #include "api/tool_fields.h"
+#include "api/vector_fields.h"
 #include "text_engine.h"
 
 namespace octavo {
@@ -57,7 +58,9 @@ std::vector<SharedTable> shared_tables() {
           {"drafts", kDraftFields, "fields.md", "Drafts"},
           {"unsupported", kUnsupportedFields, "fields.md", "What there is not"},
           {"hints", kHintFields, "fields.md", "What changes nothing"},
-          {"completions", kCompletionFields, "openai.md", "Limits of completions"}};
+          {"completions", kCompletionFields, "openai.md", "Limits of completions"},
+          {"texts", kTextFields, "embeddings.md", "Fields of several"},
+          {"ollama models", ollama_embed_fields().front(), "embeddings.md", "ollama"}};
 }
 
 bool is_same(FieldTable a, FieldTable b) { return a.data() == b.data(); }
@@ -163,6 +166,7 @@ std::string fields_of(ApiFields tables) {
     return row.is_needed && !row.path.contains('.') ? 0 : row.path == "model" ? 1 : 2;
   };
   std::ranges::stable_sort(own, std::less(), place);
+  if (links.empty()) return tables_of(own) + "\n";
   return fmt::format("{}\nBeside them: {}.\n", tables_of(own), fmt::join(links, ", "));
 }
 

@@ -31,6 +31,8 @@ struct EngineScript {
   std::atomic<bool> too_long = false;  // the text of every token is more than memory can hold
   std::atomic<bool> held = false;      // no step is made while this is set
   int context = 10'000;
+  EmbeddingInfo embedding = {};  // of its model
+  std::size_t most_active = 0;   // requests at once so far; under the mutex
   std::uint64_t weight_bytes = 0;
   std::atomic<bool> tokenizing_held = false;  // no text is tokenized while this is set
   std::size_t held_text_bytes = 0;            // but for shorter ones
@@ -53,6 +55,7 @@ class ScriptedEngine final : public Engine {
     info_.name = "Scripted Engine 1";
     info_.vocab_size = info_.num_tokens = 256;
     info_.max_context = script.context;
+    info_.embedding = script.embedding;
     info_.weight_bytes = script.weight_bytes;
   }
 
@@ -77,6 +80,7 @@ class ScriptedEngine final : public Engine {
     {
       const std::lock_guard script_lock(script_.mutex);
       script_.requests.push_back(request);
+      script_.most_active = std::max(script_.most_active, active_.size() + 1);
     }
     const RequestId id = ++last_id_;
     active_[id] = {.request = std::move(request), .on_event = std::move(on_event), .num_tokens = 0};
@@ -175,6 +179,15 @@ class ScriptedEngine final : public Engine {
     script_.remembered.insert(source.text);
     return std::make_shared<const Nothing>();
   }
+  Result<EmbeddingPrompt> embedding_prompt(std::string_view text,
+                                           const EmbeddingPromptOptions& options) const override {
+    OCTAVO_TRY(std::vector<TokenId> tokens, tokenize(text, {.max_tokens = options.max_tokens}));
+    return EmbeddingPrompt{.tokens = std::move(tokens)};
+  }
+  Result<EmbeddingPrompt> rank_prompt(std::string_view query, std::string_view document,
+                                      const EmbeddingPromptOptions& options) const override {
+    return embedding_prompt(std::string(query) + std::string(document), options);
+  }
   SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
 
  private:
@@ -198,10 +211,21 @@ class ScriptedEngine final : public Engine {
   }
   void advance(std::unique_lock<std::mutex>& lock, Place place) {
     Active& active = place->second;
+    if (active.request.embedding.on_rows) {
+      give_row(active.request);
+      return end(lock, place, -1, FinishReason::kLength);
+    }
     ++active.num_tokens;
     const int max_tokens = active.request.max_tokens == 0 ? 1000 : active.request.max_tokens;
     if (active.num_tokens >= max_tokens) return end(lock, place, 'w', FinishReason::kLength);
     emit(active, 'w', FinishReason::kNone);
+  }
+  /// The number of tokens, and zeros.
+  void give_row(const Request& request) const {
+    const bool is_rank = request.embedding.pooling == Pooling::kRank;
+    std::vector<float> row(is_rank ? info_.embedding.labels.size() : static_cast<std::size_t>(info_.embedding.width));
+    row.front() = static_cast<float>(request.tokens.size());
+    request.embedding.on_rows(0, 1, row);
   }
   void end(std::unique_lock<std::mutex>& lock, Place place, TokenId token, FinishReason reason) {
     const Active active = std::move(place->second);

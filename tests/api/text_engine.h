@@ -1,6 +1,7 @@
 // An engine that knows tokens and texts and computes nothing: for tests of what stands between JSON and the engine.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
@@ -105,6 +106,21 @@ class TextEngine final : public Engine {
     if (made.tokens.size() > max_tokens) return fail_as(ErrorKind::kContextOverflow, "too many tokens");
     return made;
   }
+  /// A token a byte, and kEnd behind them if asked for.
+  Result<EmbeddingPrompt> embedding_prompt(std::string_view text,
+                                           const EmbeddingPromptOptions& options) const override {
+    EmbeddingPrompt prompt;
+    for (const char c : text) prompt.tokens.push_back(static_cast<unsigned char>(c));
+    return cut(std::move(prompt), options);
+  }
+  /// "query|document"; the second has token type 1.
+  Result<EmbeddingPrompt> rank_prompt(std::string_view query, std::string_view document,
+                                      const EmbeddingPromptOptions& options) const override {
+    OCTAVO_TRY(EmbeddingPrompt prompt, embedding_prompt(std::string(query) + "|" + std::string(document), options));
+    prompt.token_types.assign(prompt.tokens.size(), 1);
+    std::fill_n(prompt.token_types.begin(), std::min(query.size() + 1, prompt.tokens.size()), std::uint8_t{0});
+    return prompt;
+  }
   /// The messages as apply_chat_template() has them, without BOS, and a "|" where the prompt ends with the assistant's.
   Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                            const ChatTemplateOptions& options) const override {
@@ -117,8 +133,15 @@ class TextEngine final : public Engine {
   void set_reasoning(std::string family) { info_.reasoning = std::move(family); }
   bool reasons() const { return !info_.reasoning.empty(); }
   void set_chat_template(std::string text) { info_.chat_template = std::move(text); }
+  void set_context(int tokens) { info_.max_context = tokens; }
   /// From now on its model fills gaps.
   void set_fills_gaps() { info_.fills_gaps = true; }
+  /// The vectors that its model makes.
+  EmbeddingInfo& embedding() { return info_.embedding; }
+  void set_name(std::string name, std::string architecture = "") {
+    info_.name = std::move(name);
+    info_.architecture = std::move(architecture);
+  }
   /// From now on its model calls tools in this format.
   void set_tool_format(std::string name) { info_.tool_format = std::move(name); }
   mutable std::vector<ChatMessage> last_messages = {};  // that apply_chat_template() was given
@@ -137,6 +160,14 @@ class TextEngine final : public Engine {
     return text;
   }
 
+  static Result<EmbeddingPrompt> cut(EmbeddingPrompt prompt, const EmbeddingPromptOptions& options) {
+    const std::size_t added = options.add_special ? 1 : 0;
+    prompt.is_cut = options.max_tokens > 0 && prompt.tokens.size() + added > options.max_tokens;
+    if (prompt.is_cut && !options.cuts) return fail_as(ErrorKind::kContextOverflow, "too many tokens");
+    if (prompt.is_cut) prompt.tokens.resize(options.max_tokens - added);
+    if (options.add_special) prompt.tokens.push_back(kEnd);
+    return prompt;
+  }
   static Result<std::vector<TokenId>> within(std::size_t max_tokens, std::vector<TokenId> tokens) {
     if (max_tokens > 0 && tokens.size() > max_tokens) return fail_as(ErrorKind::kContextOverflow, "too many tokens");
     return tokens;

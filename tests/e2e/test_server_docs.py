@@ -21,7 +21,7 @@ def examples(language):
 class Docs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = Server()
+        cls.server = Server("--embedding")  # vectors of the model that is there
         cls.addClassCleanup(cls.server.__exit__)
 
     def run_example(self, command, example):

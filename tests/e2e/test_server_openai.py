@@ -747,10 +747,11 @@ class Errors(OpenAiTest):
         self.assertEqual(self.refused(prompt=[49152]).param, "prompt[0]")
         self.assertEqual(self.refused(prompt=[-1]).param, "prompt[0]")
 
-    def test_embeddings_are_not_there(self):
-        with self.assertRaises(openai.APIStatusError) as caught:
+    def test_a_model_that_writes_makes_vectors_with_an_option_alone(self):
+        with self.assertRaises(openai.BadRequestError) as caught:
             self.client.embeddings.create(model=self.model, input="a", encoding_format="float")
-        self.assertEqual(caught.exception.status_code, 501)
+        self.assertEqual((caught.exception.code, caught.exception.param), ("unsupported_model", "model"))
+        self.assertIn("--embedding", caught.exception.message)
 
     def test_a_deadline_ends_a_request(self):
         with self.assertRaises(openai.APIStatusError) as caught:

@@ -337,10 +337,5 @@ TEST_F(Life, TokensOfAnotherModelAreNotFound) {
   EXPECT_THAT(ask(post("/detokenize", R"({"model": 4, "tokens": [97]})")), StartsWith("HTTP/1.1 400"));
 }
 
-TEST_F(Life, EmbeddingsAreRefusedWith501) {
-  start_ready();
-  EXPECT_THAT(ask(post("/v1/embeddings", R"({"input": "a"})")), StartsWith("HTTP/1.1 501"));
-}
-
 }  // namespace
 }  // namespace octavo::test

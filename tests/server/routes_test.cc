@@ -21,12 +21,13 @@ std::string_view pattern_of(verb method, std::string_view target) {
 
 TEST(Routes, PathsAreFoundWithAndWithoutTheVersion) {
   for (const std::string path : {"/chat/completions", "/responses", "/responses/input_tokens", "/messages",
-                                 "/messages/count_tokens", "/embeddings"})
+                                 "/messages/count_tokens", "/rerank", "/reranking", "/score"})
     EXPECT_EQ(pattern_of(verb::post, path), "/v1" + path);
   EXPECT_EQ(pattern_of(verb::get, "/responses/resp_1/input_items"), "/v1/responses/{id}/input_items");
   for (const std::string path : {"/health", "/ready", "/version", "/metrics", "/props", "/api/tags"})
     EXPECT_EQ(pattern_of(verb::get, "/v1" + path), path);
-  for (const std::string path : {"/tokenize", "/detokenize", "/apply-template", "/completion", "/infill", "/api/chat"})
+  for (const std::string path : {"/tokenize", "/detokenize", "/apply-template", "/completion", "/infill", "/api/chat",
+                                 "/embed", "/embedding", "/api/embed", "/v2/rerank"})
     EXPECT_EQ(pattern_of(verb::post, "/v1" + path), path);
   EXPECT_EQ(pattern_of(verb::post, "/v1/v1/messages"), "/v1/messages");
   const auto model = Routes().find(verb::get, "/models/org/name");
@@ -37,6 +38,8 @@ TEST(Routes, PathsAreFoundWithAndWithoutTheVersion) {
 TEST(Routes, ThoseThatAreThereBothWaysStayTwo) {
   EXPECT_EQ(Routes().find(verb::post, "/completions")->api->name, "llama_completion");
   EXPECT_EQ(Routes().find(verb::post, "/v1/completions")->api->name, "openai_completion");
+  EXPECT_EQ(Routes().find(verb::post, "/embeddings")->api->name, "llama_embedding");
+  EXPECT_EQ(Routes().find(verb::post, "/v1/embeddings")->api->name, "openai_embedding");
   EXPECT_EQ(Routes().find(verb::get, "/models")->route, Route::kModels);
 }
 
@@ -79,7 +82,7 @@ TEST(Routes, TheDescriptionHasEachWithItsMethodAndASummary) {
       EXPECT_FALSE(operation.at("summary").as_string().empty()) << path;
       ++num_operations;
     }
-  EXPECT_EQ(num_operations, own_routes().size() + 11);  // and those of the APIs
+  EXPECT_EQ(num_operations, own_routes().size() + 21);  // and those of the APIs
 }
 
 TEST(Routes, AKeyIsAskedForHoweverThePathIsWritten) {

@@ -1,0 +1,270 @@
+#include "api/prepare_vectors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "api/answer_size.h"
+#include "api/api_error.h"
+#include "api/prepare.h"
+#include "api/relevance.h"
+#include "api/shorter_vectors.h"
+#include "api/vector_call.h"
+#include "base/error.h"
+#include "base/to_size.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::uint64_t kNumberBytes = 13;  // "-0.034567892," is the usual float of a vector of length 1
+
+ApiError unsupported_model(std::string message) {
+  return {.status = 400, .message = std::move(message), .param = "model", .code = "unsupported_model"};
+}
+
+/// Why the model makes no vectors for this call, if so.
+std::optional<ApiError> lacks_vectors(const ModelInfo& info, const ServedModel& model) {
+  if (!makes_vectors(info, model.policy))
+    return unsupported_model(fmt::format(
+        "model: {} writes text: a server that is started with --embedding makes vectors with it too", model.id));
+  if (info.embedding.pooling == Pooling::kRank)
+    return unsupported_model(
+        fmt::format("model: {} ranks documents (/v1/rerank): it has vectors where the server is started with --pooling "
+                    "mean, cls or last",
+                    model.id));
+  return std::nullopt;
+}
+
+std::optional<ApiError> lacks_ranks(const ModelInfo& info, const ServedModel& model) {
+  const std::size_t num_labels = info.embedding.labels.size();
+  if (can_rank(num_labels)) return std::nullopt;
+  if (num_labels == 0)
+    return unsupported_model(fmt::format(
+        "model: {} has no ranking head, expected a model for reranking; /v1/score compares vectors", model.id));
+  return unsupported_model(fmt::format(
+      "model: the head of {} has {} labels, expected one or two of a model for reranking", model.id, num_labels));
+}
+
+/// The bytes of a vector in an answer.
+std::uint64_t shown_bytes(const VectorForm& form, int width) {
+  const auto num_floats = static_cast<std::uint64_t>(form.dimensions > 0 ? form.dimensions : width);
+  return form.is_base64 ? (num_floats * sizeof(float) + 2) / 3 * 4 : num_floats * kNumberBytes;
+}
+
+class VectorPreparation {
+ public:
+  VectorPreparation(ApiRequest request, const Engine& engine, const ServedModel& model)
+      : asked_(std::move(request)),
+        engine_(engine),
+        model_(model),
+        info_(engine.info()),
+        vectors_(std::make_shared<VectorCall>()) {}
+
+  ApiResult<CompletionCall> prepare() {
+    OCTAVO_TRY_VOID(settle_task());
+    OCTAVO_TRY_VOID(settle_length());
+    OCTAVO_TRY_VOID(settle_form());
+    OCTAVO_TRY_VOID(is_of_pairs() ? add_pairs() : add_all());
+    OCTAVO_TRY_VOID(check_size());
+    call_.vectors = vectors_;
+    call_.user_cache_salt = std::move(asked_.cache_salt);
+    call_.keep_alive = asked_.keep_alive;
+    call_.warnings = std::move(asked_.warnings);
+    return std::move(call_);
+  }
+
+ private:
+  bool is_of_pairs() const { return vectors_->task == VectorTask::kRanks || vectors_->task == VectorTask::kScores; }
+  const AskedVectors& asked() const { return asked_.vectors; }
+
+  ApiResult<void> settle_task() {
+    vectors_->task = asked().task;
+    if (vectors_->task == VectorTask::kScores && info_.embedding.labels.empty())
+      vectors_->task = VectorTask::kComparisons;
+    if (auto lacking = is_of_pairs() ? lacks_ranks(info_, model_) : lacks_vectors(info_, model_))
+      return std::unexpected(std::move(*lacking));
+    const bool pools_nothing = !is_of_pairs() && info_.embedding.pooling == Pooling::kNone;
+    vectors_->has_rows_of_tokens = pools_nothing;
+    if (pools_nothing && (!asked().takes_rows_of_tokens || vectors_->task == VectorTask::kComparisons))
+      return std::unexpected(
+          unsupported_model(fmt::format("model: {} was loaded with --pooling none, which makes a vector of each token: "
+                                        "/embedding gives them",
+                                        model_.id)));
+    vectors_->width = is_of_pairs() ? static_cast<int>(info_.embedding.labels.size()) : info_.embedding.width;
+    return {};
+  }
+
+  /// The most tokens of a prompt, and whether a longer text is cut.
+  ApiResult<void> settle_length() {
+    const int context = info_.max_context;
+    options_ = {.max_tokens = to_size(context), .cuts = asked().cuts, .add_special = asked().add_special};
+    const auto& asked_most = asked().max_tokens;
+    if (!asked_most) return {};
+    options_.cuts = true;
+    if (asked_most->tokens == AskedVectors::kToTheContext) return {};
+    if (asked_most->tokens > context)
+      return std::unexpected(
+          invalid_value(std::string(asked_most->field), fmt::format("{}: found {}, expected at most {}, the context",
+                                                                    asked_most->field, asked_most->tokens, context)));
+    options_.max_tokens = to_size(asked_most->tokens);
+    return {};
+  }
+
+  ApiResult<void> settle_form() {
+    vectors_->form = asked().form;
+    vectors_->field = asked().texts.field;
+    vectors_->norm = asked().form.norm.value_or(vectors_->has_rows_of_tokens ? -1 : model_.policy.norm);
+    const int asked_width = asked().form.dimensions, width = vectors_->width;
+    if (asked_width == 0 || asked_width == width) return {};
+    const std::optional<int> fewest = fewest_dimensions(info_);
+    if (fewest && asked_width >= *fewest && asked_width < width) return {};
+    return std::unexpected(invalid_value(
+        "dimensions",
+        fewest ? fmt::format("dimensions: found {}, expected {} to {}", asked_width, *fewest, width)
+               : fmt::format("dimensions: found {}, expected none, or {}: {} is not known to be trained so that its "
+                             "vectors can be cut",
+                             asked_width, width, model_.id)));
+  }
+
+  static std::string place_of(const AskedVectors::Texts& texts, std::size_t index) {
+    return texts.are_listed ? fmt::format("{}[{}]", texts.field, index) : std::string(texts.field);
+  }
+
+  /// A text, or a pair whose document it is, that the engine does not take.
+  ApiError not_taken(const Error& error, const std::string& place) const {
+    if (error.kind != ErrorKind::kContextOverflow)
+      return invalid_value(place, fmt::format("{}: {}", place, error.message));
+    return context_overflow(info_.max_context, place, fmt::format("more than {} tokens", options_.max_tokens));
+  }
+
+  static ApiResult<void> check_not_empty(const TextPrompt& text, const std::string& place) {
+    const auto* words = std::get_if<std::string_view>(&text);
+    if (words == nullptr || !words->empty()) return {};
+    return std::unexpected(invalid_value(place, place + ": found an empty text, expected at least one character"));
+  }
+
+  ApiResult<EmbeddingPrompt> prompt_of(const AskedVectors::Texts& texts, std::size_t index) const {
+    const TextPrompt& text = texts.texts[index];
+    const std::string place = place_of(texts, index);
+    OCTAVO_TRY_VOID(check_not_empty(text, place));
+    if (const auto* ids = std::get_if<std::vector<TokenId>>(&text)) {
+      EmbeddingPrompt prompt{.tokens = *ids};
+      if (ids->size() <= options_.max_tokens) return prompt;
+      if (!options_.cuts)
+        return std::unexpected(context_overflow(info_.max_context, place, fmt::format("{} tokens", ids->size())));
+      prompt.tokens.resize(options_.max_tokens);
+      prompt.is_cut = true;
+      return prompt;
+    }
+    auto prompt = engine_.embedding_prompt(std::get<std::string_view>(text), options_);
+    if (!prompt) return std::unexpected(not_taken(prompt.error(), place));
+    return std::move(*prompt);
+  }
+
+  ApiResult<EmbeddingPrompt> pair_of(std::size_t query_index, std::size_t index) const {
+    const AskedVectors::Texts &queries = asked().queries, &texts = asked().texts;
+    const std::string place = place_of(texts, index);
+    OCTAVO_TRY_VOID(check_not_empty(queries.texts[query_index], place_of(queries, query_index)));
+    OCTAVO_TRY_VOID(check_not_empty(texts.texts[index], place));
+    const auto query = std::get<std::string_view>(queries.texts[query_index]);
+    EmbeddingPromptOptions options = options_;
+    if (asked().max_document_tokens > 0) {
+      auto frame = engine_.rank_prompt(query, "", options_);
+      if (!frame) return std::unexpected(not_taken(frame.error(), place_of(queries, query_index)));
+      options.cuts = true;
+      options.max_tokens = std::min(options.max_tokens, frame->tokens.size() + to_size(asked().max_document_tokens));
+    }
+    auto prompt = engine_.rank_prompt(query, std::get<std::string_view>(texts.texts[index]), options);
+    if (!prompt) return std::unexpected(not_taken(prompt.error(), place));
+    return std::move(*prompt);
+  }
+
+  ApiResult<void> add_pairs() {
+    const std::size_t num_queries = asked().queries.texts.size();
+    for (std::size_t i = 0; i < asked().texts.texts.size(); ++i) {
+      OCTAVO_TRY(EmbeddingPrompt prompt, pair_of(num_queries == 1 ? 0 : i, i));
+      OCTAVO_TRY_VOID(add(std::move(prompt), place_of(asked().texts, i)));
+      if (vectors_->form.shows_documents)
+        vectors_->documents.emplace_back(std::get<std::string_view>(asked().texts.texts[i]));
+    }
+    return {};
+  }
+
+  ApiResult<void> add_all() {
+    vectors_->num_queries = asked().queries.texts.size();
+    for (const AskedVectors::Texts* texts : {&asked().queries, &asked().texts}) {
+      for (std::size_t i = 0; i < texts->texts.size(); ++i) {
+        OCTAVO_TRY(EmbeddingPrompt prompt, prompt_of(*texts, i));
+        OCTAVO_TRY_VOID(add(std::move(prompt), place_of(*texts, i)));
+      }
+    }
+    return {};
+  }
+
+  ApiResult<void> add(EmbeddingPrompt prompt, const std::string& place) {
+    if (prompt.tokens.empty())
+      return std::unexpected(invalid_value(place, place + ": found a text without tokens, expected at least one"));
+    vectors_->num_tokens += static_cast<std::int64_t>(prompt.tokens.size());
+    if (vectors_->num_tokens > static_cast<std::int64_t>(kMaxTokensOfTexts))
+      return std::unexpected(
+          invalid_value(place, fmt::format("{}: found {} tokens up to this text, expected at most {} in a request",
+                                           place, vectors_->num_tokens, kMaxTokensOfTexts)));
+    Request request = asked_.settings;
+    request.max_tokens = -1;
+    request.tokens = std::move(prompt.tokens);
+    request.token_types = std::move(prompt.token_types);
+    if (is_of_pairs()) request.embedding.pooling = Pooling::kRank;
+    const std::size_t num_rows = vectors_->has_rows_of_tokens ? request.tokens.size() : 1;
+    auto rows = std::make_shared<TextRows>(num_rows * to_size(vectors_->width));
+    request.embedding.on_rows = [rows](int, int, std::span<const float> floats) { rows->add(floats); };
+    vectors_->rows.push_back(std::move(rows));
+    call_.requests.push_back(std::move(request));
+    return {};
+  }
+
+  ApiResult<void> check_size() const {
+    if (is_of_pairs()) return {};
+    const std::uint64_t num_rows =
+        vectors_->has_rows_of_tokens ? static_cast<std::uint64_t>(vectors_->num_tokens) : call_.requests.size();
+    const std::uint64_t of_row = vectors_->task == VectorTask::kComparisons
+                                     ? to_size(vectors_->width) * sizeof(float)
+                                     : shown_bytes(vectors_->form, vectors_->width);
+    const std::string_view advice = asked().takes_base64 && !vectors_->form.is_base64
+                                        ? "send fewer texts in a call, or ask for an encoding_format of base64"
+                                        : "send fewer texts in a call";
+    if (auto error = check_answer_size(num_rows * of_row, model_.policy.max_answer_bytes, advice))
+      return std::unexpected(std::move(*error));
+    return {};
+  }
+
+  ApiRequest asked_;
+  const Engine& engine_;
+  const ServedModel& model_;
+  const ModelInfo& info_;
+  EmbeddingPromptOptions options_ = {};
+  std::shared_ptr<VectorCall> vectors_;
+  CompletionCall call_ = {};
+};
+
+}  // namespace
+
+ApiResult<CompletionCall> prepare_vectors(ApiRequest request, const Engine& engine, const ServedModel& model) {
+  return VectorPreparation(std::move(request), engine, model).prepare();
+}
+
+std::optional<ApiError> writes_nothing(const ModelInfo& info, std::string_view model) {
+  if (info.embedding.generates) return std::nullopt;
+  return unsupported_model(fmt::format(
+      "model: {} is an encoder, which writes no text: {}", model,
+      info.embedding.labels.empty() ? "/v1/embeddings makes vectors with it" : "/v1/rerank ranks documents with it"));
+}
+
+bool ranks(const ModelInfo& info) { return can_rank(info.embedding.labels.size()); }
+
+bool makes_vectors(const ModelInfo& info, const RequestPolicy& policy) {
+  return !info.embedding.generates || policy.embeds;
+}
+
+}  // namespace octavo

@@ -1,0 +1,103 @@
+// The answers to calls for vectors of texts, and for scores of pairs of them. A vector becomes text as soon as the
+// engine gives it, in the order of the texts, so that no call keeps the thread busy at its end.
+//
+// Used by one thread, the I/O thread; the call outlives it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/answer_writer.h"
+#include "api/completion.h"
+#include "api/vector_call.h"
+
+namespace octavo {
+
+/// All rows of a call's requests, each as soon as it is there.
+class RowsAnswer : public AnswerWriter {
+ public:
+  explicit RowsAnswer(const CompletionCall& call) : call_(call), vectors_(*call.vectors) {}
+
+  std::string on_event(const RequestEvent& event) final;
+  std::string progress(std::size_t, const PromptProgress&) const final { return {}; }
+  bool done() const final { return num_done_ == vectors_.rows.size() && !error_; }
+  const ApiError* error() const final { return error_ ? &*error_ : nullptr; }
+  /// There are no such streams.
+  std::string fail(const ApiError&) final { return {}; }
+
+ protected:
+  /// The floats of a request; they are finite.
+  virtual void take(std::size_t index, std::vector<float> floats) = 0;
+
+  const CompletionCall& call() const { return call_; }
+  const VectorCall& vectors() const { return vectors_; }
+
+ private:
+  const CompletionCall& call_;
+  const VectorCall& vectors_;
+  std::size_t num_done_ = 0;
+  std::optional<ApiError> error_ = {};
+};
+
+/// The forms that vectors are told in.
+enum class VectorList : std::uint8_t { kOpenAi, kLlama, kOllama, kOllamaOne, kTei };
+
+class VectorAnswer final : public RowsAnswer {
+ public:
+  VectorAnswer(const CompletionCall& call, std::string_view model, VectorList list);
+
+  std::size_t held_bytes() const override { return list_.size() + waiting_bytes_; }
+  std::string finish() override;
+
+ protected:
+  void take(std::size_t index, std::vector<float> floats) override;
+
+ private:
+  std::string element(std::size_t index, std::span<float> floats) const;
+  void append_vector(std::string& out, std::span<float> vector) const;
+
+  const std::string model_;
+  const VectorList form_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::string list_ = {};             // of the first elements
+  std::vector<std::string> waiting_;  // elements that are there before an earlier one
+  std::size_t next_ = 0;              // the first that is not in list_
+  std::size_t waiting_bytes_ = 0;
+};
+
+/// The forms that scores are told in: documents in order of relevance, and pairs in their own.
+enum class ScoreList : std::uint8_t { kRanks, kScores };
+
+class ScoreAnswer final : public RowsAnswer {
+ public:
+  ScoreAnswer(const CompletionCall& call, std::string_view model, std::string_view id, std::int64_t created,
+              ScoreList list);
+
+  std::size_t held_bytes() const override { return held_bytes_; }
+  std::string finish() override;
+
+ protected:
+  void take(std::size_t index, std::vector<float> floats) override;
+
+ private:
+  std::vector<double> compared() const;
+  void append_ranks(std::string& out) const;
+
+  const std::string model_, id_;
+  const std::int64_t created_;
+  const ScoreList list_;
+  std::vector<double> scores_ = {};                // of pairs that the model scores
+  std::vector<std::vector<float>> compared_ = {};  // vectors that are compared, queries first
+  std::size_t held_bytes_ = 0;
+};
+
+/// {"error": "...", "error_type": "Validation"}, as Hugging Face's server writes it.
+std::string tei_error_body(const ApiError& error);
+
+}  // namespace octavo
