@@ -29,6 +29,8 @@ int run_cli(int argc, const char* const* argv, Context& context) {
   add_run_command(program, context);
   add_chat_command(program, context);
   add_serve_command(program, context);
+  add_embed_command(program, context);
+  add_rerank_command(program, context);
   add_pull_command(program, context);
   add_list_command(program, context);
   add_rm_command(program, context);

@@ -51,7 +51,6 @@ std::string help_of(Program& program) {
       "\n"
       "  octavo run \"Why is the sky blue?\"       one prompt, one answer\n"
       "  cat notes.txt | octavo run \"Sum up:\"    a text and what to do with it\n"
-      "  octavo chat                             a conversation\n"
       "  octavo run -m ORG/REPO:Q4_K_M Hello     a model of the hub, fetched if need be\n"
       "\n"
       "Commands:\n";
@@ -59,9 +58,8 @@ std::string help_of(Program& program) {
     out += fmt::format("  {:<10}{}\n", command.name(), command.summary());
   out +=
       "\n"
-      "octavo help run explains a command. A model is the first word or behind -m:\n"
-      "octavo run model.gguf \"Hello\". Without one the default model is used.\n"
-      "Exit codes: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl-C\n";
+      "octavo help run explains a command. Without a model, as the first word or behind\n"
+      "-m, it is the default. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 Ctrl-C\n";
   return out;
 }
 

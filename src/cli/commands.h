@@ -12,6 +12,8 @@ void add_run_command(Program& program, Context& context);
 void add_chat_command(Program& program, Context& context);
 /// `dialect`: whether it begins as llama.cpp's server, whose words it then says when it is ready.
 void add_serve_command(Program& program, Context& context, Dialect dialect = Dialect::kOctavo);
+void add_embed_command(Program& program, Context& context);
+void add_rerank_command(Program& program, Context& context);
 void add_bench_command(Program& program, Context& context);
 void add_pull_command(Program& program, Context& context);
 void add_list_command(Program& program, Context& context);

@@ -17,7 +17,6 @@ constexpr std::string_view kPricedDrafts = "a drafted token joins a step where i
 constexpr std::string_view kNoImages = "images are not read here";
 constexpr std::string_view kScheduled = "the scheduler places threads as the system allows";
 constexpr std::string_view kOwnCache = "prompts that begin alike share blocks of the KV memory";
-constexpr std::string_view kNoEmbeddings = "no model that Octavo runs is made for embeddings or ranking";
 constexpr std::string_view kFilesSay = "positions are the model file's own";
 constexpr std::string_view kPerRequest = "a request asks for it by a field of its own";
 constexpr std::string_view kNoTools = "the server runs no tools itself";
@@ -56,10 +55,10 @@ constexpr LlamaArgument kArguments[] = {
     {"--image-max-tokens", "LLAMA_ARG_IMAGE_MAX_TOKENS", "N", kIgnored, kNoImages},
     {"--mtmd-batch-max-tokens", "LLAMA_ARG_MTMD_BATCH_MAX_TOKENS", "N", kIgnored, kNoImages},
     {"--media-path", "", "FOLDER", kIgnored, kNoImages},
-    {"--embedding,--embeddings", "LLAMA_ARG_EMBEDDINGS", "", kRefused, kNoEmbeddings},
-    {"--rerank,--reranking", "LLAMA_ARG_RERANKING", "", kRefused, kNoEmbeddings},
-    {"--pooling", "LLAMA_ARG_POOLING", "KIND", kRefused, kNoEmbeddings},
-    {"--embd-normalize", "", "N", kRefused, kNoEmbeddings},
+    {"--embedding,--embeddings", "LLAMA_ARG_EMBEDDINGS", "", kOption, "--embedding"},
+    {"--rerank,--reranking", "LLAMA_ARG_RERANKING", "", kOption, "--reranking"},
+    {"--pooling", "LLAMA_ARG_POOLING", "KIND", kOption, "--pooling"},
+    {"--embd-normalize", "", "N", kOption, "--embd-normalize"},
 
     // Context and memory
     {"-c,--ctx-size", "LLAMA_ARG_CTX_SIZE", "N", kCombined, "tokens of all -np requests together, of one with --kv-unified; 0: the model's own"},

@@ -37,7 +37,7 @@ Result<void> NpyWriter::finish() {
   out_.close();
   if (!out_) return fail("{}: cannot write: {}", path_.string(), std::strerror(errno));
   if (written_ != expected_)
-    return fail("{}: the model gave {} logits, expected {}", path_.string(), written_, expected_);
+    return fail("{}: the model gave {} numbers, expected {}", path_.string(), written_, expected_);
   return {};
 }
 

@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "api/image_placeholder.h"
+#include "base/error.h"
 #include "cli/answer_default_options.h"
 #include "cli/config_file.h"
 #include "cli/model_sections.h"
 #include "cli/options.h"
 #include "cli/parse.h"
+#include "cli/text_rows.h"
 #include "http/origin_check.h"
 
 namespace octavo::cli {
@@ -152,6 +155,25 @@ void add_scheduling_options(Command& command, EngineOptions& engine, RequestPoli
   add_integer(command, "--max-sequences", engine.max_sequences, 1, 4096, "That advance in one step; default 256");
 }
 
+void add_vector_options(Command& command, server::ServerOptions& server) {
+  command.group("Vectors");
+  command.add_flag("--embedding,--embeddings", server.requests.embeds,
+                   "Models that write text make vectors as well; encoders do it anyway");
+  add_pooling_option(command, server.engine.pooling);
+  add_norm_option(command, server.requests.norm);
+  const auto is_reranking = std::make_shared<bool>(false);
+  command.add_flag_callback(
+      "--reranking,--rerank", [is_reranking] { *is_reranking = true; },
+      "As --pooling rank; a model that has a ranking head ranks without it");
+  command.on_parsed([is_reranking, &pooling = server.engine.pooling]() -> Result<void> {
+    if (!*is_reranking) return {};
+    if (pooling && *pooling != Pooling::kRank)
+      return fail("--reranking: found --pooling {} beside it, expected rank or none", pooling_name(*pooling));
+    pooling = Pooling::kRank;
+    return {};
+  });
+}
+
 void add_operation_options(Command& command, ServeOptions& options, Context& context) {
   command.group("Operation");
   server::ServerOptions& server = options.server;
@@ -215,6 +237,7 @@ void add_serve_options(Command& command, ServeOptions& options, Context& context
   add_network_options(command, server.listen, server.access);
   add_operation_options(command, options, context);
   add_scheduling_options(command, server.engine, server.requests);
+  add_vector_options(command, server);
   add_limit_options(command, server);
   add_sampling_options(command, options.models.sampling, "1");
   add_draft_options(command, server.engine);

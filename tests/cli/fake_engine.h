@@ -38,7 +38,12 @@ struct FakeEngineState {
   SamplingParams file_sampling{.temperature = -1};  // of the model's file; below 0: the file has none
   std::function<void(int)> on_token;                // called before token i is made
   std::function<float(int, int)> logit = [](int i, int j) { return static_cast<float>(i + j); };  // j of row i
-  EngineOptions options;                                                                          // of the last load
+  /// Rows of a request for them; the last text of a step ends first.
+  std::function<std::vector<float>(const Request&)> rows = [](const Request& request) {
+    return std::vector<float>{static_cast<float>(request.tokens.size()), 0};
+  };
+  std::size_t most_texts = 0;  // at once
+  EngineOptions options;       // of the last load
   std::vector<Request> requests;
   std::vector<ConstraintSource> constraints;
   std::vector<std::vector<ChatMessage>> conversations;
@@ -56,6 +61,11 @@ class FakeEngine final : public Engine {
     for (const TokenId token : request.tokens)
       if (token < 0 || token >= 1000) return std::unexpected(Error{"token outside the vocabulary"});
     state_.requests.push_back(request);
+    if (request.embedding.on_rows) {
+      texts_.emplace_back(std::move(request), std::move(on_event));
+      state_.most_texts = std::max(state_.most_texts, texts_.size());
+      return RequestId{state_.requests.size()};
+    }
     on_event_ = std::move(on_event);
     next_ = 0;
     active_ = true;
@@ -64,11 +74,16 @@ class FakeEngine final : public Engine {
   void run_until(std::stop_token) override { run(); }
   void drain() override {}
   void cancel(RequestId) override {
+    if (!texts_.empty()) {
+      ++state_.num_cancelled;
+      texts_.pop_back();
+    }
     if (!active_) return;
     ++state_.num_cancelled;
     emit({.request = 1}, FinishReason::kCancelled);
   }
   bool step() override {
+    for (; !texts_.empty(); texts_.pop_back()) give_rows(texts_.back().first, texts_.back().second);
     if (!active_) return false;
     const Request& request = state_.requests.back();
     if (request.on_prompt_logits) return give_logits(request);
@@ -93,6 +108,19 @@ class FakeEngine final : public Engine {
   /// One token a byte.
   Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions&) const override {
     return std::vector<TokenId>(text.begin(), text.end());
+  }
+  /// A token a byte.
+  Result<EmbeddingPrompt> embedding_prompt(std::string_view text,
+                                           const EmbeddingPromptOptions& options) const override {
+    EmbeddingPrompt prompt{.tokens = {text.begin(), text.end()}};
+    const auto most = static_cast<std::size_t>(state_.info.max_context);
+    if (text.size() > most && !options.cuts) return std::unexpected(Error{"found too long a text"});
+    prompt.tokens.resize(std::min(most, prompt.tokens.size()));
+    return prompt;
+  }
+  Result<EmbeddingPrompt> rank_prompt(std::string_view query, std::string_view document,
+                                      const EmbeddingPromptOptions& options) const override {
+    return embedding_prompt(std::string(query) + std::string(document), options);
   }
   std::string detokenize(std::span<const TokenId> tokens) const override { return {tokens.begin(), tokens.end()}; }
   /// As many tokens as the contents have bytes.
@@ -136,6 +164,10 @@ class FakeEngine final : public Engine {
       on_event_(event);
     }
   }
+  void give_rows(const Request& request, const TokenCallback& on_event) const {
+    request.embedding.on_rows(0, 1, state_.rows(request));
+    on_event({.finish = FinishReason::kLength});
+  }
   /// Two rows a call.
   bool give_logits(const Request& request) {
     const int num_rows = static_cast<int>(request.tokens.size());
@@ -151,6 +183,7 @@ class FakeEngine final : public Engine {
 
   FakeEngineState& state_;
   TokenCallback on_event_;
+  std::vector<std::pair<Request, TokenCallback>> texts_ = {};
   int next_ = 0;
   bool active_ = false;
 };

@@ -327,10 +327,16 @@ TEST(LlamaArguments, NamesOfTemplatesAndTheSeedAreThoseOfRequestsThatGiveNone) {
 TEST(LlamaArguments, WhatWouldChangeAnswersIsRefusedWithTheReason) {
   EXPECT_THAT(error_of({"--lora", "a.gguf"}), AllOf(HasSubstr("--lora is refused"), HasSubstr("no adapters here")));
   EXPECT_THAT(error_of({"-m", "a", "--mmproj", "b"}), HasSubstr("expected no file but the model's own"));
-  EXPECT_THAT(error_of({"--embedding"}), HasSubstr("no model that Octavo runs is made for embeddings"));
   EXPECT_THAT(error_of({"--rope-scaling", "yarn"}), HasSubstr("--rope-scaling is refused"));
   EXPECT_THAT(args_of({"-n", "-1", "--seed", "-1", "--reasoning-effort", "default"}), IsEmpty());
-  EXPECT_THAT(translation_of({}, {{"LLAMA_ARG_EMBEDDINGS", "1"}}).error().message, HasSubstr("LLAMA_ARG_EMBEDDINGS"));
+}
+
+TEST(LlamaArguments, VectorsAndRanksAreAskedForByTheSameNames) {
+  EXPECT_THAT(args_of({"--embeddings", "--pooling", "cls", "--embd-normalize", "-1"}),
+              UnorderedElementsAre("--embedding=true", "--pooling=cls", "--embd-normalize=-1"));
+  EXPECT_THAT(args_of({"--rerank"}), ElementsAre("--reranking=true"));
+  EXPECT_THAT(args_of({}, {{"LLAMA_ARG_EMBEDDINGS", "1"}, {"LLAMA_ARG_RERANKING", "1"}, {"LLAMA_ARG_POOLING", "rank"}}),
+              UnorderedElementsAre("--embedding=true", "--reranking=true", "--pooling=rank"));
 }
 
 TEST(LlamaArguments, OneThatNobodyKnowsIsAnErrorThatNamesThoseThatAreKnown) {

@@ -46,7 +46,7 @@ TEST(Npy, MissingRowsAndUnwritablePathsAreErrors) {
   const test::TempFile file("", ".npy");
   auto writer = NpyWriter::create(file.path(), 2, 2);
   writer->append(std::vector<float>{1, 2});
-  EXPECT_THAT(writer->finish().error().message, HasSubstr("gave 2 logits, expected 4"));
+  EXPECT_THAT(writer->finish().error().message, HasSubstr("gave 2 numbers, expected 4"));
   EXPECT_THAT(NpyWriter::create("/no/such/folder/x.npy", 1, 1).error().message, HasSubstr("/no/such/folder/x.npy"));
   auto full = NpyWriter::create("/dev/full", 1, 1);
   ASSERT_TRUE(full);

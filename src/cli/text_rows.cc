@@ -1,0 +1,152 @@
+#include "cli/text_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "api/vector_call.h"
+#include "base/to_size.h"
+#include "cli/generate.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+
+namespace octavo::cli {
+namespace {
+
+constexpr int kMaxNorm = 16;
+
+/// A text that the engine has, or has had.
+struct Text {
+  std::shared_ptr<TextRows> rows;
+  RequestId id = 0;
+  FinishReason finish = FinishReason::kNone;
+  RequestStats stats = {};
+};
+
+class Run {
+ public:
+  Run(Engine& engine, const TextRowsRun& wanted, Context& context)
+      : engine_(engine), wanted_(wanted), bar_(context.err, wanted.label) {}
+  ~Run() {
+    for (const auto& text : texts_) engine_.cancel(text->id);
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  Result<bool> run() {
+    const InterruptGuard guard;
+    for (;;) {
+      while (num_begun_ < wanted_.num_texts && texts_.size() < kMaxTextsAtOnce) OCTAVO_TRY_VOID(begin());
+      OCTAVO_TRY_VOID(take_ended());
+      if (num_taken_ == wanted_.num_texts) return true;
+      if (guard.interrupted()) return false;
+      engine_.step();
+    }
+  }
+
+ private:
+  Result<void> begin() {
+    OCTAVO_TRY(EmbeddingPrompt prompt, wanted_.prompt(num_begun_));
+    const std::size_t num_rows = wanted_.pooling == Pooling::kNone ? prompt.tokens.size() : 1;
+    auto text = std::make_unique<Text>(Text{.rows = std::make_shared<TextRows>(num_rows * wanted_.width)});
+    Request request{.tokens = std::move(prompt.tokens), .max_tokens = -1};
+    request.token_types = std::move(prompt.token_types);
+    request.embedding = {
+        .pooling = wanted_.pooling,
+        .on_rows = [rows = text->rows](int, int, std::span<const float> floats) { rows->add(floats); }};
+    OCTAVO_TRY(text->id, engine_.submit(std::move(request), [text = text.get()](const TokenEvent& event) {
+      text->finish = event.finish;
+      if (event.finish != FinishReason::kNone) text->stats = event.stats;
+    }));
+    texts_.push_back(std::move(text));
+    ++num_begun_;
+    return {};
+  }
+
+  Result<void> take_ended() {
+    while (!texts_.empty() && texts_.front()->finish != FinishReason::kNone) {
+      const std::unique_ptr<Text> text = std::move(texts_.front());
+      texts_.pop_front();
+      OCTAVO_TRY_VOID(check_not_failed(text->finish, text->stats));
+      const std::size_t index = num_taken_++;
+      std::vector<float> rows = text->rows->take();
+      if (rows.empty()) return fail("out of memory: the system had none left for the numbers of text {}", index + 1);
+      if (!std::ranges::all_of(rows, [](float x) { return std::isfinite(x); }))
+        return fail("the model's numbers for text {} are not finite", index + 1);
+      OCTAVO_TRY_VOID(wanted_.take(index, std::move(rows)));
+      bar_.update(num_taken_, wanted_.num_texts);
+    }
+    return {};
+  }
+
+  Engine& engine_;
+  const TextRowsRun& wanted_;
+  ProgressBar bar_;
+  std::deque<std::unique_ptr<Text>> texts_ = {};  // from the first that is not taken on
+  std::size_t num_begun_ = 0, num_taken_ = 0;
+};
+
+/// The lines of a text, without what ends them.
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.emplace_back(line);
+  }
+  return lines;
+}
+
+}  // namespace
+
+Result<bool> run_texts(Engine& engine, const TextRowsRun& run, Context& context) {
+  return Run(engine, run, context).run();
+}
+
+EngineOptions engine_of_texts(EngineOptions options) {
+  options.require_words = true;
+  options.max_sequences = static_cast<int>(kMaxTextsAtOnce);  // its KV memory is no larger than what they can use
+  options.max_queued = 0;                                     // the command itself bounds what waits
+  options.max_queued_tokens = 0;
+  return options;
+}
+
+Result<std::vector<std::string>> read_texts(const std::vector<std::string>& words, const std::string& file,
+                                            std::string_view what, Context& context) {
+  const bool is_from_words = !words.empty() && file.empty();
+  std::vector<std::string> texts = words;
+  if (!is_from_words) {
+    OCTAVO_TRY(const std::string text, read_text(file == "-" ? std::string() : file, context));
+    std::ranges::move(lines_of(text), std::back_inserter(texts));
+  }
+  if (texts.empty()) return fail("found no {}, expected words, -f FILE, or lines on standard input", what);
+  const auto empty = std::ranges::find(texts, std::string());
+  if (empty != texts.end())
+    return fail("{} {} is empty, expected at least one character", what, empty - texts.begin() + 1);
+  return texts;
+}
+
+void add_pooling_option(Command& command, std::optional<Pooling>& pooling) {
+  std::vector<std::pair<std::string, Pooling>> choices;
+  for (const Pooling one : {Pooling::kNone, Pooling::kMean, Pooling::kCls, Pooling::kLast, Pooling::kRank})
+    choices.emplace_back(pooling_name(one), one);
+  add_choice(
+      command, "--pooling", "KIND", choices, [&pooling](Pooling chosen) { pooling = chosen; },
+      "How the rows of a text's tokens become its vector: mean, cls (the first), last, none (they stay), rank (the "
+      "ranking head); default: the model's, else last, of an encoder mean")
+      ->per_model();
+}
+
+void add_norm_option(Command& command, int& norm) {
+  add_integer(
+      command, "--embd-normalize", norm, -1, kMaxNorm,
+      "What a vector is divided by: 2 (default): its length; 1: the sum of its magnitudes; 0: the largest, over "
+      "32760; p: its p-norm; -1: nothing");
+}
+
+}  // namespace octavo::cli
