@@ -287,8 +287,8 @@ class Engine {
     return std::unexpected(Error{.message = "this engine makes no vectors", .kind = ErrorKind::kNoWords});
   }
   /// A query and a document as the model's ranking head reads them, the query first: both in the file's template for
-  /// them where there is one, else a pair of texts. The document loses its end where it may be cut. Errors as above;
-  /// the model has no ranking head (kOther).
+  /// them where there is one, whose document loses its end where it may be cut; else a pair of texts, of which the
+  /// longer one does. Errors as above; the model has no ranking head, or its vocabulary no form for two texts (kOther).
   virtual Result<EmbeddingPrompt> rank_prompt([[maybe_unused]] std::string_view query,
                                               [[maybe_unused]] std::string_view document,
                                               [[maybe_unused]] const EmbeddingPromptOptions& options) const {

@@ -1,30 +1,14 @@
 #include "engine/embedding_prompt.h"
 
-#include <algorithm>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include "base/to_size.h"
 #include "base/utf8.h"
 
 namespace octavo {
 namespace {
-
-/// The tokens that stand around a text.
-struct Surroundings {
-  std::vector<TokenId> front, behind;
-};
-
-Result<Surroundings> surroundings_of(const Tokenizer& tokenizer, bool add_special) {
-  Surroundings around;
-  if (!add_special) return around;
-  const std::span<const TokenId> front = tokenizer.text_prefix();
-  OCTAVO_TRY(const std::vector<TokenId> all, tokenizer.encode("", {.add_special = true, .parse_special = false}));
-  around.front.assign(front.begin(), front.end());
-  if (all.size() >= front.size() && std::ranges::equal(std::span(all).first(front.size()), front))
-    around.behind.assign(all.begin() + std::ssize(front), all.end());
-  return around;
-}
 
 auto too_long(std::size_t found, std::size_t most) {
   return fail_as(ErrorKind::kContextOverflow, "text: found {} tokens, expected at most {}: the model reads no more",
@@ -58,46 +42,33 @@ Result<EmbeddingPrompt> fill_template(const Tokenizer& tokenizer, const RankTemp
   return too_long(words.size(), options.max_tokens);
 }
 
+FrameOptions frame_options(const EmbeddingPromptOptions& options) {
+  return {.max_tokens = options.max_tokens, .cuts = options.cuts};
+}
+
+Result<EmbeddingPrompt> prompt_of(Result<FramedText> framed) {
+  if (!framed) return std::unexpected(std::move(framed.error()));
+  return EmbeddingPrompt{
+      .tokens = std::move(framed->ids), .token_types = std::move(framed->types), .is_cut = framed->is_cut};
+}
+
 }  // namespace
 
 Result<EmbeddingPrompt> make_embedding_prompt(const Tokenizer& tokenizer, std::string_view text,
                                               const EmbeddingPromptOptions& options) {
-  OCTAVO_TRY(const Surroundings around, surroundings_of(tokenizer, options.add_special));
+  if (options.add_special) return prompt_of(tokenizer.encode_framed(text, frame_options(options)));
   OCTAVO_TRY(std::vector<TokenId> words, tokenizer.encode(text, {.add_special = false, .parse_special = false}));
-  const std::size_t num_special = around.front.size() + around.behind.size();
-  EmbeddingPrompt prompt{.is_cut = words.size() + num_special > options.max_tokens};
-  if (prompt.is_cut && !options.cuts) return too_long(words.size() + num_special, options.max_tokens);
-  if (prompt.is_cut) words.resize(options.max_tokens - std::min(options.max_tokens, num_special));
-  prompt.tokens = around.front;
-  prompt.tokens.insert(prompt.tokens.end(), words.begin(), words.end());
-  prompt.tokens.insert(prompt.tokens.end(), around.behind.begin(), around.behind.end());
-  return prompt;
+  const bool is_cut = words.size() > options.max_tokens;
+  if (is_cut && !options.cuts) return too_long(words.size(), options.max_tokens);
+  if (is_cut) words.resize(options.max_tokens);
+  return EmbeddingPrompt{.tokens = std::move(words), .is_cut = is_cut};
 }
 
 Result<EmbeddingPrompt> make_rank_prompt(const Tokenizer& tokenizer, const RankTemplate& rank_template,
                                          std::string_view query, std::string_view document,
                                          const EmbeddingPromptOptions& options) {
-  if (rank_template.is_there()) return fill_template(tokenizer, rank_template, query, document, options);
-  OCTAVO_TRY(const Surroundings around, surroundings_of(tokenizer, options.add_special));
-  OCTAVO_TRY(const std::vector<TokenId> first, tokenizer.encode(query, {.add_special = false, .parse_special = false}));
-  OCTAVO_TRY(std::vector<TokenId> second, tokenizer.encode(document, {.add_special = false, .parse_special = false}));
-  EmbeddingPrompt prompt;
-  const auto append = [&](const std::vector<TokenId>& tokens) {
-    prompt.tokens.insert(prompt.tokens.end(), tokens.begin(), tokens.end());
-  };
-  append(around.front);
-  append(first);
-  append(around.behind);
-  const std::size_t of_query = prompt.tokens.size(), all = of_query + second.size() + around.behind.size();
-  prompt.is_cut = all > options.max_tokens;
-  const std::size_t beyond = prompt.is_cut ? all - options.max_tokens : 0;
-  if (prompt.is_cut && (!options.cuts || beyond > second.size())) return too_long(all, options.max_tokens);
-  second.resize(second.size() - beyond);
-  append(second);
-  append(around.behind);
-  prompt.token_types.assign(of_query, 0);
-  prompt.token_types.resize(prompt.tokens.size(), 1);
-  return prompt;
+  return rank_template.is_there() ? fill_template(tokenizer, rank_template, query, document, options)
+                                  : prompt_of(tokenizer.encode_pair(query, document, frame_options(options)));
 }
 
 }  // namespace octavo

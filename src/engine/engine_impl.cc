@@ -166,7 +166,10 @@ Result<EmbeddingPrompt> EngineImpl::rank_prompt(std::string_view query, std::str
   OCTAVO_TRY(const ChatTokenizer* chat, parts_.words.require());
   if (parts_.info.embedding.labels.empty())
     return fail("{} has no ranking head: it scores no documents", parts_.info.name);
-  return make_rank_prompt(chat->tokenizer(), parts_.rank_template, query, document, limited(options));
+  OCTAVO_TRY(EmbeddingPrompt prompt,
+             make_rank_prompt(chat->tokenizer(), parts_.rank_template, query, document, limited(options)));
+  if (parts_.runner->info().num_token_types < 2) prompt.token_types.clear();  // the model does not tell them apart
+  return prompt;
 }
 
 EmbeddingPromptOptions EngineImpl::limited(EmbeddingPromptOptions options) const {
