@@ -57,6 +57,8 @@ def servers():
         # Fills gaps; no chat template.
         "coder": (support.tiny_model("tiny-llama", support.TEST_DATA / "ggml-vocab-deepseek-coder.gguf"),
                   ["--served-model-name", "coder", "--allow-pull"]),
+        # Makes vectors, and ranks.
+        "vectors": (support.ranking_model(small), ["--served-model-name", "vectors", "--embedding", "--pooling", "mean"]),
     }
 
 

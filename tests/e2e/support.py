@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import tempfile
 
+import gguf
 import numpy as np
 
 import dequantize_model
@@ -90,6 +91,35 @@ def tiny_model(shape, vocab_from=SMOLLM2, **options):
         in_own_process(synth_model.write_model, partial, shape, vocab_from, **options)
         partial.rename(path)
     return path
+
+
+def ranking_model(model):
+    """A model with a ranking head of two random rows beside what it has, made on first use."""
+    path = TEST_DATA / "synthetic" / f"{model.stem}-ranks.gguf"
+    if not path.exists():
+        partial = path.with_suffix(f".{os.getpid()}.partial")
+        in_own_process(write_ranking_model, model, partial)
+        partial.rename(path)
+    return path
+
+
+def write_ranking_model(model, out):
+    reader = gguf.GGUFReader(model)
+    arch = reader.fields["general.architecture"].contents()
+    writer = gguf.GGUFWriter(out, arch)
+    for name, field in reader.fields.items():
+        if not name.startswith("GGUF.") and name != "general.architecture":
+            sub_type = field.types[-1] if field.types[0] == gguf.GGUFValueType.ARRAY else None
+            writer.add_key_value(name, field.contents(), field.types[0], sub_type=sub_type)
+    writer.add_classifier_output_labels(["yes", "no"])
+    for tensor in reader.tensors:
+        writer.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
+    width = int(reader.fields[f"{arch}.embedding_length"].contents())
+    writer.add_tensor("cls.output.weight", np.random.default_rng(1).normal(size=(2, width)).astype(np.float32) / width)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
 
 
 def float_model(model):

@@ -13,9 +13,8 @@ from server_support import Server
 from wrong_values import BODIES, WrongValues
 
 TEMPLATE = support.TEST_DATA / "templates" / "Qwen-Qwen2.5-7B-Instruct.jinja"
-NUM_EXAMPLES = 10  # of each of the 39 operations, beside those at the bounds of each field
-# No model that Octavo runs is made for embeddings: a 501 is what the description says. A body of /tokenize has a text or a
-# conversation, and of a text nothing is read that belongs to conversations.
+NUM_EXAMPLES = 10  # of each of the 48 operations, beside those at the bounds of each field
+# A body of /tokenize has a text or a conversation, and of a text nothing is read that belongs to conversations.
 CONFIGURATION = """
 [checks]
 enabled = false
@@ -26,10 +25,6 @@ response_schema_conformance.enabled = true
 unsupported_method.enabled = true
 allow_header_conformance.enabled = true
 negative_data_rejection.enabled = true
-
-[[operations]]
-include-path = "/v1/embeddings"
-checks.not_a_server_error.enabled = false
 
 [[operations]]
 include-path = "/tokenize"
@@ -43,10 +38,10 @@ TOKEN_LISTS = ("tokens", "allowed_token_ids", "stop_token_ids")
 class Description(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # Fills gaps, calls tools, answers to any name, and has room for few words.
-        model = support.tiny_model("tiny-llama", support.TEST_DATA / "ggml-vocab-deepseek-coder.gguf")
+        # Fills gaps, calls tools, makes vectors, ranks, answers to any name, and has room for few words.
+        model = support.ranking_model(support.tiny_model("tiny-llama", support.TEST_DATA / "ggml-vocab-deepseek-coder.gguf"))
         cls.server = Server("--served-model-name", "*", "--chat-template", TEMPLATE, "--threads", 1, "--kv-memory", "64MiB",
-                            "--max-context", 256, "--max-tokens", 2, model=model)
+                            "--max-context", 256, "--max-tokens", 2, "--embedding", model=model)
         cls.addClassCleanup(cls.server.__exit__)
         cls.document = json.loads(cls.server.get("/openapi.json")[2])
 

@@ -38,6 +38,13 @@ BODIES = {
     "apply-template": ("agent", "POST /apply-template", {"messages": HELLO}),
     "models/load": ("agent", "POST /models/load", {"model": "agent"}),
     "models/unload": ("agent", "POST /models/unload", {"model": "agent"}),
+    "embeddings": ("vectors", "POST /v1/embeddings", {"input": "Hi"}),
+    "embedding": ("vectors", "POST /embedding", {"content": "Hi"}),
+    "api/embed": ("vectors", "POST /api/embed", {"input": "Hi"}),
+    "api/embeddings": ("vectors", "POST /api/embeddings", {"prompt": "Hi"}),
+    "embed": ("vectors", "POST /embed", {"inputs": "Hi"}),
+    "rerank": ("vectors", "POST /v1/rerank", {"query": "Hi", "documents": ["Ho", "Hu"]}),
+    "score": ("vectors", "POST /v1/score", {"text_1": "Hi", "text_2": "Ho"}),
 }
 
 
@@ -63,7 +70,8 @@ class Row:
         status, _, text = asked.ask(server, method, path, {"Content-Type": "application/json"}, json.dumps(body))
         answer = json.loads(text)
         if status == 200:
-            told = [warning for warning in answer.get("warnings", []) if names(warning, self.path)]
+            warnings = answer.get("warnings", []) if isinstance(answer, dict) else []
+            told = [warning for warning in warnings if names(warning, self.path)]
             return "\t".join(["" if told else "accepted", "200", "", "", "; ".join(told)])
         error = answer["error"] if isinstance(answer["error"], dict) else {"message": answer["error"]}
         message, param = server_record.masked(error["message"]), error.get("param") or ""
