@@ -23,7 +23,7 @@ DraftHead::DraftHead(const ModelConfig& config, const Weights& weights, Snapshot
       output_norm_(weights.output_norm),
       width_(config.width),
       layer_(config.num_layers()),
-      epsilon_(config.rms_epsilon) {
+      epsilon_(config.norm_epsilon) {
   if (!config.has_draft_head) return;
   layer_weights_ = &weights.layers[to_size(layer_)];
   pairs_ = context.make_rows(2 * width_);

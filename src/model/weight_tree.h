@@ -131,8 +131,8 @@ struct ModelTensors {
   typename Form::Vector output_bias{};   // [vocab_size]; may be absent
   typename Form::Vector rope_factors{};  // [num_rotated / 2]: frequencies are divided by these; may be absent
   PerLayerTableTensors<Form> per_layer{};
-  HeadTensors<Form> head{};
   DraftHeadTensors<Form> draft_head{};
+  HeadTensors<Form> head{};
   std::vector<LayerTensors<Form>> layers{};  // behind the model's: the draft head's
 };
 
