@@ -4,6 +4,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import support
@@ -43,6 +44,19 @@ class Docs(unittest.TestCase):
         for example in found:
             output = self.run_example(["bash", "-ec"], example)
             self.assertNotIn('"error"', output)
+
+    def test_the_example_of_answers_with_sources_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "facts.txt")
+            path.write_text("The tower is 96 metres tall.\n\nBread is made of flour.\n\nThe sea is salty.\n\nCats sleep.",
+                            encoding="utf-8")
+            done = subprocess.run([sys.executable, DOCS.parent / "examples" / "answers_with_sources.py", self.server.url,
+                                   "Bread is made of flour.", path], capture_output=True, text=True,
+                                  timeout=support.TIMEOUT_S, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(re.findall(r"^\[(\d)\] .*facts.txt: ", done.stdout, re.MULTILINE), ["1", "2", "3"])
+        # The model is not made for vectors: of these texts none but the same one is surely the nearest.
+        self.assertRegex(done.stdout, r"(?m)^\[1\] .*'Bread is made of flour.'$")
 
     def test_every_option_of_the_server_is_described(self):
         own = support.octavo_ok("serve", "--help")
