@@ -80,8 +80,8 @@ Result<int> embed(const EmbedOptions& options, Context& context) {
   const auto take = [&](std::size_t index, std::vector<float> rows) -> Result<void> {
     if (pooling != Pooling::kNone) normalize(rows, options.norm);
     if (npy) npy->append(rows);
-    if (options.compares) compared.push_back(std::move(rows));
     if (!npy && !options.compares) context.out << json_line(index, rows, width, pooling == Pooling::kNone);
+    if (options.compares) compared.push_back(std::move(rows));
     if (!context.out) return fail("cannot write to the standard output");
     return {};
   };
