@@ -13,7 +13,10 @@
 #include "cli/model_sections.h"
 #include "cli/options.h"
 #include "cli/parse.h"
+#include "cli/serve_pull.h"
 #include "cli/text_rows.h"
+#include "http/host_check.h"
+#include "http/listener.h"
 #include "http/origin_check.h"
 
 namespace octavo::cli {
