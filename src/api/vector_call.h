@@ -40,7 +40,7 @@ class TextRows {
   std::vector<float> floats_ = {};
 };
 
-/// What is made of the texts.
+/// The thing that is made of the texts.
 enum class VectorTask : std::uint8_t {
   kVectors,      // one of each, or of each token
   kRanks,        // the scores of documents for one query

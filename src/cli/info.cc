@@ -16,6 +16,18 @@
 namespace octavo::cli {
 namespace {
 
+/// Texts are what the file is for, or a part of it.
+bool makes_vectors(const ModelConfig& config) {
+  return config.is_encoder || config.pooling || config.head.num_scores > 0;
+}
+
+std::string describe_vectors(const ModelConfig& config) {
+  std::string text = fmt::format("{}{} numbers", config.is_encoder ? "an encoder: " : "", config.head.width);
+  if (config.pooling) text += fmt::format(", pooling {}", pooling_name(*config.pooling));
+  if (config.head.num_scores > 0) text += fmt::format(", a ranking head of {}", config.head.num_scores);
+  return text;
+}
+
 constexpr int kLeastContext = 2;  // of an engine: a token of a prompt and one of an answer
 
 struct InfoCommandOptions {
@@ -100,11 +112,12 @@ void print_head(const InfoReport& report, std::ostream& out) {
     print_layers(report, shapes, out);
     std::string context = fmt::format("{} tokens", c.context_length);
     if (shapes.window > 0)
-      context += fmt::format("; {} of {} layers see all of it, the others the last {}", shapes.num_without_window,
-                             c.num_layers(), shapes.window);
+      context += fmt::format("; {} of {} layers see all of it, the others {} {}", shapes.num_without_window,
+                             c.num_layers(), c.is_encoder ? "a window of" : "the last", shapes.window);
     line("context", context);
     line("weights", fmt::format("{} in {}{}", format_count(report.num_weights), format_bytes(report.weight_bytes),
-                                c.tied_output ? "; the output matrix is the embedding" : ""));
+                                c.tied_output && !c.is_encoder ? "; the output matrix is the embedding" : ""));
+    if (makes_vectors(c)) line("vectors", describe_vectors(c));
   } else {
     line("weights", "none: the file holds a vocabulary only");
   }
@@ -195,6 +208,13 @@ boost::json::array sums_to_json(const std::vector<WeightSum>& sums, std::uint64_
   return out;
 }
 
+boost::json::object vectors_to_json(const ModelConfig& config) {
+  boost::json::object out{{"is_encoder", config.is_encoder}, {"width", config.head.width}};
+  if (config.pooling) out["pooling"] = pooling_name(*config.pooling);
+  if (config.head.num_scores > 0) out["num_scores"] = config.head.num_scores;
+  return out;
+}
+
 boost::json::object config_to_json(const InfoReport& report) {
   const ModelConfig& config = *report.config;
   const LayerShapes shapes = shapes_of_layers(config);
@@ -207,7 +227,7 @@ boost::json::object config_to_json(const InfoReport& report) {
                           {"context_length", config.context_length},
                           {"window", shapes.window},
                           {"vocab_size", config.vocab_size},
-                          {"tied_output", config.tied_output},
+                          {"tied_output", config.tied_output && !config.is_encoder},
                           {"num_recurrent", shapes.num_recurrent},
                           {"num_borrowing", shapes.num_borrowing},
                           {"per_layer_width", config.per_layer_width},
@@ -218,7 +238,9 @@ boost::json::object config_to_json(const InfoReport& report) {
                      {"num_heads", shape.num_heads},
                      {"num_kv_heads", shape.num_kv_heads},
                      {"head_dim", shape.head_dim}});
-  if (shapes.num_experts == 0) return out;
+  if (shapes.num_experts == 0)
+    if (makes_vectors(config)) out["vectors"] = vectors_to_json(config);
+  return out;
   out["num_experts"] = shapes.num_experts;
   out["num_chosen_experts"] = shapes.num_chosen;
   if (shapes.shared_width > 0) out["shared_expert_width"] = shapes.shared_width;

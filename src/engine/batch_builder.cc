@@ -14,7 +14,7 @@ void begin(StepPlan& plan) {
   plan.batch.advances.assign(plan.advances.begin(), plan.advances.end());
 }
 
-/// Of the sequence's rows, which were added last.
+/// Adds the types of the sequence's rows, which were added last.
 void add_token_types(Batch& batch, const Sequence& sequence) {
   const std::vector<std::uint8_t>& types = sequence.token_types;
   if (types.empty() && batch.token_types.empty()) return;
@@ -25,7 +25,7 @@ void add_token_types(Batch& batch, const Sequence& sequence) {
       batch.token_types[row] = types[position];
 }
 
-/// Those that want vectors come last, so that rows of logits are one range, and those of vectors another. In place, and
+/// Sequences that want vectors come last, so that rows of logits are one range, and those of vectors another. In place, and
 /// the order is kept otherwise.
 void put_vectors_last(std::vector<ScheduledSequence>& sequences) {
   auto end = sequences.begin();  // of those that want none

@@ -95,7 +95,7 @@ class EngineImpl final : public Engine {
  private:
   EngineImpl(EngineParts parts, std::unique_ptr<KvCacheManager> kv);
   StepParts step_parts();
-  /// With the context as the most tokens.
+  /// The options with the context as the most tokens.
   EmbeddingPromptOptions limited(EmbeddingPromptOptions options) const;
   Result<void> check_constraint(const Constraint* constraint) const;
 

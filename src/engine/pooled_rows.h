@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/to_size.h"
 #include "octavo/embedding.h"
 
 namespace octavo {
@@ -28,7 +29,7 @@ class PooledRows {
   PooledRows() = default;
   /// `rows`: how they become one; `ranks`: the model's ranking head reads that one. Throws std::bad_alloc.
   PooledRows(Pooling rows, bool ranks, int width, Callback on_rows)
-      : pooling_(rows), ranks_(ranks), on_rows_(std::move(on_rows)), pooled_(static_cast<std::size_t>(width)) {}
+      : pooling_(rows), ranks_(ranks), on_rows_(std::move(on_rows)), pooled_(to_size(width)) {}
 
   bool is_wanted() const { return on_rows_ != nullptr; }
   bool ranks() const { return ranks_; }
@@ -39,7 +40,7 @@ class PooledRows {
   void add(std::span<const float> rows);
   /// All of them were taken: the row for the model's head.
   std::span<const float> finish(int prompt_tokens);
-  /// What the head has made of it.
+  /// Takes the result of the head.
   void set_result(std::span<const float> result);
   /// All numbers so far were finite.
   bool is_finite() const { return is_finite_; }

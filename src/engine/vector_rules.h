@@ -1,4 +1,4 @@
-// What an engine's model makes of rows: the rules by which a request's vectors are checked and made.
+// Rules of an engine's model for vectors, by which a request's vectors are checked and made.
 //
 // A value, immutable; any thread.
 #pragma once

@@ -37,7 +37,7 @@ struct BatchOutcome {
   bool is_refused = false;  // there was no memory for it: what it was to write must not be counted on
   std::uint64_t grown_bytes =
       0;  // of keys and values that lie in memory which grows; 0: it is all there from the start
-  StepClock::Clock::duration waited = {};  // for steps of others that had the threads meanwhile
+  StepClock::Clock::duration waited = {};         // for steps of others that had the threads meanwhile
   std::uint64_t expert_bytes = 0;                 // of mixtures: weights of the experts that its rows chose
   std::span<const std::int32_t> not_finite = {};  // its sequences that no router could place: nothing of their rows
                                                   // must be counted on. Valid until the next batch
@@ -81,10 +81,10 @@ class ModelRunner {
   /// kMaxLogitRows. Valid until the next call.
   virtual std::span<const float> logits(int first, int count) = 0;
 
-  /// What logits are made of, for vectors of texts: the same rows behind the model's last norm, float32 [count, width].
+  /// Rows that logits are made of, for vectors of texts: the same rows behind the model's last norm, float32 [count, width].
   /// Valid until the next call.
   virtual std::span<const float> hidden_rows(int first, int count) = 0;
-  /// What the model's head makes of a pooled row, float32 [width]: its vector, [info().embedding.width], or with
+  /// The result of the model's head for a pooled row, float32 [width]: its vector, [info().embedding.width], or with
   /// `ranks` the scores, one a label. Valid until the next call.
   virtual std::span<const float> apply_head(std::span<const float> pooled, bool ranks) = 0;
 };

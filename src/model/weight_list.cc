@@ -453,7 +453,7 @@ Result<void> WeightLister::list_rope_factors() {
   return {};
 }
 
-/// Those of tokens, of positions and of the parts of a pair, and the norm of their sum.
+/// Lists the embeddings of tokens, of positions and of the parts of a pair, and the norm of their sum.
 Result<void> WeightLister::list_embeddings() {
   ModelTensors<ListedForm>& w = list_.tensors;
   OCTAVO_TRY_VOID(matrix(std::string(tensor_names::kEmbedding), config_.vocab_size, config_.width, w.embedding));

@@ -44,7 +44,7 @@ std::string time_at(ModelTable::Clock::duration from_now) {
   return iso_time(std::chrono::system_clock::now() + from_now);
 }
 
-/// Those that ollama knows.
+/// The capabilities of a model, by the names that ollama knows.
 json::array capabilities_of(const ModelInfo& info, const RequestPolicy& policy) {
   json::array capabilities;
   if (info.embedding.generates) capabilities.emplace_back("completion");

@@ -34,7 +34,7 @@ class Vectors : public ::testing::Test {
     EXPECT_FALSE(call.has_value()) << body;
     return call ? ApiError{.status = 200} : call.error();
   }
-  /// What the engine is asked for; control tokens are their texts.
+  /// The request for the engine; control tokens are their texts.
   std::vector<std::string> prompts(std::string_view api, const std::string& body) {
     const auto call = parse(api, body);
     EXPECT_TRUE(call.has_value()) << body << ": " << call.error().message;

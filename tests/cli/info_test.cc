@@ -8,6 +8,7 @@
 #include "source/open_model.h"
 #include "support/gguf_writer.h"
 #include "support/temp_file.h"
+#include "support/tiny_encoder.h"
 #include "support/tiny_model.h"
 
 namespace octavo {
@@ -215,6 +216,20 @@ TEST(Info, AHeadThatRanksIsCountedApart) {
   const auto& ranking = json.at("by_part").as_array().back();
   EXPECT_EQ(ranking.at("part").as_string(), "ranking");
   EXPECT_EQ(ranking.at("weights").as_int64(), 128);
+}
+
+TEST(Info, VectorsOfAnEncoderAreTold) {
+  const TempFile file(test::TinyEncoder("bert", 2, true).bytes(2));
+  CliRun text, cli;
+  ASSERT_EQ(text.run({"info", file.string()}), 0) << text.err.str();
+  EXPECT_THAT(text.out.str(), HasSubstr("vectors       an encoder: 64 numbers, pooling cls, a ranking head of 1"));
+  EXPECT_THAT(text.out.str(), testing::Not(HasSubstr("the output matrix is the embedding")));
+  const auto json = json_of(cli, {file.string()});
+  const auto& vectors = json.at("shape").as_object().at("vectors").as_object();
+  EXPECT_TRUE(vectors.at("is_encoder").as_bool());
+  EXPECT_EQ(vectors.at("width").as_int64(), 64);
+  EXPECT_EQ(vectors.at("pooling").as_string(), "cls");
+  EXPECT_EQ(vectors.at("num_scores").as_int64(), 1);
 }
 
 TEST(Info, ADraftHeadIsToldAndCounted) {

@@ -13,7 +13,8 @@ void make_encoder(ModelConfig& config);
 /// an embedding of their own. Positions are rotated where `has_rope`, and learned otherwise.
 Result<LayerSpec> read_bert_layer(const ModelKeys& keys, ModelConfig& config, bool has_rope);
 
-/// What every file may say: `attention.causal`, `pooling_type`, and the head that its tensors show. Behind the layers.
+/// Reads the keys that every file may have: `attention.causal`, `pooling_type`, and the head that its tensors show. The
+/// layers are read before.
 Result<void> read_vectors(const ModelKeys& keys, ModelConfig& config);
 
 }  // namespace octavo

@@ -39,7 +39,7 @@ Result<void> require_default_rope(const JsonObject& rope) {
   return type == "default" ? Result<void>{} : fail("{} is {}, expected default", rope.place("rope_type"), type);
 }
 
-/// As transformers 5 writes it, or under its name before.
+/// The base of the rotation as transformers 5 writes it, or under its name before.
 Result<double> rope_base(const JsonObject& config, std::string_view kind_of_layer, std::string_view old_name) {
   if (!config.has("rope_parameters")) return config.number(old_name);
   OCTAVO_TRY(const auto rope, rope_object(config, kind_of_layer));
