@@ -25,8 +25,8 @@ void add_token_types(Batch& batch, const Sequence& sequence) {
       batch.token_types[row] = types[position];
 }
 
-/// Sequences that want vectors come last, so that rows of logits are one range, and those of vectors another. In place, and
-/// the order is kept otherwise.
+/// Sequences that want vectors come last, so that rows of logits are one range, and those of vectors another. In place,
+/// and the order is kept otherwise.
 void put_vectors_last(std::vector<ScheduledSequence>& sequences) {
   auto end = sequences.begin();  // of those that want none
   for (auto at = sequences.begin(); at != sequences.end(); ++at) {

@@ -168,8 +168,8 @@ bool Scheduler::schedule_prompt(StepPlan& plan, Sequence& sequence) {
   return in_time > 0 && schedule_chunk(plan, sequence, in_time);
 }
 
-/// Plans the whole sequence or nothing. The first of a step goes whatever it takes, others as far as the time and the rows go that
-/// several may share.
+/// Plans the whole sequence or nothing. The first of a step goes whatever it takes, others as far as the time and the
+/// rows go that several may share.
 bool Scheduler::schedule_whole(StepPlan& plan, Sequence& sequence) {
   const int rows = sequence.num_behind(), taken = limits_.max_step_tokens - plan.budget.rows_left();
   const bool fits = taken + rows <= limits_.grouped_tokens && plan.budget.is_in_time(sequence, rows);

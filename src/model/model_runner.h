@@ -81,8 +81,8 @@ class ModelRunner {
   /// kMaxLogitRows. Valid until the next call.
   virtual std::span<const float> logits(int first, int count) = 0;
 
-  /// Rows that logits are made of, for vectors of texts: the same rows behind the model's last norm, float32 [count, width].
-  /// Valid until the next call.
+  /// Rows that logits are made of, for vectors of texts: the same rows behind the model's last norm, float32 [count,
+  /// width]. Valid until the next call.
   virtual std::span<const float> hidden_rows(int first, int count) = 0;
   /// The result of the model's head for a pooled row, float32 [width]: its vector, [info().embedding.width], or with
   /// `ranks` the scores, one a label. Valid until the next call.
