@@ -288,7 +288,8 @@ class Engine {
   }
   /// A query and a document as the model's ranking head reads them, the query first: both in the file's template for
   /// them where there is one, whose document loses its end where it may be cut; else a pair of texts, of which the
-  /// longer one does. Errors as above; the model has no ranking head, or its vocabulary no form for two texts (kOther).
+  /// longer one does; in a vocabulary without a form for two, one text behind the other, and the document is cut.
+  /// Errors as above; the model has no ranking head (kOther).
   virtual Result<EmbeddingPrompt> rank_prompt([[maybe_unused]] std::string_view query,
                                               [[maybe_unused]] std::string_view document,
                                               [[maybe_unused]] const EmbeddingPromptOptions& options) const {

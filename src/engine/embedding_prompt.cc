@@ -52,6 +52,17 @@ Result<EmbeddingPrompt> prompt_of(Result<FramedText> framed) {
       .tokens = std::move(framed->ids), .token_types = std::move(framed->types), .is_cut = framed->is_cut};
 }
 
+/// Both with the tokens around a text, but for those in front of the document, as llama.cpp does.
+Result<EmbeddingPrompt> one_behind_the_other(const Tokenizer& tokenizer, std::string_view query,
+                                             std::string_view document, const EmbeddingPromptOptions& options) {
+  OCTAVO_TRY(FramedText first, tokenizer.encode_framed(query, {.max_tokens = options.max_tokens}));
+  const std::size_t front = tokenizer.text_prefix().size();
+  const FrameOptions rest{.max_tokens = options.max_tokens - first.ids.size() + front, .cuts = options.cuts};
+  OCTAVO_TRY(const FramedText second, tokenizer.encode_framed(document, rest));
+  first.ids.insert(first.ids.end(), second.ids.begin() + static_cast<std::ptrdiff_t>(front), second.ids.end());
+  return EmbeddingPrompt{.tokens = std::move(first.ids), .is_cut = second.is_cut};
+}
+
 }  // namespace
 
 Result<EmbeddingPrompt> make_embedding_prompt(const Tokenizer& tokenizer, std::string_view text,
@@ -67,8 +78,9 @@ Result<EmbeddingPrompt> make_embedding_prompt(const Tokenizer& tokenizer, std::s
 Result<EmbeddingPrompt> make_rank_prompt(const Tokenizer& tokenizer, const RankTemplate& rank_template,
                                          std::string_view query, std::string_view document,
                                          const EmbeddingPromptOptions& options) {
-  return rank_template.is_there() ? fill_template(tokenizer, rank_template, query, document, options)
-                                  : prompt_of(tokenizer.encode_pair(query, document, frame_options(options)));
+  if (rank_template.is_there()) return fill_template(tokenizer, rank_template, query, document, options);
+  if (!tokenizer.has_pairs()) return one_behind_the_other(tokenizer, query, document, options);
+  return prompt_of(tokenizer.encode_pair(query, document, frame_options(options)));
 }
 
 }  // namespace octavo
