@@ -85,7 +85,7 @@ void DraftHead::follow(const StepRows& rows, AttentionMixer& attention) {
   attention.write_state(layer_, rows);
 }
 
-/// Those behind the last known row of each sequence, and behind drafted ones.
+/// Keeps the hidden rows behind the last known row of each sequence, and behind drafted ones.
 void DraftHead::keep_hidden(const Batch& batch) {
   const auto keep = [&](std::int64_t row, float* to) {
     context_.kernels.rms_norm(stream_.x(row), output_norm_, width_, epsilon_, to);

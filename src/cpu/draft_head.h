@@ -46,7 +46,7 @@ class DraftHead {
   void embed();
   /// Guesses from the stream behind the layer. `logits` is scratch, [rows, vocab_size].
   void guess(float* logits);
-  /// Those of the batch's sequences, one behind another.
+  /// The guesses of the batch's sequences, one behind another.
   std::span<const GuessedToken> guesses() const { return guesses_; }
 
   /// The widest rows that it quantizes in the stream.
@@ -77,7 +77,7 @@ class DraftHead {
   AlignedBuffer<float> projected_;  // [rows, width]
   AlignedBuffer<float> kept_;       // [kMaxDraftedRows, width] hidden rows of drafted tokens
 
-  // Of a batch of guesses.
+  // The state of a batch of guesses.
   Batch ahead_;                      // its rows under way
   const Batch* batch_ = nullptr;     // as it was given
   AlignedBuffer<float> hidden_;      // [kMaxLogitRows, width] the row behind each sequence's last guess

@@ -47,7 +47,7 @@ class Drafter {
   std::span<const TokenId> candidates() const { return candidates_; }
   /// Fills `draft` with what a draft head guesses, and the chances of it.
   void weigh(std::span<const GuessedToken> guesses, Draft& draft);
-  /// What was weighed last is the proposal.
+  /// The proposal becomes the one that was weighed last.
   void take_guesses() { source_ = Source::kHead; }
   /// The first `num_drawn` of the tokens that were proposed last were drawn; `is_wrong`: the next one was not.
   /// Otherwise nothing is known of it.

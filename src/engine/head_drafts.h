@@ -16,7 +16,7 @@
 
 namespace octavo {
 
-/// What guesses cost and gain, in milliseconds.
+/// The cost and the gain of guesses, in milliseconds.
 struct GuessPrice {
   double step_ms = 0;   // of all answers' next rows
   int num_decodes = 0;  // answers
@@ -40,7 +40,7 @@ class HeadDrafts {
   void take(std::span<const GuessedToken> guesses, double ms);
   /// Gives back the blocks of planned guesses; after take(), or without it.
   void give_back();
-  /// Those that have guesses in the batch.
+  /// The sequences that have guesses in the batch.
   std::span<Sequence* const> sequences() const { return sequences_; }
 
  private:

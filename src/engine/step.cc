@@ -163,34 +163,29 @@ void Step::sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& wo
     const bool of_vectors = first >= plan.first_vector_row;
     end = std::min<std::size_t>(first + kMaxLogitRows, of_vectors ? rows.size() : plan.first_vector_row);
     const std::span<const LogitRow> slice = rows.subspan(first, end - first);
-    if (of_vectors) {
-      const std::span<const float> hidden =
-          parts_.runner.hidden_rows(static_cast<int>(first), static_cast<int>(slice.size()));
-      pool_rows(plan, slice, hidden);
-      const std::size_t num_pooled = end < rows.size() ? to_size(rows[end].planned) : plan.sequences.size();
-      accept(plan, num_accepted, num_pooled);
-      num_accepted = num_pooled;
-      workers.reset();
-      parts_.answers.deliver_vectors(plan, slice, hidden);
-      take_threads(workers);
-      continue;
-    }
-    const std::span<const float> logits = parts_.runner.logits(static_cast<int>(first), static_cast<int>(slice.size()));
+    const int first_row = static_cast<int>(first), num_rows = static_cast<int>(slice.size());
+    const std::span<const float> given =
+        of_vectors ? parts_.runner.hidden_rows(first_row, num_rows) : parts_.runner.logits(first_row, num_rows);
     clock_.enter(StepPart::kSampling);
-    sampler_.list(plan, {.rows = slice, .logits = logits}, parts_.requests);
-    sampler_.draw_listed(plan.samples);
-    const std::size_t num_sampled = end < rows.size() ? to_size(rows[end].planned) : plan.sequences.size();
-    accept(plan, num_accepted, num_sampled);
-    num_accepted = num_sampled;
-    if (!hands_out) continue;
+    if (of_vectors) {
+      pool_rows(plan, slice, given);
+    } else {
+      sampler_.list(plan, {.rows = slice, .logits = given}, parts_.requests);
+      sampler_.draw_listed(plan.samples);
+    }
+    const std::size_t num_done = end < rows.size() ? to_size(rows[end].planned) : plan.sequences.size();
+    accept(plan, num_accepted, num_done);
+    num_accepted = num_done;
+    if (!of_vectors && !hands_out) continue;
     workers.reset();
-    parts_.answers.deliver_prompt_logits(plan, slice, logits, parts_.runner.info().vocab_size);
+    of_vectors ? parts_.answers.deliver_vectors(plan, slice, given)
+               : parts_.answers.deliver_prompt_logits(plan, slice, given, parts_.runner.info().vocab_size);
     take_threads(workers);
   }
   accept(plan, num_accepted, plan.sequences.size());  // where no logits are wanted
 }
 
-/// Rows of vectors are added to those; behind the last of a prompt comes the model's head.
+/// Adds rows to the vectors of their requests; behind the last row of a prompt comes the model's head.
 void Step::pool_rows(const StepPlan& plan, std::span<const LogitRow> rows, std::span<const float> hidden) {
   const std::size_t width = hidden.size() / rows.size();
   for (std::size_t i = 0; i < rows.size(); ++i) {

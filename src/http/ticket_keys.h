@@ -23,7 +23,7 @@ class TicketKeys {
   TicketKeys(const TicketKeys&) = delete;
   TicketKeys& operator=(const TicketKeys&) = delete;
 
-  /// From now on `context` seals and opens its tickets with these keys, which must outlive it. Error: OpenSSL
+  /// Makes `context` seal and open its tickets with these keys, which must outlive it. Error: OpenSSL
   /// takes none.
   Result<void> attach(SSL_CTX* context, Clock::time_point now);
   /// Now and then: renews the key when it is due.

@@ -78,11 +78,11 @@ class ModelRunner {
   virtual BatchOutcome wait() = 0;
 
   /// Logits of the last batch's `logit_rows[first .. first + count)`, float32 [count, vocab_size]; count is at most
-  /// kMaxLogitRows. Valid until the next call.
+  /// kMaxLogitRows. Valid until begin() or this is called again: a draft is verified by rows that came before.
   virtual std::span<const float> logits(int first, int count) = 0;
 
   /// Rows that logits are made of, for vectors of texts: the same rows behind the model's last norm, float32 [count,
-  /// width]. Valid until the next call.
+  /// width]. Valid until the next call; logits stay as they are, here and below.
   virtual std::span<const float> hidden_rows(int first, int count) = 0;
   /// The result of the model's head for a pooled row, float32 [width]: its vector, [info().embedding.width], or with
   /// `ranks` the scores, one a label. Valid until the next call.

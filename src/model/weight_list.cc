@@ -423,7 +423,7 @@ Result<void> WeightLister::list_per_layer_tables() {
   return vector(std::string(tensor_names::kPerLayerNorm), config_.per_layer_width, Presence::kRequired, w.norm);
 }
 
-/// Where the file has no embedding, output or norm of the head's own, these are the model's.
+/// Embedding, output and norm are the model's where the file has none of the head's own.
 Result<void> WeightLister::list_draft_head(DraftHeadTensors<ListedForm>& w) {
   const int layer = config_.num_layers();
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };

@@ -307,7 +307,7 @@ TEST(Transformer, ADraftHeadGuessesByItsOwnKeysAndValuesAndTheHiddenRowInFront) 
     }
 }
 
-// As `tools/oracle.py --guesses 4` has them, which agrees with llama.cpp's own within 2e-5 in every logit.
+// The guesses of `tools/oracle.py --guesses 4`, which agrees with llama.cpp's own within 2e-5 in every logit.
 TEST(Transformer, ADraftHeadsGuessesAreTheOracles) {
   const std::map<std::string, std::vector<std::pair<int, double>>> oracle = {
       {"qwen35", {{25, 0.23409}, {1, 0.22836}, {69, 0.06779}, {22, 0.0676}}},
@@ -350,7 +350,7 @@ TEST(Transformer, ADraftHeadChangesNoLogits) {
   EXPECT_EQ(with.logits(tokens, 20, some), without.logits(tokens, 20, some));
 }
 
-// Of a vocabulary that is larger than what it always looks at.
+// A vocabulary that is larger than what the head always looks at.
 TEST(Transformer, GuessesAreCommonWordsOrCandidates) {
   const std::uint32_t vocab = kCommonTokens + 100;
   Model model({.arch = "qwen35", .layers = 2, .vocab = vocab, .head = TinyModel::Head::kRandom}, add_head);

@@ -102,8 +102,6 @@ class TinyEncoder {
     return product("cls.output.weight", hidden)[0] + row_of("cls.output.bias", 0)[0];
   }
 
-  int num_rows_of_file() const { return kContext; }
-
  private:
   static constexpr float kEpsilon = 1e-5F;
 
