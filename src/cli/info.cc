@@ -238,9 +238,8 @@ boost::json::object config_to_json(const InfoReport& report) {
                      {"num_heads", shape.num_heads},
                      {"num_kv_heads", shape.num_kv_heads},
                      {"head_dim", shape.head_dim}});
-  if (shapes.num_experts == 0)
-    if (makes_vectors(config)) out["vectors"] = vectors_to_json(config);
-  return out;
+  if (makes_vectors(config)) out["vectors"] = vectors_to_json(config);
+  if (shapes.num_experts == 0) return out;
   out["num_experts"] = shapes.num_experts;
   out["num_chosen_experts"] = shapes.num_chosen;
   if (shapes.shared_width > 0) out["shared_expert_width"] = shapes.shared_width;
