@@ -42,14 +42,14 @@ typedef uint64_t octavo_handle;
 
 typedef enum octavo_status {
   OCTAVO_OK = 0,
-  OCTAVO_INVALID = 1,    /* an argument, a field of a request, a file or an option is wrong */
-  OCTAVO_CLOSED = 2,     /* the handle was closed, or is none of this kind */
-  OCTAVO_FORKED = 3,     /* the handle is the parent process's */
-  OCTAVO_NO_MEMORY = 4,  /* of the system */
-  OCTAVO_TOO_LONG = 5,   /* a prompt, or a prompt and its answer, beyond the context */
-  OCTAVO_BUSY = 6,       /* the queue of requests is full: later there is room again */
-  OCTAVO_STOPPED = 7,    /* the request was cancelled, its deadline is over, or the model was closed */
-  OCTAVO_FAILED = 8      /* anything else */
+  OCTAVO_INVALID = 1,   /* an argument, a field of a request, a file or an option is wrong */
+  OCTAVO_CLOSED = 2,    /* the handle was closed, or is none of this kind */
+  OCTAVO_FORKED = 3,    /* the handle is the parent process's */
+  OCTAVO_NO_MEMORY = 4, /* the system has none for the call */
+  OCTAVO_TOO_LONG = 5,  /* a prompt, or a prompt and its answer, beyond the context */
+  OCTAVO_BUSY = 6,      /* the queue of requests is full: later there is room again */
+  OCTAVO_STOPPED = 7,   /* the request was cancelled, its deadline is over, or the model was closed */
+  OCTAVO_FAILED = 8     /* anything else */
 } octavo_status;
 
 /* The last error of the calling thread. The texts are valid until its next call of this library. */
@@ -58,7 +58,7 @@ typedef struct octavo_error {
   int32_t status;      /* octavo_status; OCTAVO_OK: there was no error yet */
   int32_t http;        /* the status that the server would answer with; 0: it is no error of a request */
   const char* message; /* what was found and what was expected; never NULL */
-  const char* field;   /* of the request; "": none */
+  const char* field;   /* the request's field; "": none */
   const char* code;    /* such as "context_length_exceeded"; "": none */
 } octavo_error;
 
@@ -104,9 +104,9 @@ typedef struct octavo_counts {
   size_t size;
   uint64_t steps, prompt_tokens, cached_tokens, generated_tokens, finished, preemptions;
   uint64_t drafted_tokens, accepted_draft_tokens;
-  uint64_t kv_bytes;             /* of the KV memory that blocks with contents take now */
+  uint64_t kv_bytes; /* KV memory that blocks with contents take now */
   uint64_t kv_budget_bytes;
-  int32_t running, waiting;      /* sequences */
+  int32_t running, waiting; /* sequences */
 } octavo_counts;
 
 /* Counts since the model was loaded, and its present state. */
@@ -127,8 +127,7 @@ OCTAVO_API octavo_status octavo_release_memory(octavo_handle model, int32_t cach
 OCTAVO_API octavo_status octavo_tokenize(octavo_handle model, const char* text, size_t size, uint32_t flags,
                                          int32_t* tokens, size_t room, size_t* count);
 /* The bytes of tokens, which may be no whole characters. Control tokens give their text, unknown ids nothing. */
-OCTAVO_API octavo_status octavo_detokenize(octavo_handle model, const int32_t* tokens, size_t count,
-                                           octavo_text* text);
+OCTAVO_API octavo_status octavo_detokenize(octavo_handle model, const int32_t* tokens, size_t count, octavo_text* text);
 /* The answer of /tokenize, /detokenize or /apply-template to a JSON body: a conversation's prompt, for one. */
 OCTAVO_API octavo_status octavo_answer(octavo_handle model, const char* path, const char* body, size_t size,
                                        octavo_text* json);
@@ -145,11 +144,12 @@ typedef struct octavo_request {
   const char* api;  /* the path of one of the server's APIs, such as "/v1/chat/completions"; NULL: "/v1/completions" */
   const char* body; /* its JSON; NULL: "{}" */
   size_t body_size;
-  const int32_t* tokens; /* of /v1/completions: the prompt, in place of the body's */
+  const int32_t* tokens; /* the prompt of /v1/completions, in place of the body's */
   size_t num_tokens;
-  uint32_t form;       /* octavo_form */
-  int32_t wants_logits; /* 1: OCTAVO_LOGITS events with the logits of every token of the prompt, in order */
-  uint64_t tag;         /* the caller's, for its events */
+  uint32_t form; /* octavo_form */
+  int32_t
+      wants_logits; /* 1: OCTAVO_LOGITS events give the logits of the prompt's tokens, in order; no token is drawn */
+  uint64_t tag;     /* the caller's, for its events */
 } octavo_request;
 
 /* Takes a request, whose events go to the queue. Tokenizing and compiling of a constraint are done in this call.
@@ -172,9 +172,9 @@ typedef struct octavo_event {
   uint64_t request;
   uint64_t tag;
   uint32_t kind;
-  int32_t status;     /* of OCTAVO_END */
+  int32_t status;     /* how the request has ended, in OCTAVO_END */
   uint32_t prompt;    /* the number of the prompt in its request */
-  uint32_t choice;    /* of the prompt */
+  uint32_t choice;    /* the number of the choice of its prompt */
   int32_t token;      /* -1: none */
   float logprob;      /* NaN: nobody asked */
   const char* finish; /* "stop", "length", ... where the choice ends; else "" */
@@ -182,7 +182,7 @@ typedef struct octavo_event {
   size_t text_size;
   const float* rows;
   size_t num_rows, width, first_row;
-  const char* error; /* of OCTAVO_END with an error: JSON as the API answers it; else "" */
+  const char* error; /* the error as the API answers it, in JSON, where the request has ended with one; else "" */
 } octavo_event;
 
 /* A batch of events, which owns all that it points to until octavo_events_free(). Events are event_size bytes apart. */

@@ -40,7 +40,7 @@ struct EmbeddingInfo {
   int width = 0;                     // floats of a vector
   std::vector<std::string> labels = {};  // of the ranking head's scores; "" where the file has no name for one. None:
                                          // the model has no such head
-  bool has_rank_template = false;        // the file has a template for a query and a document
+  bool names_pooling = false;            // the file does: vectors are what the model is for
 };
 
 /// A request's part about vectors. It needs no `max_tokens`: -1 makes nothing else.

@@ -264,7 +264,7 @@ std::optional<ApiError> writes_nothing(const ModelInfo& info, std::string_view m
 bool ranks(const ModelInfo& info) { return can_rank(info.embedding.labels.size()); }
 
 bool makes_vectors(const ModelInfo& info, const RequestPolicy& policy) {
-  return !info.embedding.generates || policy.embeds;
+  return !info.embedding.generates || info.embedding.names_pooling || policy.embeds;
 }
 
 }  // namespace octavo

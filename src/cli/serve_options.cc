@@ -160,8 +160,9 @@ void add_scheduling_options(Command& command, EngineOptions& engine, RequestPoli
 
 void add_vector_options(Command& command, server::ServerOptions& server) {
   command.group("Vectors");
-  command.add_flag("--embedding,--embeddings", server.requests.embeds,
-                   "Models that write text make vectors as well; encoders do it anyway");
+  command.add_flag(
+      "--embedding,--embeddings", server.requests.embeds,
+      "Models that write text make vectors as well; encoders, and files that name a pooling, do it anyway");
   add_pooling_option(command, server.engine.pooling);
   add_norm_option(command, server.requests.norm);
   const auto is_reranking = std::make_shared<bool>(false);

@@ -5,8 +5,8 @@
 
 namespace octavo {
 
-/// 32 hexadecimal digits. The program, the shared library and everything else that is linked of one build's objects have
-/// the same.
+/// 32 hexadecimal digits. The program, the shared library and everything else that is linked of one build's objects
+/// have the same.
 std::string_view build_digest();
 
 }  // namespace octavo

@@ -171,7 +171,7 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts&
                                         .pool = resources.threads,
                                         .kv_budget = resources.kv_memory}));
   parts.info = info_of(source, config, parts.runner->info(), isa, options.kv_type, options.pooling);
-  parts.info.embedding.has_rank_template = parts.rank_template.is_there();
+  parts.info.embedding.names_pooling = config.pooling.has_value();
   if (config.is_encoder) be_encoder(options, parts);
   parts.info.work = std::move(work);
   parts.info.num_threads = parts.resources->num_threads();

@@ -311,6 +311,13 @@ TEST_F(Vectors, AModelThatWritesMakesVectorsOnlyWhereTheServerIsToldTo) {
   EXPECT_EQ(prompts("openai_embedding", R"({"input": "a"})").size(), 1);
 }
 
+TEST_F(Vectors, AModelThatWritesMakesVectorsUnaskedWhereItsFileNamesAPooling) {
+  engine_.embedding().generates = true;
+  engine_.embedding().names_pooling = true;
+  EXPECT_EQ(prompts("openai_embedding", R"({"input": "a"})").size(), 1);
+  EXPECT_TRUE(parse("openai_completion", R"({"prompt": "a"})").has_value());
+}
+
 TEST_F(Vectors, AnEncoderWritesNothingAndSaysSo) {
   for (const Api& api : all_apis()) {
     if (api.stream_type.empty()) continue;
