@@ -46,6 +46,8 @@ ALLOWED = {
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it.
     "cli": {"public", "base", "json", "template", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "model", "sampler",
             "engine", "api", "http", "server", "hub"},
+    # The C interface: everything that the program has, for other languages. constraint: masks for those who draw alone.
+    "capi": {"public", "base", "json", "constraint", "engine", "api", "server", "cli"},
 }
 # folders that only their own layer may include: the forms of files behind source/model_source.h
 PRIVATE = ("source/gguf/", "source/folder/")

@@ -1,0 +1,244 @@
+#include "capi/call.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include "api/openai_finish.h"
+#include "api/vector_call.h"
+#include "base/random_bytes.h"
+#include "base/to_size.h"
+
+namespace octavo::capi {
+namespace {
+
+ApiError stopped() {
+  return {.status = 499, .message = "the request was cancelled, or its model closed", .type = "server_error",
+          .code = "cancelled"};
+}
+
+ApiError lost() {
+  return {.status = 503, .message = "the system had no memory for the answer", .type = "server_error",
+          .code = "out_of_memory"};
+}
+
+}  // namespace
+
+CallResult<std::shared_ptr<Call>> Call::parse(std::shared_ptr<LoadedModel> model, std::shared_ptr<EventQueue> queue,
+                                              CallRequest request) {
+  const auto told = [](ApiError error) { return std::unexpected(CallError::of(std::move(error))); };
+  auto call = parse_call(*request.api, std::move(request.body), model->engine(), model->served(),
+                         {.store = &model->responses(), .owner = {}, .body_bytes = request.body_bytes});
+  if (!call) return told(std::move(call.error()));
+  if (call->constraint)
+    if (auto compiled = compile_constraint(*call, model->engine(), model->stop_token()); !compiled)
+      return told(std::move(compiled.error()));
+  if (call->vectors && request.form != OCTAVO_JSON)
+    return told(invalid_value("form", "form: found OCTAVO_TOKENS, expected OCTAVO_JSON: vectors have no tokens"));
+  return std::shared_ptr<Call>(new Call(std::move(model), std::move(queue), request, std::move(*call)));
+}
+
+Call::Call(std::shared_ptr<LoadedModel> model, std::shared_ptr<EventQueue> queue, const CallRequest& request,
+           CompletionCall call)
+    : id_(model->next_call_id()),
+      model_(std::move(model)),
+      queue_(std::move(queue)),
+      api_(*request.api),
+      form_(request.form),
+      tag_(request.tag),
+      wants_logits_(request.wants_logits),
+      call_(std::move(call)),
+      num_answers_(call_.requests.size() * to_size(call_.n)) {
+  for (const Request& one : call_.requests) submitted_.prompt_tokens.push_back(one.tokens.size());
+  if (form_ == OCTAVO_JSON)
+    writer_ = api_.make_writer({.call = call_,
+                                .engine = model_->engine(),
+                                .model = model_->served(),
+                                .id = fmt::format("{:016x}", random_seed()),
+                                .created = std::time(nullptr)});
+}
+
+Call::~Call() = default;
+
+CallResult<void> Call::start() {
+  const std::shared_ptr<Call> self = shared_from_this();
+  model_->calls().add(id_, self);
+  queue_->calls().add(id_, self);
+  if (auto error = submit_more()) {
+    cancel();
+    return std::unexpected(CallError::of(std::move(*error)));
+  }
+  if (model_->is_closed() || queue_->is_closed()) cancel();
+  return {};
+}
+
+bool Call::has_turn() const {
+  if (call_.vectors == nullptr || submitted_.num_open == 0) return true;
+  const std::size_t more = submitted_.prompt_tokens[submitted_.next];
+  return submitted_.num_open < kMaxTextsAtOnce && submitted_.num_tokens_open + more <= kMaxTokensAtOnce;
+}
+
+// The lock is not held while the engine is called: its own callbacks want it.
+std::optional<ApiError> Call::submit_more() {
+  std::unique_lock lock(submitted_.mutex);
+  if (std::exchange(submitted_.is_under_way, true)) return {};
+  std::optional<ApiError> error;
+  while (!error && !is_cancelled_ && submitted_.next < call_.requests.size() && has_turn()) {
+    const std::size_t prompt = submitted_.next++;
+    submitted_.num_open += to_size(call_.n);
+    submitted_.num_tokens_open += submitted_.prompt_tokens[prompt];
+    lock.unlock();
+    const Result<RequestId> id = submit(prompt);
+    lock.lock();
+    if (id) {
+      submitted_.ids.push_back(*id);
+      continue;
+    }
+    submitted_.num_open -= to_size(call_.n);
+    submitted_.num_tokens_open -= submitted_.prompt_tokens[prompt];
+    const bool may_wait = id.error().kind == ErrorKind::kQueueFull && submitted_.num_open > 0 && call_.vectors;
+    if (!may_wait) error = to_api_error(id.error());
+    submitted_.next = prompt;
+    break;
+  }
+  submitted_.is_under_way = false;
+  return error;
+}
+
+Result<RequestId> Call::submit(std::size_t prompt) {
+  const std::shared_ptr<Call> self = shared_from_this();
+  Request request = call_.vectors ? call_.requests[prompt] : std::move(call_.requests[prompt]);
+  if (call_.stream && call_.return_progress && writer_)
+    request.on_prompt_progress = [self, prompt](const PromptProgress& progress) {
+      self->queue_->push({.call = self, .event = RequestEvent(progress, prompt)});
+    };
+  if (wants_logits_) {
+    request.max_tokens = -1;
+    request.on_prompt_logits = [self](int first, std::span<const float> logits) { self->on_logits(first, logits); };
+  }
+  return model_->engine().submit(std::move(request),
+                                 [self, prompt](const TokenEvent& event) { self->on_event(prompt, event); });
+}
+
+void Call::on_event(std::size_t prompt, const TokenEvent& event) {
+  const bool is_last_of_choice = event.finish != FinishReason::kNone;
+  try {
+    queue_->push({.call = shared_from_this(), .event = RequestEvent(event, prompt)});
+  } catch (const std::exception&) {
+    note_lost_news();
+  }
+  if (!is_last_of_choice) return;
+  {
+    const std::lock_guard lock(submitted_.mutex);
+    --submitted_.num_open;
+    if (call_.vectors) submitted_.num_tokens_open -= submitted_.prompt_tokens[prompt];
+  }
+  auto error = submit_more();
+  if (!error) return;
+  {
+    const std::lock_guard lock(submitted_.mutex);
+    submitted_.failure = std::move(error);
+  }
+  push_failure();
+}
+
+void Call::on_logits(int first_row, std::span<const float> logits) {
+  try {
+    queue_->push({.call = shared_from_this(),
+                  .event = {},
+                  .logits = std::vector<float>(logits.begin(), logits.end()),
+                  .first_row = to_size(first_row)});
+  } catch (const std::exception&) {
+    note_lost_news();
+  }
+}
+
+void Call::push_failure() { queue_->push({.call = shared_from_this(), .event = {}, .has_failed = true}); }
+
+void Call::cancel() {
+  is_cancelled_ = true;
+  std::vector<RequestId> ids;
+  bool is_waiting = false;
+  {
+    const std::lock_guard lock(submitted_.mutex);
+    ids = submitted_.ids;
+    is_waiting = submitted_.next < call_.requests.size();
+  }
+  for (const RequestId id : ids) model_->engine().cancel(id);
+  if (is_waiting) push_failure();
+}
+
+void Call::abort() { push_failure(); }
+
+octavo_event Call::event_of(octavo_event_kind kind) const {
+  octavo_event told = {};
+  told.request = id_;
+  told.tag = tag_;
+  told.kind = static_cast<std::uint32_t>(kind);
+  told.token = -1;
+  told.finish = "";
+  return told;
+}
+
+void Call::write(News news, EventBatch& batch) {
+  if (has_ended_) return;
+  if (has_lost_news_ || news.has_failed) {
+    const std::lock_guard lock(submitted_.mutex);
+    const ApiError error = has_lost_news_ ? lost() : submitted_.failure.value_or(is_cancelled_ ? stopped() : engine_failed());
+    if (writer_ && call_.stream) write_text(writer_->fail(error), batch);
+    return end(&error, batch);
+  }
+  if (!news.logits.empty()) {
+    octavo_event told = event_of(OCTAVO_LOGITS);
+    told.width = to_size(model_->engine().info().vocab_size);
+    told.num_rows = news.logits.size() / told.width;
+    told.first_row = news.first_row;
+    return batch.add(told, {}, {}, std::move(news.logits));
+  }
+  writer_ ? write_answer(news.event, batch) : write_token(news.event, batch);
+}
+
+void Call::write_answer(const RequestEvent& event, EventBatch& batch) {
+  if (call_.stream && !std::exchange(has_begun_, true)) write_text(writer_->begin(), batch);
+  if (event.progress) return write_text(writer_->progress(event.prompt_index, *event.progress), batch);
+  write_text(writer_->on_event(event), batch);
+  if (const ApiError* error = writer_->error()) return end(error, batch);
+  if (!writer_->done()) return;
+  write_text(writer_->finish(), batch);
+  end(nullptr, batch);
+}
+
+void Call::write_token(const RequestEvent& event, EventBatch& batch) {
+  octavo_event told = event_of(OCTAVO_TOKEN);
+  told.prompt = static_cast<std::uint32_t>(event.prompt_index);
+  told.choice = event.choice;
+  told.token = event.token;
+  told.logprob = event.logprob;
+  told.finish = finish_reason_name(event.finish).data();
+  batch.add(told, event.reasoning + event.text);
+  if (event.finish == FinishReason::kNone) return;
+  if (auto error = error_of(event.finish, event.stats); error && !choice_error_) choice_error_ = std::move(error);
+  if (++num_ended_ == num_answers_) end(choice_error_ ? &*choice_error_ : nullptr, batch);
+}
+
+void Call::write_text(std::string text, EventBatch& batch) {
+  if (!text.empty()) batch.add(event_of(OCTAVO_TEXT), std::move(text));
+}
+
+void Call::end(const ApiError* error, EventBatch& batch) {
+  has_ended_ = true;
+  octavo_event told = event_of(OCTAVO_END);
+  std::string message, body;
+  if (error != nullptr) {
+    told.status = is_cancelled_ ? OCTAVO_STOPPED : CallError::of(*error).status;
+    message = error->message;
+    body = api_.error_body(*error);
+  }
+  batch.add(told, std::move(message), std::move(body));
+  model_->calls().remove(id_);
+  queue_->calls().remove(id_);
+}
+
+}  // namespace octavo::capi

@@ -1,0 +1,101 @@
+// One call: a request of the caller's, which may be several of the engine's, and the way of its events.
+//
+//     caller's thread                  engine's thread                 a thread that polls
+//     parse, compile, start() ───────▶ News ─────▶ EventQueue ───────▶ write() ─▶ EventBatch
+//
+// It lives as long as the engine or a queue has something of it. Members say which thread has them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "api/api.h"
+#include "capi/event_batch.h"
+#include "capi/event_queue.h"
+#include "capi/loaded_model.h"
+
+namespace octavo::capi {
+
+/// The caller's part of a call, read.
+struct CallRequest {
+  const Api* api = nullptr;
+  boost::json::object body = {};
+  std::uint64_t body_bytes = 0;
+  octavo_form form = OCTAVO_JSON;
+  bool wants_logits = false;
+  std::uint64_t tag = 0;
+};
+
+class Call : public std::enable_shared_from_this<Call> {
+ public:
+  /// Reads the body, makes prompts of it and compiles its constraint. Errors: those of the API.
+  static CallResult<std::shared_ptr<Call>> parse(std::shared_ptr<LoadedModel> model, std::shared_ptr<EventQueue> queue,
+                                                 CallRequest request);
+  ~Call();
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  std::uint64_t id() const { return id_; }
+  /// Hands the requests to the engine; once. Error: it takes none of them.
+  CallResult<void> start();
+  /// Ends what is under way; the last event says so. Any thread.
+  void cancel();
+  /// The engine has ended: no event comes any more. Any thread.
+  void abort();
+  /// The system had no memory for news of the engine's. The engine's thread.
+  void note_lost_news() noexcept { has_lost_news_ = true; }
+  /// Makes events of a piece of news. One thread at a time.
+  void write(News news, EventBatch& batch);
+
+ private:
+  Call(std::shared_ptr<LoadedModel> model, std::shared_ptr<EventQueue> queue, const CallRequest& request,
+       CompletionCall call);
+  std::optional<ApiError> submit_more();
+  Result<RequestId> submit(std::size_t prompt);
+  bool has_turn() const;
+  void on_event(std::size_t prompt, const TokenEvent& event);
+  void on_logits(int first_row, std::span<const float> logits);
+  void push_failure();
+
+  void write_answer(const RequestEvent& event, EventBatch& batch);
+  void write_token(const RequestEvent& event, EventBatch& batch);
+  void write_text(std::string text, EventBatch& batch);
+  void end(const ApiError* error, EventBatch& batch);
+  octavo_event event_of(octavo_event_kind kind) const;
+
+  const std::uint64_t id_;
+  const std::shared_ptr<LoadedModel> model_;
+  const std::shared_ptr<EventQueue> queue_;
+  const Api& api_;
+  const octavo_form form_;
+  const std::uint64_t tag_;
+  const bool wants_logits_;
+  CompletionCall call_;
+  const std::size_t num_answers_;  // choices of all prompts
+  std::atomic<bool> has_lost_news_ = false;
+  std::atomic<bool> is_cancelled_ = false;
+
+  // Requests on their way to the engine
+  struct Submitted {
+    std::mutex mutex = {};
+    bool is_under_way = false;  // some thread is in submit_more()
+    std::size_t next = 0;       // prompt that goes to the engine
+    std::size_t num_open = 0, num_tokens_open = 0;
+    std::vector<std::size_t> prompt_tokens = {};
+    std::vector<RequestId> ids = {};
+    std::optional<ApiError> failure = {};
+  } submitted_;
+
+  // The thread that polls
+  std::unique_ptr<AnswerWriter> writer_;
+  bool has_begun_ = false, has_ended_ = false;
+  std::size_t num_ended_ = 0;
+  std::optional<ApiError> choice_error_ = {};
+};
+
+}  // namespace octavo::capi

@@ -1,0 +1,30 @@
+// A batch of events with all that they point to. One thread at a time; whoever polled owns it until it is freed.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "octavo.h"
+
+namespace octavo::capi {
+
+class EventBatch {
+ public:
+  /// Adds an event. Its `text`, `error` and `rows` are taken; `told` has the rest.
+  void add(octavo_event told, std::string text, std::string error = {}, std::vector<float> rows = {});
+  bool is_empty() const { return events_.empty(); }
+
+  /// The batch as the caller gets it, and the batch of one that comes back.
+  static octavo_events* release(std::unique_ptr<EventBatch> batch);
+  static void free(octavo_events* told);
+
+ private:
+  std::vector<octavo_event> events_;
+  std::deque<std::string> texts_;  // stay where they are
+  std::deque<std::vector<float>> rows_;
+};
+
+}  // namespace octavo::capi

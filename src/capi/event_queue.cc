@@ -1,0 +1,108 @@
+#include "capi/event_queue.h"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "capi/call.h"
+
+namespace octavo::capi {
+
+CallResult<std::shared_ptr<EventQueue>> EventQueue::open(const octavo_queue_options& options) {
+  const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (descriptor < 0)
+    return std::unexpected(
+        CallError::of(OCTAVO_FAILED, fmt::format("cannot make a queue: {}", std::strerror(errno))));
+  return std::shared_ptr<EventQueue>(new EventQueue(options, descriptor));
+}
+
+EventQueue::EventQueue(const octavo_queue_options& options, int descriptor)
+    : options_(options), descriptor_(descriptor) {}
+
+EventQueue::~EventQueue() { ::close(descriptor_); }
+
+void EventQueue::push(News news) noexcept {
+  if (options_.on_events != nullptr) return hand_over(std::move(news));
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_closed_) return;
+    const std::shared_ptr<Call> call = news.call;
+    try {
+      news_.push_back(std::move(news));
+    } catch (const std::exception&) {
+      call->note_lost_news();
+      return;
+    }
+    if (news_.size() == 1) ::eventfd_write(descriptor_, 1);
+  }
+  filled_.notify_one();
+}
+
+void EventQueue::hand_over(News news) {
+  try {
+    auto batch = std::make_unique<EventBatch>();
+    const std::shared_ptr<Call> call = news.call;
+    call->write(std::move(news), *batch);
+    if (!batch->is_empty()) options_.on_events(options_.user, EventBatch::release(std::move(batch)));
+  } catch (const std::exception&) {
+    news.call->note_lost_news();
+  }
+}
+
+bool EventQueue::wait(std::unique_lock<std::mutex>& lock, int timeout_ms) {
+  const auto is_ready = [this] { return is_closed_ || !news_.empty(); };
+  if (timeout_ms < 0) {
+    filled_.wait(lock, is_ready);
+    return true;
+  }
+  return filled_.wait_for(lock, std::chrono::milliseconds(timeout_ms), is_ready);
+}
+
+std::vector<News> EventQueue::take(std::unique_lock<std::mutex>& lock) {
+  const std::size_t count = std::min(news_.size(), kMostAtOnce);
+  std::vector<News> taken(std::make_move_iterator(news_.begin()),
+                          std::make_move_iterator(news_.begin() + static_cast<std::ptrdiff_t>(count)));
+  news_.erase(news_.begin(), news_.begin() + static_cast<std::ptrdiff_t>(count));
+  eventfd_t ignored = 0;
+  if (news_.empty()) ::eventfd_read(descriptor_, &ignored);
+  lock.unlock();
+  return taken;
+}
+
+CallResult<std::unique_ptr<EventBatch>> EventQueue::poll(int timeout_ms) {
+  if (options_.on_events != nullptr)
+    return std::unexpected(
+        CallError::of(OCTAVO_INVALID, "found a queue with a callback, expected one without: it is not polled"));
+  const std::lock_guard alone(polling_);
+  std::unique_lock lock(mutex_);
+  const bool in_time = wait(lock, timeout_ms);
+  if (is_closed_) return std::unexpected(CallError::of(OCTAVO_CLOSED, "the queue was closed"));
+  if (!in_time) return nullptr;
+  auto batch = std::make_unique<EventBatch>();
+  for (News& news : take(lock)) {
+    const std::shared_ptr<Call> call = news.call;
+    call->write(std::move(news), *batch);
+  }
+  if (batch->is_empty()) return nullptr;
+  return batch;
+}
+
+void EventQueue::close() {
+  std::deque<News> dropped;
+  {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    dropped.swap(news_);
+  }
+  filled_.notify_all();
+  for (const std::shared_ptr<Call>& call : calls_.all()) call->cancel();
+}
+
+}  // namespace octavo::capi

@@ -1,0 +1,65 @@
+// The events of a caller's requests, on their way from the thread that drives a model to those that poll.
+//
+// A handle stands for it. The engine's thread pushes; any thread polls, one at a time.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "capi/call_list.h"
+#include "capi/event_batch.h"
+#include "capi/handles.h"
+#include "octavo/request_event.h"
+
+namespace octavo::capi {
+
+class Call;
+
+/// A piece of news about a call, before it has the form of an event.
+struct News {
+  std::shared_ptr<Call> call = {};
+  RequestEvent event = {};
+  std::vector<float> logits = {};  // of prompt rows, if there are any; `event` is none then
+  std::size_t first_row = 0;
+  bool has_failed = false;  // the engine ended, or the system had no memory for an event: the call ends here
+};
+
+class EventQueue final : public Handled {
+ public:
+  /// Error: the system has no descriptor for it.
+  static CallResult<std::shared_ptr<EventQueue>> open(const octavo_queue_options& options);
+  ~EventQueue() override;
+
+  /// Any thread; nothing is thrown. With a callback the news become events at once, in here.
+  void push(News news) noexcept;
+  /// The events that wait, at most kMostAtOnce pieces of news; null: the time is over. Error: the queue was closed.
+  CallResult<std::unique_ptr<EventBatch>> poll(int timeout_ms);
+  int descriptor() const { return descriptor_; }
+  CallList& calls() { return calls_; }
+  bool is_closed() const { return is_closed_; }
+  void close() override;
+
+  static constexpr std::size_t kMostAtOnce = 4096;
+
+ private:
+  EventQueue(const octavo_queue_options& options, int descriptor);
+  bool wait(std::unique_lock<std::mutex>& lock, int timeout_ms);
+  std::vector<News> take(std::unique_lock<std::mutex>& lock);
+  void hand_over(News news);
+
+  const octavo_queue_options options_;
+  const int descriptor_;  // an eventfd, which counts 1 as long as there is news
+  CallList calls_;        // not over yet
+  std::mutex polling_;    // held while news become events, so that these keep their order
+  std::mutex mutex_;      // of the rest
+  std::condition_variable filled_;
+  std::deque<News> news_;
+  std::atomic<bool> is_closed_ = false;  // written with the lock
+};
+
+}  // namespace octavo::capi

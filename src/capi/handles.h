@@ -1,0 +1,69 @@
+// The table of handles: what each number of a caller's stands for. A number is never used twice, so one that was closed
+// is known as such.
+//
+// One table in a process, which lives as long as that; any thread. Whoever has found an object holds it, so that a call
+// ends in peace when another thread closes what it works on.
+#pragma once
+
+#include <sys/types.h>
+
+#include <expected>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+#include "capi/last_error.h"
+#include "octavo.h"
+
+namespace octavo::capi {
+
+template <class T>
+using CallResult = std::expected<T, CallError>;
+
+/// What a handle stands for.
+class Handled {
+ public:
+  Handled() = default;
+  virtual ~Handled() = default;
+  Handled(const Handled&) = delete;
+  Handled& operator=(const Handled&) = delete;
+
+  /// Ends what it does; it is found no more. It is called once.
+  virtual void close() = 0;
+  /// False: the calling thread is one that close() would wait for.
+  virtual bool is_closable() const { return true; }
+};
+
+class Handles {
+ public:
+  /// The process's table. Its first use sees to it that all is closed when the process exits.
+  static Handles& instance();
+
+  octavo_handle add(std::shared_ptr<Handled> object);
+  /// The object of type T. Errors: the handle is closed, or of another kind (`kind` names the one that is wanted); the
+  /// process was forked.
+  template <class T>
+  CallResult<std::shared_ptr<T>> find(octavo_handle handle, std::string_view kind) {
+    auto object = find_any(handle, kind);
+    if (!object) return std::unexpected(std::move(object.error()));
+    if (auto found = std::dynamic_pointer_cast<T>(std::move(*object))) return found;
+    return std::unexpected(wrong_kind(handle, kind));
+  }
+  CallResult<void> close(octavo_handle handle);
+  /// Error: the process has handles of its parent, and may not call the library.
+  CallResult<void> check_process() const;
+
+ private:
+  Handles();
+  CallResult<std::shared_ptr<Handled>> find_any(octavo_handle handle, std::string_view kind);
+  static CallError wrong_kind(octavo_handle handle, std::string_view kind);
+  void close_all();
+
+  mutable std::mutex mutex_;
+  pid_t process_;
+  octavo_handle next_ = 1;
+  std::map<octavo_handle, std::shared_ptr<Handled>> objects_;
+};
+
+}  // namespace octavo::capi

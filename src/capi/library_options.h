@@ -1,0 +1,39 @@
+// Options that callers of the C interface give: those of `octavo serve`, word by word, with the same names, bounds and
+// errors.
+//
+// Owned by the model that is loaded with them, or by a server of one; it stays where it is.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/process_context.h"
+#include "cli/serve_options.h"
+#include "octavo.h"
+
+namespace octavo::capi {
+
+class LibraryOptions {
+ public:
+  /// Those of a model and its requests. Errors: cli::parse_arguments()'s; one that is about a server alone.
+  static Result<std::unique_ptr<LibraryOptions>> read(const octavo_load_options& options);
+  /// Those of a server whose model is loaded. Error: one that is about loading a model.
+  static Result<std::unique_ptr<LibraryOptions>> read_of_server(std::span<const char* const> words);
+
+  cli::ServeOptions& serve() { return serve_; }
+  const cli::ServeOptions& serve() const { return serve_; }
+  cli::Context& context() { return process_.context(); }
+
+ private:
+  explicit LibraryOptions(cli::ProcessStreams streams) : process_(streams) {}
+  Result<void> parse(std::span<const char* const> words, std::span<const std::string_view> refused,
+                     std::string_view why);
+
+  cli::ProcessContext process_;
+  cli::ServeOptions serve_;
+};
+
+}  // namespace octavo::capi

@@ -1,0 +1,106 @@
+#include "capi/loaded_model.h"
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include "api/text.h"
+#include "capi/call.h"
+#include "cli/options.h"
+#include "cli/sampling_options.h"
+#include "octavo/resources.h"
+
+namespace octavo::capi {
+namespace {
+
+ServedModel served_model(const Engine& engine, const LibraryOptions& options) {
+  const ModelInfo& info = engine.info();
+  const std::string id = model_id(info);
+  const cli::ServeOptions& serve = options.serve();
+  SamplingParams sampling = engine.default_sampling({});
+  cli::apply_sampling(serve.models.sampling, sampling);
+  RequestPolicy policy = serve.server.requests;
+  policy.max_choices = std::min(kMaxChoices, serve.server.engine.max_sequences);
+  return {.id = id,
+          .aliases = model_aliases(info, id, {}),
+          .fingerprint = info.fingerprint,
+          .created = std::time(nullptr),
+          .sampling_defaults = std::move(sampling),
+          .takes_any_name = true,
+          .policy = std::move(policy)};
+}
+
+}  // namespace
+
+CallResult<std::shared_ptr<LoadedModel>> LoadedModel::load(const octavo_load_options& asked,
+                                                           const std::shared_ptr<LoadedModel>& shares) {
+  const auto told = [](const Error& error) { return std::unexpected(CallError::of(error)); };
+  auto options = LibraryOptions::read(asked);
+  if (!options) return told(options.error());
+  EngineOptions& engine = (*options)->serve().server.engine;
+  engine.require_words = false;
+  std::shared_ptr<Resources> resources = shares ? shares->resources_ : nullptr;
+  if (!resources) {
+    auto own = Resources::create({.num_threads = std::exchange(engine.num_threads, 0)});
+    if (!own) return told(own.error());
+    resources = std::move(*own);
+  }
+  engine.resources = resources;
+  auto loaded = cli::load_engine(engine, asked.model == nullptr ? "" : asked.model, (*options)->context());
+  if (!loaded) return told(loaded.error());
+  std::shared_ptr<LoadedModel> model(new LoadedModel(std::move(*options), std::move(resources), std::move(*loaded),
+                                                     asked.is_driven != 0));
+  if (!model->is_driven_)
+    model->thread_ = std::jthread([raw = model.get()](const std::stop_token& stop) { raw->drive(stop); });
+  return model;
+}
+
+LoadedModel::LoadedModel(std::unique_ptr<LibraryOptions> options, std::shared_ptr<Resources> resources,
+                         std::unique_ptr<Engine> engine, bool is_driven)
+    : options_(std::move(options)),
+      resources_(std::move(resources)),
+      engine_(std::move(engine)),
+      served_(served_model(*engine_, *options_)),
+      is_driven_(is_driven) {}
+
+LoadedModel::~LoadedModel() = default;
+
+void LoadedModel::drive(const std::stop_token& stop) {
+  try {
+    engine_->run_until(stop);
+  } catch (const std::exception&) {
+    fail();
+  }
+}
+
+void LoadedModel::fail() {
+  has_failed_ = true;
+  for (const std::shared_ptr<Call>& call : calls_.all()) call->abort();
+}
+
+CallResult<bool> LoadedModel::step() {
+  if (!is_driven_)
+    return std::unexpected(CallError::of(
+        OCTAVO_INVALID, "found a model that a thread of the library drives, expected one loaded with is_driven"));
+  if (has_failed_) return std::unexpected(CallError::of(engine_failed()));
+  try {
+    return engine_->step();
+  } catch (const std::exception& error) {
+    fail();
+    return std::unexpected(CallError::of(OCTAVO_FAILED, error.what()));
+  }
+}
+
+// Calls that are ended while the engine's thread is inside a step end before its next one, which does not come: so they
+// are ended once more when it is gone.
+void LoadedModel::close() {
+  is_closed_ = true;
+  stop_.request_stop();
+  for (const std::shared_ptr<Call>& call : calls_.all()) call->cancel();
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+  if (has_failed_) return;
+  for (const std::shared_ptr<Call>& call : calls_.all()) call->cancel();
+}
+
+}  // namespace octavo::capi

@@ -1,0 +1,64 @@
+// A model that was loaded through the C interface: its engine, the thread that drives it, and what its requests are read
+// with.
+//
+// A handle stands for it, and its calls hold it. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+
+#include "api/completion.h"
+#include "api/response_store.h"
+#include "capi/call_list.h"
+#include "capi/handles.h"
+#include "capi/library_options.h"
+#include "octavo/engine.h"
+
+namespace octavo::capi {
+
+class LoadedModel final : public Handled, public std::enable_shared_from_this<LoadedModel> {
+ public:
+  /// Loads it, and begins to drive it unless the caller does. `shares`: a model whose threads it shares; null: none.
+  static CallResult<std::shared_ptr<LoadedModel>> load(const octavo_load_options& options,
+                                                       const std::shared_ptr<LoadedModel>& shares);
+  ~LoadedModel() override;
+
+  Engine& engine() { return *engine_; }
+  const ServedModel& served() const { return served_; }
+  const LibraryOptions& options() const { return *options_; }
+  ResponseStore& responses() { return responses_; }
+  CallList& calls() { return calls_; }
+  std::uint64_t next_call_id() { return next_call_++; }
+  std::stop_token stop_token() const { return stop_.get_token(); }
+  bool is_closed() const { return is_closed_; }
+  bool has_failed() const { return has_failed_; }
+  bool is_driven() const { return is_driven_; }
+  /// Error: a thread of the library drives it; the engine has failed.
+  CallResult<bool> step();
+  void close() override;
+  bool is_closable() const override { return std::this_thread::get_id() != thread_.get_id(); }
+
+ private:
+  LoadedModel(std::unique_ptr<LibraryOptions> options, std::shared_ptr<Resources> resources,
+              std::unique_ptr<Engine> engine, bool is_driven);
+  void drive(const std::stop_token& stop);
+  void fail();
+
+  const std::unique_ptr<LibraryOptions> options_;
+  const std::shared_ptr<Resources> resources_;
+  const std::unique_ptr<Engine> engine_;
+  const ServedModel served_;
+  const bool is_driven_;
+  ResponseStore responses_{ResponseStore::Limits{}};
+  CallList calls_;  // not over yet
+  std::atomic<std::uint64_t> next_call_ = 1;
+  std::atomic<bool> is_closed_ = false, has_failed_ = false;
+  std::stop_source stop_;
+  std::jthread thread_;
+};
+
+}  // namespace octavo::capi

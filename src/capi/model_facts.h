@@ -1,0 +1,16 @@
+// What a loaded model is and does, in the forms of the C interface. Free functions; any thread.
+#pragma once
+
+#include <string>
+
+#include "octavo.h"
+#include "octavo/engine.h"
+
+namespace octavo::capi {
+
+/// octavo_info()'s JSON.
+std::string describe(const ModelInfo& info);
+/// octavo_stats()'s counts; their size is not set.
+octavo_counts counts_of(const EngineStats& stats, const ModelInfo& info);
+
+}  // namespace octavo::capi

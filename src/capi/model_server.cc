@@ -1,0 +1,61 @@
+#include "capi/model_server.h"
+
+#include <future>
+#include <utility>
+#include <vector>
+
+#include "capi/shared_engine.h"
+#include "server/model_slot.h"
+#include "server/server_files.h"
+
+namespace octavo::capi {
+namespace {
+
+server::ModelEntry entry_of(const std::shared_ptr<LoadedModel>& model) {
+  server::ModelEntry entry;
+  entry.load = [model](const std::stop_token&) -> Result<std::unique_ptr<Engine>> {
+    return std::make_unique<SharedEngine>(model);
+  };
+  entry.is_loaded_at_start = true;
+  entry.takes_any_name = true;
+  entry.set_sampling = [sampling = model->served().sampling_defaults](SamplingParams& params) { params = sampling; };
+  return entry;
+}
+
+}  // namespace
+
+CallResult<std::shared_ptr<ModelServer>> ModelServer::start(const std::shared_ptr<LoadedModel>& model,
+                                                            std::span<const char* const> words) {
+  const auto told = [](const Error& error) { return std::unexpected(CallError::of(error)); };
+  if (model->is_driven())
+    return std::unexpected(CallError::of(
+        OCTAVO_INVALID, "found a model that its caller drives, expected one that a thread of the library drives"));
+  auto options = LibraryOptions::read_of_server(words);
+  if (!options) return told(options.error());
+  std::shared_ptr<ModelServer> made(new ModelServer(std::move(*options)));
+  server::ServerOptions& asked = made->options_->serve().server;
+  asked.requests.max_choices = model->served().policy.max_choices;
+  asked.engine = model->options().serve().server.engine;
+  asked.handle_signals = false;
+  auto ready = std::make_shared<std::promise<void>>();
+  asked.on_ready = [ready] { ready->set_value(); };
+  auto files = server::ServerFiles::open(asked);
+  if (!files) return told(files.error());
+  std::vector<server::ModelEntry> entries;
+  entries.push_back(entry_of(model));
+  auto server = server::Server::create(std::move(asked), std::move(*files), std::move(entries));
+  if (!server) return told(server.error());
+  made->server_ = std::move(*server);
+  made->thread_ = std::jthread([raw = made->server_.get()] { static_cast<void>(raw->run()); });
+  ready->get_future().wait();
+  return made;
+}
+
+ModelServer::~ModelServer() = default;
+
+void ModelServer::close() {
+  server_->drain();
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace octavo::capi

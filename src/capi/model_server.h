@@ -1,0 +1,35 @@
+// A server of one loaded model, in this process, on a thread of its own. A handle stands for it; any thread.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+
+#include "capi/handles.h"
+#include "capi/library_options.h"
+#include "capi/loaded_model.h"
+#include "server/server.h"
+
+namespace octavo::capi {
+
+class ModelServer final : public Handled {
+ public:
+  /// Listens when it returns. Errors: an option; the port cannot be opened; the model is driven by its caller.
+  static CallResult<std::shared_ptr<ModelServer>> start(const std::shared_ptr<LoadedModel>& model,
+                                                        std::span<const char* const> options);
+  ~ModelServer() override;
+
+  std::string url() const { return server_->url(); }
+  /// Waits for what runs, for as long as --drain-timeout says.
+  void close() override;
+
+ private:
+  explicit ModelServer(std::unique_ptr<LibraryOptions> options) : options_(std::move(options)) {}
+
+  const std::unique_ptr<LibraryOptions> options_;
+  std::unique_ptr<server::Server> server_;
+  std::jthread thread_;
+};
+
+}  // namespace octavo::capi

@@ -1,0 +1,375 @@
+// The functions of include/octavo.h: arguments are looked at, handles found, and what the parts give becomes a status.
+#include "octavo.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/array.hpp>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "api/tokenize_handler.h"
+#include "capi/call.h"
+#include "capi/constraint_mask.h"
+#include "capi/event_queue.h"
+#include "capi/handles.h"
+#include "capi/loaded_model.h"
+#include "capi/model_facts.h"
+#include "capi/model_server.h"
+#include "capi/sized.h"
+#include "cli/process_context.h"
+#include "json/json_document.h"
+#include "octavo/version.h"
+
+namespace octavo::capi {
+namespace {
+
+constexpr std::size_t kMaxBodyBytes = std::size_t{64} << 20;
+constexpr JsonLimits kBodyLimits{.max_bytes = kMaxBodyBytes, .max_memory_bytes = 8 * kMaxBodyBytes};
+
+CallError wrong(std::string message) { return CallError::of(OCTAVO_INVALID, std::move(message)); }
+
+/// Runs what may fail or throw. No exception passes.
+template <class Work>
+octavo_status guarded(const Work& work) noexcept {
+  try {
+    const CallResult<void> done = work();
+    return done ? OCTAVO_OK : remember(done.error());
+  } catch (const std::bad_alloc&) {
+    return remember({.status = OCTAVO_NO_MEMORY});
+  } catch (const std::exception& error) {
+    return remember(CallError::of(OCTAVO_FAILED, error.what()));
+  }
+}
+
+/// The error of a null pointer where something must be.
+CallResult<void> need(const void* pointer, std::string_view name) {
+  if (pointer != nullptr) return {};
+  return std::unexpected(wrong(fmt::format("{}: found a null pointer", name)));
+}
+
+std::string_view text_of(const char* text, std::size_t size) {
+  if (text == nullptr) return {};
+  return size > 0 ? std::string_view(text, size) : std::string_view(text);
+}
+
+/// Gives a copy of `text` to the caller.
+void give(std::string_view text, octavo_text& caller) {
+  auto* const data = static_cast<char*>(std::malloc(text.size() + 1));
+  if (data == nullptr) throw std::bad_alloc();
+  std::memcpy(data, text.data(), text.size());
+  data[text.size()] = '\0';
+  caller = {.data = data, .size = text.size()};
+}
+
+CallResult<std::shared_ptr<LoadedModel>> find_model(octavo_handle handle) {
+  return Handles::instance().find<LoadedModel>(handle, "model");
+}
+
+CallResult<boost::json::object> read_body(std::string_view text) {
+  auto body = parse_json_object(text.empty() ? "{}" : text, kBodyLimits);
+  if (!body) return std::unexpected(CallError::of(to_api_error(std::move(body.error()))));
+  return std::move(*body);
+}
+
+const Api* find_api(std::string_view path) {
+  for (const Api& api : all_apis())
+    for (const std::string_view one : api.paths)
+      if (!one.empty() && one == path) return &api;
+  return nullptr;
+}
+
+CallResult<CallRequest> read_request(const octavo_request& asked) {
+  const std::string_view path = asked.api == nullptr ? "/v1/completions" : asked.api;
+  const Api* const api = find_api(path);
+  if (api == nullptr)
+    return std::unexpected(
+        wrong(fmt::format("api: found '{}', expected a path of the server's, such as /v1/chat/completions", path)));
+  if (asked.form > OCTAVO_TOKENS)
+    return std::unexpected(wrong(fmt::format("form: found {}, expected OCTAVO_JSON or OCTAVO_TOKENS", asked.form)));
+  if (asked.wants_logits != 0 && asked.form != OCTAVO_TOKENS)
+    return std::unexpected(wrong("wants_logits: found OCTAVO_JSON beside it, expected OCTAVO_TOKENS"));
+  const std::string_view text = text_of(asked.body, asked.body_size);
+  auto body = read_body(text);
+  if (!body) return std::unexpected(std::move(body.error()));
+  if (asked.num_tokens > 0) {
+    if (auto given = need(asked.tokens, "tokens"); !given) return std::unexpected(std::move(given.error()));
+    (*body)["prompt"] = boost::json::array(asked.tokens, asked.tokens + asked.num_tokens);
+  }
+  return CallRequest{.api = api,
+                     .body = std::move(*body),
+                     .body_bytes = text.size(),
+                     .form = static_cast<octavo_form>(asked.form),
+                     .wants_logits = asked.wants_logits != 0,
+                     .tag = asked.tag};
+}
+
+CallResult<void> submit(octavo_handle model_handle, octavo_handle queue_handle, const octavo_request* asked,
+                        std::uint64_t* id) {
+  auto model = find_model(model_handle);
+  if (!model) return std::unexpected(std::move(model.error()));
+  auto queue = Handles::instance().find<EventQueue>(queue_handle, "queue");
+  if (!queue) return std::unexpected(std::move(queue.error()));
+  if ((*model)->has_failed()) return std::unexpected(CallError::of(engine_failed()));
+  auto request = read_request(read_sized(asked));
+  if (!request) return std::unexpected(std::move(request.error()));
+  auto call = Call::parse(std::move(*model), std::move(*queue), std::move(*request));
+  if (!call) return std::unexpected(std::move(call.error()));
+  if (id != nullptr) *id = (*call)->id();
+  return (*call)->start();
+}
+
+CallResult<TokenizeCall> read_tokenize_call(std::string_view path, std::string_view text) {
+  TokenizeCall call;
+  if (path == "/tokenize") {
+    call.kind = TokenizeCall::Kind::kTokenize;
+  } else if (path == "/detokenize") {
+    call.kind = TokenizeCall::Kind::kDetokenize;
+  } else if (path == "/apply-template") {
+    call.kind = TokenizeCall::Kind::kApplyTemplate;
+  } else {
+    return std::unexpected(
+        wrong(fmt::format("path: found '{}', expected /tokenize, /detokenize or /apply-template", path)));
+  }
+  auto body = read_body(text);
+  if (!body) return std::unexpected(std::move(body.error()));
+  call.body = std::move(*body);
+  return call;
+}
+
+CallResult<void> answer(octavo_handle handle, std::string_view path, std::string_view body, octavo_text& json) {
+  auto model = find_model(handle);
+  if (!model) return std::unexpected(std::move(model.error()));
+  auto call = read_tokenize_call(path, body);
+  if (!call) return std::unexpected(std::move(call.error()));
+  BufferedAnswer held;
+  auto told = answer_tokenize(std::move(*call), (*model)->engine(), (*model)->served(), held);
+  if (!told) return std::unexpected(CallError::of(std::move(told.error())));
+  give(*told, json);
+  return {};
+}
+
+CallResult<void> tokenize(octavo_handle handle, std::string_view text, std::uint32_t flags,
+                          std::span<std::int32_t> tokens, std::size_t& count) {
+  auto model = find_model(handle);
+  if (!model) return std::unexpected(std::move(model.error()));
+  if ((flags & ~(OCTAVO_ADD_SPECIAL | OCTAVO_PARSE_SPECIAL)) != 0)
+    return std::unexpected(wrong(fmt::format("flags: found {}, expected those of octavo_tokenize()", flags)));
+  const auto found = (*model)->engine().tokenize(
+      text, {.add_special = (flags & OCTAVO_ADD_SPECIAL) != 0, .parse_special = (flags & OCTAVO_PARSE_SPECIAL) != 0});
+  if (!found) return std::unexpected(CallError::of(found.error()));
+  count = found->size();
+  std::ranges::copy(std::span(*found).first(std::min(count, tokens.size())), tokens.begin());
+  return {};
+}
+
+}  // namespace
+}  // namespace octavo::capi
+
+using namespace octavo::capi;
+
+void octavo_last_error(octavo_error* error) {
+  if (error != nullptr) tell_last_error(*error);
+}
+
+const char* octavo_version(void) { return OCTAVO_VERSION_STRING; }
+int octavo_interface(void) { return OCTAVO_INTERFACE; }
+
+void octavo_text_free(octavo_text* text) {
+  if (text == nullptr) return;
+  std::free(text->data);
+  *text = {};
+}
+
+octavo_status octavo_close(octavo_handle handle) {
+  return guarded([&] { return Handles::instance().close(handle); });
+}
+
+octavo_status octavo_load(const octavo_load_options* options, octavo_handle* model) {
+  return guarded([&]() -> CallResult<void> {
+    if (auto given = need(model, "model"); !given) return given;
+    if (auto process = Handles::instance().check_process(); !process) return process;
+    const octavo_load_options asked = read_sized(options);
+    std::shared_ptr<LoadedModel> shares;
+    if (asked.shares != 0) {
+      auto other = find_model(asked.shares);
+      if (!other) return std::unexpected(std::move(other.error()));
+      shares = std::move(*other);
+    }
+    auto loaded = LoadedModel::load(asked, shares);
+    if (!loaded) return std::unexpected(std::move(loaded.error()));
+    *model = Handles::instance().add(std::move(*loaded));
+    return {};
+  });
+}
+
+octavo_status octavo_info(octavo_handle handle, octavo_text* json) {
+  return guarded([&]() -> CallResult<void> {
+    if (auto given = need(json, "json"); !given) return given;
+    auto model = find_model(handle);
+    if (!model) return std::unexpected(std::move(model.error()));
+    give(describe((*model)->engine().info()), *json);
+    return {};
+  });
+}
+
+octavo_status octavo_stats(octavo_handle handle, octavo_counts* counts) {
+  return guarded([&]() -> CallResult<void> {
+    if (auto given = need(counts, "counts"); !given) return given;
+    auto model = find_model(handle);
+    if (!model) return std::unexpected(std::move(model.error()));
+    octavo::Engine& engine = (*model)->engine();
+    fill(*counts, counts_of(engine.stats(), engine.info()));
+    return {};
+  });
+}
+
+octavo_status octavo_step(octavo_handle handle, int32_t* has_more) {
+  return guarded([&]() -> CallResult<void> {
+    auto model = find_model(handle);
+    if (!model) return std::unexpected(std::move(model.error()));
+    const auto stepped = (*model)->step();
+    if (!stepped) return std::unexpected(stepped.error());
+    if (has_more != nullptr) *has_more = *stepped ? 1 : 0;
+    return {};
+  });
+}
+
+octavo_status octavo_release_memory(octavo_handle handle, int32_t cached) {
+  return guarded([&]() -> CallResult<void> {
+    auto model = find_model(handle);
+    if (!model) return std::unexpected(std::move(model.error()));
+    (*model)->engine().release_memory(cached != 0);
+    return {};
+  });
+}
+
+octavo_status octavo_tokenize(octavo_handle handle, const char* text, size_t size, uint32_t flags, int32_t* tokens,
+                              size_t room, size_t* count) {
+  return guarded([&]() -> CallResult<void> {
+    if (auto given = need(text, "text"); !given) return given;
+    if (auto given = need(count, "count"); !given) return given;
+    if (room > 0)
+      if (auto given = need(tokens, "tokens"); !given) return given;
+    return tokenize(handle, text_of(text, size), flags, {tokens, room}, *count);
+  });
+}
+
+octavo_status octavo_detokenize(octavo_handle handle, const int32_t* tokens, size_t count, octavo_text* text) {
+  return guarded([&]() -> CallResult<void> {
+    if (auto given = need(text, "text"); !given) return given;
+    if (count > 0)
+      if (auto given = need(tokens, "tokens"); !given) return given;
+    auto model = find_model(handle);
+    if (!model) return std::unexpected(std::move(model.error()));
+    give((*model)->engine().detokenize({tokens, count}), *text);
+    return {};
+  });
+}
+
+octavo_status octavo_answer(octavo_handle handle, const char* path, const char* body, size_t size, octavo_text* json) {
+  return guarded([&]() -> CallResult<void> {
+    if (auto given = need(path, "path"); !given) return given;
+    if (auto given = need(json, "json"); !given) return given;
+    return answer(handle, path, text_of(body, size), *json);
+  });
+}
+
+octavo_status octavo_submit(octavo_handle model, octavo_handle queue, const octavo_request* request, uint64_t* id) {
+  return guarded([&] { return submit(model, queue, request, id); });
+}
+
+octavo_status octavo_cancel(octavo_handle handle, uint64_t id) {
+  return guarded([&]() -> CallResult<void> {
+    auto model = find_model(handle);
+    if (!model) return std::unexpected(std::move(model.error()));
+    if (const auto call = (*model)->calls().find(id)) call->cancel();
+    return {};
+  });
+}
+
+octavo_status octavo_queue_open(const octavo_queue_options* options, octavo_handle* queue) {
+  return guarded([&]() -> CallResult<void> {
+    if (auto given = need(queue, "queue"); !given) return given;
+    if (auto process = Handles::instance().check_process(); !process) return process;
+    auto opened = EventQueue::open(read_sized(options));
+    if (!opened) return std::unexpected(std::move(opened.error()));
+    *queue = Handles::instance().add(std::move(*opened));
+    return {};
+  });
+}
+
+octavo_status octavo_queue_descriptor(octavo_handle handle, int32_t* descriptor) {
+  return guarded([&]() -> CallResult<void> {
+    if (auto given = need(descriptor, "descriptor"); !given) return given;
+    auto queue = Handles::instance().find<EventQueue>(handle, "queue");
+    if (!queue) return std::unexpected(std::move(queue.error()));
+    *descriptor = (*queue)->descriptor();
+    return {};
+  });
+}
+
+octavo_status octavo_poll(octavo_handle handle, int32_t timeout_ms, octavo_events** events) {
+  return guarded([&]() -> CallResult<void> {
+    if (auto given = need(events, "events"); !given) return given;
+    *events = nullptr;
+    auto queue = Handles::instance().find<EventQueue>(handle, "queue");
+    if (!queue) return std::unexpected(std::move(queue.error()));
+    auto batch = (*queue)->poll(timeout_ms);
+    if (!batch) return std::unexpected(std::move(batch.error()));
+    if (*batch) *events = EventBatch::release(std::move(*batch));
+    return {};
+  });
+}
+
+void octavo_events_free(octavo_events* events) { EventBatch::free(events); }
+
+octavo_status octavo_constraint_open(octavo_handle handle, const char* kind, const char* text, size_t size,
+                                     octavo_handle* constraint) {
+  return guarded([&]() -> CallResult<void> {
+    if (auto given = need(kind, "kind"); !given) return given;
+    if (auto given = need(constraint, "constraint"); !given) return given;
+    auto model = find_model(handle);
+    if (!model) return std::unexpected(std::move(model.error()));
+    auto compiled = ConstraintMask::compile(std::move(*model), kind, text_of(text, size));
+    if (!compiled) return std::unexpected(std::move(compiled.error()));
+    *constraint = Handles::instance().add(std::move(*compiled));
+    return {};
+  });
+}
+
+octavo_status octavo_mask(octavo_handle handle, const int32_t* tokens, size_t count, uint32_t* words,
+                          size_t num_words) {
+  return guarded([&]() -> CallResult<void> {
+    if (auto given = need(words, "words"); !given) return given;
+    if (count > 0)
+      if (auto given = need(tokens, "tokens"); !given) return given;
+    auto constraint = Handles::instance().find<ConstraintMask>(handle, "constraint");
+    if (!constraint) return std::unexpected(std::move(constraint.error()));
+    return (*constraint)->allow({tokens, count}, {words, num_words});
+  });
+}
+
+octavo_status octavo_serve(octavo_handle handle, const char* const* options, size_t num_options, octavo_handle* server,
+                           octavo_text* url) {
+  return guarded([&]() -> CallResult<void> {
+    if (auto given = need(server, "server"); !given) return given;
+    if (num_options > 0)
+      if (auto given = need(options, "options"); !given) return given;
+    auto model = find_model(handle);
+    if (!model) return std::unexpected(std::move(model.error()));
+    auto started = ModelServer::start(*model, {options, num_options});
+    if (!started) return std::unexpected(std::move(started.error()));
+    if (url != nullptr) give((*started)->url(), *url);
+    *server = Handles::instance().add(std::move(*started));
+    return {};
+  });
+}
+
+int octavo_main(int argc, char** argv) { return octavo::cli::run_program(argc, argv); }

@@ -1,0 +1,44 @@
+#include "capi/shared_engine.h"
+
+#include <utility>
+
+#include "base/error.h"
+
+namespace octavo::capi {
+
+SharedEngine::SharedEngine(std::shared_ptr<LoadedModel> model) : model_(std::move(model)), engine_(model_->engine()) {}
+
+Result<RequestId> SharedEngine::submit(Request request, TokenCallback on_event) {
+  const int num_choices = request.num_choices;
+  {
+    const std::lock_guard lock(open_->mutex);
+    if (open_->is_draining || model_->is_closed())
+      return fail_as(ErrorKind::kDraining, "no further request is taken: the server ends");
+    open_->num_choices += num_choices;
+  }
+  auto told = [open = open_, on_event = std::move(on_event)](const TokenEvent& event) {
+    on_event(event);
+    if (event.finish == FinishReason::kNone) return;
+    const std::lock_guard lock(open->mutex);
+    if (--open->num_choices == 0) open->changed.notify_all();
+  };
+  auto id = engine_.submit(std::move(request), std::move(told));
+  if (!id) {
+    const std::lock_guard lock(open_->mutex);
+    open_->num_choices -= num_choices;
+  }
+  return id;
+}
+
+void SharedEngine::run_until(std::stop_token stop) {
+  std::unique_lock lock(open_->mutex);
+  open_->changed.wait(lock, stop, [this] { return open_->is_draining && open_->num_choices == 0; });
+}
+
+void SharedEngine::drain() {
+  const std::lock_guard lock(open_->mutex);
+  open_->is_draining = true;
+  open_->changed.notify_all();
+}
+
+}  // namespace octavo::capi

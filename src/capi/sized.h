@@ -1,0 +1,28 @@
+// Structs of the C interface, whose first field is their size: they grow at their end.
+//
+// Free functions; any thread.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace octavo::capi {
+
+/// A caller's struct, with 0 in the fields that it has no room for. `given` may be null: all fields are 0 then.
+template <class T>
+T read_sized(const T* given) noexcept {
+  T read = {};
+  if (given != nullptr) std::memcpy(&read, given, std::min(given->size, sizeof(T)));
+  read.size = sizeof(T);
+  return read;
+}
+
+/// Fills in the fields that a caller's struct has room for; its size stays.
+template <class T>
+void fill(T& caller, T told) noexcept {
+  told.size = caller.size;
+  std::memcpy(&caller, &told, std::min(caller.size, sizeof(T)));
+}
+
+}  // namespace octavo::capi
