@@ -1,6 +1,7 @@
 # `cmake --install`: the program, the public headers, the static libraries and a package, so that another project says
 #     find_package(Octavo REQUIRED)                 target_link_libraries(... Octavo::octavo)   the engine
 #     find_package(Octavo REQUIRED COMPONENTS kv)   target_link_libraries(... Octavo::kv)       the KV memory alone
+# Other languages take include/octavo.h and liboctavo.so.
 # The KV memory asks for fewer libraries than the engine, so each has an export set and a file of targets.
 include(CMakePackageConfigHelpers)
 
@@ -28,6 +29,9 @@ octavo_name_interface(kv_library kv)
 octavo_install_set(Engine template json toolcalls source tokenizer chat convert constraint model cpu sampler engine)
 octavo_name_interface(engine octavo)
 
+# The C interface: a header and a shared library that has everything inside.
+install(TARGETS octavo_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/include/octavo.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/octavo DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/OctavoConfig.cmake.in OctavoConfig.cmake
   INSTALL_DESTINATION ${package_dir})

@@ -15,12 +15,16 @@ namespace octavo::capi {
 namespace {
 
 ApiError stopped() {
-  return {.status = 499, .message = "the request was cancelled, or its model closed", .type = "server_error",
+  return {.status = 499,
+          .message = "the request was cancelled, or its model closed",
+          .type = "server_error",
           .code = "cancelled"};
 }
 
 ApiError lost() {
-  return {.status = 503, .message = "the system had no memory for the answer", .type = "server_error",
+  return {.status = 503,
+          .message = "the system had no memory for the answer",
+          .type = "server_error",
           .code = "out_of_memory"};
 }
 
@@ -186,7 +190,8 @@ void Call::write(News news, EventBatch& batch) {
   if (has_ended_) return;
   if (has_lost_news_ || news.has_failed) {
     const std::lock_guard lock(submitted_.mutex);
-    const ApiError error = has_lost_news_ ? lost() : submitted_.failure.value_or(is_cancelled_ ? stopped() : engine_failed());
+    const ApiError error =
+        has_lost_news_ ? lost() : submitted_.failure.value_or(is_cancelled_ ? stopped() : engine_failed());
     if (writer_ && call_.stream) write_text(writer_->fail(error), batch);
     return end(&error, batch);
   }

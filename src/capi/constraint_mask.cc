@@ -40,8 +40,8 @@ CallResult<std::vector<std::string>> read_choices(std::string_view text) {
 CallResult<ConstraintSource> read_source(std::string_view kind, std::string_view text) {
   const auto* const found = std::ranges::find(kKinds, kind, &std::pair<std::string_view, ConstraintKind>::first);
   if (found == kKinds.end())
-    return std::unexpected(wrong(fmt::format(
-        "kind: found '{}', expected regex, grammar, json_schema, json_object or choice", kind)));
+    return std::unexpected(
+        wrong(fmt::format("kind: found '{}', expected regex, grammar, json_schema, json_object or choice", kind)));
   ConstraintSource source{.kind = found->second};
   if (source.kind != ConstraintKind::kChoice) {
     source.text = text;
@@ -78,8 +78,8 @@ CallResult<void> ConstraintMask::move_behind(std::span<const TokenId> tokens) {
   }
   for (const TokenId token : tokens.subspan(tokens_.size())) {
     if (token < 0 || token >= model_->engine().info().vocab_size || !state_.accept(token)) {
-      const CallError error = wrong(fmt::format("tokens: found {} at {}, expected one that the constraint allows there",
-                                                token, tokens_.size()));
+      const CallError error = wrong(
+          fmt::format("tokens: found {} at {}, expected one that the constraint allows there", token, tokens_.size()));
       state_.begin(constraint_, {});
       tokens_.clear();
       return std::unexpected(error);

@@ -18,8 +18,7 @@ namespace octavo::capi {
 CallResult<std::shared_ptr<EventQueue>> EventQueue::open(const octavo_queue_options& options) {
   const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (descriptor < 0)
-    return std::unexpected(
-        CallError::of(OCTAVO_FAILED, fmt::format("cannot make a queue: {}", std::strerror(errno))));
+    return std::unexpected(CallError::of(OCTAVO_FAILED, fmt::format("cannot make a queue: {}", std::strerror(errno))));
   return std::shared_ptr<EventQueue>(new EventQueue(options, descriptor));
 }
 
@@ -56,13 +55,11 @@ void EventQueue::hand_over(News news) {
   }
 }
 
-bool EventQueue::wait(std::unique_lock<std::mutex>& lock, int timeout_ms) {
+bool EventQueue::wait(std::unique_lock<std::mutex>& lock, const std::optional<Clock::time_point>& until) {
   const auto is_ready = [this] { return is_closed_ || !news_.empty(); };
-  if (timeout_ms < 0) {
-    filled_.wait(lock, is_ready);
-    return true;
-  }
-  return filled_.wait_for(lock, std::chrono::milliseconds(timeout_ms), is_ready);
+  if (until) return filled_.wait_until(lock, *until, is_ready);
+  filled_.wait(lock, is_ready);
+  return true;
 }
 
 std::vector<News> EventQueue::take(std::unique_lock<std::mutex>& lock) {
@@ -80,18 +77,21 @@ CallResult<std::unique_ptr<EventBatch>> EventQueue::poll(int timeout_ms) {
   if (options_.on_events != nullptr)
     return std::unexpected(
         CallError::of(OCTAVO_INVALID, "found a queue with a callback, expected one without: it is not polled"));
+  std::optional<Clock::time_point> until;
+  if (timeout_ms >= 0) until = Clock::now() + std::chrono::milliseconds(timeout_ms);
   const std::lock_guard alone(polling_);
-  std::unique_lock lock(mutex_);
-  const bool in_time = wait(lock, timeout_ms);
-  if (is_closed_) return std::unexpected(CallError::of(OCTAVO_CLOSED, "the queue was closed"));
-  if (!in_time) return nullptr;
-  auto batch = std::make_unique<EventBatch>();
-  for (News& news : take(lock)) {
-    const std::shared_ptr<Call> call = news.call;
-    call->write(std::move(news), *batch);
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    const bool in_time = wait(lock, until);
+    if (is_closed_) return std::unexpected(CallError::of(OCTAVO_CLOSED, "the queue was closed"));
+    if (!in_time) return nullptr;
+    auto batch = std::make_unique<EventBatch>();
+    for (News& news : take(lock)) {
+      const std::shared_ptr<Call> call = news.call;
+      call->write(std::move(news), *batch);
+    }
+    if (!batch->is_empty()) return batch;  // else there was news that is told later, with more
   }
-  if (batch->is_empty()) return nullptr;
-  return batch;
 }
 
 void EventQueue::close() {

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "capi/call_list.h"
@@ -47,8 +49,10 @@ class EventQueue final : public Handled {
   static constexpr std::size_t kMostAtOnce = 4096;
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   EventQueue(const octavo_queue_options& options, int descriptor);
-  bool wait(std::unique_lock<std::mutex>& lock, int timeout_ms);
+  bool wait(std::unique_lock<std::mutex>& lock, const std::optional<Clock::time_point>& until);
   std::vector<News> take(std::unique_lock<std::mutex>& lock);
   void hand_over(News news);
 

@@ -23,9 +23,10 @@ Handles::Handles() : process_(::getpid()) {
 
 CallResult<void> Handles::check_process() const {
   if (::getpid() == process_) return {};
-  return std::unexpected(CallError::of(
-      OCTAVO_FORKED, "found a process that was forked, expected the one that first called the library: threads do not "
-                     "cross a fork, so load the model behind it, or start the other process anew"));
+  return std::unexpected(
+      CallError::of(OCTAVO_FORKED,
+                    "found a process that was forked, expected the one that first called the library: threads do not "
+                    "cross a fork, so load the model behind it, or start the other process anew"));
 }
 
 octavo_handle Handles::add(std::shared_ptr<Handled> object) {
@@ -56,9 +57,10 @@ CallResult<void> Handles::close(octavo_handle handle) {
     const auto found = objects_.find(handle);
     if (found != objects_.end()) {
       if (!found->second->is_closable())
-        return std::unexpected(CallError::of(
-            OCTAVO_INVALID, "found a call in a callback of the model, expected one of another thread: it would wait "
-                            "for itself"));
+        return std::unexpected(
+            CallError::of(OCTAVO_INVALID,
+                          "found a call in a callback of the model, expected one of another thread: it would wait "
+                          "for itself"));
       object = std::move(found->second);
       objects_.erase(found);
     }

@@ -12,33 +12,24 @@ thread_local CallError last = {.status = OCTAVO_OK};
 octavo_status status_of(const ApiError& error) {
   if (error.code == "context_length_exceeded") return OCTAVO_TOO_LONG;
   switch (error.status) {
-    case 429:
-      return OCTAVO_BUSY;
+    case 429: return OCTAVO_BUSY;
     case 499:
-    case 504:
-      return OCTAVO_STOPPED;
-    case 503:
-      return error.code == "shutting_down" ? OCTAVO_STOPPED : OCTAVO_NO_MEMORY;
-    default:
-      return error.status >= 400 && error.status < 500 ? OCTAVO_INVALID : OCTAVO_FAILED;
+    case 504: return OCTAVO_STOPPED;
+    case 503: return error.code == "shutting_down" ? OCTAVO_STOPPED : OCTAVO_NO_MEMORY;
+    default: return error.status >= 400 && error.status < 500 ? OCTAVO_INVALID : OCTAVO_FAILED;
   }
 }
 
 octavo_status status_of(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::kContextOverflow:
-      return OCTAVO_TOO_LONG;
-    case ErrorKind::kQueueFull:
-      return OCTAVO_BUSY;
+    case ErrorKind::kContextOverflow: return OCTAVO_TOO_LONG;
+    case ErrorKind::kQueueFull: return OCTAVO_BUSY;
     case ErrorKind::kOutOfMemory:
-    case ErrorKind::kOutOfBlocks:
-      return OCTAVO_NO_MEMORY;
+    case ErrorKind::kOutOfBlocks: return OCTAVO_NO_MEMORY;
     case ErrorKind::kStopped:
-    case ErrorKind::kDraining:
-      return OCTAVO_STOPPED;
+    case ErrorKind::kDraining: return OCTAVO_STOPPED;
     case ErrorKind::kOther:
-    case ErrorKind::kNoWords:
-      return OCTAVO_INVALID;
+    case ErrorKind::kNoWords: return OCTAVO_INVALID;
   }
   return OCTAVO_FAILED;
 }

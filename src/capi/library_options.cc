@@ -15,9 +15,9 @@ constexpr std::array<std::string_view, 2> kOfServers = {"Network", "Limits"};
 constexpr std::array<std::string_view, 2> kOfModels = {"Engine", "Sampling"};
 /// Options of other groups that only a server reads.
 constexpr std::array<std::string_view, 14> kServersToo = {
-    "--served-model-name", "--no-ui", "--no-slots", "--shared-cache", "--model-turn", "--model-wait", "--idle-unload",
-    "--allow-unload", "--allow-pull", "--keepalive-interval", "--drain-timeout", "--stall-timeout", "--access-log",
-    "--log-prompts"};
+    "--served-model-name", "--no-ui",         "--no-slots",     "--shared-cache", "--model-turn",
+    "--model-wait",        "--idle-unload",   "--allow-unload", "--allow-pull",   "--keepalive-interval",
+    "--drain-timeout",     "--stall-timeout", "--access-log",   "--log-prompts"};
 
 bool has(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
@@ -50,8 +50,8 @@ Result<void> LibraryOptions::parse(std::span<const char* const> words, std::span
 Result<std::unique_ptr<LibraryOptions>> LibraryOptions::read(const octavo_load_options& options) {
   if (options.num_options > 0 && options.options == nullptr)
     return fail("options: found a null pointer, expected {} words", options.num_options);
-  std::unique_ptr<LibraryOptions> read(new LibraryOptions(
-      options.shows_progress != 0 ? cli::ProcessStreams::kProgress : cli::ProcessStreams::kNone));
+  std::unique_ptr<LibraryOptions> read(
+      new LibraryOptions(options.shows_progress != 0 ? cli::ProcessStreams::kProgress : cli::ProcessStreams::kNone));
   OCTAVO_TRY_VOID(read->parse({options.options, options.num_options}, kOfServers,
                               "it is about a server, expected one about a model: octavo_serve() takes it"));
   return read;
@@ -60,8 +60,7 @@ Result<std::unique_ptr<LibraryOptions>> LibraryOptions::read(const octavo_load_o
 Result<std::unique_ptr<LibraryOptions>> LibraryOptions::read_of_server(std::span<const char* const> words) {
   std::unique_ptr<LibraryOptions> read(new LibraryOptions(cli::ProcessStreams::kNone));
   read->serve_.server.log.file = "off";
-  OCTAVO_TRY_VOID(
-      read->parse(words, kOfModels, "it is about a model, which is loaded: octavo_load() takes it"));
+  OCTAVO_TRY_VOID(read->parse(words, kOfModels, "it is about a model, which is loaded: octavo_load() takes it"));
   return read;
 }
 

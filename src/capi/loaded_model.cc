@@ -48,8 +48,8 @@ CallResult<std::shared_ptr<LoadedModel>> LoadedModel::load(const octavo_load_opt
   engine.resources = resources;
   auto loaded = cli::load_engine(engine, asked.model == nullptr ? "" : asked.model, (*options)->context());
   if (!loaded) return told(loaded.error());
-  std::shared_ptr<LoadedModel> model(new LoadedModel(std::move(*options), std::move(resources), std::move(*loaded),
-                                                     asked.is_driven != 0));
+  std::shared_ptr<LoadedModel> model(
+      new LoadedModel(std::move(*options), std::move(resources), std::move(*loaded), asked.is_driven != 0));
   if (!model->is_driven_)
     model->thread_ = std::jthread([raw = model.get()](const std::stop_token& stop) { raw->drive(stop); });
   return model;
@@ -61,7 +61,9 @@ LoadedModel::LoadedModel(std::unique_ptr<LibraryOptions> options, std::shared_pt
       resources_(std::move(resources)),
       engine_(std::move(engine)),
       served_(served_model(*engine_, *options_)),
-      is_driven_(is_driven) {}
+      is_driven_(is_driven),
+      held_({.answer_bytes = served_.policy.max_answer_bytes,
+             .all_bytes = options_->serve().server.answers.max_held_bytes}) {}
 
 LoadedModel::~LoadedModel() = default;
 

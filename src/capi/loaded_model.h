@@ -1,5 +1,5 @@
-// A model that was loaded through the C interface: its engine, the thread that drives it, and what its requests are read
-// with.
+// A model that was loaded through the C interface: its engine, the thread that drives it, and what its requests are
+// read with.
 //
 // A handle stands for it, and its calls hold it. Any thread.
 #pragma once
@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "api/buffered_answer.h"
 #include "api/completion.h"
 #include "api/response_store.h"
 #include "capi/call_list.h"
@@ -31,6 +32,8 @@ class LoadedModel final : public Handled, public std::enable_shared_from_this<Lo
   const ServedModel& served() const { return served_; }
   const LibraryOptions& options() const { return *options_; }
   ResponseStore& responses() { return responses_; }
+  /// The memory of answers that are made at once.
+  BufferBudget& held() { return held_; }
   CallList& calls() { return calls_; }
   std::uint64_t next_call_id() { return next_call_++; }
   std::stop_token stop_token() const { return stop_.get_token(); }
@@ -54,6 +57,7 @@ class LoadedModel final : public Handled, public std::enable_shared_from_this<Lo
   const ServedModel served_;
   const bool is_driven_;
   ResponseStore responses_{ResponseStore::Limits{}};
+  BufferBudget held_;
   CallList calls_;  // not over yet
   std::atomic<std::uint64_t> next_call_ = 1;
   std::atomic<bool> is_closed_ = false, has_failed_ = false;

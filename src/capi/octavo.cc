@@ -148,7 +148,7 @@ CallResult<void> answer(octavo_handle handle, std::string_view path, std::string
   if (!model) return std::unexpected(std::move(model.error()));
   auto call = read_tokenize_call(path, body);
   if (!call) return std::unexpected(std::move(call.error()));
-  BufferedAnswer held;
+  BufferedAnswer held((*model)->held());
   auto told = answer_tokenize(std::move(*call), (*model)->engine(), (*model)->served(), held);
   if (!told) return std::unexpected(CallError::of(std::move(told.error())));
   give(*told, json);

@@ -42,7 +42,8 @@ class SharedEngine final : public Engine {
   Result<InfillPrompt> infill_prompt(const InfillText& text, std::size_t max_tokens) const override {
     return engine_.infill_prompt(text, max_tokens);
   }
-  Result<EmbeddingPrompt> embedding_prompt(std::string_view text, const EmbeddingPromptOptions& options) const override {
+  Result<EmbeddingPrompt> embedding_prompt(std::string_view text,
+                                           const EmbeddingPromptOptions& options) const override {
     return engine_.embedding_prompt(text, options);
   }
   Result<EmbeddingPrompt> rank_prompt(std::string_view query, std::string_view document,

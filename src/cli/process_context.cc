@@ -63,7 +63,7 @@ int output_columns() {
 Result<std::unique_ptr<Engine>> load_engine(EngineOptions options) {
   if (options.resources) return Engine::load(std::move(options));
   auto resources = Resources::create({.num_threads = std::exchange(options.num_threads, 0),
-                                              .kv_memory_bytes = std::exchange(options.kv_memory_bytes, 0)});
+                                      .kv_memory_bytes = std::exchange(options.kv_memory_bytes, 0)});
   if (!resources) return std::unexpected(std::move(resources.error()));
   options.resources = std::move(*resources);
   return Engine::load(std::move(options));
