@@ -131,7 +131,8 @@ class Queue:
         """Hands a request to a model; returns its id. Raises octavo.Error."""
         body = json.dumps(request.body).encode("utf-8")
         told = lib.CRequest(size=ctypes.sizeof(lib.CRequest), api=request.api.encode("utf-8"), body=body,
-                            body_size=len(body), wants_logits=int(request.wants_logits), tag=tag)
+                            body_size=len(body), form=lib.TOKENS if request.wants_logits else lib.JSON,
+                            wants_logits=int(request.wants_logits), tag=tag)
         if request.tokens is not None:
             tokens = lib.tokens_array(request.tokens)
             told.tokens = ctypes.cast(tokens, ctypes.POINTER(ctypes.c_int32))

@@ -64,7 +64,7 @@ class Tokenizer:
     @property
     def eos_token_ids(self) -> List[int]:
         """The tokens that end an answer."""
-        return list(self._llm.info["end_tokens"])
+        return [token["id"] for token in self._llm.info["end_tokens"]]
 
     def find(self, text: str) -> Union[int, str]:
         """The id of the token that is written so; the text where it is no single token's."""
