@@ -2,9 +2,9 @@
 # Builds the libraries that liboctavo.so of a wheel has inside, for those whose static form Debian does not have, or not
 # as position-independent code: out of Debian 12's source packages, and Boost.JSON out of its installed headers.
 #   tools/build_static_libraries.sh FOLDER
-# Leaves FOLDER/lib/*.a and FOLDER/lib/pkgconfig, and in FOLDER/libraries.tsv a line for each library: its name, the
-# package it is of and that package's version. Does nothing where FOLDER is already right. About two minutes on two
-# cores.
+# Leaves FOLDER/lib/*.a and FOLDER/lib/pkgconfig. FOLDER/libraries.tsv has a line for each library that is part of
+# liboctavo.so: its name, the package it is of, that package's version, and its architecture or `source`;
+# FOLDER/licenses has their terms. Does nothing where FOLDER is already right. About two minutes on two cores.
 # Needs what scripts/setup installs, and dpkg-dev and make.
 set -euo pipefail
 export LC_ALL=C
@@ -57,8 +57,8 @@ fetch_sources() {
     sed -n "s/^\(deb-src [^ ]* ${codename}[^|]*\)|Debian Packages$/\1/p" | sort -u >"$work/sources.list"
   [ -s "$work/sources.list" ] || fail "apt knows no archive of Debian's $codename; run scripts/setup first"
   printf '%s\n' "Dir::State \"$work/state\";" "Dir::State::status \"$work/state/status\";" \
-    "Dir::Cache \"$work/cache\";" "Dir::Etc::sourcelist \"$work/sources.list\";" 'Dir::Etc::sourceparts "/dev/null";' 'Debug::NoLocking "true";' \
-    'APT::Sandbox::User "root";' >"$work/apt.conf"
+    "Dir::Cache \"$work/cache\";" "Dir::Etc::sourcelist \"$work/sources.list\";" \
+    'Dir::Etc::sourceparts "/dev/null";' 'Debug::NoLocking "true";' 'APT::Sandbox::User "root";' >"$work/apt.conf"
   quietly "read the lists of source packages (apt-get update)" env APT_CONFIG="$work/apt.conf" apt-get update
   cd "$work"
   quietly "fetch source packages (apt-get source)" env APT_CONFIG="$work/apt.conf" \
@@ -93,7 +93,8 @@ compile() {
 build_curl() {
   say "building libcurl.a"
   quietly "configure curl" cmake -G Ninja -S curl -B objects/curl -DCMAKE_BUILD_TYPE=None \
-    -DCMAKE_C_FLAGS="${flags[*]}" -DBUILD_SHARED_LIBS=OFF -DBUILD_CURL_EXE=OFF -DBUILD_TESTING=OFF -DENABLE_MANUAL=OFF -DHTTP_ONLY=ON \
+    -DCMAKE_C_FLAGS="${flags[*]}" -DBUILD_SHARED_LIBS=OFF -DBUILD_CURL_EXE=OFF -DBUILD_TESTING=OFF \
+    -DENABLE_MANUAL=OFF -DHTTP_ONLY=ON \
     -DCURL_USE_OPENSSL=ON -DCURL_CA_BUNDLE=none -DCURL_CA_PATH=none -DCURL_DISABLE_LDAP=ON -DCURL_DISABLE_LDAPS=ON \
     -DCURL_DISABLE_NTLM=ON -DCURL_DISABLE_ALTSVC=ON -DCURL_DISABLE_HSTS=ON -DCURL_USE_LIBSSH2=OFF \
     -DCURL_USE_LIBPSL=OFF -DCURL_USE_GSSAPI=OFF -DCURL_ZLIB=OFF -DCURL_BROTLI=OFF -DCURL_ZSTD=OFF -DUSE_NGHTTP2=OFF \
@@ -135,20 +136,30 @@ describe() {
   printf 'Cflags: %s\n' "$(pkg-config --cflags "$1")" >>"made/lib/pkgconfig/$1.pc"
 }
 
-write_list() {
-  local name
-  {
-    for name in curl fmtlib libedit ncurses prometheus-cpp spdlog; do
-      printf '%s\t%s\t%s\n' "${name/#fmtlib/fmt}" "$name" "$(version_of "$name")"
-    done
-    printf 'boost-json\tlibboost-json1.81-dev\t%s\n' "$(package_version libboost-json1.81-dev)"
-    printf 'boost-asio\tlibboost1.81-dev\t%s\n' "$(package_version libboost1.81-dev)"
-    printf 'cli11\tlibcli11-dev\t%s\n' "$(package_version libcli11-dev)"
-    printf 'openssl\tlibssl-dev\t%s\n' "$(package_version libssl-dev)"
-    printf 'utf8proc\tlibutf8proc-dev\t%s\n' "$(package_version libutf8proc-dev)"
-    printf 'libstdc++\t%s\t%s\n' "$(dpkg-query -S "$(g++ -print-file-name=libstdc++.a)" | cut -d: -f1)" \
-      "$(g++ -dumpfullversion)"
-  } | sort >made/libraries.tsv
+# list_source NAME PACKAGE and list_installed NAME PACKAGE: a library that is inside, with its terms.
+list_source() {
+  printf '%s\t%s\t%s\tsource\n' "$1" "$2" "$(version_of "$2")" >>made/libraries.tsv
+  cp "$2/debian/copyright" "made/licenses/$1.txt"
+}
+list_installed() {
+  printf '%s\t%s\t%s\t%s\n' "$1" "$2" "$(package_version "$2")" "$(dpkg --print-architecture)" >>made/libraries.tsv
+  cp "/usr/share/doc/$2/copyright" "made/licenses/$1.txt"
+}
+
+list_all() {
+  mkdir -p made/licenses
+  list_installed boost-asio libboost1.81-dev
+  list_installed boost-json libboost-json1.81-dev
+  list_installed cli11 libcli11-dev
+  list_source curl curl
+  list_source fmt fmtlib
+  list_source libedit libedit
+  list_installed "libstdc++" "$(dpkg-query -S "$(realpath "$(g++ -print-file-name=libstdc++.a)")" | cut -d: -f1)"
+  list_source ncurses ncurses
+  list_installed openssl libssl-dev
+  list_source prometheus-cpp prometheus-cpp
+  list_source spdlog spdlog
+  list_installed utf8proc libutf8proc-dev
 }
 
 { command -v dpkg-source && command -v make; } >/dev/null || fail "this needs dpkg-dev and make, of Debian's packages"
@@ -157,7 +168,8 @@ fetch_sources
 mkdir -p made/lib/pkgconfig
 compile fmt fmtlib/src/format.cc fmtlib/src/os.cc -- -Ifmtlib/include
 compile spdlog spdlog/src/*.cpp -- -Ispdlog/include -DSPDLOG_COMPILED_LIB -DSPDLOG_FMT_EXTERNAL
-compile prometheus-cpp-core prometheus-cpp/core/src/*.cc prometheus-cpp/core/src/detail/*.cc -- -Iprometheus-cpp/core/include -Iprometheus-cpp/util/include
+compile prometheus-cpp-core prometheus-cpp/core/src/*.cc prometheus-cpp/core/src/detail/*.cc -- \
+  -Iprometheus-cpp/core/include -Iprometheus-cpp/util/include
 printf '#include <boost/json/src.hpp>\n' >boost_json.cc
 compile boost_json boost_json.cc -- -DBOOST_JSON_SOURCE
 build_curl
@@ -166,7 +178,7 @@ for library in utf8proc ssl crypto; do cp "$(gcc -print-file-name=lib$library.a)
 describe libutf8proc -lutf8proc
 describe prometheus-cpp-core -lprometheus-cpp-core
 describe libedit "-ledit -ltinfo"
-write_list
+list_all
 printf '%s\n' "$stamp" >made/stamp
 mkdir -p "$(dirname "$to")"
 rm -rf "$to.partial" "$to"
