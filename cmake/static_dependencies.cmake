@@ -1,6 +1,6 @@
 # OCTAVO_STATIC_DEPENDENCIES: the libraries of others become part of what is linked, as position-independent code, and
-# nothing is needed on the machine that runs it but the C library and the compiler's libgcc_s.so.1, which every Linux with
-# that C library has: what a Python wheel brings along. Included before the libraries are looked for;
+# nothing is needed on the machine that runs it but the C library and libgcc_s.so.1, which every Linux with that C library
+# has: what a Python wheel brings along. Included before the libraries are looked for;
 # octavo_link_static_dependencies() is called when they were found. Headers stay Debian's.
 option(OCTAVO_STATIC_DEPENDENCIES "Link the libraries that tools/build_static_libraries.sh made into what is built" OFF)
 if(DEFINED ENV{XDG_CACHE_HOME})
@@ -19,8 +19,8 @@ if(OCTAVO_STATIC_DEPENDENCIES)
   # The libraries that pkg-config is asked for are described in a folder of their own, which has no other form of them.
   set(ENV{PKG_CONFIG_PATH} ${OCTAVO_STATIC_LIBRARIES}/lib/pkgconfig)
   # The C++ library, too, but not libgcc: GCC 12's static one needs glibc 2.35, and enterprise distributions have 2.34.
-  # Symbols of all of them stay inside: the process may have other versions of its own.
-  add_link_options(-static-libstdc++ -Wl,--exclude-libs,ALL -Wl,--gc-sections)
+  # Symbols of all of them stay inside, by src/capi/octavo.map: the process may have other versions of its own.
+  add_link_options(-static-libstdc++ -Wl,--gc-sections)
   set(CMAKE_SKIP_BUILD_RPATH ON)  # there is no library to be found when it runs
 endif()
 

@@ -143,7 +143,12 @@ list_source() {
 }
 list_installed() {
   printf '%s\t%s\t%s\t%s\n' "$1" "$2" "$(package_version "$2")" "$(dpkg --print-architecture)" >>made/libraries.tsv
-  cp "/usr/share/doc/$2/copyright" "made/licenses/$1.txt"
+  case $1 in
+    boost-*)  # its package lists the terms of every file of Boost
+      awk -v RS= '/^License: BSL-1.0\n Boost/' "/usr/share/doc/$2/copyright" >"made/licenses/$1.txt" ;;
+    *) cp "/usr/share/doc/$2/copyright" "made/licenses/$1.txt" ;;
+  esac
+  [ -s "made/licenses/$1.txt" ] || fail "found no terms of $1 in its package $2"
 }
 
 list_all() {

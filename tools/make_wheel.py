@@ -9,8 +9,9 @@ CycloneDX 1.5, which is in the wheel, too. The library is a stripped one. --libr
 tools/build_static_libraries.sh: its libraries.tsv names the libraries that are inside, licenses/ has their terms. The
 same files give the same bytes; dates are SOURCE_DATE_EPOCH, or 1980 where the environment has none.
 
-Errors: the library needs a newer C library than the platform's name says, or a library that not every Linux has, or looks
-for libraries in a folder of its own; the wheel has more than 10 MB. Needs readelf.
+Errors: the library needs a newer C library than the platform's name says, or a library that not every Linux has; it
+looks for libraries in a folder of the builder's; it exports other names than octavo_*; the wheel has more than 10 MB.
+Needs readelf.
 """
 import argparse
 import base64
@@ -61,6 +62,10 @@ def check_library(library, platform):
     paths = re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.+)\]", dynamic)
     if paths:
         fail(f"{library}: looks for libraries in {paths[0]}, a folder of the machine that built it")
+    symbols = re.findall(r" (?:GLOBAL|WEAK) +DEFAULT +\d+ (\w+)", read_elf(library, "--dyn-syms"))
+    foreign = [name for name in symbols if not name.startswith("octavo_")]
+    if foreign or "octavo_main" not in symbols:
+        fail(f"{library}: exports {foreign[0] if foreign else 'no octavo_main'}, expected octavo_main and its kin alone")
     others = set(re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic)) - LIBRARIES
     if others:
         fail(f"{library}: needs {', '.join(sorted(others))}, which not every Linux has")

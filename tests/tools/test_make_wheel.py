@@ -16,6 +16,7 @@ TOOL = pathlib.Path(__file__).parents[2] / "tools/make_wheel.py"
 CXX = os.environ["OCTAVO_CXX"]
 WHEEL = "octavo-1.2.3-py3-none-manylinux_2_34_x86_64.whl"
 INFO = "octavo-1.2.3.dist-info"
+MAIN = 'extern "C" int octavo_main(int, char**) { return 0; }'
 ZIPS_OLDEST = (1980, 1, 1, 0, 0, 0)
 
 
@@ -33,7 +34,7 @@ class MakeWheel(unittest.TestCase):
         self.write("LICENSE", "Terms\n")
         self.write("libraries/libraries.tsv", "curl\tcurl\t7.88.1-10+deb12u9\tsource\nfmt\tfmtlib\t9.1\tsource\n")
         self.write("libraries/licenses/curl.txt", "Terms of curl\n")
-        self.library = self.link("int octavo_main(int, char**) { return 0; }")
+        self.library = self.link(MAIN)
 
     def write(self, name, text):
         path = self.root / name
@@ -72,8 +73,8 @@ class MakeWheel(unittest.TestCase):
         versions = self.write("libc.map", f"GLIBC_2.4 {{ global: elder; }};\nGLIBC_{version} {{ global: newest; }};\n")
         self.link('extern "C" void newest() {} extern "C" void elder() {}', f"-Wl,--version-script={versions}",
                   "-Wl,-soname,libc.so.6", name="libc.so.6")
-        self.library = self.link('extern "C" void newest(); extern "C" void elder();'
-                                 "void both() { newest(); elder(); }", self.root / "libc.so.6")
+        self.library = self.link('extern "C" { void newest(); void elder(); void octavo_main() { newest(); elder(); } }',
+                                 self.root / "libc.so.6")
 
     def test_the_same_files_give_the_same_bytes(self):
         first = self.make("first").read_bytes()
@@ -141,12 +142,18 @@ class MakeWheel(unittest.TestCase):
 
     def test_a_library_that_not_every_linux_has_is_refused(self):
         other = self.link("int other() { return 1; }", "-Wl,-soname,libother.so.1", name="libother.so.1")
-        self.library = self.link("int other(); int octavo_main() { return other(); }", other)
+        self.library = self.link('int other(); extern "C" int octavo_main() { return other(); }', other)
         self.assert_refused(r"needs libother\.so\.1, which not every Linux has")
 
     def test_a_library_that_looks_in_the_builders_folders_is_refused(self):
-        self.library = self.link("int octavo_main() { return 0; }", "-Wl,-rpath,/build/lib")
+        self.library = self.link(MAIN, "-Wl,-rpath,/build/lib")
         self.assert_refused(r"looks for libraries in /build/lib, a folder of the machine that built it")
+
+    def test_a_library_with_other_names_or_without_the_program_is_refused(self):
+        self.library = self.link(MAIN + 'extern "C" void SSL_new() {}')
+        self.assert_refused(r"exports SSL_new, expected octavo_main and its kin alone")
+        self.library = self.link('extern "C" void octavo_answer() {}')
+        self.assert_refused(r"exports no octavo_main, expected octavo_main and its kin alone")
 
     def test_a_wheel_beyond_the_bound_is_refused(self):
         (self.package / "noise").write_bytes(os.urandom(10_000_000))
