@@ -1,6 +1,6 @@
 # OCTAVO_STATIC_DEPENDENCIES: the libraries of others become part of what is linked, as position-independent code, and
-# nothing is needed on the machine that runs it but the C library and libgcc_s.so.1, which every Linux with that C library
-# has: what a Python wheel brings along. Included before the libraries are looked for;
+# nothing is needed on the machine that runs it but the C library and libgcc_s.so.1, which every Linux with that C
+# library has: what a Python wheel brings along. Included before the libraries are looked for;
 # octavo_link_static_dependencies() is called when they were found. Headers stay Debian's.
 option(OCTAVO_STATIC_DEPENDENCIES "Link the libraries that tools/build_static_libraries.sh made into what is built" OFF)
 if(DEFINED ENV{XDG_CACHE_HOME})

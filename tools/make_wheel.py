@@ -65,7 +65,8 @@ def check_library(library, platform):
     symbols = re.findall(r" (?:GLOBAL|WEAK) +DEFAULT +\d+ (\w+)", read_elf(library, "--dyn-syms"))
     foreign = [name for name in symbols if not name.startswith("octavo_")]
     if foreign or "octavo_main" not in symbols:
-        fail(f"{library}: exports {foreign[0] if foreign else 'no octavo_main'}, expected octavo_main and its kin alone")
+        found = foreign[0] if foreign else "no octavo_main"
+        fail(f"{library}: exports {found}, expected octavo_main and its kin alone")
     others = set(re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic)) - LIBRARIES
     if others:
         fail(f"{library}: needs {', '.join(sorted(others))}, which not every Linux has")

@@ -73,8 +73,8 @@ class MakeWheel(unittest.TestCase):
         versions = self.write("libc.map", f"GLIBC_2.4 {{ global: elder; }};\nGLIBC_{version} {{ global: newest; }};\n")
         self.link('extern "C" void newest() {} extern "C" void elder() {}', f"-Wl,--version-script={versions}",
                   "-Wl,-soname,libc.so.6", name="libc.so.6")
-        self.library = self.link('extern "C" { void newest(); void elder(); void octavo_main() { newest(); elder(); } }',
-                                 self.root / "libc.so.6")
+        main = 'extern "C" { void newest(); void elder(); void octavo_main() { newest(); elder(); } }'
+        self.library = self.link(main, self.root / "libc.so.6")
 
     def test_the_same_files_give_the_same_bytes(self):
         first = self.make("first").read_bytes()
@@ -103,7 +103,8 @@ class MakeWheel(unittest.TestCase):
             self.assertEqual(wheel.namelist(), [
                 f"{INFO}/LICENSE", f"{INFO}/METADATA", f"{INFO}/WHEEL", f"{INFO}/entry_points.txt",
                 f"{INFO}/licenses/curl.txt", f"{INFO}/sboms/octavo.cdx.json", "octavo/__init__.py",
-                "octavo/__main__.py", "octavo/liboctavo.so", "octavo/parts/__init__.py", "octavo/py.typed", f"{INFO}/RECORD"])
+                "octavo/__main__.py", "octavo/liboctavo.so", "octavo/parts/__init__.py", "octavo/py.typed",
+                f"{INFO}/RECORD"])
             self.assertEqual(wheel.read("octavo/liboctavo.so"), self.library.read_bytes())
             lines = wheel.read(f"{INFO}/METADATA").decode().splitlines()
             for line in ("Name: octavo", "Version: 1.2.3", "Summary: Runs things", "Requires-Python: >=3.9",
