@@ -1,4 +1,5 @@
 # Everything comes from Debian 12's packages; scripts/setup installs them.
+include(cmake/static_dependencies.cmake)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
@@ -8,3 +9,4 @@ find_package(PkgConfig REQUIRED)
 find_package(CURL 7.85 REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto SSL)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
+octavo_link_static_dependencies()

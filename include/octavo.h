@@ -97,7 +97,8 @@ typedef struct octavo_load_options {
 OCTAVO_API octavo_status octavo_load(const octavo_load_options* options, octavo_handle* model);
 
 /* What the model is, as JSON: name, file, architecture, fingerprint, vocab_size, num_tokens, num_layers, max_context,
- * weight_bytes, kv_memory_bytes, num_threads, isa, end_tokens, chat_template, generates, vector_width, scores. */
+ * weight_bytes, kv_memory_bytes, kv_bytes_per_token, num_threads, isa, end_tokens ({id, text} each), chat_template,
+ * generates, vector_width, scores (the names of a ranking head's). */
 OCTAVO_API octavo_status octavo_info(octavo_handle model, octavo_text* json);
 
 typedef struct octavo_counts {
@@ -146,10 +147,10 @@ typedef struct octavo_request {
   size_t body_size;
   const int32_t* tokens; /* the prompt of /v1/completions, in place of the body's */
   size_t num_tokens;
-  uint32_t form; /* octavo_form */
-  int32_t
-      wants_logits; /* 1: OCTAVO_LOGITS events give the logits of the prompt's tokens, in order; no token is drawn */
-  uint64_t tag;     /* the caller's, for its events */
+  uint32_t form;        /* octavo_form */
+  int32_t wants_logits; /* 1: OCTAVO_LOGITS events give the logits of the prompt's tokens, in order, and no
+                               token is drawn; the form is OCTAVO_TOKENS */
+  uint64_t tag;         /* the caller's, for its events */
 } octavo_request;
 
 /* Takes a request, whose events go to the queue. Tokenizing and compiling of a constraint are done in this call.

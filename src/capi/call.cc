@@ -71,7 +71,7 @@ CallResult<void> Call::start() {
   model_->calls().add(id_, self);
   queue_->calls().add(id_, self);
   if (auto error = submit_more()) {
-    cancel();
+    refuse();
     return std::unexpected(CallError::of(std::move(*error)));
   }
   if (model_->is_closed() || queue_->is_closed()) cancel();
@@ -176,6 +176,14 @@ void Call::cancel() {
 
 void Call::abort() { push_failure(); }
 
+// Nobody has heard of it: what came of those of its requests that were taken is not told.
+void Call::refuse() {
+  is_refused_ = true;
+  cancel();
+  model_->calls().remove(id_);
+  queue_->calls().remove(id_);
+}
+
 octavo_event Call::event_of(octavo_event_kind kind) const {
   octavo_event told = {};
   told.request = id_;
@@ -187,7 +195,7 @@ octavo_event Call::event_of(octavo_event_kind kind) const {
 }
 
 void Call::write(News news, EventBatch& batch) {
-  if (has_ended_) return;
+  if (has_ended_ || is_refused_) return;
   if (has_lost_news_ || news.has_failed) {
     const std::lock_guard lock(submitted_.mutex);
     const ApiError error =

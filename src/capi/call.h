@@ -61,6 +61,7 @@ class Call : public std::enable_shared_from_this<Call> {
   void on_event(std::size_t prompt, const TokenEvent& event);
   void on_logits(int first_row, std::span<const float> logits);
   void push_failure();
+  void refuse();
 
   void write_answer(const RequestEvent& event, EventBatch& batch);
   void write_token(const RequestEvent& event, EventBatch& batch);
@@ -79,6 +80,7 @@ class Call : public std::enable_shared_from_this<Call> {
   const std::size_t num_answers_;  // choices of all prompts
   std::atomic<bool> has_lost_news_ = false;
   std::atomic<bool> is_cancelled_ = false;
+  std::atomic<bool> is_refused_ = false;  // octavo_submit() has given an error
 
   // Requests on their way to the engine
   struct Submitted {

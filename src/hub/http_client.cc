@@ -113,6 +113,12 @@ int on_progress(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return static_cast<const std::stop_token*>(stop)->stop_requested() ? 1 : 0;
 }
 
+/// libcurl's own places, which are its builder's, count no more.
+void set_authorities(CURL* easy, const CaBundle& bundle) {
+  curl_easy_setopt(easy, CURLOPT_CAINFO, bundle.file.empty() ? nullptr : bundle.file.c_str());
+  curl_easy_setopt(easy, CURLOPT_CAPATH, bundle.folder.empty() ? nullptr : bundle.folder.c_str());
+}
+
 struct FreeList {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
@@ -155,6 +161,8 @@ HttpClient::~HttpClient() = default;
 HttpClient::HttpClient(HttpClient&&) noexcept = default;
 
 HttpResult HttpClient::get(const std::string& url, const std::vector<std::string>& fields, const HttpSink& sink) {
+  if (options_.ca_bundle.is_empty() && lower_case(url).starts_with("https:"))
+    return {.head = {}, .error = no_ca_bundle()};
   CURL* easy = handle_->easy;
   curl_easy_reset(easy);  // connections stay
   Transfer transfer(sink, options_.max_head_bytes);
@@ -174,7 +182,7 @@ HttpResult HttpClient::get(const std::string& url, const std::vector<std::string
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, static_cast<long>(options_.connect.count()));
   curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, kSlowBytesPerSecond);
   curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, static_cast<long>(options_.stall.count()));
-  if (!options_.ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
+  set_authorities(easy, options_.ca_bundle);
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, detail.data());
   curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head_line);
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);

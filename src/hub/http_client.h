@@ -16,11 +16,12 @@
 #include <vector>
 
 #include "base/error.h"
+#include "hub/ca_bundle.h"
 
 namespace octavo::hub {
 
 struct HttpOptions {
-  std::string ca_file = {};          // the file of trusted authorities; empty: libcurl's own
+  CaBundle ca_bundle = {};           // the trusted authorities; none: https is an error
   std::chrono::seconds connect{15};  // the longest wait for a connection
   std::chrono::seconds stall{30};    // the longest time at less than 1 KiB/s
   std::size_t max_head_bytes = 1 << 18;

@@ -35,7 +35,7 @@ Result<HubClient> HubClient::create(const Settings& settings, RetryPolicy policy
 
 HubClient::HubClient(const Settings& settings, std::string token, std::string origin, RetryPolicy policy, Say say,
                      std::stop_token stop)
-    : http_({.ca_file = settings.ca_file, .stall = settings.stall, .stop = stop}),
+    : http_({.ca_bundle = settings.ca_bundle, .stall = settings.stall, .stop = stop}),
       endpoint_(settings.endpoint),
       origin_(std::move(origin)),
       token_(std::move(token)),

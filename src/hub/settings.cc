@@ -1,7 +1,6 @@
 #include "hub/settings.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <fstream>
@@ -13,10 +12,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxTokenBytes = 4096;
 constexpr int kMaxStallSeconds = 3600;
-
-/// Where distributions keep the certificates of authorities.
-constexpr std::array kCaFiles = {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-                                 "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"};
 
 std::optional<std::string> first_set(const Environment& environment, std::initializer_list<const char*> names) {
   for (const char* name : names)
@@ -40,14 +35,6 @@ fs::path expanded(const std::string& text, const fs::path& home) {
 /// `name` in a folder that is known.
 fs::path in(const fs::path& folder, const char* name) { return folder.empty() ? fs::path() : folder / name; }
 
-std::string find_ca_file(const Environment& environment) {
-  if (auto named = first_set(environment, {"SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE"})) return *named;
-  std::error_code ignored;
-  for (const char* path : kCaFiles)
-    if (fs::exists(path, ignored)) return path;
-  return {};
-}
-
 void set_hub(Settings& settings, const Environment& environment, const fs::path& home, const fs::path& cache) {
   if (auto endpoint = environment("HF_ENDPOINT")) settings.endpoint = *endpoint;
   while (settings.endpoint.ends_with('/')) settings.endpoint.pop_back();
@@ -59,7 +46,7 @@ void set_hub(Settings& settings, const Environment& environment, const fs::path&
   const auto named_token = environment("HF_TOKEN_PATH");
   settings.token_file = named_token ? expanded(*named_token, home) : in(hf_home, "token");
   settings.offline = is_true(first_set(environment, {"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"}));
-  settings.ca_file = find_ca_file(environment);
+  settings.ca_bundle = find_ca_bundle(environment);
   if (const auto text = environment("HF_HUB_DOWNLOAD_TIMEOUT")) {
     int num_seconds = 0;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), num_seconds);

@@ -4,17 +4,14 @@
 
 #include <chrono>
 #include <filesystem>
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "hub/ca_bundle.h"
+#include "hub/environment.h"
 
 namespace octavo::hub {
-
-/// Gives the value of an environment variable; none where it is not set or empty.
-using Environment = std::function<std::optional<std::string>(const char* name)>;
 
 struct Settings {
   std::string endpoint = "https://huggingface.co";  // HF_ENDPOINT, without a slash at its end
@@ -22,7 +19,7 @@ struct Settings {
   std::filesystem::path token_file = {};            // HF_TOKEN_PATH, or `token` in HF_HOME
   std::filesystem::path cache = {};                 // HF_HUB_CACHE, or `hub` in HF_HOME; empty: no folder is known
   bool offline = false;                             // HF_HUB_OFFLINE
-  std::string ca_file = {};        // SSL_CERT_FILE, or the first usual place that is there; empty: libcurl's own
+  CaBundle ca_bundle = {};                          // what the servers' certificates are checked with
   std::chrono::seconds stall{30};  // HF_HUB_DOWNLOAD_TIMEOUT: the time at a standstill after which a transfer is cut
 
   std::filesystem::path models = {};                  // octavo/models in the cache folder: files by plain URLs

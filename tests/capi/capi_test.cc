@@ -209,6 +209,17 @@ TEST_F(Capi, ACancelledRequestEndsAsStopped) {
   EXPECT_EQ(octavo_cancel(model_, 1U << 30), OCTAVO_OK) << "unknown ids are ignored";
 }
 
+TEST_F(Capi, ARefusedRequestLeavesNoEvent) {
+  octavo_handle full = 0;
+  ASSERT_EQ(load(real_model(), {"--kv-memory", "64MiB", "--max-queued", "1"}, full, true), OCTAVO_OK);
+  ASSERT_EQ(submit(full, queue_, {.body = kGreedy, .tag = 1}), OCTAVO_OK);
+  EXPECT_EQ(submit(full, queue_, {.body = kGreedy, .tag = 2}), OCTAVO_BUSY);
+  EXPECT_EQ(last_error().http, 429);
+  EXPECT_EQ(submit(full, queue_, {.body = R"({"prompt": ["a", "b"]})", .tag = 3}), OCTAVO_BUSY);
+  EXPECT_EQ(octavo_close(full), OCTAVO_OK);
+  for (const Told& one : events_of(queue_)) EXPECT_EQ(one.event.tag, 1U);
+}
+
 TEST_F(Capi, ACallbackOwnsItsEventsAndNothingIsPolled) {
   struct Heard {
     std::atomic<int> tokens = 0;

@@ -46,7 +46,7 @@ TEST(HubSettings, VariablesOfTheHubsToolsAreHeeded) {
   EXPECT_EQ(settings.token, "secret");
   EXPECT_TRUE(settings.offline);
   EXPECT_EQ(settings.stall, std::chrono::seconds(3));
-  EXPECT_EQ(settings.ca_file, "/ca.pem");
+  EXPECT_EQ(settings.ca_bundle.file, "/ca.pem");
   EXPECT_EQ(settings_of({{"HF_HOME", "/hf"}, {"HF_HUB_CACHE", "/elsewhere"}}).cache, "/elsewhere");
   EXPECT_EQ(settings_of({{"XDG_CACHE_HOME", "/cache"}}).cache, "/cache/huggingface/hub");
   EXPECT_EQ(settings_of({{"HOME", "/h"}, {"XDG_CACHE_HOME", "relative"}}).cache, "/h/.cache/huggingface/hub");

@@ -1,0 +1,25 @@
+"""Language models in this process: texts, chats, schemas, tools, vectors and logits, on the processors that you have.
+
+    import octavo
+
+    llm = octavo.LLM("model.gguf")
+    print(llm.chat("Name three colours.").text)
+
+docs/python.md has the whole of it.
+"""
+from . import llama_cpp
+from .context import Context
+from .errors import (BusyError, ClosedError, ContextLengthError, Error, ForkedError, InvalidRequestError, ModelError,
+                     OutOfMemoryError, StoppedError)
+from .llm import LLM, version
+from .outputs import ChatOutput, CompletionOutput, Logprob, RequestOutput, ScoreOutput, StreamPiece
+from .sampling import SamplingParams, StructuredOutputs
+from .serving import Server, serve
+from .tokenizer import Tokenizer
+
+__all__ = [
+    "BusyError", "ChatOutput", "ClosedError", "CompletionOutput", "Context", "ContextLengthError", "Error",
+    "ForkedError", "InvalidRequestError", "LLM", "Logprob", "ModelError", "OutOfMemoryError", "RequestOutput",
+    "SamplingParams", "ScoreOutput", "Server", "StoppedError", "StreamPiece", "StructuredOutputs", "Tokenizer",
+    "llama_cpp", "serve", "version",
+]

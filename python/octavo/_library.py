@@ -1,0 +1,197 @@
+"""The C interface (`include/octavo.h`) by ctypes: structures, prototypes, and exceptions for its statuses."""
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import pathlib
+import threading
+from ctypes import POINTER, c_char_p, c_float, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Type
+
+from .errors import (BusyError, ClosedError, ContextLengthError, Error, ForkedError, InvalidRequestError,
+                     OutOfMemoryError, StoppedError)
+
+INTERFACE = 1
+
+OK, INVALID, CLOSED, FORKED, NO_MEMORY, TOO_LONG, BUSY, STOPPED, FAILED = range(9)
+TEXT, TOKEN, LOGITS, END = range(1, 5)
+JSON, TOKENS = 0, 1
+ADD_SPECIAL, PARSE_SPECIAL = 1, 2
+
+_CLASSES: Dict[int, Type[Error]] = {
+    INVALID: InvalidRequestError,
+    CLOSED: ClosedError,
+    FORKED: ForkedError,
+    NO_MEMORY: OutOfMemoryError,
+    TOO_LONG: ContextLengthError,
+    BUSY: BusyError,
+    STOPPED: StoppedError,
+}
+
+
+class LastError(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("status", c_int32), ("http", c_int32), ("message", c_char_p),
+                ("field", c_char_p), ("code", c_char_p)]
+
+
+class Text(ctypes.Structure):
+    _fields_ = [("data", c_void_p), ("size", c_size_t)]
+
+
+class LoadOptions(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("model", c_char_p), ("options", POINTER(c_char_p)), ("num_options", c_size_t),
+                ("shows_progress", c_int32), ("is_driven", c_int32), ("shares", c_uint64)]
+
+
+_COUNTS = ("steps", "prompt_tokens", "cached_tokens", "generated_tokens", "finished", "preemptions", "drafted_tokens",
+           "accepted_draft_tokens", "kv_bytes", "kv_budget_bytes")
+_PRESENT_COUNTS = ("running", "waiting")
+
+
+class Counts(ctypes.Structure):
+    _fields_ = ([("size", c_size_t)] + [(name, c_uint64) for name in _COUNTS] +
+                [(name, c_int32) for name in _PRESENT_COUNTS])
+
+
+class CRequest(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("api", c_char_p), ("body", c_char_p), ("body_size", c_size_t),
+                ("tokens", POINTER(c_int32)), ("num_tokens", c_size_t), ("form", c_uint32),
+                ("wants_logits", c_int32), ("tag", c_uint64)]
+
+
+class CEvent(ctypes.Structure):
+    _fields_ = [("request", c_uint64), ("tag", c_uint64), ("kind", c_uint32), ("status", c_int32),
+                ("prompt", c_uint32), ("choice", c_uint32), ("token", c_int32), ("logprob", c_float),
+                ("finish", c_char_p), ("text", c_void_p), ("text_size", c_size_t), ("rows", c_void_p),
+                ("num_rows", c_size_t), ("width", c_size_t), ("first_row", c_size_t), ("error", c_char_p)]
+
+
+class CEvents(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("event_size", c_size_t), ("count", c_size_t), ("events", c_void_p)]
+
+
+# name: what it returns, and its arguments
+_PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
+    "octavo_last_error": (None, [POINTER(LastError)]),
+    "octavo_version": (c_char_p, []),
+    "octavo_interface": (c_int, []),
+    "octavo_text_free": (None, [POINTER(Text)]),
+    "octavo_close": (c_int, [c_uint64]),
+    "octavo_load": (c_int, [POINTER(LoadOptions), POINTER(c_uint64)]),
+    "octavo_info": (c_int, [c_uint64, POINTER(Text)]),
+    "octavo_stats": (c_int, [c_uint64, POINTER(Counts)]),
+    "octavo_release_memory": (c_int, [c_uint64, c_int32]),
+    "octavo_tokenize": (c_int, [c_uint64, c_char_p, c_size_t, c_uint32, POINTER(c_int32), c_size_t,
+                                POINTER(c_size_t)]),
+    "octavo_detokenize": (c_int, [c_uint64, POINTER(c_int32), c_size_t, POINTER(Text)]),
+    "octavo_answer": (c_int, [c_uint64, c_char_p, c_char_p, c_size_t, POINTER(Text)]),
+    "octavo_submit": (c_int, [c_uint64, c_uint64, POINTER(CRequest), POINTER(c_uint64)]),
+    "octavo_cancel": (c_int, [c_uint64, c_uint64]),
+    "octavo_queue_open": (c_int, [c_void_p, POINTER(c_uint64)]),
+    "octavo_queue_descriptor": (c_int, [c_uint64, POINTER(c_int32)]),
+    "octavo_poll": (c_int, [c_uint64, c_int32, POINTER(POINTER(CEvents))]),
+    "octavo_events_free": (None, [POINTER(CEvents)]),
+    "octavo_serve": (c_int, [c_uint64, POINTER(c_char_p), c_size_t, POINTER(c_uint64), POINTER(Text)]),
+    "octavo_main": (c_int, [c_int, POINTER(c_char_p)]),
+}
+
+
+def text_of(value: Optional[bytes]) -> str:
+    """The text of bytes from the library, with U+FFFD for what is no UTF-8."""
+    return (value or b"").decode("utf-8", "replace")
+
+
+def error_of(status: int, message: str, field: str = "", code: str = "", http: int = 0) -> Error:
+    """The exception for a status of the library."""
+    return _CLASSES.get(status, Error)(message, field, code, http)
+
+
+def words(values: Sequence[str]) -> Any:
+    """An array of C strings."""
+    return (c_char_p * max(1, len(values)))(*[value.encode("utf-8") for value in values])
+
+
+def tokens_array(tokens: Sequence[int]) -> Any:
+    """A C array of token ids, int32 [len(tokens)]. Raises OverflowError for ids beyond 32 bits, and TypeError for
+    what is no integer."""
+    import array
+    if hasattr(tokens, "dtype"):
+        tokens = tokens.tolist()
+    values = array.array("i", tokens)
+    return (c_int32 * len(values)).from_buffer(values) if len(values) else (c_int32 * 1)()
+
+
+class Library:
+    """The loaded library. Calls by `call` raise the exception of a status that is not OK."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            self.calls = ctypes.CDLL(path)
+            for name, (result, arguments) in _PROTOTYPES.items():
+                function = getattr(self.calls, name)
+                function.restype, function.argtypes = result, arguments
+        except (OSError, AttributeError) as error:
+            raise ImportError(f"{path}: it is no library of Octavo that can be loaded here: {error}") from None
+        found = self.calls.octavo_interface()
+        if found < INTERFACE:
+            raise ImportError(f"{path}: found interface {found}, expected {INTERFACE} or a later one")
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Calls a function that gives a status. Raises octavo.Error."""
+        status = getattr(self.calls, name)(*arguments)
+        if status != OK:
+            raise self.last_error(status)
+
+    def last_error(self, status: int) -> Error:
+        """The exception for what the calling thread's last call has told."""
+        told = LastError(size=ctypes.sizeof(LastError))
+        self.calls.octavo_last_error(told)
+        return error_of(status, text_of(told.message), text_of(told.field), text_of(told.code), told.http)
+
+    def take(self, text: Text) -> bytes:
+        """The bytes of a text of the library's, which gets it back."""
+        try:
+            return ctypes.string_at(text.data, text.size) if text.data else b""
+        finally:
+            self.calls.octavo_text_free(text)
+
+    def text(self, name: str, *arguments: Any) -> bytes:
+        """The bytes that a call gives by its last argument."""
+        text = Text()
+        self.call(name, *arguments, text)
+        return self.take(text)
+
+    def json(self, name: str, *arguments: Any) -> Any:
+        """The value of the JSON that a call gives by its last argument."""
+        return json.loads(self.text(name, *arguments))
+
+    def counts(self, model: int) -> Dict[str, int]:
+        """The counters of a model, by their names in the header."""
+        counts = Counts(size=ctypes.sizeof(Counts))
+        self.call("octavo_stats", model, counts)
+        return {name: getattr(counts, name) for name in _COUNTS + _PRESENT_COUNTS}
+
+    def close(self, handle: int) -> None:
+        """Closes a handle. One that is closed already, or is the parent process's, is left as it is."""
+        self.calls.octavo_close(handle)
+
+
+_loaded: Optional[Library] = None
+_lock = threading.Lock()
+
+
+def library_path() -> str:
+    """The library's file: $OCTAVO_LIBRARY, else liboctavo.so beside the package."""
+    named = os.environ.get("OCTAVO_LIBRARY")
+    return named if named else str(pathlib.Path(__file__).parent / "liboctavo.so")
+
+
+def library() -> Library:
+    """The library, loaded when it is first asked for. Raises ImportError."""
+    global _loaded
+    with _lock:
+        if _loaded is None:
+            _loaded = Library(library_path())
+        return _loaded

@@ -1,0 +1,359 @@
+"""Requests and their events: a queue of the library for each call, and one for each event loop of asyncio.
+
+Threads that call at once have a queue each, so none gets the events of another. A call that is left, by an exception,
+an interrupt or a generator that is dropped, closes its queue, which cancels what it asked for.
+"""
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import dataclasses
+import itertools
+import json
+import threading
+import time
+from typing import Any, AsyncIterator, Dict, Iterator, List, Optional, Sequence
+
+from . import _library as lib
+from .errors import BusyError, Error
+
+POLL_MS = 100  # between looks for Ctrl-C
+_DIRECT_BYTES = 16384  # larger bodies are tokenized away from an event loop
+
+
+@dataclasses.dataclass
+class Request:
+    """A request as the library takes it."""
+
+    api: str
+    body: Dict[str, Any]
+    tokens: Optional[Sequence[int]] = None
+    wants_logits: bool = False
+
+
+class Batch:
+    """A batch of events of the library's, which is freed with this object."""
+
+    def __init__(self, pointer: Any) -> None:
+        self.pointer = pointer
+
+    def __del__(self) -> None:
+        pointer, self.pointer = self.pointer, None
+        if pointer and lib is not None and lib._loaded is not None:
+            lib._loaded.calls.octavo_events_free(pointer)
+
+
+@dataclasses.dataclass
+class Rows:
+    """Rows of logits, float32 [num_rows, width], in the memory of a batch."""
+
+    batch: Batch
+    address: int
+    num_rows: int
+    width: int
+    first_row: int
+
+    def array(self) -> Any:
+        """numpy float32 [num_rows, width]: a view, which keeps the batch alive."""
+        import numpy as np
+        memory = (ctypes.c_float * (self.num_rows * self.width)).from_address(self.address)
+        memory.batch = self.batch
+        return np.frombuffer(memory, np.float32).reshape(self.num_rows, self.width)
+
+
+@dataclasses.dataclass
+class Event:
+    """An event of the library, copied but for rows of logits."""
+
+    tag: int
+    kind: int
+    text: bytes = b""
+    rows: Optional[Rows] = None
+    error: Optional[Error] = None  # of an end that is none of the answer
+
+
+def _end_error(event: lib.CEvent, text: bytes) -> Optional[Error]:
+    if event.status == lib.OK:
+        return None
+    try:
+        told = json.loads(event.error or b"{}").get("error") or {}
+    except (ValueError, AttributeError):
+        told = {}
+    if not isinstance(told, dict):
+        told = {"message": str(told)}
+    message = lib.text_of(text) or str(told.get("message") or "the request has failed")
+    return lib.error_of(event.status, message, told.get("param") or "", told.get("code") or "")
+
+
+def _read(batch: Batch) -> List[Event]:
+    events = batch.pointer.contents
+    read = []
+    for i in range(events.count):
+        event = lib.CEvent.from_address(events.events + i * events.event_size)
+        text = ctypes.string_at(event.text, event.text_size) if event.text_size else b""
+        rows = None
+        if event.kind == lib.LOGITS:
+            rows = Rows(batch, event.rows, event.num_rows, event.width, event.first_row)
+        error = _end_error(event, text) if event.kind == lib.END else None
+        read.append(Event(event.tag, event.kind, text, rows, error))
+    return read
+
+
+class Queue:
+    """A queue of the library's. Closing it cancels what was submitted with it."""
+
+    def __init__(self) -> None:
+        self.library = lib.library()
+        handle = ctypes.c_uint64()
+        self.handle = 0
+        self.library.call("octavo_queue_open", None, handle)
+        self.handle = handle.value
+
+    def __enter__(self) -> "Queue":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the queue, once."""
+        handle, self.handle = self.handle, 0
+        if handle:
+            self.library.close(handle)
+
+    def descriptor(self) -> int:
+        """The file descriptor that is readable while events wait."""
+        descriptor = ctypes.c_int32()
+        self.library.call("octavo_queue_descriptor", self.handle, descriptor)
+        return descriptor.value
+
+    def submit(self, model: int, request: Request, tag: int) -> int:
+        """Hands a request to a model; returns its id. Raises octavo.Error."""
+        body = json.dumps(request.body).encode("utf-8")
+        told = lib.CRequest(size=ctypes.sizeof(lib.CRequest), api=request.api.encode("utf-8"), body=body,
+                            body_size=len(body), form=lib.TOKENS if request.wants_logits else lib.JSON,
+                            wants_logits=int(request.wants_logits), tag=tag)
+        if request.tokens is not None:
+            tokens = lib.tokens_array(request.tokens)
+            told.tokens = ctypes.cast(tokens, ctypes.POINTER(ctypes.c_int32))
+            told.num_tokens = len(request.tokens)
+        number = ctypes.c_uint64()
+        self.library.call("octavo_submit", model, self.handle, told, number)
+        return number.value
+
+    def poll(self, timeout_ms: int) -> List[Event]:
+        """The events that wait; with none it waits so many milliseconds. Raises octavo.ClosedError."""
+        pointer = ctypes.POINTER(lib.CEvents)()
+        self.library.call("octavo_poll", self.handle, timeout_ms, pointer)
+        return _read(Batch(pointer)) if pointer else []
+
+
+class Answer:
+    """The events of a request, gathered."""
+
+    def __init__(self) -> None:
+        self.pieces: List[bytes] = []
+        self.rows: List[Rows] = []
+
+    def add(self, event: Event) -> bool:
+        """Takes an event; whether it was the last. Raises the request's error."""
+        if event.kind == lib.TEXT:
+            self.pieces.append(event.text)
+        elif event.rows is not None:
+            self.rows.append(event.rows)
+        elif event.error is not None:
+            raise event.error
+        return event.kind == lib.END
+
+    def json(self) -> Any:
+        """The value of the answer."""
+        return json.loads(b"".join(self.pieces))
+
+    def logits(self) -> Any:
+        """numpy float32 [rows, width]; a read-only view of the library's memory where they came at once."""
+        import numpy as np
+        rows = sorted(self.rows, key=lambda part: part.first_row)
+        if not rows:
+            return np.zeros((0, 0), np.float32)
+        if len(rows) > 1:
+            return np.concatenate([part.array() for part in rows])
+        array = rows[0].array()
+        array.flags.writeable = False
+        return array
+
+
+def run(model: int, requests: Sequence[Request]) -> List[Answer]:
+    """Submits all requests at once and waits for their answers, in the same order. Where the model's queue is full,
+    the next ones wait for room. The first error ends all. Raises octavo.Error."""
+    answers = [Answer() for _ in requests]
+    with Queue() as queue:
+        num_submitted = num_ended = 0
+        while num_ended < len(requests):
+            try:
+                while num_submitted < len(requests):
+                    queue.submit(model, requests[num_submitted], num_submitted)
+                    num_submitted += 1
+            except BusyError:
+                if num_submitted == num_ended:  # others fill it
+                    time.sleep(POLL_MS / 1000)
+                    continue
+            for event in queue.poll(POLL_MS):
+                num_ended += answers[event.tag].add(event)
+    return answers
+
+
+def stream(model: int, request: Request) -> Iterator[bytes]:
+    """The bytes of a streamed answer, as they come. Raises octavo.Error."""
+    with Queue() as queue:
+        while True:
+            try:
+                queue.submit(model, request, 0)
+                break
+            except BusyError:
+                time.sleep(POLL_MS / 1000)
+        while True:
+            for event in queue.poll(POLL_MS):
+                if event.error is not None:
+                    raise event.error
+                if event.text and event.kind == lib.TEXT:
+                    yield event.text
+                if event.kind == lib.END:
+                    return
+
+
+class LoopQueue:
+    """The queue of an event loop, which is open while the loop has requests. All but `of` runs in the loop's thread."""
+
+    _open: Dict[Any, "LoopQueue"] = {}
+    _lock = threading.Lock()
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.queue = Queue()
+        self.sinks: Dict[int, "asyncio.Queue[Event]"] = {}
+        self.tags = itertools.count(1)
+        try:
+            self.descriptor = self.queue.descriptor()
+            loop.add_reader(self.descriptor, self._read)
+        except BaseException:
+            self.queue.close()
+            raise
+
+    @classmethod
+    def of(cls, loop: asyncio.AbstractEventLoop) -> "LoopQueue":
+        """The queue of a loop, opened if it has none."""
+        with cls._lock:
+            for other in [other for other in cls._open if other.is_closed()]:
+                cls._open.pop(other).queue.close()
+            if loop not in cls._open:
+                cls._open[loop] = cls(loop)
+            return cls._open[loop]
+
+    def _read(self) -> None:
+        try:
+            events = self.queue.poll(0)
+        except Error as error:
+            self.loop.remove_reader(self.descriptor)
+            events = [Event(tag, lib.END, error=error) for tag in self.sinks]
+        for event in events:
+            sink = self.sinks.get(event.tag)
+            if sink is not None:
+                sink.put_nowait(event)
+
+    def add(self) -> int:
+        """A tag for a request, whose events are kept from now on."""
+        tag = next(self.tags)
+        self.sinks[tag] = asyncio.Queue()
+        return tag
+
+    def remove(self, tag: int) -> None:
+        """Drops a request's events; with the last request the queue is closed."""
+        del self.sinks[tag]
+        if self.sinks:
+            return
+        with self._lock:
+            if self._open.get(self.loop) is self:
+                del self._open[self.loop]
+        if not self.loop.is_closed():
+            self.loop.remove_reader(self.descriptor)
+        self.queue.close()
+
+    async def submit(self, model: int, request: Request, tag: int) -> int:
+        """As Queue.submit; bodies whose reading takes long are read by another thread. Where the model's queue is
+        full, it waits for room."""
+        pause = 0.005
+        while True:
+            try:
+                if _is_quick(request):
+                    return self.queue.submit(model, request, tag)
+                return await self._submit_elsewhere(model, request, tag)
+            except BusyError:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, 0.2)
+
+    async def _submit_elsewhere(self, model: int, request: Request, tag: int) -> int:
+        submitted = self.loop.run_in_executor(None, self.queue.submit, model, request, tag)
+        try:
+            return await asyncio.shield(submitted)
+        except asyncio.CancelledError:
+            submitted.add_done_callback(
+                lambda done: None if done.cancelled() or done.exception() else cancel(model, done.result()))
+            raise
+
+
+def _is_quick(request: Request) -> bool:
+    texts = [request.body.get("prompt"), request.body.get("messages"), request.body.get("input")]
+    held = ("structured_outputs", "response_format", "tools", "guided_json", "guided_regex", "guided_grammar",
+            "guided_choice", "grammar", "json_schema")
+    return not any(name in request.body for name in held) and sum(len(str(text)) for text in texts) < _DIRECT_BYTES
+
+
+def cancel(model: int, number: int) -> None:
+    """Ends a request; one that has ended already is left as it is."""
+    lib.library().calls.octavo_cancel(model, number)
+
+
+async def events(model: int, request: Request) -> AsyncIterator[Event]:
+    """The events of a request up to its end, in the running loop. Raises octavo.Error."""
+    queue = LoopQueue.of(asyncio.get_running_loop())
+    tag = queue.add()
+    sink = queue.sinks[tag]
+    number = None
+    try:
+        number = await queue.submit(model, request, tag)
+        while True:
+            event = await sink.get()
+            if event.kind == lib.END:
+                number = None
+            if event.error is not None:
+                raise event.error
+            yield event
+            if event.kind == lib.END:
+                return
+    finally:
+        if number is not None:
+            cancel(model, number)
+        queue.remove(tag)
+
+
+async def answer(model: int, request: Request) -> Answer:
+    """The answer of a request. Raises octavo.Error."""
+    gathered = Answer()
+    told = events(model, request)
+    try:
+        async for event in told:
+            gathered.add(event)
+    finally:
+        await told.aclose()
+    return gathered
+
+
+async def arun(model: int, requests: Sequence[Request]) -> List[Answer]:
+    """As `run`, in the running loop. The first error cancels the others."""
+    tasks = [asyncio.ensure_future(answer(model, request)) for request in requests]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

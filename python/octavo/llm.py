@@ -1,0 +1,334 @@
+"""A model in this process."""
+from __future__ import annotations
+
+import atexit
+import base64
+import ctypes
+import inspect
+import json
+import weakref
+from typing import Any, AsyncIterator, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+
+from . import _library as lib
+from . import _queue
+from ._chat import Messages, chat_body, chat_rounds, checked_messages
+from ._load import load
+from ._queue import Request
+from ._tools import Tools
+from .context import Context
+from .errors import ClosedError
+from .outputs import ChatOutput, EventReader, RequestOutput, ScoreOutput, StreamPiece, piece_of, request_output, \
+    server_events
+from .sampling import SamplingParams, checked_params
+from .tokenizer import Tokenizer
+
+Prompt = Union[str, Sequence[int]]
+Params = Union[SamplingParams, Sequence[SamplingParams], None]
+
+_TEXTS_OF_REQUEST = 1024  # of embeddings; the server takes 2048
+_open: "weakref.WeakSet[LLM]" = weakref.WeakSet()
+
+
+def is_tokens(prompt: Any) -> bool:
+    """Whether a prompt is a list of token ids, and neither a text nor a list of prompts."""
+    if hasattr(prompt, "dtype"):
+        return prompt.ndim == 1
+    return isinstance(prompt, (list, tuple)) and len(prompt) > 0 and hasattr(prompt[0], "__index__")
+
+
+def _checked_prompts(prompts: Any) -> List[Prompt]:
+    if isinstance(prompts, str) or is_tokens(prompts):
+        return [prompts]
+    if not isinstance(prompts, (list, tuple)):
+        raise TypeError(f"prompts: found {type(prompts).__name__}, expected a text, token ids, or a list of these")
+    for i, prompt in enumerate(prompts):
+        if not isinstance(prompt, str) and not is_tokens(prompt):
+            raise TypeError(f"prompts[{i}]: found {prompt!r:.60} ({type(prompt).__name__}), expected a text or token ids")
+    return list(prompts)
+
+
+def _completion(prompt: Prompt, fields: Mapping[str, Any]) -> Request:
+    body = dict(fields)
+    if isinstance(prompt, str):
+        body["prompt"] = prompt
+        return Request("/v1/completions", body)
+    return Request("/v1/completions", body, prompt)
+
+
+class LLM:
+    """A model that is loaded into this process, and answers any number of threads and asyncio tasks at once.
+
+        with octavo.LLM("model.gguf", threads=4) as llm:
+            print(llm.generate("Once upon a time", octavo.SamplingParams(max_tokens=40))[0].text)
+
+    model: a GGUF file, a folder, or a hub's name, which is fetched if it is not here; None: the default model.
+    progress: bars of fetching and loading on standard error, where that is a terminal.
+    shares: another LLM, whose threads this one shares.
+    options: those of `octavo serve` that are about a model and its requests (docs/server/operation.md), by their names
+    with underscores: threads=4, max_context=4096, kv_memory="2GiB", embedding=True, repack=False.
+
+    Raises ModelError for a file that is no model or an option that is wrong, and OutOfMemoryError.
+
+    All methods raise InvalidRequestError (ContextLengthError for prompts beyond the context), ClosedError after
+    `close`, ForkedError in a forked process, and StoppedError where `close` ends what runs. A call that is interrupted
+    (Ctrl-C, a cancelled task, a generator that is dropped) cancels what it asked for; the LLM goes on. Where more
+    requests wait than `max_queued`, the next ones wait for room.
+    """
+
+    def __init__(self, model: Any = None, *, progress: bool = True, shares: Optional["LLM"] = None,
+                 **options: Any) -> None:
+        self._handle = 0
+        if shares is not None and not isinstance(shares, LLM):
+            raise TypeError(f"shares: found {type(shares).__name__}, expected an LLM or None")
+        self._handle = load(model, progress, shares.handle if shares is not None else 0, options)
+        self._info: Optional[Dict[str, Any]] = None
+        _open.add(self)
+
+    # ---- The object ----
+
+    @property
+    def handle(self) -> int:
+        """The model's handle in the C interface. Raises ClosedError."""
+        if not self._handle:
+            raise ClosedError("found an LLM that was closed, expected an open one")
+        return self._handle
+
+    def close(self) -> None:
+        """Ends what runs, with StoppedError for those who wait, and gives the memory back. A second call does
+        nothing."""
+        handle, self._handle = self._handle, 0
+        if handle and lib is not None and lib._loaded is not None:
+            lib._loaded.close(handle)
+
+    def __enter__(self) -> "LLM":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", 0):
+            self.close()
+
+    def __repr__(self) -> str:
+        return f"<octavo.LLM {self.info['name'] if self._handle else 'closed'}>"
+
+    @property
+    def info(self) -> Dict[str, Any]:
+        """What the model is: name, file, architecture, vocab_size, max_context (tokens), weight_bytes, ..."""
+        handle = self.handle
+        if self._info is None:
+            self._info = lib.library().json("octavo_info", handle)
+        return dict(self._info)
+
+    def stats(self) -> Dict[str, int]:
+        """Counts since the model was loaded (steps, prompt_tokens, generated_tokens, ...), and its present state
+        (running and waiting sequences, kv_bytes)."""
+        return lib.library().counts(self.handle)
+
+    def release_memory(self, cached: bool = True) -> None:
+        """Gives KV memory that no request holds back to the system; with `cached` also that of prompts that were kept
+        to be found again."""
+        lib.library().call("octavo_release_memory", self.handle, int(bool(cached)))
+
+    def answer(self, path: str, body: Mapping[str, Any]) -> Any:
+        """The answer of /tokenize, /detokenize or /apply-template of the server's API to a body."""
+        data = json.dumps(body).encode("utf-8")
+        return lib.library().json("octavo_answer", self.handle, path.encode("utf-8"), data, len(data))
+
+    def request(self, path: str, body: Mapping[str, Any]) -> Any:
+        """The answer of another of the server's APIs, such as "/v1/responses", to a body that is not streamed."""
+        return _queue.run(self.handle, [Request(path, dict(body))])[0].json()
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The model's words."""
+        return Tokenizer(self)
+
+    # ---- Texts ----
+
+    def generate(self, prompts: Union[Prompt, Sequence[Prompt]], sampling_params: Params = None) -> List[RequestOutput]:
+        """Continues prompts, all at once; the outputs are in the order of the prompts, one for each.
+
+        prompts: a text, token ids, or a list of these. A text begins with the model's own first token, if it has one.
+        sampling_params: one for all prompts, or a list with one for each.
+        """
+        given, params, requests = self._completions(prompts, sampling_params)
+        answers = _queue.run(self.handle, requests)
+        return self._outputs(given, params, [answer.json() for answer in answers])
+
+    async def agenerate(self, prompts: Union[Prompt, Sequence[Prompt]],
+                        sampling_params: Params = None) -> List[RequestOutput]:
+        """As `generate`, for asyncio."""
+        given, params, requests = self._completions(prompts, sampling_params)
+        answers = await _queue.arun(self.handle, requests)
+        return self._outputs(given, params, [answer.json() for answer in answers])
+
+    def _completions(self, prompts: Any, sampling_params: Any) -> Tuple[List[Prompt], List[SamplingParams], List[Request]]:
+        given = _checked_prompts(prompts)
+        params = checked_params(sampling_params, len(given))
+        requests = [_completion(prompt, dict(one.fields(), return_token_ids=True)) for prompt, one in zip(given, params)]
+        return given, params, requests
+
+    def _outputs(self, prompts: Sequence[Prompt], params: Sequence[SamplingParams],
+                 answers: Sequence[Dict[str, Any]]) -> List[RequestOutput]:
+        return [request_output(raw, prompt if isinstance(prompt, str) else None, one.logprobs or 0, self.tokenizer.find)
+                for prompt, one, raw in zip(prompts, params, answers)]
+
+    def chat(self, messages: Messages, *, tools: Optional[Sequence[Any]] = None, response_format: Any = None,
+             sampling_params: Optional[SamplingParams] = None, max_tool_rounds: int = 8, **fields: Any) -> ChatOutput:
+        """Answers a conversation through the model's chat template.
+
+        messages: dicts with `role` and `content`, or one text of the user's.
+        tools: Python functions, which the model may call: their schemas are made of signatures, type hints and
+        docstrings, they are called with the model's arguments, and their results go back to the model until it answers
+        in words, after `max_tool_rounds` at the latest. An exception of a function is the caller's. OpenAI's objects are
+        shown to the model, and calls of them are returned in `tool_calls`.
+        response_format: a pydantic class, a JSON schema, or OpenAI's object; `parsed` of the output is the value.
+        fields: any other field of /v1/chat/completions, such as tool_choice="required".
+        """
+        rounds = chat_rounds(messages, tools, response_format, sampling_params, max_tool_rounds, fields)
+        sent = None
+        while True:
+            try:
+                step = rounds.send(sent)
+            except StopIteration as stop:
+                return stop.value
+            if not isinstance(step, Request):
+                close = getattr(step, "close", None)
+                if close is not None:
+                    close()
+                raise TypeError("tools: found a function that is to be awaited, expected `achat` for it")
+            sent = _queue.run(self.handle, [step])[0].json()
+
+    async def achat(self, messages: Messages, *, tools: Optional[Sequence[Any]] = None, response_format: Any = None,
+                    sampling_params: Optional[SamplingParams] = None, max_tool_rounds: int = 8,
+                    **fields: Any) -> ChatOutput:
+        """As `chat`, for asyncio; functions may be async."""
+        rounds = chat_rounds(messages, tools, response_format, sampling_params, max_tool_rounds, fields)
+        sent: Any = None
+        while True:
+            try:
+                step = rounds.send(sent)
+            except StopIteration as stop:
+                return stop.value
+            if inspect.isawaitable(step):
+                sent = await step
+            else:
+                sent = (await _queue.answer(self.handle, step)).json()
+
+    def _streamed(self, prompt: Any, tools: Any, response_format: Any, params: Any, fields: Mapping[str, Any]) -> Request:
+        added = {"stream": True, "stream_options": {"include_usage": True}}
+        if not isinstance(prompt, str) and not is_tokens(prompt):
+            body, _ = chat_body(checked_messages(prompt), Tools(tools), response_format, params, fields)
+            return Request("/v1/chat/completions", dict(body, **added))
+        if tools is not None or response_format is not None:
+            raise TypeError("found tools or response_format beside a text, expected a conversation: a list of dicts")
+        return _completion(prompt, dict(checked_params(params, 1)[0].fields(), **fields, **added))
+
+    def stream(self, prompt: Union[Prompt, Sequence[Mapping[str, Any]]],
+               sampling_params: Optional[SamplingParams] = None, *, tools: Optional[Sequence[Any]] = None,
+               response_format: Any = None, **fields: Any) -> Iterator[StreamPiece]:
+        """The pieces of an answer, as they are made. A text or token ids are continued; a list of dicts is a
+        conversation. Functions as tools are shown and not called: pieces have calls in `tool_calls`. The request begins
+        with the first piece, and a generator that is closed or dropped cancels it."""
+        request = self._streamed(prompt, tools, response_format, sampling_params, fields)
+        return self._pieces(self.handle, request)
+
+    @staticmethod
+    def _pieces(handle: int, request: Request) -> Iterator[StreamPiece]:
+        bytes_of_answer = _queue.stream(handle, request)
+        try:
+            for chunk in server_events(bytes_of_answer):
+                piece = piece_of(chunk)
+                if piece is not None:
+                    yield piece
+        finally:
+            bytes_of_answer.close()
+
+    async def astream(self, prompt: Union[Prompt, Sequence[Mapping[str, Any]]],
+                      sampling_params: Optional[SamplingParams] = None, *, tools: Optional[Sequence[Any]] = None,
+                      response_format: Any = None, **fields: Any) -> AsyncIterator[StreamPiece]:
+        """As `stream`, for asyncio."""
+        request = self._streamed(prompt, tools, response_format, sampling_params, fields)
+        events = _queue.events(self.handle, request)
+        reader = EventReader()
+        try:
+            async for event in events:
+                for chunk in reader.read(event.text):
+                    piece = piece_of(chunk)
+                    if piece is not None:
+                        yield piece
+        finally:
+            await events.aclose()
+
+    # ---- Vectors, scores, logits ----
+
+    def embed(self, texts: Union[str, Sequence[Prompt]], dimensions: Optional[int] = None,
+              normalize: bool = True) -> Any:
+        """The vectors of texts: numpy float32 [number of texts, width]; of one text [1, width].
+
+        texts: a text, or a list of texts or lists of token ids. dimensions: the first so many floats, of models that are
+        trained so. normalize: vectors have the length 1. A model that writes text must be loaded with embedding=True.
+        """
+        import numpy as np
+        given = _checked_prompts(texts)
+        fields: Dict[str, Any] = {"encoding_format": "base64", "normalize": bool(normalize)}
+        if dimensions is not None:
+            fields["dimensions"] = dimensions
+        inputs = [[one if isinstance(one, str) else [int(token) for token in one] for one in given[i:i + _TEXTS_OF_REQUEST]]
+                  for i in range(0, len(given), _TEXTS_OF_REQUEST)]
+        answers = _queue.run(self.handle, [Request("/v1/embeddings", dict(fields, input=some)) for some in inputs])
+        vectors = [np.frombuffer(base64.b64decode(item["embedding"]), "<f4")
+                   for answer in answers for item in answer.json()["data"]]
+        return np.stack(vectors) if vectors else np.zeros((0, self.info.get("vector_width") or 0), np.float32)
+
+    def score(self, query: str, documents: Sequence[str]) -> List[ScoreOutput]:
+        """The score of each document for a query, in the order of the documents: of a model with a ranking head what that
+        says, 0 to 1; of any other that makes vectors their cosine, -1 to 1."""
+        given = list(documents)
+        body = {"text_1": query, "text_2": given}
+        data = self.request("/v1/score", body)["data"] if given else []
+        return [ScoreOutput(one["index"], one["score"], given[one["index"]]) for one in data]
+
+    def rerank(self, query: str, documents: Sequence[str], top_n: Optional[int] = None) -> List[ScoreOutput]:
+        """The documents in the order of their scores for a query, the best first, at most `top_n`. It needs a model with
+        a ranking head."""
+        given = list(documents)
+        body: Dict[str, Any] = {"query": query, "documents": given}
+        if top_n is not None:
+            body["top_n"] = top_n
+        results = self.request("/v1/rerank", body)["results"] if given else []
+        return [ScoreOutput(one["index"], one["relevance_score"], given[one["index"]]) for one in results]
+
+    def logits(self, prompt: Prompt) -> Any:
+        """The logits of every token of a prompt: numpy float32 [number of tokens, vocab_size]. Row i is about the token
+        behind token i. It is read-only, in the library's memory, where it came at once, and else a copy."""
+        if not isinstance(prompt, str) and not is_tokens(prompt):
+            raise TypeError(f"prompt: found {type(prompt).__name__}, expected a text or token ids")
+        request = _completion(prompt, {"max_tokens": 0})
+        request.wants_logits = True
+        return _queue.run(self.handle, [request])[0].logits()
+
+    # ---- Prefixes ----
+
+    def context(self, prefix: Prompt) -> Context:
+        """A prefix that many prompts have in common, computed now."""
+        return Context(self, prefix)
+
+
+@atexit.register
+def _close_all() -> None:
+    for llm in list(_open):
+        llm.close()
+
+
+def version() -> str:
+    """The version of the library, such as "0.1.0"."""
+    return lib.text_of(lib.library().calls.octavo_version())
+
+
+def run_program(arguments: Sequence[str]) -> int:
+    """The program `octavo` with its arguments, of which the first is its name; returns its exit code."""
+    words = lib.words(arguments)
+    return int(lib.library().calls.octavo_main(len(arguments), ctypes.cast(words, ctypes.POINTER(ctypes.c_char_p))))

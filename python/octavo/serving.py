@@ -1,0 +1,47 @@
+"""A server for a model of this process."""
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+from . import _library as lib
+from ._load import option_words
+
+if TYPE_CHECKING:
+    from .llm import LLM
+
+
+class Server:
+    """A server that runs until it is closed; `url` is where it listens."""
+
+    def __init__(self, llm: "LLM", options: Any) -> None:
+        self._handle = 0
+        told = option_words(options)
+        handle, url = ctypes.c_uint64(), lib.Text()
+        library = lib.library()
+        library.call("octavo_serve", llm.handle, lib.words(told), len(told), handle, url)
+        self._handle = handle.value
+        self.url = lib.text_of(library.take(url)).rstrip("/")
+
+    def close(self) -> None:
+        """Lets what runs end, and stops listening. A second call does nothing."""
+        handle, self._handle = self._handle, 0
+        if handle:
+            lib.library().close(handle)
+
+    def __enter__(self) -> "Server":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+def serve(llm: "LLM", host: str = "127.0.0.1", port: int = 0, **options: Any) -> Server:
+    """Serves a model over HTTP, as `octavo serve` does, while this process goes on with it.
+
+        with octavo.serve(llm, port=8080) as server: print(server.url)
+
+    port: 0 takes a free one. options: those of `octavo serve` (docs/server/operation.md), by their names with
+    underscores. Raises InvalidRequestError.
+    """
+    return Server(llm, dict(options, host=host, port=port))

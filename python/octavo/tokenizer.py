@@ -1,0 +1,74 @@
+"""A model's words."""
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Dict, List, Optional, Sequence, Union
+
+from . import _library as lib
+
+
+class Tokenizer:
+    """Texts to token ids and back, by the model's own tokenizer. It is had as `llm.tokenizer`."""
+
+    def __init__(self, llm: Any) -> None:
+        self._llm = llm
+
+    def encode(self, text: Union[str, bytes], add_special_tokens: bool = True,
+               parse_special_tokens: bool = True) -> List[int]:
+        """The token ids of a text.
+
+        add_special_tokens: with those that the model's texts begin and end with.
+        parse_special_tokens: control tokens that are written in the text become those tokens.
+        """
+        if not isinstance(text, (str, bytes)):
+            raise TypeError(f"text: found {type(text).__name__}, expected a text")
+        data = text.encode("utf-8", "replace") if isinstance(text, str) else text
+        flags = lib.ADD_SPECIAL * bool(add_special_tokens) | lib.PARSE_SPECIAL * bool(parse_special_tokens)
+        room = len(data) + 16
+        while True:
+            tokens, count = (ctypes.c_int32 * room)(), ctypes.c_size_t()
+            lib.library().call("octavo_tokenize", self._llm.handle, data, len(data), flags, tokens, room, count)
+            if count.value <= room:
+                return tokens[:count.value]
+            room = count.value
+
+    def decode_bytes(self, tokens: Sequence[int]) -> bytes:
+        """The bytes of tokens, which may be no whole characters. Control tokens give their text, unknown ids nothing."""
+        return lib.library().text("octavo_detokenize", self._llm.handle, lib.tokens_array(tokens), len(tokens))
+
+    def decode(self, tokens: Union[int, Sequence[int]]) -> str:
+        """The text of a token or of several; U+FFFD stands for bytes that are no characters."""
+        return lib.text_of(self.decode_bytes([tokens] if isinstance(tokens, int) else tokens))
+
+    def apply_chat_template(self, messages: Sequence[Dict[str, Any]], tools: Optional[Sequence[Dict[str, Any]]] = None,
+                            tokenize: bool = True, add_generation_prompt: bool = True,
+                            **fields: Any) -> Union[str, List[int]]:
+        """The prompt that the model's template makes of a conversation: token ids, or with `tokenize` false its text.
+
+        fields: those of /apply-template, such as `continue_final_message` and `chat_template_kwargs`.
+        """
+        body = dict(fields, messages=list(messages), add_generation_prompt=add_generation_prompt)
+        if tools:
+            body["tools"] = list(tools)
+        answer = self._llm.answer("/tokenize" if tokenize else "/apply-template", body)
+        return answer["tokens"] if tokenize else answer["prompt"]
+
+    @property
+    def vocab_size(self) -> int:
+        """The number of tokens."""
+        return int(self._llm.info["num_tokens"])
+
+    def __len__(self) -> int:
+        return self.vocab_size
+
+    @property
+    def eos_token_ids(self) -> List[int]:
+        """The tokens that end an answer."""
+        return [token["id"] for token in self._llm.info["end_tokens"]]
+
+    def find(self, text: str) -> Union[int, str]:
+        """The id of the token that is written so; the text where it is no single token's."""
+        if text.startswith("bytes:"):
+            return text
+        tokens = self.encode(text, add_special_tokens=False)
+        return tokens[0] if len(tokens) == 1 and self.decode(tokens) == text else text
