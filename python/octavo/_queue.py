@@ -12,7 +12,7 @@ import itertools
 import json
 import threading
 import time
-from typing import Any, AsyncIterator, Dict, Iterator, List, Optional, Sequence
+from typing import Any, AsyncGenerator, Dict, Generator, List, Optional, Sequence
 
 from . import _library as lib
 from .errors import BusyError, Error
@@ -57,7 +57,7 @@ class Rows:
     def array(self) -> Any:
         """numpy float32 [num_rows, width]: a view, which keeps the batch alive."""
         import numpy as np
-        memory = (ctypes.c_float * (self.num_rows * self.width)).from_address(self.address)
+        memory: Any = (ctypes.c_float * (self.num_rows * self.width)).from_address(self.address)
         memory.batch = self.batch
         return np.frombuffer(memory, np.float32).reshape(self.num_rows, self.width)
 
@@ -210,7 +210,7 @@ def run(model: int, requests: Sequence[Request]) -> List[Answer]:
     return answers
 
 
-def stream(model: int, request: Request) -> Iterator[bytes]:
+def stream(model: int, request: Request) -> Generator[bytes, None, None]:
     """The bytes of a streamed answer, as they come. Raises octavo.Error."""
     with Queue() as queue:
         tag = 0
@@ -338,7 +338,7 @@ def cancel(model: int, number: int) -> None:
     lib.library().calls.octavo_cancel(model, number)
 
 
-async def events(model: int, request: Request) -> AsyncIterator[Event]:
+async def events(model: int, request: Request) -> AsyncGenerator[Event, None]:
     """The events of a request up to its end, in the running loop. Raises octavo.Error."""
     queue = LoopQueue.of(asyncio.get_running_loop())
     sink = queue.add()

@@ -1,6 +1,7 @@
 """Tests of the package with a real model: OCTAVO_LIBRARY names the library, OCTAVO_TEST_DATA the folder of models.
 
-    OCTAVO_LIBRARY=build/release/liboctavo.so OCTAVO_TEST_DATA=... PYTHONPATH=python python -m unittest python/tests/test_octavo.py
+    export OCTAVO_LIBRARY=build/release/liboctavo.so OCTAVO_TEST_DATA=... PYTHONPATH=python
+    python -m unittest python/tests/test_octavo.py
 """
 import asyncio
 import gc
@@ -30,7 +31,7 @@ MODEL = str(pathlib.Path(os.environ["OCTAVO_TEST_DATA"]) / "SmolLM2-135M-Instruc
 GREEDY = SamplingParams(temperature=0, max_tokens=12)
 PROMPT = "The sky is"
 
-llm: octavo.LLM
+llm = None
 
 
 def setUpModule():
@@ -84,8 +85,8 @@ class Fast(unittest.TestCase):
                 SamplingParams(**{name: value})
         with self.assertRaisesRegex(ValueError, "found json, regex, expected one of"):
             StructuredOutputs(json={}, regex="a")
-        self.assertEqual(SamplingParams(temperature=np.float32(0.5), n=np.int64(2), stop="x", logit_bias={5: 1}).fields(),
-                         {"n": 2, "temperature": 0.5, "stop": ["x"], "logit_bias": {"5": 1}})
+        params = SamplingParams(temperature=np.float32(0.5), n=np.int64(2), stop="x", logit_bias={5: 1})
+        self.assertEqual(params.fields(), {"n": 2, "temperature": 0.5, "stop": ["x"], "logit_bias": {"5": 1}})
         self.assertEqual(SamplingParams(logprobs=2).fields(is_chat=True), {"logprobs": True, "top_logprobs": 2})
 
     def test_events_are_cut_anywhere(self):
@@ -543,7 +544,8 @@ class Shapes(unittest.TestCase):
             self.assertIn(llama.token_eos(), llama.llm.tokenizer.eos_token_ids)
             self.assertEqual(len(llama.embed("a")), llama.n_embd())
             self.assertEqual(len(llama.embed("a " * 2000)), llama.n_embd())
-            np.testing.assert_allclose(llama.create_embedding("a")["data"][0]["embedding"], llm.embed("a")[0], atol=1e-6)
+            vector = llama.create_embedding("a")["data"][0]["embedding"]
+            np.testing.assert_allclose(vector, llm.embed("a")[0], atol=1e-6)
             with self.assertRaisesRegex(TypeError, "unexpected argument 'tfs'"):
                 llama(PROMPT, tfs=1)
         with self.assertRaises(TypeError):
@@ -552,8 +554,10 @@ class Shapes(unittest.TestCase):
     def test_models_share_threads(self):
         with octavo.LLM(MODEL, progress=False, shares=llm) as other:
             results = {}
-            threads = [threading.Thread(target=lambda one=one: results.update({one: one.generate(PROMPT, GREEDY)[0].text}))
-                       for one in (llm, other)]
+
+            def generate(one):
+                results[one] = one.generate(PROMPT, GREEDY)[0].text
+            threads = [threading.Thread(target=generate, args=(one,)) for one in (llm, other)]
             for thread in threads:
                 thread.start()
             for thread in threads:

@@ -1,4 +1,4 @@
-"""Tests of the plug-ins, each where what it is for is installed: lm-eval, langchain-core, llama-index-core, pydantic."""
+"""Tests of the plug-ins, each where its package is installed: lm-eval, langchain-core, llama-index-core, pydantic."""
 import asyncio
 import os
 import pathlib
@@ -12,7 +12,7 @@ from octavo import SamplingParams
 
 MODEL = str(pathlib.Path(os.environ["OCTAVO_TEST_DATA"]) / "SmolLM2-135M-Instruct.Q4_1.gguf")
 
-llm: octavo.LLM
+llm = None
 
 
 def setUpModule():
