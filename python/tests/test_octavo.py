@@ -5,10 +5,12 @@
 """
 import asyncio
 import gc
+import importlib.util
 import json
 import multiprocessing
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -28,6 +30,7 @@ from octavo._tools import Tools, result_message, schema_of_function
 from octavo.outputs import EventReader, piece_of
 
 MODEL = str(pathlib.Path(os.environ["OCTAVO_TEST_DATA"]) / "SmolLM2-135M-Instruct.Q4_1.gguf")
+PACKAGES = str(pathlib.Path(octavo.__file__).parents[1])
 GREEDY = SamplingParams(temperature=0, max_tokens=12)
 PROMPT = "The sky is"
 
@@ -515,6 +518,20 @@ except KeyboardInterrupt:
         while len(os.listdir("/proc/self/fd")) > descriptors and time.monotonic() < end:
             time.sleep(0.01)  # the engine lets go of a queue behind its last event
         self.assertEqual(len(os.listdir("/proc/self/fd")), descriptors)
+
+    def test_page(self):
+        """The programs of docs/python.md run, one behind the other."""
+        page = (pathlib.Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+        programs = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        self.assertGreater(len(programs), 8)
+        if importlib.util.find_spec("pydantic") is None:
+            programs = [program for program in programs if "pydantic" not in program]
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(MODEL, pathlib.Path(folder) / "model.gguf")
+            run = subprocess.run([sys.executable, "-c", "\n".join(programs)], cwd=folder, capture_output=True, text=True,
+                                 timeout=120, check=False, env=dict(os.environ, PYTHONPATH=PACKAGES))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("http://127.0.0.1:", run.stdout)
 
     def test_examples(self):
         folder = pathlib.Path(__file__).parents[2] / "examples" / "python"
