@@ -216,16 +216,19 @@ class Streams(unittest.TestCase):
         whole = llm.chat(messages, sampling_params=GREEDY)
         self.assertEqual("".join(piece.text for piece in llm.stream(messages, GREEDY)), whole.text)
 
-    def assert_idle(self):
+    def wait_for_running(self, count):
         end = time.monotonic() + 10
-        while llm.stats()["running"] and time.monotonic() < end:
-            time.sleep(0.01)
-        self.assertEqual(llm.stats()["running"], 0)
+        while llm.stats()["running"] != count and time.monotonic() < end:
+            time.sleep(0.001)
+        self.assertEqual(llm.stats()["running"], count)
+
+    def assert_idle(self):
+        self.wait_for_running(0)
 
     def test_dropped_generator_cancels(self):
         stream = llm.stream(PROMPT, SamplingParams(max_tokens=5000, ignore_eos=True))
         next(stream)
-        self.assertEqual(llm.stats()["running"], 1)
+        self.wait_for_running(1)
         del stream
         gc.collect()
         self.assert_idle()
@@ -528,8 +531,8 @@ except KeyboardInterrupt:
             programs = [program for program in programs if "pydantic" not in program]
         with tempfile.TemporaryDirectory() as folder:
             os.symlink(MODEL, pathlib.Path(folder) / "model.gguf")
-            run = subprocess.run([sys.executable, "-c", "\n".join(programs)], cwd=folder, capture_output=True, text=True,
-                                 timeout=120, check=False, env=dict(os.environ, PYTHONPATH=PACKAGES))
+            run = subprocess.run([sys.executable, "-c", "\n".join(programs)], cwd=folder, capture_output=True,
+                                 text=True, timeout=120, check=False, env=dict(os.environ, PYTHONPATH=PACKAGES))
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("http://127.0.0.1:", run.stdout)
 
@@ -582,7 +585,7 @@ class Shapes(unittest.TestCase):
             self.assertEqual(results[llm], results[other])
 
     def test_release_memory(self):
-        llm.generate("word " * 2000, SamplingParams(max_tokens=1))
+        llm.generate("word " * 600, SamplingParams(max_tokens=1))
         before = llm.stats()["kv_bytes"]
         llm.release_memory()
         self.assertLess(llm.stats()["kv_bytes"], before)
