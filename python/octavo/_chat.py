@@ -19,8 +19,8 @@ def checked_messages(messages: Messages) -> List[Dict[str, Any]]:
     if isinstance(messages, str):
         return [{"role": "user", "content": messages}]
     if not isinstance(messages, (list, tuple)) or not all(isinstance(one, Mapping) for one in messages):
-        raise TypeError(f"messages: found {type(messages).__name__}, expected a text or a list of dicts with a role and "
-                        "content")
+        raise TypeError(f"messages: found {type(messages).__name__}, expected a text or a list of dicts with a role "
+                        "and content")
     return [dict(message) for message in messages]
 
 

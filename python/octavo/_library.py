@@ -112,7 +112,7 @@ def words(values: Sequence[str]) -> Any:
     return (c_char_p * max(1, len(values)))(*[value.encode("utf-8") for value in values])
 
 
-def tokens_array(tokens: Sequence[int]) -> Any:
+def tokens_array(tokens: Any) -> Any:
     """A C array of token ids, int32 [len(tokens)]. Raises OverflowError for ids beyond 32 bits, and TypeError for
     what is no integer."""
     import array

@@ -17,8 +17,9 @@ _ON_UNLESS_TOLD = {"repack", "prefix_cache", "ui", "slots"}
 def option_words(options: Mapping[str, Any]) -> List[str]:
     """The words of a command line for options by their names in Python.
 
-    threads=4: "--threads 4"; embedding=True: "--embedding"; False: the word is left out, or "--no-repack" for what is on
-    unless told; None: the default; lists: the option again for each element; dicts: JSON. Raises TypeError for others.
+    threads=4: "--threads 4"; embedding=True: "--embedding"; False: the word is left out, or "--no-repack" for what is
+    on unless told; None: the default; lists: the option again for each element; dicts: JSON. Raises TypeError for
+    others.
     """
     words: List[str] = []
     for name, given in options.items():

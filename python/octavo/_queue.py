@@ -12,12 +12,13 @@ import itertools
 import json
 import threading
 import time
-from typing import Any, AsyncIterator, Dict, Iterator, List, Optional, Sequence
+from typing import Any, AsyncGenerator, Dict, Generator, List, Optional, Sequence
 
 from . import _library as lib
 from .errors import BusyError, Error
 
 POLL_MS = 100  # between looks for Ctrl-C
+RETRY_S = 0.02  # before a request is given again to a model whose queue is full
 _DIRECT_BYTES = 16384  # larger bodies are tokenized away from an event loop
 
 
@@ -56,7 +57,7 @@ class Rows:
     def array(self) -> Any:
         """numpy float32 [num_rows, width]: a view, which keeps the batch alive."""
         import numpy as np
-        memory = (ctypes.c_float * (self.num_rows * self.width)).from_address(self.address)
+        memory: Any = (ctypes.c_float * (self.num_rows * self.width)).from_address(self.address)
         memory.batch = self.batch
         return np.frombuffer(memory, np.float32).reshape(self.num_rows, self.width)
 
@@ -186,39 +187,58 @@ def run(model: int, requests: Sequence[Request]) -> List[Answer]:
     """Submits all requests at once and waits for their answers, in the same order. Where the model's queue is full,
     the next ones wait for room. The first error ends all. Raises octavo.Error."""
     answers = [Answer() for _ in requests]
+    tags = itertools.count()  # one for each try: a refused request may leave an event
+    owners: Dict[int, Answer] = {}
+    num_submitted = num_ended = 0
+    full_until = 0.0
     with Queue() as queue:
-        num_submitted = num_ended = 0
         while num_ended < len(requests):
             try:
-                while num_submitted < len(requests):
-                    queue.submit(model, requests[num_submitted], num_submitted)
+                while num_submitted < len(requests) and time.monotonic() >= full_until:
+                    tag = next(tags)
+                    queue.submit(model, requests[num_submitted], tag)
+                    owners[tag] = answers[num_submitted]
                     num_submitted += 1
             except BusyError:
-                if num_submitted == num_ended:  # others fill it
-                    time.sleep(POLL_MS / 1000)
-                    continue
-            for event in queue.poll(POLL_MS):
-                num_ended += answers[event.tag].add(event)
+                full_until = time.monotonic() + RETRY_S
+            is_full = num_submitted < len(requests)
+            for event in queue.poll(int(1000 * RETRY_S) if is_full else POLL_MS):
+                owner = owners.get(event.tag)
+                if owner is not None and owner.add(event):
+                    num_ended += 1
+                    full_until = 0.0  # there may be room
     return answers
 
 
-def stream(model: int, request: Request) -> Iterator[bytes]:
+def stream(model: int, request: Request) -> Generator[bytes, None, None]:
     """The bytes of a streamed answer, as they come. Raises octavo.Error."""
     with Queue() as queue:
+        tag = 0
         while True:
             try:
-                queue.submit(model, request, 0)
+                queue.submit(model, request, tag)
                 break
             except BusyError:
-                time.sleep(POLL_MS / 1000)
+                time.sleep(RETRY_S)
+                tag += 1
         while True:
             for event in queue.poll(POLL_MS):
+                if event.tag != tag:
+                    continue
                 if event.error is not None:
                     raise event.error
                 if event.text and event.kind == lib.TEXT:
                     yield event.text
                 if event.kind == lib.END:
                     return
+
+
+class Sink:
+    """Where the events of a request wait for its task."""
+
+    def __init__(self, tag: int) -> None:
+        self.tag = tag
+        self.events: "asyncio.Queue[Event]" = asyncio.Queue()
 
 
 class LoopQueue:
@@ -230,7 +250,7 @@ class LoopQueue:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.queue = Queue()
-        self.sinks: Dict[int, "asyncio.Queue[Event]"] = {}
+        self.sinks: Dict[int, Sink] = {}
         self.tags = itertools.count(1)
         try:
             self.descriptor = self.queue.descriptor()
@@ -258,17 +278,23 @@ class LoopQueue:
         for event in events:
             sink = self.sinks.get(event.tag)
             if sink is not None:
-                sink.put_nowait(event)
+                sink.events.put_nowait(event)
 
-    def add(self) -> int:
-        """A tag for a request, whose events are kept from now on."""
-        tag = next(self.tags)
-        self.sinks[tag] = asyncio.Queue()
-        return tag
+    def add(self) -> "Sink":
+        """A place for the events of a request."""
+        sink = Sink(next(self.tags))
+        self.sinks[sink.tag] = sink
+        return sink
 
-    def remove(self, tag: int) -> None:
+    def renew(self, sink: "Sink") -> None:
+        """Another tag: events of the last one, which was refused, are dropped."""
+        del self.sinks[sink.tag]
+        sink.tag = next(self.tags)
+        self.sinks[sink.tag] = sink
+
+    def remove(self, sink: "Sink") -> None:
         """Drops a request's events; with the last request the queue is closed."""
-        del self.sinks[tag]
+        del self.sinks[sink.tag]
         if self.sinks:
             return
         with self._lock:
@@ -278,18 +304,17 @@ class LoopQueue:
             self.loop.remove_reader(self.descriptor)
         self.queue.close()
 
-    async def submit(self, model: int, request: Request, tag: int) -> int:
+    async def submit(self, model: int, request: Request, sink: "Sink") -> int:
         """As Queue.submit; bodies whose reading takes long are read by another thread. Where the model's queue is
         full, it waits for room."""
-        pause = 0.005
         while True:
             try:
                 if _is_quick(request):
-                    return self.queue.submit(model, request, tag)
-                return await self._submit_elsewhere(model, request, tag)
+                    return self.queue.submit(model, request, sink.tag)
+                return await self._submit_elsewhere(model, request, sink.tag)
             except BusyError:
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, 0.2)
+                self.renew(sink)
+                await asyncio.sleep(RETRY_S)
 
     async def _submit_elsewhere(self, model: int, request: Request, tag: int) -> int:
         submitted = self.loop.run_in_executor(None, self.queue.submit, model, request, tag)
@@ -313,16 +338,15 @@ def cancel(model: int, number: int) -> None:
     lib.library().calls.octavo_cancel(model, number)
 
 
-async def events(model: int, request: Request) -> AsyncIterator[Event]:
+async def events(model: int, request: Request) -> AsyncGenerator[Event, None]:
     """The events of a request up to its end, in the running loop. Raises octavo.Error."""
     queue = LoopQueue.of(asyncio.get_running_loop())
-    tag = queue.add()
-    sink = queue.sinks[tag]
+    sink = queue.add()
     number = None
     try:
-        number = await queue.submit(model, request, tag)
+        number = await queue.submit(model, request, sink)
         while True:
-            event = await sink.get()
+            event = await sink.events.get()
             if event.kind == lib.END:
                 number = None
             if event.error is not None:
@@ -333,7 +357,7 @@ async def events(model: int, request: Request) -> AsyncIterator[Event]:
     finally:
         if number is not None:
             cancel(model, number)
-        queue.remove(tag)
+        queue.remove(sink)
 
 
 async def answer(model: int, request: Request) -> Answer:

@@ -39,8 +39,8 @@ def schema_of_type(kind: Any) -> Dict[str, Any]:
 
 
 def _descriptions(doc: str) -> Tuple[str, Dict[str, str]]:
-    """A docstring's text up to its arguments, and what it says of each: lines such as `city: where`, also with a type in
-    brackets, or `:param city: where`."""
+    """A docstring's text up to its arguments, and what it says of each: lines such as `city: where`, also with a type
+    in brackets, or `:param city: where`."""
     about: Dict[str, str] = {}
     for match in re.finditer(r"^\s*(?::param\s+)?(?:\w+\s+)??(\w+)(?:\s*\([^)]*\))?:[ \t]+(.+)$", doc, re.MULTILINE):
         about[match.group(1)] = match.group(2).strip()
@@ -99,8 +99,8 @@ class Tools:
             call.get("type") != "function" or call["function"]["name"] in shown_alone for call in calls)
 
     def call(self, call: Mapping[str, Any]) -> Any:
-        """What a function gives for a model's call of it. A call that cannot be made gives a text that says why, for the
-        model; an exception of the function itself is the caller's."""
+        """What a function gives for a model's call of it. A call that cannot be made gives a text that says why, for
+        the model; an exception of the function itself is the caller's."""
         name = call["function"]["name"]
         function = self.functions.get(name)
         if function is None:

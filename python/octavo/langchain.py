@@ -15,8 +15,8 @@ from .llm import LLM
 class OctavoEmbeddings(Embeddings):
     """Vectors of the length 1 by a model that makes them.
 
-    model: an octavo.LLM, or what one is loaded from. query_prefix, text_prefix: the words that the model's maker wants in
-    front of a query and of a text, such as "query: ". options: those of octavo.LLM.
+    model: an octavo.LLM, or what one is loaded from. query_prefix, text_prefix: the words that the model's maker wants
+    in front of a query and of a text, such as "query: ". options: those of octavo.LLM.
     """
 
     def __init__(self, model: Any = None, *, query_prefix: str = "", text_prefix: str = "", **options: Any) -> None:

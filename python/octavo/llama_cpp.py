@@ -1,6 +1,7 @@
 """The shape of llama_cpp.Llama, for programs that were written for llama-cpp-python.
 
-Arguments have its names and defaults of sampling. What is not here is a TypeError, so that nothing is taken and ignored.
+Arguments have its names and defaults of sampling. What is not here is a TypeError, so that nothing is taken and
+ignored.
 """
 from __future__ import annotations
 
@@ -32,9 +33,9 @@ class Llama:
     """A model, as llama_cpp.Llama has it.
 
     model_path: a GGUF file. n_ctx: tokens of prompt and answer together, 0: what the model was trained for. n_threads:
-    None is one for each physical core. embedding: the model makes vectors too. seed: of requests that name none, -1 is a
-    random one each. chat_format: the name of a chat template, such as "chatml"; None is the model's own. verbose: bars
-    of loading. options: further ones of octavo.LLM, such as kv_memory="2GiB".
+    None is one for each physical core. embedding: the model makes vectors too. seed: of requests that name none, -1 is
+    a random one each. chat_format: the name of a chat template, such as "chatml"; None is the model's own. verbose:
+    bars of loading. n_batch: tokens read in one step at most. kv_memory: of the KV cache, such as "2GiB".
 
     Raises TypeError for arguments that are not here, and ModelError. `llm` is the octavo.LLM behind it.
     """
@@ -42,8 +43,8 @@ class Llama:
     def __init__(self, model_path: str, *, n_ctx: int = 0, n_threads: Optional[int] = None, embedding: bool = False,
                  seed: int = -1, chat_format: Optional[str] = None, verbose: bool = True, n_batch: int = 512,
                  kv_memory: Optional[str] = None) -> None:
-        named = {"threads": n_threads, "embedding": embedding, "chat_template": chat_format, "chunk": n_batch,
-                 "kv_memory": kv_memory}
+        named: Dict[str, Any] = {"threads": n_threads, "embedding": embedding, "chat_template": chat_format,
+                                 "chunk": n_batch, "kv_memory": kv_memory}
         if n_ctx > 0:
             named["max_context"] = n_ctx
         if seed not in (-1, 0xFFFFFFFF):
@@ -91,8 +92,8 @@ class Llama:
     def create_chat_completion(self, messages: List[Dict[str, Any]], *, max_tokens: Optional[int] = None,
                                temperature: float = 0.2, stream: bool = False,
                                **fields: Any) -> Union[Dict[str, Any], Iterator[Dict[str, Any]]]:
-        """Answers a conversation: OpenAI's object, or with `stream` an iterator of chunks. Beside the fields of sampling
-        it takes tools, tool_choice, functions, function_call, response_format, logprobs and top_logprobs."""
+        """Answers a conversation: OpenAI's object, or with `stream` an iterator of chunks. Beside the fields of
+        sampling it takes tools, tool_choice, functions, function_call, response_format, logprobs and top_logprobs."""
         chat = ("tools", "tool_choice", "functions", "function_call", "response_format", "logprobs", "top_logprobs")
         body = dict(_DEFAULTS, **_checked("create_chat_completion", fields, chat))
         body.update(messages=messages, temperature=temperature)

@@ -17,8 +17,8 @@ from .llm import LLM
 class OctavoEmbedding(BaseEmbedding):
     """Vectors of the length 1 by a model that makes them.
 
-    model: an octavo.LLM, or what one is loaded from. query_prefix, text_prefix: the words that the model's maker wants in
-    front of a query and of a text, such as "query: ". options: those of octavo.LLM.
+    model: an octavo.LLM, or what one is loaded from. query_prefix, text_prefix: the words that the model's maker wants
+    in front of a query and of a text, such as "query: ". options: those of octavo.LLM.
     """
 
     query_prefix: str = ""

@@ -43,7 +43,8 @@ def _checked_prompts(prompts: Any) -> List[Prompt]:
         raise TypeError(f"prompts: found {type(prompts).__name__}, expected a text, token ids, or a list of these")
     for i, prompt in enumerate(prompts):
         if not isinstance(prompt, str) and not is_tokens(prompt):
-            raise TypeError(f"prompts[{i}]: found {prompt!r:.60} ({type(prompt).__name__}), expected a text or token ids")
+            raise TypeError(f"prompts[{i}]: found {prompt!r:.60} ({type(prompt).__name__}), expected a text or "
+                            "token ids")
     return list(prompts)
 
 
@@ -164,10 +165,12 @@ class LLM:
         answers = await _queue.arun(self.handle, requests)
         return self._outputs(given, params, [answer.json() for answer in answers])
 
-    def _completions(self, prompts: Any, sampling_params: Any) -> Tuple[List[Prompt], List[SamplingParams], List[Request]]:
+    @staticmethod
+    def _completions(prompts: Any, sampling_params: Any) -> Tuple[List[Prompt], List[SamplingParams], List[Request]]:
         given = _checked_prompts(prompts)
         params = checked_params(sampling_params, len(given))
-        requests = [_completion(prompt, dict(one.fields(), return_token_ids=True)) for prompt, one in zip(given, params)]
+        requests = [_completion(prompt, dict(one.fields(), return_token_ids=True))
+                    for prompt, one in zip(given, params)]
         return given, params, requests
 
     def _outputs(self, prompts: Sequence[Prompt], params: Sequence[SamplingParams],
@@ -182,8 +185,8 @@ class LLM:
         messages: dicts with `role` and `content`, or one text of the user's.
         tools: Python functions, which the model may call: their schemas are made of signatures, type hints and
         docstrings, they are called with the model's arguments, and their results go back to the model until it answers
-        in words, after `max_tool_rounds` at the latest. An exception of a function is the caller's. OpenAI's objects are
-        shown to the model, and calls of them are returned in `tool_calls`.
+        in words, after `max_tool_rounds` at the latest. An exception of a function is the caller's. OpenAI's objects
+        are shown to the model, and calls of them are returned in `tool_calls`.
         response_format: a pydantic class, a JSON schema, or OpenAI's object; `parsed` of the output is the value.
         fields: any other field of /v1/chat/completions, such as tool_choice="required".
         """
@@ -217,7 +220,8 @@ class LLM:
             else:
                 sent = (await _queue.answer(self.handle, step)).json()
 
-    def _streamed(self, prompt: Any, tools: Any, response_format: Any, params: Any, fields: Mapping[str, Any]) -> Request:
+    @staticmethod
+    def _streamed(prompt: Any, tools: Any, response_format: Any, params: Any, fields: Mapping[str, Any]) -> Request:
         added = {"stream": True, "stream_options": {"include_usage": True}}
         if not isinstance(prompt, str) and not is_tokens(prompt):
             body, _ = chat_body(checked_messages(prompt), Tools(tools), response_format, params, fields)
@@ -268,32 +272,33 @@ class LLM:
               normalize: bool = True) -> Any:
         """The vectors of texts: numpy float32 [number of texts, width]; of one text [1, width].
 
-        texts: a text, or a list of texts or lists of token ids. dimensions: the first so many floats, of models that are
-        trained so. normalize: vectors have the length 1. A model that writes text must be loaded with embedding=True.
+        texts: a text, or a list of texts or lists of token ids. dimensions: the first so many floats, of models that
+        are trained so. normalize: vectors have the length 1. A model that writes text must be loaded with
+        embedding=True.
         """
         import numpy as np
         given = _checked_prompts(texts)
         fields: Dict[str, Any] = {"encoding_format": "base64", "normalize": bool(normalize)}
         if dimensions is not None:
             fields["dimensions"] = dimensions
-        inputs = [[one if isinstance(one, str) else [int(token) for token in one] for one in given[i:i + _TEXTS_OF_REQUEST]]
-                  for i in range(0, len(given), _TEXTS_OF_REQUEST)]
-        answers = _queue.run(self.handle, [Request("/v1/embeddings", dict(fields, input=some)) for some in inputs])
+        inputs = [one if isinstance(one, str) else [int(token) for token in one] for one in given]
+        parts = [inputs[i:i + _TEXTS_OF_REQUEST] for i in range(0, len(inputs), _TEXTS_OF_REQUEST)]
+        answers = _queue.run(self.handle, [Request("/v1/embeddings", dict(fields, input=part)) for part in parts])
         vectors = [np.frombuffer(base64.b64decode(item["embedding"]), "<f4")
                    for answer in answers for item in answer.json()["data"]]
         return np.stack(vectors) if vectors else np.zeros((0, self.info.get("vector_width") or 0), np.float32)
 
     def score(self, query: str, documents: Sequence[str]) -> List[ScoreOutput]:
-        """The score of each document for a query, in the order of the documents: of a model with a ranking head what that
-        says, 0 to 1; of any other that makes vectors their cosine, -1 to 1."""
+        """The score of each document for a query, in the order of the documents: of a model with a ranking head what
+        that says, 0 to 1; of any other that makes vectors their cosine, -1 to 1."""
         given = list(documents)
         body = {"text_1": query, "text_2": given}
         data = self.request("/v1/score", body)["data"] if given else []
         return [ScoreOutput(one["index"], one["score"], given[one["index"]]) for one in data]
 
     def rerank(self, query: str, documents: Sequence[str], top_n: Optional[int] = None) -> List[ScoreOutput]:
-        """The documents in the order of their scores for a query, the best first, at most `top_n`. It needs a model with
-        a ranking head."""
+        """The documents in the order of their scores for a query, the best first, at most `top_n`. It needs a model
+        with a ranking head."""
         given = list(documents)
         body: Dict[str, Any] = {"query": query, "documents": given}
         if top_n is not None:

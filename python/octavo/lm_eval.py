@@ -52,9 +52,9 @@ class OctavoLM(TemplateLM):
 
     def apply_chat_template(self, chat_history: List[Dict[str, str]], add_generation_prompt: bool = True) -> str:
         """The text of a conversation."""
-        return self.llm.tokenizer.apply_chat_template(chat_history, tokenize=False,
-                                                      add_generation_prompt=add_generation_prompt,
-                                                      continue_final_message=not add_generation_prompt)
+        return str(self.llm.tokenizer.apply_chat_template(chat_history, tokenize=False,
+                                                          add_generation_prompt=add_generation_prompt,
+                                                          continue_final_message=not add_generation_prompt))
 
     def tok_encode(self, string: str, add_special_tokens: Optional[bool] = None, **_: Any) -> List[int]:
         """The token ids of a text."""
@@ -70,9 +70,9 @@ class OctavoLM(TemplateLM):
                 bar.update(len(some))
 
     def _loglikelihood_tokens(self, requests: List[Tuple[Any, List[int], List[int]]], disable_tqdm: bool = False,
-                              **_: Any) -> List[Tuple[float, bool]]:
-        """For each of (any, context ids, continuation ids): the natural logarithm of the continuation's probability, and
-        whether it is the likeliest. A context that is too long loses its beginning."""
+                              **_options: Any) -> List[Tuple[float, bool]]:
+        """For each of (any, context ids, continuation ids): the natural logarithm of the continuation's probability,
+        and whether it is the likeliest. A context that is too long loses its beginning."""
         prompts = []
         for _, context, continuation in requests:
             if len(continuation) >= self.max_length:
@@ -81,15 +81,16 @@ class OctavoLM(TemplateLM):
             prompts.append((list(context) + list(continuation))[-self.max_length:])
         results = []
         for (_, _, continuation), output in zip(requests, self._scored(prompts, disable_tqdm)):
-            tokens, told = output.prompt_token_ids, output.prompt_logprobs or []
+            tokens: List[int] = output.prompt_token_ids
+            told: Any = output.prompt_logprobs or []
             places = range(len(tokens) - len(continuation), len(tokens))
-            found = [told[i][tokens[i]] for i in places]  # type: ignore[index]
+            found = [told[i][tokens[i]] for i in places]
             results.append((sum(one.logprob for one in found), all(one.rank == 1 for one in found)))
         return results
 
     def loglikelihood_rolling(self, requests: List[Any], disable_tqdm: bool = False) -> List[float]:
-        """The natural logarithm of each whole text's probability; longer texts than the context are cut into windows, in
-        which each token is counted once."""
+        """The natural logarithm of each whole text's probability; longer texts than the context are cut into windows,
+        in which each token is counted once."""
         from lm_eval.utils import get_rolling_token_windows, make_disjoint_window
         windows: List[Tuple[Any, List[int], List[int]]] = []
         counts = []
@@ -112,8 +113,7 @@ class OctavoLM(TemplateLM):
             stop = handle_stop_sequences(fields.pop("until", None), eos=None)
             if not fields.pop("do_sample", float(fields.get("temperature", 0)) > 0):
                 fields["temperature"] = 0
-            tokens = self.tok_encode(text, add_special_tokens=True)[-max(1, self.max_length - limit):]
-            prompts.append(tokens)
+            prompts.append(self.tok_encode(text, add_special_tokens=True)[-max(1, self.max_length - limit):])
             params.append(SamplingParams(max_tokens=limit, stop=[one for one in stop if one], extra=fields))
         texts: List[str] = []
         for i in tqdm(range(0, len(prompts), self.at_once), disable=disable_tqdm, desc="generate_until"):

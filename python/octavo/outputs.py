@@ -117,7 +117,8 @@ class ChatOutput:
         except ValueError as error:
             if self.finish_reason != "length":
                 raise
-            raise ValueError(f"the answer was cut at its limit of tokens, expected a whole one: {self.text!r}") from error
+            raise ValueError(f"the answer was cut at its limit of tokens, expected a whole one: {self.text!r}"
+                             ) from error
 
 
 @dataclasses.dataclass
@@ -208,8 +209,8 @@ def _prompt_logprobs_of(told: Any) -> Optional[List[Optional[Logprobs]]]:
 
 def request_output(raw: Dict[str, Any], prompt: Optional[str], num_logprobs: int,
                    find: Callable[[str], Union[int, str]]) -> RequestOutput:
-    """The object for an answer of /v1/completions with `return_token_ids` to one prompt, where so many alternatives were
-    asked for. `find`: the id of a token by its text, or the text."""
+    """The object for an answer of /v1/completions with `return_token_ids` to one prompt, where so many alternatives
+    were asked for. `find`: the id of a token by its text, or the text."""
     outputs = []
     for choice in raw["choices"]:
         logprobs = _logprobs_of(choice, num_logprobs, find)

@@ -33,7 +33,8 @@ class Tokenizer:
             room = count.value
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of tokens, which may be no whole characters. Control tokens give their text, unknown ids nothing."""
+        """The bytes of tokens, which may be no whole characters. Control tokens give their text, unknown ids
+        nothing."""
         return lib.library().text("octavo_detokenize", self._llm.handle, lib.tokens_array(tokens), len(tokens))
 
     def decode(self, tokens: Union[int, Sequence[int]]) -> str:

@@ -1,13 +1,16 @@
 """Tests of the package with a real model: OCTAVO_LIBRARY names the library, OCTAVO_TEST_DATA the folder of models.
 
-    OCTAVO_LIBRARY=build/release/liboctavo.so OCTAVO_TEST_DATA=... PYTHONPATH=python python -m unittest python/tests/test_octavo.py
+    export OCTAVO_LIBRARY=build/release/liboctavo.so OCTAVO_TEST_DATA=... PYTHONPATH=python
+    python -m unittest python/tests/test_octavo.py
 """
 import asyncio
 import gc
+import importlib.util
 import json
 import multiprocessing
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -27,10 +30,11 @@ from octavo._tools import Tools, result_message, schema_of_function
 from octavo.outputs import EventReader, piece_of
 
 MODEL = str(pathlib.Path(os.environ["OCTAVO_TEST_DATA"]) / "SmolLM2-135M-Instruct.Q4_1.gguf")
+PACKAGES = str(pathlib.Path(octavo.__file__).parents[1])
 GREEDY = SamplingParams(temperature=0, max_tokens=12)
 PROMPT = "The sky is"
 
-llm: octavo.LLM
+llm = None
 
 
 def setUpModule():
@@ -84,8 +88,8 @@ class Fast(unittest.TestCase):
                 SamplingParams(**{name: value})
         with self.assertRaisesRegex(ValueError, "found json, regex, expected one of"):
             StructuredOutputs(json={}, regex="a")
-        self.assertEqual(SamplingParams(temperature=np.float32(0.5), n=np.int64(2), stop="x", logit_bias={5: 1}).fields(),
-                         {"n": 2, "temperature": 0.5, "stop": ["x"], "logit_bias": {"5": 1}})
+        params = SamplingParams(temperature=np.float32(0.5), n=np.int64(2), stop="x", logit_bias={5: 1})
+        self.assertEqual(params.fields(), {"n": 2, "temperature": 0.5, "stop": ["x"], "logit_bias": {"5": 1}})
         self.assertEqual(SamplingParams(logprobs=2).fields(is_chat=True), {"logprobs": True, "top_logprobs": 2})
 
     def test_events_are_cut_anywhere(self):
@@ -212,16 +216,19 @@ class Streams(unittest.TestCase):
         whole = llm.chat(messages, sampling_params=GREEDY)
         self.assertEqual("".join(piece.text for piece in llm.stream(messages, GREEDY)), whole.text)
 
-    def assert_idle(self):
+    def wait_for_running(self, count):
         end = time.monotonic() + 10
-        while llm.stats()["running"] and time.monotonic() < end:
-            time.sleep(0.01)
-        self.assertEqual(llm.stats()["running"], 0)
+        while llm.stats()["running"] != count and time.monotonic() < end:
+            time.sleep(0.001)
+        self.assertEqual(llm.stats()["running"], count)
+
+    def assert_idle(self):
+        self.wait_for_running(0)
 
     def test_dropped_generator_cancels(self):
         stream = llm.stream(PROMPT, SamplingParams(max_tokens=5000, ignore_eos=True))
         next(stream)
-        self.assertEqual(llm.stats()["running"], 1)
+        self.wait_for_running(1)
         del stream
         gc.collect()
         self.assert_idle()
@@ -510,7 +517,24 @@ except KeyboardInterrupt:
         descriptors = len(os.listdir("/proc/self/fd"))
         asyncio.run(llm.agenerate(["a"] * 20, params))
         list(llm.stream("a", params))
+        end = time.monotonic() + 10
+        while len(os.listdir("/proc/self/fd")) > descriptors and time.monotonic() < end:
+            time.sleep(0.01)  # the engine lets go of a queue behind its last event
         self.assertEqual(len(os.listdir("/proc/self/fd")), descriptors)
+
+    def test_page(self):
+        """The programs of docs/python.md run, one behind the other."""
+        page = (pathlib.Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+        programs = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        self.assertGreater(len(programs), 8)
+        if importlib.util.find_spec("pydantic") is None:
+            programs = [program for program in programs if "pydantic" not in program]
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(MODEL, pathlib.Path(folder) / "model.gguf")
+            run = subprocess.run([sys.executable, "-c", "\n".join(programs)], cwd=folder, capture_output=True,
+                                 text=True, timeout=120, check=False, env=dict(os.environ, PYTHONPATH=PACKAGES))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("http://127.0.0.1:", run.stdout)
 
     def test_examples(self):
         folder = pathlib.Path(__file__).parents[2] / "examples" / "python"
@@ -540,7 +564,8 @@ class Shapes(unittest.TestCase):
             self.assertIn(llama.token_eos(), llama.llm.tokenizer.eos_token_ids)
             self.assertEqual(len(llama.embed("a")), llama.n_embd())
             self.assertEqual(len(llama.embed("a " * 2000)), llama.n_embd())
-            np.testing.assert_allclose(llama.create_embedding("a")["data"][0]["embedding"], llm.embed("a")[0], atol=1e-6)
+            vector = llama.create_embedding("a")["data"][0]["embedding"]
+            np.testing.assert_allclose(vector, llm.embed("a")[0], atol=1e-6)
             with self.assertRaisesRegex(TypeError, "unexpected argument 'tfs'"):
                 llama(PROMPT, tfs=1)
         with self.assertRaises(TypeError):
@@ -549,8 +574,10 @@ class Shapes(unittest.TestCase):
     def test_models_share_threads(self):
         with octavo.LLM(MODEL, progress=False, shares=llm) as other:
             results = {}
-            threads = [threading.Thread(target=lambda one=one: results.update({one: one.generate(PROMPT, GREEDY)[0].text}))
-                       for one in (llm, other)]
+
+            def generate(one):
+                results[one] = one.generate(PROMPT, GREEDY)[0].text
+            threads = [threading.Thread(target=generate, args=(one,)) for one in (llm, other)]
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -558,7 +585,7 @@ class Shapes(unittest.TestCase):
             self.assertEqual(results[llm], results[other])
 
     def test_release_memory(self):
-        llm.generate("word " * 2000, SamplingParams(max_tokens=1))
+        llm.generate("word " * 600, SamplingParams(max_tokens=1))
         before = llm.stats()["kv_bytes"]
         llm.release_memory()
         self.assertLess(llm.stats()["kv_bytes"], before)

@@ -1,0 +1,129 @@
+"""Tests of the plug-ins, each where its package is installed: lm-eval, langchain-core, llama-index-core, pydantic."""
+import asyncio
+import os
+import pathlib
+import types
+import unittest
+
+import numpy as np
+
+import octavo
+from octavo import SamplingParams
+
+MODEL = str(pathlib.Path(os.environ["OCTAVO_TEST_DATA"]) / "SmolLM2-135M-Instruct.Q4_1.gguf")
+
+llm = None
+
+
+def setUpModule():
+    global llm
+    llm = octavo.LLM(MODEL, progress=False, embedding=True)
+
+
+def tearDownModule():
+    llm.close()
+
+
+def imported(name):
+    """A module, or a skipped test."""
+    try:
+        return __import__(name, fromlist=["name"])
+    except ImportError as error:
+        raise unittest.SkipTest(str(error)) from None
+
+
+class LmEval(unittest.TestCase):
+    def setUp(self):
+        imported("lm_eval")
+        self.model = imported("octavo.lm_eval").OctavoLM(llm=llm)
+
+    @staticmethod
+    def request(*arguments):
+        return types.SimpleNamespace(args=arguments)
+
+    def expected(self, tokens, begin):
+        logits = llm.logits(tokens).astype(np.float64)[begin - 1:-1]
+        logprobs = logits - logits.max(axis=1, keepdims=True)
+        logprobs -= np.log(np.exp(logprobs).sum(axis=1, keepdims=True))
+        wanted = tokens[begin:]
+        return logprobs[np.arange(len(wanted)), wanted].sum(), bool((logits.argmax(axis=1) == wanted).all())
+
+    def test_loglikelihood(self):
+        pairs = [("The capital of France is", " Paris"), ("The capital of France is", " red and blue")]
+        found = self.model.loglikelihood([self.request(*pair) for pair in pairs], disable_tqdm=True)
+        for (context, continuation), (logprob, is_greedy) in zip(pairs, found):
+            begin = len(self.model.tok_encode(context))
+            tokens = self.model.tok_encode(context + continuation)
+            expected = self.expected(tokens, begin)
+            self.assertAlmostEqual(logprob, expected[0], places=3)
+            self.assertEqual(is_greedy, expected[1])
+        self.assertGreater(found[0][0], found[1][0])
+
+    def test_rolling(self):
+        text = "Once upon a time there was a cat."
+        found = self.model.loglikelihood_rolling([self.request(text)], disable_tqdm=True)
+        tokens = [self.model.eot_token_id] + self.model.tok_encode(text)
+        self.assertAlmostEqual(found[0], self.expected(tokens, 1)[0], places=3)
+        with octavo.LLM(MODEL, progress=False, shares=llm, max_context=32) as small:  # of several windows
+            windows = type(self.model)(llm=small).loglikelihood_rolling([self.request(text * 9)], disable_tqdm=True)
+        whole = self.model.loglikelihood_rolling([self.request(text * 9)], disable_tqdm=True)
+        self.assertLess(windows[0], whole[0])
+
+    def test_generate_until(self):
+        whole = llm.generate("The sky is", SamplingParams(temperature=0, max_tokens=20))[0].text
+        word = whole.split()[3]
+        found = self.model.generate_until([self.request("The sky is", {"until": [word], "max_gen_toks": 20}),
+                                           self.request("The sky is", {"until": [], "max_gen_toks": 20})],
+                                          disable_tqdm=True)
+        self.assertEqual(found, [whole[:whole.index(word)], whole])
+
+    def test_is_registered(self):
+        from lm_eval.api.registry import get_model
+        self.assertIs(get_model("octavo"), type(self.model))
+
+
+class Vectors(unittest.TestCase):
+    def test_langchain(self):
+        imported("langchain_core")
+        embeddings = imported("octavo.langchain").OctavoEmbeddings(llm, query_prefix="query: ")
+        np.testing.assert_allclose(embeddings.embed_documents(["a", "b"]), llm.embed(["a", "b"]), atol=1e-6)
+        np.testing.assert_allclose(embeddings.embed_query("a"), llm.embed("query: a")[0], atol=1e-6)
+        self.assertEqual(len(asyncio.run(embeddings.aembed_documents(["a"]))), 1)
+
+    def test_llama_index(self):
+        imported("llama_index.core")
+        embedding = imported("octavo.llama_index").OctavoEmbedding(llm, text_prefix="text: ")
+        np.testing.assert_allclose(embedding.get_text_embedding("a"), llm.embed("text: a")[0], atol=1e-6)
+        np.testing.assert_allclose(embedding.get_query_embedding("a"), llm.embed("a")[0], atol=1e-6)
+        self.assertEqual(len(asyncio.run(embedding.aget_text_embedding("a"))), llm.info["vector_width"])
+
+    def test_model_beside_options(self):
+        imported("langchain_core")
+        with self.assertRaisesRegex(TypeError, "found threads beside an LLM"):
+            imported("octavo.langchain").OctavoEmbeddings(llm, threads=1)
+
+
+class Pydantic(unittest.TestCase):
+    def test_parsed_and_arguments(self):
+        pydantic = imported("pydantic")
+
+        class Person(pydantic.BaseModel):
+            name: str = pydantic.Field(max_length=12)
+            age: int = pydantic.Field(ge=0, le=150)
+
+        output = llm.chat("Ann is 31. Who is it?", response_format=Person,
+                          sampling_params=SamplingParams(max_tokens=80, temperature=0))
+        self.assertIsInstance(output.parsed, Person)
+        seen = []
+
+        def remember(person: Person) -> str:
+            """Remembers a person."""
+            seen.append(person)
+            return "done"
+        llm.chat("Remember Ann, who is 31.", tools=[remember], tool_choice="required", max_tool_rounds=1,
+                 sampling_params=SamplingParams(max_tokens=120, temperature=0))
+        self.assertIsInstance(seen[0], Person)
+
+
+if __name__ == "__main__":
+    unittest.main()
