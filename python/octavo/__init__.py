@@ -8,6 +8,7 @@
 docs/python.md has the whole of it.
 """
 from . import llama_cpp
+from .constraint import Constraint
 from .context import Context
 from .errors import (BusyError, ClosedError, ContextLengthError, Error, ForkedError, InvalidRequestError, ModelError,
                      OutOfMemoryError, StoppedError)
@@ -18,8 +19,8 @@ from .serving import Server, serve
 from .tokenizer import Tokenizer
 
 __all__ = [
-    "BusyError", "ChatOutput", "ClosedError", "CompletionOutput", "Context", "ContextLengthError", "Error",
-    "ForkedError", "InvalidRequestError", "LLM", "Logprob", "ModelError", "OutOfMemoryError", "RequestOutput",
+    "BusyError", "ChatOutput", "ClosedError", "CompletionOutput", "Constraint", "Context", "ContextLengthError",
+    "Error", "ForkedError", "InvalidRequestError", "LLM", "Logprob", "ModelError", "OutOfMemoryError", "RequestOutput",
     "SamplingParams", "ScoreOutput", "Server", "StoppedError", "StreamPiece", "StructuredOutputs", "Tokenizer",
     "llama_cpp", "serve", "version",
 ]

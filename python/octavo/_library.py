@@ -92,6 +92,8 @@ _PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
     "octavo_queue_descriptor": (c_int, [c_uint64, POINTER(c_int32)]),
     "octavo_poll": (c_int, [c_uint64, c_int32, POINTER(POINTER(CEvents))]),
     "octavo_events_free": (None, [POINTER(CEvents)]),
+    "octavo_constraint_open": (c_int, [c_uint64, c_char_p, c_char_p, c_size_t, POINTER(c_uint64)]),
+    "octavo_mask": (c_int, [c_uint64, POINTER(c_int32), c_size_t, POINTER(c_uint32), c_size_t]),
     "octavo_serve": (c_int, [c_uint64, POINTER(c_char_p), c_size_t, POINTER(c_uint64), POINTER(Text)]),
     "octavo_main": (c_int, [c_int, POINTER(c_char_p)]),
 }

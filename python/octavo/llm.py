@@ -15,6 +15,7 @@ from ._chat import Messages, chat_body, chat_rounds, checked_messages
 from ._load import load
 from ._queue import Request
 from ._tools import Tools
+from .constraint import Constraint
 from .context import Context
 from .errors import ClosedError
 from .outputs import ChatOutput, EventReader, RequestOutput, ScoreOutput, StreamPiece, piece_of, request_output, \
@@ -320,6 +321,12 @@ class LLM:
     def context(self, prefix: Prompt) -> Context:
         """A prefix that many prompts have in common, computed now."""
         return Context(self, prefix)
+
+    # ---- Constraints ----
+
+    def constraint(self, kind: str, source: Union[str, dict, list] = "") -> Constraint:
+        """A constraint whose masks are for those who draw tokens themselves; `generate` and `chat` need none."""
+        return Constraint(self, kind, source)
 
 
 @atexit.register

@@ -388,6 +388,30 @@ class Numbers(unittest.TestCase):
         tokens = llm.tokenizer.encode("word " * 700)
         self.assertEqual(llm.logits(np.array(tokens)).shape, (len(tokens), llm.info["vocab_size"]))
 
+    def test_masks_draw_what_the_engine_draws_under_the_constraint(self):
+        schema = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
+        tokens = llm.tokenizer.encode(PROMPT)
+        drawn = []
+        with llm.constraint("json_schema", schema) as constraint:
+            for _ in range(6):
+                row = llm.logits(tokens + drawn)[-1].copy()
+                row[~constraint.mask(drawn)] = -np.inf
+                drawn.append(int(row.argmax()))
+            with self.assertRaisesRegex(octavo.InvalidRequestError, "tokens: found 2 at 0"):
+                constraint.mask([2])
+        params = SamplingParams(temperature=0, max_tokens=6, structured_outputs={"json": schema})
+        engine = llm.generate([tokens], params)[0].outputs[0]
+        same = min(len(drawn), len(engine.token_ids))
+        self.assertGreater(same, 2)
+        self.assertEqual(engine.token_ids[:2], drawn[:2])
+        self.assertTrue(engine.text.startswith("{") and llm.tokenizer.decode(drawn).startswith("{"))
+        with self.assertRaises(octavo.ClosedError):
+            constraint.mask()
+        with self.assertRaisesRegex(ValueError, "kind: found 'rhyme'"):
+            llm.constraint("rhyme", "")
+        with self.assertRaises(octavo.InvalidRequestError):
+            llm.constraint("regex", "(")
+
     def test_context(self):
         prefix = "The quick brown fox jumps over the lazy dog. " * 30
         with llm.context(prefix) as ctx:

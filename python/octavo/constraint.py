@@ -1,0 +1,67 @@
+"""Masks of the tokens that a constraint allows, for those who draw tokens themselves."""
+from __future__ import annotations
+
+import ctypes
+import json
+from typing import TYPE_CHECKING, Any, Sequence, Union
+
+from . import _library as lib
+from .errors import ClosedError
+
+if TYPE_CHECKING:
+    from .llm import LLM
+
+_KINDS = ("regex", "grammar", "json_schema", "json_object", "choice")
+
+
+class Constraint:
+    """What an answer must look like, compiled for a model's vocabulary.
+
+        with llm.constraint("regex", "[0-9]{4}") as digits:
+            row[~digits.mask(answer)] = -np.inf
+
+    kind: "regex", "grammar" (GBNF), "json_schema" (a dict or its JSON), "json_object" or "choice" (a list of texts).
+
+    Raises InvalidRequestError for a source that cannot be compiled, with the place.
+    """
+
+    def __init__(self, llm: "LLM", kind: str, source: Union[str, dict, list] = "") -> None:
+        self._handle = 0
+        if kind not in _KINDS:
+            raise ValueError(f"kind: found {kind!r}, expected one of {', '.join(_KINDS)}")
+        text = source if isinstance(source, str) else json.dumps(source)
+        self._library = lib.library()
+        self._num_words = (llm.info["vocab_size"] + 31) // 32
+        self._vocab_size = llm.info["vocab_size"]
+        handle = ctypes.c_uint64()
+        data = text.encode("utf-8")
+        self._library.call("octavo_constraint_open", llm.handle, kind.encode(), data, len(data), handle)
+        self._handle = handle.value
+
+    def mask(self, tokens: Sequence[int] = ()) -> Any:
+        """The tokens that may follow `tokens`, end tokens included: numpy bool [vocab_size]. A call whose tokens go on
+        from those of the last one is quick. Raises InvalidRequestError where one of the tokens is not allowed."""
+        import numpy as np
+        if not self._handle:
+            raise ClosedError("the constraint was closed")
+        words = np.empty(self._num_words, np.uint32)
+        self._library.call("octavo_mask", self._handle, lib.tokens_array(tokens), len(tokens),
+                           words.ctypes.data_as(ctypes.POINTER(ctypes.c_uint32)), len(words))
+        bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
+        return bits[:self._vocab_size].astype(bool)
+
+    def close(self) -> None:
+        """Gives the constraint's memory back."""
+        handle, self._handle = self._handle, 0
+        if handle:
+            self._library.close(handle)
+
+    def __enter__(self) -> "Constraint":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if lib is not None:
+            self.close()
