@@ -187,24 +187,19 @@ def run(model: int, requests: Sequence[Request]) -> List[Answer]:
     """Submits all requests at once and waits for their answers, in the same order. Where the model's queue is full,
     the next ones wait for room. The first error ends all. Raises octavo.Error."""
     answers = [Answer() for _ in requests]
-    tags = itertools.count()  # one for each try: a refused request may leave an event
-    owners: Dict[int, Answer] = {}
     num_submitted = num_ended = 0
     full_until = 0.0
     with Queue() as queue:
         while num_ended < len(requests):
             try:
                 while num_submitted < len(requests) and time.monotonic() >= full_until:
-                    tag = next(tags)
-                    queue.submit(model, requests[num_submitted], tag)
-                    owners[tag] = answers[num_submitted]
+                    queue.submit(model, requests[num_submitted], tag=num_submitted)
                     num_submitted += 1
             except BusyError:
                 full_until = time.monotonic() + RETRY_S
             is_full = num_submitted < len(requests)
             for event in queue.poll(int(1000 * RETRY_S) if is_full else POLL_MS):
-                owner = owners.get(event.tag)
-                if owner is not None and owner.add(event):
+                if answers[event.tag].add(event):
                     num_ended += 1
                     full_until = 0.0  # there may be room
     return answers
@@ -213,18 +208,14 @@ def run(model: int, requests: Sequence[Request]) -> List[Answer]:
 def stream(model: int, request: Request) -> Generator[bytes, None, None]:
     """The bytes of a streamed answer, as they come. Raises octavo.Error."""
     with Queue() as queue:
-        tag = 0
         while True:
             try:
-                queue.submit(model, request, tag)
+                queue.submit(model, request, tag=0)
                 break
             except BusyError:
                 time.sleep(RETRY_S)
-                tag += 1
         while True:
             for event in queue.poll(POLL_MS):
-                if event.tag != tag:
-                    continue
                 if event.error is not None:
                     raise event.error
                 if event.text and event.kind == lib.TEXT:
@@ -286,12 +277,6 @@ class LoopQueue:
         self.sinks[sink.tag] = sink
         return sink
 
-    def renew(self, sink: "Sink") -> None:
-        """Another tag: events of the last one, which was refused, are dropped."""
-        del self.sinks[sink.tag]
-        sink.tag = next(self.tags)
-        self.sinks[sink.tag] = sink
-
     def remove(self, sink: "Sink") -> None:
         """Drops a request's events; with the last request the queue is closed."""
         del self.sinks[sink.tag]
@@ -313,7 +298,6 @@ class LoopQueue:
                     return self.queue.submit(model, request, sink.tag)
                 return await self._submit_elsewhere(model, request, sink.tag)
             except BusyError:
-                self.renew(sink)
                 await asyncio.sleep(RETRY_S)
 
     async def _submit_elsewhere(self, model: int, request: Request, tag: int) -> int:
