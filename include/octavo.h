@@ -32,6 +32,8 @@
 extern "C" {
 #endif
 
+/* Names are as C has them. NOLINTBEGIN(readability-identifier-naming) */
+
 #define OCTAVO_API __attribute__((visibility("default")))
 
 /* The version of this interface. A library with a higher one has all that this header has. */
@@ -232,6 +234,8 @@ OCTAVO_API octavo_status octavo_serve(octavo_handle model, const char* const* op
 
 /* The program `octavo`: its arguments, with its name first, and its exit code. */
 OCTAVO_API int octavo_main(int argc, char** argv);
+
+/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 #include "capi/model_server.h"
 
 #include <future>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,16 @@ server::ModelEntry entry_of(const std::shared_ptr<LoadedModel>& model) {
   return entry;
 }
 
+/// How a server has begun: it is ready, or has ended before.
+struct Start {
+  std::promise<Result<void>> told = {};
+  std::once_flag once = {};
+
+  void tell(const Result<void>& how) {
+    std::call_once(once, [&] { told.set_value(how); });
+  }
+};
+
 }  // namespace
 
 CallResult<std::shared_ptr<ModelServer>> ModelServer::start(const std::shared_ptr<LoadedModel>& model,
@@ -37,8 +48,8 @@ CallResult<std::shared_ptr<ModelServer>> ModelServer::start(const std::shared_pt
   asked.requests.max_choices = model->served().policy.max_choices;
   asked.engine = model->options().serve().server.engine;
   asked.handle_signals = false;
-  auto ready = std::make_shared<std::promise<void>>();
-  asked.on_ready = [ready] { ready->set_value(); };
+  auto start = std::make_shared<Start>();
+  asked.on_ready = [start] { start->tell({}); };
   auto files = server::ServerFiles::open(asked);
   if (!files) return told(files.error());
   std::vector<server::ModelEntry> entries;
@@ -46,8 +57,8 @@ CallResult<std::shared_ptr<ModelServer>> ModelServer::start(const std::shared_pt
   auto server = server::Server::create(std::move(asked), std::move(*files), std::move(entries));
   if (!server) return told(server.error());
   made->server_ = std::move(*server);
-  made->thread_ = std::jthread([raw = made->server_.get()] { static_cast<void>(raw->run()); });
-  ready->get_future().wait();
+  made->thread_ = std::jthread([raw = made->server_.get(), start] { start->tell(raw->run()); });
+  if (const Result<void> begun = start->told.get_future().get(); !begun) return told(begun.error());
   return made;
 }
 

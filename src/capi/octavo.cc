@@ -49,7 +49,8 @@ octavo_status guarded(const Work& work) noexcept {
 }
 
 /// The error of a null pointer where something must be.
-CallResult<void> need(const void* pointer, std::string_view name) {
+template <class T>
+CallResult<void> need(const T* pointer, std::string_view name) {
   if (pointer != nullptr) return {};
   return std::unexpected(wrong(fmt::format("{}: found a null pointer", name)));
 }
@@ -224,7 +225,7 @@ octavo_status octavo_stats(octavo_handle handle, octavo_counts* counts) {
     if (auto given = need(counts, "counts"); !given) return given;
     auto model = find_model(handle);
     if (!model) return std::unexpected(std::move(model.error()));
-    octavo::Engine& engine = (*model)->engine();
+    const octavo::Engine& engine = (*model)->engine();
     fill(*counts, counts_of(engine.stats(), engine.info()));
     return {};
   });

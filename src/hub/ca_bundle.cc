@@ -27,7 +27,7 @@ CaBundle find_ca_bundle(const Environment& environment, const fs::path& root) {
   }
   std::error_code ignored;
   for (const std::string_view file : kFiles) {
-    if (fs::path path = root / file; fs::exists(path, ignored)) {
+    if (const fs::path path = root / file; fs::exists(path, ignored)) {
       bundle.file = path.string();
       break;
     }
