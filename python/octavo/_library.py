@@ -7,7 +7,7 @@ import os
 import pathlib
 import threading
 from ctypes import POINTER, c_char_p, c_float, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Type
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Type, TypeVar
 
 from .errors import (BusyError, ClosedError, ContextLengthError, Error, ForkedError, InvalidRequestError,
                      OutOfMemoryError, StoppedError)
@@ -180,6 +180,25 @@ class Library:
         self.calls.octavo_close(handle)
 
 
+class Handle:
+    """An object of the library's, by its handle. It is closed once, by `close` or at the end of a `with`."""
+
+    _handle = 0
+
+    def close(self) -> None:
+        """Closes it; a second call does nothing."""
+        handle, self._handle = self._handle, 0
+        if handle and _loaded is not None:
+            _loaded.close(handle)
+
+    def __enter__(self: _Self) -> _Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+_Self = TypeVar("_Self", bound=Handle)
 _loaded: Optional[Library] = None
 _lock = threading.Lock()
 

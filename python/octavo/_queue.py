@@ -100,32 +100,19 @@ def _read(batch: Batch) -> List[Event]:
     return read
 
 
-class Queue:
+class Queue(lib.Handle):
     """A queue of the library's. Closing it cancels what was submitted with it."""
 
     def __init__(self) -> None:
         self.library = lib.library()
         handle = ctypes.c_uint64()
-        self.handle = 0
         self.library.call("octavo_queue_open", None, handle)
-        self.handle = handle.value
-
-    def __enter__(self) -> "Queue":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Closes the queue, once."""
-        handle, self.handle = self.handle, 0
-        if handle:
-            self.library.close(handle)
+        self._handle = handle.value
 
     def descriptor(self) -> int:
         """The file descriptor that is readable while events wait."""
         descriptor = ctypes.c_int32()
-        self.library.call("octavo_queue_descriptor", self.handle, descriptor)
+        self.library.call("octavo_queue_descriptor", self._handle, descriptor)
         return descriptor.value
 
     def submit(self, model: int, request: Request, tag: int) -> int:
@@ -139,13 +126,13 @@ class Queue:
             told.tokens = ctypes.cast(tokens, ctypes.POINTER(ctypes.c_int32))
             told.num_tokens = len(request.tokens)
         number = ctypes.c_uint64()
-        self.library.call("octavo_submit", model, self.handle, told, number)
+        self.library.call("octavo_submit", model, self._handle, told, number)
         return number.value
 
     def poll(self, timeout_ms: int) -> List[Event]:
         """The events that wait; with none it waits so many milliseconds. Raises octavo.ClosedError."""
         pointer = ctypes.POINTER(lib.CEvents)()
-        self.library.call("octavo_poll", self.handle, timeout_ms, pointer)
+        self.library.call("octavo_poll", self._handle, timeout_ms, pointer)
         return _read(Batch(pointer)) if pointer else []
 
 

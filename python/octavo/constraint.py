@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _KINDS = ("regex", "grammar", "json_schema", "json_object", "choice")
 
 
-class Constraint:
+class Constraint(lib.Handle):
     """What an answer must look like, compiled for a model's vocabulary.
 
         with llm.constraint("regex", "[0-9]{4}") as digits:
@@ -26,7 +26,6 @@ class Constraint:
     """
 
     def __init__(self, llm: "LLM", kind: str, source: Union[str, dict, list] = "") -> None:
-        self._handle = 0
         if kind not in _KINDS:
             raise ValueError(f"kind: found {kind!r}, expected one of {', '.join(_KINDS)}")
         text = source if isinstance(source, str) else json.dumps(source)
@@ -50,18 +49,5 @@ class Constraint:
         bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
         return bits[:self._vocab_size].astype(bool)
 
-    def close(self) -> None:
-        """Gives the constraint's memory back."""
-        handle, self._handle = self._handle, 0
-        if handle:
-            self._library.close(handle)
-
-    def __enter__(self) -> "Constraint":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
-
     def __del__(self) -> None:
-        if lib is not None:
-            self.close()
+        self.close()

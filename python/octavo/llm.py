@@ -57,7 +57,7 @@ def _completion(prompt: Prompt, fields: Mapping[str, Any]) -> Request:
     return Request("/v1/completions", body, prompt)
 
 
-class LLM:
+class LLM(lib.Handle):
     """A model that is loaded into this process, and answers any number of threads and asyncio tasks at once.
 
         with octavo.LLM("model.gguf", threads=4) as llm:
@@ -98,19 +98,10 @@ class LLM:
     def close(self) -> None:
         """Ends what runs, with StoppedError for those who wait, and gives the memory back. A second call does
         nothing."""
-        handle, self._handle = self._handle, 0
-        if handle and lib is not None and lib._loaded is not None:
-            lib._loaded.close(handle)
-
-    def __enter__(self) -> "LLM":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
+        super().close()
 
     def __del__(self) -> None:
-        if getattr(self, "_handle", 0):
-            self.close()
+        self.close()
 
     def __repr__(self) -> str:
         return f"<octavo.LLM {self.info['name'] if self._handle else 'closed'}>"

@@ -11,11 +11,10 @@ if TYPE_CHECKING:
     from .llm import LLM
 
 
-class Server:
-    """A server that runs until it is closed; `url` is where it listens."""
+class Server(lib.Handle):
+    """A server that runs until it is closed, which lets what runs end; `url` is where it listens."""
 
     def __init__(self, llm: "LLM", options: Any) -> None:
-        self._handle = 0
         told = option_words(options)
         handle, url = ctypes.c_uint64(), lib.Text()
         library = lib.library()
@@ -23,17 +22,6 @@ class Server:
         self._handle = handle.value
         self.url = lib.text_of(library.take(url)).rstrip("/")
 
-    def close(self) -> None:
-        """Lets what runs end, and stops listening. A second call does nothing."""
-        handle, self._handle = self._handle, 0
-        if handle:
-            lib.library().close(handle)
-
-    def __enter__(self) -> "Server":
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        self.close()
 
 
 def serve(llm: "LLM", host: str = "127.0.0.1", port: int = 0, **options: Any) -> Server:

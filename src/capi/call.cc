@@ -14,13 +14,6 @@
 namespace octavo::capi {
 namespace {
 
-ApiError stopped() {
-  return {.status = 499,
-          .message = "the request was cancelled, or its model closed",
-          .type = "server_error",
-          .code = "cancelled"};
-}
-
 ApiError lost() {
   return {.status = 503,
           .message = "the system had no memory for the answer",
@@ -145,7 +138,7 @@ void Call::on_event(std::size_t prompt, const TokenEvent& event) {
     const std::lock_guard lock(submitted_.mutex);
     submitted_.failure = std::move(error);
   }
-  push_failure();
+  abort();
 }
 
 void Call::on_logits(int first_row, std::span<const float> logits) {
@@ -159,7 +152,7 @@ void Call::on_logits(int first_row, std::span<const float> logits) {
   }
 }
 
-void Call::push_failure() { queue_->push({.call = shared_from_this(), .event = {}, .has_failed = true}); }
+void Call::abort() { queue_->push({.call = shared_from_this(), .event = {}, .has_failed = true}); }
 
 void Call::cancel() {
   is_cancelled_ = true;
@@ -171,10 +164,8 @@ void Call::cancel() {
     is_waiting = submitted_.next < call_.requests.size();
   }
   for (const RequestId id : ids) model_->engine().cancel(id);
-  if (is_waiting) push_failure();
+  if (is_waiting) abort();
 }
-
-void Call::abort() { push_failure(); }
 
 // Nobody has heard of it: what came of those of its requests that were taken is not told.
 void Call::refuse() {
@@ -199,7 +190,9 @@ void Call::write(News news, EventBatch& batch) {
   if (has_lost_news_ || news.has_failed) {
     const std::lock_guard lock(submitted_.mutex);
     const ApiError error =
-        has_lost_news_ ? lost() : submitted_.failure.value_or(is_cancelled_ ? stopped() : engine_failed());
+        has_lost_news_
+            ? lost()
+            : submitted_.failure.value_or(is_cancelled_ ? *error_of(FinishReason::kCancelled) : engine_failed());
     if (writer_ && call_.stream) write_text(writer_->fail(error), batch);
     return end(&error, batch);
   }

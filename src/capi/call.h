@@ -45,7 +45,7 @@ class Call : public std::enable_shared_from_this<Call> {
   CallResult<void> start();
   /// Ends what is under way; the last event says so. Any thread.
   void cancel();
-  /// The engine has ended: no event comes any more. Any thread.
+  /// Lets the call end with an error, since no event of the engine's comes any more. Any thread.
   void abort();
   /// The system had no memory for news of the engine's. The engine's thread.
   void note_lost_news() noexcept { has_lost_news_ = true; }
@@ -60,7 +60,6 @@ class Call : public std::enable_shared_from_this<Call> {
   bool has_turn() const;
   void on_event(std::size_t prompt, const TokenEvent& event);
   void on_logits(int first_row, std::span<const float> logits);
-  void push_failure();
   void refuse();
 
   void write_answer(const RequestEvent& event, EventBatch& batch);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/error.h"
 #include "base/to_size.h"
 #include "json/json_cursor.h"
 #include "json/json_document.h"
@@ -47,9 +48,7 @@ CallResult<ConstraintSource> read_source(std::string_view kind, std::string_view
     source.text = text;
     return source;
   }
-  auto choices = read_choices(text);
-  if (!choices) return std::unexpected(std::move(choices.error()));
-  source.choices = std::move(*choices);
+  OCTAVO_TRY(source.choices, read_choices(text));
   return source;
 }
 

@@ -28,6 +28,7 @@ EventQueue::EventQueue(const octavo_queue_options& options, int descriptor)
 EventQueue::~EventQueue() { ::close(descriptor_); }
 
 void EventQueue::push(News news) noexcept {
+  if (is_closed_) return;
   if (options_.on_events != nullptr) return hand_over(std::move(news));
   {
     const std::lock_guard lock(mutex_);
@@ -44,14 +45,18 @@ void EventQueue::push(News news) noexcept {
   filled_.notify_one();
 }
 
+// A callback may cancel, whose news come here once more: the lock is not held then.
 void EventQueue::hand_over(News news) {
+  const std::shared_ptr<Call> call = news.call;
   try {
     auto batch = std::make_unique<EventBatch>();
-    const std::shared_ptr<Call> call = news.call;
-    call->write(std::move(news), *batch);
+    {
+      const std::lock_guard alone(polling_);
+      call->write(std::move(news), *batch);
+    }
     if (!batch->is_empty()) options_.on_events(options_.user, EventBatch::release(std::move(batch)));
   } catch (const std::exception&) {
-    news.call->note_lost_news();
+    call->note_lost_news();
   }
 }
 

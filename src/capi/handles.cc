@@ -40,7 +40,7 @@ CallError Handles::wrong_kind(octavo_handle handle, std::string_view kind) {
 }
 
 CallResult<std::shared_ptr<Handled>> Handles::find_any(octavo_handle handle, std::string_view kind) {
-  if (auto process = check_process(); !process) return std::unexpected(std::move(process.error()));
+  OCTAVO_TRY_VOID(check_process());
   const std::lock_guard lock(mutex_);
   if (const auto found = objects_.find(handle); found != objects_.end()) return found->second;
   const bool was_one = handle > 0 && handle < next_;
@@ -50,7 +50,7 @@ CallResult<std::shared_ptr<Handled>> Handles::find_any(octavo_handle handle, std
 }
 
 CallResult<void> Handles::close(octavo_handle handle) {
-  if (auto process = check_process(); !process) return process;
+  OCTAVO_TRY_VOID(check_process());
   std::shared_ptr<Handled> object;
   {
     const std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// The table of handles: what each number of a caller's stands for. A number is never used twice, so one that was closed
-// is known as such.
+// The table of handles: the object of each number that callers have. A number is never used twice, so one that was
+// closed is known as such.
 //
 // One table in a process, which lives as long as that; any thread. Whoever has found an object holds it, so that a call
 // ends in peace when another thread closes what it works on.
@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "base/error.h"
 #include "capi/last_error.h"
 #include "octavo.h"
 
@@ -21,7 +22,7 @@ namespace octavo::capi {
 template <class T>
 using CallResult = std::expected<T, CallError>;
 
-/// What a handle stands for.
+/// An object that a handle stands for.
 class Handled {
  public:
   Handled() = default;
@@ -45,9 +46,8 @@ class Handles {
   /// process was forked.
   template <class T>
   CallResult<std::shared_ptr<T>> find(octavo_handle handle, std::string_view kind) {
-    auto object = find_any(handle, kind);
-    if (!object) return std::unexpected(std::move(object.error()));
-    if (auto found = std::dynamic_pointer_cast<T>(std::move(*object))) return found;
+    OCTAVO_TRY(auto object, find_any(handle, kind));
+    if (auto found = std::dynamic_pointer_cast<T>(std::move(object))) return found;
     return std::unexpected(wrong_kind(handle, kind));
   }
   CallResult<void> close(octavo_handle handle);

@@ -25,8 +25,7 @@ bool has(std::span<const std::string_view> names, std::string_view name) {
 
 }  // namespace
 
-Result<void> LibraryOptions::parse(std::span<const char* const> words, std::span<const std::string_view> refused,
-                                   std::string_view why) {
+Result<void> LibraryOptions::parse(std::span<const char* const> words, const RefusedOptions& refused) {
   std::vector<std::string> args = {"serve"};
   for (const char* const word : words) {
     if (word == nullptr) return fail("options: found a null pointer, expected a word");
@@ -39,11 +38,10 @@ Result<void> LibraryOptions::parse(std::span<const char* const> words, std::span
   if (invocation.kind != cli::Invocation::Kind::kCommand) return fail("options: found --help, expected options");
   if (!serve_.models.named.empty())
     return fail("options: found a model, '{}', expected options alone", serve_.models.named.front());
-  const bool is_model = refused.data() == kOfServers.data();
   for (const cli::Command::Group& group : command.groups())
     for (const cli::Option* option : group.options)
-      if (option->count() > 0 && (has(refused, group.title) || (is_model && has(kServersToo, option->name()))))
-        return fail("{}: {}", option->name(), why);
+      if (option->count() > 0 && (has(refused.groups, group.title) || has(refused.names, option->name())))
+        return fail("{}: {}", option->name(), refused.why);
   return {};
 }
 
@@ -52,15 +50,18 @@ Result<std::unique_ptr<LibraryOptions>> LibraryOptions::read(const octavo_load_o
     return fail("options: found a null pointer, expected {} words", options.num_options);
   std::unique_ptr<LibraryOptions> read(
       new LibraryOptions(options.shows_progress != 0 ? cli::ProcessStreams::kProgress : cli::ProcessStreams::kNone));
-  OCTAVO_TRY_VOID(read->parse({options.options, options.num_options}, kOfServers,
-                              "it is about a server, expected one about a model: octavo_serve() takes it"));
+  OCTAVO_TRY_VOID(read->parse({options.options, options.num_options},
+                              {.groups = kOfServers,
+                               .names = kServersToo,
+                               .why = "it is about a server, expected one about a model: octavo_serve() takes it"}));
   return read;
 }
 
 Result<std::unique_ptr<LibraryOptions>> LibraryOptions::read_of_server(std::span<const char* const> words) {
   std::unique_ptr<LibraryOptions> read(new LibraryOptions(cli::ProcessStreams::kNone));
   read->serve_.server.log.file = "off";
-  OCTAVO_TRY_VOID(read->parse(words, kOfModels, "it is about a model, which is loaded: octavo_load() takes it"));
+  OCTAVO_TRY_VOID(
+      read->parse(words, {.groups = kOfModels, .why = "it is about a model, which is loaded: octavo_load() takes it"}));
   return read;
 }
 

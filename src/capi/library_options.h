@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -16,11 +17,18 @@
 
 namespace octavo::capi {
 
+/// Options that a call has no use for.
+struct RefusedOptions {
+  std::span<const std::string_view> groups;
+  std::span<const std::string_view> names = {};  // in other groups
+  std::string_view why;
+};
+
 class LibraryOptions {
  public:
-  /// Those of a model and its requests. Errors: cli::parse_arguments()'s; one that is about a server alone.
+  /// Reads the options of a model and its requests. Errors: cli::parse_arguments()'s; an option of servers alone.
   static Result<std::unique_ptr<LibraryOptions>> read(const octavo_load_options& options);
-  /// Those of a server whose model is loaded. Error: one that is about loading a model.
+  /// Reads the options of a server whose model is loaded. Errors: the same; an option of loading.
   static Result<std::unique_ptr<LibraryOptions>> read_of_server(std::span<const char* const> words);
 
   cli::ServeOptions& serve() { return serve_; }
@@ -29,8 +37,7 @@ class LibraryOptions {
 
  private:
   explicit LibraryOptions(cli::ProcessStreams streams) : process_(streams) {}
-  Result<void> parse(std::span<const char* const> words, std::span<const std::string_view> refused,
-                     std::string_view why);
+  Result<void> parse(std::span<const char* const> words, const RefusedOptions& refused);
 
   cli::ProcessContext process_;
   cli::ServeOptions serve_;

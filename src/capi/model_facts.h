@@ -1,4 +1,4 @@
-// What a loaded model is and does, in the forms of the C interface. Free functions; any thread.
+// Descriptions of a loaded model and its work, in the forms of the C interface. Free functions; any thread.
 #pragma once
 
 #include <string>

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "api/tokenize_handler.h"
+#include "base/error.h"
 #include "capi/call.h"
 #include "capi/constraint_mask.h"
 #include "capi/event_queue.h"
@@ -97,14 +98,13 @@ CallResult<CallRequest> read_request(const octavo_request& asked) {
   if (asked.wants_logits != 0 && asked.form != OCTAVO_TOKENS)
     return std::unexpected(wrong("wants_logits: found OCTAVO_JSON beside it, expected OCTAVO_TOKENS"));
   const std::string_view text = text_of(asked.body, asked.body_size);
-  auto body = read_body(text);
-  if (!body) return std::unexpected(std::move(body.error()));
+  OCTAVO_TRY(auto body, read_body(text));
   if (asked.num_tokens > 0) {
-    if (auto given = need(asked.tokens, "tokens"); !given) return std::unexpected(std::move(given.error()));
-    (*body)["prompt"] = boost::json::array(asked.tokens, asked.tokens + asked.num_tokens);
+    OCTAVO_TRY_VOID(need(asked.tokens, "tokens"));
+    body["prompt"] = boost::json::array(asked.tokens, asked.tokens + asked.num_tokens);
   }
   return CallRequest{.api = api,
-                     .body = std::move(*body),
+                     .body = std::move(body),
                      .body_bytes = text.size(),
                      .form = static_cast<octavo_form>(asked.form),
                      .wants_logits = asked.wants_logits != 0,
@@ -113,17 +113,13 @@ CallResult<CallRequest> read_request(const octavo_request& asked) {
 
 CallResult<void> submit(octavo_handle model_handle, octavo_handle queue_handle, const octavo_request* asked,
                         std::uint64_t* id) {
-  auto model = find_model(model_handle);
-  if (!model) return std::unexpected(std::move(model.error()));
-  auto queue = Handles::instance().find<EventQueue>(queue_handle, "queue");
-  if (!queue) return std::unexpected(std::move(queue.error()));
-  if ((*model)->has_failed()) return std::unexpected(CallError::of(engine_failed()));
-  auto request = read_request(read_sized(asked));
-  if (!request) return std::unexpected(std::move(request.error()));
-  auto call = Call::parse(std::move(*model), std::move(*queue), std::move(*request));
-  if (!call) return std::unexpected(std::move(call.error()));
-  if (id != nullptr) *id = (*call)->id();
-  return (*call)->start();
+  OCTAVO_TRY(auto model, find_model(model_handle));
+  OCTAVO_TRY(auto queue, Handles::instance().find<EventQueue>(queue_handle, "queue"));
+  if (model->has_failed()) return std::unexpected(CallError::of(engine_failed()));
+  OCTAVO_TRY(auto request, read_request(read_sized(asked)));
+  OCTAVO_TRY(auto call, Call::parse(std::move(model), std::move(queue), std::move(request)));
+  if (id != nullptr) *id = call->id();
+  return call->start();
 }
 
 CallResult<TokenizeCall> read_tokenize_call(std::string_view path, std::string_view text) {
@@ -138,19 +134,16 @@ CallResult<TokenizeCall> read_tokenize_call(std::string_view path, std::string_v
     return std::unexpected(
         wrong(fmt::format("path: found '{}', expected /tokenize, /detokenize or /apply-template", path)));
   }
-  auto body = read_body(text);
-  if (!body) return std::unexpected(std::move(body.error()));
-  call.body = std::move(*body);
+  OCTAVO_TRY(auto body, read_body(text));
+  call.body = std::move(body);
   return call;
 }
 
 CallResult<void> answer(octavo_handle handle, std::string_view path, std::string_view body, octavo_text& json) {
-  auto model = find_model(handle);
-  if (!model) return std::unexpected(std::move(model.error()));
-  auto call = read_tokenize_call(path, body);
-  if (!call) return std::unexpected(std::move(call.error()));
-  BufferedAnswer held((*model)->held());
-  auto told = answer_tokenize(std::move(*call), (*model)->engine(), (*model)->served(), held);
+  OCTAVO_TRY(auto model, find_model(handle));
+  OCTAVO_TRY(auto call, read_tokenize_call(path, body));
+  BufferedAnswer held(model->held());
+  auto told = answer_tokenize(std::move(call), model->engine(), model->served(), held);
   if (!told) return std::unexpected(CallError::of(std::move(told.error())));
   give(*told, json);
   return {};
@@ -158,11 +151,10 @@ CallResult<void> answer(octavo_handle handle, std::string_view path, std::string
 
 CallResult<void> tokenize(octavo_handle handle, std::string_view text, std::uint32_t flags,
                           std::span<std::int32_t> tokens, std::size_t& count) {
-  auto model = find_model(handle);
-  if (!model) return std::unexpected(std::move(model.error()));
+  OCTAVO_TRY(auto model, find_model(handle));
   if ((flags & ~(OCTAVO_ADD_SPECIAL | OCTAVO_PARSE_SPECIAL)) != 0)
     return std::unexpected(wrong(fmt::format("flags: found {}, expected those of octavo_tokenize()", flags)));
-  const auto found = (*model)->engine().tokenize(
+  const auto found = model->engine().tokenize(
       text, {.add_special = (flags & OCTAVO_ADD_SPECIAL) != 0, .parse_special = (flags & OCTAVO_PARSE_SPECIAL) != 0});
   if (!found) return std::unexpected(CallError::of(found.error()));
   count = found->size();
@@ -194,38 +186,34 @@ octavo_status octavo_close(octavo_handle handle) {
 
 octavo_status octavo_load(const octavo_load_options* options, octavo_handle* model) {
   return guarded([&]() -> CallResult<void> {
-    if (auto given = need(model, "model"); !given) return given;
-    if (auto process = Handles::instance().check_process(); !process) return process;
+    OCTAVO_TRY_VOID(need(model, "model"));
+    OCTAVO_TRY_VOID(Handles::instance().check_process());
     const octavo_load_options asked = read_sized(options);
     std::shared_ptr<LoadedModel> shares;
     if (asked.shares != 0) {
-      auto other = find_model(asked.shares);
-      if (!other) return std::unexpected(std::move(other.error()));
-      shares = std::move(*other);
+      OCTAVO_TRY(auto other, find_model(asked.shares));
+      shares = std::move(other);
     }
-    auto loaded = LoadedModel::load(asked, shares);
-    if (!loaded) return std::unexpected(std::move(loaded.error()));
-    *model = Handles::instance().add(std::move(*loaded));
+    OCTAVO_TRY(auto loaded, LoadedModel::load(asked, shares));
+    *model = Handles::instance().add(std::move(loaded));
     return {};
   });
 }
 
 octavo_status octavo_info(octavo_handle handle, octavo_text* json) {
   return guarded([&]() -> CallResult<void> {
-    if (auto given = need(json, "json"); !given) return given;
-    auto model = find_model(handle);
-    if (!model) return std::unexpected(std::move(model.error()));
-    give(describe((*model)->engine().info()), *json);
+    OCTAVO_TRY_VOID(need(json, "json"));
+    OCTAVO_TRY(auto model, find_model(handle));
+    give(describe(model->engine().info()), *json);
     return {};
   });
 }
 
 octavo_status octavo_stats(octavo_handle handle, octavo_counts* counts) {
   return guarded([&]() -> CallResult<void> {
-    if (auto given = need(counts, "counts"); !given) return given;
-    auto model = find_model(handle);
-    if (!model) return std::unexpected(std::move(model.error()));
-    const octavo::Engine& engine = (*model)->engine();
+    OCTAVO_TRY_VOID(need(counts, "counts"));
+    OCTAVO_TRY(auto model, find_model(handle));
+    const octavo::Engine& engine = model->engine();
     fill(*counts, counts_of(engine.stats(), engine.info()));
     return {};
   });
@@ -233,20 +221,17 @@ octavo_status octavo_stats(octavo_handle handle, octavo_counts* counts) {
 
 octavo_status octavo_step(octavo_handle handle, int32_t* has_more) {
   return guarded([&]() -> CallResult<void> {
-    auto model = find_model(handle);
-    if (!model) return std::unexpected(std::move(model.error()));
-    const auto stepped = (*model)->step();
-    if (!stepped) return std::unexpected(stepped.error());
-    if (has_more != nullptr) *has_more = *stepped ? 1 : 0;
+    OCTAVO_TRY(auto model, find_model(handle));
+    OCTAVO_TRY(const bool may_go_on, model->step());
+    if (has_more != nullptr) *has_more = may_go_on ? 1 : 0;
     return {};
   });
 }
 
 octavo_status octavo_release_memory(octavo_handle handle, int32_t cached) {
   return guarded([&]() -> CallResult<void> {
-    auto model = find_model(handle);
-    if (!model) return std::unexpected(std::move(model.error()));
-    (*model)->engine().release_memory(cached != 0);
+    OCTAVO_TRY(auto model, find_model(handle));
+    model->engine().release_memory(cached != 0);
     return {};
   });
 }
@@ -254,30 +239,27 @@ octavo_status octavo_release_memory(octavo_handle handle, int32_t cached) {
 octavo_status octavo_tokenize(octavo_handle handle, const char* text, size_t size, uint32_t flags, int32_t* tokens,
                               size_t room, size_t* count) {
   return guarded([&]() -> CallResult<void> {
-    if (auto given = need(text, "text"); !given) return given;
-    if (auto given = need(count, "count"); !given) return given;
-    if (room > 0)
-      if (auto given = need(tokens, "tokens"); !given) return given;
+    OCTAVO_TRY_VOID(need(text, "text"));
+    OCTAVO_TRY_VOID(need(count, "count"));
+    if (room > 0) OCTAVO_TRY_VOID(need(tokens, "tokens"));
     return tokenize(handle, text_of(text, size), flags, {tokens, room}, *count);
   });
 }
 
 octavo_status octavo_detokenize(octavo_handle handle, const int32_t* tokens, size_t count, octavo_text* text) {
   return guarded([&]() -> CallResult<void> {
-    if (auto given = need(text, "text"); !given) return given;
-    if (count > 0)
-      if (auto given = need(tokens, "tokens"); !given) return given;
-    auto model = find_model(handle);
-    if (!model) return std::unexpected(std::move(model.error()));
-    give((*model)->engine().detokenize({tokens, count}), *text);
+    OCTAVO_TRY_VOID(need(text, "text"));
+    if (count > 0) OCTAVO_TRY_VOID(need(tokens, "tokens"));
+    OCTAVO_TRY(auto model, find_model(handle));
+    give(model->engine().detokenize({tokens, count}), *text);
     return {};
   });
 }
 
 octavo_status octavo_answer(octavo_handle handle, const char* path, const char* body, size_t size, octavo_text* json) {
   return guarded([&]() -> CallResult<void> {
-    if (auto given = need(path, "path"); !given) return given;
-    if (auto given = need(json, "json"); !given) return given;
+    OCTAVO_TRY_VOID(need(path, "path"));
+    OCTAVO_TRY_VOID(need(json, "json"));
     return answer(handle, path, text_of(body, size), *json);
   });
 }
@@ -288,43 +270,38 @@ octavo_status octavo_submit(octavo_handle model, octavo_handle queue, const octa
 
 octavo_status octavo_cancel(octavo_handle handle, uint64_t id) {
   return guarded([&]() -> CallResult<void> {
-    auto model = find_model(handle);
-    if (!model) return std::unexpected(std::move(model.error()));
-    if (const auto call = (*model)->calls().find(id)) call->cancel();
+    OCTAVO_TRY(auto model, find_model(handle));
+    if (const auto call = model->calls().find(id)) call->cancel();
     return {};
   });
 }
 
 octavo_status octavo_queue_open(const octavo_queue_options* options, octavo_handle* queue) {
   return guarded([&]() -> CallResult<void> {
-    if (auto given = need(queue, "queue"); !given) return given;
-    if (auto process = Handles::instance().check_process(); !process) return process;
-    auto opened = EventQueue::open(read_sized(options));
-    if (!opened) return std::unexpected(std::move(opened.error()));
-    *queue = Handles::instance().add(std::move(*opened));
+    OCTAVO_TRY_VOID(need(queue, "queue"));
+    OCTAVO_TRY_VOID(Handles::instance().check_process());
+    OCTAVO_TRY(auto opened, EventQueue::open(read_sized(options)));
+    *queue = Handles::instance().add(std::move(opened));
     return {};
   });
 }
 
 octavo_status octavo_queue_descriptor(octavo_handle handle, int32_t* descriptor) {
   return guarded([&]() -> CallResult<void> {
-    if (auto given = need(descriptor, "descriptor"); !given) return given;
-    auto queue = Handles::instance().find<EventQueue>(handle, "queue");
-    if (!queue) return std::unexpected(std::move(queue.error()));
-    *descriptor = (*queue)->descriptor();
+    OCTAVO_TRY_VOID(need(descriptor, "descriptor"));
+    OCTAVO_TRY(auto queue, Handles::instance().find<EventQueue>(handle, "queue"));
+    *descriptor = queue->descriptor();
     return {};
   });
 }
 
 octavo_status octavo_poll(octavo_handle handle, int32_t timeout_ms, octavo_events** events) {
   return guarded([&]() -> CallResult<void> {
-    if (auto given = need(events, "events"); !given) return given;
+    OCTAVO_TRY_VOID(need(events, "events"));
     *events = nullptr;
-    auto queue = Handles::instance().find<EventQueue>(handle, "queue");
-    if (!queue) return std::unexpected(std::move(queue.error()));
-    auto batch = (*queue)->poll(timeout_ms);
-    if (!batch) return std::unexpected(std::move(batch.error()));
-    if (*batch) *events = EventBatch::release(std::move(*batch));
+    OCTAVO_TRY(auto queue, Handles::instance().find<EventQueue>(handle, "queue"));
+    OCTAVO_TRY(auto batch, queue->poll(timeout_ms));
+    if (batch) *events = EventBatch::release(std::move(batch));
     return {};
   });
 }
@@ -334,13 +311,11 @@ void octavo_events_free(octavo_events* events) { EventBatch::free(events); }
 octavo_status octavo_constraint_open(octavo_handle handle, const char* kind, const char* text, size_t size,
                                      octavo_handle* constraint) {
   return guarded([&]() -> CallResult<void> {
-    if (auto given = need(kind, "kind"); !given) return given;
-    if (auto given = need(constraint, "constraint"); !given) return given;
-    auto model = find_model(handle);
-    if (!model) return std::unexpected(std::move(model.error()));
-    auto compiled = ConstraintMask::compile(std::move(*model), kind, text_of(text, size));
-    if (!compiled) return std::unexpected(std::move(compiled.error()));
-    *constraint = Handles::instance().add(std::move(*compiled));
+    OCTAVO_TRY_VOID(need(kind, "kind"));
+    OCTAVO_TRY_VOID(need(constraint, "constraint"));
+    OCTAVO_TRY(auto model, find_model(handle));
+    OCTAVO_TRY(auto compiled, ConstraintMask::compile(std::move(model), kind, text_of(text, size)));
+    *constraint = Handles::instance().add(std::move(compiled));
     return {};
   });
 }
@@ -348,27 +323,22 @@ octavo_status octavo_constraint_open(octavo_handle handle, const char* kind, con
 octavo_status octavo_mask(octavo_handle handle, const int32_t* tokens, size_t count, uint32_t* words,
                           size_t num_words) {
   return guarded([&]() -> CallResult<void> {
-    if (auto given = need(words, "words"); !given) return given;
-    if (count > 0)
-      if (auto given = need(tokens, "tokens"); !given) return given;
-    auto constraint = Handles::instance().find<ConstraintMask>(handle, "constraint");
-    if (!constraint) return std::unexpected(std::move(constraint.error()));
-    return (*constraint)->allow({tokens, count}, {words, num_words});
+    OCTAVO_TRY_VOID(need(words, "words"));
+    if (count > 0) OCTAVO_TRY_VOID(need(tokens, "tokens"));
+    OCTAVO_TRY(auto constraint, Handles::instance().find<ConstraintMask>(handle, "constraint"));
+    return constraint->allow({tokens, count}, {words, num_words});
   });
 }
 
 octavo_status octavo_serve(octavo_handle handle, const char* const* options, size_t num_options, octavo_handle* server,
                            octavo_text* url) {
   return guarded([&]() -> CallResult<void> {
-    if (auto given = need(server, "server"); !given) return given;
-    if (num_options > 0)
-      if (auto given = need(options, "options"); !given) return given;
-    auto model = find_model(handle);
-    if (!model) return std::unexpected(std::move(model.error()));
-    auto started = ModelServer::start(*model, {options, num_options});
-    if (!started) return std::unexpected(std::move(started.error()));
-    if (url != nullptr) give((*started)->url(), *url);
-    *server = Handles::instance().add(std::move(*started));
+    OCTAVO_TRY_VOID(need(server, "server"));
+    if (num_options > 0) OCTAVO_TRY_VOID(need(options, "options"));
+    OCTAVO_TRY(auto model, find_model(handle));
+    OCTAVO_TRY(auto started, ModelServer::start(model, {options, num_options}));
+    if (url != nullptr) give(started->url(), *url);
+    *server = Handles::instance().add(std::move(started));
     return {};
   });
 }

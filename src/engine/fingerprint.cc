@@ -11,6 +11,7 @@
 #include "model/content_hash.h"
 
 namespace octavo {
+
 std::string system_fingerprint(std::string_view isa, std::string_view kv_type, std::string_view file_hash) {
   // The C library's sines and exponentials differ by its version, and by whether the processor has fused multiply-add.
   const std::string parts = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", build_digest(), ::gnu_get_libc_version(),
