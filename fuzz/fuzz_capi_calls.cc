@@ -57,6 +57,7 @@ void submit(Session& session, std::uint8_t argument) {
   if (request.num_tokens == 6 && argument % 2 == 0) request.num_tokens = 5;
   request.form = argument / 16 % 3;
   request.wants_logits = argument / 64 % 2;
+  request.pins = argument / 32 % 2;
   octavo_submit(chosen(session.models, argument / 2), chosen(session.queues, argument), &request, &session.request);
 }
 

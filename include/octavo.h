@@ -110,6 +110,7 @@ typedef struct octavo_counts {
   uint64_t kv_bytes; /* KV memory that blocks with contents take now */
   uint64_t kv_budget_bytes;
   int32_t running, waiting; /* sequences */
+  uint64_t pinned_bytes;    /* KV memory that pinned prompts hold */
 } octavo_counts;
 
 /* Counts since the model was loaded, and its present state. */
@@ -153,13 +154,19 @@ typedef struct octavo_request {
   int32_t wants_logits; /* 1: OCTAVO_LOGITS events give the logits of the prompt's tokens, in order, and no
                                token is drawn; the form is OCTAVO_TOKENS */
   uint64_t tag;         /* the caller's, for its events */
+  int32_t pins; /* 1: the prompt is computed and stays in the KV memory, until octavo_cancel() with the request's
+                       number gives it back or the model is closed; no token is drawn; the form is
+                       OCTAVO_TOKENS. Prompts that begin with it find its whole blocks of 16 tokens computed.
+                       Pins share what begins alike, and leave room for a prompt and its answer as long as the
+                       context: beyond that the end is OCTAVO_NO_MEMORY */
 } octavo_request;
 
 /* Takes a request, whose events go to the queue. Tokenizing and compiling of a constraint are done in this call.
  * `request` may be NULL. Errors: those of the server, with field and code. */
 OCTAVO_API octavo_status octavo_submit(octavo_handle model, octavo_handle queue, const octavo_request* request,
                                        uint64_t* id);
-/* Ends a request of the model; unknown ids are ignored. Its last event says OCTAVO_STOPPED. */
+/* Ends a request of the model, whose last event says OCTAVO_STOPPED, or gives back what it has pinned; unknown ids are
+ * ignored. */
 OCTAVO_API octavo_status octavo_cancel(octavo_handle model, uint64_t id);
 
 /* ---- Events ---- */

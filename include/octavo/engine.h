@@ -197,6 +197,7 @@ struct EngineStats {
   std::uint64_t preemptions = 0;       // times a sequence stopped to make room for others, to go on later
   std::uint64_t preempted_blocks = 0;  // blocks that others took from such sequences
   std::uint64_t finished = 0;          // choices that ended, for any reason
+  std::uint64_t pinned_bytes = 0;      // KV memory of pinned prefixes (Request::pins)
   std::uint64_t constraint_bytes = 0;  // automata of constraints that are kept or that requests hold
   std::uint64_t mask_bytes = 0;        // masks of those constraints
   // Seconds of steps that had a prediction (itl_target_ms is not 0), without the wait for engines that share threads
@@ -230,7 +231,8 @@ class Engine {
 
   /// Ends a request: the blocks of all its choices become free, then each choice that had not ended gets its last event
   /// (kCancelled). Any thread may call it; the request ends at once where no other thread is inside a step, else before
-  /// the next step computes anything. One of several simultaneous calls may serve them all. Unknown ids are ignored.
+  /// the next step computes anything. One of several simultaneous calls may serve them all. What an ended request
+  /// has pinned (Request::pins) is given back. Unknown ids are ignored.
   virtual void cancel(RequestId id) = 0;
 
   /// Computes one step of all requests together. False: there is nothing to do. If the system has no memory for a

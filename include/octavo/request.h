@@ -109,6 +109,11 @@ struct Request {
   /// The part of a pair of texts that each token belongs to, for models that tell them apart
   /// (EmbeddingPrompt::token_types); empty: all 0.
   std::vector<std::uint8_t> token_types = {};
+  /// The prompt stays in the KV memory behind the request's end (kLength), until cancel() is called with its number:
+  /// prompts of its cache domain that begin with its whole blocks find them computed, whatever else runs. max_tokens
+  /// must be -1. Pins leave room for a sequence as long as the context: what has no room beside them ends as
+  /// kNotPinned, as RequestStats::error says, and is kept like any other prompt. Blocks that pins share count once.
+  bool pins = false;
   /// If set, the callback gets the logits of every prompt row, in order, at most 64 rows a call:
   /// (position of the first row, float32 [num_rows, vocab_size]). max_tokens may then be -1: generate nothing. The
   /// whole prompt is computed, whatever is cached. The callback must not throw.
@@ -136,12 +141,14 @@ enum class FinishReason : std::uint8_t {
   kDeadline,
   kFailed,
   kNotFinite,
-  kConstraint
+  kConstraint,
+  kNotPinned
 };
-/// "", "stop", "length", "context", "cancelled", "deadline", "failed", "not_finite", "constraint". kFailed: no memory
-/// was left for the request; kNotFinite: a router of the model gave scores that are no numbers; kConstraint: the
-/// constraint takes more steps than it may, or no token can go on with it, as RequestStats::error says. An answer ends
-/// as kConstraint at the same token whatever runs beside it.
+/// "", "stop", "length", "context", "cancelled", "deadline", "failed", "not_finite", "constraint", "not_pinned".
+/// kFailed: no memory was left for the request; kNotFinite: a router of the model gave scores that are no numbers;
+/// kConstraint: the constraint takes more steps than it may, or no token can go on with it, as RequestStats::error
+/// says. An answer ends as kConstraint at the same token whatever runs beside it. kNotPinned: Request::pins, and there
+/// was no room.
 std::string_view finish_reason_name(FinishReason reason);
 
 /// The cost and the time of a finished choice: total_s is the sum of queued, prefill, decode and stalled
@@ -165,7 +172,7 @@ struct RequestStats {
   double queued_s = 0;               // before the first step after admission
   double prefill_s = 0;              // steps that computed rows of the prompt, or computed lost rows again
   double decode_s = 0;               // steps that computed the next token
-  std::string error = {};            // for kConstraint: the constraint, and why it cannot be followed
+  std::string error = {};            // for kConstraint: the constraint, and why it cannot be followed; for kNotPinned
   double stalled_s = 0;  // admitted without a row: others had the step, the choice was preempted, or another request
                          // computed the same blocks
 };

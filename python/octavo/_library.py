@@ -47,17 +47,18 @@ class LoadOptions(ctypes.Structure):
 _COUNTS = ("steps", "prompt_tokens", "cached_tokens", "generated_tokens", "finished", "preemptions", "drafted_tokens",
            "accepted_draft_tokens", "kv_bytes", "kv_budget_bytes")
 _PRESENT_COUNTS = ("running", "waiting")
+_LATER_COUNTS = ("pinned_bytes",)
 
 
 class Counts(ctypes.Structure):
     _fields_ = ([("size", c_size_t)] + [(name, c_uint64) for name in _COUNTS] +
-                [(name, c_int32) for name in _PRESENT_COUNTS])
+                [(name, c_int32) for name in _PRESENT_COUNTS] + [(name, c_uint64) for name in _LATER_COUNTS])
 
 
 class CRequest(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("api", c_char_p), ("body", c_char_p), ("body_size", c_size_t),
                 ("tokens", POINTER(c_int32)), ("num_tokens", c_size_t), ("form", c_uint32),
-                ("wants_logits", c_int32), ("tag", c_uint64)]
+                ("wants_logits", c_int32), ("tag", c_uint64), ("pins", c_int32)]
 
 
 class CEvent(ctypes.Structure):
@@ -173,7 +174,7 @@ class Library:
         """The counters of a model, by their names in the header."""
         counts = Counts(size=ctypes.sizeof(Counts))
         self.call("octavo_stats", model, counts)
-        return {name: getattr(counts, name) for name in _COUNTS + _PRESENT_COUNTS}
+        return {name: getattr(counts, name) for name in _COUNTS + _PRESENT_COUNTS + _LATER_COUNTS}
 
     def close(self, handle: int) -> None:
         """Closes a handle. One that is closed already, or is the parent process's, is left as it is."""

@@ -30,6 +30,7 @@ class Request:
     body: Dict[str, Any]
     tokens: Optional[Sequence[int]] = None
     wants_logits: bool = False
+    pins: bool = False
 
 
 class Batch:
@@ -119,8 +120,8 @@ class Queue(lib.Handle):
         """Hands a request to a model; returns its id. Raises octavo.Error."""
         body = json.dumps(request.body).encode("utf-8")
         told = lib.CRequest(size=ctypes.sizeof(lib.CRequest), api=request.api.encode("utf-8"), body=body,
-                            body_size=len(body), form=lib.TOKENS if request.wants_logits else lib.JSON,
-                            wants_logits=int(request.wants_logits), tag=tag)
+                            body_size=len(body), form=lib.TOKENS if request.wants_logits or request.pins else lib.JSON,
+                            wants_logits=int(request.wants_logits), tag=tag, pins=int(request.pins))
         if request.tokens is not None:
             tokens = lib.tokens_array(request.tokens)
             told.tokens = ctypes.cast(tokens, ctypes.POINTER(ctypes.c_int32))
@@ -140,6 +141,7 @@ class Answer:
     """The events of a request, gathered."""
 
     def __init__(self) -> None:
+        self.number = 0  # of the request
         self.pieces: List[bytes] = []
         self.rows: List[Rows] = []
 
@@ -180,7 +182,8 @@ def run(model: int, requests: Sequence[Request]) -> List[Answer]:
         while num_ended < len(requests):
             try:
                 while num_submitted < len(requests) and time.monotonic() >= full_until:
-                    queue.submit(model, requests[num_submitted], tag=num_submitted)
+                    answer = answers[num_submitted]
+                    answer.number = queue.submit(model, requests[num_submitted], tag=num_submitted)
                     num_submitted += 1
             except BusyError:
                 full_until = time.monotonic() + RETRY_S
@@ -305,8 +308,9 @@ def _is_quick(request: Request) -> bool:
 
 
 def cancel(model: int, number: int) -> None:
-    """Ends a request; one that has ended already is left as it is."""
-    lib.library().calls.octavo_cancel(model, number)
+    """Ends a request, or gives back what an ended one has pinned; others are left as they are."""
+    if lib is not None and lib._loaded is not None:
+        lib._loaded.calls.octavo_cancel(model, number)
 
 
 async def events(model: int, request: Request) -> AsyncGenerator[Event, None]:

@@ -18,9 +18,11 @@ class Context:
         with llm.context(document) as ctx:
             for output in ctx.generate(["Title:", "Author:", "Summary:"]): ...
 
-    The prefix is kept among the model's cached prompts as long as its memory allows (kv_memory, idle_release), and is
-    computed again otherwise; answers are the same either way. A text is tokenized by itself: the prompt is the prefix's
-    tokens and then the suffix's, without the tokens that texts begin with before the latter.
+    The prefix's whole blocks of 16 tokens are pinned: they stay in the model's KV memory until close(), or until the
+    context is garbage. Contexts that begin alike share their blocks. All of them leave room for a prompt and its answer
+    as long as the model's context; beyond that a new one raises OutOfMemoryError (kv_memory makes more room). A text is
+    tokenized by itself: the prompt is the prefix's tokens and then the suffix's, without the tokens that texts begin
+    with before the latter.
     """
 
     def __init__(self, llm: "LLM", prefix: "Prompt") -> None:
@@ -31,10 +33,10 @@ class Context:
             self._tokens = [int(token) for token in prefix]
         else:
             raise TypeError(f"prefix: found {type(prefix).__name__}, expected a text or token ids")
-        self._llm = llm
+        self._llm, self._model, self._pin = llm, llm.handle, 0
         self.cached_tokens = 0
         """Tokens of the last prompts that were found computed, of all of them together."""
-        _queue.run(llm.handle, [Request("/v1/completions", {"max_tokens": 0}, self._tokens)])
+        self._pin = _queue.run(llm.handle, [Request("/v1/completions", {}, self._tokens, pins=True)])[0].number
 
     @property
     def tokens(self) -> List[int]:
@@ -63,8 +65,14 @@ class Context:
         return Context(self._llm, self._behind(suffix))
 
     def close(self) -> None:
-        """Forgets the prefix. Its memory is taken for other prompts when they need it."""
-        self._tokens = None
+        """Gives the prefix's memory back to the model, which keeps it as a cached prompt until it needs the room."""
+        pin, self._pin, self._tokens = self._pin, 0, None
+        if pin and _queue is not None:
+            _queue.cancel(self._model, pin)
+
+    def __del__(self) -> None:
+        if getattr(self, "_pin", 0):
+            self.close()
 
     def __enter__(self) -> "Context":
         return self

@@ -424,6 +424,39 @@ class Numbers(unittest.TestCase):
         with self.assertRaises(octavo.ClosedError):
             ctx.generate(" A")
 
+    def test_a_context_stays_in_a_memory_that_others_fill(self):
+        prefix = "The quick brown fox jumps over the lazy dog. " * 4
+        short = octavo.SamplingParams(temperature=0, max_tokens=2)
+        with octavo.LLM(MODEL, kv_memory="8MiB", max_context=100) as small:
+            def fill():
+                small.generate([f"{number} is a number. " * 8 for number in range(8)], short)
+
+            def is_any_pinned(expected):
+                for _ in range(1000):  # a step may be under way, whose counts come behind it
+                    if (small.stats()["pinned_bytes"] > 0) == expected:
+                        break
+                    time.sleep(0.01)
+                return small.stats()["pinned_bytes"] > 0
+
+            with small.context(prefix) as ctx:
+                pinned = len(ctx.tokens) // 16 * 16
+                self.assertTrue(is_any_pinned(True))
+                with ctx.fork(" It was here.") as fork:
+                    fill()
+                    self.assertEqual(ctx.generate(" A", short)[0].cached_tokens, pinned)
+                    self.assertGreaterEqual(fork.generate(" A", short)[0].cached_tokens, pinned)
+            self.assertFalse(is_any_pinned(False))
+            fill()
+            self.assertEqual(small.generate(prefix + " A", short)[0].cached_tokens, 0)
+            contexts = []
+            with self.assertRaisesRegex(octavo.OutOfMemoryError, "expected at most"):
+                while len(contexts) < 100:
+                    contexts.append(small.context(f"{len(contexts)}" + prefix))
+            self.assertGreater(len(contexts), 1)
+            self.assertEqual(len(small.generate([prefix] * 3, short)), 3)
+            del contexts[:]
+            self.assertFalse(is_any_pinned(False))
+
 
 class Errors(unittest.TestCase):
     def test_files_that_are_no_models(self):

@@ -33,6 +33,9 @@ std::optional<ApiError> error_of(FinishReason finish, const RequestStats& stats)
       return ApiError{.status = 400,
                       .message = "The answer cannot be held to its constraint: " + stats.error + ".",
                       .code = "constraint_too_complex"};
+    case FinishReason::kNotPinned:
+      return ApiError{
+          .status = 507, .message = "The prompt cannot be pinned: " + stats.error + ".", .code = "not_pinned"};
     default: return std::nullopt;
   }
 }

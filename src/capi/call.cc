@@ -46,6 +46,7 @@ Call::Call(std::shared_ptr<LoadedModel> model, std::shared_ptr<EventQueue> queue
       form_(request.form),
       tag_(request.tag),
       wants_logits_(request.wants_logits),
+      pins_(request.pins),
       call_(std::move(call)),
       num_answers_(call_.requests.size() * to_size(call_.n)) {
   for (const Request& one : call_.requests) submitted_.prompt_tokens.push_back(one.tokens.size());
@@ -114,6 +115,10 @@ Result<RequestId> Call::submit(std::size_t prompt) {
   if (wants_logits_) {
     request.max_tokens = -1;
     request.on_prompt_logits = [self](int first, std::span<const float> logits) { self->on_logits(first, logits); };
+  }
+  if (pins_) {
+    request.max_tokens = -1;
+    request.pins = true;
   }
   return model_->engine().submit(std::move(request),
                                  [self, prompt](const TokenEvent& event) { self->on_event(prompt, event); });
@@ -243,8 +248,20 @@ void Call::end(const ApiError* error, EventBatch& batch) {
     body = api_.error_body(*error);
   }
   batch.add(told, std::move(message), std::move(body));
+  if (pins_) settle_pins(error == nullptr);
   model_->calls().remove(id_);
   queue_->calls().remove(id_);
+}
+
+/// Pins of a call that was cancelled meanwhile, or of which another prompt has no room, go back at once.
+void Call::settle_pins(bool is_kept) {
+  std::vector<RequestId> ids;
+  {
+    const std::lock_guard lock(submitted_.mutex);
+    ids = std::move(submitted_.ids);
+  }
+  model_->keep_pins(id_, std::move(ids));
+  if (!is_kept || is_cancelled_) model_->give_back_pins(id_);
 }
 
 }  // namespace octavo::capi

@@ -28,6 +28,7 @@ struct CallRequest {
   std::uint64_t body_bytes = 0;
   octavo_form form = OCTAVO_JSON;
   bool wants_logits = false;
+  bool pins = false;
   std::uint64_t tag = 0;
 };
 
@@ -66,6 +67,7 @@ class Call : public std::enable_shared_from_this<Call> {
   void write_token(const RequestEvent& event, EventBatch& batch);
   void write_text(std::string text, EventBatch& batch);
   void end(const ApiError* error, EventBatch& batch);
+  void settle_pins(bool is_kept);
   octavo_event event_of(octavo_event_kind kind) const;
 
   const std::uint64_t id_;
@@ -74,7 +76,7 @@ class Call : public std::enable_shared_from_this<Call> {
   const Api& api_;
   const octavo_form form_;
   const std::uint64_t tag_;
-  const bool wants_logits_;
+  const bool wants_logits_, pins_;
   CompletionCall call_;
   const std::size_t num_answers_;  // choices of all prompts
   std::atomic<bool> has_lost_news_ = false;

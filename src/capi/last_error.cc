@@ -13,6 +13,7 @@ octavo_status status_of(const ApiError& error) {
   if (error.code == "context_length_exceeded") return OCTAVO_TOO_LONG;
   switch (error.status) {
     case 429: return OCTAVO_BUSY;
+    case 507: return OCTAVO_NO_MEMORY;
     case 499:
     case 504: return OCTAVO_STOPPED;
     case 503: return error.code == "shutting_down" ? OCTAVO_STOPPED : OCTAVO_NO_MEMORY;

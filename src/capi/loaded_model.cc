@@ -93,6 +93,21 @@ CallResult<bool> LoadedModel::step() {
   }
 }
 
+void LoadedModel::keep_pins(std::uint64_t call, std::vector<RequestId> requests) {
+  const std::lock_guard lock(pins_mutex_);
+  pins_.emplace(call, std::move(requests));
+}
+
+void LoadedModel::give_back_pins(std::uint64_t call) {
+  decltype(pins_)::node_type pins;
+  {
+    const std::lock_guard lock(pins_mutex_);
+    pins = pins_.extract(call);
+  }
+  if (pins.empty() || has_failed_) return;
+  for (const RequestId request : pins.mapped()) engine_->cancel(request);
+}
+
 // Calls that are ended while the engine's thread is inside a step end before its next one, which does not come: so they
 // are ended once more when it is gone.
 void LoadedModel::close() {

@@ -6,10 +6,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <stop_token>
 #include <thread>
+#include <vector>
 
 #include "api/buffered_answer.h"
 #include "api/completion.h"
@@ -35,6 +37,9 @@ class LoadedModel final : public Handled, public std::enable_shared_from_this<Lo
   /// The memory of answers that are made at once.
   BufferBudget& held() { return held_; }
   CallList& calls() { return calls_; }
+  /// Remembers what the requests of a call that has ended have pinned.
+  void keep_pins(std::uint64_t call, std::vector<RequestId> requests);
+  void give_back_pins(std::uint64_t call);
   std::uint64_t next_call_id() { return next_call_++; }
   std::stop_token stop_token() const { return stop_.get_token(); }
   bool is_closed() const { return is_closed_; }
@@ -59,6 +64,8 @@ class LoadedModel final : public Handled, public std::enable_shared_from_this<Lo
   ResponseStore responses_{ResponseStore::Limits{}};
   BufferBudget held_;
   CallList calls_;  // not over yet
+  std::mutex pins_mutex_;
+  std::map<std::uint64_t, std::vector<RequestId>> pins_;  // by their calls
   std::atomic<std::uint64_t> next_call_ = 1;
   std::atomic<bool> is_closed_ = false, has_failed_ = false;
   std::stop_source stop_;

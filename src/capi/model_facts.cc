@@ -49,7 +49,8 @@ octavo_counts counts_of(const EngineStats& stats, const ModelInfo& info) {
           .kv_bytes = stats.kv.resident_bytes,
           .kv_budget_bytes = info.kv_memory_bytes,
           .running = stats.running,
-          .waiting = stats.waiting};
+          .waiting = stats.waiting,
+          .pinned_bytes = stats.pinned_bytes};
 }
 
 }  // namespace octavo::capi

@@ -95,6 +95,8 @@ CallResult<CallRequest> read_request(const octavo_request& asked) {
         wrong(fmt::format("api: found '{}', expected a path of the server's, such as /v1/chat/completions", path)));
   if (asked.form > OCTAVO_TOKENS)
     return std::unexpected(wrong(fmt::format("form: found {}, expected OCTAVO_JSON or OCTAVO_TOKENS", asked.form)));
+  if (asked.pins != 0 && (asked.form != OCTAVO_TOKENS || asked.wants_logits != 0))
+    return std::unexpected(wrong("pins: found OCTAVO_JSON or wants_logits beside it, expected OCTAVO_TOKENS alone"));
   if (asked.wants_logits != 0 && asked.form != OCTAVO_TOKENS)
     return std::unexpected(wrong("wants_logits: found OCTAVO_JSON beside it, expected OCTAVO_TOKENS"));
   const std::string_view text = text_of(asked.body, asked.body_size);
@@ -108,6 +110,7 @@ CallResult<CallRequest> read_request(const octavo_request& asked) {
                      .body_bytes = text.size(),
                      .form = static_cast<octavo_form>(asked.form),
                      .wants_logits = asked.wants_logits != 0,
+                     .pins = asked.pins != 0,
                      .tag = asked.tag};
 }
 
@@ -272,6 +275,7 @@ octavo_status octavo_cancel(octavo_handle handle, uint64_t id) {
   return guarded([&]() -> CallResult<void> {
     OCTAVO_TRY(auto model, find_model(handle));
     if (const auto call = model->calls().find(id)) call->cancel();
+    model->give_back_pins(id);
     return {};
   });
 }

@@ -113,6 +113,7 @@ struct ActiveRequest {
   TokenId opening_mark = -1;  // the token that opens reasoning, which may stand before a constrained answer; -1: none
   std::uint32_t first_choice = 0;
   int num_top_logprobs = 0;
+  bool pins = false;  // the prompt stays in the cache when it is computed
   bool logprobs_after_mask = false;
   bool logprobs = true;
   int max_drafts = kMaxDraftTokens;      // tokens that a choice drafts for a step

@@ -91,7 +91,15 @@ void Answers::end_without_draw(const Sequence& sequence) {
   if (sequence.params.samples || sequence.num_uncomputed() != 0) return;
   ActiveRequest* request = requests_.find(sequence.params.id);
   if (request == nullptr) return;  // cancelled by a callback of this step
-  end(*request, FinishReason::kLength);
+  end(*request, request->pins ? pin(*request) : FinishReason::kLength);
+}
+
+/// Why a request ends whose prompt was to be pinned.
+FinishReason Answers::pin(ActiveRequest& request) {
+  Result<void> pinned = requests_.pin(request);
+  if (pinned) return FinishReason::kLength;
+  request.error = std::move(pinned.error().message);
+  return pinned.error().kind == ErrorKind::kOutOfBlocks ? FinishReason::kNotPinned : FinishReason::kFailed;
 }
 
 void Answers::deliver_prompt_logits(const StepPlan& plan, std::span<const LogitRow> rows, std::span<const float> logits,

@@ -14,8 +14,8 @@ std::int64_t blocks_touched(std::int64_t num_positions, std::int64_t block_size)
 
 }  // namespace
 
-BlockBudget::BlockBudget(const KvCacheManager& kv, int max_step_tokens)
-    : kv_(kv), max_step_tokens_(max_step_tokens), promised_(to_size(kv.num_pools())) {
+BlockBudget::BlockBudget(const KvCacheManager& kv, const PinnedPrefixes& pins, int max_step_tokens)
+    : kv_(kv), pins_(pins), max_step_tokens_(max_step_tokens), promised_(to_size(kv.num_pools())) {
   if (kv.has_snapshots()) holders_.resize(to_size(kv.pool(kv.num_groups()).total_count()));
 }
 
@@ -87,7 +87,9 @@ void BlockBudget::count_to_start(const Sequence& sequence, std::span<int> needed
   const int spare = sequence.num_forks > 0 ? sequence.num_choices() : grows ? 1 : 0;
   for (int group = 0; group < num_groups(); ++group) {
     const BlockTable& table = kv_.table(sequence.kv, group);
-    const int most = kv_.pool(group).total_count() - (table.num_blocks() - table.first_held());
+    // Pinned blocks that it shares are taken off twice, which leaves it less to spare and all that it needs.
+    const int most =
+        kv_.pool(group).total_count() - pins_.num_blocks(group) - (table.num_blocks() - table.first_held());
     const int promised = to_promise(sequence, group);
     // Snapshots are promised to choices already. One more is left to the checkpoint that others will go on from.
     const bool is_state = group == kv_.num_groups();

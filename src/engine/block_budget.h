@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/pinned_prefixes.h"
 #include "engine/sequence.h"
 #include "kv/kv_cache_manager.h"
 
@@ -21,8 +22,8 @@ namespace octavo {
 
 class BlockBudget {
  public:
-  /// The cache must outlive it.
-  BlockBudget(const KvCacheManager& kv, int max_step_tokens);
+  /// Both must outlive it.
+  BlockBudget(const KvCacheManager& kv, const PinnedPrefixes& pins, int max_step_tokens);
 
   int num_groups() const { return static_cast<int>(promised_.size()); }
   /// Blocks that hold so many tokens of a group without a window.
@@ -58,6 +59,7 @@ class BlockBudget {
   void take_back_last_holders(std::span<Sequence* const> running);
 
   const KvCacheManager& kv_;
+  const PinnedPrefixes& pins_;
   int max_step_tokens_;
   std::vector<int> promised_;  // [groups] of the free blocks
   std::vector<int> holders_;   // [snapshots] scratch of take_back_last_holders()

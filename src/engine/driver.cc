@@ -107,6 +107,7 @@ void Driver::cancel(RequestId id) {
   if (is_driving()) {
     ActiveRequest* request = parts_.requests.find(id);
     if (request != nullptr) return parts_.answers.end(*request, FinishReason::kCancelled);
+    parts_.requests.unpin(id);
     return inbox_.put_cancel(id);  // it may lie there
   }
   inbox_.put_cancel(id);
@@ -150,9 +151,13 @@ bool Driver::take_inbox() {
     Answers::emit_before_start(*request, FinishReason::kFailed);
   }
   taken_.requests.clear();
-  for (std::size_t i = 0; i < taken_.cancels.size(); ++i)
-    if (ActiveRequest* request = parts_.requests.find(taken_.cancels[i]))
+  for (std::size_t i = 0; i < taken_.cancels.size(); ++i) {
+    if (ActiveRequest* request = parts_.requests.find(taken_.cancels[i])) {
       parts_.answers.end(*request, FinishReason::kCancelled);
+    } else {
+      parts_.requests.unpin(taken_.cancels[i]);
+    }
+  }
   taken_.cancels.clear();
   return true;
 }

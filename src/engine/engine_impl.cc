@@ -40,6 +40,7 @@ Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
   const std::int64_t capacity = std::min<std::int64_t>(parts.info.max_context, room.longest_sequence());
   if (capacity < 2) return fail("KV memory: found room for {} tokens, expected at least 2", capacity);
   parts.info.max_context = static_cast<int>(capacity);
+  parts.limits.max_context = parts.info.max_context;
   parts.limits.max_step_tokens = std::min(parts.limits.max_step_tokens, parts.runner->info().max_rows);
   OCTAVO_TRY(std::unique_ptr<KvCacheManager> kv, KvCacheManager::create(room, parts.prefix_cache));
   return std::unique_ptr<EngineImpl>(new EngineImpl(std::move(parts), std::move(kv)));
@@ -70,6 +71,7 @@ EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvCacheManager> kv)
                       .vocab_size = parts_.runner->info().vocab_size,
                       .num_drawable = num_drawable_,
                       .max_choices = scheduler_.limits().max_sequences,
+                      .max_pinned = scheduler_.pins().max_tokens(),
                       .vectors = vector_rules(parts_),
                       .words = parts_.words},
       maker_(parts_.words, num_drawable_, parts_.sampling_defaults.suppressed, kv_->hasher(), kv_->block_size(),

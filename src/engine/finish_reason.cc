@@ -13,6 +13,7 @@ std::string_view finish_reason_name(FinishReason reason) {
     case FinishReason::kDeadline: return "deadline";
     case FinishReason::kFailed: return "failed";
     case FinishReason::kNotFinite: return "not_finite";
+    case FinishReason::kNotPinned: return "not_pinned";
     case FinishReason::kConstraint: return "constraint";
   }
   OCTAVO_CHECK(false, "finish reason {}", static_cast<int>(reason));

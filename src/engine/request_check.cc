@@ -55,9 +55,10 @@ Result<int> check_tokens_and_sampling(const Request& request, const RequestLimit
     return fail("shown_tokens: found {}, expected at most {}", request.shown_tokens.size(), kMaxShownTokens);
   OCTAVO_TRY_VOID(check_sampling_params(request.sampling));
   OCTAVO_TRY_VOID(check_logit_bias(request.sampling.logit_bias, limits.vocab_size));
-  if (!generates && !request.on_prompt_logits && !request.embedding.on_rows) {
+  if (!generates && !request.on_prompt_logits && !request.embedding.on_rows && !request.pins) {
     return fail(
-        "max_tokens: found -1 (generate nothing) without on_prompt_logits or embedding.on_rows, expected at least 0");
+        "max_tokens: found -1 (generate nothing) without on_prompt_logits, embedding.on_rows or pins, expected at "
+        "least 0");
   }
   if (!generates) return 0;
   const int room = context - static_cast<int>(request.tokens.size());
@@ -67,6 +68,20 @@ Result<int> check_tokens_and_sampling(const Request& request, const RequestLimit
                    request.max_tokens, request.tokens.size(), room, context);
   }
   return request.max_tokens == 0 ? room : request.max_tokens;
+}
+
+Result<void> check_pins(const Request& request, const RequestLimits& limits) {
+  if (!request.pins) return {};
+  if (request.max_tokens != -1)
+    return fail("pins: found true with max_tokens {}, expected -1: nothing is generated", request.max_tokens);
+  if (request.on_prompt_logits || request.embedding.on_rows)
+    return fail("pins: found true beside on_prompt_logits or embedding.on_rows, expected neither");
+  if (std::cmp_less_equal(request.tokens.size(), limits.max_pinned)) return {};
+  return fail_as(
+      ErrorKind::kOutOfBlocks,
+      "pins: found a prompt of {} tokens, expected at most {}: pins leave room for a context of {} tokens in "
+      "the KV memory",
+      request.tokens.size(), limits.max_pinned, limits.max_context);
 }
 
 Result<void> check_drafts(const Request& request, const RequestLimits& limits) {
@@ -158,6 +173,7 @@ Result<int> check_request(const Request& request, const RequestLimits& limits) {
   OCTAVO_TRY(const int max_generated, check_tokens_and_sampling(request, limits));
   OCTAVO_TRY_VOID(limits.vectors.check(request));
   OCTAVO_TRY_VOID(check_generation_prompt(request));
+  OCTAVO_TRY_VOID(check_pins(request, limits));
   OCTAVO_TRY_VOID(check_drafts(request, limits));
   OCTAVO_TRY_VOID(check_choices(request, limits));
   OCTAVO_TRY_VOID(check_endings(request, max_generated, limits));

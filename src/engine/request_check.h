@@ -14,6 +14,7 @@ struct RequestLimits {
   int vocab_size = 0;    // ids that the model knows
   int num_drawable = 0;  // of these, the ones that may be drawn
   int max_choices = 0;   // sequences that advance in one step
+  int max_pinned = 0;    // tokens of a prompt that can be pinned
   VectorRules vectors = {};
   const ModelTokenizer& words;  // without them no text can end an answer
 };

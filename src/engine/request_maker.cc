@@ -50,6 +50,7 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
     const bool ranks = pooling == Pooling::kRank;
     active->vector = {ranks ? vectors_.of_head : pooling, ranks, vectors_.width, std::move(request.embedding.on_rows)};
   }
+  active->pins = request.pins;
   active->num_top_logprobs = request.top_logprobs;
   active->logprobs_after_mask = request.logprobs_after_mask;
   active->logprobs = request.logprobs;
@@ -114,8 +115,8 @@ void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
   prompt.params.owner = active.owner;
   prompt.tokens = std::move(request.tokens);
   prompt.params.prompt_tokens = static_cast<int>(prompt.tokens.size());
-  // The last token is computed whatever is cached.
-  prompt.params.generation_prompt_tokens = std::max(1, request.generation_prompt_tokens);
+  // The last token is computed whatever is cached. Behind a pinned prompt others go on.
+  prompt.params.generation_prompt_tokens = std::max(request.pins ? 0 : 1, request.generation_prompt_tokens);
   prompt.params.samples = active.endings.max_generated != 0;
   prompt.params.makes_vector = active.vector.is_wanted();
   prompt.params.is_whole = vectors_.is_encoder;

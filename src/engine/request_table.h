@@ -41,6 +41,10 @@ class RequestTable {
 
   /// Null for one that is unknown or has ended.
   ActiveRequest* find(RequestId id);
+  /// Pins the prompt of a request that asks for it, once it is computed (PinnedPrefixes::pin()).
+  Result<void> pin(const ActiveRequest& request) { return scheduler_.pins().pin(request.prompt); }
+  /// Gives back what a request that has ended has pinned; ignores others.
+  void unpin(RequestId id) { scheduler_.pins().unpin(id); }
   /// The request whose deadline is the first that has passed; null if none has.
   ActiveRequest* find_expired(Clock::time_point now);
 

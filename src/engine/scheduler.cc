@@ -27,7 +27,8 @@ Scheduler::Scheduler(const Limits& limits, KvCacheManager& kv, const CostModel* 
       kv_(kv),
       cost_(cost),
       queues_(limits_.max_sequences),
-      block_budget_(kv, limits.max_step_tokens),
+      pins_(kv, limits_),
+      block_budget_(kv, pins_, limits.max_step_tokens),
       sharing_(kv, counts_),
       preemption_(kv, queues_, block_budget_, counts_),
       admission_(

@@ -31,6 +31,7 @@
 #include "engine/decode_turns.h"
 #include "engine/draft_rows.h"
 #include "engine/owner_ranks.h"
+#include "engine/pinned_prefixes.h"
 #include "engine/preemption.h"
 #include "engine/prefix_sharing.h"
 #include "engine/scheduler_counts.h"
@@ -79,6 +80,10 @@ class Scheduler {
   /// Makes a choice that runs in the parent's own place; the parent is no longer the scheduler's.
   void replace(Sequence& parent, Sequence& child);
 
+  /// Prefixes that stay in the cache whatever else runs.
+  PinnedPrefixes& pins() { return pins_; }
+  const PinnedPrefixes& pins() const { return pins_; }
+
   /// Its lists are in order of rank, and its counts agree with them.
   Result<void> check_integrity() const;
 
@@ -122,6 +127,7 @@ class Scheduler {
   SchedulerCounts counts_;
   OwnerRanks owners_;  // of all sequences
   SequenceQueues queues_;
+  PinnedPrefixes pins_;
   BlockBudget block_budget_;
   PrefixSharing sharing_;
   Preemption preemption_;

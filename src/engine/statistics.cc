@@ -13,6 +13,7 @@ EngineStats Statistics::current() const {
   stats.diverged_prompts = scheduler_.num_diverged_prompts();
   stats.kv.hits = stats.cached_tokens;
   stats.kv.misses = scheduler_.num_lookup_tokens() - stats.cached_tokens;
+  stats.pinned_bytes = scheduler_.pins().bytes();
   stats.preemptions = scheduler_.num_preemptions();
   stats.preempted_blocks = scheduler_.num_preempted_blocks();
   return stats;

@@ -30,6 +30,7 @@ struct StepLimits {
   int max_step_tokens = 512;  // rows in one step, at least 1
   int max_sequences = 256;    // sequences in one step, at least 1; no more than rows
   int grouped_tokens = 512;   // rows of a step in which several sequences are whole; one alone may have more
+  int max_context = 0;        // tokens of the longest sequence, whose room is never pinned; 0: nothing is pinned
   double step_ms = 0;         // predicted time of a step in which somebody waits for the next token; 0: any
   PrefillPriority policy = PrefillPriority::kInterleaved;
 };

@@ -74,6 +74,7 @@ struct Asked {
   std::vector<std::int32_t> tokens = {};
   octavo_form form = OCTAVO_JSON;
   bool wants_logits = false;
+  bool pins = false;
   std::uint64_t tag = 0;
 };
 
@@ -86,6 +87,7 @@ octavo_status submit(octavo_handle model, octavo_handle queue, const Asked& aske
   request.num_tokens = asked.tokens.size();
   request.form = asked.form;
   request.wants_logits = asked.wants_logits ? 1 : 0;
+  request.pins = asked.pins ? 1 : 0;
   request.tag = asked.tag;
   return octavo_submit(model, queue, &request, id);
 }
@@ -187,6 +189,33 @@ TEST_F(Capi, LogitsAreARowForEveryTokenOfThePromptAndTheLastOnesLargestIsTheGree
   const std::vector<Told> greedy =
       answer({.body = R"({"max_tokens": 1, "temperature": 0})", .tokens = prompt, .form = OCTAVO_TOKENS});
   EXPECT_EQ(std::ranges::max_element(last) - last.begin(), greedy[0].event.token);
+}
+
+TEST_F(Capi, APinnedPromptHoldsMemoryUntilItIsCancelledAndAnEarlierCancelLeavesNone) {
+  const auto is_any_pinned = [&](bool expected) {  // a step may be under way, whose counts come behind it
+    octavo_counts counts = {};
+    counts.size = sizeof counts;
+    for (int i = 0; i < 10'000; ++i) {
+      EXPECT_EQ(octavo_stats(model_, &counts), OCTAVO_OK);
+      if ((counts.pinned_bytes > 0) == expected) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return counts.pinned_bytes > 0;
+  };
+  const Asked asked = {.tokens = tokens_of(std::string(300, 'a')), .form = OCTAVO_TOKENS, .pins = true};
+  for (const bool cancels_at_once : {false, true}) {
+    std::uint64_t id = 0;
+    ASSERT_EQ(submit(model_, queue_, asked, &id), OCTAVO_OK) << last_error().message;
+    if (cancels_at_once) EXPECT_EQ(octavo_cancel(model_, id), OCTAVO_OK);
+    const std::vector<Told> events = events_of(queue_);
+    if (!cancels_at_once) {
+      EXPECT_EQ(events.back().event.status, OCTAVO_OK);
+      EXPECT_EQ(std::ranges::count(events, -1, [](const Told& one) { return one.event.token; }), events.size());
+      EXPECT_TRUE(is_any_pinned(true));
+    }
+    EXPECT_EQ(octavo_cancel(model_, id), OCTAVO_OK);
+    EXPECT_FALSE(is_any_pinned(false));
+  }
 }
 
 TEST_F(Capi, ManyTextsOfOneCallGoToTheEngineInTurns) {
@@ -385,6 +414,7 @@ TEST_F(Capi, WrongArgumentsAreErrorsThatSayWhatWasFound) {
   EXPECT_EQ(last_error().http, 400);
   expect(submit(model_, queue_, {.tokens = {1 << 30}}), OCTAVO_INVALID, "1073741824");
   expect(submit(model_, queue_, {.tokens = {1}, .wants_logits = true}), OCTAVO_INVALID, "wants_logits");
+  expect(submit(model_, queue_, {.tokens = {1}, .pins = true}), OCTAVO_INVALID, "pins");
   expect(submit(model_, queue_, {.tokens = std::vector<std::int32_t>(9000, 1)}), OCTAVO_TOO_LONG, "8192 tokens");
   expect(submit(model_, queue_, {.body = R"({"input": "a"})", .api = "/v1/embeddings", .form = OCTAVO_TOKENS}),
          OCTAVO_INVALID, "vectors have no tokens");

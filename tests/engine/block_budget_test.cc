@@ -29,7 +29,8 @@ TEST(BlockBudget, RoomIsWhatIsFreeAndPromisedToNobody) {
   const auto kv = test::make_cache({.num_blocks = 16});
   Sequence prompt = make_sequence(*kv, 20, 8);  // two blocks of five
   Sequence* running[] = {&prompt};
-  BlockBudget block_budget(*kv, 64);
+  const PinnedPrefixes no_pins(*kv, {});
+  BlockBudget block_budget(*kv, no_pins, 64);
   EXPECT_EQ(block_budget.room(0), 14);
   block_budget.count_promises(running);
   EXPECT_EQ(block_budget.room(0), 11);
@@ -43,7 +44,8 @@ TEST(BlockBudget, NothingIsPromisedToOneThatDoesNotCatchUp) {
   const auto kv = test::make_cache({.num_blocks = 16});
   Sequence answer = make_sequence(*kv, 20, 8);
   answer.notes.num_admitted_tokens = 8;
-  BlockBudget block_budget(*kv, 64);
+  const PinnedPrefixes no_pins(*kv, {});
+  BlockBudget block_budget(*kv, no_pins, 64);
   block_budget.promise(answer);
   EXPECT_EQ(block_budget.room(0), 14);
 }
@@ -51,7 +53,8 @@ TEST(BlockBudget, NothingIsPromisedToOneThatDoesNotCatchUp) {
 TEST(BlockBudget, CountsWhatASequenceTakesToAdvanceInEachGroup) {
   const auto kv = test::make_cache({.num_blocks = 16, .windows = {0, 6}});
   const Sequence prompt = make_sequence(*kv, 40, 8);
-  BlockBudget block_budget(*kv, 8);
+  const PinnedPrefixes no_pins(*kv, {});
+  BlockBudget block_budget(*kv, no_pins, 8);
   std::vector<int> needed(2);
   block_budget.count_to_advance(prompt, 9, needed);
   EXPECT_THAT(needed, ElementsAre(3, 3));
@@ -63,7 +66,8 @@ TEST(BlockBudget, CountsWhatASequenceTakesToAdvanceInEachGroup) {
 TEST(BlockBudget, StartingTakesABlockToGrowOrOneAChoice) {
   const auto kv = test::make_cache({.num_blocks = 16});
   Sequence prompt = make_sequence(*kv, 8, 0);
-  BlockBudget block_budget(*kv, 64);
+  const PinnedPrefixes no_pins(*kv, {});
+  BlockBudget block_budget(*kv, no_pins, 64);
   std::vector<int> needed(1);
   block_budget.count_to_start(prompt, needed);
   EXPECT_THAT(needed, ElementsAre(2)) << "it never grows";
@@ -79,7 +83,8 @@ TEST(BlockBudget, TokensThatFitAreThoseOfTheBlocksThatArePromised) {
   const auto kv = test::make_cache({.num_blocks = 6});
   Sequence prompt = make_sequence(*kv, 20, 8), other = make_sequence(*kv, 8, 4);
   Sequence* running[] = {&prompt, &other};
-  BlockBudget block_budget(*kv, 64);
+  const PinnedPrefixes no_pins(*kv, {});
+  BlockBudget block_budget(*kv, no_pins, 64);
   block_budget.count_promises(running);  // 3 and 1 of the 3 that are free
   EXPECT_EQ(block_budget.tokens_that_fit(prompt, 12), 8);
   EXPECT_EQ(block_budget.tokens_that_fit(prompt, 5), 5);

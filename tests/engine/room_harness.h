@@ -19,7 +19,8 @@ struct RoomHarness {
   explicit RoomHarness(const Cache& cache, int max_sequences = 4)
       : kv(make_cache(cache)),
         queues(max_sequences),
-        block_budget(*kv, 64),
+        pins(*kv, {}),
+        block_budget(*kv, pins, 64),
         sharing(*kv, counts),
         preemption(*kv, queues, block_budget, counts),
         admission({*kv, queues, block_budget, sharing, preemption}) {}
@@ -62,6 +63,7 @@ struct RoomHarness {
   std::unique_ptr<KvCacheManager> kv;
   SchedulerCounts counts = {};
   SequenceQueues queues;
+  PinnedPrefixes pins;
   BlockBudget block_budget;
   PrefixSharing sharing;
   Preemption preemption;

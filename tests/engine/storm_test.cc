@@ -12,6 +12,16 @@ using test::make_request;
 using test::TestEngine;
 using test::TestEngineOptions;
 
+/// A prompt that stays in the memory; it may be refused, as there is no room for so much beside the longest context.
+Request as_pin(Request request) {
+  request.max_tokens = -1;
+  request.pins = true;
+  request.num_choices = 1;
+  request.first_choice = 0;
+  request.reasoning = {};
+  return request;
+}
+
 struct Action {
   int kind;  // 0 to 3: submit, 4: cancel, else a step
   std::uint32_t value, shared;
@@ -92,15 +102,22 @@ RC_GTEST_PROP(Engine, RandomStormLosesNothingAndChangesNoAnswer, ()) {
   const int max_sequences = std::min(options.limits.max_sequences, options.limits.max_step_tokens);
 
   std::vector<std::pair<RequestId, Request>> submitted;
+  std::vector<RequestId> pins;
   const auto actions = *rc::gen::container<std::vector<Action>>(rc::gen::construct<Action>(
       rc::gen::inRange(0, 10), rc::gen::arbitrary<std::uint32_t>(), rc::gen::arbitrary<std::uint32_t>()));
   for (const Action& action : actions) {
     if (action.kind < 4) {
       Request request = random_request(action, context, max_sequences);
+      if (action.shared % 6 == 5) {
+        const auto pin = engine->submit(as_pin(request), [&](const TokenEvent& event) { engine.record(event); });
+        if (pin) pins.push_back(*pin);
+        continue;
+      }
       if (action.value % 3 != 0) request.prediction = prediction_of(action, request, engine.runner().windows());
       submitted.emplace_back(engine.submit(request), request);
     } else if (action.kind == 4 && !submitted.empty()) {
       engine->cancel(submitted[action.value % submitted.size()].first);
+      if (!pins.empty() && action.value % 2 == 0) engine->cancel(pins[action.value / 2 % pins.size()]);
     } else {
       engine->step();
     }
@@ -114,6 +131,12 @@ RC_GTEST_PROP(Engine, RandomStormLosesNothingAndChangesNoAnswer, ()) {
     for (int i = 0; i < request.num_choices; ++i) {
       check_answer(engine.answer(id, i), test::reference_answer(request, 32, engine.runner().windows(), i));
     }
+  }
+  for (const RequestId pin : pins) {
+    const FinishReason finish = engine.answer(pin).finish;
+    RC_ASSERT(finish == FinishReason::kLength || finish == FinishReason::kNotPinned ||
+              finish == FinishReason::kCancelled);
+    engine->cancel(pin);
   }
   RC_ASSERT(engine.all_blocks_free());
   RC_ASSERT(engine->stats().kv.tokens == 0);
