@@ -8,7 +8,6 @@
 #include "base/to_size.h"
 #include "chat/infill_prompt.h"
 #include "engine/calibrate.h"
-#include "engine/constraint_words.h"
 #include "engine/embedding_prompt.h"
 
 namespace octavo {
@@ -75,7 +74,8 @@ EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvCacheManager> kv)
                       .vectors = vector_rules(parts_),
                       .words = parts_.words},
       maker_(parts_.words, num_drawable_, parts_.sampling_defaults.suppressed, kv_->hasher(), kv_->block_size(),
-             request_limits_.vectors) {}
+             request_limits_.vectors),
+      constraints_(parts_.words, num_drawable_) {}
 
 StepParts EngineImpl::step_parts() {
   return {.kv = *kv_,
@@ -94,8 +94,8 @@ StepParts EngineImpl::step_parts() {
 
 EngineStats EngineImpl::stats() const {
   EngineStats stats = driver_.stats();
-  stats.constraint_bytes = constraint_memory_->automaton_bytes();
-  stats.mask_bytes = constraint_memory_->mask_bytes();
+  stats.constraint_bytes = constraints_.automaton_bytes();
+  stats.mask_bytes = constraints_.mask_bytes();
   return stats;
 }
 
@@ -105,7 +105,7 @@ void EngineImpl::calibrate(const std::stop_token& stop) {
 
 Result<RequestId> EngineImpl::submit(Request request, TokenCallback on_event) {
   OCTAVO_TRY(const int max_generated, check_request(request, request_limits_));
-  OCTAVO_TRY_VOID(check_constraint(request.constraint.get()));
+  OCTAVO_TRY_VOID(constraints_.check(request.constraint.get()));
   if (driver_.is_closed()) return draining();
   const RequestId id = next_id_++;
   try {
@@ -193,23 +193,8 @@ Result<std::string> EngineImpl::render_chat_template(std::span<const ChatMessage
 
 Result<std::shared_ptr<const Constraint>> EngineImpl::compile_constraint(const ConstraintSource& source,
                                                                          const std::stop_token& stop) const {
-  OCTAVO_TRY_VOID(parts_.words.require());
-  std::call_once(constraints_begun_, [this] {
-    constraints_ =
-        std::make_unique<ConstraintCompiler>(constraint_vocabulary(parts_.words, num_drawable_),
-                                             constraint_token_names(parts_.words, num_drawable_), constraint_memory_);
-    constraint_vocabulary_ = constraints_->vocabulary().get();
-  });
-  OCTAVO_TRY(std::shared_ptr<const CompiledConstraint> compiled, constraints_->compile(source, stop));
+  OCTAVO_TRY(std::shared_ptr<const CompiledConstraint> compiled, constraints_.compile(source, stop));
   return compiled;
-}
-
-Result<void> EngineImpl::check_constraint(const Constraint* constraint) const {
-  if (constraint == nullptr) return {};
-  const auto* compiled = dynamic_cast<const CompiledConstraint*>(constraint);
-  const bool is_own = compiled != nullptr && compiled->vocabulary().get() == constraint_vocabulary_;
-  if (!is_own) return fail("constraint: found one of another engine, expected one of this engine's");
-  return {};
 }
 
 SamplingParams EngineImpl::default_sampling(SamplingParams defaults) const {

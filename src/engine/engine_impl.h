@@ -10,14 +10,13 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 
 #include "chat/rank_template.h"
-#include "constraint/constraint_compiler.h"
 #include "engine/answers.h"
 #include "engine/cost_model.h"
 #include "engine/drafting.h"
 #include "engine/driver.h"
+#include "engine/engine_constraints.h"
 #include "engine/idle_release.h"
 #include "engine/mask_finder.h"
 #include "engine/model_tokenizer.h"
@@ -97,7 +96,6 @@ class EngineImpl final : public Engine {
   StepParts step_parts();
   /// The options with the context as the most tokens.
   EmbeddingPromptOptions limited(EmbeddingPromptOptions options) const;
-  Result<void> check_constraint(const Constraint* constraint) const;
 
   EngineParts parts_;
   const std::unique_ptr<KvCacheManager> kv_;  // of the runner's memory
@@ -116,11 +114,7 @@ class EngineImpl final : public Engine {
 
   const RequestLimits request_limits_;
   const RequestMaker maker_;
-  const std::shared_ptr<ConstraintMemory> constraint_memory_ = std::make_shared<ConstraintMemory>();
-  mutable std::once_flag constraints_begun_;
-  mutable std::unique_ptr<ConstraintCompiler>
-      constraints_;  // once one is asked for: its tree of the vocabulary takes memory
-  mutable std::atomic<const ConstraintVocabulary*> constraint_vocabulary_ = nullptr;  // theirs
+  mutable EngineConstraints constraints_;
   std::atomic<RequestId> next_id_ = 1;
 };
 
