@@ -82,8 +82,8 @@ class MakeWheel(unittest.TestCase):
             os.utime(path, (1, 1))
             path.chmod(0o700)
         self.assertEqual(self.make("second").read_bytes(), first)
-        self.assertEqual((self.root / "first/octavo-1.2.3.cdx.json").read_bytes(),
-                         (self.root / "second/octavo-1.2.3.cdx.json").read_bytes())
+        self.assertEqual((self.root / f"first/{WHEEL}.cdx.json").read_bytes(),
+                         (self.root / f"second/{WHEEL}.cdx.json").read_bytes())
 
     def test_record_has_every_file_with_its_digest_and_size(self):
         with zipfile.ZipFile(self.make()) as wheel:
@@ -124,7 +124,7 @@ class MakeWheel(unittest.TestCase):
 
     def test_the_bill_of_materials_names_what_is_inside(self):
         self.make()
-        bill = json.loads((self.root / "out/octavo-1.2.3.cdx.json").read_text(encoding="ascii"))
+        bill = json.loads((self.root / f"out/{WHEEL}.cdx.json").read_text(encoding="ascii"))
         self.assertEqual((bill["bomFormat"], bill["specVersion"]), ("CycloneDX", "1.5"))
         octavo = bill["metadata"]["component"]
         self.assertEqual((octavo["name"], octavo["version"]), ("octavo", "1.2.3"))
