@@ -16,6 +16,7 @@ import argparse
 import hashlib
 import json
 import pathlib
+import re
 import subprocess
 import urllib.parse
 import uuid
@@ -59,23 +60,23 @@ def document(octavo: dict, parts: list[dict]) -> bytes:
 class InstalledPackages:
     """The packages of this machine, as dpkg knows them."""
 
-    def owner(self, library: pathlib.Path) -> tuple[str, str] | None:
-        """The package and the version that a file is of, if it is of one."""
+    def owners(self, libraries: list[pathlib.Path]) -> dict[str, str]:
+        """{name of a library: package}, of those that are of one."""
         # /lib is a link to /usr/lib, and a package may have its file by either name.
-        names = [str(library), str(library).removeprefix("/usr") if str(library).startswith("/usr/") else f"/usr{library}"]
-        for name in names:
-            found = self.ask("--search", name)
-            if found:
-                package = found.split(":")[0]
-                return package, self.version(package)
-        return None
+        names = {str(file).removeprefix("/usr") for file in libraries}
+        found = self.ask("--search", *names, *(f"/usr{name}" for name in names))
+        rows = re.findall(r"^([a-z0-9+.-]+)(?::\w+)?: (/.*)$", found, re.MULTILINE)
+        return {pathlib.PurePath(path).name: package for package, path in rows}
 
-    def version(self, package: str) -> str:
-        return self.ask("--show", "--showformat=${Version}", package)
+    def versions(self, packages: list[str]) -> dict[str, str]:
+        """{package: version}, of those that are installed."""
+        shown = self.ask("--show", "--showformat=${Package} ${Version} ${db:Status-Status}\n", *packages)
+        rows = [line.split() for line in shown.splitlines()]
+        return {row[0]: row[1] for row in rows if row[-1] == "installed"}
 
     @staticmethod
     def ask(*words: str) -> str:
-        """What dpkg-query says; nothing where it knows nothing, or is not here."""
+        """What dpkg-query says of what it knows; nothing where it is not here."""
         try:
             return subprocess.run(["dpkg-query", *words], capture_output=True, text=True, check=False).stdout
         except FileNotFoundError:
@@ -86,24 +87,25 @@ class ListedPackages:
     """The packages of another architecture, as a file lists them."""
 
     def __init__(self, listed: pathlib.Path):
-        rows = [line.split() for line in listed.read_text(encoding="utf-8").splitlines()]
-        self.owners = {library: (package, version) for library, package, version in rows}
-        self.versions = {package: version for _, package, version in rows}
+        self.rows = [line.split() for line in listed.read_text(encoding="utf-8").splitlines()]
 
-    def owner(self, library: pathlib.Path) -> tuple[str, str] | None:
-        return self.owners.get(library.name)
+    def owners(self, libraries: list[pathlib.Path]) -> dict[str, str]:
+        names = {file.name for file in libraries}
+        return {library: package for library, package, _ in self.rows if library in names}
 
-    def version(self, package: str) -> str:
-        return self.versions.get(package, "")
+    def versions(self, packages: list[str]) -> dict[str, str]:
+        return {package: version for _, package, version in self.rows if package in packages}
 
 
 def library_parts(libraries: dict[str, pathlib.Path], packages, architecture: str, inside: bool) -> list[dict]:
     """A component for each package of the libraries; inside: with the files that are. A library of no package is one."""
+    owners = packages.owners(list(libraries.values()))
+    versions = packages.versions(sorted(set(owners.values())))
     parts: dict[str, dict] = {}
     for name, file in sorted(libraries.items()):
-        owner = packages.owner(file)
-        part = debian_component(owner[0], *owner, architecture) if owner else {
-            "type": "library", "name": name, "bom-ref": name}
+        owner = owners.get(name)
+        part = {"type": "library", "name": name, "bom-ref": name} if owner is None else (
+            debian_component(owner, owner, versions[owner], architecture))
         part = parts.setdefault(part["bom-ref"], part)
         if inside:
             part.setdefault("components", []).append(hashed_file(name, file.read_bytes()))
@@ -112,8 +114,9 @@ def library_parts(libraries: dict[str, pathlib.Path], packages, architecture: st
 
 def header_parts(packages, architecture: str) -> list[dict]:
     """The libraries that the program has inside because it includes them; not those whose package is not here."""
-    versions = {name: packages.version(package) for name, package in HEADERS.items()}
-    return [debian_component(name, HEADERS[name], version, architecture) for name, version in versions.items() if version]
+    versions = packages.versions(list(HEADERS.values()))
+    return [debian_component(name, package, versions[package], architecture) for name, package in HEADERS.items()
+            if package in versions]
 
 
 def bill_of_program(args: argparse.Namespace) -> bytes:
@@ -129,6 +132,15 @@ def bill_of_program(args: argparse.Namespace) -> bytes:
     octavo = octavo_component("application", purl, args.version, [hashed_file("octavo", args.program.read_bytes())])
     parts = library_parts(libraries, packages, args.architecture, inside=args.kind == "folder")
     return document(octavo, header_parts(packages, args.architecture) + parts)
+
+
+def bill_of_image(bill_of_folder: bytes, certificates: bytes, version: str) -> bytes:
+    """The bill of a container image that has a folder's files, and certificates of Debian's package of that version."""
+    bill = json.loads(bill_of_folder)
+    part = {"type": "library", "name": "ca-certificates", "bom-ref": "ca-certificates"} if not version else (
+        debian_component("ca-certificates", "ca-certificates", version, "all"))
+    part["components"] = [hashed_file("ca-certificates.crt", certificates)]
+    return document({**bill["metadata"]["component"], "type": "container"}, [*bill["components"], part])
 
 
 def main() -> None:

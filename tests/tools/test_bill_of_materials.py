@@ -85,11 +85,13 @@ class BillOfMaterials(unittest.TestCase):
     @unittest.skipUnless(os.path.exists("/var/lib/dpkg/status"), "this machine has no packages of Debian's")
     def test_dpkg_knows_whose_a_library_is_by_either_name_of_its_folder(self):
         packages = bill_of_materials.InstalledPackages()
-        (loader,) = {path for path in map(pathlib.Path, ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"))
-                     if path.exists()}
-        self.assertEqual(packages.owner(loader), ("libc6", packages.version("libc6")))
-        self.assertEqual(packages.owner(pathlib.Path(f"/usr{loader}")), packages.owner(loader))
-        self.assertIsNone(packages.owner(self.program))
+        (loader,) = (path for path in map(pathlib.Path, ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"))
+                     if path.exists())
+        for library in (loader, pathlib.Path(f"/usr{loader}")):
+            self.assertEqual(packages.owners([library, self.program]), {loader.name: "libc6"})
+        versions = packages.versions(["libc6", "no-such-package"])
+        self.assertEqual(list(versions), ["libc6"])
+        self.assertRegex(versions["libc6"], r"^\d+\.\d")
 
 
 if __name__ == "__main__":
