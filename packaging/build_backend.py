@@ -22,7 +22,8 @@ def make(to: str, *options: str, suffix: str) -> str:
         return made.name
 
 
-def build_wheel(wheel_directory: str, config_settings: dict | None = None, metadata_directory: str | None = None) -> str:
+def build_wheel(wheel_directory: str, config_settings: dict | None = None,
+                metadata_directory: str | None = None) -> str:
     refuse(config_settings)
     return make(wheel_directory, suffix=".whl")
 
@@ -34,4 +35,5 @@ def build_sdist(sdist_directory: str, config_settings: dict | None = None) -> st
 
 def refuse(config_settings: dict | None) -> None:
     if config_settings:
-        raise ValueError(f"config_settings: found {', '.join(config_settings)}, expected none: the wheel has no options")
+        found = ", ".join(config_settings)
+        raise ValueError(f"config_settings: found {found}, expected none: the wheel has no options")

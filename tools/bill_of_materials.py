@@ -4,11 +4,12 @@
     bill_of_materials.py --kind deb|folder --version 0.1.0 --architecture amd64 --program FILE --triplet TRIPLET \\
                          [--root FOLDER] [--packages FILE] --to FILE
 
-Writes the bill of a program: of a Debian package, which needs other packages, or of a folder that has all libraries with
-it. They are looked for as tools/needed_libraries.py does, which copies them into the folder. Of each library it says the Debian package and the version that it is from, and of each file inside
-its digest. They are looked up in the database of dpkg, or, where the libraries are of another architecture, in
---packages: a line for each library, "libssl.so.3 libssl3 3.0.19-1", and for each package of headers, "- libcli11-dev
-2.1.2". The same files give the same bytes. Needs readelf.
+Writes the bill of a program: of a Debian package, which needs other packages, or of a folder that has all libraries
+with it. The libraries are looked for as tools/needed_libraries.py does, which copies them into the folder. Of each it
+says the Debian package and the version that it is from, and of each file inside its digest. dpkg knows whose a library
+is, or, where the libraries are of another architecture, the file --packages: a line for each library, "libssl.so.3
+libssl3 3.0.19-1", and for each package of headers, "- libcli11-dev 2.1.2". The same files give the same bytes. Needs
+readelf.
 
 As a module it is also what the wheel's bill and the image's are made with.
 """
@@ -98,7 +99,7 @@ class ListedPackages:
 
 
 def library_parts(libraries: dict[str, pathlib.Path], packages, architecture: str, inside: bool) -> list[dict]:
-    """A component for each package of the libraries; inside: with the files that are. A library of no package is one."""
+    """A component for each package of the libraries, and for each library of none; inside: with the files that are."""
     owners = packages.owners(list(libraries.values()))
     versions = packages.versions(sorted(set(owners.values())))
     parts: dict[str, dict] = {}

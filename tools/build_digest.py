@@ -4,10 +4,10 @@
     build_digest.py OUTPUT.cc --archives ARCHIVE.a...
     build_digest.py OUTPUT.cc PLACE... --root ROOT --words WORD...
 
-The first is a digest of compiled objects: of the contents of the archives' members and their names, whatever their times
-and owners, so program and library that are linked of the same objects have the same. The second is of sources: of the
-files PLACE, or in the folders PLACE, of ROOT with their names, and of words that say what compiles them and how. It is
-the same in every checkout and build folder. A file that is right already is left as it is.
+The first is a digest of compiled objects: of the contents of the archives' members and their names, whatever their
+times and owners, so program and library that are linked of the same objects have the same. The second is of sources: of
+the files PLACE, or in the folders PLACE, of ROOT with their names, and of words that say what compiles them and how. It
+is the same in every checkout and build folder. A file that is right already is left as it is.
 """
 import argparse
 import hashlib
@@ -50,7 +50,7 @@ def digest_of(archives):
 
 
 def source_files(root, places):
-    """{name below root: path} of all files there, without those that editors leave; ValueError where a place has none."""
+    """{name below root: path} of all files there but those that editors leave; ValueError where a place has none."""
     files = {}
     for place in places:
         path = root / place

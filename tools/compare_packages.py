@@ -3,8 +3,8 @@
 
     compare_packages.py FIRST SECOND        files, or folders of files
 
-Prints a line for each file: that it is the same, or the way to the first difference through what is packed in it, such as
-"octavo.whl: octavo/liboctavo.so: section .rodata: byte 17 is 0x61, then 0x62". Exit code 1 if anything differs.
+Prints a line for each file: that it is the same, or the way to the first difference through what is packed in it, such
+as "octavo.whl: octavo/liboctavo.so: section .rodata: byte 17 is 0x61, then 0x62". Exit code 1 if anything differs.
 """
 import argparse
 import bz2
@@ -32,8 +32,8 @@ def parts_of_tar(data: bytes) -> Iterator[Part]:
     with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as packed:
         for entry in packed:
             file = packed.extractfile(entry) if entry.isreg() else None
-            said = (f"mode {entry.mode:o}, date {entry.mtime}, owner {entry.uid}:{entry.gid} {entry.uname}:{entry.gname}, "
-                    f"type {entry.type!r}, link {entry.linkname!r}")
+            said = (f"mode {entry.mode:o}, date {entry.mtime}, owner {entry.uid}:{entry.gid} "
+                    f"{entry.uname}:{entry.gname}, type {entry.type!r}, link {entry.linkname!r}")
             yield entry.name, said, file.read() if file else b""
 
 
@@ -55,7 +55,7 @@ def parts_of_elf(data: bytes) -> Iterator[Part]:
         return
     names = data[headers[names_at][4]:][:headers[names_at][5]]
     for name, kind, flags, address, offset, length in headers:
-        content = b"" if kind == 8 else data[offset:offset + length]  # 8: a section of zeros that the file does not have
+        content = b"" if kind == 8 else data[offset:offset + length]  # 8: zeros that the file does not have
         yield f"section {names[name:].partition(bytes(1))[0].decode()}", f"address {address:#x}, flags {flags}", content
 
 

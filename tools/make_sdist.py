@@ -4,8 +4,8 @@
     make_sdist.py --root ROOT --to FOLDER
 
 Writes octavo-VERSION.tar.gz: a folder octavo-VERSION with the files that git tracks in ROOT, as they are there, with
-PKG-INFO, and with SOURCE_DATE_EPOCH, the date of the sources, which the wheel's files have. The same files and date give
-the same bytes. The date is the environment's SOURCE_DATE_EPOCH, or 1980.
+PKG-INFO, and with SOURCE_DATE_EPOCH, the date of the sources, which the wheel's files have. The date is the
+environment's SOURCE_DATE_EPOCH, or 1980. The same files and date give the same bytes.
 
 Errors: ROOT is no git repository; a tracked file is missing, or is a link.
 """
@@ -36,8 +36,8 @@ def found_once(pattern: str, path: pathlib.Path) -> str:
 
 
 def version_of(root: pathlib.Path) -> str:
-    header = root / "include/octavo/version.h"
-    return ".".join(found_once(rf"^#define OCTAVO_VERSION_{part} (\d+)$", header) for part in ("MAJOR", "MINOR", "PATCH"))
+    header, parts = root / "include/octavo/version.h", ("MAJOR", "MINOR", "PATCH")
+    return ".".join(found_once(rf"^#define OCTAVO_VERSION_{part} (\d+)$", header) for part in parts)
 
 
 def tracked_files(root: pathlib.Path) -> list[str]:

@@ -72,8 +72,9 @@ def check_library(library, platform):
 
 
 def metadata(version, summary):
-    return (f"Metadata-Version: 2.1\nName: octavo\nVersion: {version}\nSummary: {summary}\nLicense: Apache-2.0\n"
-            "License-File: LICENSE\nClassifier: License :: OSI Approved :: Apache Software License\n"
+    """METADATA of the wheel, and PKG-INFO of the source distribution."""
+    return (f"Metadata-Version: 2.4\nName: octavo\nVersion: {version}\nSummary: {summary}\n"
+            "License-Expression: Apache-2.0\nLicense-File: LICENSE\n"
             "Classifier: Operating System :: POSIX :: Linux\nClassifier: Programming Language :: C++\n"
             "Classifier: Programming Language :: Python :: 3\nClassifier: Typing :: Typed\n"
             "Requires-Python: >=3.9\nRequires-Dist: numpy\n").encode()
@@ -142,7 +143,7 @@ def make(args):
     files[f"{info}/WHEEL"] = ("Wheel-Version: 1.0\nGenerator: octavo make_wheel.py\nRoot-Is-Purelib: false\n"
                               f"Tag: py3-none-{args.platform}\n").encode()
     files[f"{info}/entry_points.txt"] = b"[console_scripts]\noctavo = octavo.__main__:main\n"
-    files[f"{info}/LICENSE"] = args.license.read_bytes()
+    files[f"{info}/licenses/LICENSE"] = args.license.read_bytes()
     files[f"{info}/sboms/octavo.cdx.json"] = bill
     for path in (args.libraries / "licenses").iterdir():
         files[f"{info}/licenses/{path.name}"] = path.read_bytes()

@@ -76,8 +76,8 @@ def bill_of(archive, packed, certificates):
         if member.name.partition("/")[2] == BILL:
             is_debians = certificates == CERTIFICATES
             installed = bill_of_materials.InstalledPackages().versions(["ca-certificates"]) if is_debians else {}
-            version = installed.get("ca-certificates", "")
-            return bill_of_materials.bill_of_image(packed.extractfile(member).read(), certificates.read_bytes(), version)
+            return bill_of_materials.bill_of_image(packed.extractfile(member).read(), certificates.read_bytes(),
+                                                   installed.get("ca-certificates", ""))
     raise SystemExit(f"{archive}: found no {BILL} in its folder, expected an archive of `cpack -G TGZ`")
 
 

@@ -28,7 +28,8 @@ class BillOfMaterials(unittest.TestCase):
                                   ("outer", "int inner(); int outer() { return inner(); }", ("inner",))):
             self.link(self.libraries / f"lib{name}.so", text, needs, "-shared", "-fPIC")
         self.program = self.root / "program"
-        self.link(self.program, 'int outer(); int more(); extern "C" void _start() { outer(); more(); }', ("outer", "more"))
+        main = 'int outer(); int more(); extern "C" void _start() { outer(); more(); }'
+        self.link(self.program, main, ("outer", "more"))
         self.owners = self.root / "owners.txt"
         self.owners.write_text(OWNERS, encoding="ascii")
 
@@ -40,9 +41,9 @@ class BillOfMaterials(unittest.TestCase):
 
     def bill(self, kind):
         out = self.root / "doc" / f"{kind}.json"
-        subprocess.run([sys.executable, bill_of_materials.__file__, "--kind", kind, "--version", "1.2.3", "--architecture",
-                        "arm64", "--program", self.program, "--triplet", "some-linux-gnu", "--root", self.root,
-                        "--packages", self.owners, "--to", out], check=True)
+        subprocess.run([sys.executable, bill_of_materials.__file__, "--kind", kind, "--version", "1.2.3",
+                        "--architecture", "arm64", "--program", self.program, "--triplet", "some-linux-gnu",
+                        "--root", self.root, "--packages", self.owners, "--to", out], check=True)
         return json.loads(out.read_text(encoding="utf-8"))
 
     def test_a_folder_has_all_libraries_inside_with_their_digests(self):

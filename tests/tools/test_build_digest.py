@@ -72,8 +72,7 @@ class BuildDigest(unittest.TestCase):
 
     def test_sources_their_names_and_the_words_count(self):
         base = self.sources("base", src__a="one", src__b="two")
-        seen = {build_digest.digest_of_sources(base, ["src"], ["gcc"]), build_digest.digest_of_sources(base, ["src"], []),
-                build_digest.digest_of_sources(base, ["src"], ["gcc 13"])}
+        seen = {build_digest.digest_of_sources(base, ["src"], words) for words in (["gcc"], [], ["gcc 13"])}
         for number, other in enumerate(({"src__a": "one", "src__b": "2"}, {"src__a": "one", "src__c": "two"},
                                         {"src__a": "one"}, {"src__a": "one", "src__b": "two", "src__c__d": ""})):
             seen.add(build_digest.digest_of_sources(self.sources(f"other{number}", **other), ["src"], ["gcc"]))

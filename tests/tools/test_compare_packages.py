@@ -108,8 +108,9 @@ class ComparePackages(unittest.TestCase):
         libraries = []
         for number in (1, 2):
             source = self.write("a.cc", f"extern const int answer = {number};".encode())
-            subprocess.run([CXX, "-nostdlib", "-shared", "-Wl,--build-id=none", source, "-o", self.root / "a.so"], check=True)
-            libraries.append((self.root / "a.so").read_bytes())
+            library = self.root / "a.so"
+            subprocess.run([CXX, "-nostdlib", "-shared", "-Wl,--build-id=none", source, "-o", library], check=True)
+            libraries.append(library.read_bytes())
         self.assertEqual(self.difference(*libraries), "section .rodata: byte 0 is 0x01, then 0x02")
 
     def test_a_compressor_that_writes_other_bytes_of_the_same_is_a_difference(self):

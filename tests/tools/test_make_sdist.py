@@ -101,7 +101,8 @@ class Ours(unittest.TestCase):
         cls.root = cls.folder / cls.name.removesuffix(".tar.gz")
 
     def test_it_has_what_the_wheel_is_built_of(self):
-        tracked = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True).stdout
+        tracked = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True,
+                                 check=True).stdout
         packed = {path.relative_to(self.root).as_posix() for path in self.root.rglob("*") if path.is_file()}
         self.assertEqual(packed, {*filter(None, tracked.split("\0")), "PKG-INFO", "SOURCE_DATE_EPOCH"})
         for name in ("pyproject.toml", "scripts/wheel", "packaging/build_backend.py", "python/octavo/__init__.py",
@@ -115,8 +116,8 @@ class Ours(unittest.TestCase):
         (backend,), (folder,) = re.findall(r'^build-backend = "(.+)"$', text, re.M), re.findall(
             r'^backend-path = \["(.+)"\]$', text, re.M)
         command = [sys.executable, "-c", f"import {backend} as b; print(b.__file__, b.build_wheel, b.build_sdist)"]
-        done = subprocess.run(command, env={"PYTHONPATH": str(self.root / folder), "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True,
-                              check=True)
+        environment = {"PYTHONPATH": str(self.root / folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         self.assertIn(str(self.root / folder), done.stdout)
 
     def test_it_knows_the_date_of_the_sources_without_git(self):

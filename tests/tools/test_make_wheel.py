@@ -101,7 +101,7 @@ class MakeWheel(unittest.TestCase):
     def test_has_the_package_the_library_and_what_installers_read(self):
         with zipfile.ZipFile(self.make()) as wheel:
             self.assertEqual(wheel.namelist(), [
-                f"{INFO}/LICENSE", f"{INFO}/METADATA", f"{INFO}/WHEEL", f"{INFO}/entry_points.txt",
+                f"{INFO}/METADATA", f"{INFO}/WHEEL", f"{INFO}/entry_points.txt", f"{INFO}/licenses/LICENSE",
                 f"{INFO}/licenses/curl.txt", f"{INFO}/sboms/octavo.cdx.json", "octavo/__init__.py",
                 "octavo/__main__.py", "octavo/liboctavo.so", "octavo/parts/__init__.py", "octavo/py.typed",
                 f"{INFO}/RECORD"])
