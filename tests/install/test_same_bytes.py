@@ -36,8 +36,9 @@ class SameBytes(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
         libraries = cls.folder / "libraries"
-        libraries.mkdir()
-        (libraries / "libraries.tsv").touch()  # nothing is linked, so it needs no libraries
+        (libraries / "lib").mkdir(parents=True)
+        for name in ("libraries.tsv", "lib/libfmt.a"):  # empty, for nothing is linked
+            (libraries / name).touch()
         cls.first = cls.compile(cls.folder / "first", "build")
         cls.second = cls.compile(cls.folder / "second" / "of_another_name", "somewhere/wheel",
                                  "-DOCTAVO_STATIC_DEPENDENCIES=ON", f"-DOCTAVO_STATIC_LIBRARIES={libraries}")
