@@ -7,6 +7,7 @@ target_include_directories(octavo_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PR
 # The linker's hash of the program: what system_fingerprint knows a build by.
 target_link_options(octavo_flags INTERFACE -Wl,--build-id=sha1)
 include(${CMAKE_CURRENT_LIST_DIR}/hardening.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/same_bytes.cmake)
 if(OCTAVO_SANITIZE)
   target_compile_options(octavo_flags INTERFACE -fsanitize=${OCTAVO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(octavo_flags INTERFACE -fsanitize=${OCTAVO_SANITIZE})

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Writes a C++ unit with a digest of compiled objects, for the fingerprint of answers.
+"""Writes a C++ unit with a digest of what decides an answer's bits, for the fingerprint of answers.
 
-    build_digest.py OUTPUT.cc ARCHIVE.a...
+    build_digest.py OUTPUT.cc --archives ARCHIVE.a...
+    build_digest.py OUTPUT.cc PLACE... --root ROOT --words WORD...
 
-The digest is over the contents of the archives' members and their names, whatever their times and owners, so program
-and library that are linked of the same objects have the same. A file that is right already is left as it is.
+The first is a digest of compiled objects: of the contents of the archives' members and their names, whatever their
+times and owners, so program and library that are linked of the same objects have the same. The second is of sources: of
+the files PLACE, or in the folders PLACE, of ROOT with their names, and of words that say what compiles them and how. It
+is the same in every checkout and build folder. A file that is right already is left as it is.
 """
+import argparse
 import hashlib
 import pathlib
-import sys
 
 MAGIC = b"!<arch>\n"
 HEADER_BYTES = 60
@@ -28,14 +31,44 @@ def members(archive):
         place += size + size % 2
 
 
+def add(total, name, content):
+    total.update(len(name).to_bytes(8, "little") + name + hashlib.sha256(content).digest())
+
+
+def hexadecimal(total):
+    """32 digits."""
+    return total.hexdigest()[:32]
+
+
 def digest_of(archives):
-    """32 hexadecimal digits."""
     total = hashlib.sha256()
     for archive in archives:
         for name, content in members(archive):
             if name != b"/":  # the index of symbols, which the others make
-                total.update(len(name).to_bytes(8, "little") + name + hashlib.sha256(content).digest())
-    return total.hexdigest()[:32]
+                add(total, name, content)
+    return hexadecimal(total)
+
+
+def source_files(root, places):
+    """{name below root: path} of all files there but those that editors leave; ValueError where a place has none."""
+    files = {}
+    for place in places:
+        path = root / place
+        found = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()
+                                               and not file.name.startswith(".") and not file.name.endswith("~")]
+        if not found:
+            raise ValueError(f"{path}: found no file, expected sources")
+        files |= {file.relative_to(root).as_posix(): file for file in found}
+    return files
+
+
+def digest_of_sources(root, places, words):
+    total = hashlib.sha256()
+    for word in words:
+        add(total, b"word", word.encode())
+    for name, path in sorted(source_files(root, places).items()):
+        add(total, name.encode(), path.read_bytes())
+    return hexadecimal(total)
 
 
 def unit_of(digest):
@@ -44,12 +77,19 @@ def unit_of(digest):
 
 
 def main():
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    output = pathlib.Path(sys.argv[1])
-    unit = unit_of(digest_of(sys.argv[2:]))
-    if not output.exists() or output.read_text(encoding="utf-8") != unit:
-        output.write_text(unit, encoding="utf-8")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("output", type=pathlib.Path)
+    parser.add_argument("places", nargs="*")
+    parser.add_argument("--archives", nargs="+")
+    parser.add_argument("--root", type=pathlib.Path)
+    parser.add_argument("--words", nargs="+", default=[])
+    args = parser.parse_args()
+    if bool(args.archives) == bool(args.root and args.places):
+        parser.error("expected either --archives, or --root with places")
+    digest = digest_of(args.archives) if args.archives else digest_of_sources(args.root, args.places, args.words)
+    unit = unit_of(digest)
+    if not args.output.exists() or args.output.read_text(encoding="utf-8") != unit:
+        args.output.write_text(unit, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ sources=(
   curl ncurses
 )
 installed=("boost=$(package_version libboost-json1.81-dev)" "openssl=$(package_version libssl-dev)"
-  "utf8proc=$(package_version libutf8proc-dev)")
+  "utf8proc=$(package_version libutf8proc-dev)" "xxhash=$(package_version libxxhash-dev)")
 recipe=$(sha256sum "${BASH_SOURCE[0]}")
 stamp="${recipe%% *} ${sources[*]} ${installed[*]}"
 [ "$(cat "$to/stamp" 2>/dev/null)" != "$stamp" ] || exit 0
@@ -165,6 +165,7 @@ list_all() {
   list_source prometheus-cpp prometheus-cpp
   list_source spdlog spdlog
   list_installed utf8proc libutf8proc-dev
+  list_installed xxhash libxxhash-dev
 }
 
 { command -v dpkg-source && command -v make; } >/dev/null || fail "this needs dpkg-dev and make, of Debian's packages"

@@ -4,8 +4,8 @@
     make_wheel.py --package python/octavo --library liboctavo.so --version 0.1.0 --summary TEXT --license LICENSE \\
                   --libraries FOLDER --platform manylinux_2_34_x86_64 --to FOLDER
 
-Writes octavo-VERSION-py3-none-PLATFORM.whl, and octavo-VERSION.cdx.json: a software bill of materials in the form of
-CycloneDX 1.5, which is in the wheel, too. The library is a stripped one. --libraries is the folder of
+Writes octavo-VERSION-py3-none-PLATFORM.whl, and the same name with .cdx.json behind it: the software bill of materials of
+tools/bill_of_materials.py, which is in the wheel, too. The library is a stripped one. --libraries is the folder of
 tools/build_static_libraries.sh: its libraries.tsv names the libraries that are inside, licenses/ has their terms. The
 same files give the same bytes; dates are SOURCE_DATE_EPOCH, or 1980 where the environment has none.
 
@@ -16,16 +16,15 @@ Needs readelf.
 import argparse
 import base64
 import hashlib
-import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
 import time
-import urllib.parse
-import uuid
 import zipfile
+
+import bill_of_materials
 
 MAX_BYTES = 10_000_000
 LIBRARIES = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2",
@@ -73,8 +72,9 @@ def check_library(library, platform):
 
 
 def metadata(version, summary):
-    return (f"Metadata-Version: 2.1\nName: octavo\nVersion: {version}\nSummary: {summary}\nLicense: Apache-2.0\n"
-            "License-File: LICENSE\nClassifier: License :: OSI Approved :: Apache Software License\n"
+    """METADATA of the wheel, and PKG-INFO of the source distribution."""
+    return (f"Metadata-Version: 2.4\nName: octavo\nVersion: {version}\nSummary: {summary}\n"
+            "License-Expression: Apache-2.0\nLicense-File: LICENSE\n"
             "Classifier: Operating System :: POSIX :: Linux\nClassifier: Programming Language :: C++\n"
             "Classifier: Programming Language :: Python :: 3\nClassifier: Typing :: Typed\n"
             "Requires-Python: >=3.9\nRequires-Dist: numpy\n").encode()
@@ -92,28 +92,12 @@ def package_files(folder):
     return found
 
 
-def component(name, package, version, form):
-    """A library that is part of ours; form: of its Debian package, source or an architecture."""
-    purl = f"pkg:deb/debian/{package}@{urllib.parse.quote(version, safe='.-~')}?arch={form}&distro=debian-12"
-    return {"type": "library", "name": name, "version": version, "purl": purl, "bom-ref": purl}
-
-
-def bill_of_materials(version, library, table):
+def bill_of_wheel(version, library, table):
     """CycloneDX's document, as bytes."""
-    digest = hashlib.sha256(library).hexdigest()
-    parts = [component(*line.split("\t")) for line in table.splitlines()]
-    octavo = f"pkg:pypi/octavo@{version}"
-    return json.dumps({
-        "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
-        "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, octavo + digest + table)}",
-        "metadata": {"component": {
-            "type": "library", "name": "octavo", "version": version, "purl": octavo, "bom-ref": octavo,
-            "licenses": [{"license": {"id": "Apache-2.0"}}],
-            "components": [{"type": "file", "name": "octavo/liboctavo.so",
-                            "hashes": [{"alg": "SHA-256", "content": digest}]}]}},
-        "components": parts,
-        "dependencies": [{"ref": octavo, "dependsOn": [part["bom-ref"] for part in parts]}],
-    }, indent=2).encode() + b"\n"
+    parts = [bill_of_materials.debian_component(*line.split("\t")) for line in table.splitlines()]
+    octavo = bill_of_materials.octavo_component("library", f"pkg:pypi/octavo@{version}", version, [
+        bill_of_materials.hashed_file("octavo/liboctavo.so", library)])
+    return bill_of_materials.document(octavo, parts)
 
 
 def record(files, name):
@@ -151,7 +135,7 @@ def write_wheel(out, files):
 def make(args):
     check_library(args.library, args.platform)
     library = args.library.read_bytes()
-    bill = bill_of_materials(args.version, library, (args.libraries / "libraries.tsv").read_text(encoding="ascii"))
+    bill = bill_of_wheel(args.version, library, (args.libraries / "libraries.tsv").read_text(encoding="ascii"))
     info = f"octavo-{args.version}.dist-info"
     files = package_files(args.package)
     files["octavo/liboctavo.so"] = library
@@ -159,15 +143,16 @@ def make(args):
     files[f"{info}/WHEEL"] = ("Wheel-Version: 1.0\nGenerator: octavo make_wheel.py\nRoot-Is-Purelib: false\n"
                               f"Tag: py3-none-{args.platform}\n").encode()
     files[f"{info}/entry_points.txt"] = b"[console_scripts]\noctavo = octavo.__main__:main\n"
-    files[f"{info}/LICENSE"] = args.license.read_bytes()
+    files[f"{info}/licenses/LICENSE"] = args.license.read_bytes()
     files[f"{info}/sboms/octavo.cdx.json"] = bill
     for path in (args.libraries / "licenses").iterdir():
         files[f"{info}/licenses/{path.name}"] = path.read_bytes()
     ordered = dict(sorted(files.items()))
     ordered[f"{info}/RECORD"] = record(files, f"{info}/RECORD")
     args.to.mkdir(parents=True, exist_ok=True)
-    write_wheel(args.to / f"octavo-{args.version}-py3-none-{args.platform}.whl", ordered)
-    (args.to / f"octavo-{args.version}.cdx.json").write_bytes(bill)
+    wheel = args.to / f"octavo-{args.version}-py3-none-{args.platform}.whl"
+    write_wheel(wheel, ordered)
+    wheel.with_name(wheel.name + ".cdx.json").write_bytes(bill)
 
 
 def main():

@@ -5,7 +5,7 @@
 
 They are looked for where Debian has them for an architecture, named as in /usr/lib/x86_64-linux-gnu, under --root. --copy-to
 copies them there, with the C library and its loader. --owners prints the packages of those that the program itself names,
-as Depends of a Debian package has them; FILE says which library is whose, a line each: "libcurl.so.4 libcurl4". An error: a
+as Depends of a Debian package has them; FILE says which library is whose, a line each: "libcurl.so.4 libcurl4 7.88". An error: a
 library is missing. Needs readelf.
 """
 import argparse
@@ -30,6 +30,11 @@ def find(name, folders):
     sys.exit(f"needed_libraries.py: {name} is in none of {', '.join(map(str, folders))}")
 
 
+def library_folders(root, triplet):
+    return [root / place for place in (f"lib/{triplet}", f"usr/lib/{triplet}", "lib64", "lib", "usr/lib64", "usr/lib",
+                                       "usr/local/lib")]
+
+
 def all_needed(program, folders):
     """{name: file}"""
     found, waiting = {}, needed(program)
@@ -50,13 +55,11 @@ def main():
     parser.add_argument("--owners", type=pathlib.Path)
     args = parser.parse_args()
     if args.owners:
-        owner = dict(line.split() for line in args.owners.read_text(encoding="utf-8").splitlines())
+        owner = dict(line.split()[:2] for line in args.owners.read_text(encoding="utf-8").splitlines())
         print(", ".join(sorted({owner[name] for name in needed(args.program)})))
     if args.copy_to:
-        folders = [args.root / place for place in (f"lib/{args.triplet}", f"usr/lib/{args.triplet}", "lib64", "lib",
-                                                   "usr/lib64", "usr/lib", "usr/local/lib")]
         args.copy_to.mkdir(parents=True, exist_ok=True)
-        for name, file in all_needed(args.program, folders).items():
+        for name, file in all_needed(args.program, library_folders(args.root, args.triplet)).items():
             copy = args.copy_to / name
             shutil.copyfile(file, copy)
             copy.chmod(0o755)

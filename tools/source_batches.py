@@ -58,9 +58,11 @@ def names_given(source):
 
 
 def clash(names, others):
-    """True if a name is in both, unless both are the same alias."""
-    texts = dict(others)
-    return any(name in texts and (text is None or texts[name] != text) for name, text in names)
+    """True if a name is in both, unless both are the same alias and neither gives it in another way, too."""
+    texts = {}
+    for name, text in others:
+        texts.setdefault(name, set()).add(text)
+    return any(name in texts and (text is None or texts[name] != {text}) for name, text in names)
 
 
 class Names:

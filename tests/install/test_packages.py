@@ -30,6 +30,18 @@ def run(*command, env=None):
     return done.stdout
 
 
+def pack(folder, umask=0o022):
+    """The packages of the build, as scripts/package makes them."""
+    done = subprocess.run([TOOLS / "pack.sh", BUILD, folder], capture_output=True, text=True, check=False,
+                          env={**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}, umask=umask)
+    if done.returncode != 0:
+        raise AssertionError(f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
+
+
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def serves(program, *args, preexec_fn=None):
     """The program loads a model and answers; with these arguments, or some of ours."""
     args = args or ("serve", "-m", MODEL, "--port", 0, "--access-log", "off")
@@ -119,8 +131,24 @@ class Packages(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.folder = pathlib.Path(folder.name)
-        run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", cls.folder / "out")
-        (cls.archive,), (cls.package,) = (list((cls.folder / "out").glob(p)) for p in ("*.tar.gz", "*.deb"))
+        cls.out = cls.folder / "out"
+        pack(cls.out)
+        (cls.archive,), (cls.package,), (cls.image,) = (
+            list(cls.out.glob(form)) for form in ("*.tar.gz", "*.deb", "*.oci.tar"))
+
+    def bill(self, package):
+        """{name: component} of the bill of materials beside a package, and the digest of the program that it is of."""
+        bill = json.loads((self.out / f"{package.name}.cdx.json").read_text(encoding="ascii"))
+        self.assertEqual((bill["bomFormat"], bill["specVersion"]), ("CycloneDX", "1.5"))
+        (program,) = bill["metadata"]["component"]["components"]
+        return {part["name"]: part for part in bill["components"]}, program["hashes"][0]["content"]
+
+    def assert_inside(self, parts, folder, left_out=()):
+        """The files of a folder are those of the bill's components, with the same digests."""
+        listed = {file["name"]: file["hashes"][0]["content"] for part in parts.values()
+                  for file in part.get("components", ()) if file["name"] not in left_out}
+        self.assertEqual(listed, {path.name: sha256(path) for path in folder.iterdir()
+                                  if path.is_file() and path.name != "octavo"})
 
     def test_the_archive_runs_wherever_it_is_unpacked_with_its_own_libraries(self):
         place = self.folder / "some where else"
@@ -129,6 +157,10 @@ class Packages(unittest.TestCase):
         (root,) = place.iterdir()
         program = root / "bin" / "octavo"
         self.assertRegex(run(program, "--version", env=PLAIN), r"^octavo \d")
+        parts, digest = self.bill(self.archive)
+        self.assertEqual(sha256(root / "lib/octavo/octavo"), digest)
+        self.assert_inside(parts, root / "lib/octavo")
+        self.assertRegex(parts["libssl3"]["purl"], r"^pkg:deb/debian/libssl3@3\.")
         (loader,) = (root / "lib/octavo").glob("ld-linux*")
         listed = run(loader, "--library-path", loader.parent, "--list", loader.parent / "octavo", env=PLAIN)
         libraries = {line.split("=>")[0].strip(): line.split("=>")[1].split("(")[0].strip()
@@ -141,13 +173,17 @@ class Packages(unittest.TestCase):
         self.assertRegex(run(root / "bin/llama-server", "--version", env=PLAIN), r"^version: \d")
         self.assertTrue(serves(root / "bin/llama-server", "-m", MODEL, "--port", 0))
 
+    def test_packing_once_more_gives_the_same_bytes(self):
+        again = self.folder / "again"
+        pack(again, umask=0o077)
+        lines = run(sys.executable, TOOLS / "compare_packages.py", self.out, again).splitlines()
+        self.assertEqual(len(lines), 6, lines)  # three packages with their bills
+
     @unittest.skipUnless(os.geteuid() == 0, "only root may change its root")
     def test_the_image_runs_in_a_root_that_has_nothing_else(self):
-        image = self.folder / "octavo.oci.tar"
-        run(sys.executable, TOOLS / "oci_image.py", self.archive, image)
         layout = self.folder / "layout"
         layout.mkdir()
-        run("tar", "xf", image, "-C", layout)
+        run("tar", "xf", self.image, "-C", layout)
         read = lambda descriptor: (layout / "blobs" / descriptor["digest"].replace(":", "/")).read_bytes()
         index = json.loads((layout / "index.json").read_text())
         manifest = json.loads(read(index["manifests"][0]))
@@ -161,9 +197,18 @@ class Packages(unittest.TestCase):
         (for_docker,) = json.loads((layout / "manifest.json").read_text())
         self.assertEqual((layout / for_docker["Config"]).read_bytes(), read(manifest["config"]))
         self.assertEqual((layout / for_docker["Layers"][0]).read_bytes(), read(layer))
+        self.assertEqual(config["created"], "2023-11-14T22:13:20Z")
         root = self.folder / "root"
         root.mkdir()
         run("tar", "xzf", layout / for_docker["Layers"][0], "-C", root)
+        parts, program = self.bill(self.image)
+        self.assertEqual(sha256(root / "usr/bin/octavo"), program)
+        loaders = [path.name for path in root.glob("lib*/ld-linux*")]
+        self.assert_inside(parts, root / "usr/lib", left_out=["ca-certificates.crt", *loaders])
+        (certificates,) = parts["ca-certificates"]["components"]
+        self.assertEqual(certificates["hashes"][0]["content"], sha256(root / "etc/ssl/certs/ca-certificates.crt"))
+        self.assertEqual((root / "usr/share/doc/octavo/octavo.cdx.json").read_bytes(),
+                         (self.out / f"{self.image.name}.cdx.json").read_bytes())
         shutil.copy(MODEL, root / "models/model.gguf")
         program, *args = config["config"]["Entrypoint"]
         self.assertEqual((program, args), ("/usr/bin/octavo", ["serve", "--host", "0.0.0.0"]))
@@ -184,6 +229,12 @@ class Packages(unittest.TestCase):
             self.assertIn(name, depends)
         place = self.folder / "installed"
         run("dpkg-deb", "--extract", self.package, place)
+        parts, digest = self.bill(self.package)
+        self.assertEqual(sha256(place / "usr/bin/octavo"), digest)
+        self.assertEqual({name for name in parts if name.startswith("lib")},
+                         {depend.split()[0] for depend in depends.split(", ")})
+        self.assertEqual((place / "usr/share/doc/octavo/octavo.cdx.json").read_bytes(),
+                         (self.out / f"{self.package.name}.cdx.json").read_bytes())
         for path in ("usr/bin/octavo", "usr/lib/systemd/system/octavo.service", "etc/octavo/octavo.conf"):
             self.assertTrue((place / path).is_file(), path)
         self.assertRegex(run(place / "usr/bin/llama-server", "--version"), r"^version: \d")

@@ -1,4 +1,4 @@
-"""tools/build_digest.py: the same objects give the same digest, others another one."""
+"""tools/build_digest.py: the same objects, or sources, give the same digest, others another one."""
 import pathlib
 import subprocess
 import sys
@@ -41,7 +41,7 @@ class BuildDigest(unittest.TestCase):
 
     def test_a_file_that_is_right_stays_as_it_is(self):
         archive, output = self.archive("a.a", one=b"code"), self.folder / "digest.cc"
-        command = [sys.executable, build_digest.__file__, output, archive]
+        command = [sys.executable, build_digest.__file__, output, "--archives", archive]
         subprocess.run(command, check=True)
         written = output.stat().st_mtime_ns
         subprocess.run(command, check=True)
@@ -53,6 +53,44 @@ class BuildDigest(unittest.TestCase):
         wrong.write_bytes(b"no archive")
         with self.assertRaisesRegex(ValueError, "found no archive"):
             build_digest.digest_of([wrong])
+
+    def sources(self, root, **files):
+        """A tree of sources; two underscores of a name are a slash."""
+        for name, text in files.items():
+            path = self.folder / root / name.replace("__", "/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="ascii")
+        return self.folder / root
+
+    def test_sources_in_another_folder_have_the_same_digest(self):
+        first = self.sources("first", src__a="one", src__b="two", flags="-O2", docs__c="not digested")
+        second = self.sources("second/place", flags="-O2", src__b="two", src__a="one")
+        for name in ("src/.swap", "src/a~"):
+            (second / name).write_text("left by an editor", encoding="ascii")
+        digests = {build_digest.digest_of_sources(root, ["src", "flags"], ["gcc", "x=1"]) for root in (first, second)}
+        self.assertEqual(len(digests), 1)
+
+    def test_sources_their_names_and_the_words_count(self):
+        base = self.sources("base", src__a="one", src__b="two")
+        seen = {build_digest.digest_of_sources(base, ["src"], words) for words in (["gcc"], [], ["gcc 13"])}
+        for number, other in enumerate(({"src__a": "one", "src__b": "2"}, {"src__a": "one", "src__c": "two"},
+                                        {"src__a": "one"}, {"src__a": "one", "src__b": "two", "src__c__d": ""})):
+            seen.add(build_digest.digest_of_sources(self.sources(f"other{number}", **other), ["src"], ["gcc"]))
+        self.assertEqual(len(seen), 7)
+
+    def test_sources_that_are_not_there_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "nowhere: found no file, expected sources"):
+            build_digest.digest_of_sources(self.folder, ["nowhere"], [])
+
+    def test_the_command_takes_either_objects_or_sources(self):
+        root, output = self.sources("tree", src__a="one"), self.folder / "digest.cc"
+        command = [sys.executable, build_digest.__file__, output]
+        subprocess.run([*command, "src", "--root", root, "--words", "gcc"], check=True)
+        self.assertIn(build_digest.digest_of_sources(root, ["src"], ["gcc"]), output.read_text())
+        for words in ([], ["src"], ["--root", root], ["src", "--root", root, "--archives", "a.a"]):
+            done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn("expected either --archives, or --root with places", done.stderr)
 
 
 if __name__ == "__main__":

@@ -82,8 +82,8 @@ class MakeWheel(unittest.TestCase):
             os.utime(path, (1, 1))
             path.chmod(0o700)
         self.assertEqual(self.make("second").read_bytes(), first)
-        self.assertEqual((self.root / "first/octavo-1.2.3.cdx.json").read_bytes(),
-                         (self.root / "second/octavo-1.2.3.cdx.json").read_bytes())
+        self.assertEqual((self.root / f"first/{WHEEL}.cdx.json").read_bytes(),
+                         (self.root / f"second/{WHEEL}.cdx.json").read_bytes())
 
     def test_record_has_every_file_with_its_digest_and_size(self):
         with zipfile.ZipFile(self.make()) as wheel:
@@ -101,7 +101,7 @@ class MakeWheel(unittest.TestCase):
     def test_has_the_package_the_library_and_what_installers_read(self):
         with zipfile.ZipFile(self.make()) as wheel:
             self.assertEqual(wheel.namelist(), [
-                f"{INFO}/LICENSE", f"{INFO}/METADATA", f"{INFO}/WHEEL", f"{INFO}/entry_points.txt",
+                f"{INFO}/METADATA", f"{INFO}/WHEEL", f"{INFO}/entry_points.txt", f"{INFO}/licenses/LICENSE",
                 f"{INFO}/licenses/curl.txt", f"{INFO}/sboms/octavo.cdx.json", "octavo/__init__.py",
                 "octavo/__main__.py", "octavo/liboctavo.so", "octavo/parts/__init__.py", "octavo/py.typed",
                 f"{INFO}/RECORD"])
@@ -124,7 +124,7 @@ class MakeWheel(unittest.TestCase):
 
     def test_the_bill_of_materials_names_what_is_inside(self):
         self.make()
-        bill = json.loads((self.root / "out/octavo-1.2.3.cdx.json").read_text(encoding="ascii"))
+        bill = json.loads((self.root / f"out/{WHEEL}.cdx.json").read_text(encoding="ascii"))
         self.assertEqual((bill["bomFormat"], bill["specVersion"]), ("CycloneDX", "1.5"))
         octavo = bill["metadata"]["component"]
         self.assertEqual((octavo["name"], octavo["version"]), ("octavo", "1.2.3"))

@@ -49,7 +49,7 @@ class NeededLibraries(unittest.TestCase):
 
     def test_names_the_packages_of_what_the_program_itself_needs(self):
         owners = self.root / "owners.txt"
-        owners.write_text("libinner.so inner1\nlibouter.so outer2\n", encoding="ascii")
+        owners.write_text("libinner.so inner1 1.0\nlibouter.so outer2 2.0\n- outer-dev 2.0\n", encoding="ascii")
         self.assertEqual(self.run_tool("--owners", owners).stdout, "outer2\n")
 
 
