@@ -1,9 +1,11 @@
-"""Tests of the plug-ins, each where its package is installed: lm-eval, langchain-core, llama-index-core, pydantic."""
+"""Tests of the plug-ins, each where its package is installed: lm-eval, langchain-core, llama-index-core, outlines,
+pydantic."""
 import asyncio
 import os
 import pathlib
 import types
 import unittest
+from typing import Literal
 
 import numpy as np
 
@@ -101,6 +103,62 @@ class Vectors(unittest.TestCase):
         imported("langchain_core")
         with self.assertRaisesRegex(TypeError, "found threads beside an LLM"):
             imported("octavo.langchain").OctavoEmbeddings(llm, threads=1)
+
+
+class Outlines(unittest.TestCase):
+    def setUp(self):
+        self.outlines = imported("outlines")
+        self.plugin = imported("octavo.outlines")
+        self.model = self.plugin.from_octavo(llm)
+
+    def answer(self, output_type, prompt="Say it.", **fields):
+        return self.model(prompt, output_type, **{"max_tokens": 40, "temperature": 0, **fields})
+
+    def test_output_types(self):
+        types, pydantic = self.outlines.types, imported("pydantic")
+
+        class Person(pydantic.BaseModel):
+            name: str = pydantic.Field(max_length=8)
+            age: int = pydantic.Field(ge=0, le=150)
+        self.assertLessEqual(Person.model_validate_json(self.answer(Person, "Ann is 31.")).age, 150)
+        self.assertIn(self.answer(Literal["red", "blue"]), ("red", "blue"))
+        self.assertIn(self.answer(types.Choice([1, "a"])), ("1", "a"))
+        self.assertIn(self.answer(bool), ("True", "False"))
+        self.assertRegex(self.answer(types.Regex("[0-9]").exactly(3) + "!"), "^[0-9]{3}!$")
+        self.assertRegex(self.answer(types.CFG('root ::= "x" [0-9] "y"')), "^x[0-9]y$")
+        spaced = types.JsonSchema({"properties": {"a": {"type": "boolean"}}, "required": ["a"], "type": "object"},
+                                  whitespace_pattern="")
+        self.assertRegex(self.answer(spaced), '^{"a":(true|false)}$')
+        form = self.model.type_adapter.format_output_type(dict)
+        self.assertEqual(form, {"structured_outputs": {"json_object": True}})
+        with self.assertRaisesRegex(octavo.InvalidRequestError, "structured_outputs.grammar: line 1 of the grammar"):
+            self.answer(types.CFG(self.outlines.grammars.arithmetic))
+
+    def test_inputs(self):
+        messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
+        params = SamplingParams(temperature=0, max_tokens=12)
+        self.assertEqual(self.answer(None, self.outlines.inputs.Chat(messages), max_tokens=12),
+                         llm.chat(messages, sampling_params=params).text)
+        self.assertEqual(self.model("Hi", sampling_params=params), llm.chat("Hi", sampling_params=params).text)
+        self.model = self.plugin.from_octavo(llm, chat=False)
+        whole = llm.generate("The sky is", params)[0].text
+        self.assertEqual(self.answer(None, "The sky is", max_tokens=12), whole)
+        self.assertEqual(len(set(self.answer(None, "The sky is", n=2, temperature=1, seed=1))), 2)
+        with self.assertRaisesRegex(TypeError, "content: found list, expected a text"):
+            self.answer(None, self.outlines.inputs.Chat([{"role": "user", "content": ["Hi"]}]))
+
+    def test_batches_and_streams(self):
+        generator = self.outlines.Generator(self.model, Literal["red", "blue"])
+        prompts = ["The sea is", "Blood is"] * 4
+        told = [generator(prompt, temperature=0) for prompt in prompts]
+        self.assertEqual(generator.batch(prompts, temperature=0), told)
+        self.assertEqual("".join(generator.stream(prompts[1], temperature=0)), told[1])
+        later = self.outlines.Generator(self.plugin.from_octavo(llm, is_async=True), Literal["red", "blue"])
+
+        async def ask():
+            pieces = [piece async for piece in later.stream(prompts[1], temperature=0)]
+            return [await later(prompts[0], temperature=0), "".join(pieces), *await later.batch(prompts, temperature=0)]
+        self.assertEqual(asyncio.run(ask()), told[:2] + told)
 
 
 class Pydantic(unittest.TestCase):
