@@ -1,20 +1,34 @@
 // Sequences of calls of the C interface, right and wrong ones, on a tiny model: each gives a status, and nothing else
 // happens. A byte of input chooses a call, the next one its arguments.
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
 #include "octavo.h"
 #include "support/temp_file.h"
 #include "support/tiny_model.h"
+#include "support/tiny_vocab.h"
 
 namespace {
+
+/// What hears a queue's events, until the queue is closed: a call back behind that would be a use after free.
+struct Listener {
+  std::atomic<octavo_handle> closes = 0;  // the queue that the next callback closes
+
+  static void hear(void* user, octavo_events* events) {
+    octavo_events_free(events);
+    octavo_close(static_cast<Listener*>(user)->closes.exchange(0));
+  }
+};
 
 /// What the sequence works on. Handles of what was closed stay in the list: calls with them are part of the game.
 struct Session {
   std::vector<octavo_handle> models = {0}, queues = {0}, constraints = {0};
+  std::deque<Listener> listeners = {};
   std::uint64_t request = 0;
 };
 
@@ -23,7 +37,10 @@ octavo_handle chosen(const std::vector<octavo_handle>& handles, std::uint8_t arg
 }
 
 void load(Session& session, std::uint8_t argument) {
-  static const octavo::test::TempFile file(octavo::test::TinyModel{.layers = 1, .width = 32, .vocab = 40}.bytes());
+  using octavo::test::GgufWriter, octavo::test::TinyModel, octavo::test::TinyVocab;
+  const auto add_words = [](GgufWriter& keys) { TinyVocab(40).add_to(keys); };
+  static const octavo::test::TempFile file(
+      TinyModel{.layers = 1, .width = 32, .vocab = 40, .extra = add_words}.bytes());
   static const octavo::test::TempFile wrong("GGUF and no more");
   const std::string path = argument % 7 == 6 ? wrong.string() : file.string();
   std::vector<const char*> options = {"--threads", "1", "--kv-memory", "1MiB", "--embedding"};
@@ -61,6 +78,18 @@ void submit(Session& session, std::uint8_t argument) {
   octavo_submit(chosen(session.models, argument / 2), chosen(session.queues, argument), &request, &session.request);
 }
 
+void open_queue(Session& session, std::uint8_t argument) {
+  octavo_queue_options options = {};
+  options.size = sizeof options;
+  Listener& listener = session.listeners.emplace_back();
+  options.user = &listener;
+  if (argument % 3 != 0) options.on_events = Listener::hear;
+  octavo_handle queue = 0;
+  if (octavo_queue_open(&options, &queue) != OCTAVO_OK) return;
+  session.queues.push_back(queue);
+  if (argument % 3 == 2) listener.closes = chosen(session.queues, argument / 3);
+}
+
 void poll(Session& session, std::uint8_t argument) {
   octavo_events* events = nullptr;
   octavo_poll(chosen(session.queues, argument), argument % 3, &events);
@@ -89,9 +118,7 @@ void call(Session& session, std::uint8_t which, std::uint8_t argument) {
   std::array<std::uint32_t, 2> words = {};
   switch (which % 12) {
     case 0: return load(session, argument);
-    case 1:
-      if (octavo_queue_open(nullptr, &handle) == OCTAVO_OK) session.queues.push_back(handle);
-      return;
+    case 1: return open_queue(session, argument);
     case 2:
     case 3:
     case 4: return submit(session, argument);

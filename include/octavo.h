@@ -14,10 +14,10 @@
  *
  * Requests are those of the server, as JSON (docs/server/): a program that speaks one of its APIs needs no other words.
  *
- * Models, queues, constraints and servers are handles: numbers that are never used twice. A call with a handle that was
- * closed, or never was one, is an error and nothing else. Any thread may make any call; a call that one thread waits in
- * ends when another closes what it waits for. No exception leaves a call. A process that was forked cannot use its
- * parent's handles: its calls give OCTAVO_FORKED, and it may load models of its own only where the parent had none.
+ * Models, queues, constraints, servers and stops are handles: numbers that are never used twice. A call with a handle
+ * that was closed, or never was one, is an error and nothing else. Any thread may make any call; a call that one thread
+ * waits in ends when another closes what it waits for. No exception leaves a call. A process that was forked cannot use
+ * its parent's handles: its calls give OCTAVO_FORKED, and it may load models of its own only where the parent had none.
  *
  * Structs begin with their size in bytes, which the caller sets. Later versions add fields at the end: a field behind
  * `size` counts as 0. Texts are UTF-8; where a number of bytes stands beside a text, 0 means that the text ends at its
@@ -39,7 +39,7 @@ extern "C" {
 /* The version of this interface. A library with a higher one has all that this header has. */
 #define OCTAVO_INTERFACE 1
 
-/* A model, queue, constraint or server; 0: none. */
+/* A model, queue, constraint, server or stop; 0: none. */
 typedef uint64_t octavo_handle;
 
 typedef enum octavo_status {
@@ -79,7 +79,9 @@ typedef struct octavo_text {
 OCTAVO_API void octavo_text_free(octavo_text* text);
 
 /* Closes whatever a handle is. A model ends its requests, whose last events say OCTAVO_STOPPED; its memory goes back
- * to the system once no call is inside it. A queue cancels the requests that were submitted with it. */
+ * to the system once no call is inside it. A queue cancels the requests that were submitted with it; its callback is
+ * not called any more, and one that is under way on another thread has returned when this call does, unless this call
+ * is made in a callback: those wait for nobody. */
 OCTAVO_API octavo_status octavo_close(octavo_handle handle);
 
 /* ---- Models ---- */
@@ -93,9 +95,15 @@ typedef struct octavo_load_options {
   int32_t shows_progress; /* 1: bars of fetching and loading on standard error, where that is a terminal */
   int32_t is_driven;      /* 1: the caller drives the model by octavo_step(); 0: a thread of the library does */
   octavo_handle shares;   /* a model whose threads this one shares; 0: it has its own */
+  octavo_handle stop;     /* of octavo_stop_open(): closing it ends the call; 0: none */
 } octavo_load_options;
 
-/* Takes as long as loading does. Errors: OCTAVO_INVALID with the file and its fault, or the option. */
+/* A stop, for loads that another thread may end: once it is closed, the calls that have it give OCTAVO_STOPPED soon,
+ * and take back all that they took. It does nothing to a model that is loaded. */
+OCTAVO_API octavo_status octavo_stop_open(octavo_handle* stop);
+
+/* Takes as long as fetching and loading do. Errors: OCTAVO_INVALID with the file and its fault, or the option;
+ * OCTAVO_STOPPED. */
 OCTAVO_API octavo_status octavo_load(const octavo_load_options* options, octavo_handle* model);
 
 /* What the model is, as JSON: name, file, architecture, fingerprint, vocab_size, num_tokens, num_layers, max_context,

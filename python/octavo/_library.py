@@ -41,7 +41,7 @@ class Text(ctypes.Structure):
 
 class LoadOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t), ("model", c_char_p), ("options", POINTER(c_char_p)), ("num_options", c_size_t),
-                ("shows_progress", c_int32), ("is_driven", c_int32), ("shares", c_uint64)]
+                ("shows_progress", c_int32), ("is_driven", c_int32), ("shares", c_uint64), ("stop", c_uint64)]
 
 
 _COUNTS = ("steps", "prompt_tokens", "cached_tokens", "generated_tokens", "finished", "preemptions", "drafted_tokens",
@@ -79,6 +79,7 @@ _PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
     "octavo_interface": (c_int, []),
     "octavo_text_free": (None, [POINTER(Text)]),
     "octavo_close": (c_int, [c_uint64]),
+    "octavo_stop_open": (c_int, [POINTER(c_uint64)]),
     "octavo_load": (c_int, [POINTER(LoadOptions), POINTER(c_uint64)]),
     "octavo_info": (c_int, [c_uint64, POINTER(Text)]),
     "octavo_stats": (c_int, [c_uint64, POINTER(Counts)]),

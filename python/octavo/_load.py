@@ -8,8 +8,9 @@ import threading
 from typing import Any, Dict, List, Mapping, Optional
 
 from . import _library as lib
-from .errors import Error, InvalidRequestError, ModelError
+from .errors import InvalidRequestError, ModelError
 
+_LEAVE_S = 1.0  # the longest that a stopped load is waited for
 # Options that are on unless a word of their own turns them off.
 _ON_UNLESS_TOLD = {"repack", "prefix_cache", "ui", "slots"}
 
@@ -40,30 +41,47 @@ def option_words(options: Mapping[str, Any]) -> List[str]:
     return words
 
 
+class _Stop(lib.Handle):
+    """A stop of loads: closing it ends those that have it."""
+
+    def __init__(self) -> None:
+        handle = ctypes.c_uint64()
+        lib.library().call("octavo_stop_open", handle)
+        self._handle = self.handle = handle.value
+
+
 class _Load:
-    """A load in a thread of its own; whoever does not wait for it says so, and the model is closed when it is there."""
+    """A load in a thread of its own, which whoever waits for it may leave: it is stopped then, and a model that is
+    there all the same is closed."""
 
     def __init__(self, model: Optional[str], progress: bool, shares: int, options: List[str]) -> None:
         self.library = lib.library()
         self.model, self.progress, self.shares, self.options = model, progress, shares, options
+        self.stop = _Stop()
         self.handle = 0
         self.error: Optional[BaseException] = None
         self.is_left = False
-        self.lock = threading.Lock()
+        self.lock, self.is_over = threading.Lock(), threading.Event()
         self.thread = threading.Thread(target=self._run, name="octavo-load", daemon=True)
 
     def _run(self) -> None:
-        handle = ctypes.c_uint64()
-        told = lib.LoadOptions(size=ctypes.sizeof(lib.LoadOptions),
-                               model=None if self.model is None else self.model.encode("utf-8"),
-                               options=lib.words(self.options), num_options=len(self.options),
-                               shows_progress=int(self.progress), shares=self.shares)
         try:
-            self.library.call("octavo_load", told, handle)
+            self._load()
         except InvalidRequestError as error:
             self.error = ModelError(str(error), error.field, error.code, error.http)
-        except Error as error:
+        except Exception as error:  # whoever waits raises it
             self.error = error
+        finally:
+            self.is_over.set()
+
+    def _load(self) -> None:
+        handle = ctypes.c_uint64()
+        told = lib.LoadOptions(size=ctypes.sizeof(lib.LoadOptions),
+                               model=None if self.model is None else os.fsencode(self.model),
+                               options=lib.words(self.options), num_options=len(self.options),
+                               shows_progress=int(self.progress), shares=self.shares,
+                               stop=self.stop.handle)
+        self.library.call("octavo_load", told, handle)
         with self.lock:
             self.handle = handle.value
             if self.is_left and self.handle:
@@ -71,19 +89,26 @@ class _Load:
 
     def wait(self) -> int:
         """The model's handle. Raises octavo.Error."""
-        self.thread.start()
         try:
-            while self.thread.is_alive():
-                self.thread.join(0.1)
+            self.thread.start()
+            while not self.is_over.wait(0.1):  # a join that is interrupted takes the thread for one that has ended
+                pass
         except BaseException:
-            with self.lock:
-                self.is_left = True
-                if self.handle:
-                    self.library.close(self.handle)
+            self._leave()
             raise
+        finally:
+            self.stop.close()
         if self.error is not None:
             raise self.error
         return self.handle
+
+    def _leave(self) -> None:
+        self.stop.close()
+        with self.lock:
+            self.is_left = True
+            if self.handle:
+                self.library.close(self.handle)
+        self.is_over.wait(_LEAVE_S)
 
 
 def load(model: Any, progress: bool, shares: int, options: Dict[str, Any]) -> int:

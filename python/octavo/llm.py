@@ -161,13 +161,14 @@ class LLM(lib.Handle):
     def _completions(prompts: Any, sampling_params: Any) -> Tuple[List[Prompt], List[SamplingParams], List[Request]]:
         given = _checked_prompts(prompts)
         params = checked_params(sampling_params, len(given))
-        requests = [_completion(prompt, dict(one.fields(), return_token_ids=True))
+        requests = [_completion(prompt, dict(one.fields(), return_token_ids=True, return_tokens_as_token_ids=True))
                     for prompt, one in zip(given, params)]
         return given, params, requests
 
     def _outputs(self, prompts: Sequence[Prompt], params: Sequence[SamplingParams],
                  answers: Sequence[Dict[str, Any]]) -> List[RequestOutput]:
-        return [request_output(raw, prompt if isinstance(prompt, str) else None, one.logprobs or 0, self.tokenizer.find)
+        decode = self.tokenizer.texts_behind
+        return [request_output(raw, prompt if isinstance(prompt, str) else None, one.logprobs or 0, decode)
                 for prompt, one, raw in zip(prompts, params, answers)]
 
     def chat(self, messages: Messages, *, tools: Optional[Sequence[Any]] = None, response_format: Any = None,

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
 
 
 @dataclasses.dataclass
@@ -15,8 +15,8 @@ class Logprob:
     decoded_token: Optional[str] = None
 
 
-# By token ids. An alternative that no single token of the tokenizer spells stands under its text.
-Logprobs = Dict[Union[int, str], Logprob]
+Logprobs = Dict[int, Logprob]  # by token ids
+Decode = Callable[[int, List[int]], List[str]]  # what each of some tokens adds to the one before
 
 
 @dataclasses.dataclass
@@ -181,23 +181,27 @@ def piece_of(chunk: Dict[str, Any]) -> Optional[StreamPiece]:
     return piece if says_something else None
 
 
-def _logprobs_of(choice: Dict[str, Any], num_logprobs: int,
-                 find: Callable[[str], Union[int, str]]) -> Optional[List[Logprobs]]:
+def _logprobs_of(choice: Dict[str, Any], previous: int, num_logprobs: int, decode: Decode) -> Optional[List[Logprobs]]:
     told = choice.get("logprobs")
     if not told:
         return None
     read: List[Logprobs] = []
-    for token, text, logprob, others in zip(choice["token_ids"], told["tokens"], told["token_logprobs"],
-                                            told["top_logprobs"]):
-        row: Logprobs = {token: Logprob(logprob, None, text)}
+    for name, logprob, others in zip(told["tokens"], told["token_logprobs"], told["top_logprobs"]):
+        drawn = _id_of(name)
+        values = {_id_of(one): value for one, value in (others or {}).items()}
+        values.setdefault(drawn, logprob)
+        texts = decode(previous, list(values))
         # The likeliest come first; a drawn token that is none of them stands behind.
-        for rank, (name, value) in enumerate((others or {}).items(), 1):
-            if name == text:
-                row[token].rank = rank if rank <= num_logprobs else None
-            else:
-                row[find(name)] = Logprob(value, rank, name)
+        row = {token: Logprob(value, rank if rank <= num_logprobs or token != drawn else None, text)
+               for rank, ((token, value), text) in enumerate(zip(values.items(), texts), 1)}
         read.append(row)
+        previous = drawn
     return read
+
+
+def _id_of(name: str) -> int:
+    """The id in "token_id:123"."""
+    return int(name.partition(":")[2])
 
 
 def _prompt_logprobs_of(told: Any) -> Optional[List[Optional[Logprobs]]]:
@@ -207,17 +211,16 @@ def _prompt_logprobs_of(told: Any) -> Optional[List[Optional[Logprobs]]]:
                      for token, one in row.items()} for row in told]
 
 
-def request_output(raw: Dict[str, Any], prompt: Optional[str], num_logprobs: int,
-                   find: Callable[[str], Union[int, str]]) -> RequestOutput:
-    """The object for an answer of /v1/completions with `return_token_ids` to one prompt, where so many alternatives
-    were asked for. `find`: the id of a token by its text, or the text."""
+def request_output(raw: Dict[str, Any], prompt: Optional[str], num_logprobs: int, decode: Decode) -> RequestOutput:
+    """The object for an answer of /v1/completions with `return_token_ids` and `return_tokens_as_token_ids` to one
+    prompt, where so many alternatives were asked for."""
+    first = raw["choices"][0]
     outputs = []
     for choice in raw["choices"]:
-        logprobs = _logprobs_of(choice, num_logprobs, find)
+        logprobs = _logprobs_of(choice, first["prompt_token_ids"][-1], num_logprobs, decode)
         total = sum(choice["logprobs"]["token_logprobs"]) if logprobs is not None else None
         outputs.append(CompletionOutput(choice["index"], choice["text"], choice["token_ids"], total, logprobs,
                                         choice["finish_reason"], choice.get("stop_reason")))
-    first = raw["choices"][0]
     return RequestOutput(raw["id"], prompt, first["prompt_token_ids"], outputs, True,
                          _prompt_logprobs_of(first.get("prompt_logprobs")), raw.get("usage") or {},
                          raw.get("timings") or {}, raw.get("warnings") or [])

@@ -67,9 +67,7 @@ class Tokenizer:
         """The tokens that end an answer."""
         return [token["id"] for token in self._llm.info["end_tokens"]]
 
-    def find(self, text: str) -> Union[int, str]:
-        """The id of the token that is written so; the text where it is no single token's."""
-        if text.startswith("bytes:"):
-            return text
-        tokens = self.encode(text, add_special_tokens=False)
-        return tokens[0] if len(tokens) == 1 and self.decode(tokens) == text else text
+    def texts_behind(self, previous: int, tokens: Sequence[int]) -> List[str]:
+        """What each of some tokens adds to the text of the one before, which a word's leading space may depend on."""
+        begin = len(self.decode_bytes([previous]))
+        return [lib.text_of(self.decode_bytes([previous, token])[begin:]) for token in tokens]

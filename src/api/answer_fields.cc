@@ -154,8 +154,6 @@ constexpr ApiField kUnsupportedRows[] = {
     field::refused("prompt_embeds", "this server does not support prompts of embeddings"),
     field::refused("image_data", "this server does not support images"),
     field::refused("lora", "this server does not support adapters"),
-    field::refused("return_tokens_as_token_ids",
-                   "this server does not support ids in place of texts (return_token_ids has them beside)"),
     field::refused(
         field::array("modalities", "[\"text\"]", "this server has no other output than text", take_modalities)),
     field::ignored("length_penalty", "it is about beam search alone", 1),

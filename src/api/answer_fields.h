@@ -48,6 +48,13 @@ constexpr ApiField top_logprobs(void (*take)(FieldReader&, const ApiField&) = ta
   return integer("top_logprobs", 0, kMaxTopLogprobs, "0",
                  "alternatives beside each token; above 0 they ask for log-probabilities as well", take);
 }
+constexpr ApiField tokens_as_ids() {
+  return boolean(
+      "return_tokens_as_token_ids", "false",
+      "log-probabilities have `token_id:123` in the place of a token's text, as in vLLM, so that tokens that "
+      "read alike are told apart",
+      into<&ApiRequest::form, &AnswerForm::names_tokens_by_id>);
+}
 constexpr ApiField budget(std::string_view path, std::string_view text, double min = -1) {
   return integer(path, min, std::numeric_limits<int>::max(), "the server's", text, take_budget);
 }

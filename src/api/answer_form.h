@@ -18,10 +18,11 @@ struct AnswerForm {
   bool return_progress = false;   // of streams: how far the prompt is
   bool echo = false;              // the answer begins with the prompt
   bool return_token_ids = false;
-  bool counts_prediction = false;  // usage says how much of the client's prediction was right
-  int num_logprobs = -1;           // alternatives beside each token; 0: the token's own alone; -1: none asked for
-  int num_prompt_logprobs = -1;    // the same of the prompt's tokens; of answers that are not streamed
-  ShownReasoning reasoning = {};   // of chats
+  bool names_tokens_by_id = false;  // in log-probabilities, as "token_id:123"
+  bool counts_prediction = false;   // usage says how much of the client's prediction was right
+  int num_logprobs = -1;            // alternatives beside each token; 0: the token's own alone; -1: none asked for
+  int num_prompt_logprobs = -1;     // the same of the prompt's tokens; of answers that are not streamed
+  ShownReasoning reasoning = {};    // of chats
 };
 
 }  // namespace octavo

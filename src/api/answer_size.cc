@@ -11,6 +11,9 @@ constexpr std::uint64_t kTextBytes = 5;
 constexpr std::uint64_t kChatTokenBytes = 90, kChatAlternativeBytes = 70;
 constexpr std::uint64_t kCompletionTokenBytes = 50, kCompletionAlternativeBytes = 20;
 
+// `token_id:12345` in the place of a text
+constexpr std::uint64_t kIdNameBytes = 10;
+
 // `"12345":{"logprob":-12.345678,"rank":12345,"decoded_token":" text"},` and braces around several.
 constexpr std::uint64_t kPromptLogprobBytes = 75;
 
@@ -24,8 +27,9 @@ constexpr std::uint64_t kSpellings = 3;
 std::uint64_t logprob_bytes(const CompletionCall& call) {
   if (call.num_logprobs < 0) return 0;
   const auto num_alternatives = static_cast<std::uint64_t>(call.num_logprobs);
-  return call.is_chat ? kChatTokenBytes + num_alternatives * kChatAlternativeBytes
-                      : kCompletionTokenBytes + num_alternatives * kCompletionAlternativeBytes;
+  const std::uint64_t name = call.names_tokens_by_id ? kIdNameBytes : 0;
+  return call.is_chat ? kChatTokenBytes + name + num_alternatives * (kChatAlternativeBytes + name)
+                      : kCompletionTokenBytes + 2 * name + num_alternatives * (kCompletionAlternativeBytes + name);
 }
 
 constexpr std::string_view kAdvice =

@@ -106,6 +106,7 @@ constexpr ApiField kAnswerRows[] = {
                    "the answer has all tokens that were generated in `tokens`; a stream's pieces always have theirs",
                    into<&ApiRequest::form, &AnswerForm::return_token_ids>),
     field::refused("prompt_logprobs", "/v1/completions has them"),
+    field::refused("return_tokens_as_token_ids", "n_probs has the id of each token beside its text"),
     field::refused(field::boolean("echo", "false", "/v1/completions has it", field::refuse_switch)),
     field::refused(field::integer("n", 1, kMaxChoices, "1", "one answer is given here; /v1/completions has more",
                                   take_only_answer)),

@@ -96,6 +96,7 @@ constexpr ApiField kChatRows[] = {
     field::length("n_predict", "as `max_tokens`", "llama.cpp's name of `max_tokens`"),
     field::logprobs(),
     field::top_logprobs(),
+    field::tokens_as_ids(),
     field::parallel_tool_calls(),
     field::refused(field::boolean("echo", "false", "a chat's messages are not echoed", field::refuse_switch)),
     field::refused("prompt_logprobs", "/v1/completions has them, of the text that /apply-template makes of a chat"),

@@ -122,6 +122,7 @@ constexpr ApiField kPromptRows[] = {
                    into<&ApiRequest::form, &AnswerForm::echo>),
     field::integer("logprobs", 0, kMaxTopLogprobs, "none",
                    "log-probabilities, with so many alternatives beside each token", take_logprobs_number),
+    field::tokens_as_ids(),
     field::integer(
         "prompt_logprobs", 0, kMaxTopLogprobs, "none",
         "each token of the prompt with its log-probability and rank, and those of so many likelier ones, as in "

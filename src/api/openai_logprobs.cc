@@ -90,6 +90,11 @@ std::string AnswerLogprobs::text_after(TokenId previous, TokenId token) const {
   return text_behind(previous, token, engine_);
 }
 
+std::string AnswerLogprobs::name_of(TokenId token, std::string_view text) const {
+  if (names_ == TokenNames::kIds) return fmt::format("token_id:{}", token);
+  return token_name(text, form_ != LogprobForm::kCompletion);
+}
+
 void AnswerLogprobs::add_prompt(const CallPrompt& prompt, int num_top) {
   const std::size_t num_bytes = engine_.detokenize(prompt.tokens).size();
   // Tokens that the text does not spell, such as BOS, take no room in it.
@@ -158,7 +163,7 @@ void AnswerLogprobs::write(const Entry& entry) {
 
 void AnswerLogprobs::append_token(TokenId token, std::string_view text, float logprob) {
   if (form_ == LogprobForm::kLlama) fmt::format_to(std::back_inserter(content_), "\"id\":{},", token);
-  append_json_field(content_, "token", token_name(text, true));
+  append_json_field(content_, "token", name_of(token, text));
   content_ += ",\"logprob\":";
   append_json_logprob(content_, logprob);
   content_ += ',';
@@ -180,7 +185,7 @@ void AnswerLogprobs::write_chat(const Entry& entry) {
 
 void AnswerLogprobs::write_completion(const Entry& entry) {
   for (std::string* elements : {&tokens_, &logprobs_, &top_, &offsets_}) separate(*elements);
-  append_json_string(tokens_, token_name(entry.text, false));
+  append_json_string(tokens_, name_of(entry.token, entry.text));
   offsets_ += std::to_string(entry.offset);
   if (entry.logprob) {
     append_json_logprob(logprobs_, *entry.logprob);
@@ -204,9 +209,9 @@ void AnswerLogprobs::append_alternatives(const Entry& entry) {
   };
   top_ += '{';
   for (const TokenLogprob& other : entry.top) {
-    append(token_name(text_after(entry.previous, other.token), false), other.logprob);
+    append(name_of(other.token, text_after(entry.previous, other.token)), other.logprob);
   }
-  append(token_name(entry.text, false), *entry.logprob);
+  append(name_of(entry.token, entry.text), *entry.logprob);
   top_ += '}';
 }
 

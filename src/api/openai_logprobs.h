@@ -45,6 +45,12 @@ enum class LogprobForm : std::uint8_t {
   kLlama,       // a chat's, with the id of each token
 };
 
+/// What stands for a token.
+enum class TokenNames : std::uint8_t {
+  kTexts,  // token_name()
+  kIds,    // "token_id:123", as vLLM has it
+};
+
 /// vLLM's `prompt_logprobs`: an array of null, then an object by ids for each token behind the first, with its own and
 /// at most `num_top` likeliest.
 std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const Engine& engine);
@@ -52,8 +58,8 @@ std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const En
 class AnswerLogprobs {
  public:
   /// `previous` is the prompt's last token.
-  AnswerLogprobs(const Engine& engine, LogprobForm form, TokenId previous)
-      : engine_(engine), form_(form), previous_(previous) {}
+  AnswerLogprobs(const Engine& engine, LogprobForm form, TokenId previous, TokenNames names = TokenNames::kTexts)
+      : engine_(engine), form_(form), names_(names), previous_(previous) {}
 
   /// The echoed prompt, before all events, with so many alternatives beside each token; completions only.
   void add_prompt(const CallPrompt& prompt, int num_top);
@@ -83,6 +89,7 @@ class AnswerLogprobs {
   };
 
   std::string text_after(TokenId previous, TokenId token) const;
+  std::string name_of(TokenId token, std::string_view text) const;
   void push(const RequestEvent& event);
   void write(const Entry& entry);
   void write_chat(const Entry& entry);
@@ -92,6 +99,7 @@ class AnswerLogprobs {
 
   const Engine& engine_;
   LogprobForm form_;
+  TokenNames names_;
   TokenId previous_;
   std::size_t num_bytes_ = 0;      // of the answer's tokens so far
   std::size_t num_shown_ = 0;      // of these, given to the client

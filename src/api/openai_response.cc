@@ -114,7 +114,8 @@ CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine&
   if (call.num_logprobs < 0) return;
   for (std::size_t i = 0; i < state_->answers.size(); ++i) {
     state_->answers[i].logprobs.emplace(engine, call.is_chat ? LogprobForm::kChat : LogprobForm::kCompletion,
-                                        state_->prompt_of(i).last_token);
+                                        state_->prompt_of(i).last_token,
+                                        call.names_tokens_by_id ? TokenNames::kIds : TokenNames::kTexts);
   }
 }
 

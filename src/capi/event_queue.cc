@@ -14,6 +14,12 @@
 #include "capi/call.h"
 
 namespace octavo::capi {
+namespace {
+
+/// Callbacks, of any queue, that the thread is inside of: one may cancel, whose news are another.
+thread_local int depth_of_callbacks = 0;
+
+}  // namespace
 
 CallResult<std::shared_ptr<EventQueue>> EventQueue::open(const octavo_queue_options& options) {
   const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -45,8 +51,23 @@ void EventQueue::push(News news) noexcept {
   filled_.notify_one();
 }
 
+bool EventQueue::begin_callback() {
+  const std::lock_guard lock(mutex_);
+  if (is_closed_) return false;
+  ++num_callbacks_;
+  ++depth_of_callbacks;
+  return true;
+}
+
+void EventQueue::end_callback() {
+  const std::lock_guard lock(mutex_);
+  --depth_of_callbacks;
+  if (--num_callbacks_ == 0) called_back_.notify_all();
+}
+
 // A callback may cancel, whose news come here once more: the lock is not held then.
 void EventQueue::hand_over(News news) {
+  if (!begin_callback()) return;
   const std::shared_ptr<Call> call = news.call;
   try {
     auto batch = std::make_unique<EventBatch>();
@@ -58,6 +79,7 @@ void EventQueue::hand_over(News news) {
   } catch (const std::exception&) {
     call->note_lost_news();
   }
+  end_callback();
 }
 
 bool EventQueue::wait(std::unique_lock<std::mutex>& lock, const std::optional<Clock::time_point>& until) {
@@ -108,6 +130,9 @@ void EventQueue::close() {
   }
   filled_.notify_all();
   for (const std::shared_ptr<Call>& call : calls_.all()) call->cancel();
+  if (depth_of_callbacks > 0) return;  // two that close each other's queue would wait for ever
+  std::unique_lock lock(mutex_);
+  called_back_.wait(lock, [this] { return num_callbacks_ == 0; });
 }
 
 }  // namespace octavo::capi

@@ -44,6 +44,7 @@ class EventQueue final : public Handled {
   int descriptor() const { return descriptor_; }
   CallList& calls() { return calls_; }
   bool is_closed() const { return is_closed_; }
+  /// Waits for callbacks of other threads, unless the calling thread is inside of one, of whatever queue.
   void close() override;
 
   static constexpr std::size_t kMostAtOnce = 4096;
@@ -55,6 +56,8 @@ class EventQueue final : public Handled {
   bool wait(std::unique_lock<std::mutex>& lock, const std::optional<Clock::time_point>& until);
   std::vector<News> take(std::unique_lock<std::mutex>& lock);
   void hand_over(News news);
+  bool begin_callback();
+  void end_callback();
 
   const octavo_queue_options options_;
   const int descriptor_;  // an eventfd, which counts 1 as long as there is news
@@ -63,6 +66,8 @@ class EventQueue final : public Handled {
   std::mutex mutex_;      // of the rest
   std::condition_variable filled_;
   std::deque<News> news_;
+  std::condition_variable called_back_;
+  int num_callbacks_ = 0;                // under way, on any thread
   std::atomic<bool> is_closed_ = false;  // written with the lock
 };
 

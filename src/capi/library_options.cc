@@ -13,14 +13,9 @@ namespace {
 constexpr std::array<std::string_view, 2> kOfServers = {"Network", "Limits"};
 /// The groups of those that only loading reads.
 constexpr std::array<std::string_view, 2> kOfModels = {"Engine", "Sampling"};
-/// Options of other groups that only a server reads.
-constexpr std::array<std::string_view, 14> kServersToo = {
-    "--served-model-name", "--no-ui",         "--no-slots",     "--shared-cache", "--model-turn",
-    "--model-wait",        "--idle-unload",   "--allow-unload", "--allow-pull",   "--keepalive-interval",
-    "--drain-timeout",     "--stall-timeout", "--access-log",   "--log-prompts"};
-
-bool has(std::span<const std::string_view> names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
+/// A server of one model that is loaded looks for no others.
+bool is_of_several_models(const cli::Option& option) {
+  return option.has_name("--models-dir") || option.has_name("--models-memory");
 }
 
 }  // namespace
@@ -38,10 +33,12 @@ Result<void> LibraryOptions::parse(std::span<const char* const> words, const Ref
   if (invocation.kind != cli::Invocation::Kind::kCommand) return fail("options: found --help, expected options");
   if (!serve_.models.named.empty())
     return fail("options: found a model, '{}', expected options alone", serve_.models.named.front());
-  for (const cli::Command::Group& group : command.groups())
+  for (const cli::Command::Group& group : command.groups()) {
+    const bool is_refused = std::ranges::find(refused.groups, group.title) != refused.groups.end();
     for (const cli::Option* option : group.options)
-      if (option->count() > 0 && (has(refused.groups, group.title) || has(refused.names, option->name())))
+      if (option->count() > 0 && (is_refused || refused.is_refused(*option)))
         return fail("{}: {}", option->name(), refused.why);
+  }
   return {};
 }
 
@@ -52,16 +49,17 @@ Result<std::unique_ptr<LibraryOptions>> LibraryOptions::read(const octavo_load_o
       new LibraryOptions(options.shows_progress != 0 ? cli::ProcessStreams::kProgress : cli::ProcessStreams::kNone));
   OCTAVO_TRY_VOID(read->parse({options.options, options.num_options},
                               {.groups = kOfServers,
-                               .names = kServersToo,
-                               .why = "it is about a server, expected one about a model: octavo_serve() takes it"}));
+                               .is_refused = [](const cli::Option& option) { return option.is_of_servers(); },
+                               .why = "it is about servers, expected one about a model: this loads one"}));
   return read;
 }
 
 Result<std::unique_ptr<LibraryOptions>> LibraryOptions::read_of_server(std::span<const char* const> words) {
   std::unique_ptr<LibraryOptions> read(new LibraryOptions(cli::ProcessStreams::kNone));
   read->serve_.server.log.file = "off";
-  OCTAVO_TRY_VOID(
-      read->parse(words, {.groups = kOfModels, .why = "it is about a model, which is loaded: octavo_load() takes it"}));
+  OCTAVO_TRY_VOID(read->parse(words, {.groups = kOfModels,
+                                      .is_refused = is_of_several_models,
+                                      .why = "it is about models, expected one about a server: this one's is loaded"}));
   return read;
 }
 

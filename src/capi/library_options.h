@@ -20,7 +20,7 @@ namespace octavo::capi {
 /// Options that a call has no use for.
 struct RefusedOptions {
   std::span<const std::string_view> groups;
-  std::span<const std::string_view> names = {};  // in other groups
+  bool (*is_refused)(const cli::Option& option);  // of other groups
   std::string_view why;
 };
 

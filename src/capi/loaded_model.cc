@@ -33,8 +33,12 @@ ServedModel served_model(const Engine& engine, const LibraryOptions& options) {
 }  // namespace
 
 CallResult<std::shared_ptr<LoadedModel>> LoadedModel::load(const octavo_load_options& asked,
-                                                           const std::shared_ptr<LoadedModel>& shares) {
-  const auto told = [](const Error& error) { return std::unexpected(CallError::of(error)); };
+                                                           const std::shared_ptr<LoadedModel>& shares,
+                                                           const std::stop_token& stop) {
+  const auto told = [&stop](const Error& error) {
+    return std::unexpected(stop.stop_requested() ? CallError::of(OCTAVO_STOPPED, "loading was stopped")
+                                                 : CallError::of(error));
+  };
   auto options = LibraryOptions::read(asked);
   if (!options) return told(options.error());
   EngineOptions& engine = (*options)->serve().server.engine;
@@ -46,12 +50,13 @@ CallResult<std::shared_ptr<LoadedModel>> LoadedModel::load(const octavo_load_opt
     resources = std::move(*own);
   }
   engine.resources = resources;
+  engine.stop = stop;
   auto loaded = cli::load_engine(engine, asked.model == nullptr ? "" : asked.model, (*options)->context());
   if (!loaded) return told(loaded.error());
   std::shared_ptr<LoadedModel> model(
       new LoadedModel(std::move(*options), std::move(resources), std::move(*loaded), asked.is_driven != 0));
   if (!model->is_driven_)
-    model->thread_ = std::jthread([raw = model.get()](const std::stop_token& stop) { raw->drive(stop); });
+    model->thread_ = std::jthread([raw = model.get()](const std::stop_token& ended) { raw->drive(ended); });
   return model;
 }
 

@@ -26,8 +26,10 @@ namespace octavo::capi {
 class LoadedModel final : public Handled, public std::enable_shared_from_this<LoadedModel> {
  public:
   /// Loads it, and begins to drive it unless the caller does. `shares`: a model whose threads it shares; null: none.
+  /// `stop` ends the loading with OCTAVO_STOPPED.
   static CallResult<std::shared_ptr<LoadedModel>> load(const octavo_load_options& options,
-                                                       const std::shared_ptr<LoadedModel>& shares);
+                                                       const std::shared_ptr<LoadedModel>& shares,
+                                                       const std::stop_token& stop);
   ~LoadedModel() override;
 
   Engine& engine() { return *engine_; }

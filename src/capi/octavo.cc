@@ -20,6 +20,7 @@
 #include "capi/constraint_mask.h"
 #include "capi/event_queue.h"
 #include "capi/handles.h"
+#include "capi/load_stop.h"
 #include "capi/loaded_model.h"
 #include "capi/model_facts.h"
 #include "capi/model_server.h"
@@ -187,6 +188,15 @@ octavo_status octavo_close(octavo_handle handle) {
   return guarded([&] { return Handles::instance().close(handle); });
 }
 
+octavo_status octavo_stop_open(octavo_handle* stop) {
+  return guarded([&]() -> CallResult<void> {
+    OCTAVO_TRY_VOID(need(stop, "stop"));
+    OCTAVO_TRY_VOID(Handles::instance().check_process());
+    *stop = Handles::instance().add(std::make_shared<LoadStop>());
+    return {};
+  });
+}
+
 octavo_status octavo_load(const octavo_load_options* options, octavo_handle* model) {
   return guarded([&]() -> CallResult<void> {
     OCTAVO_TRY_VOID(need(model, "model"));
@@ -197,7 +207,12 @@ octavo_status octavo_load(const octavo_load_options* options, octavo_handle* mod
       OCTAVO_TRY(auto other, find_model(asked.shares));
       shares = std::move(other);
     }
-    OCTAVO_TRY(auto loaded, LoadedModel::load(asked, shares));
+    std::stop_token stop;
+    if (asked.stop != 0) {
+      OCTAVO_TRY(const auto found, Handles::instance().find<LoadStop>(asked.stop, "stop"));
+      stop = found->token();
+    }
+    OCTAVO_TRY(auto loaded, LoadedModel::load(asked, shares, stop));
     *model = Handles::instance().add(std::move(loaded));
     return {};
   });

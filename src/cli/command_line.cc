@@ -64,6 +64,11 @@ Option* Option::per_model() {
   return this;
 }
 
+Option* Option::of_servers() {
+  of_servers_ = true;
+  return this;
+}
+
 Option* Option::needs(const Option* other) {
   needs_.push_back(other);
   return this;

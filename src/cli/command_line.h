@@ -34,6 +34,8 @@ class Option {
   Option* required();
   /// A section of a file of options that is about one model may have it too.
   Option* per_model();
+  /// Only a server reads it: it says nothing of a model or its requests.
+  Option* of_servers();
   Option* needs(const Option* other);
   Option* excludes(const Option* other);
 
@@ -51,6 +53,7 @@ class Option {
   bool is_flag() const { return type_.empty(); }
   bool is_repeatable() const { return repeatable_; }
   bool is_per_model() const { return per_model_; }
+  bool is_of_servers() const { return of_servers_; }
   /// The first long name: "--max-tokens".
   const std::string& name() const;
   bool has_name(std::string_view name) const;
@@ -67,6 +70,7 @@ class Option {
   bool repeatable_ = false;
   bool required_ = false;
   bool per_model_ = false;
+  bool of_servers_ = false;
   bool from_file_ = false;
   std::vector<const Option*> needs_, excludes_;
   std::vector<std::string> given_;

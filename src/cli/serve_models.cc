@@ -197,14 +197,16 @@ void add_models_options(Command& command, ModelsOptions& options, std::uint64_t&
   });
   command.add_option("--models-dir", options.folders, "A folder whose models are served too; may be repeated")
       ->check(refuse_empty)
-      ->type_name("FOLDER");
+      ->type_name("FOLDER")
+      ->of_servers();
   command.add_flag_callback(
       "--offline", [&context] { context.hub.offline = true; },
       "Ask no hub: models that are named are here, or an error");
   add_parsed(
       command, "--models-memory", "SIZE", parse_size, [&memory_bytes](std::uint64_t bytes) { memory_bytes = bytes; },
       "Of several models: what those in memory take together, with their KV memory; default: three quarters of the "
-      "machine's");
+      "machine's")
+      ->of_servers();
 }
 
 std::uint64_t default_models_memory() { return total_memory_bytes() / 4 * 3; }

@@ -187,7 +187,8 @@ void add_operation_options(Command& command, ServeOptions& options, Context& con
           "The one model's id; more of these are further names for it; '*': it, or the first of several, answers to "
           "every name that none has; default: its file's name, as a slug")
       ->check(refuse_empty)
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->of_servers();
   command
       .add_option("--image-placeholder", server.requests.image_placeholder,
                   "Text that stands for images in requests, with a warning; default: such a request is refused")
@@ -199,29 +200,39 @@ void add_operation_options(Command& command, ServeOptions& options, Context& con
       ->type_name("TEXT");
   add_additional_properties_option(command, server.requests.closes_objects,
                                    "an object's schema in a request without additional_properties");
-  command.add_flag_callback("--no-ui", [&server] { server.has_chat_page = false; }, "No page to chat on at /");
-  command.add_flag_callback("--no-slots", [&server] { server.has_slots = false; }, "Nothing at /slots");
-  command.add_flag("--shared-cache", server.access.shared_cache,
-                   "API keys share the prefix cache: faster, but the time of an answer tells what others asked");
+  command.add_flag_callback(
+             "--no-ui", [&server] { server.has_chat_page = false; }, "No page to chat on at /")
+      ->of_servers();
+  command.add_flag_callback("--no-slots", [&server] { server.has_slots = false; }, "Nothing at /slots")->of_servers();
+  command
+      .add_flag("--shared-cache", server.access.shared_cache,
+                "API keys share the prefix cache: faster, but the time of an answer tells what others asked")
+      ->of_servers();
   add_seconds(command, "--model-turn", server.models.turn,
-              "Of several models: one in use goes after so long if another is wanted in its place; default 10");
+              "Of several models: one in use goes after so long if another is wanted in its place; default 10")
+      ->of_servers();
   add_seconds(command, "--model-wait", server.models.max_wait,
-              "A request waits no longer for its model, and for another one's load half of that; default 600", 1);
-  add_seconds(
-      command, "--idle-unload", server.models.idle_unload,
-      "A model without requests for so long leaves the memory, unless a client says how long; default 0: never");
+              "A request waits no longer for its model, and for another one's load half of that; default 600", 1)
+      ->of_servers();
+  add_seconds(command, "--idle-unload", server.models.idle_unload,
+              "A model without requests for so long leaves the memory, unless a client says how long; default 0: never")
+      ->of_servers();
   add_choice(
       command, "--allow-unload", "WHOSE", std::vector<std::pair<std::string, bool>>{{"own", false}, {"all", true}},
       [&server](bool is_all) { server.models.clients_are_one = is_all; },
       "Whose use of a model a client may end by keep_alive or /models/unload: own (default), or all, that of others "
-      "too");
+      "too")
+      ->of_servers();
   add_pull_options(command, server.pull, options.models.pulled, context);
   add_seconds(command, "--keepalive-interval", server.answers.keepalive_interval,
-              "A stream that waits says so this often; default 5; 0: never");
+              "A stream that waits says so this often; default 5; 0: never")
+      ->of_servers();
   add_seconds(command, "--drain-timeout", server.drain_timeout,
-              "On SIGTERM, for requests that run; what is fetched or loaded is stopped at once; default 30");
+              "On SIGTERM, for requests that run; what is fetched or loaded is stopped at once; default 30")
+      ->of_servers();
   add_seconds(command, "--stall-timeout", server.models.stall_timeout,
-              "/ready fails when the engine has finished no step for so long; default 30; 0: never");
+              "/ready fails when the engine has finished no step for so long; default 30; 0: never")
+      ->of_servers();
   add_parsed(
       command, "--idle-release", "SECONDS", [](const std::string& text) { return parse_real(text, 0, kMaxSeconds); },
       [&engine = server.engine](float seconds) { engine.idle_release_s = double{seconds}; },
@@ -229,8 +240,10 @@ void add_operation_options(Command& command, ServeOptions& options, Context& con
       "holds nothing goes after 30 already; default 600; 0: the prefix cache stays");
   command.add_option("--access-log", server.log.file, "One line of JSON a request; default -: standard output; or off")
       ->check(refuse_empty)
-      ->type_name("FILE");
-  command.add_flag("--log-prompts", server.log.has_prompts, "The access log has the requests' bodies as well");
+      ->type_name("FILE")
+      ->of_servers();
+  command.add_flag("--log-prompts", server.log.has_prompts, "The access log has the requests' bodies as well")
+      ->of_servers();
 }
 
 }  // namespace

@@ -82,14 +82,16 @@ void add_pull_options(Command& command, server::PullOptions& pull, const std::sh
           .add_option_function("--allow-pull", take,
                                "Clients may have models fetched from the hub, by ollama's /api/pull; with =SIZE, such "
                                "as --allow-pull=40GiB, they write no more than that in all")
-          ->type_name("");
+          ->type_name("")
+          ->of_servers();
   add_parsed(
       command, "--allow-pull-keys", "NAMES",
       [](const std::string& text) -> Result<std::vector<std::string>> { return split_names(text); },
       [&pull](std::vector<std::string> names) { pull.keys = std::move(names); },
       "The names of the keys that may, between commas; '*': all. Needed where there are keys")
       ->check(refuse_empty)
-      ->needs(allow);
+      ->needs(allow)
+      ->of_servers();
 }
 
 Result<void> check_pulls(const server::PullOptions& pull, const server::ApiKeys& keys, const Context& context) {

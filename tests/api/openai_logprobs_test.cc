@@ -1,4 +1,5 @@
 // Log-probabilities of answers and of echoed prompts.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,6 +58,25 @@ TEST_F(OpenAiResponse, TokensThatReadAlikeAreOneAlternative) {
   event.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.25F}, {.token = TextEngine::kAgain, .logprob = -3}};
   response_->on_event(event);
   EXPECT_EQ(json::serialize(choice(body()).at("logprobs").at("top_logprobs")), R"([{"Hello":-2.5E-1}])");
+}
+
+TEST_F(OpenAiResponse, IdsStandForTokensIfAskedFor) {
+  open_completion(R"(, "logprobs": 2, "return_tokens_as_token_ids": true)");
+  RequestEvent event = last(TextEngine::kAgain, "Hello", FinishReason::kLength);
+  event.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.25F}, {.token = TextEngine::kAgain, .logprob = -3}};
+  response_->on_event(event);
+  const json::object logprobs = choice(body()).at("logprobs").as_object();
+  const std::string again = fmt::format("token_id:{}", static_cast<int>(TextEngine::kAgain));
+  EXPECT_EQ(logprobs.at("tokens").at(0), json::value(again));
+  EXPECT_EQ(json::serialize(logprobs.at("top_logprobs")),
+            fmt::format(R"([{{"token_id:{}":-2.5E-1,"{}":-3}}])", static_cast<int>(TextEngine::kHello), again));
+  open_chat(R"(, "top_logprobs": 1, "return_tokens_as_token_ids": true)");
+  event.top_logprobs.pop_back();
+  response_->on_event(event);
+  EXPECT_EQ(json::serialize(choice(body()).at("logprobs").at("content").at(0)),
+            fmt::format(R"({{"token":"{}","logprob":-5E-1,"bytes":[72,101,108,108,111],"top_logprobs":[)"
+                        R"({{"token":"token_id:{}","logprob":-2.5E-1,"bytes":[72,101,108,108,111]}}]}})",
+                        again, static_cast<int>(TextEngine::kHello)));
 }
 
 TEST_F(OpenAiResponse, WhatIsTooUnlikelyToSayIsMinus9999) {

@@ -274,6 +274,89 @@ TEST_F(Capi, ACallbackOwnsItsEventsAndNothingIsPolled) {
   EXPECT_EQ(octavo_close(queue), OCTAVO_OK);
 }
 
+/// A queue whose callback keeps the test's thread informed of where it is.
+struct Heard {
+  std::atomic<int> begun = 0, ended = 0;
+  std::atomic<octavo_handle> closes = 0;  // what the callback closes
+  std::atomic<octavo_status> closed = OCTAVO_FAILED;
+  const Heard* waits_for = nullptr;  // before it closes
+  std::chrono::milliseconds lasts{0};
+
+  octavo_handle open() {
+    octavo_queue_options options = {};
+    options.size = sizeof options;
+    options.user = this;
+    options.on_events = [](void* user, octavo_events* events) {
+      auto& heard = *static_cast<Heard*>(user);
+      octavo_events_free(events);
+      ++heard.begun;
+      if (heard.waits_for != nullptr) heard.waits_for->wait_for_one();
+      if (const octavo_handle handle = heard.closes.exchange(0); handle != 0) heard.closed = octavo_close(handle);
+      std::this_thread::sleep_for(heard.lasts);
+      ++heard.ended;
+    };
+    octavo_handle queue = 0;
+    EXPECT_EQ(octavo_queue_open(&options, &queue), OCTAVO_OK);
+    return queue;
+  }
+  void wait_for_one() const {
+    while (begun == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+};
+
+/// Waits until none of the model's sequences runs.
+void wait_until_idle(octavo_handle model) {
+  octavo_counts counts = {};
+  counts.size = sizeof counts;
+  do {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_EQ(octavo_stats(model, &counts), OCTAVO_OK);
+  } while (counts.running + counts.waiting > 0);
+}
+
+TEST_F(Capi, ClosingAQueueWaitsForItsCallbackAndEndsCalling) {
+  Heard heard;
+  heard.lasts = std::chrono::milliseconds(100);
+  const octavo_handle queue = heard.open();
+  ASSERT_EQ(submit(model_, queue, {.body = kEndless, .form = OCTAVO_TOKENS}), OCTAVO_OK);
+  heard.wait_for_one();
+  ASSERT_EQ(octavo_close(queue), OCTAVO_OK);
+  const int ended = heard.ended;
+  EXPECT_EQ(ended, heard.begun);
+  EXPECT_GT(ended, 0);
+  wait_until_idle(model_);
+  EXPECT_EQ(heard.begun, ended) << "the end of the cancelled request is nobody's";
+}
+
+TEST_F(Capi, ACallbackMayCloseItsOwnQueueWhichWaitsForNobody) {
+  Heard heard;
+  heard.closes = heard.open();
+  ASSERT_EQ(submit(model_, heard.closes, {.body = kEndless, .form = OCTAVO_TOKENS}), OCTAVO_OK);
+  heard.wait_for_one();
+  wait_until_idle(model_);
+  EXPECT_EQ(heard.closed, OCTAVO_OK);
+  EXPECT_EQ(heard.begun, 1);
+  EXPECT_EQ(heard.ended, 1);
+}
+
+TEST_F(Capi, CallbacksThatCloseEachOthersQueuesWaitForNobody) {
+  octavo_handle other = 0;
+  ASSERT_EQ(load(real_model(), {"--kv-memory", "64MiB", "--threads", "1"}, other), OCTAVO_OK);
+  Heard heard[2];
+  const octavo_handle queues[] = {heard[0].open(), heard[1].open()};
+  for (int i : {0, 1}) {
+    heard[i].closes = queues[1 - i];
+    heard[i].waits_for = &heard[1 - i];
+  }
+  ASSERT_EQ(submit(model_, queues[0], {.body = kEndless, .form = OCTAVO_TOKENS}), OCTAVO_OK);
+  ASSERT_EQ(submit(other, queues[1], {.body = kEndless, .form = OCTAVO_TOKENS}), OCTAVO_OK);
+  for (int i : {0, 1}) heard[i].wait_for_one();
+  wait_until_idle(model_);
+  wait_until_idle(other);
+  EXPECT_EQ(octavo_close(other), OCTAVO_OK);
+  for (int i : {0, 1}) EXPECT_EQ(heard[i].closed, OCTAVO_OK);
+}
+
 TEST_F(Capi, ADescriptorIsReadableAsLongAsEventsWait) {
   std::int32_t descriptor = -1;
   ASSERT_EQ(octavo_queue_descriptor(queue_, &descriptor), OCTAVO_OK);
@@ -367,6 +450,33 @@ TEST_F(Capi, ClosingAQueueWakesItsPollAndCancelsItsRequests) {
   EXPECT_EQ(polled, OCTAVO_CLOSED);
 }
 
+TEST_F(Capi, ClosingAStopEndsALoad) {
+  octavo_handle stop = 0, model = 0;
+  ASSERT_EQ(octavo_stop_open(&stop), OCTAVO_OK);
+  const std::string path = real_model();
+  octavo_load_options asked = {};
+  asked.size = sizeof asked;
+  asked.model = path.c_str();
+  asked.stop = stop;
+  std::thread closing([stop] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    octavo_close(stop);
+  });
+  const octavo_status status = octavo_load(&asked, &model);
+  const std::string message = last_error().message;
+  closing.join();
+  ASSERT_EQ(status, OCTAVO_STOPPED) << message;
+  EXPECT_EQ(message, "loading was stopped");
+  EXPECT_EQ(model, 0U);
+  EXPECT_EQ(octavo_load(&asked, &model), OCTAVO_CLOSED);
+  ASSERT_EQ(octavo_stop_open(&asked.stop), OCTAVO_OK);
+  ASSERT_EQ(octavo_load(&asked, &model), OCTAVO_OK) << last_error().message;
+  EXPECT_EQ(octavo_close(asked.stop), OCTAVO_OK);
+  ASSERT_EQ(submit(model, queue_, {.body = kGreedy}), OCTAVO_OK);
+  EXPECT_EQ(events_of(queue_).back().event.status, OCTAVO_OK) << "a stop does nothing to what is loaded";
+  EXPECT_EQ(octavo_close(model), OCTAVO_OK);
+}
+
 TEST_F(Capi, AServerAnswersBesideTheLibraryUntilItIsClosed) {
   const char* const options[] = {"--port", "0"};
   octavo_handle server = 0;
@@ -377,7 +487,10 @@ TEST_F(Capi, AServerAnswersBesideTheLibraryUntilItIsClosed) {
   EXPECT_EQ(octavo_close(server), OCTAVO_OK);
   const char* const wrong[] = {"--kv-memory", "1GiB"};
   EXPECT_EQ(octavo_serve(model_, wrong, 2, &server, nullptr), OCTAVO_INVALID);
-  EXPECT_THAT(last_error().message, HasSubstr("--kv-memory: it is about a model"));
+  EXPECT_THAT(last_error().message, HasSubstr("--kv-memory: it is about models"));
+  const char* const others[] = {"--models-dir", "/"};
+  EXPECT_EQ(octavo_serve(model_, others, 2, &server, nullptr), OCTAVO_INVALID);
+  EXPECT_THAT(last_error().message, HasSubstr("--models-dir: it is about models"));
 }
 
 TEST_F(Capi, AForkedProcessIsToldThatItCannotUseItsParentsModel) {
@@ -401,7 +514,8 @@ TEST_F(Capi, WrongArgumentsAreErrorsThatSayWhatWasFound) {
   octavo_handle none = 0;
   const octavo::test::TempFile file("no model");
   expect(load(file.string(), {}, none), OCTAVO_INVALID, "not a GGUF file");
-  expect(load(real_model(), {"--port", "1"}, none), OCTAVO_INVALID, "--port: it is about a server");
+  for (const std::string name : {"--port=1", "--models-dir=/", "--models-memory=1GiB", "--allow-pull", "--log-prompts"})
+    expect(load(real_model(), {name.c_str()}, none), OCTAVO_INVALID, "it is about servers, expected one about a model");
   expect(load(real_model(), {"--kv-type", "x"}, none), OCTAVO_INVALID, "found 'x', expected one of");
   expect(load(real_model(), {"--help"}, none), OCTAVO_INVALID, "found --help");
   expect(octavo_load(nullptr, nullptr), OCTAVO_INVALID, "model: found a null pointer");

@@ -1,9 +1,8 @@
 // A byte-level vocabulary of a few tokens, for tests that need a ChatTokenizer and no model.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -36,16 +35,22 @@ struct TinyVocab {
     tokens[static_cast<std::size_t>(id)] = std::move(text);
     types[static_cast<std::size_t>(id)] = type;
   }
+  /// Adds it to a model's keys. `Keys`: MemorySource or GgufWriter.
+  template <class Keys>
+  void add_to(Keys& keys) const {
+    if (!chat_template.empty()) keys.add("tokenizer.chat_template", chat_template);
+    keys.add("tokenizer.ggml.model", "gpt2").add("tokenizer.ggml.pre", "gpt-2");
+    keys.add_array("tokenizer.ggml.tokens", tokens).add_array("tokenizer.ggml.token_type", types);
+    keys.add_array("tokenizer.ggml.merges", std::vector<std::string>{});
+    keys.add("tokenizer.ggml.eos_token_id", static_cast<std::uint32_t>(kTinyEos));
+  }
   std::unique_ptr<const ChatTokenizer> load() const;
 };
 
 inline std::unique_ptr<const ChatTokenizer> TinyVocab::load() const {
   MemorySource source;
-  if (!chat_template.empty()) source.add("tokenizer.chat_template", chat_template);
-  source.add("general.architecture", "llama").add("tokenizer.ggml.model", "gpt2").add("tokenizer.ggml.pre", "gpt-2");
-  source.add_array("tokenizer.ggml.tokens", tokens).add_array("tokenizer.ggml.token_type", types);
-  source.add_array("tokenizer.ggml.merges", std::vector<std::string>{});
-  source.add("tokenizer.ggml.eos_token_id", static_cast<std::uint32_t>(kTinyEos));
+  source.add("general.architecture", "llama");
+  add_to(source);
   Result<ChatTokenizer> tokenizer = ChatTokenizer::load(source);
   if (!tokenizer) throw std::runtime_error(tokenizer.error().message);
   return std::make_unique<const ChatTokenizer>(std::move(*tokenizer));
