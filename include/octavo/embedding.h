@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "octavo/result.h"
 #include "octavo/token.h"
 
 namespace octavo {
@@ -32,15 +33,27 @@ std::string_view pooling_name(Pooling pooling);
 /// The pooling of that name; none: there is no such.
 std::optional<Pooling> find_pooling(std::string_view name);
 
+/// Words that a model's maker wants in front of a text of one kind, by the name of the kind: "query", "document".
+struct NamedPrompt {
+  std::string name;
+  std::string text;
+};
+
 /// The vectors that a model makes.
 struct EmbeddingInfo {
   bool generates = true;             // false: an encoder, which has no next token
   Pooling pooling = Pooling::kLast;  // the file's; where it says none, the last row of a model that generates, else the
                                      // mean
   int width = 0;                     // floats of a vector
-  std::vector<std::string> labels = {};  // of the ranking head's scores; "" where the file has no name for one. None:
-                                         // the model has no such head
-  bool names_pooling = false;            // the file does: vectors are what the model is for
+  std::vector<std::string> labels = {};   // of the ranking head's scores; "" where the file has no name for one. None:
+                                          // the model has no such head
+  bool names_pooling = false;             // the file does: vectors are what the model is for
+  std::vector<NamedPrompt> prompts = {};  // of its texts
+  std::string default_prompt = {};        // the name of the one that stands in front of every text; empty: none does
+
+  /// The words in front of a text: those of the prompt of that name, of the default one where no name is given, and
+  /// nothing for the empty name. Error: there is no such prompt; it names those that there are.
+  Result<std::string_view> prompt_text(const std::optional<std::string>& name) const;
 };
 
 /// A request's part about vectors. It needs no `max_tokens`: -1 makes nothing else.
@@ -63,6 +76,7 @@ struct EmbeddingPromptOptions {
   std::size_t max_tokens = 0;  // 0: the model's context
   bool cuts = false;           // a longer text loses its end; otherwise it is refused (kContextOverflow)
   bool add_special = true;     // the tokens that the model's maker puts around a text
+  std::optional<std::string> prompt_name = {};  // of a single text (EmbeddingInfo::prompt_text)
 };
 
 /// Divides a vector: by its Euclidean length for 2, by the sum of magnitudes to the power p, to the power 1 / p, for

@@ -262,18 +262,21 @@ class LLM(lib.Handle):
     # ---- Vectors, scores, logits ----
 
     def embed(self, texts: Union[str, Sequence[Prompt]], dimensions: Optional[int] = None,
-              normalize: bool = True) -> Any:
+              normalize: bool = True, prompt_name: Optional[str] = None) -> Any:
         """The vectors of texts: numpy float32 [number of texts, width]; of one text [1, width].
 
         texts: a text, or a list of texts or lists of token ids. dimensions: the first so many floats, of models that
-        are trained so. normalize: vectors have the length 1. A model that writes text must be loaded with
-        embedding=True.
+        are trained so. normalize: vectors have the length 1. prompt_name: the words of the model's maker in front of
+        each text, one of info["prompts"]; without it those of its default, if it has one. A model that writes text must
+        be loaded with embedding=True.
         """
         import numpy as np
         given = _checked_prompts(texts)
         fields: Dict[str, Any] = {"encoding_format": "base64", "normalize": bool(normalize)}
         if dimensions is not None:
             fields["dimensions"] = dimensions
+        if prompt_name is not None:
+            fields["prompt_name"] = prompt_name
         inputs = [one if isinstance(one, str) else [int(token) for token in one] for one in given]
         parts = [inputs[i:i + _TEXTS_OF_REQUEST] for i in range(0, len(inputs), _TEXTS_OF_REQUEST)]
         answers = _queue.run(self.handle, [Request("/v1/embeddings", dict(fields, input=part)) for part in parts])

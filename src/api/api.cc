@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/cohere_answer.h"
+#include "api/cohere_fields.h"
 #include "api/image_placeholder.h"
 #include "api/llama_answer.h"
 #include "api/llama_request.h"
@@ -66,6 +68,11 @@ std::unique_ptr<AnswerWriter> ollama_writer(const NewAnswer& answer) {
 template <VectorList kList>
 std::unique_ptr<AnswerWriter> vector_writer(const NewAnswer& answer) {
   return std::make_unique<VectorAnswer>(answer.call, answer.model.id, kList);
+}
+
+template <int kVersion>
+std::unique_ptr<AnswerWriter> cohere_writer(const NewAnswer& answer) {
+  return std::make_unique<CohereAnswer>(answer.call, "embed-" + std::string(answer.id), kVersion);
 }
 
 template <ScoreList kList>
@@ -213,6 +220,42 @@ constinit const Api kApis[] = {
      .make_writer = vector_writer<VectorList::kTei>,
      .stream_type = {},
      .error_body = tei_error_body},
+    {.name = "tei_embed_all",
+     .summary = "Makes a vector of each token of texts, as Hugging Face's server of embeddings has it",
+     .paths = {"/embed_all"},
+     .example = R"({"inputs": "Hello"})",
+     .fields = tei_embed_all_fields,
+     .parse = parse_vectors_by<read_tei_embed_all>,
+     .make_writer = vector_writer<VectorList::kTeiRows>,
+     .stream_type = {},
+     .error_body = tei_error_body},
+    {.name = "tei_similarity",
+     .summary = "Compares texts with one, as Hugging Face's server of embeddings has it",
+     .paths = {"/similarity"},
+     .example = R"({"inputs": {"source_sentence": "Hello", "sentences": ["Hi", "Bye"]}})",
+     .fields = tei_similarity_fields,
+     .parse = parse_vectors_by<read_tei_similarity>,
+     .make_writer = score_writer<ScoreList::kNumbers>,
+     .stream_type = {},
+     .error_body = tei_error_body},
+    {.name = "cohere_embed_v1",
+     .summary = "Makes vectors of texts, as Cohere had it first",
+     .paths = {"/v1/embed"},
+     .example = R"({"texts": ["Hello"], "input_type": "search_query"})",
+     .fields = cohere_embed_fields,
+     .parse = parse_vectors_by<read_cohere_embed>,
+     .make_writer = cohere_writer<1>,
+     .stream_type = {},
+     .error_body = cohere_error_body},
+    {.name = "cohere_embed",
+     .summary = "Makes vectors of texts, as Cohere has it",
+     .paths = {"/v2/embed"},
+     .example = R"({"texts": ["Hello"], "input_type": "search_query", "embedding_types": ["float"]})",
+     .fields = cohere_embed_fields,
+     .parse = parse_vectors_by<read_cohere_embed>,
+     .make_writer = cohere_writer<2>,
+     .stream_type = {},
+     .error_body = cohere_error_body},
     {.name = "rerank",
      .summary = "Ranks documents by how well they answer a query, as Jina, Cohere and Hugging Face have it",
      .paths = {"/v1/rerank", "/v1/reranking", "/v2/rerank"},

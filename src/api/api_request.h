@@ -107,9 +107,13 @@ struct AskedVectors {
   Texts texts = {};
   Texts queries = {};  // that the texts are compared with: one, or one for each
   std::optional<MaxTokens> max_tokens = {};
-  int max_document_tokens = 0;        // of a ranked document, beyond which it is cut; 0: the context's end alone counts
-  bool cuts = false;                  // a text that has no room loses its end
-  bool add_special = true;            // EmbeddingPromptOptions's, of texts
+  int max_document_tokens = 0;  // of a ranked document, beyond which it is cut; 0: the context's end alone counts
+  bool cuts = false;            // a text that has no room loses its end
+  bool add_special = true;      // EmbeddingPromptOptions's, of texts
+  std::optional<std::string> prompt_name = {};  // EmbeddingPromptOptions's, of texts
+  std::string_view prompt_field = {};           // that asks for it
+  std::string_view dimensions_field = "dimensions";
+  bool pools_nothing = false;         // rows of tokens are asked for, whatever the model's pooling
   bool takes_rows_of_tokens = false;  // the API has a form for them
   bool takes_base64 = false;          // and for base64
   VectorForm form = {};

@@ -50,6 +50,7 @@ std::optional<ApiError> lacks_ranks(const ModelInfo& info, const ServedModel& mo
 /// The bytes of a vector in an answer.
 std::uint64_t shown_bytes(const VectorForm& form, int width) {
   const auto num_floats = static_cast<std::uint64_t>(form.dimensions > 0 ? form.dimensions : width);
+  if (!form.kinds.empty()) return form.kinds.size() * num_floats * kNumberBytes;
   return form.is_base64 ? (num_floats * sizeof(float) + 2) / 3 * 4 : num_floats * kNumberBytes;
 }
 
@@ -60,6 +61,7 @@ class VectorPreparation {
         engine_(engine),
         model_(model),
         info_(engine.info()),
+        options_{.prompt_name = asked_.vectors.prompt_name},
         vectors_(std::make_shared<VectorCall>()) {}
 
   ApiResult<CompletionCall> prepare() {
@@ -85,7 +87,7 @@ class VectorPreparation {
       vectors_->task = VectorTask::kComparisons;
     if (auto lacking = is_of_pairs() ? lacks_ranks(info_, model_) : lacks_vectors(info_, model_))
       return std::unexpected(std::move(*lacking));
-    const bool pools_nothing = !is_of_pairs() && info_.embedding.pooling == Pooling::kNone;
+    const bool pools_nothing = asked().pools_nothing || (!is_of_pairs() && info_.embedding.pooling == Pooling::kNone);
     vectors_->has_rows_of_tokens = pools_nothing;
     if (pools_nothing && (!asked().takes_rows_of_tokens || vectors_->task == VectorTask::kComparisons))
       return std::unexpected(
@@ -99,7 +101,9 @@ class VectorPreparation {
   /// The most tokens of a prompt, and whether a longer text is cut.
   ApiResult<void> settle_length() {
     const int context = info_.max_context;
-    options_ = {.max_tokens = to_size(context), .cuts = asked().cuts, .add_special = asked().add_special};
+    options_.max_tokens = to_size(context);
+    options_.cuts = asked().cuts;
+    options_.add_special = asked().add_special;
     const auto& asked_most = asked().max_tokens;
     if (!asked_most) return {};
     options_.cuts = true;
@@ -116,16 +120,16 @@ class VectorPreparation {
     vectors_->form = asked().form;
     vectors_->field = asked().texts.field;
     vectors_->norm = asked().form.norm.value_or(vectors_->has_rows_of_tokens ? -1 : model_.policy.norm);
+    const std::string_view field = asked().dimensions_field;
     const int asked_width = asked().form.dimensions, width = vectors_->width;
     if (asked_width == 0 || asked_width == width) return {};
     const std::optional<int> fewest = fewest_dimensions(info_);
     if (fewest && asked_width >= *fewest && asked_width < width) return {};
     return std::unexpected(invalid_value(
-        "dimensions",
-        fewest ? fmt::format("dimensions: found {}, expected {} to {}", asked_width, *fewest, width)
-               : fmt::format("dimensions: found {}, expected none, or {}: {} is not known to be trained so that its "
-                             "vectors can be cut",
-                             asked_width, width, model_.id)));
+        std::string(field), fewest ? fmt::format("{}: found {}, expected {} to {}", field, asked_width, *fewest, width)
+                                   : fmt::format("{}: found {}, expected none, or {}: {} is not known to be trained so "
+                                                 "that its vectors can be cut",
+                                                 field, asked_width, width, model_.id)));
   }
 
   static std::string place_of(const AskedVectors::Texts& texts, std::size_t index) {
@@ -150,6 +154,10 @@ class VectorPreparation {
     const std::string place = place_of(texts, index);
     OCTAVO_TRY_VOID(check_not_empty(text, place));
     if (const auto* ids = std::get_if<std::vector<TokenId>>(&text)) {
+      if (!asked().prompt_name.value_or("").empty())
+        return std::unexpected(
+            invalid_value(place, fmt::format("{}: found token ids, expected a text: {} asks for words in front of it",
+                                             place, asked().prompt_field)));
       EmbeddingPrompt prompt{.tokens = *ids};
       if (ids->size() <= options_.max_tokens) return prompt;
       if (!options_.cuts)
@@ -198,6 +206,8 @@ class VectorPreparation {
       for (std::size_t i = 0; i < texts->texts.size(); ++i) {
         OCTAVO_TRY(EmbeddingPrompt prompt, prompt_of(*texts, i));
         OCTAVO_TRY_VOID(add(std::move(prompt), place_of(*texts, i)));
+        if (vectors_->form.shows_documents)
+          vectors_->documents.emplace_back(std::get<std::string_view>(texts->texts[i]));
       }
     }
     return {};
@@ -216,6 +226,7 @@ class VectorPreparation {
     request.tokens = std::move(prompt.tokens);
     request.token_types = std::move(prompt.token_types);
     if (is_of_pairs()) request.embedding.pooling = Pooling::kRank;
+    if (asked().pools_nothing) request.embedding.pooling = Pooling::kNone;
     const std::size_t num_rows = vectors_->has_rows_of_tokens ? request.tokens.size() : 1;
     auto rows = std::make_shared<TextRows>(num_rows * to_size(vectors_->width));
     request.embedding.on_rows = [rows](int, int, std::span<const float> floats) { rows->add(floats); };
@@ -243,7 +254,7 @@ class VectorPreparation {
   const Engine& engine_;
   const ServedModel& model_;
   const ModelInfo& info_;
-  EmbeddingPromptOptions options_ = {};
+  EmbeddingPromptOptions options_;
   std::shared_ptr<VectorCall> vectors_;
   CompletionCall call_ = {};
 };

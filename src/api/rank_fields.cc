@@ -27,24 +27,6 @@ ApiResult<TextPrompt> read_document(const JsonCursor& given) {
   return text;
 }
 
-/// Documents, each read by `read_one`.
-template <class ReadOne>
-void take_list(FieldReader& reader, const ApiField& field, AskedVectors::Texts& texts, const ReadOne& read_one) {
-  const JsonCursor given = reader.at(field.path);
-  const json::array* array = reader.take(given.array("an array of texts"));
-  if (array == nullptr) return;
-  if (!texts.texts.empty())
-    return reader.refuse(given.error(fmt::format("found texts beside those of {}, expected one of them", texts.field)));
-  if (array->empty()) return reader.refuse(given.error("found an empty array, expected a text"));
-  reader.keep(field::check_num_texts(given, array->size()));
-  texts = {.field = field.path, .are_listed = true};
-  for (std::size_t i = 0; i < array->size() && !reader.failed(); ++i) {
-    ApiResult<TextPrompt> text = read_one(given[i]);
-    if (!text) return reader.refuse(std::move(text.error()));
-    texts.texts.push_back(std::move(*text));
-  }
-}
-
 void take_query(FieldReader& reader, const ApiField& field) {
   const auto text = to_api_result(reader.at(field.path).needed_string());
   if (!text) return reader.refuse(text.error());
@@ -52,14 +34,11 @@ void take_query(FieldReader& reader, const ApiField& field) {
 }
 
 void take_documents(FieldReader& reader, const ApiField& field) {
-  take_list(reader, field, reader.request.vectors.texts, read_document);
+  field::take_list(reader, field, reader.request.vectors.texts, read_document);
 }
 
 void take_plain_texts(FieldReader& reader, const ApiField& field) {
-  take_list(reader, field, reader.request.vectors.texts, [](const JsonCursor& given) -> ApiResult<TextPrompt> {
-    OCTAVO_TRY(const std::string_view text, to_api_result(given.needed_string()));
-    return text;
-  });
+  field::take_list(reader, field, reader.request.vectors.texts, field::read_text);
   reader.request.vectors.form.is_plain = reader.at(field.path).is_given();
 }
 
@@ -91,10 +70,7 @@ void take_side(FieldReader& reader, const ApiField& field, AskedVectors::Texts& 
     return;
   }
   if (given.if_array() == nullptr) return reader.refuse(given.wrong_type(kForms));
-  take_list(reader, field, texts, [](const JsonCursor& element) -> ApiResult<TextPrompt> {
-    OCTAVO_TRY(const std::string_view text, to_api_result(element.needed_string()));
-    return text;
-  });
+  field::take_list(reader, field, texts, field::read_text);
 }
 
 void take_first_side(FieldReader& reader, const ApiField& field) {

@@ -1,16 +1,17 @@
 #include "api/shorter_vectors.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <string_view>
+
+#include "base/text.h"
 
 namespace octavo {
 namespace {
 
 struct Family {
   std::string_view architecture;  // empty: any
-  std::string_view name;          // a part of the model's, in small letters and with dashes; empty: any
+  std::string_view name;          // a part of the model's, as dashed_name() writes it; empty: any
   int fewest;
 };
 
@@ -36,17 +37,10 @@ constexpr Family kFamilies[] = {
     {"", "nemotron-embed-1b-v2", 384},
 };
 
-std::string plain(std::string_view name) {
-  std::string made;
-  for (const char c : name)
-    made += c == ' ' || c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return made;
-}
-
 }  // namespace
 
 std::optional<int> fewest_dimensions(const ModelInfo& info) {
-  const std::string name = plain(info.name);
+  const std::string name = dashed_name(info.name);
   const auto is_of = [&](const Family& family) {
     return (family.architecture.empty() || family.architecture == info.architecture) && name.contains(family.name);
   };

@@ -1,10 +1,9 @@
 #include "api/vector_answer.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -12,14 +11,13 @@
 #include "api/json_writer.h"
 #include "api/openai_finish.h"
 #include "api/relevance.h"
+#include "api/vector_text.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
 #include "octavo/embedding.h"
 
 namespace octavo {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "base64 has the floats as they lie here");
 
 ApiError no_memory_for_rows() {
   return {.status = 500,
@@ -33,23 +31,6 @@ ApiError not_finite(const VectorCall& vectors, std::size_t index) {
           .message = fmt::format("The model's numbers for text {} of {} are not finite.", index, vectors.field),
           .type = "server_error",
           .code = "not_finite"};
-}
-
-void append_base64(std::string& out, std::span<const float> floats) {
-  const std::size_t begin = out.size(), num_bytes = (floats.size_bytes() + 2) / 3 * 4;
-  out.resize(begin + num_bytes + 1);  // the encoder writes a zero behind the text
-  ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data() + begin),
-                    reinterpret_cast<const unsigned char*>(floats.data()), static_cast<int>(floats.size_bytes()));
-  out.resize(begin + num_bytes);
-}
-
-void append_numbers(std::string& out, std::span<const float> floats) {
-  out += '[';
-  for (std::size_t i = 0; i < floats.size(); ++i) {
-    if (i > 0) out += ',';
-    fmt::format_to(std::back_inserter(out), "{}", floats[i]);
-  }
-  out += ']';
 }
 
 void append_usage(std::string& out, std::int64_t num_tokens) {
@@ -81,10 +62,18 @@ void VectorAnswer::append_vector(std::string& out, std::span<float> vector) cons
   const VectorForm& form = vectors().form;
   if (form.dimensions > 0) vector = vector.first(std::min(vector.size(), to_size(form.dimensions)));
   normalize(vector, vectors().norm);
-  if (!form.is_base64) return append_numbers(out, vector);
-  out += '"';
-  append_base64(out, vector);
-  out += '"';
+  octavo::append_vector(out, vector, form.is_base64 ? VectorKind::kBase64 : VectorKind::kFloat);
+}
+
+/// A list of the rows of a text.
+void VectorAnswer::append_rows(std::string& out, std::span<float> floats) const {
+  const std::size_t width = to_size(vectors().width);
+  out += '[';
+  for (std::size_t begin = 0; begin < floats.size(); begin += width) {
+    if (begin > 0) out += ',';
+    append_vector(out, floats.subspan(begin, width));
+  }
+  out += ']';
 }
 
 std::string VectorAnswer::element(std::size_t index, std::span<float> floats) const {
@@ -94,13 +83,11 @@ std::string VectorAnswer::element(std::size_t index, std::span<float> floats) co
     append_vector(out, floats);
     out += '}';
   } else if (form_ == VectorList::kLlama) {
-    fmt::format_to(std::back_inserter(out), R"({{"index":{},"embedding":[)", index);
-    const std::size_t width = to_size(vectors().width);
-    for (std::size_t begin = 0; begin < floats.size(); begin += width) {
-      if (begin > 0) out += ',';
-      append_vector(out, floats.subspan(begin, width));
-    }
-    out += "]}";
+    fmt::format_to(std::back_inserter(out), R"({{"index":{},"embedding":)", index);
+    append_rows(out, floats);
+    out += '}';
+  } else if (form_ == VectorList::kTeiRows) {
+    append_rows(out, floats);
   } else {
     append_vector(out, floats);
   }
@@ -125,7 +112,8 @@ std::string VectorAnswer::finish() {
     case VectorList::kOllama: out = "{"; break;
     case VectorList::kOllamaOne: out = R"({"embedding":)" + (list_.empty() ? "[]" : std::move(list_)); break;
     case VectorList::kLlama:
-    case VectorList::kTei: list_.insert(0, 1, '['); return std::move(list_) + ']';
+    case VectorList::kTei:
+    case VectorList::kTeiRows: list_.insert(0, 1, '['); return std::move(list_) + ']';
   }
   if (form_ != VectorList::kOllamaOne) {
     append_json_field(out, "model", model_);
@@ -194,8 +182,13 @@ void ScoreAnswer::append_ranks(std::string& out) const {
   out += ']';
 }
 
+std::vector<double> ScoreAnswer::scores() const {
+  return vectors().task == VectorTask::kComparisons ? compared() : scores_;
+}
+
 std::string ScoreAnswer::finish() {
   std::string out;
+  if (list_ == ScoreList::kNumbers) return fmt::format("[{}]", fmt::join(scores(), ","));
   if (vectors().form.is_plain) {
     append_ranks(out);
     return out;
@@ -211,11 +204,11 @@ std::string ScoreAnswer::finish() {
                    R"(,"meta":{{"api_version":{{"version":"2"}},"tokens":{{"input_tokens":{}}}}},)",
                    vectors().num_tokens);
   } else {
-    const std::vector<double> scores = vectors().task == VectorTask::kComparisons ? compared() : scores_;
+    const std::vector<double> told = scores();
     fmt::format_to(std::back_inserter(out), R"(,"created":{},"data":[)", created_);
-    for (std::size_t i = 0; i < scores.size(); ++i)
+    for (std::size_t i = 0; i < told.size(); ++i)
       fmt::format_to(std::back_inserter(out), R"({}{{"index":{},"object":"score","score":{}}})", i == 0 ? "" : ",", i,
-                     scores[i]);
+                     told[i]);
     out += "],";
   }
   append_usage(out, vectors().num_tokens);

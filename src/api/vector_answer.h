@@ -46,7 +46,7 @@ class RowsAnswer : public AnswerWriter {
 };
 
 /// The forms that vectors are told in.
-enum class VectorList : std::uint8_t { kOpenAi, kLlama, kOllama, kOllamaOne, kTei };
+enum class VectorList : std::uint8_t { kOpenAi, kLlama, kOllama, kOllamaOne, kTei, kTeiRows };
 
 class VectorAnswer final : public RowsAnswer {
  public:
@@ -60,6 +60,7 @@ class VectorAnswer final : public RowsAnswer {
 
  private:
   std::string element(std::size_t index, std::span<float> floats) const;
+  void append_rows(std::string& out, std::span<float> floats) const;
   void append_vector(std::string& out, std::span<float> vector) const;
 
   const std::string model_;
@@ -71,8 +72,9 @@ class VectorAnswer final : public RowsAnswer {
   std::size_t waiting_bytes_ = 0;
 };
 
-/// The forms that scores are told in: documents in order of relevance, and pairs in their own.
-enum class ScoreList : std::uint8_t { kRanks, kScores };
+/// The forms that scores are told in: documents in order of relevance, pairs in their own, and the latter as numbers
+/// alone.
+enum class ScoreList : std::uint8_t { kRanks, kScores, kNumbers };
 
 class ScoreAnswer final : public RowsAnswer {
  public:
@@ -88,6 +90,7 @@ class ScoreAnswer final : public RowsAnswer {
  private:
   std::vector<double> compared() const;
   void append_ranks(std::string& out) const;
+  std::vector<double> scores() const;
 
   const std::string model_, id_;
   const std::int64_t created_;

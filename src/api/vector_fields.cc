@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
@@ -13,6 +14,7 @@
 #include "api/openai_completion.h"
 #include "api/sampling_fields.h"
 #include "base/error.h"
+#include "base/joined.h"
 
 namespace octavo {
 namespace {
@@ -93,13 +95,6 @@ constexpr ApiField normalize_row() {
   return field::boolean("normalize", "true", "vectors have the length 1; false: as the model gives them",
                         field::take_normalize);
 }
-constexpr ApiField dimensions_row() {
-  return field::integer("dimensions", 1, field::kMaxInt, "all",
-                        "a vector's floats, the first, of models that are trained so (see below); other models take "
-                        "their own number alone",
-                        into<&ApiRequest::vectors, &AskedVectors::form, &VectorForm::dimensions>);
-}
-
 constexpr ApiField kTextRows[] = {
     field::integer("truncate_prompt_tokens", AskedVectors::kToTheContext, field::kNoMax, "none",
                    "a longer text loses its end, as in vLLM: what is left has so many tokens; -1: as many as the "
@@ -116,10 +111,11 @@ constexpr ApiField kAddSpecialRow =
                    into<&ApiRequest::vectors, &AskedVectors::add_special>);
 
 constexpr ApiField kOpenAiRows[] = {
-    field::model(),  field::needed(input_row("input", "")),
-    encoding_row(),  dimensions_row(),
-    normalize_row(), norm_row(),
-    kAddSpecialRow,
+    field::model(),       field::needed(input_row("input", "")),
+    encoding_row(),       field::dimensions(),
+    normalize_row(),      norm_row(),
+    kAddSpecialRow,       field::input_type(),
+    field::prompt_name(),
 };
 
 constexpr ApiField kLlamaRows[] = {
@@ -129,6 +125,7 @@ constexpr ApiField kLlamaRows[] = {
     encoding_row(),
     norm_row(),
     kAddSpecialRow,
+    field::prompt_name(),
 };
 
 constexpr ApiField kOllamaOptionRows[] = {
@@ -141,7 +138,7 @@ constexpr ApiField kOllamaOptionRows[] = {
 constexpr ApiField kOllamaEmbedRows[] = {
     input_row("input", "none: the model is loaded"),
     field::truncate("true"),
-    dimensions_row(),
+    field::dimensions(),
 };
 
 constexpr ApiField kOllamaEmbeddingRows[] = {
@@ -149,15 +146,35 @@ constexpr ApiField kOllamaEmbeddingRows[] = {
 };
 
 constexpr ApiField kTeiRows[] = {
+    field::model(),           field::needed(input_row("inputs", "")), normalize_row(),
+    field::truncate("false"), field::truncation_direction(),          field::dimensions(),
+    field::prompt_name(),
+};
+
+constexpr ApiField kTeiAllRows[] = {
+    field::model(),           field::needed(input_row("inputs", "")),
+    field::truncate("false"), field::truncation_direction(),
+    field::prompt_name(),
+};
+
+void take_source(FieldReader& reader, const ApiField& field) {
+  const auto text = to_api_result(reader.at(field.path).needed_string());
+  if (!text) return reader.refuse(text.error());
+  reader.request.vectors.queries = {.texts = {*text}, .field = field.path};
+}
+void take_sentences(FieldReader& reader, const ApiField& field) {
+  field::take_list(reader, field, reader.request.vectors.texts, field::read_text);
+}
+
+constexpr ApiField kTeiSimilarityRows[] = {
     field::model(),
-    field::needed(input_row("inputs", "")),
-    normalize_row(),
-    field::truncate("false"),
-    field::truncation_direction(),
-    dimensions_row(),
-    field::refused(field::string("prompt_name", "",
-                                 "a file of a model has no prompts with names: write it in front of the text",
-                                 field::refuse_prompt_name)),
+    field::needed(field::object("inputs", "", "the texts", check_object)),
+    field::needed(field::string("inputs.source_sentence", "", "the text that others are compared with", take_source)),
+    field::needed(field::array("inputs.sentences", "", "the others, 2,048 at most", take_sentences)),
+    field::object("parameters", "", "settings", check_object),
+    field::truncate("false", "parameters.truncate"),
+    field::truncation_direction("parameters.truncation_direction"),
+    field::prompt_name("parameters.prompt_name"),
 };
 
 ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, ApiFields fields,
@@ -170,6 +187,28 @@ ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, 
 }  // namespace
 
 namespace field {
+
+namespace {
+
+/// The names that makers give to the prompt of a kind of text, of which a model has one or none.
+constexpr std::string_view kQueries[] = {"search_query", "query", "retrieval.query", "Retrieval-query"};
+constexpr std::string_view kDocuments[] = {"search_document", "document",          "passage",
+                                           "corpus",          "retrieval.passage", "Retrieval-document"};
+constexpr std::string_view kClassifications[] = {"classification", "Classification"};
+constexpr std::string_view kClusterings[] = {"clustering", "Clustering", "separation"};
+struct TextType {
+  std::string_view name;  // Cohere's, and those of others
+  std::span<const std::string_view> prompts;
+};
+constexpr TextType kTextTypes[] = {{"search_query", kQueries},
+                                   {"search_document", kDocuments},
+                                   {"classification", kClassifications},
+                                   {"clustering", kClusterings},
+                                   {"query", kQueries},
+                                   {"document", kDocuments},
+                                   {"passage", kDocuments}};
+
+}  // namespace
 
 ApiResult<void> check_num_texts(const JsonCursor& given, std::size_t count) {
   if (count <= kMaxTexts) return {};
@@ -190,10 +229,42 @@ void take_normalize(FieldReader& reader, const ApiField& field) {
   if (normalizes) reader.request.vectors.form.norm = *normalizes ? 2 : -1;
 }
 
-void refuse_prompt_name(FieldReader& reader, const ApiField& field) {
+void take_dimensions(FieldReader& reader, const ApiField& field) {
+  const auto count = reader.take(reader.at(field.path).integer(1, std::numeric_limits<int>::max()));
+  if (!count) return;
+  reader.request.vectors.form.dimensions = static_cast<int>(*count);
+  reader.request.vectors.dimensions_field = field.path;
+}
+
+void take_prompt_name(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
-  if (!reader.take(given.string()).value_or("").empty())
-    reader.refuse(given.error(field.text, "unsupported_parameter"));
+  const auto name = reader.take(given.string());
+  if (!name) return;
+  const auto words = reader.context.engine.info().embedding.prompt_text(std::string(*name));
+  if (!words) return reader.refuse(given.error(words.error().message));
+  reader.request.vectors.prompt_name = std::string(*name);
+  reader.request.vectors.prompt_field = field.path;
+}
+
+void take_input_type(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  const auto type = reader.take(given.string());
+  if (!type) return;
+  const auto known = std::ranges::find(kTextTypes, *type, &TextType::name);
+  if (known == std::end(kTextTypes))
+    return reader.refuse(given.wrong_value("one of " + joined(kTextTypes, &TextType::name)));
+  const std::vector<NamedPrompt>& prompts = reader.context.engine.info().embedding.prompts;
+  for (const std::string_view name : known->prompts) {
+    if (std::ranges::find(prompts, name, &NamedPrompt::name) == prompts.end()) continue;
+    reader.request.vectors.prompt_name = std::string(name);
+    reader.request.vectors.prompt_field = field.path;
+    return;
+  }
+}
+
+ApiResult<TextPrompt> read_text(const JsonCursor& given) {
+  OCTAVO_TRY(const std::string_view text, to_api_result(given.needed_string()));
+  return text;
 }
 
 void take_direction(FieldReader& reader, const ApiField& field) {
@@ -232,6 +303,15 @@ ApiFields tei_embed_fields() {
   return kTables;
 }
 
+ApiFields tei_embed_all_fields() {
+  static constexpr FieldTable kTables[] = {kTeiAllRows};
+  return kTables;
+}
+ApiFields tei_similarity_fields() {
+  static constexpr FieldTable kTables[] = {kTeiSimilarityRows};
+  return kTables;
+}
+
 ApiResult<ApiRequest> read_openai_embedding(const json::object& body, const ApiContext& context) {
   return read(body, context, openai_embedding_fields(), {.takes_base64 = true});
 }
@@ -254,6 +334,14 @@ ApiResult<ApiRequest> read_ollama_embedding(const json::object& body, const ApiC
 
 ApiResult<ApiRequest> read_tei_embed(const json::object& body, const ApiContext& context) {
   return read(body, context, tei_embed_fields(), {});
+}
+
+ApiResult<ApiRequest> read_tei_embed_all(const json::object& body, const ApiContext& context) {
+  return read(body, context, tei_embed_all_fields(), {.pools_nothing = true, .takes_rows_of_tokens = true});
+}
+
+ApiResult<ApiRequest> read_tei_similarity(const json::object& body, const ApiContext& context) {
+  return read(body, context, tei_similarity_fields(), {.task = VectorTask::kComparisons});
 }
 
 }  // namespace octavo

@@ -2,15 +2,26 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
+#include <vector>
 
 namespace octavo {
+
+/// The forms of a vector that Cohere's API has by name.
+enum class VectorKind : std::uint8_t {
+  kFloat,
+  kBase64,   // little-endian floats
+  kBinary,   // a bit a float, 1 above 0: bytes less 128
+  kUbinary,  // the bytes
+};
 
 struct VectorForm {
   std::optional<int> norm = {};  // normalize()'s; none: the server's, and the rows of a text's tokens stay as they are
   int dimensions = 0;            // floats of a vector that are shown, the first; 0: all
   bool is_base64 = false;        // little-endian floats in base64, not numbers
+  std::vector<VectorKind> kinds = {};  // each in a list of its own, by its name; none: there are no such lists
   std::size_t most_results = std::numeric_limits<std::size_t>::max();  // of documents that are ranked, the best
   bool shows_documents = false;
   bool is_raw = false;    // scores are the model's numbers, not between 0 and 1

@@ -56,4 +56,11 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
+std::string dashed_name(std::string_view name) {
+  std::string made = lower_case(name);
+  for (char& c : made)
+    if (c == ' ' || c == '_') c = '-';
+  return made;
+}
+
 }  // namespace octavo

@@ -23,4 +23,7 @@ std::string printable(std::string_view text);
 /// The text with ASCII's capital letters made small.
 std::string lower_case(std::string_view text);
 
+/// A model's name as names are compared: lower_case(), with a dash for each space and underscore.
+std::string dashed_name(std::string_view name);
+
 }  // namespace octavo

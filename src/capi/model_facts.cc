@@ -9,10 +9,11 @@
 namespace octavo::capi {
 
 std::string describe(const ModelInfo& info) {
-  boost::json::array ends, labels;
+  boost::json::array ends, labels, prompts;
   for (const EndToken& token : info.end_tokens)
     ends.push_back(boost::json::object{{"id", token.id}, {"text", to_valid_utf8(token.text)}});
   for (const std::string& label : info.embedding.labels) labels.emplace_back(to_valid_utf8(label));
+  for (const NamedPrompt& prompt : info.embedding.prompts) prompts.emplace_back(to_valid_utf8(prompt.name));
   const boost::json::object told{
       {"name", to_valid_utf8(info.name)},
       {"file", to_valid_utf8(info.file_name)},
@@ -32,6 +33,7 @@ std::string describe(const ModelInfo& info) {
       {"generates", info.embedding.generates},
       {"vector_width", info.embedding.width},
       {"scores", std::move(labels)},
+      {"prompts", std::move(prompts)},
   };
   return boost::json::serialize(told);
 }

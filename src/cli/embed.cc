@@ -29,6 +29,7 @@ struct EmbedOptions {
   int norm = 2;
   bool truncates = false;
   bool compares = false;
+  std::optional<std::string> prompt_name;  // EmbeddingPromptOptions's
 };
 
 std::string json_line(std::size_t index, std::span<const float> rows, std::size_t width, bool are_of_tokens) {
@@ -85,7 +86,9 @@ Result<int> embed(const EmbedOptions& options, Context& context) {
     if (!context.out) return fail("cannot write to the standard output");
     return {};
   };
-  const EmbeddingPromptOptions how{.cuts = options.truncates};
+  if (const auto words = info.embedding.prompt_text(options.prompt_name); !words)
+    return fail("--prompt-name: {}", words.error().message);
+  const EmbeddingPromptOptions how{.cuts = options.truncates, .prompt_name = options.prompt_name};
   const auto prompt = [&](std::size_t index) -> Result<EmbeddingPrompt> {
     auto made = engine->embedding_prompt(texts[index], how);
     if (!made) return fail("text {}: {}", index + 1, made.error().message);
@@ -133,6 +136,15 @@ void add_embed_command(Program& program, Context& context) {
       ->excludes(out);
   add_pooling_option(command, options->engine.pooling);
   add_norm_option(command, options->norm);
+  const auto take_name = [options](const std::string& name) -> Result<void> {
+    options->prompt_name = name;
+    return {};
+  };
+  command
+      .add_option_function("--prompt-name", take_name,
+                           "The words of the model's maker in front of each text, by name: query, document and others; "
+                           "default: the model's own default, if it has one")
+      ->type_name("NAME");
   command.add_flag("--truncate", options->truncates,
                    "A text that is longer than the context loses its end; otherwise it is an error");
   add_engine_options(command, options->engine, context);

@@ -1,7 +1,6 @@
 #include "cpu/pooled_head.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/to_size.h"
 
@@ -11,14 +10,6 @@ namespace {
 int widest(const ModelConfig& config, const HeadTensors<CpuForm>& w) {
   const std::int64_t between = is_present(w.vector_up) ? w.vector_up.rows : 0;
   return std::max({config.width, config.head.width, config.head.num_scores, static_cast<int>(between)});
-}
-
-/// Scores become shares; there are a few.
-void softmax(std::span<float> scores) {
-  const auto highest = static_cast<double>(*std::ranges::max_element(scores));
-  double sum = 0;
-  for (const float score : scores) sum += std::exp(static_cast<double>(score) - highest);
-  for (float& score : scores) score = static_cast<float>(std::exp(static_cast<double>(score) - highest) / sum);
 }
 
 }  // namespace
@@ -33,10 +24,14 @@ PooledHead::PooledHead(const ModelConfig& config, const Weights& weights, Comput
 
 std::span<const float> PooledHead::vector_of(std::span<const float> pooled) {
   if (!is_present(weights_.vector)) return pooled;
-  const std::span<float> hidden = hidden_.span().first(to_size(weights_.vector_up.rows));
   const std::span<float> result = result_.span().first(to_size(weights_.vector.rows));
-  multiply(weights_.vector_up, pooled, hidden);
-  multiply(weights_.vector, hidden, result);
+  std::span<const float> input = pooled;
+  if (is_present(weights_.vector_up)) {
+    const std::span<float> hidden = hidden_.span().first(to_size(weights_.vector_up.rows));
+    multiply(weights_.vector_up, pooled, hidden);
+    input = hidden;
+  }
+  multiply(weights_.vector, input, result);
   return result;
 }
 
@@ -55,7 +50,6 @@ std::span<const float> PooledHead::scores_of(std::span<const float> pooled) {
   multiply(weights_.scores, hidden, scores);
   if (weights_.scores_bias != nullptr)
     context_.kernels.add(scores.data(), weights_.scores_bias, config_.head.num_scores);
-  if (config_.head.softmax) softmax(scores);
   return scores;
 }
 

@@ -19,9 +19,9 @@ class PooledHead {
 
   // Rows are [width]; results are valid until the next call.
 
-  /// The row itself, or as two matrices make it another (Vera et al., 2025), [HeadSpec::width].
+  /// The row itself, or as one or two matrices make it another (Vera et al., 2025), [HeadSpec::width].
   std::span<const float> vector_of(std::span<const float> pooled);
-  /// A score for each label, [HeadSpec::num_scores], or their shares.
+  /// A score for each label, [HeadSpec::num_scores].
   std::span<const float> scores_of(std::span<const float> pooled);
 
  private:

@@ -160,7 +160,10 @@ Result<ChatPrompt> EngineImpl::chat_prompt(std::span<const ChatMessage> messages
 Result<EmbeddingPrompt> EngineImpl::embedding_prompt(std::string_view text,
                                                      const EmbeddingPromptOptions& options) const {
   OCTAVO_TRY(const ChatTokenizer* chat, parts_.words.require());
-  return make_embedding_prompt(chat->tokenizer(), text, limited(options));
+  const auto words = parts_.info.embedding.prompt_text(options.prompt_name);
+  if (!words) return fail("prompt_name: {}", words.error().message);
+  if (words->empty()) return make_embedding_prompt(chat->tokenizer(), text, limited(options));
+  return make_embedding_prompt(chat->tokenizer(), std::string(*words) + std::string(text), limited(options));
 }
 
 Result<EmbeddingPrompt> EngineImpl::rank_prompt(std::string_view query, std::string_view document,

@@ -8,6 +8,7 @@
 #include "base/stop_check.h"
 #include "base/text.h"
 #include "base/to_size.h"
+#include "chat/named_prompts.h"
 #include "engine/engine_impl.h"
 #include "engine/fingerprint.h"
 #include "engine/generation_config.h"
@@ -172,6 +173,7 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts&
                                         .kv_budget = resources.kv_memory}));
   parts.info = info_of(source, config, parts.runner->info(), isa, options.kv_type, options.pooling);
   parts.info.embedding.names_pooling = config.pooling.has_value();
+  OCTAVO_TRY_VOID(read_named_prompts(source, config.architecture, config.name, parts.info.embedding));
   if (config.is_encoder) be_encoder(options, parts);
   parts.info.work = std::move(work);
   parts.info.num_threads = parts.resources->num_threads();

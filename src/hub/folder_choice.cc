@@ -1,7 +1,6 @@
 #include "hub/folder_choice.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 #include "base/text.h"
@@ -13,8 +12,12 @@ namespace {
 
 constexpr std::string_view kConfig = "config.json", kWhole = "model.safetensors",
                            kIndex = "model.safetensors.index.json";
-constexpr std::array<std::string_view, 4> kBeside = {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja",
-                                                     "generation_config.json"};
+constexpr std::string_view kBeside[] = {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja",
+                                        "generation_config.json",
+                                        // of sentence-transformers
+                                        kModules, "config_sentence_transformers.json", "sentence_bert_config.json",
+                                        "1_Pooling/config.json", "2_Dense/config.json", "2_Dense/model.safetensors",
+                                        "3_Dense/config.json", "3_Dense/model.safetensors", "1_LogitScore/config.json"};
 constexpr std::uint32_t kMaxParts = 99999;  // all that five digits write; opening the folder refuses too many
 
 /// All parts of the largest number of them that is there whole; none: there is none.
@@ -34,7 +37,7 @@ std::vector<std::size_t> parts_of(std::span<const std::string> paths) {
 }  // namespace
 
 bool is_beside_weights(std::string_view name) {
-  return name == kConfig || name == kIndex || std::ranges::find(kBeside, name) != kBeside.end();
+  return name == kConfig || name == kIndex || std::ranges::find(kBeside, name) != std::end(kBeside);
 }
 
 std::vector<std::size_t> folder_files(std::span<const std::string> paths) {

@@ -13,12 +13,15 @@ namespace octavo::hub {
 
 /// The type of such a model in a name, behind the colon and in any case, also where there are GGUF files.
 inline constexpr std::string_view kFolderType = "safetensors";
+/// The file of a folder whose folders are parts of its model.
+inline constexpr std::string_view kModules = "modules.json";
 
 /// Whether a file of that name may be a part of such a model, beside its weights.
 bool is_beside_weights(std::string_view name);
 
 /// The indexes of the files that make a model of a folder: config.json, model.safetensors or all of its parts with
-/// their index, and words, template and settings, as far as they are there. Files in folders below count not. Empty:
+/// their index, and words, template and settings, as far as they are there. Files in folders below count not, but for
+/// those of the modules of sentence-transformers. Empty:
 /// config.json or some of the weights are missing.
 std::vector<std::size_t> folder_files(std::span<const std::string> paths);
 

@@ -61,6 +61,8 @@ class Models {
     for (const std::string& path : paths)
       names[fs::path(path).parent_path()].push_back(fs::path(path).filename().string());
     for (const auto& [below, in_it] : names) {
+      const auto above = below.empty() ? names.end() : names.find(below.parent_path());
+      if (above != names.end() && std::ranges::find(above->second, kModules) != above->second.end()) continue;
       std::vector<fs::path> files;
       for (const std::size_t i : folder_files(in_it)) files.push_back(folder / below / in_it[i]);
       if (files.empty()) continue;

@@ -25,7 +25,6 @@ struct HeadSpec {
   std::vector<std::string> labels = {};  // of the scores, where the file names them
   Pooling pooling = Pooling::kCls;       // of the row that it reads
   bool gelu = false;                     // the function behind its first matrix; otherwise tanh
-  bool softmax = false;                  // scores are shares
 };
 
 /// Hyperparameters, checked against each other. Sizes are in elements.

@@ -474,13 +474,14 @@ Result<void> WeightLister::head_matrix(std::string_view name, std::int64_t rows,
   return source_.find_tensor(name) == nullptr ? Result<void>{} : matrix(std::string(name), rows, cols, target);
 }
 
-/// Vectors: width in and out, any width between. Scores: one matrix, or one in front of it.
+/// Vectors: one matrix, or one in front of it, of any width between. Scores: one matrix, or one in front of it.
 Result<void> WeightLister::list_head() {
   HeadTensors<ListedForm>& w = list_.tensors.head;
-  if (const SourceTensor* up = source_.find_tensor(tensor_names::kVectorUp); up != nullptr) {
-    OCTAVO_TRY_VOID(head_matrix(tensor_names::kVectorUp, up->tensor.rows, config_.width, w.vector_up));
-    OCTAVO_TRY_VOID(matrix(std::string(tensor_names::kVector), config_.head.width, up->tensor.rows, w.vector));
-  }
+  const SourceTensor* const up = source_.find_tensor(tensor_names::kVectorUp);
+  const std::int64_t between = up == nullptr ? config_.width : up->tensor.rows;
+  OCTAVO_TRY_VOID(head_matrix(tensor_names::kVectorUp, between, config_.width, w.vector_up));
+  if (up != nullptr || source_.find_tensor(tensor_names::kVector) != nullptr)
+    OCTAVO_TRY_VOID(matrix(std::string(tensor_names::kVector), config_.head.width, between, w.vector));
   if (config_.head.num_scores == 0) return {};
   OCTAVO_TRY_VOID(head_matrix(tensor_names::kHeadDense, config_.width, config_.width, w.dense));
   OCTAVO_TRY_VOID(vector(std::string(tensor_names::kHeadDenseBias), config_.width, Presence::kOptional, w.dense_bias));

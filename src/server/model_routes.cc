@@ -4,6 +4,7 @@
 
 #include "api/api_error.h"
 #include "api/llama_props.h"
+#include "api/tei_info.h"
 #include "base/error.h"
 #include "server/ollama_models.h"
 #include "server/openai_models.h"
@@ -38,6 +39,7 @@ ApiResult<json::object> answer_model_get(const RouteMatch& match, ModelTable& mo
   if (slot == nullptr) return std::unexpected(models.not_found(match.argument));
   if (match.route == Route::kModel) return openai_model(*slot);
   if (!slot->model()) return std::unexpected(unavailable("the model is not loaded", "loading"));
+  if (match.route == Route::kTeiInfo) return tei_info(*slot->model(), *slot->info());
   return llama_props(*slot->model(), *slot->info());
 }
 

@@ -12,6 +12,8 @@
 namespace octavo::server {
 namespace {
 
+constexpr Route kQueried[] = {Route::kLlamaProps, Route::kLlamaSlots, Route::kTeiInfo};  // their query names a model
+
 using boost::beast::http::verb;
 
 constexpr std::string_view kArgument = "{id}";
@@ -129,7 +131,7 @@ ApiResult<RouteMatch> Routes::find(verb method, std::string_view target) const {
     if (!argument || (is_spelt_out && route.path != path)) continue;
     known = route.path;
     if (!takes(route, method)) continue;
-    const bool is_queried = route.route == Route::kLlamaProps || route.route == Route::kLlamaSlots;
+    const bool is_queried = std::ranges::find(kQueried, route.route) != std::end(kQueried);
     auto decoded = percent_decode(is_queried ? query_value(target, "model") : *argument);
     if (!decoded)
       return std::unexpected(

@@ -36,6 +36,7 @@ enum class Route : std::uint8_t {
   kResponseInput,
   kLlamaProps,
   kLlamaSlots,
+  kTeiInfo,
   kOllamaTags,
   kOllamaRunning,
   kOllamaShow,
@@ -48,8 +49,8 @@ struct RouteMatch {
   Route route;
   const Api* api = nullptr;  // of kAnswer and kCount
   std::string_view pattern;  // the path as metrics name it, without a client's text in it
-  std::string argument;  // that stands for {id}, or of /props and /slots the query's model, with its percent-escapes
-                         // decoded: any bytes
+  std::string argument;      // that stands for {id}, or of /props, /slots and /info the query's model, with its
+                         // percent-escapes decoded: any bytes
   bool is_post;
   bool needs_key;
 };

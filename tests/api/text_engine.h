@@ -109,14 +109,17 @@ class TextEngine final : public Engine {
   /// A token a byte, and kEnd behind them if asked for.
   Result<EmbeddingPrompt> embedding_prompt(std::string_view text,
                                            const EmbeddingPromptOptions& options) const override {
+    OCTAVO_TRY(const std::string_view words, info_.embedding.prompt_text(options.prompt_name));
     EmbeddingPrompt prompt;
-    for (const char c : text) prompt.tokens.push_back(static_cast<unsigned char>(c));
+    for (const char c : std::string(words) + std::string(text)) prompt.tokens.push_back(static_cast<unsigned char>(c));
     return cut(std::move(prompt), options);
   }
   /// "query|document"; the second has token type 1.
   Result<EmbeddingPrompt> rank_prompt(std::string_view query, std::string_view document,
                                       const EmbeddingPromptOptions& options) const override {
-    OCTAVO_TRY(EmbeddingPrompt prompt, embedding_prompt(std::string(query) + "|" + std::string(document), options));
+    EmbeddingPromptOptions plain = options;
+    plain.prompt_name = "";
+    OCTAVO_TRY(EmbeddingPrompt prompt, embedding_prompt(std::string(query) + "|" + std::string(document), plain));
     prompt.token_types.assign(prompt.tokens.size(), 1);
     std::fill_n(prompt.token_types.begin(), std::min(query.size() + 1, prompt.tokens.size()), std::uint8_t{0});
     return prompt;

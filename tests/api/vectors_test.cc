@@ -10,6 +10,7 @@
 #include "api/api.h"
 #include "api/relevance.h"
 #include "api/shorter_vectors.h"
+#include "api/tei_info.h"
 #include "api/text_engine.h"
 #include "api/vector_call.h"
 
@@ -271,12 +272,106 @@ TEST_F(Vectors, WithoutATextOllamasCallsOnlyLoadTheModel) {
 
 TEST_F(Vectors, TeisAnswerIsAnArrayOfVectors) {
   EXPECT_EQ(answer("tei_embed", R"({"inputs": ["a", "b"], "normalize": false})", {{0, 2}, {3, 0}}), "[[0,2],[3,0]]");
-  EXPECT_THAT(error_of("tei_embed", R"({"inputs": "a", "prompt_name": "query"})").message, HasSubstr("prompt_name: "));
   EXPECT_THAT(error_of("tei_embed", R"({"inputs": "a", "truncate": true, "truncation_direction": "Left"})").message,
               HasSubstr("truncation_direction: found Left, expected Right"));
   EXPECT_EQ(prompts("tei_embed", R"({"inputs": "a", "truncation_direction": "Left"})").size(), 1);  // nothing is cut
   EXPECT_EQ(api_named("tei_embed").error_body({.status = 400, .message = "no"}),
             R"({"error":"no","error_type":"Validation"})");
+}
+
+TEST_F(Vectors, AllRowsOfTeisAreGivenWhateverThePooling) {
+  const auto call = parse("tei_embed_all", R"({"inputs": "ab"})");
+  EXPECT_EQ(call->requests.at(0).embedding.pooling, Pooling::kNone);
+  EXPECT_EQ(answer("tei_embed_all", R"({"inputs": ["ab", "c"]})", {{0, 2, 3, 4, 5, 6}, {1, 2, 3, 4}}),
+            "[[[0,2],[3,4],[5,6]],[[1,2],[3,4]]]");
+}
+
+TEST_F(Vectors, TeisSimilaritiesAreCosinesWithTheFirst) {
+  const char* body =
+      R"({"inputs": {"source_sentence": "a", "sentences": ["b", "c"]}, "parameters": {"truncate": true}})";
+  EXPECT_EQ(answer("tei_similarity", body, {{0, 2}, {0, 7}, {3, 0}}), "[1,0]");
+  EXPECT_EQ(error_of("tei_similarity", R"({"inputs": {"source_sentence": "a"}})").param, "inputs.sentences");
+  EXPECT_EQ(error_of("tei_similarity", R"({"inputs": {"sentences": ["a"]}})").param, "inputs.source_sentence");
+}
+
+TEST_F(Vectors, TeisInfoTellsWhatTheModelMakes) {
+  EXPECT_EQ(json::serialize(tei_info(model_, engine_.info()).at("model_type")), R"({"embedding":{"pooling":"mean"}})");
+  EXPECT_EQ(tei_info(model_, engine_.info()).at("max_input_length"), 100);
+  engine_.embedding() = {.pooling = Pooling::kRank, .labels = {"yes", ""}};
+  EXPECT_EQ(json::serialize(tei_info(model_, engine_.info()).at("model_type")),
+            R"({"reranker":{"id2label":{"0":"yes","1":"LABEL_1"},"label2id":{"yes":0,"LABEL_1":1}}})");
+}
+
+TEST_F(Vectors, CoheresAnswerHasAListOfEachKind) {
+  const std::string both = R"({"texts": ["a", "bc"], "embedding_types": ["float", "ubinary", "binary", "base64"]})";
+  const json::value whole = parsed_answer("cohere_embed", both, {{3, 4}, {-2, 0}});
+  EXPECT_EQ(json::serialize(whole.at("texts")), R"(["a","bc"])");
+  EXPECT_EQ(json::serialize(whole.at_pointer("/embeddings/float")), "[[6E-1,8E-1],[-1,0]]");
+  EXPECT_EQ(json::serialize(whole.at_pointer("/embeddings/ubinary")), "[[192],[0]]");
+  EXPECT_EQ(json::serialize(whole.at_pointer("/embeddings/binary")), "[[64],[-128]]");
+  EXPECT_THAT(decoded(whole.at_pointer("/embeddings/base64/1").as_string()).front(), -1);
+  EXPECT_EQ(whole.at("response_type"), "embeddings_by_type");
+  EXPECT_EQ(whole.at_pointer("/meta/billed_units/input_tokens"), 5);
+  const json::value first = parsed_answer("cohere_embed_v1", R"({"texts": ["a"]})", {{3, 4}});
+  EXPECT_EQ(json::serialize(first.at("embeddings")), "[[6E-1,8E-1]]");
+  EXPECT_EQ(first.at("response_type"), "embeddings_floats");
+  EXPECT_EQ(json::serialize(parsed_answer("cohere_embed", R"({"texts": ["a"]})", {{3, 4}}).at("embeddings")),
+            R"({"float":[[6E-1,8E-1]]})");
+  EXPECT_EQ(api_named("cohere_embed").error_body({.status = 400, .message = "no"}), R"({"message":"no"})");
+}
+
+TEST_F(Vectors, CoheresBitsAreTheHighestOfTheirByteFirst) {
+  engine_.embedding().width = 10;
+  const json::value whole = parsed_answer("cohere_embed", R"({"texts": ["a"], "embedding_types": ["ubinary"]})",
+                                          {{1, -1, -1, -1, -1, -1, -1, 1, 0, 1}});
+  EXPECT_EQ(json::serialize(whole.at_pointer("/embeddings/ubinary")), "[[129,64]]");
+}
+
+TEST_F(Vectors, CoheresTextsMayBeContentsAndLoseTheirEndUnlessTheBodySaysOtherwise) {
+  EXPECT_THAT(prompts("cohere_embed", R"({"inputs": [{"content": [{"type": "text", "text": "ab"}]}]})"),
+              ElementsAre("ab<end>"));
+  EXPECT_THAT(error_of("cohere_embed", R"({"inputs": [{"content": [{"type": "image_url"}]}]})").message,
+              HasSubstr("inputs[0].content[0].type: found the string \"image_url\", expected text"));
+  EXPECT_EQ(error_of("cohere_embed", "{}").param, "texts");
+  EXPECT_THAT(error_of("cohere_embed", R"({"texts": ["a"], "embedding_types": ["int8"]})").message,
+              HasSubstr("embedding_types[0]: found the string \"int8\", expected float, base64, binary, ubinary"));
+  const std::string text(100, 'a');
+  const auto body = [&](const std::string& more) { return R"({"texts": [")" + text + "\"]" + more + "}"; };
+  EXPECT_THAT(prompts("cohere_embed", body("")), ElementsAre(std::string(99, 'a') + "<end>"));
+  EXPECT_THAT(prompts("cohere_embed", body(R"(, "max_tokens": 5)")), ElementsAre("aaaa<end>"));
+  EXPECT_EQ(error_of("cohere_embed", body(R"(, "truncate": "NONE")")).code, "context_length_exceeded");
+  EXPECT_THAT(error_of("cohere_embed", body(R"(, "truncate": "START")")).message,
+              HasSubstr("found START, expected END"));
+  EXPECT_THAT(error_of("cohere_embed", body(R"(, "output_dimension": 1)")).message,
+              HasSubstr("output_dimension: found 1, expected none, or 2"));
+}
+
+TEST_F(Vectors, WordsInFrontOfATextAreChosenByTheirName) {
+  engine_.embedding().prompts = {{.name = "query", .text = "q: "}, {.name = "passage", .text = "p: "}};
+  const auto prompt = [this](std::string_view api, const std::string& body) { return prompts(api, body).at(0); };
+  EXPECT_EQ(prompt("openai_embedding", R"({"input": "a"})"), "a<end>");
+  EXPECT_EQ(prompt("openai_embedding", R"({"input": "a", "prompt_name": "query"})"), "q: a<end>");
+  EXPECT_EQ(prompt("openai_embedding", R"({"input": "a", "input_type": "document"})"), "p: a<end>");
+  EXPECT_EQ(prompt("tei_embed", R"({"inputs": "a", "prompt_name": "passage"})"), "p: a<end>");
+  EXPECT_EQ(prompt("cohere_embed", R"({"texts": ["a"], "input_type": "search_query"})"), "q: a<end>");
+  EXPECT_EQ(prompt("cohere_embed", R"({"texts": ["a"], "input_type": "clustering"})"), "a<end>");
+  engine_.embedding().default_prompt = "passage";
+  for (const char* api : {"openai_embedding", "llama_embedding", "ollama_embed", "score"})
+    EXPECT_THAT(prompt(api, R"({"input": "a", "text_1": "a", "text_2": "b"})"), "p: a<end>") << api;
+  EXPECT_EQ(prompt("openai_embedding", R"({"input": "a", "prompt_name": ""})"), "a<end>");
+  EXPECT_EQ(prompt("openai_embedding", R"({"input": [97]})"), "a") << "ids are taken as they are";
+}
+
+TEST_F(Vectors, AnUnknownNameOfWordsIsRefusedWithThoseThatThereAre) {
+  const std::string body = R"({"inputs": "a", "prompt_name": "question"})";
+  EXPECT_EQ(error_of("tei_embed", body).message,
+            "prompt_name: found 'question', expected none: the model has no prompts with names");
+  engine_.embedding().prompts = {{.name = "query", .text = "q: "}, {.name = "passage", .text = "p: "}};
+  EXPECT_EQ(error_of("tei_embed", body).message, "prompt_name: found 'question', expected one of query, passage");
+  EXPECT_EQ(error_of("openai_embedding", R"({"input": [[97]], "prompt_name": "query"})").message,
+            "input[0]: found token ids, expected a text: prompt_name asks for words in front of it");
+  EXPECT_THAT(error_of("cohere_embed", R"({"texts": ["a"], "input_type": "image"})").message,
+              HasSubstr("input_type: found the string \"image\", expected one of search_query"));
 }
 
 TEST_F(Vectors, NumbersThatAreNotFiniteAreAnErrorThatNamesTheText) {

@@ -29,6 +29,13 @@ TEST(FolderFiles, AreConfigWeightsAndWords) {
                   "generation_config.json"));
 }
 
+TEST(FolderFiles, AreThoseOfModulesToo) {
+  EXPECT_THAT(chosen({"1_Pooling/config.json", "2_Dense/config.json", "2_Dense/model.safetensors", "config.json",
+                      "model.safetensors", "modules.json", "onnx/config.json", "sentence_bert_config.json"}),
+              ElementsAre("config.json", "model.safetensors", "modules.json", "sentence_bert_config.json",
+                          "1_Pooling/config.json", "2_Dense/config.json", "2_Dense/model.safetensors"));
+}
+
 TEST(FolderFiles, AreNoneWhereOneIsMissing) {
   EXPECT_THAT(chosen({"model.safetensors"}), IsEmpty());
   EXPECT_THAT(chosen({"config.json", "tokenizer.json"}), IsEmpty());

@@ -51,7 +51,6 @@ TEST(WeightNeed, HeadsThatRankOrEmbedAreLoaded) {
   const ModelConfig config = ModelConfig::load(source).value();
   EXPECT_EQ(config.head.num_scores, 2);
   EXPECT_EQ(config.head.width, 48);
-  EXPECT_TRUE(config.head.softmax);
   const Weights weights = try_load(source, config).value();
   EXPECT_EQ(weights.head.scores.rows, 2);
   EXPECT_EQ(weights.head.vector_up.rows, 96);

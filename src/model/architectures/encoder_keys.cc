@@ -1,7 +1,9 @@
 #include "model/architectures/encoder_keys.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "source/sentence_names.h"
 #include "source/tensor_names.h"
 
 namespace octavo {
@@ -101,6 +103,11 @@ Result<void> read_vectors(const ModelKeys& keys, ModelConfig& config) {
                   keys.path(), keys.key(kCausal));
   if (!config.is_encoder) config.head.pooling = Pooling::kLast;
   OCTAVO_TRY(config.pooling, read_pooling(keys, "pooling_type"));
+  if (keys.source().find(sentence_names::kMaxTokens) != nullptr) {
+    OCTAVO_TRY(const std::uint64_t most, keys.source().get_u64(sentence_names::kMaxTokens));
+    if (most == 0) return fail("{}: {} is 0, expected at least 1", keys.path(), sentence_names::kMaxTokens);
+    config.context_length = static_cast<int>(std::min<std::uint64_t>(most, to_size(config.context_length)));
+  }
   return read_head(keys, config);
 }
 

@@ -1,4 +1,5 @@
-// Qwen 3, dense (Yang et al., 2025).
+// Qwen 3, dense (Yang et al., 2025), and the part of Qwen3-VL that reads text (Bai et al., 2025): a text has the same
+// position in all sections of the rotation, so that it is the ordinary one.
 #include "model/architectures/architectures.h"
 
 namespace octavo {
@@ -7,7 +8,6 @@ Result<void> read_qwen3(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config));
   layer.attention()->qk_norm = Presence::kRequired;
   OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
-  config.head.softmax = true;  // Qwen3-Reranker's shares of yes and no (Zhang et al., 2025)
   return {};
 }
 

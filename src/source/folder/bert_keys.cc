@@ -1,11 +1,14 @@
-// Encoders: BERT, RoBERTa and XLM-RoBERTa, ModernBERT.
+// Encoders: BERT, RoBERTa and XLM-RoBERTa, ModernBERT, Nomic Embed, Jina Embeddings 3.
+#include <algorithm>
+
 #include "source/folder/config_keys.h"
 #include "source/folder/family_keys.h"
 
 namespace octavo {
 namespace {
 
-constexpr int kMean = 1, kCls = 2;  // of pooling_type
+constexpr int kMean = 1, kCls = 2;               // of pooling_type
+constexpr std::uint64_t kTrainedByNomic = 2048;  // positions, where config.json does not say
 
 Result<void> add_encoder_sizes(const FamilyKeys& keys, std::string_view epsilon_name) {
   constexpr SizeName kSizes[] = {{"num_hidden_layers", "block_count"},
@@ -48,6 +51,46 @@ Result<double> rope_base(const JsonObject& config, std::string_view kind_of_laye
   return rope->number("rope_theta");
 }
 
+Result<void> add_token_types(const FamilyKeys& keys) {
+  OCTAVO_TRY(const std::uint64_t types, keys.config.size("type_vocab_size"));
+  keys.out.add_u32("tokenizer.ggml.token_type_count", types);
+  return {};
+}
+
+/// A config of Nomic's own code.
+Result<void> add_old_nomic_keys(const FamilyKeys& keys) {
+  constexpr SizeName kSizes[] = {{"n_layer", "block_count"},
+                                 {"n_embd", "embedding_length"},
+                                 {"n_inner", "feed_forward_length"},
+                                 {"n_head", "attention.head_count"},
+                                 {"vocab_size", "vocab_size"}};
+  OCTAVO_TRY_VOID(add_named_sizes(keys, kSizes));
+  constexpr std::string_view kOff[] = {"prenorm",      "qkv_proj_bias", "mlp_fc1_bias",
+                                       "mlp_fc2_bias", "use_rms_norm",  "rotary_emb_interleaved"};
+  for (const std::string_view flag : kOff) OCTAVO_TRY_VOID(require_flag(keys, flag, false));
+  OCTAVO_TRY_VOID(require_text(keys, "activation_function", {"swiglu"}));
+  OCTAVO_TRY(const double rotated, keys.config.number("rotary_emb_fraction"));
+  if (rotated != 1) return fail("{} is {}, expected 1", keys.config.place("rotary_emb_fraction"), rotated);
+  OCTAVO_TRY(const double base, keys.config.number("rotary_emb_base"));
+  keys.out.add_f32(keys.key("rope.freq_base"), base);
+  OCTAVO_TRY(const double epsilon, keys.config.number("layer_norm_epsilon"));
+  keys.out.add_f32(keys.key("attention.layer_norm_epsilon"), epsilon);
+  // A longer text would have other frequencies, by its length.
+  OCTAVO_TRY(const std::uint64_t positions, keys.config.size("n_positions"));
+  OCTAVO_TRY(const auto trained, keys.config.size_if("max_trained_positions"));
+  keys.out.add_u32(keys.key("context_length"), std::min(positions, trained.value_or(kTrainedByNomic)));
+  return add_token_types(keys);
+}
+
+/// A config of transformers.
+Result<void> add_rotary_bert_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(add_encoder_sizes(keys, "layer_norm_eps"));
+  OCTAVO_TRY_VOID(add_context(keys));
+  OCTAVO_TRY(const double base, rope_base(keys.config, "", "rope_theta"));
+  keys.out.add_f32(keys.key("rope.freq_base"), base);
+  return add_token_types(keys);
+}
+
 }  // namespace
 
 Result<void> add_bert_keys(const FamilyKeys& keys) { return add_learned_positions(keys, 0); }
@@ -56,6 +99,17 @@ Result<void> add_bert_keys(const FamilyKeys& keys) { return add_learned_position
 Result<void> add_roberta_keys(const FamilyKeys& keys) {
   OCTAVO_TRY(const auto padding, keys.config.size_if("pad_token_id"));
   return add_learned_positions(keys, padding.value_or(0) + 1);
+}
+
+Result<void> add_nomic_bert_keys(const FamilyKeys& keys) {
+  if (keys.config.has("n_embd")) return add_old_nomic_keys(keys);
+  OCTAVO_TRY_VOID(require_text(keys, "hidden_act", {"silu"}));
+  return add_rotary_bert_keys(keys);
+}
+
+Result<void> add_jina_bert_v3_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(require_text(keys, "hidden_act", {"gelu"}));
+  return add_rotary_bert_keys(keys);
 }
 
 Result<void> add_modern_bert_keys(const FamilyKeys& keys) {

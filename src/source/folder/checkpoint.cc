@@ -35,15 +35,26 @@ Result<std::map<std::string, std::string>> read_index(const fs::path& path) {
 
 }  // namespace
 
-Result<Checkpoint> Checkpoint::open(const fs::path& folder, const std::stop_token& stop) {
+Result<Checkpoint> Checkpoint::open(const fs::path& folder, std::span<const fs::path> dense,
+                                    const std::stop_token& stop) {
   Checkpoint checkpoint;
+  OCTAVO_TRY_VOID(checkpoint.open_files(folder, stop));
+  if (dense.empty()) return checkpoint;
+  for (std::size_t i = 0; i < dense.size(); ++i) {
+    OCTAVO_TRY_VOID(checkpoint.add_file(dense[i] / kWhole));
+    checkpoint.files_.back().rename_tensors(i + 1 == dense.size() ? "dense.last." : "dense.first.");
+  }
+  OCTAVO_TRY_VOID(checkpoint.list_tensors());
+  return checkpoint;
+}
+
+Result<void> Checkpoint::open_files(const fs::path& folder, const std::stop_token& stop) {
   std::error_code ignored;
   if (!fs::exists(folder / kIndex, ignored)) {
     if (!fs::exists(folder / kWhole, ignored))
       return fail("{}: found neither {} nor {}", folder.string(), kWhole, kIndex);
-    OCTAVO_TRY_VOID(checkpoint.add_file(folder / kWhole));
-    OCTAVO_TRY_VOID(checkpoint.list_tensors());
-    return checkpoint;
+    OCTAVO_TRY_VOID(add_file(folder / kWhole));
+    return list_tensors();
   }
   OCTAVO_TRY(const auto index, read_index(folder / kIndex));
   std::set<std::string> names;
@@ -52,21 +63,21 @@ Result<Checkpoint> Checkpoint::open(const fs::path& folder, const std::stop_toke
     return fail("{}: names {} files, expected 1 to {}", (folder / kIndex).string(), names.size(), kMaxFiles);
   for (const std::string& name : names) {
     OCTAVO_TRY_VOID(check_stop(stop, "loading"));
-    OCTAVO_TRY_VOID(checkpoint.add_file(folder / name));
+    OCTAVO_TRY_VOID(add_file(folder / name));
   }
-  OCTAVO_TRY_VOID(checkpoint.list_tensors());
-  for (const CheckpointTensor& tensor : checkpoint.tensors_) {
+  OCTAVO_TRY_VOID(list_tensors());
+  for (const CheckpointTensor& tensor : tensors_) {
     const auto listed = index.find(tensor.stored->name);
     const std::string found = tensor.file->file().path().filename().string();
     if (listed == index.end() || listed->second != found)
       return fail("{}: has tensor {}, which {} does not say", (folder / found).string(), quote(tensor.stored->name),
                   kIndex);
   }
-  if (checkpoint.tensors_.size() == index.size()) return checkpoint;
+  if (tensors_.size() == index.size()) return {};
   for (const auto& [tensor, file] : index)
-    if (std::ranges::none_of(checkpoint.tensors_, [&](const auto& t) { return t.stored->name == tensor; }))
+    if (std::ranges::none_of(tensors_, [&](const auto& t) { return t.stored->name == tensor; }))
       return fail("{}: lacks tensor {}, which {} expects there", (folder / file).string(), quote(tensor), kIndex);
-  return checkpoint;
+  return {};
 }
 
 Result<void> Checkpoint::add_file(const fs::path& path) {
@@ -76,6 +87,7 @@ Result<void> Checkpoint::add_file(const fs::path& path) {
 }
 
 Result<void> Checkpoint::list_tensors() {
+  tensors_.clear();
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < files_.size(); ++i) {
     for (const StoredTensor& stored : files_[i].tensors()) {

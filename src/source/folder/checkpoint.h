@@ -1,4 +1,5 @@
-// The tensors of a Hugging Face folder: model.safetensors, or the files that model.safetensors.index.json names.
+// The tensors of a Hugging Face folder: model.safetensors, or the files that model.safetensors.index.json names; and
+// those of folders in it.
 //
 // Read-only once opened.
 #pragma once
@@ -6,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -26,7 +28,10 @@ class Checkpoint {
  public:
   /// Opens a folder's files. Errors: there is neither file; a file that the index names is missing, or lacks a tensor;
   /// two files have a tensor of one name; a stop was asked for before the last file was opened.
-  static Result<Checkpoint> open(const std::filesystem::path& folder, const std::stop_token& stop);
+  /// `dense`: folders with a model.safetensors of their own, whose tensors are named "dense.last.linear.weight", and
+  /// those of one in front of it "dense.first.linear.weight".
+  static Result<Checkpoint> open(const std::filesystem::path& folder, std::span<const std::filesystem::path> dense,
+                                 const std::stop_token& stop);
 
   const std::vector<SafetensorsFile>& files() const { return files_; }
   /// The tensors in the order of their bytes, file by file.
@@ -34,6 +39,7 @@ class Checkpoint {
 
  private:
   Result<void> add_file(const std::filesystem::path& path);
+  Result<void> open_files(const std::filesystem::path& folder, const std::stop_token& stop);
   Result<void> list_tensors();
 
   std::vector<SafetensorsFile> files_;

@@ -159,6 +159,57 @@ constexpr Family kModernBert = {.model = "ModernBertModel",
                                 .base = "model.",
                                 .is_encoder = true};
 
+constexpr TensorName kRotaryBertNames[] = {
+    {"post_attention_layernorm", "attn_output_norm"},
+    {"post_mlp_layernorm", "layer_output_norm"},
+    {"mlp.fc1", "ffn_up"},
+    {"mlp.fc2", "ffn_down"},
+    // as Nomic's own code saves them
+    {"attn.Wqkv", "attn_qkv"},
+    {"attn.out_proj", "attn_output"},
+    {"norm1", "attn_output_norm"},
+    {"norm2", "layer_output_norm"},
+    {"mlp.fc11", "ffn_up"},
+    {"mlp.fc12", "ffn_gate"},
+};
+constexpr TensorName kRotaryBertWholeNames[] = {
+    {"embeddings.word_embeddings.weight", "token_embd.weight"},
+    {"embeddings.token_type_embeddings.weight", "token_types.weight"},
+    {"embeddings.LayerNorm", "token_embd_norm"},
+    {"emb_ln", "token_embd_norm"},
+    {"pooler.dense", "cls"},
+};
+constexpr Family kNomicBert = {.model = "NomicBertModel",
+                               .architecture = "nomic-bert",
+                               .add_keys = add_nomic_bert_keys,
+                               .own_names = kRotaryBertNames,
+                               .own_whole_names = kRotaryBertWholeNames,
+                               .layers = "layers.",
+                               .base = "encoder.",
+                               .is_encoder = true};
+constexpr Family kJinaBertV3 = {.model = "JinaEmbeddingsV3Model",
+                                .architecture = "jina-bert-v3",
+                                .add_keys = add_jina_bert_v3_keys,
+                                .own_names = kRotaryBertNames,
+                                .own_whole_names = kRotaryBertWholeNames,
+                                .layers = "layers.",
+                                .is_encoder = true};
+constexpr Family kGemmaEmbedding = {.model = "Gemma3TextModel",
+                                    .architecture = "gemma-embedding",
+                                    .add_keys = add_gemma_embedding_keys,
+                                    .adds_one_to_norms = true,
+                                    .has_norms_behind = true};
+constexpr TensorName kScoreNames[] = {{"score.weight", "cls.output.weight"}};
+constexpr Family kQwen3Ranks = {.model = "Qwen3ForSequenceClassification",
+                                .architecture = "qwen3",
+                                .add_keys = add_qwen_keys,
+                                .own_whole_names = kScoreNames,
+                                .is_encoder = true};
+constexpr Family kQwen3Vl = {.model = "Qwen3VLForConditionalGeneration",
+                             .architecture = "qwen3vl",
+                             .add_keys = add_qwen3vl_keys,
+                             .has_other_parts = true};
+
 constexpr Family renamed(Family family, std::string_view model) {
   family.model = model;
   return family;
@@ -197,6 +248,11 @@ constexpr Family kFamilies[] = {
     renamed(kRoberta, "RobertaForSequenceClassification"),
     kModernBert,
     renamed(kModernBert, "ModernBertForSequenceClassification"),
+    kNomicBert,
+    kJinaBertV3,
+    kGemmaEmbedding,
+    kQwen3Ranks,
+    kQwen3Vl,
 };
 
 }  // namespace

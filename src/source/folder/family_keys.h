@@ -13,6 +13,8 @@ Result<void> add_mixtral_keys(const FamilyKeys& keys);
 Result<void> add_mistral3_keys(const FamilyKeys& keys);
 Result<void> add_qwen_keys(const FamilyKeys& keys);
 Result<void> add_qwen3moe_keys(const FamilyKeys& keys);
+/// The part of Qwen3-VL that reads text.
+Result<void> add_qwen3vl_keys(const FamilyKeys& keys);
 Result<void> add_qwen35_keys(const FamilyKeys& keys);
 Result<void> add_qwen35moe_keys(const FamilyKeys& keys);
 Result<void> add_gpt_oss_keys(const FamilyKeys& keys);
@@ -22,6 +24,10 @@ Result<void> add_gemma4_keys(const FamilyKeys& keys);
 Result<void> add_bert_keys(const FamilyKeys& keys);
 Result<void> add_roberta_keys(const FamilyKeys& keys);
 Result<void> add_modern_bert_keys(const FamilyKeys& keys);
+/// Under the names of transformers, or under those of Nomic's own code.
+Result<void> add_nomic_bert_keys(const FamilyKeys& keys);
+Result<void> add_jina_bert_v3_keys(const FamilyKeys& keys);
+Result<void> add_gemma_embedding_keys(const FamilyKeys& keys);
 /// Of the layers without a window: those of pairs that are not rotated are so large that they stay.
 Result<std::vector<float>> gemma4_rope_factors(const JsonObject& config);
 

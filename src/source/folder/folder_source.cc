@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "base/to_size.h"
-#include "source/folder/pooling_keys.h"
+#include "source/folder/sentence_keys.h"
 #include "source/folder/tensor_list.h"
 #include "source/folder/word_keys.h"
 
@@ -54,16 +54,18 @@ Result<FolderSource> FolderSource::open(const fs::path& folder, const std::stop_
   OCTAVO_TRY(const auto text_config, config.object_if("text_config"));
   const JsonObject language = text_config.value_or(config);
 
-  OCTAVO_TRY(Checkpoint checkpoint, Checkpoint::open(folder, stop));
-  FolderSource source(std::move(checkpoint));
+  FolderSource source;
   source.builder_.add_text("general.architecture", std::string(family->architecture));
   source.builder_.add_text("general.name", fs::weakly_canonical(folder).filename().string());
   OCTAVO_TRY_VOID(family->add_keys({language, std::string(family->architecture) + ".", source.builder_}));
-  OCTAVO_TRY_VOID(add_pooling_keys(folder, std::string(family->architecture) + ".", source.builder_, source.texts_));
+  OCTAVO_TRY(const SentenceModules modules,
+             add_sentence_keys(folder, std::string(family->architecture) + ".", source.builder_, source.texts_));
   OCTAVO_TRY_VOID(add_word_keys(folder, config, source.builder_, source.texts_));
   source.texts_.push_back(std::move(config_text));
 
-  OCTAVO_TRY(std::vector<NamedTensor> tensors, list_tensors(source.checkpoint_, *family, language, config, stop));
+  OCTAVO_TRY(source.checkpoint_, Checkpoint::open(folder, modules.dense, stop));
+  OCTAVO_TRY(std::vector<NamedTensor> tensors,
+             list_tensors(source.checkpoint_, *family, {.language = language, .whole = config}, modules.rank, stop));
   std::uint64_t offset = 0;
   for (NamedTensor& tensor : tensors) {
     const std::uint64_t cols = tensor.dims.front();

@@ -37,7 +37,7 @@ class FolderSource final : public ModelSource {
   void drop(std::uint64_t offset, std::uint64_t size) const override;
 
  private:
-  explicit FolderSource(Checkpoint checkpoint) : checkpoint_(std::move(checkpoint)) {}
+  FolderSource() = default;
   void note_files(const std::filesystem::path& folder);
   template <class Visit>
   void for_tensors(std::uint64_t offset, std::uint64_t size, const Visit& visit) const;

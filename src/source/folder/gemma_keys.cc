@@ -33,6 +33,13 @@ Result<void> add_gemma2_keys(const FamilyKeys& keys) {
   return check_score_scale(keys, 46);
 }
 
+Result<void> add_gemma_embedding_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY(const bool sees_both_ways, keys.config.flag_or("use_bidirectional_attention", false));
+  if (sees_both_ways) return add_gemma3_keys(keys);
+  return fail("{} is false, expected true: without an output matrix a Gemma3TextModel makes vectors alone",
+              keys.config.place("use_bidirectional_attention"));
+}
+
 Result<void> add_gemma3_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_dense_keys(keys));
   OCTAVO_TRY_VOID(add_context(keys));

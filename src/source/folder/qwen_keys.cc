@@ -67,6 +67,11 @@ Result<void> add_qwen3moe_keys(const FamilyKeys& keys) {
   return add_mixture_keys(keys, {"num_experts", "num_experts_per_tok", "moe_intermediate_size"});
 }
 
+Result<void> add_qwen3vl_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(add_qwen_keys(keys));
+  return add_sections(keys);
+}
+
 Result<void> add_qwen35_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_common_keys(keys));
   OCTAVO_TRY_VOID(add_rope_keys(keys, kRotatedByQwen35));

@@ -31,6 +31,11 @@ class SafetensorsFile {
   /// Opens a file. Errors name the file, and the tensor if one is at fault.
   static Result<SafetensorsFile> open(const std::filesystem::path& path);
 
+  /// Puts a text in front of the names of all tensors.
+  void rename_tensors(std::string_view prefix) {
+    for (StoredTensor& tensor : tensors_) tensor.name.insert(0, prefix);
+  }
+
   const MappedFile& file() const { return file_; }
   const std::vector<StoredTensor>& tensors() const { return tensors_; }
   const std::string& header() const { return header_; }

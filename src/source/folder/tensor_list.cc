@@ -25,6 +25,7 @@ class TensorLister {
     if (is_left_out(family_, tensor.stored->name)) return {};
     const auto place = place_of_tensor(family_, tensor.stored->name);
     if (!place) return fail("{} has no place in a model of {}", shown(tensor), family_.model);
+    if (place->name == (is_tied_ ? tensor_names::kEmbedding : tensor_names::kOutput)) output_ = tensor;
     if (place->name == tensor_names::kOutput && is_tied_) return {};  // a copy of the embeddings
     if (place->expert) return add_expert(tensor, *place);
     switch (place->form) {
@@ -38,7 +39,7 @@ class TensorLister {
     }
   }
 
-  Result<void> finish(const JsonObject& config) {
+  Result<void> finish(const JsonObject& config, const std::optional<RankTokens>& rank) {
     for (const auto& [name, parts] : experts_) OCTAVO_TRY_VOID(TensorMaker::add_experts(name, parts, list_));
     for (const auto& [name, both] : mxfp4_) {
       if (both.codes.stored == nullptr || both.scales.stored == nullptr)
@@ -57,6 +58,7 @@ class TensorLister {
     const bool has_output = std::ranges::find(list_, tensor_names::kOutput, &NamedTensor::name) != list_.end();
     if (!is_tied_ && !has_output && !family_.is_encoder)
       return fail("{} is false, but the checkpoint has no lm_head.weight", config.place("tie_word_embeddings"));
+    if (rank) OCTAVO_TRY_VOID(add_scores(*rank));
     std::ranges::stable_sort(list_, {}, [](const NamedTensor& t) { return t.data->place(); });
     return {};
   }
@@ -78,9 +80,19 @@ class TensorLister {
     return {};
   }
 
+  /// Two rows of the output, or one.
+  Result<void> add_scores(const RankTokens& rank) {
+    if (output_.stored == nullptr)
+      return fail("{}: found no output matrix, expected one of a model that ranks by its words", family_.model);
+    std::vector<std::uint64_t> tokens = {rank.yes};
+    if (rank.no) tokens.push_back(*rank.no);
+    return TensorMaker::add_rows(output_, tokens, std::string(tensor_names::kScores), list_);
+  }
+
   const Family& family_;
   TensorMaker maker_;
   bool is_tied_;
+  CheckpointTensor output_ = {};                                  // of the logits
   std::map<std::string, std::vector<CheckpointTensor>> experts_;  // by the name in GGUF
   std::map<std::string, Mxfp4Parts> mxfp4_;                       // the same
   std::vector<NamedTensor> list_;
@@ -89,18 +101,18 @@ class TensorLister {
 }  // namespace
 
 Result<std::vector<NamedTensor>> list_tensors(const Checkpoint& checkpoint, const Family& family,
-                                              const JsonObject& config, const JsonObject& whole,
+                                              const ModelConfigs& configs, const std::optional<RankTokens>& rank,
                                               const std::stop_token& stop) {
   constexpr std::string_view kTied = "tie_word_embeddings";
-  OCTAVO_TRY(const bool is_tied,
-             (config.has(kTied) ? config : whole).flag_or(kTied, family.architecture.starts_with("gemma")));
-  OCTAVO_TRY(const TensorMaker maker, TensorMaker::create(family, config));
+  OCTAVO_TRY(const bool is_tied, (configs.language.has(kTied) ? configs.language : configs.whole)
+                                     .flag_or(kTied, family.architecture.starts_with("gemma")));
+  OCTAVO_TRY(const TensorMaker maker, TensorMaker::create(family, configs.language));
   TensorLister lister(family, maker, is_tied);
   for (const CheckpointTensor& tensor : checkpoint.tensors()) {
     OCTAVO_TRY_VOID(check_stop(stop, "loading"));
     OCTAVO_TRY_VOID(lister.add(tensor));
   }
-  OCTAVO_TRY_VOID(lister.finish(config));
+  OCTAVO_TRY_VOID(lister.finish(configs.language, rank));
   return lister.take();
 }
 

@@ -9,6 +9,7 @@
 #include "source/folder/checkpoint.h"
 #include "source/folder/family.h"
 #include "source/folder/folder_tensor.h"
+#include "source/folder/sentence_keys.h"
 #include "tensor/tensor.h"
 
 namespace octavo {
@@ -20,11 +21,17 @@ struct NamedTensor {
   std::unique_ptr<const FolderTensor> data;
 };
 
-/// All tensors, in the order of their bytes. `config` is that of the language model, `whole` that of all parts. Errors:
-/// a tensor that GGUF has no place for, or whose shape or type is not supported; an expert that is missing; an output
-/// of its own that the config says there is none of, or the reverse; a stop was asked for.
+/// The config of the language model, and that of all parts.
+struct ModelConfigs {
+  JsonObject language;
+  JsonObject whole;
+};
+
+/// All tensors, in the order of their bytes. Rows of the output are the matrix of scores of a model that ranks by
+/// `rank`. Errors: a tensor that GGUF has no place for, or whose shape or type is not supported; an expert that is
+/// missing; an output of its own that the config says there is none of, or the reverse; a stop was asked for.
 Result<std::vector<NamedTensor>> list_tensors(const Checkpoint& checkpoint, const Family& family,
-                                              const JsonObject& config, const JsonObject& whole,
+                                              const ModelConfigs& configs, const std::optional<RankTokens>& rank,
                                               const std::stop_token& stop);
 
 }  // namespace octavo

@@ -76,7 +76,7 @@ std::string shown(const CheckpointTensor& tensor) {
 
 Result<TensorMaker> TensorMaker::create(const Family& family, const JsonObject& config) {
   TensorMaker maker(family);
-  OCTAVO_TRY(maker.num_heads_, config.size("num_attention_heads"));
+  OCTAVO_TRY(maker.num_heads_, config.size(config.has("n_head") ? "n_head" : "num_attention_heads"));
   OCTAVO_TRY(const auto kv_heads, config.size_if("num_key_value_heads"));
   maker.num_kv_heads_ = kv_heads.value_or(maker.num_heads_);
   OCTAVO_TRY(const auto padding, config.size_if("pad_token_id"));
@@ -177,6 +177,22 @@ Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace&
   }
   OCTAVO_TRY_VOID(check_dims(tensor, 1, place.name.contains("_exps.") ? 3 : 2));
   return add_moved(tensor, place, {shape.rbegin(), shape.rend()}, out);
+}
+
+Result<void> TensorMaker::add_rows(const CheckpointTensor& tensor, std::span<const std::uint64_t> rows,
+                                   std::string name, std::vector<NamedTensor>& out) {
+  OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  const std::uint64_t cols = tensor.stored->shape[1], row_bytes = cols * element_bytes(type);
+  std::vector<StoredSlice> slices;
+  for (const std::uint64_t row : rows) {
+    if (row >= tensor.stored->shape[0])
+      return fail("{} has {} rows, expected more than {}", shown(tensor), tensor.stored->shape[0], row);
+    slices.push_back({tensor, row * row_bytes, row_bytes});
+  }
+  push(out, std::move(name), {cols, rows.size()}, type,
+       std::make_unique<StoredRows>(std::move(slices), PieceOrder{}, row_bytes));
+  return {};
 }
 
 Result<void> TensorMaker::add_behind_padding(const CheckpointTensor& tensor, const std::string& name,

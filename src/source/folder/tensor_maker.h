@@ -20,6 +20,9 @@ class TensorMaker {
 
   /// Appends the tensors of a stored tensor of any form but MXFP4's.
   Result<void> add(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<NamedTensor>& out) const;
+  /// Appends a matrix of some rows of a stored one.
+  static Result<void> add_rows(const CheckpointTensor& tensor, std::span<const std::uint64_t> rows, std::string name,
+                               std::vector<NamedTensor>& out);
   /// Appends the tensors of stored codes and scales in MXFP4.
   static Result<void> add_mxfp4(const CheckpointTensor& codes, const CheckpointTensor& scales, const TensorPlace& place,
                                 std::vector<NamedTensor>& out);

@@ -11,6 +11,8 @@ namespace {
 constexpr TensorName kWhole[] = {{"model.embed_tokens.weight", "token_embd.weight"},
                                  {"model.norm.weight", "output_norm.weight"},
                                  {"lm_head.weight", "output.weight"},
+                                 {"dense.first.linear.weight", "dense_2.weight"},  // of sentence-transformers
+                                 {"dense.last.linear.weight", "dense_3.weight"},
                                  {"model.embed_tokens_per_layer.weight", "per_layer_token_embd.weight"},
                                  {"model.per_layer_model_projection.weight", "per_layer_model_proj.weight"},
                                  {"model.per_layer_projection_norm.weight", "per_layer_proj_norm.weight"}};

@@ -108,6 +108,48 @@ TEST_F(EncoderFolder, PoolingIsThatOfSentenceTransformers) {
   EXPECT_THAT(error(bert("BertModel")), HasSubstr("pooling_mode_max_tokens is on: expected one of mean, cls, last"));
 }
 
+TEST_F(EncoderFolder, ModulesSayWhatStandsBehindTheModel) {
+  folder_.write("modules.json", R"([{"path": "", "type": "sentence_transformers.models.Transformer"},
+    {"path": "pool", "type": "sentence_transformers.models.Pooling"}, {"path": "2_Dense", "type": "x.Dense"},
+    {"path": "n", "type": "sentence_transformers.models.Normalize"}])");
+  folder_.write("pool/config.json", R"({"pooling_mode_lasttoken": true})");
+  const std::string dense = R"({"bias": false, "activation_function": "torch.nn.modules.linear.Identity"})";
+  folder_.write("2_Dense/config.json", dense);
+  SafetensorsWriter writer;
+  writer.add("linear.weight", "F32", {2, 4}, bytes_of(std::vector<float>(8, 0.5F)));
+  folder_.write("2_Dense/model.safetensors", writer.bytes());
+  folder_.write("sentence_bert_config.json", R"({"max_seq_length": 5})");
+  folder_.write("config_sentence_transformers.json", R"({"prompts": {"query": "q: "}})");
+  const auto source = opened(bert("BertModel"), bert_file("", false));
+  EXPECT_EQ(source->get_u64("bert.pooling_type"), 3U);
+  EXPECT_EQ(source->find_tensor("dense_3.weight")->tensor.rows, 2) << "one alone is the last";
+  EXPECT_EQ(source->find_tensor("dense_2.weight"), nullptr);
+  EXPECT_EQ(source->get_u64("sentence_transformers.max_seq_length"), 5U);
+  EXPECT_EQ(source->get_string("sentence_transformers.config"), R"({"prompts": {"query": "q: "}})");
+}
+
+TEST_F(EncoderFolder, ModulesThatAreNotComputedAreRefused) {
+  const auto module = [&](const std::string& type, const std::string& settings) {
+    folder_.write("modules.json", R"([{"path": "1_It", "type": "a.)" + type + R"("}])");
+    folder_.write("1_It/config.json", settings);
+    return error(bert("BertModel"));
+  };
+  EXPECT_THAT(module("LSTM", "{}"), HasSubstr("type is 'a.LSTM', supported are Transformer, Pooling, Dense"));
+  EXPECT_THAT(module("Dense", R"({"bias": true})"), HasSubstr("1_It/config.json: bias is true, expected false"));
+  EXPECT_THAT(module("Dense", R"({"bias": false, "activation_function": "torch.nn.Tanh"})"),
+              HasSubstr("activation_function is 'torch.nn.Tanh', expected Identity"));
+  EXPECT_THAT(module("Pooling", R"({"pooling_mode": "mean", "include_prompt": false})"),
+              HasSubstr("include_prompt is false, expected true"));
+  EXPECT_THAT(module("Transformer", "{}"), HasSubstr("expected an empty text: this folder"));
+  folder_.write("modules.json", R"([{"path": "../x", "type": "a.Pooling"}])");
+  EXPECT_THAT(error(bert("BertModel")), HasSubstr("path is '../x', expected the name of a folder beside it"));
+  folder_.write("modules.json", "{}");
+  EXPECT_THAT(error(bert("BertModel")), HasSubstr("found an object, expected a list of modules"));
+  folder_.write("modules.json", "[]");
+  folder_.write("sentence_bert_config.json", R"({"do_lower_case": true})");
+  EXPECT_THAT(error(bert("BertModel")), HasSubstr("do_lower_case is true, expected false"));
+}
+
 TEST_F(EncoderFolder, OtherMathematicsIsRefused) {
   EXPECT_THAT(error(bert("BertModel", R"(, "position_embedding_type": "relative_key")")),
               HasSubstr("position_embedding_type is 'relative_key', expected absolute"));

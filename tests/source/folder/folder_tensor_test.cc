@@ -48,7 +48,7 @@ class FolderTensors : public testing::Test {
   const CheckpointTensor& stored(std::size_t index) {
     if (!checkpoint_) {
       folder_.write("model.safetensors", writer_.bytes());
-      auto checkpoint = Checkpoint::open(folder_.path(), {});
+      auto checkpoint = Checkpoint::open(folder_.path(), {}, {});
       EXPECT_TRUE(checkpoint) << checkpoint.error().message;
       checkpoint_ = std::make_unique<Checkpoint>(std::move(*checkpoint));
     }
