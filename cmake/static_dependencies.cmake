@@ -24,8 +24,18 @@ if(OCTAVO_STATIC_DEPENDENCIES)
   set(CMAKE_SKIP_BUILD_RPATH ON)  # there is no library to be found when it runs
 endif()
 
-# octavo_take_static(TARGET LIBRARY LIBRARIES...): the file of an imported target is ours, and so is what it needs.
+# octavo_take_static(TARGET LIBRARY LIBRARIES...): the file of an imported target is ours, and so is what it needs. What was
+# compiled with it before is compiled with the same definitions, so that objects are those of a build without this.
 function(octavo_take_static target library)
+  get_target_property(needed ${target} INTERFACE_LINK_LIBRARIES)
+  foreach(other IN LISTS needed)
+    if(TARGET ${other})
+      get_target_property(definitions ${other} INTERFACE_COMPILE_DEFINITIONS)
+      if(definitions)
+        set_property(TARGET ${target} APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS ${definitions})
+      endif()
+    endif()
+  endforeach()
   get_target_property(configurations ${target} IMPORTED_CONFIGURATIONS)
   if(NOT configurations)
     set(configurations "")

@@ -4,7 +4,7 @@ add_library(octavo_flags INTERFACE)
 target_compile_options(octavo_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror=return-type -ffp-contract=off)
 target_include_directories(octavo_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
-# The linker's hash of the program: what system_fingerprint knows a build by.
+# The linker's hash of what it has written, for debuggers: the same content has the same.
 target_link_options(octavo_flags INTERFACE -Wl,--build-id=sha1)
 include(${CMAKE_CURRENT_LIST_DIR}/hardening.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/same_bytes.cmake)

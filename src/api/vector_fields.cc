@@ -341,7 +341,11 @@ ApiResult<ApiRequest> read_tei_embed_all(const json::object& body, const ApiCont
 }
 
 ApiResult<ApiRequest> read_tei_similarity(const json::object& body, const ApiContext& context) {
-  return read(body, context, tei_similarity_fields(), {.task = VectorTask::kComparisons});
+  OCTAVO_TRY(ApiRequest request, read(body, context, tei_similarity_fields(), {.task = VectorTask::kComparisons}));
+  if (request.vectors.texts.texts.empty())
+    return refused(
+        JsonCursor(body)["inputs"]["sentences"].wrong_value("an array of texts", "missing_required_parameter"));
+  return request;
 }
 
 }  // namespace octavo

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 
+#include "base/joined.h"
 #include "base/text.h"
 #include "json/json_file.h"
 #include "source/sentence_names.h"
@@ -82,6 +83,16 @@ Result<void> read_prompts(std::string_view text, const std::string& place, Embed
 }
 
 }  // namespace
+
+Result<std::string_view> EmbeddingInfo::prompt_text(const std::optional<std::string>& name) const {
+  const std::string& wanted = name ? *name : default_prompt;
+  if (wanted.empty()) return std::string_view();
+  const auto found = std::ranges::find(prompts, wanted, &NamedPrompt::name);
+  if (found != prompts.end()) return found->text;
+  if (prompts.empty()) return fail("found {}, expected none: the model has no prompts with names", quote(wanted));
+  return fail("found {}, expected one of {}", quote(wanted),
+              joined(prompts, [](const NamedPrompt& prompt) { return printable(prompt.name); }));
+}
 
 Result<void> read_named_prompts(const ModelSource& source, std::string_view architecture, std::string_view name,
                                 EmbeddingInfo& info) {

@@ -178,6 +178,25 @@ void add_vector_options(Command& command, server::ServerOptions& server) {
   });
 }
 
+/// Who gets the memory, of several models.
+void add_sharing_options(Command& command, server::ModelTableOptions& models) {
+  add_seconds(command, "--model-turn", models.turn,
+              "Of several models: one in use goes after so long if another is wanted in its place; default 10")
+      ->of_servers();
+  add_seconds(command, "--model-wait", models.max_wait,
+              "A request waits no longer for its model, and for another one's load half of that; default 600", 1)
+      ->of_servers();
+  add_seconds(command, "--idle-unload", models.idle_unload,
+              "A model without requests for so long leaves the memory, unless a client says how long; default 0: never")
+      ->of_servers();
+  add_choice(
+      command, "--allow-unload", "WHOSE", std::vector<std::pair<std::string, bool>>{{"own", false}, {"all", true}},
+      [&models](bool is_all) { models.clients_are_one = is_all; },
+      "Whose use of a model a client may end by keep_alive or /models/unload: own (default), or all, that of others "
+      "too")
+      ->of_servers();
+}
+
 void add_operation_options(Command& command, ServeOptions& options, Context& context) {
   command.group("Operation");
   server::ServerOptions& server = options.server;
@@ -208,21 +227,7 @@ void add_operation_options(Command& command, ServeOptions& options, Context& con
       .add_flag("--shared-cache", server.access.shared_cache,
                 "API keys share the prefix cache: faster, but the time of an answer tells what others asked")
       ->of_servers();
-  add_seconds(command, "--model-turn", server.models.turn,
-              "Of several models: one in use goes after so long if another is wanted in its place; default 10")
-      ->of_servers();
-  add_seconds(command, "--model-wait", server.models.max_wait,
-              "A request waits no longer for its model, and for another one's load half of that; default 600", 1)
-      ->of_servers();
-  add_seconds(command, "--idle-unload", server.models.idle_unload,
-              "A model without requests for so long leaves the memory, unless a client says how long; default 0: never")
-      ->of_servers();
-  add_choice(
-      command, "--allow-unload", "WHOSE", std::vector<std::pair<std::string, bool>>{{"own", false}, {"all", true}},
-      [&server](bool is_all) { server.models.clients_are_one = is_all; },
-      "Whose use of a model a client may end by keep_alive or /models/unload: own (default), or all, that of others "
-      "too")
-      ->of_servers();
+  add_sharing_options(command, server.models);
   add_pull_options(command, server.pull, options.models.pulled, context);
   add_seconds(command, "--keepalive-interval", server.answers.keepalive_interval,
               "A stream that waits says so this often; default 5; 0: never")

@@ -1,12 +1,13 @@
-// The digest of the compiled objects that decide an answer's bits, as the build has written it. Any thread.
+// The digest of what decides an answer's bits, as the build has written it: of sources and options in a build for any
+// processor, of compiled objects in others (cmake/build_digest.cmake). Any thread.
 #pragma once
 
 #include <string_view>
 
 namespace octavo {
 
-/// 32 hexadecimal digits. The program, the shared library and everything else that is linked of one build's objects
-/// have the same.
+/// 32 hexadecimal digits. The program, the shared library and everything else of one build have the same; so have builds
+/// for any processor of the same sources, such as that of the Python wheel.
 std::string_view build_digest();
 
 }  // namespace octavo

@@ -5,9 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "base/error.h"
-#include "base/joined.h"
-#include "base/text.h"
 #include "base/to_size.h"
 
 namespace octavo {
@@ -39,16 +36,6 @@ std::optional<Pooling> find_pooling(std::string_view name) {
   const auto found = std::ranges::find(kPoolingNames, name);
   if (found == kPoolingNames.end()) return std::nullopt;
   return static_cast<Pooling>(found - kPoolingNames.begin());
-}
-
-Result<std::string_view> EmbeddingInfo::prompt_text(const std::optional<std::string>& name) const {
-  const std::string& wanted = name ? *name : default_prompt;
-  if (wanted.empty()) return std::string_view();
-  const auto found = std::ranges::find(prompts, wanted, &NamedPrompt::name);
-  if (found != prompts.end()) return found->text;
-  if (prompts.empty()) return fail("found {}, expected none: the model has no prompts with names", quote(wanted));
-  return fail("found {}, expected one of {}", quote(wanted),
-              joined(prompts, [](const NamedPrompt& prompt) { return printable(prompt.name); }));
 }
 
 void normalize(std::span<float> vector, int p) {

@@ -43,6 +43,10 @@ BODIES = {
     "api/embed": ("vectors", "POST /api/embed", {"input": "Hi"}),
     "api/embeddings": ("vectors", "POST /api/embeddings", {"prompt": "Hi"}),
     "embed": ("vectors", "POST /embed", {"inputs": "Hi"}),
+    "embed_all": ("vectors", "POST /embed_all", {"inputs": "Hi"}),
+    "similarity": ("vectors", "POST /similarity", {"inputs": {"source_sentence": "Hi", "sentences": ["Ho", "Hu"]}}),
+    "v1/embed": ("vectors", "POST /v1/embed", {"texts": ["Hi"]}),
+    "v2/embed": ("vectors", "POST /v2/embed", {"texts": ["Hi"]}),
     "rerank": ("vectors", "POST /v1/rerank", {"query": "Hi", "documents": ["Ho", "Hu"]}),
     "score": ("vectors", "POST /v1/score", {"text_1": "Hi", "text_2": "Ho"}),
 }
@@ -73,7 +77,8 @@ class Row:
             warnings = answer.get("warnings", []) if isinstance(answer, dict) else []
             told = [warning for warning in warnings if names(warning, self.path)]
             return "\t".join(["" if told else "accepted", "200", "", "", "; ".join(told)])
-        error = answer["error"] if isinstance(answer["error"], dict) else {"message": answer["error"]}
+        error = answer.get("error", answer)  # Cohere's has a message and nothing around it
+        error = error if isinstance(error, dict) else {"message": error}
         message, param = server_record.masked(error["message"]), error.get("param") or ""
         return "\t".join([self.fault_of(message, param), str(status), str(error.get("code") or ""), param, message])
 

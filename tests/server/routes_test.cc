@@ -24,10 +24,10 @@ TEST(Routes, PathsAreFoundWithAndWithoutTheVersion) {
                                  "/messages/count_tokens", "/rerank", "/reranking", "/score"})
     EXPECT_EQ(pattern_of(verb::post, path), "/v1" + path);
   EXPECT_EQ(pattern_of(verb::get, "/responses/resp_1/input_items"), "/v1/responses/{id}/input_items");
-  for (const std::string path : {"/health", "/ready", "/version", "/metrics", "/props", "/api/tags"})
+  for (const std::string path : {"/health", "/ready", "/version", "/metrics", "/props", "/info", "/api/tags"})
     EXPECT_EQ(pattern_of(verb::get, "/v1" + path), path);
   for (const std::string path : {"/tokenize", "/detokenize", "/apply-template", "/completion", "/infill", "/api/chat",
-                                 "/embed", "/embedding", "/api/embed", "/v2/rerank"})
+                                 "/embed_all", "/embedding", "/api/embed", "/v2/rerank"})
     EXPECT_EQ(pattern_of(verb::post, "/v1" + path), path);
   EXPECT_EQ(pattern_of(verb::post, "/v1/v1/messages"), "/v1/messages");
   const auto model = Routes().find(verb::get, "/models/org/name");
@@ -40,6 +40,8 @@ TEST(Routes, ThoseThatAreThereBothWaysStayTwo) {
   EXPECT_EQ(Routes().find(verb::post, "/v1/completions")->api->name, "openai_completion");
   EXPECT_EQ(Routes().find(verb::post, "/embeddings")->api->name, "llama_embedding");
   EXPECT_EQ(Routes().find(verb::post, "/v1/embeddings")->api->name, "openai_embedding");
+  EXPECT_EQ(Routes().find(verb::post, "/embed")->api->name, "tei_embed");
+  EXPECT_EQ(Routes().find(verb::post, "/v1/embed")->api->name, "cohere_embed_v1");
   EXPECT_EQ(Routes().find(verb::get, "/models")->route, Route::kModels);
 }
 

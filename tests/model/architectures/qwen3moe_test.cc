@@ -8,10 +8,10 @@ namespace {
 
 using testing::HasSubstr;
 
-MemorySource qwen3moe() {
-  MemorySource source = family_keys("qwen3moe");
-  source.add("qwen3moe.rope.freq_base", 1e6F).add("qwen3moe.expert_count", 128U);
-  source.add("qwen3moe.expert_used_count", 8U);
+MemorySource qwen3moe(const std::string& architecture = "qwen3moe") {
+  MemorySource source = family_keys(architecture);
+  source.add(architecture + ".rope.freq_base", 1e6F).add(architecture + ".expert_count", 128U);
+  source.add(architecture + ".expert_used_count", 8U);
   return source;
 }
 
@@ -31,6 +31,15 @@ TEST(Qwen3Moe, HeadsAreNormedAndLayersAreMixtures) {
     EXPECT_EQ(experts.activation, Activation::kSilu);
     EXPECT_EQ(experts.weights_scale, 1.0F);
   }
+}
+
+TEST(Qwen3Moe, ThePartOfQwen3VlThatReadsTextIsTheSame) {
+  MemorySource source = qwen3moe("qwen3vlmoe");
+  source.add("qwen3vlmoe.expert_feed_forward_length", 24U);
+  source.add_array("qwen3vlmoe.rope.dimension_sections", std::vector<std::int32_t>{24, 20, 20, 0});
+  const ModelConfig config = ModelConfig::load(source).value();
+  EXPECT_EQ(config.layer(0).attention()->qk_norm, Presence::kRequired);
+  EXPECT_EQ(std::get<ExpertsFfnSpec>(config.layer(1).feed_forward).num_experts, 128);
 }
 
 TEST(Qwen3Moe, TheWidthOfAnExpertAndTheirNumberMustBeThere) {
