@@ -1,5 +1,5 @@
-"""Vectors and scores against sentence-transformers, as tools/original_vectors.py wrote them down: folders of every family
-of encoders, their prompts and what stands behind the model; and the GGUF file that `octavo convert` makes of each."""
+"""Vectors and scores against sentence-transformers, as tools/original_vectors.py wrote them down: folders of every
+family of encoders, their prompts and what stands behind the model; and the GGUF file that `octavo convert` makes."""
 import json
 import pathlib
 import tempfile
