@@ -29,8 +29,8 @@ def text_model(folder):
     words = transformers.AutoTokenizer.from_pretrained(folder)
 
     def rows(texts):
-        return np.stack([model(**{"input_ids": words(text, return_tensors="pt").input_ids}).last_hidden_state[0, -1].numpy()
-                         for text in texts])
+        inputs = [words(text, return_tensors="pt").input_ids for text in texts]
+        return np.stack([model(input_ids=ids).last_hidden_state[0, -1].numpy() for ids in inputs])
     return rows
 
 
@@ -41,7 +41,8 @@ def vectors_of(name, folder):
         return {"plain": rows(TEXTS), "query": rows([vector_folders.PROMPTS["query"] + text for text in TEXTS])}
     if name == "nomic-bert-old":  # transformers knows the old names of tensors, and not those of settings
         case = CASES["nomic-bert"]
-        vector_folders.write_json(folder / "config.json", {"architectures": [case.model], "model_type": case.kind, **case.config})
+        config = {"architectures": [case.model], "model_type": case.kind, **case.config}
+        vector_folders.write_json(folder / "config.json", config)
     model = SentenceTransformer(str(folder), device="cpu")
     return {"plain": model.encode(TEXTS, prompt=""), "default": model.encode(TEXTS),
             "query": model.encode(TEXTS, prompt_name="query")}
@@ -55,8 +56,8 @@ def scores_of(name, folder):
         return {"scores": np.array([model(input_ids=ids).logits[0, 0].item() for ids in inputs])}
     model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     template = vector_folders.RANK_TEMPLATE
-    inputs = [words(template.format(query=query, document=document), return_tensors="pt", add_special_tokens=False).input_ids
-              for query, document in PAIRS]
+    texts = [template.format(query=query, document=document) for query, document in PAIRS]
+    inputs = [words(text, return_tensors="pt", add_special_tokens=False).input_ids for text in texts]
     logits = [model(input_ids=ids).logits[0, -1] for ids in inputs]
     return {"scores": np.array([(row[YES] - row[NO]).item() for row in logits])}
 

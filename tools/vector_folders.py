@@ -12,16 +12,17 @@ import numpy as np
 import model_folder
 
 WIDTH, HEADS, HEAD, FFN, LAYERS, CONTEXT = 64, 4, 16, 96, 3, 512
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"the sky is blue grass green what red roses are violets not query passage search".split(),
-         ":", "?", *"abcdefghijklmnopqrstuvwxyz", *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")]
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"the sky is blue grass green what red roses are violets".split(),
+         *"not query passage search".split(), ":", "?", *"abcdefghijklmnopqrstuvwxyz",
+         *(f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")]
 TEXTS = ["the sky is blue", "what is red ?", "roses are red violets are blue " * 6, "a"]
 PAIRS = [("what is red ?", "roses are"), ("what is red ?", "violets are not red"), ("sky", "the grass is green")]
 # The template of Qwen3-Reranker, as the source of a folder has it.
 RANK_TEMPLATE = (
-    '<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct provided. '
-    'Note that the answer can only be "yes" or "no".<|im_end|>\n<|im_start|>user\n<Instruct>: Given a web search query, '
-    'retrieve relevant passages that answer the query\n<Query>: {query}\n<Document>: {document}<|im_end|>\n'
-    '<|im_start|>assistant\n<think>\n\n</think>\n\n')
+    '<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct '
+    'provided. Note that the answer can only be "yes" or "no".<|im_end|>\n<|im_start|>user\n<Instruct>: Given a web '
+    'search query, retrieve relevant passages that answer the query\n<Query>: {query}\n<Document>: '
+    '{document}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n')
 PROMPTS = {"query": "search query : ", "passage": "passage : "}
 YES, NO = WORDS.index("red"), WORDS.index("not")
 
@@ -136,8 +137,8 @@ def decoder_tensors(w, case):
     w.matrix(front + "embed_tokens.weight", len(WORDS), WIDTH, 0.2)
     for i in range(LAYERS):
         p = f"{front}layers.{i}."
-        for name, rows, cols in (("q_proj", HEADS * HEAD, WIDTH), ("k_proj", 2 * HEAD, WIDTH), ("v_proj", 2 * HEAD, WIDTH),
-                                 ("o_proj", WIDTH, HEADS * HEAD)):
+        for name, rows, cols in (("q_proj", HEADS * HEAD, WIDTH), ("k_proj", 2 * HEAD, WIDTH),
+                                 ("v_proj", 2 * HEAD, WIDTH), ("o_proj", WIDTH, HEADS * HEAD)):
             w.linear(p + "self_attn." + name, rows, cols, False)
         for name, rows, cols in (("gate_proj", FFN, WIDTH), ("up_proj", FFN, WIDTH), ("down_proj", WIDTH, FFN)):
             w.linear(p + "mlp." + name, rows, cols, False)

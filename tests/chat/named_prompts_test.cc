@@ -23,7 +23,8 @@ Result<EmbeddingInfo> read(std::string_view config, std::string_view architectur
 
 std::vector<std::string> names_of(std::string_view architecture, std::string_view name) {
   std::vector<std::string> names;
-  for (const NamedPrompt& prompt : read("", architecture, name)->prompts) names.push_back(prompt.name);
+  const EmbeddingInfo info = read("", architecture, name).value();
+  for (const NamedPrompt& prompt : info.prompts) names.push_back(prompt.name);
   return names;
 }
 

@@ -1,11 +1,14 @@
-"""Vectors and scores against sentence-transformers, as tools/original_vectors.py wrote them down: folders of every family
-of encoders, their prompts and what stands behind the model; and the GGUF file that `octavo convert` makes of each."""
+"""Vectors and scores against sentence-transformers, as tools/original_vectors.py wrote them down: folders of every
+family of encoders, their prompts and what stands behind the model; and the GGUF file that `octavo convert` makes."""
 import json
 import pathlib
 import tempfile
 import unittest
 
+import huggingface_hub
+import langchain_openai
 import numpy as np
+import ollama
 
 import support
 import vector_folders
@@ -109,6 +112,32 @@ class Originals(unittest.TestCase):
                 expected = self.kept[f"bert: {what}"][[0, 1, 3]]
                 expected = expected / np.linalg.norm(expected, axis=-1, keepdims=True)
                 np.testing.assert_allclose(found, expected, rtol=0, atol=1e-3, err_msg=str(body))
+
+    def test_clients_of_others_get_them(self):
+        short = [text for text in vector_folders.TEXTS if len(text) < 40]
+        with Server("--kv-type", "f32", model=self.folder("bert")) as server:
+            hub = huggingface_hub.InferenceClient(model=server.url + "/embed")
+            chain = {"base_url": server.url + "/v1", "api_key": "none", "model": "bert"}
+            texts = langchain_openai.OpenAIEmbeddings(**chain, check_embedding_ctx_length=False)
+            query = langchain_openai.OpenAIEmbeddings(**chain, check_embedding_ctx_length=False,
+                                                      model_kwargs={"extra_body": {"prompt_name": "query"}})
+            client = ollama.Client(host=server.url)
+            older = [client.embeddings(model="bert", prompt=text).embedding for text in short]
+            made = {"ollama": ("default", client.embed(model="bert", input=short).embeddings),
+                    "ollama, older": ("default", older),
+                    "LangChain": ("default", texts.embed_documents(short)),
+                    "LangChain with a prompt": ("query", query.embed_documents(short)),
+                    "huggingface_hub": ("query", [hub.feature_extraction(text, prompt_name="query", truncate=True)[0]
+                                                  for text in short])}
+            hub = huggingface_hub.InferenceClient(model=server.url + "/similarity")
+            cosines = hub.sentence_similarity(short[0], other_sentences=short[1:])
+        for name, (what, found) in made.items():
+            expected = self.kept[f"bert: {what}"][[0, 1, 3]]
+            expected = expected / np.linalg.norm(expected, axis=-1, keepdims=True)
+            np.testing.assert_allclose(np.array(found), expected, rtol=0, atol=1e-3, err_msg=name)
+        expected = self.kept["bert: default"][[0, 1, 3]]
+        expected = expected / np.linalg.norm(expected, axis=-1, keepdims=True)
+        np.testing.assert_allclose(cosines, expected[1:] @ expected[0], rtol=0, atol=1e-3)
 
 
 if __name__ == "__main__":

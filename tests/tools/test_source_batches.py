@@ -37,6 +37,12 @@ class Names(unittest.TestCase):
         self.assertFalse(self.clash("namespace octavo {\n", "namespace octavo {\n"))
         self.assertFalse(self.clash("using tcp = asio::ip::tcp;\n", "using tcp = asio::ip::tcp;\n"))
 
+    def test_an_alias_that_is_also_given_in_another_way_clashes_whatever_the_order(self):
+        one, other = ("using tcp = asio::ip::tcp;\n", "using tcp = ip::tcp;\n")
+        for both in (one + other, other + one):
+            self.assertTrue(self.clash(one, both))
+            self.assertTrue(self.clash(other, both))
+
 
 class Batches(unittest.TestCase):
     def setUp(self):
