@@ -353,6 +353,9 @@ class Numbers(unittest.TestCase):
         self.assertEqual(self.llm.embed("a cat").shape, (1, vectors.shape[1]))
         self.assertGreater(np.linalg.norm(self.llm.embed("a cat", normalize=False)), 2)
         self.assertEqual(self.llm.embed([]).shape, vectors[:0].shape)
+        self.assertEqual(self.llm.info["prompts"], [])
+        with self.assertRaisesRegex(octavo.InvalidRequestError, "prompt_name: found 'query', expected none"):
+            self.llm.embed("a", prompt_name="query")
         scores = self.llm.score("a cat", ["a dog", "a cat"])
         self.assertAlmostEqual(scores[1].score, 1, places=4)
         self.assertAlmostEqual(scores[0].score, float(vectors[0] @ vectors[1]), places=4)

@@ -19,6 +19,14 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxModels = 1U << 14;
 constexpr std::string_view kHub = "hub", kOllama = "ollama";
 
+using FilesByFolder = std::map<fs::path, std::vector<std::string>>;
+
+/// Whether the folder above lists its folders as modules of a model.
+bool has_modules(const FilesByFolder& names, const fs::path& below) {
+  const auto above = below.empty() ? names.end() : names.find(below.parent_path());
+  return above != names.end() && std::ranges::find(above->second, kModules) != above->second.end();
+}
+
 /// Collects models; the first of a name counts.
 class Models {
  public:
@@ -57,12 +65,14 @@ class Models {
   template <class NameOf>
   void add_folders_below(const fs::path& folder, std::string_view place, std::span<const std::string> paths,
                          const NameOf& name_of) {
-    std::map<fs::path, std::vector<std::string>> names;  // of files, by their folders
+    FilesByFolder names;
     for (const std::string& path : paths)
       names[fs::path(path).parent_path()].push_back(fs::path(path).filename().string());
+    for (const auto& [below, in_it] : names)  // files of modules are their model's
+      if (has_modules(names, below))
+        for (const std::string& name : in_it) names[below.parent_path()].push_back((below.filename() / name).string());
     for (const auto& [below, in_it] : names) {
-      const auto above = below.empty() ? names.end() : names.find(below.parent_path());
-      if (above != names.end() && std::ranges::find(above->second, kModules) != above->second.end()) continue;
+      if (has_modules(names, below)) continue;
       std::vector<fs::path> files;
       for (const std::size_t i : folder_files(in_it)) files.push_back(folder / below / in_it[i]);
       if (files.empty()) continue;

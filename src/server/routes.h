@@ -50,7 +50,7 @@ struct RouteMatch {
   const Api* api = nullptr;  // of kAnswer and kCount
   std::string_view pattern;  // the path as metrics name it, without a client's text in it
   std::string argument;      // that stands for {id}, or of /props, /slots and /info the query's model, with its
-                         // percent-escapes decoded: any bytes
+                             // percent-escapes decoded: any bytes
   bool is_post;
   bool needs_key;
 };

@@ -107,6 +107,18 @@ TEST(LocalModels, FoldersOfSafetensorsHaveTheNamesOfTheirPlaces) {
   EXPECT_TRUE(fs::exists(machine.repo.snapshot(kNew) / "m-Q4_0.gguf"));
 }
 
+TEST(LocalModels, FoldersOfModulesAreAPartOfTheirModel) {
+  const test::TempFolder own;
+  for (const char* name : {"e/config.json", "e/model.safetensors", "e/modules.json", "e/1_Pooling/config.json",
+                           "e/2_Dense/config.json", "e/2_Dense/model.safetensors"})
+    own.write(name, "12");
+  const Machine machine;
+  const auto models = list_local_models(machine.settings, std::vector{own.path()});
+  EXPECT_EQ(models[0].name, "e");
+  EXPECT_EQ(models[0].bytes, 12U);
+  EXPECT_THAT(found(models, "2_Dense"), IsEmpty());
+}
+
 TEST(LocalModels, APartOfANameMeansAllThatHaveIt) {
   const Machine machine;
   const auto models = machine.list();
