@@ -282,8 +282,8 @@ class Engine {
                                              [[maybe_unused]] std::size_t max_tokens) const {
     return std::unexpected(Error{.message = "this engine fills no gaps", .kind = ErrorKind::kNoWords});
   }
-  /// A text as the model's vectors are made of it. Errors: a text that is longer than it may be and must not be cut
-  /// (kContextOverflow); kNoWords.
+  /// A text as the model's vectors are made of it, behind the words of the prompt that is asked for. Errors: a text
+  /// that is longer than it may be and must not be cut (kContextOverflow); a prompt that the model has not; kNoWords.
   virtual Result<EmbeddingPrompt> embedding_prompt([[maybe_unused]] std::string_view text,
                                                    [[maybe_unused]] const EmbeddingPromptOptions& options) const {
     return std::unexpected(Error{.message = "this engine makes no vectors", .kind = ErrorKind::kNoWords});
