@@ -6,8 +6,8 @@
 
 namespace octavo {
 
-/// 32 hexadecimal digits. The program, the shared library and everything else of one build have the same; so have builds
-/// for any processor of the same sources, such as that of the Python wheel.
+/// 32 hexadecimal digits. The program, the shared library and everything else of one build have the same; so have
+/// builds for any processor of the same sources, such as that of the Python wheel.
 std::string_view build_digest();
 
 }  // namespace octavo

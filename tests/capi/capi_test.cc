@@ -206,7 +206,9 @@ TEST_F(Capi, APinnedPromptHoldsMemoryUntilItIsCancelledAndAnEarlierCancelLeavesN
   for (const bool cancels_at_once : {false, true}) {
     std::uint64_t id = 0;
     ASSERT_EQ(submit(model_, queue_, asked, &id), OCTAVO_OK) << last_error().message;
-    if (cancels_at_once) EXPECT_EQ(octavo_cancel(model_, id), OCTAVO_OK);
+    if (cancels_at_once) {
+      EXPECT_EQ(octavo_cancel(model_, id), OCTAVO_OK);
+    }
     const std::vector<Told> events = events_of(queue_);
     if (!cancels_at_once) {
       EXPECT_EQ(events.back().event.status, OCTAVO_OK);
