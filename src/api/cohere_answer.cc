@@ -2,17 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
 
 #include "api/cohere_fields.h"
 #include "api/json_writer.h"
 #include "api/openai_finish.h"
 #include "api/vector_text.h"
-#include "base/to_size.h"
 #include "base/utf8.h"
 #include "json/json_string.h"
-#include "octavo/embedding.h"
 
 namespace octavo {
 namespace {
@@ -32,10 +29,7 @@ CohereAnswer::CohereAnswer(const CompletionCall& call, std::string_view id, int 
       lists_(kinds_.size(), std::vector<std::string>(call.vectors->rows.size())) {}
 
 void CohereAnswer::take(std::size_t index, std::vector<float> floats) {
-  std::span<float> vector = floats;
-  const int dimensions = vectors().form.dimensions;
-  if (dimensions > 0) vector = vector.first(std::min(vector.size(), to_size(dimensions)));
-  normalize(vector, vectors().norm);
+  const std::span<const float> vector = shown(floats);
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
     append_vector(lists_[i][index], vector, kinds_[i]);
     held_bytes_ += lists_[i][index].size();

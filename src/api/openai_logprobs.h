@@ -45,7 +45,7 @@ enum class LogprobForm : std::uint8_t {
   kLlama,       // a chat's, with the id of each token
 };
 
-/// What stands for a token.
+/// The names of tokens in log-probabilities.
 enum class TokenNames : std::uint8_t {
   kTexts,  // token_name()
   kIds,    // "token_id:123", as vLLM has it

@@ -55,14 +55,18 @@ std::string RowsAnswer::on_event(const RequestEvent& event) {
   return {};
 }
 
+std::span<const float> RowsAnswer::shown(std::span<float> vector) const {
+  const int dimensions = vectors_.form.dimensions;
+  if (dimensions > 0) vector = vector.first(std::min(vector.size(), to_size(dimensions)));
+  normalize(vector, vectors_.norm);
+  return vector;
+}
+
 VectorAnswer::VectorAnswer(const CompletionCall& call, std::string_view model, VectorList list)
     : RowsAnswer(call), model_(model), form_(list), waiting_(call.vectors->rows.size()) {}
 
 void VectorAnswer::append_vector(std::string& out, std::span<float> vector) const {
-  const VectorForm& form = vectors().form;
-  if (form.dimensions > 0) vector = vector.first(std::min(vector.size(), to_size(form.dimensions)));
-  normalize(vector, vectors().norm);
-  octavo::append_vector(out, vector, form.is_base64 ? VectorKind::kBase64 : VectorKind::kFloat);
+  octavo::append_vector(out, shown(vector), vectors().form.is_base64 ? VectorKind::kBase64 : VectorKind::kFloat);
 }
 
 /// A list of the rows of a text.

@@ -34,6 +34,8 @@ class RowsAnswer : public AnswerWriter {
  protected:
   /// The floats of a request; they are finite.
   virtual void take(std::size_t index, std::vector<float> floats) = 0;
+  /// The floats of a vector that the answer has: as many as were asked for, divided as was asked for.
+  std::span<const float> shown(std::span<float> vector) const;
 
   const CompletionCall& call() const { return call_; }
   const VectorCall& vectors() const { return vectors_; }

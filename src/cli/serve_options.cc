@@ -178,7 +178,7 @@ void add_vector_options(Command& command, server::ServerOptions& server) {
   });
 }
 
-/// Who gets the memory, of several models.
+/// Options of how several models share the memory.
 void add_sharing_options(Command& command, server::ModelTableOptions& models) {
   add_seconds(command, "--model-turn", models.turn,
               "Of several models: one in use goes after so long if another is wanted in its place; default 10")
