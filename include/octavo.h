@@ -164,7 +164,8 @@ typedef struct octavo_request {
   uint64_t tag;         /* the caller's, for its events */
   int32_t pins; /* 1: the prompt is computed and stays in the KV memory, until octavo_cancel() with the request's
                        number gives it back or the model is closed; no token is drawn; the form is
-                       OCTAVO_TOKENS. Prompts that begin with it find its whole blocks of 16 tokens computed.
+                       OCTAVO_TOKENS. Prompts that begin with it find its whole blocks (16 tokens, unless
+                       --block-size says another number) computed.
                        Pins share what begins alike, and leave room for a prompt and its answer as long as the
                        context: beyond that the end is OCTAVO_NO_MEMORY */
 } octavo_request;
@@ -214,7 +215,8 @@ typedef void (*octavo_callback)(void* user, octavo_events* events);
 typedef struct octavo_queue_options {
   size_t size;
   /* If set, it gets each batch when it is made, on the thread that drives the model, and owns it; nothing is polled.
-   * It may submit and cancel, but neither wait nor close the model. */
+   * It may submit and cancel, but neither wait nor close the model. Where the system has no memory for the last event
+   * of a request it is not called, where a poll would say OCTAVO_NO_MEMORY. */
   octavo_callback on_events;
   void* user;
 } octavo_queue_options;

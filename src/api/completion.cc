@@ -8,6 +8,7 @@
 
 #include "api/api_error.h"
 #include "api/custom_tools.h"
+#include "api/text.h"
 #include "json/json_cursor.h"
 
 namespace octavo {
@@ -59,6 +60,12 @@ CompilerNote note_of(const AskedConstraint& asked, std::string_view message) {
 }
 
 }  // namespace
+
+ServedModel ServedModel::of(const ModelInfo& info, std::string id, std::span<const std::string> given) {
+  if (id.empty()) id = model_id(info);
+  auto aliases = model_aliases(info, id, given);
+  return {.id = std::move(id), .aliases = std::move(aliases), .fingerprint = info.fingerprint};
+}
 
 ApiError model_not_served(std::string_view name, const ServedModel& model) {
   return {.status = 404,

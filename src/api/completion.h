@@ -53,6 +53,8 @@ struct ServedModel {
   bool takes_any_name = false;  // that requests call a model by
   RequestPolicy policy = {};
 
+  /// A loaded model under its first name and the `given` others; without one under its file's.
+  static ServedModel of(const ModelInfo& info, std::string id = {}, std::span<const std::string> given = {});
   /// No name is the one model's, or the first one's.
   bool answers_to(std::string_view name) const {
     return takes_any_name || name.empty() || name == id || std::ranges::find(aliases, name) != aliases.end();

@@ -47,11 +47,13 @@ std::optional<ApiError> lacks_ranks(const ModelInfo& info, const ServedModel& mo
       "model: the head of {} has {} labels, expected one or two of a model for reranking", model.id, num_labels));
 }
 
+bool is_base64(const VectorForm& form) { return form.kinds == std::vector{VectorKind::kBase64}; }
+
 /// The bytes of a vector in an answer.
 std::uint64_t shown_bytes(const VectorForm& form, int width) {
   const auto num_floats = static_cast<std::uint64_t>(form.dimensions > 0 ? form.dimensions : width);
-  if (!form.kinds.empty()) return form.kinds.size() * num_floats * kNumberBytes;
-  return form.is_base64 ? (num_floats * sizeof(float) + 2) / 3 * 4 : num_floats * kNumberBytes;
+  if (is_base64(form)) return (num_floats * sizeof(float) + 2) / 3 * 4;
+  return std::max<std::uint64_t>(form.kinds.size(), 1) * num_floats * kNumberBytes;
 }
 
 class VectorPreparation {
@@ -242,7 +244,7 @@ class VectorPreparation {
     const std::uint64_t of_row = vectors_->task == VectorTask::kComparisons
                                      ? to_size(vectors_->width) * sizeof(float)
                                      : shown_bytes(vectors_->form, vectors_->width);
-    const std::string_view advice = asked().takes_base64 && !vectors_->form.is_base64
+    const std::string_view advice = asked().takes_base64 && !is_base64(vectors_->form)
                                         ? "send fewer texts in a call, or ask for an encoding_format of base64"
                                         : "send fewer texts in a call";
     if (auto error = check_answer_size(num_rows * of_row, model_.policy.max_answer_bytes, advice))

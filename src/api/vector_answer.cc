@@ -66,7 +66,8 @@ VectorAnswer::VectorAnswer(const CompletionCall& call, std::string_view model, V
     : RowsAnswer(call), model_(model), form_(list), waiting_(call.vectors->rows.size()) {}
 
 void VectorAnswer::append_vector(std::string& out, std::span<float> vector) const {
-  octavo::append_vector(out, shown(vector), vectors().form.is_base64 ? VectorKind::kBase64 : VectorKind::kFloat);
+  const std::vector<VectorKind>& kinds = vectors().form.kinds;
+  octavo::append_vector(out, shown(vector), kinds.empty() ? VectorKind::kFloat : kinds.front());
 }
 
 /// A list of the rows of a text.

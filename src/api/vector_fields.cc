@@ -67,7 +67,7 @@ void take_encoding(FieldReader& reader, const ApiField& field) {
   const auto name = reader.take(given.string());
   if (!name) return;
   if (*name != "float" && *name != "base64") return reader.refuse(given.wrong_value("float or base64"));
-  reader.request.vectors.form.is_base64 = *name == "base64";
+  reader.request.vectors.form.kinds = {*name == "base64" ? VectorKind::kBase64 : VectorKind::kFloat};
 }
 
 void take_norm(FieldReader& reader, const ApiField& field) {

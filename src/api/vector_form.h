@@ -9,7 +9,7 @@
 
 namespace octavo {
 
-/// The forms of a vector that Cohere's API has by name.
+/// How a vector is written. Cohere's API has all of them, OpenAI's the first two.
 enum class VectorKind : std::uint8_t {
   kFloat,
   kBase64,   // little-endian floats
@@ -20,8 +20,7 @@ enum class VectorKind : std::uint8_t {
 struct VectorForm {
   std::optional<int> norm = {};  // normalize()'s; none: the server's, and the rows of a text's tokens stay as they are
   int dimensions = 0;            // floats of a vector that are shown, the first; 0: all
-  bool is_base64 = false;        // little-endian floats in base64, not numbers
-  std::vector<VectorKind> kinds = {};  // each in a list of its own, by its name; none: there are no such lists
+  std::vector<VectorKind> kinds = {};  // that were asked for, one or, of Cohere's API, several; none: floats
   std::size_t most_results = std::numeric_limits<std::size_t>::max();  // of documents that are ranked, the best
   bool shows_documents = false;
   bool is_raw = false;    // scores are the model's numbers, not between 0 and 1

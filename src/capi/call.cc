@@ -129,7 +129,7 @@ void Call::on_event(std::size_t prompt, const TokenEvent& event) {
   try {
     queue_->push({.call = shared_from_this(), .event = RequestEvent(event, prompt)});
   } catch (const std::exception&) {
-    note_lost_news();
+    queue_->note_lost_news(shared_from_this());
   }
   if (!is_last_of_choice) return;
   {
@@ -153,7 +153,7 @@ void Call::on_logits(int first_row, std::span<const float> logits) {
                   .logits = std::vector<float>(logits.begin(), logits.end()),
                   .first_row = to_size(first_row)});
   } catch (const std::exception&) {
-    note_lost_news();
+    queue_->note_lost_news(shared_from_this());
   }
 }
 
@@ -239,7 +239,6 @@ void Call::write_text(std::string text, EventBatch& batch) {
 }
 
 void Call::end(const ApiError* error, EventBatch& batch) {
-  has_ended_ = true;
   octavo_event told = event_of(OCTAVO_END);
   std::string message, body;
   if (error != nullptr) {
@@ -248,6 +247,7 @@ void Call::end(const ApiError* error, EventBatch& batch) {
     body = api_.error_body(*error);
   }
   batch.add(told, std::move(message), std::move(body));
+  has_ended_ = true;
   if (pins_) settle_pins(error == nullptr);
   model_->calls().remove(id_);
   queue_->calls().remove(id_);

@@ -50,6 +50,9 @@ class Call : public std::enable_shared_from_this<Call> {
   void abort();
   /// The system had no memory for news of the engine's. The engine's thread.
   void note_lost_news() noexcept { has_lost_news_ = true; }
+  /// The queue has it.
+  LostCall& lost_place() { return lost_place_; }
+  const LostCall& lost_place() const { return lost_place_; }
   /// Makes events of a piece of news. One thread at a time.
   void write(News news, EventBatch& batch);
 
@@ -80,6 +83,7 @@ class Call : public std::enable_shared_from_this<Call> {
   CompletionCall call_;
   const std::size_t num_answers_;  // choices of all prompts
   std::atomic<bool> has_lost_news_ = false;
+  LostCall lost_place_;  // under the queue's lock
   std::atomic<bool> is_cancelled_ = false;
   std::atomic<bool> is_refused_ = false;  // octavo_submit() has given an error
 

@@ -3,15 +3,6 @@
 #include <utility>
 
 namespace octavo::capi {
-namespace {
-
-/// A batch as it is handed out. The caller has a pointer to the first member.
-struct Released {
-  octavo_events told;
-  std::unique_ptr<EventBatch> batch;
-};
-
-}  // namespace
 
 void EventBatch::add(octavo_event told, std::string text, std::string error, std::vector<float> rows) {
   const std::string& kept = texts_.emplace_back(std::move(text));
@@ -20,19 +11,15 @@ void EventBatch::add(octavo_event told, std::string text, std::string error, std
   told.error = error.empty() ? "" : texts_.emplace_back(std::move(error)).c_str();
   if (told.finish == nullptr) told.finish = "";
   if (!rows.empty()) told.rows = rows_.emplace_back(std::move(rows)).data();
-  events_.push_back(told);
+  told_.push_back(told);
 }
 
-octavo_events* EventBatch::release(std::unique_ptr<EventBatch> batch) {
-  auto released = std::make_unique<Released>();
-  released->told = {.size = sizeof(octavo_events),
-                    .event_size = sizeof(octavo_event),
-                    .count = batch->events_.size(),
-                    .events = batch->events_.data()};
-  released->batch = std::move(batch);
-  return &released.release()->told;
+octavo_events* EventBatch::release(std::unique_ptr<EventBatch> batch) noexcept {
+  batch->count = batch->told_.size();
+  batch->events = batch->told_.data();
+  return batch.release();
 }
 
-void EventBatch::free(octavo_events* told) { delete reinterpret_cast<Released*>(told); }
+void EventBatch::free(octavo_events* told) { delete static_cast<EventBatch*>(told); }
 
 }  // namespace octavo::capi

@@ -40,15 +40,34 @@ void EventQueue::push(News news) noexcept {
     const std::lock_guard lock(mutex_);
     if (is_closed_) return;
     const std::shared_ptr<Call> call = news.call;
+    const bool was_empty = is_empty();
     try {
       news_.push_back(std::move(news));
     } catch (const std::exception&) {
-      call->note_lost_news();
-      return;
+      add_lost(call);
     }
-    if (news_.size() == 1) ::eventfd_write(descriptor_, 1);
+    if (was_empty) ::eventfd_write(descriptor_, 1);
   }
   filled_.notify_one();
+}
+
+void EventQueue::note_lost_news(std::shared_ptr<Call> call) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_closed_) return;
+    const bool was_empty = is_empty();
+    add_lost(std::move(call));
+    if (was_empty) ::eventfd_write(descriptor_, 1);
+  }
+  filled_.notify_one();
+}
+
+void EventQueue::add_lost(std::shared_ptr<Call> call) noexcept {
+  call->note_lost_news();
+  LostCall& place = call->lost_place();
+  if (std::exchange(place.is_listed, true)) return;
+  place.next = std::move(lost_);
+  lost_ = std::move(call);
 }
 
 bool EventQueue::begin_callback() {
@@ -83,17 +102,26 @@ void EventQueue::hand_over(News news) {
 }
 
 bool EventQueue::wait(std::unique_lock<std::mutex>& lock, const std::optional<Clock::time_point>& until) {
-  const auto is_ready = [this] { return is_closed_ || !news_.empty(); };
+  const auto is_ready = [this] { return is_closed_ || !is_empty(); };
   if (until) return filled_.wait_until(lock, *until, is_ready);
   filled_.wait(lock, is_ready);
   return true;
 }
 
+/// What waits, and ends of calls that have lost news, of which nothing else may come.
 std::vector<News> EventQueue::take(std::unique_lock<std::mutex>& lock) {
+  std::size_t num_lost = 0;
+  for (const Call* call = lost_.get(); call != nullptr; call = call->lost_place().next.get()) ++num_lost;
   const std::size_t count = std::min(news_.size(), kMostAtOnce);
-  std::vector<News> taken(std::make_move_iterator(news_.begin()),
-                          std::make_move_iterator(news_.begin() + static_cast<std::ptrdiff_t>(count)));
-  news_.erase(news_.begin(), news_.begin() + static_cast<std::ptrdiff_t>(count));
+  std::vector<News> taken;
+  taken.reserve(count + num_lost);  // nothing throws behind it
+  const auto end = news_.begin() + static_cast<std::ptrdiff_t>(count);
+  std::move(news_.begin(), end, std::back_inserter(taken));
+  news_.erase(news_.begin(), end);
+  while (lost_) {
+    LostCall place = std::exchange(lost_->lost_place(), {});
+    taken.push_back({.call = std::exchange(lost_, std::move(place.next)), .has_failed = true});
+  }
   eventfd_t ignored = 0;
   if (news_.empty()) ::eventfd_read(descriptor_, &ignored);
   lock.unlock();
@@ -115,7 +143,11 @@ CallResult<std::unique_ptr<EventBatch>> EventQueue::poll(int timeout_ms) {
     auto batch = std::make_unique<EventBatch>();
     for (News& news : take(lock)) {
       const std::shared_ptr<Call> call = news.call;
-      call->write(std::move(news), *batch);
+      try {
+        call->write(std::move(news), *batch);
+      } catch (const std::exception&) {
+        note_lost_news(call);
+      }
     }
     if (!batch->is_empty()) return batch;  // else there was news that is told later, with more
   }
@@ -123,10 +155,12 @@ CallResult<std::unique_ptr<EventBatch>> EventQueue::poll(int timeout_ms) {
 
 void EventQueue::close() {
   std::deque<News> dropped;
+  std::shared_ptr<Call> lost;
   {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
     dropped.swap(news_);
+    lost = std::move(lost_);
   }
   filled_.notify_all();
   for (const std::shared_ptr<Call>& call : calls_.all()) call->cancel();

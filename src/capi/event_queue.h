@@ -22,6 +22,12 @@ namespace octavo::capi {
 
 class Call;
 
+/// The place of a call in a list for which no memory is needed.
+struct LostCall {
+  bool is_listed = false;
+  std::shared_ptr<Call> next = {};
+};
+
 /// A piece of news about a call, before it has the form of an event.
 struct News {
   std::shared_ptr<Call> call = {};
@@ -39,6 +45,8 @@ class EventQueue final : public Handled {
 
   /// Any thread; nothing is thrown. With a callback the news become events at once, in here.
   void push(News news) noexcept;
+  /// The system had no memory for news of the call: a poll ends it with an error. Any thread.
+  void note_lost_news(std::shared_ptr<Call> call) noexcept;
   /// The events that wait, at most kMostAtOnce pieces of news; null: the time is over. Error: the queue was closed.
   CallResult<std::unique_ptr<EventBatch>> poll(int timeout_ms);
   int descriptor() const { return descriptor_; }
@@ -53,8 +61,10 @@ class EventQueue final : public Handled {
   using Clock = std::chrono::steady_clock;
 
   EventQueue(const octavo_queue_options& options, int descriptor);
+  bool is_empty() const { return news_.empty() && !lost_; }
   bool wait(std::unique_lock<std::mutex>& lock, const std::optional<Clock::time_point>& until);
   std::vector<News> take(std::unique_lock<std::mutex>& lock);
+  void add_lost(std::shared_ptr<Call> call) noexcept;
   void hand_over(News news);
   bool begin_callback();
   void end_callback();
@@ -66,6 +76,7 @@ class EventQueue final : public Handled {
   std::mutex mutex_;      // of the rest
   std::condition_variable filled_;
   std::deque<News> news_;
+  std::shared_ptr<Call> lost_;  // the first of a list of calls that have lost news, and end so
   std::condition_variable called_back_;
   int num_callbacks_ = 0;                // under way, on any thread
   std::atomic<bool> is_closed_ = false;  // written with the lock

@@ -81,7 +81,10 @@ void Handles::close_all() {
       object = std::move(std::prev(objects_.end())->second);  // servers before their models
       objects_.erase(std::prev(objects_.end()));
     }
-    object->close();
+    if (object->is_closable())
+      object->close();
+    else
+      new std::shared_ptr<Handled>(std::move(object));  // exit() in its callback: the thread that it would wait for
   }
 }
 

@@ -14,20 +14,15 @@ namespace octavo::capi {
 namespace {
 
 ServedModel served_model(const Engine& engine, const LibraryOptions& options) {
-  const ModelInfo& info = engine.info();
-  const std::string id = model_id(info);
   const cli::ServeOptions& serve = options.serve();
-  SamplingParams sampling = engine.default_sampling({});
-  cli::apply_sampling(serve.models.sampling, sampling);
-  RequestPolicy policy = serve.server.requests;
-  policy.max_choices = std::min(kMaxChoices, serve.server.engine.max_sequences);
-  return {.id = id,
-          .aliases = model_aliases(info, id, {}),
-          .fingerprint = info.fingerprint,
-          .created = std::time(nullptr),
-          .sampling_defaults = std::move(sampling),
-          .takes_any_name = true,
-          .policy = std::move(policy)};
+  ServedModel model = ServedModel::of(engine.info());
+  model.created = std::time(nullptr);
+  model.sampling_defaults = engine.default_sampling({});
+  cli::apply_sampling(serve.models.sampling, model.sampling_defaults);
+  model.takes_any_name = true;
+  model.policy = serve.server.requests;
+  model.policy.max_choices = std::min(kMaxChoices, serve.server.engine.max_sequences);
+  return model;
 }
 
 }  // namespace

@@ -94,15 +94,12 @@ void report(const BatchProgress& progress, const BatchOptions& options, double s
 
 ServedModel served_model(const Engine& engine, const SamplingParams& sampling, const BatchDefaults& defaults,
                          int parallel, const Context& context) {
-  const ModelInfo& info = engine.info();
-  const std::string id = model_id(info);
-  return {.id = id,
-          .aliases = model_aliases(info, id, {}),
-          .fingerprint = info.fingerprint,
-          .sampling_defaults = sampling,
-          .policy = {.max_choices = std::min(kMaxChoices, parallel),
-                     .reasoning_budget = usable_reasoning_budget(engine, defaults.reasoning_budget, context),
-                     .closes_objects = defaults.closes_objects}};
+  ServedModel model = ServedModel::of(engine.info());
+  model.sampling_defaults = sampling;
+  model.policy = {.max_choices = std::min(kMaxChoices, parallel),
+                  .reasoning_budget = usable_reasoning_budget(engine, defaults.reasoning_budget, context),
+                  .closes_objects = defaults.closes_objects};
+  return model;
 }
 
 }  // namespace

@@ -98,9 +98,8 @@ bool ModelSlot::update(Clock::time_point now, const RequestPolicy& policy) {
 }
 
 void ModelSlot::take_model(const RequestPolicy& policy) {
-  ServedModel model{.id = id_, .policy = policy};
-  model.aliases = model_aliases(*info_, id_, entry_.names);
-  model.fingerprint = info_->fingerprint;
+  ServedModel model = ServedModel::of(*info_, id_, entry_.names);
+  model.policy = policy;
   model.created = created_;
   model.takes_any_name = entry_.takes_any_name;
   model.sampling_defaults = engine()->default_sampling({});

@@ -49,52 +49,115 @@ bool step_without_memory(octavo_handle model, long nth) {
   return has_failed;
 }
 
-TEST(CapiAllocations, ACallbackHearsTheEndWhicheverAllocationOfAStepHasFailed) {
-  const TempFile file(TinyModel{
-      .layers = 1, .width = 32, .vocab = 40, .extra = [](GgufWriter& keys) {
-        TinyVocab(40).add_to(keys);
-      }}.bytes());
-  const std::string path = file.string();
-  const std::vector<const char*> options = {"--threads", "1", "--kv-memory", "1MiB"};
-  octavo_load_options load = {};
-  load.size = sizeof load;
-  load.model = path.c_str();
-  load.options = options.data();
-  load.num_options = options.size();
-  load.is_driven = 1;
-  const std::vector<std::int32_t> tokens = {1, 2, 3};
-  octavo_request request = {};
-  request.size = sizeof request;
-  request.body = R"({"max_tokens": 8, "ignore_eos": true})";
-  request.tokens = tokens.data();
-  request.num_tokens = tokens.size();
-  request.form = OCTAVO_TOKENS;
+void hear(octavo_events* events, Heard& heard) { hear(&heard, events); }
+
+/// A tiny model that the test drives, its events, and a request whose tokens are told one by one.
+class CapiAllocations : public testing::Test {
+ protected:
+  CapiAllocations()
+      : file_(TinyModel{
+            .layers = 1, .width = 32, .vocab = 40, .extra = [](GgufWriter& keys) {
+              TinyVocab(40).add_to(keys);
+            }}.bytes()) {}
+
+  /// `listens`: with a callback, or null to poll.
+  void begin(const octavo_queue_options* listens) {
+    const std::string path = file_.string();
+    const std::vector<const char*> options = {"--threads", "1", "--kv-memory", "1MiB"};
+    octavo_load_options load = {};
+    load.size = sizeof load;
+    load.model = path.c_str();
+    load.options = options.data();
+    load.num_options = options.size();
+    load.is_driven = 1;
+    ASSERT_EQ(octavo_load(&load, &model_), OCTAVO_OK);
+    ASSERT_EQ(octavo_queue_open(listens, &queue_), OCTAVO_OK);
+    const std::vector<std::int32_t> tokens = {1, 2, 3};
+    octavo_request request = {};
+    request.size = sizeof request;
+    request.body = R"({"max_tokens": 8, "ignore_eos": true})";
+    request.tokens = tokens.data();
+    request.num_tokens = tokens.size();
+    request.form = OCTAVO_TOKENS;
+    ASSERT_EQ(octavo_submit(model_, queue_, &request, nullptr), OCTAVO_OK) << message_of_last();
+  }
+  void end() const {
+    EXPECT_EQ(octavo_close(queue_), OCTAVO_OK);
+    EXPECT_EQ(octavo_close(model_), OCTAVO_OK);
+  }
+  octavo_status poll(Heard& heard) const {
+    octavo_events* events = nullptr;
+    const octavo_status status = octavo_poll(queue_, 0, &events);
+    if (events != nullptr) hear(events, heard);
+    return status;
+  }
+
+  const TempFile file_;
+  octavo_handle model_ = 0, queue_ = 0;
+};
+
+TEST_F(CapiAllocations, ACallbackHearsTheEndWhicheverAllocationOfAStepHasFailed) {
   int num_lost = 0;
   for (long nth = 0; nth < 40; ++nth) {
-    octavo_handle model = 0, queue = 0;
-    ASSERT_EQ(octavo_load(&load, &model), OCTAVO_OK);
     Heard heard;
     octavo_queue_options listens = {};
     listens.size = sizeof listens;
     listens.on_events = hear;
     listens.user = &heard;
-    ASSERT_EQ(octavo_queue_open(&listens, &queue), OCTAVO_OK);
-    ASSERT_EQ(octavo_submit(model, queue, &request, nullptr), OCTAVO_OK) << message_of_last();
-    while (heard.num_tokens < 3) ASSERT_EQ(octavo_step(model, nullptr), OCTAVO_OK);
-    const bool has_failed = step_without_memory(model, nth);
+    begin(&listens);
+    while (heard.num_tokens < 3) ASSERT_EQ(octavo_step(model_, nullptr), OCTAVO_OK);
+    const bool has_failed = step_without_memory(model_, nth);
     std::int32_t has_more = 1;
-    while (!heard.has_ended && has_more != 0 && octavo_step(model, &has_more) == OCTAVO_OK) {
+    while (!heard.has_ended && has_more != 0 && octavo_step(model_, &has_more) == OCTAVO_OK) {
     }
     EXPECT_TRUE(heard.has_ended) << nth;
     if (heard.status == OCTAVO_OK) {
       EXPECT_EQ(heard.num_tokens, 8) << nth;
     }
     num_lost += heard.status == OCTAVO_NO_MEMORY ? 1 : 0;
-    EXPECT_EQ(octavo_close(queue), OCTAVO_OK);
-    EXPECT_EQ(octavo_close(model), OCTAVO_OK);
+    end();
     if (!has_failed) break;
   }
   EXPECT_GT(num_lost, 0);
+}
+
+TEST_F(CapiAllocations, APollTellsTheEndOfARequestWhoseLastEventWasLost) {
+  int num_lost = 0;
+  for (long nth = 0; nth < 40; ++nth) {
+    begin(nullptr);
+    Heard heard;
+    while (heard.num_tokens < 7) {
+      ASSERT_EQ(octavo_step(model_, nullptr), OCTAVO_OK);
+      ASSERT_EQ(poll(heard), OCTAVO_OK);
+    }
+    const bool has_failed = step_without_memory(model_, nth);  // of the last token
+    std::int32_t has_more = 1;
+    while (has_more != 0 && octavo_step(model_, &has_more) == OCTAVO_OK) {
+    }
+    ASSERT_EQ(poll(heard), OCTAVO_OK);
+    EXPECT_TRUE(heard.has_ended) << nth;
+    EXPECT_EQ(heard.status == OCTAVO_OK, heard.num_tokens == 8) << nth;
+    num_lost += heard.status == OCTAVO_NO_MEMORY ? 1 : 0;
+    end();
+    if (!has_failed) break;
+  }
+  EXPECT_GT(num_lost, 0);
+}
+
+TEST_F(CapiAllocations, APollTellsTheEndWhicheverAllocationOfItsOwnHasFailed) {
+  for (long nth = 0; nth < 40; ++nth) {
+    begin(nullptr);
+    for (std::int32_t has_more = 1; has_more != 0;) ASSERT_EQ(octavo_step(model_, &has_more), OCTAVO_OK);
+    Heard heard;
+    allocations_left = nth;
+    poll(heard);
+    const bool has_failed = allocations_left < 0;
+    allocations_left = -1;
+    poll(heard);
+    EXPECT_TRUE(heard.has_ended) << nth;
+    end();
+    if (!has_failed) break;
+  }
 }
 
 }  // namespace

@@ -359,6 +359,20 @@ TEST_F(Capi, CallbacksThatCloseEachOthersQueuesWaitForNobody) {
   for (int i : {0, 1}) EXPECT_EQ(heard[i].closed, OCTAVO_OK);
 }
 
+TEST_F(Capi, ACallbackMayEndTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto end_in_callback = [this] {
+    octavo_queue_options ends = {};
+    ends.size = sizeof ends;
+    ends.on_events = [](void*, octavo_events*) { std::exit(7); };
+    octavo_handle queue = 0;
+    if (octavo_queue_open(&ends, &queue) != OCTAVO_OK || submit(model_, queue, {.body = kGreedy}) != OCTAVO_OK) return;
+    octavo_events* none = nullptr;
+    octavo_poll(queue_, 60'000, &none);
+  };
+  EXPECT_EXIT(end_in_callback(), testing::ExitedWithCode(7), "");
+}
+
 TEST_F(Capi, ADescriptorIsReadableAsLongAsEventsWait) {
   std::int32_t descriptor = -1;
   ASSERT_EQ(octavo_queue_descriptor(queue_, &descriptor), OCTAVO_OK);
