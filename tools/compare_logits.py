@@ -16,11 +16,11 @@ import json
 import os
 import pathlib
 
-import gguf
 import numpy as np
 
 import oracle
 import oracle_model
+from gguf_file import GgufFile
 
 SOURCES = sorted(pathlib.Path(oracle.__file__).parent.glob("oracle*.py"))
 ROWS_AT_ONCE = 32  # a row of logits in float64 is 2 MiB for a vocabulary of 262,144
@@ -55,7 +55,7 @@ class SavedLogits:
 
 def load_output(model_path):
     """Only the output matrix, dequantized, the cap of logits and their bias; much cheaper than a whole model."""
-    reader = gguf.GGUFReader(model_path)
+    reader = GgufFile(model_path)
     tensors = {t.name: t for t in reader.tensors}
     field = reader.get_field(f"{reader.get_field('general.architecture').contents()}.final_logit_softcapping")
     matrix = oracle_model.dequantize_tensor(tensors.get("output.weight", tensors["token_embd.weight"]))

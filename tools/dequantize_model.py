@@ -14,6 +14,7 @@ import gguf
 import numpy as np
 
 import oracle_model
+from gguf_file import GgufFile
 
 NOT_COPIED = ("GGUF.", "general.architecture", "general.file_type", "general.quantization_version")
 
@@ -29,7 +30,7 @@ def copy_metadata(reader, writer):
 
 
 def dequantize_model(source, out):
-    reader = gguf.GGUFReader(source)
+    reader = GgufFile(source)
     partial = f"{out}.{os.getpid()}.partial"
     writer = gguf.GGUFWriter(partial, reader.fields["general.architecture"].contents())
     copy_metadata(reader, writer)

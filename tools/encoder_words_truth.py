@@ -24,6 +24,7 @@ import gguf
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, normalizers, pre_tokenizers, processors, trainers
 from tokenizers.models import Unigram, WordPiece
 
+from gguf_file import GgufFile
 from make_tokenizer_golden import SENTENCES
 from tokenizer_truth import (CONTROL, NORMAL, UNKNOWN, UNUSED, adversarial_texts, normalization_texts, octavo_ids,
                              octavo_texts, random_ids, varied_texts)
@@ -50,7 +51,7 @@ class Words(NamedTuple):
 
 @functools.cache
 def read_fields(path):
-    keys = {key: field for key, field in gguf.GGUFReader(path).fields.items() if key.startswith("tokenizer.ggml.")}
+    keys = {key: field for key, field in GgufFile(path).fields.items() if key.startswith("tokenizer.ggml.")}
     return {key.removeprefix("tokenizer.ggml."): field.contents() for key, field in keys.items()}
 
 

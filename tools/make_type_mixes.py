@@ -17,9 +17,9 @@ import subprocess
 import sys
 import tempfile
 
-import gguf
 
 import synth_model
+from gguf_file import GgufFile
 
 MIXES = ("F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K_S", "Q4_K_M", "Q5_K_S", "Q5_K_M", "Q6_K")
 # name -> arguments of synth_model.py
@@ -42,11 +42,11 @@ def number_of(reader, key):
 
 
 def tensor_types(path):
-    return {t.name: t.tensor_type.name for t in gguf.GGUFReader(path).tensors}
+    return {t.name: t.tensor_type.name for t in GgufFile(path).tensors}
 
 
 def lines_of(llama_quantize, name, model, folder):
-    reader = gguf.GGUFReader(model)
+    reader = GgufFile(model)
     arch = reader.get_field("general.architecture").contents()
     numbers = [str(number_of(reader, f"{arch}.{key}")) for key in NUMBERS]
     types = {}

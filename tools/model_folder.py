@@ -18,6 +18,7 @@ import gguf
 import numpy as np
 
 import original_names
+from gguf_file import GgufFile
 
 MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM",
           "qwen3moe": "Qwen3MoeForCausalLM", "qwen35": "Qwen3_5ForCausalLM", "qwen35moe": "Qwen3_5MoeForCausalLM",
@@ -50,7 +51,7 @@ class Keys:
         return Keys(path)
 
     def __init__(self, path):
-        self.reader = gguf.GGUFReader(path)
+        self.reader = GgufFile(path)
         self.arch = self.reader.get_field("general.architecture").contents()
 
     def get(self, suffix):

@@ -16,16 +16,16 @@ import argparse
 import json
 import sys
 
-import gguf
 import numpy as np
 
 import oracle_gemma4
 import oracle_model
+from gguf_file import GgufFile
 
 
 def open_model(path):
     """The oracle of a file's architecture."""
-    field = gguf.GGUFReader(path).get_field("general.architecture")
+    field = GgufFile(path).get_field("general.architecture")
     return (oracle_gemma4.Gemma4 if field and field.contents() == "gemma4" else oracle_model.Model)(path)
 
 

@@ -5,6 +5,8 @@ import gguf
 import numpy as np
 from gguf.quants import dequantize
 
+from gguf_file import GgufFile
+
 ARCHITECTURES = ("llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3",
                  "gemma4", "gpt-oss")
 HYBRIDS = ("qwen35", "qwen35moe")
@@ -65,7 +67,7 @@ class Model:
     """One model with all its weights as float32: four times the size of an 8-bit file in memory."""
 
     def __init__(self, path):
-        reader = gguf.GGUFReader(path)
+        reader = GgufFile(path)
         self.meta = {k: f.contents() for k, f in reader.fields.items() if not k.startswith("tokenizer.ggml.")}
         self.arch = self.meta["general.architecture"]
         if self.arch not in ARCHITECTURES:

@@ -14,11 +14,11 @@ import pathlib
 import tempfile
 from typing import NamedTuple
 
-import gguf
 import numpy as np
 
 import original_names
 import synth_model
+from gguf_file import GgufFile
 
 IDS = [1, 4093, 253, 30020, 28, 260, 2240, 216, 33, 9, 17, 48000, 284, 5001, 601, 17, 17, 2, 351, 12, 40077, 3, 999, 64]
 COLUMN_STEP = 509  # of 49,152 tokens: 97 columns
@@ -127,7 +127,7 @@ def original_logits(case, vocab_from, ids):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "model.gguf")
         synth_model.write_model(path, case.shape, vocab_from, ("F32",), **case.options)
-        weights = original_names.original_weights(gguf.GGUFReader(path), synth_model.SHAPES[case.shape])
+        weights = original_names.original_weights(GgufFile(path), synth_model.SHAPES[case.shape])
     config = configuration(case, len(weights["model.embed_tokens.weight"]))
     model = getattr(transformers, case.model)(config).to(torch.float32).eval()
     given = {name: torch.from_numpy(np.array(data, np.float32)) for name, data in weights.items()}

@@ -11,10 +11,10 @@ counts), and how many of them choose other experts than with exact activations. 
 import argparse
 import json
 
-import gguf
 import numpy as np
 
 import oracle
+from gguf_file import GgufFile
 
 FLOATS = ("F32", "F16", "BF16")  # weights that meet float activations
 BLOCK = 32
@@ -52,7 +52,7 @@ class RoundedMatrix:
 def open_rounded(path):
     """The oracle of a file whose products with quantized matrices are rounded, that of the output among them."""
     model = oracle.open_model(path)
-    quantized = [t.name for t in gguf.GGUFReader(path).tensors if t.tensor_type.name not in FLOATS]
+    quantized = [t.name for t in GgufFile(path).tensors if t.tensor_type.name not in FLOATS]
     output = RoundedMatrix(model.output_matrix()) if {"output.weight", "token_embd.weight"} & {*quantized} else None
     for name in quantized:
         if "token_embd" not in name:

@@ -12,11 +12,12 @@ import pathlib
 import gguf
 
 import dequantize_model
+from gguf_file import GgufFile
 
 
 def split_model(source, out, max_tensors):
     out = pathlib.Path(out)
-    reader = gguf.GGUFReader(source)
+    reader = GgufFile(source)
     writer = gguf.GGUFWriter(out, reader.fields["general.architecture"].contents(), split_max_tensors=max_tensors)
     dequantize_model.copy_metadata(reader, writer)
     for tensor in reader.tensors:

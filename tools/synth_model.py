@@ -27,6 +27,7 @@ import gguf
 import numpy as np
 
 import synth_gemma4
+from gguf_file import GgufFile
 
 
 class Shape(NamedTuple):
@@ -191,7 +192,7 @@ def random_tensor(rng, shape, qtype, std):
 def read_vocabulary(path):
     """Every tokenizer key of a file as (name, value, type or None for an array)."""
     entries = []
-    for name, field in gguf.GGUFReader(path).fields.items():
+    for name, field in GgufFile(path).fields.items():
         if name.startswith("tokenizer."):
             is_array = field.types[0] == gguf.GGUFValueType.ARRAY
             entries.append((name, field.contents(), None if is_array else field.types[0]))

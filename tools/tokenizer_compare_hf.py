@@ -17,10 +17,10 @@ import re
 import struct
 import sys
 
-import gguf
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, normalizers, pre_tokenizers
 from tokenizers.models import BPE
 
+from gguf_file import GgufFile
 from make_tokenizer_golden import VOCABS, compact, fnv1a
 
 CONTROL, USER_DEFINED, UNKNOWN = 3, 4, 2
@@ -61,7 +61,7 @@ class HuggingFace:
     """The tokenizers of one GGUF file: one that parses control tokens, one that takes them for text."""
 
     def __init__(self, path):
-        fields = gguf.GGUFReader(path).fields
+        fields = GgufFile(path).fields
         value = lambda key, default=None: fields[key].contents() if key in fields else default
         self.tokens = value("tokenizer.ggml.tokens")
         self.types = value("tokenizer.ggml.token_type")

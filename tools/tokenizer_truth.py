@@ -28,6 +28,7 @@ import gguf
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, normalizers, pre_tokenizers, trainers
 from tokenizers.models import BPE
 
+from gguf_file import GgufFile
 from make_tokenizer_golden import SENTENCES
 from tokenizer_compare_hf import merges_by_score, repaired
 
@@ -144,44 +145,11 @@ class Vocabulary(NamedTuple):
 
 
 def read_gguf(path):
-    """The tokenizer's keys of a GGUF file, read straight: gguf's own reader takes seconds for a large vocabulary."""
-    data = path.read_bytes() if path.stat().st_size < 1 << 26 else path.open("rb").read(1 << 26)
-    place = 24
-    sizes = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+    fields = GgufFile(path).fields
 
-    def take(code, count=1):
-        nonlocal place
-        values = struct.unpack_from(f"<{count}{code}", data, place)
-        place += struct.calcsize(f"<{count}{code}")
-        return values if count > 1 else values[0]
+    def ggml(key, default=None):
+        return fields["tokenizer.ggml." + key].contents() if "tokenizer.ggml." + key in fields else default
 
-    def text():
-        nonlocal place
-        length = take("Q")
-        place += length
-        return data[place - length:place].decode()
-
-    def value(kind):
-        if kind == 8:
-            return text()
-        if kind == 9:
-            inner, count = take("I"), take("Q")
-            if inner == 8:
-                return [text() for _ in range(count)]
-            return list(struct.unpack_from(f"<{count}{sizes[inner]}", data, skip(count, inner)))
-        return take(sizes[kind])
-
-    def skip(count, inner):
-        nonlocal place
-        begin = place
-        place += count * struct.calcsize("<" + sizes[inner])
-        return begin
-
-    fields = {}
-    for _ in range(struct.unpack_from("<Q", data, 16)[0]):
-        name = text()
-        fields[name] = value(take("I"))
-    ggml = lambda key, default=None: fields.get("tokenizer.ggml." + key, default)
     tokens = [t or f"[EMPTY_{i}]" for i, t in enumerate(ggml("tokens"))]
     return Vocabulary(tokens, ggml("token_type"), [tuple(split_merge(m)) for m in ggml("merges", [])],
                       ggml("scores", []), ggml("model"), ggml("add_space_prefix", True))

@@ -16,6 +16,7 @@ import numpy as np
 
 import dequantize_model
 import synth_model
+from gguf_file import GgufFile
 
 OCTAVO = os.environ["OCTAVO"]
 TEST_DATA = pathlib.Path(os.environ["OCTAVO_TEST_DATA"])
@@ -104,7 +105,7 @@ def ranking_model(model):
 
 
 def write_ranking_model(model, out):
-    reader = gguf.GGUFReader(model)
+    reader = GgufFile(model)
     arch = reader.fields["general.architecture"].contents()
     writer = gguf.GGUFWriter(out, arch)
     for name, field in reader.fields.items():

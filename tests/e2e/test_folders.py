@@ -10,6 +10,7 @@ import numpy as np
 import model_folder
 import support
 import tokenizer_truth
+from gguf_file import GgufFile
 
 IDS = [1, 17, 300, 5, 9000, 42]
 # shape -> options of write_model(); a window of 8 is as in the original's truth
@@ -65,8 +66,8 @@ class Folders(unittest.TestCase):
         copy = self.folder / "copy.gguf"
         support.octavo_ok("convert", folder, copy)
         np.testing.assert_array_equal(support.logits(copy, IDS), support.logits(folder, IDS))
-        converted = {tensor.name: tensor for tensor in gguf.GGUFReader(copy).tensors}
-        for tensor in gguf.GGUFReader(model).tensors:
+        converted = {tensor.name: tensor for tensor in GgufFile(copy).tensors}
+        for tensor in GgufFile(model).tensors:
             if tensor.name.endswith("_exps.weight"):
                 expected = gguf.quants.quantize(np.array(tensor.data), gguf.GGMLQuantizationType.MXFP4)
                 np.testing.assert_array_equal(converted[tensor.name].data, expected, tensor.name)
@@ -85,7 +86,7 @@ class Folders(unittest.TestCase):
         copies = []
         for source, name in ((model, "a.gguf"), (folder, "b.gguf")):
             support.octavo_ok("quantize", source, self.folder / name, "Q4_K_M")
-            copies.append({t.name: (t.tensor_type, t.data.tobytes()) for t in gguf.GGUFReader(self.folder / name).tensors})
+            copies.append({t.name: (t.tensor_type, t.data.tobytes()) for t in GgufFile(self.folder / name).tensors})
         self.assertEqual(copies[0], copies[1])
         needs = [json.loads(support.octavo_ok("info", folder, "--json", *args))["memory"]
                  for args in ((), ("--quantize", "q8_0"))]
@@ -109,7 +110,7 @@ class Folders(unittest.TestCase):
         support.octavo_ok("convert", folder, copy)
         np.testing.assert_array_equal(support.logits(copy, IDS), support.logits(folder, IDS))
         self.assertEqual(support.tokenize(copy, "Hello42"), support.tokenize(folder, "Hello42"))
-        reader = gguf.GGUFReader(copy)
+        reader = GgufFile(copy)
         self.assertEqual(reader.get_field("tokenizer.ggml.pre").contents(), "gpt-2")
         self.assertEqual(len(reader.get_field("tokenizer.ggml.tokens").contents()), 94)
         self.assertEqual(reader.get_field("tokenizer.ggml.eos_token_ids").contents(), [1, 2])
@@ -132,7 +133,7 @@ class Folders(unittest.TestCase):
         reference.save(str(folder / "tokenizer.json"))
         copy = self.folder / "copy.gguf"
         support.octavo_ok("convert", folder, copy)
-        reader = gguf.GGUFReader(copy)
+        reader = GgufFile(copy)
         self.assertEqual(reader.get_field("tokenizer.ggml.model").contents(), "llama")
         self.assertIs(reader.get_field("tokenizer.ggml.add_space_prefix").contents(), True)
         for text in (support.SOURCE_DATA / "text/english.txt").read_text(encoding="utf-8").split("\n")[:40]:

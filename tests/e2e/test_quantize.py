@@ -13,6 +13,7 @@ import numpy as np
 import compare_logits
 import oracle_model
 import support
+from gguf_file import GgufFile
 
 # mix -> bound of the mean KL to the float model, in nats; what was measured is half of it or less
 MEAN_KL = {"F16": 1e-4, "Q8_0": 0.01, "Q6_K": 0.02, "Q5_K_M": 0.02, "Q4_K_M": 0.1, "Q4_1": 0.01}
@@ -36,11 +37,11 @@ class Quantize(unittest.TestCase):
 
     def test_files_of_every_mix_are_read_by_the_gguf_package(self):
         model = support.tiny_model("tiny-qwen3", types=("F32",))
-        before = gguf.GGUFReader(model)
+        before = GgufFile(model)
         for mix in ("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K_S", "Q4_K_M", "Q5_K_S", "Q5_K_M", "Q6_K"):
             with self.subTest(mix=mix):
                 support.octavo_ok("quantize", model, self.out, mix, "--force")
-                after = gguf.GGUFReader(self.out)
+                after = GgufFile(self.out)
                 self.assertEqual([t.name for t in after.tensors], [t.name for t in before.tensors])
                 for old, new in zip(before.tensors, after.tensors, strict=True):
                     self.check_weights(old, new, new.name)
@@ -83,7 +84,7 @@ class Quantize(unittest.TestCase):
 
     def test_a_file_of_importance_is_taken(self):
         model = support.tiny_model("tiny-qwen3", types=("F32",))
-        matrix = next(t for t in gguf.GGUFReader(model).tensors if t.name == "blk.0.attn_q.weight")
+        matrix = next(t for t in GgufFile(model).tensors if t.name == "blk.0.attn_q.weight")
         imatrix = self.folder / "imatrix.gguf"
         writer = gguf.GGUFWriter(imatrix, "")
         writer.add_type("imatrix")
@@ -98,12 +99,12 @@ class Quantize(unittest.TestCase):
 
         def error_of_column(*args):
             support.octavo_ok("quantize", model, self.out, "Q4_0", "--force", *args)
-            after = next(t for t in gguf.GGUFReader(self.out).tensors if t.name == matrix.name)
+            after = next(t for t in GgufFile(self.out).tensors if t.name == matrix.name)
             return np.square(oracle_model.dequantize_tensor(after) - oracle_model.dequantize_tensor(matrix))[:, 3].mean()
 
         self.assertLess(error_of_column("--imatrix", imatrix), 0.5 * error_of_column())
         support.octavo_ok("quantize", model, self.out, "Q4_0", "--force", "--imatrix", imatrix)
-        field = gguf.GGUFReader(self.out).get_field("quantize.imatrix.file")
+        field = GgufFile(self.out).get_field("quantize.imatrix.file")
         self.assertEqual(field.contents(), "imatrix.gguf")
 
     def test_killed_in_the_middle_it_leaves_no_file_of_the_name(self):
