@@ -78,10 +78,10 @@ typedef struct octavo_text {
 
 OCTAVO_API void octavo_text_free(octavo_text* text);
 
-/* Closes whatever a handle is. A model ends its requests, whose last events say OCTAVO_STOPPED; its memory goes back
- * to the system once no call is inside it. A queue cancels the requests that were submitted with it; its callback is
- * not called any more, and one that is under way on another thread has returned when this call does, unless this call
- * is made in a callback: those wait for nobody. */
+/* Closes whatever a handle is. A model ends its requests, whose last events say OCTAVO_STOPPED, and those of its
+ * servers, which answer 503 from then on; its memory goes back to the system once no call is inside it. A queue cancels
+ * the requests that were submitted with it; its callback is not called any more, and one that is under way on another
+ * thread has returned when this call does, unless this call is made in a callback: those wait for nobody. */
 OCTAVO_API octavo_status octavo_close(octavo_handle handle);
 
 /* ---- Models ---- */

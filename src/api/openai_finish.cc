@@ -26,7 +26,7 @@ std::optional<ApiError> error_of(FinishReason finish, const RequestStats& stats)
     case FinishReason::kNotFinite:
       return ApiError{
           .status = 500,
-          .message = "The model's numbers for the request are not finite: its router can choose no experts.",
+          .message = "The model's numbers for the request are not finite.",
           .type = "server_error",
           .code = "not_finite"};
     case FinishReason::kConstraint:

@@ -78,8 +78,8 @@ void Handles::close_all() {
     {
       const std::lock_guard lock(mutex_);
       if (objects_.empty()) return;
-      object = std::move(std::prev(objects_.end())->second);  // servers before their models
-      objects_.erase(std::prev(objects_.end()));
+      object = std::move(objects_.begin()->second);  // models before their servers, which would wait for requests
+      objects_.erase(objects_.begin());
     }
     if (object->is_closable())
       object->close();

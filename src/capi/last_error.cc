@@ -14,6 +14,7 @@ octavo_status status_of(const ApiError& error) {
   switch (error.status) {
     case 429: return OCTAVO_BUSY;
     case 507: return OCTAVO_NO_MEMORY;
+    case 408:
     case 499:
     case 504: return OCTAVO_STOPPED;
     case 503: return error.code == "shutting_down" ? OCTAVO_STOPPED : OCTAVO_NO_MEMORY;

@@ -113,11 +113,26 @@ void LoadedModel::give_back_pins(std::uint64_t call) {
 void LoadedModel::close() {
   is_closed_ = true;
   stop_.request_stop();
-  for (const std::shared_ptr<Call>& call : calls_.all()) call->cancel();
+  cancel_all();
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
-  if (has_failed_) return;
+  if (!has_failed_) cancel_all();
+}
+
+void LoadedModel::cancel_all() {
   for (const std::shared_ptr<Call>& call : calls_.all()) call->cancel();
+  const std::lock_guard lock(guests_mutex_);
+  for (const auto& [guest, end] : guests_) end();
+}
+
+void LoadedModel::add_guest(const void* guest, std::function<void()> end) {
+  const std::lock_guard lock(guests_mutex_);
+  guests_.emplace(guest, std::move(end));
+}
+
+void LoadedModel::remove_guest(const void* guest) {
+  const std::lock_guard lock(guests_mutex_);
+  guests_.erase(guest);
 }
 
 }  // namespace octavo::capi

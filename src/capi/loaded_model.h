@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -42,6 +43,9 @@ class LoadedModel final : public Handled, public std::enable_shared_from_this<Lo
   /// Remembers what the requests of a call that has ended have pinned.
   void keep_pins(std::uint64_t call, std::vector<RequestId> requests);
   void give_back_pins(std::uint64_t call);
+  /// Another one who hands requests to the engine: `end` cancels them when the model is closed.
+  void add_guest(const void* guest, std::function<void()> end);
+  void remove_guest(const void* guest);
   std::uint64_t next_call_id() { return next_call_++; }
   std::stop_token stop_token() const { return stop_.get_token(); }
   bool is_closed() const { return is_closed_; }
@@ -57,6 +61,7 @@ class LoadedModel final : public Handled, public std::enable_shared_from_this<Lo
               std::unique_ptr<Engine> engine, bool is_driven);
   void drive(const std::stop_token& stop);
   void fail();
+  void cancel_all();
 
   const std::unique_ptr<LibraryOptions> options_;
   const std::shared_ptr<Resources> resources_;
@@ -68,6 +73,8 @@ class LoadedModel final : public Handled, public std::enable_shared_from_this<Lo
   CallList calls_;  // not over yet
   std::mutex pins_mutex_;
   std::map<std::uint64_t, std::vector<RequestId>> pins_;  // by their calls
+  std::mutex guests_mutex_;
+  std::map<const void*, std::function<void()>> guests_;
   std::atomic<std::uint64_t> next_call_ = 1;
   std::atomic<bool> is_closed_ = false, has_failed_ = false;
   std::stop_source stop_;

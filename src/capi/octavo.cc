@@ -71,6 +71,14 @@ void give(std::string_view text, octavo_text& caller) {
   caller = {.data = data, .size = text.size()};
 }
 
+/// A caller's struct, which may be null. Error: its size was forgotten.
+template <class T>
+CallResult<T> read_options(const T* given) {
+  if (given != nullptr && !has_size(*given))
+    return std::unexpected(wrong(fmt::format("size: found {}, expected the struct's", given->size)));
+  return read_sized(given);
+}
+
 CallResult<std::shared_ptr<LoadedModel>> find_model(octavo_handle handle) {
   return Handles::instance().find<LoadedModel>(handle, "model");
 }
@@ -120,7 +128,8 @@ CallResult<void> submit(octavo_handle model_handle, octavo_handle queue_handle, 
   OCTAVO_TRY(auto model, find_model(model_handle));
   OCTAVO_TRY(auto queue, Handles::instance().find<EventQueue>(queue_handle, "queue"));
   if (model->has_failed()) return std::unexpected(CallError::of(engine_failed()));
-  OCTAVO_TRY(auto request, read_request(read_sized(asked)));
+  OCTAVO_TRY(const octavo_request given, read_options(asked));
+  OCTAVO_TRY(auto request, read_request(given));
   OCTAVO_TRY(auto call, Call::parse(std::move(model), std::move(queue), std::move(request)));
   if (id != nullptr) *id = call->id();
   return call->start();
@@ -201,7 +210,10 @@ octavo_status octavo_load(const octavo_load_options* options, octavo_handle* mod
   return guarded([&]() -> CallResult<void> {
     OCTAVO_TRY_VOID(need(model, "model"));
     OCTAVO_TRY_VOID(Handles::instance().check_process());
-    const octavo_load_options asked = read_sized(options);
+    OCTAVO_TRY(const octavo_load_options asked, read_options(options));
+    if (asked.model != nullptr && *asked.model == '\0')
+      return std::unexpected(
+          wrong("model: found an empty text, expected the name of a model, or a null pointer for the default one"));
     std::shared_ptr<LoadedModel> shares;
     if (asked.shares != 0) {
       OCTAVO_TRY(auto other, find_model(asked.shares));
@@ -230,6 +242,8 @@ octavo_status octavo_info(octavo_handle handle, octavo_text* json) {
 octavo_status octavo_stats(octavo_handle handle, octavo_counts* counts) {
   return guarded([&]() -> CallResult<void> {
     OCTAVO_TRY_VOID(need(counts, "counts"));
+    if (!has_size(*counts))
+      return std::unexpected(wrong(fmt::format("size: found {}, expected the struct's", counts->size)));
     OCTAVO_TRY(auto model, find_model(handle));
     const octavo::Engine& engine = model->engine();
     fill(*counts, counts_of(engine.stats(), engine.info()));
@@ -299,7 +313,8 @@ octavo_status octavo_queue_open(const octavo_queue_options* options, octavo_hand
   return guarded([&]() -> CallResult<void> {
     OCTAVO_TRY_VOID(need(queue, "queue"));
     OCTAVO_TRY_VOID(Handles::instance().check_process());
-    OCTAVO_TRY(auto opened, EventQueue::open(read_sized(options)));
+    OCTAVO_TRY(const octavo_queue_options asked, read_options(options));
+    OCTAVO_TRY(auto opened, EventQueue::open(asked));
     *queue = Handles::instance().add(std::move(opened));
     return {};
   });

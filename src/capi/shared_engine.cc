@@ -1,12 +1,17 @@
 #include "capi/shared_engine.h"
 
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 
 namespace octavo::capi {
 
-SharedEngine::SharedEngine(std::shared_ptr<LoadedModel> model) : model_(std::move(model)), engine_(model_->engine()) {}
+SharedEngine::SharedEngine(std::shared_ptr<LoadedModel> model) : model_(std::move(model)), engine_(model_->engine()) {
+  model_->add_guest(this, [this] { cancel_all(); });
+}
+
+SharedEngine::~SharedEngine() { model_->remove_guest(this); }
 
 Result<RequestId> SharedEngine::submit(Request request, TokenCallback on_event) {
   const int num_choices = request.num_choices;
@@ -20,14 +25,29 @@ Result<RequestId> SharedEngine::submit(Request request, TokenCallback on_event) 
     on_event(event);
     if (event.finish == FinishReason::kNone) return;
     const std::lock_guard lock(open->mutex);
+    if (--open->choices[event.request] == 0) open->choices.erase(event.request);
     if (--open->num_choices == 0) open->changed.notify_all();
   };
   auto id = engine_.submit(std::move(request), std::move(told));
-  if (!id) {
+  {
     const std::lock_guard lock(open_->mutex);
-    open_->num_choices -= num_choices;
+    if (!id) {
+      open_->num_choices -= num_choices;
+      return id;
+    }
+    if ((open_->choices[*id] += num_choices) == 0) open_->choices.erase(*id);
   }
+  if (model_->is_closed()) engine_.cancel(*id);  // cancel_all() may have come before
   return id;
+}
+
+void SharedEngine::cancel_all() {
+  std::vector<RequestId> ids;
+  {
+    const std::lock_guard lock(open_->mutex);
+    for (const auto& [id, num_choices] : open_->choices) ids.push_back(id);
+  }
+  for (const RequestId id : ids) engine_.cancel(id);
 }
 
 void SharedEngine::run_until(std::stop_token stop) {

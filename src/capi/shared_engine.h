@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -15,6 +16,9 @@ namespace octavo::capi {
 class SharedEngine final : public Engine {
  public:
   explicit SharedEngine(std::shared_ptr<LoadedModel> model);
+  ~SharedEngine() override;
+  SharedEngine(const SharedEngine&) = delete;
+  SharedEngine& operator=(const SharedEngine&) = delete;
 
   const ModelInfo& info() const override { return engine_.info(); }
   EngineStats stats() const override { return engine_.stats(); }
@@ -66,8 +70,11 @@ class SharedEngine final : public Engine {
     std::mutex mutex = {};
     std::condition_variable_any changed = {};
     int num_choices = 0;
+    std::map<RequestId, int> choices = {};  // of each request; below 0 where one has ended before submit() did
     bool is_draining = false;
   };
+
+  void cancel_all();
 
   const std::shared_ptr<LoadedModel> model_;
   Engine& engine_;

@@ -9,6 +9,14 @@
 
 namespace octavo::capi {
 
+/// Whether a struct's size may be that of some version: it has a field behind the size, and is no larger than structs
+/// grow.
+template <class T>
+bool has_size(const T& given) noexcept {
+  constexpr std::size_t kMost = 4096;
+  return given.size > sizeof(given.size) && given.size <= kMost;
+}
+
 /// A caller's struct, with 0 in the fields that it has no room for. `given` may be null: all fields are 0 then.
 template <class T>
 T read_sized(const T* given) noexcept {

@@ -116,7 +116,8 @@ Result<int> logits(const LogitsOptions& options, Context& context) {
   FinishReason finish = FinishReason::kNone;
   OCTAVO_TRY_VOID(engine->submit(std::move(request), [&](const TokenEvent& event) { finish = event.finish; }));
   if (!options.out.empty()) {
-    OCTAVO_TRY(npy, NpyWriter::create(options.out, options.ids.size(), vocab_size));
+    OCTAVO_TRY(NpyWriter created, NpyWriter::create(options.out, options.ids.size(), vocab_size));
+    npy.emplace(std::move(created));
   }
   engine->run();
   OCTAVO_CHECK(finish != FinishReason::kNone, "the engine ran out of work before the request's end");

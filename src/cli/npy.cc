@@ -3,6 +3,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace octavo::cli {
 
@@ -22,23 +23,39 @@ std::string npy_header(std::uint64_t rows, std::uint64_t cols) {
 
 Result<NpyWriter> NpyWriter::create(const std::filesystem::path& path, std::uint64_t rows, std::uint64_t cols) {
   NpyWriter writer(path, rows * cols);
-  writer.out_.open(path, std::ios::binary | std::ios::trunc);
-  if (!writer.out_) return fail("{}: cannot write: {}", path.string(), std::strerror(errno));
-  writer.out_ << npy_header(rows, cols);
+  const std::string header = npy_header(rows, cols);
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
+    writer.device_.open(path, std::ios::binary);
+    if (!writer.device_) return fail("{}: cannot write: {}", path.string(), std::strerror(errno));
+  } else {
+    OCTAVO_TRY(OutputFile file, OutputFile::create(path, header.size() + rows * cols * sizeof(float), true));
+    writer.file_.emplace(std::move(file));
+  }
+  writer.write(std::as_bytes(std::span(header)));
   return writer;
 }
 
 void NpyWriter::append(std::span<const float> values) {
-  out_.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size_bytes()));
+  write(std::as_bytes(values));
   written_ += values.size();
 }
 
+void NpyWriter::write(std::span<const std::byte> bytes) {
+  if (!file_) {
+    device_.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  } else if (written_so_far_) {
+    written_so_far_ = file_->append(bytes);
+  }
+}
+
 Result<void> NpyWriter::finish() {
-  out_.close();
-  if (!out_) return fail("{}: cannot write: {}", path_.string(), std::strerror(errno));
+  OCTAVO_TRY_VOID(written_so_far_);
+  if (!file_) device_.close();
+  if (!device_) return fail("{}: cannot write: {}", path_.string(), std::strerror(errno));
   if (written_ != expected_)
     return fail("{}: the model gave {} numbers, expected {}", path_.string(), written_, expected_);
-  return {};
+  return file_ ? file_->finish() : Result<void>{};
 }
 
 }  // namespace octavo::cli

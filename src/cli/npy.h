@@ -1,13 +1,19 @@
 // Writes a float32 matrix in NumPy's format, row by row (format version 1.0: numpy.lib.format). One owner, one thread.
+//
+// A file has its name when it is whole: one that was there before stays until then. Pipes and devices are written as
+// they are.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "base/error.h"
+#include "base/output_file.h"
 
 namespace octavo::cli {
 
@@ -16,7 +22,7 @@ std::string npy_header(std::uint64_t rows, std::uint64_t cols);
 
 class NpyWriter {
  public:
-  /// Creates or replaces `path`. Error: it cannot be written.
+  /// Begins what finish() puts in the place of `path`. Error: it cannot be written.
   static Result<NpyWriter> create(const std::filesystem::path& path, std::uint64_t rows, std::uint64_t cols);
 
   /// Appends whole rows. A failure shows in finish().
@@ -28,8 +34,12 @@ class NpyWriter {
  private:
   NpyWriter(std::filesystem::path path, std::uint64_t num_values) : path_(std::move(path)), expected_(num_values) {}
 
+  void write(std::span<const std::byte> bytes);
+
   std::filesystem::path path_;
-  std::ofstream out_;
+  std::optional<OutputFile> file_;
+  std::ofstream device_;  // where path_ is no file
+  Result<void> written_so_far_;
   std::uint64_t expected_;
   std::uint64_t written_ = 0;
 };

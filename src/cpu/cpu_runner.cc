@@ -129,6 +129,7 @@ BatchOutcome CpuRunner::wait() {
     outcome.waited = transformer_->waited();
     outcome.expert_bytes = transformer_->experts().bytes_read();
     outcome.not_finite = transformer_->experts().not_finite();
+    outcome.spoiled = transformer_->spoiled();
   }
   return outcome;
 }

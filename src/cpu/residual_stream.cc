@@ -1,8 +1,12 @@
 #include "cpu/residual_stream.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <span>
 
 #include "base/error.h"
+#include "base/to_size.h"
 
 namespace octavo {
 
@@ -14,6 +18,14 @@ ResidualStream::ResidualStream(ComputeContext& context, int width, int max_cols,
       x_(context.make_rows(width)),
       h_(context.make_rows(width)),
       int8_(context.make_quantized_rows(max_cols)) {}
+
+bool ResidualStream::is_finite(std::int64_t row) const {
+  constexpr std::uint32_t kMagnitude = 0x7FFFFFFF, kInfinity = 0x7F800000;
+  std::uint32_t largest = 0;
+  for (const float value : std::span(x_.data() + row * width_, to_size(width_)))
+    largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & kMagnitude);
+  return largest < kInfinity;
+}
 
 void ResidualStream::norm_row(const Norm& norm, std::int64_t x_row, std::int64_t row, int rows) {
   float* h = h_.data() + row * width_;

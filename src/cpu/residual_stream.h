@@ -34,6 +34,7 @@ class ResidualStream {
   ResidualStream(ComputeContext& context, int width, int max_cols, float epsilon, NormKind norm = NormKind::kRms);
 
   float* x(std::int64_t row) { return x_.data() + row * width_; }
+  bool is_finite(std::int64_t row) const;
   /// [rows, width]
   float* h() { return h_.data(); }
   /// h of all rows, with the int8 form that was made of it last.

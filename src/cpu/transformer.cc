@@ -35,6 +35,7 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, cons
       per_layer_(config, weights, context_, stream_),
       draft_head_(config, weights, snapshots, context_, stream_),
       head_(config, weights, context_),
+      is_finite_(to_size(max_rows)),
       position_rows_(to_size(pool.num_threads()) * to_size(config.width)),
       logits_(config.is_encoder ? 0 : to_size(kMaxLogitRows) * to_size(config.vocab_size)) {}
 
@@ -45,6 +46,7 @@ void Transformer::forward(const Batch& batch) {
   waited_ = {};
   rows_.begin(batch);
   experts_ffn_.begin();
+  spoiled_.clear();
   attention_.plan(rows_);
   attention_.compute_angles(batch);
   delta_.plan(batch);
@@ -52,6 +54,7 @@ void Transformer::forward(const Batch& batch) {
   if (config_.per_layer_width > 0) per_layer_.embed(batch);
   norm_rows(mixer_norm(0));
   for (int i = 0; i < config_.num_layers(); ++i) {
+    if (i == last_layer_with_state_) find_spoiled();
     const bool narrows = i == last_layer_with_state_ && batch.logit_rows.size() < batch.tokens.size();
     if (narrows) {
       write_state(i);
@@ -64,6 +67,17 @@ void Transformer::forward(const Batch& batch) {
     layer(i, narrows);
   }
   if (config_.has_draft_head) end_with_draft_head(batch);
+}
+
+/// What is no number stays so from layer to layer.
+void Transformer::find_spoiled() {
+  const int count = rows_.count();
+  context_.for_rows(count, [&](std::int64_t row, int) { is_finite_[to_size(row)] = stream_.is_finite(row) ? 1 : 0; });
+  for (int row = 0; row < count; ++row) {
+    if (is_finite_[to_size(row)] != 0) continue;
+    const std::int32_t sequence = rows_.sequence_of(rows_.batch_row(row));
+    if (spoiled_.empty() || spoiled_.back() != sequence) spoiled_.push_back(sequence);
+  }
 }
 
 void Transformer::end_with_draft_head(const Batch& batch) {

@@ -52,8 +52,11 @@ class Transformer {
   StepClock::Clock::duration waited() const { return waited_; }
   /// Its counts are those of the last forward().
   const ExpertsFfn& experts() const { return experts_ffn_; }
+  /// BatchOutcome's, of the last forward().
+  std::span<const std::int32_t> spoiled() const { return spoiled_; }
 
  private:
+  void find_spoiled();
   void embed(const Batch& batch);
   /// The draft head follows all rows; those whose logits are wanted go on.
   void end_with_draft_head(const Batch& batch);
@@ -90,8 +93,10 @@ class Transformer {
   DraftHead draft_head_;
   PooledHead head_;
   StepClock::Clock::duration waited_ = {};
-  AlignedBuffer<float> position_rows_;  // [threads][width] scratch of embed()
-  AlignedBuffer<float> logits_;         // [kMaxLogitRows, vocab_size]
+  std::vector<std::int32_t> spoiled_;
+  std::vector<std::uint8_t> is_finite_;  // [max_rows]
+  AlignedBuffer<float> position_rows_;   // [threads][width] scratch of embed()
+  AlignedBuffer<float> logits_;          // [kMaxLogitRows, vocab_size]
 };
 
 }  // namespace octavo

@@ -30,6 +30,9 @@ void DraftRows::choose(std::span<ScheduledSequence> planned, StepBudget& budget)
     price.tokens += sequence->num_draws(sequence->num_computed + num_tokens);
     if (cost_ != nullptr) price.decodes += work_to_advance(*cost_, *sequence, num_tokens);
   }
+  // Its own next tokens are all that an answer alone makes wait.
+  const bool is_alone = price.tokens == 1 && !budget.has_prompt_rows();
+  price.most_ms = is_alone ? budget.ms_beside() : budget.ms();
   price.is_try = price.tokens == 1 && (num_tries_ < kFirstTries || num_without_ >= kPatience);
   ++num_without_;
   std::ranges::fill(taken_, 0);
@@ -94,7 +97,7 @@ bool DraftRows::take_blocks(const ScheduledSequence& planned) {
 bool DraftRows::pays(const ScheduledSequence& planned, const StepBudget& budget, const Price& price) const {
   if (cost_ == nullptr) return true;
   const StepWork row = work_of_row(planned);
-  if (budget.is_timed() && cost_->predict_ms(budget.work() + row) > budget.ms()) return false;
+  if (budget.is_timed() && cost_->predict_ms(budget.work() + row) > price.most_ms) return false;
   if (price.is_try && planned.num_drafted < kMostTried && next_chance(&planned) >= kLikely) return true;
   const double ms = predict_ms(budget.work() + row) - predict_ms(budget.work());
   return next_chance(&planned) * predict_ms(price.decodes) >= ms * price.tokens;

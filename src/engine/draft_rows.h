@@ -41,8 +41,9 @@ class DraftRows {
  private:
   /// The step as it is so far.
   struct Price {
-    StepWork decodes;   // the work of its answers, drafts included, without draws
-    double tokens = 0;  // drawn for answers, as far as chances tell
+    StepWork decodes;    // the work of its answers, drafts included, without draws
+    double tokens = 0;   // drawn for answers, as far as chances tell
+    double most_ms = 0;  // that it may take; 0: any
     bool is_try = false;
   };
 

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/to_size.h"
+#include "constraint/token_bits.h"
 
 namespace octavo {
 namespace {
@@ -84,8 +85,8 @@ void Drafting::cut(const ActiveRequest& request, const Choice& choice, Draft& dr
   if (draft.num_tokens > 0 && choice.is_constrained()) draft.num_tokens = allowed_by(request, choice, draft);
 }
 
-/// Leading tokens of a draft that the choice's constraint allows. A copy of its state runs ahead, so that nothing of it
-/// counts for the answer.
+/// Leading tokens of a draft that the choice's constraint allows, and behind which its mask is kept: nothing is drawn
+/// from the row of another. A copy of its state runs ahead, so that nothing of it counts for the answer.
 int Drafting::allowed_by(const ActiveRequest& request, const Choice& choice, const Draft& draft) {
   if (request.may_open_reasoning(choice)) return 0;  // the first token decides what is constrained
   ahead_ = choice.constraint;
@@ -93,6 +94,8 @@ int Drafting::allowed_by(const ActiveRequest& request, const Choice& choice, con
     const TokenId token = draft.tokens[to_size(i)];
     const std::span<const TokenId> forced = ahead_.forced();
     if ((!forced.empty() && forced.front() != token) || !ahead_.accept(token)) return i;
+    mask_.assign(mask_words(to_size(num_drawable_)), 0);
+    if (ahead_.allow(mask_, {.waits = false, .walks = false}).outcome == FoundMask::Outcome::kNotReady) return i;
   }
   return draft.num_tokens;
 }

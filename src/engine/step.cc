@@ -118,13 +118,18 @@ void Step::take_threads(std::optional<ThreadPool::Step>& workers) {
   waited_ += Clock::now() - begin;
 }
 
-/// Requests whose rows no router could place: what they computed is no number, and none of it is published.
+/// Requests with rows that are no numbers: none of what they computed is published. Those that ask for the logits of
+/// their prompt get them, to see which.
 void Step::end_not_finite(const StepPlan& plan, std::optional<ThreadPool::Step>& workers) {
-  if (outcome_.not_finite.empty()) return;
+  if (outcome_.not_finite.empty() && outcome_.spoiled.empty()) return;
   workers.reset();
-  for (const std::int32_t s : outcome_.not_finite)
-    if (ActiveRequest* request = parts_.requests.find(plan.sequences[to_size(s)].sequence->params.id))
+  const auto end = [&](std::int32_t s, bool has_rows) {
+    ActiveRequest* request = parts_.requests.find(plan.sequences[to_size(s)].sequence->params.id);
+    if (request != nullptr && !(has_rows && request->callbacks.on_prompt_logits))
       parts_.answers.end(*request, FinishReason::kNotFinite);
+  };
+  for (const std::int32_t s : outcome_.not_finite) end(s, false);
+  for (const std::int32_t s : outcome_.spoiled) end(s, true);
   take_threads(workers);
 }
 

@@ -25,7 +25,8 @@ class StepBudget {
   /// longer one.
   static constexpr double kSilenceFactor = 4;
   /// Times the rows that each request, or each owner, has in every step: where these take long, further ones may go
-  /// with them, as a step of few rows costs nearly as much. No further than kSilenceFactor allows.
+  /// with them, drafted ones of an answer alone too, as a step of few rows costs nearly as much. No further than
+  /// kSilenceFactor allows.
   static constexpr double kBesideFactor = 2;
   /// Times what a step takes that is full already: for the first draws of choices.
   static constexpr double kDrawsFactor = 1.1;

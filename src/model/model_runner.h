@@ -41,6 +41,9 @@ struct BatchOutcome {
   std::uint64_t expert_bytes = 0;                 // of mixtures: weights of the experts that its rows chose
   std::span<const std::int32_t> not_finite = {};  // its sequences that no router could place: nothing of their rows
                                                   // must be counted on. Valid until the next batch
+  std::span<const std::int32_t> spoiled = {};     // its sequences with a row that is not finite in front of the last
+                                                  // layer with state. Their keys and values may look like numbers, as
+                                                  // integers have no others. Valid until the next batch
   std::span<const GuessedToken> guesses = {};     // of a batch of guesses: those of its sequences, one behind another.
                                                   // Valid until the next batch
 };

@@ -562,10 +562,36 @@ TEST_F(Capi, AStructOfAnOlderCallerHasNoFieldsBehindItsSize) {
   ASSERT_EQ(octavo_stats(model_, &counts), OCTAVO_OK);
   EXPECT_EQ(counts.waiting, 77);
   octavo_request request = {};
-  request.size = sizeof request.size;  // nothing else is read
+  request.size = offsetof(octavo_request, form);  // nothing behind it is read
   request.form = 99;
   EXPECT_EQ(octavo_submit(model_, queue_, &request, nullptr), OCTAVO_INVALID);
   EXPECT_THAT(last_error().message, HasSubstr("prompt"));
+}
+
+TEST_F(Capi, AStructWhoseSizeWasForgottenIsAnError) {
+  octavo_load_options load = {};
+  load.model = "/nonexistent";
+  octavo_request request = {};
+  octavo_queue_options queue = {};
+  octavo_counts counts = {};
+  octavo_handle made = 0;
+  for (const std::size_t size : {0UZ, 4UZ, 8UZ, ~0UZ}) {
+    load.size = request.size = queue.size = counts.size = size;
+    EXPECT_EQ(octavo_load(&load, &made), OCTAVO_INVALID);
+    EXPECT_THAT(last_error().message, HasSubstr("size: found " + std::to_string(size)));
+    EXPECT_EQ(octavo_submit(model_, queue_, &request, nullptr), OCTAVO_INVALID);
+    EXPECT_EQ(octavo_queue_open(&queue, &made), OCTAVO_INVALID);
+    EXPECT_EQ(octavo_stats(model_, &counts), OCTAVO_INVALID);
+  }
+  EXPECT_EQ(load("", {}, made), OCTAVO_INVALID);
+  EXPECT_THAT(last_error().message, HasSubstr("model: found an empty text"));
+}
+
+TEST_F(Capi, ADeadlineEndsARequestAsStopped) {
+  const std::vector<Told> events =
+      answer({.body = R"({"prompt": "Once", "max_tokens": 4000, "ignore_eos": true, "deadline_s": 0.05})"});
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.back().event.status, OCTAVO_STOPPED);
 }
 
 }  // namespace

@@ -42,6 +42,17 @@ TEST(Npy, RowsFollowTheHeader) {
   EXPECT_EQ(last, 4.0F);
 }
 
+TEST(Npy, AnEarlierFileStaysUntilTheNewOneIsWhole) {
+  const test::TempFile file("before", ".npy");
+  {
+    auto writer = NpyWriter::create(file.path(), 2, 2);
+    writer->append(std::vector<float>{1, 2});
+  }
+  std::ifstream in(file.path(), std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "before");
+  EXPECT_FALSE(std::filesystem::exists(file.string() + ".partial"));
+}
+
 TEST(Npy, MissingRowsAndUnwritablePathsAreErrors) {
   const test::TempFile file("", ".npy");
   auto writer = NpyWriter::create(file.path(), 2, 2);

@@ -30,6 +30,7 @@ struct Loaded {
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<MemoryBudget> budget = std::make_unique<MemoryBudget>(0);
   std::unique_ptr<CpuRunner> runner;
+  std::vector<std::int32_t> spoiled = {};  // of the last step
 };
 
 Result<Loaded> try_load(const TinyModel& model, RunnerOptions options, int threads) {
@@ -89,7 +90,9 @@ std::vector<float> step(
   }
   const ThreadPool::Step workers(*l.pool);
   l.runner->begin(batch);
-  EXPECT_FALSE(l.runner->wait().is_refused);
+  const BatchOutcome outcome = l.runner->wait();
+  EXPECT_FALSE(outcome.is_refused);
+  l.spoiled.assign(outcome.spoiled.begin(), outcome.spoiled.end());
   std::vector<float> logits;
   const int count = static_cast<int>(batch.logit_rows.size());
   for (int first = 0; first < count; first += kMaxLogitRows) {
@@ -279,6 +282,27 @@ TEST_P(CpuRunnerTest, ACopiedBlockStandsForTheOneItCameFrom) {
   l.runner->begin(batch);
   EXPECT_FALSE(l.runner->wait().is_refused);
   EXPECT_TRUE(same_bits(l.runner->logits(0, 1), std::span(expected).last(80)));
+}
+
+// Keys and values of integers look like numbers whatever they were made of, so logits of later rows do.
+TEST(CpuRunner, ASequenceWithARowThatIsNotFiniteIsNamed) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    const auto embedding = [bad](GgufWriter& writer) {
+      std::vector<float> rows(80UZ * 64, 0.25F);
+      rows[7UZ * 64 + 5] = bad;
+      writer.add_tensor("token_embd.weight", {64, 80}, DType::kF32, test::bytes_of(rows));
+    };
+    for (const std::uint32_t layers : {1U, 3U})
+      for (const KvType type : {KvType::kI16, KvType::kF16, KvType::kF32}) {
+        Loaded l = load({.layers = layers, .without = {"token_embd.weight"}, .extra = embedding}, {.kv_type = type}, 2);
+        const auto is_last = [](int row) { return row == 2 || row == 5 || row == 6; };
+        step(l, {{{1, 2, 3}, 0, blocks_from(0, 1)}, {{4, 7, 5}, 0, blocks_from(1, 1)}, {{6}, 0, blocks_from(2, 1)}},
+             is_last);
+        EXPECT_THAT(l.spoiled, ElementsAre(1));
+        step(l, {{{1, 2, 3}, 0, blocks_from(0, 1)}});
+        EXPECT_TRUE(l.spoiled.empty());
+      }
+  }
 }
 
 TEST(CpuRunner, AMissingTensorIsNamed) {

@@ -110,12 +110,12 @@ TEST(OutOfMemory, InAStepEndsThoseThatHadRowsAndOthersGoOn) {
   EXPECT_TRUE(engine->check_integrity());
 }
 
-// A router whose scores are not finite: the runner names the sequence, behind its rows.
+// The runner names the sequence, behind its rows: its router's scores are not finite, or its hidden rows.
 TEST(NotFinite, EndsItsRequestAndNobodyElses) {
   constexpr TokenId kBad = 40;  // without a text, so it is never drawn
   for (const std::size_t at : {0, 20, 39}) {
-    const test::TestEngineOptions options{.runner = {.vocab_size = 64, .not_finite_token = kBad},
-                                          .limits = {.max_step_tokens = 16}};
+    test::TestEngineOptions options{.runner = {.vocab_size = 64}, .limits = {.max_step_tokens = 16}};
+    (at == 20 ? options.runner.spoiled_token : options.runner.not_finite_token) = kBad;
     TestEngine engine(options);
     const std::vector<Request> good = {make_request(40, 10, 1), make_request(9, 25, 2)};
     Request bad = good[0];  // shares its blocks with the first one as far as it can
@@ -138,6 +138,18 @@ TEST(NotFinite, EndsItsRequestAndNobodyElses) {
     EXPECT_TRUE(engine.all_blocks_free());
     EXPECT_EQ(engine.run(bad).finish, FinishReason::kNotFinite) << "nothing of it was published";
   }
+}
+
+TEST(NotFinite, RowsOfAPromptWhoseLogitsAreWantedAreHandedOut) {
+  TestEngine engine({.runner = {.spoiled_token = 7}});
+  Request request = make_request(9, -1, 1);
+  request.tokens[3] = 7;
+  int num_rows = 0;
+  request.on_prompt_logits = [&](int, std::span<const float> logits) {
+    num_rows += static_cast<int>(logits.size()) / 32;
+  };
+  EXPECT_EQ(engine.run(request).finish, FinishReason::kLength);
+  EXPECT_EQ(num_rows, 9);
 }
 
 }  // namespace

@@ -83,6 +83,23 @@ TEST(DraftRows, AFullStepDraftsNothingAndItsTimeIsNotExceeded) {
   EXPECT_THAT(drafted(full), ::testing::Each(0)) << "a token takes 31/30 ms, and a row 1";
 }
 
+// A step of one row takes 2 ms and a further row 1, where 1.5 are the target: a slow machine, or a large model.
+TEST(DraftRows, AnAnswerAloneDraftsThoughItsStepsTakeLongerThanTheTarget) {
+  const CostModel cost = make_cost();
+  Harness harness({.max_step_tokens = 16, .max_sequences = 4, .step_ms = 1.5}, {.num_blocks = 64}, &cost);
+  Sequence& sequence = harness.add(3, 40);
+  while (sequence.num_tokens() == 3) harness.step();
+  pass_tries(harness, sequence);
+  draft(sequence, {0.95F, 0.9F, 0.85F, 0.8F});
+  EXPECT_THAT(drafted(harness), ElementsAre(2)) << "twice the time without them";
+  harness.complete(harness.plan().sequences);
+  Sequence& other = harness.add(3, 40);
+  while (other.num_tokens() == 3) harness.step();
+  draft(sequence, {0.95F});
+  draft(other, {0.95F});
+  EXPECT_THAT(drafted(harness), ::testing::Each(0)) << "each would make the other wait";
+}
+
 TEST(DraftRows, TheLikeliestTokenOfAllGoesFirst) {
   Harness harness({.max_step_tokens = 5, .max_sequences = 4}, {.num_blocks = 64});
   Sequence& one = harness.add(2, 40);

@@ -75,6 +75,7 @@ class FakeRunner final : public ModelRunner {
     std::function<void()> before_forward = {};  // may throw: std::bad_alloc refuses the batch
     std::int32_t not_finite_hidden_token = -1;  // hidden rows of it are no numbers
     std::int32_t not_finite_token = -1;         // sequences with a row of it are reported as not finite
+    std::int32_t spoiled_token = -1;            // and as spoiled
     bool has_draft_head = false;                // it guesses what is likeliest, but for every n-th token of guess_wrong
     int guess_wrong = 0;                        // 0: none
   };
@@ -103,6 +104,7 @@ class FakeRunner final : public ModelRunner {
     row_tokens_.reserve(at(options_.max_rows));
     logits_.resize(at(kMaxLogitRows * options_.vocab_size));
     not_finite_.reserve(at(options_.max_rows));
+    spoiled_.reserve(at(options_.max_rows));
     guesses_.reserve(at(options_.max_rows));
     ahead_.reserve(at(options_.max_rows));
   }
@@ -131,13 +133,15 @@ class FakeRunner final : public ModelRunner {
     }
     compute(batch);
     not_finite_.clear();
+    spoiled_.clear();
     for (int s = 0; s < batch.num_seqs(); ++s) {
       const std::span tokens =
           std::span(batch.tokens)
               .subspan(at(batch.seq_begin[at(s)]), at(batch.seq_begin[at(s + 1)] - batch.seq_begin[at(s)]));
       if (std::ranges::find(tokens, options_.not_finite_token) != tokens.end()) not_finite_.push_back(s);
+      if (std::ranges::find(tokens, options_.spoiled_token) != tokens.end()) spoiled_.push_back(s);
     }
-    return {.not_finite = not_finite_};
+    return {.not_finite = not_finite_, .spoiled = spoiled_};
   }
 
   std::span<const float> logits(int first, int count) override {
@@ -365,7 +369,7 @@ class FakeRunner final : public ModelRunner {
   std::vector<std::uint64_t> states_;                 // [logit rows]
   std::vector<std::int32_t> row_tokens_;              // [logit rows]
   std::vector<float> logits_;                         // [kMaxLogitRows, vocab_size]
-  std::vector<std::int32_t> not_finite_;              // sequences of the last batch
+  std::vector<std::int32_t> not_finite_, spoiled_;    // sequences of the last batch
   std::vector<GuessedToken> guesses_;                 // of the last batch of guesses
   std::vector<std::int32_t> ahead_;                   // scratch of guess()
   int num_guesses_ = 0;

@@ -105,10 +105,15 @@ class SentenceFolder {
       return fail("{} is {}, expected the name of a folder beside it", module.place("path"), quote(path));
     const std::string_view kind = type.substr(type.rfind('.') + 1);
     if (kind == "Transformer") return require_root(module, path);
+    if (kind == "Normalize") return {};  // vectors are, unless a request says otherwise
+    std::error_code ignored;
+    if (const bool is_known = kind == "Pooling" || kind == "Dense" || kind == "LogitScore";
+        is_known && !fs::exists(folder_ / path / "config.json", ignored))
+      return fail("{}: is not there, expected the settings of the {} that modules.json names",
+                  (folder_ / path / "config.json").string(), kind);
     if (kind == "Pooling") return add_pooling(folder_ / path);
     if (kind == "Dense") return add_dense(folder_ / path);
     if (kind == "LogitScore") return add_rank_tokens(folder_ / path);
-    if (kind == "Normalize") return {};  // vectors are, unless a request says otherwise
     return fail("{} is {}, supported are Transformer, Pooling, Dense, Normalize, LogitScore", module.place("type"),
                 quote(type));
   }
@@ -135,6 +140,9 @@ class SentenceFolder {
         return fail("{} is on: expected one of mean, cls, last token alone", settings.place(mode.flag));
       chosen = mode;
     }
+    if (!chosen && settings.has(kModes[0].flag))  // which is on where nothing is said
+      return fail("{} is off, and no other mode is on: expected one of mean, cls, last token",
+                  settings.place(kModes[0].flag));
     if (!chosen) return {};
     if (!with_prompt && chosen->name != "lasttoken")
       return fail("{} is false, expected true: the rows of a prompt are pooled with the text's",

@@ -106,6 +106,16 @@ TEST_F(EncoderFolder, PoolingIsThatOfSentenceTransformers) {
   EXPECT_EQ(opened(bert("BertModel"), bert_file("", false))->get_u64("bert.pooling_type"), 1U);
   folder_.write("1_Pooling/config.json", R"({"pooling_mode_max_tokens": true})");
   EXPECT_THAT(error(bert("BertModel")), HasSubstr("pooling_mode_max_tokens is on: expected one of mean, cls, last"));
+  folder_.write("1_Pooling/config.json", R"({"pooling_mode_mean_tokens": false})");
+  EXPECT_THAT(error(bert("BertModel")), HasSubstr("pooling_mode_mean_tokens is off, and no other mode is on"));
+}
+
+TEST_F(EncoderFolder, AModuleWithoutItsFolderIsRefusedByName) {
+  for (const std::string kind : {"Pooling", "Dense"}) {
+    folder_.write("modules.json", R"([{"path": "9_Lost", "type": "a.)" + kind + R"("}])");
+    EXPECT_THAT(error(bert("BertModel")), HasSubstr("9_Lost/config.json: is not there, expected the settings of the " +
+                                                    kind + " that modules.json names"));
+  }
 }
 
 TEST_F(EncoderFolder, ModulesSayWhatStandsBehindTheModel) {
