@@ -569,15 +569,15 @@ TEST_F(Capi, AStructOfAnOlderCallerHasNoFieldsBehindItsSize) {
 }
 
 TEST_F(Capi, AStructWhoseSizeWasForgottenIsAnError) {
-  octavo_load_options load = {};
-  load.model = "/nonexistent";
+  octavo_load_options options = {};
+  options.model = "/nonexistent";
   octavo_request request = {};
   octavo_queue_options queue = {};
   octavo_counts counts = {};
   octavo_handle made = 0;
   for (const std::size_t size : {0UZ, 4UZ, 8UZ, ~0UZ}) {
-    load.size = request.size = queue.size = counts.size = size;
-    EXPECT_EQ(octavo_load(&load, &made), OCTAVO_INVALID);
+    options.size = request.size = queue.size = counts.size = size;
+    EXPECT_EQ(octavo_load(&options, &made), OCTAVO_INVALID);
     EXPECT_THAT(last_error().message, HasSubstr("size: found " + std::to_string(size)));
     EXPECT_EQ(octavo_submit(model_, queue_, &request, nullptr), OCTAVO_INVALID);
     EXPECT_EQ(octavo_queue_open(&queue, &made), OCTAVO_INVALID);

@@ -298,7 +298,7 @@ TEST(CpuRunner, ASequenceWithARowThatIsNotFiniteIsNamed) {
         const auto is_last = [](int row) { return row == 2 || row == 5 || row == 6; };
         step(l, {{{1, 2, 3}, 0, blocks_from(0, 1)}, {{4, 7, 5}, 0, blocks_from(1, 1)}, {{6}, 0, blocks_from(2, 1)}},
              is_last);
-        EXPECT_THAT(l.spoiled, ElementsAre(1));
+        EXPECT_THAT(l.spoiled, testing::ElementsAre(1));
         step(l, {{{1, 2, 3}, 0, blocks_from(0, 1)}});
         EXPECT_TRUE(l.spoiled.empty());
       }
