@@ -45,13 +45,13 @@ def format_fields(response_format: Any) -> Tuple[Dict[str, Any], Any]:
     """The field of a body for a pydantic class, a JSON schema or OpenAI's object, and what reads an answer."""
     if response_format is None:
         return {}, None
-    if hasattr(response_format, "model_json_schema") and isinstance(response_format, type):
+    is_class = isinstance(response_format, type)
+    if is_class and hasattr(response_format, "model_json_schema"):
         schema = {"name": response_format.__name__, "schema": response_format.model_json_schema()}
         return ({"response_format": {"type": "json_schema", "json_schema": schema}},
                 response_format.model_validate_json)
     if not isinstance(response_format, Mapping):
-        found = response_format.__name__ if isinstance(response_format, type) else \
-            f"{response_format!r:.60} ({type(response_format).__name__})"
+        found = response_format.__name__ if is_class else f"{response_format!r:.60} ({type(response_format).__name__})"
         raise TypeError(f"response_format: found {found}, expected a pydantic class or a dict")
     if response_format.get("type") in _FORMATS:
         return {"response_format": dict(response_format)}, json.loads

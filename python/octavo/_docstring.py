@@ -7,8 +7,8 @@ import sys
 from typing import Collection, Dict, List, Optional, Tuple
 
 _ARGUMENTS = {"args", "arguments", "parameters", "params", "other parameters", "keyword args", "keyword arguments"}
-_OTHERS = {"return", "returns", "yield", "yields", "raise", "raises", "example", "examples", "note", "notes", "see also",
-           "references", "warning", "warnings", "warns", "attributes", "todo"}
+_OTHERS = {"return", "returns", "yield", "yields", "raise", "raises", "example", "examples", "note", "notes",
+           "see also", "references", "warning", "warnings", "warns", "attributes", "todo"}
 _SPHINX = re.compile(r":(\w+)(?:\s+([^:]*))?:\s*(.*)$")
 _NAMED = re.compile(r"\*{0,2}(\w+)\s*(?:\([^)]*\)+)?\s*:(?:\s+(.*))?$")  # `city (str): where`
 _TYPED = re.compile(r"(\w+)\s*(?::\s*.*)?$")  # numpy's `city : str`, above where

@@ -213,8 +213,8 @@ class Uncopied:
     def __reduce_ex__(self, _protocol: Any) -> Any:
         name = type(self).__name__
         article = "an" if name == "LLM" or name[0] in "AEIOU" else "a"
-        raise TypeError(f"{article} {name} cannot be copied or pickled, expected the object itself in this process, and "
-                        "one of its own in another")
+        raise TypeError(f"{article} {name} cannot be copied or pickled, expected the object itself in this process, "
+                        "and one of its own in another")
 
 
 class Handle(Uncopied):

@@ -13,6 +13,8 @@ from .errors import InvalidRequestError, ModelError
 _LEAVE_S = 1.0  # the longest that a stopped load is waited for
 # Options that are on unless a word of their own turns them off.
 _ON_UNLESS_TOLD = {"repack", "prefix_cache", "ui", "slots"}
+# Options without a word of their own behind them.
+_FLAGS = _ON_UNLESS_TOLD | {"embedding", "offline", "shared_cache", "allow_pull", "log_prompts"}
 
 
 def option_words(options: Mapping[str, Any]) -> List[str]:
@@ -26,6 +28,8 @@ def option_words(options: Mapping[str, Any]) -> List[str]:
     for name, given in options.items():
         flag = "--" + name.replace("_", "-")
         for value in given if isinstance(given, (list, tuple)) else [given]:
+            if name in _FLAGS and not isinstance(value, (bool, type(None))):
+                raise TypeError(f"{name}: found {value!r:.60} ({type(value).__name__}), expected True, False or None")
             if value is True and name in _ON_UNLESS_TOLD or value is None:
                 continue
             if value is True:

@@ -20,7 +20,8 @@ def progress_of(use_tqdm: Progress, total: int) -> Iterator[Callable[[], None]]:
         return
     make: Any = use_tqdm
     if use_tqdm is True:
-        from tqdm.auto import tqdm as make
+        import tqdm.auto
+        make = tqdm.auto.tqdm
     elif not callable(use_tqdm):
         raise TypeError(f"use_tqdm: found {use_tqdm!r:.60} ({type(use_tqdm).__name__}), expected True, False or what "
                         "makes a bar")

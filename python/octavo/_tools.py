@@ -169,6 +169,6 @@ def result_message(call: Mapping[str, Any], result: Any) -> Dict[str, Any]:
     try:
         content = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=_jsonable)
     except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(f"{name}: found a result of {type(result).__name__} ({error}), expected a text or what JSON can "
-                        "hold") from error
+        raise TypeError(f"{name}: found a result of {type(result).__name__} ({error}), expected a text or what JSON "
+                        "can hold") from error
     return {"role": "tool", "tool_call_id": call["id"], "name": name, "content": content}

@@ -77,8 +77,8 @@ def plain_schema(kind: Any) -> Dict[str, Any]:
         items = [plain_schema(one) for one in arguments if one != ()]
         return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
     if (origin or kind) in _LISTS or (origin or kind) in _SETS or (origin or kind) is tuple:
-        items = plain_schema(arguments[0]) if arguments else {}
-        return {"type": "array", **({"items": items} if items else {})}
+        element = plain_schema(arguments[0]) if arguments else {}
+        return {"type": "array", **({"items": element} if element else {})}
     if (origin or kind) in _DICTS:
         if arguments and arguments[0] not in (str, Any):
             raise TypeError(_written(kind))
@@ -152,6 +152,26 @@ def _elements(kind: Any, value: Any, place: str) -> Any:
     return make(elements)
 
 
+def _with_members(kind: Any) -> Any:
+    """A type hint for pydantic, in which a Literal of an Enum's member also takes the member's value."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Literal:
+        import pydantic
+        members = [one for one in arguments if isinstance(one, enum.Enum)]
+        take = pydantic.BeforeValidator(lambda value: next(
+            (one for one in members if type(one.value) is type(value) and one.value == value), value))
+        return typing.Annotated[kind, take] if members else kind
+    if hasattr(kind, "__metadata__"):
+        inner = _with_members(kind.__origin__)
+        return kind if inner is kind.__origin__ else typing.Annotated[(inner, *kind.__metadata__)]
+    others = tuple(_with_members(one) if typing.get_origin(one) else one for one in arguments)
+    if all(one is other for one, other in zip(arguments, others)):
+        return kind
+    if origin in _UNIONS:
+        return Union[others]
+    return kind.copy_with(others) if hasattr(kind, "copy_with") else origin[others]
+
+
 class PydanticTypes:
     """The types of a function's arguments, by pydantic. Raises TypeError for those that it has no schema of."""
 
@@ -161,14 +181,14 @@ class PydanticTypes:
         self.adapters = {}
         for name, hint in hints.items():
             try:
-                self.adapters[name] = pydantic.TypeAdapter(hint)
+                self.adapters[name] = pydantic.TypeAdapter(_with_members(hint))
             except pydantic.errors.PydanticUserError as error:
                 raise self._unknown(name, error) from None
 
     def _unknown(self, name: str, error: Any) -> TypeError:
         why = str(error.message).split("\n", maxsplit=1)[0]
-        return TypeError(f"{self.function}: found the type {_written(self.hints[name])} of {name}, expected a type that "
-                         f"pydantic has a JSON schema of: {why}")
+        return TypeError(f"{self.function}: found the type {_written(self.hints[name])} of {name}, expected a type "
+                         f"that pydantic has a JSON schema of: {why}")
 
     def schemas(self) -> Schemas:
         """The JSON schema of each argument, and those that they refer to as "#/$defs/NAME"."""
@@ -178,7 +198,7 @@ class PydanticTypes:
                 adapter.json_schema()
             except pydantic.errors.PydanticUserError as error:
                 raise self._unknown(name, error) from None
-        inputs = [(name, "validation", adapter) for name, adapter in self.adapters.items()]
+        inputs: List[Any] = [(name, "validation", adapter) for name, adapter in self.adapters.items()]
         found, shared = pydantic.TypeAdapter.json_schemas(inputs)
         schemas = {name: {**_description(self.hints[name]), **found[name, "validation"]} for name in self.hints}
         return schemas, shared.get("$defs", {})

@@ -39,7 +39,8 @@ class Constraint(lib.Handle):
         with llm.constraint("regex", "[0-9]{4}") as digits:
             row[~digits.mask(answer)] = -np.inf
 
-    kind: "regex", "grammar" (GBNF), "json_schema" (a dict, its JSON, or a pydantic class), "json_object" or "choice" (a list of texts).
+    kind: "regex", "grammar" (GBNF), "json_schema" (a dict, its JSON, or a pydantic class), "json_object" or
+    "choice" (a list of texts).
 
     Raises InvalidRequestError for a source that cannot be compiled, with the place.
     """

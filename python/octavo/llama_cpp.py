@@ -1,7 +1,7 @@
 """The shape of llama_cpp.Llama, for programs that were written for llama-cpp-python.
 
-Arguments have its names, order and defaults of sampling. What is not here is a TypeError, and a value that asks for what
-is not done a ValueError, so that nothing is taken and ignored.
+Arguments have its names, order and defaults of sampling. What is not here is a TypeError, and a value that asks for
+what is not done a ValueError, so that nothing is taken and ignored.
 """
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ _IDLE_OF_MODELS = {
     "use_mmap": (True, False, None), "flash_attn": (True, False), "logits_all": (True, False), "no_perf": (True, False),
     "offload_kqv": (True, False), "op_offload": (None, True, False), "split_mode": (0, 1, 2), "main_gpu": (0, ),
 }
-_IDLE_OF_HUB = {"additional_files": (None, [], ()), "local_dir": (None, ), "local_dir_use_symlinks": ("auto", ),
-                "cache_dir": (None, )}
+_IDLE_OF_HUB: Dict[str, Sequence[Any]] = {"additional_files": (None, [], ()), "local_dir": (None, ),
+                                           "local_dir_use_symlinks": ("auto", ), "cache_dir": (None, )}
 
 
 @dataclasses.dataclass
@@ -83,7 +83,8 @@ def _checked(function: str, fields: Mapping[str, Any], allowed: Sequence[str] = 
 
 def _limit(max_tokens: Any) -> int:
     if max_tokens is not None and (isinstance(max_tokens, bool) or not hasattr(max_tokens, "__index__")):
-        raise TypeError(f"max_tokens: found {max_tokens!r:.60} ({type(max_tokens).__name__}), expected an integer or None")
+        raise TypeError(f"max_tokens: found {max_tokens!r:.60} ({type(max_tokens).__name__}), expected an integer or "
+                        "None")
     return int(max_tokens) if max_tokens is not None and max_tokens > 0 else -1
 
 

@@ -12,8 +12,8 @@ from ._json import utf8
 from ._tools import Tools
 
 # Arguments of transformers' apply_chat_template, with the values that ask for nothing.
-_IDLE = {"return_tensors": (None, ), "return_dict": (False, None), "padding": (False, None), "truncation": (False, None),
-         "max_length": (None, ), "chat_template": (None, ), "return_assistant_tokens_mask": (False, None),
+_IDLE = {"return_tensors": (None, ), "return_dict": (False, None), "padding": (False, None),
+         "truncation": (False, None), "max_length": (None, ), "chat_template": (None, ), "return_assistant_tokens_mask": (False, None),
          "tokenizer_kwargs": (None, )}
 
 
@@ -50,7 +50,8 @@ class Tokenizer:
 
     def decode(self, tokens: Union[int, Sequence[int]]) -> str:
         """The text of a token or of several; U+FFFD stands for bytes that are no characters."""
-        return lib.text_of(self.decode_bytes([tokens] if isinstance(tokens, numbers.Integral) else tokens))
+        given: Any = [tokens] if isinstance(tokens, numbers.Integral) else tokens
+        return lib.text_of(self.decode_bytes(given))
 
     def apply_chat_template(self, messages: Sequence[Dict[str, Any]], tools: Optional[Sequence[Any]] = None,
                             tokenize: bool = True, add_generation_prompt: bool = True,
