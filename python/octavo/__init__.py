@@ -24,3 +24,10 @@ __all__ = [
     "SamplingParams", "ScoreOutput", "Server", "StoppedError", "StreamPiece", "StructuredOutputs", "Tokenizer",
     "llama_cpp", "serve", "version",
 ]
+
+
+def __getattr__(name: str) -> str:
+    """`__version__`, which the library tells."""
+    if name == "__version__":
+        return version()
+    raise AttributeError(f"module 'octavo' has no attribute {name!r}")

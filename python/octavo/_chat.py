@@ -5,10 +5,11 @@ import inspect
 import json
 from typing import Any, Dict, Generator, List, Mapping, Optional, Sequence, Tuple, Union
 
+from ._fields import CHAT, check_names, checked_fields
 from ._queue import Request
 from ._tools import Tools, result_message
 from .outputs import ChatOutput
-from .sampling import checked_params
+from .sampling import checked_integer, params_of_text
 
 Messages = Union[str, Sequence[Mapping[str, Any]]]
 _FORMATS = ("text", "json_object", "json_schema", "structural_tag")
@@ -24,32 +25,52 @@ def checked_messages(messages: Messages) -> List[Dict[str, Any]]:
     return [dict(message) for message in messages]
 
 
+def is_conversations(messages: Any) -> bool:
+    """Whether messages are several conversations, each of them a list of messages."""
+    return (isinstance(messages, (list, tuple)) and len(messages) > 0
+            and all(isinstance(one, (list, tuple)) for one in messages))
+
+
+def checked_rounds(max_tool_rounds: Any) -> int:
+    """The rounds in which functions may be called. Raises TypeError, ValueError."""
+    rounds = checked_integer("max_tool_rounds", max_tool_rounds)
+    if rounds is None:
+        raise TypeError("max_tool_rounds: found None, expected an integer from 0")
+    if rounds < 0:
+        raise ValueError(f"max_tool_rounds: found {rounds}, expected an integer from 0")
+    return rounds
+
+
 def format_fields(response_format: Any) -> Tuple[Dict[str, Any], Any]:
     """The field of a body for a pydantic class, a JSON schema or OpenAI's object, and what reads an answer."""
     if response_format is None:
         return {}, None
-    if hasattr(response_format, "model_json_schema"):
+    is_class = isinstance(response_format, type)
+    if is_class and hasattr(response_format, "model_json_schema"):
         schema = {"name": response_format.__name__, "schema": response_format.model_json_schema()}
         return ({"response_format": {"type": "json_schema", "json_schema": schema}},
                 response_format.model_validate_json)
     if not isinstance(response_format, Mapping):
-        raise TypeError(f"response_format: found {type(response_format).__name__}, expected a pydantic class or a dict")
+        found = response_format.__name__ if is_class else f"{response_format!r:.60} ({type(response_format).__name__})"
+        raise TypeError(f"response_format: found {found}, expected a pydantic class or a dict")
     if response_format.get("type") in _FORMATS:
         return {"response_format": dict(response_format)}, json.loads
     schema = {"name": "answer", "schema": dict(response_format)}
     return {"response_format": {"type": "json_schema", "json_schema": schema}}, json.loads
 
 
-def chat_body(messages: List[Dict[str, Any]], tools: Tools, response_format: Any, sampling_params: Any,
+def chat_body(function: str, messages: List[Dict[str, Any]], tools: Tools, response_format: Any, sampling_params: Any,
               fields: Mapping[str, Any]) -> Tuple[Dict[str, Any], Any]:
-    """The body of a request for a conversation, and what reads its answer."""
+    """The body of a request for a conversation, and what reads its answer. `function` is what errors name."""
     body: Dict[str, Any] = {"messages": messages}
     if tools.shown:
         body["tools"] = tools.shown
-    body.update(checked_params(sampling_params, 1)[0].fields(is_chat=True))
+    params = params_of_text(sampling_params)
+    check_names("SamplingParams.extra of " + function, params.extra, CHAT)
+    body.update(params.fields(is_chat=True))
     form, parser = format_fields(response_format)
     body.update(form)
-    body.update(fields)
+    body.update(checked_fields(function, fields, CHAT))
     return body, parser
 
 
@@ -57,11 +78,12 @@ Step = Union[Request, Any]  # a request, or something to await
 
 
 def chat_rounds(messages: Messages, tools: Optional[Sequence[Any]], response_format: Any, sampling_params: Any,
-                max_tool_rounds: int, fields: Mapping[str, Any]) -> Generator[Step, Any, ChatOutput]:
+                max_tool_rounds: Any, fields: Mapping[str, Any]) -> Generator[Step, Any, ChatOutput]:
     """Yields requests, and results of functions that are to be awaited; is sent their answers."""
     conversation = checked_messages(messages)
     known = Tools(tools)
-    body, parser = chat_body(conversation, known, response_format, sampling_params, fields)
+    max_tool_rounds = checked_rounds(max_tool_rounds)
+    body, parser = chat_body("chat", conversation, known, response_format, sampling_params, fields)
     if known.functions and body.get("n", 1) != 1:
         raise ValueError(f"n: found {body['n']} beside functions as tools, expected 1")
     for num_rounds in range(max_tool_rounds + 1):

@@ -1,14 +1,16 @@
 """The C interface (`include/octavo.h`) by ctypes: structures, prototypes, and exceptions for its statuses."""
 from __future__ import annotations
 
+import array
 import ctypes
 import json
 import os
 import pathlib
 import threading
 from ctypes import POINTER, c_char_p, c_float, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Type, TypeVar
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Type, TypeVar, Union
 
+from ._json import utf8
 from .errors import (BusyError, ClosedError, ContextLengthError, Error, ForkedError, InvalidRequestError,
                      OutOfMemoryError, StoppedError)
 
@@ -18,6 +20,7 @@ OK, INVALID, CLOSED, FORKED, NO_MEMORY, TOO_LONG, BUSY, STOPPED, FAILED = range(
 TEXT, TOKEN, LOGITS, END = range(1, 5)
 JSON, TOKENS = 0, 1
 ADD_SPECIAL, PARSE_SPECIAL = 1, 2
+_FIRST_ID, _LAST_ID = -2 ** 31, 2 ** 31 - 1
 
 _CLASSES: Dict[int, Type[Error]] = {
     INVALID: InvalidRequestError,
@@ -111,18 +114,40 @@ def error_of(status: int, message: str, field: str = "", code: str = "", http: i
     return _CLASSES.get(status, Error)(message, field, code, http)
 
 
-def words(values: Sequence[str]) -> Any:
-    """An array of C strings."""
-    return (c_char_p * max(1, len(values)))(*[value.encode("utf-8") for value in values])
+def c_string(field: str, value: Union[str, bytes]) -> bytes:
+    """The bytes of a C string. Raises InvalidRequestError for a NUL, where it would end, and for a lone surrogate."""
+    data = utf8(field, value) if isinstance(value, str) else value
+    if b"\0" in data:
+        raise InvalidRequestError(f"{field}: found a NUL at {data.index(0)}, expected a text without one", field)
+    return data
 
 
-def tokens_array(tokens: Any) -> Any:
-    """A C array of token ids, int32 [len(tokens)]. Raises OverflowError for ids beyond 32 bits, and TypeError for
-    what is no integer."""
-    import array
+def words(values: Sequence[Union[str, bytes]], field: str = "options") -> Any:
+    """An array of C strings. Raises InvalidRequestError for what none can hold."""
+    return (c_char_p * max(1, len(values)))(*[c_string(field, value) for value in values])
+
+
+def _bad_token(field: str, tokens: Any) -> TypeError:
+    """The error for the first of some token ids that is none."""
+    for i, token in enumerate(tokens):
+        if isinstance(token, bool) or not hasattr(token, "__index__") or not _FIRST_ID <= int(token) <= _LAST_ID:
+            return TypeError(f"{field}[{i}]: found {token!r:.60} ({type(token).__name__}), expected a token id of 32 "
+                             "bits")
+    return TypeError(f"{field}: found {type(tokens).__name__}, expected token ids")
+
+
+def tokens_array(tokens: Any, field: str = "tokens") -> Any:
+    """A C array of token ids, int32 [len(tokens)]. Raises TypeError for what is no id of 32 bits, with its place."""
     if hasattr(tokens, "dtype"):
         tokens = tokens.tolist()
-    values = array.array("i", tokens)
+    if not isinstance(tokens, (list, tuple, range, array.array)):
+        raise TypeError(f"{field}: found {type(tokens).__name__}, expected a list of token ids")
+    try:
+        values = array.array("i", tokens)
+    except (TypeError, OverflowError, ValueError):
+        raise _bad_token(field, tokens) from None
+    if any(isinstance(token, bool) for token in tokens):
+        raise _bad_token(field, tokens)
     return (c_int32 * len(values)).from_buffer(values) if len(values) else (c_int32 * 1)()
 
 
@@ -182,7 +207,17 @@ class Library:
         self.calls.octavo_close(handle)
 
 
-class Handle:
+class Uncopied:
+    """An object that holds something of the library's: a copy would close what the first one goes on with."""
+
+    def __reduce_ex__(self, _protocol: Any) -> Any:
+        name = type(self).__name__
+        article = "an" if name == "LLM" or name[0] in "AEIOU" else "a"
+        raise TypeError(f"{article} {name} cannot be copied or pickled, expected the object itself in this process, "
+                        "and one of its own in another")
+
+
+class Handle(Uncopied):
     """An object of the library's, by its handle. It is closed once, by `close` or at the end of a `with`."""
 
     _handle = 0

@@ -2,17 +2,19 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import threading
 from typing import Any, Dict, List, Mapping, Optional
 
 from . import _library as lib
+from ._json import json_bytes
 from .errors import InvalidRequestError, ModelError
 
 _LEAVE_S = 1.0  # the longest that a stopped load is waited for
 # Options that are on unless a word of their own turns them off.
 _ON_UNLESS_TOLD = {"repack", "prefix_cache", "ui", "slots"}
+# Options without a word of their own behind them.
+_FLAGS = _ON_UNLESS_TOLD | {"embedding", "offline", "shared_cache", "allow_pull", "log_prompts"}
 
 
 def option_words(options: Mapping[str, Any]) -> List[str]:
@@ -26,6 +28,8 @@ def option_words(options: Mapping[str, Any]) -> List[str]:
     for name, given in options.items():
         flag = "--" + name.replace("_", "-")
         for value in given if isinstance(given, (list, tuple)) else [given]:
+            if name in _FLAGS and not isinstance(value, (bool, type(None))):
+                raise TypeError(f"{name}: found {value!r:.60} ({type(value).__name__}), expected True, False or None")
             if value is True and name in _ON_UNLESS_TOLD or value is None:
                 continue
             if value is True:
@@ -33,9 +37,11 @@ def option_words(options: Mapping[str, Any]) -> List[str]:
             elif value is False:
                 words += ["--no-" + flag[2:]] if name in _ON_UNLESS_TOLD else []
             elif isinstance(value, Mapping):
-                words += [flag, json.dumps(value)]
+                words += [flag, json_bytes(value, name).decode("utf-8")]
             elif isinstance(value, (str, int, float, os.PathLike)):
-                words += [flag, os.fspath(value) if isinstance(value, os.PathLike) else str(value)]
+                word = os.fsdecode(value) if isinstance(value, os.PathLike) else str(value)
+                lib.c_string(name, word)
+                words += [flag, word]
             else:
                 raise TypeError(f"{name}: found {type(value).__name__}, expected a text, a number, True, False or None")
     return words
@@ -54,7 +60,7 @@ class _Load:
     """A load in a thread of its own, which whoever waits for it may leave: it is stopped then, and a model that is
     there all the same is closed."""
 
-    def __init__(self, model: Optional[str], progress: bool, shares: int, options: List[str]) -> None:
+    def __init__(self, model: Optional[bytes], progress: bool, shares: int, options: List[str]) -> None:
         self.library = lib.library()
         self.model, self.progress, self.shares, self.options = model, progress, shares, options
         self.stop = _Stop()
@@ -77,7 +83,7 @@ class _Load:
     def _load(self) -> None:
         handle = ctypes.c_uint64()
         told = lib.LoadOptions(size=ctypes.sizeof(lib.LoadOptions),
-                               model=None if self.model is None else os.fsencode(self.model),
+                               model=self.model,
                                options=lib.words(self.options), num_options=len(self.options),
                                shows_progress=int(self.progress), shares=self.shares,
                                stop=self.stop.handle)
@@ -115,5 +121,12 @@ def load(model: Any, progress: bool, shares: int, options: Dict[str, Any]) -> in
     """Loads a model; returns its handle. Raises octavo.ModelError, TypeError."""
     if model is not None and not isinstance(model, (str, os.PathLike)):
         raise TypeError(f"model: found {type(model).__name__}, expected a path, a hub's name, or None")
-    path = None if model is None else os.fspath(model)
-    return _Load(path, progress, shares, option_words(options)).wait()
+    try:
+        path = None if model is None else lib.c_string("model", os.fsencode(model))
+        words = option_words(options)
+    except InvalidRequestError as error:
+        raise ModelError(str(error), error.field) from None
+    if path == b"":
+        raise ModelError("model: found an empty text, expected a path, a hub's name, or None for the default model",
+                         "model")
+    return _Load(path, progress, shares, words).wait()

@@ -12,9 +12,10 @@ import itertools
 import json
 import threading
 import time
-from typing import Any, AsyncGenerator, Dict, Generator, List, Optional, Sequence
+from typing import Any, AsyncGenerator, Callable, Dict, Generator, List, Optional, Sequence
 
 from . import _library as lib
+from ._json import json_bytes
 from .errors import BusyError, Error
 
 POLL_MS = 100  # between looks for Ctrl-C
@@ -31,6 +32,21 @@ class Request:
     tokens: Optional[Sequence[int]] = None
     wants_logits: bool = False
     pins: bool = False
+    name: str = "prompt"  # of the prompt among several, for errors
+
+    def told(self, error: Error) -> Error:
+        """An error about the prompt, by its name."""
+        message = str(error)
+        if self.name == "prompt" or not error.field.startswith("prompt"):
+            return error
+        message = self.name + (message[len("prompt"):] if message.startswith("prompt") else f": {message}")
+        return type(error)(message, self.name + error.field[len("prompt"):], error.code, error.http)
+
+    def check_is_whole(self) -> None:
+        """Raises TypeError where the answer would come in pieces."""
+        if self.body.get("stream"):
+            raise TypeError(f"stream: found {self.body['stream']!r}, expected `stream` or `astream` of the LLM for an "
+                            "answer in pieces")
 
 
 class Batch:
@@ -118,8 +134,8 @@ class Queue(lib.Handle):
 
     def submit(self, model: int, request: Request, tag: int) -> int:
         """Hands a request to a model; returns its id. Raises octavo.Error."""
-        body = json.dumps(request.body).encode("utf-8")
-        told = lib.CRequest(size=ctypes.sizeof(lib.CRequest), api=request.api.encode("utf-8"), body=body,
+        body = json_bytes(request.body)
+        told = lib.CRequest(size=ctypes.sizeof(lib.CRequest), api=lib.c_string("api", request.api), body=body,
                             body_size=len(body), form=lib.TOKENS if request.wants_logits or request.pins else lib.JSON,
                             wants_logits=int(request.wants_logits), tag=tag, pins=int(request.pins))
         if request.tokens is not None:
@@ -127,7 +143,10 @@ class Queue(lib.Handle):
             told.tokens = ctypes.cast(tokens, ctypes.POINTER(ctypes.c_int32))
             told.num_tokens = len(request.tokens)
         number = ctypes.c_uint64()
-        self.library.call("octavo_submit", model, self._handle, told, number)
+        try:
+            self.library.call("octavo_submit", model, self._handle, told, number)
+        except Error as error:
+            raise request.told(error) from None
         return number.value
 
     def poll(self, timeout_ms: int) -> List[Event]:
@@ -172,9 +191,12 @@ class Answer:
         return array
 
 
-def run(model: int, requests: Sequence[Request]) -> List[Answer]:
+def run(model: int, requests: Sequence[Request], on_end: Optional[Callable[[], None]] = None) -> List[Answer]:
     """Submits all requests at once and waits for their answers, in the same order. Where the model's queue is full,
-    the next ones wait for room. The first error ends all. Raises octavo.Error."""
+    the next ones wait for room. The first error ends all. on_end: called for each that has ended. Raises
+    octavo.Error."""
+    for request in requests:
+        request.check_is_whole()
     answers = [Answer() for _ in requests]
     num_submitted = num_ended = 0
     full_until = 0.0
@@ -191,6 +213,8 @@ def run(model: int, requests: Sequence[Request]) -> List[Answer]:
             for event in queue.poll(int(1000 * RETRY_S) if is_full else POLL_MS):
                 if answers[event.tag].add(event):
                     num_ended += 1
+                    if on_end is not None:
+                        on_end()
                     full_until = 0.0  # there may be room
     return answers
 
@@ -337,6 +361,7 @@ async def events(model: int, request: Request) -> AsyncGenerator[Event, None]:
 
 async def answer(model: int, request: Request) -> Answer:
     """The answer of a request. Raises octavo.Error."""
+    request.check_is_whole()
     gathered = Answer()
     told = events(model, request)
     try:

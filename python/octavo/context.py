@@ -3,16 +3,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, List, Optional, Sequence, Union
 
+from . import _library as lib
 from . import _queue
+from ._prompts import Prompt, checked_prompt, checked_prompts
 from ._queue import Request
 from .errors import ClosedError
 from .outputs import RequestOutput
 
 if TYPE_CHECKING:
-    from .llm import LLM, Params, Prompt
+    from .llm import LLM, Params
 
 
-class Context:
+class Context(lib.Uncopied):
     """A prefix, computed once, behind which any number of suffixes are continued.
 
         with llm.context(document) as ctx:
@@ -26,13 +28,8 @@ class Context:
     """
 
     def __init__(self, llm: "LLM", prefix: "Prompt") -> None:
-        from .llm import is_tokens
-        if isinstance(prefix, str):
-            self._tokens: Optional[List[int]] = llm.tokenizer.encode(prefix)
-        elif is_tokens(prefix):
-            self._tokens = [int(token) for token in prefix]
-        else:
-            raise TypeError(f"prefix: found {type(prefix).__name__}, expected a text or token ids")
+        given = checked_prompt(prefix, "prefix")
+        self._tokens: Optional[List[int]] = llm.tokenizer.encode(given) if isinstance(given, str) else given
         self._llm, self._model, self._pin = llm, llm.handle, 0
         self.cached_tokens = 0
         """Tokens of the last prompts that were found computed, of all of them together."""
@@ -48,21 +45,20 @@ class Context:
     def _behind(self, suffix: Any) -> List[int]:
         if isinstance(suffix, str):
             return self.tokens + self._llm.tokenizer.encode(suffix, add_special_tokens=False)
-        return self.tokens + [int(token) for token in suffix]
+        return self.tokens + suffix
 
     def generate(self, suffixes: Union["Prompt", Sequence["Prompt"]] = "",
                  sampling_params: "Params" = None) -> List[RequestOutput]:
         """Continues the prefix behind each suffix, all at once, as LLM.generate. An empty suffix continues the prefix
         itself."""
-        from .llm import _checked_prompts
-        prompts = [self._behind(suffix) for suffix in _checked_prompts(suffixes)]
+        prompts = [self._behind(suffix) for suffix, _ in checked_prompts(suffixes, "suffixes")]
         outputs = self._llm.generate(prompts, sampling_params)
         self.cached_tokens = sum(output.cached_tokens for output in outputs)
         return outputs
 
     def fork(self, suffix: "Prompt") -> "Context":
         """A context whose prefix is this one and a suffix, computed now."""
-        return Context(self._llm, self._behind(suffix))
+        return Context(self._llm, self._behind(checked_prompt(suffix, "suffix")))
 
     def close(self) -> None:
         """Gives the prefix's memory back to the model, which keeps it as a cached prompt until it needs the room."""

@@ -5,14 +5,18 @@ import atexit
 import base64
 import ctypes
 import inspect
-import json
 import weakref
-from typing import Any, AsyncIterator, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import (TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, Iterator, List, Mapping, Optional, Sequence,
+                    Tuple, Union, overload)
 
 from . import _library as lib
 from . import _queue
-from ._chat import Messages, chat_body, chat_rounds, checked_messages
+from ._chat import Messages, chat_body, chat_rounds, checked_messages, is_conversations
+from ._fields import TEXT, check_names, checked_fields
+from ._json import json_bytes
 from ._load import load
+from ._progress import Progress, progress_of
+from ._prompts import Prompt, checked_prompt, checked_prompts, completion, is_tokens
 from ._queue import Request
 from ._tools import Tools
 from .constraint import Constraint
@@ -20,41 +24,33 @@ from .context import Context
 from .errors import ClosedError
 from .outputs import ChatOutput, EventReader, RequestOutput, ScoreOutput, StreamPiece, piece_of, request_output, \
     server_events
-from .sampling import SamplingParams, checked_params
+from .sampling import SamplingParams, checked_params, params_of_text
 from .tokenizer import Tokenizer
 
-Prompt = Union[str, Sequence[int]]
+if TYPE_CHECKING:
+    import numpy as np
+
 Params = Union[SamplingParams, Sequence[SamplingParams], None]
 
 _TEXTS_OF_REQUEST = 1024  # of embeddings; the server takes 2048
 _open: "weakref.WeakSet[LLM]" = weakref.WeakSet()
 
 
-def is_tokens(prompt: Any) -> bool:
-    """Whether a prompt is a list of token ids, and neither a text nor a list of prompts."""
-    if hasattr(prompt, "dtype"):
-        return prompt.ndim == 1
-    return isinstance(prompt, (list, tuple)) and len(prompt) > 0 and hasattr(prompt[0], "__index__")
+def _parts(inputs: List[Any]) -> List[List[Any]]:
+    return [inputs[i:i + _TEXTS_OF_REQUEST] for i in range(0, len(inputs), _TEXTS_OF_REQUEST)]
 
 
-def _checked_prompts(prompts: Any) -> List[Prompt]:
-    if isinstance(prompts, str) or is_tokens(prompts):
-        return [prompts]
-    if not isinstance(prompts, (list, tuple)):
-        raise TypeError(f"prompts: found {type(prompts).__name__}, expected a text, token ids, or a list of these")
-    for i, prompt in enumerate(prompts):
-        if not isinstance(prompt, str) and not is_tokens(prompt):
-            raise TypeError(f"prompts[{i}]: found {prompt!r:.60} ({type(prompt).__name__}), expected a text or "
-                            "token ids")
-    return list(prompts)
-
-
-def _completion(prompt: Prompt, fields: Mapping[str, Any]) -> Request:
-    body = dict(fields)
-    if isinstance(prompt, str):
-        body["prompt"] = prompt
-        return Request("/v1/completions", body)
-    return Request("/v1/completions", body, prompt)
+def _checked_documents(query: Any, documents: Any) -> List[str]:
+    """The documents of a query. Raises TypeError."""
+    if not isinstance(query, str):
+        raise TypeError(f"query: found {query!r:.60} ({type(query).__name__}), expected a text")
+    if isinstance(documents, (str, bytes, Mapping)) or not hasattr(documents, "__iter__"):
+        raise TypeError(f"documents: found {documents!r:.60} ({type(documents).__name__}), expected a list of texts")
+    given = list(documents)
+    for i, document in enumerate(given):
+        if not isinstance(document, str):
+            raise TypeError(f"documents[{i}]: found {document!r:.60} ({type(document).__name__}), expected a text")
+    return given
 
 
 class LLM(lib.Handle):
@@ -126,12 +122,17 @@ class LLM(lib.Handle):
 
     def answer(self, path: str, body: Mapping[str, Any]) -> Any:
         """The answer of /tokenize, /detokenize or /apply-template of the server's API to a body."""
-        data = json.dumps(body).encode("utf-8")
-        return lib.library().json("octavo_answer", self.handle, path.encode("utf-8"), data, len(data))
+        data = json_bytes(body)
+        return lib.library().json("octavo_answer", self.handle, lib.c_string("path", path), data, len(data))
 
     def request(self, path: str, body: Mapping[str, Any]) -> Any:
         """The answer of another of the server's APIs, such as "/v1/responses", to a body that is not streamed."""
-        return _queue.run(self.handle, [Request(path, dict(body))])[0].json()
+        for name, value, kind in (("path", path, str), ("body", body, Mapping)):
+            if not isinstance(value, kind):
+                expected = "a path of the server's, such as '/v1/responses'" if kind is str else "a dict"
+                raise TypeError(f"{name}: found {value!r:.60} ({type(value).__name__}), expected {expected}")
+        whole = {"stream": False} if path.startswith("/api/") else {}  # ollama's answers are streams unless told
+        return _queue.run(self.handle, [Request(path, {**whole, **body})])[0].json()
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -140,14 +141,18 @@ class LLM(lib.Handle):
 
     # ---- Texts ----
 
-    def generate(self, prompts: Union[Prompt, Sequence[Prompt]], sampling_params: Params = None) -> List[RequestOutput]:
+    def generate(self, prompts: Union[Prompt, Sequence[Prompt]], sampling_params: Params = None, *,
+                 use_tqdm: Progress = False) -> List[RequestOutput]:
         """Continues prompts, all at once; the outputs are in the order of the prompts, one for each.
 
-        prompts: a text, token ids, or a list of these. A text begins with the model's own first token, if it has one.
+        prompts: a text, token ids, a dict with `prompt` or `prompt_token_ids`, or a list of these. A text begins with
+        the model's own first token, if it has one.
         sampling_params: one for all prompts, or a list with one for each.
+        use_tqdm: True has a bar of the package tqdm, or what makes such a bar.
         """
         given, params, requests = self._completions(prompts, sampling_params)
-        answers = _queue.run(self.handle, requests)
+        with progress_of(use_tqdm, len(requests)) as step:
+            answers = _queue.run(self.handle, requests, step)
         return self._outputs(given, params, [answer.json() for answer in answers])
 
     async def agenerate(self, prompts: Union[Prompt, Sequence[Prompt]],
@@ -158,49 +163,89 @@ class LLM(lib.Handle):
         return self._outputs(given, params, [answer.json() for answer in answers])
 
     @staticmethod
-    def _completions(prompts: Any, sampling_params: Any) -> Tuple[List[Prompt], List[SamplingParams], List[Request]]:
-        given = _checked_prompts(prompts)
+    def _completions(prompts: Any, sampling_params: Any) -> Tuple[List[Optional[str]], List[SamplingParams],
+                                                                  List[Request]]:
+        given = checked_prompts(prompts)
         params = checked_params(sampling_params, len(given))
-        requests = [_completion(prompt, dict(one.fields(), return_token_ids=True, return_tokens_as_token_ids=True))
-                    for prompt, one in zip(given, params)]
-        return given, params, requests
+        for one in {id(one): one for one in params}.values():
+            check_names("SamplingParams.extra of generate", one.extra, TEXT)
+            if one.extra.get("echo") and one.logprobs is not None:
+                raise ValueError("echo: found True beside logprobs, expected prompt_logprobs for those of the prompt")
+        requests = [completion(prompt, dict(one.fields(), return_token_ids=True, return_tokens_as_token_ids=True),
+                               f"prompts[{i}]" if len(given) > 1 else "prompt")
+                    for i, ((prompt, _), one) in enumerate(zip(given, params))]
+        return [text for _, text in given], params, requests
 
-    def _outputs(self, prompts: Sequence[Prompt], params: Sequence[SamplingParams],
+    def _outputs(self, texts: Sequence[Optional[str]], params: Sequence[SamplingParams],
                  answers: Sequence[Dict[str, Any]]) -> List[RequestOutput]:
         decode = self.tokenizer.texts_behind
-        return [request_output(raw, prompt if isinstance(prompt, str) else None, one.logprobs or 0, decode)
-                for prompt, one, raw in zip(prompts, params, answers)]
+        ends = set(self.tokenizer.eos_token_ids)
+        outputs = [request_output(raw, text, one.logprobs or 0, decode)
+                   for text, one, raw in zip(texts, params, answers)]
+        for output, one in zip(outputs, params):
+            for answer in output.outputs:
+                answer.tell_stop_token(one.stop_token_ids or (), set() if one.ignore_eos else ends)
+                if one.detokenize is False:
+                    answer.text = ""
+        return outputs
 
-    def chat(self, messages: Messages, *, tools: Optional[Sequence[Any]] = None, response_format: Any = None,
-             sampling_params: Optional[SamplingParams] = None, max_tool_rounds: int = 8, **fields: Any) -> ChatOutput:
-        """Answers a conversation through the model's chat template.
+    @overload
+    def chat(self, messages: Messages, sampling_params: Optional[SamplingParams] = None, *,
+             tools: Optional[Sequence[Any]] = None, response_format: Any = None, max_tool_rounds: int = 8,
+             use_tqdm: Progress = False, **fields: Any) -> ChatOutput: ...
 
-        messages: dicts with `role` and `content`, or one text of the user's.
+    @overload
+    def chat(self, messages: Sequence[Sequence[Mapping[str, Any]]], sampling_params: Params = None, *,
+             tools: Optional[Sequence[Any]] = None, response_format: Any = None, max_tool_rounds: int = 8,
+             use_tqdm: Progress = False, **fields: Any) -> List[ChatOutput]: ...
+
+    def chat(self, messages: Any, sampling_params: Any = None, *, tools: Optional[Sequence[Any]] = None,
+             response_format: Any = None, max_tool_rounds: int = 8, use_tqdm: Progress = False, **fields: Any) -> Any:
+        """Answers a conversation through the model's chat template: a ChatOutput, or a list of them for a list of
+        conversations, which are answered at once.
+
+        messages: dicts with `role` and `content`, or one text of the user's; or a list of such lists.
         tools: Python functions, which the model may call: their schemas are made of signatures, type hints and
         docstrings, they are called with the model's arguments, and their results go back to the model until it answers
         in words, after `max_tool_rounds` at the latest. An exception of a function is the caller's. OpenAI's objects
         are shown to the model, and calls of them are returned in `tool_calls`.
         response_format: a pydantic class, a JSON schema, or OpenAI's object; `parsed` of the output is the value.
-        fields: any other field of /v1/chat/completions, such as tool_choice="required".
+        fields: any other field of /v1/chat/completions, such as tool_choice="required", and enable_thinking=False.
         """
-        rounds = chat_rounds(messages, tools, response_format, sampling_params, max_tool_rounds, fields)
-        sent = None
-        while True:
-            try:
-                step = rounds.send(sent)
-            except StopIteration as stop:
-                return stop.value
-            if not isinstance(step, Request):
-                close = getattr(step, "close", None)
-                if close is not None:
-                    close()
-                raise TypeError("tools: found a function that is to be awaited, expected `achat` for it")
-            sent = _queue.run(self.handle, [step])[0].json()
+        several = is_conversations(messages)
+        params = checked_params(sampling_params, len(messages)) if several else [sampling_params]
+        rounds = [chat_rounds(one, tools, response_format, its_params, max_tool_rounds, fields)
+                  for one, its_params in zip(messages if several else [messages], params)]
+        with progress_of(use_tqdm, len(rounds)) as step:
+            outputs = self._rounds(rounds, step)
+        return outputs if several else outputs[0]
 
-    async def achat(self, messages: Messages, *, tools: Optional[Sequence[Any]] = None, response_format: Any = None,
-                    sampling_params: Optional[SamplingParams] = None, max_tool_rounds: int = 8,
+    def _rounds(self, rounds: Sequence[Any], on_end: Callable[[], None]) -> List[ChatOutput]:
+        """The outputs of conversations, whose requests of one round are sent together."""
+        sent: Dict[int, Any] = dict.fromkeys(range(len(rounds)))
+        outputs: Dict[int, ChatOutput] = {}
+        while sent:
+            steps: Dict[int, Request] = {}
+            for i, answer in sent.items():
+                try:
+                    steps[i] = rounds[i].send(answer)
+                except StopIteration as stop:
+                    outputs[i] = stop.value
+                    on_end()
+            for step in steps.values():
+                if not isinstance(step, Request):
+                    close = getattr(step, "close", None)
+                    if close is not None:
+                        close()
+                    raise TypeError("tools: found a function that is to be awaited, expected `achat` for it")
+            answers = _queue.run(self.handle, list(steps.values()))
+            sent = {i: answer.json() for i, answer in zip(steps, answers)}
+        return [outputs[i] for i in range(len(rounds))]
+
+    async def achat(self, messages: Messages, sampling_params: Optional[SamplingParams] = None, *,
+                    tools: Optional[Sequence[Any]] = None, response_format: Any = None, max_tool_rounds: int = 8,
                     **fields: Any) -> ChatOutput:
-        """As `chat`, for asyncio; functions may be async."""
+        """As `chat` with one conversation, for asyncio; functions may be async."""
         rounds = chat_rounds(messages, tools, response_format, sampling_params, max_tool_rounds, fields)
         sent: Any = None
         while True:
@@ -215,13 +260,19 @@ class LLM(lib.Handle):
 
     @staticmethod
     def _streamed(prompt: Any, tools: Any, response_format: Any, params: Any, fields: Mapping[str, Any]) -> Request:
-        added = {"stream": True, "stream_options": {"include_usage": True}}
-        if not isinstance(prompt, str) and not is_tokens(prompt):
-            body, _ = chat_body(checked_messages(prompt), Tools(tools), response_format, params, fields)
+        if fields.get("stream", True) is not True:
+            raise TypeError(f"stream: found {fields['stream']!r}, expected `generate` or `chat` for a whole answer")
+        options = dict({"include_usage": True}, **(fields.get("stream_options") or {}))
+        added = {"stream": True, "stream_options": options}
+        if isinstance(prompt, (list, tuple)) and not is_tokens(prompt):
+            body, _ = chat_body("stream", checked_messages(prompt), Tools(tools), response_format, params, fields)
             return Request("/v1/chat/completions", dict(body, **added))
         if tools is not None or response_format is not None:
             raise TypeError("found tools or response_format beside a text, expected a conversation: a list of dicts")
-        return _completion(prompt, dict(checked_params(params, 1)[0].fields(), **fields, **added))
+        one = params_of_text(params)
+        check_names("SamplingParams.extra of stream", one.extra, TEXT)
+        body = dict(one.fields(), **checked_fields("stream", fields, TEXT))
+        return completion(checked_prompt(prompt), dict(body, **added))
 
     def stream(self, prompt: Union[Prompt, Sequence[Mapping[str, Any]]],
                sampling_params: Optional[SamplingParams] = None, *, tools: Optional[Sequence[Any]] = None,
@@ -232,8 +283,8 @@ class LLM(lib.Handle):
         request = self._streamed(prompt, tools, response_format, sampling_params, fields)
         return self._pieces(self.handle, request)
 
-    @staticmethod
-    def _pieces(handle: int, request: Request) -> Iterator[StreamPiece]:
+    def _pieces(self, handle: int, request: Request) -> Iterator[StreamPiece]:
+        """The pieces of an answer, which keep the model."""
         bytes_of_answer = _queue.stream(handle, request)
         try:
             for chunk in server_events(bytes_of_answer):
@@ -262,7 +313,7 @@ class LLM(lib.Handle):
     # ---- Vectors, scores, logits ----
 
     def embed(self, texts: Union[str, Sequence[Prompt]], dimensions: Optional[int] = None,
-              normalize: bool = True, prompt_name: Optional[str] = None) -> Any:
+              normalize: bool = True, prompt_name: Optional[str] = None) -> "np.ndarray[Any, np.dtype[np.float32]]":
         """The vectors of texts: numpy float32 [number of texts, width]; of one text [1, width].
 
         texts: a text, or a list of texts or lists of token ids. dimensions: the first so many floats, of models that
@@ -271,15 +322,14 @@ class LLM(lib.Handle):
         be loaded with embedding=True.
         """
         import numpy as np
-        given = _checked_prompts(texts)
+        inputs = [one for one, _ in checked_prompts(texts, "texts")]
         fields: Dict[str, Any] = {"encoding_format": "base64", "normalize": bool(normalize)}
         if dimensions is not None:
             fields["dimensions"] = dimensions
         if prompt_name is not None:
             fields["prompt_name"] = prompt_name
-        inputs = [one if isinstance(one, str) else [int(token) for token in one] for one in given]
-        parts = [inputs[i:i + _TEXTS_OF_REQUEST] for i in range(0, len(inputs), _TEXTS_OF_REQUEST)]
-        answers = _queue.run(self.handle, [Request("/v1/embeddings", dict(fields, input=part)) for part in parts])
+        answers = _queue.run(self.handle, [Request("/v1/embeddings", dict(fields, input=part))
+                                           for part in _parts(inputs)])
         vectors = [np.frombuffer(base64.b64decode(item["embedding"]), "<f4")
                    for answer in answers for item in answer.json()["data"]]
         return np.stack(vectors) if vectors else np.zeros((0, self.info.get("vector_width") or 0), np.float32)
@@ -287,27 +337,27 @@ class LLM(lib.Handle):
     def score(self, query: str, documents: Sequence[str]) -> List[ScoreOutput]:
         """The score of each document for a query, in the order of the documents: of a model with a ranking head what
         that says, 0 to 1; of any other that makes vectors their cosine, -1 to 1."""
-        given = list(documents)
-        body = {"text_1": query, "text_2": given}
-        data = self.request("/v1/score", body)["data"] if given else []
-        return [ScoreOutput(one["index"], one["score"], given[one["index"]]) for one in data]
+        given = _checked_documents(query, documents)
+        parts = _parts(given)
+        answers = _queue.run(self.handle, [Request("/v1/score", {"text_1": query, "text_2": part}) for part in parts])
+        scores = [one["score"] for answer in answers
+                  for one in sorted(answer.json()["data"], key=lambda one: one["index"])]
+        return [ScoreOutput(i, score, given[i]) for i, score in enumerate(scores)]
 
     def rerank(self, query: str, documents: Sequence[str], top_n: Optional[int] = None) -> List[ScoreOutput]:
         """The documents in the order of their scores for a query, the best first, at most `top_n`. It needs a model
         with a ranking head."""
-        given = list(documents)
+        given = _checked_documents(query, documents)
         body: Dict[str, Any] = {"query": query, "documents": given}
         if top_n is not None:
             body["top_n"] = top_n
         results = self.request("/v1/rerank", body)["results"] if given else []
         return [ScoreOutput(one["index"], one["relevance_score"], given[one["index"]]) for one in results]
 
-    def logits(self, prompt: Prompt) -> Any:
+    def logits(self, prompt: Prompt) -> "np.ndarray[Any, np.dtype[np.float32]]":
         """The logits of every token of a prompt: numpy float32 [number of tokens, vocab_size]. Row i is about the token
         behind token i. It is read-only, in the library's memory, where it came at once, and else a copy."""
-        if not isinstance(prompt, str) and not is_tokens(prompt):
-            raise TypeError(f"prompt: found {type(prompt).__name__}, expected a text or token ids")
-        request = _completion(prompt, {"max_tokens": 0})
+        request = completion(checked_prompt(prompt), {"max_tokens": 0})
         request.wants_logits = True
         return _queue.run(self.handle, [request])[0].logits()
 
@@ -319,7 +369,7 @@ class LLM(lib.Handle):
 
     # ---- Constraints ----
 
-    def constraint(self, kind: str, source: Union[str, dict, list] = "") -> Constraint:
+    def constraint(self, kind: str, source: Any = "") -> Constraint:
         """A constraint whose masks are for those who draw tokens themselves; `generate` and `chat` need none."""
         return Constraint(self, kind, source)
 
@@ -335,7 +385,7 @@ def version() -> str:
     return lib.text_of(lib.library().calls.octavo_version())
 
 
-def run_program(arguments: Sequence[str]) -> int:
+def run_program(arguments: Sequence[Union[str, bytes]]) -> int:
     """The program `octavo` with its arguments, of which the first is its name; returns its exit code."""
-    words = lib.words(arguments)
+    words = lib.words(arguments, "arguments")
     return int(lib.library().calls.octavo_main(len(arguments), ctypes.cast(words, ctypes.POINTER(ctypes.c_char_p))))

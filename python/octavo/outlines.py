@@ -20,6 +20,7 @@ from outlines.models.vllm import AsyncVLLM
 from outlines.types.dsl import CFG, Alternatives, Choice, JsonSchema, String, Term, python_types_to_terms, to_regex
 
 from . import _queue
+from ._fields import CHAT, TEXT, check_names
 from ._queue import Request
 from .llm import LLM
 from .sampling import checked_params
@@ -81,6 +82,7 @@ class OctavoTypeAdapter(ModelTypeAdapter):
         prompt = self.format_input(model_input)
         is_chat = not isinstance(prompt, str)
         params = checked_params(fields.pop("sampling_params", None), 1)[0].fields(is_chat)
+        check_names("octavo.outlines", fields, CHAT if is_chat else TEXT)
         body = {**params, **fields, **self.format_output_type(output_type), "messages" if is_chat else "prompt": prompt}
         return Request("/v1/chat/completions" if is_chat else "/v1/completions", body)
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional
+from typing import Any, Callable, Collection, Dict, Iterable, Iterator, List, Optional, Union
 
 
 @dataclasses.dataclass
@@ -25,7 +25,8 @@ class CompletionOutput:
 
     token_ids: all that were generated, with those of a stop text and an end token, which `text` does not show.
     logprobs: for each token of the text, where SamplingParams.logprobs asks for them.
-    finish_reason: "stop" or "length". stop_reason: the stop text that ended it, if one did.
+    finish_reason: "stop" or "length". stop_reason: the stop text that ended it, or the token of
+    stop_token_ids; None for the model's own end.
     """
 
     index: int
@@ -34,7 +35,14 @@ class CompletionOutput:
     cumulative_logprob: Optional[float] = None
     logprobs: Optional[List[Logprobs]] = None
     finish_reason: Optional[str] = None
-    stop_reason: Optional[str] = None
+    stop_reason: Union[str, int, None] = None
+
+    def tell_stop_token(self, stop_token_ids: Collection[int], end_tokens: Collection[int]) -> None:
+        """Makes stop_reason the last token where it is one of stop_token_ids, and none of the model's own that end
+        answers."""
+        last = self.token_ids[-1] if self.token_ids else None
+        if self.finish_reason == "stop" and self.stop_reason is None and last in stop_token_ids:
+            self.stop_reason = None if last in end_tokens else last
 
 
 @dataclasses.dataclass

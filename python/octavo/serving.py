@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional, Set
 
 from . import _library as lib
 from ._load import option_words
@@ -10,18 +10,29 @@ from ._load import option_words
 if TYPE_CHECKING:
     from .llm import LLM
 
+_open: Set["Server"] = set()  # servers run on, and their models with them, where nobody holds the object
+
 
 class Server(lib.Handle):
     """A server that runs until it is closed, which lets what runs end; `url` is where it listens."""
 
     def __init__(self, llm: "LLM", options: Any) -> None:
+        from .llm import LLM
+        if not isinstance(llm, LLM):
+            raise TypeError(f"llm: found {llm!r:.60} ({type(llm).__name__}), expected an LLM")
         told = option_words(options)
         handle, url = ctypes.c_uint64(), lib.Text()
         library = lib.library()
         library.call("octavo_serve", llm.handle, lib.words(told), len(told), handle, url)
         self._handle = handle.value
         self.url = lib.text_of(library.take(url)).rstrip("/")
+        self._llm: Optional["LLM"] = llm
+        _open.add(self)
 
+    def close(self) -> None:
+        super().close()
+        self._llm = None
+        _open.discard(self)
 
 
 def serve(llm: "LLM", host: str = "127.0.0.1", port: int = 0, **options: Any) -> Server:

@@ -2,9 +2,19 @@
 from __future__ import annotations
 
 import ctypes
+import numbers
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 from . import _library as lib
+from ._chat import checked_messages
+from ._fields import TEMPLATE, checked_fields, drop_idle
+from ._json import utf8
+from ._tools import Tools
+
+# Arguments of transformers' apply_chat_template, with the values that ask for nothing.
+_IDLE = {"return_tensors": (None, ), "return_dict": (False, None), "padding": (False, None),
+         "truncation": (False, None), "max_length": (None, ), "chat_template": (None, ), "return_assistant_tokens_mask": (False, None),
+         "tokenizer_kwargs": (None, )}
 
 
 class Tokenizer:
@@ -15,14 +25,14 @@ class Tokenizer:
 
     def encode(self, text: Union[str, bytes], add_special_tokens: bool = True,
                parse_special_tokens: bool = True) -> List[int]:
-        """The token ids of a text.
+        """The token ids of a text. Raises InvalidRequestError for a lone surrogate.
 
         add_special_tokens: with those that the model's texts begin and end with.
         parse_special_tokens: control tokens that are written in the text become those tokens.
         """
         if not isinstance(text, (str, bytes)):
             raise TypeError(f"text: found {type(text).__name__}, expected a text")
-        data = text.encode("utf-8", "replace") if isinstance(text, str) else text
+        data = utf8("text", text) if isinstance(text, str) else text
         flags = lib.ADD_SPECIAL * bool(add_special_tokens) | lib.PARSE_SPECIAL * bool(parse_special_tokens)
         room = len(data) + 16
         while True:
@@ -35,22 +45,28 @@ class Tokenizer:
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
         """The bytes of tokens, which may be no whole characters. Control tokens give their text, unknown ids
         nothing."""
-        return lib.library().text("octavo_detokenize", self._llm.handle, lib.tokens_array(tokens), len(tokens))
+        array = lib.tokens_array(tokens)
+        return lib.library().text("octavo_detokenize", self._llm.handle, array, len(tokens))
 
     def decode(self, tokens: Union[int, Sequence[int]]) -> str:
         """The text of a token or of several; U+FFFD stands for bytes that are no characters."""
-        return lib.text_of(self.decode_bytes([tokens] if isinstance(tokens, int) else tokens))
+        given: Any = [tokens] if isinstance(tokens, numbers.Integral) else tokens
+        return lib.text_of(self.decode_bytes(given))
 
-    def apply_chat_template(self, messages: Sequence[Dict[str, Any]], tools: Optional[Sequence[Dict[str, Any]]] = None,
+    def apply_chat_template(self, messages: Sequence[Dict[str, Any]], tools: Optional[Sequence[Any]] = None,
                             tokenize: bool = True, add_generation_prompt: bool = True,
                             **fields: Any) -> Union[str, List[int]]:
         """The prompt that the model's template makes of a conversation: token ids, or with `tokenize` false its text.
 
-        fields: those of /apply-template, such as `continue_final_message` and `chat_template_kwargs`.
+        tools: functions, or OpenAI's objects. fields: those of /apply-template, such as `continue_final_message`,
+        `enable_thinking` and `chat_template_kwargs`.
         """
-        body = dict(fields, messages=list(messages), add_generation_prompt=add_generation_prompt)
-        if tools:
-            body["tools"] = list(tools)
+        given = drop_idle("apply_chat_template", fields, _IDLE)
+        body = dict(checked_fields("apply_chat_template", given, TEMPLATE), messages=checked_messages(messages),
+                    add_generation_prompt=add_generation_prompt)
+        shown = Tools(tools).shown
+        if shown:
+            body["tools"] = shown
         answer = self._llm.answer("/tokenize" if tokenize else "/apply-template", body)
         return answer["tokens"] if tokenize else answer["prompt"]
 

@@ -79,12 +79,13 @@ class Fast(unittest.TestCase):
         self.assertEqual((tool["name"], tool["description"]), ("find", "Finds texts."))
         self.assertEqual(tool["parameters"]["required"], ["query"])
         self.assertEqual(tool["parameters"]["properties"], {
-            "query": {"type": "string", "description": "what they are about"}, "limit": {"type": "integer"},
-            "tags": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]}})
+            "query": {"type": "string", "description": "what they are about"},
+            "limit": {"type": "integer", "default": 3},
+            "tags": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}], "default": None}})
         about = schema_of_function(weather)["function"]
         self.assertEqual(about["description"], "Gives the weather of a city.")
-        self.assertEqual(about["parameters"]["properties"]["unit"],
-                         {"enum": ["C", "F"], "description": "of the temperature"})
+        unit = about["parameters"]["properties"]["unit"]
+        self.assertEqual((unit["enum"], unit["description"], unit["default"]), (["C", "F"], "of the temperature", "C"))
 
     def test_calls_that_cannot_be_made(self):
         weather.calls = []
@@ -523,8 +524,6 @@ class Shapes(unittest.TestCase):
             np.testing.assert_allclose(vector, self.llm.embed("a")[0], atol=1e-6)
             with self.assertRaisesRegex(TypeError, "unexpected argument 'tfs'"):
                 llama(PROMPT, tfs=1)
-        with self.assertRaises(TypeError):
-            octavo.llama_cpp.Llama(MODEL, n_gpu_layers=3)
 
     def test_models_share_threads(self):
         with octavo.LLM(MODEL, progress=False, shares=self.llm) as other:
