@@ -4,12 +4,12 @@
 Slow and simple on purpose; it shares no code with the engine. Architectures: llama (with experts too), mistral3, qwen2,
 qwen3, qwen3moe, qwen35, qwen35moe, gemma2, gemma3, gemma4, gpt-oss.
 
-    oracle.py MODEL.gguf --ids 1,2,3 [--greedy 16] [--guesses 4] [--top 20] [--save logits.npy]
+    oracle.py MODEL.gguf --ids 1,2,3 [--greedy 16] [--guesses 4 [--draft ASSISTANT.gguf]] [--top 20] [--save logits.npy]
 
 Prints JSON: mean negative log-likelihood of the given ids, the top log-probabilities after the last one,
 and the greedy continuation with, for each step, the gap in logits between the best and the second-best token
-(where that gap is small, a correct engine may choose the other one); and what the file's draft head guesses behind the
-ids, each with its probability.
+(where that gap is small, a correct engine may choose the other one); and what the file's draft head, or the assistant,
+guesses behind the ids, each with its probability.
 Needs: numpy, gguf. As a module: `open_model(path).logits(ids)` -> float32 [len(ids), vocab_size], and `head_logits(ids)`.
 """
 import argparse
@@ -56,11 +56,14 @@ def main():
     parser.add_argument("--ids", required=True)
     parser.add_argument("--greedy", type=int, default=0)
     parser.add_argument("--guesses", type=int, default=0)
+    parser.add_argument("--draft", help="an assistant of gemma4, which guesses")
     parser.add_argument("--top", type=int, default=20)
     parser.add_argument("--save")
     args = parser.parse_args()
     try:
         model = open_model(args.model)
+        if args.draft:
+            model.assist(oracle_gemma4.Assistant(args.draft))
     except (ValueError, OSError) as error:
         sys.exit(f"oracle: {error}")
     ids = [int(i) for i in args.ids.split(",")]

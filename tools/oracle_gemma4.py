@@ -99,21 +99,67 @@ class Gemma4(oracle_model.Model):
         projected = (x @ w["per_layer_model_proj.weight"].T * np.float32(self.width ** -0.5)).reshape(shape)
         return (self.norm(projected, "per_layer_proj_norm.weight") + own) * np.float32(2 ** -0.5)
 
+    def behind_layer(self, x, layer, per_layer_input=None):
+        """Gemma4TextDecoderLayer"""
+        w, p = self.weights, f"blk.{layer}."
+        out = self.attention(self.norm(x, p + "attn_norm.weight"), layer)
+        x = x + self.norm(out, p + "post_attention_norm.weight")
+        out = self.feed_forward(self.norm(x, p + "ffn_norm.weight"), layer)
+        if p + "ffn_gate_inp.weight" in w:  # enable_moe_block
+            out = (self.norm(out, p + "post_ffw_norm_1.weight") +
+                   self.norm(self.experts(x, p), p + "post_ffw_norm_2.weight"))
+        x = x + self.norm(out, p + "post_ffw_norm.weight")
+        if per_layer_input is not None:
+            out = oracle_model.gelu_tanh(x @ w[p + "inp_gate.weight"].T) * per_layer_input
+            x = x + self.norm(out @ w[p + "proj.weight"].T, p + "post_norm.weight")
+        return x * w[p + "layer_output_scale.weight"]
+
     def hidden(self, ids):
         w = self.weights
         x = w["token_embd.weight"][ids] * np.float32(np.sqrt(self.width))
         inputs = self.per_layer_inputs(ids, x) if self.per_layer else None
-        for i in range(self.layers):  # Gemma4TextDecoderLayer
-            p = f"blk.{i}."
-            out = self.attention(self.norm(x, p + "attn_norm.weight"), i)
-            x = x + self.norm(out, p + "post_attention_norm.weight")
-            out = self.feed_forward(self.norm(x, p + "ffn_norm.weight"), i)
-            if p + "ffn_gate_inp.weight" in w:  # enable_moe_block
-                out = (self.norm(out, p + "post_ffw_norm_1.weight") +
-                       self.norm(self.experts(x, p), p + "post_ffw_norm_2.weight"))
-            x = x + self.norm(out, p + "post_ffw_norm.weight")
-            if inputs is not None:
-                out = oracle_model.gelu_tanh(x @ w[p + "inp_gate.weight"].T) * inputs[:, i]
-                x = x + self.norm(out @ w[p + "proj.weight"].T, p + "post_norm.weight")
-            x = x * w[p + "layer_output_scale.weight"]
+        for i in range(self.layers):
+            x = self.behind_layer(x, i, None if inputs is None else inputs[:, i])
         return self.norm(x, "output_norm.weight")
+
+    def assist(self, assistant):
+        """Takes an `Assistant` as what head_logits() guesses by."""
+        self.assistant = assistant
+
+    def head_logits(self, ids, guessed=()):
+        """Logits of the assistant behind `ids` and behind each of the tokens that were guessed then, float32
+        [1 + len(guessed), vocab_size], as SinglePositionMultiTokenCandidateGenerator of transformers asks for them: the
+        last token has no keys yet, and all guesses stand at its position."""
+        hidden, scale = self.hidden(ids[:-1])[-1:], np.float32(np.sqrt(self.width))
+        rows = []
+        for token in (ids[-1], *guessed):
+            pair = np.concatenate([self.weights["token_embd.weight"][[token]] * scale, hidden], -1)
+            logits, hidden = self.assistant.guess(pair, len(ids) - 1, self.shared)
+            rows.append(logits)
+        return np.concatenate(rows)
+
+
+class Assistant(Gemma4):
+    """Gemma4AssistantForCausalLM, without the clusters of its words, which llama.cpp's converter leaves out."""
+
+    def attention(self, h, layer):
+        """One query behind all keys that are given, of which a window holds one less than of a row with its own."""
+        w, p, windowed = self.weights, f"blk.{layer}.", self.windowed[layer]
+        head_dim = self.key("attention.key_length_swa" if windowed else "attention.key_length")
+        q = (h @ w[p + "attn_q.weight"].T).reshape(1, self.heads, head_dim).transpose(1, 0, 2)
+        q = self.norm(q, p + "attn_q_norm.weight")
+        q = self.turn(np.concatenate([np.zeros((self.heads, self.position, head_dim), np.float32), q], 1), windowed)
+        keys = [x[:, max(0, self.position - self.window + 1):] if windowed else x for x in self.given[windowed]]
+        k, v = (np.repeat(x, self.heads // len(x), 0) for x in keys)
+        out = oracle_model.softmax(q[:, -1:] @ k.transpose(0, 2, 1)) @ v
+        return out.transpose(1, 0, 2).reshape(1, -1) @ w[p + "attn_output.weight"].T
+
+    def guess(self, pair, position, keys_and_values):
+        """Logits [1, vocab_size] and the next hidden row [1, width of the model] of a pair of an embedding and a hidden
+        row, at a position behind all keys."""
+        w, self.position, self.given = self.weights, position, keys_and_values
+        x = pair @ w["nextn.pre_projection.weight"].T
+        for i in range(self.layers):
+            x = self.behind_layer(x, i)
+        x = self.norm(x, "output_norm.weight")
+        return x @ w["token_embd.weight"].T, x @ w["nextn.post_projection.weight"].T

@@ -8,7 +8,7 @@ from gguf.quants import dequantize
 from gguf_file import GgufFile
 
 ARCHITECTURES = ("llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3",
-                 "gemma4", "gpt-oss")
+                 "gemma4", "gemma4-assistant", "gpt-oss")
 HYBRIDS = ("qwen35", "qwen35moe")
 NEIGHBOURS = ("llama", "mistral3")  # whose files pair neighbouring dimensions for RoPE
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
@@ -86,7 +86,9 @@ class Model:
         for name in [name for name in self.weights if name.endswith("ffn_gate_up_exps.weight") and self.arch != "gemma4"]:
             for half, part in zip(("gate", "up"), np.split(self.weights[name], 2, axis=1), strict=True):
                 self.weights[name.replace("gate_up", half)] = part
-        self.layers = self.key("block_count") - self.key("nextn_predict_layers", 0)
+        self.layers = self.key("block_count")
+        if self.arch != "gemma4-assistant":  # of which all layers are there for predictions
+            self.layers -= self.key("nextn_predict_layers", 0)
         self.width = self.key("embedding_length")
         self.heads = self.key("attention.head_count")
         self.kv_heads = self.key("attention.head_count_kv", self.heads)

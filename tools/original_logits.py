@@ -107,6 +107,15 @@ CASES = {
 }
 
 
+# Guesses of an assistant, behind IDS and then behind each of GUESSED: the case that it drafts for, its shape, and
+# settings of its layers.
+GUESSED = [17, 2240, 5001]
+ASSISTED = {"gemma4-assistant": ("gemma4", "tiny-gemma4-assistant",
+                                 {**GEMMA4, **global_layers(3, head_dim=512, num_key_value_heads=1),
+                                  "num_kv_shared_layers": 3, "hidden_size_per_layer_input": 0,
+                                  "vocab_size_per_layer_input": 0})}
+
+
 def configuration(case, num_tokens):
     import transformers
     shape = synth_model.SHAPES[case.shape]
@@ -120,15 +129,14 @@ def configuration(case, num_tokens):
     return getattr(transformers, case.config)(**settings, attn_implementation="eager")
 
 
-def original_logits(case, vocab_from, ids):
-    """float32 [len(ids), vocab_size]"""
+def original_model(case, vocab_from, config_of=configuration):
     import torch
     import transformers
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "model.gguf")
         synth_model.write_model(path, case.shape, vocab_from, ("F32",), **case.options)
         weights = original_names.original_weights(GgufFile(path), synth_model.SHAPES[case.shape])
-    config = configuration(case, len(weights["model.embed_tokens.weight"]))
+    config = config_of(case, len(weights["model.embed_tokens.weight"]))
     model = getattr(transformers, case.model)(config).to(torch.float32).eval()
     given = {name: torch.from_numpy(np.array(data, np.float32)) for name, data in weights.items()}
     lacking, unknown = model.load_state_dict(given, strict=False)
@@ -136,19 +144,56 @@ def original_logits(case, vocab_from, ids):
     if set(lacking) - tied or unknown:
         raise SystemExit(f"{case.shape}: lacking {sorted(set(lacking) - tied)}, unknown {unknown}")
     model.tie_weights()
+    return model
+
+
+def original_logits(case, vocab_from, ids):
+    """float32 [len(ids), vocab_size]"""
+    import torch
     with torch.no_grad():
-        return model(torch.tensor([ids])).logits[0].numpy()
+        return original_model(case, vocab_from)(torch.tensor([ids])).logits[0].numpy()
+
+
+def assistant_logits(name, vocab_from):
+    """float32 [1 + len(GUESSED), vocab_size], in the way of SinglePositionMultiTokenCandidateGenerator. It gives windows as
+    many keys as its cache has, one or two more; here they have those that the model's own row would see."""
+    import torch
+    import transformers
+    of_model, shape, settings = ASSISTED[name]
+
+    def config_of(case, num_tokens):
+        return transformers.Gemma4AssistantConfig(
+            text_config=configuration(case, num_tokens), attn_implementation="eager",
+            backbone_hidden_size=synth_model.SHAPES[CASES[of_model].shape].width)
+
+    case = Case(shape, "Gemma4AssistantForCausalLM", "Gemma4TextConfig", {"window": WINDOW}, settings)
+    model, assistant = original_model(CASES[of_model], vocab_from), original_model(case, vocab_from, config_of)
+    with torch.no_grad():
+        out = model(torch.tensor([IDS[:-1]]), output_hidden_states=True, return_shared_kv_states=True)
+        hidden, keys = out.hidden_states[-1][:, -1:], dict(out.shared_kv_states)
+        keys["sliding_attention"] = tuple(x[:, :, -(WINDOW - 1):] for x in keys["sliding_attention"])
+        rows = []
+        for token in (IDS[-1], *GUESSED):
+            pair = torch.cat([model.get_input_embeddings()(torch.tensor([[token]])), hidden], -1)
+            guess = assistant(inputs_embeds=pair, position_ids=torch.tensor([[len(IDS) - 1]]), shared_kv_states=keys,
+                              use_cache=False)
+            hidden = guess.last_hidden_state
+            rows.append(guess.logits[0, 0].numpy())
+    return np.stack(rows)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", metavar="CASE", choices=[*CASES, []])
+    parser.add_argument("cases", nargs="*", metavar="CASE", choices=[*CASES, *ASSISTED, []])
     parser.add_argument("--vocab-from", required=True)
     parser.add_argument("--write", type=pathlib.Path)
     args = parser.parse_args()
     kept = {"ids": np.array(IDS, np.int32), "column_step": np.array(COLUMN_STEP)}
-    for name in args.cases or CASES:
-        logits = original_logits(CASES[name], args.vocab_from, IDS).astype(np.float64)
+    for name in args.cases or [*CASES, *ASSISTED]:
+        if name in ASSISTED:
+            logits = assistant_logits(name, args.vocab_from).astype(np.float64)
+        else:
+            logits = original_logits(CASES[name], args.vocab_from, IDS).astype(np.float64)
         top = logits.max(1)
         kept[f"{name}: logits"] = logits[:, ::COLUMN_STEP].astype(np.float32)
         kept[f"{name}: log_sum"] = top + np.log(np.exp(logits - top[:, None]).sum(1))

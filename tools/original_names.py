@@ -28,6 +28,7 @@ WHOLE = {
     "output.weight": "lm_head.weight", "per_layer_token_embd.weight": "model.embed_tokens_per_layer.weight",
     "per_layer_model_proj.weight": "model.per_layer_model_projection.weight",
     "per_layer_proj_norm.weight": "model.per_layer_projection_norm.weight",
+    "nextn.pre_projection.weight": "pre_projection.weight", "nextn.post_projection.weight": "post_projection.weight",
 }
 NAMES = {  # of a layer, whole
     "ssm_dt.bias": "linear_attn.dt_bias", "ssm_a": "linear_attn.A_log", "attn_sinks.weight": "self_attn.sinks",

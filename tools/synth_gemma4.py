@@ -29,8 +29,12 @@ LAYERS = {
     "tiny-gemma4": Layers(3, 512, 1, borrowing=3, wide_borrowers=True, per_layer=64),
     "tiny-gemma4-dense": Layers(3, 512, 1, v_is_k=True),
     "tiny-gemma4-experts": Layers(3, 512, 1, v_is_k=True),
+    "tiny-gemma4-assistant": Layers(3, 512, 1, borrowing=3),
     "gemma-4-e2b": Layers(5, 512, 1, borrowing=20, wide_borrowers=True, per_layer=256),
 }
+
+
+MODEL_WIDTHS = {"tiny-gemma4-assistant": 256}  # of the models that assistants draft for
 
 
 def dense_width(shape):
@@ -38,7 +42,11 @@ def dense_width(shape):
     return shape.shared or shape.ffn
 
 
-def add_metadata(writer, shape, layers, num_layers, window):
+def add_metadata(writer, name, shape, num_layers, window):
+    layers = LAYERS[name]
+    if name in MODEL_WIDTHS:
+        writer.add_embedding_length_out(MODEL_WIDTHS[name])
+        writer.add_uint32(f"{shape.arch}.nextn_predict_layers", num_layers)
     writer.add_feed_forward_length([dense_width(shape) * (1 + (layers.wide_borrowers and layers.borrows(i, num_layers)))
                                     for i in range(num_layers)])
     writer.add_head_count_kv([layers.global_kv_heads if layers.is_global(i) else shape.kv_heads
@@ -60,6 +68,12 @@ def add_metadata(writer, shape, layers, num_layers, window):
 def fitting(qtype, cols):
     """The type itself, or Q8_0 where rows do not divide into its blocks."""
     return qtype if cols % gguf.GGML_QUANT_SIZES[qtype][0] == 0 else Q.Q8_0
+
+
+def add_projections(tensors, width, model_width, qtype):
+    """Of an assistant: from a pair of the model's rows, and back."""
+    tensors.matrix("nextn.pre_projection.weight", width, 2 * model_width, qtype, 0.5 * (2 * model_width)**-0.5)
+    tensors.matrix("nextn.post_projection.weight", model_width, width, qtype, width**-0.5)
 
 
 def add_tables(tensors, shape, layers, num_layers, num_tokens, embedding, projection):

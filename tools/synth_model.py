@@ -57,6 +57,7 @@ SHAPES = {
     "tiny-gemma4": Shape("gemma4", 6, 256, 2, 2, 256, 512, 2048, 1000000.0, True),
     "tiny-gemma4-dense": Shape("gemma4", 3, 256, 4, 2, 256, 512, 2048, 1000000.0, True),
     "tiny-gemma4-experts": Shape("gemma4", 3, 256, 4, 2, 256, 256, 2048, 1000000.0, True, 8, 3, 512),
+    "tiny-gemma4-assistant": Shape("gemma4-assistant", 3, 128, 2, 2, 256, 256, 2048, 1000000.0, True),
     "tiny-qwen3moe": Shape("qwen3moe", 2, 256, 4, 2, 128, 256, 2048, 1000000.0, True, 8, 3),
     "tiny-mixtral": Shape("llama", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 6, 2),
     "tiny-qwen35": Shape("qwen35", 4, 256, 4, 2, 64, 512, 2048, 10000000.0, True),
@@ -230,8 +231,8 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     writer.add_rope_freq_base(shape.rope_base)
     writer.add_layer_norm_rms_eps(1e-6)
     writer.add_vocab_size(num_tokens)
-    if shape.arch == "gemma4":
-        return synth_gemma4.add_metadata(writer, shape, synth_gemma4.LAYERS[name], num_layers, window)
+    if name in synth_gemma4.LAYERS:
+        return synth_gemma4.add_metadata(writer, name, shape, num_layers, window)
     writer.add_feed_forward_length(shape.ffn)
     writer.add_head_count_kv(shape.kv_heads)
     writer.add_key_length(shape.head_dim)
@@ -404,8 +405,10 @@ def add_optional_biases(tensors, prefix, shape):
 
 def add_layers(tensors, name, num_layers, num_tokens, embedding, types, biases):
     shape, recurrence = SHAPES[name], RECURRENCES.get(name)
-    if shape.arch == "gemma4":
+    if name in synth_gemma4.LAYERS:
         layers = synth_gemma4.LAYERS[name]
+        if name in synth_gemma4.MODEL_WIDTHS:
+            synth_gemma4.add_projections(tensors, shape.width, synth_gemma4.MODEL_WIDTHS[name], next(types))
         synth_gemma4.add_tables(tensors, shape, layers, num_layers, num_tokens, embedding, next(types))
         for i in range(num_layers):
             synth_gemma4.add_layer(tensors, i, shape, layers, num_layers, types)

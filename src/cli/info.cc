@@ -65,11 +65,14 @@ std::string heads_text(const std::vector<HeadShape>& shapes) {
 void print_layers(const InfoReport& report, const LayerShapes& shapes, std::ostream& out) {
   const ModelConfig& c = *report.config;
   if (shapes.heads.size() > 1) print_line("heads", heads_text(shapes.heads), out);
-  if (shapes.num_borrowing > 0)
+  if (c.is_assistant()) {
+    print_line("borrowing", "all layers read the keys and values of the model that it drafts for", out);
+  } else if (shapes.num_borrowing > 0) {
     print_line(
         "borrowing",
         fmt::format("{} of {} layers read the keys and values of an earlier one", shapes.num_borrowing, c.num_layers()),
         out);
+  }
   if (c.per_layer_width > 0)
     print_line("per layer", fmt::format("an embedding of {} for each token and layer", c.per_layer_width), out);
   if (shapes.num_experts > 0)
@@ -85,7 +88,12 @@ void print_layers(const InfoReport& report, const LayerShapes& shapes, std::ostr
         fmt::format("{} of {} layers, with states of {} x {} in {} heads; the others attend", shapes.num_recurrent,
                     c.num_layers(), shapes.delta->key_dim, shapes.delta->value_dim, shapes.delta->num_value_heads),
         out);
-  if (c.has_draft_head) {
+  if (c.is_assistant()) {
+    print_line("drafts",
+               fmt::format("it only drafts, for a model with rows of {} and this vocabulary (--draft FILE beside it)",
+                           c.model_width),
+               out);
+  } else if (c.has_draft_head) {
     print_line("drafts", "a head, which guesses the next tokens of an answer (--draft mtp, or auto)", out);
   } else if (!report.draft_head_fault.empty()) {
     print_line("drafts", fmt::format("a head that nothing uses: {}", report.draft_head_fault), out);

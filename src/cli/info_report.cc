@@ -216,7 +216,7 @@ Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions
     take_draft_head(source, report);
   }
   count_weights(source, report);
-  if (!report.config) return report;
+  if (!report.config || report.config->is_assistant()) return report;
   OCTAVO_TRY(const MatrixTypes types, matrix_types(source, options.quantize));
   OCTAVO_TRY(const WeightNeed weights, weight_need(source, *report.config, types));
   report.memory = estimate_memory(*report.config, weights, options);

@@ -81,6 +81,12 @@ Result<std::string> read_template(const std::string& path) {
   return text;
 }
 
+/// The value of --draft.
+struct DraftSource {
+  DraftMode mode = DraftMode::kAuto;
+  std::filesystem::path path = {};  // of a draft file
+};
+
 }  // namespace
 
 Option* add_integers(Command& command, const std::string& name, std::vector<int>& values, int low, int high,
@@ -219,12 +225,25 @@ void add_draft_options(Command& command, EngineOptions& options, std::string_vie
                                                                 {"suffix", DraftMode::kSuffix},
                                                                 {"mtp", DraftMode::kMtp}};
   command.group("Engine");
-  add_choice(
-      command, "--draft", "MODE", modes, [&options](DraftMode mode) { options.draft = mode; },
+  std::vector<std::string> words;
+  for (const auto& [word, mode] : modes) words.push_back(word);
+  const auto parse = [modes, words](const std::string& text) -> Result<DraftSource> {
+    const Result<std::size_t> index = find_choice(text, words);
+    if (index) return DraftSource{.mode = modes[*index].second};
+    std::error_code ignored;
+    if (std::filesystem::exists(text, ignored)) return DraftSource{.path = text};
+    return fail("{}, or a draft file", index.error().message);
+  };
+  const auto store = [&options](DraftSource source) {
+    options.draft = source.mode;
+    options.draft_path = std::move(source.path);
+  };
+  add_parsed(
+      command, "--draft", "MODE|FILE", parse, store,
       fmt::format("Where tokens of an answer are guessed ahead, which one step verifies: ngram: what followed the last "
                   "tokens before, in prompt and answer; suffix: in earlier answers too; mtp: the draft head in the "
-                  "model's file; auto: suffix, and mtp where there is a head; off; default {}; changes speed, never "
-                  "the answer",
+                  "model's file; auto: suffix, and mtp where there is a head; a file: suffix, and the head or the "
+                  "assistant in that file; off; default {}; changes speed, never the answer",
                   usual))
       ->per_model();
   add_integer(command, "--draft-max", options.max_drafts, 1, kMaxDraftTokens,

@@ -57,7 +57,7 @@ AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights
     Layer& layer = layers_[i];
     layer.spec = spec;
     layer.weights = &std::get<AttentionWeights>(weights.layers[i].mixer);
-    layer.place = kv.layout().place(static_cast<int>(i));
+    layer.place = kv.layout().place(spec->borrows_from.value_or(static_cast<int>(i)));  // an assistant has no places
     layer.plan = find_plan(layer.place.group, *spec);
     layer.rope = find_rope(spec->rope, spec->rope.factors == Presence::kAbsent ? nullptr : weights.rope_factors);
   }

@@ -56,6 +56,17 @@ Result<StateRoom> make_state_room(const ModelConfig& config, const RunnerOptions
                                        .checkpoints = options.prefix_cache});
 }
 
+Result<AssistantModel> load_assistant(AssistantRequest& assistant, const KernelTable& kernels,
+                                      const RunnerRequest& request) {
+  const RunnerOptions& options = request.options;
+  OCTAVO_TRY_VOID(check_widths(assistant.source, assistant.weights));
+  OCTAVO_TRY(
+      Weights weights,
+      Weights::load(assistant.source, assistant.weights, kernels, request.pool, {},
+                    {.repack = options.repack, .beside_others = request.kv_budget.taken() > 0, .stop = options.stop}));
+  return AssistantModel{.config = std::move(assistant.config), .weights = std::move(weights)};
+}
+
 /// If neither the engine nor the budget names an amount: half of what is free, as if others had filled theirs.
 Result<MemoryBudget::Lease> take_kv_memory(MemoryBudget& budget, std::uint64_t wanted, std::uint64_t mapped_bytes) {
   if (wanted != 0) return budget.take(wanted);
@@ -81,6 +92,10 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request) {
                     },
                     {.repack = options.repack, .beside_others = request.kv_budget.taken() > 0, .stop = options.stop}));
 
+  std::optional<AssistantModel> assistant;
+  if (request.assistant) {
+    OCTAVO_TRY(assistant, load_assistant(*request.assistant, kernels, request));
+  }
   const int wanted_context = options.max_context != 0 ? options.max_context : config.context_length;
   const int max_rows = config.is_encoder ? std::max(options.max_rows, wanted_context) : options.max_rows;
   OCTAVO_TRY(MemoryBudget::Lease lease,
@@ -97,15 +112,16 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request) {
   if (options.kv_layout == KvLayout::kPaged) lease.shrink(kv.room().bytes());  // the other grows to all of it
   RunnerInfo info{.room = kv.room(),
                   .vocab_size = config.vocab_size,
-                  .has_draft_head = config.has_draft_head,
+                  .has_draft_head = config.has_draft_head || assistant,
+                  .has_assistant = assistant.has_value(),
                   .max_rows = max_rows,
                   .max_context = static_cast<int>(std::min<std::int64_t>(wanted_context, fitting)),
                   .width = config.width,
                   .head_pooling = config.head.pooling,
                   .num_token_types = config.num_token_types,
                   .is_encoder = config.is_encoder,
-                  .weight_bytes = weights.total_bytes(),
-                  .mapped_weight_bytes = weights.mapped_bytes(),
+                  .weight_bytes = weights.total_bytes() + (assistant ? assistant->weights.total_bytes() : 0),
+                  .mapped_weight_bytes = weights.mapped_bytes() + (assistant ? assistant->weights.mapped_bytes() : 0),
                   .weight_bytes_per_token = weights.bytes_per_token(),
                   .kv_memory_bytes = kv_memory_bytes,
                   .content_hash = weights.content_hash()};
@@ -113,8 +129,10 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request) {
       new CpuRunner(std::move(config), std::move(weights), std::move(kv), std::move(snapshots)));
   runner->kv_lease_ = std::move(lease);
   runner->info_ = std::move(info);
+  runner->assistant_ = std::move(assistant);
   runner->transformer_ = std::make_unique<Transformer>(runner->config_, runner->weights_, runner->kv_,
                                                        runner->snapshots_, kernels, request.pool, max_rows);
+  if (runner->assistant_) runner->transformer_->add_assistant(*runner->assistant_);
   return runner;
 }
 

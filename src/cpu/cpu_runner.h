@@ -4,8 +4,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/memory_budget.h"
+#include "cpu/assistant.h"
 #include "cpu/transformer.h"
 #include "kv/kv_arena.h"
 #include "kv/snapshot_arena.h"
@@ -39,6 +41,7 @@ class CpuRunner final : public ModelRunner {
 
   ModelConfig config_;
   Weights weights_;
+  std::optional<AssistantModel> assistant_;
   MemoryBudget::Lease kv_lease_;
   KvArena kv_;
   SnapshotArena snapshots_;

@@ -9,14 +9,13 @@
 // sequence's last token is the layer's recurrent state, in the snapshot with the others; in front of a sequence there
 // are zeros. Rows of drafted tokens are kept, and the right ones taken over by advance_states(), as in DeltaMixer.
 //
-// A guess need not be exact: it looks at the first kCommonTokens words of the vocabulary and at those that the batch
-// names. Owned by the transformer, which runs the layer itself; one step uses it at a time.
+// Owned by the transformer, which runs the layer itself; one step uses it at a time.
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "cpu/attention_mixer.h"
+#include "cpu/guess_rounds.h"
 #include "cpu/residual_stream.h"
 #include "cpu/step_rows.h"
 #include "cpu/weights.h"
@@ -47,23 +46,19 @@ class DraftHead {
   /// Guesses from the stream behind the layer. `logits` is scratch, [rows, vocab_size].
   void guess(float* logits);
   /// The guesses of the batch's sequences, one behind another.
-  std::span<const GuessedToken> guesses() const { return guesses_; }
+  std::span<const GuessedToken> guesses() const { return rounds_.guesses(); }
 
   /// The widest rows that it quantizes in the stream.
   static int max_cols(const ModelConfig& config) { return config.has_draft_head ? 2 * config.width : 0; }
 
  private:
-  struct Panels {
-    std::int64_t begin, end;
-  };
-
   float* pair(std::int64_t row) { return pairs_.data() + row * 2 * width_; }
   float* state(std::int32_t slot) { return snapshots_.state(slot, layer_); }
   void embed_row(std::int32_t token, const float* hidden, std::int64_t row, int worker);
   void project(int rows, float* y);
   void keep_hidden(const Batch& batch);
-  void list_panels(const Batch& batch);
-  GuessedToken choose(const float* logits, int sequence) const;
+  /// The hidden row in front of a row under way.
+  float* hidden_of(std::int64_t row) { return hidden_.data() + std::int64_t{rounds_.sequence_of(row)} * width_; }
 
   ComputeContext& context_;
   ResidualStream& stream_;
@@ -78,14 +73,9 @@ class DraftHead {
   AlignedBuffer<float> kept_;       // [kMaxDraftedRows, width] hidden rows of drafted tokens
 
   // The state of a batch of guesses.
-  Batch ahead_;                      // its rows under way
-  const Batch* batch_ = nullptr;     // as it was given
-  AlignedBuffer<float> hidden_;      // [kMaxLogitRows, width] the row behind each sequence's last guess
-  std::vector<std::int32_t> rows_;   // the sequence of each row under way
-  std::vector<std::int32_t> first_;  // [sequences] places in guesses_
-  std::vector<GuessedToken> guesses_;
-  std::vector<Panels> panels_;  // of the output matrix, that guesses look at
-  int num_made_ = 0;            // guesses of each sequence that is under way
+  GuessRounds rounds_;
+  const Batch* ahead_ = nullptr;  // its rows under way
+  AlignedBuffer<float> hidden_;   // [kMaxLogitRows, width] the row behind each sequence's last guess
 };
 
 }  // namespace octavo

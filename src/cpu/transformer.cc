@@ -24,6 +24,7 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, cons
                          const KernelTable& kernels, ThreadPool& pool, int max_rows)
     : config_(config),
       weights_(weights),
+      kv_(kv),
       last_layer_with_state_(config.last_layer_with_state()),
       context_{kernels, pool, weights.make_scratch(pool.num_threads()), max_rows},
       stream_(context_, config.width, max_cols(config), config.norm_epsilon, config.norm),
@@ -67,6 +68,11 @@ void Transformer::forward(const Batch& batch) {
     layer(i, narrows);
   }
   if (config_.has_draft_head) end_with_draft_head(batch);
+  if (assistant_ != nullptr) assistant_->keep_hidden(stream_, static_cast<int>(batch.logit_rows.size()));
+}
+
+void Transformer::add_assistant(const AssistantModel& assistant) {
+  assistant_ = std::make_unique<Assistant>(assistant, config_, weights_, kv_, context_.kernels, context_.pool);
 }
 
 /// What is no number stays so from layer to layer.
@@ -88,6 +94,7 @@ void Transformer::end_with_draft_head(const Batch& batch) {
 }
 
 std::span<const GuessedToken> Transformer::guess(const Batch& batch) {
+  if (assistant_ != nullptr) return assistant_->guess(batch);
   const int head = config_.num_layers();
   experts_ffn_.begin();
   draft_head_.begin(batch);

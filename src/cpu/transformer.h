@@ -4,9 +4,11 @@
 // Owned by CpuRunner, which serializes its use; a step's work is shared out over the pool.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "cpu/assistant.h"
 #include "cpu/attention_mixer.h"
 #include "cpu/delta_mixer.h"
 #include "cpu/dense_ffn.h"
@@ -27,6 +29,8 @@ class Transformer {
   Transformer(const ModelConfig& config, const Weights& weights, const KvArena& kv, SnapshotArena& snapshots,
               const KernelTable& kernels, ThreadPool& pool, int max_rows);
 
+  /// An assistant guesses from now on; it must outlive this.
+  void add_assistant(const AssistantModel& assistant);
   /// Advances recurrent states by drafted rows of an earlier batch.
   void advance_states(std::span<const StateAdvance> advances) {
     delta_.advance_states(advances);
@@ -45,7 +49,8 @@ class Transformer {
   /// Logits of the batch's logit_rows[first .. first + count), at most kMaxLogitRows, [count, vocab_size].
   std::span<const float> logits(int first, int count);
 
-  /// The draft head's guesses of a batch of guesses. The stream is another's then: no logits of the batch before.
+  /// The guesses of the draft head, or of the assistant, for a batch of guesses. The stream is another's then: no
+  /// logits of the batch before.
   std::span<const GuessedToken> guess(const Batch& batch);
 
   /// The time that the last forward() left to other steps.
@@ -81,6 +86,7 @@ class Transformer {
 
   const ModelConfig& config_;
   const Weights& weights_;
+  const KvArena& kv_;
   const int last_layer_with_state_;
   ComputeContext context_;
   ResidualStream stream_;
@@ -91,6 +97,7 @@ class Transformer {
   ExpertsFfn experts_ffn_;
   PerLayerEmbedding per_layer_;
   DraftHead draft_head_;
+  std::unique_ptr<Assistant> assistant_;  // null: there is none
   PooledHead head_;
   StepClock::Clock::duration waited_ = {};
   std::vector<std::int32_t> spoiled_;

@@ -82,6 +82,7 @@ void add_tables(Batch& batch, const KvCacheManager& kv, SequenceId sequence, int
 
 void build_batch(StepPlan& plan, const KvCacheManager& kv) {
   begin(plan);
+  ++plan.num_batches;
   plan.logit_rows.clear();
   plan.first_vector_row = 0;
   put_vectors_last(plan.sequences);
@@ -94,17 +95,18 @@ void build_batch(StepPlan& plan, const KvCacheManager& kv) {
   }
 }
 
-void build_guesses(StepPlan& plan, const KvCacheManager& kv, std::span<Sequence* const> sequences) {
+void build_guesses(StepPlan& plan, const KvCacheManager& kv, std::span<Sequence* const> sequences, bool of_assistant) {
   begin(plan);
   Batch& batch = plan.batch;
   for (const Sequence* sequence : sequences) {
     OCTAVO_CHECK(sequence->num_uncomputed() == 1, "{} tokens are not computed", sequence->num_uncomputed());
-    const int end = sequence->num_computed + sequence->draft.num_wanted;
+    const int end = sequence->num_computed + (of_assistant ? 0 : sequence->draft.num_wanted);
     batch.tokens.push_back(sequence->tokens.back());
     batch.positions.push_back(sequence->num_computed);
     batch.seq_begin.push_back(batch.num_rows());
     batch.kv_len.push_back(end);
     batch.num_guesses.push_back(sequence->draft.num_wanted);
+    if (of_assistant) batch.hidden_rows.push_back(sequence->draft.hidden.row);
     add_tables(batch, kv, sequence->kv, end, 0);
   }
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <numeric>
 
 #include "base/to_size.h"
@@ -13,12 +14,20 @@
 
 namespace octavo {
 
+/// The row of logits that a sequence's last token was drawn from, whose hidden row an assistant begins with.
+struct HiddenRow {
+  std::uint64_t batch = 0;  // StepPlan::num_batches; the runner has those of the last one
+  int row = 0;              // among the batch's logit rows
+};
+
 struct Draft {
   std::array<TokenId, kMaxDraftTokens> tokens = {};  // the first one follows the sequence's last token
   std::array<float, kMaxDraftTokens> chances = {};   // that a token and all before it are drawn; none is above its
                                                      // predecessor's
   int num_tokens = 0;
   int num_wanted = 0;  // tokens that the model's draft head is to guess before the next step, as they may be likelier
+
+  HiddenRow hidden = {};  // in front of the last token
 
   void clear() { num_tokens = num_wanted = 0; }
   /// Tokens that are expected to be drawn.

@@ -36,7 +36,8 @@ namespace octavo {
 
 /// The parts of an engine. Members are destroyed last to first: a runner may refer to the resources and the file.
 struct EngineParts {
-  std::unique_ptr<const ModelSource> source;  // the runner's views point into it; null if weights are packed
+  std::unique_ptr<const ModelSource> source;        // the runner's views point into it; null if weights are packed
+  std::unique_ptr<const ModelSource> draft_source;  // of a draft file, the same; null without one
   std::shared_ptr<Resources> resources;
   ModelTokenizer words;
   std::unique_ptr<ModelRunner> runner;

@@ -18,12 +18,19 @@ bool wants_guesses(const Sequence& sequence) {
 
 }  // namespace
 
+/// The runner has the hidden row that an assistant begins with.
+bool HeadDrafts::has_hidden_row(const Sequence& sequence) const {
+  const HiddenRow& hidden = sequence.draft.hidden;
+  return !parts_.runner.info().has_assistant ||
+         (hidden.batch == parts_.plan.num_batches && hidden.batch > 0 && hidden.row < kMaxLogitRows);
+}
+
 bool HeadDrafts::plan() {
   wanting_.clear();
   sequences_.clear();
   if (!parts_.drafting.asks_head()) return false;
   for (Sequence* sequence : parts_.scheduler.running())
-    if (wants_guesses(*sequence)) wanting_.push_back(sequence);
+    if (wants_guesses(*sequence) && has_hidden_row(*sequence)) wanting_.push_back(sequence);
   if (wanting_.empty()) return false;
   find_price();
   ++num_without_;
@@ -43,7 +50,7 @@ bool HeadDrafts::plan() {
   }
   if (sequences_.empty()) return false;
   num_without_ = 0;
-  build_guesses(plan, parts_.kv, sequences_);
+  build_guesses(plan, parts_.kv, sequences_, parts_.runner.info().has_assistant);
   for (const Sequence* sequence : sequences_) {
     ActiveRequest* request = nullptr;
     const std::span<const TokenId> candidates = choice_of(*sequence, request).drafter->candidates();
@@ -85,8 +92,9 @@ int HeadDrafts::num_guesses(const Sequence& sequence) const {
   return is_try_ ? std::max(number, std::min(wanted, kMostTried)) : number;
 }
 
-/// False where there are no free blocks that keep no contents.
+/// False where there are no free blocks that keep no contents. An assistant needs none.
 bool HeadDrafts::reserve(const Sequence& sequence, int num_guesses) {
+  if (parts_.runner.info().has_assistant) return true;
   KvCacheManager& kv = parts_.kv;
   const int first = sequence.num_computed, end = first + num_guesses;
   for (int pool = 0; pool < kv.num_pools(); ++pool)

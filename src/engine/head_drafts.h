@@ -4,7 +4,8 @@
 // pay: while the chance that a guess is drawn, times the milliseconds that the answers take for a token, is more than
 // what its row and its part of the head's time add. Keys and values of guesses lie behind the sequence's own, in free
 // blocks that keep no contents and go back at once; so nobody gives way for them. What they take is part of the step's
-// time.
+// time. An assistant's guesses take no blocks; it begins with a row of the batch before, so those whose last token was
+// not drawn from that wait for a step.
 //
 // Owned by Step; only the thread that drives the engine may call it. Allocates nothing after warm-up.
 #pragma once
@@ -46,6 +47,7 @@ class HeadDrafts {
  private:
   int num_guesses(const Sequence& sequence) const;
   void find_price();
+  bool has_hidden_row(const Sequence& sequence) const;
   bool reserve(const Sequence& sequence, int num_guesses);
   Choice& choice_of(const Sequence& sequence, ActiveRequest*& request) const;
 

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/to_size.h"
 #include "chat/named_prompts.h"
+#include "engine/draft_file.h"
 #include "engine/engine_impl.h"
 #include "engine/fingerprint.h"
 #include "engine/generation_config.h"
@@ -136,7 +137,8 @@ Result<WeightList> list_weights(const ModelSource& source, const EngineOptions& 
   if (must_have && !config.prediction_layer)
     return fail("draft: found mtp, but {} carries {} layers of prediction; expected one, of a family that has such",
                 source.name(), config.num_skipped_layers);
-  if ((must_have || options.draft == DraftMode::kAuto) && config.prediction_layer) {
+  const bool may_have = options.draft == DraftMode::kAuto && options.draft_path.empty();
+  if ((must_have || may_have) && config.prediction_layer) {
     ModelConfig with_head = config;
     with_head.add_draft_head();
     Result<WeightList> list = WeightList::create(source, with_head, types);
@@ -161,8 +163,15 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts&
   const ModelSource& source = *parts.source;
   Resources::Impl& resources = parts.resources->impl();
   OCTAVO_TRY(ModelConfig config, ModelConfig::load(source));
+  OCTAVO_TRY_VOID(refuse_draft_file(source, config));
   if (options.pooling == Pooling::kRank && config.head.num_scores == 0)
     return fail("pooling: found rank, expected none, mean, cls or last: {} has no ranking head", source.name());
+  std::optional<AssistantRequest> assistant;
+  if (!options.draft_path.empty() && options.draft != DraftMode::kOff) {
+    OCTAVO_TRY(DraftFile file, DraftFile::open(options.draft_path, source, config, options.quantize, options.stop));
+    parts.draft_source = std::move(file.source);
+    assistant.emplace(*parts.draft_source, std::move(file.config), std::move(file.weights));
+  }
   OCTAVO_TRY(WeightList weights, list_weights(source, options, config));
   auto work = std::make_shared<const ModelWork>(model_work(config, weights, options.repack, options.kv_type));
   OCTAVO_TRY(parts.runner, make_runner({.source = source,
@@ -170,7 +179,8 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts&
                                         .weights = std::move(weights),
                                         .options = runner_options(options, isa),
                                         .pool = resources.threads,
-                                        .kv_budget = resources.kv_memory}));
+                                        .kv_budget = resources.kv_memory,
+                                        .assistant = std::move(assistant)}));
   parts.info = info_of(source, config, parts.runner->info(), isa, options.kv_type, options.pooling);
   parts.info.embedding.names_pooling = config.pooling.has_value();
   OCTAVO_TRY_VOID(read_named_prompts(source, config.architecture, config.name, parts.info.embedding));
@@ -211,7 +221,10 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   }
   if (const ReasoningMarks* marks = parts.words.reasoning()) parts.info.reasoning = marks->family().name;
   parts.info.num_tokens = std::min(parts.info.vocab_size, parts.words.num_tokens());
-  if (options.repack) parts.source.reset();  // nothing reads it any more
+  if (options.repack) {  // nothing reads them any more
+    parts.source.reset();
+    parts.draft_source.reset();
+  }
   OCTAVO_TRY(std::unique_ptr<EngineImpl> engine, EngineImpl::create(std::move(parts)));
   if (options.itl_target_ms > 0) {
     engine->calibrate(options.stop);

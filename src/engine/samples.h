@@ -22,6 +22,7 @@ struct Sample {
   SampledToken token;     // token -1: its constraint allows none
   double ms = 0;          // that it took
   int first_drafted = 0;  // their number among the step's
+  int logit_row = -1;     // the number of `row` among the batch's; -1: it was kept from an earlier one
   int num_drafted = 0;    // rows behind `row`, of drafted tokens, which are drawn from if the tokens are right
 };
 

@@ -175,7 +175,7 @@ void Step::sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& wo
     if (of_vectors) {
       pool_rows(plan, slice, given);
     } else {
-      sampler_.list(plan, {.rows = slice, .logits = given}, parts_.requests);
+      sampler_.list(plan, {.first = first_row, .rows = slice, .logits = given}, parts_.requests);
       sampler_.draw_listed(plan.samples);
     }
     const std::size_t num_done = end < rows.size() ? to_size(rows[end].planned) : plan.sequences.size();
@@ -252,6 +252,8 @@ void Step::append_samples(StepPlan& plan) {
     const Clock::time_point begin = Clock::now();
     Drafting::follow(*sample.choice, first);
     parts_.drafting.propose(*sample.request, *sample.choice);
+    if (sample.position + 1 == sample.choice->sequence.num_tokens() && sample.logit_row >= 0)
+      sample.choice->sequence.draft.hidden = {.batch = plan.num_batches, .row = sample.logit_row};
     events_ms_ += seconds(Clock::now() - begin) * 1000;
   }
 }

@@ -79,6 +79,7 @@ struct StepPlan {
   // Filled by build_batch().
   Batch batch;
   std::vector<LogitRow> logit_rows;  // row i belongs to batch.logit_rows[i]
+  std::uint64_t num_batches = 0;     // that were built; clear() leaves it
   std::size_t first_vector_row = 0;  // of these, from here on no logits are wanted: vectors are made of them
 
   // Filled by StepSampler.

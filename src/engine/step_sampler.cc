@@ -66,7 +66,8 @@ void StepSampler::list(StepPlan& plan, const LogitSlice& slice, RequestTable& re
                   .position = row.position + 1,
                   .request = &request,
                   .choice = nullptr,
-                  .token = {}};
+                  .token = {},
+                  .logit_row = slice.first + static_cast<int>(i)};
     if (&sequence != &request.prompt) {
       sample.choice = request.choices[to_size(sequence.params.choice)].get();
       plan.samples.all.push_back(sample);
@@ -104,6 +105,7 @@ void StepSampler::draw_behind(Sample& sample, int num_rows) {
   sample.row = {sample.row.data() + num_rows * vocab_size_, to_size(vocab_size_)};
   sample.position += num_rows;
   sample.num_drafted -= num_rows;
+  sample.logit_row += num_rows;
   draw(sample, 0);
   sample.ms = milliseconds(Clock::now() - start);
 }

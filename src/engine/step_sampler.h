@@ -16,6 +16,7 @@ namespace octavo {
 
 /// Rows of the step's logits that the runner holds at once.
 struct LogitSlice {
+  int first;  // of the step's
   std::span<const LogitRow> rows;
   std::span<const float> logits;
 };

@@ -44,9 +44,13 @@ struct Batch {
   std::vector<BlockCopy> copies;         // made before anything is written
   std::vector<std::int32_t> logit_rows;  // rows whose logits are wanted, ascending
 
-  // A batch of guesses goes through the draft head alone. It has one row a sequence: the last token, whose position is
-  // behind all that the model has computed. The tables hold the places of the guesses, too, up to kv_len.
-  std::vector<std::int32_t> num_guesses;      // [num_seqs] tokens that the head guesses, at least 1. Otherwise empty
+  // A batch of guesses goes through the draft head, or the assistant, alone. It has one row a sequence: the last token,
+  // whose position is behind all that the model has computed. The tables hold the places of the guesses, too, up to
+  // kv_len.
+  std::vector<std::int32_t> num_guesses;  // [num_seqs] tokens that the head guesses, at least 1. Otherwise empty
+  std::vector<std::int32_t> hidden_rows;  // [num_seqs] the hidden row in front of that token, where an assistant
+                                          // guesses: among the logit rows of the last batch that had any, below
+                                          // kMaxLogitRows. The tables hold no place of a guess then. Otherwise empty
   std::vector<std::int32_t> candidate_begin;  // [num_seqs + 1] offsets into candidates
   std::vector<std::int32_t> candidates;       // tokens behind the first kCommonTokens that a guess may be, ascending
 
@@ -70,6 +74,7 @@ struct Batch {
     copies.clear();
     logit_rows.clear();
     num_guesses.clear();
+    hidden_rows.clear();
     candidate_begin.assign(1, 0);
     candidates.clear();
   }

@@ -56,7 +56,10 @@ struct ModelConfig {
                                // nothing
   std::optional<LayerSpec> prediction_layer = {};  // that one, where the file has one alone
   bool has_draft_head = false;                     // the layer of prediction is computed, for drafts
+  int model_width = 0;  // of the model that it is an assistant of (model/assistant.h), whose keys and values its layers
+                        // read; 0: it is none
 
+  bool is_assistant() const { return model_width > 0; }
   /// Takes the layer of prediction, which must be there, as a draft head.
   void add_draft_head();
 

@@ -50,10 +50,11 @@ struct BatchOutcome {
 
 /// The facts about a loaded model that a runner knows and the engine asks for.
 struct RunnerInfo {
-  StateRoom room = {};  // the layout of sequences' state, and how much of it there is room for
-  int vocab_size = 0;   // logits of a row
-  bool has_draft_head = false;
-  int max_rows = 0;     // rows that one batch can have
+  StateRoom room = {};          // the layout of sequences' state, and how much of it there is room for
+  int vocab_size = 0;           // logits of a row
+  bool has_draft_head = false;  // or an assistant
+  bool has_assistant = false;   // its guesses write nothing, and begin at hidden rows of the last batch
+  int max_rows = 0;             // rows that one batch can have
   int max_context = 0;  // tokens one sequence may have: the least of the model's, the option's and what the room holds
   int width = 0;        // of hidden rows
   Pooling head_pooling = Pooling::kLast;  // of the row that a ranking head reads

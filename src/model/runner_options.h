@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stop_token>
 
 #include "base/cpu_info.h"
@@ -30,8 +31,15 @@ struct RunnerOptions {
   std::stop_token stop = {};  // loading ends with an error once it is asked for
 };
 
+/// An assistant to be loaded, which was attached to the model (model/assistant.h).
+struct AssistantRequest {
+  const ModelSource& source;
+  ModelConfig config;
+  WeightList weights;  // of the source, by the config
+};
+
 /// A model to be loaded. The source, the pool and the budget must outlive the runner, the source only where weights
-/// stay in it.
+/// stay in it, and so must the assistant's.
 struct RunnerRequest {
   const ModelSource& source;
   ModelConfig config;
@@ -39,6 +47,7 @@ struct RunnerRequest {
   RunnerOptions options;
   ThreadPool& pool;         // on which steps run and weights are packed, between the steps of others that share it
   MemoryBudget& kv_budget;  // counts the KV memory as long as the runner lives
+  std::optional<AssistantRequest> assistant = {};
 };
 
 }  // namespace octavo

@@ -76,6 +76,7 @@ class WeightLister {
   Result<void> list_per_layer(int layer, PerLayerWeights& w);
   Result<void> list_per_layer_tables();
   Result<void> list_draft_head(DraftHeadTensors<ListedForm>& w);
+  Result<void> list_assistant(AssistantTensors<ListedForm>& w);
   Result<void> list_embeddings();
   /// The matrix of a head, which may be absent.
   Result<void> head_matrix(std::string_view name, std::int64_t rows, std::int64_t cols, WeightIndex& target);
@@ -442,6 +443,13 @@ Result<void> WeightLister::list_draft_head(DraftHeadTensors<ListedForm>& w) {
   return vector(name(tensor_names::kHeadOutputNorm), config_.width, Presence::kOptional, w.output_norm);
 }
 
+Result<void> WeightLister::list_assistant(AssistantTensors<ListedForm>& w) {
+  const std::int64_t pair = 2 * std::int64_t{config_.model_width};
+  OCTAVO_TRY_VOID(plain_matrix(std::string(tensor_names::kPreProjection), config_.width, pair, w.pre_projection));
+  return plain_matrix(std::string(tensor_names::kPostProjection), config_.model_width, config_.width,
+                      w.post_projection);
+}
+
 /// One tensor for all layers whose positions it changes.
 Result<void> WeightLister::list_rope_factors() {
   for (const LayerSpec& layer : config_.layers) {
@@ -510,6 +518,7 @@ Result<void> WeightLister::list() {
   w.layers.resize(config_.layers.size());
   for (std::size_t i = 0; i < w.layers.size(); ++i) OCTAVO_TRY_VOID(list_layer(static_cast<int>(i), w.layers[i]));
   if (config_.has_draft_head) OCTAVO_TRY_VOID(list_draft_head(w.draft_head));
+  if (config_.is_assistant()) OCTAVO_TRY_VOID(list_assistant(w.assistant));
   return check_all_used();
 }
 

@@ -18,6 +18,7 @@ constexpr std::string_view kBorrowed[] = {tensor_names::kK, tensor_names::kV, te
 bool is_skipped(const ModelConfig& config, std::string_view tensor) {
   if (std::ranges::any_of(kOtherParts, [&](std::string_view prefix) { return tensor.starts_with(prefix); }))
     return true;
+  if (config.is_assistant() && tensor.starts_with(tensor_names::kOfMaskedEmbedding)) return true;
   if (tensor.starts_with("cls.")) return config.head.num_scores == 0;
   if (config.is_encoder && (tensor == tensor_names::kOutput || tensor == tensor_names::kOutputBias)) return true;
   const std::optional<tensor_names::OfLayer> name = tensor_names::split(tensor);

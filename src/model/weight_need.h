@@ -14,7 +14,7 @@
 namespace octavo {
 
 /// True for a tensor of the file that text needs nothing of: of encoders of pictures and sound, of layers that predict
-/// further tokens, and K and V of layers that borrow another layer's.
+/// further tokens, K and V of layers that borrow another layer's, and the clusters of an assistant's words.
 bool is_skipped(const ModelConfig& config, std::string_view tensor);
 
 /// The part that a tensor belongs to, by its name and the kind of its layer.

@@ -119,6 +119,13 @@ struct DraftHeadTensors {
   typename Form::Vector output_norm{};                    // [width]
 };
 
+/// The tensors of an assistant beside those of a model; absent of others.
+template <class Form>
+struct AssistantTensors {
+  typename Form::Matrix pre_projection{};   // [width, 2 model width], of an embedding and a hidden row behind it
+  typename Form::Matrix post_projection{};  // [model width, width]
+};
+
 /// The tensors of a model.
 template <class Form>
 struct ModelTensors {
@@ -132,6 +139,7 @@ struct ModelTensors {
   typename Form::Vector rope_factors{};  // [num_rotated / 2]: frequencies are divided by these; may be absent
   PerLayerTableTensors<Form> per_layer{};
   DraftHeadTensors<Form> draft_head{};
+  AssistantTensors<Form> assistant{};
   HeadTensors<Form> head{};
   std::vector<LayerTensors<Form>> layers{};  // behind the model's: the draft head's
 };
@@ -233,6 +241,8 @@ ModelTensors<To> transform(const ModelTensors<From>& w, const Map& map) {
                                         .embedding = map.matrix(w.draft_head.embedding),
                                         .output = map.matrix(w.draft_head.output),
                                         .output_norm = map.vector(w.draft_head.output_norm)},
+                         .assistant = {.pre_projection = map.matrix(w.assistant.pre_projection),
+                                       .post_projection = map.matrix(w.assistant.post_projection)},
                          .head = {.dense = map.matrix(w.head.dense),
                                   .dense_bias = map.vector(w.head.dense_bias),
                                   .norm = map.vector(w.head.norm),

@@ -20,6 +20,9 @@ inline constexpr std::string_view kHeadDense = "cls.weight", kHeadDenseBias = "c
 inline constexpr std::string_view kScores = "cls.output.weight", kScoresBias = "cls.output.bias";
 inline constexpr std::string_view kVectorUp = "dense_2.weight", kVector = "dense_3.weight";
 inline constexpr std::string_view kRopeFactors = "rope_freqs.weight";
+inline constexpr std::string_view kPreProjection = "nextn.pre_projection.weight",
+                                  kPostProjection = "nextn.post_projection.weight";  // of an assistant
+inline constexpr std::string_view kOfMaskedEmbedding = "masked_embd_";               // how its clusters of words begin
 inline constexpr std::string_view kPerLayerTable = "per_layer_token_embd.weight";
 inline constexpr std::string_view kPerLayerProjection = "per_layer_model_proj.weight";
 inline constexpr std::string_view kPerLayerNorm = "per_layer_proj_norm.weight";

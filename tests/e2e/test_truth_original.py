@@ -3,6 +3,8 @@ import unittest
 
 import numpy as np
 
+import oracle
+import oracle_gemma4
 import original_logits
 import support
 
@@ -33,9 +35,24 @@ class Originals(unittest.TestCase):
             with self.subTest(name=name):
                 self.check(name)
 
+    def test_guesses_of_assistants(self):
+        """Of the oracle, whose guesses tests/cpu/transformer_test.cc compares with."""
+        for name, (of_model, shape, _) in original_logits.ASSISTED.items():
+            case = original_logits.CASES[of_model]
+            model = oracle.open_model(support.tiny_model(case.shape, types=("F32",), **case.options))
+            model.assist(oracle_gemma4.Assistant(support.tiny_model(shape, types=("F32",), **case.options)))
+            logits = model.head_logits(self.kept["ids"].tolist(), original_logits.GUESSED)
+            expected = self.kept[f"{name}: logits"]
+            error = np.abs(logits[:, ::int(self.kept["column_step"])] - expected).max()
+            sums = np.logaddexp.reduce(logits.astype(np.float64), axis=1) - self.kept[f"{name}: log_sum"]
+            print(f"{name}: logits off by {error:.1e}, logarithms of sums by {np.abs(sums).max():.1e}")
+            self.assertGreater(expected.std(), 0.5)
+            self.assertLess(error, MAX_LOGIT_ERROR)
+            self.assertLess(np.abs(sums).max(), MAX_LOGIT_ERROR)
+
     def test_all_that_is_kept_is_compared(self):
         names = {key.removesuffix(": logits") for key in self.kept if key.endswith(": logits")}
-        self.assertEqual(names, set(original_logits.CASES))
+        self.assertEqual(names, {*original_logits.CASES, *original_logits.ASSISTED})
 
 
 if __name__ == "__main__":

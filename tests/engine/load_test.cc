@@ -86,6 +86,75 @@ TEST(EngineLoad, ADraftHeadThatIsNotWholeIsAnErrorWhereItWasAskedFor) {
   EXPECT_EQ(refusal_of({}, DraftMode::kAuto), "loaded");
 }
 
+/// The refusal of a model with a draft file, with both files' names replaced.
+std::string refusal_beside(const test::TinyModel& model, const test::TinyModel& draft) {
+  const test::TempFile file(model.bytes(), ".gguf"), draft_file(draft.bytes(), ".gguf");
+  std::string text = refusal(
+      {.model_path = file.path(), .num_threads = 1, .kv_memory_bytes = 4U << 20, .draft_path = draft_file.path()});
+  for (const auto& [path, name] : {std::pair{file.path(), "MODEL"}, std::pair{draft_file.path(), "DRAFT"}})
+    for (std::size_t at = text.find(path.string()); at != std::string::npos; at = text.find(path.string()))
+      text.replace(at, path.string().size(), name);
+  return text;
+}
+
+std::string with_name(std::string text) {  // a tiny model has its file's
+  const std::size_t begin = text.find("octavo"), end = text.find(" has", begin);
+  return begin == std::string::npos || end == std::string::npos ? text : text.replace(begin, end - begin, "NAME");
+}
+
+TEST(EngineLoad, ADraftFileOfAnotherModelIsOneLineOfError) {
+  const test::TinyModel model{.arch = "gemma4", .layers = 3};
+  const test::TinyModel whole{
+      .arch = "gemma4-assistant", .layers = 3, .width = 32, .per_layer_width = 0, .model_width = 64};
+  EXPECT_EQ(refusal_beside(model, whole), "loaded");
+  const auto edited = [&](const std::function<void(test::TinyModel&)>& edit) {
+    test::TinyModel draft = whole;
+    edit(draft);
+    return with_name(refusal_beside(model, draft));
+  };
+  const std::string another = "DRAFT: an assistant of another model: ";
+  EXPECT_EQ(edited([](auto& draft) { draft.vocab = 96; }), another + "a vocabulary of 96, expected 80 as NAME has");
+  EXPECT_EQ(edited([](auto& draft) { draft.model_width = 96; }),
+            another + "hidden rows of 96, expected 64 as NAME has");
+  EXPECT_EQ(edited([](auto& draft) { draft.head_dim = 16; }),
+            another + "layers with a window have heads of 16, expected 32 as NAME has");
+  EXPECT_EQ(edited([](auto& draft) { draft.kv_heads = 1; }),
+            another + "KV heads of layers with a window: 1, expected 2 as NAME has");
+  EXPECT_EQ(edited([](auto& draft) { draft.window = 8; }), another + "a window of 8, expected 24 as NAME has");
+  EXPECT_EQ(edited([](auto& draft) { draft.without = {"nextn.post_projection.weight"}; }),
+            "DRAFT: no tensor nextn.post_projection.weight, which architecture gemma4-assistant needs");
+  EXPECT_EQ(edited([](auto& draft) { draft.without = {"gemma4-assistant.embedding_length_out"}; }),
+            "DRAFT: metadata key 'gemma4-assistant.embedding_length_out' is missing");
+  EXPECT_THAT(edited([](auto& draft) { draft.without = {"blk.1.attn_q.weight"}; }),
+              HasSubstr("DRAFT: no tensor blk.1.attn_q.weight"));
+  EXPECT_THAT(refusal_beside({}, whole),
+              HasSubstr(another + "found gemma4-assistant, expected one of architecture llama"));
+  EXPECT_THAT(refusal_beside(model, {}),
+              HasSubstr("DRAFT: found a model of architecture llama, expected an assistant"));
+  EXPECT_THAT(refusal_beside({.arch = "gemma4", .layers = 2}, whole),
+              HasSubstr(another + "found layers that see all, expected none"));
+  EXPECT_THAT(refusal_of(whole, DraftMode::kAuto),
+              HasSubstr("an assistant that only drafts for a model with rows of 64"));
+}
+
+TEST(EngineLoad, ADraftFileOfOtherWordsIsRefused) {
+  const auto words = [](const char* third) {
+    return [third](test::GgufWriter& writer) {
+      std::vector<std::string> tokens(80, "x");
+      for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = "w" + std::to_string(i);
+      tokens[2] = third;
+      writer.add_array("tokenizer.ggml.tokens", tokens);
+    };
+  };
+  const test::TinyModel model{.arch = "gemma4", .layers = 3, .extra = words("a")};
+  test::TinyModel draft{.arch = "gemma4-assistant", .layers = 3, .width = 32, .per_layer_width = 0, .model_width = 64};
+  draft.extra = words("b");
+  EXPECT_EQ(refusal_beside(model, draft),
+            "DRAFT: a vocabulary of another model: token 2 is 'b', expected 'a' as in MODEL");
+  draft.extra = words("a");
+  EXPECT_EQ(refusal_beside(model, draft), "loaded");
+}
+
 TEST(EngineLoad, NamesOfKvTypesGoThereAndBack) {
   for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kQ8_0, KvType::kF32, KvType::kI16}) {
     const auto parsed = parse_kv_type(kv_type_name(type));

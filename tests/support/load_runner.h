@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "cpu/cpu_runner.h"
 #include "kernels/dispatch.h"
+#include "model/assistant.h"
 
 namespace octavo::test {
 
@@ -17,15 +19,23 @@ inline Result<Weights> load_weights(const ModelSource& source, const ModelConfig
 }
 
 inline Result<std::unique_ptr<CpuRunner>> load_cpu_runner(const ModelSource& source, ModelConfig config,
-                                                          RunnerOptions options, ThreadPool& pool,
-                                                          MemoryBudget& budget) {
+                                                          RunnerOptions options, ThreadPool& pool, MemoryBudget& budget,
+                                                          std::optional<AssistantRequest> assistant = {}) {
   OCTAVO_TRY(WeightList list, WeightList::create(source, config));
   return CpuRunner::load({.source = source,
                           .config = std::move(config),
                           .weights = std::move(list),
                           .options = std::move(options),
                           .pool = pool,
-                          .kv_budget = budget});
+                          .kv_budget = budget,
+                          .assistant = std::move(assistant)});
+}
+/// An assistant that is attached to its model.
+inline Result<AssistantRequest> assistant_of(const ModelConfig& model, const ModelSource& source) {
+  OCTAVO_TRY(ModelConfig config, ModelConfig::load(source));
+  OCTAVO_TRY_VOID(attach(config, model));
+  OCTAVO_TRY(WeightList list, WeightList::create(source, config));
+  return AssistantRequest{.source = source, .config = std::move(config), .weights = std::move(list)};
 }
 inline Result<std::unique_ptr<CpuRunner>> load_cpu_runner(const ModelSource& source, RunnerOptions options,
                                                           ThreadPool& pool, MemoryBudget& budget) {

@@ -27,6 +27,10 @@ struct TinyModel {
   // borrow, and have a feed-forward twice as wide.
   std::uint32_t global_head_dim = 64, per_layer_width = 32;
   bool v_is_k = true;
+  std::uint32_t model_width = 0;  // gemma4-assistant: of the model that it drafts for; its layers all borrow
+  // What follows a token depends on it nearly alone, so that an assistant of the same width and seed, whose projection
+  // is then its embedding, guesses what a model says next.
+  bool is_simple = false;
   bool tied = true;
   DType type = DType::kF32;                               // kF32 or kQ8_0, of the matrices
   std::set<std::string> without = {};                     // keys and tensors to leave out
@@ -76,9 +80,13 @@ struct TinyModel {
   bool is_hybrid() const { return arch == "qwen35" || arch == "qwen35moe"; }
   std::uint64_t channels() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
   bool gemma() const { return arch == "gemma2" || arch == "gemma3" || is_gemma4(); }
-  bool is_gemma4() const { return arch == "gemma4"; }
+  bool is_assistant() const { return arch == "gemma4-assistant"; }
+  bool is_gemma4() const { return arch == "gemma4" || is_assistant(); }
   bool is_global(std::uint32_t layer) const { return is_gemma4() && layer % 3 == 2; }
-  std::uint32_t num_borrowing() const { return is_gemma4() && layers >= 5 ? 2 : 0; }
+  std::uint32_t num_borrowing() const {
+    if (is_assistant()) return layers;
+    return is_gemma4() && layers >= 5 ? 2 : 0;
+  }
   bool borrows(std::uint32_t layer) const { return num_borrowing() > 0 && layer >= layers - num_borrowing(); }
   std::uint32_t head_dim_of(std::uint32_t layer) const {
     if (head_dims.contains(layer)) return head_dims.at(layer);
@@ -143,6 +151,8 @@ struct TinyModel {
     key(writer, "attention.value_length_swa", head_dim);
     key(writer, "attention.shared_kv_layers", num_borrowing());
     key(writer, "embedding_length_per_layer_input", per_layer_width);
+    if (is_assistant()) key(writer, "embedding_length_out", model_width);
+    if (is_assistant()) key(writer, "nextn_predict_layers", layers);
     key(writer, "rope.freq_base_swa", 500.0F);
     key(writer, "final_logit_softcapping", 0.75F);
   }
@@ -203,6 +213,17 @@ struct TinyModel {
     floats(writer, random, p + "ssm_norm.weight", {value_dim}, 1.0F, 0.1F);
   }
 
+  template <class Writer>
+  void write_projections(Writer& writer, std::mt19937& random) const {
+    tensor(writer, random, "nextn.post_projection.weight", model_width, width, false, type);
+    if (!is_simple)
+      return tensor(writer, random, "nextn.pre_projection.weight", width, std::uint64_t{2} * model_width, false, type);
+    std::string data;
+    for (std::uint32_t i = 0; i < width; ++i)
+      for (std::uint32_t j = 0; j < 2 * model_width; ++j) data += bytes_of(i == j ? 1.0F : 0.0F);
+    writer.add_tensor("nextn.pre_projection.weight", {2 * model_width, width}, DType::kF32, data);
+  }
+
   /// A quarter of the pairs turns, as in files. One tensor for all layers that see all; none where no layer does.
   template <class Writer>
   void write_rope_factors(Writer& writer) const {
@@ -251,6 +272,8 @@ struct TinyModel {
               bool vector, DType own_type, std::uint64_t count = 0) const {
     const DType stored = vector ? DType::kF32 : own_type;
     const bool is_small = head == Head::kAgrees && is_result(name);
+    if (is_simple && vector && name.find("post") != std::string::npos)
+      return floats(writer, random, name, {cols}, 0.02F, 0.002F);
     const std::string data = weights(random, rows * std::max<std::uint64_t>(count, 1), cols, vector, stored, is_small);
     if (without.contains(name)) return;
     std::vector<std::uint64_t> dims = vector ? std::vector{cols} : std::vector{cols, rows};
@@ -313,6 +336,7 @@ struct TinyModel {
     if (!tied) matrix("output.weight", vocab, width);
     if (biases && arch == "qwen2") floats(writer, random, "output.bias", {vocab}, 0.0F, 0.3F);
     if (is_gemma4()) write_rope_factors(writer);
+    if (is_assistant()) write_projections(writer, random);
     if (is_gemma4() && per_layer_width > 0) {
       matrix("per_layer_token_embd.weight", vocab, std::uint64_t{layers} * per_layer_width);
       matrix("per_layer_model_proj.weight", std::uint64_t{layers} * per_layer_width, width);

@@ -24,6 +24,7 @@ Result<void> read_qwen35moe(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gemma2(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gemma3(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gemma4(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_gemma4_assistant(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_mistral3(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_bert(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_jina_bert_v3(const ModelKeys& keys, ModelConfig& config);

@@ -124,9 +124,8 @@ Result<void> read_feed_forwards(const ModelKeys& keys, ModelConfig& config) {
   return {};
 }
 
-}  // namespace
-
-Result<void> read_gemma4(const ModelKeys& keys, ModelConfig& config) {
+/// The layers but for their feed-forwards.
+Result<void> read_layers(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(config.layers, read_equal_layers(keys, {.output_scale = true}));
   const int num_layers = config.num_layers();
   OCTAVO_TRY(const std::vector<int> windows, read_windows_of_layers(keys, num_layers));
@@ -137,6 +136,20 @@ Result<void> read_gemma4(const ModelKeys& keys, ModelConfig& config) {
     attention.v_is_k = windows[i] == 0 && no_v;
     config.layers[i].mixer = attention;
   }
+  return {};
+}
+
+Result<void> expect_dense(const ModelKeys& keys) {
+  OCTAVO_TRY(const bool is_mixture, has_experts(keys));
+  if (is_mixture)
+    return fail("{}: {} is not 0, expected an assistant without experts", keys.path(), keys.key("expert_count"));
+  return {};
+}
+
+}  // namespace
+
+Result<void> read_gemma4(const ModelKeys& keys, ModelConfig& config) {
+  OCTAVO_TRY_VOID(read_layers(keys, config));
   OCTAVO_TRY_VOID(read_feed_forwards(keys, config));
   OCTAVO_TRY_VOID(read_borrowed_layers(keys, config));
   OCTAVO_TRY_VOID(read_per_layer_width(keys, config));
@@ -145,6 +158,19 @@ Result<void> read_gemma4(const ModelKeys& keys, ModelConfig& config) {
     OCTAVO_TRY(const double cap, keys.not_negative("final_logit_softcapping"));
     config.logit_soft_cap = static_cast<float>(cap);
   }
+  return {};
+}
+
+// As in transformers, models/gemma4_assistant/modeling_gemma4_assistant.py: no layer has keys and values, and logits
+// have no soft cap, whatever the keys say. The layers that it borrows from are the model's: attach() finds them.
+Result<void> read_gemma4_assistant(const ModelKeys& keys, ModelConfig& config) {
+  OCTAVO_TRY_VOID(read_layers(keys, config));
+  for (LayerSpec& layer : config.layers) layer.attention()->borrows_from = 0;
+  OCTAVO_TRY_VOID(expect_dense(keys));
+  OCTAVO_TRY_VOID(read_feed_forwards(keys, config));
+  OCTAVO_TRY(config.model_width, keys.size("embedding_length_out"));
+  make_gemma(config);
+  static_cast<void>(keys.has("final_logit_softcapping"));
   return {};
 }
 
