@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from typing import TYPE_CHECKING, Any, Optional, Set
 
 from . import _library as lib
@@ -10,6 +11,7 @@ from ._load import option_words
 if TYPE_CHECKING:
     from .llm import LLM
 
+_LOOK_S = 0.1
 _open: Set["Server"] = set()  # servers run on, and their models with them, where nobody holds the object
 
 
@@ -30,9 +32,16 @@ class Server(lib.Handle):
         _open.add(self)
 
     def close(self) -> None:
-        super().close()
-        self._llm = None
+        """Takes no further requests, and waits for those that run, as long as `drain_timeout` says (30 s unless told).
+
+        Ctrl-C leaves it; the server ends behind it then. Closing the model ends what runs at once.
+        """
         _open.discard(self)
+        closing = threading.Thread(target=super().close, name="octavo-close", daemon=True)
+        closing.start()
+        while closing.is_alive():
+            closing.join(_LOOK_S)  # without a time it would hear no Ctrl-C
+        self._llm = None
 
 
 def serve(llm: "LLM", host: str = "127.0.0.1", port: int = 0, **options: Any) -> Server:

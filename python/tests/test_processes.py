@@ -55,6 +55,46 @@ def write_large_model(path, layers=8, width=4096, vocabulary=32000):
     os.truncate(path, os.path.getsize(path) + num_bytes + 4096)
 
 
+SERVED = """
+import sys, threading, time, urllib.request
+import octavo
+llm = octavo.LLM(sys.argv[1], progress=False, max_context=4096)
+answered = threading.Event()
+def ask(url):
+    body = b'{"prompt": "1, 2,", "max_tokens": 4000, "ignore_eos": true}'
+    try:
+        urllib.request.urlopen(urllib.request.Request(url + "/v1/completions", body), timeout=600)
+    except Exception as error:
+        print(error, flush=True)
+    answered.set()
+server = octavo.serve(llm, drain_timeout=600)
+threading.Thread(target=ask, args=(server.url,), daemon=True).start()
+while not llm.stats()["running"]:
+    time.sleep(0.01)
+"""
+
+
+class Serving(unittest.TestCase):
+    def test_closing_a_model_ends_what_its_server_answers(self):
+        process = python(SERVED + "llm.close(); answered.wait(); server.close(); print('closed')")
+        self.assertRegex(process.communicate(timeout=120)[0], r"(?s)HTTP Error 503.*closed")
+
+    def test_a_process_may_exit_while_its_server_answers(self):
+        process = python(SERVED)
+        process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0)
+
+    def test_a_second_interrupt_leaves_a_server_that_lets_requests_end(self):
+        process = python(SERVED + "print('ready', flush=True)\nwith server: time.sleep(600)")
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        for _ in range(240):
+            process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=0.5)
+                break
+        self.assertIn("KeyboardInterrupt", process.communicate(timeout=5)[1])
+
+
 class Loading(unittest.TestCase):
     def test_interrupt(self):
         """Ctrl-C ends a load in its middle: within a second, with nothing left of it, and the next one works."""
