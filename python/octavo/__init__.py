@@ -7,6 +7,8 @@
 
 docs/python.md has the whole of it.
 """
+from typing import TYPE_CHECKING
+
 from . import llama_cpp
 from .constraint import Constraint
 from .context import Context
@@ -25,9 +27,11 @@ __all__ = [
     "llama_cpp", "serve", "version",
 ]
 
-
-def __getattr__(name: str) -> str:
-    """`__version__`, which the library tells."""
-    if name == "__version__":
-        return version()
-    raise AttributeError(f"module 'octavo' has no attribute {name!r}")
+if TYPE_CHECKING:
+    __version__: str
+else:
+    def __getattr__(name):
+        """`__version__`, which the library tells."""
+        if name == "__version__":
+            return version()
+        raise AttributeError(f"module 'octavo' has no attribute {name!r}")

@@ -19,9 +19,13 @@ def checked_messages(messages: Messages) -> List[Dict[str, Any]]:
     """A conversation; a text is one of the user's. Raises TypeError."""
     if isinstance(messages, str):
         return [{"role": "user", "content": messages}]
-    if not isinstance(messages, (list, tuple)) or not all(isinstance(one, Mapping) for one in messages):
+    if not isinstance(messages, (list, tuple)):
         raise TypeError(f"messages: found {type(messages).__name__}, expected a text or a list of dicts with a role "
                         "and content")
+    for i, message in enumerate(messages):
+        if not isinstance(message, Mapping):
+            raise TypeError(f"messages[{i}]: found {message!r:.60} ({type(message).__name__}), expected a dict with a "
+                            "role and content")
     return [dict(message) for message in messages]
 
 

@@ -7,7 +7,7 @@ from . import _library as lib
 from . import _queue
 from ._prompts import Prompt, checked_prompt, checked_prompts
 from ._queue import Request
-from .errors import ClosedError
+from .errors import ClosedError, InvalidRequestError
 from .outputs import RequestOutput
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ class Context(lib.Uncopied):
     def __init__(self, llm: "LLM", prefix: "Prompt") -> None:
         given = checked_prompt(prefix, "prefix")
         self._tokens: Optional[List[int]] = llm.tokenizer.encode(given) if isinstance(given, str) else given
+        if not self._tokens:
+            raise InvalidRequestError("prefix: found an empty text, expected at least one token", "prefix", http=400)
         self._llm, self._model, self._pin = llm, llm.handle, 0
         self.cached_tokens = 0
         """Tokens of the last prompts that were found computed, of all of them together."""

@@ -13,8 +13,8 @@ from ._tools import Tools
 
 # Arguments of transformers' apply_chat_template, with the values that ask for nothing.
 _IDLE = {"return_tensors": (None, ), "return_dict": (False, None), "padding": (False, None),
-         "truncation": (False, None), "max_length": (None, ), "chat_template": (None, ), "return_assistant_tokens_mask": (False, None),
-         "tokenizer_kwargs": (None, )}
+         "truncation": (False, None), "max_length": (None, ), "chat_template": (None, ),
+         "return_assistant_tokens_mask": (False, None), "tokenizer_kwargs": (None, )}
 
 
 class Tokenizer:

@@ -189,6 +189,10 @@ class Values(unittest.TestCase):
             with self.assertRaisesRegex(octavo.InvalidRequestError, found) as raised:
                 self.llm.generate(prompts)
             self.assertTrue(raised.exception.field.startswith("prompts[1]"))
+        with self.assertRaisesRegex(octavo.InvalidRequestError, "prefix: found an empty text"):
+            self.llm.context("")
+        with self.assertRaisesRegex(TypeError, r"messages\[1\]: found 'a'"):
+            self.llm.chat([HI[0], "a"])
         self.assertEqual(self.llm.tokenizer.decode(np.int64(5)), self.llm.tokenizer.decode(5))
         with self.assertRaisesRegex(TypeError, r"texts\[0\]\[0\]: found 2.5|texts\[0\]: found"):
             self.llm.embed([[2.5]])
