@@ -300,5 +300,5 @@ class Llama(lib.Uncopied):
         return int(self.llm.info["vector_width"])
 
     def token_eos(self) -> int:
-        """The token that ends an answer, the first if there are several."""
-        return self.llm.tokenizer.eos_token_ids[0]
+        """The token that ends an answer, as the model's file names it."""
+        return self.llm.tokenizer.eos_token_id

@@ -38,7 +38,7 @@ class OctavoLM(TemplateLM):
     @property
     def eot_token_id(self) -> int:
         """The token that stands before a text where there is no context."""
-        return self.llm.tokenizer.eos_token_ids[0]
+        return self.llm.tokenizer.eos_token_id
 
     @property
     def max_length(self) -> int:

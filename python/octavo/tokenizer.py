@@ -83,6 +83,12 @@ class Tokenizer:
         """The tokens that end an answer."""
         return [token["id"] for token in self._llm.info["end_tokens"]]
 
+    @property
+    def eos_token_id(self) -> int:
+        """The end token that the model's file names, else the first of those that end an answer."""
+        ends = self._llm.info["end_tokens"]
+        return int(next((token["id"] for token in ends if "eos_token_id" in token["source"]), ends[0]["id"]))
+
     def texts_behind(self, previous: int, tokens: Sequence[int]) -> List[str]:
         """What each of some tokens adds to the text of the one before, which a word's leading space may depend on."""
         begin = len(self.decode_bytes([previous]))

@@ -517,7 +517,7 @@ class Shapes(unittest.TestCase):
                              chat["content"])
             self.assertEqual((llama.n_ctx(), llama.n_vocab()), (512, 49152))
             self.assertEqual(llama.detokenize(llama.tokenize("Grüße".encode())), "Grüße".encode())
-            self.assertIn(llama.token_eos(), llama.llm.tokenizer.eos_token_ids)
+            self.assertEqual(llama.token_eos(), 2)  # of the three that end an answer
             self.assertEqual(len(llama.embed("a")), llama.n_embd())
             self.assertEqual(len(llama.embed("a " * 2000)), llama.n_embd())
             vector = llama.create_embedding("a")["data"][0]["embedding"]

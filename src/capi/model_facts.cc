@@ -11,7 +11,8 @@ namespace octavo::capi {
 std::string describe(const ModelInfo& info) {
   boost::json::array ends, labels, prompts;
   for (const EndToken& token : info.end_tokens)
-    ends.push_back(boost::json::object{{"id", token.id}, {"text", to_valid_utf8(token.text)}});
+    ends.push_back(
+        boost::json::object{{"id", token.id}, {"text", to_valid_utf8(token.text)}, {"source", token.source}});
   for (const std::string& label : info.embedding.labels) labels.emplace_back(to_valid_utf8(label));
   for (const NamedPrompt& prompt : info.embedding.prompts) prompts.emplace_back(to_valid_utf8(prompt.name));
   const boost::json::object told{
