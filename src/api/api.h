@@ -37,11 +37,15 @@ struct CountedPath {
   std::string_view answer = {};  // its JSON in front of the number
 };
 
+/// Whether a model answers calls of one kind. The model need not be loaded.
+using Serves = bool (*)(const ModelInfo& info, const RequestPolicy& policy);
+
 struct Api {
   std::string_view name;
   std::string_view summary = {};               // what it does, in a line
   std::array<std::string_view, 3> paths = {};  // of its POST; an empty one is none
   std::string_view example = {};               // a body with what is needed, in JSON
+  Serves serves = nullptr;                     // the models that bodies without a name are for
   std::string_view root = {};                  // paths that begin so have errors in its form; empty: none but its own
   ApiFields (*fields)() = nullptr;
   ApiResult<CompletionCall> (*parse)(const boost::json::object& body, const ApiContext& context) = nullptr;

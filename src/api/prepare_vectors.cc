@@ -24,9 +24,14 @@ ApiError unsupported_model(std::string message) {
   return {.status = 400, .message = std::move(message), .param = "model", .code = "unsupported_model"};
 }
 
+/// Whether rows of the model are given to whoever asks, pooled or as scores.
+bool is_for_vectors(const ModelInfo& info, const RequestPolicy& policy) {
+  return !info.embedding.generates || info.embedding.names_pooling || policy.embeds;
+}
+
 /// Why the model makes no vectors for this call, if so.
 std::optional<ApiError> lacks_vectors(const ModelInfo& info, const ServedModel& model) {
-  if (!makes_vectors(info, model.policy))
+  if (!is_for_vectors(info, model.policy))
     return unsupported_model(fmt::format(
         "model: {} writes text: a server that is started with --embedding makes vectors with it too", model.id));
   if (info.embedding.pooling == Pooling::kRank)
@@ -274,10 +279,16 @@ std::optional<ApiError> writes_nothing(const ModelInfo& info, std::string_view m
       info.embedding.labels.empty() ? "/v1/embeddings makes vectors with it" : "/v1/rerank ranks documents with it"));
 }
 
-bool ranks(const ModelInfo& info) { return can_rank(info.embedding.labels.size()); }
+bool writes_text(const ModelInfo& info, const RequestPolicy& /*policy*/) { return info.embedding.generates; }
+
+bool ranks(const ModelInfo& info, const RequestPolicy& /*policy*/) { return can_rank(info.embedding.labels.size()); }
+
+bool scores_pairs(const ModelInfo& info, const RequestPolicy& policy) {
+  return info.embedding.labels.empty() ? makes_vectors(info, policy) : ranks(info, policy);
+}
 
 bool makes_vectors(const ModelInfo& info, const RequestPolicy& policy) {
-  return !info.embedding.generates || info.embedding.names_pooling || policy.embeds;
+  return is_for_vectors(info, policy) && info.embedding.pooling != Pooling::kRank;
 }
 
 }  // namespace octavo

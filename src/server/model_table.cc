@@ -47,14 +47,20 @@ bool ModelTable::is_started() const {
   });
 }
 
-ModelSlot* ModelTable::find(std::string_view name) {
+ModelSlot* ModelTable::find(std::string_view name, Serves serves) {
   ModelSlot* any = nullptr;
   for (ModelSlot& slot : slots_) {
     if (slot.is_removed()) continue;
-    if (name.empty() || slot.answers_to(name)) return &slot;
-    if (any == nullptr && slot.entry().takes_any_name) any = &slot;
+    const bool is_meant = name.empty() ? serves == nullptr || serves_calls(slot, serves) : slot.answers_to(name);
+    if (is_meant) return &slot;
+    if (any == nullptr && (name.empty() || slot.entry().takes_any_name)) any = &slot;
   }
   return any;
+}
+
+bool ModelTable::serves_calls(const ModelSlot& slot, Serves serves) const {
+  const ModelInfo* known = slot.known();
+  return known != nullptr && serves(*known, policy());
 }
 
 ApiError ModelTable::not_found(std::string_view name) const {

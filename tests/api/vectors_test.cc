@@ -295,11 +295,16 @@ TEST_F(Vectors, TeisSimilaritiesAreCosinesWithTheFirst) {
 }
 
 TEST_F(Vectors, TeisInfoTellsWhatTheModelMakes) {
-  EXPECT_EQ(json::serialize(tei_info(model_, engine_.info()).at("model_type")), R"({"embedding":{"pooling":"mean"}})");
-  EXPECT_EQ(tei_info(model_, engine_.info()).at("max_input_length"), 100);
+  const auto type = [this](const RequestPolicy& policy) {
+    return json::serialize(tei_info("vectors", engine_.info(), policy).at("model_type"));
+  };
+  EXPECT_EQ(type({}), R"({"embedding":{"pooling":"mean"}})");
+  EXPECT_EQ(tei_info("vectors", engine_.info(), {}).at("max_input_length"), 100);
   engine_.embedding() = {.pooling = Pooling::kRank, .labels = {"yes", ""}};
-  EXPECT_EQ(json::serialize(tei_info(model_, engine_.info()).at("model_type")),
-            R"({"reranker":{"id2label":{"0":"yes","1":"LABEL_1"},"label2id":{"yes":0,"LABEL_1":1}}})");
+  EXPECT_EQ(type({}), R"({"reranker":{"id2label":{"0":"yes","1":"LABEL_1"},"label2id":{"yes":0,"LABEL_1":1}}})");
+  engine_.embedding() = {.pooling = Pooling::kLast, .width = 2};
+  EXPECT_EQ(type({}), "null") << "it writes text, and makes vectors where the server is told to";
+  EXPECT_EQ(type({.embeds = true}), R"({"embedding":{"pooling":"last"}})");
 }
 
 TEST_F(Vectors, CoheresAnswerHasAListOfEachKind) {
