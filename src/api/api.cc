@@ -275,17 +275,18 @@ constinit const Api kApis[] = {
      .error_body = cohere_error_body},
     {.name = "rerank",
      .summary = "Ranks documents by how well they answer a query, as Jina, Cohere and Hugging Face have it",
-     .paths = {"/v1/rerank", "/v1/reranking", "/v2/rerank"},
+     .paths = {"/v1/rerank", "/v1/reranking", "/v2/rerank", "/rerank", "/reranking"},
      .example = R"({"query": "What is red?", "documents": ["Roses are.", "Violets are not."]})",
      .serves = ranks,
      .fields = rerank_fields,
      .parse = parse_vectors_by<read_rerank>,
      .make_writer = score_writer<ScoreList::kRanks>,
      .stream_type = {},
-     .error_body = error_body},
+     .error_body = error_body,
+     .other_errors = {{{"/v2/rerank", cohere_error_body}, {"/rerank", tei_error_body}}}},
     {.name = "score",
      .summary = "Scores pairs of texts, as vLLM has it",
-     .paths = {"/v1/score"},
+     .paths = {"/v1/score", "/score"},
      .example = R"({"text_1": "What is red?", "text_2": "Roses are."})",
      .serves = scores_pairs,
      .fields = score_fields,
@@ -305,12 +306,14 @@ const Api& api_named(std::string_view name) {
   return *found;
 }
 
-const Api* api_of_path(std::span<const Api> apis, std::string_view path) {
+WriteError error_form(std::span<const Api> apis, std::string_view path) {
   const auto has = [path](const Api& api) {
     return (!api.root.empty() && path.starts_with(api.root)) || std::ranges::find(api.paths, path) != api.paths.end();
   };
   const auto found = std::ranges::find_if(apis, has);
-  return found == apis.end() ? nullptr : &*found;
+  if (found == apis.end()) return error_body;
+  const auto other = std::ranges::find(found->other_errors, path, &ErrorForm::path);
+  return other == found->other_errors.end() ? found->error_body : other->write;
 }
 
 ApiResult<CompletionCall> parse_call(const Api& api, boost::json::object body, const Engine& engine,

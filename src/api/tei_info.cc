@@ -24,8 +24,7 @@ json::object ranker_type(const std::vector<std::string>& labels) {
 }
 
 json::value model_type(const ModelInfo& info, const RequestPolicy& policy) {
-  if (makes_vectors(info, policy))
-    return {{"embedding", {{"pooling", pooling_name(info.embedding.pooling)}}}};
+  if (makes_vectors(info, policy)) return {{"embedding", {{"pooling", pooling_name(info.embedding.pooling)}}}};
   return info.embedding.labels.empty() ? json::value() : ranker_type(info.embedding.labels);
 }
 

@@ -67,10 +67,11 @@ ApiError ModelTable::not_found(std::string_view name) const {
   std::vector<std::string> ids;
   for (const ModelSlot& slot : slots_)
     if (!slot.is_removed() && ids.size() < kMaxNamed) ids.push_back(fmt::format("'{}'", slot.id()));
-  const bool is_cut = slots_.size() > kMaxNamed;
-  const std::string others = ids.size() == 1 ? "only " + ids.front() : fmt::format("{}", fmt::join(ids, ", "));
+  const std::string_view more = slots_.size() > kMaxNamed ? ", ..." : "";
   return {.status = 404,
-          .message = fmt::format("there is no model '{}', {}{}", printable(name), others, is_cut ? ", ..." : ""),
+          .message = ids.size() == 1 ? fmt::format("there is no model '{}', only {}", printable(name), ids.front())
+                                     : fmt::format("model: found '{}', expected one of {}{}", printable(name),
+                                                   fmt::join(ids, ", "), more),
           .param = "model",
           .code = "model_not_found"};
 }

@@ -66,7 +66,8 @@ json::object show(const ServedModel& model, const ModelInfo& info) {
            {{"general.architecture", info.architecture},
             {"general.basename", info.name},
             {info.architecture + ".context_length", info.max_context},
-            {info.architecture + ".block_count", info.num_layers}}},
+            {info.architecture + ".block_count", info.num_layers},
+            {info.architecture + ".embedding_length", info.embedding.width}}},
           {"capabilities", capabilities_of(info, model.policy)}};
 }
 

@@ -117,7 +117,7 @@ TEST_F(SeveralModels, AnUnknownOneIsA404ThatNamesThose) {
   for (const char* path : {"/v1/completions", "/tokenize", "/api/show"}) {
     const std::string answer = ask(post(path, R"({"model": "c", "prompt": "x"})"));
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 404")) << path;
-    EXPECT_THAT(answer, HasSubstr("there is no model 'c', 'a', 'b'")) << path;
+    EXPECT_THAT(answer, HasSubstr("model: found 'c', expected one of 'a', 'b'")) << path;
   }
   EXPECT_THAT(ask(get("/v1/models/c")), StartsWith("HTTP/1.1 404"));
   EXPECT_EQ(num_loads_, 0);
@@ -208,7 +208,8 @@ TEST_F(ModelsOfTwoKinds, GetTheRequestsWithoutANameThatTheyAnswer) {
   EXPECT_EQ(num_loads_, 1);
   EXPECT_THAT(ask(completion(2, false)), HasSubstr("apple"));
   EXPECT_THAT(ask(post("/v1/rerank", R"({"query": "a", "documents": ["b"]})")),
-              AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("chat has no ranking head"))) << "none has one";
+              AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("chat has no ranking head")))
+      << "none has one";
 }
 
 TEST_F(SeveralModels, ThatWriteGetChatsThoughTheFirstIsAnEncoder) {
