@@ -311,7 +311,7 @@ WriteError error_form(std::span<const Api> apis, std::string_view path) {
     return (!api.root.empty() && path.starts_with(api.root)) || std::ranges::find(api.paths, path) != api.paths.end();
   };
   const auto found = std::ranges::find_if(apis, has);
-  if (found == apis.end()) return error_body;
+  if (path.empty() || found == apis.end()) return error_body;  // an empty path is none of a row's
   const auto other = std::ranges::find(found->other_errors, path, &ErrorForm::path);
   return other == found->other_errors.end() ? found->error_body : other->write;
 }
