@@ -21,7 +21,8 @@ void take_length_or_none(FieldReader& reader, const ApiField& field);
 void take_budget(FieldReader& reader, const ApiField& field);
 
 constexpr ApiField model(std::string_view path = "model") {
-  return string(path, "the first", "an id in /v1/models, or an alias; an empty text is no name", take_model);
+  return string(path, "the first that answers such calls", "an id in /v1/models, or an alias; an empty text is no name",
+                take_model);
 }
 constexpr ApiField stream(std::string_view otherwise = "false") {
   return boolean("stream", otherwise, "the answer is sent piece by piece, as it is made",

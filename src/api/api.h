@@ -37,17 +37,30 @@ struct CountedPath {
   std::string_view answer = {};  // its JSON in front of the number
 };
 
+/// Whether a model answers calls of one kind. The model need not be loaded.
+using Serves = bool (*)(const ModelInfo& info, const RequestPolicy& policy);
+
+using WriteError = std::string (*)(const ApiError& error);
+
+/// A path of an API whose errors have another API's form.
+struct ErrorForm {
+  std::string_view path = {};
+  WriteError write = nullptr;
+};
+
 struct Api {
   std::string_view name;
   std::string_view summary = {};               // what it does, in a line
-  std::array<std::string_view, 3> paths = {};  // of its POST; an empty one is none
+  std::array<std::string_view, 5> paths = {};  // of its POST; an empty one is none
   std::string_view example = {};               // a body with what is needed, in JSON
+  Serves serves = nullptr;                     // the models that bodies without a name are for
   std::string_view root = {};                  // paths that begin so have errors in its form; empty: none but its own
   ApiFields (*fields)() = nullptr;
   ApiResult<CompletionCall> (*parse)(const boost::json::object& body, const ApiContext& context) = nullptr;
   std::unique_ptr<AnswerWriter> (*make_writer)(const NewAnswer& answer) = nullptr;
   std::string_view stream_type = "text/event-stream; charset=utf-8";  // Content-Type of a stream; empty: there is none
-  std::string (*error_body)(const ApiError& error) = nullptr;
+  WriteError error_body = nullptr;
+  std::array<ErrorForm, 2> other_errors = {};
   CountedPath counted = {};
   bool has_tags = false;  // its clients write ":latest" behind names, and `name` for `model`
   /// The answer to a body that lets its model go (asks_to_unload()); null: there are no such bodies.
@@ -58,8 +71,8 @@ struct Api {
 std::span<const Api> all_apis();
 /// One of them, which there must be.
 const Api& api_named(std::string_view name);
-/// The one in whose form a path has its errors; null: none, they are in OpenAI's.
-const Api* api_of_path(std::span<const Api> apis, std::string_view path);
+/// The form that the errors of a path have; OpenAI's where it is no API's.
+WriteError error_form(std::span<const Api> apis, std::string_view path);
 
 /// The call that a body asks for. `responses`: those that one of /v1/responses may go on with, and where its own will
 /// be kept. Images are replaced by the model's placeholder, if it has one, which a warning says.

@@ -111,7 +111,7 @@ struct AskedVectors {
   bool cuts = false;            // a text that has no room loses its end
   bool add_special = true;      // EmbeddingPromptOptions's, of texts
   std::optional<std::string> prompt_name = {};  // EmbeddingPromptOptions's, of texts
-  std::string_view prompt_field = {};           // that asks for it
+  std::string_view prompt_field = {};           // that says it, or from which it would follow
   std::string_view dimensions_field = "dimensions";
   bool pools_nothing = false;         // rows of tokens are asked for, whatever the model's pooling
   bool takes_rows_of_tokens = false;  // the API has a form for them

@@ -45,7 +45,11 @@ void field::take_speculation(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   if (!given.is_given()) return;
   int& most = reader.request.settings.max_drafts;
-  if (given.if_object() != nullptr) {
+  if (const json::object* members = given.if_object()) {
+    for (const auto& member : *members)
+      if (member.key() != "max")
+        return reader.refuse(given[std::string_view(member.key())].error(
+            "found a member of that name, expected max alone", "unsupported_parameter"));
     most = static_cast<int>(reader.take(given["max"].integer(0, kMaxDraftTokens)).value_or(kMaxDraftTokens));
   } else if (given.value()->is_bool()) {
     most = given.value()->get_bool() ? kMaxDraftTokens : 0;

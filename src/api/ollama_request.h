@@ -26,8 +26,8 @@ void take_named_model(FieldReader& reader, const ApiField& field);
 void take_keep_alive(FieldReader& reader, const ApiField& field);
 
 constexpr ApiField named_by_tag() {
-  return string("model", "the first", "an id in /api/tags, or an alias; `:latest` behind it says nothing",
-                take_named_model);
+  return string("model", "the first that answers such calls",
+                "an id in /api/tags, or an alias; `:latest` behind it says nothing", take_named_model);
 }
 constexpr ApiField keep_alive() {
   return any("keep_alive", "the server's",

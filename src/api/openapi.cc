@@ -74,7 +74,7 @@ json::object content_of(std::string_view content_type) {
   return {{"schema", std::move(schema)}};
 }
 
-json::object schema_of_errors(std::string (*error_body)(const ApiError&)) {
+json::object schema_of_errors(WriteError error_body) {
   const ApiError full{.status = 400, .message = "m", .param = "p", .code = "c"}, bare{.status = 400, .message = "m"};
   boost::system::error_code wrong;
   const json::value first = json::parse(error_body(full), wrong);
@@ -154,8 +154,8 @@ class Document {
 
   /// The name of the form that errors of a path have.
   std::string errors_of(std::string_view path) const {
-    const Api* api = api_of_path(apis_, path);
-    return api == nullptr ? std::string(kError) : fmt::format("{}_error", api->name);
+    const auto api = std::ranges::find(apis_, error_form(apis_, path), &Api::error_body);
+    return api == apis_.end() ? std::string(kError) : fmt::format("{}_error", api->name);
   }
 
   json::object responses_of(const DescribedRoute& route, bool has_body) const {

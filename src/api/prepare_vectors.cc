@@ -18,15 +18,21 @@
 namespace octavo {
 namespace {
 
-constexpr std::uint64_t kNumberBytes = 13;  // "-0.034567892," is the usual float of a vector of length 1
+constexpr std::size_t kMostCounted = 1 << 16;  // tokens of a text that is refused for its length, or the context
+constexpr std::uint64_t kNumberBytes = 13;     // "-0.034567892," is the usual float of a vector of length 1
 
 ApiError unsupported_model(std::string message) {
   return {.status = 400, .message = std::move(message), .param = "model", .code = "unsupported_model"};
 }
 
+/// Whether rows of the model are given to whoever asks, pooled or as scores.
+bool is_for_vectors(const ModelInfo& info, const RequestPolicy& policy) {
+  return !info.embedding.generates || info.embedding.names_pooling || policy.embeds;
+}
+
 /// Why the model makes no vectors for this call, if so.
 std::optional<ApiError> lacks_vectors(const ModelInfo& info, const ServedModel& model) {
-  if (!makes_vectors(info, model.policy))
+  if (!is_for_vectors(info, model.policy))
     return unsupported_model(fmt::format(
         "model: {} writes text: a server that is started with --embedding makes vectors with it too", model.id));
   if (info.embedding.pooling == Pooling::kRank)
@@ -138,11 +144,52 @@ class VectorPreparation {
     return texts.are_listed ? fmt::format("{}[{}]", texts.field, index) : std::string(texts.field);
   }
 
-  /// A text, or a pair whose document it is, that the engine does not take.
-  ApiError not_taken(const Error& error, const std::string& place) const {
+  /// The tokens of words alone; one more than are counted where they go on behind these.
+  std::size_t count(std::string_view words) const {
+    const std::size_t most = std::max(kMostCounted, to_size(info_.max_context));
+    const auto ids = engine_.tokenize(words, {.add_special = false, .parse_special = false, .max_tokens = most});
+    return ids ? ids->size() : most + 1;
+  }
+  std::string told(std::size_t num_tokens) const {
+    const bool is_all = num_tokens <= std::max(kMostCounted, to_size(info_.max_context));
+    return fmt::format("{}{} tokens", is_all ? "" : "at least ", num_tokens);
+  }
+
+  /// The error of a text that has no room, with the tokens that its prompt would have. One that is cut has none only
+  /// where the bound that was asked for leaves none, beside `num_around` tokens that stay.
+  ApiError has_no_room(const std::string& place, std::size_t num_tokens, std::size_t num_around) const {
+    const auto& most = asked().max_tokens;
+    if (!options_.cuts || !most || most->tokens == AskedVectors::kToTheContext ||
+        num_around > to_size(info_.max_context))
+      return context_overflow(info_.max_context, place, told(num_tokens));
+    return invalid_value(std::string(most->field),
+                         fmt::format("{}: found {}, expected at least {}: so many tokens of {} are not cut",
+                                     most->field, most->tokens, num_around, place));
+  }
+
+  static std::size_t size_of(const Result<EmbeddingPrompt>& prompt) { return prompt ? prompt->tokens.size() : 0; }
+  /// The same bound for all: the context.
+  EmbeddingPromptOptions whole() const { return {.add_special = options_.add_special, .prompt_name = ""}; }
+
+  ApiError not_taken(const Error& error, std::string_view text, const std::string& place) const {
     if (error.kind != ErrorKind::kContextOverflow)
       return invalid_value(place, fmt::format("{}: {}", place, error.message));
-    return context_overflow(info_.max_context, place, fmt::format("more than {} tokens", options_.max_tokens));
+    const std::size_t num_around = size_of(engine_.embedding_prompt("", whole()));
+    const auto words = info_.embedding.prompt_text(options_.prompt_name);
+    return has_no_room(place, num_around + count(std::string(words.value_or("")) + std::string(text)), num_around);
+  }
+
+  /// A pair that the engine does not take: its query's error, where that has no room alone.
+  ApiError pair_not_taken(const Error& error, std::string_view query, std::string_view document,
+                          const std::string& query_place, const std::string& place) const {
+    if (error.kind != ErrorKind::kContextOverflow)
+      return invalid_value(place, fmt::format("{}: {}", place, error.message));
+    const std::size_t num_around = size_of(engine_.rank_prompt("", "", whole()));
+    const std::size_t of_query = num_around + count(query);
+    if (of_query > options_.max_tokens) return has_no_room(query_place, of_query, of_query);
+    const std::size_t num_tokens = of_query + count(document);
+    return context_overflow(info_.max_context, place,
+                            fmt::format("{}, {} of them of {}", told(num_tokens), of_query, query_place));
   }
 
   static ApiResult<void> check_not_empty(const TextPrompt& text, const std::string& place) {
@@ -168,26 +215,28 @@ class VectorPreparation {
       prompt.is_cut = true;
       return prompt;
     }
-    auto prompt = engine_.embedding_prompt(std::get<std::string_view>(text), options_);
-    if (!prompt) return std::unexpected(not_taken(prompt.error(), place));
+    const auto words = std::get<std::string_view>(text);
+    auto prompt = engine_.embedding_prompt(words, options_);
+    if (!prompt) return std::unexpected(not_taken(prompt.error(), words, place));
     return std::move(*prompt);
   }
 
   ApiResult<EmbeddingPrompt> pair_of(std::size_t query_index, std::size_t index) const {
     const AskedVectors::Texts &queries = asked().queries, &texts = asked().texts;
-    const std::string place = place_of(texts, index);
-    OCTAVO_TRY_VOID(check_not_empty(queries.texts[query_index], place_of(queries, query_index)));
+    const std::string place = place_of(texts, index), query_place = place_of(queries, query_index);
+    OCTAVO_TRY_VOID(check_not_empty(queries.texts[query_index], query_place));
     OCTAVO_TRY_VOID(check_not_empty(texts.texts[index], place));
     const auto query = std::get<std::string_view>(queries.texts[query_index]);
+    const auto document = std::get<std::string_view>(texts.texts[index]);
     EmbeddingPromptOptions options = options_;
     if (asked().max_document_tokens > 0) {
       auto frame = engine_.rank_prompt(query, "", options_);
-      if (!frame) return std::unexpected(not_taken(frame.error(), place_of(queries, query_index)));
+      if (!frame) return std::unexpected(pair_not_taken(frame.error(), query, document, query_place, place));
       options.cuts = true;
       options.max_tokens = std::min(options.max_tokens, frame->tokens.size() + to_size(asked().max_document_tokens));
     }
-    auto prompt = engine_.rank_prompt(query, std::get<std::string_view>(texts.texts[index]), options);
-    if (!prompt) return std::unexpected(not_taken(prompt.error(), place));
+    auto prompt = engine_.rank_prompt(query, document, options);
+    if (!prompt) return std::unexpected(pair_not_taken(prompt.error(), query, document, query_place, place));
     return std::move(*prompt);
   }
 
@@ -274,10 +323,16 @@ std::optional<ApiError> writes_nothing(const ModelInfo& info, std::string_view m
       info.embedding.labels.empty() ? "/v1/embeddings makes vectors with it" : "/v1/rerank ranks documents with it"));
 }
 
-bool ranks(const ModelInfo& info) { return can_rank(info.embedding.labels.size()); }
+bool writes_text(const ModelInfo& info, const RequestPolicy& /*policy*/) { return info.embedding.generates; }
+
+bool ranks(const ModelInfo& info, const RequestPolicy& /*policy*/) { return can_rank(info.embedding.labels.size()); }
+
+bool scores_pairs(const ModelInfo& info, const RequestPolicy& policy) {
+  return info.embedding.labels.empty() ? makes_vectors(info, policy) : ranks(info, policy);
+}
 
 bool makes_vectors(const ModelInfo& info, const RequestPolicy& policy) {
-  return !info.embedding.generates || info.embedding.names_pooling || policy.embeds;
+  return is_for_vectors(info, policy) && info.embedding.pooling != Pooling::kRank;
 }
 
 }  // namespace octavo

@@ -16,9 +16,16 @@ ApiResult<CompletionCall> prepare_vectors(ApiRequest request, const Engine& engi
 /// The 400 of an encoder that is asked for an answer in words; nothing where the model writes.
 std::optional<ApiError> writes_nothing(const ModelInfo& info, std::string_view model);
 
+// Serves's, of each kind of call:
+
+/// Whether the model has a next token.
+bool writes_text(const ModelInfo& info, const RequestPolicy& policy);
 /// Whether the model ranks documents.
-bool ranks(const ModelInfo& info);
-/// Whether vectors are made for whoever asks: an encoder's, and where the server was started so those of any model.
+bool ranks(const ModelInfo& info, const RequestPolicy& policy);
+/// Whether the model gives pairs of texts scores, by a ranking head or by comparing vectors.
+bool scores_pairs(const ModelInfo& info, const RequestPolicy& policy);
+/// Whether vectors are made for whoever asks: an encoder's, and where the server was started so those of any model; not
+/// of one whose pooling makes scores.
 bool makes_vectors(const ModelInfo& info, const RequestPolicy& policy);
 
 }  // namespace octavo

@@ -27,12 +27,6 @@ ApiResult<TextPrompt> read_document(const JsonCursor& given) {
   return text;
 }
 
-void take_query(FieldReader& reader, const ApiField& field) {
-  const auto text = to_api_result(reader.at(field.path).needed_string());
-  if (!text) return reader.refuse(text.error());
-  reader.request.vectors.queries = {.texts = {*text}, .field = field.path};
-}
-
 void take_documents(FieldReader& reader, const ApiField& field) {
   field::take_list(reader, field, reader.request.vectors.texts, read_document);
 }
@@ -47,10 +41,18 @@ void take_most_results(FieldReader& reader, const ApiField& field) {
   if (most) reader.request.vectors.form.most_results = to_size(*most);
 }
 
+constexpr std::string_view kRawScores = "raw_scores";
+
 /// A switch that asks for the model's own numbers by being off.
 void take_activation(FieldReader& reader, const ApiField& field) {
-  const auto is_on = reader.take(reader.at(field.path).boolean());
-  if (is_on) reader.request.vectors.form.is_raw = !*is_on;
+  const JsonCursor given = reader.at(field.path);
+  const auto is_on = reader.take(given.boolean());
+  if (!is_on) return;
+  bool& is_raw = reader.request.vectors.form.is_raw;
+  if (reader.at(kRawScores).is_given() && is_raw == *is_on)
+    return reader.refuse(
+        given.error(fmt::format("found {} beside {} of the same, expected one of them", *is_on, kRawScores)));
+  is_raw = !*is_on;
 }
 
 void take_document_tokens(FieldReader& reader, const ApiField& field) {
@@ -60,16 +62,19 @@ void take_document_tokens(FieldReader& reader, const ApiField& field) {
         static_cast<int>(std::min<std::int64_t>(*most, std::numeric_limits<int>::max()));
 }
 
+constexpr std::string_view kSideForms = "a string or an array of strings";
+
 /// One side of the pairs: a text, or several.
 void take_side(FieldReader& reader, const ApiField& field, AskedVectors::Texts& texts) {
   const JsonCursor given = reader.at(field.path);
-  constexpr std::string_view kForms = "a string or an array of strings";
-  if (!given.is_given()) return reader.refuse(given.wrong_value(kForms, "missing_required_parameter"));
+  if (!given.is_given()) return;
+  if (!texts.texts.empty())
+    return reader.refuse(given.error(fmt::format("found texts beside those of {}, expected one of them", texts.field)));
   if (const json::string* text = given.if_string()) {
     texts = {.texts = {std::string_view(*text)}, .field = field.path};
     return;
   }
-  if (given.if_array() == nullptr) return reader.refuse(given.wrong_type(kForms));
+  if (given.if_array() == nullptr) return reader.refuse(given.wrong_type(kSideForms));
   field::take_list(reader, field, texts, field::read_text);
 }
 
@@ -84,13 +89,13 @@ constexpr ApiField activation_row() {
   return field::boolean("use_activation", "true", "false: as `raw_scores`, as in vLLM", take_activation);
 }
 constexpr ApiField raw_row() {
-  return field::boolean("raw_scores", "false", "scores are the model's logits, not their sigmoids",
+  return field::boolean(kRawScores, "false", "scores are the model's logits, not their sigmoids",
                         into<&ApiRequest::vectors, &AskedVectors::form, &VectorForm::is_raw>);
 }
 
 constexpr ApiField kRerankRows[] = {
     field::model(),
-    field::needed(field::string("query", "", "what the documents are to answer", take_query)),
+    field::needed(field::string("query", "", "what the documents are to answer", field::take_query)),
     field::array("documents", "", "texts, or objects with a `text`, 2,048 at most", take_documents),
     field::array("texts", "",
                  "TEI's name of `documents`: the answer has TEI's form, an array of `index`, `score` and `text`",
@@ -110,13 +115,23 @@ constexpr ApiField kRerankRows[] = {
     field::refused("rank_fields", "a document has one field here, its text"),
 };
 
+constexpr ApiField first_side(std::string_view path, std::string_view otherwise, std::string_view text) {
+  return field::string_or_array(path, otherwise, text, take_first_side);
+}
+constexpr ApiField second_side(std::string_view path, std::string_view otherwise, std::string_view text) {
+  return field::string_or_array(path, otherwise, text, take_second_side);
+}
+
 constexpr ApiField kScoreRows[] = {
     field::model(),
-    field::needed(field::string_or_array("text_1", "", "a text, or an array of them", take_first_side)),
-    field::needed(field::string_or_array("text_2", "",
-                                         "the texts that `text_1` is scored with: one of it is scored with each, and "
-                                         "several with as many",
-                                         take_second_side)),
+    first_side("text_1", "", "a text, or an array of them"),
+    second_side("text_2", "",
+                "the texts that `text_1` is scored with: one of it is scored with each, and several with as many"),
+    first_side("queries", "as `text_1`", "vLLM's newer name of `text_1`"),
+    second_side("documents", "as `text_2`", "vLLM's newer name of `text_2`"),
+    second_side("items", "as `text_2`", "the same"),
+    first_side("data_1", "as `text_1`", "the same as `text_1`"),
+    second_side("data_2", "as `text_2`", "the same as `text_2`"),
     raw_row(),
     activation_row(),
     field::truncate("false"),
@@ -149,10 +164,14 @@ ApiFields score_fields() {
 
 ApiResult<ApiRequest> read_score(const json::object& body, const ApiContext& context) {
   OCTAVO_TRY(ApiRequest request, read(body, context, score_fields(), VectorTask::kScores));
-  const std::size_t num_first = request.vectors.queries.texts.size(), num_second = request.vectors.texts.texts.size();
+  const AskedVectors::Texts &first = request.vectors.queries, &second = request.vectors.texts;
+  for (const auto& [texts, name] : {std::pair(&first, "text_1"), std::pair(&second, "text_2")})
+    if (texts->texts.empty())
+      return refused(JsonCursor(body)[name].wrong_value(kSideForms, "missing_required_parameter"));
+  const std::size_t num_first = first.texts.size(), num_second = second.texts.size();
   if (num_first != 1 && num_first != num_second)
-    return refused(JsonCursor(body)["text_1"].error(
-        fmt::format("found {} texts, expected one, or as many as text_2 has: {}", num_first, num_second)));
+    return refused(JsonCursor(body)[first.field].error(
+        fmt::format("found {} texts, expected one, or as many as {} has: {}", num_first, second.field, num_second)));
   return request;
 }
 

@@ -71,8 +71,14 @@ void take_encoding(FieldReader& reader, const ApiField& field) {
 }
 
 void take_norm(FieldReader& reader, const ApiField& field) {
-  const auto norm = reader.take(reader.at(field.path).integer(-1, kMaxNorm));
-  if (norm) reader.request.vectors.form.norm = static_cast<int>(*norm);
+  const JsonCursor given = reader.at(field.path);
+  const auto norm = reader.take(given.integer(-1, kMaxNorm));
+  if (!norm) return;
+  std::optional<int>& settled = reader.request.vectors.form.norm;
+  if (settled && settled != static_cast<int>(*norm))
+    return reader.refuse(
+        given.error(fmt::format("found {} beside a normalize that means {}, expected one of them", *norm, *settled)));
+  settled = static_cast<int>(*norm);
 }
 
 constexpr std::string_view kEncodings[] = {"float", "base64"};
@@ -111,11 +117,11 @@ constexpr ApiField kAddSpecialRow =
                    into<&ApiRequest::vectors, &AskedVectors::add_special>);
 
 constexpr ApiField kOpenAiRows[] = {
-    field::model(),       field::needed(input_row("input", "")),
-    encoding_row(),       field::dimensions(),
-    normalize_row(),      norm_row(),
-    kAddSpecialRow,       field::input_type(),
-    field::prompt_name(),
+    field::model(),      field::needed(input_row("input", "")),
+    encoding_row(),      field::dimensions(),
+    normalize_row(),     norm_row(),
+    kAddSpecialRow,      field::truncate("false"),
+    field::input_type(), field::prompt_name(),
 };
 
 constexpr ApiField kLlamaRows[] = {
@@ -125,6 +131,7 @@ constexpr ApiField kLlamaRows[] = {
     encoding_row(),
     norm_row(),
     kAddSpecialRow,
+    field::truncate("false"),
     field::prompt_name(),
 };
 
@@ -157,11 +164,6 @@ constexpr ApiField kTeiAllRows[] = {
     field::prompt_name(),
 };
 
-void take_source(FieldReader& reader, const ApiField& field) {
-  const auto text = to_api_result(reader.at(field.path).needed_string());
-  if (!text) return reader.refuse(text.error());
-  reader.request.vectors.queries = {.texts = {*text}, .field = field.path};
-}
 void take_sentences(FieldReader& reader, const ApiField& field) {
   field::take_list(reader, field, reader.request.vectors.texts, field::read_text);
 }
@@ -169,7 +171,8 @@ void take_sentences(FieldReader& reader, const ApiField& field) {
 constexpr ApiField kTeiSimilarityRows[] = {
     field::model(),
     field::needed(field::object("inputs", "", "the texts", check_object)),
-    field::needed(field::string("inputs.source_sentence", "", "the text that others are compared with", take_source)),
+    field::needed(
+        field::string("inputs.source_sentence", "", "the text that others are compared with", field::take_query)),
     field::needed(field::array("inputs.sentences", "", "the others, 2,048 at most", take_sentences)),
     field::object("parameters", "", "settings", check_object),
     field::truncate("false", "parameters.truncate"),
@@ -240,6 +243,9 @@ void take_prompt_name(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const auto name = reader.take(given.string());
   if (!name) return;
+  const std::string_view other = reader.request.vectors.prompt_field;
+  if (!other.empty())
+    return reader.refuse(given.error(fmt::format("found a name beside {}, expected one of them", other)));
   const auto words = reader.context.engine.info().embedding.prompt_text(std::string(*name));
   if (!words) return reader.refuse(given.error(words.error().message));
   reader.request.vectors.prompt_name = std::string(*name);
@@ -253,13 +259,20 @@ void take_input_type(FieldReader& reader, const ApiField& field) {
   const auto known = std::ranges::find(kTextTypes, *type, &TextType::name);
   if (known == std::end(kTextTypes))
     return reader.refuse(given.wrong_value("one of " + joined(kTextTypes, &TextType::name)));
+  reader.request.vectors.prompt_field = field.path;
   const std::vector<NamedPrompt>& prompts = reader.context.engine.info().embedding.prompts;
   for (const std::string_view name : known->prompts) {
     if (std::ranges::find(prompts, name, &NamedPrompt::name) == prompts.end()) continue;
     reader.request.vectors.prompt_name = std::string(name);
-    reader.request.vectors.prompt_field = field.path;
     return;
   }
+}
+
+void take_query(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  const auto text = reader.take(given.string());
+  if (!text && !reader.failed()) reader.refuse(given.wrong_value("a string", "missing_required_parameter"));
+  if (text) reader.request.vectors.queries = {.texts = {*text}, .field = field.path};
 }
 
 ApiResult<TextPrompt> read_text(const JsonCursor& given) {

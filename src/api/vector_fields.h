@@ -35,6 +35,8 @@ namespace field {
 /// So many texts at most. Error: there are more, named by the place of them all.
 ApiResult<void> check_num_texts(const JsonCursor& given, std::size_t count);
 void take_most_tokens(FieldReader& reader, const ApiField& field);
+/// The one text that others are compared with, which is needed.
+void take_query(FieldReader& reader, const ApiField& field);
 void take_normalize(FieldReader& reader, const ApiField& field);
 void take_direction(FieldReader& reader, const ApiField& field);
 void take_prompt_name(FieldReader& reader, const ApiField& field);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <string_view>
 
+#include "base/joined.h"
 #include "base/text.h"
 #include "cli/named_templates.h"
 #include "cli/parse.h"
@@ -23,6 +24,19 @@ constexpr int kMaxSequences = 4096;
 constexpr int kMaxStep = 1 << 16;    // tokens
 constexpr int kUsualStep = 512;      // of -ub and of --chunk, where nobody says otherwise
 constexpr int kMaxSeconds = 86'400;  // of times of `octavo serve`
+
+/// A value of --spec-type, and the one of --draft that it is taken as.
+struct DraftType {
+  std::string_view name;
+  std::string_view mode;
+};
+constexpr std::string_view kOthersDraft = "auto";  // drafts of another model, which there are not here
+constexpr DraftType kDraftTypes[] = {
+    {"none", "off"},           {"draft-mtp", "mtp"},           {"draft-simple", kOthersDraft},
+    {"ngram-simple", "ngram"}, {"ngram-map-k", "ngram"},       {"draft-eagle3", kOthersDraft},
+    {"ngram-mod", "ngram"},    {"ngram-map-k4v", "ngram"},     {"draft-dflash", kOthersDraft},
+    {"ngram-cache", "ngram"},  {"draft-dspark", kOthersDraft},
+};
 
 class Translator {
  public:
@@ -44,6 +58,7 @@ class Translator {
   Result<void> combine_step();
   Result<void> combine_template();
   Result<void> combine_reasoning();
+  Result<void> combine_draft_types(const GivenArgument& types);
   Result<void> combine_drafts();
   Result<void> combine_network();
   Result<void> combine_log();
@@ -219,20 +234,39 @@ Result<void> Translator::combine_network() {
   return {};
 }
 
+/// --draft for the names of --spec-type between commas: where they are of several modes, that which chooses.
+Result<void> Translator::combine_draft_types(const GivenArgument& types) {
+  std::string_view mode = "off", rest = types.value;
+  while (true) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    const auto* const known = std::ranges::find(kDraftTypes, name, &DraftType::name);
+    if (known == std::end(kDraftTypes))
+      return fail("{}: found '{}', expected {}", types.name, printable(name), joined(kDraftTypes, &DraftType::name));
+    if (known->mode == kOthersDraft)
+      note(types, "drafts come from text or from the model's own file here, not from another model");
+    if (known->mode != "off") mode = mode == "off" || mode == known->mode ? known->mode : kOthersDraft;
+    if (name.size() == rest.size()) break;
+    rest.remove_prefix(name.size() + 1);
+  }
+  pass("--draft", mode);
+  return {};
+}
+
 Result<void> Translator::combine_drafts() {
   OCTAVO_TRY(const auto most, line_.integer("--spec-draft-n-max", 0, kMaxInt));
   const GivenArgument* types = find("--spec-type");
   if (most == 0) {
     pass("--draft", "off");
   } else if (types != nullptr) {
-    const bool is_text = types->value.starts_with("ngram"), is_head = types->value == "draft-mtp";
-    pass("--draft", types->value == "none" ? "off" : is_text ? "ngram" : "auto");
-    if (types->value != "none" && !is_text && !is_head)
-      note(*types, "drafts come from text or from the model's own file here, not from another model");
+    OCTAVO_TRY_VOID(combine_draft_types(*types));
   } else if (find("--spec-default") != nullptr) {
     pass("--draft", "auto");
   }
   if (most.value_or(0) > 0) pass("--draft-max", fmt::format("{}", std::min<std::int64_t>(*most, kMaxDraftTokens)));
+  if (most.value_or(0) > kMaxDraftTokens) {
+    const GivenArgument& given = *find("--spec-draft-n-max");
+    made_.notes.push_back(fmt::format("{} {} is taken as {}, the most here", given.name, *most, kMaxDraftTokens));
+  }
   return {};
 }
 

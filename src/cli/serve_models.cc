@@ -21,9 +21,11 @@
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/sampling_options.h"
+#include "engine/embedding_info.h"
 #include "engine/matrix_types.h"
 #include "hub/local_models.h"
 #include "model/config.h"
+#include "model/model_state.h"
 #include "model/weight_need.h"
 #include "source/open_model.h"
 
@@ -131,6 +133,23 @@ std::string version_of(const fs::path& path, const EngineOptions& engine) {
                      engine.pooling ? pooling_name(*engine.pooling) : "");
 }
 
+/// What clients are told of a model that was not loaded yet. Its words are not read: that takes longer than all else.
+ModelInfo head_of(const ModelSource& source, const ModelConfig& config, const WeightNeed& need,
+                  const EngineOptions& engine) {
+  const int context = engine.max_context != 0 ? engine.max_context : config.context_length;
+  ModelInfo info;
+  info.name = config.name;
+  info.file_name = printable(source.path().filename().string());
+  info.architecture = config.architecture;
+  info.embedding = embedding_info(config, engine.pooling);
+  info.vocab_size = config.vocab_size;
+  info.num_layers = config.num_layers();
+  info.max_context =
+      std::min(context, largest_context(config, engine.kv_type, engine.block_size, engine.kv_memory_bytes));
+  info.weight_bytes = need.packed_bytes + need.vector_bytes;
+  return info;
+}
+
 std::function<void(SamplingParams&)> setting(const SamplingFlags& flags) {
   return [flags](SamplingParams& params) { apply_sampling(flags, params); };
 }
@@ -144,13 +163,15 @@ Result<server::ModelEntry> make_entry(const FoundModel& model, OpenSections& ope
     OCTAVO_TRY(section, take_section(open, names));
   }
   OCTAVO_TRY(const ModelConfig config, ModelConfig::load(*source));
-  const EngineOptions engine = section != nullptr ? section->engine : base;
+  EngineOptions engine = section != nullptr ? section->engine : base;
+  if (engine.pooling == Pooling::kRank && config.head.num_scores == 0) engine.pooling.reset();  // it is about others
   OCTAVO_TRY(const MatrixTypes types, matrix_types(*source, engine.quantize));
   OCTAVO_TRY(const WeightNeed need, weight_need(*source, config, types));
   server::ModelEntry entry{.version = version_of(model.path, engine),
                            .memory_bytes = (engine.repack ? need.packed_bytes : need.mapped_bytes) + need.vector_bytes +
                                            engine.kv_memory_bytes,
-                           .set_sampling = setting(section != nullptr ? section->sampling : options.sampling)};
+                           .set_sampling = setting(section != nullptr ? section->sampling : options.sampling),
+                           .head = head_of(*source, config, need, engine)};
   if (section != nullptr) {
     entry.names = {section->id};
     std::ranges::copy(section->aliases, std::back_inserter(entry.names));
@@ -269,6 +290,9 @@ Result<std::vector<server::ModelEntry>> find_models(const ModelsOptions& options
     return fail("[model.{}]: found no such model among -m and --models-dir, expected one, or a line model = ...",
                 open.front()->id);
   if (entries.empty()) return fail("found no model that can be served");
+  const auto has_ranks = [](const server::ModelEntry& entry) { return !entry.head->embedding.labels.empty(); };
+  if (engine.pooling == Pooling::kRank && std::ranges::none_of(entries, has_ranks))
+    return fail("--pooling: found rank, expected none, mean, cls or last: no model here has a ranking head");
   if (takes_any_name) entries.front().takes_any_name = true;
   make_unique(entries);
   return entries;

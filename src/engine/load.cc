@@ -10,6 +10,7 @@
 #include "base/to_size.h"
 #include "chat/named_prompts.h"
 #include "engine/draft_file.h"
+#include "engine/embedding_info.h"
 #include "engine/engine_impl.h"
 #include "engine/fingerprint.h"
 #include "engine/generation_config.h"
@@ -58,19 +59,6 @@ Result<void> check_options(const EngineOptions& options) {
     return fail("idle_release_s: found {}, expected 0 (never) to {}", options.idle_release_s, kMaxIdleSeconds);
   }
   return check_range("max_sequences", options.max_sequences, 1, kMaxStepTokens);
-}
-
-/// `pooling`: the option; none: the file's.
-EmbeddingInfo embedding_info(const ModelConfig& config, std::optional<Pooling> pooling) {
-  EmbeddingInfo info{.generates = !config.is_encoder,
-                     .pooling = config.is_encoder ? Pooling::kMean : Pooling::kLast,
-                     .width = config.head.width,
-                     .labels = config.head.labels};
-  info.labels.resize(to_size(config.head.num_scores));
-  if (config.head.num_scores > 0 && config.is_encoder) info.pooling = Pooling::kRank;
-  if (config.pooling) info.pooling = *config.pooling;
-  if (pooling) info.pooling = *pooling;
-  return info;
 }
 
 /// The facts that callers are told, as far as the model and its runner know them.
@@ -182,7 +170,6 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts&
                                         .kv_budget = resources.kv_memory,
                                         .assistant = std::move(assistant)}));
   parts.info = info_of(source, config, parts.runner->info(), isa, options.kv_type, options.pooling);
-  parts.info.embedding.names_pooling = config.pooling.has_value();
   OCTAVO_TRY_VOID(read_named_prompts(source, config.architecture, config.name, parts.info.embedding));
   if (config.is_encoder) be_encoder(options, parts);
   parts.info.work = std::move(work);

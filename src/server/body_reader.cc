@@ -82,7 +82,7 @@ asio::awaitable<ApiResult<BodyResult>> BodyReader::read(Exchange& exchange, Addr
   if (!body) co_return std::unexpected(body.error());
   if (!*body) co_return ClientGone();
   const std::string name = named_model((*body)->object, how.has_tags);
-  ModelSlot* slot = models_.find(name);
+  ModelSlot* slot = models_.find(name, how.serves);
   const bool is_known = slot != nullptr;
   if (slot == nullptr && models_.slots().size() == 1) slot = models_.find("");  // the API says how it is called
   if (slot == nullptr) co_return std::unexpected(models_.not_found(name));

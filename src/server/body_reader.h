@@ -48,6 +48,7 @@ class BodyReader {
     /// who wait would wait for nothing.
     bool ends_with_hang_up = false;
     bool is_about_slot = false;  // the model is not to be loaded for it, and it must be named
+    Serves serves = nullptr;     // the models that a body without a name is for; null: the first, whatever it does
   };
 
   /// The table must outlive it.

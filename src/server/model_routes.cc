@@ -32,14 +32,15 @@ ApiResult<void> unload(ModelSlot& slot, ModelTable& models, const std::string& o
 
 ApiResult<json::object> answer_model_get(const RouteMatch& match, ModelTable& models,
                                          ModelTable::Clock::time_point now) {
-  if (match.route == Route::kOllamaTags) return ollama_tags(models.slots());
+  if (match.route == Route::kOllamaTags) return ollama_tags(models.slots(), models.policy());
   if (match.route == Route::kOllamaRunning) return ollama_running(models, now);
-  if (match.route == Route::kModels) return openai_models(models.slots());
-  const ModelSlot* slot = models.find(match.argument);
+  if (match.route == Route::kModels) return openai_models(models.slots(), models.policy());
+  const ModelSlot* slot = models.find(match.argument, match.route == Route::kTeiInfo ? has_tei_type : nullptr);
   if (slot == nullptr) return std::unexpected(models.not_found(match.argument));
-  if (match.route == Route::kModel) return openai_model(*slot);
+  if (match.route == Route::kModel) return openai_model(*slot, models.policy());
+  if (match.route == Route::kTeiInfo && slot->known() != nullptr)
+    return tei_info(slot->id(), *slot->known(), models.policy());
   if (!slot->model()) return std::unexpected(unavailable("the model is not loaded", "loading"));
-  if (match.route == Route::kTeiInfo) return tei_info(*slot->model(), *slot->info());
   return llama_props(*slot->model(), *slot->info());
 }
 

@@ -27,6 +27,12 @@ std::uint64_t ModelSlot::memory_bytes() const {
   return is_loaded && info_ ? info_->weight_bytes + info_->kv_arena_bytes : entry_.memory_bytes;
 }
 
+const ModelInfo* ModelSlot::known() const {
+  const bool is_as_offered = engine() != nullptr || loaded_version_ == entry_.version;
+  if (info_ && (is_as_offered || !entry_.head)) return &*info_;
+  return entry_.head ? &*entry_.head : nullptr;
+}
+
 Engine* ModelSlot::engine() const {
   return state_ == State::kServing || state_ == State::kClosing ? host_->engine() : nullptr;
 }

@@ -47,24 +47,31 @@ bool ModelTable::is_started() const {
   });
 }
 
-ModelSlot* ModelTable::find(std::string_view name) {
+ModelSlot* ModelTable::find(std::string_view name, Serves serves) {
   ModelSlot* any = nullptr;
   for (ModelSlot& slot : slots_) {
     if (slot.is_removed()) continue;
-    if (name.empty() || slot.answers_to(name)) return &slot;
-    if (any == nullptr && slot.entry().takes_any_name) any = &slot;
+    const bool is_meant = name.empty() ? serves == nullptr || serves_calls(slot, serves) : slot.answers_to(name);
+    if (is_meant) return &slot;
+    if (any == nullptr && (name.empty() || slot.entry().takes_any_name)) any = &slot;
   }
   return any;
+}
+
+bool ModelTable::serves_calls(const ModelSlot& slot, Serves serves) const {
+  const ModelInfo* known = slot.known();
+  return known != nullptr && serves(*known, policy());
 }
 
 ApiError ModelTable::not_found(std::string_view name) const {
   std::vector<std::string> ids;
   for (const ModelSlot& slot : slots_)
     if (!slot.is_removed() && ids.size() < kMaxNamed) ids.push_back(fmt::format("'{}'", slot.id()));
-  const bool is_cut = slots_.size() > kMaxNamed;
-  const std::string others = ids.size() == 1 ? "only " + ids.front() : fmt::format("{}", fmt::join(ids, ", "));
+  const std::string_view more = slots_.size() > kMaxNamed ? ", ..." : "";
   return {.status = 404,
-          .message = fmt::format("there is no model '{}', {}{}", printable(name), others, is_cut ? ", ..." : ""),
+          .message = ids.size() == 1 ? fmt::format("there is no model '{}', only {}", printable(name), ids.front())
+                                     : fmt::format("model: found '{}', expected one of {}{}", printable(name),
+                                                   fmt::join(ids, ", "), more),
           .param = "model",
           .code = "model_not_found"};
 }

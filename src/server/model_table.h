@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/api.h"
 #include "api/api_error.h"
 #include "server/model_slot.h"
 #include "server/server_options.h"
@@ -50,8 +51,9 @@ class ModelTable {
   /// Waits for engines to end.
   void stop();
 
-  /// The model of that name, else one that takes any; of no name: the first one. Null: there is none.
-  ModelSlot* find(std::string_view name);
+  /// The model of that name, else one that takes any; of no name: the first one that serves such calls, as far as that
+  /// is known without a load, else the first one. Null: there is none.
+  ModelSlot* find(std::string_view name, Serves serves = nullptr);
   /// When a model that serves goes, if nobody uses it any more; none: never.
   std::optional<Clock::time_point> expiry(const ModelSlot& slot, Clock::time_point now) const;
   /// Loads a model for nobody in particular. Errors: it is there or on its way; as those of a LoadWait.
@@ -64,6 +66,8 @@ class ModelTable {
   /// The 404 of a model that is not there.
   ApiError not_found(std::string_view name) const;
   std::uint64_t memory_taken() const;
+  /// Of all requests, whichever model they are for.
+  const RequestPolicy& policy() const { return options_.requests; }
   /// Why the server cannot go on, if so: a model for the start cannot be loaded, or an engine has failed.
   const Error* failure() const;
   bool has_failed_engine() const;
@@ -98,6 +102,7 @@ class ModelTable {
   };
 
  private:
+  bool serves_calls(const ModelSlot& slot, Serves serves) const;
   bool has_room_for(const std::string& owner) const;
   /// How long a model stays behind the requests of clients that do not say.
   std::chrono::milliseconds kept() const;

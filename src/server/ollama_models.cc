@@ -26,14 +26,14 @@ json::object details(const std::string& architecture) {
           {"parameter_size", ""},   {"quantization_level", ""}};
 }
 
-/// What both lists tell of a model. Of one that was not loaded yet little is known.
+/// What both lists tell of a model. Nobody has hashed a file that was not loaded yet.
 json::object entry(const ModelSlot& slot) {
-  const auto& info = slot.info();
+  const ModelInfo* const info = slot.known();
   return {{"name", slot.id()},
           {"model", slot.id()},
-          {"size", info ? info->weight_bytes : slot.entry().memory_bytes},
-          {"digest", info ? info->file_hash : ""},
-          {"details", details(info ? info->architecture : "")}};
+          {"size", info != nullptr ? info->weight_bytes : slot.entry().memory_bytes},
+          {"digest", info != nullptr ? info->file_hash : ""},
+          {"details", details(info != nullptr ? info->architecture : "")}};
 }
 
 std::string time_of(std::int64_t seconds) {
@@ -47,9 +47,9 @@ std::string time_at(ModelTable::Clock::duration from_now) {
 /// The capabilities of a model, by the names that ollama knows.
 json::array capabilities_of(const ModelInfo& info, const RequestPolicy& policy) {
   json::array capabilities;
-  if (info.embedding.generates) capabilities.emplace_back("completion");
+  if (writes_text(info, policy)) capabilities.emplace_back("completion");
   if (makes_vectors(info, policy)) capabilities.emplace_back("embedding");
-  if (!info.embedding.generates) return capabilities;
+  if (!writes_text(info, policy)) return capabilities;
   if (info.fills_gaps) capabilities.emplace_back("insert");
   if (!info.tool_format.empty()) capabilities.emplace_back("tools");
   if (!info.reasoning.empty()) capabilities.emplace_back("thinking");
@@ -66,19 +66,21 @@ json::object show(const ServedModel& model, const ModelInfo& info) {
            {{"general.architecture", info.architecture},
             {"general.basename", info.name},
             {info.architecture + ".context_length", info.max_context},
-            {info.architecture + ".block_count", info.num_layers}}},
+            {info.architecture + ".block_count", info.num_layers},
+            {info.architecture + ".embedding_length", info.embedding.width}}},
           {"capabilities", capabilities_of(info, model.policy)}};
 }
 
 }  // namespace
 
-json::object ollama_tags(const std::list<ModelSlot>& models) {
+json::object ollama_tags(const std::list<ModelSlot>& models, const RequestPolicy& policy) {
   json::array list;
   for (const ModelSlot& slot : models) {
     if (slot.is_removed()) continue;
     json::object listed = entry(slot);
     listed["modified_at"] = time_of(slot.created());
-    if (slot.info() && slot.model()) listed["capabilities"] = capabilities_of(*slot.info(), slot.model()->policy);
+    if (const ModelInfo* known = slot.known(); known != nullptr)
+      listed["capabilities"] = capabilities_of(*known, policy);
     list.push_back(std::move(listed));
   }
   return {{"models", std::move(list)}};

@@ -14,8 +14,9 @@
 
 namespace octavo::server {
 
-/// GET /api/tags: the models that there are.
-boost::json::object ollama_tags(const std::list<ModelSlot>& models);
+/// GET /api/tags: the models that there are. None is loaded for it: of one that was not, capabilities that its words
+/// would tell (tools, thinking, insert) are left out. `policy`: of all requests.
+boost::json::object ollama_tags(const std::list<ModelSlot>& models, const RequestPolicy& policy);
 /// GET /api/ps: the models in memory, and when they leave it.
 boost::json::object ollama_running(const ModelTable& models, ModelTable::Clock::time_point now);
 /// POST /api/show: more about the one that the body names. Errors: fields of a wrong type; another model.

@@ -34,22 +34,24 @@ json::array aliases_of(const ModelSlot& slot) {
 /// The kinds of routes that answer with the model.
 json::array capabilities_of(const ModelInfo& info, const RequestPolicy& policy) {
   json::array capabilities;
-  if (info.embedding.generates) capabilities.emplace_back("completion");
-  if (makes_vectors(info, policy) && info.embedding.pooling != Pooling::kRank) capabilities.emplace_back("embedding");
-  if (ranks(info)) capabilities.emplace_back("rerank");
+  if (writes_text(info, policy)) capabilities.emplace_back("completion");
+  if (makes_vectors(info, policy)) capabilities.emplace_back("embedding");
+  if (ranks(info, policy)) capabilities.emplace_back("rerank");
   return capabilities;
 }
 
 }  // namespace
 
-json::object openai_model(const ModelSlot& slot) {
+json::object openai_model(const ModelSlot& slot, const RequestPolicy& policy) {
   json::object model = {{"id", slot.id()},
                         {"object", "model"},
                         {"created", slot.created()},
                         {"owned_by", "octavo"},
                         {"aliases", aliases_of(slot)}};
-  if (slot.info()) model["max_model_len"] = slot.info()->max_context;
-  if (slot.info() && slot.model()) model["capabilities"] = capabilities_of(*slot.info(), slot.model()->policy);
+  if (const ModelInfo* known = slot.known(); known != nullptr) {
+    model["max_model_len"] = known->max_context;
+    model["capabilities"] = capabilities_of(*known, policy);
+  }
   json::object status = {{"value", status_of(slot)}, {"args", json::array()}};
   if (slot.load_error()) {
     status["failed"] = true;
@@ -59,10 +61,10 @@ json::object openai_model(const ModelSlot& slot) {
   return model;
 }
 
-json::object openai_models(const std::list<ModelSlot>& models) {
+json::object openai_models(const std::list<ModelSlot>& models, const RequestPolicy& policy) {
   json::array list;
   for (const ModelSlot& slot : models)
-    if (!slot.is_removed()) list.push_back(openai_model(slot));
+    if (!slot.is_removed()) list.push_back(openai_model(slot, policy));
   return {{"object", "list"}, {"data", std::move(list)}};
 }
 

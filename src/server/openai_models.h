@@ -10,8 +10,8 @@
 
 namespace octavo::server {
 
-/// With what vLLM adds (max_model_len, of a model that was loaded once) and llama.cpp (status).
-boost::json::object openai_model(const ModelSlot& slot);
-boost::json::object openai_models(const std::list<ModelSlot>& models);
+/// With what vLLM adds (max_model_len) and llama.cpp (status). No model is loaded for it. `policy`: of all requests.
+boost::json::object openai_model(const ModelSlot& slot, const RequestPolicy& policy);
+boost::json::object openai_models(const std::list<ModelSlot>& models, const RequestPolicy& policy);
 
 }  // namespace octavo::server

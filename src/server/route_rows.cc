@@ -15,7 +15,8 @@ constexpr int kTokenStatuses[] = {404, 429};
 constexpr int kLoadStatuses[] = {404, 409, 429};
 constexpr int kPullStatuses[] = {429, 502, 507};
 
-constexpr ApiField kModelQuery[] = {field::string("model", "the only one, or the first", "a model's name")};
+constexpr ApiField kModelQuery[] = {field::string(
+    "model", "the only one, or the first; of /info the first that makes vectors or ranks", "a model's name")};
 constexpr ApiField kResponseQuery[] = {
     field::refused("stream", "a response that is kept has ended, and is told whole")};
 constexpr ApiField kPageQuery[] = {

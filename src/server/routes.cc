@@ -155,8 +155,7 @@ ApiResult<RouteMatch> Routes::find(verb method, std::string_view target) const {
 }
 
 std::string Routes::error_body(std::string_view target, const ApiError& error) const {
-  const Api* api = api_of_path(apis_, known_path(target));
-  return api == nullptr ? octavo::error_body(error) : api->error_body(error);
+  return error_form(apis_, known_path(target))(error);
 }
 
 std::string Routes::description() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "api/prepare_vectors.h"
 #include "api/tokenize_handler.h"
 #include "base/random_bytes.h"
 #include "base/to_size.h"
@@ -41,7 +42,10 @@ BodyReader::Addressing named_by(const RouteMatch& match) {
   return {.has_tags = match.route == Route::kOllamaShow || (match.api != nullptr && match.api->has_tags),
           .can_unload = match.route == Route::kAnswer && match.api->unloaded != nullptr,
           .ends_with_hang_up = match.route == Route::kAnswer,
-          .is_about_slot = match.route == Route::kLoadModel || match.route == Route::kUnloadModel};
+          .is_about_slot = match.route == Route::kLoadModel || match.route == Route::kUnloadModel,
+          .serves = match.route == Route::kApplyTemplate ? writes_text
+                    : match.api != nullptr               ? match.api->serves
+                                                         : nullptr};
 }
 
 TokenizeCall::Kind kind_of(Route route) {

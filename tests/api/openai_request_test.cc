@@ -351,6 +351,8 @@ TEST_F(OpenAiRequest, SpeculationBoundsTheTokensThatAreGuessed) {
   EXPECT_EQ(request(R"("speculation": {"max": 3})").max_drafts, 3);
   EXPECT_EQ(request(R"("speculation": {})").max_drafts, kMaxDraftTokens);
   EXPECT_EQ(completion_error(R"("speculation": 3)").param, "speculation");
+  EXPECT_EQ(completion_error(R"("speculation": {"foo": 1})").message,
+            "speculation.foo: found a member of that name, expected max alone");
   EXPECT_EQ(completion_error(R"("speculation": {"max": 17})").param, "speculation.max");
 }
 

@@ -132,6 +132,7 @@ class TextEngine final : public Engine {
   SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
 
   bool adds_bos = false;
+  std::size_t num_ends = 1;  // kEnd behind a text that vectors are made of
   /// From now on its model has marks of this family, and prompts end inside.
   void set_reasoning(std::string family) { info_.reasoning = std::move(family); }
   bool reasons() const { return !info_.reasoning.empty(); }
@@ -163,12 +164,14 @@ class TextEngine final : public Engine {
     return text;
   }
 
-  static Result<EmbeddingPrompt> cut(EmbeddingPrompt prompt, const EmbeddingPromptOptions& options) {
-    const std::size_t added = options.add_special ? 1 : 0;
+  Result<EmbeddingPrompt> cut(EmbeddingPrompt prompt, const EmbeddingPromptOptions& options) const {
+    const std::size_t added = options.add_special ? num_ends : 0;
+    if (options.max_tokens > 0 && added > options.max_tokens)
+      return fail_as(ErrorKind::kContextOverflow, "no room for the end");
     prompt.is_cut = options.max_tokens > 0 && prompt.tokens.size() + added > options.max_tokens;
     if (prompt.is_cut && !options.cuts) return fail_as(ErrorKind::kContextOverflow, "too many tokens");
     if (prompt.is_cut) prompt.tokens.resize(options.max_tokens - added);
-    if (options.add_special) prompt.tokens.push_back(kEnd);
+    prompt.tokens.insert(prompt.tokens.end(), added, kEnd);
     return prompt;
   }
   static Result<std::vector<TokenId>> within(std::size_t max_tokens, std::vector<TokenId> tokens) {

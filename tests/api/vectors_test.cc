@@ -1,4 +1,5 @@
 // Calls for vectors and scores of texts, by each API: what the engine is asked for, and how its numbers are told.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <openssl/evp.h>
 
@@ -136,7 +137,7 @@ TEST_F(Vectors, ALongTextIsRefusedOrCutWhereTheBodySaysSo) {
   const ApiError error = error_of("openai_embedding", body(""));
   EXPECT_EQ(error.code, "context_length_exceeded");
   EXPECT_EQ(error.param, "input[1]");
-  EXPECT_THAT(error.message, HasSubstr("100 tokens. However, your input[1] resulted in more than 100 tokens"));
+  EXPECT_THAT(error.message, HasSubstr("100 tokens. However, your input[1] resulted in 101 tokens"));
   const auto last = [&](const std::string& more) { return prompts("openai_embedding", body(more)).at(1); };
   EXPECT_EQ(last(R"(, "truncate_prompt_tokens": -1)"), std::string(99, 'a') + "<end>");
   EXPECT_EQ(last(R"(, "truncate_prompt_tokens": 5)"), "aaaa<end>");
@@ -152,6 +153,24 @@ TEST_F(Vectors, ALongTextIsRefusedOrCutWhereTheBodySaysSo) {
   EXPECT_EQ(error_of("tei_embed", R"({"inputs": ")" + text + "\"}").code, "context_length_exceeded");
   EXPECT_EQ(prompts("tei_embed", R"({"truncate": true, "inputs": ")" + text + "\"}").at(0),
             std::string(99, 'a') + "<end>");
+}
+
+TEST_F(Vectors, ARefusalForLengthSaysHowManyTokensThereAre) {
+  const auto message = [this](const std::string& text, const std::string& more = "") {
+    return error_of("openai_embedding", R"({"input": ")" + text + "\"" + more + "}").message;
+  };
+  EXPECT_EQ(message(std::string(250, 'a')),
+            "This model's maximum context length is 100 tokens. However, your input resulted in 251 tokens. Please "
+            "reduce the length of the input.");
+  EXPECT_THAT(message(std::string(250, 'a'), R"(, "add_special_tokens": false)"), HasSubstr("resulted in 250 tokens"));
+  engine_.embedding().prompts = {{"query", "query: "}};
+  EXPECT_THAT(message(std::string(250, 'a'), R"(, "prompt_name": "query")"), HasSubstr("resulted in 258 tokens"));
+  EXPECT_THAT(message(std::string(100'000, 'a')), HasSubstr("resulted in at least 65538 tokens"))
+      << "no more are counted";
+  engine_.num_ends = 2;
+  EXPECT_EQ(message("a", R"(, "truncate_prompt_tokens": 1)"),
+            "truncate_prompt_tokens: found 1, expected at least 2: so many tokens of input are not cut");
+  EXPECT_EQ(prompts("openai_embedding", R"({"input": "a", "truncate_prompt_tokens": 2})").at(0), "<end><end>");
 }
 
 TEST_F(Vectors, OpenAisAnswerHasEachVectorInOrderAndTheTokens) {
@@ -295,11 +314,16 @@ TEST_F(Vectors, TeisSimilaritiesAreCosinesWithTheFirst) {
 }
 
 TEST_F(Vectors, TeisInfoTellsWhatTheModelMakes) {
-  EXPECT_EQ(json::serialize(tei_info(model_, engine_.info()).at("model_type")), R"({"embedding":{"pooling":"mean"}})");
-  EXPECT_EQ(tei_info(model_, engine_.info()).at("max_input_length"), 100);
+  const auto type = [this](const RequestPolicy& policy) {
+    return json::serialize(tei_info("vectors", engine_.info(), policy).at("model_type"));
+  };
+  EXPECT_EQ(type({}), R"({"embedding":{"pooling":"mean"}})");
+  EXPECT_EQ(tei_info("vectors", engine_.info(), {}).at("max_input_length"), 100);
   engine_.embedding() = {.pooling = Pooling::kRank, .labels = {"yes", ""}};
-  EXPECT_EQ(json::serialize(tei_info(model_, engine_.info()).at("model_type")),
-            R"({"reranker":{"id2label":{"0":"yes","1":"LABEL_1"},"label2id":{"yes":0,"LABEL_1":1}}})");
+  EXPECT_EQ(type({}), R"({"reranker":{"id2label":{"0":"yes","1":"LABEL_1"},"label2id":{"yes":0,"LABEL_1":1}}})");
+  engine_.embedding() = {.pooling = Pooling::kLast, .width = 2};
+  EXPECT_EQ(type({}), "null") << "it writes text, and makes vectors where the server is told to";
+  EXPECT_EQ(type({.embeds = true}), R"({"embedding":{"pooling":"last"}})");
 }
 
 TEST_F(Vectors, CoheresAnswerHasAListOfEachKind) {
@@ -360,6 +384,26 @@ TEST_F(Vectors, WordsInFrontOfATextAreChosenByTheirName) {
     EXPECT_THAT(prompt(api, R"({"input": "a", "text_1": "a", "text_2": "b"})"), "p: a<end>") << api;
   EXPECT_EQ(prompt("openai_embedding", R"({"input": "a", "prompt_name": ""})"), "a<end>");
   EXPECT_EQ(prompt("openai_embedding", R"({"input": [97]})"), "a") << "ids are taken as they are";
+}
+
+TEST_F(Vectors, FieldsThatContradictEachOtherAreRefused) {
+  engine_.embedding().prompts = {{"query", "query: "}};
+  const auto message = [this](const std::string& more) {
+    return error_of("openai_embedding", R"({"input": "a", )" + more + "}").message;
+  };
+  EXPECT_EQ(message(R"("normalize": true, "embd_normalize": -1)"),
+            "embd_normalize: found -1 beside a normalize that means 2, expected one of them");
+  EXPECT_THAT(message(R"("input_type": "query", "prompt_name": "query")"),
+              HasSubstr("prompt_name: found a name beside input_type, expected one of them"));
+  EXPECT_EQ(prompts("openai_embedding", R"({"input": "a", "normalize": false, "embd_normalize": -1})").size(), 1);
+}
+
+TEST_F(Vectors, TruncateCutsOnOpenAisAndLlamasRoutes) {
+  const std::string text(120, 'a'), cut = std::string(99, 'a') + "<end>";
+  EXPECT_EQ(prompts("openai_embedding", R"({"truncate": true, "input": ")" + text + "\"}").at(0), cut);
+  EXPECT_EQ(prompts("llama_embedding", R"({"truncate": true, "content": ")" + text + "\"}").at(0), cut);
+  EXPECT_EQ(error_of("openai_embedding", R"({"truncate": false, "input": ")" + text + "\"}").code,
+            "context_length_exceeded");
 }
 
 TEST_F(Vectors, AnUnknownNameOfWordsIsRefusedWithThoseThatThereAre) {
@@ -512,6 +556,44 @@ TEST_F(Ranks, ALongDocumentIsRefusedOrLosesItsEnd) {
   EXPECT_EQ(prompt(R"(, "truncate": true)"), "q|" + std::string(97, 'a') + "<end>");
   EXPECT_EQ(prompt(R"(, "truncate_prompt_tokens": 6)"), "q|aaa<end>");
   EXPECT_EQ(prompt(R"(, "max_tokens_per_doc": 4)"), "q|aaaa<end>");  // whatever the query takes
+}
+
+TEST_F(Ranks, ALongQueryIsNamedAndNotTheDocumentThatHasNoRoomBesideIt) {
+  const std::string text(120, 'a'), half(60, 'b');
+  const ApiError query = error_of("rerank", R"({"query": ")" + text + R"(", "documents": ["d"]})");
+  EXPECT_EQ(query.param, "query");
+  EXPECT_THAT(query.message, HasSubstr("your query resulted in 122 tokens"));
+  EXPECT_EQ(error_of("rerank", R"({"query": ")" + text + R"(", "documents": ["d"], "max_tokens_per_doc": 4})").param,
+            "query");
+  const ApiError first = error_of("score", R"({"text_1": ["q", ")" + text + R"("], "text_2": ["a", "b"]})");
+  EXPECT_EQ(first.param, "text_1[1]");
+  const ApiError document = error_of("rerank", R"({"query": ")" + half + R"(", "documents": [")" + half + R"("]})");
+  EXPECT_EQ(document.param, "documents[0]");
+  EXPECT_THAT(document.message, HasSubstr("your documents[0] resulted in 122 tokens, 62 of them of query"));
+}
+
+TEST_F(Ranks, OfFieldsThatContradictEachOtherTheSecondIsRefused) {
+  const std::string body = R"({"query": "q", "documents": ["a"], )";
+  EXPECT_THAT(error_of("rerank", body + R"("raw_scores": true, "use_activation": true})").message,
+              HasSubstr("use_activation: found true beside raw_scores of the same"));
+  EXPECT_EQ(prompts("rerank", body + R"("raw_scores": true, "use_activation": false})").size(), 1);
+  EXPECT_EQ(error_of("rerank", R"({"documents": ["a"]})").code, "missing_required_parameter");
+  EXPECT_EQ(error_of("score", R"({"text_2": "a"})").code, "missing_required_parameter");
+}
+
+TEST_F(Ranks, ScoresTakeEachOfVllmsNames) {
+  for (const auto& [first, second] :
+       {std::pair("queries", "documents"), std::pair("queries", "items"), std::pair("data_1", "data_2")}) {
+    const auto body = [&](const std::string& queries) {
+      return fmt::format(R"({{"{}": {}, "{}": ["a", "b"]}})", first, queries, second);
+    };
+    EXPECT_THAT(prompts("score", body(R"("q")")), ElementsAre("q|a<end>", "q|b<end>")) << first;
+    EXPECT_EQ(error_of("score", body(R"(["o", "p", "q"])")).message,
+              fmt::format("{}: found 3 texts, expected one, or as many as {} has: 2", first, second));
+  }
+  EXPECT_THAT(error_of("score", R"({"text_1": "q", "queries": "p", "text_2": "a"})").message,
+              HasSubstr("queries: found texts beside those of text_1, expected one of them"));
+  EXPECT_THAT(error_of("score", R"({"queries": "q"})").message, HasSubstr("text_2: found none"));
 }
 
 TEST_F(Ranks, AModelWithoutARankingHeadRanksNothing) {

@@ -284,7 +284,13 @@ TEST(LlamaArguments, DraftsComeFromTextOrTheModelsFileOrNotAtAll) {
   EXPECT_THAT(made->args, ElementsAre("--draft=auto"));
   EXPECT_THAT(made->notes, ElementsAre(HasSubstr("not from another model")));
   EXPECT_THAT(translation_of({"--spec-type", "draft-mtp"})->notes, ElementsAre());
-  EXPECT_THAT(args_of({"--spec-type", "draft-mtp"}), ElementsAre("--draft=auto"));
+  EXPECT_THAT(args_of({"--spec-type", "draft-mtp"}), ElementsAre("--draft=mtp"));
+  EXPECT_THAT(args_of({"--spec-type", "ngram-mod,ngram-map-k"}), ElementsAre("--draft=ngram"));
+  EXPECT_THAT(args_of({"--spec-type", "none,draft-mtp,ngram-mod"}), ElementsAre("--draft=auto"));
+  EXPECT_THAT(error_of({"--spec-type", "nope"}),
+              AllOf(HasSubstr("found 'nope', expected none"), HasSubstr("draft-mtp")));
+  EXPECT_THAT(translation_of({"--spec-draft-n-max", "99"})->notes,
+              ElementsAre("--spec-draft-n-max 99 is taken as 16, the most here"));
   EXPECT_THAT(error_of({"--draft-max", "-1"}), HasSubstr("--draft-max"));
 }
 

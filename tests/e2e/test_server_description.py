@@ -13,7 +13,7 @@ from server_support import Server
 from wrong_values import BODIES, WrongValues
 
 TEMPLATE = support.TEST_DATA / "templates" / "Qwen-Qwen2.5-7B-Instruct.jinja"
-NUM_EXAMPLES = 10  # of each of the 48 operations, beside those at the bounds of each field
+NUM_EXAMPLES = 10  # of each of the 51 operations, beside those at the bounds of each field
 # A body of /tokenize has a text or a conversation, and of a text nothing is read that belongs to conversations.
 CONFIGURATION = """
 [checks]

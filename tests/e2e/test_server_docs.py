@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 import support
+import vector_folders
 from server_support import Server
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
@@ -57,6 +58,26 @@ class Docs(unittest.TestCase):
         self.assertEqual(re.findall(r"^\[(\d)\] .*facts.txt: ", done.stdout, re.MULTILINE), ["1", "2", "3"])
         # The model is not made for vectors: of these texts none but the same one is surely the nearest.
         self.assertRegex(done.stdout, r"(?m)^\[1\] .*'Bread is made of flour.'$")
+
+    def test_the_example_of_answers_with_sources_runs_by_its_command_with_a_model_that_is_not_loaded_yet(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            vector_folders.write_folder("bert", folder / "vectors")
+            (folder / "facts.txt").write_text("the sky is blue\n\nthe grass is green", encoding="utf-8")
+            with Server("-m", folder / "vectors", "--kv-memory", "64MiB") as server:
+                listed = {model["id"]: model for model in json.loads(server.get("/v1/models")[2])["data"]}
+                unloaded = listed["vectors"]
+                self.assertEqual(unloaded["status"]["value"], "unloaded")
+                self.assertEqual(unloaded["capabilities"], ["embedding"])
+                done = subprocess.run([sys.executable, DOCS.parent / "examples" / "answers_with_sources.py", server.url,
+                                       "the grass is green", folder / "facts.txt"], capture_output=True, text=True,
+                                      timeout=support.TIMEOUT_S, check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stdout, r"(?m)^\[1\] .*'the grass is green'$")
+                loaded = json.loads(server.get("/v1/models/vectors")[2])
+                self.assertEqual(loaded["status"]["value"], "loaded")
+                for what in ("max_model_len", "capabilities"):
+                    self.assertEqual(loaded[what], unloaded[what], what)
 
     def test_every_option_of_the_server_is_described(self):
         own = support.octavo_ok("serve", "--help")

@@ -13,6 +13,7 @@ import ollama
 import openai
 
 import support
+import vector_folders
 from server_support import Server
 
 NUM_CLIENTS = 16  # of each model
@@ -191,6 +192,20 @@ class AsClientsSay(Folder):
             server.wait_until(lambda: self.status(server)["other"] == "unloaded")
             self.assertEqual(post("unload", "other")[0], 400)
             self.assertEqual(post("load", "third")[0], 404)
+
+    def test_reranking_is_about_those_that_have_a_head(self):
+        ranker = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "ranker"
+        vector_folders.write_folder("qwen3-classifier", ranker)
+        with Server(*KV[:2], "-m", ranker, "--reranking", model=self.small) as server:
+            self.assertEqual(self.status(server), {"small": "loaded", "ranker": "unloaded"})
+            self.assertEqual(ask(server, "small", "Hello")[0], "small")
+            ranks = server.post("/v1/rerank", {"query": "sky", "documents": ["the sky is blue", "a"]})
+            self.assertEqual(ranks["model"], "ranker")  # nobody named it
+            self.assertEqual(len(ranks["results"]), 2)
+        for others in ((), ("-m", self.other)):
+            done = support.octavo("serve", "-m", self.small, *others, "--reranking", "--port", 0)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stderr, "ranking head")
 
     def test_a_server_of_one_model_keeps_it(self):
         with Server(*KV, model=self.small) as server:

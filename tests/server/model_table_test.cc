@@ -557,7 +557,7 @@ TEST_F(Models, OtherEntriesChangeWhatIsThereAndNotWhatRuns) {
   entries.push_back(entry("c", 10));
   table_->replace(std::move(entries), now_);
   EXPECT_EQ(table_->find("b"), nullptr);
-  EXPECT_THAT(table_->not_found("b").message, HasSubstr("there is no model 'b', 'a', 'c'"));
+  EXPECT_THAT(table_->not_found("b").message, HasSubstr("found 'b', expected one of 'a', 'c'"));
   EXPECT_EQ(used->model().sampling_defaults.temperature, SamplingParams{}.temperature);
   EXPECT_EQ(wait("a")->take()->model().sampling_defaults.temperature, 0.25F);
   EXPECT_EQ(models_[0].num_loads, 1);

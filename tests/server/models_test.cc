@@ -117,7 +117,7 @@ TEST_F(SeveralModels, AnUnknownOneIsA404ThatNamesThose) {
   for (const char* path : {"/v1/completions", "/tokenize", "/api/show"}) {
     const std::string answer = ask(post(path, R"({"model": "c", "prompt": "x"})"));
     EXPECT_THAT(answer, StartsWith("HTTP/1.1 404")) << path;
-    EXPECT_THAT(answer, HasSubstr("there is no model 'c', 'a', 'b'")) << path;
+    EXPECT_THAT(answer, HasSubstr("model: found 'c', expected one of 'a', 'b'")) << path;
   }
   EXPECT_THAT(ask(get("/v1/models/c")), StartsWith("HTTP/1.1 404"));
   EXPECT_EQ(num_loads_, 0);
@@ -150,6 +150,83 @@ TEST_F(SeveralModels, AreListedWithWhatIsInMemory) {
   EXPECT_THAT(metrics, HasSubstr("octavo:engine_steps_total{model_name=\"b\"}"));
   EXPECT_THAT(metrics, Not(HasSubstr("octavo:engine_steps_total{model_name=\"a\"}")));
   EXPECT_THAT(metrics, HasSubstr("octavo:model_memory_bytes 60\n"));
+}
+
+/// Two that do one thing each, as the heads of their files say.
+class ModelsOfTwoKinds : public SeveralModels {
+ protected:
+  ModelsOfTwoKinds() {
+    b_.embedding = {.generates = false, .pooling = Pooling::kMean, .width = 2};
+    std::vector<ModelEntry> models;
+    models.push_back(entry("chat", a_));
+    models.push_back(entry("vectors", b_));
+    ModelInfo head;
+    head.architecture = "llama";
+    head.max_context = 4096;
+    head.weight_bytes = 50;
+    models[0].head = head;
+    head.architecture = "bert";
+    head.embedding = b_.embedding;
+    models[1].head = head;
+    options_.models.memory_bytes = 200;
+    start(std::move(models));
+  }
+};
+
+TEST_F(ModelsOfTwoKinds, AreListedWithWhatTheHeadsOfTheirFilesSayAndNoneIsLoadedForIt) {
+  ASSERT_TRUE(eventually([this] { return ready_.load(); }));
+  const json::value list = body_of(get("/v1/models")).at("data"), tags = body_of(get("/api/tags")).at("models");
+  EXPECT_EQ(list.at(0).at("capabilities"), json::parse(R"(["completion"])"));
+  EXPECT_EQ(list.at(1).at("capabilities"), json::parse(R"(["embedding"])"));
+  EXPECT_EQ(list.at(1).at("max_model_len"), 4096);
+  EXPECT_EQ(list.at(1).at("status").at("value"), "unloaded");
+  EXPECT_EQ(body_of(get("/v1/models/vectors")).at("capabilities"), json::parse(R"(["embedding"])"));
+  EXPECT_EQ(tags.at(0).at("capabilities"), json::parse(R"(["completion"])"));
+  EXPECT_EQ(tags.at(1).at("capabilities"), json::parse(R"(["embedding"])"));
+  EXPECT_EQ(tags.at(1).at("details").at("family"), "bert");
+  EXPECT_EQ(tags.at(1).at("size"), 50);
+  EXPECT_EQ(body_of(get("/info")).at("model_id"), "vectors");
+  EXPECT_TRUE(body_of(get("/info?model=chat")).at("model_type").is_null());
+  EXPECT_EQ(num_loads_, 0);
+  ask(post("/v1/embeddings", R"({"model": "vectors", "input": "x"})"));
+  EXPECT_EQ(body_of(get("/v1/models/vectors")).at("max_model_len"), 10'000) << "of the engine, once there is one";
+}
+
+TEST_F(ModelsOfTwoKinds, GetTheRequestsWithoutANameThatTheyAnswer) {
+  ASSERT_TRUE(eventually([this] { return ready_.load(); }));
+  EXPECT_THAT(ask(post("/v1/embeddings", R"({"input": "x"})")), HasSubstr(R"("model":"vectors")"));
+  EXPECT_EQ(num_loads_, 1) << "the first was not asked";
+  const std::string compared = R"({"inputs": {"source_sentence": "a", "sentences": ["b"]}})";
+  for (const auto& [path, body] : {std::pair<std::string, std::string>{"/embed", R"({"inputs": "x"})"},
+                                   {"/embed_all", R"({"inputs": "x"})"},
+                                   {"/similarity", compared},
+                                   {"/embedding", R"({"content": "x"})"},
+                                   {"/api/embed", R"({"input": "x"})"},
+                                   {"/v2/embed", R"({"texts": ["x"]})"},
+                                   {"/v1/score", R"({"text_1": "a", "text_2": "b"})"}})
+    EXPECT_THAT(ask(post(path, body)), StartsWith("HTTP/1.1 200")) << path;
+  EXPECT_EQ(num_loads_, 1);
+  EXPECT_THAT(ask(completion(2, false)), HasSubstr("apple"));
+  EXPECT_THAT(ask(post("/v1/rerank", R"({"query": "a", "documents": ["b"]})")),
+              AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("chat has no ranking head")))
+      << "none has one";
+}
+
+TEST_F(SeveralModels, ThatWriteGetChatsThoughTheFirstIsAnEncoder) {
+  a_.embedding = {.generates = false, .pooling = Pooling::kMean, .width = 2};
+  std::vector<ModelEntry> models;
+  models.push_back(entry("a", a_));
+  models.push_back(entry("b", b_));
+  models[0].head = ModelInfo{.embedding = a_.embedding};
+  models[1].head = ModelInfo();
+  start(std::move(models));
+  ASSERT_TRUE(eventually([this] { return ready_.load(); }));
+  EXPECT_THAT(ask(completion(2, false)), HasSubstr("berry"));
+  const std::string messages = R"("messages": [{"role": "user", "content": "x"}])";
+  EXPECT_THAT(ask(post("/v1/messages", R"({"max_tokens": 1, )" + messages + "}")), HasSubstr(R"("model":"b")"));
+  EXPECT_THAT(ask(post("/v1/messages/count_tokens", R"({"max_tokens": 1, )" + messages + "}")),
+              StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(num_loads_, 1);
 }
 
 TEST_F(SeveralModels, WhileOneIsLoadedTheOtherAnswersAndWhoWaitsGetsItInTheEnd) {

@@ -133,17 +133,34 @@ TEST_F(Texts, RanksAndErrorsHaveTheFormsOfTheirRoutes) {
               HasSubstr("\r\n\r\n[{\"index\":0,\"score\":2}]"));
   EXPECT_THAT(ask(post("/embed", R"({"inputs": [5]})")), Not(HasSubstr("invalid_request_error")));
   EXPECT_THAT(ask(post("/embed", R"({"inputs": true})")), HasSubstr(R"("error_type":"Validation")"));
+  EXPECT_THAT(ask(post("/rerank", "{}")), HasSubstr(R"({"error":"query: found none, expected a string","error_type")"));
+  EXPECT_THAT(ask(post("/v2/rerank", "{}")), HasSubstr("\r\n\r\n{\"message\":\"query: found none"));
+  for (const char* path : {"/v1/rerank", "/reranking"})
+    EXPECT_THAT(ask(post(path, "{}")), HasSubstr(R"("code":"missing_required_parameter")")) << path;
   EXPECT_THAT(ask(post("/api/embed", R"({"input": true})")), HasSubstr(R"({"error":"input: found true)"));
   EXPECT_THAT(ask(post("/embedding", R"({"content": "abc", "embd_normalize": -1})")),
               HasSubstr(R"([{"index":0,"embedding":[[3,0]]}])"));
   EXPECT_THAT(ask(post("/score", R"({"text_1": "a", "text_2": "b", "raw_scores": true})")), HasSubstr(R"("score":2})"));
 }
 
+TEST_F(Texts, EveryPathOfRanksAndScoresIsDescribedWithTheFormOfItsErrors) {
+  start_ready();
+  const json::value paths = body_of(ask(get("/openapi.json"))).at("paths");
+  const auto errors = [&](const char* path) {
+    return paths.at(path).at("post").at("responses").at("400").at_pointer("/content/application~1json/schema/$ref");
+  };
+  EXPECT_EQ(errors("/reranking"), errors("/v1/rerank"));
+  EXPECT_EQ(errors("/score"), errors("/v1/score"));
+  EXPECT_EQ(errors("/rerank"), errors("/embed"));
+  EXPECT_EQ(errors("/v2/rerank"), errors("/v2/embed"));
+}
+
 TEST_F(Texts, AnEncoderIsToldApartByThoseWhoAskWhatAModelIs) {
   start_ready();
   EXPECT_THAT(ask(get("/v1/models")), HasSubstr(R"("capabilities":["embedding","rerank"])"));
   EXPECT_THAT(ask(get("/props")), HasSubstr(R"("pooling":"mean")"));
-  EXPECT_THAT(ask(post("/api/show", "{}")), HasSubstr(R"("capabilities":["embedding"])"));
+  EXPECT_THAT(ask(post("/api/show", "{}")),
+              AllOf(HasSubstr(R"("capabilities":["embedding"])"), HasSubstr(R"(.embedding_length":2)")));
   EXPECT_THAT(ask(get("/api/tags")), HasSubstr(R"("capabilities":["embedding"])"));
   EXPECT_THAT(ask(completion(3, false)), AllOf(StartsWith("HTTP/1.1 400"), HasSubstr("is an encoder")));
 }
