@@ -221,17 +221,20 @@ Result<void> Translator::combine_network() {
 
 Result<void> Translator::combine_drafts() {
   OCTAVO_TRY(const auto most, line_.integer("--spec-draft-n-max", 0, kMaxInt));
-  const GivenArgument* types = find("--spec-type");
+  const GivenArgument *types = find("--spec-type"), *file = find("--model-draft");
   if (most == 0) {
     pass("--draft", "off");
   } else if (types != nullptr) {
     const bool is_text = types->value.starts_with("ngram"), is_head = types->value == "draft-mtp";
-    pass("--draft", types->value == "none" ? "off" : is_text ? "ngram" : "auto");
+    if (file == nullptr || !is_head) pass("--draft", types->value == "none" ? "off" : is_text ? "ngram" : "auto");
     if (types->value != "none" && !is_text && !is_head)
-      note(*types, "drafts come from text or from the model's own file here, not from another model");
+      note(*types, "drafts come from text, or from a head or an assistant (draft-mtp), not from another model");
+    if (file != nullptr && is_head) pass("--draft", file->value);
   } else if (find("--spec-default") != nullptr) {
     pass("--draft", "auto");
   }
+  if (file != nullptr && (types == nullptr || types->value != "draft-mtp"))
+    note(*file, "not read: it drafts with --spec-type draft-mtp, if it holds a head or an assistant of the model");
   if (most.value_or(0) > 0) pass("--draft-max", fmt::format("{}", std::min<std::int64_t>(*most, kMaxDraftTokens)));
   return {};
 }
