@@ -2,7 +2,8 @@
 """How often a drafter's token is the one that is drawn at temperature 1: its likeliest one, or one that it draws itself
 with the position's own random number, in the sampler's order of tokens (that of ids).
 
-    draft_draws.py --octavo build/release/octavo MODEL.gguf DRAFTER.gguf TEXT [--tokens 256] [--sees N] [--temperature 1]
+    draft_draws.py --octavo build/release/octavo MODEL.gguf DRAFTER.gguf TEXT [--tokens 256] [--sees N]
+                   [--temperature 1]
 
 Both files have one vocabulary; the drafter's rows stand for those of a head that guesses as well. With --sees it reads
 the N / 2 to N last tokens alone, which makes a worse one. Chances are exact: over all random numbers, not drawn ones.
@@ -58,8 +59,9 @@ def main():
     parser.add_argument("--sees", type=int, default=0)
     parser.add_argument("--temperature", type=float, default=1)
     args = parser.parse_args()
-    words = subprocess.run([args.octavo, "tokenize", "-m", args.model, "--ids", args.text.read_text()[:8 * args.tokens]],
-                           check=True, capture_output=True, text=True).stdout.split()
+    text = args.text.read_text()[:8 * args.tokens]
+    words = subprocess.run([args.octavo, "tokenize", "-m", args.model, "--ids", text], check=True, capture_output=True,
+                           text=True).stdout.split()
     ids = [int(word) for word in words][: args.tokens]
     model, drafter = rows_of(args.octavo, args.model, ids), rows_of_pieces(args.octavo, args.drafter, ids, args.sees)
     print("| the drafter looks at | its likeliest is drawn | its own draw is the same | most that is possible |")
