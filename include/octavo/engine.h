@@ -72,8 +72,9 @@ struct EngineOptions {
   /// The texts that an answer's next tokens are guessed from. Several guesses are verified in one step, as far as it
   /// has time left for them. kOff: nothing is guessed. Drafts never change an answer.
   DraftMode draft = DraftMode::kAuto;
-  /// A file that drafts for the model, in place of a head that the model's file carries: an assistant, whose layers
-  /// read the model's keys and values (gemma4-assistant). Loading fails where it belongs to another model. Empty: none.
+  /// A file that drafts for the model, in place of a head in the model's file: a head alone, or an assistant, whose
+  /// layers read the model's keys and values (gemma4-assistant). Loading fails where it is another model's. Empty:
+  /// none.
   std::filesystem::path draft_path = {};
   int max_drafts = kMaxDraftTokens;  // tokens that a sequence drafts for a step, 1 to kMaxDraftTokens
   /// Seconds without work after which run_until() gives all KV memory back to the system, the prefix cache included;

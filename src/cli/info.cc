@@ -93,6 +93,11 @@ void print_layers(const InfoReport& report, const LayerShapes& shapes, std::ostr
                fmt::format("it only drafts, for a model with rows of {} and this vocabulary (--draft FILE beside it)",
                            c.model_width),
                out);
+  } else if (report.is_head_alone) {
+    print_line("drafts",
+               fmt::format("a head alone, for a model of {} layers with rows of {} (--draft FILE beside it)",
+                           c.num_layers(), c.width),
+               out);
   } else if (c.has_draft_head) {
     print_line("drafts", "a head, which guesses the next tokens of an answer (--draft mtp, or auto)", out);
   } else if (!report.draft_head_fault.empty()) {

@@ -9,6 +9,7 @@
 #include "chat/chat_tokenizer.h"
 #include "engine/generation_config.h"
 #include "engine/matrix_types.h"
+#include "model/assistant.h"
 #include "model/model_state.h"
 #include "model/weight_need.h"
 #include "toolcalls/tool_format.h"
@@ -213,10 +214,11 @@ Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions
   report.sampling = sampling.described();
   if (!source.tensors().empty()) {
     OCTAVO_TRY(report.config, ModelConfig::load(source));
-    take_draft_head(source, report);
+    report.is_head_alone = holds_head_alone(source, *report.config);
+    if (!report.is_head_alone) take_draft_head(source, report);
   }
   count_weights(source, report);
-  if (!report.config || report.config->is_assistant()) return report;
+  if (!report.config || report.config->is_assistant() || report.is_head_alone) return report;
   OCTAVO_TRY(const MatrixTypes types, matrix_types(source, options.quantize));
   OCTAVO_TRY(const WeightNeed weights, weight_need(source, *report.config, types));
   report.memory = estimate_memory(*report.config, weights, options);

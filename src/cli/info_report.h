@@ -91,6 +91,7 @@ struct InfoReport {
   VocabularyInfo vocabulary;
   std::vector<std::pair<std::string, std::string>> sampling;  // settings that the model asks for
   std::optional<ModelConfig> config;                          // absent for a vocabulary-only file; with its draft head
+  bool is_head_alone = false;      // the file has the head of a model and none of its other layers
   std::string draft_head_fault;    // why that is left out; empty: it is not, or there is none
   std::vector<WeightSum> by_type;  // most bytes first
   std::vector<WeightSum> by_part;  // by part, then most bytes first

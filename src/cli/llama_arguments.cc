@@ -12,7 +12,7 @@ using enum LlamaFate;
 
 constexpr std::string_view kNoGpu = "there is no GPU here";
 constexpr std::string_view kNoDrafts =
-    "drafts change no answer, and come from text or from the model's own file here, not from another model";
+    "drafts change no answer, and come from text, a head or an assistant here, not from any other model";
 constexpr std::string_view kPricedDrafts = "a drafted token joins a step where it pays";
 constexpr std::string_view kNoImages = "images are not read here";
 constexpr std::string_view kScheduled = "the scheduler places threads as the system allows";
@@ -144,7 +144,7 @@ constexpr LlamaArgument kArguments[] = {
     {"--yarn-attn-factor", "LLAMA_ARG_YARN_ATTN_FACTOR", "NUMBER", kRefused, kFilesSay, "-1|-1.0|-1.00"},
     {"--yarn-beta-slow", "LLAMA_ARG_YARN_BETA_SLOW", "NUMBER", kRefused, kFilesSay, "-1|-1.0|-1.00"},
     {"--yarn-beta-fast", "LLAMA_ARG_YARN_BETA_FAST", "NUMBER", kRefused, kFilesSay, "-1|-1.0|-1.00"},
-    {"-md,--model-draft,--spec-draft-model", "LLAMA_ARG_SPEC_DRAFT_MODEL", "FILE", kIgnored, kNoDrafts},
+    {"-md,--model-draft,--spec-draft-model", "LLAMA_ARG_SPEC_DRAFT_MODEL", "FILE", kCombined, "with --spec-type draft-mtp as --draft FILE, a head or an assistant of the model; else not read"},
     {"-hfd,-hfrd,--hf-repo-draft,--spec-draft-hf", "LLAMA_ARG_SPEC_DRAFT_HF_REPO", "REPO", kIgnored, kNoDrafts},
     {"-ngld,--gpu-layers-draft,--n-gpu-layers-draft,--spec-draft-ngl", "LLAMA_ARG_N_GPU_LAYERS_DRAFT", "LAYERS", kIgnored, kNoDrafts},
     {"-cd,--ctx-size-draft", "LLAMA_ARG_CTX_SIZE_DRAFT", "N", kIgnored, kNoDrafts},
@@ -158,7 +158,7 @@ constexpr LlamaArgument kArguments[] = {
     {"--draft-p-min,--spec-draft-p-min", "LLAMA_ARG_SPEC_DRAFT_P_MIN", "NUMBER", kIgnored, kPricedDrafts},
     {"--draft-p-split,--spec-draft-p-split", "LLAMA_ARG_SPEC_DRAFT_P_SPLIT", "NUMBER", kIgnored, kPricedDrafts},
     {"--spec-draft-backend-sampling", "LLAMA_ARG_SPEC_DRAFT_BACKEND_SAMPLING", "", kIgnored, kNoDrafts},
-    {"--spec-type", "LLAMA_ARG_SPEC_TYPE", "TYPES", kCombined, "none: as --draft off; draft-mtp: as --draft mtp; one of ngram: as --draft ngram; others, and several kinds: as --draft auto"},
+    {"--spec-type", "LLAMA_ARG_SPEC_TYPE", "TYPES", kCombined, "none: as --draft off; draft-mtp: as --draft mtp, with -md FILE as --draft FILE; one of ngram: as --draft ngram; others, and several kinds: as --draft auto"},
     {"--spec-default", "", "", kCombined, "as --draft auto"},
     {"-lcs,--lookup-cache-static", "", "FILE", kIgnored, kNoDrafts},
     {"-lcd,--lookup-cache-dynamic", "", "FILE", kIgnored, kNoDrafts},

@@ -31,8 +31,9 @@ struct DraftType {
   std::string_view mode;
 };
 constexpr std::string_view kOthersDraft = "auto";  // drafts of another model, which there are not here
+constexpr std::string_view kHeadDrafts = "draft-mtp";
 constexpr DraftType kDraftTypes[] = {
-    {"none", "off"},           {"draft-mtp", "mtp"},           {"draft-simple", kOthersDraft},
+    {"none", "off"},           {kHeadDrafts, "mtp"},           {"draft-simple", kOthersDraft},
     {"ngram-simple", "ngram"}, {"ngram-map-k", "ngram"},       {"draft-eagle3", kOthersDraft},
     {"ngram-mod", "ngram"},    {"ngram-map-k4v", "ngram"},     {"draft-dflash", kOthersDraft},
     {"ngram-cache", "ngram"},  {"draft-dspark", kOthersDraft},
@@ -58,7 +59,7 @@ class Translator {
   Result<void> combine_step();
   Result<void> combine_template();
   Result<void> combine_reasoning();
-  Result<void> combine_draft_types(const GivenArgument& types);
+  Result<void> combine_draft_types(const GivenArgument& types, const GivenArgument* file);
   Result<void> combine_drafts();
   Result<void> combine_network();
   Result<void> combine_log();
@@ -234,8 +235,9 @@ Result<void> Translator::combine_network() {
   return {};
 }
 
-/// --draft for the names of --spec-type between commas: where they are of several modes, that which chooses.
-Result<void> Translator::combine_draft_types(const GivenArgument& types) {
+/// --draft for the names of --spec-type between commas: where they are of several modes, that which chooses. `file`: a
+/// head or an assistant; null: none.
+Result<void> Translator::combine_draft_types(const GivenArgument& types, const GivenArgument* file) {
   std::string_view mode = "off", rest = types.value;
   while (true) {
     const std::string_view name = rest.substr(0, rest.find(','));
@@ -243,25 +245,27 @@ Result<void> Translator::combine_draft_types(const GivenArgument& types) {
     if (known == std::end(kDraftTypes))
       return fail("{}: found '{}', expected {}", types.name, printable(name), joined(kDraftTypes, &DraftType::name));
     if (known->mode == kOthersDraft)
-      note(types, "drafts come from text or from the model's own file here, not from another model");
+      note(types, "drafts come from text, or from a head or an assistant (draft-mtp), not from another model");
     if (known->mode != "off") mode = mode == "off" || mode == known->mode ? known->mode : kOthersDraft;
     if (name.size() == rest.size()) break;
     rest.remove_prefix(name.size() + 1);
   }
-  pass("--draft", mode);
+  pass("--draft", file != nullptr && types.value == kHeadDrafts ? file->value : mode);
   return {};
 }
 
 Result<void> Translator::combine_drafts() {
   OCTAVO_TRY(const auto most, line_.integer("--spec-draft-n-max", 0, kMaxInt));
-  const GivenArgument* types = find("--spec-type");
+  const GivenArgument *types = find("--spec-type"), *file = find("--model-draft");
   if (most == 0) {
     pass("--draft", "off");
   } else if (types != nullptr) {
-    OCTAVO_TRY_VOID(combine_draft_types(*types));
+    OCTAVO_TRY_VOID(combine_draft_types(*types, file));
   } else if (find("--spec-default") != nullptr) {
     pass("--draft", "auto");
   }
+  if (file != nullptr && (types == nullptr || types->value != kHeadDrafts))
+    note(*file, "not read: it drafts with --spec-type draft-mtp, if it holds a head or an assistant of the model");
   if (most.value_or(0) > 0) pass("--draft-max", fmt::format("{}", std::min<std::int64_t>(*most, kMaxDraftTokens)));
   if (most.value_or(0) > kMaxDraftTokens) {
     const GivenArgument& given = *find("--spec-draft-n-max");

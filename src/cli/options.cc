@@ -226,6 +226,7 @@ void add_draft_options(Command& command, EngineOptions& options, std::string_vie
                                                                 {"mtp", DraftMode::kMtp}};
   command.group("Engine");
   std::vector<std::string> words;
+  words.reserve(modes.size());
   for (const auto& [word, mode] : modes) words.push_back(word);
   const auto parse = [modes, words](const std::string& text) -> Result<DraftSource> {
     const Result<std::size_t> index = find_choice(text, words);

@@ -5,7 +5,9 @@
 #include "base/text.h"
 #include "engine/matrix_types.h"
 #include "model/assistant.h"
+#include "source/joined_source.h"
 #include "source/open_model.h"
+#include "source/tensor_names.h"
 
 namespace octavo {
 namespace {
@@ -24,27 +26,38 @@ Result<void> check_words(const ModelSource& source, const ModelSource& of_model)
 }  // namespace
 
 Result<void> refuse_draft_file(const ModelSource& source, const ModelConfig& config) {
-  if (!config.is_assistant()) return {};
+  if (config.is_assistant())
+    return fail(
+        "{}: found {}, an assistant that only drafts for a model with rows of {}; expected a model, beside which "
+        "this file is named by --draft",
+        source.name(), config.architecture, config.model_width);
+  if (!holds_head_alone(source, config)) return {};
   return fail(
-      "{}: found {}, an assistant that only drafts for a model with rows of {}; expected a model, beside which "
+      "{}: found a draft head alone, of a model of {} with {} layers and rows of {}; expected a model, beside which "
       "this file is named by --draft",
-      source.name(), config.architecture, config.model_width);
+      source.name(), config.architecture, config.num_layers(), config.width);
 }
 
-Result<DraftFile> DraftFile::open(const std::filesystem::path& path, const ModelSource& of_model,
-                                  const ModelConfig& model, const std::string& quantize, const std::stop_token& stop) {
+Result<DraftFile> DraftFile::open(const std::filesystem::path& path, const ModelSource& of_model, ModelConfig& model,
+                                  const std::string& quantize, const std::stop_token& stop) {
   DraftFile file;
   OCTAVO_TRY(file.source, open_model(path, stop));
   const ModelSource& source = *file.source;
-  OCTAVO_TRY(file.config, ModelConfig::load(source));
-  if (!file.config.is_assistant())
-    return fail("{}: found a model of architecture {}, expected an assistant of {}", source.name(),
-                file.config.architecture, model.name);
-  const Result<void> attached = attach(file.config, model);
-  if (!attached) return fail("{}: {}", source.name(), attached.error().message);
+  OCTAVO_TRY(ModelConfig config, ModelConfig::load(source));
+  const Result<void> fits = config.is_assistant() ? attach(config, model) : take_head(model, config);
+  if (!fits) return fail("{}: {}", source.name(), fits.error().message);
   OCTAVO_TRY_VOID(check_words(source, of_model));
+  if (!config.is_assistant()) {
+    const auto is_of_head = [first = model.num_layers()](std::string_view tensor) {
+      const auto of_layer = tensor_names::split(tensor);
+      return of_layer && of_layer->layer >= first;
+    };
+    file.source = std::make_unique<JoinedSource>(of_model, std::move(file.source), is_of_head);
+    return file;
+  }
   OCTAVO_TRY(const MatrixTypes types, matrix_types(source, quantize));
-  OCTAVO_TRY(file.weights, WeightList::create(source, file.config, types));
+  OCTAVO_TRY(file.weights, WeightList::create(source, config, types));
+  file.assistant = std::move(config);
   return file;
 }
 

@@ -1,11 +1,12 @@
-// A file that drafts for a model of another file: an assistant, a small model whose layers read the model's keys and
-// values (model/assistant.h).
+// A file that drafts for a model of another file (model/assistant.h): an assistant, or the model's draft head, which
+// becomes a part of the model.
 //
 // Used while an engine is loaded.
 #pragma once
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -18,14 +19,15 @@ namespace octavo {
 Result<void> refuse_draft_file(const ModelSource& source, const ModelConfig& config);
 
 struct DraftFile {
-  std::unique_ptr<const ModelSource> source;
-  ModelConfig config;  // of an assistant, attached to its model
-  WeightList weights;
+  std::unique_ptr<const ModelSource> source;  // of the assistant; or of the model together with its head
+  std::optional<ModelConfig> assistant;       // attached to its model; none: the file has a draft head
+  WeightList weights;                         // of the assistant
 
-  /// Opens a file that is to draft for the model of `of_model`. `quantize`: the mix of EngineOptions::quantize. Errors
-  /// say what was found and what was expected: it is no draft file, or one of another model, vocabulary or width.
-  static Result<DraftFile> open(const std::filesystem::path& path, const ModelSource& of_model,
-                                const ModelConfig& model, const std::string& quantize, const std::stop_token& stop);
+  /// Opens a file that is to draft for the model of `of_model`, which must outlive it. A head becomes the model's layer
+  /// of prediction. `quantize`: the mix of EngineOptions::quantize. Errors say what was found and what was expected: it
+  /// is no draft file, or one of another model, vocabulary or width.
+  static Result<DraftFile> open(const std::filesystem::path& path, const ModelSource& of_model, ModelConfig& model,
+                                const std::string& quantize, const std::stop_token& stop);
 };
 
 }  // namespace octavo

@@ -119,9 +119,10 @@ RunnerOptions runner_options(const EngineOptions& options, IsaLevel isa) {
 
 /// The weights that the model needs; with those of its draft head, which becomes a part of `config`, where drafts are
 /// to come from it. Of one that is not whole, an error where it was asked for.
-Result<WeightList> list_weights(const ModelSource& source, const EngineOptions& options, ModelConfig& config) {
+Result<WeightList> list_weights(const ModelSource& source, const EngineOptions& options, bool is_head_in_file,
+                                ModelConfig& config) {
   OCTAVO_TRY(const MatrixTypes types, matrix_types(source, options.quantize));
-  const bool must_have = options.draft == DraftMode::kMtp;
+  const bool must_have = is_head_in_file || (options.draft == DraftMode::kMtp && options.draft_path.empty());
   if (must_have && !config.prediction_layer)
     return fail("draft: found mtp, but {} carries {} layers of prediction; expected one, of a family that has such",
                 source.name(), config.num_skipped_layers);
@@ -155,14 +156,20 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts&
   if (options.pooling == Pooling::kRank && config.head.num_scores == 0)
     return fail("pooling: found rank, expected none, mean, cls or last: {} has no ranking head", source.name());
   std::optional<AssistantRequest> assistant;
+  const ModelSource* with_head = nullptr;  // that of the model and of a head in a draft file
   if (!options.draft_path.empty() && options.draft != DraftMode::kOff) {
     OCTAVO_TRY(DraftFile file, DraftFile::open(options.draft_path, source, config, options.quantize, options.stop));
     parts.draft_source = std::move(file.source);
-    assistant.emplace(*parts.draft_source, std::move(file.config), std::move(file.weights));
+    if (file.assistant) {
+      assistant.emplace(*parts.draft_source, std::move(*file.assistant), std::move(file.weights));
+    } else {
+      with_head = parts.draft_source.get();
+    }
   }
-  OCTAVO_TRY(WeightList weights, list_weights(source, options, config));
+  const ModelSource& weight_source = with_head != nullptr ? *with_head : source;
+  OCTAVO_TRY(WeightList weights, list_weights(weight_source, options, with_head != nullptr, config));
   auto work = std::make_shared<const ModelWork>(model_work(config, weights, options.repack, options.kv_type));
-  OCTAVO_TRY(parts.runner, make_runner({.source = source,
+  OCTAVO_TRY(parts.runner, make_runner({.source = weight_source,
                                         .config = config,
                                         .weights = std::move(weights),
                                         .options = runner_options(options, isa),

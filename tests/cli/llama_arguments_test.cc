@@ -283,6 +283,10 @@ TEST(LlamaArguments, DraftsComeFromTextOrTheModelsFileOrNotAtAll) {
   const auto made = translation_of({"--spec-type", "draft-simple"});
   EXPECT_THAT(made->args, ElementsAre("--draft=auto"));
   EXPECT_THAT(made->notes, ElementsAre(HasSubstr("not from another model")));
+  EXPECT_THAT(args_of({"--spec-type", "draft-mtp", "-md", "/d.gguf"}), ElementsAre("--draft=/d.gguf"));
+  const auto unread = translation_of({"-md", "/d.gguf"});
+  EXPECT_THAT(unread->args, ElementsAre());
+  EXPECT_THAT(unread->notes, ElementsAre(HasSubstr("it drafts with --spec-type draft-mtp")));
   EXPECT_THAT(translation_of({"--spec-type", "draft-mtp"})->notes, ElementsAre());
   EXPECT_THAT(args_of({"--spec-type", "draft-mtp"}), ElementsAre("--draft=mtp"));
   EXPECT_THAT(args_of({"--spec-type", "ngram-mod,ngram-map-k"}), ElementsAre("--draft=ngram"));

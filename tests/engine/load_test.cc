@@ -130,11 +130,81 @@ TEST(EngineLoad, ADraftFileOfAnotherModelIsOneLineOfError) {
   EXPECT_THAT(refusal_beside({}, whole),
               HasSubstr(another + "found gemma4-assistant, expected one of architecture llama"));
   EXPECT_THAT(refusal_beside(model, {}),
-              HasSubstr("DRAFT: found a model of architecture llama, expected an assistant"));
+              HasSubstr("DRAFT: a file for another model: found llama, expected a draft head of "
+                        "architecture gemma4 or an assistant"));
   EXPECT_THAT(refusal_beside({.arch = "gemma4", .layers = 2}, whole),
               HasSubstr(another + "found layers that see all, expected none"));
   EXPECT_THAT(refusal_of(whole, DraftMode::kAuto),
               HasSubstr("an assistant that only drafts for a model with rows of 64"));
+}
+
+/// The file that has the head of a model alone, beside its embedding and norm, as llama.cpp's converter writes it.
+test::TinyModel head_of(test::TinyModel model) {
+  const test::MemorySource whole = model.source();
+  for (const SourceTensor& tensor : whole.tensors())
+    if (tensor.name.starts_with("blk.") && !tensor.name.starts_with("blk." + std::to_string(model.layers)))
+      model.without.emplace(tensor.name);
+  return model;
+}
+
+constexpr test::TinyModel::Head kRandomHead = test::TinyModel::Head::kRandom;
+
+TEST(EngineLoad, AHeadInAFileOfItsOwnIsTheModelsOrOneLineOfError) {
+  const std::string another = "DRAFT: a draft head of another model: ";
+  for (const char* arch : {"qwen35", "qwen35moe"}) {
+    const test::TinyModel model{.arch = arch, .layers = 4}, whole{.arch = arch, .layers = 4, .head = kRandomHead};
+    EXPECT_EQ(refusal_beside(model, head_of(whole)), "loaded");
+    EXPECT_EQ(refusal_beside(whole, head_of(whole)), "loaded") << "it takes the place of the model's own";
+    EXPECT_EQ(refusal_beside(model, whole), "loaded") << "a whole model has the same tensors";
+    const auto edited = [&](const std::function<void(test::TinyModel&)>& edit) {
+      test::TinyModel draft = whole;
+      edit(draft);
+      return with_name(refusal_beside(model, head_of(draft)));
+    };
+    EXPECT_EQ(edited([](auto& draft) { draft.layers = 2; }),
+              another + "layers in front of it: 2, expected 4 as NAME has");
+    EXPECT_EQ(edited([](auto& draft) { draft.width = 96; }), another + "hidden rows of 96, expected 64 as NAME has");
+    EXPECT_EQ(edited([](auto& draft) { draft.vocab = 96; }), another + "a vocabulary of 96, expected 80 as NAME has");
+    for (const char* lacking : {"blk.4.nextn.hnorm.weight", "blk.4.attn_k.weight"})
+      EXPECT_EQ(edited([&](auto& draft) { draft.without = {lacking}; }),
+                std::string("MODEL with DRAFT: no tensor ") + lacking + ", which architecture " + arch + " needs");
+    EXPECT_THAT(refusal_of(head_of(whole), DraftMode::kAuto), HasSubstr("a draft head alone, of a model of"));
+  }
+  EXPECT_EQ(refusal_beside({.arch = "qwen35"}, {.arch = "qwen35"}),
+            "DRAFT: found 0 layers of prediction, expected one, of a family that has such");
+}
+
+TEST(EngineLoad, AHeadInAFileOfItsOwnGuessesAndChangesNoAnswer) {
+  const test::TinyModel model{.arch = "qwen35", .layers = 4, .tied = false};
+  const test::TempFile file(model.bytes(), ".gguf"),
+      head(head_of({.arch = "qwen35", .layers = 4, .tied = false, .head = kRandomHead}).bytes(), ".gguf");
+  std::vector<std::vector<TokenId>> answers;
+  for (const bool repack : {true, false}) {
+    for (const auto& [mode, path] :
+         {std::pair{DraftMode::kOff, std::filesystem::path()}, std::pair{DraftMode::kAuto, head.path()}}) {
+      auto engine = Engine::load({.model_path = file.path(),
+                                  .num_threads = 1,
+                                  .kv_memory_bytes = 4U << 20,
+                                  .itl_target_ms = 0,
+                                  .draft = mode,
+                                  .draft_path = path,
+                                  .repack = repack});
+      ASSERT_TRUE(engine) << engine.error().message;
+      std::vector<TokenId>& answer = answers.emplace_back();
+      Request request;
+      request.tokens = {3, 14, 15, 9, 26, 5};
+      request.max_tokens = 40;
+      request.ignore_eos = true;
+      request.sampling.temperature = 0;
+      ASSERT_TRUE(
+          (*engine)->submit(std::move(request), [&](const TokenEvent& event) { answer.push_back(event.token); }));
+      while ((*engine)->step()) {
+      }
+      EXPECT_EQ(answer.size(), 40U);
+      EXPECT_EQ((*engine)->stats().drafted_tokens > 0, mode == DraftMode::kAuto);
+      EXPECT_EQ(answer, answers.front());
+    }
+  }
 }
 
 TEST(EngineLoad, ADraftFileOfOtherWordsIsRefused) {

@@ -4,9 +4,12 @@
 
 #include "base/to_size.h"
 #include "model/architectures/rope_keys.h"
+#include "source/tensor_names.h"
 
 namespace octavo {
 namespace {
+
+constexpr int kMostLayersInFrontOfHead = 4096;
 
 /// Checks an integer of an array as size() does a key's value.
 Result<int> size_of(const ModelKeys& keys, std::string_view suffix, std::size_t layer, std::int32_t value) {
@@ -23,6 +26,12 @@ std::optional<bool> as_flag(const MetadataValue& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value.value); number != nullptr && (*number == 0 || *number == 1))
     return *number == 1;
   return std::nullopt;
+}
+
+/// A file may have the layers of prediction and none of those in front of them, which its key counts.
+bool holds_head_alone(const ModelKeys& keys) {
+  const std::string first = tensor_names::of_layer(0, tensor_names::kAttentionNorm);
+  return keys.has("nextn_predict_layers") && keys.source().find_tensor(first) == nullptr;
 }
 
 const MetadataArray* find_array(const ModelKeys& keys, std::string_view suffix) {
@@ -184,6 +193,10 @@ Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& con
 Result<std::vector<LayerSpec>> read_equal_layers(const ModelKeys& keys, const LayerSpec& layer) {
   OCTAVO_TRY(const int count, keys.size("block_count"));
   const std::size_t num_tensors = keys.source().tensors().size();
+  if (holds_head_alone(keys)) {
+    OCTAVO_TRY_VOID(keys.size("block_count", kMostLayersInFrontOfHead));
+    return std::vector<LayerSpec>(to_size(count), layer);
+  }
   if (to_size(count) > num_tensors)
     return fail("{}: {} is {}, but the file has only {} tensors", keys.path(), keys.key("block_count"), count,
                 num_tensors);
