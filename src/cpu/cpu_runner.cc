@@ -72,7 +72,7 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request) {
   ModelConfig& config = request.config;
   OCTAVO_TRY_VOID(check_options(options, request.source, config));
   OCTAVO_TRY_VOID(check_widths(request.source, request.weights));
-  const KernelTable& kernels = kernel_table(options.isa);
+  const KernelTable& kernels = kernel_table(options.isa, options.bits);
   OCTAVO_TRY(
       Weights weights,
       Weights::load(request.source, request.weights, kernels, request.pool,
@@ -113,8 +113,9 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request) {
       new CpuRunner(std::move(config), std::move(weights), std::move(kv), std::move(snapshots)));
   runner->kv_lease_ = std::move(lease);
   runner->info_ = std::move(info);
-  runner->transformer_ = std::make_unique<Transformer>(runner->config_, runner->weights_, runner->kv_,
-                                                       runner->snapshots_, kernels, request.pool, max_rows);
+  runner->transformer_ =
+      std::make_unique<Transformer>(runner->config_, runner->weights_, runner->kv_, runner->snapshots_, kernels,
+                                    Math(options.bits), request.pool, max_rows);
   return runner;
 }
 

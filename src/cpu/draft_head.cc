@@ -208,7 +208,7 @@ GuessedToken DraftHead::choose(const float* logits, int sequence) const {
   float sum = 0;
   const auto add = [&](float logit) {
     const float below = logits[best] - logit;
-    if (below < kLeast) sum += std::exp(-below);
+    if (below < kLeast) sum += context_.math.exp(-below);
   };
   for (std::int32_t token = 0; token < common; ++token) add(logits[token]);
   for (const std::int32_t token : others) add(logits[token]);

@@ -25,7 +25,7 @@ class Transformer {
  public:
   /// All references must outlive it.
   Transformer(const ModelConfig& config, const Weights& weights, const KvArena& kv, SnapshotArena& snapshots,
-              const KernelTable& kernels, ThreadPool& pool, int max_rows);
+              const KernelTable& kernels, Math math, ThreadPool& pool, int max_rows);
 
   /// Advances recurrent states by drafted rows of an earlier batch.
   void advance_states(std::span<const StateAdvance> advances) {

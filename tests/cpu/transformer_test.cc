@@ -36,7 +36,7 @@ class Model {
     kv_ = std::make_unique<KvArena>(KvArena::create(room).value());
     snapshots_ = std::make_unique<SnapshotArena>(SnapshotArena::create(room).value());
     transformer_ = std::make_unique<Transformer>(config_, weights_, *kv_, *snapshots_, kernel_table(IsaLevel::kScalar),
-                                                 pool_, kMaxTokens);
+                                                 Math(), pool_, kMaxTokens);
   }
 
   /// Logits of the rows of `tokens` that `wanted` names, read `chunk` at a time, [rows][vocab_size].
