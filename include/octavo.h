@@ -107,7 +107,7 @@ OCTAVO_API octavo_status octavo_stop_open(octavo_handle* stop);
 OCTAVO_API octavo_status octavo_load(const octavo_load_options* options, octavo_handle* model);
 
 /* What the model is, as JSON: name, file, architecture, fingerprint, vocab_size, num_tokens, num_layers, max_context,
- * weight_bytes, kv_memory_bytes, kv_bytes_per_token, num_threads, isa, end_tokens ({id, text, source} each),
+ * weight_bytes, kv_memory_bytes, kv_bytes_per_token, num_threads, isa, bits, end_tokens ({id, text, source} each),
  * chat_template, generates, vector_width, scores (the names of a ranking head's). */
 OCTAVO_API octavo_status octavo_info(octavo_handle model, octavo_text* json);
 

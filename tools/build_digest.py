@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Writes a C++ unit with a digest of what decides an answer's bits, for the fingerprint of answers.
 
-    build_digest.py OUTPUT.cc --archives ARCHIVE.a...
+    build_digest.py OUTPUT.cc PLACE... --root ROOT --archives ARCHIVE.a...
     build_digest.py OUTPUT.cc PLACE... --root ROOT --words WORD...
 
-The first is a digest of compiled objects: of the contents of the archives' members and their names, whatever their
-times and owners, so program and library that are linked of the same objects have the same. The second is of sources: of
-the files PLACE, or in the folders PLACE, of ROOT with their names, and of words that say what compiles them and how. It
-is the same in every checkout and build folder. A file that is right already is left as it is.
+The unit has two digests. One is of the build. With --archives it is of compiled objects: of the contents of the
+archives' members and their names, whatever their times and owners, so program and library that are linked of the same
+objects have the same. With --words it is of sources: of the files PLACE, or in the folders PLACE, of ROOT with their
+names, and of words that say what compiles them and how. It is the same in every checkout and build folder. The other
+digest is of the sources alone, for bits that do not depend on what compiles them. A file that is right already is left
+as it is.
 """
 import argparse
 import hashlib
@@ -71,23 +73,23 @@ def digest_of_sources(root, places, words):
     return hexadecimal(total)
 
 
-def unit_of(digest):
+def unit_of(build, sources):
     return ('#include "engine/build_digest.h"\n\n'
-            f'std::string_view octavo::build_digest() {{ return "{digest}"; }}\n')
+            f'std::string_view octavo::build_digest() {{ return "{build}"; }}\n'
+            f'std::string_view octavo::source_digest() {{ return "{sources}"; }}\n')
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("output", type=pathlib.Path)
-    parser.add_argument("places", nargs="*")
-    parser.add_argument("--archives", nargs="+")
-    parser.add_argument("--root", type=pathlib.Path)
-    parser.add_argument("--words", nargs="+", default=[])
+    parser.add_argument("places", nargs="+")
+    parser.add_argument("--root", type=pathlib.Path, required=True)
+    of_build = parser.add_mutually_exclusive_group(required=True)
+    of_build.add_argument("--archives", nargs="+")
+    of_build.add_argument("--words", nargs="+")
     args = parser.parse_args()
-    if bool(args.archives) == bool(args.root and args.places):
-        parser.error("expected either --archives, or --root with places")
-    digest = digest_of(args.archives) if args.archives else digest_of_sources(args.root, args.places, args.words)
-    unit = unit_of(digest)
+    build = digest_of(args.archives) if args.archives else digest_of_sources(args.root, args.places, args.words)
+    unit = unit_of(build, digest_of_sources(args.root, args.places, []))
     if not args.output.exists() or args.output.read_text(encoding="utf-8") != unit:
         args.output.write_text(unit, encoding="utf-8")
 

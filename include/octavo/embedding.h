@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "octavo/bits.h"
 #include "octavo/result.h"
 #include "octavo/token.h"
 
@@ -80,7 +81,8 @@ struct EmbeddingPromptOptions {
 };
 
 /// Divides a vector: by its Euclidean length for 2, by the sum of magnitudes to the power p, to the power 1 / p, for
-/// other p above 0, by the largest magnitude / 32760 for 0; for -1 it stays. Zeros stay zeros.
-void normalize(std::span<float> vector, int p = 2);
+/// other p above 0, by the largest magnitude / 32760 for 0; for -1 it stays. Zeros stay zeros. `bits`: of the model
+/// (ModelInfo::bits).
+void normalize(std::span<float> vector, int p = 2, Bits bits = Bits::kNative);
 
 }  // namespace octavo

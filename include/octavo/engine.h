@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "octavo/bits.h"
 #include "octavo/chat.h"
 #include "octavo/constraint.h"
 #include "octavo/draft.h"
@@ -51,7 +52,8 @@ struct EngineOptions {
   std::filesystem::path model_path = {};  // a GGUF file
   int num_threads = 0;                    // 0: one thread for each physical core that this process may use, at most
                                           // its cgroup's quota rounded down
-  std::string isa = "auto";  // auto, scalar, avx2, avxvnni, avx512vnni, neon; an unsupported one is an error
+  std::string isa = "auto";   // auto, scalar, avx2, avxvnni, avx512vnni, neon; an unsupported one is an error
+  Bits bits = Bits::kNative;  // kPortable: answers have the same bits with each isa and on every machine
   KvType kv_type = kDefaultKvType;
   KvLayout kv_layout = KvLayout::kPaged;  // contiguous: one sequence runs at a time, and q8_0 is refused
   int block_size = 16;                    // tokens in a KV block of the paged layout: a power of two, 1 to 256
@@ -159,7 +161,8 @@ struct ModelInfo {
   std::string file_hash;    // 32 hexadecimal digits over all metadata and weights; without repack over metadata, the
                             // file's size and time, and the beginning of each matrix
   std::string fingerprint;  // "fp_" and 16 digits over the build, the C library, the instruction set, file_hash and
-                            // kv_type: requests with equal fingerprints and seeds get equal tokens
+                            // kv_type: requests with equal fingerprints and seeds get equal tokens; with portable bits
+                            // "fp_portable_" and digits over the sources, file_hash and kv_type
   std::string architecture;
   std::vector<EndToken> end_tokens = {};  // tokens that end an answer; none: limits and stops alone end it
   std::string reasoning = {};             // the family whose marks surround reasoning; empty: no known family
@@ -180,6 +183,7 @@ struct ModelInfo {
   std::shared_ptr<const ModelWork> work = {};  // the work of a token, for estimates of speed (`octavo bench`)
   int num_threads = 0;
   std::string isa;
+  Bits bits = Bits::kNative;
 };
 
 /// Counts of an engine since it was loaded, its present state, and its memory.

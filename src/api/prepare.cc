@@ -24,7 +24,7 @@ namespace {
 void ask_for_prompt_logits(CompletionCall& call, CallPrompt& prompt, Request& request, const ModelInfo& info) {
   const int num_logprobs = std::max(call.echo ? call.num_logprobs : -1, call.num_prompt_logprobs);
   if (num_logprobs >= 0) {
-    prompt.logprobs = std::make_shared<PromptLogprobs>(request.tokens, info.num_tokens, num_logprobs);
+    prompt.logprobs = std::make_shared<PromptLogprobs>(request.tokens, info.num_tokens, num_logprobs, Math(info.bits));
     request.on_prompt_logits = [logprobs = prompt.logprobs, vocab_size = info.vocab_size](
                                    int first_position, std::span<const float> logits) {
       logprobs->add_rows(first_position, vocab_size, logits);

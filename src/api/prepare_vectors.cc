@@ -102,6 +102,7 @@ class VectorPreparation {
           unsupported_model(fmt::format("model: {} was loaded with --pooling none, which makes a vector of each token: "
                                         "/embedding gives them",
                                         model_.id)));
+    vectors_->bits = info_.bits;
     vectors_->width = is_of_pairs() ? static_cast<int>(info_.embedding.labels.size()) : info_.embedding.width;
     return {};
   }

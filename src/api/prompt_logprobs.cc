@@ -11,13 +11,14 @@
 
 namespace octavo {
 
-double log_sum_exp(std::span<const float> logits) {
+double log_sum_exp(std::span<const float> logits, Math math) {
   const float max = max_logit(logits);
-  return static_cast<double>(max) + std::log(softmax_total(logits, max));
+  return static_cast<double>(max) + math.log(softmax_total(logits, max));
 }
 
-PromptLogprobs::PromptLogprobs(std::vector<TokenId> tokens, int num_tokens, int num_top)
-    : tokens_(std::move(tokens)),
+PromptLogprobs::PromptLogprobs(std::vector<TokenId> tokens, int num_tokens, int num_top, Math math)
+    : math_(math),
+      tokens_(std::move(tokens)),
       num_tokens_(to_size(num_tokens)),
       num_top_(std::min(to_size(num_top), num_tokens_)),
       logprobs_(tokens_.size()),
@@ -35,7 +36,7 @@ void PromptLogprobs::add_rows(int first_position, int vocab_size, std::span<cons
 }
 
 void PromptLogprobs::add_row(std::size_t position, std::span<const float> row) {
-  const double log_total = log_sum_exp(row);
+  const double log_total = log_sum_exp(row, math_);
   const float logit = finite_logit(row[to_size(tokens_[position])]);
   logprobs_[position] = static_cast<float>(static_cast<double>(logit) - log_total);
   const auto goes_first = [&, id = to_size(tokens_[position])](std::size_t other) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/math.h"
 #include "base/to_size.h"
 #include "octavo/engine.h"
 
@@ -19,7 +20,7 @@ class PromptLogprobs {
  public:
   /// `num_tokens`: the ids that have a text; logits beyond them are padding. `num_top`: alternatives kept, which may
   /// be 0.
-  PromptLogprobs(std::vector<TokenId> tokens, int num_tokens, int num_top);
+  PromptLogprobs(std::vector<TokenId> tokens, int num_tokens, int num_top, Math math = Math());
 
   /// Takes rows as Request::on_prompt_logits gives them: float32 [num_rows, vocab_size] of the prompt's positions from
   /// `first_position` on.
@@ -38,6 +39,7 @@ class PromptLogprobs {
  private:
   void add_row(std::size_t position, std::span<const float> row);
 
+  Math math_;
   std::vector<TokenId> tokens_;
   std::size_t num_tokens_;
   std::size_t num_top_;
@@ -47,6 +49,6 @@ class PromptLogprobs {
 };
 
 /// The natural logarithm of the sum of e^logit; NaN and -inf count as the smallest float, +inf as the largest.
-double log_sum_exp(std::span<const float> logits);
+double log_sum_exp(std::span<const float> logits, Math math = Math());
 
 }  // namespace octavo

@@ -11,7 +11,7 @@ double relevance_logit(std::span<const float> scores) {
   return scores.size() == 1 ? first : first - static_cast<double>(scores[1]);
 }
 
-double relevance(double logit) { return 1 / (1 + std::exp(-logit)); }
+double relevance(double logit, Math math) { return 1 / (1 + math.exp(-logit)); }
 
 double cosine(std::span<const float> a, std::span<const float> b) {
   double product = 0, a_squares = 0, b_squares = 0;

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/math.h"
+
 namespace octavo {
 
 /// The heads that rank: those of one label, its logit, and those of two, of which the first says yes.
@@ -17,7 +19,7 @@ constexpr bool can_rank(std::size_t num_labels) { return num_labels == 1 || num_
 /// is the first one's share of a softmax.
 double relevance_logit(std::span<const float> scores);
 /// Its sigmoid, 0 to 1.
-double relevance(double logit);
+double relevance(double logit, Math math);
 
 /// The cosine of the angle between two vectors of one width; 0 where one of them has no length.
 double cosine(std::span<const float> a, std::span<const float> b);

@@ -58,7 +58,7 @@ std::string RowsAnswer::on_event(const RequestEvent& event) {
 std::span<const float> RowsAnswer::shown(std::span<float> vector) const {
   const int dimensions = vectors_.form.dimensions;
   if (dimensions > 0) vector = vector.first(std::min(vector.size(), to_size(dimensions)));
-  normalize(vector, vectors_.norm);
+  normalize(vector, vectors_.norm, vectors_.bits);
   return vector;
 }
 
@@ -157,7 +157,7 @@ void ScoreAnswer::take(std::size_t index, std::vector<float> floats) {
   }
   held_bytes_ += sizeof(double);
   const double logit = relevance_logit(floats);
-  scores_[index] = vectors().form.is_raw ? logit : relevance(logit);
+  scores_[index] = vectors().form.is_raw ? logit : relevance(logit, Math(vectors().bits));
 }
 
 std::vector<double> ScoreAnswer::compared() const {

@@ -52,6 +52,7 @@ struct VectorCall {
   VectorTask task = VectorTask::kVectors;
   VectorForm form = {};
   int norm = 2;                                      // normalize()'s, of vectors that are shown
+  Bits bits = Bits::kNative;                         // of the model
   int width = 0;                                     // floats of a row
   bool has_rows_of_tokens = false;                   // of kVectors: the model pools nothing
   std::size_t num_queries = 0;                       // of kComparisons: the first requests, one or as many as others

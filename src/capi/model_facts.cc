@@ -29,6 +29,7 @@ std::string describe(const ModelInfo& info) {
       {"kv_bytes_per_token", info.kv_bytes_per_token},
       {"num_threads", info.num_threads},
       {"isa", info.isa},
+      {"bits", bits_name(info.bits)},
       {"end_tokens", std::move(ends)},
       {"chat_template", to_valid_utf8(info.chat_template)},
       {"generates", info.embedding.generates},

@@ -157,6 +157,7 @@ Result<int> bench(const BenchOptions& options, Context& context) {
                      .model_file = {},
                      .kv_type = std::string(kv_type_name(options.engine.kv_type)),
                      .kv_layout = options.engine.kv_layout == KvLayout::kPaged ? "paged" : "contiguous",
+                     .bits = std::string(bits_name(options.engine.bits)),
                      .profile = options.profile,
                      .rows = {}};
   OCTAVO_TRY(report.machine, context.measure_machine(options.engine.num_threads, options.engine.isa));

@@ -106,7 +106,8 @@ std::string to_json(const BenchReport& report) {
                                                       {"weight_bytes", report.model.weight_bytes},
                                                       {"load_s", report.load_s},
                                                       {"kv_type", report.kv_type},
-                                                      {"kv_layout", report.kv_layout}}},
+                                                      {"kv_layout", report.kv_layout},
+                                                      {"bits", report.bits}}},
                                                     {"results", std::move(results)}}) +
          '\n';
 }

@@ -34,7 +34,7 @@ struct BenchReport {
   MachineLimits machine;
   ModelInfo model;
   std::string model_file;
-  std::string kv_type, kv_layout;
+  std::string kv_type, kv_layout, bits;
   bool profile = false;  // the runs have one
   double load_s = 0;     // from opening the file to an engine that is ready
   std::vector<BenchRow> rows;

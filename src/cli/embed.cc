@@ -79,7 +79,7 @@ Result<int> embed(const EmbedOptions& options, Context& context) {
   }
   std::vector<std::vector<float>> compared;
   const auto take = [&](std::size_t index, std::vector<float> rows) -> Result<void> {
-    if (pooling != Pooling::kNone) normalize(rows, options.norm);
+    if (pooling != Pooling::kNone) normalize(rows, options.norm, info.bits);
     if (npy) npy->append(rows);
     if (!npy && !options.compares) context.out << json_line(index, rows, width, pooling == Pooling::kNone);
     if (options.compares) compared.push_back(std::move(rows));

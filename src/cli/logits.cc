@@ -28,11 +28,11 @@ struct LogitsOptions {
 };
 
 /// log of the sum of exp(x), without overflow, in double.
-double log_sum_exp(std::span<const float> row) {
+double log_sum_exp(std::span<const float> row, Math math) {
   const auto highest = static_cast<double>(*std::max_element(row.begin(), row.end()));
   double sum = 0;
-  for (const float x : row) sum += std::exp(static_cast<double>(x) - highest);
-  return highest + std::log(sum);
+  for (const float x : row) sum += math.exp(static_cast<double>(x) - highest);
+  return highest + math.log(sum);
 }
 
 struct TokenLogprob {
@@ -41,14 +41,14 @@ struct TokenLogprob {
 };
 
 /// The most likely tokens of a row, best first; equal ones by id.
-std::vector<TokenLogprob> most_likely(std::span<const float> row) {
+std::vector<TokenLogprob> most_likely(std::span<const float> row, Math math) {
   std::vector<TokenId> order(row.size());
   std::iota(order.begin(), order.end(), 0);
   const std::size_t count = std::min(kTop, order.size());
   const auto at = [&](TokenId id) { return row[to_size(id)]; };
   std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(),
                     [&](TokenId a, TokenId b) { return at(a) != at(b) ? at(a) > at(b) : a < b; });
-  const double total = log_sum_exp(row);
+  const double total = log_sum_exp(row, math);
   std::vector<TokenLogprob> top;
   top.reserve(count);
   for (std::size_t i = 0; i < count; ++i) top.push_back({order[i], static_cast<double>(at(order[i])) - total});
@@ -57,6 +57,7 @@ std::vector<TokenLogprob> most_likely(std::span<const float> row) {
 
 /// The sums that are kept of the rows while they pass by; the matrix itself may be larger than memory.
 struct Summary {
+  Math math;
   double nll_sum = 0;  // of ids[1..]
   std::vector<TokenLogprob> top;
   std::optional<std::size_t> not_finite;  // the first position with such a logit
@@ -66,9 +67,9 @@ struct Summary {
     if (!not_finite && !std::ranges::all_of(row, [](float x) { return std::isfinite(x); })) not_finite = position;
     if (not_finite) return;
     if (position + 1 == ids.size()) {
-      top = most_likely(row);
+      top = most_likely(row, math);
     } else {
-      nll_sum += log_sum_exp(row) - static_cast<double>(row[to_size(ids[position + 1])]);
+      nll_sum += log_sum_exp(row, math) - static_cast<double>(row[to_size(ids[position + 1])]);
     }
   }
   std::optional<double> mean_nll(std::size_t num_ids) const {
@@ -106,7 +107,7 @@ Result<int> logits(const LogitsOptions& options, Context& context) {
   Request request;
   request.tokens = options.ids;
   request.max_tokens = -1;
-  Summary summary;
+  Summary summary{.math = Math(engine->info().bits), .top = {}, .not_finite = {}};
   std::optional<NpyWriter> npy;
   request.on_prompt_logits = [&](int first_position, std::span<const float> rows) {
     for (std::size_t r = 0; r * vocab_size < rows.size(); ++r)

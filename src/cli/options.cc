@@ -190,6 +190,11 @@ void add_engine_options(Command& command, EngineOptions& options, Context& conte
   add_choice(
       command, "--isa", "NAME", isa_choices(), [&options](const std::string& name) { options.isa = name; },
       "Instruction set: auto (default), scalar, avx2, avxvnni, avx512vnni, neon");
+  const std::vector<std::pair<std::string, Bits>> bits = {{"native", Bits::kNative}, {"portable", Bits::kPortable}};
+  add_choice(
+      command, "--bits", "PROFILE", bits, [&options](Bits chosen) { options.bits = chosen; },
+      "Last digits of results: native (default), those of this machine at its full speed, or portable, the same on "
+      "every machine and with every --isa");
   add_kv_type_option(command, options.kv_type);
   const std::vector<std::pair<std::string, KvLayout>> layouts = {{"paged", KvLayout::kPaged},
                                                                  {"contiguous", KvLayout::kContiguous}};
@@ -378,9 +383,9 @@ Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::st
   OCTAVO_TRY(auto engine, context.load_engine(std::move(options)));
   bar.clear();
   const ModelInfo& info = engine->info();
-  context.log->info("model: {} ({}), {} of weights{}, {} threads, isa {}", info.name, info.architecture,
+  context.log->info("model: {} ({}), {} of weights{}, {} threads, isa {}, bits {}", info.name, info.architecture,
                     format_bytes(info.weight_bytes), info.mapped_weight_bytes > 0 ? " in the file's pages" : "",
-                    info.num_threads, info.isa);
+                    info.num_threads, info.isa, bits_name(info.bits));
   context.log->info("context: {} tokens, KV cache of up to {}, {} a token", info.max_context,
                     format_bytes(info.kv_arena_bytes), format_bytes(info.kv_bytes_per_token));
   if (has_words && info.end_tokens.empty())

@@ -58,7 +58,7 @@ Result<int> rerank(const RerankOptions& options, Context& context) {
   std::vector<double> scores(documents.size());
   const auto take = [&](std::size_t index, const std::vector<float>& row) -> Result<void> {
     const double logit = relevance_logit(row);
-    scores[index] = options.is_raw ? logit : relevance(logit);
+    scores[index] = options.is_raw ? logit : relevance(logit, Math(info.bits));
     return {};
   };
   const EmbeddingPromptOptions how{.cuts = options.truncates};

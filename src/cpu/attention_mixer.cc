@@ -20,9 +20,9 @@ int largest(const ModelConfig& config, const Size& size) {
 }
 
 /// What the scores of a row at `position` are multiplied by.
-float scale_at(const AttentionSpec& spec, int position) {
+float scale_at(const AttentionSpec& spec, Math math, int position) {
   if (!spec.temperature) return spec.scale;
-  const double steps = std::log1p(position / spec.temperature->length);
+  const double steps = math.log1p(position / spec.temperature->length);
   return static_cast<float>(static_cast<double>(spec.scale) * (1 + spec.temperature->slope * steps));
 }
 
@@ -175,7 +175,7 @@ void AttentionMixer::finish_q(const Layer& layer, const StepRows& rows, std::int
   }
   const std::int64_t batch_row = rows.batch_row(row);
   norm_and_rope(layer, batch_row, layer.weights->q_norm, layer.spec->num_heads, q);
-  context_.kernels.scale(q, scale_at(*layer.spec, rows.batch().positions[to_size(batch_row)]), width);
+  context_.kernels.scale(q, scale_at(*layer.spec, context_.math, rows.batch().positions[to_size(batch_row)]), width);
 }
 
 void AttentionMixer::write_kv(const Layer& layer, const StepRows& rows, std::int64_t row) {

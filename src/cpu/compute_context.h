@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/math.h"
 #include "base/thread_pool.h"
 #include "base/to_size.h"
 #include "cpu/multiply.h"
@@ -31,6 +32,7 @@ struct ComputeContext {
   ThreadPool& pool;
   PanelScratch scratch;
   int max_rows;  // of one step
+  Math math = Math();
 
   /// The time of the step from now on belongs to `part`.
   void enter(StepPart part) const { pool.enter(part); }

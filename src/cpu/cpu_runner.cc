@@ -83,7 +83,7 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request) {
   ModelConfig& config = request.config;
   OCTAVO_TRY_VOID(check_options(options, request.source, config));
   OCTAVO_TRY_VOID(check_widths(request.source, request.weights));
-  const KernelTable& kernels = kernel_table(options.isa);
+  const KernelTable& kernels = kernel_table(options.isa, options.bits);
   OCTAVO_TRY(
       Weights weights,
       Weights::load(request.source, request.weights, kernels, request.pool,
@@ -130,8 +130,9 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request) {
   runner->kv_lease_ = std::move(lease);
   runner->info_ = std::move(info);
   runner->assistant_ = std::move(assistant);
-  runner->transformer_ = std::make_unique<Transformer>(runner->config_, runner->weights_, runner->kv_,
-                                                       runner->snapshots_, kernels, request.pool, max_rows);
+  runner->transformer_ =
+      std::make_unique<Transformer>(runner->config_, runner->weights_, runner->kv_, runner->snapshots_, kernels,
+                                    Math(options.bits), request.pool, max_rows);
   if (runner->assistant_) runner->transformer_->add_assistant(*runner->assistant_);
   return runner;
 }

@@ -24,7 +24,7 @@ int largest(const ModelConfig& config, const Size& size) {
   return most;
 }
 
-double softplus(double x) { return x > 30 ? x : std::log1p(std::exp(x)); }
+double softplus(Math math, double x) { return x > 30 ? x : math.log1p(math.exp(x)); }
 
 }  // namespace
 
@@ -219,13 +219,14 @@ void DeltaMixer::convolve(const Layer& layer, const Range& range, const float* i
 }
 
 void DeltaMixer::find_gates(const Layer& layer, std::int64_t row) {
+  const Math math = context_.math;
   const int heads = layer.spec->num_value_heads;
   const float *decay = decay_.data() + row * heads, *beta = beta_.data() + row * heads;
   float* gates = gates_.data() + 2 * row * heads;
   for (int head = 0; head < heads; ++head, gates += 2) {
-    const double step = softplus(static_cast<double>(decay[head] + layer.weights->decay_bias[head]));
-    gates[0] = static_cast<float>(std::exp(static_cast<double>(layer.weights->decay_scale[head]) * step));
-    gates[1] = static_cast<float>(1 / (1 + std::exp(-static_cast<double>(beta[head]))));
+    const double step = softplus(math, static_cast<double>(decay[head] + layer.weights->decay_bias[head]));
+    gates[0] = static_cast<float>(math.exp(static_cast<double>(layer.weights->decay_scale[head]) * step));
+    gates[1] = static_cast<float>(1 / (1 + math.exp(-static_cast<double>(beta[head]))));
   }
 }
 

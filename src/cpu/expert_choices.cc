@@ -8,8 +8,9 @@
 
 namespace octavo {
 
-ExpertChoices::ExpertChoices(int max_rows, int max_experts, int max_chosen)
-    : experts_(to_size(max_rows) * to_size(max_chosen)),
+ExpertChoices::ExpertChoices(int max_rows, int max_experts, int max_chosen, Math math)
+    : math_(math),
+      experts_(to_size(max_rows) * to_size(max_chosen)),
       weights_(experts_.size()),
       slots_(experts_.size()),
       counts_(to_size(max_experts)),
@@ -53,9 +54,9 @@ void ExpertChoices::choose(std::int64_t row, const float* scores) {
   double sum = 0;
   const std::span<const float> sharing =
       sums_to_one_ ? std::span<const float>(weights) : std::span(scores, to_size(num_experts_));
-  for (const float score : sharing) sum += std::exp(static_cast<double>(score) - highest);
+  for (const float score : sharing) sum += math_.exp(static_cast<double>(score) - highest);
   for (float& weight : weights)
-    weight = static_cast<float>(std::exp(static_cast<double>(weight) - highest) / sum) * weights_scale_;
+    weight = static_cast<float>(math_.exp(static_cast<double>(weight) - highest) / sum) * weights_scale_;
 }
 
 void ExpertChoices::group() {

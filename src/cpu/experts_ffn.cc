@@ -50,7 +50,7 @@ ExpertsFfn::ExpertsFfn(int width, const Room& room, ComputeContext& context, Res
       width_(width),
       pass_rows_(std::min(context.max_rows, kMostPassRows)),
       scores_(context.make_rows(room.experts)),
-      choices_(pass_rows_, room.experts, room.chosen) {
+      choices_(pass_rows_, room.experts, room.chosen, context.math) {
   if (room.experts == 0) return;
   const int slots = pass_rows_ * room.chosen, threads = context.pool.num_threads();
   const auto floats = [&](bool wanted, int cols) {

@@ -80,13 +80,14 @@ void GuessRounds::choose(ComputeContext& context, const ActivationRows& normed, 
   });
   context.for_rows_apart(count, [&](std::int64_t row, int) {
     const int sequence = sequence_of(row);
-    guesses_[to_size(first_[to_size(sequence)] + num_made_)] = likeliest(logits + row * output_->rows, sequence);
+    guesses_[to_size(first_[to_size(sequence)] + num_made_)] =
+        likeliest(logits + row * output_->rows, sequence, context.math);
   });
   ++num_made_;
 }
 
 /// The likeliest of the words that the sequence's guesses may be. Logits that are no numbers give the first one.
-GuessedToken GuessRounds::likeliest(const float* logits, int sequence) const {
+GuessedToken GuessRounds::likeliest(const float* logits, int sequence, Math math) const {
   const auto common = static_cast<std::int32_t>(std::min<std::int64_t>(output_->rows, kCommonTokens));
   const auto s = to_size(sequence);
   const auto others = std::span(batch_->candidates)
@@ -100,7 +101,7 @@ GuessedToken GuessRounds::likeliest(const float* logits, int sequence) const {
   float sum = 0;
   const auto add = [&](float logit) {
     const float below = logits[best] - logit;
-    if (below < kLeast) sum += std::exp(-below);
+    if (below < kLeast) sum += math.exp(-below);
   };
   for (std::int32_t token = 0; token < common; ++token) add(logits[token]);
   for (const std::int32_t token : others) add(logits[token]);

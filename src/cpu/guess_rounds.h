@@ -34,7 +34,7 @@ class GuessRounds {
   };
 
   void list_panels();
-  GuessedToken likeliest(const float* logits, int sequence) const;
+  GuessedToken likeliest(const float* logits, int sequence, Math math) const;
 
   const Batch* batch_ = nullptr;  // as it was given
   const WeightMatrix* output_ = nullptr;

@@ -11,17 +11,17 @@ namespace octavo {
 namespace {
 
 /// The pair of dimensions, not a whole number, that turns so often within the original context.
-double pair_that_turns(const RopeSpec& spec, double turns) {
+double pair_that_turns(const RopeSpec& spec, Math math, double turns) {
   const double length = spec.scaling.yarn->original_context / (turns * 2 * std::numbers::pi);
-  return spec.num_rotated * std::log(length) / (2 * std::log(spec.base));
+  return spec.num_rotated * math.log(length) / (2 * math.log(spec.base));
 }
 
 /// The share of a pair's frequency that stays as it was: 1 for fast pairs, 0 for slow ones.
-double kept_share(const RopeSpec& spec, std::size_t pair) {
+double kept_share(const RopeSpec& spec, Math math, std::size_t pair) {
   if (!spec.scaling.yarn) return 0;
   const double last = spec.num_rotated - 1;
-  double fast = pair_that_turns(spec, spec.scaling.yarn->fast_turns);
-  double slow = pair_that_turns(spec, spec.scaling.yarn->slow_turns);
+  double fast = pair_that_turns(spec, math, spec.scaling.yarn->fast_turns);
+  double slow = pair_that_turns(spec, math, spec.scaling.yarn->slow_turns);
   if (spec.scaling.yarn->whole_pairs) fast = std::floor(fast), slow = std::ceil(slow);
   fast = std::clamp(fast, 0.0, last);
   slow = std::clamp(slow, 0.0, last);
@@ -34,14 +34,15 @@ double kept_share(const RopeSpec& spec, std::size_t pair) {
 
 RopeTable::RopeTable(const RopeSpec& spec, const float* factors, const ComputeContext& context)
     : spec_(spec),
+      math_(context.math),
       frequencies_(to_size(spec.num_rotated / 2)),
       cosines_(context.make_rows(spec.num_rotated / 2)),
       sines_(context.make_rows(spec.num_rotated / 2)) {
   for (std::size_t i = 0; i < frequencies_.size(); ++i) {
     const double exponent = -2.0 * static_cast<double>(i) / spec.num_rotated;
     const double factor = factors != nullptr ? static_cast<double>(factors[i]) : 1.0;
-    const double slowed = std::pow(spec.base, exponent) / spec.scaling.divisor / factor;
-    const double kept = kept_share(spec, i);
+    const double slowed = math_.pow(spec.base, exponent) / spec.scaling.divisor / factor;
+    const double kept = kept_share(spec, math_, i);
     frequencies_[i] = kept == 0 ? slowed : slowed * (1 - kept) + slowed * spec.scaling.divisor * kept;
   }
 }
@@ -50,8 +51,8 @@ void RopeTable::fill(std::int64_t row, int position) {
   const std::size_t first = to_size(row) * frequencies_.size();
   for (std::size_t i = 0; i < frequencies_.size(); ++i) {
     const double angle = position * frequencies_[i];
-    cosines_.data()[first + i] = static_cast<float>(spec_.scaling.magnitude * std::cos(angle));
-    sines_.data()[first + i] = static_cast<float>(spec_.scaling.magnitude * std::sin(angle));
+    cosines_.data()[first + i] = static_cast<float>(spec_.scaling.magnitude * math_.cos(angle));
+    sines_.data()[first + i] = static_cast<float>(spec_.scaling.magnitude * math_.sin(angle));
   }
 }
 

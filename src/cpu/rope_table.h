@@ -27,6 +27,7 @@ class RopeTable {
 
  private:
   RopeSpec spec_;
+  Math math_;
   std::vector<double> frequencies_;       // [num_rotated / 2] radians a position
   AlignedBuffer<float> cosines_, sines_;  // [rows, num_rotated / 2]
 };

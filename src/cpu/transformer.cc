@@ -21,12 +21,12 @@ int max_cols(const ModelConfig& config) {
 }  // namespace
 
 Transformer::Transformer(const ModelConfig& config, const Weights& weights, const KvArena& kv, SnapshotArena& snapshots,
-                         const KernelTable& kernels, ThreadPool& pool, int max_rows)
+                         const KernelTable& kernels, Math math, ThreadPool& pool, int max_rows)
     : config_(config),
       weights_(weights),
       kv_(kv),
       last_layer_with_state_(config.last_layer_with_state()),
-      context_{kernels, pool, weights.make_scratch(pool.num_threads()), max_rows},
+      context_{kernels, pool, weights.make_scratch(pool.num_threads()), max_rows, math},
       stream_(context_, config.width, max_cols(config), config.norm_epsilon, config.norm),
       rows_(max_rows),
       attention_(config, weights, kv, context_, stream_),

@@ -27,7 +27,7 @@ class Transformer {
  public:
   /// All references must outlive it.
   Transformer(const ModelConfig& config, const Weights& weights, const KvArena& kv, SnapshotArena& snapshots,
-              const KernelTable& kernels, ThreadPool& pool, int max_rows);
+              const KernelTable& kernels, Math math, ThreadPool& pool, int max_rows);
 
   /// An assistant guesses from now on; it must outlive this.
   void add_assistant(const AssistantModel& assistant);

@@ -39,11 +39,11 @@ Result<void> refuse_draft_file(const ModelSource& source, const ModelConfig& con
 }
 
 Result<DraftFile> DraftFile::open(const std::filesystem::path& path, const ModelSource& of_model, ModelConfig& model,
-                                  const std::string& quantize, const std::stop_token& stop) {
+                                  const How& how) {
   DraftFile file;
-  OCTAVO_TRY(file.source, open_model(path, stop));
+  OCTAVO_TRY(file.source, open_model(path, how.stop));
   const ModelSource& source = *file.source;
-  OCTAVO_TRY(ModelConfig config, ModelConfig::load(source));
+  OCTAVO_TRY(ModelConfig config, ModelConfig::load(source, how.math));
   const Result<void> fits = config.is_assistant() ? attach(config, model) : take_head(model, config);
   if (!fits) return fail("{}: {}", source.name(), fits.error().message);
   OCTAVO_TRY_VOID(check_words(source, of_model));
@@ -55,7 +55,7 @@ Result<DraftFile> DraftFile::open(const std::filesystem::path& path, const Model
     file.source = std::make_unique<JoinedSource>(of_model, std::move(file.source), is_of_head);
     return file;
   }
-  OCTAVO_TRY(const MatrixTypes types, matrix_types(source, quantize));
+  OCTAVO_TRY(const MatrixTypes types, matrix_types(source, how.quantize));
   OCTAVO_TRY(file.weights, WeightList::create(source, config, types));
   file.assistant = std::move(config);
   return file;

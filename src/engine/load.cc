@@ -41,6 +41,7 @@ Result<void> check_options(const EngineOptions& options) {
     return fail("block_size: found {}, expected a power of two from 1 to {}", options.block_size, kMaxBlockSize);
   }
   OCTAVO_TRY_VOID(check_type(options.kv_type));
+  OCTAVO_TRY_VOID(check_range("bits", static_cast<int>(options.bits), 0, 1));
   OCTAVO_TRY_VOID(check_range("kv_layout", static_cast<int>(options.kv_layout), 0, 1));
   OCTAVO_TRY_VOID(check_range("policy", static_cast<int>(options.policy), 0, 2));
   OCTAVO_TRY_VOID(check_range("draft", static_cast<int>(options.draft), 0, 4));
@@ -63,14 +64,14 @@ Result<void> check_options(const EngineOptions& options) {
 
 /// The facts that callers are told, as far as the model and its runner know them.
 ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const RunnerInfo& runner, IsaLevel isa,
-                  KvType kv_type, std::optional<Pooling> pooling) {
+                  const EngineOptions& options) {
   const std::string file_hash = hex_of(runner.content_hash);
   return {.name = config.name,
           .file_name = printable(source.path().filename().string()),
           .file_hash = file_hash,
-          .fingerprint = system_fingerprint(isa_name(isa), kv_type_name(kv_type), file_hash),
+          .fingerprint = system_fingerprint(options.bits, isa_name(isa), kv_type_name(options.kv_type), file_hash),
           .architecture = config.architecture,
-          .embedding = embedding_info(config, pooling),
+          .embedding = embedding_info(config, options.pooling),
           .vocab_size = runner.vocab_size,
           .num_layers = config.num_layers(),
           .max_context = runner.max_context,
@@ -80,7 +81,8 @@ ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const Ru
           .kv_bytes_per_token = runner.room.layout.bytes_per_token(),
           .kv_arena_bytes = runner.room.bytes(),
           .kv_memory_bytes = runner.kv_memory_bytes,
-          .isa = std::string(isa_name(isa))};
+          .isa = std::string(isa_name(isa)),
+          .bits = options.bits};
 }
 
 /// Those that the engine is given, or its own.
@@ -104,6 +106,7 @@ Result<SamplingDefaults> sampling_defaults_of(const ModelSource& source, const M
 
 RunnerOptions runner_options(const EngineOptions& options, IsaLevel isa) {
   return {.isa = isa,
+          .bits = options.bits,
           .kv_type = options.kv_type,
           .kv_layout = options.kv_layout,
           .block_size = options.block_size,
@@ -151,14 +154,16 @@ void be_encoder(const EngineOptions& options, EngineParts& parts) {
 Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts& parts) {
   const ModelSource& source = *parts.source;
   Resources::Impl& resources = parts.resources->impl();
-  OCTAVO_TRY(ModelConfig config, ModelConfig::load(source));
+  OCTAVO_TRY(ModelConfig config, ModelConfig::load(source, Math(options.bits)));
   OCTAVO_TRY_VOID(refuse_draft_file(source, config));
   if (options.pooling == Pooling::kRank && config.head.num_scores == 0)
     return fail("pooling: found rank, expected none, mean, cls or last: {} has no ranking head", source.name());
   std::optional<AssistantRequest> assistant;
   const ModelSource* with_head = nullptr;  // that of the model and of a head in a draft file
   if (!options.draft_path.empty() && options.draft != DraftMode::kOff) {
-    OCTAVO_TRY(DraftFile file, DraftFile::open(options.draft_path, source, config, options.quantize, options.stop));
+    OCTAVO_TRY(DraftFile file,
+               DraftFile::open(options.draft_path, source, config,
+                               {.quantize = options.quantize, .math = Math(options.bits), .stop = options.stop}));
     parts.draft_source = std::move(file.source);
     if (file.assistant) {
       assistant.emplace(*parts.draft_source, std::move(*file.assistant), std::move(file.weights));
@@ -176,7 +181,7 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts&
                                         .pool = resources.threads,
                                         .kv_budget = resources.kv_memory,
                                         .assistant = std::move(assistant)}));
-  parts.info = info_of(source, config, parts.runner->info(), isa, options.kv_type, options.pooling);
+  parts.info = info_of(source, config, parts.runner->info(), isa, options);
   OCTAVO_TRY_VOID(read_named_prompts(source, config.architecture, config.name, parts.info.embedding));
   if (config.is_encoder) be_encoder(options, parts);
   parts.info.work = std::move(work);
@@ -188,7 +193,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY_VOID(check_options(options));
   OCTAVO_TRY(const IsaLevel isa, parse_isa(options.isa));
   EngineParts parts;
-  OCTAVO_TRY(parts.source, open_model(options.model_path, options.stop));
+  OCTAVO_TRY(parts.source, open_model(options.model_path, options.stop, Math(options.bits)));
   OCTAVO_TRY(parts.words, ModelTokenizer::load(*parts.source, options.require_words, options.chat_template,
                                                options.tokenizer_path, options.stop));
   OCTAVO_TRY(parts.sampling_defaults, sampling_defaults_of(*parts.source, parts.words, options.generation_config));

@@ -23,10 +23,10 @@ BatchOutcome compute_batch(const StepParts& parts) {
   return outcome;
 }
 
-Step::Step(const StepParts& parts, int num_drawable, bool profile)
+Step::Step(const StepParts& parts, int num_drawable, Math math, bool profile)
     : parts_(parts),
       clock_(profile ? &parts.counts.profile : nullptr, parts.threads.num_threads()),
-      sampler_(parts.threads, parts.runner.info().vocab_size, num_drawable),
+      sampler_(parts.threads, parts.runner.info().vocab_size, num_drawable, math),
       head_(parts) {}
 
 void Step::run(Clock::time_point start) {

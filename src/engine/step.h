@@ -21,7 +21,7 @@ class Step {
 
   /// `num_drawable`: ids that may be drawn.
   /// `profile`: steps are timed by part, into the counts.
-  Step(const StepParts& parts, int num_drawable, bool profile = false);
+  Step(const StepParts& parts, int num_drawable, Math math, bool profile = false);
 
   /// Computes one step of all sequences that the scheduler has; it has at least one. `start`: when the step began.
   void run(Clock::time_point start);

@@ -31,10 +31,10 @@ void list_choices(Samples& samples, ActiveRequest& request, int count, const Sam
 
 }  // namespace
 
-StepSampler::StepSampler(ThreadPool& threads, int vocab_size, int num_drawable)
+StepSampler::StepSampler(ThreadPool& threads, int vocab_size, int num_drawable, Math math)
     : threads_(threads), vocab_size_(vocab_size), num_drawable_(num_drawable) {
   for (int i = 0; i < threads.num_threads(); ++i) {
-    scratches_.emplace_back(vocab_size);
+    scratches_.emplace_back(vocab_size, math);
     allowed_.emplace_back(mask_words(to_size(num_drawable)));
   }
 }

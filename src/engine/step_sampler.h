@@ -24,7 +24,7 @@ struct LogitSlice {
 class StepSampler {
  public:
   /// Rows have `vocab_size` logits, of which the first `num_drawable` may be drawn. The pool must outlive this.
-  StepSampler(ThreadPool& threads, int vocab_size, int num_drawable);
+  StepSampler(ThreadPool& threads, int vocab_size, int num_drawable, Math math);
 
   /// Lists the first samples of choices that begin in this step though their prompts were computed before: from the
   /// rows that were kept. The choices are made here.

@@ -7,23 +7,24 @@
 
 namespace octavo {
 
-const KernelTable& kernel_table(IsaLevel level) {
+const KernelTable& kernel_table(IsaLevel level, Bits bits) {
   OCTAVO_CHECK(isa_supported(level), "level {}", isa_name(level));
+  [[maybe_unused]] const bool portable = bits == Bits::kPortable;
   switch (level) {
 #if OCTAVO_HAS_SCALAR
-    case IsaLevel::kScalar: return *octavo_kernels_scalar();
+    case IsaLevel::kScalar: return portable ? *octavo_kernels_scalar_portable() : *octavo_kernels_scalar();
 #endif
 #if OCTAVO_HAS_AVX2
-    case IsaLevel::kAvx2: return *octavo_kernels_avx2();
+    case IsaLevel::kAvx2: return *octavo_kernels_avx2(portable);
 #endif
 #if OCTAVO_HAS_AVXVNNI
-    case IsaLevel::kAvxVnni: return *octavo_kernels_avxvnni();
+    case IsaLevel::kAvxVnni: return *octavo_kernels_avxvnni(portable);
 #endif
 #if OCTAVO_HAS_AVX512VNNI
     case IsaLevel::kAvx512Vnni: return *octavo_kernels_avx512vnni();
 #endif
 #if OCTAVO_HAS_NEON
-    case IsaLevel::kNeon: return *octavo_kernels_neon();
+    case IsaLevel::kNeon: return *octavo_kernels_neon(portable);
 #endif
     default: break;
   }

@@ -3,10 +3,12 @@
 
 #include "base/cpu_info.h"
 #include "kernels/kernels.h"
+#include "octavo/bits.h"
 
 namespace octavo {
 
-/// The table compiled for `level`, which the processor must support. The table lives as long as the program.
-const KernelTable& kernel_table(IsaLevel level);
+/// The table compiled for `level`, which the processor must support: with its own bits, or with those that all levels
+/// have. The table lives as long as the program.
+const KernelTable& kernel_table(IsaLevel level, Bits bits = Bits::kNative);
 
 }  // namespace octavo

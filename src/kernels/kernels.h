@@ -121,6 +121,7 @@ struct AttentionItem {
   int32_t head_stride;  // floats from the query heads of one KV head to those of the next, in q and out
   int32_t begin, end;
   SoftmaxTerms terms = {};
+  bool sums_of_16 = false;  // sums across positions or dimensions have 16 lanes, not as many as the level's vectors
 };
 
 /// Floats of scratch that an AttentionFn needs, for one thread.

@@ -48,7 +48,7 @@ Result<void> check_score_scale(const ModelKeys& keys, const ModelConfig& config)
 
 }  // namespace
 
-Result<ModelConfig> ModelConfig::load(const ModelSource& source) {
+Result<ModelConfig> ModelConfig::load(const ModelSource& source, Math math) {
   ModelConfig config;
   OCTAVO_TRY(const std::string_view architecture, source.get_string("general.architecture"));
   const ReadArchitecture read = find_architecture(architecture);
@@ -61,7 +61,7 @@ Result<ModelConfig> ModelConfig::load(const ModelSource& source) {
     OCTAVO_TRY(const std::string_view name, source.get_string("general.name"));
     config.name = printable(name);
   }
-  const ModelKeys keys(source, architecture);
+  const ModelKeys keys(source, architecture, math);
   OCTAVO_TRY_VOID(read_vocab_size(keys, config));
   OCTAVO_TRY(config.width, keys.size("embedding_length"));
   OCTAVO_TRY(config.context_length, keys.size("context_length"));

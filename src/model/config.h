@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/math.h"
 #include "base/to_size.h"
 #include "model/layer_spec.h"
 #include "octavo/embedding.h"
@@ -30,7 +31,7 @@ struct HeadSpec {
 /// Hyperparameters, checked against each other. Sizes are in elements.
 struct ModelConfig {
   /// Reads and checks `file`'s metadata. Errors name the key. A file without tensors (vocabulary only) is an error.
-  static Result<ModelConfig> load(const ModelSource& source);
+  static Result<ModelConfig> load(const ModelSource& source, Math math = Math());
 
   std::string architecture;  // general.architecture
   std::string name;          // general.name, or the file's name where it has none

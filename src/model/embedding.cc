@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/math.h"
 #include "base/to_size.h"
 
 namespace octavo {
@@ -14,7 +15,7 @@ constexpr std::array<std::string_view, 5> kPoolingNames = {"none", "mean", "cls"
 constexpr double kLargestAsInt16 = 32760;
 
 /// The number that a vector is divided by.
-double length_of(std::span<const float> vector, int p) {
+double length_of(std::span<const float> vector, int p, Math math) {
   double sum = 0;
   if (p == 0) {
     for (const float x : vector) sum = std::max(sum, std::abs(static_cast<double>(x)));
@@ -24,8 +25,8 @@ double length_of(std::span<const float> vector, int p) {
     for (const float x : vector) sum += static_cast<double>(x) * static_cast<double>(x);
     return std::sqrt(sum);
   }
-  for (const float x : vector) sum += std::pow(std::abs(static_cast<double>(x)), p);
-  return std::pow(sum, 1.0 / p);
+  for (const float x : vector) sum += math.pow(std::abs(static_cast<double>(x)), p);
+  return math.pow(sum, 1.0 / p);
 }
 
 }  // namespace
@@ -38,9 +39,9 @@ std::optional<Pooling> find_pooling(std::string_view name) {
   return static_cast<Pooling>(found - kPoolingNames.begin());
 }
 
-void normalize(std::span<float> vector, int p) {
+void normalize(std::span<float> vector, int p, Bits bits) {
   if (p < 0) return;
-  const double length = length_of(vector, p);
+  const double length = length_of(vector, p, Math(bits));
   if (!(length > 0)) return;
   for (float& x : vector) x = static_cast<float>(static_cast<double>(x) / length);
 }

@@ -17,6 +17,7 @@ namespace octavo {
 
 struct RunnerOptions {
   IsaLevel isa = IsaLevel::kScalar;  // of what the processor computes
+  Bits bits = Bits::kNative;
   KvType kv_type = kDefaultKvType;
   KvLayout kv_layout = KvLayout::kPaged;
   int block_size = 16;                // tokens: a power of two, 1 to 256

@@ -21,7 +21,7 @@ constexpr std::array kReach = {2.0F, 5.0F, 10.0F, 20.0F, std::numeric_limits<flo
 
 }  // namespace
 
-CandidateScratch::CandidateScratch(int vocab_size) {
+CandidateScratch::CandidateScratch(int vocab_size, Math given) : math(given) {
   OCTAVO_CHECK(vocab_size >= 1, "vocabulary of {}", vocab_size);
   const auto size = to_size(vocab_size);
   piece_max.resize(2 * ((size + kPiece - 1) / kPiece));  // and a copy, to find the k-th of
@@ -62,7 +62,7 @@ void Candidates::weigh() {
 }
 
 double Candidates::log_total() const {
-  return row_max_ + std::log(row_total_ > 0 ? row_total_ : softmax_total(row_, row_max_));
+  return row_max_ + scratch_.math.log(row_total_ > 0 ? row_total_ : softmax_total(row_, row_max_));
 }
 
 /// In nats.
@@ -70,7 +70,7 @@ double Candidates::entropy() {
   weigh();
   const double sum =
       sum_weighted(std::span<const float>(scratch_.weights).first(size()), logits(), max_) / temperature_;
-  return std::log(total_) - sum / total_;
+  return scratch_.math.log(total_) - sum / total_;
 }
 
 /// The list becomes those of the row whose logits are at least `least`.
@@ -159,10 +159,11 @@ Candidates::Candidate Candidates::last_of_mass(double target) {
 }
 
 /// The same of some candidates, which it brings into another order: halves that need no order are summed as they are.
-Candidates::Candidate Candidates::last_of_mass(std::span<Candidate> candidates, double target) {
+/// That is the order in which the C++ library leaves them, so portable sums have the order of all.
+Candidates::Candidate Candidates::last_of_mass(std::span<Candidate> candidates, double target) const {
   constexpr std::size_t kFew = 32;
   double before = 0;  // the mass of those in front of `candidates`
-  while (candidates.size() > kFew) {
+  while (!scratch_.math.is_portable() && candidates.size() > kFew) {
     const std::size_t half = candidates.size() / 2;
     std::nth_element(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(half), candidates.end(),
                      MoreLikely());
@@ -191,7 +192,7 @@ void Candidates::keep_top_p(float p) {
 
 void Candidates::keep_min_p(float p) {
   if (p <= 0) return;
-  if (is_row_) gather(max_ + temperature_ * (std::log(p) - 1e-3F));  // a little more than what is kept
+  if (is_row_) gather(max_ + temperature_ * (scratch_.math.log(p) - 1e-3F));  // a little more than what is kept
   weigh();
   filter([&](std::size_t i) { return scratch_.weights[i] >= p; });
 }
@@ -213,7 +214,7 @@ void Candidates::keep_typical(float p) {
   const double typical = entropy();
   if (is_row_) gather(kLowest);
   weigh();
-  const double log_total = std::log(total_), target = static_cast<double>(p) * total_;
+  const double log_total = scratch_.math.log(total_), target = static_cast<double>(p) * total_;
   // The distance of a token's surprise from the entropy takes the place of its logit: the nearest come first.
   const auto nearness = [&](std::size_t i) {
     const double surprise = log_total - (scratch_.logits[i] - max_) / temperature_;
@@ -258,10 +259,11 @@ void Candidates::exclude_top(float threshold) {
 
 void Candidates::keep_surprise(float most_bits) {
   weigh();
-  const double least_weight = total_ * std::exp2(-static_cast<double>(most_bits));
+  const double least_weight = total_ * scratch_.math.exp2(-static_cast<double>(most_bits));
   const TokenId best = most_likely();
   if (is_row_) {
-    gather(least_weight > 1 ? max_ : max_ + temperature_ * (static_cast<float>(std::log(least_weight)) - 1e-3F));
+    gather(least_weight > 1 ? max_
+                            : max_ + temperature_ * (static_cast<float>(scratch_.math.log(least_weight)) - 1e-3F));
     weigh();
   }
   filter([&](std::size_t i) { return scratch_.weights[i] >= least_weight || scratch_.ids[i] == best; });
@@ -279,7 +281,7 @@ double Candidates::zipf_exponent() {
                     scratch_.ordered.end(), MoreLikely());
   double products = 0, squares = 0;
   for (std::size_t i = 0; i + 1 < most && fitted[i + 1].weight > 0; ++i) {
-    const double ranks = std::log(static_cast<double>(i + 2) / static_cast<double>(i + 1));
+    const double ranks = scratch_.math.log(static_cast<double>(i + 2) / static_cast<double>(i + 1));
     products += ranks * (double{fitted[i].logit} - double{fitted[i + 1].logit}) / temperature_;
     squares += ranks * ranks;
   }
@@ -294,8 +296,9 @@ void Candidates::keep_zipfian(float most_bits) {
   const auto weights = std::span<const float>(scratch_.weights).first(size());
   const auto count = static_cast<double>(std::ranges::count_if(weights, [](float weight) { return weight > 0; }));
   const double excess = exponent - 1;
-  const double scale = std::abs(excess) < 1e-9 ? 1 / std::log(count) : excess / (1 - std::pow(count, -excess));
-  const double k = std::pow(scale * std::exp2(static_cast<double>(most_bits)), 1 / exponent);
+  const double scale =
+      std::abs(excess) < 1e-9 ? 1 / scratch_.math.log(count) : excess / (1 - scratch_.math.pow(count, -excess));
+  const double k = scratch_.math.pow(scale * scratch_.math.exp2(static_cast<double>(most_bits)), 1 / exponent);
   keep_top_k(static_cast<int>(std::clamp(k, 1.0, static_cast<double>(size()))));
 }
 
@@ -309,8 +312,8 @@ void Candidates::apply_temperature(float temperature, const DynamicTemperature& 
   if (dynamic.range <= 0) return apply_temperature(temperature);
   if (size() == 1) return;
   const float low = std::max(0.0F, temperature - dynamic.range), high = temperature + dynamic.range;
-  const double share = std::max(0.0, entropy()) / std::log(static_cast<double>(size()));
-  const auto between = static_cast<float>(std::pow(share, static_cast<double>(dynamic.exponent)));
+  const double share = std::max(0.0, entropy()) / scratch_.math.log(static_cast<double>(size()));
+  const auto between = static_cast<float>(scratch_.math.pow(share, static_cast<double>(dynamic.exponent)));
   apply_temperature(std::max(low + (high - low) * between, 1e-6F));
 }
 
@@ -344,7 +347,7 @@ double Candidates::surprise(TokenId token) {
   weigh();
   const std::span<const TokenId> ids = std::span<const TokenId>(scratch_.ids).first(count_);
   const std::size_t i = is_row_ ? to_size(token) : to_size(std::ranges::lower_bound(ids, token) - ids.begin());
-  return -std::log2(std::max<double>(scratch_.weights[i], std::numeric_limits<float>::min()) / total_);
+  return -scratch_.math.log2(std::max<double>(scratch_.weights[i], std::numeric_limits<float>::min()) / total_);
 }
 
 }  // namespace octavo

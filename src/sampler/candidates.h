@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/math.h"
 #include "octavo/sampling.h"
 #include "sampler/softmax.h"
 
@@ -18,7 +19,7 @@ namespace octavo {
 /// Memory for rows of up to `vocab_size` logits; nothing is allocated after construction.
 class CandidateScratch {
  public:
-  explicit CandidateScratch(int vocab_size);
+  explicit CandidateScratch(int vocab_size, Math math = Math());
 
  private:
   friend class Candidates;
@@ -27,6 +28,7 @@ class CandidateScratch {
     TokenId id;
     float weight;
   };
+  Math math;
   std::vector<float> piece_max;    // [pieces] the maxima of the row's pieces
   std::vector<float> weights;      // [vocab_size] softmax numerators of the tokens that are left
   std::vector<float> logits;       // [vocab_size] the logits that are left, once something is cut
@@ -86,7 +88,7 @@ class Candidates {
   void collect_top(int k);
   double zipf_exponent();
   Candidate last_of_mass(double target);
-  static Candidate last_of_mass(std::span<Candidate> candidates, double target);
+  Candidate last_of_mass(std::span<Candidate> candidates, double target) const;
 
   std::span<const float> row_;
   CandidateScratch& scratch_;

@@ -59,7 +59,7 @@ void DryPenalty::apply(std::span<float> row, const Dry& dry, std::span<const Tok
     if (!in_row(next_of(i))) continue;
     const int longest = std::exchange(longest_[to_size(next_of(i))], 0);
     if (longest == 0 || longest < dry.allowed_length || std::ranges::binary_search(breakers, next_of(i))) continue;
-    const double penalty = dry.multiplier * std::pow(static_cast<double>(dry.base), longest - dry.allowed_length);
+    const double penalty = dry.multiplier * math_.pow(static_cast<double>(dry.base), longest - dry.allowed_length);
     float& logit = row[to_size(next_of(i))];
     logit = finite_logit(logit) - static_cast<float>(std::min(penalty, kLargestPenalty));
   }

@@ -7,12 +7,15 @@
 #include <span>
 #include <vector>
 
+#include "base/math.h"
 #include "octavo/sampling.h"
 
 namespace octavo {
 
 class DryPenalty {
  public:
+  explicit DryPenalty(Math math = Math()) : math_(math) {}
+
   /// Lowers the logits of tokens that would continue a repetition, by the longest repetition of each. `tokens` is the
   /// sequence so far; `breakers` are ascending ids. Tokens beyond the row are ignored.
   void apply(std::span<float> row, const Dry& dry, std::span<const TokenId> tokens, std::span<const TokenId> breakers);
@@ -20,6 +23,7 @@ class DryPenalty {
  private:
   void match_suffixes(std::span<const TokenId> tokens);
 
+  Math math_;
   std::vector<int> matched_;  // [tokens] how many tokens up to here are also the last tokens of the sequence
   std::vector<int> longest_;  // [row] scratch: the longest repetition that a token would continue; 0 between calls
 };

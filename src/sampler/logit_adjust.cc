@@ -75,7 +75,7 @@ void keep_bits(std::span<float> logits, std::uint32_t word) {
 
 }  // namespace
 
-LogitAdjuster::LogitAdjuster(int vocab_size) {
+LogitAdjuster::LogitAdjuster(int vocab_size, Math math) : dry_(math) {
   OCTAVO_CHECK(vocab_size >= 1, "vocabulary of {}", vocab_size);
   row_.resize(to_size(vocab_size));
   counts_.resize(to_size(vocab_size));

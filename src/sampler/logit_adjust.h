@@ -42,7 +42,7 @@ class LogitAdjuster {
  public:
   /// An adjuster for rows of up to `vocab_size` logits. Nothing is allocated after construction, except by the longest
   /// sequence yet with DRY.
-  explicit LogitAdjuster(int vocab_size);
+  explicit LogitAdjuster(int vocab_size, Math math = Math());
 
   /// Whether the row changes at all; false: it is drawn from as it is.
   static bool changes(const SamplingParams& params, const DrawContext& context);

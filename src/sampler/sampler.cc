@@ -19,12 +19,12 @@ double uniform_of(DrawKey key, std::uint32_t draw) {
 }
 
 // The log of the sum of exp over all of a row, padding included, given what that is without the padding.
-double log_total_with(std::span<const float> padding, double log_total) {
+double log_total_with(std::span<const float> padding, double log_total, Math math) {
   if (padding.empty()) return log_total;
   const float max = max_logit(padding);
-  const double log_padding = max + std::log(softmax_total(padding, max));
+  const double log_padding = max + math.log(softmax_total(padding, max));
   const double larger = std::max(log_total, log_padding);
-  return larger + std::log(std::exp(log_total - larger) + std::exp(log_padding - larger));
+  return larger + math.log(math.exp(log_total - larger) + math.exp(log_padding - larger));
 }
 
 void apply_step(SamplerStep step, const SamplingParams& params, const DrawKey& key, Candidates& candidates) {
@@ -79,11 +79,11 @@ bool must_adjust(const Candidates& untouched, const SamplingParams& params, cons
 }
 
 /// Of a token among those that are allowed.
-float logprob_of_allowed(std::span<const float> row, TokenId token, const DrawContext& context, LogitAdjuster& adjuster,
+float logprob_of_allowed(std::span<const float> row, TokenId token, const DrawContext& context, SamplerScratch& scratch,
                          std::span<TokenLogprob> top) {
-  const std::span<const float> masked = adjuster.adjust(row, {}, {.allowed = context.allowed});
+  const std::span<const float> masked = scratch.adjuster.adjust(row, {}, {.allowed = context.allowed});
   const float max = max_logit(masked);
-  const double log_total = max + std::log(softmax_total(masked, max));
+  const double log_total = max + scratch.math.log(softmax_total(masked, max));
   find_top_tokens(masked, log_total, top);
   for (TokenLogprob& one : top)
     if (!is_allowed(context.allowed, one.token)) one.token = -1;
@@ -110,11 +110,11 @@ SampledToken sample(std::span<const float> logits, int num_tokens, const Samplin
   SampledToken sampled{.token = token, .logprob = std::numeric_limits<float>::quiet_NaN(), .surprise_bound = bound};
   if (!context.wants_logprob) return sampled;
   if (context.logprobs_of_allowed && !context.allowed.empty() && is_allowed(context.allowed, token)) {
-    sampled.logprob = logprob_of_allowed(row, token, context, scratch.adjuster, top);
+    sampled.logprob = logprob_of_allowed(row, token, context, scratch, top);
     return sampled;
   }
   // The row's total is known by now, where anything of it was weighed as it is.
-  const double log_total = log_total_with(logits.subspan(row.size()), untouched.log_total());
+  const double log_total = log_total_with(logits.subspan(row.size()), untouched.log_total(), scratch.math);
   find_top_tokens(row, log_total, top);
   sampled.logprob = static_cast<float>(finite_logit(row[to_size(token)]) - log_total);
   return sampled;

@@ -10,12 +10,13 @@
 
 namespace octavo {
 
-Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::path& path, const std::stop_token& stop) {
+Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::path& path, const std::stop_token& stop,
+                                                      Math math) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     if (!FolderSource::is_model(path))
       return fail("{}: is a folder without config.json, expected a model", path.string());
-    OCTAVO_TRY(FolderSource folder, FolderSource::open(path, stop));
+    OCTAVO_TRY(FolderSource folder, FolderSource::open(path, stop, math));
     return std::make_unique<const FolderSource>(std::move(folder));
   }
   OCTAVO_TRY(GgufFile file, GgufFile::open(path, stop));

@@ -5,15 +5,16 @@
 #include <memory>
 #include <stop_token>
 
+#include "base/math.h"
 #include "source/model_source.h"
 
 namespace octavo {
 
 /// Reads a model's directory and checks it; no tensor is read. Errors name the file and its fault, or what a file that
 /// is no model seems to be. Any file of a model in several may be named, or the folder of a model in one. The call ends
-/// with an error once a stop is asked for.
+/// with an error once a stop is asked for. `math` makes numbers that a folder has in another form.
 Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::path& path,
-                                                      const std::stop_token& stop = {});
+                                                      const std::stop_token& stop = {}, Math math = Math());
 
 /// Whether a file begins as a model does, or a folder has a config.json. False also where it cannot be read.
 bool begins_as_model(const std::filesystem::path& path);

@@ -86,14 +86,17 @@ TEST(Usage, AFileOfOptionsGoesAfterTheCommandLine) {
 
 TEST(Usage, EngineOptionsReachTheEngine) {
   CliRun cli;
-  ASSERT_EQ(cli.run({"run", "-p", "x", "-m", "some.gguf", "--threads", "3", "--isa", "scalar", "--kv-type", "q8_0",
-                     "--block-size", "32", "--kv-memory", "1.5GiB", "--max-context", "50", "--chunk", "7"}),
+  ASSERT_EQ(cli.run({"run",  "-p",           "x",      "-m",          "some.gguf", "--threads",
+                     "3",    "--isa",        "scalar", "--bits",      "portable",  "--kv-type",
+                     "q8_0", "--block-size", "32",     "--kv-memory", "1.5GiB",    "--max-context",
+                     "50",   "--chunk",      "7"}),
             0)
       << cli.err.str();
   const EngineOptions& options = cli.engine.options;
   EXPECT_EQ(options.model_path, "some.gguf");
   EXPECT_EQ(options.num_threads, 3);
   EXPECT_EQ(options.isa, "scalar");
+  EXPECT_EQ(options.bits, Bits::kPortable);
   EXPECT_EQ(options.kv_type, KvType::kQ8_0);
   EXPECT_EQ(options.block_size, 32);
   EXPECT_EQ(options.kv_memory_bytes, std::uint64_t{3} << 29);

@@ -37,7 +37,7 @@ class Model {
     kv_ = std::make_unique<KvArena>(KvArena::create(room).value());
     snapshots_ = std::make_unique<SnapshotArena>(SnapshotArena::create(room).value());
     transformer_ = std::make_unique<Transformer>(config_, weights_, *kv_, *snapshots_, kernel_table(IsaLevel::kScalar),
-                                                 pool_, kMaxTokens);
+                                                 Math(), pool_, kMaxTokens);
     if (!assistant) return;
     assistant_source_ = assistant->source();
     AssistantRequest request = assistant_of(config_, *assistant_source_).value();

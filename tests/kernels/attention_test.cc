@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "kernels/kernel_test.h"
+#include "kernels/portable_bits.h"
 #include "tensor/dequantize.h"
 
 namespace octavo {
@@ -64,15 +64,14 @@ class Case {
     blocks_.resize(num_blocks);
     std::iota(blocks_.begin(), blocks_.end(), 1);
     std::shuffle(blocks_.begin(), blocks_.end(), std::mt19937(static_cast<unsigned>(s.length)));
-    std::normal_distribution<float> normal;
     for (std::vector<float>* values : {&k_, &v_}) {
       values->resize(static_cast<std::size_t>(s.length) * s.kv_heads * s.head_dim);
-      for (float& x : *values) x = normal(random);
+      for (float& x : *values) x = bell(random);
     }
     if (s.sinks != Shape::kNoSinks)
-      for (int head = 0; head < num_heads(); ++head) sinks_.push_back(s.sinks + normal(random));
+      for (int head = 0; head < num_heads(); ++head) sinks_.push_back(s.sinks + bell(random));
     q_.resize(static_cast<std::size_t>(s.rows) * num_heads() * s.head_dim);
-    for (float& x : q_) x = s.q_scale * normal(random) / std::sqrt(static_cast<float>(s.head_dim));
+    for (float& x : q_) x = s.q_scale * bell(random) / std::sqrt(static_cast<float>(s.head_dim));
     const std::size_t token = static_cast<std::size_t>(s.kv_heads) * s.head_dim;
     for (int t = 0; t < s.length; ++t)
       kernels.write_kv[s.kv_type](layer_, blocks_[t / s.block_size], t % s.block_size, k_.data() + t * token,
@@ -394,6 +393,29 @@ TEST_P(Attention, BitsDoNotDependOnTheOrderOfK) {
       const std::vector<float> got = Case(kernels(), by_token, random).run(kMaxTileQueries);
       ASSERT_EQ(std::memcmp(expected.data(), got.data(), got.size() * sizeof(float)), 0)
           << "length " << shape.length << " type " << type;
+    }
+}
+
+class PortableAttention : public PortableTest {};
+OCTAVO_FOR_EACH_LEVEL(PortableAttention);
+
+TEST_P(PortableAttention, HasTheSameBitsOnEveryLevel) {
+  const Shape shapes[] = {
+      {.block_size = 16, .heads_per_kv_head = 3, .head_dim = 64, .length = 300, .rows = 2},
+      {.block_size = 4, .kv_heads = 1, .heads_per_kv_head = 2, .head_dim = 72, .length = 270, .rows = 3, .window = 50},
+      {.block_size = 8, .kv_heads = 1, .head_dim = 96, .length = 41, .rows = 9, .sinks = 0.5F},
+      {.block_size = 32, .kv_heads = 1, .head_dim = 128, .length = 290, .rows = 2, .q_scale = 6, .soft_cap = 4},
+      {.block_size = 16, .heads_per_kv_head = 1, .head_dim = 80, .length = 13, .rows = 1}};
+  for (const int type : kAllTypes)
+    for (std::size_t i = 0; i < std::size(shapes); ++i) {
+      Shape shape = shapes[i];
+      shape.kv_type = type;
+      std::mt19937 own(static_cast<unsigned>(i));
+      const Case here(kernels(), shape, own);
+      const std::vector<float> all = here.run(24);
+      const std::string name = "attention " + std::to_string(type) + "." + std::to_string(i);
+      expect_portable(name, std::span<const float>(all));
+      EXPECT_EQ(here.run_in_turn(5), all) << name;
     }
 }
 

@@ -148,6 +148,16 @@ std::size_t mirostat_number(std::vector<double> p, double bound) {
   return std::min(p.size(), static_cast<std::size_t>(std::max(k, 1.0)));
 }
 
+TEST(Candidates, PortableCutsKeepTheSameTokens) {
+  const std::vector<float> logits = random_logits(3000, 19, 0.5);  // cuts that end among hundreds of tokens
+  SamplerScratch native(3000), portable(3000, Math(Bits::kPortable));
+  for (const SamplingParams& params :
+       {SamplingParams{.top_p = 0.8F}, SamplingParams{.typical_p = 0.7F}, SamplingParams{.min_p = 0.3F}})
+    for (std::uint32_t i = 0; i < 300; ++i)
+      EXPECT_EQ(sample(logits, 3000, params, {.position = i}, portable).token,
+                sample(logits, 3000, params, {.position = i}, native).token);
+}
+
 TEST(Candidates, MirostatOneKeepsSoManyAsThePaperAndTheMeanSurpriseAtTau) {
   for (const float exponent : {0.7F, 1.0F, 1.4F}) {
     std::vector<float> logits = random_logits(700, 18, 0.3);

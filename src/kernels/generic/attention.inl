@@ -76,6 +76,23 @@ inline void weigh(float* scores, F32 scale, F32 offset, F32 (&sums)[2]) {
   }
 }
 
+/// The sum of a query's weights of the positions begin .. end, whole vectors: in two sums of 16 lanes, wherever begin
+/// is. Apart from weigh(), because the loops of that have the level's own lanes.
+__attribute__((noinline)) float sum_of_weights(const float* weights, int begin, int end) {
+  constexpr int kSumLanes = 2 * kWideLanes;
+  F32 sums[2][kWideVectors];
+  for (auto& of_lanes : sums)
+    for (F32& sum : of_lanes) sum = f32_zero();
+  for (int first = begin / kSumLanes * kSumLanes; first < end; first += kSumLanes)
+    for (int j = 0; j < 2 * kWideVectors; ++j) {
+      const int at = first + j * kLanes;
+      F32& sum = sums[j / kWideVectors][j % kWideVectors];
+      if (begin <= at && at < end) sum = f32_add(sum, f32_load(weights + (at - begin)));
+    }
+  for (int v = 0; v < kWideVectors; ++v) sums[0][v] = f32_add(sums[0][v], sums[1][v]);
+  return sum_of_lanes(sums[0]);
+}
+
 /// Lines that are fetched for each query while its weights are made, so that memory does not rest.
 inline constexpr int kWeightLines = 8;
 
@@ -83,7 +100,7 @@ inline constexpr int kWeightLines = 8;
 /// for all queries.
 template <KvElement E, int N>
 inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const F32 (&top)[N], Ahead& lines_ahead,
-                         Scores<N>& scores, float* const (&part)[N], int head_dim) {
+                         Scores<N>& scores, float* const (&part)[N], int head_dim, bool sums_of_16) {
   float max[N];
   F32 sum[N];
   Ahead ahead = lines_ahead;
@@ -104,6 +121,11 @@ inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const 
     sum[i] = f32_add(sums[0], sums[1]);
   }
   lines_ahead = ahead;
+  if (kLanes != kWideLanes && sums_of_16) {
+    for (int i = 0; i < N; ++i)
+      sum_of(part[i], head_dim) = view.lo[i] == view.hi[i] ? 0.0F : sum_of_weights(scores[i], view.begin, view.end);
+    return;
+  }
   for (int i = 0; i < N; ++i) sum_of(part[i], head_dim) = f32_sum(sum[i]);
 }
 
@@ -206,13 +228,14 @@ void attend_tile(const TileSource& from, const AttentionItem& item, const Attent
   view.shift(from.first);
   const float* q_of[N];
   for (int i = 0; i < N; ++i) q_of[i] = queries[i].q + (size_t)item.kv_head * (size_t)item.head_stride;
-  const Queries<E, N> q(q_of, head_dim);
+  const bool sums_of_16 = kLanes != kWideLanes && item.sums_of_16;
+  const Queries<E, N> q(q_of, head_dim, sums_of_16);
   Scores<N> scores;
   F32 top[N];
   tile_scores<E, N>(from.kv, from.at, q, view, ahead, scores, top);
   if (item.terms.soft_cap != 0) cap_scores<E, N>(view, q, item.terms.soft_cap, scores, top);
-  tile_weights<E, N>(view, q, top, ahead, scores, parts, head_dim);
-  tile_values<E, N>(from.kv, from.at, view, scores, ahead, parts);
+  tile_weights<E, N>(view, q, top, ahead, scores, parts, head_dim, sums_of_16);
+  tile_values<E, N>(from.kv, from.at, view, scores, ahead, parts, sums_of_16);
   ahead.fetch_rest();
 }
 
@@ -347,6 +370,14 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
     if (const AttentionQuery& query = item.queries[i]; item.begin < query.end && query.end <= item.end)
       write_output(states + (size_t)i * state_floats, kv.head_dim, sinks == nullptr ? nullptr : sinks + query.head,
                    query.out + head);
+}
+
+/// The same with sums of 16 lanes.
+template <KvElement E>
+void attention_of_16(const KvLayer& kv, const AttentionItem& item, const AttentionAhead& next, float* scratch) {
+  AttentionItem wide = item;
+  wide.sums_of_16 = true;
+  attention<E>(kv, wide, next, scratch);
 }
 
 // A query's results of different tiles lie so far apart that no prefetching of the processor's brings them. Behind each

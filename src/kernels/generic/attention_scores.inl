@@ -100,12 +100,25 @@ inline float int16_top(float top, float sum) {
   return top > by_sum ? top : by_sum;
 }
 
+/// The sum of |values[0 .. n)| in 16 lanes.
+__attribute__((noinline)) float sum_of_magnitudes(const float* values, int n) {
+  F32 sums[kWideVectors];
+  for (F32& sum : sums) sum = f32_zero();
+  for (int d = 0; d < n; d += kWideLanes)
+    for (int v = 0; v < kWideVectors; ++v) {
+      const int left = n - d - v * kLanes;
+      if (left > 0)
+        sums[v] = f32_add(sums[v], f32_abs(f32_load_n(values + d + v * kLanes, left < kLanes ? left : kLanes)));
+    }
+  return sum_of_lanes(sums);
+}
+
 /// N queries side by side: one address for all.
 template <KvElement E, int N>
 struct Queries {
   float q[N][kQueryStride];
 
-  Queries(const float* const (&from)[N], int head_dim) {
+  Queries(const float* const (&from)[N], int head_dim, bool /*sums_of_16*/) {
     for (int i = 0; i < N; ++i)
       for_vectors(
           head_dim, [&](int64_t d) { f32_store(q[i] + d, f32_load(from[i] + d)); },
@@ -122,9 +135,9 @@ struct Queries<E, N> {
   int16_t q[N][kQueryStride];  // zeros up to a whole segment
   float unit[N];               // what a score of 1 is worth
 
-  Queries(const float* const (&from)[N], int head_dim) {
+  Queries(const float* const (&from)[N], int head_dim, bool sums_of_16) {
     for (int i = 0; i < N; ++i) {
-      const float top = top_of(from[i], head_dim);
+      const float top = top_of(from[i], head_dim, sums_of_16);
       unit[i] = top > 0 ? top * (Kv<E>::kUnit / 32767.0F) : 1.0F;
       const F32 all = f32_set(top > 0 ? 32767.0F / top : 0.0F);
       for_vectors(
@@ -135,7 +148,7 @@ struct Queries<E, N> {
   }
 
  private:
-  static float top_of(const float* values, int head_dim) {
+  static float top_of(const float* values, int head_dim, bool sums_of_16) {
     float top = 0;
     for (int begin = 0; begin < head_dim; begin += Kv<E>::kScaleDims) {
       const int count = head_dim - begin < Kv<E>::kScaleDims ? head_dim - begin : Kv<E>::kScaleDims;
@@ -147,7 +160,8 @@ struct Queries<E, N> {
       for_vectors(
           count, [&](int64_t d) { take(f32_load(values + begin + d)); },
           [&](int64_t d, int n) { take(f32_load_n(values + begin + d, n)); });
-      const float of_segment = int16_top<E, Kv<E>::kScaleDims>(f32_max_of(magnitude), f32_sum(sum));
+      const float magnitudes = sums_of_16 ? sum_of_magnitudes(values + begin, count) : f32_sum(sum);
+      const float of_segment = int16_top<E, Kv<E>::kScaleDims>(f32_max_of(magnitude), magnitudes);
       top = of_segment > top ? of_segment : top;
     }
     return top;

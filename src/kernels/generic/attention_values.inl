@@ -165,10 +165,25 @@ inline F32 scaled_weight(const TileView<N>& view, const Scores<N>& weights, cons
   return f32_select(lanes_between(view.lo[i] - at, view.hi[i] - at), product, f32_zero());
 }
 
+/// The sum of a query's weights times scales over the positions from view_begin that it sees, in 16 lanes.
+__attribute__((noinline)) float sum_of_products(const float* weights, const float* scales, int view_begin, int view_end,
+                                                int lo, int hi) {
+  F32 sums[kWideVectors];
+  for (F32& sum : sums) sum = f32_zero();
+  for (int first = view_begin / kWideLanes * kWideLanes; first < view_end; first += kWideLanes)
+    for (int v = 0; v < kWideVectors; ++v) {
+      const int at = first + v * kLanes;
+      if (at < view_begin || at >= view_end) continue;
+      const F32 product = f32_mul(f32_load(weights + (at - view_begin)), f32_load(scales + (at - view_begin)));
+      sums[v] = f32_add(sums[v], f32_select(lanes_between(lo - at, hi - at), product, f32_zero()));
+    }
+  return sum_of_lanes(sums);
+}
+
 /// Queries first .. first + C side by side: each waits for the largest of its own.
 template <KvElement E, int N, int C>
 inline void round_some_weights(const TileView<N>& view, const Scores<N>& weights, const float* scales, int first,
-                               Ahead& lines_ahead, IntWeights<N>& out) {
+                               bool sums_of_16, Ahead& lines_ahead, IntWeights<N>& out) {
   constexpr int kLines = lines_by_weights<E>(N, C);
   const int count = view.end - view.begin;
   Ahead ahead = lines_ahead;
@@ -190,7 +205,11 @@ inline void round_some_weights(const TileView<N>& view, const Scores<N>& weights
   }
 #pragma GCC unroll 4
   for (int c = 0; c < C; ++c) {
-    const float largest = int16_top<E, kTileTokens>(f32_max_of(top[c]), f32_sum(sum[c]));
+    float products = f32_sum(sum[c]);
+    if (kSumBounds<E, kTileTokens> && sums_of_16)
+      products =
+          sum_of_products(weights[first + c], scales, view.begin, view.end, view.lo[first + c], view.hi[first + c]);
+    const float largest = int16_top<E, kTileTokens>(f32_max_of(top[c]), products);
     out.scale[first + c] = largest * (Kv<E>::kUnit / 32767.0F);
     factor[c] = f32_set(largest > 0 ? 32767.0F / largest : 0.0F);
   }
@@ -207,10 +226,10 @@ inline void round_some_weights(const TileView<N>& view, const Scores<N>& weights
 
 template <KvElement E, int N>
 inline void round_weights(const TileView<N>& view, const Scores<N>& weights, const float* scales, bool pairs,
-                          Ahead& ahead, IntWeights<N>& out) {
+                          bool sums_of_16, Ahead& ahead, IntWeights<N>& out) {
   int first = 0;
-  for (; first + 4 <= N; first += 4) round_some_weights<E, N, 4>(view, weights, scales, first, ahead, out);
-  if constexpr (N % 4 != 0) round_some_weights<E, N, N % 4>(view, weights, scales, first, ahead, out);
+  for (; first + 4 <= N; first += 4) round_some_weights<E, N, 4>(view, weights, scales, first, sums_of_16, ahead, out);
+  if constexpr (N % 4 != 0) round_some_weights<E, N, N % 4>(view, weights, scales, first, sums_of_16, ahead, out);
   if (pairs) return;
   for (int i = 0; i < N; ++i)
     for (int t = view.end - view.begin - 1; t >= 0; --t) {
@@ -298,14 +317,14 @@ inline void sum_pairs_of_segment(const KvLayer& kv, const AttentionItem& item, c
 /// o[i] = weights of query i times the tile's V.
 template <KvElement E, int N>
 inline void tile_values(const KvLayer& kv, const AttentionItem& item, const TileView<N>& view, const Scores<N>& weights,
-                        Ahead& ahead, float* const (&o)[N]) {
+                        Ahead& ahead, float* const (&o)[N], bool sums_of_16) {
   if constexpr (kInPairs<E>) {
     constexpr int kSegment = Kv<E>::kScaleDims;
     for (int d = 0; d < kv.head_dim; d += kSegment) {
       float scales[kTileTokens];
       IntWeights<N> rounded;
       load_v_scales<E, N>(kv, item, view, d / kSegment, scales);
-      round_weights<E, N>(view, weights, scales, kv.block_size > 1, ahead, rounded);
+      round_weights<E, N>(view, weights, scales, kv.block_size > 1, sums_of_16, ahead, rounded);
       const int end = d + kSegment < kv.head_dim ? d + kSegment : kv.head_dim;
       sum_pairs_of_segment<E, N>(kv, item, view, rounded, ahead, d, end, o);
     }

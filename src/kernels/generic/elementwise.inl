@@ -38,21 +38,50 @@ inline void for_vectors(int64_t n, Full full, Rest rest) {
   if (i < n) rest(i, (int)(n - i));
 }
 
-void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* y) {
-  F32 squares[4];  // one would wait for itself
-  for (F32& s : squares) s = f32_zero();
+/// The lanes of a row's sums where every level has the same bits (docs/portable_bits.md): so many vectors make them up.
+inline constexpr int kWideLanes = 16, kWideVectors = kWideLanes / kLanes;
+
+/// The sum of 16 lanes in V vectors, or of the level's own lanes in one: the halves of them are added until one is
+/// left.
+template <int V>
+inline float sum_of_lanes(const F32 (&parts)[V]) {
+  if constexpr (V == 1) return f32_sum(parts[0]);
+  F32 halves[V];
+  for (int v = 0; v < V; ++v) halves[v] = parts[v];
+#pragma GCC unroll 4
+  for (int half = V / 2; half > 0; half /= 2)
+    for (int v = 0; v < half; ++v) halves[v] = f32_add(halves[v], halves[v + half]);
+  if constexpr (kLanes > 4) return f32_sum(halves[0]);
+  float lanes[kLanes];  // f32_sum() of some levels adds neighbours first
+  f32_store(lanes, halves[0]);
+  return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+}
+
+/// The sum of value(vector, lanes, sum) over a row, in V vectors of lanes, each in four parts: one would wait for
+/// itself.
+template <int V, class Value>
+inline float sum_of_row(const float* x, int64_t n, Value value) {
+  F32 sums[4][V];
+  for (auto& part : sums)
+    for (F32& s : part) s = f32_zero();
   int64_t k = 0;
-  for (; k + 4 * kLanes <= n; k += 4 * kLanes)
-    for (int j = 0; j < 4; ++j) {
-      const F32 v = f32_load(x + k + j * kLanes);
-      squares[j] = f32_fma(v, v, squares[j]);
+  for (; k + 4 * V * kLanes <= n; k += 4 * V * kLanes)
+    for (int j = 0; j < 4; ++j)
+      for (int v = 0; v < V; ++v) sums[j][v] = value(f32_load(x + k + (j * V + v) * kLanes), kLanes, sums[j][v]);
+  while (k < n)
+    for (int v = 0; v < V && k < n; ++v, k += kLanes) {
+      const int count = n - k < kLanes ? (int)(n - k) : kLanes;
+      sums[0][v] = value(f32_load_n(x + k, count), count, sums[0][v]);
     }
-  for (; k < n; k += kLanes) {
-    const F32 v = f32_load_n(x + k, n - k < kLanes ? (int)(n - k) : kLanes);
-    squares[0] = f32_fma(v, v, squares[0]);
-  }
-  const F32 all = f32_add(f32_add(squares[0], squares[1]), f32_add(squares[2], squares[3]));
-  const F32 factor = f32_set(1.0F / __builtin_sqrtf(f32_sum(all) / (float)n + eps));
+  F32 all[V];
+  for (int v = 0; v < V; ++v) all[v] = f32_add(f32_add(sums[0][v], sums[1][v]), f32_add(sums[2][v], sums[3][v]));
+  return sum_of_lanes(all);
+}
+
+template <int V>
+void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* y) {
+  const float squares = sum_of_row<V>(x, n, [](F32 v, int, F32 sum) { return f32_fma(v, v, sum); });
+  const F32 factor = f32_set(1.0F / __builtin_sqrtf(squares / (float)n + eps));
   for_vectors(
       n, [&](int64_t i) { f32_store(y + i, f32_mul(f32_mul(f32_load(x + i), factor), f32_load(weight + i))); },
       [&](int64_t i, int c) {
@@ -60,23 +89,9 @@ void rms_norm(const float* x, const float* weight, int64_t n, float eps, float* 
       });
 }
 
-/// The sum of value(vector, lanes) over a row; the vectors of one row of four are added side by side, as rms_norm does.
-template <class Value>
-inline float sum_of_row(const float* x, int64_t n, Value value) {
-  F32 sums[4];
-  for (F32& s : sums) s = f32_zero();
-  int64_t k = 0;
-  for (; k + 4 * kLanes <= n; k += 4 * kLanes)
-    for (int j = 0; j < 4; ++j) sums[j] = value(f32_load(x + k + j * kLanes), kLanes, sums[j]);
-  for (; k < n; k += kLanes) {
-    const int count = n - k < kLanes ? (int)(n - k) : kLanes;
-    sums[0] = value(f32_load_n(x + k, count), count, sums[0]);
-  }
-  return f32_sum(f32_add(f32_add(sums[0], sums[1]), f32_add(sums[2], sums[3])));
-}
-
+template <int V>
 void layer_norm(const float* x, const float* weight, const float* bias, int64_t n, float eps, float* y) {
-  const float mean = sum_of_row(x, n, [](F32 v, int, F32 sum) { return f32_add(sum, v); }) / (float)n;
+  const float mean = sum_of_row<V>(x, n, [](F32 v, int, F32 sum) { return f32_add(sum, v); }) / (float)n;
   const F32 middle = f32_set(mean);
   const auto square = [&](F32 v, int count, F32 sum) {
     F32 distance = f32_sub(v, middle);
@@ -87,7 +102,7 @@ void layer_norm(const float* x, const float* weight, const float* bias, int64_t 
     }
     return f32_fma(distance, distance, sum);
   };
-  const float variance = sum_of_row(x, n, square) / (float)n;
+  const float variance = sum_of_row<V>(x, n, square) / (float)n;
   const F32 factor = f32_set(1.0F / __builtin_sqrtf(variance + eps));
   const auto normed = [&](F32 v, F32 w) { return f32_mul(f32_mul(f32_sub(v, middle), factor), w); };
   for_vectors(

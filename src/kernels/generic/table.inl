@@ -40,11 +40,11 @@ constexpr KernelTable make_table() {
                        DType::kIQ1_M>(table);
   set_kv_kernels<KvElement::kF16, KvElement::kBF16, KvElement::kQ8_0, KvElement::kF32, KvElement::kI16>(table);
   table.merge_tiles = &merge_tiles;
+  table.rms_norm = &rms_norm<1>;
+  table.layer_norm = &layer_norm<1>;
   table.tile_rows = kTileRows;
   table.quantize_row = &quantize_row;
   table.quantize_column = &quantize_column;
-  table.rms_norm = &rms_norm;
-  table.layer_norm = &layer_norm;
   table.add = &add;
   table.scale = &scale;
   table.delta_rule = &delta_rule;
@@ -63,7 +63,30 @@ constexpr KernelTable make_table() {
   return table;
 }
 
+template <KvElement... E>
+constexpr void set_attention_of_16(KernelTable& table) {
+  ((table.attention[(int)E] = &attention_of_16<E>), ...);
+}
+
+template <DType... T>
+constexpr void set_float_scales([[maybe_unused]] KernelTable& table) {
+  if constexpr (kWordSums) ((table.matmul[type_index(T)] = &octavo_products_by_float_scales), ...);
+}
+
+/// The kernels whose results have the same bits on every level (docs/portable_bits.md): those of the table, but with
+/// 16 lanes in sums, and products of K types in the order of levels without word scales.
+constexpr KernelTable make_portable_table() {
+  KernelTable table = make_table();
+  if constexpr (kLanes == kWideLanes) return table;
+  table.rms_norm = &rms_norm<kWideVectors>;
+  table.layer_norm = &layer_norm<kWideVectors>;
+  set_attention_of_16<KvElement::kF16, KvElement::kBF16, KvElement::kQ8_0, KvElement::kF32, KvElement::kI16>(table);
+  set_float_scales<DType::kQ2_K, DType::kQ3_K, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K>(table);
+  return table;
+}
+
 constexpr KernelTable kTable = make_table();
+constexpr KernelTable kPortableTable = make_portable_table();
 
 }  // namespace
 }  // namespace octavo

@@ -3,4 +3,6 @@
 //
 #include "kernels/generic/all.inl"
 
-extern "C" const octavo::KernelTable* octavo_kernels_avx2() { return &octavo::kTable; }
+extern "C" const octavo::KernelTable* octavo_kernels_avx2(bool portable) {
+  return portable ? &octavo::kPortableTable : &octavo::kTable;
+}

@@ -4,4 +4,6 @@
 //
 #include "kernels/generic/all.inl"
 
-extern "C" const octavo::KernelTable* octavo_kernels_avxvnni() { return &octavo::kTable; }
+extern "C" const octavo::KernelTable* octavo_kernels_avxvnni(bool portable) {
+  return portable ? &octavo::kPortableTable : &octavo::kTable;
+}

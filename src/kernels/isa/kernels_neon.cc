@@ -3,4 +3,6 @@
 //
 #include "kernels/generic/all.inl"
 
-extern "C" const octavo::KernelTable* octavo_kernels_neon() { return &octavo::kTable; }
+extern "C" const octavo::KernelTable* octavo_kernels_neon(bool portable) {
+  return portable ? &octavo::kPortableTable : &octavo::kTable;
+}

@@ -180,7 +180,11 @@ constexpr int small_sum_quads(int max_byte) {
 inline SmallSum small_sum_of(I32) { return _mm256_setzero_si256(); }
 inline SmallSum add_products(SmallSum sum, U8 w, U8 a) { return _mm256_add_epi16(sum, _mm256_maddubs_epi16(w, a)); }
 inline I32 small_sum_end(SmallSum sum, I32 start) { return add_pairs(start, sum); }
+#ifdef OCTAVO_FLOAT_SCALES
+inline constexpr bool kWordSums = false;
+#else
 inline constexpr bool kWordSums = true;
+#endif
 /// acc plus a small sum's pairs, times the integer that stands twice in each lane of `scale`.
 inline I32 add_scaled(I32 acc, SmallSum sum, __m256i scale) {
   return _mm256_add_epi32(acc, _mm256_madd_epi16(sum, scale));

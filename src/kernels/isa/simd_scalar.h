@@ -72,8 +72,16 @@ inline F32 f32_add(F32 a, F32 b) { return {a.v + b.v}; }
 inline F32 f32_sub(F32 a, F32 b) { return {a.v - b.v}; }
 inline F32 f32_mul(F32 a, F32 b) { return {a.v * b.v}; }
 inline F32 f32_div(F32 a, F32 b) { return {a.v / b.v}; }
-/// a * b + c; rounded once where the level has fused multiply-add, twice here.
+/// a * b + c; rounded once where the level has fused multiply-add, twice here unless OCTAVO_ROUND_ONCE is defined: that
+/// calls the C library's fmaf(), which is exact and slow on processors without the instruction.
+#ifdef OCTAVO_ROUND_ONCE
+__attribute__((noinline)) F32 f32_fma(F32 a, F32 b, F32 c) {
+  for (int i = 0; i < kLanes; ++i) c.v[i] = __builtin_fmaf(a.v[i], b.v[i], c.v[i]);
+  return c;
+}
+#else
 inline F32 f32_fma(F32 a, F32 b, F32 c) { return {a.v * b.v + c.v}; }
+#endif
 /// acc + a * b, as f32_fma; for loops whose sums fill the registers.
 inline F32 f32_add_product(F32 acc, F32 a, F32 b) { return f32_fma(a, b, acc); }
 inline F32 f32_max(F32 a, F32 b) { return {a.v > b.v ? a.v : b.v}; }

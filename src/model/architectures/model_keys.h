@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/math.h"
 #include "model/config.h"
 #include "source/model_source.h"
 
@@ -19,9 +20,12 @@ inline constexpr int kMaxModelSize = 1 << 24;
 class ModelKeys {
  public:
   /// Both must outlive it.
-  ModelKeys(const ModelSource& source, std::string_view architecture) : source_(source), architecture_(architecture) {}
+  ModelKeys(const ModelSource& source, std::string_view architecture, Math math = Math())
+      : source_(source), architecture_(architecture), math_(math) {}
 
   const ModelSource& source() const { return source_; }
+  /// What the config's numbers are computed with.
+  Math math() const { return math_; }
   std::string path() const { return source_.name(); }
   std::string key(std::string_view suffix) const;
   /// True if the file has the key. Asking for it counts as reading it.
@@ -51,6 +55,7 @@ class ModelKeys {
  private:
   const ModelSource& source_;
   std::string_view architecture_;
+  Math math_;
   mutable std::set<std::string, std::less<>> read_;  // suffixes
 };
 

@@ -15,7 +15,9 @@ Result<double> read_factor(const ModelKeys& keys, std::string_view suffix) {
 }
 
 /// The growth of scores that goes with a longer context: 0.1 weight ln(factor) + 1 (Peng et al., 2023, section 3.4).
-double temperature(double factor, double weight) { return factor <= 1 ? 1 : 0.1 * weight * std::log(factor) + 1; }
+double temperature(Math math, double factor, double weight) {
+  return factor <= 1 ? 1 : 0.1 * weight * math.log(factor) + 1;
+}
 
 /// Cosines and sines are multiplied by it. The key yarn_attn_factor gives it outright; yarn_log_multiplier divides it
 /// by the part that a model's scale of scores has already.
@@ -27,9 +29,9 @@ Result<double> read_yarn_magnitude(const ModelKeys& keys, double factor) {
   double divisor = 1;
   if (keys.has("rope.scaling.yarn_log_multiplier")) {
     OCTAVO_TRY(const double multiplier, keys.not_negative("rope.scaling.yarn_log_multiplier"));
-    divisor = temperature(factor, multiplier);
+    divisor = temperature(keys.math(), factor, multiplier);
   }
-  return temperature(factor, 1) / divisor;
+  return temperature(keys.math(), factor, 1) / divisor;
 }
 
 Result<RopeScaling> read_yarn(const ModelKeys& keys, double base) {

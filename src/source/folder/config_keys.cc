@@ -192,7 +192,7 @@ Result<void> add_mixture_keys(const FamilyKeys& keys, const MixtureNames& names)
 }
 
 // As transformers' modeling_rope_utils.py computes them (_compute_llama3_parameters), and llama.cpp writes them.
-Result<std::vector<float>> rope_factors(const JsonObject& config) {
+Result<std::vector<float>> rope_factors(const JsonObject& config, Math math) {
   OCTAVO_TRY(const auto rope, rope_object(config));
   if (!rope) return std::vector<float>();
   OCTAVO_TRY(const std::string_view type, rope_type(*rope));
@@ -210,7 +210,7 @@ Result<std::vector<float>> rope_factors(const JsonObject& config) {
   std::vector<float> factors;
   for (std::uint64_t i = 0; i < head / 2; ++i) {
     const double length =
-        2 * std::numbers::pi * std::pow(*base, 2.0 * static_cast<double>(i) / static_cast<double>(head));
+        2 * std::numbers::pi * math.pow(*base, 2.0 * static_cast<double>(i) / static_cast<double>(head));
     const double turns = original / length;  // of this pair within the original context
     const double smooth = std::clamp((turns - low) / (high - low), 0.0, 1.0);
     factors.push_back(static_cast<float>(1 / ((1 - smooth) / factor + smooth)));

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/math.h"
 #include "source/folder/family.h"
 
 namespace octavo {
@@ -52,6 +53,6 @@ Result<std::uint64_t> head_length(const JsonObject& config);
 /// config.json has the base alone.
 Result<std::optional<JsonObject>> rope_object(const JsonObject& config, std::string_view kind_of_layer = {});
 /// Divisors of frequencies by which Llama 3.1 stretches its context, one for each pair of a head; empty: none.
-Result<std::vector<float>> rope_factors(const JsonObject& config);
+Result<std::vector<float>> rope_factors(const JsonObject& config, Math math);
 
 }  // namespace octavo

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/math.h"
 #include "json/json_file.h"
 #include "source/folder/directory_builder.h"
 
@@ -59,7 +60,7 @@ struct Family {
   std::string_view layers = "model.layers.";  // in front of a layer's number
   std::string_view base = {};                 // in front of all names where the model has a head; empty: nothing
   /// Divisors of the rotation's frequencies; nullptr: those of Llama 3, where config.json asks for them.
-  Result<std::vector<float>> (*rope_factors)(const JsonObject& config) = nullptr;
+  Result<std::vector<float>> (*rope_factors)(const JsonObject& config, Math math) = nullptr;
   /// GGUF's file pairs neighbours where the checkpoint pairs the halves of a head: rows of Q and K change places.
   bool pairs_neighbours = false;
   bool adds_one_to_norms = false;  // a norm multiplies by one more than the checkpoint's weight

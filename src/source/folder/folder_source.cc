@@ -43,7 +43,7 @@ bool FolderSource::is_model(const fs::path& folder) {
   return fs::is_regular_file(folder / kConfig, ignored);
 }
 
-Result<FolderSource> FolderSource::open(const fs::path& folder, const std::stop_token& stop) {
+Result<FolderSource> FolderSource::open(const fs::path& folder, const std::stop_token& stop, Math math) {
   const fs::path config_path = folder / kConfig;
   const std::string config_name = config_path.string();
   OCTAVO_TRY(std::string config_text, read_text_file(config_path, kConfigLimits.max_bytes));
@@ -65,7 +65,8 @@ Result<FolderSource> FolderSource::open(const fs::path& folder, const std::stop_
 
   OCTAVO_TRY(source.checkpoint_, Checkpoint::open(folder, modules.dense, stop));
   OCTAVO_TRY(std::vector<NamedTensor> tensors,
-             list_tensors(source.checkpoint_, *family, {.language = language, .whole = config}, modules.rank, stop));
+             list_tensors(source.checkpoint_, *family, {.language = language, .whole = config, .math = math},
+                          modules.rank, stop));
   std::uint64_t offset = 0;
   for (NamedTensor& tensor : tensors) {
     const std::uint64_t cols = tensor.dims.front();

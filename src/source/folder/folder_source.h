@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/math.h"
 #include "source/folder/checkpoint.h"
 #include "source/folder/directory_builder.h"
 #include "source/folder/family.h"
@@ -27,7 +28,8 @@ class FolderSource final : public ModelSource {
   static bool is_model(const std::filesystem::path& folder);
   /// Opens a folder. Errors name the file and the key or tensor: a family that is not known, weights quantized in
   /// another way, a tensor without a place in GGUF or of another shape or type than there.
-  static Result<FolderSource> open(const std::filesystem::path& folder, const std::stop_token& stop = {});
+  static Result<FolderSource> open(const std::filesystem::path& folder, const std::stop_token& stop = {},
+                                   Math math = Math());
 
   const SourceFiles& files() const override { return files_; }
   const SourceDirectory& directory() const override { return builder_.directory(); }

@@ -110,7 +110,7 @@ Result<void> add_gemma4_keys(const FamilyKeys& keys) {
 
 // A part of the pairs is rotated, at the frequencies that these have in a whole head (transformers,
 // modeling_rope_utils.py, "proportional").
-Result<std::vector<float>> gemma4_rope_factors(const JsonObject& config) {
+Result<std::vector<float>> gemma4_rope_factors(const JsonObject& config, Math /*math*/) {
   OCTAVO_TRY(const std::uint64_t head, global_head(config));
   OCTAVO_TRY(const auto rope, rope_object(config, "full_attention"));
   double rotated = 1;

@@ -39,7 +39,7 @@ class TensorLister {
     }
   }
 
-  Result<void> finish(const JsonObject& config, const std::optional<RankTokens>& rank) {
+  Result<void> finish(const JsonObject& config, Math math, const std::optional<RankTokens>& rank) {
     for (const auto& [name, parts] : experts_) OCTAVO_TRY_VOID(TensorMaker::add_experts(name, parts, list_));
     for (const auto& [name, both] : mxfp4_) {
       if (both.codes.stored == nullptr || both.scales.stored == nullptr)
@@ -47,7 +47,7 @@ class TensorLister {
       OCTAVO_TRY_VOID(TensorMaker::add_mxfp4(both.codes, both.scales, both.place, list_));
     }
     OCTAVO_TRY(std::vector<float> factors,
-               (family_.rope_factors != nullptr ? family_.rope_factors : rope_factors)(config));
+               (family_.rope_factors != nullptr ? family_.rope_factors : rope_factors)(config, math));
     if (!factors.empty()) {
       const std::uint64_t count = factors.size();
       list_.push_back({.name = std::string(tensor_names::kRopeFactors),
@@ -106,13 +106,13 @@ Result<std::vector<NamedTensor>> list_tensors(const Checkpoint& checkpoint, cons
   constexpr std::string_view kTied = "tie_word_embeddings";
   OCTAVO_TRY(const bool is_tied, (configs.language.has(kTied) ? configs.language : configs.whole)
                                      .flag_or(kTied, family.architecture.starts_with("gemma")));
-  OCTAVO_TRY(const TensorMaker maker, TensorMaker::create(family, configs.language));
+  OCTAVO_TRY(const TensorMaker maker, TensorMaker::create(family, configs.language, configs.math));
   TensorLister lister(family, maker, is_tied);
   for (const CheckpointTensor& tensor : checkpoint.tensors()) {
     OCTAVO_TRY_VOID(check_stop(stop, "loading"));
     OCTAVO_TRY_VOID(lister.add(tensor));
   }
-  OCTAVO_TRY_VOID(lister.finish(configs.language, rank));
+  OCTAVO_TRY_VOID(lister.finish(configs.language, configs.math, rank));
   return lister.take();
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/math.h"
 #include "source/folder/checkpoint.h"
 #include "source/folder/family.h"
 #include "source/folder/folder_tensor.h"
@@ -25,6 +26,7 @@ struct NamedTensor {
 struct ModelConfigs {
   JsonObject language;
   JsonObject whole;
+  Math math;  // what numbers that the checkpoint has in another form are computed with
 };
 
 /// All tensors, in the order of their bytes. Rows of the output are the matrix of scores of a model that ranks by

@@ -74,8 +74,8 @@ std::string shown(const CheckpointTensor& tensor) {
   return fmt::format("{}: tensor {}", tensor.file->file().path().string(), quote(tensor.stored->name));
 }
 
-Result<TensorMaker> TensorMaker::create(const Family& family, const JsonObject& config) {
-  TensorMaker maker(family);
+Result<TensorMaker> TensorMaker::create(const Family& family, const JsonObject& config, Math math) {
+  TensorMaker maker(family, math);
   OCTAVO_TRY(maker.num_heads_, config.size(config.has("n_head") ? "n_head" : "num_attention_heads"));
   OCTAVO_TRY(const auto kv_heads, config.size_if("num_key_value_heads"));
   maker.num_kv_heads_ = kv_heads.value_or(maker.num_heads_);
@@ -150,7 +150,7 @@ Result<void> TensorMaker::add_moved(const CheckpointTensor& tensor, const Tensor
       family_.adds_one_to_norms && place.name.ends_with("norm.weight") && !place.name.ends_with("ssm_norm.weight");
   for (float& number : numbers) {
     if (is_shifted) number += 1;
-    if (place.form == TensorForm::kDecay) number = -std::exp(number);
+    if (place.form == TensorForm::kDecay) number = -math_.exp(number);
   }
   push_numbers(out, place.name, std::move(dims), std::move(numbers));
   return {};

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/math.h"
 #include "source/folder/stored_rows.h"
 #include "source/folder/tensor_list.h"
 
@@ -16,7 +17,7 @@ std::string shown(const CheckpointTensor& tensor);
 class TensorMaker {
  public:
   /// Reads the numbers of heads of both kinds. The family outlives the maker.
-  static Result<TensorMaker> create(const Family& family, const JsonObject& config);
+  static Result<TensorMaker> create(const Family& family, const JsonObject& config, Math math);
 
   /// Appends the tensors of a stored tensor of any form but MXFP4's.
   Result<void> add(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<NamedTensor>& out) const;
@@ -40,7 +41,7 @@ class TensorMaker {
     std::uint64_t num_keys = 0, num_values = 0, key_dim = 0, value_dim = 0;
   };
 
-  explicit TensorMaker(const Family& family) : family_(family) {}
+  TensorMaker(const Family& family, Math math) : family_(family), math_(math) {}
   Result<Move> value_heads(const CheckpointTensor& tensor, std::uint64_t unit, std::uint64_t kept) const;
   Result<Move> move_of(const CheckpointTensor& tensor, const TensorPlace& place) const;
   /// A tensor of these dimensions, as numbers where GGUF has F32.
@@ -56,6 +57,7 @@ class TensorMaker {
                                  std::vector<NamedTensor>& out);
 
   const Family& family_;
+  Math math_;
   std::uint64_t num_heads_ = 0, num_kv_heads_ = 0;
   std::uint64_t num_padding_rows_ = 1;  // of learned positions (TensorForm::kBehindPadding)
   DeltaHeads delta_;
