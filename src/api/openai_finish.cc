@@ -24,11 +24,10 @@ std::optional<ApiError> error_of(FinishReason finish, const RequestStats& stats)
           .type = "server_error",
           .code = "internal_error"};
     case FinishReason::kNotFinite:
-      return ApiError{
-          .status = 500,
-          .message = "The model's numbers for the request are not finite.",
-          .type = "server_error",
-          .code = "not_finite"};
+      return ApiError{.status = 500,
+                      .message = "The model's numbers for the request are not finite.",
+                      .type = "server_error",
+                      .code = "not_finite"};
     case FinishReason::kConstraint:
       return ApiError{.status = 400,
                       .message = "The answer cannot be held to its constraint: " + stats.error + ".",

@@ -31,8 +31,8 @@ struct DraftFile {
   WeightList weights;                         // of the assistant
 
   /// Opens a file that is to draft for the model of `of_model`, which must outlive it. A head becomes the model's layer
-  /// of prediction. Errors say what was found and what was expected: it
-  /// is no draft file, or one of another model, vocabulary or width.
+  /// of prediction. Errors say what was found and what was expected: it is no draft file, or one of another model,
+  /// vocabulary or width.
   static Result<DraftFile> open(const std::filesystem::path& path, const ModelSource& of_model, ModelConfig& model,
                                 const How& how);
 };
