@@ -13,8 +13,7 @@ Result<void> check_not_failed(FinishReason finish, const RequestStats& stats) {
     return fail(
         "out of memory: the system had none left for the request, which has ended (or the model's numbers for it are "
         "not finite)");
-  if (finish == FinishReason::kNotFinite)
-    return fail("the model's numbers for the request are not finite");
+  if (finish == FinishReason::kNotFinite) return fail("the model's numbers for the request are not finite");
   return {};
 }
 
