@@ -36,7 +36,7 @@ def rows_of_pieces(octavo, model, ids, sees):
 
 
 def probabilities(logits, temperature, keep):
-    """Of the `keep` likeliest tokens, or of all (0)."""
+    """The same of the `keep` likeliest tokens, or of all (0)."""
     p = np.exp((logits - logits.max()) / temperature)
     if keep:
         p[np.argsort(-p, kind="stable")[keep:]] = 0

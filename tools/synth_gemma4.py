@@ -71,7 +71,7 @@ def fitting(qtype, cols):
 
 
 def add_projections(tensors, width, model_width, qtype):
-    """Of an assistant: from a pair of the model's rows, and back."""
+    """The projections of an assistant: from a pair of the model's rows, and back."""
     tensors.matrix("nextn.pre_projection.weight", width, 2 * model_width, qtype, 0.5 * (2 * model_width)**-0.5)
     tensors.matrix("nextn.post_projection.weight", model_width, width, qtype, width**-0.5)
 

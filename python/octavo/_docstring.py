@@ -1,4 +1,4 @@
-"""What docstrings say of functions and their arguments."""
+"""Docstrings of functions and of their arguments."""
 from __future__ import annotations
 
 import inspect

@@ -54,7 +54,7 @@ def check_names(function: str, names: Collection[str], known: Collection[str]) -
 
 
 def drop_idle(function: str, given: Mapping[str, Any], idle: Mapping[str, Collection[Any]]) -> Dict[str, Any]:
-    """What is given, without arguments whose value asks for nothing. idle: names of arguments that other libraries
+    """The given arguments, without those whose value asks for nothing. idle: names of arguments that other libraries
     have, with these values. Raises ValueError for other values of them."""
     kept: Dict[str, Any] = {}
     for name, value in given.items():

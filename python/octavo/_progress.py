@@ -13,8 +13,8 @@ def _nothing() -> None:
 
 @contextlib.contextmanager
 def progress_of(use_tqdm: Progress, total: int) -> Iterator[Callable[[], None]]:
-    """What counts a request as ended. use_tqdm: True is tqdm's bar, a function makes one of its own, and False is none.
-    Raises TypeError for others, and ImportError without tqdm."""
+    """A function that counts a request as ended. use_tqdm: True is tqdm's bar, a function makes one of its own, and
+    False is none. Raises TypeError for others, and ImportError without tqdm."""
     if use_tqdm is False or use_tqdm is None:
         yield _nothing
         return

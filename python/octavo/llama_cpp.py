@@ -231,7 +231,7 @@ class Llama(lib.Uncopied):
         return self._run("/v1/chat/completions", body, stream)
 
     def create_chat_completion_openai_v1(self, *arguments: Any, **named: Any) -> Any:
-        """As create_chat_completion, with objects of the package openai."""
+        """The same as create_chat_completion, with objects of the package openai."""
         from openai.types.chat import ChatCompletion, ChatCompletionChunk
         answer = self.create_chat_completion(*arguments, **named)
         if isinstance(answer, dict):

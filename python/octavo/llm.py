@@ -245,7 +245,7 @@ class LLM(lib.Handle):
     async def achat(self, messages: Messages, sampling_params: Optional[SamplingParams] = None, *,
                     tools: Optional[Sequence[Any]] = None, response_format: Any = None, max_tool_rounds: int = 8,
                     **fields: Any) -> ChatOutput:
-        """As `chat` with one conversation, for asyncio; functions may be async."""
+        """The same as `chat` with one conversation, for asyncio; functions may be async."""
         rounds = chat_rounds(messages, tools, response_format, sampling_params, max_tool_rounds, fields)
         sent: Any = None
         while True:

@@ -33,7 +33,7 @@ class Point:
 
 
 def called(function, **arguments):
-    """What a model is told that calls a function with these arguments."""
+    """The message to a model that calls a function with these arguments."""
     tools = Tools([function])
     name = tools.shown[0]["function"]["name"]
     return tools.call({"id": "1", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}})

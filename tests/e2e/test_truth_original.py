@@ -36,7 +36,7 @@ class Originals(unittest.TestCase):
                 self.check(name)
 
     def test_guesses_of_assistants(self):
-        """Of the oracle, whose guesses tests/cpu/transformer_test.cc compares with."""
+        """The logits of the oracle, whose guesses tests/cpu/transformer_test.cc compares with."""
         for name, (of_model, shape, _) in original_logits.ASSISTED.items():
             case = original_logits.CASES[of_model]
             model = oracle.open_model(support.tiny_model(case.shape, types=("F32",), **case.options))
