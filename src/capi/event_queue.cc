@@ -108,7 +108,7 @@ bool EventQueue::wait(std::unique_lock<std::mutex>& lock, const std::optional<Cl
   return true;
 }
 
-/// What waits, and ends of calls that have lost news, of which nothing else may come.
+/// The news that wait, and ends of calls that have lost news, of which nothing else may come.
 std::vector<News> EventQueue::take(std::unique_lock<std::mutex>& lock) {
   std::size_t num_lost = 0;
   for (const Call* call = lost_.get(); call != nullptr; call = call->lost_place().next.get()) ++num_lost;

@@ -133,7 +133,8 @@ std::string version_of(const fs::path& path, const EngineOptions& engine) {
                      engine.pooling ? pooling_name(*engine.pooling) : "");
 }
 
-/// What clients are told of a model that was not loaded yet. Its words are not read: that takes longer than all else.
+/// The facts that clients are told of a model that was not loaded yet. Its words are not read: that takes longer than
+/// all else.
 ModelInfo head_of(const ModelSource& source, const ModelConfig& config, const WeightNeed& need,
                   const EngineOptions& engine) {
   const int context = engine.max_context != 0 ? engine.max_context : config.context_length;

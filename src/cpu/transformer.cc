@@ -75,7 +75,7 @@ void Transformer::add_assistant(const AssistantModel& assistant) {
   assistant_ = std::make_unique<Assistant>(assistant, config_, weights_, kv_, context_.kernels, context_.pool);
 }
 
-/// What is no number stays so from layer to layer.
+/// A number that is none stays so from layer to layer.
 void Transformer::find_spoiled() {
   const int count = rows_.count();
   context_.for_rows(count, [&](std::int64_t row, int) { is_finite_[to_size(row)] = stream_.is_finite(row) ? 1 : 0; });

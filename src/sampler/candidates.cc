@@ -159,7 +159,7 @@ Candidates::Candidate Candidates::last_of_mass(double target) {
 }
 
 /// The same of some candidates, which it brings into another order: halves that need no order are summed as they are.
-/// That is the order in which the C++ library leaves them, so portable sums have the order of all.
+/// The C++ library leaves them in an order of its own, so portable sums have the order of all.
 Candidates::Candidate Candidates::last_of_mass(std::span<Candidate> candidates, double target) const {
   constexpr std::size_t kFew = 32;
   double before = 0;  // the mass of those in front of `candidates`

@@ -26,7 +26,7 @@ json::object details(const std::string& architecture) {
           {"parameter_size", ""},   {"quantization_level", ""}};
 }
 
-/// What both lists tell of a model. Nobody has hashed a file that was not loaded yet.
+/// The facts that both lists tell of a model. Nobody has hashed a file that was not loaded yet.
 json::object entry(const ModelSlot& slot) {
   const ModelInfo* const info = slot.known();
   return {{"name", slot.id()},

@@ -264,7 +264,7 @@ TEST_F(OpenAiResponse, NumbersThatAreNotFiniteAreAFailureOfTheirOwn) {
   EXPECT_EQ(response_->on_event(last(-1, "", FinishReason::kNotFinite)), "");
   EXPECT_EQ(response_->error()->status, 500);
   EXPECT_EQ(response_->error()->code, "not_finite");
-  EXPECT_THAT(response_->error()->message, HasSubstr("router"));
+  EXPECT_THAT(response_->error()->message, HasSubstr("not finite"));
 }
 
 TEST_F(OpenAiResponse, AFailureOfACallThatIsNotStreamedIsItsError) {

@@ -82,7 +82,7 @@ TEST(Logits, RefusedIdsAndUnwritableFilesAreErrors) {
   EXPECT_EQ(cli.run({"logits", "-m", "m.gguf", "--ids", "5000"}), 1);
   EXPECT_THAT(cli.err.str(), HasSubstr("octavo: token outside the vocabulary"));
   EXPECT_EQ(cli.run({"logits", "-m", "m.gguf", "--ids", "1", "--out", "/no/such/folder/x.npy"}), 1);
-  EXPECT_THAT(cli.err.str(), HasSubstr("octavo: /no/such/folder/x.npy: cannot write"));
+  EXPECT_THAT(cli.err.str(), HasSubstr("octavo: /no/such/folder/x.npy: cannot look at its folder"));
 }
 
 }  // namespace

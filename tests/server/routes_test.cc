@@ -20,9 +20,11 @@ std::string_view pattern_of(verb method, std::string_view target) {
 }
 
 TEST(Routes, PathsAreFoundWithAndWithoutTheVersion) {
-  for (const std::string path : {"/chat/completions", "/responses", "/responses/input_tokens", "/messages",
-                                 "/messages/count_tokens", "/rerank", "/reranking", "/score"})
+  for (const std::string path :
+       {"/chat/completions", "/responses", "/responses/input_tokens", "/messages", "/messages/count_tokens"})
     EXPECT_EQ(pattern_of(verb::post, path), "/v1" + path);
+  for (const std::string path : {"/rerank", "/reranking", "/score"})  // described with it and without
+    for (const std::string prefix : {"", "/v1"}) EXPECT_EQ(pattern_of(verb::post, prefix + path), prefix + path);
   EXPECT_EQ(pattern_of(verb::get, "/responses/resp_1/input_items"), "/v1/responses/{id}/input_items");
   for (const std::string path : {"/health", "/ready", "/version", "/metrics", "/props", "/info", "/api/tags"})
     EXPECT_EQ(pattern_of(verb::get, "/v1" + path), path);
@@ -84,7 +86,7 @@ TEST(Routes, TheDescriptionHasEachWithItsMethodAndASummary) {
       EXPECT_FALSE(operation.at("summary").as_string().empty()) << path;
       ++num_operations;
     }
-  EXPECT_EQ(num_operations, own_routes().size() + 25);  // and those of the APIs
+  EXPECT_EQ(num_operations, own_routes().size() + 28);  // and those of the APIs
 }
 
 TEST(Routes, AKeyIsAskedForHoweverThePathIsWritten) {

@@ -161,8 +161,8 @@ Result<void> read_gemma4(const ModelKeys& keys, ModelConfig& config) {
   return {};
 }
 
-// As in transformers, models/gemma4_assistant/modeling_gemma4_assistant.py: no layer has keys and values, and logits
-// have no soft cap, whatever the keys say. The layers that it borrows from are the model's: attach() finds them.
+// The layers of transformers' models/gemma4_assistant/modeling_gemma4_assistant.py: no layer has keys and values, and
+// logits have no soft cap, whatever the keys say. The layers that it borrows from are the model's: attach() finds them.
 Result<void> read_gemma4_assistant(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY_VOID(read_layers(keys, config));
   for (LayerSpec& layer : config.layers) layer.attention()->borrows_from = 0;
