@@ -11,8 +11,8 @@
 
 namespace octavo {
 
-/// The project's own. Each result is within 0.55 of the distance between neighbouring float64 from the true one, of
-/// subnormal numbers within 1; what is beyond float64 is an infinity or 0, and a NaN stays one.
+/// The project's own. Each result is less than the distance between neighbouring float64 from the true one
+/// (docs/portable_bits.md has the worst of each); what is beyond float64 is an infinity or 0, and a NaN stays one.
 namespace portable {
 
 double exp(double x);

@@ -30,7 +30,7 @@ struct ModelEntry {
   bool is_loaded_at_start = false;
   bool takes_any_name = false;                             // that no other model has
   std::function<void(SamplingParams&)> set_sampling = {};  // the operator's, over the model's own; none: as it is
-  /// What its file's head says of it: architecture, name, vectors, context, weights and layers. None: nobody has read
+  /// The facts in its file's head: architecture, name, vectors, context, weights and layers. None: nobody has read
   /// it, and the model is known once it is loaded.
   std::optional<ModelInfo> head = {};
 };
@@ -70,8 +70,8 @@ class ModelSlot {
   const std::shared_ptr<const ServedModel>& model() const { return model_; }
   /// Of the last time that it was loaded.
   const std::optional<ModelInfo>& info() const { return info_; }
-  /// What is known of it without a load: the same, or of one that was not loaded as it is offered now what its head
-  /// says. Null: nothing is.
+  /// The facts that are known without a load: the same, or of one that was not loaded as it is offered now what its
+  /// head says. Null: nothing is.
   const ModelInfo* known() const;
   /// Why it could not be loaded the last time, if so.
   const std::optional<Error>& load_error() const { return load_error_; }

@@ -66,7 +66,7 @@ class ModelTable {
   /// The 404 of a model that is not there.
   ApiError not_found(std::string_view name) const;
   std::uint64_t memory_taken() const;
-  /// Of all requests, whichever model they are for.
+  /// The policy of all requests, whichever model they are for.
   const RequestPolicy& policy() const { return options_.requests; }
   /// Why the server cannot go on, if so: a model for the start cannot be loaded, or an engine has failed.
   const Error* failure() const;

@@ -28,8 +28,8 @@ struct TinyModel {
   std::uint32_t global_head_dim = 64, per_layer_width = 32;
   bool v_is_k = true;
   std::uint32_t model_width = 0;  // gemma4-assistant: of the model that it drafts for; its layers all borrow
-  // What follows a token depends on it nearly alone, so that an assistant of the same width and seed, whose projection
-  // is then its embedding, guesses what a model says next.
+  // The next token depends on the last one nearly alone, so that an assistant of the same width and seed, whose
+  // projection is then its embedding, guesses what a model says next.
   bool is_simple = false;
   bool tied = true;
   DType type = DType::kF32;                               // kF32 or kQ8_0, of the matrices

@@ -24,7 +24,7 @@ class ModelKeys {
       : source_(source), architecture_(architecture), math_(math) {}
 
   const ModelSource& source() const { return source_; }
-  /// What the config's numbers are computed with.
+  /// The functions that the config's numbers are computed with.
   Math math() const { return math_; }
   std::string path() const { return source_.name(); }
   std::string key(std::string_view suffix) const;
