@@ -35,7 +35,9 @@ Result<RequestId> SharedEngine::submit(Request request, TokenCallback on_event) 
       open_->num_choices -= num_choices;
       return id;
     }
-    if ((open_->choices[*id] += num_choices) == 0) open_->choices.erase(*id);
+    int& open_choices = open_->choices[*id];
+    open_choices += num_choices;
+    if (open_choices == 0) open_->choices.erase(*id);
   }
   if (model_->is_closed()) engine_.cancel(*id);  // cancel_all() may have come before
   return id;
