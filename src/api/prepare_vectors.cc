@@ -169,7 +169,7 @@ class VectorPreparation {
   }
 
   static std::size_t size_of(const Result<EmbeddingPrompt>& prompt) { return prompt ? prompt->tokens.size() : 0; }
-  /// The same bound for all: the context.
+  /// The options under which a prompt may be as long as the context.
   EmbeddingPromptOptions whole() const { return {.add_special = options_.add_special, .prompt_name = ""}; }
 
   ApiError not_taken(const Error& error, std::string_view text, const std::string& place) const {

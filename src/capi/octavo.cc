@@ -71,11 +71,17 @@ void give(std::string_view text, octavo_text& caller) {
   caller = {.data = data, .size = text.size()};
 }
 
-/// A caller's struct, which may be null. Error: its size was forgotten.
+/// The error of a struct whose size was forgotten.
+template <class T>
+CallResult<void> check_size(const T& given) {
+  if (has_size(given)) return {};
+  return std::unexpected(wrong(fmt::format("size: found {}, expected the struct's", given.size)));
+}
+
+/// A caller's struct, which may be null.
 template <class T>
 CallResult<T> read_options(const T* given) {
-  if (given != nullptr && !has_size(*given))
-    return std::unexpected(wrong(fmt::format("size: found {}, expected the struct's", given->size)));
+  if (given != nullptr) OCTAVO_TRY_VOID(check_size(*given));
   return read_sized(given);
 }
 
@@ -242,8 +248,7 @@ octavo_status octavo_info(octavo_handle handle, octavo_text* json) {
 octavo_status octavo_stats(octavo_handle handle, octavo_counts* counts) {
   return guarded([&]() -> CallResult<void> {
     OCTAVO_TRY_VOID(need(counts, "counts"));
-    if (!has_size(*counts))
-      return std::unexpected(wrong(fmt::format("size: found {}, expected the struct's", counts->size)));
+    OCTAVO_TRY_VOID(check_size(*counts));
     OCTAVO_TRY(auto model, find_model(handle));
     const octavo::Engine& engine = model->engine();
     fill(*counts, counts_of(engine.stats(), engine.info()));

@@ -12,7 +12,7 @@
 namespace octavo {
 namespace {
 
-/// Where both files have words, they are the same ones: a number stands for the same word in both.
+/// Compares the words of both files, if both have any: a token must stand for the same word in each.
 Result<void> check_words(const ModelSource& source, const ModelSource& of_model) {
   constexpr std::string_view kTokensKey = "tokenizer.ggml.tokens";
   const auto found = source.get_strings(kTokensKey), expected = of_model.get_strings(kTokensKey);
@@ -41,7 +41,7 @@ Result<void> refuse_draft_file(const ModelSource& source, const ModelConfig& con
 Result<DraftFile> DraftFile::open(const std::filesystem::path& path, const ModelSource& of_model, ModelConfig& model,
                                   const How& how) {
   DraftFile file;
-  OCTAVO_TRY(file.source, open_model(path, how.stop));
+  OCTAVO_TRY(file.source, open_model(path, how.stop, how.math));
   const ModelSource& source = *file.source;
   OCTAVO_TRY(ModelConfig config, ModelConfig::load(source, how.math));
   const Result<void> fits = config.is_assistant() ? attach(config, model) : take_head(model, config);

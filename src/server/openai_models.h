@@ -10,7 +10,8 @@
 
 namespace octavo::server {
 
-/// With what vLLM adds (max_model_len) and llama.cpp (status). No model is loaded for it. `policy`: of all requests.
+/// A model as OpenAI lists it, with the fields that vLLM (max_model_len) and llama.cpp (status) add. No model is loaded
+/// for it. `policy`: the one of all requests.
 boost::json::object openai_model(const ModelSlot& slot, const RequestPolicy& policy);
 boost::json::object openai_models(const std::list<ModelSlot>& models, const RequestPolicy& policy);
 
