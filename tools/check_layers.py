@@ -32,10 +32,12 @@ ALLOWED = {
     # kernels: the sizes of packed weights and of a recurrent state.
     "model": {"public", "base", "tensor", "source", "kernels", "kv"},
     "cpu": {"public", "base", "tensor", "source", "kernels", "kv", "attention", "model"},
+    # cpu: layers of a model that lie on the CPU's side.
+    "gpu": {"public", "base", "tensor", "source", "kernels", "kv", "attention", "model", "cpu"},
     "sampler": {"public", "base", "tensor", "kernels"},
     # convert: the types of a model that is quantized as it is loaded.
     "engine": {"public", "base", "json", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "constraint", "kernels", "kv",
-               "attention", "model", "cpu", "sampler"},
+               "attention", "model", "cpu", "gpu", "sampler"},
     # sampler: a prompt's log-probabilities are those of drawn tokens, reduced by the same functions.
     "api": {"public", "base", "json", "tokenizer", "toolcalls", "sampler"},
     # api: the errors that a connection answers by itself.

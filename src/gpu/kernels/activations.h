@@ -1,0 +1,60 @@
+// Rows of floats to int8 (act_pair.h), with the bits of quantize_row() of the CPU's kernels.
+//
+// Of a row with a number that is not finite the CPU's levels make different bytes. Here such a number is never lost:
+// the scale of its block is not finite either.
+#pragma once
+
+#include "gpu/kernels/act_pair.h"
+#include "gpu/simt.h"
+
+namespace octavo::gpu {
+
+/// The larger of two numbers; a NaN in either is the result, so that it does not get lost.
+OCTAVO_GPU_DEVICE float larger(float a, float b) { return a > b || a != a ? a : b; }
+
+/// Eight lanes quantize a block of 32 columns, four values each: columns 4 (lane % 8) and up of block `block` of row
+/// `row`, which lies in `x`, all of the rows. All lanes of a warp call this; those of a block that is not there (`on`)
+/// write nothing.
+OCTAVO_GPU_DEVICE void quantize_four(const float (&v)[4], ActPair* x, int64_t cols, int row, int block, bool on) {
+  float top = 1e-30F;  // of less the inverse would overflow
+  OCTAVO_GPU_UNROLL
+  for (int i = 0; i < 4; ++i) top = larger(simt::as_float(simt::as_int(v[i]) & INT32_MAX), top);
+  OCTAVO_GPU_UNROLL
+  for (int mask = 4; mask > 0; mask /= 2) top = larger(simt::shuffle_xor(top, mask), top);
+  const float scale = simt::div(top, 127.0F), inverse = simt::div(127.0F, top);
+  uint32_t word = 0, sum = 0;  // sums of what is not finite wrap
+  OCTAVO_GPU_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t q = (uint32_t)simt::to_int(simt::mul(v[i], inverse));
+    word |= (q & 255) << 8 * i;
+    sum += q;
+  }
+  OCTAVO_GPU_UNROLL
+  for (int mask = 2; mask > 0; mask /= 2) sum += (uint32_t)simt::shuffle_xor((int)sum, mask);
+  const uint32_t all = sum + (uint32_t)simt::shuffle_xor((int)sum, 4);
+  if (!on) return;
+  const int lane = simt::lane() % 8, r = row % kRowsOfTile;
+  ActPair& pair = x[(size_t)(row / kRowsOfTile) * (size_t)act_pairs(cols) + (size_t)(block / 2)];
+  *(uint32_t*)pair.q[r][lane % 4][block % 2][lane / 4] = word;
+  if (lane != 0) return;
+  pair.terms[block % 2][r / 2][r % 2] = scale;
+  pair.terms[block % 2][r / 2][2 + r % 2] = simt::mul(scale, simt::to_float((int)all));
+  pair.sums[block % 2][r / 2][r % 2] = (int32_t)all;
+  pair.first_sums[block % 2][r / 2][r % 2] = (int32_t)sum;
+}
+
+}  // namespace octavo::gpu
+
+/// Four columns a thread.
+OCTAVO_GPU_KERNEL(octavo::gpu::kQuantizeThreads, 1) octavo_quantize_rows(octavo::gpu::QuantizeRows a) {
+  using namespace octavo;
+  const int first = simt::block_x() * gpu::kQuantizeCols + 4 * simt::thread(), row = simt::block_y();
+  const bool on = first < a.cols;
+  float v[4] = {0, 0, 0, 0};
+  if (on) {
+    const simt::Floats4 loaded = simt::load16f(a.x + (size_t)row * (size_t)a.stride + first);
+    OCTAVO_GPU_UNROLL
+    for (int i = 0; i < 4; ++i) v[i] = loaded.v[i];
+  }
+  gpu::quantize_four(v, a.out, a.cols, row, first / kActBlock, on);
+}

@@ -1,0 +1,4 @@
+// The definitions of all kernels, which kernels.cu compiles for the card.
+#pragma once
+
+#include "gpu/kernels/activations.h"

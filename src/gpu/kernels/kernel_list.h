@@ -1,0 +1,6 @@
+// The list of all kernels of a card: X(name, type of its one argument). A plain header.
+#pragma once
+
+#include "gpu/kernels/act_pair.h"
+
+#define OCTAVO_GPU_KERNELS(X) X(octavo_quantize_rows, octavo::gpu::QuantizeRows)
