@@ -7,7 +7,7 @@
 find_program(OCTAVO_PYTHON3 python3 REQUIRED)
 set(digest_tool ${PROJECT_SOURCE_DIR}/tools/build_digest.py)
 set(digested_layers base template toolcalls json tensor source tokenizer chat convert constraint kernels kv attention
-  model cpu sampler engine)
+  model cpu gpu sampler engine)
 
 set(digested CMakeLists.txt cmake/warnings.cmake cmake/hardening.cmake cmake/isa_levels.cmake cmake/layer.cmake include)
 list(TRANSFORM digested_layers PREPEND src/ OUTPUT_VARIABLE folders)

@@ -27,6 +27,7 @@
 #include "octavo/bits.h"
 #include "octavo/chat.h"
 #include "octavo/constraint.h"
+#include "octavo/device.h"
 #include "octavo/draft.h"
 #include "octavo/embedding.h"
 #include "octavo/kv_stats.h"
@@ -54,6 +55,10 @@ struct EngineOptions {
                                           // its cgroup's quota rounded down
   std::string isa = "auto";   // auto, scalar, avx2, avxvnni, avx512vnni, neon; an unsupported one is an error
   Bits bits = Bits::kNative;  // kPortable: answers have the same bits with each isa and on every machine
+  /// Where the first layers are computed. A card gives the bits of `isa` and `bits`, so it changes no answer.
+  Device device = Device::kCpu;
+  int gpu_layers = -1;  // layers on the card at most, the first ones; more than there are: the output matrix, too; -1:
+                        // all that it has room for
   KvType kv_type = kDefaultKvType;
   KvLayout kv_layout = KvLayout::kPaged;  // contiguous: one sequence runs at a time, and q8_0 is refused
   int block_size = 16;                    // tokens in a KV block of the paged layout: a power of two, 1 to 256
@@ -182,6 +187,7 @@ struct ModelInfo {
   std::uint64_t kv_memory_bytes = 0;           // the budget of KV memory: the option's, or the default that was chosen
   std::shared_ptr<const ModelWork> work = {};  // the work of a token, for estimates of speed (`octavo bench`)
   int num_threads = 0;
+  std::string device = "cpu";  // or the card's name and what it computes
   std::string isa;
   Bits bits = Bits::kNative;
 };

@@ -23,6 +23,7 @@ enum class StepPart : std::uint8_t {
   kDown,            // the product back to the stream's width, of experts too
   kLayerEmbedding,  // what a layer makes of its own embedding of a token
   kLogits,          // the output matrix
+  kOtherDevice,     // layers, and the output matrix, on another device
   kSampling,        // drawing tokens, and accepting them
   kTokens,          // texts, stops, masks, callbacks
   kBetween,         // from one step to the next

@@ -26,6 +26,7 @@ constexpr PartName kParts[] = {
     {StepPart::kDown, "down", "the product back to the stream"},
     {StepPart::kLayerEmbedding, "layer_embedding", "a layer's own embedding of the token"},
     {StepPart::kLogits, "logits", "the output matrix"},
+    {StepPart::kOtherDevice, "other_device", "layers on another device"},
     {StepPart::kSampling, "sampling", "tokens drawn and accepted"},
     {StepPart::kTokens, "tokens", "texts, stops, masks, callbacks"},
     {StepPart::kBetween, "between", "from one step to the next"},

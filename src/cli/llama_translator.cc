@@ -57,6 +57,7 @@ class Translator {
   Result<void> combine_context();
   Result<void> combine_kv_type();
   Result<void> combine_step();
+  Result<void> combine_device();
   Result<void> combine_template();
   Result<void> combine_reasoning();
   Result<void> combine_draft_types(const GivenArgument& types, const GivenArgument* file);
@@ -192,6 +193,22 @@ Result<void> Translator::combine_step() {
   return {};
 }
 
+/// Layers that are asked for go to a card where one is there, as llama-server has it.
+Result<void> Translator::combine_device() {
+  const GivenArgument *device = find("--device"), *layers = find("--gpu-layers");
+  if (device != nullptr && device->value != "none" && device->value != "CUDA0")
+    return fail("{}: found '{}', expected none or CUDA0", device->name, printable(device->value));
+  if (device != nullptr) pass("--device", device->value == "none" ? "cpu" : "cuda");
+  if (layers == nullptr) return {};
+  const bool is_all = layers->value == "auto" || layers->value == "all" || layers->value == "-1" || layers->value == "-2";
+  if (!is_all)
+    if (const auto count = parse_integer(layers->value, 0, kMaxInt); !count)
+      return fail("{}: {}; or auto, or all", layers->name, count.error().message);
+  pass("--gpu-layers", is_all ? "all" : layers->value);
+  if (device == nullptr && layers->value != "0") pass("--device", "auto");
+  return {};
+}
+
 Result<void> Translator::combine_template() {
   const GivenArgument* given = find("--chat-template");
   if (given == nullptr) return {};
@@ -301,6 +318,7 @@ Result<LlamaTranslation> Translator::translate() {
   OCTAVO_TRY_VOID(combine_context());
   OCTAVO_TRY_VOID(combine_kv_type());
   OCTAVO_TRY_VOID(combine_step());
+  OCTAVO_TRY_VOID(combine_device());
   OCTAVO_TRY_VOID(combine_template());
   OCTAVO_TRY_VOID(combine_reasoning());
   OCTAVO_TRY_VOID(combine_drafts());

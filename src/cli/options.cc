@@ -183,6 +183,27 @@ void add_log_level_option(Command& command, Context& context) {
       "What is logged to standard error: debug, info, warning (default), error, off");
 }
 
+void add_device_options(Command& command, EngineOptions& options) {
+  const std::vector<std::pair<std::string, Device>> devices = {
+      {"cpu", Device::kCpu}, {"cuda", Device::kCuda}, {"auto", Device::kAuto}};
+  add_choice(
+      command, "--device", "NAME", devices, [&options](Device chosen) { options.device = chosen; },
+      "Where layers are computed: cpu (default); cuda: an NVIDIA card; auto: a card, where one is there; changes speed, "
+      "never the answer")
+      ->per_model();
+  const auto parse = [](const std::string& text) -> Result<int> {
+    if (text == "auto" || text == "all") return -1;
+    const auto layers = parse_integer(text, 0, std::numeric_limits<int>::max());
+    if (!layers) return fail("{}; or auto, or all", layers.error().message);
+    return static_cast<int>(*layers);
+  };
+  add_parsed(
+      command, "--gpu-layers", "N", parse, [&options](int layers) { options.gpu_layers = layers; },
+      "Layers on the card at most, the first ones; more than the model has: the output matrix, too; auto or all "
+      "(default): as many as it has room for")
+      ->per_model();
+}
+
 void add_engine_options(Command& command, EngineOptions& options, Context& context) {
   command.group("Engine");
   add_integer(command, "-t,--threads", options.num_threads, 1, kMaxThreads,
@@ -195,6 +216,7 @@ void add_engine_options(Command& command, EngineOptions& options, Context& conte
       command, "--bits", "PROFILE", bits, [&options](Bits chosen) { options.bits = chosen; },
       "Last digits of results: native (default), those of this machine at its full speed, or portable, the same on "
       "every machine and with every --isa");
+  add_device_options(command, options);
   add_kv_type_option(command, options.kv_type);
   const std::vector<std::pair<std::string, KvLayout>> layouts = {{"paged", KvLayout::kPaged},
                                                                  {"contiguous", KvLayout::kContiguous}};
@@ -383,9 +405,9 @@ Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::st
   OCTAVO_TRY(auto engine, context.load_engine(std::move(options)));
   bar.clear();
   const ModelInfo& info = engine->info();
-  context.log->info("model: {} ({}), {} of weights{}, {} threads, isa {}, bits {}", info.name, info.architecture,
+  context.log->info("model: {} ({}), {} of weights{}, {} threads, isa {}, bits {}, device {}", info.name, info.architecture,
                     format_bytes(info.weight_bytes), info.mapped_weight_bytes > 0 ? " in the file's pages" : "",
-                    info.num_threads, info.isa, bits_name(info.bits));
+                    info.num_threads, info.isa, bits_name(info.bits), info.device);
   context.log->info("context: {} tokens, KV cache of up to {}, {} a token", info.max_context,
                     format_bytes(info.kv_arena_bytes), format_bytes(info.kv_bytes_per_token));
   if (has_words && info.end_tokens.empty())

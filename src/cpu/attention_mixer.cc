@@ -19,7 +19,6 @@ int largest(const ModelConfig& config, const Size& size) {
   return most;
 }
 
-/// What the scores of a row at `position` are multiplied by.
 float scale_at(const AttentionSpec& spec, Math math, int position) {
   if (!spec.temperature) return spec.scale;
   const double steps = math.log1p(position / spec.temperature->length);
@@ -112,6 +111,10 @@ void AttentionMixer::compute_angles(const Batch& batch) {
   context_.for_rows(batch.num_rows(), [&](std::int64_t row, int) {
     for (RopeTable& rope : ropes_) rope.fill(row, batch.positions[to_size(row)]);
   });
+}
+
+float AttentionMixer::score_scale(int layer, int position) const {
+  return scale_at(*layers_[to_size(layer)].spec, context_.math, position);
 }
 
 void AttentionMixer::write_state(int index, const StepRows& rows) {

@@ -26,6 +26,11 @@ class AttentionMixer {
   /// The angles of all rows of the batch. Once a step.
   void compute_angles(const Batch& batch);
 
+  /// The angles by which heads of a layer that attends are rotated.
+  const RopeTable& rope_of(int layer) const { return ropes_[layers_[to_size(layer)].rope]; }
+  /// The number that the scores of a row at `position` are multiplied by, in a layer that attends.
+  float score_scale(int layer, int position) const;
+
   /// K and V of the rows whose normed input is in the stream, into the cache.
   void write_state(int layer, const StepRows& rows);
   /// The whole mixer. `state_written`: write_state() was called for this layer.

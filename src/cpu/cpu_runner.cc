@@ -78,7 +78,8 @@ Result<MemoryBudget::Lease> take_kv_memory(MemoryBudget& budget, std::uint64_t w
 
 }  // namespace
 
-Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request) {
+Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request,
+                                                   const MakeLeadingLayers& make_leading) {
   const RunnerOptions& options = request.options;
   ModelConfig& config = request.config;
   OCTAVO_TRY_VOID(check_options(options, request.source, config));
@@ -134,7 +135,21 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request) {
       std::make_unique<Transformer>(runner->config_, runner->weights_, runner->kv_, runner->snapshots_, kernels,
                                     Math(options.bits), request.pool, max_rows);
   if (runner->assistant_) runner->transformer_->add_assistant(*runner->assistant_);
+  if (make_leading) OCTAVO_TRY_VOID(runner->add_leading_layers(options, make_leading));
   return runner;
+}
+
+Result<void> CpuRunner::add_leading_layers(const RunnerOptions& options, const MakeLeadingLayers& make) {
+  OCTAVO_TRY(leading_, make({.config = config_,
+                             .weights = weights_,
+                             .room = kv_.room(),
+                             .options = options,
+                             .max_rows = info_.max_rows}));
+  if (leading_ == nullptr) return {};
+  kv_.leave_out(leading_->count());
+  transformer_->add_leading_layers(*leading_);
+  info_.device = leading_->description();
+  return {};
 }
 
 BatchOutcome CpuRunner::wait() {
@@ -162,6 +177,7 @@ bool CpuRunner::compute(const Batch& batch) try {
   if (batch.num_rows() == 0) return true;
   if (!grow(batch)) return false;
   kv_.copy_blocks(batch.copies);
+  if (leading_ != nullptr) leading_->copy_blocks(batch.copies);
   snapshots_.copy(batch.copies);
   if (batch.num_guesses.empty()) {
     transformer_->forward(batch);

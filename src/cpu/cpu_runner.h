@@ -8,6 +8,7 @@
 
 #include "base/memory_budget.h"
 #include "cpu/assistant.h"
+#include "cpu/leading_layers.h"
 #include "cpu/transformer.h"
 #include "kv/kv_arena.h"
 #include "kv/snapshot_arena.h"
@@ -20,7 +21,8 @@ class CpuRunner final : public ModelRunner {
  public:
   /// Loads the model and takes all memory it will ever use, that of the KV cache as room only, which fills as it is
   /// used. Errors name the key, tensor or option. Throws std::system_error where the system refuses a thread.
-  static Result<std::unique_ptr<CpuRunner>> load(RunnerRequest request);
+  /// `make_leading` makes layers that lie elsewhere.
+  static Result<std::unique_ptr<CpuRunner>> load(RunnerRequest request, const MakeLeadingLayers& make_leading = {});
 
   const RunnerInfo& info() const override { return info_; }
   void begin(const Batch& batch) override { batch_ = &batch; }
@@ -36,6 +38,7 @@ class CpuRunner final : public ModelRunner {
         weights_(std::move(weights)),
         kv_(std::move(kv)),
         snapshots_(std::move(snapshots)) {}
+  Result<void> add_leading_layers(const RunnerOptions& options, const MakeLeadingLayers& make);
   bool compute(const Batch& batch);
   bool grow(const Batch& batch);
 
@@ -48,6 +51,7 @@ class CpuRunner final : public ModelRunner {
   const Batch* batch_ = nullptr;           // begun
   std::span<const GuessedToken> guesses_;  // of the last batch of guesses
   RunnerInfo info_;
+  std::unique_ptr<LeadingLayers> leading_;  // null: all layers are here
   std::unique_ptr<Transformer> transformer_;
 };
 

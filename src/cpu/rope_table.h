@@ -3,6 +3,7 @@
 // Angles are made in float64, once a step. Owned by the mixer; the threads of a step fill different rows.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "cpu/compute_context.h"
@@ -16,6 +17,9 @@ class RopeTable {
   RopeTable(const RopeSpec& spec, const float* factors, const ComputeContext& context);
 
   const RopeSpec& spec() const { return spec_; }
+  /// Of the first rows of the batch, [rows, num_rotated / 2].
+  std::span<const float> cosines(std::size_t rows) const { return {cosines_.data(), rows * frequencies_.size()}; }
+  std::span<const float> sines(std::size_t rows) const { return {sines_.data(), rows * frequencies_.size()}; }
   /// The angles of row `row` of the batch, at `position`.
   void fill(std::int64_t row, int position);
   /// Rotates the first num_rotated dimensions of a head of that row.

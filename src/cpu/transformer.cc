@@ -53,8 +53,10 @@ void Transformer::forward(const Batch& batch) {
   delta_.plan(batch);
   embed(batch);
   if (config_.per_layer_width > 0) per_layer_.embed(batch);
-  norm_rows(mixer_norm(0));
-  for (int i = 0; i < config_.num_layers(); ++i) {
+  const int first = leading_ != nullptr ? compute_leading_layers(batch) : 0;
+  if (rows_.count() == 0) return;
+  if (first < config_.num_layers()) norm_rows(mixer_norm(first));
+  for (int i = first; i < config_.num_layers(); ++i) {
     if (i == last_layer_with_state_) find_spoiled();
     const bool narrows = i == last_layer_with_state_ && batch.logit_rows.size() < batch.tokens.size();
     if (narrows) {
@@ -69,6 +71,16 @@ void Transformer::forward(const Batch& batch) {
   }
   if (config_.has_draft_head) end_with_draft_head(batch);
   if (assistant_ != nullptr) assistant_->keep_hidden(stream_, static_cast<int>(batch.logit_rows.size()));
+}
+
+int Transformer::compute_leading_layers(const Batch& batch) {
+  context_.enter(StepPart::kOtherDevice);
+  leading_->forward(batch, attention_, stream_.x(0));
+  if (leading_->count() <= last_layer_with_state_) return leading_->count();
+  const std::span<const std::int32_t> spoiled = leading_->spoiled();
+  spoiled_.assign(spoiled.begin(), spoiled.end());
+  rows_.keep_logit_rows();
+  return leading_->count();
 }
 
 void Transformer::add_assistant(const AssistantModel& assistant) {
@@ -220,6 +232,10 @@ std::span<const float> Transformer::scores_of(std::span<const float> pooled) { r
 
 std::span<const float> Transformer::logits(int first, int count) {
   OCTAVO_CHECK(!config_.is_encoder, "an encoder has no logits");
+  if (leading_ != nullptr && leading_->has_output()) {
+    context_.enter(StepPart::kOtherDevice);
+    return leading_->logits(first, count);
+  }
   norm_logit_rows({.weight = weights_.output_norm, .quantize = weights_.output.reads_int8()}, first, count);
   const Product output{&weights_.output, logits_.data()};
   context_.enter(StepPart::kLogits);

@@ -14,6 +14,7 @@
 #include "cpu/dense_ffn.h"
 #include "cpu/draft_head.h"
 #include "cpu/experts_ffn.h"
+#include "cpu/leading_layers.h"
 #include "cpu/per_layer_embedding.h"
 #include "cpu/pooled_head.h"
 #include "cpu/residual_stream.h"
@@ -29,6 +30,8 @@ class Transformer {
   Transformer(const ModelConfig& config, const Weights& weights, const KvArena& kv, SnapshotArena& snapshots,
               const KernelTable& kernels, Math math, ThreadPool& pool, int max_rows);
 
+  /// The first layers are computed by others from now on; they must outlive this.
+  void add_leading_layers(LeadingLayers& layers) { leading_ = &layers; }
   /// An assistant guesses from now on; it must outlive this.
   void add_assistant(const AssistantModel& assistant);
   /// Advances recurrent states by drafted rows of an earlier batch.
@@ -62,6 +65,8 @@ class Transformer {
 
  private:
   void find_spoiled();
+  /// The layers that lie elsewhere; the number of them.
+  int compute_leading_layers(const Batch& batch);
   void embed(const Batch& batch);
   /// The draft head follows all rows; those whose logits are wanted go on.
   void end_with_draft_head(const Batch& batch);
@@ -97,6 +102,7 @@ class Transformer {
   ExpertsFfn experts_ffn_;
   PerLayerEmbedding per_layer_;
   DraftHead draft_head_;
+  LeadingLayers* leading_ = nullptr;      // null: the processor computes all layers
   std::unique_ptr<Assistant> assistant_;  // null: there is none
   PooledHead head_;
   StepClock::Clock::duration waited_ = {};

@@ -2,6 +2,7 @@
 // model runner, immutable after load(). The names of tensors stand in tensor_names.h.
 #pragma once
 
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -55,6 +56,9 @@ class Weights : public ModelTensors<CpuForm> {
   std::uint64_t bytes_per_token() const;
   /// The part of the total that lies in the mapped file.
   std::uint64_t mapped_bytes() const { return mapped_bytes_; }
+
+  /// All vectors, in one piece.
+  std::span<const float> vectors() const { return vectors_.span(); }
 
   /// A hash of all bytes of all listed tensors. Of matrices that stay in the file only the first bytes of each were
   /// read, so the file's size and the time of its last change stand for the rest.

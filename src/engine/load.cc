@@ -42,6 +42,8 @@ Result<void> check_options(const EngineOptions& options) {
   }
   OCTAVO_TRY_VOID(check_type(options.kv_type));
   OCTAVO_TRY_VOID(check_range("bits", static_cast<int>(options.bits), 0, 1));
+  OCTAVO_TRY_VOID(check_range("device", static_cast<int>(options.device), 0, 2));
+  OCTAVO_TRY_VOID(check_range("gpu_layers", options.gpu_layers, -1, std::numeric_limits<int>::max()));
   OCTAVO_TRY_VOID(check_range("kv_layout", static_cast<int>(options.kv_layout), 0, 1));
   OCTAVO_TRY_VOID(check_range("policy", static_cast<int>(options.policy), 0, 2));
   OCTAVO_TRY_VOID(check_range("draft", static_cast<int>(options.draft), 0, 4));
@@ -81,6 +83,7 @@ ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const Ru
           .kv_bytes_per_token = runner.room.layout.bytes_per_token(),
           .kv_arena_bytes = runner.room.bytes(),
           .kv_memory_bytes = runner.kv_memory_bytes,
+          .device = runner.device,
           .isa = std::string(isa_name(isa)),
           .bits = options.bits};
 }
@@ -107,6 +110,8 @@ Result<SamplingDefaults> sampling_defaults_of(const ModelSource& source, const M
 RunnerOptions runner_options(const EngineOptions& options, IsaLevel isa) {
   return {.isa = isa,
           .bits = options.bits,
+          .device = options.device,
+          .gpu_layers = options.gpu_layers,
           .kv_type = options.kv_type,
           .kv_layout = options.kv_layout,
           .block_size = options.block_size,

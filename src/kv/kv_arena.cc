@@ -64,6 +64,16 @@ Result<void> KvArena::make_caches() {
   return {};
 }
 
+void KvArena::leave_out(int count) {
+  OCTAVO_CHECK(!layout().is_contiguous(), "the contiguous layout has all layers here");
+  num_left_out_ = count;
+}
+
+std::size_t KvArena::num_left_out(int group) const {
+  const std::vector<int>& layers = layout().group(group).layers;
+  return to_size(std::ranges::lower_bound(layers, num_left_out_) - layers.begin());
+}
+
 void KvArena::copy_blocks(std::span<const BlockCopy> copies) {
   for (const auto& [group, from, to] : copies) {
     if (group == layout().num_groups()) continue;  // a snapshot
@@ -71,7 +81,7 @@ void KvArena::copy_blocks(std::span<const BlockCopy> copies) {
     const int num_blocks = room_.num_blocks[to_size(group)];
     OCTAVO_CHECK(from >= 0 && from < num_blocks && to >= 0 && to < num_blocks, "copy {} to {} of {}", from, to,
                  num_blocks);
-    for (const KvLayer& layer : layers_[to_size(group)])
+    for (const KvLayer& layer : std::span(layers_[to_size(group)]).subspan(num_left_out(group)))
       std::memcpy(layer.data + to_size(to) * layer.block_bytes, layer.data + to_size(from) * layer.block_bytes,
                   layer.block_bytes);
   }
@@ -93,7 +103,7 @@ void KvArena::release(std::span<const BlockRun> runs) {
   };
   for (int g = 0; g < layout().num_groups(); ++g) {
     const auto of_group = std::ranges::equal_range(runs, g, {}, &BlockRun::group);
-    for (const KvLayer& layer : layers_[to_size(g)]) {
+    for (const KvLayer& layer : std::span(layers_[to_size(g)]).subspan(num_left_out(g))) {
       for (const BlockRun& run : of_group) {
         const std::uint8_t* first = layer.data + to_size(run.first) * layer.block_bytes;
         if (first != end) {

@@ -36,6 +36,9 @@ class KvArena {
   /// Layer `index` of a group, as the kernels see it.
   const KvLayer& layer(int group, int index) const { return layers_[to_size(group)][to_size(index)]; }
 
+  /// The first `count` layers keep their keys and values elsewhere: their memory is not touched from now on.
+  void leave_out(int count);
+
   /// Copies blocks, in this order, in every layer of their group; copies of snapshots are not its own. CHECKs the ids.
   void copy_blocks(std::span<const BlockCopy> copies);
   /// Gives the memory of blocks back to the system, as whole pages; groups ascending. It reads as zeros until it is
@@ -56,10 +59,13 @@ class KvArena {
   explicit KvArena(StateRoom room) : room_(std::move(room)) {}
   Result<void> make_arena();
   Result<void> make_caches();
+  /// Layers of a group that lie elsewhere, the first ones.
+  std::size_t num_left_out(int group) const;
 
   StateRoom room_;
   PageMemory arena_;
   std::vector<std::vector<KvLayer>> layers_;            // [group][layer of the group]
+  int num_left_out_ = 0;
   std::vector<std::vector<ContiguousKvCache>> caches_;  // the same of the contiguous layout, else empty
 };
 

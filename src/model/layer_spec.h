@@ -9,12 +9,11 @@
 #include <optional>
 #include <variant>
 
+#include "model/activation.h"
+
 namespace octavo {
 
 enum class RopeLayout : std::uint8_t { kNeighbours, kHalves };  // element 2i with 2i + 1, or i with i + num_rotated / 2
-/// The function of a gate g and of u beside it: silu(g) u; gelu(g) u, with its tanh, or with the error function, which
-/// may stand alone; g sigmoid(1.702 g) (u + 1) of bounded g and u (kernels/kernels.h).
-enum class Activation : std::uint8_t { kSilu, kGeluTanh, kGelu, kClampedSwiglu };
 enum class Presence : std::uint8_t { kAbsent, kOptional, kRequired };
 
 /// YaRN (Peng et al., 2023): pairs of dimensions that turn fast_turns times and more within the original context turn

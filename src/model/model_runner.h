@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "base/step_clock.h"
 #include "kv/state_layout.h"
@@ -59,6 +60,7 @@ struct RunnerInfo {
   int width = 0;        // of hidden rows
   Pooling head_pooling = Pooling::kLast;  // of the row that a ranking head reads
   int num_token_types = 0;                // parts of a pair of texts that the model tells apart; 0: none
+  std::string device = "cpu";             // or another one, and what it computes
   bool is_encoder = false;                // a sequence is computed in one step, which leaves nothing
   std::uint64_t weight_bytes = 0;
   std::uint64_t mapped_weight_bytes = 0;     // of these: in the mapped file

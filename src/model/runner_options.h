@@ -18,6 +18,8 @@ namespace octavo {
 struct RunnerOptions {
   IsaLevel isa = IsaLevel::kScalar;  // of what the processor computes
   Bits bits = Bits::kNative;
+  Device device = Device::kCpu;
+  int gpu_layers = -1;  // of the first ones, on the card at most; more than there are: the output matrix, too; -1: all
   KvType kv_type = kDefaultKvType;
   KvLayout kv_layout = KvLayout::kPaged;
   int block_size = 16;                // tokens: a power of two, 1 to 256

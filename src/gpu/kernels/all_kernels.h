@@ -2,3 +2,6 @@
 #pragma once
 
 #include "gpu/kernels/activations.h"
+#include "gpu/kernels/attention.h"
+#include "gpu/kernels/heads.h"
+#include "gpu/kernels/rows.h"

@@ -2,5 +2,30 @@
 #pragma once
 
 #include "gpu/kernels/act_pair.h"
+#include "gpu/kernels/arguments.h"
 
-#define OCTAVO_GPU_KERNELS(X) X(octavo_quantize_rows, octavo::gpu::QuantizeRows)
+// clang-format off
+#define OCTAVO_GPU_ROW_KERNELS(X) \
+  X(octavo_quantize_rows, octavo::gpu::QuantizeRows) \
+  X(octavo_finish_rows, octavo::gpu::FinishRowsArguments) \
+  X(octavo_activate_rows, octavo::gpu::ActivateArguments) \
+  X(octavo_gather_rows, octavo::gpu::GatherRowsArguments) \
+  X(octavo_find_finite, octavo::gpu::FindFiniteArguments) \
+  X(octavo_finish_logits, octavo::gpu::FinishLogitsArguments)
+#define OCTAVO_GPU_ATTENTION_KERNELS(X) \
+  X(octavo_finish_queries, octavo::gpu::FinishQueriesArguments) \
+  X(octavo_write_kv_f16, octavo::gpu::WriteKvArguments) \
+  X(octavo_write_kv_i16, octavo::gpu::WriteKvArguments) \
+  X(octavo_attend_1_f16, octavo::gpu::AttentionArguments) \
+  X(octavo_attend_2_f16, octavo::gpu::AttentionArguments) \
+  X(octavo_attend_4_f16, octavo::gpu::AttentionArguments) \
+  X(octavo_attend_8_f16, octavo::gpu::AttentionArguments) \
+  X(octavo_attend_1_i16, octavo::gpu::AttentionArguments) \
+  X(octavo_attend_2_i16, octavo::gpu::AttentionArguments) \
+  X(octavo_attend_4_i16, octavo::gpu::AttentionArguments) \
+  X(octavo_attend_8_i16, octavo::gpu::AttentionArguments) \
+  X(octavo_merge_tiles, octavo::gpu::MergeTilesArguments)
+#define OCTAVO_GPU_KERNELS(X) \
+  OCTAVO_GPU_ROW_KERNELS(X) \
+  OCTAVO_GPU_ATTENTION_KERNELS(X)
+// clang-format on

@@ -1,0 +1,57 @@
+// The first layers of a model on another device, whose results the processor's layers go on with. A layer gives the
+// same bits on either side, so the number of them changes no answer.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/math.h"
+#include "cpu/weights.h"
+#include "kv/state_layout.h"
+#include "model/batch.h"
+#include "model/config.h"
+#include "model/runner_options.h"
+
+namespace octavo {
+
+class AttentionMixer;
+
+/// Used by the thread that computes a step, one call at a time. What fails in a step throws std::exception.
+class LeadingLayers {
+ public:
+  virtual ~LeadingLayers() = default;
+
+  /// Layers 0 .. count() of the model, one at least; their keys and values lie with them.
+  virtual int count() const = 0;
+  /// The device and what it computes, for people.
+  virtual std::string description() const = 0;
+  /// Whether logits() is theirs.
+  virtual bool has_output() const = 0;
+  /// Copies blocks in these layers, in this order.
+  virtual void copy_blocks(std::span<const BlockCopy> copies) = 0;
+  /// Computes the layers. The mixer has the angles of the batch's rows; `x` has the batch's embeddings, [rows, width], and then the rows behind the layers: all of
+  /// them, or where the last layer with state is among these, those whose logits are wanted, in front.
+  virtual void forward(const Batch& batch, const AttentionMixer& mixer, float* x) = 0;
+  /// Of the last forward() that had the last layer with state: sequences with a row in front of it that is not finite,
+  /// ascending.
+  virtual std::span<const std::int32_t> spoiled() const = 0;
+  /// Logits of the last forward()'s logit_rows[first .. first + count), [count, vocab_size]. Valid until the next call.
+  virtual std::span<const float> logits(int first, int count) = 0;
+};
+
+/// What leading layers are made from. All but the options outlive them.
+struct LeadingParts {
+  const ModelConfig& config;
+  const Weights& weights;
+  const StateRoom& room;
+  const RunnerOptions& options;
+  int max_rows;
+};
+/// Null where no layer is to be computed elsewhere.
+using MakeLeadingLayers = std::function<Result<std::unique_ptr<LeadingLayers>>(const LeadingParts&)>;
+
+}  // namespace octavo

@@ -1,0 +1,53 @@
+// Attention as a layer's mixer on the card (cpu/attention_mixer.h): Q, K and V of the rows, K and V into the blocks
+// that lie there, the cache's answer, the output matrix.
+//
+// Owned by CardLayers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gpu/card_context.h"
+#include "gpu/card_step.h"
+#include "kv/state_layout.h"
+
+namespace octavo::gpu {
+
+class CardAttention {
+ public:
+  /// Takes the memory of keys and values of the first `num_layers` layers, and of the rows of a step. Error: the card
+  /// has none.
+  static Result<CardAttention> create(CardContext& context, const ModelConfig& config, const StateRoom& room,
+                                      int num_layers, int max_rows);
+  /// Bytes of keys and values of a layer.
+  static std::uint64_t kv_bytes(const StateRoom& room, int layer);
+  /// Bytes of all else.
+  static std::uint64_t scratch_bytes(const ModelConfig& config, int max_rows);
+
+  void copy_blocks(std::span<const BlockCopy> copies);
+  /// K and V of the rows whose normed input is `h`, into the cache.
+  void write_state(int layer, const CardLayerWeights& weights, const CardStep& step, const float* h);
+  /// The whole mixer: `h` becomes the output matrix's result. `state_written`: write_state() was called.
+  void run(int layer, const CardLayerWeights& weights, const CardStep& step, bool state_written, float* h);
+
+ private:
+  CardAttention(CardContext& context, const ModelConfig& config, const StateLayout& layout)
+      : context_(&context), config_(&config), layout_(&layout) {}
+  HeadArguments head_arguments(int layer, const float* norm, const CardStep& step) const;
+  void finish_queries(int layer, const AttentionTensors<CardForm>& w, const CardStep& step);
+  void write_kv(int layer, const AttentionTensors<CardForm>& w, const CardStep& step, const float* h);
+  void attend(int layer, const AttentionTensors<CardForm>& w, const CardStep& step);
+  /// Whether blocks of threads are to have one tile each: there are too few of them otherwise.
+  bool is_split(int layer, const CardStep& step, int num_tiles) const;
+
+  CardContext* context_;
+  const ModelConfig* config_;
+  const StateLayout* layout_;
+  std::vector<CardKvLayer> kv_;  // [layers] their own; of those that borrow: their lenders'
+  std::vector<CardMemory> blocks_;
+  CardMemory q_, attended_, k_, v_;  // [max_rows, width of heads]
+  CardMemory partials_;
+};
+
+}  // namespace octavo::gpu

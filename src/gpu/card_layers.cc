@@ -1,0 +1,198 @@
+#include "gpu/card_layers.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/to_size.h"
+#include "model/model_runner.h"
+
+namespace octavo::gpu {
+
+Result<std::unique_ptr<CardLayers>> CardLayers::create(std::shared_ptr<CudaDevice> device, const LeadingParts& parts,
+                                                       const Placement& placement) {
+  OCTAVO_TRY(const SumOrder order, sum_order_of(parts.options.isa, parts.options.bits));
+  std::unique_ptr<CardLayers> made(new CardLayers(std::move(device), parts, order));
+  std::uint64_t done = 0;
+  const auto on_bytes = [&](std::uint64_t bytes) {
+    done += bytes;
+    if (parts.options.on_load_progress) parts.options.on_load_progress({done, placement.weight_bytes});
+  };
+  OCTAVO_TRY(made->weights_,
+             CardWeights::load(*made->device_, parts.weights, placement.num_layers, placement.output, on_bytes));
+  OCTAVO_TRY(CardAttention attention,
+             CardAttention::create(made->context_, parts.config, parts.room, placement.num_layers, parts.max_rows));
+  made->attention_ = std::make_unique<CardAttention>(std::move(attention));
+  made->step_ =
+      std::make_unique<CardStep>(*made->device_, parts.config, parts.room.layout, placement.num_layers, parts.max_rows);
+  OCTAVO_TRY_VOID(made->take_memory(parts));
+  return made;
+}
+
+Result<void> CardLayers::take_memory(const LeadingParts& parts) {
+  const auto rows = to_size(parts.max_rows);
+  const std::uint64_t width = to_size(config_.width) * sizeof(float);
+  const std::uint64_t ffn_width = to_size(widest_feed_forward(config_)) * sizeof(float);
+  const std::uint64_t logits = has_output() ? to_size(kMaxLogitRows) * to_size(config_.vocab_size) * sizeof(float) : 0;
+  OCTAVO_TRY(context_.int8, device_->allocate(act_bytes(parts.max_rows, widest_columns(config_))));
+  OCTAVO_TRY(x_, device_->allocate(rows * width));
+  OCTAVO_TRY(h_, device_->allocate(rows * width));
+  OCTAVO_TRY(gate_, device_->allocate(rows * ffn_width));
+  OCTAVO_TRY(up_, device_->allocate(rows * ffn_width));
+  OCTAVO_TRY(finite_, device_->allocate(rows * sizeof(std::int32_t)));
+  OCTAVO_TRY(logits_, device_->allocate(logits));
+  OCTAVO_TRY(rows_of_host_, device_->allocate_pinned(rows * width));
+  OCTAVO_TRY(finite_of_host_, device_->allocate_pinned(rows * sizeof(std::int32_t)));
+  OCTAVO_TRY(logits_of_host_, device_->allocate_pinned(logits));
+  return {};
+}
+
+std::string CardLayers::description() const {
+  return fmt::format("{} with {} of {} layers{}", device_->info().name, count(), config_.num_layers(),
+                     has_output() ? " and the output matrix" : "");
+}
+
+void CardLayers::copy_blocks(std::span<const BlockCopy> copies) {
+  if (copies.empty()) return;
+  device_->enter();
+  attention_->copy_blocks(copies);
+}
+
+// As Transformer::forward().
+void CardLayers::forward(const Batch& batch, const AttentionMixer& mixer, float* x) {
+  device_->enter();
+  spoiled_.clear();
+  const std::size_t row_bytes = to_size(config_.width) * sizeof(float);
+  step_->begin(batch, mixer);
+  std::memcpy(rows_of_host_.data(), x, to_size(batch.num_rows()) * row_bytes);
+  device_->copy_to_card(x_.pointer(), rows_of_host_.data(), to_size(batch.num_rows()) * row_bytes);
+  norm_rows(weights_.layer(0).mixer_norm, 0, batch.num_rows());
+  const int last = config_.last_layer_with_state();
+  for (int i = 0; i < count(); ++i) {
+    if (i == last) find_spoiled();
+    const bool narrows = i == last && batch.logit_rows.size() < batch.tokens.size();
+    if (narrows) {
+      attention_->write_state(i, weights_.layer(i), *step_, h_.as<float>());
+      step_->keep_logit_rows();
+      if (batch.logit_rows.empty()) break;
+      keep_logit_rows();
+      norm_rows(weights_.layer(i).mixer_norm, 0, step_->rows().count());
+    }
+    layer(i, narrows);
+  }
+  const std::size_t bytes = to_size(step_->rows().count()) * row_bytes;
+  device_->copy_to_host(rows_of_host_.data(), x_.pointer(), bytes);
+  device_->wait();
+  std::memcpy(x, rows_of_host_.data(), bytes);
+  if (count() <= last) return;
+  const auto* finite = reinterpret_cast<const std::int32_t*>(finite_of_host_.data());
+  for (int row = 0; row < batch.num_rows(); ++row) {
+    const std::int32_t sequence = step_->rows().sequence_of(row);
+    if (finite[row] == 0 && (spoiled_.empty() || spoiled_.back() != sequence)) spoiled_.push_back(sequence);
+  }
+}
+
+void CardLayers::layer(int index, bool state_written) {
+  const CardLayerWeights& w = weights_.layer(index);
+  const auto& attention = std::get<AttentionTensors<CardForm>>(w.mixer);
+  const auto& ffn = std::get<DenseFfnTensors<CardForm>>(w.feed_forward);
+  attention_->run(index, w, *step_, state_written, h_.as<float>());
+  finish_rows(attention.o_bias, w.post_mixer_norm, 1, w.ffn_norm);
+  feed_forward(std::get<DenseFfnSpec>(config_.layer(index).feed_forward), ffn);
+  const float* scale = of_host_.layers[to_size(index)].output_scale;
+  const float* next = index + 1 < count() ? weights_.layer(index + 1).mixer_norm : nullptr;
+  finish_rows(ffn.down_bias, w.post_ffn_norm, scale != nullptr ? *scale : 1, next);
+}
+
+void CardLayers::feed_forward(const DenseFfnSpec& spec, const DenseFfnTensors<CardForm>& w) {
+  const int rows = step_->rows().count();
+  if (w.gate.reads_int8() || (spec.is_gated && w.up.reads_int8()))
+    context_.quantize(h_.as<float>(), config_.width, rows);
+  context_.multiply(w.gate, h_.as<float>(), rows, gate_.as<float>());
+  if (spec.is_gated) context_.multiply(w.up, h_.as<float>(), rows, up_.as<float>());
+  device_->launch(
+      {.kernel = "octavo_activate_rows", .grid_x = column_blocks(spec.width), .grid_y = rows, .threads = kRowThreads},
+      ActivateArguments{.gate = gate_.as<float>(),
+                        .up = spec.is_gated ? up_.as<float>() : nullptr,
+                        .gate_bias = w.gate_bias,
+                        .up_bias = w.up_bias,
+                        .out = gate_.as<float>(),
+                        .width = spec.width,
+                        .activation = spec.activation});
+  if (w.down.reads_int8()) context_.quantize(gate_.as<float>(), spec.width, rows);
+  context_.multiply(w.down, gate_.as<float>(), rows, h_.as<float>());
+}
+
+void CardLayers::finish_rows(const float* bias, const float* post_norm, float scale, const float* next_norm) {
+  device_->launch({.kernel = "octavo_finish_rows",
+                   .grid_x = step_->rows().count(),
+                   .threads = kRowThreads,
+                   .shared_bytes = finish_rows_shared(config_.width)},
+                  FinishRowsArguments{.x = x_.as<float>(),
+                                      .h = h_.as<float>(),
+                                      .bias = bias,
+                                      .post_norm = post_norm,
+                                      .next_norm = next_norm,
+                                      .scale = scale,
+                                      .epsilon = context_.epsilon,
+                                      .width = config_.width,
+                                      .lanes = context_.order.lanes,
+                                      .adds = true});
+}
+
+void CardLayers::norm_rows(const float* norm, int first, int rows) {
+  device_->launch({.kernel = "octavo_finish_rows",
+                   .grid_x = rows,
+                   .threads = kRowThreads,
+                   .shared_bytes = finish_rows_shared(config_.width)},
+                  FinishRowsArguments{.x = x_.as<float>(to_size(first) * to_size(config_.width) * sizeof(float)),
+                                      .h = h_.as<float>(),
+                                      .bias = nullptr,
+                                      .post_norm = nullptr,
+                                      .next_norm = norm,
+                                      .scale = 1,
+                                      .epsilon = context_.epsilon,
+                                      .width = config_.width,
+                                      .lanes = context_.order.lanes,
+                                      .adds = false});
+}
+
+void CardLayers::find_spoiled() {
+  const int rows = step_->rows().count();
+  device_->launch(
+      {.kernel = "octavo_find_finite", .grid_x = rows, .threads = kRowThreads, .shared_bytes = kFindFiniteShared},
+      FindFiniteArguments{.x = x_.as<float>(), .is_finite = finite_.as<std::int32_t>(), .width = config_.width});
+  device_->copy_to_host(finite_of_host_.data(), finite_.pointer(), to_size(rows) * sizeof(std::int32_t));
+}
+
+void CardLayers::keep_logit_rows() {
+  const int rows = step_->rows().count();
+  device_->launch(
+      {.kernel = "octavo_gather_rows", .grid_x = column_blocks(config_.width), .grid_y = rows, .threads = kRowThreads},
+      GatherRowsArguments{
+          .from = x_.as<float>(), .rows = step_->logit_rows(), .to = h_.as<float>(), .width = config_.width});
+  device_->copy_on_card(x_.pointer(), h_.pointer(), to_size(rows) * to_size(config_.width) * sizeof(float));
+}
+
+std::span<const float> CardLayers::logits(int first, int count) {
+  device_->enter();
+  const CardMatrix& output = weights_.output();
+  norm_rows(weights_.output_norm(), first, count);
+  if (output.reads_int8()) context_.quantize(h_.as<float>(), config_.width, count);
+  context_.multiply(output, h_.as<float>(), count, logits_.as<float>());
+  if (weights_.output_bias() != nullptr || config_.logit_soft_cap != 0)
+    device_->launch({.kernel = "octavo_finish_logits",
+                     .grid_x = column_blocks(config_.vocab_size),
+                     .grid_y = count,
+                     .threads = kRowThreads},
+                    FinishLogitsArguments{.y = logits_.as<float>(),
+                                          .bias = weights_.output_bias(),
+                                          .cap = config_.logit_soft_cap,
+                                          .width = config_.vocab_size});
+  const std::size_t floats = to_size(count) * to_size(config_.vocab_size);
+  device_->copy_to_host(logits_of_host_.data(), logits_.pointer(), floats * sizeof(float));
+  device_->wait();
+  return {reinterpret_cast<const float*>(logits_of_host_.data()), floats};
+}
+
+}  // namespace octavo::gpu

@@ -1,0 +1,69 @@
+// The first layers of a model on a card, and the output matrix where it has room for all: the forward pass of
+// cpu/transformer.h, launch by launch, with the bits of the processor's level.
+//
+// Owned by the model's runner.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "cpu/leading_layers.h"
+#include "gpu/card_attention.h"
+#include "gpu/card_context.h"
+#include "gpu/card_step.h"
+#include "gpu/card_weights.h"
+#include "gpu/placement.h"
+
+namespace octavo::gpu {
+
+class CardLayers final : public LeadingLayers {
+ public:
+  /// Copies weights to the card and takes all memory there that it will use. Error: the card has too little.
+  static Result<std::unique_ptr<CardLayers>> create(std::shared_ptr<CudaDevice> device, const LeadingParts& parts,
+                                                    const Placement& placement);
+
+  int count() const override { return weights_.num_layers(); }
+  std::string description() const override;
+  bool has_output() const override { return is_present(weights_.output()); }
+  void copy_blocks(std::span<const BlockCopy> copies) override;
+  void forward(const Batch& batch, const AttentionMixer& mixer, float* x) override;
+  std::span<const std::int32_t> spoiled() const override { return spoiled_; }
+  std::span<const float> logits(int first, int count) override;
+
+ private:
+  CardLayers(std::shared_ptr<CudaDevice> device, const LeadingParts& parts, SumOrder order)
+      : config_(parts.config),
+        of_host_(parts.weights),
+        device_(std::move(device)),
+        context_{.device = *device_, .order = order, .epsilon = parts.config.norm_epsilon} {}
+  Result<void> take_memory(const LeadingParts& parts);
+
+  void layer(int index, bool state_written);
+  void feed_forward(const DenseFfnSpec& spec, const DenseFfnTensors<CardForm>& w);
+  /// Behind a part of a layer; `scale` is 1 but behind the layer.
+  void finish_rows(const float* bias, const float* post_norm, float scale, const float* next_norm);
+  /// h = norm(x) of `rows` rows from `first` on.
+  void norm_rows(const float* norm, int first, int rows);
+  void find_spoiled();
+  void keep_logit_rows();
+
+  const ModelConfig& config_;
+  const Weights& of_host_;
+  std::shared_ptr<CudaDevice> device_;
+  CardContext context_;
+  CardWeights weights_;
+  std::unique_ptr<CardAttention> attention_;
+  std::unique_ptr<CardStep> step_;
+  CardMemory x_, h_;             // [max_rows, width]
+  CardMemory gate_, up_;         // [max_rows, feed-forward width]
+  CardMemory finite_;            // [max_rows]
+  CardMemory logits_;            // [kMaxLogitRows, vocab_size]
+  PinnedMemory rows_of_host_;    // [max_rows, width]
+  PinnedMemory finite_of_host_;  // [max_rows]
+  PinnedMemory logits_of_host_;  // [kMaxLogitRows, vocab_size]
+  std::vector<std::int32_t> spoiled_;
+};
+
+}  // namespace octavo::gpu

@@ -1,0 +1,132 @@
+#include "gpu/card_step.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/to_size.h"
+
+namespace octavo::gpu {
+namespace {
+
+/// Whether the scores of two layers are scaled alike.
+bool same_scale(const AttentionSpec& a, const AttentionSpec& b) {
+  return a.scale == b.scale && a.temperature == b.temperature;
+}
+
+int heads_of_kv(const AttentionSpec& spec) { return spec.num_heads / spec.num_kv_heads; }
+
+}  // namespace
+
+CardStep::CardStep(CudaDevice& device, const ModelConfig& config, const StateLayout& layout, int num_layers,
+                   int max_rows)
+    : config_(config), rows_(max_rows), arrays_(device), layers_(to_size(num_layers)), groups_(layout.groups.size()) {
+  for (int i = 0; i < num_layers; ++i) {
+    const AttentionSpec& spec = *config.layer(i).attention();
+    Layer& layer = layers_[to_size(i)];
+    layer.group = layout.place(i).group;
+    const auto scale = std::ranges::find_if(
+        scales_, [&](const Scale& known) { return same_scale(*config.layer(known.layer).attention(), spec); });
+    layer.scale = to_size(scale - scales_.begin());
+    if (scale == scales_.end()) scales_.push_back({.layer = i});
+    if (!std::ranges::contains(entries_, heads_of_kv(spec), &Entries::heads_of_kv))
+      entries_.push_back({.heads_of_kv = heads_of_kv(spec)});
+  }
+}
+
+void CardStep::begin(const Batch& batch, const AttentionMixer& mixer) {
+  rows_.begin(batch);
+  arrays_.clear();
+  positions_ = arrays_.add(std::span(batch.positions));
+  logit_rows_ = arrays_.add(std::span(batch.logit_rows));
+  send_groups(batch);
+  send_angles(batch, mixer);
+  for (Entries& entries : entries_) send_entries(entries, 0);
+  if (batch.logit_rows.size() < batch.tokens.size()) {
+    StepRows all = rows_;
+    rows_.keep_logit_rows();
+    for (Entries& entries : entries_) send_entries(entries, 1);
+    rows_ = std::move(all);
+  }
+  arrays_.upload();
+}
+
+void CardStep::send_groups(const Batch& batch) {
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    groups_[g].blocks = arrays_.add(std::span(batch.groups[g].block_ids));
+    const auto [place, first_block] = arrays_.add<std::int32_t>(batch.tokens.size());
+    groups_[g].first_block = place;
+    for (int row = 0; row < batch.num_rows(); ++row)
+      first_block[to_size(row)] = batch.groups[g].block_begin[to_size(rows_.sequence_of(row))];
+  }
+}
+
+void CardStep::send_angles(const Batch& batch, const AttentionMixer& mixer) {
+  const std::size_t num_rows = batch.tokens.size();
+  ropes_.clear();
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const RopeTable& table = mixer.rope_of(static_cast<int>(i));
+    const auto known = std::ranges::find(ropes_, &table, &Rope::table);
+    layers_[i].rope = to_size(known - ropes_.begin());
+    if (known == ropes_.end())
+      ropes_.push_back({&table, arrays_.add(table.cosines(num_rows)), arrays_.add(table.sines(num_rows))});
+  }
+  for (Scale& scale : scales_) {
+    const auto [place, scales] = arrays_.add<float>(num_rows);
+    scale.scales = place;
+    for (std::size_t row = 0; row < num_rows; ++row) scales[row] = mixer.score_scale(scale.layer, batch.positions[row]);
+  }
+}
+
+/// Rows of a sequence with all heads that read a KV head, as many as a block of threads takes; or one row with a part
+/// of its heads.
+void CardStep::send_entries(Entries& entries, int phase) {
+  const int heads = std::min(entries.heads_of_kv, kMaxCardQueries), most_rows = kMaxCardQueries / heads;
+  made_.clear();
+  int most = 1;
+  rows_.for_ranges([&](std::int64_t first, int num_rows) {
+    for (int row = 0; row < num_rows; row += most_rows) {
+      const int count = std::min(most_rows, num_rows - row);
+      for (int head = 0; head < entries.heads_of_kv; head += heads) {
+        const int num_heads = std::min(heads, entries.heads_of_kv - head);
+        made_.push_back({static_cast<std::int32_t>(first) + row, count, head, num_heads});
+        most = std::max(most, count * num_heads);
+      }
+    }
+  });
+  const auto p = to_size(phase);
+  entries.place[p] = arrays_.add(std::span<const AttentionEntry>(made_));
+  entries.count[p] = static_cast<int>(made_.size());
+  entries.queries[p] = static_cast<int>(std::bit_ceil(static_cast<unsigned>(most)));
+}
+
+CardRows CardStep::rows_of(int layer) const {
+  const Layer& l = layers_[to_size(layer)];
+  const Group& group = groups_[to_size(l.group)];
+  return {.positions = arrays_.at<std::int32_t>(positions_),
+          .first_block = arrays_.at<std::int32_t>(group.first_block),
+          .blocks = arrays_.at<std::int32_t>(group.blocks),
+          .cosines = arrays_.at<float>(ropes_[l.rope].cosines),
+          .sines = arrays_.at<float>(ropes_[l.rope].sines),
+          .scales = arrays_.at<float>(scales_[l.scale].scales)};
+}
+
+CardEntries CardStep::entries_of(int heads_of_kv) const {
+  const auto entries = std::ranges::find(entries_, heads_of_kv, &Entries::heads_of_kv);
+  const std::size_t phase = kept() ? 1 : 0;
+  return {.entries = arrays_.at<AttentionEntry>(entries->place[phase]),
+          .count = entries->count[phase],
+          .queries = entries->queries[phase]};
+}
+
+int CardStep::tiles_of(int window) const {
+  int most = 1;
+  rows_.for_ranges([&](std::int64_t first, int num_rows) {
+    const int position = rows_.batch().positions[to_size(rows_.batch_row(first))];
+    const int begin = window > 0 ? std::max(0, position + 1 - window) : 0;
+    const int end = position + num_rows;
+    most = std::max(most, (end - 1) / kTileTokens + 1 - begin / kTileTokens);
+  });
+  return most;
+}
+
+}  // namespace octavo::gpu

@@ -1,0 +1,97 @@
+// What the kernels of a step must know of its rows: positions, tables of blocks, angles, and how attention is shared
+// out among blocks of threads.
+//
+// Owned by CardLayers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cpu/attention_mixer.h"
+#include "cpu/step_rows.h"
+#include "gpu/kernels/attention.h"
+#include "gpu/step_arrays.h"
+#include "kv/state_layout.h"
+
+namespace octavo::gpu {
+
+/// Arrays of the batch's rows, on the card.
+struct CardRows {
+  const std::int32_t* positions = nullptr;    // [batch rows]
+  const std::int32_t* first_block = nullptr;  // [batch rows] of a group
+  const std::int32_t* blocks = nullptr;       // of a group
+  const float* cosines = nullptr;             // [batch rows, num_rotated / 2] of a layer
+  const float* sines = nullptr;
+  const float* scales = nullptr;  // [batch rows] of a layer's scores
+};
+
+/// The attention of the rows under way, shared out.
+struct CardEntries {
+  const AttentionEntry* entries = nullptr;  // on the card
+  int count = 0;
+  int queries = 1;  // the most of an entry, rounded up to a size that there are kernels for
+};
+
+class CardStep {
+ public:
+  /// For the first `num_layers` layers. All references must outlive it.
+  CardStep(CudaDevice& device, const ModelConfig& config, const StateLayout& layout, int num_layers, int max_rows);
+
+  /// Sends what the step needs. The mixer has its angles.
+  void begin(const Batch& batch, const AttentionMixer& mixer);
+  /// From here on row i is the batch's row logit_rows[i].
+  void keep_logit_rows() { rows_.keep_logit_rows(); }
+
+  const StepRows& rows() const { return rows_; }
+  /// The batch's row of each row under way, on the card; null: row r is r.
+  const std::int32_t* batch_rows() const { return kept() ? logit_rows() : nullptr; }
+  const std::int32_t* logit_rows() const { return arrays_.at<std::int32_t>(logit_rows_); }
+  CardRows rows_of(int layer) const;
+  /// `heads_of_kv`: query heads that read a KV head.
+  CardEntries entries_of(int heads_of_kv) const;
+  /// The most tiles that an entry of these rows sees within a window.
+  int tiles_of(int window) const;
+
+ private:
+  struct Layer {
+    int group = 0;
+    std::size_t rope = 0;   // among ropes_
+    std::size_t scale = 0;  // among scales_
+  };
+  struct Group {
+    std::size_t first_block = 0, blocks = 0;  // places of arrays
+  };
+  struct Rope {
+    const RopeTable* table = nullptr;
+    std::size_t cosines = 0, sines = 0;
+  };
+  struct Scale {
+    int layer = 0;  // one that has it
+    std::size_t scales = 0;
+  };
+  struct Entries {
+    int heads_of_kv = 0;
+    std::array<std::size_t, 2> place = {};  // of all rows, and of those whose logits are wanted
+    std::array<int, 2> count = {}, queries = {};
+  };
+
+  bool kept() const { return rows_.count() != rows_.batch().num_rows(); }
+  void send_groups(const Batch& batch);
+  void send_angles(const Batch& batch, const AttentionMixer& mixer);
+  void send_entries(Entries& entries, int phase);
+
+  const ModelConfig& config_;
+  StepRows rows_;
+  StepArrays arrays_;
+  std::vector<Layer> layers_;
+  std::vector<Group> groups_;
+  std::vector<Rope> ropes_;
+  std::vector<Scale> scales_;
+  std::vector<Entries> entries_;
+  std::vector<AttentionEntry> made_;  // scratch of send_entries()
+  std::size_t positions_ = 0, logit_rows_ = 0;
+};
+
+}  // namespace octavo::gpu

@@ -1,0 +1,153 @@
+// A card: its context, memory, stream and kernels, each released by its owner.
+//
+// Owned by the runner. One thread at a time uses it, which calls enter() first. What fails at load gives a Result; what
+// fails in a step throws CardError, which ends the step.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "gpu/cuda_driver.h"
+
+namespace octavo::gpu {
+
+/// The card has failed in a step: it was taken away, or another process has broken it. The message says what failed.
+class CardError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct CardInfo {
+  std::string name;
+  int major = 0, minor = 0;  // compute capability
+  int num_multiprocessors = 0;
+  int shared_bytes = 0;  // that a block may have
+  std::uint64_t free_bytes = 0, total_bytes = 0;
+};
+
+class CudaDevice;
+
+/// Memory of a card. Empty where it was not allocated.
+class CardMemory {
+ public:
+  CardMemory() = default;
+  CardMemory(const CudaDevice& device, CuPointer pointer, std::size_t bytes)
+      : device_(&device), pointer_(pointer), bytes_(bytes) {}
+  CardMemory(CardMemory&& other) noexcept { swap(other); }
+  CardMemory& operator=(CardMemory&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~CardMemory();
+
+  CuPointer pointer() const { return pointer_; }
+  std::size_t bytes() const { return bytes_; }
+  /// The address as kernels have it. Never read by the host.
+  template <class T>
+  T* as(std::size_t offset = 0) const {
+    return reinterpret_cast<T*>(pointer_ + offset);  // NOLINT: an address of the card
+  }
+
+ private:
+  void swap(CardMemory& other) noexcept;
+
+  const CudaDevice* device_ = nullptr;
+  CuPointer pointer_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+/// Memory of the host that copies to and from a card are made of without a detour.
+class PinnedMemory {
+ public:
+  PinnedMemory() = default;
+  PinnedMemory(const CudaDevice& device, std::byte* data, std::size_t bytes)
+      : device_(&device), data_(data), bytes_(bytes) {}
+  PinnedMemory(PinnedMemory&& other) noexcept { swap(other); }
+  PinnedMemory& operator=(PinnedMemory&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~PinnedMemory();
+
+  std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  void swap(PinnedMemory& other) noexcept;
+
+  const CudaDevice* device_ = nullptr;
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// The shape of a launch.
+struct Launch {
+  const char* kernel = nullptr;
+  int grid_x = 1, grid_y = 1, grid_z = 1;
+  int threads = 1;
+  int shared_bytes = 0;
+};
+
+class CudaDevice {
+ public:
+  /// The first card. Errors: no driver, no card, one older than compute capability 8.0, kernels that the driver does
+  /// not take.
+  static Result<std::unique_ptr<CudaDevice>> open();
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+  ~CudaDevice();
+
+  /// Makes the card that of the calling thread.
+  void enter() const;
+  const CardInfo& info() const { return info_; }
+  /// Bytes that are free now.
+  std::uint64_t free_bytes() const;
+
+  /// Error: the card has no memory for it.
+  Result<CardMemory> allocate(std::size_t bytes) const;
+  Result<PinnedMemory> allocate_pinned(std::size_t bytes) const;
+
+  // Work of the stream, in order. `from` and `to` of the host stay as they are until wait().
+  void copy_to_card(CuPointer to, const void* from, std::size_t bytes);
+  void copy_to_host(void* to, CuPointer from, std::size_t bytes);
+  void copy_on_card(CuPointer to, CuPointer from, std::size_t bytes);
+  void fill_zeros(const CardMemory& memory);
+  template <class Arguments>
+  void launch(const Launch& shape, const Arguments& arguments) {
+    Arguments copy = arguments;
+    launch_with(shape, &copy);
+  }
+  /// Until all of that is done.
+  void wait();
+
+ private:
+  friend class CardMemory;
+  friend class PinnedMemory;
+  explicit CudaDevice(const CudaDriver& driver) : driver_(driver) {}
+  Result<void> start();
+  Result<void> read_info();
+  Result<void> load_kernels();
+  void launch_with(const Launch& shape, void* arguments);
+  /// Throws CardError unless the driver did `what`.
+  void check(CuResult result, const char* what) const;
+
+  const CudaDriver& driver_;
+  CuDevice device_ = 0;
+  CuContext context_ = nullptr;
+  CuModule module_ = nullptr;
+  CuStream stream_ = nullptr;
+  CardInfo info_;
+  struct Kernel {
+    std::string name;
+    CuFunction function = nullptr;
+  };
+  std::vector<Kernel> kernels_;  // by name
+};
+
+}  // namespace octavo::gpu

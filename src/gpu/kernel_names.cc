@@ -1,0 +1,15 @@
+#include "gpu/kernels/kernel_list.h"
+#include "gpu/kernels_ptx.h"
+
+namespace octavo::gpu {
+namespace {
+
+#define OCTAVO_NAME(kernel, Argument) std::string_view(#kernel),
+constexpr std::string_view kNames[] = {OCTAVO_GPU_KERNELS(OCTAVO_NAME)};
+#undef OCTAVO_NAME
+
+}  // namespace
+
+std::span<const std::string_view> kernel_names() { return kNames; }
+
+}  // namespace octavo::gpu

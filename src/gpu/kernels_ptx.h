@@ -1,0 +1,14 @@
+// The kernels as text for the driver, which compiles it for the card at hand.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace octavo::gpu {
+
+/// PTX of src/gpu/kernels/kernels.cu; empty where no clang was there when this program was built.
+std::string_view kernels_ptx();
+/// The names of the kernels.
+std::span<const std::string_view> kernel_names();
+
+}  // namespace octavo::gpu

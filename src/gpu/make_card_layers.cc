@@ -1,0 +1,63 @@
+#include "gpu/make_card_layers.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "gpu/card_layers.h"
+#include "gpu/placement.h"
+#include "kernels/packed_layout.h"
+
+namespace octavo::gpu {
+namespace {
+
+std::uint64_t packed_weight_bytes(const WeightList& list) {
+  std::uint64_t bytes = 0;
+  for (const ListedMatrix& m : list.matrices) bytes += packed_bytes(m.type, m.rows, m.cols);
+  return bytes;
+}
+
+/// What the card has beside the weights; of one that is too small for them a quarter, which the first layers share with
+/// the others.
+std::uint64_t kv_memory_on(const CudaDevice& device, const WeightList& list) {
+  constexpr std::uint64_t kBesides = std::uint64_t{1} << 30;  // rows of steps, and what place_layers() leaves free
+  const std::uint64_t taken = packed_weight_bytes(list) + kBesides, free = device.info().free_bytes;
+  return std::max(free > taken ? free - taken : 0, free / 4);
+}
+
+/// The layers, of which there are fewer where the card refuses memory that it had.
+Result<std::unique_ptr<LeadingLayers>> make_layers(const std::shared_ptr<CudaDevice>& device, const LeadingParts& parts,
+                                                   Device wanted) {
+  std::uint64_t free = device->free_bytes();
+  while (true) {
+    Placement placement = place_layers(parts, free);
+    if (placement.num_layers == 0) {
+      if (wanted == Device::kAuto || parts.options.gpu_layers == 0) return nullptr;
+      return fail("device: found cuda, but {} computes no layer of this model: {}", device->info().name,
+                  placement.reason);
+    }
+    Result<std::unique_ptr<CardLayers>> layers = CardLayers::create(device, parts, placement);
+    if (layers) return layers;
+    if (parts.options.stop.stop_requested()) return std::unexpected(layers.error());
+    free = std::min(free, placement.bytes) / 4 * 3;
+  }
+}
+
+}  // namespace
+
+Result<MakeLeadingLayers> card_layers_for(RunnerRequest& request) {
+  const Device wanted = request.options.device;
+  if (wanted == Device::kCpu || request.options.gpu_layers == 0) return MakeLeadingLayers();
+  if (wanted == Device::kAuto && request.assistant) return MakeLeadingLayers();
+  if (request.assistant) return fail("device: found cuda, expected cpu: an assistant reads keys and values in memory");
+  Result<std::unique_ptr<CudaDevice>> opened = CudaDevice::open();
+  if (!opened && wanted == Device::kAuto) return MakeLeadingLayers();
+  if (!opened) return fail("device: found cuda, but {}", opened.error().message);
+  if (request.options.kv_memory_bytes == 0 && request.kv_budget.total() == 0)
+    request.options.kv_memory_bytes = kv_memory_on(**opened, request.weights);
+  return [device = std::shared_ptr(std::move(*opened)), wanted](const LeadingParts& parts) {
+    return make_layers(device, parts, wanted);
+  };
+}
+
+}  // namespace octavo::gpu

@@ -1,0 +1,30 @@
+// Which layers of a model the card computes: as many of the first ones as it has kernels and memory for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cpu/leading_layers.h"
+#include "gpu/cuda_device.h"
+
+namespace octavo::gpu {
+
+struct Placement {
+  int num_layers = 0;              // the first ones; 0: the card computes nothing
+  bool output = false;             // and the output matrix
+  std::uint64_t weight_bytes = 0;  // of both
+  std::uint64_t bytes = 0;         // of these, of keys and values, and of the rows of a step
+  std::string reason;              // why it is not more; empty: it is all that was asked for
+};
+
+/// As much as fits `free_bytes` of the card, up to what the options ask for. The same options give the same placement.
+Placement place_layers(const LeadingParts& parts, std::uint64_t free_bytes);
+
+/// Why no layer of a model can be on the card; empty: some may.
+std::string reason_against(const LeadingParts& parts);
+
+/// The widest rows that products of the layers read, and those between the matrices of a feed-forward.
+std::int64_t widest_columns(const ModelConfig& config);
+int widest_feed_forward(const ModelConfig& config);
+
+}  // namespace octavo::gpu
