@@ -153,10 +153,6 @@ void CudaDevice::copy_on_card(CuPointer to, CuPointer from, std::size_t bytes) {
   if (bytes > 0) check(driver_.copy_on_device(to, from, bytes, stream_), "copy");
 }
 
-void CudaDevice::fill_zeros(const CardMemory& memory) {
-  if (memory.bytes() > 0) check(driver_.fill_bytes(memory.pointer(), 0, memory.bytes(), stream_), "clear memory");
-}
-
 void CudaDevice::launch_with(const Launch& shape, void* arguments) {
   const auto kernel = std::ranges::lower_bound(kernels_, std::string_view(shape.kernel), {}, &Kernel::name);
   OCTAVO_CHECK(kernel != kernels_.end() && kernel->name == shape.kernel, "no kernel {}", shape.kernel);

@@ -117,7 +117,6 @@ class CudaDevice {
   void copy_to_card(CuPointer to, const void* from, std::size_t bytes);
   void copy_to_host(void* to, CuPointer from, std::size_t bytes);
   void copy_on_card(CuPointer to, CuPointer from, std::size_t bytes);
-  void fill_zeros(const CardMemory& memory);
   template <class Arguments>
   void launch(const Launch& shape, const Arguments& arguments) {
     Arguments copy = arguments;

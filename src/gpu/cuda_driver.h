@@ -45,7 +45,6 @@ inline constexpr int kLeastDriver = 12000;
   X(copy_to_device, "cuMemcpyHtoDAsync_v2", (CuPointer to, const void* from, std::size_t bytes, CuStream stream)) \
   X(copy_to_host, "cuMemcpyDtoHAsync_v2", (void* to, CuPointer from, std::size_t bytes, CuStream stream))         \
   X(copy_on_device, "cuMemcpyDtoDAsync_v2", (CuPointer to, CuPointer from, std::size_t bytes, CuStream stream))   \
-  X(fill_bytes, "cuMemsetD8Async", (CuPointer to, unsigned char byte, std::size_t bytes, CuStream stream))        \
   X(stream_create, "cuStreamCreate", (CuStream * stream, unsigned flags))                                         \
   X(stream_destroy, "cuStreamDestroy_v2", (CuStream stream))                                                      \
   X(stream_synchronize, "cuStreamSynchronize", (CuStream stream))                                                 \
