@@ -2,3 +2,4 @@
 #pragma once
 
 #include "gpu/kernels/activations.h"
+#include "gpu/kernels/products.h"

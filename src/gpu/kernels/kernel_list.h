@@ -2,5 +2,8 @@
 #pragma once
 
 #include "gpu/kernels/act_pair.h"
+#include "gpu/kernels/product_list.h"
 
-#define OCTAVO_GPU_KERNELS(X) X(octavo_quantize_rows, octavo::gpu::QuantizeRows)
+#define OCTAVO_GPU_KERNELS(X)                        \
+  X(octavo_quantize_rows, octavo::gpu::QuantizeRows) \
+  OCTAVO_GPU_PRODUCTS(X)
