@@ -15,23 +15,14 @@ Result<SumOrder> sum_order_of(IsaLevel isa, Bits bits) {
 }
 
 void CardContext::quantize(const float* x, std::int64_t cols, int rows) {
-  device.launch({.kernel = "octavo_quantize_rows",
-                 .grid_x = static_cast<int>((cols + kQuantizeCols - 1) / kQuantizeCols),
-                 .grid_y = rows,
-                 .threads = kQuantizeThreads},
-                QuantizeRows{.x = x, .stride = cols, .cols = cols, .out = int8.as<ActPair>()});
+  device.launch(quantize_launch(x, cols, rows, cols, int8.as<ActPair>()));
 }
 
 void CardContext::multiply(const CardMatrix& w, const float* x, int rows, float* y) {
-  launch_product(device, {.type = w.type,
-                          .order = order.scales,
-                          .panels = w.panels,
-                          .outputs = w.rows,
-                          .cols = w.cols,
-                          .x = x,
-                          .int8 = int8.as<ActPair>(),
-                          .rows = rows,
-                          .y = y});
+  const WeightsOnCard weights{.type = w.type, .outputs = w.rows, .cols = w.cols, .panels = w.panels};
+  device.launch(w.reads_int8() ? product_launch(weights, order.scales, int8.as<ActPair>(), rows, y, w.rows,
+                                                device.info().num_multiprocessors)
+                               : product_launch(weights, x, w.cols, rows, y, w.rows));
 }
 
 }  // namespace octavo::gpu

@@ -6,29 +6,12 @@
 #include <utility>
 
 #include "base/to_size.h"
+#include "gpu/product_launch.h"
 #include "model/visit_matrices.h"
 #include "tensor/dtype.h"
 
 namespace octavo::gpu {
 namespace {
-
-/// Types of weights that the card has products for.
-bool has_products(DType type) {
-  switch (type) {
-    case DType::kQ4_K:
-    case DType::kQ5_K:
-    case DType::kQ6_K:
-    case DType::kQ8_0:
-    case DType::kQ4_0:
-    case DType::kQ4_1:
-    case DType::kQ5_0:
-    case DType::kQ1_0:
-    case DType::kF16:
-    case DType::kBF16:
-    case DType::kF32: return true;
-    default: return false;
-  }
-}
 
 std::string reason_against(const LayerSpec& spec) {
   const AttentionSpec* attention = spec.attention();
@@ -42,7 +25,7 @@ std::string reason_against(const LayerSpec& spec) {
 }  // namespace
 
 std::string reason_against(const WeightMatrix& matrix) {
-  if (!has_products(matrix.type))
+  if (!has_product(matrix.type))
     return fmt::format("a matrix has type {}, for which the card has no kernel", dtype_info(matrix.type).name);
   if (matrix.panels == nullptr) return "weights stay in the file (--no-repack)";
   if (matrix.scale != nullptr) return "a matrix has a factor beside it";

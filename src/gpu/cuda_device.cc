@@ -154,13 +154,13 @@ void CudaDevice::copy_on_card(CuPointer to, CuPointer from, std::size_t bytes) {
 }
 
 void CudaDevice::launch_with(const Launch& shape, void* arguments) {
-  const auto kernel = std::ranges::lower_bound(kernels_, std::string_view(shape.kernel), {}, &Kernel::name);
+  const auto kernel = std::ranges::lower_bound(kernels_, shape.kernel, {}, &Kernel::name);
   OCTAVO_CHECK(kernel != kernels_.end() && kernel->name == shape.kernel, "no kernel {}", shape.kernel);
   const auto number = [](int n) { return static_cast<unsigned>(n); };
   std::array<void*, 1> parameters = {arguments};
-  check(driver_.launch(kernel->function, number(shape.grid_x), number(shape.grid_y), number(shape.grid_z),
-                       number(shape.threads), 1, 1, number(shape.shared_bytes), stream_, parameters.data(), nullptr),
-        shape.kernel);
+  check(driver_.launch(kernel->function, number(shape.grid_x), number(shape.grid_y), 1, number(shape.threads), 1, 1,
+                       number(shape.shared_bytes), stream_, parameters.data(), nullptr),
+        kernel->name.c_str());
 }
 
 void CudaDevice::wait() { check(driver_.stream_synchronize(stream_), "finish a step"); }

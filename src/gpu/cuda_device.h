@@ -10,10 +10,12 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
 #include "gpu/cuda_driver.h"
+#include "gpu/product_launch.h"
 
 namespace octavo::gpu {
 
@@ -88,8 +90,8 @@ class PinnedMemory {
 
 /// The shape of a launch.
 struct Launch {
-  const char* kernel = nullptr;
-  int grid_x = 1, grid_y = 1, grid_z = 1;
+  std::string_view kernel = {};
+  int grid_x = 1, grid_y = 1;
   int threads = 1;
   int shared_bytes = 0;
 };
@@ -121,6 +123,11 @@ class CudaDevice {
   void launch(const Launch& shape, const Arguments& arguments) {
     Arguments copy = arguments;
     launch_with(shape, &copy);
+  }
+  void launch(const KernelLaunch& launch) {
+    KernelLaunch copy = launch;
+    launch_with({launch.kernel, launch.grid_x, launch.grid_y, launch.threads, launch.shared_bytes},
+                copy.argument.data());
   }
   /// Until all of that is done.
   void wait();

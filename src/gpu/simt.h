@@ -12,8 +12,6 @@ namespace octavo::simt {
 
 /// The lanes of a warp.
 inline constexpr int kWarp = 32;
-/// The shared memory that a block may have on every card that kernels are for, in bytes.
-inline constexpr int kMaxSharedBytes = 99 * 1024;
 
 /// 16 bytes that are loaded at once.
 struct alignas(16) Words4 {

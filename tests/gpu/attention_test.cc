@@ -89,16 +89,17 @@ TEST_P(AttentionOfACard, WritesTheProcessorsKeysAndValues) {
   std::vector<std::uint8_t> of_card(of_host_.size());
   std::vector<std::int32_t> positions(to_size(c.length)), first_block(to_size(c.length));
   for (int p = 0; p < c.length; ++p) positions[to_size(p)] = p;
-  const WriteKvArguments arguments{.k = k.data(),
-                                   .v = v.data(),
-                                   .k_bias = nullptr,
-                                   .v_bias = nullptr,
-                                   .positions = positions.data(),
-                                   .first_block = first_block.data(),
-                                   .blocks = blocks_.data(),
-                                   .kv = card_layer(of_card),
-                                   .head = {.norm = nullptr, .rope = {}, .epsilon = 0, .head_dim = c.head_dim, .lanes = lanes()},
-                                   .v_norm = false};
+  const WriteKvArguments arguments{
+      .k = k.data(),
+      .v = v.data(),
+      .k_bias = nullptr,
+      .v_bias = nullptr,
+      .positions = positions.data(),
+      .first_block = first_block.data(),
+      .blocks = blocks_.data(),
+      .kv = card_layer(of_card),
+      .head = {.norm = nullptr, .rope = {}, .epsilon = 0, .head_dim = c.head_dim, .lanes = lanes()},
+      .v_norm = false};
   simt::run_emulated_kernel(c.type == KvType::kF16 ? "octavo_write_kv_f16" : "octavo_write_kv_i16",
                             {.grid_x = (c.num_kv_heads + kHeadWarps - 1) / kHeadWarps,
                              .grid_y = c.length,
@@ -166,8 +167,7 @@ TEST_P(AttentionOfACard, HasTheProcessorsBits) {
                                .heads_of_kv = c.heads_of_kv,
                                .lanes = lanes(),
                                .soft_cap = c.soft_cap};
-  const std::string kernel =
-      "octavo_attend_" + std::to_string(queries) + (c.type == KvType::kF16 ? "_f16" : "_i16");
+  const std::string kernel = "octavo_attend_" + std::to_string(queries) + (c.type == KvType::kF16 ? "_f16" : "_i16");
   const int shared = queries == 1   ? attention_shared<1>(c.head_dim)
                      : queries == 2 ? attention_shared<2>(c.head_dim)
                      : queries == 4 ? attention_shared<4>(c.head_dim)
@@ -189,10 +189,10 @@ TEST_P(AttentionOfACard, HasTheProcessorsBits) {
                                   .num_rows = c.rows,
                                   .num_heads = heads,
                                   .head_dim = c.head_dim};
-  simt::run_emulated_kernel("octavo_merge_tiles",
-                            {.grid_x = heads, .grid_y = c.rows, .threads = 32,
-                             .shared_bytes = to_size(merge_tiles_shared(c.head_dim))},
-                            &merge);
+  simt::run_emulated_kernel(
+      "octavo_merge_tiles",
+      {.grid_x = heads, .grid_y = c.rows, .threads = 32, .shared_bytes = to_size(merge_tiles_shared(c.head_dim))},
+      &merge);
   EXPECT_EQ(std::memcmp(split.data(), expected.data(), expected.size() * sizeof(float)), 0);
 }
 
@@ -204,10 +204,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{.head_dim = 128, .heads_of_kv = 1, .length = 300, .rows = 9},
                       Case{.head_dim = 80, .heads_of_kv = 2, .length = 300, .rows = 5, .bits = Bits::kNative},
                       Case{.type = KvType::kF16, .head_dim = 96, .heads_of_kv = 3, .length = 270, .rows = 31},
-                      Case{.heads_of_kv = 12, .length = 260, .rows = 3},
-                      Case{.block_size = 1, .length = 33, .rows = 2}, Case{.block_size = 2, .length = 33},
-                      Case{.type = KvType::kF16, .block_size = 1, .length = 33}, Case{.block_size = 256, .length = 600},
-                      Case{.length = 700, .rows = 3, .window = 100},
+                      Case{.heads_of_kv = 12, .length = 260, .rows = 3}, Case{.block_size = 1, .length = 33, .rows = 2},
+                      Case{.block_size = 2, .length = 33}, Case{.type = KvType::kF16, .block_size = 1, .length = 33},
+                      Case{.block_size = 256, .length = 600}, Case{.length = 700, .rows = 3, .window = 100},
                       Case{.length = 600, .rows = 40, .window = 300, .bits = Bits::kNative},
                       Case{.type = KvType::kF16, .length = 600, .rows = 4, .window = 128},
                       Case{.length = 300, .soft_cap = 5}, Case{.type = KvType::kF16, .length = 300, .soft_cap = 5},

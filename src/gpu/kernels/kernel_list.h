@@ -3,6 +3,7 @@
 
 #include "gpu/kernels/act_pair.h"
 #include "gpu/kernels/arguments.h"
+#include "gpu/kernels/product_list.h"
 
 // clang-format off
 #define OCTAVO_GPU_ROW_KERNELS(X) \
@@ -27,5 +28,6 @@
   X(octavo_merge_tiles, octavo::gpu::MergeTilesArguments)
 #define OCTAVO_GPU_KERNELS(X) \
   OCTAVO_GPU_ROW_KERNELS(X) \
-  OCTAVO_GPU_ATTENTION_KERNELS(X)
+  OCTAVO_GPU_ATTENTION_KERNELS(X) \
+  OCTAVO_GPU_PRODUCTS(X)
 // clang-format on

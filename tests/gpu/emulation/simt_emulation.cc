@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gpu/emulation/fiber.h"
+#include "gpu/kernels/limits.h"
 #include "gpu/simt.h"
 
 namespace octavo::simt {
@@ -374,9 +375,9 @@ void Block::wait_copies(int but) {
 void check_launch(const EmulatedLaunch& launch) {
   if (launch.threads < kWarp || launch.threads > kMaxThreads || launch.threads % kWarp != 0)
     throw MisuseError(fmt::format("a block of {} threads; there may be 32 to 1024, in whole warps", launch.threads));
-  if (launch.shared_bytes > kMaxSharedBytes)
-    throw MisuseError(
-        fmt::format("a block with {} bytes of shared memory; it may have {}", launch.shared_bytes, kMaxSharedBytes));
+  if (launch.shared_bytes > gpu::kMaxSharedBytes)
+    throw MisuseError(fmt::format("a block with {} bytes of shared memory; it may have {}", launch.shared_bytes,
+                                  gpu::kMaxSharedBytes));
   if (launch.grid_x < 1 || launch.grid_y < 1 || launch.grid_y > 65535)
     throw MisuseError(fmt::format("a grid of {} x {} blocks", launch.grid_x, launch.grid_y));
 }

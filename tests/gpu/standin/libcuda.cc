@@ -1,8 +1,9 @@
 // A libcuda.so.1 for tests: a card that is emulated on the processor. Kernels are found by their names and run at once;
 // memory of the card is memory of the process, within a bound.
 //
-// Its environment: OCTAVO_CARD_MEMORY, bytes (1 GiB); OCTAVO_CARD_MAJOR, the compute capability (9); OCTAVO_CARD_DRIVER,
-// the version (12080); OCTAVO_CARD_FAILS=FUNCTION:N lets the N-th call of a function, and all later ones, fail.
+// Its environment: OCTAVO_CARD_MEMORY, bytes (1 GiB); OCTAVO_CARD_MAJOR, the compute capability (9);
+// OCTAVO_CARD_DRIVER, the version (12080); OCTAVO_CARD_FAILS=FUNCTION:N lets the N-th call of a function, and all later
+// ones, fail.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -26,7 +27,9 @@ std::string setting(const char* name, const char* usual) {
   const char* given = std::getenv(name);
   return given != nullptr ? given : usual;
 }
-std::size_t number(const char* name, const char* usual) { return std::strtoull(setting(name, usual).c_str(), nullptr, 10); }
+std::size_t number(const char* name, const char* usual) {
+  return std::strtoull(setting(name, usual).c_str(), nullptr, 10);
+}
 
 /// The memory of the card, by addresses.
 class Memory {
@@ -94,8 +97,7 @@ int some_context = 0, some_module = 0, some_stream = 0;
 
 }  // namespace
 
-#define OCTAVO_CARD(name, ...)                                        \
-  extern "C" __attribute__((visibility("default"))) int name(__VA_ARGS__)
+#define OCTAVO_CARD(name, ...) extern "C" __attribute__((visibility("default"))) int name(__VA_ARGS__)
 
 OCTAVO_CARD(cuInit, unsigned) { return fails("cuInit") ? 100 : kSuccess; }
 OCTAVO_CARD(cuDriverGetVersion, int* version) {

@@ -1,0 +1,100 @@
+// The arguments of kernels that multiply weights in the CPU's panels (kernels/packed_layout.h) with rows, and the
+// shapes of their blocks. A plain header: kernels and the host include it.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gpu/kernels/act_pair.h"
+#include "gpu/kernels/limits.h"
+#include "kernels/packed_layout.h"
+
+namespace octavo::gpu {
+
+/// The order of the products of K types: as on levels that multiply by scales that are floats, or as on AVX2, where
+/// integer scales multiply sums of integers and the block's float comes once (matmul_word_scales.inl). Other types have
+/// one order.
+enum class ScaleOrder : uint8_t { kFloatScales, kWordScales };
+
+/// The columns of a panel that a warp multiplies before it hands on its sums (products_of_rows.h), and those that a
+/// block of many rows has at a time (products_of_tiles.h). The last columns of a panel may be fewer.
+static inline constexpr int baton_cols(DType type) { return type == DType::kQ1_0 ? 1024 : 256; }
+static inline constexpr int tile_cols(DType type) { return packed_block(type).block == kActBlock ? 128 : 256; }
+/// The bytes of so many columns of a panel.
+static inline constexpr int chunk_bytes(DType type, int cols) {
+  const PackedBlock block = packed_block(type);
+  return cols / block.block * (block.quad_bytes + block.scale_bytes);
+}
+
+/// The argument of products of int8 rows.
+struct ProductOfPanels {
+  const uint8_t* panels;
+  const ActPair* x;
+  float* y;         // output n of row r at r * ldy + n
+  int64_t cols;     // inputs
+  int64_t outputs;  // the last panel may have more
+  int64_t ldy;
+  int rows;
+};
+
+/// The argument of products of floats.
+struct ProductOfFloats {
+  const uint8_t* panels;
+  const float* x;  // row r at r * stride; rows begin at multiples of 16 bytes
+  float* y;        // output n of row r at r * ldy + n
+  int64_t stride;
+  int64_t cols;     // inputs, a multiple of 32
+  int64_t outputs;  // the last panel may have more
+  int64_t ldy;
+  int rows;
+};
+
+/// The decoded scales of 256 columns of a panel: for each of its rows {scale, minimum} of 8 blocks of 32. Rows lie
+/// apart by more than that, so that lanes meet different banks of shared memory.
+inline constexpr int kScaleRowBytes = 80, kScaleBytes = kPanelRows * kScaleRowBytes;
+
+/// Whether the scales of a type are decoded into shared memory, by a warp for all its lanes.
+static inline constexpr bool has_shared_scales(DType type) { return type == DType::kQ4_K || type == DType::kQ5_K; }
+
+/// The most rows of a product in which warps hand on their sums.
+inline constexpr int kMaxBatonRows = 8;
+/// The warps of a block of such a product, of one row and of more, and the chunks for which each warp has room.
+inline constexpr int kBatonWarpsOfOneRow = 8, kBatonWarps = 6, kBatonStages = 2;
+static inline constexpr int baton_shared_bytes(DType type, int warps) {
+  return warps * (kBatonStages * chunk_bytes(type, baton_cols(type)) + (has_shared_scales(type) ? kScaleBytes : 0)) +
+         kPanelRows * kMaxBatonRows * (int)sizeof(float);
+}
+
+/// A block of a product of many rows: its warps, the panels and row tiles of each, and the chunks for which it has
+/// room.
+struct TileShape {
+  int panels_of_warp, warps_of_panels, tiles_of_warp, warps_of_tiles, stages;
+
+  constexpr int panels() const { return panels_of_warp * warps_of_panels; }
+  constexpr int tiles() const { return tiles_of_warp * warps_of_tiles; }
+  constexpr int warps() const { return warps_of_panels * warps_of_tiles; }
+};
+static inline constexpr int tile_stage_bytes(DType type, TileShape shape) {
+  const int acts = shape.tiles() * (tile_cols(type) / kPairCols) * (int)sizeof(ActPair);
+  return shape.panels() * chunk_bytes(type, tile_cols(type)) + acts;
+}
+static inline constexpr int tile_shared_bytes(DType type, TileShape shape) {
+  return shape.stages * tile_stage_bytes(type, shape) + (has_shared_scales(type) ? shape.panels() * kScaleBytes : 0);
+}
+
+/// Products of floats: the panels of a block, which is one warp, its columns at a time, for how many such it has room,
+/// and the rows of a block where there are several.
+inline constexpr int kFloatPanels = 2, kFloatCols = 64, kFloatStages = 3, kFloatRows = 8;
+static inline constexpr int float_shared_bytes(DType type) {
+  return kFloatStages * kFloatPanels * kFloatCols * packed_block(type).scale_bytes;
+}
+
+/// The shape for up to 32 rows, and that for more: as many row tiles as shared memory has room for.
+inline constexpr TileShape kNarrowShape = {1, 2, 2, 2, 3};
+static inline constexpr TileShape wide_shape(DType type) {
+  TileShape shape = {2, 4, 4, 2, 2};
+  while (tile_shared_bytes(type, shape) > kMaxSharedBytes) --shape.tiles_of_warp;
+  return shape;
+}
+
+}  // namespace octavo::gpu

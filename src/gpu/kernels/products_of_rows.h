@@ -1,0 +1,251 @@
+// Products of weights with one to eight rows, K in ascending order, though many warps share it.
+//
+// The warps of a block take the chunks of its panels in turn: 256 columns (Q1_0: 1024). Each copies its chunks ahead,
+// multiplies, and makes of the sums the floats and factors that the additions want, all by itself. Only the additions
+// wait for each other: a row's sum goes from warp to warp in the order of K, like a baton. So a result has the CPU's
+// bits, and a panel is read by all warps at once.
+#pragma once
+
+#include "gpu/kernels/product_formats.h"
+
+namespace octavo::gpu {
+
+/// What a lane has of the rows that meet a chunk: loaded before the weights are there, if registers have room for it.
+template <class F>
+struct ActsOfChunk {
+  static constexpr int kPairs = baton_cols(F::kType) / kPairCols;
+  static constexpr bool kLoadedAhead = kPairs <= 4;
+  const ActPair* x;  // the chunk's first pair
+  int last;          // the number of the last one that is there
+  int g, j;
+  bool has_row;
+  ActsOfPair<F> ahead[kLoadedAhead ? kPairs : 1];
+
+  OCTAVO_GPU_DEVICE ActsOfChunk(const ActPair* first, int last_pair, int rows)
+      : x(first), last(last_pair), g(simt::lane() / 4), j(simt::lane() % 4), has_row(simt::lane() / 4 < rows) {
+    if constexpr (kLoadedAhead) {
+      OCTAVO_GPU_UNROLL
+      for (int i = 0; i < kPairs; ++i) ahead[i] = load(i);
+    }
+  }
+  OCTAVO_GPU_DEVICE ActsOfPair<F> pair(int i) const {
+    if constexpr (kLoadedAhead) return ahead[i];
+    return load(i);
+  }
+
+ private:
+  // In place of a pair that is not there the last one is loaded, of which nothing is added.
+  OCTAVO_GPU_DEVICE ActsOfPair<F> load(int i) const {
+    ActsOfPair<F> loaded;
+    loaded.load(x[i < last ? i : last], g, j, has_row);
+    return loaded;
+  }
+};
+
+/// The additions of a chunk to the sums of two rows of the panel and C rows of activations.
+template <class F, int C>
+struct Additions {
+  static constexpr int kBlocks = baton_cols(F::kType) / kActBlock, kSteps = kBlocks / F::kGroup;
+  static constexpr int kMinimums = F::kHasMin ? kBlocks * F::kParts : 1;
+  float value[kSteps][2][C], factor[kSteps][2][C];
+  float minimum[kMinimums][2], sum[kMinimums][C];
+
+  /// Makes them of the chunk. `decoded` is room for its scales.
+  OCTAVO_GPU_DEVICE void make(const uint8_t* chunk, uint8_t* decoded, const ActsOfChunk<F>& acts) {
+    if constexpr (F::kSharedScales) {
+      decode_scales<F>(chunk, decoded);
+      BlockSums<F> sums[kBlocks];
+      OCTAVO_GPU_UNROLL
+      for (int b = 0; b < kBlocks; ++b) multiply(chunk, b, acts.pair(b / 2).block[b % 2], sums[b]);
+      simt::sync_warp();
+      OCTAVO_GPU_UNROLL
+      for (int b = 0; b < kBlocks; ++b) add_block(chunk, decoded, b, acts.pair(b / 2).block[b % 2], sums[b]);
+    } else {
+      OCTAVO_GPU_UNROLL
+      for (int p = 0; p < kBlocks / 2; ++p) {
+        if constexpr (!ActsOfChunk<F>::kLoadedAhead) simt::sync_warp();  // or all pairs would be loaded at once
+        const ActsOfPair<F> pair = acts.pair(p);
+        OCTAVO_GPU_UNROLL
+        for (int h = 0; h < 2; ++h) {
+          BlockSums<F> sums;
+          multiply(chunk, 2 * p + h, pair.block[h], sums);
+          add_block(chunk, decoded, 2 * p + h, pair.block[h], sums);
+        }
+      }
+    }
+  }
+
+  /// Adds the first `steps` of them, in order.
+  OCTAVO_GPU_DEVICE void add_to(float (&acc)[2][C], int steps) const {
+    if constexpr (F::kWords) {
+      OCTAVO_GPU_UNROLL
+      for (int i = 0; i < kMinimums; ++i) add_minimum(acc, i);
+    }
+    if (kSteps == 1 || steps >= kSteps) {
+      OCTAVO_GPU_UNROLL
+      for (int s = 0; s < kSteps; ++s) add_step(acc, s);
+    } else {
+      OCTAVO_GPU_UNROLL
+      for (int s = 0; s < kSteps; ++s)
+        if (s < steps) add_step(acc, s);
+    }
+  }
+
+ private:
+  OCTAVO_GPU_DEVICE static void multiply(const uint8_t* chunk, int b, const ActBlock<F>& x, BlockSums<F>& sums) {
+    uint32_t a[4];
+    load_weights<F>(chunk, b, simt::lane() / 4, simt::lane() % 4, a);
+    sums.multiply(a, x);
+  }
+  OCTAVO_GPU_DEVICE void add_block(const uint8_t* chunk, const uint8_t* decoded, int b, const ActBlock<F>& x,
+                                   const BlockSums<F>& sums) {
+    const int g = simt::lane() / 4, step = b / F::kGroup;
+    BlockScales<F> scales;
+    scales.load(chunk, decoded, b, g);
+    OCTAVO_GPU_UNROLL
+    for (int r = 0; r < 2; ++r) OCTAVO_GPU_UNROLL
+    for (int n = 0; n < C; ++n) {
+      const float v = sums.value(scales, x, r, n), f = factor_of(scales, x, r, n);
+      if constexpr (F::kGroup == 1) {
+        value[step][r][n] = v;
+        factor[step][r][n] = f;
+      } else {
+        value[step][r][n] = simt::fma(v, f, b % F::kGroup == 0 ? 0.0F : value[step][r][n]);
+        factor[step][r][n] = group_scale<F>(chunk, step, g, r);
+      }
+    }
+    if constexpr (F::kHasMin) {
+      OCTAVO_GPU_UNROLL
+      for (int part = 0; part < F::kParts; ++part) {
+        for (int r = 0; r < 2; ++r) minimum[b * F::kParts + part][r] = scales.minimum[part][r];
+        for (int n = 0; n < C; ++n) sum[b * F::kParts + part][n] = x.sum_for_minimum(part, n);
+      }
+    }
+  }
+  OCTAVO_GPU_DEVICE void add_minimum(float (&acc)[2][C], int i) const {
+    OCTAVO_GPU_UNROLL
+    for (int r = 0; r < 2; ++r) OCTAVO_GPU_UNROLL
+    for (int n = 0; n < C; ++n) acc[r][n] = simt::fma(minimum[i][r], sum[i][n], acc[r][n]);
+  }
+  OCTAVO_GPU_DEVICE void add_step(float (&acc)[2][C], int s) const {
+    OCTAVO_GPU_UNROLL
+    for (int r = 0; r < 2; ++r) OCTAVO_GPU_UNROLL
+    for (int n = 0; n < C; ++n) acc[r][n] = simt::fma(value[s][r][n], factor[s][r][n], acc[r][n]);
+    if constexpr (F::kHasMin && !F::kWords) add_minimum(acc, s);
+  }
+};
+
+/// A place among the chunks of a block's panels, for a warp that takes each W-th of them.
+template <int W>
+struct ChunkPlace {
+  int chunks;            // of a panel
+  int at, chunk, panel;  // the number among all; the number in a panel, and the panel
+
+  OCTAVO_GPU_DEVICE explicit ChunkPlace(int of_panel)
+      : chunks(of_panel), at(simt::warp()), chunk(simt::warp()), panel(simt::block_x()) {
+    settle();
+  }
+  OCTAVO_GPU_DEVICE void next() {
+    at += W;
+    chunk += W;
+    settle();
+  }
+
+ private:
+  OCTAVO_GPU_DEVICE void settle() {
+    while (chunk >= chunks) chunk -= chunks, panel += simt::grid_x();
+  }
+};
+
+/// One of the warps of a product of up to eight rows, C of them for a lane.
+template <class F, int C, int W>
+struct BatonWarp {
+  static constexpr int kCols = baton_cols(F::kType), kStages = kBatonStages, kBytes = chunk_bytes(F::kType, kCols);
+  const ProductOfPanels& m;
+  const size_t bytes_of_panel;
+  const int chunks, total;  // of a panel; of the block
+  uint8_t *ring, *decoded;
+  float* baton;  // [kMaxBatonRows][kPanelRows]
+  ChunkPlace<W> ahead;
+  int ahead_slot = 0;
+
+  OCTAVO_GPU_DEVICE explicit BatonWarp(const ProductOfPanels& argument)
+      : m(argument),
+        bytes_of_panel(panel_bytes(F::kType, argument.cols)),
+        chunks((int)((argument.cols + kCols - 1) / kCols)),
+        total(panels_of_block(argument) * chunks),
+        ring(simt::shared() + simt::warp() * kStages * kBytes),
+        decoded(simt::shared() + W * kStages * kBytes + simt::warp() * kScaleBytes),
+        baton((float*)(simt::shared() + baton_shared_bytes(F::kType, W)) - kMaxBatonRows * kPanelRows),
+        ahead(chunks) {}
+
+  OCTAVO_GPU_DEVICE void run() {
+    for (int s = 0; s < kStages - 1; ++s) fetch();
+    int slot = 0;
+    for (ChunkPlace<W> here(chunks); here.at < total; here.next()) {
+      const int64_t first = (int64_t)here.chunk * kCols;
+      const ActsOfChunk<F> acts(m.x + first / kPairCols, act_pairs(m.cols - first) - 1, m.rows);
+      simt::wait_copies<kStages - 2>();
+      simt::sync_warp();
+      fetch();  // to where the chunk before this was
+      Additions<F, C> additions;
+      additions.make(ring + slot * kBytes, decoded, acts);
+      const int64_t blocks = (m.cols - first) / kActBlock;
+      if (here.at > 0) simt::await(simt::warp() + 1);
+      float acc[2][C];
+      take(acc, here.chunk == 0);
+      additions.add_to(acc, (int)(blocks < Additions<F, C>::kBlocks ? blocks : Additions<F, C>::kBlocks) / F::kGroup);
+      if (here.chunk == chunks - 1) {
+        store(acc, here.panel);
+      } else {
+        give(acc);
+      }
+      if (here.at + 1 < total) simt::pass((simt::warp() + 1) % W + 1);
+      simt::sync_warp();  // all lanes are through with the chunk and its scales
+      if (++slot == kStages) slot = 0;
+    }
+  }
+
+ private:
+  OCTAVO_GPU_DEVICE static int panels_of_block(const ProductOfPanels& m) {
+    const int panels = (int)((m.outputs + kPanelRows - 1) / kPanelRows);
+    return (panels - simt::block_x() + simt::grid_x() - 1) / simt::grid_x();
+  }
+  OCTAVO_GPU_DEVICE void fetch() {
+    if (ahead.at < total)
+      copy_columns<F, kCols>(ring + ahead_slot * kBytes, m.panels + (size_t)ahead.panel * bytes_of_panel, m.cols,
+                             (int64_t)ahead.chunk * kCols);
+    simt::commit();
+    ahead.next();
+    if (++ahead_slot == kStages) ahead_slot = 0;
+  }
+  /// The place of a sum in the baton.
+  OCTAVO_GPU_DEVICE static int place_of(int r, int n) {
+    return (2 * (simt::lane() % 4) + n) * kPanelRows + simt::lane() / 4 + 8 * r;
+  }
+  OCTAVO_GPU_DEVICE void take(float (&acc)[2][C], bool begins) const {
+    OCTAVO_GPU_UNROLL
+    for (int r = 0; r < 2; ++r) OCTAVO_GPU_UNROLL
+    for (int n = 0; n < C; ++n) acc[r][n] = begins ? 0.0F : baton[place_of(r, n)];
+  }
+  OCTAVO_GPU_DEVICE void give(const float (&acc)[2][C]) const {
+    OCTAVO_GPU_UNROLL
+    for (int r = 0; r < 2; ++r) OCTAVO_GPU_UNROLL
+    for (int n = 0; n < C; ++n) baton[place_of(r, n)] = acc[r][n];
+  }
+  OCTAVO_GPU_DEVICE void store(const float (&acc)[2][C], int panel) const {
+    OCTAVO_GPU_UNROLL
+    for (int r = 0; r < 2; ++r) OCTAVO_GPU_UNROLL
+    for (int n = 0; n < C; ++n) {
+      const int row = 2 * (simt::lane() % 4) + n, of_panel = simt::lane() / 4 + 8 * r;
+      const int64_t output = (int64_t)panel * kPanelRows + of_panel;
+      if (row >= m.rows || output >= m.outputs) continue;
+      float v = acc[r][n];
+      if constexpr (F::kPairs)
+        v = simt::mul(v, row_unit(F::kType, m.panels + (size_t)panel * bytes_of_panel, m.cols, of_panel));
+      m.y[row * m.ldy + output] = v;
+    }
+  }
+};
+
+}  // namespace octavo::gpu
