@@ -28,7 +28,7 @@ CardStep::CardStep(CudaDevice& device, const ModelConfig& config, const StateLay
         scales_, [&](const Scale& known) { return same_scale(*config.layer(known.layer).attention(), spec); });
     layer.scale = to_size(scale - scales_.begin());
     if (scale == scales_.end()) scales_.push_back({.layer = i});
-    if (!std::ranges::contains(entries_, heads_of_kv(spec), &Entries::heads_of_kv))
+    if (std::ranges::find(entries_, heads_of_kv(spec), &Entries::heads_of_kv) == entries_.end())
       entries_.push_back({.heads_of_kv = heads_of_kv(spec)});
   }
 }

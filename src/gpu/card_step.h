@@ -11,7 +11,7 @@
 
 #include "cpu/attention_mixer.h"
 #include "cpu/step_rows.h"
-#include "gpu/kernels/attention.h"
+#include "gpu/kernels/arguments.h"
 #include "gpu/step_arrays.h"
 #include "kv/state_layout.h"
 

@@ -157,7 +157,7 @@ template <CardKvType T, int N>
 OCTAVO_GPU_DEVICE void tile_scores(const AttentionArguments& a, const int32_t* blocks, int tile,
                                    AttentionMemory<N>& m) {
   const int token = simt::thread(), position = tile + token;
-  float s[N];
+  float s[N] = {};
   if (m.begin <= token && token < m.end) {
     const CardKvHead at = kv_head(a.kv, blocks[position / a.kv.block_size], simt::block_y());
     if (T == CardKvType::kF16) {
