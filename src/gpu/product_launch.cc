@@ -1,6 +1,8 @@
 #include "gpu/product_launch.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "gpu/kernels/product_list.h"

@@ -26,9 +26,7 @@ OCTAVO_GPU_DEVICE float shuffle_xor(float v, int mask) { return __nvvm_shfl_sync
 OCTAVO_GPU_DEVICE int shuffle_xor(int v, int mask) { return __nvvm_shfl_sync_bfly_i32(~0U, v, mask, 31); }
 
 OCTAVO_GPU_DEVICE uint32_t shared_address(const void* p) {
-  uint64_t address;
-  asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(p));
-  return (uint32_t)address;
+  return (uint32_t)(uintptr_t)(const __attribute__((address_space(3))) void*)p;
 }
 OCTAVO_GPU_DEVICE void copy16(void* to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
