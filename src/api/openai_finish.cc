@@ -18,11 +18,13 @@ std::optional<ApiError> error_of(FinishReason finish, const RequestStats& stats)
                       .code = "cancelled",
                       .retry_after_s = 1};
     case FinishReason::kFailed:
-      return ApiError{
-          .status = 500,
-          .message = "The server had no memory left for the request, or the model's numbers for it are not finite.",
-          .type = "server_error",
-          .code = "internal_error"};
+      return ApiError{.status = 500,
+                      .message = stats.error.empty()
+                                     ? "The server had no memory left for the request, or the model's numbers for "
+                                       "it are not finite."
+                                     : "The request cannot be computed: " + stats.error + ".",
+                      .type = "server_error",
+                      .code = "internal_error"};
     case FinishReason::kNotFinite:
       return ApiError{.status = 500,
                       .message = "The model's numbers for the request are not finite.",

@@ -9,6 +9,7 @@ namespace octavo::cli {
 
 Result<void> check_not_failed(FinishReason finish, const RequestStats& stats) {
   if (finish == FinishReason::kConstraint) return fail("the answer cannot be held to its constraint: {}", stats.error);
+  if (finish == FinishReason::kFailed && !stats.error.empty()) return fail("{}", stats.error);
   if (finish == FinishReason::kFailed)
     return fail(
         "out of memory: the system had none left for the request, which has ended (or the model's numbers for it are "

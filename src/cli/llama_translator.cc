@@ -200,7 +200,8 @@ Result<void> Translator::combine_device() {
     return fail("{}: found '{}', expected none or CUDA0", device->name, printable(device->value));
   if (device != nullptr) pass("--device", device->value == "none" ? "cpu" : "cuda");
   if (layers == nullptr) return {};
-  const bool is_all = layers->value == "auto" || layers->value == "all" || layers->value == "-1" || layers->value == "-2";
+  const bool is_all =
+      layers->value == "auto" || layers->value == "all" || layers->value == "-1" || layers->value == "-2";
   if (!is_all)
     if (const auto count = parse_integer(layers->value, 0, kMaxInt); !count)
       return fail("{}: {}; or auto, or all", layers->name, count.error().message);

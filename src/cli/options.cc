@@ -188,7 +188,8 @@ void add_device_options(Command& command, EngineOptions& options) {
       {"cpu", Device::kCpu}, {"cuda", Device::kCuda}, {"auto", Device::kAuto}};
   add_choice(
       command, "--device", "NAME", devices, [&options](Device chosen) { options.device = chosen; },
-      "Where layers are computed: cpu (default); cuda: an NVIDIA card; auto: a card, where one is there; changes speed, "
+      "Where layers are computed: cpu (default); cuda: an NVIDIA card; auto: a card, where one is there; changes "
+      "speed, "
       "never the answer")
       ->per_model();
   const auto parse = [](const std::string& text) -> Result<int> {
@@ -405,9 +406,10 @@ Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::st
   OCTAVO_TRY(auto engine, context.load_engine(std::move(options)));
   bar.clear();
   const ModelInfo& info = engine->info();
-  context.log->info("model: {} ({}), {} of weights{}, {} threads, isa {}, bits {}, device {}", info.name, info.architecture,
-                    format_bytes(info.weight_bytes), info.mapped_weight_bytes > 0 ? " in the file's pages" : "",
-                    info.num_threads, info.isa, bits_name(info.bits), info.device);
+  context.log->info("model: {} ({}), {} of weights{}, {} threads, isa {}, bits {}, device {}", info.name,
+                    info.architecture, format_bytes(info.weight_bytes),
+                    info.mapped_weight_bytes > 0 ? " in the file's pages" : "", info.num_threads, info.isa,
+                    bits_name(info.bits), info.device);
   context.log->info("context: {} tokens, KV cache of up to {}, {} a token", info.max_context,
                     format_bytes(info.kv_arena_bytes), format_bytes(info.kv_bytes_per_token));
   if (has_words && info.end_tokens.empty())

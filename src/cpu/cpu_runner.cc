@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <new>
 #include <optional>
 #include <utility>
@@ -78,8 +79,7 @@ Result<MemoryBudget::Lease> take_kv_memory(MemoryBudget& budget, std::uint64_t w
 
 }  // namespace
 
-Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request,
-                                                   const MakeLeadingLayers& make_leading) {
+Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request, const MakeLeadingLayers& make_leading) {
   const RunnerOptions& options = request.options;
   ModelConfig& config = request.config;
   OCTAVO_TRY_VOID(check_options(options, request.source, config));
@@ -170,6 +170,7 @@ BatchOutcome CpuRunner::wait() {
 
 /// False where there is no memory.
 bool CpuRunner::compute(const Batch& batch) try {
+  if (!fault_.empty()) return false;
   OCTAVO_CHECK(batch.num_rows() <= info_.max_rows, "{} rows, room for {}", batch.num_rows(), info_.max_rows);
   transformer_->advance_states(batch.advances);
   kv_.release(batch.releases);
@@ -187,6 +188,9 @@ bool CpuRunner::compute(const Batch& batch) try {
   return true;
 } catch (const std::bad_alloc&) {
   return false;
+} catch (const DeviceError& error) {
+  fault_ = error.what();
+  return false;
 }
 
 /// Memory for the tokens of every sequence, of which those before its first row are kept. Only the contiguous layout
@@ -200,7 +204,14 @@ bool CpuRunner::grow(const Batch& batch) {
   return true;
 }
 
-std::span<const float> CpuRunner::logits(int first, int count) { return transformer_->logits(first, count); }
+// Logits that are no numbers end the requests that wait for them.
+std::span<const float> CpuRunner::logits(int first, int count) try {
+  return transformer_->logits(first, count);
+} catch (const DeviceError& error) {
+  fault_ = error.what();
+  no_logits_.assign(to_size(count) * to_size(info_.vocab_size), std::numeric_limits<float>::quiet_NaN());
+  return no_logits_;
+}
 
 std::span<const float> CpuRunner::hidden_rows(int first, int count) { return transformer_->hidden_rows(first, count); }
 

@@ -25,6 +25,7 @@ class CpuRunner final : public ModelRunner {
   static Result<std::unique_ptr<CpuRunner>> load(RunnerRequest request, const MakeLeadingLayers& make_leading = {});
 
   const RunnerInfo& info() const override { return info_; }
+  std::string_view fault() const override { return fault_; }
   void begin(const Batch& batch) override { batch_ = &batch; }
   /// All work is done here.
   BatchOutcome wait() override;
@@ -51,6 +52,8 @@ class CpuRunner final : public ModelRunner {
   const Batch* batch_ = nullptr;           // begun
   std::span<const GuessedToken> guesses_;  // of the last batch of guesses
   RunnerInfo info_;
+  std::string fault_;                       // of the other device
+  std::vector<float> no_logits_;            // in place of those that it owes
   std::unique_ptr<LeadingLayers> leading_;  // null: all layers are here
   std::unique_ptr<Transformer> transformer_;
 };

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,13 @@ namespace octavo {
 
 class AttentionMixer;
 
-/// Used by the thread that computes a step, one call at a time. What fails in a step throws std::exception.
+/// The other device has failed in a step; the message says what and how. It is of no use from then on.
+class DeviceError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Used by the thread that computes a step, one call at a time. Calls of a step throw a DeviceError.
 class LeadingLayers {
  public:
   virtual ~LeadingLayers() = default;
@@ -33,8 +40,9 @@ class LeadingLayers {
   virtual bool has_output() const = 0;
   /// Copies blocks in these layers, in this order.
   virtual void copy_blocks(std::span<const BlockCopy> copies) = 0;
-  /// Computes the layers. The mixer has the angles of the batch's rows; `x` has the batch's embeddings, [rows, width], and then the rows behind the layers: all of
-  /// them, or where the last layer with state is among these, those whose logits are wanted, in front.
+  /// Computes the layers. The mixer has the angles of the batch's rows; `x` has the batch's embeddings, [rows, width],
+  /// and then the rows behind the layers: all of them, or where the last layer with state is among these, those whose
+  /// logits are wanted, in front.
   virtual void forward(const Batch& batch, const AttentionMixer& mixer, float* x) = 0;
   /// Of the last forward() that had the last layer with state: sequences with a row in front of it that is not finite,
   /// ascending.

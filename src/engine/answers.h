@@ -7,6 +7,7 @@
 #include "engine/mask_finder.h"
 #include "engine/request_table.h"
 #include "engine/step_plan.h"
+#include "model/model_runner.h"
 
 namespace octavo {
 
@@ -15,8 +16,9 @@ class Answers {
   using Clock = Choice::Clock;
 
   /// All of these must outlive it. Generated tokens are counted in `counts`.
-  Answers(const ModelTokenizer& words, RequestTable& requests, MaskFinder& masks, EngineStats& counts)
-      : words_(words), requests_(requests), masks_(masks), counts_(counts) {}
+  Answers(const ModelTokenizer& words, const ModelRunner& runner, RequestTable& requests, MaskFinder& masks,
+          EngineStats& counts)
+      : words_(words), runner_(runner), requests_(requests), masks_(masks), counts_(counts) {}
 
   /// Appends a sampled token to its choice, and those that must follow it without a draw; tells the caller of each.
   void append(const Sample& sample);
@@ -48,6 +50,7 @@ class Answers {
   static void emit(ActiveRequest& request, const Choice& choice, TokenEvent event);
 
   const ModelTokenizer& words_;
+  const ModelRunner& runner_;
   RequestTable& requests_;
   MaskFinder& masks_;
   EngineStats& counts_;

@@ -58,7 +58,7 @@ EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvCacheManager> kv)
                 parts_.runner->info().has_draft_head, statistics_.counts()),
       requests_(*kv_, scheduler_, plan_, parts_.words, drafting_, statistics_.counts()),
       masks_(parts_.resources->impl().threads, num_drawable_),
-      answers_(parts_.words, requests_, masks_, statistics_.counts()),
+      answers_(parts_.words, *parts_.runner, requests_, masks_, statistics_.counts()),
       step_(step_parts(), num_drawable_, Math(parts_.info.bits), parts_.profile),
       driver_({.scheduler = scheduler_,
                .requests = requests_,

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "base/to_size.h"
+#include "gpu/kernels_ptx.h"
 #include "model/model_runner.h"
+#include "model/visit_matrices.h"
 
 namespace octavo::gpu {
 
@@ -13,6 +16,7 @@ Result<std::unique_ptr<CardLayers>> CardLayers::create(std::shared_ptr<CudaDevic
                                                        const Placement& placement) {
   OCTAVO_TRY(const SumOrder order, sum_order_of(parts.options.isa, parts.options.bits));
   std::unique_ptr<CardLayers> made(new CardLayers(std::move(device), parts, order));
+  OCTAVO_TRY_VOID(made->load_kernels(parts, placement));
   std::uint64_t done = 0;
   const auto on_bytes = [&](std::uint64_t bytes) {
     done += bytes;
@@ -27,6 +31,18 @@ Result<std::unique_ptr<CardLayers>> CardLayers::create(std::shared_ptr<CudaDevic
       std::make_unique<CardStep>(*made->device_, parts.config, parts.room.layout, placement.num_layers, parts.max_rows);
   OCTAVO_TRY_VOID(made->take_memory(parts));
   return made;
+}
+
+Result<void> CardLayers::load_kernels(const LeadingParts& parts, const Placement& placement) {
+  const std::span<const std::string_view> common = common_kernels();
+  std::vector<std::string_view> names(common.begin(), common.end());
+  std::set<DType> types;
+  for (int i = 0; i < placement.num_layers; ++i)
+    visit_matrices(parts.weights.layers[to_size(i)], [&](const WeightMatrix& m, bool) { types.insert(m.type); });
+  if (placement.output) types.insert(parts.weights.output.type);
+  for (const DType type : types)
+    for (const std::string_view name : product_kernels(type, context_.order.scales)) names.push_back(name);
+  return device_->load_kernels(names);
 }
 
 Result<void> CardLayers::take_memory(const LeadingParts& parts) {

@@ -38,6 +38,7 @@ class CardLayers final : public LeadingLayers {
         of_host_(parts.weights),
         device_(std::move(device)),
         context_{.device = *device_, .order = order, .epsilon = parts.config.norm_epsilon} {}
+  Result<void> load_kernels(const LeadingParts& parts, const Placement& placement);
   Result<void> take_memory(const LeadingParts& parts);
 
   void layer(int index, bool state_written);

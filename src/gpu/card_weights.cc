@@ -99,7 +99,7 @@ class CardWeights::Upload {
         device_.wait();
         on_bytes_(piece);
       }
-    } catch (const CardError& error) {
+    } catch (const DeviceError& error) {
       return fail("{}", error.what());
     }
     return place;

@@ -7,6 +7,7 @@
 
 #include "base/to_size.h"
 #include "gpu/kernels_ptx.h"
+#include "gpu/ptx_text.h"
 
 namespace octavo::gpu {
 namespace {
@@ -66,7 +67,7 @@ Result<void> CudaDevice::start() {
   info_.free_bytes = free, info_.total_bytes = total;
   if (const CuResult result = driver_.stream_create(&stream_, 1); result != kCuSuccess)  // 1: beside other streams
     return fail("{} gives no stream: {}", info_.name, driver_.name_of(result));
-  return load_kernels();
+  return {};
 }
 
 Result<void> CudaDevice::read_info() {
@@ -87,13 +88,13 @@ Result<void> CudaDevice::read_info() {
   return {};
 }
 
-Result<void> CudaDevice::load_kernels() {
-  const std::string text(kernels_ptx());
+Result<void> CudaDevice::load_kernels(std::span<const std::string_view> names) {
+  const std::string text = ptx_of_kernels(kernels_ptx(), names);
   if (const CuResult result = driver_.module_load(&module_, text.c_str()); result != kCuSuccess) {
     module_ = nullptr;
     return fail("the driver of {} does not take the kernels: {}", info_.name, driver_.name_of(result));
   }
-  for (const std::string_view name : kernel_names()) {
+  for (const std::string_view name : names) {
     Kernel kernel{.name = std::string(name)};
     if (driver_.module_function(&kernel.function, module_, kernel.name.c_str()) != kCuSuccess)
       return fail("the kernels for {} have no {}", info_.name, name);
@@ -138,7 +139,7 @@ Result<PinnedMemory> CudaDevice::allocate_pinned(std::size_t bytes) const {
 
 void CudaDevice::check(CuResult result, const char* what) const {
   if (result != kCuSuccess)
-    throw CardError(fmt::format("{} failed to {}: {}", info_.name, what, driver_.name_of(result)));
+    throw DeviceError(fmt::format("{} failed to {}: {}", info_.name, what, driver_.name_of(result)));
 }
 
 void CudaDevice::copy_to_card(CuPointer to, const void* from, std::size_t bytes) {

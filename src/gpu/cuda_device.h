@@ -1,29 +1,23 @@
 // A card: its context, memory, stream and kernels, each released by its owner.
 //
 // Owned by the runner. One thread at a time uses it, which calls enter() first. What fails at load gives a Result; what
-// fails in a step throws CardError, which ends the step.
+// fails in a step throws DeviceError, which ends the step.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "cpu/leading_layers.h"
 #include "gpu/cuda_driver.h"
 #include "gpu/product_launch.h"
 
 namespace octavo::gpu {
-
-/// The card has failed in a step: it was taken away, or another process has broken it. The message says what failed.
-class CardError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 struct CardInfo {
   std::string name;
@@ -98,13 +92,14 @@ struct Launch {
 
 class CudaDevice {
  public:
-  /// The first card. Errors: no driver, no card, one older than compute capability 8.0, kernels that the driver does
-  /// not take.
+  /// The first card. Errors: no driver, no card, one older than compute capability 8.0.
   static Result<std::unique_ptr<CudaDevice>> open();
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
   ~CudaDevice();
 
+  /// Lets the driver compile the kernels of these names. Error: it does not take them.
+  Result<void> load_kernels(std::span<const std::string_view> names);
   /// Makes the card that of the calling thread.
   void enter() const;
   const CardInfo& info() const { return info_; }
@@ -138,9 +133,8 @@ class CudaDevice {
   explicit CudaDevice(const CudaDriver& driver) : driver_(driver) {}
   Result<void> start();
   Result<void> read_info();
-  Result<void> load_kernels();
   void launch_with(const Launch& shape, void* arguments);
-  /// Throws CardError unless the driver did `what`.
+  /// Throws DeviceError unless the driver did `what`.
   void check(CuResult result, const char* what) const;
 
   const CudaDriver& driver_;

@@ -5,11 +5,11 @@ namespace octavo::gpu {
 namespace {
 
 #define OCTAVO_NAME(kernel, Argument) std::string_view(#kernel),
-constexpr std::string_view kNames[] = {OCTAVO_GPU_KERNELS(OCTAVO_NAME)};
+constexpr std::string_view kNames[] = {OCTAVO_GPU_ROW_KERNELS(OCTAVO_NAME) OCTAVO_GPU_ATTENTION_KERNELS(OCTAVO_NAME)};
 #undef OCTAVO_NAME
 
 }  // namespace
 
-std::span<const std::string_view> kernel_names() { return kNames; }
+std::span<const std::string_view> common_kernels() { return kNames; }
 
 }  // namespace octavo::gpu

@@ -8,7 +8,7 @@ namespace octavo::gpu {
 
 /// PTX of src/gpu/kernels/kernels.cu; empty where no clang was there when this program was built.
 std::string_view kernels_ptx();
-/// The names of the kernels.
-std::span<const std::string_view> kernel_names();
+/// The names of the kernels that every model uses: all but products.
+std::span<const std::string_view> common_kernels();
 
 }  // namespace octavo::gpu

@@ -1,6 +1,8 @@
 #include "gpu/product_launch.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "gpu/kernels/product_list.h"
@@ -34,8 +36,10 @@ bool has_two_orders(DType type) {
   return std::ranges::count_if(kFormats, [&](const FormatKernels& f) { return f.type == type; }) > 1;
 }
 
+ScaleOrder order_for(DType type, ScaleOrder order) { return has_two_orders(type) ? order : ScaleOrder::kFloatScales; }
+
 const FormatKernels& format_of(DType type, ScaleOrder order) {
-  if (!has_two_orders(type)) order = ScaleOrder::kFloatScales;
+  order = order_for(type, order);
   const auto* const found =
       std::ranges::find_if(kFormats, [&](const FormatKernels& f) { return f.type == type && f.order == order; });
   OCTAVO_CHECK(found != std::end(kFormats), "a product on a card with weights of type {}", static_cast<int>(type));
@@ -80,6 +84,14 @@ void set_tile_shape(KernelLaunch& launch, const FormatKernels& kernels, const We
 bool has_product(DType type) {
   const auto is_of_type = [&](const FormatKernels& f) { return f.type == type; };
   return std::ranges::any_of(kFormats, is_of_type) || std::ranges::any_of(kFloats, is_of_type);
+}
+
+std::vector<std::string_view> product_kernels(DType type, ScaleOrder order) {
+  for (const FormatKernels& f : kFloats)
+    if (f.type == type) return {f.one, f.few};
+  for (const FormatKernels& f : kFormats)
+    if (f.type == type && f.order == order_for(type, order)) return {f.one, f.few, f.narrow, f.wide};
+  return {};
 }
 
 KernelLaunch quantize_launch(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, ActPair* out) {

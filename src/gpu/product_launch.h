@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "gpu/kernels/product_arguments.h"
 
@@ -34,6 +35,9 @@ struct WeightsOnCard {
 
 /// Whether there are kernels for weights of this type.
 bool has_product(DType type);
+
+/// The names of the kernels for weights of a type; none where it has no product.
+std::vector<std::string_view> product_kernels(DType type, ScaleOrder order);
 
 /// Rows to int8: row r is at x + r * stride. Columns are a multiple of 32.
 KernelLaunch quantize_launch(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, ActPair* out);

@@ -24,6 +24,9 @@ struct alignas(16) Floats4 {
 struct alignas(8) Words2 {
   uint32_t v[2];
 };
+struct alignas(8) Floats2 {
+  float v[2];
+};
 
 }  // namespace octavo::simt
 
@@ -51,7 +54,7 @@ struct alignas(8) Words2 {
 //     to_int(v)                           to nearest, ties to even; INT32_MIN for what no int32 is near
 //     as_float, as_int                    the same bits
 //     half_to_float, float_to_half, bf16_to_float
-//     load8, load16, load16f              8 or 16 bytes from an address that is a multiple of as many
+//     load8, load8f, load16, load16f      8 or 16 bytes from an address that is a multiple of as many
 #if defined(__CUDA__)
 #include "gpu/simt_ptx.h"
 #else

@@ -26,9 +26,7 @@ OCTAVO_GPU_DEVICE float shuffle_xor(float v, int mask) { return __nvvm_shfl_sync
 OCTAVO_GPU_DEVICE int shuffle_xor(int v, int mask) { return __nvvm_shfl_sync_bfly_i32(~0U, v, mask, 31); }
 
 OCTAVO_GPU_DEVICE uint32_t shared_address(const void* p) {
-  uint64_t address;
-  asm("cvta.to.shared.u64 %0, %1;" : "=l"(address) : "l"(p));
-  return (uint32_t)address;
+  return (uint32_t)(uintptr_t)(const __attribute__((address_space(3))) void*)p;
 }
 OCTAVO_GPU_DEVICE void copy16(void* to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
@@ -83,9 +81,13 @@ OCTAVO_GPU_DEVICE uint16_t float_to_half(float v) {
 }
 OCTAVO_GPU_DEVICE float bf16_to_float(uint16_t bits) { return as_float((int)((uint32_t)bits << 16)); }
 
-// Vectors of the compiler: a struct is loaded word by word where nothing says that it lies whole.
+// Whole numbers and vectors of the compiler, for a struct would be loaded word by word.
 OCTAVO_GPU_DEVICE Words2 load8(const void* p) {
-  typedef uint32_t Vector __attribute__((vector_size(8)));
+  const uint64_t v = *(const uint64_t*)p;
+  return {{(uint32_t)v, (uint32_t)(v >> 32)}};
+}
+OCTAVO_GPU_DEVICE Floats2 load8f(const void* p) {
+  typedef float Vector __attribute__((vector_size(8)));
   const Vector v = *(const Vector*)p;
   return {{v[0], v[1]}};
 }

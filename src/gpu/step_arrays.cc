@@ -8,7 +8,7 @@ namespace {
 
 template <class Memory>
 Memory value_or_throw(Result<Memory> memory) {
-  if (!memory) throw CardError(memory.error().message);
+  if (!memory) throw DeviceError(memory.error().message);
   return std::move(*memory);
 }
 

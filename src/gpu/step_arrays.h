@@ -1,6 +1,6 @@
 // Small arrays of a step that go to the card in one copy.
 //
-// Owned by CardStep. Memory grows with the largest step; what it cannot get ends the step with a CardError.
+// Owned by CardStep. Memory grows with the largest step; what it cannot get ends the step with a DeviceError.
 #pragma once
 
 #include <cstddef>

@@ -64,7 +64,7 @@ class KvArena {
 
   StateRoom room_;
   PageMemory arena_;
-  std::vector<std::vector<KvLayer>> layers_;            // [group][layer of the group]
+  std::vector<std::vector<KvLayer>> layers_;  // [group][layer of the group]
   int num_left_out_ = 0;
   std::vector<std::vector<ContiguousKvCache>> caches_;  // the same of the contiguous layout, else empty
 };

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/step_clock.h"
 #include "kv/state_layout.h"
@@ -75,6 +76,8 @@ class ModelRunner {
 
   /// Stays as it is.
   virtual const RunnerInfo& info() const = 0;
+  /// What has failed for good, in a clause, so that all batches are refused; empty: nothing.
+  virtual std::string_view fault() const { return {}; }
 
   /// Begins a batch, which stays as it is until wait() returns: advances states by rows that were drafted, also where
   /// the batch is refused then; gives memory back, makes the block copies, then runs

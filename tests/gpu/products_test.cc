@@ -236,6 +236,19 @@ TEST_P(ProductsOfCard, OfARowDoNotDependOnOtherRows) {
   }
 }
 
+TEST(ProductKernels, AreThoseOfTheTypeAndOrder) {
+  using Names = std::vector<std::string_view>;
+  EXPECT_EQ(product_kernels(DType::kQ8_0, ScaleOrder::kWordScales),
+            (Names{"octavo_product_one_q8_0", "octavo_product_few_q8_0", "octavo_product_narrow_q8_0",
+                   "octavo_product_wide_q8_0"}));
+  EXPECT_EQ(product_kernels(DType::kQ6_K, ScaleOrder::kWordScales).front(), "octavo_product_one_q6_k_words");
+  EXPECT_EQ(product_kernels(DType::kBF16, ScaleOrder::kFloatScales),
+            (Names{"octavo_product_one_bf16", "octavo_product_few_bf16"}));
+  EXPECT_EQ(product_kernels(DType::kIQ1_S, ScaleOrder::kFloatScales), Names{});
+  EXPECT_FALSE(has_product(DType::kIQ1_S));
+  EXPECT_TRUE(has_product(DType::kF16));
+}
+
 std::string name_of(const ::testing::TestParamInfo<Case>& info) {
   return std::string(dtype_info(info.param.type).name) +
          (info.param.order == ScaleOrder::kWordScales ? "_word_scales" : "");

@@ -123,9 +123,9 @@ struct BlockScales {
     for (int r = 0; r < 2; ++r) {
       const int row = g + 8 * r;
       if constexpr (F::kSharedScales) {
-        const simt::Words2 both = simt::load8(decoded + row * kScaleRowBytes + b * 8);
-        scale[0][r] = simt::as_float((int)both.v[0]);
-        minimum[0][r] = simt::as_float((int)both.v[1]);
+        const simt::Floats2 both = simt::load8f(decoded + row * kScaleRowBytes + b * 8);
+        scale[0][r] = both.v[0];
+        minimum[0][r] = both.v[1];
       } else if constexpr (F::kPairs) {
         const uint32_t pair = word_at(chunk + b * chunk_bytes(F::kType, kActBlock) + row * 4);
         s[r] = (int16_t)(pair & 0xFFFF);
@@ -195,8 +195,8 @@ struct ActsOfPair {
         const simt::Floats4 terms = simt::load16f(pair.terms[b][j]);
         for (int n = 0; n < 2; ++n) to.scale[n] = terms.v[n], to.sum32[n] = terms.v[2 + n];
       } else {
-        const simt::Words2 scales = simt::load8(pair.terms[b][j]);
-        for (int n = 0; n < 2; ++n) to.scale[n] = simt::as_float((int)scales.v[n]);
+        const simt::Floats2 scales = simt::load8f(pair.terms[b][j]);
+        for (int n = 0; n < 2; ++n) to.scale[n] = scales.v[n];
       }
       if constexpr (F::kZero != 0 || F::kParts == 2) {
         const simt::Words2 sums = simt::load8(pair.sums[b][j]);

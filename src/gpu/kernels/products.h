@@ -22,7 +22,7 @@
     using F = octavo::gpu::Format<octavo::DType::type, octavo::gpu::ScaleOrder::order>;           \
     octavo::gpu::TileWarp<F, octavo::gpu::kNarrowShape>(m).run();                                 \
   }                                                                                               \
-  OCTAVO_GPU_KERNEL(octavo::simt::kWarp* octavo::gpu::wide_shape(octavo::DType::type).warps(), 1) \
+  OCTAVO_GPU_KERNEL(octavo::simt::kWarp* octavo::gpu::wide_shape(octavo::DType::type).warps(), 2) \
   octavo_product_wide_##name(octavo::gpu::ProductOfPanels m) {                                    \
     using F = octavo::gpu::Format<octavo::DType::type, octavo::gpu::ScaleOrder::order>;           \
     octavo::gpu::TileWarp<F, octavo::gpu::wide_shape(octavo::DType::type)>(m).run();              \

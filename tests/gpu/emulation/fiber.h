@@ -53,7 +53,7 @@ class Fiber {
   }
 
   /// Leaves this fiber, which runs, for another one; returns when somebody switches back.
-  void switch_to(Fiber& other) {
+  [[gnu::always_inline]] void switch_to(Fiber& other) {
 #if OCTAVO_FIBERS_OF_ASAN
     __sanitizer_start_switch_fiber(&fake_stack_, other.bottom_, other.bytes_);
 #elif OCTAVO_FIBERS_OF_TSAN
@@ -76,7 +76,7 @@ class Fiber {
   static boost::context::protected_fixedsize_stack allocator() {
     return boost::context::protected_fixedsize_stack(kStackBytes);
   }
-  static Fiber* arrive(boost::context::detail::transfer_t transfer) {
+  [[gnu::always_inline]] static Fiber* arrive(boost::context::detail::transfer_t transfer) {
     const Change change = *static_cast<Change*>(transfer.data);
     change.from->context_ = transfer.fctx;
 #if OCTAVO_FIBERS_OF_ASAN

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <bitset>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <string>
@@ -24,6 +23,10 @@ using emulation::place;
 constexpr int kMaxThreads = 1024, kNamedBarriers = 16, kThreadsOfPair = 2 * kWarp;
 constexpr std::size_t kSharedAlignment = 128, kGuardBytes = 1024;
 constexpr std::uint8_t kPoison = 0xCD;
+
+// A processor foresees where functions return to, and is wrong about each one that has been called on another stack. So
+// from an operation to the change of stacks all is one function.
+#define OCTAVO_WITH_ITS_CALLER [[gnu::always_inline]] inline
 
 struct PendingCopy {
   void* to;
@@ -51,9 +54,25 @@ struct Waiting {
   int thread;
 };
 
+/// At most Size threads, first come, first served.
+template <unsigned Size>
+class Queue {
+ public:
+  bool empty() const { return first_ == end_; }
+  void push(const Waiting& thread) { threads_[end_++ % Size] = thread; }
+  Waiting pop() { return threads_[first_++ % Size]; }
+  void take_all_of(auto& other) {
+    while (!other.empty()) push(other.pop());
+  }
+
+ private:
+  unsigned first_ = 0, end_ = 0;
+  Waiting threads_[Size];
+};
+
 /// A barrier of threads of a block: all, or those of two warps.
 struct Barrier {
-  std::vector<Waiting> waiting;
+  Queue<kMaxThreads> waiting;
   std::bitset<kMaxThreads> arrived;
   int count = 0;
 };
@@ -61,7 +80,7 @@ struct Barrier {
 /// The lanes of a warp, which exchange values. There are two sets of places: lanes may be at the next operation while
 /// others still read the results of this one.
 struct WarpState {
-  std::vector<Waiting> waiting;
+  Queue<kWarp> waiting;
   int count = 0;
   Operation operation = Operation::kNone;
   unsigned turn = 0;
@@ -109,13 +128,13 @@ class Block {
 
   void run(int x, int y);
 
-  void sync_block() { meet(all_, launch_.threads, true, Waits::kBlock, 0); }
-  void arrive(int barrier, bool waits);
-  void sync_warp() {
+  OCTAVO_WITH_ITS_CALLER void sync_block() { meet(all_, launch_.threads, true, Waits::kBlock, 0); }
+  OCTAVO_WITH_ITS_CALLER void arrive(int barrier, bool waits);
+  OCTAVO_WITH_ITS_CALLER void sync_warp() {
     meet_warp(Operation::kSyncWarp, [](WarpState&) {});
   }
-  std::uint32_t shuffle_xor(std::uint32_t v, int mask);
-  void mma(int (&d)[4], const MmaOperands& operands, MmaForm form);
+  OCTAVO_WITH_ITS_CALLER std::uint32_t shuffle_xor(std::uint32_t v, int mask);
+  OCTAVO_WITH_ITS_CALLER void mma(int (&d)[4], const MmaOperands& operands, MmaForm form);
   void copy16(void* to, const void* from);
   void commit() { state().group_ends.push_back(state().copies.size()); }
   void wait_copies(int but);
@@ -124,18 +143,18 @@ class Block {
   void run_threads();
 
  private:
-  ThreadState& state() { return threads_[static_cast<std::size_t>(place.thread)]; }
+  ThreadState& state() { return threads_.data()[place.thread]; }
+  WarpState& warp_state() { return warps_.data()[place.thread / kWarp]; }
   [[noreturn]] void fail(const std::string& what) const {
     throw MisuseError(fmt::format("thread {} of block ({}, {}) {}", place.thread, place.block_x, place.block_y, what));
   }
   void reset(int x, int y);
   void check_memory() const;
-  void meet(Barrier& barrier, int threads, bool waits, Waits where, int number);
+  OCTAVO_WITH_ITS_CALLER void meet(Barrier& barrier, int threads, bool waits, Waits where, int number);
   template <class Last>
-  unsigned meet_warp(Operation operation, const Last& last);
-  void wait(std::vector<Waiting>& among, Waits where, int number);
-  void wake(std::vector<Waiting>& waiting);
-  void leave();
+  OCTAVO_WITH_ITS_CALLER unsigned meet_warp(Operation operation, const Last& last);
+  OCTAVO_WITH_ITS_CALLER void wait(auto& among, Waits where, int number);
+  OCTAVO_WITH_ITS_CALLER void leave();
   void run_thread(int thread);
   std::string waiting_threads() const;
 
@@ -147,7 +166,7 @@ class Block {
   std::array<Barrier, kNamedBarriers> named_;
   std::vector<std::uint8_t> memory_;
   std::uint8_t* shared_ = nullptr;
-  std::deque<Waiting> ready_;
+  Queue<kMaxThreads> ready_;
   int begun_ = 0, ended_ = 0;
   std::exception_ptr error_;
 };
@@ -168,7 +187,7 @@ struct Fibers {
       idle.push_back(fiber.get());
     }
   }
-  void switch_to(Fiber& next) {
+  OCTAVO_WITH_ITS_CALLER void switch_to(Fiber& next) {
     Fiber& before = *now;
     now = &next;
     before.switch_to(next);
@@ -176,7 +195,7 @@ struct Fibers {
 };
 thread_local Fibers fibers;
 
-Block& current() {
+OCTAVO_WITH_ITS_CALLER Block& current() {
   if (fibers.block == nullptr) throw MisuseError("an operation of a card outside of a launch");
   return *fibers.block;
 }
@@ -242,6 +261,28 @@ std::string Block::waiting_threads() const {
   return text + fmt::format(", {} have ended", ended_);
 }
 
+/// Goes on with another thread; returns when this fiber's turn has come again.
+void Block::leave() {
+  if (error_ || (ready_.empty() && begun_ == launch_.threads)) {
+    fibers.switch_to(fibers.main);
+  } else if (!ready_.empty()) {
+    const Waiting next = ready_.pop();
+    place.thread = next.thread;
+    fibers.switch_to(*next.fiber);
+  } else {
+    fibers.switch_to(fibers.take_idle());
+  }
+}
+
+void Block::wait(auto& among, Waits where, int number) {
+  const int thread = place.thread;
+  state().waits = where;
+  state().barrier = number;
+  among.push({fibers.now, thread});
+  leave();
+  state().waits = Waits::kNot;
+}
+
 void Block::run_threads() {
   while (begun_ < launch_.threads && !error_ && ready_.empty()) {
     const int number = begun_++;
@@ -263,34 +304,6 @@ void Block::run_thread(int thread) {
   ++ended_;
 }
 
-/// Goes on with another thread; returns when this fiber's turn has come again.
-void Block::leave() {
-  if (error_ || (ready_.empty() && begun_ == launch_.threads)) {
-    fibers.switch_to(fibers.main);
-  } else if (!ready_.empty()) {
-    const Waiting next = ready_.front();
-    ready_.pop_front();
-    place.thread = next.thread;
-    fibers.switch_to(*next.fiber);
-  } else {
-    fibers.switch_to(fibers.take_idle());
-  }
-}
-
-void Block::wait(std::vector<Waiting>& among, Waits where, int number) {
-  const int thread = place.thread;
-  state().waits = where;
-  state().barrier = number;
-  among.push_back({fibers.now, thread});
-  leave();
-  state().waits = Waits::kNot;
-}
-
-void Block::wake(std::vector<Waiting>& waiting) {
-  ready_.insert(ready_.end(), waiting.begin(), waiting.end());
-  waiting.clear();
-}
-
 void Block::meet(Barrier& barrier, int threads, bool waits, Waits where, int number) {
   if (barrier.arrived[static_cast<std::size_t>(place.thread)])
     fail(fmt::format("arrives at barrier {} again before the others have come", number));
@@ -302,7 +315,7 @@ void Block::meet(Barrier& barrier, int threads, bool waits, Waits where, int num
   if (!waits && barrier.waiting.empty()) fail(fmt::format("is the last one at barrier {}, where nobody waits", number));
   barrier.count = 0;
   barrier.arrived.reset();
-  wake(barrier.waiting);
+  ready_.take_all_of(barrier.waiting);
 }
 
 void Block::arrive(int barrier, bool waits) {
@@ -313,7 +326,7 @@ void Block::arrive(int barrier, bool waits) {
 /// The warp's lanes come together; the last one to come calls last(). Returns the operation's set of places.
 template <class Last>
 unsigned Block::meet_warp(Operation operation, const Last& last) {
-  WarpState& warp = warps_[static_cast<std::size_t>(place.thread / kWarp)];
+  WarpState& warp = warp_state();
   if (warp.count != 0 && warp.operation != operation) fail("and others of its warp meet at different operations");
   warp.operation = operation;
   const unsigned set = warp.turn % 2;
@@ -324,13 +337,13 @@ unsigned Block::meet_warp(Operation operation, const Last& last) {
   last(warp);
   warp.count = 0;
   ++warp.turn;
-  wake(warp.waiting);
+  ready_.take_all_of(warp.waiting);
   return set;
 }
 
 std::uint32_t Block::shuffle_xor(std::uint32_t v, int mask) {
   const auto lane = static_cast<std::size_t>(place.thread % kWarp);
-  WarpState& warp = warps_[static_cast<std::size_t>(place.thread / kWarp)];
+  WarpState& warp = warp_state();
   warp.values[warp.turn % 2][lane] = v;
   const unsigned set = meet_warp(Operation::kShuffle, [](WarpState&) {});
   return warp.values[set][(lane ^ static_cast<std::size_t>(mask)) % kWarp];
@@ -338,7 +351,7 @@ std::uint32_t Block::shuffle_xor(std::uint32_t v, int mask) {
 
 void Block::mma(int (&d)[4], const MmaOperands& operands, MmaForm form) {
   const auto lane = static_cast<std::size_t>(place.thread % kWarp);
-  WarpState& warp = warps_[static_cast<std::size_t>(place.thread / kWarp)];
+  WarpState& warp = warp_state();
   warp.operands[lane] = operands;
   const unsigned set =
       meet_warp(Operation::kMma, [form](WarpState& all) { multiply(all.operands, form, all.sums[all.turn % 2]); });

@@ -119,6 +119,7 @@ T load_aligned(const void* p) {
   return v;
 }
 inline Words2 load8(const void* p) { return load_aligned<Words2>(p); }
+inline Floats2 load8f(const void* p) { return load_aligned<Floats2>(p); }
 inline Words4 load16(const void* p) { return load_aligned<Words4>(p); }
 inline Floats4 load16f(const void* p) { return load_aligned<Floats4>(p); }
 

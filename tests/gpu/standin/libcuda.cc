@@ -2,8 +2,8 @@
 // memory of the card is memory of the process, within a bound.
 //
 // Its environment: OCTAVO_CARD_MEMORY, bytes (1 GiB); OCTAVO_CARD_MAJOR, the compute capability (9);
-// OCTAVO_CARD_DRIVER, the version (12080); OCTAVO_CARD_FAILS=FUNCTION:N lets the N-th call of a function, and all later
-// ones, fail.
+// OCTAVO_CARD_DRIVER, the version (12080); OCTAVO_CARD_HIDDEN, bytes that seem free and are not (0);
+// OCTAVO_CARD_FAILS=FUNCTION:N lets the N-th call of a function, and all later ones, fail.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -36,7 +36,7 @@ class Memory {
  public:
   void* take(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (bytes > total() - taken_) return nullptr;
+    if (bytes + hidden_ > total() - taken_) return nullptr;
     void* const place = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
     if (place == nullptr) return nullptr;
     std::memset(place, 0xCD, bytes);  // nothing is there from the start
@@ -69,6 +69,7 @@ class Memory {
   std::mutex mutex_;
   std::map<void*, std::size_t> bytes_;
   std::size_t taken_ = 0;
+  const std::size_t hidden_ = number("OCTAVO_CARD_HIDDEN", "0");
 };
 Memory& memory() {
   static Memory of_card;
