@@ -28,6 +28,7 @@ std::string describe(const ModelInfo& info) {
       {"kv_memory_bytes", info.kv_memory_bytes},
       {"kv_bytes_per_token", info.kv_bytes_per_token},
       {"num_threads", info.num_threads},
+      {"device", info.device},
       {"isa", info.isa},
       {"bits", bits_name(info.bits)},
       {"end_tokens", std::move(ends)},

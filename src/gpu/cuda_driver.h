@@ -23,8 +23,8 @@ inline constexpr CuResult kCuSuccess = 0, kCuOutOfMemory = 2;
 /// Attributes of devices and functions.
 inline constexpr int kCuMultiprocessors = 16, kCuMajor = 75, kCuMinor = 76, kCuSharedOptin = 97;
 inline constexpr int kCuFunctionDynamicShared = 8;
-/// The driver of CUDA 12.0, the first that reads the instructions which clang 19 writes.
-inline constexpr int kLeastDriver = 12000;
+/// The driver of CUDA 11.0, the first that reads PTX 7.0, which the kernels are.
+inline constexpr int kLeastDriver = 11000;
 
 // X(member, exported name, parameters): every one gives a CuResult.
 #define OCTAVO_CUDA_FUNCTIONS(X)                                                                                  \

@@ -97,8 +97,8 @@ class Faults(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_a_driver_that_is_too_old(self):
-        self.assertIn("is for CUDA 11.8, expected 12.0 or later",
-                      self.error_of("--device", "cuda", OCTAVO_CARD_DRIVER="11080"))
+        self.assertIn("is for CUDA 10.2, expected 11.0 or later",
+                      self.error_of("--device", "cuda", OCTAVO_CARD_DRIVER="10020"))
 
     def test_a_card_that_is_too_old(self):
         self.assertIn("compute capability 7.0, expected 8.0 or newer",

@@ -96,6 +96,7 @@ template <int N>
 OCTAVO_GPU_DEVICE bool view_tile(const AttentionArguments& a, const AttentionEntry& e, int tile,
                                  AttentionMemory<N>& m) {
   int begin = kTileTokens, end = 0;
+  OCTAVO_GPU_UNROLL
   for (int i = 0; i < N; ++i) {
     Sight sight = {0, 0};
     if (i < e.num_rows * e.num_heads) sight = sight_of(a, query_of(e, i).row);
@@ -128,16 +129,20 @@ template <int N>
 OCTAVO_GPU_DEVICE void scores_of_i16(const CardKvLayer& kv, const CardKvHead& at, int token, AttentionMemory<N>& m,
                                      float (&s)[N]) {
   const int dim = kv.head_dim;
+  OCTAVO_GPU_UNROLL
   for (int i = 0; i < N; ++i) s[i] = 0.0F;
   for (int begin = 0, g = 0; begin < dim; begin += kI16ScaleDims, ++g) {
     int sum[N];
+    OCTAVO_GPU_UNROLL
     for (int i = 0; i < N; ++i) sum[i] = 0;
     const int end = dim - begin < kI16ScaleDims ? dim : begin + kI16ScaleDims;
     for (int d = begin; d < end; ++d) {
       const int k = (int16_t)at.k[k_place<CardKvType::kI16>(kv, token, d)];
+      OCTAVO_GPU_UNROLL
       for (int i = 0; i < N; ++i) sum[i] += k * rounded_q_of(m)[i * dim + d];
     }
     const float scale = simt::half_to_float(at.k_scale[g * kv.block_size + token]);
+    OCTAVO_GPU_UNROLL
     for (int i = 0; i < N; ++i) s[i] = simt::fma(simt::to_float(sum[i]), scale, s[i]);
   }
 }
@@ -145,9 +150,11 @@ template <int N>
 OCTAVO_GPU_DEVICE void scores_of_f16(const CardKvLayer& kv, const CardKvHead& at, int token, AttentionMemory<N>& m,
                                      float (&s)[N]) {
   const int dim = kv.head_dim;
+  OCTAVO_GPU_UNROLL
   for (int i = 0; i < N; ++i) s[i] = 0.0F;
   for (int d = 0; d < dim; ++d) {
     const float k = simt::half_to_float(at.k[k_place<CardKvType::kF16>(kv, token, d)]);
+    OCTAVO_GPU_UNROLL
     for (int i = 0; i < N; ++i) s[i] = simt::fma(q_of(m)[i * dim + d], k, s[i]);
   }
 }
@@ -166,6 +173,7 @@ OCTAVO_GPU_DEVICE void tile_scores(const AttentionArguments& a, const int32_t* b
       scores_of_i16<N>(a.kv, at, position % a.kv.block_size, m, s);
     }
   }
+  OCTAVO_GPU_UNROLL
   for (int i = 0; i < N; ++i) {
     const bool sees = m.lo[i] <= token && token < m.hi[i];
     float score = sees ? s[i] : minus_infinity();
@@ -184,6 +192,7 @@ template <int N>
 OCTAVO_GPU_DEVICE void tile_weights(const AttentionArguments& a, AttentionMemory<N>& m) {
   const int t = simt::thread(), dim = a.kv.head_dim;
   float max[N];
+  OCTAVO_GPU_UNROLL
   for (int i = 0; i < N; ++i) {
     max[i] = m.top[i][0];
     for (int w = 1; w < 8; ++w) max[i] = larger_of(m.top[i][w], max[i]);
@@ -234,18 +243,22 @@ OCTAVO_GPU_DEVICE void add_segment(const AttentionArguments& a, const int32_t* b
   const int dim = a.kv.head_dim, of_segment = simt::thread() % kI16ScaleDims;
   const int d = segment * kI16ScaleDims + of_segment, quarter = simt::thread() / kI16ScaleDims;
   int sum[N];
+  OCTAVO_GPU_UNROLL
   for (int i = 0; i < N; ++i) sum[i] = 0;
   const int first = quarter * (kTileTokens / 4), behind = first + kTileTokens / 4;
   if (d < dim) {
     for_positions(a.kv, blocks, tile, first > m.begin ? first : m.begin, behind < m.end ? behind : m.end,
                   [&](const CardKvHead& head, int token, int k) {
                     const int v = (int16_t)head.v[v_place<CardKvType::kI16>(a.kv, token, d)];
+                    OCTAVO_GPU_UNROLL
                     for (int i = 0; i < N; ++i) sum[i] += v * m.rounded[i][k];
                   });
   }
+  OCTAVO_GPU_UNROLL
   for (int i = 0; i < N; ++i) m.sums[quarter][i][of_segment] = sum[i];
   simt::sync_block();
   if (quarter == 0 && d < dim) {
+    OCTAVO_GPU_UNROLL
     for (int i = 0; i < N; ++i) {
       const int all =
           m.sums[0][i][of_segment] + m.sums[1][i][of_segment] + m.sums[2][i][of_segment] + m.sums[3][i][of_segment];
