@@ -46,6 +46,7 @@ struct ActsOfSlice {
 template <class F, int C>
 struct Additions {
   static constexpr int kBlocks = baton_cols(F::kType) / kActBlock, kSteps = kBlocks / F::kScaledBlocks;
+  static constexpr bool kWholeSlices = packed_block(F::kType).block == baton_cols(F::kType);
   static constexpr int kMinimums = F::kHasMin ? kBlocks * F::kParts : 1;
   float value[kSteps][2][C], factor[kSteps][2][C];
   float minimum[kMinimums][2], sum[kMinimums][C];
@@ -75,13 +76,30 @@ struct Additions {
     }
   }
 
+  /// All of it is computed now: compilers like to compute a number where it is used, and there others wait.
+  OCTAVO_GPU_DEVICE void finish() {
+    constexpr bool kOwnFactors = F::kScaledBlocks == 1 && !F::kPairs && !F::kSixteens;
+    OCTAVO_GPU_UNROLL
+    for (int i = 0; i < kSteps * 2 * C; ++i) {
+      simt::finish(value[i / 2 / C][i / C % 2][i % C]);
+      if constexpr (kOwnFactors) simt::finish(factor[i / 2 / C][i / C % 2][i % C]);
+    }
+    if constexpr (F::kHasMin) {
+      OCTAVO_GPU_UNROLL
+      for (int i = 0; i < kMinimums; ++i) {
+        for (int r = 0; r < 2; ++r) simt::finish(minimum[i][r]);
+        for (int n = 0; F::kParts > 1 && n < C; ++n) simt::finish(sum[i][n]);
+      }
+    }
+  }
+
   /// Adds the first `steps` of them, in order.
   OCTAVO_GPU_DEVICE void add_to(float (&acc)[2][C], int steps) const {
     if constexpr (F::kWords) {
       OCTAVO_GPU_UNROLL
       for (int i = 0; i < kMinimums; ++i) add_minimum(acc, i);
     }
-    if (kSteps == 1 || steps >= kSteps) {
+    if (kWholeSlices || steps >= kSteps) {
       OCTAVO_GPU_UNROLL
       for (int s = 0; s < kSteps; ++s) add_step(acc, s);
     } else {
@@ -186,10 +204,11 @@ struct BatonWarp {
       const int64_t first = (int64_t)here.slice * kCols;
       const ActsOfSlice<F> acts(m.x + first / kPairCols, act_pairs(m.cols - first) - 1, m.rows);
       simt::wait_copies<kStages - 2>();
-      simt::sync_warp();
-      fetch();  // to where the slice before this was
+      simt::sync_warp();  // all lanes have the slice, and are through with the one before it and its scales
+      fetch();            // to where that was
       Additions<F, C> additions;
       additions.make(ring + slot * kBytes, decoded, acts);
+      additions.finish();
       const int64_t blocks = (m.cols - first) / kActBlock;
       if (here.at > 0) simt::await(simt::warp() + 1);
       float acc[2][C];
@@ -202,7 +221,6 @@ struct BatonWarp {
         give(acc);
       }
       if (here.at + 1 < total) simt::pass((simt::warp() + 1) % W + 1);
-      simt::sync_warp();  // all lanes are through with the slice and its scales
       if (++slot == kStages) slot = 0;
     }
   }
