@@ -87,20 +87,25 @@ struct TileWarp {
     const auto* const acts = (const ActPair*)(stage + kWeightBytes) + warp_tile * kPairs;
     OCTAVO_GPU_KEEP_LOOP
     for (int pair = 0; pair * kPairCols < cols; ++pair) {
-      multiply_pair(weights, decoded + warp_panel * kScaleBytes, acts, pair,
-                    kWholePairs || (pair + 1) * kPairCols <= cols);
+      const uint8_t* const scales = decoded + warp_panel * kScaleBytes;
+      if (kWholePairs || (pair + 1) * kPairCols <= cols) {
+        multiply_pair<2>(weights, scales, acts, pair);
+      } else {
+        multiply_pair<1>(weights, scales, acts, pair);
+      }
       if constexpr (F::kScaledBlocks > 1)
         if ((pair + 1) * kPairCols % kBlockCols == 0) end_weight_block(weights, pair * kPairCols / kBlockCols);
     }
   }
 
-  OCTAVO_GPU_DEVICE void multiply_pair(const uint8_t* weights, const uint8_t* decoded, const ActPair* acts, int pair,
-                                       bool whole) {
-    uint32_t a[kP][2][4];
-    BlockScales<F> scales[kP][2];
+  /// The products of the first `Blocks` of two blocks of 32 columns.
+  template <int Blocks>
+  OCTAVO_GPU_DEVICE void multiply_pair(const uint8_t* weights, const uint8_t* decoded, const ActPair* acts, int pair) {
+    uint32_t a[kP][Blocks][4];
+    BlockScales<F> scales[kP][Blocks];
     OCTAVO_GPU_UNROLL
     for (int p = 0; p < kP; ++p) OCTAVO_GPU_UNROLL
-    for (int h = 0; h < 2; ++h) {
+    for (int h = 0; h < Blocks; ++h) {
       load_weights<F>(weights + p * kSliceBytes, 2 * pair + h, g, j, a[p][h]);
       scales[p][h].load(weights + p * kSliceBytes, decoded + p * kScaleBytes, 2 * pair + h, g);
     }
@@ -108,15 +113,13 @@ struct TileWarp {
     for (int t = 0; t < kT; ++t) {
       ActsOfPair<F> x;
       x.load(acts[t * kPairs + pair], g, j, true);
-      BlockSums<F> sums[kP][2];
+      BlockSums<F> sums[kP][Blocks];
       OCTAVO_GPU_UNROLL
-      for (int p = 0; p < kP; ++p) OCTAVO_GPU_UNROLL
-      for (int h = 0; h < 2; ++h) sums[p][h].multiply(a[p][h], x.block[h]);
+      for (int i = 0; i < kP * Blocks; ++i)
+        sums[i / Blocks][i % Blocks].multiply(a[i / Blocks][i % Blocks], x.block[i % Blocks]);
       OCTAVO_GPU_UNROLL
-      for (int p = 0; p < kP; ++p) {
-        add(p, t, scales[p][0], x.block[0], sums[p][0]);
-        if (whole) add(p, t, scales[p][1], x.block[1], sums[p][1]);
-      }
+      for (int i = 0; i < kP * Blocks; ++i)
+        add(i / Blocks, t, scales[i / Blocks][i % Blocks], x.block[i % Blocks], sums[i / Blocks][i % Blocks]);
     }
   }
 
