@@ -69,6 +69,7 @@ OCTAVO_GPU_DEVICE int to_int(float v) {
 }
 OCTAVO_GPU_DEVICE float as_float(int v) { return __builtin_bit_cast(float, v); }
 OCTAVO_GPU_DEVICE int as_int(float v) { return __builtin_bit_cast(int, v); }
+OCTAVO_GPU_DEVICE void finish(float& v) { asm volatile("" : "+f"(v)); }
 OCTAVO_GPU_DEVICE float half_to_float(uint16_t half) {
   float v;
   asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(half));

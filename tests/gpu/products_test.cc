@@ -192,12 +192,12 @@ TEST_P(ProductsOfCard, HaveTheBitsOfTheCpuForFewRows) {
 
 TEST_P(ProductsOfCard, HaveTheBitsOfTheCpuForManyRows) {
   const std::int64_t cols = columns()[2];
-  for (const std::int64_t outputs : {16, 133}) {
-    Products products(GetParam(), outputs, cols);
-    for (const std::int64_t rows : {9, 31, 32, 33, 127, 128, 129}) {
-      const std::vector<float> x = products.rows(rows);
-      for (const int multiprocessors : {kSmallCard, kLargeCard}) products.expect_same(x, rows, multiprocessors);
-    }
+  Products one_panel(GetParam(), 16, cols), several(GetParam(), 133, cols);
+  for (const std::int64_t rows : {9, 31, 32, 33, 127, 128, 129}) {
+    const std::vector<float> x = several.rows(rows);
+    several.expect_same(x, rows, kSmallCard);
+    several.expect_same(x, rows, kLargeCard);
+    if (rows == 9 || rows == 33) one_panel.expect_same(x, rows, rows == 9 ? kSmallCard : kLargeCard);
   }
 }
 

@@ -16,12 +16,12 @@ namespace octavo::gpu {
 /// one order.
 enum class ScaleOrder : uint8_t { kFloatScales, kWordScales };
 
-/// The columns of a panel that a warp multiplies before it hands on its sums (products_of_rows.h), and those that a
-/// block of many rows has at a time (products_of_tiles.h). The last columns of a panel may be fewer.
+/// The columns of a slice of a panel: those that a warp multiplies before it hands on its sums (products_of_rows.h), or
+/// that a block of many rows has at a time (products_of_tiles.h). The last slice of a panel may have fewer.
 static inline constexpr int baton_cols(DType type) { return type == DType::kQ1_0 ? 1024 : 256; }
 static inline constexpr int tile_cols(DType type) { return packed_block(type).block == kActBlock ? 128 : 256; }
-/// The bytes of so many columns of a panel.
-static inline constexpr int chunk_bytes(DType type, int cols) {
+/// The bytes of a slice of so many columns.
+static inline constexpr int slice_bytes(DType type, int cols) {
   const PackedBlock block = packed_block(type);
   return cols / block.block * (block.quad_bytes + block.scale_bytes);
 }
@@ -58,14 +58,14 @@ static inline constexpr bool has_shared_scales(DType type) { return type == DTyp
 
 /// The most rows of a product in which warps hand on their sums.
 inline constexpr int kMaxBatonRows = 8;
-/// The warps of a block of such a product, of one row and of more, and the chunks for which each warp has room.
+/// The warps of a block of such a product, of one row and of more, and the slices for which each warp has room.
 inline constexpr int kBatonWarpsOfOneRow = 8, kBatonWarps = 6, kBatonStages = 2;
 static inline constexpr int baton_shared_bytes(DType type, int warps) {
-  return warps * (kBatonStages * chunk_bytes(type, baton_cols(type)) + (has_shared_scales(type) ? kScaleBytes : 0)) +
+  return warps * (kBatonStages * slice_bytes(type, baton_cols(type)) + (has_shared_scales(type) ? kScaleBytes : 0)) +
          kPanelRows * kMaxBatonRows * (int)sizeof(float);
 }
 
-/// A block of a product of many rows: its warps, the panels and row tiles of each, and the chunks for which it has
+/// A block of a product of many rows: its warps, the panels and row tiles of each, and the slices for which it has
 /// room.
 struct TileShape {
   int panels_of_warp, warps_of_panels, tiles_of_warp, warps_of_tiles, stages;
@@ -76,7 +76,7 @@ struct TileShape {
 };
 static inline constexpr int tile_stage_bytes(DType type, TileShape shape) {
   const int acts = shape.tiles() * (tile_cols(type) / kPairCols) * (int)sizeof(ActPair);
-  return shape.panels() * chunk_bytes(type, tile_cols(type)) + acts;
+  return shape.panels() * slice_bytes(type, tile_cols(type)) + acts;
 }
 static inline constexpr int tile_shared_bytes(DType type, TileShape shape) {
   return shape.stages * tile_stage_bytes(type, shape) + (has_shared_scales(type) ? shape.panels() * kScaleBytes : 0);

@@ -21,11 +21,11 @@ struct Format {
   static constexpr bool kPairs = T == DType::kQ4_1;     // integer scales in units of the row
   static constexpr bool kSixteens = T == DType::kQ6_K;  // 16 weights have a scale
   static constexpr bool kSharedScales = has_shared_scales(T);
-  /// The parts of 32 columns that have scales of their own.
+  /// The sub-blocks of 32 columns.
   static constexpr int kParts = kSixteens ? 2 : 1;
   static constexpr bool kHasMin = kSharedScales || (kSixteens && kWords);
-  /// The blocks of 32 columns whose floats are added up before the scale that they share comes.
-  static constexpr int kGroup = kWords ? 8 : T == DType::kQ1_0 ? 4 : 1;
+  /// The activation blocks of which floats are added up before a scale comes that they share: those of a weight block.
+  static constexpr int kScaledBlocks = kWords ? 8 : T == DType::kQ1_0 ? 4 : 1;
   /// The number that a byte is above its weight, if it is taken away in integers.
   static constexpr int kZero = T == DType::kQ8_0                        ? 128
                                : T == DType::kQ4_0 || T == DType::kQ4_1 ? 8
@@ -46,23 +46,23 @@ OCTAVO_GPU_DEVICE float byte_to_float(uint32_t byte) {
   return simt::sub(simt::as_float((int)(0x4B000000U | byte)), 8388608.0F);
 }
 
-/// The bytes of weights of block `b` of 32 columns of a chunk, rows g and g + 8, quads j and j + 4.
+/// The bytes of weights of block `b` of 32 columns of a slice, rows g and g + 8, quads j and j + 4.
 template <class F>
-OCTAVO_GPU_DEVICE void load_weights(const uint8_t* chunk, int b, int g, int j, uint32_t (&a)[4]) {
+OCTAVO_GPU_DEVICE void load_weights(const uint8_t* slice, int b, int g, int j, uint32_t (&a)[4]) {
   constexpr DType kType = F::kType;
   constexpr PackedBlock kBlock = packed_block(kType);
   constexpr uint32_t kNibbles = 0x0F0F0F0F;
   const int at = 64 * j + 4 * g;  // the place of a quad in planes of 64 bytes
   // The block's quads: in units of two blocks, of one, and of a block of 256 columns.
   const int unit_bytes = 2 * (kBlock.quad_bytes + kBlock.scale_bytes);
-  const uint8_t* quads = chunk + b / 2 * unit_bytes + 64 + b % 2 * kBlock.quad_bytes;
-  if constexpr (F::kPairs) quads = chunk + b * (kBlock.quad_bytes + kBlock.scale_bytes) + kBlock.scale_bytes;
-  if constexpr (kBlock.block == 256) quads = chunk + kBlock.scale_bytes;
+  const uint8_t* quads = slice + b / 2 * unit_bytes + 64 + b % 2 * kBlock.quad_bytes;
+  if constexpr (F::kPairs) quads = slice + b * (kBlock.quad_bytes + kBlock.scale_bytes) + kBlock.scale_bytes;
+  if constexpr (kBlock.block == 256) quads = slice + kBlock.scale_bytes;
   if constexpr (kType == DType::kQ8_0) {
     OCTAVO_GPU_UNROLL
     for (int i = 0; i < 4; ++i) a[i] = word_at(quads + at + i / 2 * 256 + i % 2 * 32);
   } else if constexpr (kType == DType::kQ1_0) {  // bits 2 G, 2 G + 1 of vector i: twice quads 2 i, 2 i + 1 of block G
-    const uint8_t* block = chunk + b / 8 * unit_bytes + 64 + b / 4 % 2 * kBlock.quad_bytes;
+    const uint8_t* block = slice + b / 8 * unit_bytes + 64 + b / 4 % 2 * kBlock.quad_bytes;
     OCTAVO_GPU_UNROLL
     for (int i = 0; i < 4; ++i) {
       const uint32_t w = word_at(block + (j / 2 + i / 2 * 2) * 64 + 4 * g + i % 2 * 32);
@@ -95,9 +95,9 @@ OCTAVO_GPU_DEVICE void load_weights(const uint8_t* chunk, int b, int g, int j, u
 /// Decodes the scales of 256 columns of Q4_K or Q5_K into shared memory, by a warp: a lane has field i of rows 4 r and
 /// up.
 template <class F>
-OCTAVO_GPU_DEVICE void decode_scales(const uint8_t* chunk, uint8_t* out) {
+OCTAVO_GPU_DEVICE void decode_scales(const uint8_t* slice, uint8_t* out) {
   const int i = simt::lane() / 4, r = simt::lane() % 4;
-  const uint32_t low = word_at(chunk + 64 + i * 16 + r * 4), high = word_at(chunk + 192 + i / 2 * 16 + r * 4);
+  const uint32_t low = word_at(slice + 64 + i * 16 + r * 4), high = word_at(slice + 192 + i / 2 * 16 + r * 4);
   const bool even = i % 2 == 0;
   const uint32_t scales = (low & 0x0F0F0F0F) | (even ? (high & 0x03030303) << 4 : high & 0x30303030);
   const uint32_t minimums = (low >> 4 & 0x0F0F0F0F) | (even ? (high & 0x0C0C0C0C) << 2 : high >> 2 & 0x30303030);
@@ -105,8 +105,8 @@ OCTAVO_GPU_DEVICE void decode_scales(const uint8_t* chunk, uint8_t* out) {
   for (int b = 0; b < 4; ++b) {
     const uint32_t scale = scales >> 8 * b & 255, minimum = minimums >> 8 * b & 255;
     float* const to = (float*)(out + (r * 4 + b) * kScaleRowBytes + i * 8);
-    to[0] = F::kWords ? simt::as_float((int)scale) : simt::mul(half_at(chunk, r * 4 + b), byte_to_float(scale));
-    to[1] = simt::mul(-half_at(chunk + 32, r * 4 + b), byte_to_float(minimum));
+    to[0] = F::kWords ? simt::as_float((int)scale) : simt::mul(half_at(slice, r * 4 + b), byte_to_float(scale));
+    to[1] = simt::mul(-half_at(slice + 32, r * 4 + b), byte_to_float(minimum));
   }
 }
 
@@ -117,8 +117,8 @@ struct BlockScales {
   float minimum[F::kParts][2];
   int s[2], eight_t[2];  // where they are pairs
 
-  /// Of block b of a chunk; `decoded` are its scales in shared memory.
-  OCTAVO_GPU_DEVICE void load(const uint8_t* chunk, const uint8_t* decoded, int b, int g) {
+  /// Of block b of a slice; `decoded` are its scales in shared memory.
+  OCTAVO_GPU_DEVICE void load(const uint8_t* slice, const uint8_t* decoded, int b, int g) {
     OCTAVO_GPU_UNROLL
     for (int r = 0; r < 2; ++r) {
       const int row = g + 8 * r;
@@ -127,23 +127,23 @@ struct BlockScales {
         scale[0][r] = both.v[0];
         minimum[0][r] = both.v[1];
       } else if constexpr (F::kPairs) {
-        const uint32_t pair = word_at(chunk + b * chunk_bytes(F::kType, kActBlock) + row * 4);
+        const uint32_t pair = word_at(slice + b * slice_bytes(F::kType, kActBlock) + row * 4);
         s[r] = (int16_t)(pair & 0xFFFF);
         eight_t[r] = ((int)pair >> 16) * 8;
       } else if constexpr (F::kSixteens) {
-        load_sixteens(chunk, b, row, r);
-      } else if constexpr (F::kGroup == 1) {
-        scale[0][r] = half_at(chunk + b / 2 * chunk_bytes(F::kType, 2 * kActBlock) + b % 2 * 32, row);
+        load_sixteens(slice, b, row, r);
+      } else if constexpr (F::kScaledBlocks == 1) {
+        scale[0][r] = half_at(slice + b / 2 * slice_bytes(F::kType, 2 * kActBlock) + b % 2 * 32, row);
       }
     }
   }
 
  private:
-  OCTAVO_GPU_DEVICE void load_sixteens(const uint8_t* chunk, int b, int row, int r) {
-    const float d = half_at(chunk, row);
+  OCTAVO_GPU_DEVICE void load_sixteens(const uint8_t* slice, int b, int row, int r) {
+    const float d = half_at(slice, row);
     OCTAVO_GPU_UNROLL
     for (int part = 0; part < F::kParts; ++part) {
-      const int integer = (int8_t)chunk[32 + (2 * b + part) * 16 + row];
+      const int integer = (int8_t)slice[32 + (2 * b + part) * 16 + row];
       const float as_float = simt::to_float(integer);
       scale[part][r] = F::kWords ? simt::as_float(integer) : simt::mul(d, as_float);
       if constexpr (F::kWords) minimum[part][r] = simt::mul(simt::mul(d, -32.0F), as_float);
@@ -151,11 +151,11 @@ struct BlockScales {
   }
 };
 
-/// The scale that a group of blocks shares, of rows g and g + 8; `group` is its number in the chunk.
+/// The scale of weight block `block` of a slice, of row g or g + 8, that comes after floats are added up.
 template <class F>
-OCTAVO_GPU_DEVICE float group_scale(const uint8_t* chunk, int group, int g, int r) {
-  if constexpr (F::kWords) return half_at(chunk, g + 8 * r);
-  return half_at(chunk + group / 2 * chunk_bytes(F::kType, 256) + group % 2 * 32, g + 8 * r);
+OCTAVO_GPU_DEVICE float block_scale(const uint8_t* slice, int block, int g, int r) {
+  if constexpr (F::kWords) return half_at(slice, g + 8 * r);
+  return half_at(slice + block / 2 * slice_bytes(F::kType, 256) + block % 2 * 32, g + 8 * r);
 }
 
 /// What a lane has of a block of 32 columns of a row tile.
@@ -253,7 +253,7 @@ struct BlockSums {
 /// The factor of a block's float.
 template <class F>
 OCTAVO_GPU_DEVICE float factor_of(const BlockScales<F>& scales, const ActBlock<F>& x, int r, int n) {
-  if constexpr (F::kPairs || F::kSixteens || F::kGroup > 1) return x.scale[n];
+  if constexpr (F::kPairs || F::kSixteens || F::kScaledBlocks > 1) return x.scale[n];
   return simt::mul(scales.scale[0][r], x.scale[n]);
 }
 
@@ -272,7 +272,7 @@ OCTAVO_GPU_DEVICE void copy_by_warp(uint8_t* to, const uint8_t* from, int bytes)
 template <class F, int Cols>
 OCTAVO_GPU_DEVICE void copy_columns(uint8_t* to, const uint8_t* panel, int64_t all, int64_t first) {
   constexpr PackedBlock kBlock = packed_block(F::kType);
-  constexpr int kBytes = chunk_bytes(F::kType, Cols);
+  constexpr int kBytes = slice_bytes(F::kType, Cols);
   if constexpr (F::kSixteens) {  // units of two blocks, in which all scales come first
     const BlockPlace place = place_of_block(F::kType, all / kBlock.block, first / kBlock.block);
     copy_by_warp<kBlock.scale_bytes>(to, panel + place.scales, kBlock.scale_bytes);

@@ -12,8 +12,8 @@ namespace octavo::gpu {
 template <DType T, int N>
 struct FloatsWarp {
   static constexpr int kElementBytes = packed_block(T).scale_bytes / kPanelRows;
-  static constexpr int kChunkBytes = kFloatCols * kPanelRows * kElementBytes;  // of one panel
-  static constexpr int kStageBytes = kFloatPanels * kChunkBytes;
+  static constexpr int kSliceBytes = kFloatCols * kPanelRows * kElementBytes;  // of one panel
+  static constexpr int kStageBytes = kFloatPanels * kSliceBytes;
 
   const ProductOfFloats& m;
   const int side = simt::lane() / kPanelRows, of_panel = simt::lane() % kPanelRows;
@@ -25,30 +25,30 @@ struct FloatsWarp {
     float acc[N];
     OCTAVO_GPU_UNROLL
     for (int r = 0; r < N; ++r) acc[r] = 0;
-    const int chunks = (int)((m.cols + kFloatCols - 1) / kFloatCols);
-    for (int s = 0; s < kFloatStages - 1; ++s) fetch(s, chunks);
-    for (int chunk = 0; chunk < chunks; ++chunk) {
+    const int slices = (int)((m.cols + kFloatCols - 1) / kFloatCols);
+    for (int s = 0; s < kFloatStages - 1; ++s) fetch(s, slices);
+    for (int slice = 0; slice < slices; ++slice) {
       simt::wait_copies<kFloatStages - 2>();
-      simt::sync_warp();  // all have what they have copied, and are through with the chunk before this
-      fetch(chunk + kFloatStages - 1, chunks);
-      const int64_t first = (int64_t)chunk * kFloatCols;
-      const uint8_t* const weights = simt::shared() + chunk % kFloatStages * kStageBytes + side * kChunkBytes;
+      simt::sync_warp();  // all have what they have copied, and are through with the slice before this
+      fetch(slice + kFloatStages - 1, slices);
+      const int64_t first = (int64_t)slice * kFloatCols;
+      const uint8_t* const weights = simt::shared() + slice % kFloatStages * kStageBytes + side * kSliceBytes;
       multiply(weights, first, (int)(m.cols - first < kFloatCols ? m.cols - first : kFloatCols), acc);
     }
     store(acc);
   }
 
  private:
-  /// Begins copies of a chunk. In place of a panel that is not there the last one is copied, and is not used.
-  OCTAVO_GPU_DEVICE void fetch(int chunk, int chunks) const {
-    if (chunk < chunks) {
-      const int64_t first = (int64_t)chunk * kFloatCols * kPanelRows * kElementBytes;
+  /// Begins copies of a slice. In place of a panel that is not there the last one is copied, and is not used.
+  OCTAVO_GPU_DEVICE void fetch(int slice, int slices) const {
+    if (slice < slices) {
+      const int64_t first = (int64_t)slice * kFloatCols * kPanelRows * kElementBytes;
       const int64_t left = m.cols * kPanelRows * kElementBytes - first;
-      const int bytes = left < kChunkBytes ? (int)left : kChunkBytes;
+      const int bytes = left < kSliceBytes ? (int)left : kSliceBytes;
       const int last = (int)((m.outputs + kPanelRows - 1) / kPanelRows) - 1;
       for (int p = 0; p < kFloatPanels; ++p) {
         const int panel = first_panel + p < last ? first_panel + p : last;
-        uint8_t* const to = simt::shared() + chunk % kFloatStages * kStageBytes + p * kChunkBytes;
+        uint8_t* const to = simt::shared() + slice % kFloatStages * kStageBytes + p * kSliceBytes;
         const uint8_t* const from = m.panels + (size_t)panel * panel_bytes(T, m.cols) + first;
         for (int i = 16 * simt::lane(); i < bytes; i += 16 * simt::kWarp) simt::copy16(to + i, from + i);
       }

@@ -1,6 +1,6 @@
 // Products of weights with one to eight rows, K in ascending order, though many warps share it.
 //
-// The warps of a block take the chunks of its panels in turn: 256 columns (Q1_0: 1024). Each copies its chunks ahead,
+// The warps of a block take the slices of its panels in turn: 256 columns (Q1_0: 1024). Each copies its slices ahead,
 // multiplies, and makes of the sums the floats and factors that the additions want, all by itself. Only the additions
 // wait for each other: a row's sum goes from warp to warp in the order of K, like a baton. So a result has the CPU's
 // bits, and a panel is read by all warps at once.
@@ -10,18 +10,18 @@
 
 namespace octavo::gpu {
 
-/// What a lane has of the rows that meet a chunk: loaded before the weights are there, if registers have room for it.
+/// What a lane has of the rows that meet a slice: loaded before the weights are there, if registers have room for it.
 template <class F>
-struct ActsOfChunk {
+struct ActsOfSlice {
   static constexpr int kPairs = baton_cols(F::kType) / kPairCols;
   static constexpr bool kLoadedAhead = kPairs <= 4;
-  const ActPair* x;  // the chunk's first pair
+  const ActPair* x;  // the slice's first pair
   int last;          // the number of the last one that is there
   int g, j;
   bool has_row;
   ActsOfPair<F> ahead[kLoadedAhead ? kPairs : 1];
 
-  OCTAVO_GPU_DEVICE ActsOfChunk(const ActPair* first, int last_pair, int rows)
+  OCTAVO_GPU_DEVICE ActsOfSlice(const ActPair* first, int last_pair, int rows)
       : x(first), last(last_pair), g(simt::lane() / 4), j(simt::lane() % 4), has_row(simt::lane() / 4 < rows) {
     if constexpr (kLoadedAhead) {
       OCTAVO_GPU_UNROLL
@@ -42,35 +42,53 @@ struct ActsOfChunk {
   }
 };
 
-/// The additions of a chunk to the sums of two rows of the panel and C rows of activations.
+/// The additions of a slice to the sums of two rows of the panel and C rows of activations.
 template <class F, int C>
 struct Additions {
-  static constexpr int kBlocks = baton_cols(F::kType) / kActBlock, kSteps = kBlocks / F::kGroup;
+  static constexpr int kBlocks = baton_cols(F::kType) / kActBlock, kSteps = kBlocks / F::kScaledBlocks;
+  static constexpr bool kWholeSlices = packed_block(F::kType).block == baton_cols(F::kType);
   static constexpr int kMinimums = F::kHasMin ? kBlocks * F::kParts : 1;
   float value[kSteps][2][C], factor[kSteps][2][C];
   float minimum[kMinimums][2], sum[kMinimums][C];
 
-  /// Makes them of the chunk. `decoded` is room for its scales.
-  OCTAVO_GPU_DEVICE void make(const uint8_t* chunk, uint8_t* decoded, const ActsOfChunk<F>& acts) {
+  /// Makes them of the slice. `decoded` is room for its scales.
+  OCTAVO_GPU_DEVICE void make(const uint8_t* slice, uint8_t* decoded, const ActsOfSlice<F>& acts) {
     if constexpr (F::kSharedScales) {
-      decode_scales<F>(chunk, decoded);
+      decode_scales<F>(slice, decoded);
       BlockSums<F> sums[kBlocks];
       OCTAVO_GPU_UNROLL
-      for (int b = 0; b < kBlocks; ++b) multiply(chunk, b, acts.pair(b / 2).block[b % 2], sums[b]);
+      for (int b = 0; b < kBlocks; ++b) multiply(slice, b, acts.pair(b / 2).block[b % 2], sums[b]);
       simt::sync_warp();
       OCTAVO_GPU_UNROLL
-      for (int b = 0; b < kBlocks; ++b) add_block(chunk, decoded, b, acts.pair(b / 2).block[b % 2], sums[b]);
+      for (int b = 0; b < kBlocks; ++b) add_block(slice, decoded, b, acts.pair(b / 2).block[b % 2], sums[b]);
     } else {
       OCTAVO_GPU_UNROLL
       for (int p = 0; p < kBlocks / 2; ++p) {
-        if constexpr (!ActsOfChunk<F>::kLoadedAhead) simt::sync_warp();  // or all pairs would be loaded at once
+        if constexpr (!ActsOfSlice<F>::kLoadedAhead) simt::sync_warp();  // or all pairs would be loaded at once
         const ActsOfPair<F> pair = acts.pair(p);
         OCTAVO_GPU_UNROLL
         for (int h = 0; h < 2; ++h) {
           BlockSums<F> sums;
-          multiply(chunk, 2 * p + h, pair.block[h], sums);
-          add_block(chunk, decoded, 2 * p + h, pair.block[h], sums);
+          multiply(slice, 2 * p + h, pair.block[h], sums);
+          add_block(slice, decoded, 2 * p + h, pair.block[h], sums);
         }
+      }
+    }
+  }
+
+  /// All of it is computed now: compilers like to compute a number where it is used, and there others wait.
+  OCTAVO_GPU_DEVICE void finish() {
+    constexpr bool kOwnFactors = F::kScaledBlocks == 1 && !F::kPairs && !F::kSixteens;
+    OCTAVO_GPU_UNROLL
+    for (int i = 0; i < kSteps * 2 * C; ++i) {
+      simt::finish(value[i / 2 / C][i / C % 2][i % C]);
+      if constexpr (kOwnFactors) simt::finish(factor[i / 2 / C][i / C % 2][i % C]);
+    }
+    if constexpr (F::kHasMin) {
+      OCTAVO_GPU_UNROLL
+      for (int i = 0; i < kMinimums; ++i) {
+        for (int r = 0; r < 2; ++r) simt::finish(minimum[i][r]);
+        for (int n = 0; F::kParts > 1 && n < C; ++n) simt::finish(sum[i][n]);
       }
     }
   }
@@ -81,7 +99,7 @@ struct Additions {
       OCTAVO_GPU_UNROLL
       for (int i = 0; i < kMinimums; ++i) add_minimum(acc, i);
     }
-    if (kSteps == 1 || steps >= kSteps) {
+    if (kWholeSlices || steps >= kSteps) {
       OCTAVO_GPU_UNROLL
       for (int s = 0; s < kSteps; ++s) add_step(acc, s);
     } else {
@@ -92,26 +110,26 @@ struct Additions {
   }
 
  private:
-  OCTAVO_GPU_DEVICE static void multiply(const uint8_t* chunk, int b, const ActBlock<F>& x, BlockSums<F>& sums) {
+  OCTAVO_GPU_DEVICE static void multiply(const uint8_t* slice, int b, const ActBlock<F>& x, BlockSums<F>& sums) {
     uint32_t a[4];
-    load_weights<F>(chunk, b, simt::lane() / 4, simt::lane() % 4, a);
+    load_weights<F>(slice, b, simt::lane() / 4, simt::lane() % 4, a);
     sums.multiply(a, x);
   }
-  OCTAVO_GPU_DEVICE void add_block(const uint8_t* chunk, const uint8_t* decoded, int b, const ActBlock<F>& x,
+  OCTAVO_GPU_DEVICE void add_block(const uint8_t* slice, const uint8_t* decoded, int b, const ActBlock<F>& x,
                                    const BlockSums<F>& sums) {
-    const int g = simt::lane() / 4, step = b / F::kGroup;
+    const int g = simt::lane() / 4, step = b / F::kScaledBlocks;
     BlockScales<F> scales;
-    scales.load(chunk, decoded, b, g);
+    scales.load(slice, decoded, b, g);
     OCTAVO_GPU_UNROLL
     for (int r = 0; r < 2; ++r) OCTAVO_GPU_UNROLL
     for (int n = 0; n < C; ++n) {
       const float v = sums.value(scales, x, r, n), f = factor_of(scales, x, r, n);
-      if constexpr (F::kGroup == 1) {
+      if constexpr (F::kScaledBlocks == 1) {
         value[step][r][n] = v;
         factor[step][r][n] = f;
       } else {
-        value[step][r][n] = simt::fma(v, f, b % F::kGroup == 0 ? 0.0F : value[step][r][n]);
-        factor[step][r][n] = group_scale<F>(chunk, step, g, r);
+        value[step][r][n] = simt::fma(v, f, b % F::kScaledBlocks == 0 ? 0.0F : value[step][r][n]);
+        factor[step][r][n] = block_scale<F>(slice, step, g, r);
       }
     }
     if constexpr (F::kHasMin) {
@@ -135,73 +153,74 @@ struct Additions {
   }
 };
 
-/// A place among the chunks of a block's panels, for a warp that takes each W-th of them.
+/// A place among the slices of a block's panels, for a warp that takes each W-th of them.
 template <int W>
-struct ChunkPlace {
-  int chunks;            // of a panel
-  int at, chunk, panel;  // the number among all; the number in a panel, and the panel
+struct SlicePlace {
+  int slices;            // of a panel
+  int at, slice, panel;  // the number among all; the number in a panel, and the panel
 
-  OCTAVO_GPU_DEVICE explicit ChunkPlace(int of_panel)
-      : chunks(of_panel), at(simt::warp()), chunk(simt::warp()), panel(simt::block_x()) {
+  OCTAVO_GPU_DEVICE explicit SlicePlace(int of_panel)
+      : slices(of_panel), at(simt::warp()), slice(simt::warp()), panel(simt::block_x()) {
     settle();
   }
   OCTAVO_GPU_DEVICE void next() {
     at += W;
-    chunk += W;
+    slice += W;
     settle();
   }
 
  private:
   OCTAVO_GPU_DEVICE void settle() {
-    while (chunk >= chunks) chunk -= chunks, panel += simt::grid_x();
+    while (slice >= slices) slice -= slices, panel += simt::grid_x();
   }
 };
 
 /// One of the warps of a product of up to eight rows, C of them for a lane.
 template <class F, int C, int W>
 struct BatonWarp {
-  static constexpr int kCols = baton_cols(F::kType), kStages = kBatonStages, kBytes = chunk_bytes(F::kType, kCols);
+  static constexpr int kCols = baton_cols(F::kType), kStages = kBatonStages, kBytes = slice_bytes(F::kType, kCols);
   const ProductOfPanels& m;
   const size_t bytes_of_panel;
-  const int chunks, total;  // of a panel; of the block
+  const int slices, total;  // of a panel; of the block
   uint8_t *ring, *decoded;
   float* baton;  // [kMaxBatonRows][kPanelRows]
-  ChunkPlace<W> ahead;
+  SlicePlace<W> ahead;
   int ahead_slot = 0;
 
   OCTAVO_GPU_DEVICE explicit BatonWarp(const ProductOfPanels& argument)
       : m(argument),
         bytes_of_panel(panel_bytes(F::kType, argument.cols)),
-        chunks((int)((argument.cols + kCols - 1) / kCols)),
-        total(panels_of_block(argument) * chunks),
+        slices((int)((argument.cols + kCols - 1) / kCols)),
+        total(panels_of_block(argument) * slices),
         ring(simt::shared() + simt::warp() * kStages * kBytes),
         decoded(simt::shared() + W * kStages * kBytes + simt::warp() * kScaleBytes),
         baton((float*)(simt::shared() + baton_shared_bytes(F::kType, W)) - kMaxBatonRows * kPanelRows),
-        ahead(chunks) {}
+        ahead(slices) {}
 
   OCTAVO_GPU_DEVICE void run() {
     for (int s = 0; s < kStages - 1; ++s) fetch();
     int slot = 0;
-    for (ChunkPlace<W> here(chunks); here.at < total; here.next()) {
-      const int64_t first = (int64_t)here.chunk * kCols;
-      const ActsOfChunk<F> acts(m.x + first / kPairCols, act_pairs(m.cols - first) - 1, m.rows);
+    for (SlicePlace<W> here(slices); here.at < total; here.next()) {
+      const int64_t first = (int64_t)here.slice * kCols;
+      const ActsOfSlice<F> acts(m.x + first / kPairCols, act_pairs(m.cols - first) - 1, m.rows);
       simt::wait_copies<kStages - 2>();
-      simt::sync_warp();
-      fetch();  // to where the chunk before this was
+      simt::sync_warp();  // all lanes have the slice, and are through with the one before it and its scales
+      fetch();            // to where that was
       Additions<F, C> additions;
       additions.make(ring + slot * kBytes, decoded, acts);
+      additions.finish();
       const int64_t blocks = (m.cols - first) / kActBlock;
       if (here.at > 0) simt::await(simt::warp() + 1);
       float acc[2][C];
-      take(acc, here.chunk == 0);
-      additions.add_to(acc, (int)(blocks < Additions<F, C>::kBlocks ? blocks : Additions<F, C>::kBlocks) / F::kGroup);
-      if (here.chunk == chunks - 1) {
+      take(acc, here.slice == 0);
+      additions.add_to(acc,
+                       (int)(blocks < Additions<F, C>::kBlocks ? blocks : Additions<F, C>::kBlocks) / F::kScaledBlocks);
+      if (here.slice == slices - 1) {
         store(acc, here.panel);
       } else {
         give(acc);
       }
       if (here.at + 1 < total) simt::pass((simt::warp() + 1) % W + 1);
-      simt::sync_warp();  // all lanes are through with the chunk and its scales
       if (++slot == kStages) slot = 0;
     }
   }
@@ -214,7 +233,7 @@ struct BatonWarp {
   OCTAVO_GPU_DEVICE void fetch() {
     if (ahead.at < total)
       copy_columns<F, kCols>(ring + ahead_slot * kBytes, m.panels + (size_t)ahead.panel * bytes_of_panel, m.cols,
-                             (int64_t)ahead.chunk * kCols);
+                             (int64_t)ahead.slice * kCols);
     simt::commit();
     ahead.next();
     if (++ahead_slot == kStages) ahead_slot = 0;

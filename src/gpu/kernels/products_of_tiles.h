@@ -8,9 +8,10 @@ namespace octavo::gpu {
 /// One of the warps of a block of shape S.
 template <class F, TileShape S>
 struct TileWarp {
-  static constexpr int kCols = tile_cols(F::kType), kPairs = kCols / kPairCols, kGroupCols = F::kGroup * kActBlock;
-  static constexpr int kChunkBytes = chunk_bytes(F::kType, kCols), kActBytes = kPairs * (int)sizeof(ActPair);
-  static constexpr int kStageBytes = tile_stage_bytes(F::kType, S), kWeightBytes = S.panels() * kChunkBytes;
+  static constexpr int kCols = tile_cols(F::kType), kPairs = kCols / kPairCols,
+                       kBlockCols = F::kScaledBlocks * kActBlock;
+  static constexpr int kSliceBytes = slice_bytes(F::kType, kCols), kActBytes = kPairs * (int)sizeof(ActPair);
+  static constexpr int kStageBytes = tile_stage_bytes(F::kType, S), kWeightBytes = S.panels() * kSliceBytes;
   static constexpr int kP = S.panels_of_warp, kT = S.tiles_of_warp;
   /// Whether each pair of blocks of 32 columns is whole.
   static constexpr bool kWholePairs = packed_block(F::kType).block > kActBlock;
@@ -34,20 +35,20 @@ struct TileWarp {
 
   OCTAVO_GPU_DEVICE void run() {
     uint8_t* const decoded = simt::shared() + S.stages * kStageBytes;
-    const int chunks = (int)((m.cols + kCols - 1) / kCols);
-    for (int s = 0; s < S.stages - 1; ++s) fetch(s, chunks);
-    for (int chunk = 0; chunk < chunks; ++chunk) {
-      const uint8_t* const stage = simt::shared() + chunk % S.stages * kStageBytes;
+    const int slices = (int)((m.cols + kCols - 1) / kCols);
+    for (int s = 0; s < S.stages - 1; ++s) fetch(s, slices);
+    for (int slice = 0; slice < slices; ++slice) {
+      const uint8_t* const stage = simt::shared() + slice % S.stages * kStageBytes;
       simt::wait_copies<S.stages - 2>();
-      simt::sync_block();  // all have what they have copied, and are through with the chunk before this
-      fetch(chunk + S.stages - 1, chunks);
+      simt::sync_block();  // all have what they have copied, and are through with the slice before this
+      fetch(slice + S.stages - 1, slices);
       if constexpr (F::kSharedScales) {
         for (int p = simt::warp(); p < S.panels(); p += S.warps())
-          decode_scales<F>(stage + p * kChunkBytes, decoded + p * kScaleBytes);
+          decode_scales<F>(stage + p * kSliceBytes, decoded + p * kScaleBytes);
         simt::sync_block();
       }
-      const int64_t left = m.cols - (int64_t)chunk * kCols;
-      multiply_chunk(stage, decoded, left < kCols ? (int)left : kCols);
+      const int64_t left = m.cols - (int64_t)slice * kCols;
+      multiply_slice(stage, decoded, left < kCols ? (int)left : kCols);
     }
     store();
   }
@@ -59,18 +60,18 @@ struct TileWarp {
   }
   OCTAVO_GPU_DEVICE int num_panels() const { return (int)((m.outputs + kPanelRows - 1) / kPanelRows); }
 
-  /// Begins copies of a chunk to its stage. What is not there is copied from the last that is, and is not used.
-  OCTAVO_GPU_DEVICE void fetch(int chunk, int chunks) {
-    if (chunk < chunks) {
-      uint8_t* const stage = simt::shared() + chunk % S.stages * kStageBytes;
-      const int64_t first = (int64_t)chunk * kCols;
+  /// Begins copies of a slice to its stage. What is not there is copied from the last that is, and is not used.
+  OCTAVO_GPU_DEVICE void fetch(int slice, int slices) {
+    if (slice < slices) {
+      uint8_t* const stage = simt::shared() + slice % S.stages * kStageBytes;
+      const int64_t first = (int64_t)slice * kCols;
       const int last_panel = num_panels() - 1, last_tile = (int)act_tiles(m.rows) - 1, pairs = act_pairs(m.cols);
       for (int p = simt::warp(); p < S.panels(); p += S.warps()) {
         const int panel = first_panel + p < last_panel ? first_panel + p : last_panel;
-        copy_columns<F, kCols>(stage + p * kChunkBytes, m.panels + (size_t)panel * panel_bytes(F::kType, m.cols),
+        copy_columns<F, kCols>(stage + p * kSliceBytes, m.panels + (size_t)panel * panel_bytes(F::kType, m.cols),
                                m.cols, first);
       }
-      const int first_pair = chunk * kPairs, here = pairs - first_pair < kPairs ? pairs - first_pair : kPairs;
+      const int first_pair = slice * kPairs, here = pairs - first_pair < kPairs ? pairs - first_pair : kPairs;
       for (int t = simt::warp(); t < S.tiles(); t += S.warps()) {
         const int tile = first_tile + t < last_tile ? first_tile + t : last_tile;
         copy_by_warp<kActBytes>(stage + kWeightBytes + t * kActBytes,
@@ -81,41 +82,44 @@ struct TileWarp {
     simt::commit();
   }
 
-  OCTAVO_GPU_DEVICE void multiply_chunk(const uint8_t* stage, const uint8_t* decoded, int cols) {
-    const uint8_t* const weights = stage + warp_panel * kChunkBytes;
+  OCTAVO_GPU_DEVICE void multiply_slice(const uint8_t* stage, const uint8_t* decoded, int cols) {
+    const uint8_t* const weights = stage + warp_panel * kSliceBytes;
     const auto* const acts = (const ActPair*)(stage + kWeightBytes) + warp_tile * kPairs;
     OCTAVO_GPU_KEEP_LOOP
     for (int pair = 0; pair * kPairCols < cols; ++pair) {
-      multiply_pair(weights, decoded + warp_panel * kScaleBytes, acts, pair,
-                    kWholePairs || (pair + 1) * kPairCols <= cols);
-      if constexpr (F::kGroup > 1)
-        if ((pair + 1) * kPairCols % kGroupCols == 0) end_group(weights, pair * kPairCols / kGroupCols);
+      const uint8_t* const scales = decoded + warp_panel * kScaleBytes;
+      if (kWholePairs || (pair + 1) * kPairCols <= cols) {
+        multiply_pair<2>(weights, scales, acts, pair);
+      } else {
+        multiply_pair<1>(weights, scales, acts, pair);
+      }
+      if constexpr (F::kScaledBlocks > 1)
+        if ((pair + 1) * kPairCols % kBlockCols == 0) end_weight_block(weights, pair * kPairCols / kBlockCols);
     }
   }
 
-  OCTAVO_GPU_DEVICE void multiply_pair(const uint8_t* weights, const uint8_t* decoded, const ActPair* acts, int pair,
-                                       bool whole) {
-    uint32_t a[kP][2][4];
-    BlockScales<F> scales[kP][2];
+  /// The products of the first `Blocks` of two blocks of 32 columns.
+  template <int Blocks>
+  OCTAVO_GPU_DEVICE void multiply_pair(const uint8_t* weights, const uint8_t* decoded, const ActPair* acts, int pair) {
+    uint32_t a[kP][Blocks][4];
+    BlockScales<F> scales[kP][Blocks];
     OCTAVO_GPU_UNROLL
     for (int p = 0; p < kP; ++p) OCTAVO_GPU_UNROLL
-    for (int h = 0; h < 2; ++h) {
-      load_weights<F>(weights + p * kChunkBytes, 2 * pair + h, g, j, a[p][h]);
-      scales[p][h].load(weights + p * kChunkBytes, decoded + p * kScaleBytes, 2 * pair + h, g);
+    for (int h = 0; h < Blocks; ++h) {
+      load_weights<F>(weights + p * kSliceBytes, 2 * pair + h, g, j, a[p][h]);
+      scales[p][h].load(weights + p * kSliceBytes, decoded + p * kScaleBytes, 2 * pair + h, g);
     }
     OCTAVO_GPU_UNROLL
     for (int t = 0; t < kT; ++t) {
       ActsOfPair<F> x;
       x.load(acts[t * kPairs + pair], g, j, true);
-      BlockSums<F> sums[kP][2];
+      BlockSums<F> sums[kP][Blocks];
       OCTAVO_GPU_UNROLL
-      for (int p = 0; p < kP; ++p) OCTAVO_GPU_UNROLL
-      for (int h = 0; h < 2; ++h) sums[p][h].multiply(a[p][h], x.block[h]);
+      for (int i = 0; i < kP * Blocks; ++i)
+        sums[i / Blocks][i % Blocks].multiply(a[i / Blocks][i % Blocks], x.block[i % Blocks]);
       OCTAVO_GPU_UNROLL
-      for (int p = 0; p < kP; ++p) {
-        add(p, t, scales[p][0], x.block[0], sums[p][0]);
-        if (whole) add(p, t, scales[p][1], x.block[1], sums[p][1]);
-      }
+      for (int i = 0; i < kP * Blocks; ++i)
+        add(i / Blocks, t, scales[i / Blocks][i % Blocks], x.block[i % Blocks], sums[i / Blocks][i % Blocks]);
     }
   }
 
@@ -124,7 +128,7 @@ struct TileWarp {
     OCTAVO_GPU_UNROLL
     for (int i = 0; i < 4; ++i) {
       const int r = i / 2, n = i % 2;
-      float& to = F::kGroup > 1 ? part[p][t][i] : acc[p][t][i];
+      float& to = F::kScaledBlocks > 1 ? part[p][t][i] : acc[p][t][i];
       to = simt::fma(sums.value(scales, x, r, n), factor_of(scales, x, r, n), to);
       if constexpr (F::kHasMin) {
         OCTAVO_GPU_UNROLL
@@ -134,11 +138,11 @@ struct TileWarp {
     }
   }
 
-  OCTAVO_GPU_DEVICE void end_group(const uint8_t* weights, int group) {
+  OCTAVO_GPU_DEVICE void end_weight_block(const uint8_t* weights, int block) {
     OCTAVO_GPU_UNROLL
     for (int p = 0; p < kP; ++p) OCTAVO_GPU_UNROLL
     for (int r = 0; r < 2; ++r) {
-      const float d = group_scale<F>(weights + p * kChunkBytes, group, g, r);
+      const float d = block_scale<F>(weights + p * kSliceBytes, block, g, r);
       OCTAVO_GPU_UNROLL
       for (int t = 0; t < kT; ++t) OCTAVO_GPU_UNROLL
       for (int n = 0; n < 2; ++n) acc[p][t][2 * r + n] = simt::fma(part[p][t][2 * r + n], d, acc[p][t][2 * r + n]);

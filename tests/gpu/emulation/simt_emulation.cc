@@ -89,31 +89,40 @@ struct WarpState {
   std::array<std::array<std::array<int, 4>, kWarp>, 2> sums;
 };
 
-std::int16_t byte_of(std::uint32_t word, int i, bool with_sign) {
+template <bool Signed>
+std::int16_t byte_of(std::uint32_t word, int i) {
   const std::uint32_t byte = word >> (8 * i) & 255;
-  return with_sign ? static_cast<std::int8_t>(byte) : static_cast<std::int16_t>(byte);
+  return Signed ? static_cast<std::int8_t>(byte) : static_cast<std::int16_t>(byte);
 }
 
-/// The sums of all lanes of a warp.
-void multiply(const std::array<MmaOperands, kWarp>& in, MmaForm form, std::array<std::array<int, 4>, kWarp>& out) {
-  std::int16_t a[16][32], b[8][32];
+/// The sums of all lanes of a warp, for `Columns` columns of a.
+template <bool ASigned, bool BSigned, int Columns>
+void multiply(const std::array<MmaOperands, kWarp>& in, std::array<std::array<int, 4>, kWarp>& out) {
+  std::int16_t a[16][Columns], b[8][Columns];
   for (int lane = 0; lane < kWarp; ++lane) {
+    const MmaOperands& from = in.data()[lane];
     const int g = lane / 4, j = lane % 4;
-    for (int i = 0; i < 4; ++i)
-      for (int half = 0; half < form.columns / 16; ++half) {
+    for (int half = 0; half < Columns / 16; ++half)
+      for (int i = 0; i < 4; ++i) {
         const int k = 16 * half + 4 * j + i;
-        a[g][k] = byte_of(in[lane].a[2 * half], i, form.a_signed);
-        a[g + 8][k] = byte_of(in[lane].a[2 * half + 1], i, form.a_signed);
-        b[g][k] = byte_of(in[lane].b[half], i, form.b_signed);
+        a[g][k] = byte_of<ASigned>(from.a[2 * half], i);
+        a[g + 8][k] = byte_of<ASigned>(from.a[2 * half + 1], i);
+        b[g][k] = byte_of<BSigned>(from.b[half], i);
       }
   }
   for (int row = 0; row < 16; ++row)
     for (int column = 0; column < 8; ++column) {
       int sum = 0;
-      for (int k = 0; k < form.columns; ++k) sum += a[row][k] * b[column][k];
+      for (int k = 0; k < Columns; ++k) sum += a[row][k] * b[column][k];
       const int lane = row % 8 * 4 + column / 2, i = row / 8 * 2 + column % 2;
-      out[lane][i] = static_cast<int>(static_cast<unsigned>(in[lane].c[i]) + static_cast<unsigned>(sum));
+      out.data()[lane].data()[i] =
+          static_cast<int>(static_cast<unsigned>(in.data()[lane].c[i]) + static_cast<unsigned>(sum));
     }
+}
+void multiply(const std::array<MmaOperands, kWarp>& in, MmaForm form, std::array<std::array<int, 4>, kWarp>& out) {
+  if (form.columns == 16) return multiply<false, true, 16>(in, out);
+  if (form.a_signed) return form.b_signed ? multiply<true, true, 32>(in, out) : multiply<true, false, 32>(in, out);
+  return form.b_signed ? multiply<false, true, 32>(in, out) : multiply<false, false, 32>(in, out);
 }
 
 /// One block of a grid, whose threads take turns.

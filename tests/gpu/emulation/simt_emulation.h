@@ -107,6 +107,7 @@ inline int to_int(float v) {
 }
 inline float as_float(int v) { return std::bit_cast<float>(v); }
 inline int as_int(float v) { return std::bit_cast<int>(v); }
+inline void finish(float& /*v*/) {}
 inline float half_to_float(uint16_t half) { return f16_to_f32(half); }
 inline uint16_t float_to_half(float v) { return f32_to_f16(v); }
 inline float bf16_to_float(uint16_t bits) { return octavo::bf16_to_f32(bits); }
