@@ -28,9 +28,9 @@ std::uint64_t kv_memory_on(const CudaDevice& device, const WeightList& list) {
 /// The layers, of which there are fewer where the card refuses memory that it had.
 Result<std::unique_ptr<LeadingLayers>> make_layers(const std::shared_ptr<CudaDevice>& device, const LeadingParts& parts,
                                                    Device wanted) {
-  std::uint64_t free = device->free_bytes();
+  std::uint64_t room = room_on(*device);
   while (true) {
-    Placement placement = place_layers(parts, free);
+    Placement placement = place_layers(parts, room);
     if (placement.num_layers == 0) {
       if (wanted == Device::kAuto || parts.options.gpu_layers == 0) return nullptr;
       return fail("device: found cuda, but {} computes no layer of this model: {}", device->info().name,
@@ -39,7 +39,7 @@ Result<std::unique_ptr<LeadingLayers>> make_layers(const std::shared_ptr<CudaDev
     Result<std::unique_ptr<CardLayers>> layers = CardLayers::create(device, parts, placement);
     if (layers) return layers;
     if (parts.options.stop.stop_requested()) return std::unexpected(layers.error());
-    free = std::min(free, placement.bytes) / 4 * 3;
+    room = placement.bytes / 8 * 7;
   }
 }
 

@@ -11,9 +11,6 @@
 namespace octavo::gpu {
 namespace {
 
-/// Memory that is left to the driver, to other programs' windows and to a step's small arrays.
-constexpr std::uint64_t kReserve = std::uint64_t{256} << 20;
-
 /// Bytes that do not depend on the number of layers.
 std::uint64_t scratch_bytes(const LeadingParts& parts, bool output) {
   const ModelConfig& config = parts.config;
@@ -54,11 +51,16 @@ std::string reason_against(const LeadingParts& parts) {
   return reason_against(parts.config.layer(0), parts.weights.layers.front());
 }
 
-Placement place_layers(const LeadingParts& parts, std::uint64_t free_bytes) {
+std::uint64_t room_on(const CudaDevice& device) {
+  constexpr std::uint64_t kReserve = std::uint64_t{256} << 20;
+  const std::uint64_t free = device.free_bytes();
+  return free - std::min(free, kReserve);
+}
+
+Placement place_layers(const LeadingParts& parts, std::uint64_t room) {
   Placement placed{.reason = reason_against(parts)};
   const int wanted = parts.options.gpu_layers, all = parts.config.num_layers();
   if (wanted == 0 || !placed.reason.empty()) return placed;
-  const std::uint64_t room = free_bytes - std::min(free_bytes, kReserve);
   placed.bytes = scratch_bytes(parts, false);
   const auto fits = [&](std::uint64_t bytes) {
     if (placed.bytes + bytes <= room) return true;

@@ -17,8 +17,11 @@ struct Placement {
   std::string reason;              // why it is not more; empty: it is all that was asked for
 };
 
-/// As much as fits `free_bytes` of the card, up to what the options ask for. The same options give the same placement.
-Placement place_layers(const LeadingParts& parts, std::uint64_t free_bytes);
+/// Bytes of the card that a model may take: all that is free but for a reserve of the driver's and of other programs'.
+std::uint64_t room_on(const CudaDevice& device);
+
+/// As much as fits `room` bytes, up to what the options ask for.
+Placement place_layers(const LeadingParts& parts, std::uint64_t room);
 
 /// Why no layer of a model can be on the card; empty: some may.
 std::string reason_against(const LeadingParts& parts);
