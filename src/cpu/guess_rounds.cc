@@ -113,20 +113,20 @@ std::span<TokenLogprob> GuessRounds::likeliest(const float* logits, int sequence
 }
 
 /// One of the words, which it puts into the order of ids: as the sampler would draw it were there no others.
-TokenLogprob GuessRounds::draw(std::span<TokenLogprob> likeliest, int sequence, SamplerScratch& scratch) const {
+TokenLogprob GuessRounds::draw(std::span<TokenLogprob> words, int sequence, SamplerScratch& scratch) const {
   const auto s = to_size(sequence);
-  const GuessDraw& draw = batch_->guess_draws[s];
-  std::ranges::sort(likeliest, {}, &TokenLogprob::token);
+  const GuessDraw& settings = batch_->guess_draws[s];
+  std::ranges::sort(words, {}, &TokenLogprob::token);
   std::array<float, kDrawnAmong> logits = {};
-  std::ranges::transform(likeliest, logits.begin(), &TokenLogprob::logprob);
-  const int count = static_cast<int>(likeliest.size());
+  std::ranges::transform(words, logits.begin(), &TokenLogprob::logprob);
+  const int count = static_cast<int>(words.size());
   const SamplingParams params{
-      .temperature = draw.temperature, .top_k = draw.top_k, .top_p = draw.top_p, .min_p = draw.min_p};
-  const DrawKey key{.seed = draw.seed,
-                    .choice = draw.choice,
+      .temperature = settings.temperature, .top_k = settings.top_k, .top_p = settings.top_p, .min_p = settings.min_p};
+  const DrawKey key{.seed = settings.seed,
+                    .choice = settings.choice,
                     .position = static_cast<std::uint32_t>(batch_->positions[s] + num_made_ + 1)};
-  const std::span<const float> row = std::span(logits).first(likeliest.size());
-  return likeliest[to_size(sample(row, count, params, key, scratch, {.wants_logprob = false}).token)];
+  const std::span<const float> row = std::span(logits).first(words.size());
+  return words[to_size(sample(row, count, params, key, scratch, {.wants_logprob = false}).token)];
 }
 
 GuessedToken GuessRounds::guess(const float* logits, int sequence, SamplerScratch& scratch) const {

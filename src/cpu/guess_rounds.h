@@ -45,7 +45,7 @@ class GuessRounds {
   std::int64_t num_common() const { return std::min<std::int64_t>(output_->rows, kCommonTokens); }
   std::span<const std::int32_t> candidates_of(int sequence) const;
   std::span<TokenLogprob> likeliest(const float* logits, int sequence, std::span<TokenLogprob> room) const;
-  TokenLogprob draw(std::span<TokenLogprob> likeliest, int sequence, SamplerScratch& scratch) const;
+  TokenLogprob draw(std::span<TokenLogprob> words, int sequence, SamplerScratch& scratch) const;
   GuessedToken guess(const float* logits, int sequence, SamplerScratch& scratch) const;
 
   const Batch* batch_ = nullptr;  // as it was given
