@@ -81,7 +81,7 @@ void GuessRounds::choose(ComputeContext& context, const ActivationRows& normed, 
       multiply_part(product, normed, {panels_[i].begin, panels_[i].end, 0, count}, context.kernels, context.scratch,
                     worker);
   });
-  while (scratches_.size() < to_size(context.pool.num_threads())) scratches_.emplace_back(kDrawnAmong, context.math);
+  while (scratches_.size() < to_size(context.pool.num_threads())) scratches_.emplace_back(context.math);
   context.for_rows_apart(count, [&](std::int64_t row, int worker) {
     const int sequence = sequence_of(row);
     guesses_[to_size(first_[to_size(sequence)] + num_made_)] =
@@ -113,32 +113,36 @@ std::span<TokenLogprob> GuessRounds::likeliest(const float* logits, int sequence
 }
 
 /// One of the words, which it puts into the order of ids: as the sampler would draw it were there no others.
-TokenLogprob GuessRounds::draw(std::span<TokenLogprob> words, int sequence, SamplerScratch& scratch) const {
+TokenLogprob GuessRounds::draw(std::span<TokenLogprob> words, int sequence, Scratch& scratch) const {
   const auto s = to_size(sequence);
   const GuessDraw& settings = batch_->guess_draws[s];
   std::ranges::sort(words, {}, &TokenLogprob::token);
   std::array<float, kDrawnAmong> logits = {};
   std::ranges::transform(words, logits.begin(), &TokenLogprob::logprob);
   const int count = static_cast<int>(words.size());
-  const SamplingParams params{
-      .temperature = settings.temperature, .top_k = settings.top_k, .top_p = settings.top_p, .min_p = settings.min_p};
+  SamplingParams& params = scratch.params;
+  params.temperature = settings.temperature;
+  params.top_k = settings.top_k;
+  params.top_p = settings.top_p;
+  params.min_p = settings.min_p;
   const DrawKey key{.seed = settings.seed,
                     .choice = settings.choice,
                     .position = static_cast<std::uint32_t>(batch_->positions[s] + num_made_ + 1)};
   const std::span<const float> row = std::span(logits).first(words.size());
-  return words[to_size(sample(row, count, params, key, scratch, {.wants_logprob = false}).token)];
+  return words[to_size(sample(row, count, params, key, scratch.sampler, {.wants_logprob = false}).token)];
 }
 
-GuessedToken GuessRounds::guess(const float* logits, int sequence, SamplerScratch& scratch) const {
+GuessedToken GuessRounds::guess(const float* logits, int sequence, Scratch& scratch) const {
   std::array<TokenLogprob, kDrawnAmong> room = {};
   const bool draws = batch_->guess_draws[to_size(sequence)].temperature > 0;
   const std::span<TokenLogprob> top = likeliest(logits, sequence, std::span(room).first(draws ? room.size() : 1));
   const TokenLogprob best = top.front();
   const TokenLogprob chosen = draws ? draw(top, sequence, scratch) : best;
+  const Math math = scratch.sampler.math;
   double sum = softmax_total({logits, to_size(num_common())}, best.logprob);
   for (const std::int32_t token : candidates_of(sequence))
-    sum += scratch.math.exp(double{finite_logit(logits[token])} - double{best.logprob});
-  const double chance = scratch.math.exp(double{chosen.logprob} - double{best.logprob}) / sum;
+    sum += math.exp(double{finite_logit(logits[token])} - double{best.logprob});
+  const double chance = math.exp(double{chosen.logprob} - double{best.logprob}) / sum;
   const bool is_number = std::isfinite(logits[best.token]);
   return {.token = chosen.token, .chance = is_number ? static_cast<std::int32_t>(GuessedToken::kSure * chance) : 0};
 }

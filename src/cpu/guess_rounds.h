@@ -41,12 +41,20 @@ class GuessRounds {
     std::int64_t begin, end;
   };
 
+  /// The memory of a thread that draws.
+  struct Scratch {
+    explicit Scratch(Math math) : sampler(kDrawnAmong, math) {}
+
+    SamplerScratch sampler;
+    SamplingParams params = {};  // parameters allocate where they are made
+  };
+
   void list_panels();
   std::int64_t num_common() const { return std::min<std::int64_t>(output_->rows, kCommonTokens); }
   std::span<const std::int32_t> candidates_of(int sequence) const;
   std::span<TokenLogprob> likeliest(const float* logits, int sequence, std::span<TokenLogprob> room) const;
-  TokenLogprob draw(std::span<TokenLogprob> words, int sequence, SamplerScratch& scratch) const;
-  GuessedToken guess(const float* logits, int sequence, SamplerScratch& scratch) const;
+  TokenLogprob draw(std::span<TokenLogprob> words, int sequence, Scratch& scratch) const;
+  GuessedToken guess(const float* logits, int sequence, Scratch& scratch) const;
 
   const Batch* batch_ = nullptr;  // as it was given
   const WeightMatrix* output_ = nullptr;
@@ -54,9 +62,9 @@ class GuessRounds {
   std::vector<std::int32_t> rows_;   // the sequence of each row under way
   std::vector<std::int32_t> first_;  // [sequences] places in guesses_
   std::vector<GuessedToken> guesses_;
-  std::vector<Panels> panels_;             // of the output matrix, that guesses look at
-  int num_made_ = 0;                       // guesses of each sequence that is under way
-  std::vector<SamplerScratch> scratches_;  // [threads] made at the first guess
+  std::vector<Panels> panels_;      // of the output matrix, that guesses look at
+  int num_made_ = 0;                // guesses of each sequence that is under way
+  std::vector<Scratch> scratches_;  // [threads] made at the first guess
 };
 
 }  // namespace octavo

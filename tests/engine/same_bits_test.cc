@@ -413,7 +413,7 @@ TEST_P(SameBitsOfHeads, GuessedUnderAConstraintIsTokenByToken) {
       return all;
     };
     RealEngine plain = engine({.draft = DraftMode::kOff, .num_words = 60});
-    RealEngine guessing = engine({.num_threads = 2, .draft = DraftMode::kMtp, .num_words = 60});
+    RealEngine guessing = engine({.draft = DraftMode::kMtp, .num_words = 60});
     const std::vector<Bits> expected = plain.run(requests(plain));
     EXPECT_EQ(guessing.run(requests(guessing)), expected);
     EXPECT_EQ(guessing.run(requests(guessing)), expected) << "with a prefix that is cached";

@@ -261,10 +261,12 @@ class FakeRunner final : public ModelRunner {
     const std::span<float> row = std::span(logits_).first(at(options_.vocab_size));
     fill_logits(state, row);
     const GuessDraw& draw = batch.guess_draws[at(s)];
-    const SamplingParams params{
-        .temperature = draw.temperature, .top_k = draw.top_k, .top_p = draw.top_p, .min_p = draw.min_p};
+    params_.temperature = draw.temperature;
+    params_.top_k = draw.top_k;
+    params_.top_p = draw.top_p;
+    params_.min_p = draw.min_p;
     const DrawKey key{.seed = draw.seed, .choice = draw.choice, .position = static_cast<std::uint32_t>(last + 1)};
-    const std::int32_t drawn = sample(row, options_.vocab_size, params, key, scratch_, {.wants_logprob = false}).token;
+    const std::int32_t drawn = sample(row, options_.vocab_size, params_, key, scratch_, {.wants_logprob = false}).token;
     ++num_guesses_;
     const bool is_wrong = options_.guess_wrong > 0 && last % options_.guess_wrong == 0;
     return is_wrong ? (drawn + 1) % options_.vocab_size : drawn;
@@ -378,6 +380,7 @@ class FakeRunner final : public ModelRunner {
   std::vector<std::int32_t> not_finite_, spoiled_;    // sequences of the last batch
   std::vector<GuessedToken> guesses_;                 // of the last batch of guesses
   std::vector<std::int32_t> ahead_;                   // scratch of guess()
+  SamplingParams params_;                             // the same
   SamplerScratch scratch_{options_.vocab_size};       // the same
   int num_guesses_ = 0;
   std::vector<float> hidden_ = std::vector<float>(at(kMaxLogitRows) * kWidth);
