@@ -31,9 +31,10 @@ ALLOWED = {
     "constraint": {"public", "base", "json", "tokenizer"},
     # kernels: the sizes of packed weights and of a recurrent state.
     "model": {"public", "base", "tensor", "source", "kernels", "kv"},
-    "cpu": {"public", "base", "tensor", "source", "kernels", "kv", "attention", "model"},
+    # sampler: guesses of a draft head are drawn as the tokens that they guess.
+    "cpu": {"public", "base", "tensor", "source", "kernels", "kv", "attention", "model", "sampler"},
     # cpu: layers of a model that lie on the CPU's side.
-    "gpu": {"public", "base", "tensor", "source", "kernels", "kv", "attention", "model", "cpu"},
+    "gpu": {"public", "base", "tensor", "source", "kernels", "kv", "attention", "model", "cpu", "sampler"},
     "sampler": {"public", "base", "tensor", "kernels"},
     # convert: the types of a model that is quantized as it is loaded.
     "engine": {"public", "base", "json", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "constraint", "kernels", "kv",

@@ -5,7 +5,8 @@
 
 #include "base/text.h"
 #include "cli/transfer_bar.h"
-#include "hub/pull.h"
+#include "model/config.h"
+#include "source/open_model.h"
 
 namespace octavo::cli {
 namespace {
@@ -74,6 +75,14 @@ Result<fs::path> pull_shown(const Context& context, const std::stop_token& stop,
   return pull(events);
 }
 
+/// A file that has a draft head, or is an assistant.
+bool may_draft(const fs::path& path) {
+  const auto source = open_model(path);
+  if (!source) return false;
+  const auto config = ModelConfig::load(**source);
+  return config && (config->is_assistant() || config->prediction_layer);
+}
+
 }  // namespace
 
 Result<fs::path> resolve_model(const std::string& named, const Context& context, const std::stop_token& stop) {
@@ -104,8 +113,28 @@ std::string names_of(const std::vector<const hub::LocalModel*>& models) {
   return text + (models.size() > kMostShown ? ", ..." : "");
 }
 
-Result<fs::path> pull_model(const hub::ModelRef& ref, const Context& context, const std::stop_token& stop) {
-  return pull_shown(context, stop, [&](const hub::PullEvents& events) { return hub::pull(context.hub, ref, events); });
+Result<fs::path> resolve_draft(const std::string& named, const Context& context, const std::stop_token& stop) {
+  std::error_code ignored;
+  if (fs::exists(named, ignored)) return named;
+  const auto ref = hub::ModelRef::parse(named);
+  if (!ref) return fail("{}: no such draft file is here, expected a file or ORG/REPO[:TYPE]", named);
+  OCTAVO_TRY(auto cached, hub::find_cached(context.hub, *ref, hub::PullKind::kDraft));
+  if (cached && may_draft(*cached)) return std::move(*cached);
+  return pull_model(*ref, context, stop, hub::PullKind::kDraft);
+}
+
+std::optional<fs::path> find_draft_beside(const fs::path& model, const Context& context) {
+  auto found = hub::find_draft_beside(model);
+  if (!found || may_draft(model)) return std::nullopt;
+  context.err << "octavo: the draft file is " << printable(found->filename().string()) << ", beside the model\n"
+              << std::flush;
+  return found;
+}
+
+Result<fs::path> pull_model(const hub::ModelRef& ref, const Context& context, const std::stop_token& stop,
+                            hub::PullKind kind) {
+  return pull_shown(context, stop,
+                    [&](const hub::PullEvents& events) { return hub::pull(context.hub, ref, events, kind); });
 }
 
 Result<fs::path> pull_url(const std::string& url, const std::string& sha256, const Context& context) {

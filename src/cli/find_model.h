@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "cli/context.h"
 #include "hub/local_models.h"
 #include "hub/model_ref.h"
+#include "hub/pull.h"
 
 namespace octavo::cli {
 
@@ -20,9 +22,16 @@ namespace octavo::cli {
 Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context,
                                             const std::stop_token& stop = {});
 
-/// Fetches a model, with a bar on a terminal and a line for what happens.
+/// The draft file of a name: a file; or ORG/REPO[:TYPE] from the hub's cache, or else fetched. Errors: those of a
+/// model.
+Result<std::filesystem::path> resolve_draft(const std::string& named, const Context& context,
+                                            const std::stop_token& stop = {});
+/// The draft file that lies beside a model whose own file has no draft head, which a line says. None: there is none.
+std::optional<std::filesystem::path> find_draft_beside(const std::filesystem::path& model, const Context& context);
+
+/// Fetches what a name stands for, with a bar on a terminal and a line for what happens.
 Result<std::filesystem::path> pull_model(const hub::ModelRef& ref, const Context& context,
-                                         const std::stop_token& stop = {});
+                                         const std::stop_token& stop = {}, hub::PullKind kind = hub::PullKind::kModel);
 /// The same of a file by its address.
 Result<std::filesystem::path> pull_url(const std::string& url, const std::string& sha256, const Context& context);
 

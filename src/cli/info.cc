@@ -260,6 +260,13 @@ boost::json::object config_to_json(const InfoReport& report) {
   return out;
 }
 
+/// A file that only drafts: what it holds, and the model that it is for.
+boost::json::object draft_file_to_json(const InfoReport& report) {
+  const ModelConfig& config = *report.config;
+  if (config.is_assistant()) return {{"kind", "assistant"}, {"model_width", config.model_width}};
+  return {{"kind", "draft_head"}, {"model_width", config.width}, {"model_layers", config.num_layers()}};
+}
+
 boost::json::object to_json(const InfoReport& report) {
   boost::json::object out{
       {"path", to_valid_utf8(report.path)},
@@ -290,6 +297,8 @@ boost::json::object to_json(const InfoReport& report) {
     for (const auto& [name, value] : report.sampling) sampling[name] = value;
   }
   if (report.config) out["shape"] = config_to_json(report);
+  if (report.drafts_only()) out["draft_file"] = draft_file_to_json(report);
+  if (!report.draft_head_fault.empty()) out["draft_head_fault"] = to_valid_utf8(report.draft_head_fault);
   if (report.memory) {
     const MemoryNeed& need = *report.memory;
     out["memory"] = {{"context", need.context},

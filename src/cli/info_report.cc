@@ -218,7 +218,7 @@ Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions
     if (!report.is_head_alone) take_draft_head(source, report);
   }
   count_weights(source, report);
-  if (!report.config || report.config->is_assistant() || report.is_head_alone) return report;
+  if (!report.config || report.drafts_only()) return report;
   OCTAVO_TRY(const MatrixTypes types, matrix_types(source, options.quantize));
   OCTAVO_TRY(const WeightNeed weights, weight_need(source, *report.config, types));
   report.memory = estimate_memory(*report.config, weights, options);

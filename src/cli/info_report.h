@@ -99,6 +99,9 @@ struct InfoReport {
   std::uint64_t weight_bytes = 0;
   std::optional<MemoryNeed> memory;
   std::optional<MemoryHere> here;
+
+  /// The file holds no model of its own.
+  bool drafts_only() const { return config && (config->is_assistant() || is_head_alone); }
 };
 
 struct InfoOptions {

@@ -84,7 +84,7 @@ Result<std::string> read_template(const std::string& path) {
 /// The value of --draft.
 struct DraftSource {
   DraftMode mode = DraftMode::kAuto;
-  std::filesystem::path path = {};  // of a draft file
+  std::filesystem::path path = {};  // of a draft file, or its name on the hub
 };
 
 }  // namespace
@@ -260,8 +260,10 @@ void add_draft_options(Command& command, EngineOptions& options, std::string_vie
     const Result<std::size_t> index = find_choice(text, words);
     if (index) return DraftSource{.mode = modes[*index].second};
     std::error_code ignored;
-    if (std::filesystem::exists(text, ignored)) return DraftSource{.path = text};
-    return fail("{}, or a draft file", index.error().message);
+    const bool is_path = text.ends_with(".gguf") && !text.contains(':');
+    if (std::filesystem::exists(text, ignored) || (!is_path && hub::ModelRef::parse(text)))
+      return DraftSource{.path = text};
+    return fail("{}, or a draft file, or ORG/REPO[:TYPE] of the hub", index.error().message);
   };
   const auto store = [&options](DraftSource source) {
     options.draft = source.mode;
@@ -269,11 +271,13 @@ void add_draft_options(Command& command, EngineOptions& options, std::string_vie
   };
   add_parsed(
       command, "--draft", "MODE|FILE", parse, store,
-      fmt::format("Where tokens of an answer are guessed ahead, which one step verifies: ngram: what followed the last "
-                  "tokens before, in prompt and answer; suffix: in earlier answers too; mtp: the draft head in the "
-                  "model's file; auto: suffix, and mtp where there is a head; a file: suffix, and the head or the "
-                  "assistant in that file; off; default {}; changes speed, never the answer",
-                  usual))
+      fmt::format(
+          "Where tokens of an answer are guessed ahead, which one step verifies: ngram: what followed the last "
+          "tokens before, in prompt and answer; suffix: in earlier answers too; mtp: the draft head in the "
+          "model's file, or else a file mtp-*.gguf beside it; auto: suffix, and mtp where the model's file has a "
+          "head; a file, or ORG/REPO[:TYPE] of the hub: suffix, and the head or the assistant in that file; off; "
+          "default {}; changes speed, never the answer",
+          usual))
       ->per_model();
   add_integer(command, "--draft-max", options.max_drafts, 1, kMaxDraftTokens,
               "Tokens that an answer guesses ahead at most; default 16")
@@ -400,6 +404,11 @@ Result<void> check_chat_template(const std::filesystem::path& model, const std::
 
 Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::string& model, Context& context) {
   OCTAVO_TRY(options.model_path, resolve_model(model, context, options.stop));
+  if (!options.draft_path.empty()) {
+    OCTAVO_TRY(options.draft_path, resolve_draft(options.draft_path.string(), context, options.stop));
+  } else if (options.draft == DraftMode::kMtp) {
+    options.draft_path = find_draft_beside(options.model_path, context).value_or(std::filesystem::path());
+  }
   const bool has_words = options.require_words;  // of a command that generates text
   ProgressBar bar(context.err, "loading " + options.model_path.filename().string());
   options.on_load_progress = [&bar](const LoadProgress& p) { bar.update(p.done_bytes, p.total_bytes); };

@@ -21,6 +21,7 @@
 #include "cli/options.h"
 #include "cli/parse.h"
 #include "cli/sampling_options.h"
+#include "engine/draft_file.h"
 #include "engine/embedding_info.h"
 #include "engine/matrix_types.h"
 #include "hub/local_models.h"
@@ -127,10 +128,51 @@ std::string version_of(const fs::path& path, const EngineOptions& engine) {
   const auto size = fs::is_directory(path, ignored) ? 0 : fs::file_size(path, ignored);
   const auto time = fs::last_write_time(path, ignored).time_since_epoch().count();
   const std::hash<std::string> hash;
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", path.string(), size, time, static_cast<int>(engine.kv_type),
-                     engine.kv_memory_bytes, engine.max_context, hash(engine.chat_template),
-                     hash(engine.generation_config), engine.tokenizer_path.string(), engine.quantize,
-                     engine.pooling ? pooling_name(*engine.pooling) : "");
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", path.string(), size, time,
+                     static_cast<int>(engine.kv_type), engine.kv_memory_bytes, engine.max_context,
+                     hash(engine.chat_template), hash(engine.generation_config), engine.tokenizer_path.string(),
+                     engine.quantize, engine.pooling ? pooling_name(*engine.pooling) : "",
+                     static_cast<int>(engine.draft), engine.draft_path.string(), engine.max_drafts);
+}
+
+/// A model as an engine loads it, with what drafts for it, and the memory of all weights.
+struct LoadedNeed {
+  ModelConfig config;
+  WeightNeed weights;
+};
+
+/// Adds the draft head of the model's file or that of a draft file, or an assistant. What is wrong with these is told
+/// when the model is loaded, and a draft file that is not here yet has no size.
+void add_drafts(const ModelSource& source, const EngineOptions& engine, const MatrixTypes& types, LoadedNeed& need) {
+  if (engine.draft < DraftMode::kMtp) return;
+  LoadedNeed with = need;
+  if (std::error_code ignored; !engine.draft_path.empty() && fs::exists(engine.draft_path, ignored)) {
+    const auto file = DraftFile::open(engine.draft_path, source, with.config, {.quantize = engine.quantize});
+    if (!file) return;
+    if (file->assistant) {
+      const WeightNeed own = weight_need(file->weights);
+      need.weights.packed_bytes += own.packed_bytes;
+      need.weights.mapped_bytes += own.mapped_bytes;
+      need.weights.vector_bytes += own.vector_bytes;
+      return;
+    }
+    with.config.add_draft_head();
+    if (const auto weights = weight_need(*file->source, with.config, types))
+      need = {.config = std::move(with.config), .weights = *weights};
+    return;
+  }
+  if (!with.config.prediction_layer) return;
+  with.config.add_draft_head();
+  if (const auto weights = weight_need(source, with.config, types))
+    need = {.config = std::move(with.config), .weights = *weights};
+}
+
+Result<LoadedNeed> loaded_need(const ModelSource& source, ModelConfig config, const EngineOptions& engine) {
+  OCTAVO_TRY(const MatrixTypes types, matrix_types(source, engine.quantize));
+  OCTAVO_TRY(const WeightNeed weights, weight_need(source, config, types));
+  LoadedNeed need{.config = std::move(config), .weights = weights};
+  add_drafts(source, engine, types, need);
+  return need;
 }
 
 /// The facts that clients are told of a model that was not loaded yet. Its words are not read: that takes longer than
@@ -163,16 +205,16 @@ Result<server::ModelEntry> make_entry(const FoundModel& model, OpenSections& ope
   if (section == nullptr) {
     OCTAVO_TRY(section, take_section(open, names));
   }
-  OCTAVO_TRY(const ModelConfig config, ModelConfig::load(*source));
+  OCTAVO_TRY(ModelConfig config, ModelConfig::load(*source));
   EngineOptions engine = section != nullptr ? section->engine : base;
   if (engine.pooling == Pooling::kRank && config.head.num_scores == 0) engine.pooling.reset();  // it is about others
-  OCTAVO_TRY(const MatrixTypes types, matrix_types(*source, engine.quantize));
-  OCTAVO_TRY(const WeightNeed need, weight_need(*source, config, types));
+  OCTAVO_TRY(const LoadedNeed need, loaded_need(*source, std::move(config), engine));
+  const WeightNeed& weights = need.weights;
   server::ModelEntry entry{.version = version_of(model.path, engine),
-                           .memory_bytes = (engine.repack ? need.packed_bytes : need.mapped_bytes) + need.vector_bytes +
-                                           engine.kv_memory_bytes,
+                           .memory_bytes = (engine.repack ? weights.packed_bytes : weights.mapped_bytes) +
+                                           weights.vector_bytes + engine.kv_memory_bytes,
                            .set_sampling = setting(section != nullptr ? section->sampling : options.sampling),
-                           .head = head_of(*source, config, need, engine)};
+                           .head = head_of(*source, need.config, weights, engine)};
   if (section != nullptr) {
     entry.names = {section->id};
     std::ranges::copy(section->aliases, std::back_inserter(entry.names));

@@ -73,6 +73,10 @@ FoundMask ConstraintState::allow(std::span<MaskWord> mask, const MaskSearch& sea
   return constraint_->masks().allow(set_, stacks_, drops_space_, mask, search);
 }
 
+bool ConstraintState::is_mask_kept() const {
+  return has_ended_ || !forced().empty() || constraint_->masks().is_kept(set_, stacks_, drops_space_);
+}
+
 void ConstraintState::allow_all_but_ends(std::span<MaskWord> mask) const {
   std::ranges::fill(mask, ~MaskWord{0});
   for (const TokenId token : constraint_->vocabulary()->end_tokens()) forbid_token(mask, to_size(token));

@@ -24,6 +24,8 @@ class ConstraintState {
   /// Sets the bits of the tokens that may follow, end tokens included. `mask` has a bit for each token of the
   /// vocabulary, none of them set. Errors: those of TokenMasks::allow().
   FoundMask allow(std::span<MaskWord> mask, const MaskSearch& search = {}) const;
+  /// Whether allow() needs no search: the mask is kept, or it is known without one.
+  bool is_mask_kept() const;
   /// Sets all bits but those of end tokens, for text in front of the constrained one, which must not be the last.
   void allow_all_but_ends(std::span<MaskWord> mask) const;
   /// Moves on by a token. False: the constraint does not allow the token, and allows no token from now on.

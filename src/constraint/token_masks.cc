@@ -63,6 +63,22 @@ TokenMasks::~TokenMasks() { memory_.remove_masks(entry_bytes_); }
 
 FoundMask TokenMasks::allow(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space,
                             std::span<MaskWord> mask, const MaskSearch& search) {
+  return find_entries(set, stacks, drops_space, search, [mask](const Entry& entry) {
+    for (std::size_t i = 0; i < entry.plain_bits.size(); ++i) mask[i] |= entry.plain_bits[i];
+    for (std::size_t i = 0; i < entry.bits.size(); ++i) mask[i] |= entry.bits[i];
+    for (const TokenId token : entry.tokens) allow_token(mask, to_size(token));
+  });
+}
+
+bool TokenMasks::is_kept(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space) {
+  const MaskSearch kept{.waits = false, .walks = false};
+  return find_entries(set, stacks, drops_space, kept, [](const Entry&) {}).outcome != FoundMask::Outcome::kNotReady;
+}
+
+/// Hands out the entries that a mask consists of.
+template <class Take>
+FoundMask TokenMasks::find_entries(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space,
+                                   const MaskSearch& search, const Take& take) {
   if (set.is_too_large) return {FoundMask::Outcome::kTooLarge, kMaxWork + 1};
   std::vector<Configuration> members;
   if (!automaton_.simulation().empty()) {
@@ -80,23 +96,22 @@ FoundMask TokenMasks::allow(const ConfigurationSet& set, const CallStacks& stack
     const Members here = {members, stacks, call};
     Key key = key_of(here, drops_space);
     EntryPointer entry = find_members(here, key, drops_space, search);
-    const FoundMask part = add(std::move(entry), std::move(key), call, stacks, mask, search);
+    const FoundMask part = find_behind(std::move(entry), std::move(key), call, stacks, search, take);
     found = {part.outcome, found.work + part.work};
     if (found && found.work > kMaxWork) found.outcome = FoundMask::Outcome::kTooLarge;
   }
   return found;
 }
 
-/// An entry, and those of what follows the calls that may end.
-FoundMask TokenMasks::add(EntryPointer entry, Key key, StackId stack, const CallStacks& stacks,
-                          std::span<MaskWord> mask, const MaskSearch& search) {
+/// Hands out an entry, and those of what follows the calls that may end.
+template <class Take>
+FoundMask TokenMasks::find_behind(EntryPointer entry, Key key, StackId stack, const CallStacks& stacks,
+                                  const MaskSearch& search, const Take& take) {
   for (std::uint64_t work = 0;;) {
     if (entry == nullptr) return {FoundMask::Outcome::kNotReady, work};
     work += entry->work;
     if (entry->is_failed || work > kMaxWork) return {FoundMask::Outcome::kTooLarge, work};
-    for (std::size_t i = 0; i < entry->plain_bits.size(); ++i) mask[i] |= entry->plain_bits[i];
-    for (std::size_t i = 0; i < entry->bits.size(); ++i) mask[i] |= entry->bits[i];
-    for (const TokenId token : entry->tokens) allow_token(mask, to_size(token));
+    take(*entry);
     if (entry->exits.empty() || stack == CallStacks::kBottom) return {FoundMask::Outcome::kFound, work};
     const StateId state = stacks.return_of(stack);
     stack = stacks.below(stack);

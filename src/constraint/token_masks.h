@@ -53,6 +53,8 @@ class TokenMasks {
   /// growth of a walk, or than kMaxConfigurations. Some bits may be set where the outcome is not kFound.
   FoundMask allow(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space, std::span<MaskWord> mask,
                   const MaskSearch& search = {});
+  /// Whether allow() would find the mask, or that it is too large, without a walk.
+  bool is_kept(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space);
 
  private:
   struct Entry {
@@ -87,8 +89,12 @@ class TokenMasks {
   EntryPointer find_members(const Members& members, const Key& key, bool drops_space, const MaskSearch& search);
   EntryPointer find(const Key& key);
   EntryPointer keep(Key key, Entry entry);
-  FoundMask add(EntryPointer entry, Key key, StackId stack, const CallStacks& stacks, std::span<MaskWord> mask,
-                const MaskSearch& search);
+  template <class Take>
+  FoundMask find_entries(const ConfigurationSet& set, const CallStacks& stacks, bool drops_space,
+                         const MaskSearch& search, const Take& take);
+  template <class Take>
+  FoundMask find_behind(EntryPointer entry, Key key, StackId stack, const CallStacks& stacks, const MaskSearch& search,
+                        const Take& take);
   void forget();
   std::size_t bytes_of(const Key& key, const Entry& entry) const;
 

@@ -100,7 +100,8 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request, const 
   const int wanted_context = options.max_context != 0 ? options.max_context : config.context_length;
   const int max_rows = config.is_encoder ? std::max(options.max_rows, wanted_context) : options.max_rows;
   OCTAVO_TRY(MemoryBudget::Lease lease,
-             take_kv_memory(request.kv_budget, options.kv_memory_bytes, weights.mapped_bytes()));
+             take_kv_memory(request.kv_budget, options.kv_memory_bytes,
+                            weights.mapped_bytes() + (assistant ? assistant->weights.mapped_bytes() : 0)));
   const std::uint64_t kv_memory_bytes = lease.bytes();
   OCTAVO_TRY(StateRoom room, make_state_room(config, options, wanted_context, kv_memory_bytes));
   const std::int64_t fitting = room.longest_sequence();

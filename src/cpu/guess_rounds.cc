@@ -2,21 +2,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "base/error.h"
 #include "base/to_size.h"
+#include "sampler/softmax.h"
+#include "sampler/top_tokens.h"
 
 namespace octavo {
 namespace {
 
 constexpr std::int64_t kPanelsOfAPiece = 32;
-constexpr float kLeast = 20;  // logits so far below the largest add nothing to a chance
 
 }  // namespace
 
 void GuessRounds::begin(const Batch& batch, const WeightMatrix& output) {
   const int count = batch.num_seqs();
-  OCTAVO_CHECK(count == batch.num_rows() && count <= kMaxLogitRows && to_size(count) == batch.num_guesses.size(),
+  OCTAVO_CHECK(count == batch.num_rows() && count <= kMaxLogitRows && to_size(count) == batch.num_guesses.size() &&
+                   to_size(count) == batch.guess_draws.size(),
                "{} rows of {} sequences", batch.num_rows(), count);
   batch_ = &batch;
   output_ = &output;
@@ -78,35 +81,70 @@ void GuessRounds::choose(ComputeContext& context, const ActivationRows& normed, 
       multiply_part(product, normed, {panels_[i].begin, panels_[i].end, 0, count}, context.kernels, context.scratch,
                     worker);
   });
-  context.for_rows_apart(count, [&](std::int64_t row, int) {
+  while (scratches_.size() < to_size(context.pool.num_threads())) scratches_.emplace_back(context.math);
+  context.for_rows_apart(count, [&](std::int64_t row, int worker) {
     const int sequence = sequence_of(row);
     guesses_[to_size(first_[to_size(sequence)] + num_made_)] =
-        likeliest(logits + row * output_->rows, sequence, context.math);
+        guess(logits + row * output_->rows, sequence, scratches_[to_size(worker)]);
   });
   ++num_made_;
 }
 
-/// The likeliest of the words that the sequence's guesses may be. Logits that are no numbers give the first one.
-GuessedToken GuessRounds::likeliest(const float* logits, int sequence, Math math) const {
-  const auto common = static_cast<std::int32_t>(std::min<std::int64_t>(output_->rows, kCommonTokens));
+std::span<const std::int32_t> GuessRounds::candidates_of(int sequence) const {
   const auto s = to_size(sequence);
-  const auto others = std::span(batch_->candidates)
-                          .subspan(to_size(batch_->candidate_begin[s]),
-                                   to_size(batch_->candidate_begin[s + 1] - batch_->candidate_begin[s]));
-  std::int32_t best = 0;
-  for (std::int32_t token = 1; token < common; ++token)
-    if (logits[token] > logits[best]) best = token;
-  for (const std::int32_t token : others)
-    if (logits[token] > logits[best]) best = token;
-  float sum = 0;
-  const auto add = [&](float logit) {
-    const float below = logits[best] - logit;
-    if (below < kLeast) sum += math.exp(-below);
-  };
-  for (std::int32_t token = 0; token < common; ++token) add(logits[token]);
-  for (const std::int32_t token : others) add(logits[token]);
-  const bool is_number = std::isfinite(logits[best]) && sum >= 1;
-  return {.token = best, .chance = is_number ? static_cast<std::int32_t>(GuessedToken::kSure / sum) : 0};
+  const auto begin = to_size(batch_->candidate_begin[s]), end = to_size(batch_->candidate_begin[s + 1]);
+  return std::span(batch_->candidates).subspan(begin, end - begin);
+}
+
+/// The likeliest of the words that the sequence's guesses may be, the first one first, with their logits: as many as
+/// there is room for. Logits that are no numbers count as the lowest.
+std::span<TokenLogprob> GuessRounds::likeliest(const float* logits, int sequence, std::span<TokenLogprob> room) const {
+  const std::span<const float> common(logits, to_size(num_common()));
+  const std::span<TokenLogprob> top = room.first(std::min(room.size(), common.size()));
+  find_top_tokens(common, 0, top);
+  for (const std::int32_t token : candidates_of(sequence)) {
+    const float logit = finite_logit(logits[token]);
+    if (!(logit > top.back().logprob)) continue;
+    const auto place = std::ranges::upper_bound(top, logit, std::greater<>(), &TokenLogprob::logprob);
+    std::move_backward(place, top.end() - 1, top.end());
+    *place = {.token = token, .logprob = logit};
+  }
+  return top;
+}
+
+/// One of the words, which it puts into the order of ids: as the sampler would draw it were there no others.
+TokenLogprob GuessRounds::draw(std::span<TokenLogprob> words, int sequence, Scratch& scratch) const {
+  const auto s = to_size(sequence);
+  const GuessDraw& settings = batch_->guess_draws[s];
+  std::ranges::sort(words, {}, &TokenLogprob::token);
+  std::array<float, kDrawnAmong> logits = {};
+  std::ranges::transform(words, logits.begin(), &TokenLogprob::logprob);
+  const int count = static_cast<int>(words.size());
+  SamplingParams& params = scratch.params;
+  params.temperature = settings.temperature;
+  params.top_k = settings.top_k;
+  params.top_p = settings.top_p;
+  params.min_p = settings.min_p;
+  const DrawKey key{.seed = settings.seed,
+                    .choice = settings.choice,
+                    .position = static_cast<std::uint32_t>(batch_->positions[s] + num_made_ + 1)};
+  const std::span<const float> row = std::span(logits).first(words.size());
+  return words[to_size(sample(row, count, params, key, scratch.sampler, {.wants_logprob = false}).token)];
+}
+
+GuessedToken GuessRounds::guess(const float* logits, int sequence, Scratch& scratch) const {
+  std::array<TokenLogprob, kDrawnAmong> room = {};
+  const bool draws = batch_->guess_draws[to_size(sequence)].temperature > 0;
+  const std::span<TokenLogprob> top = likeliest(logits, sequence, std::span(room).first(draws ? room.size() : 1));
+  const TokenLogprob best = top.front();
+  const TokenLogprob chosen = draws ? draw(top, sequence, scratch) : best;
+  const Math math = scratch.sampler.math;
+  double sum = softmax_total({logits, to_size(num_common())}, best.logprob);
+  for (const std::int32_t token : candidates_of(sequence))
+    sum += math.exp(double{finite_logit(logits[token])} - double{best.logprob});
+  const double chance = math.exp(double{chosen.logprob} - double{best.logprob}) / sum;
+  const bool is_number = std::isfinite(logits[best.token]);
+  return {.token = chosen.token, .chance = is_number ? static_cast<std::int32_t>(GuessedToken::kSure * chance) : 0};
 }
 
 }  // namespace octavo

@@ -1,20 +1,28 @@
-// A batch of guesses, word by word: which sequences still have one to make, and the likeliest word of each.
+// A batch of guesses, word by word: which sequences still have one to make, and the word of each.
 //
 // A guess need not be exact: it looks at the first kCommonTokens words of the vocabulary and at those that the batch
-// names. Owned by a draft head or an assistant (draft_head.h, assistant.h); one step uses it at a time.
+// names. Where the token will be drawn, the guess is drawn as well, among the likeliest of these: by the sampler, with
+// the number that the token's position has. Where both think alike, they then draw the same word. Owned by a draft head
+// or an assistant (draft_head.h, assistant.h); one step uses it at a time.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <span>
 #include <vector>
 
 #include "cpu/compute_context.h"
 #include "model/batch.h"
 #include "model/model_runner.h"
+#include "sampler/sampler.h"
 
 namespace octavo {
 
 class GuessRounds {
  public:
+  /// Words that a guess is drawn among.
+  static constexpr int kDrawnAmong = 10;
+
   /// Begins a batch of guesses, which must stay as it is. `output`: the matrix that makes logits of words.
   void begin(const Batch& batch, const WeightMatrix& output);
   /// The rows of the next guesses; none: all are made. Valid until the next call. Each round stands one position behind
@@ -33,8 +41,20 @@ class GuessRounds {
     std::int64_t begin, end;
   };
 
+  /// The memory of a thread that draws.
+  struct Scratch {
+    explicit Scratch(Math math) : sampler(kDrawnAmong, math) {}
+
+    SamplerScratch sampler;
+    SamplingParams params = {};  // parameters allocate where they are made
+  };
+
   void list_panels();
-  GuessedToken likeliest(const float* logits, int sequence, Math math) const;
+  std::int64_t num_common() const { return std::min<std::int64_t>(output_->rows, kCommonTokens); }
+  std::span<const std::int32_t> candidates_of(int sequence) const;
+  std::span<TokenLogprob> likeliest(const float* logits, int sequence, std::span<TokenLogprob> room) const;
+  TokenLogprob draw(std::span<TokenLogprob> words, int sequence, Scratch& scratch) const;
+  GuessedToken guess(const float* logits, int sequence, Scratch& scratch) const;
 
   const Batch* batch_ = nullptr;  // as it was given
   const WeightMatrix* output_ = nullptr;
@@ -42,8 +62,9 @@ class GuessRounds {
   std::vector<std::int32_t> rows_;   // the sequence of each row under way
   std::vector<std::int32_t> first_;  // [sequences] places in guesses_
   std::vector<GuessedToken> guesses_;
-  std::vector<Panels> panels_;  // of the output matrix, that guesses look at
-  int num_made_ = 0;            // guesses of each sequence that is under way
+  std::vector<Panels> panels_;      // of the output matrix, that guesses look at
+  int num_made_ = 0;                // guesses of each sequence that is under way
+  std::vector<Scratch> scratches_;  // [threads] made at the first guess
 };
 
 }  // namespace octavo

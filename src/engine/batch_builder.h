@@ -13,8 +13,8 @@ namespace octavo {
 void build_batch(StepPlan& plan, const KvCacheManager& kv);
 
 /// Fills plan.batch with the rows of guesses: the last token of each sequence, and as many guesses as its draft wants,
-/// but for their candidates. An assistant begins with the hidden rows of the drafts and writes nothing. plan.copies are
-/// made first.
+/// but for their candidates and draws. An assistant begins with the hidden rows of the drafts and writes nothing.
+/// plan.copies are made first.
 void build_guesses(StepPlan& plan, const KvCacheManager& kv, std::span<Sequence* const> sequences, bool of_assistant);
 
 /// Fills plan.batch with memory that `kv` gives back, and no rows: KvCacheManager::release_memory(). Allocates nothing.

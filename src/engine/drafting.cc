@@ -5,7 +5,6 @@
 #include <new>
 
 #include "base/to_size.h"
-#include "constraint/token_bits.h"
 
 namespace octavo {
 namespace {
@@ -94,8 +93,7 @@ int Drafting::allowed_by(const ActiveRequest& request, const Choice& choice, con
     const TokenId token = draft.tokens[to_size(i)];
     const std::span<const TokenId> forced = ahead_.forced();
     if ((!forced.empty() && forced.front() != token) || !ahead_.accept(token)) return i;
-    mask_.assign(mask_words(to_size(num_drawable_)), 0);
-    if (ahead_.allow(mask_, {.waits = false, .walks = false}).outcome == FoundMask::Outcome::kNotReady) return i;
+    if (!ahead_.is_mask_kept()) return i;
   }
   return draft.num_tokens;
 }

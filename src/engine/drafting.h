@@ -68,8 +68,7 @@ class Drafting {
   std::size_t most_drafters_, num_drafters_ = 0;
   std::vector<std::unique_ptr<Drafter>> spares_;
   SaidTexts said_;
-  ConstraintState ahead_;       // scratch of allowed_by()
-  std::vector<MaskWord> mask_;  // the same
+  ConstraintState ahead_;  // scratch of allowed_by()
 };
 
 }  // namespace octavo

@@ -16,6 +16,21 @@ bool wants_guesses(const Sequence& sequence) {
   return sequence.draft.num_wanted > 0 && !sequence.is_catching_up() && sequence.num_uncomputed() == 1;
 }
 
+/// The settings of a request that its guesses are drawn by, too: cuts that Mirostat or another order leaves out are
+/// none, and what else changes a draw is not known here. Guesses may be wrong.
+GuessDraw draw_of(const SamplingParams& params) {
+  GuessDraw draw{.seed = params.seed, .temperature = params.temperature};
+  if (params.temperature == 0 || params.mirostat.version != 0) return draw;
+  const auto has = [&](SamplerStep step) {
+    return params.order.empty() || std::ranges::find(params.order, step) != params.order.end();
+  };
+  if (!has(SamplerStep::kTemperature)) draw.temperature = 1;
+  if (has(SamplerStep::kTopK)) draw.top_k = params.top_k;
+  if (has(SamplerStep::kTopP)) draw.top_p = params.top_p;
+  if (has(SamplerStep::kMinP)) draw.min_p = params.min_p;
+  return draw;
+}
+
 }  // namespace
 
 /// The runner has the hidden row that an assistant begins with.
@@ -51,13 +66,21 @@ bool HeadDrafts::plan() {
   if (sequences_.empty()) return false;
   num_without_ = 0;
   build_guesses(plan, parts_.kv, sequences_, parts_.runner.info().has_assistant);
+  add_draws(plan.batch);
+  return true;
+}
+
+/// The words that guesses may be, and how each sequence's are drawn.
+void HeadDrafts::add_draws(Batch& batch) const {
   for (const Sequence* sequence : sequences_) {
     ActiveRequest* request = nullptr;
-    const std::span<const TokenId> candidates = choice_of(*sequence, request).drafter->candidates();
-    plan.batch.candidates.insert(plan.batch.candidates.end(), candidates.begin(), candidates.end());
-    plan.batch.candidate_begin.push_back(static_cast<std::int32_t>(plan.batch.candidates.size()));
+    const Choice& choice = choice_of(*sequence, request);
+    const std::span<const TokenId> candidates = choice.drafter->candidates();
+    batch.candidates.insert(batch.candidates.end(), candidates.begin(), candidates.end());
+    batch.candidate_begin.push_back(static_cast<std::int32_t>(batch.candidates.size()));
+    batch.guess_draws.push_back(draw_of(request->sampling));
+    batch.guess_draws.back().choice = request->choice_index(choice);
   }
-  return true;
 }
 
 void HeadDrafts::find_price() {

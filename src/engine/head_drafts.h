@@ -45,6 +45,7 @@ class HeadDrafts {
   std::span<Sequence* const> sequences() const { return sequences_; }
 
  private:
+  void add_draws(Batch& batch) const;
   int num_guesses(const Sequence& sequence) const;
   void find_price();
   bool has_hidden_row(const Sequence& sequence) const;

@@ -30,7 +30,7 @@ std::string_view base_name(std::string_view path) { return path.substr(path.rfin
 
 bool is_model(std::string_view path) {
   const std::string name = lower_case(base_name(path));
-  return name.ends_with(kSuffix) && !name.contains("mmproj") && !name.contains("imatrix");
+  return name.ends_with(kSuffix) && !name.contains("mmproj") && !name.contains("imatrix") && !is_draft_file(path);
 }
 
 /// All files and complete sets of shards that `keep` takes.
@@ -123,18 +123,52 @@ Result<std::vector<std::size_t>> choose_by_name(std::span<const std::string> pat
   return std::vector<std::size_t>();
 }
 
+/// By a type; without one the only candidate, or that of the first of `usual` that there is.
+Result<std::vector<std::size_t>> choose_by_type(std::span<const Candidate> candidates,
+                                                std::span<const std::string> paths, std::string_view wanted,
+                                                std::span<const std::string_view> usual) {
+  if (!wanted.empty()) return only_one(with_word(candidates, lower_case(wanted)), paths, quote(wanted));
+  if (candidates.size() == 1) return candidates.front().files;
+  for (const std::string_view type : usual)
+    if (const auto found = with_word(candidates, lower_case(type)); !found.empty()) return only_one(found, paths, type);
+  return only_one(pointers_to(candidates), paths, "a name without a type");
+}
+
+std::vector<std::string_view> types_of_drafts() {
+  std::vector<std::string_view> types = {kDraftType};
+  types.insert(types.end(), kDefaultTypes.begin(), kDefaultTypes.end());
+  return types;
+}
+
 }  // namespace
+
+bool is_draft_file(std::string_view path) {
+  std::string all = "/";
+  all += lower_case(path);
+  return all.ends_with(kSuffix) && (base_name(all).starts_with("mtp-") || all.contains("/mtp/"));
+}
 
 std::span<const std::string_view> default_types() { return kDefaultTypes; }
 
 Result<std::vector<std::size_t>> choose_files(std::span<const std::string> paths, std::string_view wanted) {
   if (lower_case(wanted).ends_with(kSuffix)) return choose_by_name(paths, wanted);
-  const std::vector<Candidate> candidates = candidates_of(paths, is_model);
-  if (!wanted.empty()) return only_one(with_word(candidates, lower_case(wanted)), paths, quote(wanted));
-  if (candidates.size() == 1) return candidates.front().files;
+  return choose_by_type(candidates_of(paths, is_model), paths, wanted, kDefaultTypes);
+}
+
+Result<std::vector<std::size_t>> choose_draft_files(std::span<const std::string> paths, std::string_view wanted) {
+  const std::vector<Candidate> candidates = candidates_of(paths, is_draft_file);
+  if (candidates.empty() || lower_case(wanted).ends_with(kSuffix)) return choose_files(paths, wanted);
+  return choose_by_type(candidates, paths, wanted, types_of_drafts());
+}
+
+std::vector<std::size_t> draft_files_beside(std::span<const std::string> paths, std::string_view model) {
+  const std::vector<Candidate> candidates = candidates_of(paths, is_draft_file);
+  if (candidates.empty()) return {};
+  const std::string name = lower_case(base_name(model));
   for (const std::string_view type : kDefaultTypes)
-    if (const auto found = with_word(candidates, lower_case(type)); !found.empty()) return only_one(found, paths, type);
-  return only_one(pointers_to(candidates), paths, "a name without a type");
+    if (const std::string word = lower_case(type); match_word(name, word) == Match::kWhole)
+      if (const auto found = with_word(candidates, word); found.size() == 1) return found.front()->files;
+  return choose_by_type(candidates, paths, {}, types_of_drafts()).value_or(std::vector<std::size_t>());
 }
 
 std::vector<std::vector<std::size_t>> model_files(std::span<const std::string> paths) {
@@ -144,6 +178,11 @@ std::vector<std::vector<std::size_t>> model_files(std::span<const std::string> p
   files.reserve(candidates.size());
   for (Candidate& candidate : candidates) files.push_back(std::move(candidate.files));
   return files;
+}
+
+std::string draft_candidates_text(std::span<const std::string> paths) {
+  const std::vector<Candidate> candidates = candidates_of(paths, is_draft_file);
+  return candidates.empty() ? candidates_text(paths) : names_of(pointers_to(candidates), paths);
 }
 
 std::string candidates_text(std::span<const std::string> paths) {

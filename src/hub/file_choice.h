@@ -1,8 +1,9 @@
 // Which files of a repository a name such as Q4_K_M means. Pure; any thread.
 //
 // Candidates are files that end in .gguf; the shards of one model are one candidate, if all of them are there. Files of
-// vision parts (mmproj) and of importance matrices (imatrix) are none. A candidate has a type's name if the name stands
-// in its own as a word, in upper or lower case: Q4_0 is in "m-Q4_0.gguf" and "m.q4_0.gguf". It is also in
+// vision parts (mmproj), of importance matrices (imatrix) and draft files are none. Draft files, which only draft for a
+// model beside them, are those that begin with mtp- and those in a folder MTP. A candidate has a type's name if the
+// name stands in its own as a word, in upper or lower case: Q4_0 is in "m-Q4_0.gguf" and "m.q4_0.gguf". It is also in
 // "m-Q4_0_4_4.gguf", where "_" goes on with it; such a candidate counts where no other has the name.
 #pragma once
 
@@ -21,6 +22,20 @@ namespace octavo::hub {
 /// has, else the only candidate. Error: several candidates are meant; names them.
 Result<std::vector<std::size_t>> choose_files(std::span<const std::string> paths, std::string_view wanted);
 
+/// The same of a draft file, of several without a type the first that has kDraftType or one of default_types(). Where
+/// no file is one by its name, all of them are candidates: a repository may hold an assistant alone.
+Result<std::vector<std::size_t>> choose_draft_files(std::span<const std::string> paths, std::string_view wanted);
+
+/// Whether a file's name says that it is a draft file.
+bool is_draft_file(std::string_view path);
+
+/// The draft file beside a model of these files: the one that has the model's type, else that of choose_draft_files().
+/// Empty: there is none, or it is not known which.
+std::vector<std::size_t> draft_files_beside(std::span<const std::string> paths, std::string_view model);
+
+/// The type of a draft file where nothing else is asked for: most makers give them in no smaller one.
+inline constexpr std::string_view kDraftType = "Q8_0";
+
 /// The models among files, in the order of their names, each with the indexes of its files.
 std::vector<std::vector<std::size_t>> model_files(std::span<const std::string> paths);
 
@@ -29,5 +44,7 @@ std::span<const std::string_view> default_types();
 
 /// The candidates' names, one for each, for a message: "a-Q4_0.gguf, a-Q8_0.gguf", or "no GGUF file".
 std::string candidates_text(std::span<const std::string> paths);
+/// The same of choose_draft_files().
+std::string draft_candidates_text(std::span<const std::string> paths);
 
 }  // namespace octavo::hub

@@ -154,6 +154,19 @@ Result<void> remove_from_hub(const fs::path& cache, const CachedRepo& repo, cons
   return {};
 }
 
+/// Draft files that no model lies beside any more.
+Result<void> remove_unused_drafts(const fs::path& cache, const CachedRepo& repo, RemovedModel& result) {
+  for (const fs::path& snapshot : repo.snapshots()) {
+    const std::vector<std::string> paths = files_in(snapshot);
+    if (!model_files(paths).empty() || !folder_files(paths).empty()) return {};
+  }
+  for (const fs::path& snapshot : repo.snapshots())
+    for (const std::string& path : files_in(snapshot))
+      if (const fs::path file = snapshot / path; is_draft_file(path) && lies_in(cache, file))
+        OCTAVO_TRY_VOID(remove_from_hub(cache, repo, file, result));
+  return {};
+}
+
 /// Error: a file lies outside of the cache.
 Result<void> check_lies_in(const fs::path& cache, const fs::path& given_cache, const LocalModel& model) {
   for (const fs::path& file : model.files)
@@ -197,6 +210,7 @@ Result<RemovedModel> remove_local_model(const Settings& settings, const LocalMod
     OCTAVO_TRY_VOID(check_lies_in(cache, settings.cache, model));
     const CachedRepo repo(settings.cache, model.name.substr(0, model.name.find(':')));
     for (const fs::path& file : model.files) OCTAVO_TRY_VOID(remove_from_hub(cache, repo, file, result));
+    OCTAVO_TRY_VOID(remove_unused_drafts(cache, repo, result));
     return result;
   }
   for (const fs::path& file : model.files) {

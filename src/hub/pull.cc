@@ -33,17 +33,30 @@ std::vector<std::string> paths_of(const Listing& listing) {
 struct Wanted {
   std::vector<RepoFile> files;
   bool is_folder;
+  std::string draft = {};  // the path of a draft file among them, beside the model; empty: there is none
 };
 
-Result<Wanted> choose(const Listing& listing, const ModelRef& ref) {
+Result<ModelChoice> choose_files_of(std::span<const std::string> paths, const ModelRef& ref, PullKind kind) {
+  if (kind != PullKind::kDraft) return choose_model(paths, ref.wanted);
+  OCTAVO_TRY(std::vector<std::size_t> files, choose_draft_files(paths, ref.wanted));
+  return ModelChoice{.files = std::move(files)};
+}
+
+Result<Wanted> choose(const Listing& listing, const ModelRef& ref, PullKind kind) {
   const std::vector<std::string> paths = paths_of(listing);
-  OCTAVO_TRY(const auto chosen, choose_model(paths, ref.wanted));
+  OCTAVO_TRY(const auto chosen, choose_files_of(paths, ref, kind));
   if (chosen.files.empty())
     return fail("{}: {} in {}, which has {}{}", ref.text(),
                 ref.wanted.empty() ? "no usual type is" : fmt::format("no file of the name {} is", quote(ref.wanted)),
-                ref.repo, candidates_text(paths), chosen.is_folder ? ", nor config.json with all its safetensors" : "");
+                ref.repo, kind == PullKind::kDraft ? draft_candidates_text(paths) : candidates_text(paths),
+                chosen.is_folder ? ", nor config.json with all its safetensors" : "");
   Wanted wanted{.files = {}, .is_folder = chosen.is_folder};
   for (const std::size_t i : chosen.files) wanted.files.push_back(listing.files[i]);
+  if (kind != PullKind::kModelAndDraft || chosen.is_folder || is_draft_file(wanted.files.front().path)) return wanted;
+  for (const std::size_t i : draft_files_beside(paths, wanted.files.front().path)) {
+    if (wanted.draft.empty()) wanted.draft = paths[i];
+    wanted.files.push_back(listing.files[i]);
+  }
   return wanted;
 }
 
@@ -59,21 +72,35 @@ std::string mebibytes(std::uint64_t bytes) { return fmt::format("{:.1f} MiB", st
 
 }  // namespace
 
-Result<std::optional<fs::path>> find_cached(const Settings& settings, const ModelRef& ref) {
+Result<std::optional<fs::path>> find_cached(const Settings& settings, const ModelRef& ref, PullKind kind) {
   if (settings.cache.empty()) return std::nullopt;
   for (const fs::path& snapshot : CachedRepo(settings.cache, ref.repo).snapshots()) {
     const std::vector<std::string> paths = files_in(snapshot);
-    OCTAVO_TRY(const auto chosen, choose_model(paths, ref.wanted));
+    OCTAVO_TRY(const auto chosen, choose_files_of(paths, ref, kind));
     if (!chosen.files.empty()) return chosen.is_folder ? snapshot : snapshot / paths[chosen.files.front()];
   }
   return std::nullopt;
 }
 
-Result<fs::path> pull(const Settings& settings, const ModelRef& ref, const PullEvents& events) {
+std::optional<fs::path> find_draft_beside(const fs::path& model) {
+  const fs::path folder = model.parent_path();
+  if (is_draft_file(model.filename().string())) return std::nullopt;
+  std::vector<std::string> paths;
+  for (const fs::path& place : {fs::path(), fs::path("MTP")}) {
+    std::error_code error;
+    for (fs::directory_iterator it(folder / place, error), end; !error && it != end; it.increment(error))
+      paths.push_back((place / it->path().filename()).string());
+  }
+  const std::vector<std::size_t> files = draft_files_beside(paths, model.filename().string());
+  if (files.empty()) return std::nullopt;
+  return folder / paths[files.front()];
+}
+
+Result<fs::path> pull(const Settings& settings, const ModelRef& ref, const PullEvents& events, PullKind kind) {
   OCTAVO_TRY_VOID(check_settings(settings, settings.cache, ref.text()));
   OCTAVO_TRY(HubClient client, HubClient::create(settings, {}, events.say, events.stop));
   OCTAVO_TRY(const Listing listing, client.list(ref.repo));
-  OCTAVO_TRY(const Wanted wanted, choose(listing, ref));
+  OCTAVO_TRY(const Wanted wanted, choose(listing, ref, kind));
   const CachedRepo repo(settings.cache, ref.repo);
   std::uint64_t total = 0, present = 0;
   for (const RepoFile& file : wanted.files) {
@@ -85,7 +112,9 @@ Result<fs::path> pull(const Settings& settings, const ModelRef& ref, const PullE
   if (present < total)
     events.say(fmt::format(
         "fetching {} of {}, {}{}",
-        wanted.is_folder ? fmt::format("{} files", wanted.files.size()) : printable(wanted.files.front().path),
+        wanted.is_folder ? fmt::format("{} files", wanted.files.size())
+                         : printable(wanted.files.front().path) +
+                               (wanted.draft.empty() ? "" : fmt::format(" and {}", printable(wanted.draft))),
         ref.repo, mebibytes(total), present > 0 ? fmt::format(", {} of which are here", mebibytes(present)) : ""));
   fs::path first;
   std::uint64_t before = 0;
@@ -108,6 +137,8 @@ Result<fs::path> pull(const Settings& settings, const ModelRef& ref, const PullE
     if (first.empty()) first = link;
   }
   OCTAVO_TRY_VOID(repo.set_main(listing.commit));
+  if (!wanted.draft.empty())
+    events.say(fmt::format("{} drafts for {}: --draft mtp", printable(wanted.draft), ref.text()));
   return wanted.is_folder ? repo.snapshot(listing.commit) : first;
 }
 

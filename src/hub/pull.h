@@ -34,13 +34,25 @@ struct PullEvents {
   std::function<Result<void>(std::uint64_t bytes)> admit = {};
 };
 
+/// The files of a repository that a name stands for.
+enum class PullKind : std::uint8_t {
+  kModel,
+  kModelAndDraft,  // and the draft file beside the model, if there is one
+  kDraft,          // the draft file; or a model, where the repository has none: an assistant is one of its own
+};
+
 /// The model's file, of several the first, as it lies in the cache, or the folder of a model of safetensors; none: it
 /// is not there, or not all of it. Nothing is asked of the hub. Error: the name means several of the files there.
-Result<std::optional<std::filesystem::path>> find_cached(const Settings& settings, const ModelRef& ref);
+Result<std::optional<std::filesystem::path>> find_cached(const Settings& settings, const ModelRef& ref,
+                                                         PullKind kind = PullKind::kModel);
+
+/// The draft file beside a model's file, in its folder or in a folder MTP there. None: there is none.
+std::optional<std::filesystem::path> find_draft_beside(const std::filesystem::path& model);
 
 /// Asks the hub for the files that `ref` means now, and fetches those that are not there. Gives the model's first file,
 /// or its folder. Errors: offline; the hub's answer; no file or several of that name; no room.
-Result<std::filesystem::path> pull(const Settings& settings, const ModelRef& ref, const PullEvents& events);
+Result<std::filesystem::path> pull(const Settings& settings, const ModelRef& ref, const PullEvents& events,
+                                   PullKind kind = PullKind::kModel);
 
 /// Fetches a file by its address into Settings::models. `sha256` has 64 hexadecimal digits.
 Result<std::filesystem::path> pull_url(const Settings& settings, const std::string& url, const std::string& sha256,

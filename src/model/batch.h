@@ -1,4 +1,4 @@
-// One step's work, as flat arrays of integers: the only thing that crosses from the scheduler to the model.
+// One step's work, as flat arrays of numbers: the only thing that crosses from the scheduler to the model.
 //
 // Built by the engine, read by a ModelRunner. Rows are grouped by sequence; prefill, chunk and decode differ
 // only in how many rows a sequence has.
@@ -16,6 +16,16 @@ namespace octavo {
 struct StateAdvance {
   std::int32_t state_slot;
   std::int32_t first_row, num_rows;  // among the drafted rows of the last batch that had any
+};
+
+/// The draw of a sequence's guesses: by these of its request's settings, each with the key (seed, choice, position) of
+/// the token that it guesses.
+struct GuessDraw {
+  std::uint64_t seed = 0;
+  std::uint32_t choice = 0;
+  float temperature = 0;  // 0: the likeliest words
+  std::int32_t top_k = 0;
+  float top_p = 1, min_p = 0;
 };
 
 struct Batch {
@@ -48,6 +58,7 @@ struct Batch {
   // whose position is behind all that the model has computed. The tables hold the places of the guesses, too, up to
   // kv_len.
   std::vector<std::int32_t> num_guesses;  // [num_seqs] tokens that the head guesses, at least 1. Otherwise empty
+  std::vector<GuessDraw> guess_draws;     // [num_seqs] where there are guesses
   std::vector<std::int32_t> hidden_rows;  // [num_seqs] the hidden row in front of that token, where an assistant
                                           // guesses: among the logit rows of the last batch that had any, below
                                           // kMaxLogitRows. The tables hold no place of a guess then. Otherwise empty
@@ -74,6 +85,7 @@ struct Batch {
     copies.clear();
     logit_rows.clear();
     num_guesses.clear();
+    guess_draws.clear();
     hidden_rows.clear();
     candidate_begin.assign(1, 0);
     candidates.clear();

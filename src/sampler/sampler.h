@@ -26,8 +26,8 @@ Result<void> check_sampling_params(const SamplingParams& params);
 /// The memory of one sampling thread, for rows of up to `vocab_size` logits. Nothing is allocated after construction,
 /// except by DRY for a longer sequence than before.
 struct SamplerScratch {
-  explicit SamplerScratch(int vocab_size, Math math = Math())
-      : candidates(vocab_size, math), adjuster(vocab_size, math), math(math) {}
+  explicit SamplerScratch(int vocab_size, Math given = Math())
+      : candidates(vocab_size, given), adjuster(vocab_size, given), math(given) {}
 
   CandidateScratch candidates;
   LogitAdjuster adjuster;

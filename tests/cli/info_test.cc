@@ -240,6 +240,8 @@ TEST(Info, ADraftHeadIsToldAndCounted) {
     EXPECT_EQ(text.run({"info", file.path().string()}), 0) << text.err.str();
     const auto json = json_of(cli, {file.path().string(), "--context", "16"});
     has_head = json.at("shape").at("draft_head").as_bool();
+    EXPECT_FALSE(json.contains("draft_file"));
+    EXPECT_EQ(json.contains("draft_head_fault"), text.out.str().contains("a head that nothing uses"));
     kv_bytes = json.at("memory").at("kv_bytes_per_token").to_number<std::int64_t>();
     EXPECT_EQ(json.at("shape").at("num_layers").as_int64(), 2);
     const std::string out = text.out.str();
@@ -257,6 +259,43 @@ TEST(Info, ADraftHeadIsToldAndCounted) {
   EXPECT_TRUE(whole && !cut && !none);
   EXPECT_EQ(with_head, 2 * without) << "one layer of two attends";
   EXPECT_EQ(without, never);
+}
+
+/// What is told of a file that only drafts.
+struct DraftFileTold {
+  std::string line;         // of the text
+  boost::json::object all;  // of the JSON
+};
+
+DraftFileTold told_of(const test::TinyModel& model) {
+  const TempFile file(model.bytes(), ".gguf");
+  CliRun text, cli;
+  EXPECT_EQ(text.run({"info", file.path().string()}), 0) << text.err.str();
+  const std::string out = text.out.str();
+  EXPECT_THAT(out, testing::Not(HasSubstr("memory at a context"))) << "it is no model";
+  const std::size_t line = out.find("\ndrafts");
+  if (line == std::string::npos) return {};
+  return {.line = out.substr(line + 1, out.find('\n', line + 1) - line - 1),
+          .all = json_of(cli, {file.path().string()})};
+}
+
+TEST(Info, DraftFilesSayForWhichModelTheyAre) {
+  const DraftFileTold assistant =
+      told_of({.arch = "gemma4-assistant", .layers = 3, .width = 32, .per_layer_width = 0, .model_width = 64});
+  EXPECT_EQ(assistant.line,
+            "drafts        it only drafts, for a model with rows of 64 and this vocabulary (--draft FILE beside it)");
+  EXPECT_EQ(assistant.all.at("draft_file"), (boost::json::object{{"kind", "assistant"}, {"model_width", 64}}));
+  EXPECT_FALSE(assistant.all.contains("memory"));
+  EXPECT_EQ(assistant.all.at("shape").at("num_borrowing").as_int64(), 3);
+
+  test::TinyModel head{.arch = "qwen35", .layers = 2, .head = test::TinyModel::Head::kRandom};
+  for (const test::MemorySource whole = head.source(); const SourceTensor& tensor : whole.tensors())
+    if (tensor.name.starts_with("blk.") && !tensor.name.starts_with("blk.2.")) head.without.emplace(tensor.name);
+  const DraftFileTold alone = told_of(head);
+  EXPECT_EQ(alone.line, "drafts        a head alone, for a model of 2 layers with rows of 64 (--draft FILE beside it)");
+  EXPECT_EQ(alone.all.at("draft_file"),
+            (boost::json::object{{"kind", "draft_head"}, {"model_width", 64}, {"model_layers", 2}}));
+  EXPECT_FALSE(alone.all.at("shape").at("draft_head").as_bool()) << "there is no model that has it";
 }
 
 TEST(Info, RecurrentLayersAndTheStateOfASequenceAreTold) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <stdexcept>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
@@ -134,6 +135,48 @@ TEST(ModelSections, HaveAnOptionOnceWhateverItsName) {
   ASSERT_FALSE(excluded);
   EXPECT_THAT(excluded.error().message,
               testing::HasSubstr("[model.x]: --chat-template-file and --chat-template exclude each other"));
+}
+
+server::ModelEntry entry_of(const test::TempFile& model, const EngineOptions& engine) {
+  test::CliRun cli;
+  Context context = cli.context();
+  auto entries = find_models({.named = {model.string()}}, engine, context);
+  if (!entries || entries->size() != 1) throw std::runtime_error("found no model");
+  return std::move(entries->front());
+}
+
+TEST(ServeModels, TheMemoryOfAModelIsWithThatOfWhatDraftsForIt) {
+  const test::TempFile plain(test::TinyModel{.arch = "qwen35"}.bytes(), ".gguf");
+  const test::TempFile whole(test::TinyModel{.arch = "qwen35", .head = test::TinyModel::Head::kRandom}.bytes(),
+                             ".gguf");
+  const auto bytes_of = [](const test::TempFile& model, const EngineOptions& engine) {
+    return entry_of(model, engine).memory_bytes;
+  };
+  const std::uint64_t without = bytes_of(plain, {.draft = DraftMode::kAuto});
+  const std::uint64_t with = bytes_of(whole, {.draft = DraftMode::kAuto});
+  EXPECT_GT(with, without);
+  EXPECT_EQ(bytes_of(whole, {.draft = DraftMode::kMtp}), with);
+  EXPECT_EQ(bytes_of(whole, {.draft = DraftMode::kSuffix}), without);
+  EXPECT_EQ(bytes_of(plain, {.draft = DraftMode::kAuto, .draft_path = whole.path()}), with);
+  EXPECT_EQ(bytes_of(plain, {.draft = DraftMode::kAuto, .draft_path = "org/not-here"}), without);
+
+  const test::TempFile gemma(test::TinyModel{.arch = "gemma4", .layers = 3}.bytes(), ".gguf");
+  const test::TempFile assistant(
+      test::TinyModel{.arch = "gemma4-assistant", .layers = 3, .width = 32, .per_layer_width = 0, .model_width = 64}
+          .bytes(),
+      ".gguf");
+  EXPECT_GT(bytes_of(gemma, {.draft = DraftMode::kAuto, .draft_path = assistant.path()}), bytes_of(gemma, {}));
+  EXPECT_EQ(bytes_of(gemma, {.draft = DraftMode::kAuto, .draft_path = whole.path()}), bytes_of(gemma, {}))
+      << "loading it is the error";
+}
+
+TEST(ServeModels, AnotherWayToDraftIsAnotherEngine) {
+  const test::TempFile model(test::TinyModel().bytes(), ".gguf");
+  std::set<std::string> versions;
+  for (const EngineOptions& engine : {EngineOptions{}, EngineOptions{.draft = DraftMode::kNgram},
+                                      EngineOptions{.max_drafts = 3}, EngineOptions{.draft_path = "org/draft"}})
+    versions.insert(entry_of(model, engine).version);
+  EXPECT_EQ(versions.size(), 4U);
 }
 
 TEST(PulledModels, AreNewOnceAndWhereTheyMoveTo) {

@@ -422,15 +422,38 @@ TEST(TokenMasks, AreGivenUpAndFoundLaterWithTheSameWork) {
   ASSERT_TRUE(state.accept('a' - 0x20));
   std::vector<MaskWord> mask(mask_words(vocabulary->size()));
   EXPECT_EQ(state.allow(mask, {.waits = false, .walks = false}).outcome, FoundMask::Outcome::kNotReady);
+  EXPECT_FALSE(state.is_mask_kept());
   const std::atomic<bool> stop = true;
   EXPECT_EQ(state.allow(mask, {.stop = &stop}).outcome, FoundMask::Outcome::kNotReady);
   EXPECT_EQ(state.allow(mask, {.until = MaskSearch::Clock::now()}).outcome, FoundMask::Outcome::kNotReady);
+  EXPECT_FALSE(state.is_mask_kept());
   std::ranges::fill(mask, 0);
   const FoundMask found = state.allow(mask);
   ASSERT_TRUE(found);
   std::vector<MaskWord> kept(mask.size());
   EXPECT_EQ(state.allow(kept, {.waits = false, .walks = false}).work, found.work);
   EXPECT_EQ(kept, mask);
+  EXPECT_TRUE(state.is_mask_kept());
+}
+
+TEST(TokenMasks, AreKeptOncePartsOfThemAreThatComeFromElsewhere) {
+  // Behind each call of the word its mask consists of the word's own and of what stands behind the call.
+  Grammar grammar;
+  const ExpressionId word = grammar.literal("ab");
+  const RuleId rule = grammar.declare("word");
+  grammar.define(rule, grammar.repeat(word, 1, 3));
+  grammar.set_root(grammar.sequence({grammar.call(rule), grammar.literal("c"), grammar.call(rule)}));
+  const auto vocabulary = make_vocabulary({"a", "b", "ab", "abc", "c", "ba"});
+  ConstraintState state;
+  state.begin(CompiledConstraint::create(grammar, vocabulary).value(), std::nullopt);
+  std::vector<MaskWord> mask(mask_words(vocabulary->size()));
+  for (const TokenId token : {TokenId{0}, TokenId{1}, TokenId{4}, TokenId{2}}) {
+    const bool was_kept = state.allow(mask, {.waits = false, .walks = false}).outcome != FoundMask::Outcome::kNotReady;
+    EXPECT_EQ(state.is_mask_kept(), was_kept);
+    ASSERT_TRUE(state.allow(mask));
+    EXPECT_TRUE(state.is_mask_kept());
+    ASSERT_TRUE(state.accept(token));
+  }
 }
 
 TEST(TokenMasks, DropTheSpaceThatTheWordsDropAtTheBeginningOfAText) {

@@ -82,6 +82,7 @@ class Model {
                                   const std::vector<std::int32_t>& candidates = {}, std::int32_t hidden_row = 0) {
     Batch batch = rows(tokens, tokens.size() - 1, tokens.size());
     batch.num_guesses.push_back(count);
+    batch.guess_draws.emplace_back();  // the likeliest words
     if (assistant_) {
       batch.hidden_rows.push_back(hidden_row);
       --batch.kv_len[0];

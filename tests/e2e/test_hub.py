@@ -118,6 +118,50 @@ class Answers(HubTest):
         self.assertEqual(self.octavo(hub, "rm", f"{REPO}:safetensors").returncode, 0)
         self.assertEqual(list((self.repo_folder / "blobs").iterdir()), [])
 
+    def test_a_draft_file_is_fetched_with_its_model_found_beside_it_and_removed(self):
+        draft = "mtp-tiny-qwen35-F32.gguf"
+        whole = support.tiny_model("tiny-qwen35", head=True)
+        files = {"tiny-qwen35-F32.gguf": support.tiny_model("tiny-qwen35").read_bytes(), draft: whole.read_bytes()}
+        hub = self.serve(files)
+        pulled = self.octavo(hub, "pull", REPO)
+        self.assertEqual(pulled.returncode, 0, pulled.stderr)
+        self.assertIn(f"fetching tiny-qwen35-F32.gguf and {draft} of {REPO}", pulled.stderr)
+        path = pathlib.Path(pulled.stdout.strip())
+        self.assertEqual(sorted(p.name for p in path.parent.iterdir()), sorted(files))
+        listed = json.loads(self.octavo(hub, "list", "--json").stdout)["models"]
+        self.assertEqual([m["name"] for m in listed], [f"{REPO}:tiny-qwen35-F32.gguf"], "a draft file is no model")
+        plain = self.answer(hub, "-m", REPO, "--draft", "off")
+        drafted = self.answer(hub, "-m", REPO, "--draft", "mtp", says=f"the draft file is {draft}, beside the model")
+        self.assertEqual(drafted["text"], plain["text"])
+        self.assertGreater(drafted["memory"]["weight_bytes"], plain["memory"]["weight_bytes"], "it has a head")
+        self.assertEqual(self.octavo(hub, "rm", listed[0]["name"]).returncode, 0)
+        self.assertEqual(list((self.repo_folder / "blobs").iterdir()), [])
+
+    def test_a_draft_file_by_its_name_on_the_hub_is_fetched_alone(self):
+        model = support.tiny_model("tiny-qwen35")
+        whole = support.tiny_model("tiny-qwen35", head=True)
+        hub = self.serve({"m-Q4_K_M.gguf": self.content, "MTP/m-BF16-MTP.gguf": self.content,
+                          "MTP/m-Q8_0-MTP.gguf": whole.read_bytes()})
+        plain = self.answer(hub, "-m", model, "--draft", "off")
+        first = self.answer(hub, "-m", model, "--draft", REPO, says=f"fetching MTP/m-Q8_0-MTP.gguf of {REPO}")
+        self.assertEqual(first["text"], plain["text"])
+        self.assertGreater(first["memory"]["weight_bytes"], plain["memory"]["weight_bytes"], "it has a head")
+        num_requests = len(hub.requests)
+        again = self.answer(hub, "-m", model, "--draft", f"{REPO}:q8_0")
+        self.assertEqual(again["text"], plain["text"])
+        self.assertEqual(len(hub.requests), num_requests, "what is there is used without asking")
+        wrong = self.octavo(hub, "run", "-m", model, "--draft", f"{REPO}:Q5_0", "Hello")
+        self.assertEqual(wrong.returncode, 1)
+        self.assertIn("no file of the name 'Q5_0'", wrong.stderr)
+        self.assertIn("MTP/m-BF16-MTP.gguf, MTP/m-Q8_0-MTP.gguf", wrong.stderr)
+
+    def answer(self, hub, *args, says=""):
+        """A greedy answer, as `run --json` tells it."""
+        done = self.octavo(hub, "run", *args, "Hello", "--temp", "0", "-n", "24", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(says, done.stderr)
+        return json.loads(done.stdout)
+
     def test_it_is_listed_found_by_a_part_of_its_name_and_removed(self):
         hub = self.serve({NAME: support.SMOLLM2.read_bytes()})
         path = self.pull(hub)

@@ -302,6 +302,29 @@ TEST(Draft, GuessesOfADraftHeadAreVerifiedAsAnyOthers) {
       }
 }
 
+// With the seeds, choices, positions and settings of the requests.
+TEST(Draft, ADraftHeadDrawsWithTheNumbersThatTokensAreDrawnWith) {
+  const auto options = [] { return TestEngineOptions{.runner = {.has_draft_head = true}}; };
+  const auto requests = [](TestEngine&) {
+    std::vector<Request> all = {make_request(6, 50, 1), make_request(17, 40, 2), make_request(9, 60, 5),
+                                make_request(5, 40, 6), make_request(7, 40, std::uint64_t{1} << 50)};
+    all[0].sampling.top_k = 5;
+    all[0].num_choices = 3;
+    all[1].sampling.top_p = 0.7F;
+    all[1].first_choice = 4;
+    all[2].sampling.min_p = 0.3F;
+    all[2].sampling.temperature = 1.6F;
+    all[3].sampling.order = {SamplerStep::kTopK, SamplerStep::kTemperature};
+    all[3].sampling.top_p = 0.1F;  // that the order leaves out
+    return all;
+  };
+  const Drafted plain = run(options, DraftMode::kOff, requests), drafted = run(options, DraftMode::kMtp, requests);
+  for (std::size_t i = 0; i < plain.answers.size(); ++i)
+    EXPECT_TRUE(drafted.answers[i].same_tokens(plain.answers[i])) << i;
+  EXPECT_EQ(drafted.stats.accepted_draft_tokens, drafted.stats.drafted_tokens);
+  EXPECT_GT(drafted.stats.accepted_draft_tokens, 150U);
+}
+
 TEST(Draft, ADraftHeadIsAskedWhereItMayBeLikelierThanTexts) {
   const auto num_guesses = [](DraftMode mode, bool has_head, bool repeats) {
     TestEngine engine({.runner = {.has_draft_head = has_head, .guess_wrong = 1}, .draft = {.mode = mode}});

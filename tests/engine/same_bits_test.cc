@@ -2,6 +2,7 @@
 // every element type of the KV memory.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <random>
@@ -29,6 +30,8 @@ struct Options {
   int kv_tokens = 0;                    // of the KV memory; 0: enough
   double step_ms = 0;                   // 0: any
   std::optional<DraftMode> draft = {};  // none: off, but for a model with a draft head, which guesses
+  int num_words = 32;                   // of the tokenizer, which are those that are drawn
+  std::uint32_t vocab = 80;             // words of the model
 };
 
 /// All that is bit-identical of a choice: tokens, their log-probabilities, and logits of the prompt where asked for.
@@ -67,19 +70,25 @@ TinyModel assistant_recipe() {
           .type = DType::kQ8_0};
 }
 
+std::string bytes_of_model(TinyModel recipe, const Options& options) {
+  recipe.vocab = options.vocab;
+  return recipe.bytes();
+}
+
 class RealEngine {
  public:
-  RealEngine(const std::string& arch, KvType type, const Options& options) : path_(recipe_of(arch).bytes(), ".gguf") {
+  RealEngine(const std::string& arch, KvType type, const Options& options)
+      : path_(bytes_of_model(recipe_of(arch), options), ".gguf") {
     EngineParts parts;
     parts.source = open_model(path_.path()).value();
     parts.resources = Resources::create({.num_threads = options.num_threads}).value();
-    parts.words = ModelTokenizer(test::tiny_tokenizer(32));
+    parts.words = ModelTokenizer(test::tiny_tokenizer(options.num_words));
     ModelConfig config = ModelConfig::load(*parts.source).value();
     if (config.prediction_layer && options.draft != DraftMode::kOff) config.add_draft_head();
     std::optional<AssistantRequest> assistant;
     std::unique_ptr<const ModelSource> assistant_source;
     if (arch == "gemma4-assisted" && options.draft != DraftMode::kOff) {
-      const TempFile file(assistant_recipe().bytes(), ".gguf");
+      const TempFile file(bytes_of_model(assistant_recipe(), options), ".gguf");
       assistant_source = open_model(file.path()).value();
       assistant.emplace(test::assistant_of(config, *assistant_source).value());
     }
@@ -126,6 +135,39 @@ class RealEngine {
     all.reserve(bits.size());
     for (auto& [key, own] : bits) all.push_back(std::move(own));
     return all;
+  }
+  /// Runs the requests together, the first one until it has `cancel_at` tokens; gives the bits of each.
+  std::vector<Bits> run_cancelling(std::vector<Request> requests, std::size_t cancel_at) {
+    std::vector<Bits> all(requests.size());
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const auto id = engine_->submit(std::move(requests[i]), [&, i](const TokenEvent& event) {
+        if (event.token < 0) return;
+        all[i].tokens.push_back(event.token);
+        all[i].floats.push_back(event.logprob);
+        if (i == 0 && all[i].tokens.size() == cancel_at) engine_->cancel(event.request);
+      });
+      EXPECT_TRUE(id) << id.error().message;
+    }
+    while (engine_->step()) EXPECT_TRUE(engine_->check_integrity());
+    return all;
+  }
+  std::shared_ptr<const Constraint> compile(const ConstraintSource& source) {
+    return engine_->compile_constraint(source).value();
+  }
+  /// The sum of the probabilities of the likeliest tokens in place of those that are drawn, all among the top_k.
+  double sum_of_likeliest(Request request) {
+    double sum = 0;
+    request.top_logprobs = std::max(1, request.sampling.top_k);
+    const bool is_cut = request.sampling.top_k > 0;
+    const auto id = engine_->submit(std::move(request), [&](const TokenEvent& event) {
+      double mass = 0;
+      for (const TokenLogprob& one : event.top_logprobs) mass += std::exp(double{one.logprob});
+      if (mass > 0) sum += std::exp(double{event.top_logprobs[0].logprob}) / (is_cut ? mass : 1);
+    });
+    EXPECT_TRUE(id) << id.error().message;
+    while (engine_->step()) {
+    }
+    return sum;
   }
   std::uint64_t num_preemptions() const { return engine_->stats().preemptions; }
   EngineStats stats() const { return engine_->stats(); }
@@ -325,6 +367,73 @@ TEST_P(SameBitsOfHeads, GuessedIsTokenByToken) {
     if (std::get<0>(GetParam()) != "qwen35moe-head") {
       EXPECT_GT(stats.accepted_draft_tokens, 20U);
     }
+  }
+}
+
+// A guess that is drawn with the token's own number is right oftener than any likeliest word, even the model's own: of
+// the tokens that are drawn, one of probability p is the likeliest with that probability.
+TEST(DrawnGuesses, AreRightOftenerThanLikeliestOnes) {
+  for (const int top_k : {0, 10}) {
+    RealEngine guessing("qwen35-head", kDefaultKvType, {.draft = DraftMode::kMtp, .num_words = 60, .vocab = 60});
+    double sum = 0;
+    for (unsigned seed = 40; seed < 46; ++seed) {
+      Request request = some_request(30, 100, seed);
+      for (TokenId& token : request.tokens) token %= 60;
+      request.max_drafts = 1;
+      request.sampling.temperature = 1;
+      request.sampling.top_k = top_k;
+      sum += guessing.sum_of_likeliest(request);
+    }
+    const EngineStats stats = guessing.stats();
+    const double of_likeliest = sum / 600;
+    EXPECT_GT(stats.drafted_tokens, 200U);
+    EXPECT_GT(double(stats.accepted_draft_tokens), 1.5 * of_likeliest * double(stats.drafted_tokens)) << top_k;
+  }
+}
+
+// A schema forbids most of what is guessed, the pattern nothing of it.
+TEST_P(SameBitsOfHeads, GuessedUnderAConstraintIsTokenByToken) {
+  const ConstraintSource schema{
+      .kind = ConstraintKind::kJsonSchema,
+      .text = R"({"$ref": "#/$defs/deep", "$defs": {"deep": {"anyOf": [{"enum": [true, false, null]},
+                                      {"type": "array", "items": {"$ref": "#/$defs/deep"}, "minItems": 1,
+                                       "maxItems": 1}]}}})"};
+  const ConstraintSource pattern{.kind = ConstraintKind::kRegex, .text = "[^ ]{30,60}"};
+  for (const ConstraintSource& constraint : {schema, pattern}) {
+    const auto requests = [&](RealEngine& engine) {
+      std::vector<Request> all;
+      for (unsigned seed = 60; seed < 66; ++seed) {
+        Request request = some_request(20, 60, seed);
+        request.ignore_eos = false;
+        request.sampling.temperature = seed % 2 == 0 ? 0.0F : 1.0F;
+        request.num_choices = seed % 3 == 0 ? 2 : 1;
+        request.constraint = engine.compile(constraint);
+        all.push_back(std::move(request));
+      }
+      return all;
+    };
+    RealEngine plain = engine({.draft = DraftMode::kOff, .num_words = 60});
+    RealEngine guessing = engine({.draft = DraftMode::kMtp, .num_words = 60});
+    const std::vector<Bits> expected = plain.run(requests(plain));
+    EXPECT_EQ(guessing.run(requests(guessing)), expected);
+    EXPECT_EQ(guessing.run(requests(guessing)), expected) << "with a prefix that is cached";
+    if (constraint.kind == ConstraintKind::kRegex && std::get<0>(GetParam()) != "qwen35moe-head") {
+      EXPECT_GT(guessing.stats().accepted_draft_tokens, 20U);
+    }
+  }
+}
+
+TEST_P(SameBitsOfHeads, ACancelWhileGuessesAreVerifiedChangesNoOther) {
+  std::vector<Request> requests = {some_request(40, 60, 31), some_request(25, 60, 33)};
+  requests[0].sampling.temperature = 0;
+  RealEngine plain = engine({.prefix_cache = false, .draft = DraftMode::kOff});
+  const Bits cancelled = plain.run(requests[0]), other = plain.run(requests[1]);
+  for (const std::size_t at : {1U, 2U, 9U, 23U}) {
+    RealEngine guessing = engine({.draft = DraftMode::kMtp});
+    const std::vector<Bits> found = guessing.run_cancelling(requests, at);
+    EXPECT_TRUE(std::ranges::equal(found[0].tokens, std::span(cancelled.tokens).first(at))) << at;
+    EXPECT_EQ(found[1], other) << at;
+    EXPECT_EQ(guessing.run(requests[0]), cancelled) << "what was left behind by the one that was cancelled at " << at;
   }
 }
 

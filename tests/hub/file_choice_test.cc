@@ -34,6 +34,54 @@ TEST(FileChoice, ATypeIsAWordOfTheNameInEitherCase) {
   EXPECT_THAT(choose(kUsual, "Q5_0"), ElementsAre());
 }
 
+/// The draft file that is chosen by its name, or the error.
+Paths choose_draft(const Paths& paths, std::string_view wanted) {
+  const auto chosen = choose_draft_files(paths, wanted);
+  if (!chosen) return {"error: " + chosen.error().message};
+  Paths names;
+  for (const std::size_t i : *chosen) names.push_back(paths[i]);
+  return names;
+}
+
+Paths draft_beside(const Paths& paths, std::string_view model) {
+  Paths names;
+  for (const std::size_t i : draft_files_beside(paths, model)) names.push_back(paths[i]);
+  return names;
+}
+
+const Paths kWithDrafts = {"m-Q4_K_M.gguf", "m-Q8_0.gguf", "mtp-m-BF16.gguf", "mtp-m-Q4_K_M.gguf", "mtp-m-Q8_0.gguf"};
+const Paths kWithFolder = {"it-mtp-Q4_K_M.gguf", "it-mtp-BF16.gguf", "MTP/it-Q8_0-MTP.gguf", "MTP/it-BF16-MTP.gguf"};
+
+TEST(FileChoice, DraftFilesAreNoModels) {
+  EXPECT_THAT(choose(kWithDrafts, "Q8_0"), ElementsAre("m-Q8_0.gguf"));
+  EXPECT_THAT(choose(kWithDrafts, ""), ElementsAre("m-Q4_K_M.gguf"));
+  EXPECT_THAT(choose(kWithDrafts, "BF16"), ElementsAre());
+  EXPECT_THAT(choose(kWithFolder, "BF16"), ElementsAre("it-mtp-BF16.gguf"));
+  EXPECT_THAT(choose(kWithDrafts, "mtp-m-Q8_0.gguf"), ElementsAre("mtp-m-Q8_0.gguf")) << "by its whole name";
+  EXPECT_EQ(model_files(kWithDrafts).size(), 2U);
+}
+
+TEST(FileChoice, ADraftFileIsChosenByItsTypeOrTheUsualOne) {
+  EXPECT_THAT(choose_draft(kWithDrafts, ""), ElementsAre("mtp-m-Q8_0.gguf"));
+  EXPECT_THAT(choose_draft(kWithDrafts, "bf16"), ElementsAre("mtp-m-BF16.gguf"));
+  EXPECT_THAT(choose_draft(kWithDrafts, "F32"), ElementsAre());
+  EXPECT_THAT(choose_draft(kWithDrafts, "m-Q8_0.gguf"), ElementsAre("m-Q8_0.gguf")) << "a model may have a head";
+  EXPECT_THAT(choose_draft({"m-Q8_0.gguf", "MTP/a-F16.gguf", "MTP/b-F16.gguf"}, ""),
+              ElementsAre(AllOf(HasSubstr("MTP/a-F16.gguf, MTP/b-F16.gguf"), Not(HasSubstr("m-Q8_0")))));
+  EXPECT_THAT(choose_draft({"assistant-Q4_0.gguf", "assistant-F16.gguf"}, ""), ElementsAre("assistant-Q4_0.gguf"))
+      << "an assistant in a repository of its own";
+}
+
+TEST(FileChoice, TheDraftFileBesideAModelHasItsTypeOrTheUsualOne) {
+  EXPECT_THAT(draft_beside(kWithDrafts, "m-Q4_K_M.gguf"), ElementsAre("mtp-m-Q4_K_M.gguf"));
+  EXPECT_THAT(draft_beside(kWithDrafts, "m-IQ4_XS.gguf"), ElementsAre("mtp-m-Q8_0.gguf"));
+  EXPECT_THAT(draft_beside(kWithFolder, "it-mtp-BF16.gguf"), ElementsAre("MTP/it-BF16-MTP.gguf"));
+  EXPECT_THAT(draft_beside(kWithFolder, "it-mtp-Q4_K_M.gguf"), ElementsAre("MTP/it-Q8_0-MTP.gguf"));
+  EXPECT_THAT(draft_beside(kUsual, "m-Q4_0.gguf"), ElementsAre());
+  EXPECT_THAT(draft_beside({"mtp-a-Q8_0.gguf", "mtp-b-Q8_0.gguf"}, "a-Q8_0.gguf"), ElementsAre())
+      << "nobody knows which one it is";
+}
+
 TEST(FileChoice, AWholeWordGoesBeforeOneThatGoesOn) {
   EXPECT_THAT(choose(kUsual, "Q4_0"), ElementsAre("m-Q4_0.gguf"));
   EXPECT_THAT(choose(kUsual, "Q4_K"), ElementsAre("m-Q4_K_M.gguf"));

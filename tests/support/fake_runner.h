@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "model/model_runner.h"
+#include "sampler/sampler.h"
 #include "support/state_room.h"
 
 namespace octavo::test {
@@ -76,7 +77,7 @@ class FakeRunner final : public ModelRunner {
     std::int32_t not_finite_hidden_token = -1;  // hidden rows of it are no numbers
     std::int32_t not_finite_token = -1;         // sequences with a row of it are reported as not finite
     std::int32_t spoiled_token = -1;            // and as spoiled
-    bool has_draft_head = false;                // it guesses what is likeliest, but for every n-th token of guess_wrong
+    bool has_draft_head = false;                // it guesses what is drawn, but for every n-th token of guess_wrong
     int guess_wrong = 0;                        // 0: none
   };
 
@@ -229,6 +230,7 @@ class FakeRunner final : public ModelRunner {
     require(options_.has_draft_head, "batch of guesses");
     require(batch.num_rows() == batch.num_seqs() && batch.num_guesses.size() == at(batch.num_seqs()), "guesses");
     require(batch.candidate_begin.size() == at(batch.num_seqs() + 1), "candidates");
+    require(batch.guess_draws.size() == at(batch.num_seqs()), "draws of guesses");
     for (const BlockCopy& copy : batch.copies) make_copy(copy);
     guesses_.clear();
     for (int s = 0; s < batch.num_seqs(); ++s) {
@@ -258,10 +260,16 @@ class FakeRunner final : public ModelRunner {
     });
     const std::span<float> row = std::span(logits_).first(at(options_.vocab_size));
     fill_logits(state, row);
-    const auto best = static_cast<std::int32_t>(std::ranges::max_element(row) - row.begin());
+    const GuessDraw& draw = batch.guess_draws[at(s)];
+    params_.temperature = draw.temperature;
+    params_.top_k = draw.top_k;
+    params_.top_p = draw.top_p;
+    params_.min_p = draw.min_p;
+    const DrawKey key{.seed = draw.seed, .choice = draw.choice, .position = static_cast<std::uint32_t>(last + 1)};
+    const std::int32_t drawn = sample(row, options_.vocab_size, params_, key, scratch_, {.wants_logprob = false}).token;
     ++num_guesses_;
     const bool is_wrong = options_.guess_wrong > 0 && last % options_.guess_wrong == 0;
-    return is_wrong ? (best + 1) % options_.vocab_size : best;
+    return is_wrong ? (drawn + 1) % options_.vocab_size : drawn;
   }
 
   void release(const BlockRun& run) {
@@ -372,6 +380,8 @@ class FakeRunner final : public ModelRunner {
   std::vector<std::int32_t> not_finite_, spoiled_;    // sequences of the last batch
   std::vector<GuessedToken> guesses_;                 // of the last batch of guesses
   std::vector<std::int32_t> ahead_;                   // scratch of guess()
+  SamplingParams params_;                             // the same
+  SamplerScratch scratch_{options_.vocab_size};       // the same
   int num_guesses_ = 0;
   std::vector<float> hidden_ = std::vector<float>(at(kMaxLogitRows) * kWidth);
   bool may_read_anything_ = false;

@@ -8,15 +8,30 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Every third layer sees all; heads of 16 dimensions with a window, of 32 without; no embeddings of layers.
-MemorySource gemma4_keys(std::uint32_t layers) {
-  MemorySource source = family_keys("gemma4", layers);
+/// Every third layer sees all; heads of 16 dimensions with a window, of 32 without.
+MemorySource keys_of_layers(const std::string& architecture, std::uint32_t layers) {
+  MemorySource source = family_keys(architecture, layers);
+  const auto key = [&](const char* suffix) { return architecture + "." + suffix; };
   std::vector<bool> windowed(layers);
   for (std::uint32_t i = 0; i < layers; ++i) windowed[i] = i % 3 != 2;
-  source.add("gemma4.attention.sliding_window", 24U).add_array("gemma4.attention.sliding_window_pattern", windowed);
-  source.add("gemma4.attention.key_length", 32U).add("gemma4.attention.value_length", 32U);
-  source.add("gemma4.attention.key_length_swa", 16U).add("gemma4.attention.value_length_swa", 16U);
-  source.add("gemma4.rope.freq_base", 1e6F).add("gemma4.embedding_length_per_layer_input", 0U);
+  source.add(key("attention.sliding_window"), 24U).add_array(key("attention.sliding_window_pattern"), windowed);
+  source.add(key("attention.key_length"), 32U).add(key("attention.value_length"), 32U);
+  source.add(key("attention.key_length_swa"), 16U).add(key("attention.value_length_swa"), 16U);
+  source.add(key("rope.freq_base"), 1e6F);
+  return source;
+}
+
+/// Without embeddings of layers.
+MemorySource gemma4_keys(std::uint32_t layers) {
+  MemorySource source = keys_of_layers("gemma4", layers);
+  source.add("gemma4.embedding_length_per_layer_input", 0U);
+  return source;
+}
+
+/// Of a model whose rows are 256 wide.
+MemorySource assistant_keys(std::uint32_t layers) {
+  MemorySource source = keys_of_layers("gemma4-assistant", layers);
+  source.add("gemma4-assistant.embedding_length_out", 256U);
   return source;
 }
 
@@ -182,6 +197,44 @@ TEST(Gemma4, KeysWithoutADefaultMustBeThere) {
     }
     EXPECT_THAT(error_of(source), HasSubstr("'gemma4." + std::string(key) + "' is missing"));
   }
+}
+
+TEST(Gemma4Assistant, ItsLayersHaveNoKeysAndValuesAndItsLogitsNoCap) {
+  MemorySource source = assistant_keys(4);
+  source.add("gemma4-assistant.final_logit_softcapping", 30.0F);
+  source.add_array("gemma4-assistant.attention.head_count_kv", std::vector<std::int32_t>{2, 2, 1, 2});
+  const ModelConfig config = ModelConfig::load(source).value();
+  EXPECT_TRUE(config.is_assistant());
+  EXPECT_EQ(config.model_width, 256);
+  EXPECT_EQ(config.width, 64);
+  EXPECT_EQ(config.logit_soft_cap, 0.0F);
+  EXPECT_EQ(config.per_layer_width, 0);
+  for (int i = 0; i < 4; ++i) {
+    const AttentionSpec& attention = *config.layer(i).attention();
+    EXPECT_TRUE(attention.borrows_from) << i;
+    EXPECT_EQ(attention.window, is_global(i) ? 0 : 24) << i;
+    EXPECT_EQ(attention.head_dim, is_global(i) ? 32 : 16) << i;
+    EXPECT_EQ(attention.num_kv_heads, is_global(i) ? 1 : 2) << i;
+    EXPECT_EQ(attention.scale, 1.0F);
+    EXPECT_TRUE(config.layer(i).post_norms);
+    EXPECT_TRUE(config.layer(i).output_scale);
+    EXPECT_EQ(std::get<DenseFfnSpec>(config.layer(i).feed_forward).width, 96);
+  }
+  EXPECT_FALSE(ModelConfig::load(gemma4_keys(4)).value().is_assistant());
+}
+
+TEST(Gemma4Assistant, WrongKeysAreRefused) {
+  MemorySource source = keys_of_layers("gemma4-assistant", 2);
+  EXPECT_THAT(error_of(source), HasSubstr("'gemma4-assistant.embedding_length_out' is missing"));
+  source.add("gemma4-assistant.embedding_length_out", 0U);
+  EXPECT_THAT(error_of(source), HasSubstr("gemma4-assistant.embedding_length_out is 0, expected 1 to 16777216"));
+  source = assistant_keys(2);
+  source.add("gemma4-assistant.expert_count", 4U);
+  EXPECT_THAT(error_of(source),
+              HasSubstr("gemma4-assistant.expert_count is not 0, expected an assistant without experts"));
+  source = assistant_keys(2);
+  source.add_array("gemma4-assistant.feed_forward_length", std::vector<std::int32_t>{96, 96, 96});
+  EXPECT_THAT(error_of(source), HasSubstr("feed_forward_length has 3 numbers, expected one for each of the 2 layers"));
 }
 
 }  // namespace
