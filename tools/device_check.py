@@ -41,11 +41,11 @@ def logits(model, tokens, *args):
         return out.read_bytes()
 
 
-def storm(model, *args):
-    """Texts and log-probabilities of 32 requests that are computed together."""
+def storm(model, count, *args):
+    """Texts and log-probabilities of requests that are computed together."""
     beginning = "A long beginning that all of them have. " * 12
     lines = []
-    for i in range(32):
+    for i in range(count):
         body = {"prompt": f"{beginning}Number {i}:", "max_tokens": 24, "temperature": 0.8, "seed": i, "logprobs": 1,
                 "n": 1 + i % 2}
         lines.append(json.dumps({"custom_id": str(i), "method": "POST", "url": "/v1/completions", "body": body}))
@@ -57,7 +57,7 @@ def storm(model, *args):
     return sorted((a["custom_id"], json.dumps(a["response"]["body"]["choices"], sort_keys=True)) for a in found)
 
 
-def differing(model, tokens, num_layers):
+def differing(model, tokens, requests, num_layers):
     """What differs from the processor, and what was compared."""
     cases = [(chunk, layers) for chunk in (1, 7, 512) for layers in ("all",)]
     cases += [(512, layers) for layers in (0, max(1, num_layers // 2), num_layers)]
@@ -65,8 +65,8 @@ def differing(model, tokens, num_layers):
     wrong = [f"steps of {chunk}, {layers} layers" for chunk, layers in cases
              if logits(model, tokens, "--chunk", chunk, *CUDA, "--gpu-layers", layers) != expected]
     small = ("--kv-memory", "8MiB", "-c", "512")
-    if storm(model, *small) != storm(model, *small, *CUDA):
-        wrong.append("32 requests together")
+    if storm(model, requests, *small) != storm(model, requests, *small, *CUDA):
+        wrong.append(f"{requests} requests together")
     return wrong, len(cases) + 1
 
 
@@ -83,8 +83,8 @@ def speeds(model, *args):
 def check(name, arguments):
     """The row of a model."""
     model = ("-m", name) if name else ()
-    layers = json.loads(run("info", *model, "--json"))["layers"]
-    wrong, count = differing(model, TOKENS[:arguments.tokens], layers)
+    layers = json.loads(run("info", *model, "--json"))["shape"]["num_layers"]
+    wrong, count = differing(model, TOKENS[:arguments.tokens], arguments.requests, layers)
     row = {"model": name or "default", "bits": f"{count} of {count} alike" if not wrong else "differ: " + "; ".join(wrong)}
     if not arguments.no_speeds:
         here, there = speeds(model), speeds(model, *CUDA)
@@ -98,6 +98,7 @@ def main():
     parser = argparse.ArgumentParser(description="Compares a card with the processor.")
     parser.add_argument("models", nargs="*", metavar="MODEL", help="a GGUF file, or a name of the hub; default: the default model")
     parser.add_argument("--tokens", type=int, default=len(TOKENS), help="whose logits are compared; default 512")
+    parser.add_argument("--requests", type=int, default=32, help="that are computed together; default 32")
     parser.add_argument("--no-speeds", action="store_true", help="compare bits alone")
     arguments = parser.parse_args()
     rows, passed = [], True

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace octavo {
 
@@ -14,5 +16,15 @@ enum class Device : std::uint8_t { kAuto, kCpu, kCuda };
 constexpr std::string_view device_name(Device device) {
   return device == Device::kCpu ? "cpu" : device == Device::kCuda ? "cuda" : "auto";
 }
+
+/// A device beside the processor.
+struct DeviceInfo {
+  std::string id;  // CUDA0
+  std::string name;
+  std::uint64_t total_bytes = 0, free_bytes = 0;
+};
+
+/// The devices that layers can be computed by; empty without a driver, or without a card that is new enough.
+std::vector<DeviceInfo> list_devices();
 
 }  // namespace octavo

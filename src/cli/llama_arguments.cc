@@ -10,7 +10,8 @@ namespace {
 
 using enum LlamaFate;
 
-constexpr std::string_view kNoGpu = "there is no GPU here";
+constexpr std::string_view kOneCard = "what lies on a card is chosen by -ngl alone";
+constexpr std::string_view kExpertsHere = "experts are computed by the processor";
 constexpr std::string_view kNoDrafts =
     "drafts change no answer, and come from text, a head or an assistant here, not from any other model";
 constexpr std::string_view kPricedDrafts = "a drafted token joins a step where it pays";
@@ -83,9 +84,9 @@ constexpr LlamaArgument kArguments[] = {
     {"--context-shift", "LLAMA_ARG_CONTEXT_SHIFT", "", kIgnored, "an answer ends where the context does, and nothing is cut from it"},
     {"--no-context-shift", "LLAMA_ARG_NO_CONTEXT_SHIFT", "", kBuiltIn, "an answer ends where the context does"},
     {"--keep", "", "N", kIgnored, "nothing is cut from a context", "0"},
-    {"-fit,--fit", "LLAMA_ARG_FIT", "on|off", kIgnored, kNoGpu, "off"},
-    {"-fitt,--fit-target", "LLAMA_ARG_FIT_TARGET", "MIB", kIgnored, kNoGpu},
-    {"-fitc,--fit-ctx", "LLAMA_ARG_FIT_CTX", "N", kIgnored, kNoGpu},
+    {"-fit,--fit", "LLAMA_ARG_FIT", "on|off", kIgnored, kOneCard, "off"},
+    {"-fitt,--fit-target", "LLAMA_ARG_FIT_TARGET", "MIB", kIgnored, kOneCard},
+    {"-fitc,--fit-ctx", "LLAMA_ARG_FIT_CTX", "N", kIgnored, kOneCard},
     {"-lm,--load-mode", "LLAMA_ARG_LOAD_MODE", "MODE", kIgnored, "weights are read once and packed into memory", "auto|none"},
     {"-lzm,--lazy-mode", "LLAMA_ARG_LAZY_MODE", "MODE", kIgnored, "weights are read once and packed into memory", "off"},
     {"--mmap", "LLAMA_ARG_MMAP", "", kIgnored, "weights are read once and packed into memory"},
@@ -106,18 +107,18 @@ constexpr LlamaArgument kArguments[] = {
     {"-fa,--flash-attn", "LLAMA_ARG_FLASH_ATTN", "on|off|auto", kIgnored, "attention has one way to be computed", "on|auto|1|true|enabled|yes"},
     {"-ngl,--gpu-layers,--n-gpu-layers", "LLAMA_ARG_N_GPU_LAYERS", "LAYERS", kCombined, "as --gpu-layers, with --device auto"},
     {"-dev,--device", "LLAMA_ARG_DEVICE", "DEVICES", kCombined, "none: as --device cpu; CUDA0: as --device cuda"},
-    {"-sm,--split-mode", "LLAMA_ARG_SPLIT_MODE", "MODE", kIgnored, kNoGpu},
-    {"-ts,--tensor-split", "LLAMA_ARG_TENSOR_SPLIT", "SHARES", kIgnored, kNoGpu},
-    {"-mg,--main-gpu", "LLAMA_ARG_MAIN_GPU", "N", kIgnored, kNoGpu},
-    {"-ot,--override-tensor", "LLAMA_ARG_OVERRIDE_TENSOR", "PATTERNS", kIgnored, kNoGpu},
-    {"-cmoe,--cpu-moe", "LLAMA_ARG_CPU_MOE", "", kBuiltIn, kNoGpu},
-    {"-ncmoe,--n-cpu-moe", "LLAMA_ARG_N_CPU_MOE", "N", kBuiltIn, kNoGpu},
-    {"-ncffn,--n-cpu-ffn", "LLAMA_ARG_N_CPU_FFN", "N", kBuiltIn, kNoGpu},
-    {"-kvo,--kv-offload", "LLAMA_ARG_KV_OFFLOAD", "", kIgnored, kNoGpu},
-    {"-nkvo,--no-kv-offload", "LLAMA_ARG_NO_KV_OFFLOAD", "", kBuiltIn, kNoGpu},
-    {"--op-offload", "LLAMA_ARG_OP_OFFLOAD", "", kIgnored, kNoGpu},
-    {"--no-op-offload", "LLAMA_ARG_NO_OP_OFFLOAD", "", kBuiltIn, kNoGpu},
-    {"--no-host", "LLAMA_ARG_NO_HOST", "", kIgnored, kNoGpu},
+    {"-sm,--split-mode", "LLAMA_ARG_SPLIT_MODE", "MODE", kIgnored, kOneCard},
+    {"-ts,--tensor-split", "LLAMA_ARG_TENSOR_SPLIT", "SHARES", kIgnored, kOneCard},
+    {"-mg,--main-gpu", "LLAMA_ARG_MAIN_GPU", "N", kIgnored, kOneCard},
+    {"-ot,--override-tensor", "LLAMA_ARG_OVERRIDE_TENSOR", "PATTERNS", kIgnored, kOneCard},
+    {"-cmoe,--cpu-moe", "LLAMA_ARG_CPU_MOE", "", kBuiltIn, kExpertsHere},
+    {"-ncmoe,--n-cpu-moe", "LLAMA_ARG_N_CPU_MOE", "N", kBuiltIn, kExpertsHere},
+    {"-ncffn,--n-cpu-ffn", "LLAMA_ARG_N_CPU_FFN", "N", kIgnored, kOneCard},
+    {"-kvo,--kv-offload", "LLAMA_ARG_KV_OFFLOAD", "", kIgnored, kOneCard},
+    {"-nkvo,--no-kv-offload", "LLAMA_ARG_NO_KV_OFFLOAD", "", kIgnored, kOneCard},
+    {"--op-offload", "LLAMA_ARG_OP_OFFLOAD", "", kIgnored, kOneCard},
+    {"--no-op-offload", "LLAMA_ARG_NO_OP_OFFLOAD", "", kIgnored, kOneCard},
+    {"--no-host", "LLAMA_ARG_NO_HOST", "", kIgnored, kOneCard},
     {"--rpc", "LLAMA_ARG_RPC", "SERVERS", kIgnored, "all is computed on this machine"},
     {"--numa", "LLAMA_ARG_NUMA", "TYPE", kIgnored, kScheduled},
     {"-C,--cpu-mask", "", "MASK", kIgnored, kScheduled},
@@ -134,7 +135,7 @@ constexpr LlamaArgument kArguments[] = {
     {"--no-warmup", "", "", kIgnored, "steps are timed while loading"},
     {"--perf", "LLAMA_ARG_PERF", "", kBuiltIn, "answers have timings"},
     {"--no-perf", "LLAMA_ARG_NO_PERF", "", kIgnored, "answers have timings"},
-    {"-bs,--backend-sampling", "LLAMA_ARG_BACKEND_SAMPLING", "", kIgnored, kNoGpu},
+    {"-bs,--backend-sampling", "LLAMA_ARG_BACKEND_SAMPLING", "", kIgnored, kOneCard},
     {"--rope-scaling", "LLAMA_ARG_ROPE_SCALING_TYPE", "TYPE", kRefused, kFilesSay},
     {"--rope-scale", "LLAMA_ARG_ROPE_SCALE", "NUMBER", kRefused, kFilesSay},
     {"--rope-freq-base", "LLAMA_ARG_ROPE_FREQ_BASE", "NUMBER", kRefused, kFilesSay, "0"},
@@ -267,7 +268,7 @@ constexpr LlamaArgument kArguments[] = {
     {"--log-prompts-dir", "", "FOLDER", kRefused, "octavo serve --log-prompts writes them into the access log"},
     {"-h,--help,--usage", "", "", kAction, "this text"},
     {"--version", "", "", kAction, "the version"},
-    {"--list-devices", "", "", kAction, "the devices beside the CPU: none"},
+    {"--list-devices", "", "", kAction, "the devices beside the CPU"},
 };
 // clang-format on
 

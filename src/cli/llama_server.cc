@@ -6,6 +6,7 @@
 #include <memory>
 #include <ostream>
 #include <utility>
+#include <vector>
 
 #include "base/to_size.h"
 #include "cli/command_parser.h"
@@ -13,11 +14,24 @@
 #include "cli/llama_arguments.h"
 #include "cli/llama_translator.h"
 #include "model/config.h"
+#include "octavo/device.h"
 #include "octavo/version.h"
 #include "source/open_model.h"
 
 namespace octavo::cli {
 namespace {
+
+/// As llama-server prints them.
+int print_devices(std::ostream& out) {
+  constexpr std::uint64_t kMebibyte = 1U << 20;
+  const std::vector<DeviceInfo> devices = list_devices();
+  out << "Available devices:\n" << (devices.empty() ? "  (none)\n" : "");
+  for (const DeviceInfo& device : devices)
+    out << fmt::format("  {}: {} ({} MiB, {} MiB free)\n", device.id, device.name, device.total_bytes / kMebibyte,
+                       device.free_bytes / kMebibyte);
+  out << std::flush;
+  return kDone;
+}
 
 using Action = LlamaTranslation::Action;
 
@@ -95,7 +109,7 @@ Result<int> run(const std::vector<std::string>& args, Context& context) {
   switch (translation.action) {
     case Action::kHelp: context.out << llama_arguments_help() << std::flush; return kDone;
     case Action::kVersion: context.out << "version: " OCTAVO_VERSION_STRING " (octavo)\n" << std::flush; return kDone;
-    case Action::kListDevices: context.out << "Available devices:\n  (none)\n" << std::flush; return kDone;
+    case Action::kListDevices: return print_devices(context.out);
     case Action::kServe: break;
   }
   return serve(program, translation, context);

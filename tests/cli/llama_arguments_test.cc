@@ -132,7 +132,7 @@ TEST(LlamaArguments, OllamasCommandLineIsTaken) {
               UnorderedElementsAre("--model=/blobs/sha256-abc", "--port=40123", "--host=127.0.0.1", "--no-ui=true",
                                    "--offline=true", "--max-sequences=4", "--max-context=4096", "--log-level=info",
                                    "--chat-template=" + std::string(*named_chat_template("chatml")), "--kv-type=q8_0",
-                                   "--chunk=256", "--threads=6"));
+                                   "--chunk=256", "--threads=6", "--gpu-layers=0"));
   EXPECT_THAT(made->notes,
               UnorderedElementsAre(StartsWith("--no-jinja has"), StartsWith("--mmproj /blobs/sha256-abc has no effect"),
                                    StartsWith("--split-mode none has"), StartsWith("--main-gpu 0 has"),

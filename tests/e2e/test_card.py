@@ -6,6 +6,8 @@ The card is emulated on the processor (tests/gpu/standin), so this tells nothing
 import os
 import pathlib
 import re
+import subprocess
+import sys
 import unittest
 
 import numpy as np
@@ -57,6 +59,15 @@ class SameBits(unittest.TestCase):
             with self.subTest(layers=layers, chunk=chunk):
                 self.expect_same(model, "--chunk", chunk, *ORDERS[0],
                                  device=("--device", "cuda", "--gpu-layers", layers))
+
+
+class DeviceCheck(unittest.TestCase):
+    def test_its_table(self):
+        tool = pathlib.Path(__file__).resolve().parents[2] / "tools" / "device_check.py"
+        arguments = [model_of("llama"), "--tokens", "12", "--requests", "3", "--no-speeds"]
+        found = subprocess.run([sys.executable, tool, *arguments], capture_output=True, text=True, check=False)
+        self.assertEqual((found.returncode, found.stderr), (0, ""))
+        self.assertIn("7 of 7 alike", found.stdout)
 
 
 class Placement(unittest.TestCase):
@@ -117,8 +128,8 @@ class Faults(unittest.TestCase):
                                                                        OCTAVO_CARD_FAILS=f"{function}:1"))
 
     def test_a_card_that_fails_in_a_step_ends_the_request(self):
-        for function, calls in (("cuLaunchKernel", 20), ("cuStreamSynchronize", 60), ("cuMemcpyDtoHAsync_v2", 2)):
-            with self.subTest(function=function):
+        for function, calls in (("cuLaunchKernel", 20), ("cuMemcpyDtoHAsync_v2", 2), ("cuMemcpyDtoHAsync_v2", 3)):
+            with self.subTest(function=function, calls=calls):
                 line = self.error_of("--device", "cuda", OCTAVO_CARD_FAILS=f"{function}:{calls}")
                 self.assertIn("Emulated card failed", line)
 

@@ -181,6 +181,7 @@ TEST_P(AttentionOfACard, HasTheProcessorsBits) {
 
   arguments.partials = partials.data();
   launch.grid_x *= num_tiles;
+  launch.order = simt::ThreadOrder::kDescending;
   simt::run_emulated_kernel(kernel, launch, &arguments);
   const MergeTilesArguments merge{.partials = partials.data(),
                                   .sinks = arguments.sinks,
