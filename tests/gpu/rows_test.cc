@@ -61,7 +61,8 @@ class RowsOfACard : public ::testing::TestWithParam<Bits> {
     if (a.next_norm != nullptr) a.next_norm = next.data();
     simt::run_emulated_kernel(
         "octavo_finish_rows",
-        {.grid_x = rows, .threads = kRowThreads, .shared_bytes = to_size(finish_rows_shared(width)), .order = order_}, &a);
+        {.grid_x = rows, .threads = kRowThreads, .shared_bytes = to_size(finish_rows_shared(width)), .order = order_},
+        &a);
     order_ = order_ == simt::ThreadOrder::kAscending ? simt::ThreadOrder::kDescending : simt::ThreadOrder::kAscending;
     EXPECT_TRUE(same(x_of_card, x) && same(h_of_card, h)) << width;
   }
