@@ -17,6 +17,7 @@
 namespace octavo::cli {
 namespace {
 
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr int kMaxNorm = 16;
 
 /// A text that the engine has, or has had.
@@ -90,9 +91,10 @@ class Run {
   std::size_t num_begun_ = 0, num_taken_ = 0;
 };
 
-/// The lines of a text, without what ends them.
+/// The lines of a text, without what ends them and without a byte order mark in front.
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> lines;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));

@@ -49,6 +49,10 @@ TEST_F(Embed, TextsAreTheLinesOfAFileOrOfStandardInput) {
   EXPECT_EQ(cli_.out.str(), "{\"index\":0,\"embedding\":[3,0]}\n{\"index\":1,\"embedding\":[2,0]}\n");
   EXPECT_EQ(run({"--embd-normalize", "-1"}, "abcd\n"), 0);
   EXPECT_EQ(cli_.out.str(), "{\"index\":0,\"embedding\":[4,0]}\n");
+  const std::string mark = "\xEF\xBB\xBF";
+  EXPECT_EQ(run({"--embd-normalize", "-1"}, mark + "ab\nabc"), 0) << cli_.err.str();
+  EXPECT_EQ(cli_.out.str(), "{\"index\":0,\"embedding\":[2,0]}\n{\"index\":1,\"embedding\":[3,0]}\n");
+  EXPECT_EQ(run({}, mark), 1);
   EXPECT_EQ(run({}, ""), 1);
   EXPECT_THAT(cli_.err.str(), HasSubstr("found no text, expected words, -f FILE, or lines on standard input"));
   EXPECT_EQ(run({}, "a\n\nb\n"), 1);
