@@ -174,8 +174,8 @@ struct RequestStats {
   double decode_s = 0;               // steps that computed the next token
   std::string error = {};  // for kConstraint: the constraint, and why it cannot be followed; for kNotPinned: what there
                            // is no room for; for kFailed: what has failed, if it was no lack of memory
-  double stalled_s = 0;  // admitted without a row: others had the step, the choice was preempted, or another request
-                         // computed the same blocks
+  double stalled_s = 0;    // admitted without a row: others had the step, the choice was preempted, or another request
+                           // computed the same blocks
 };
 
 struct TokenLogprob {

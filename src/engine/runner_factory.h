@@ -9,7 +9,8 @@
 namespace octavo {
 
 /// Loads a model: the processor's runner, whose first layers may be those of the device that the request's options name
-/// (cpu/leading_layers.h). Errors are those of the device's load(); throws std::system_error where the system refuses a thread.
+/// (cpu/leading_layers.h). Errors are those of the device's load(); throws std::system_error where the system refuses a
+/// thread.
 Result<std::unique_ptr<ModelRunner>> make_runner(RunnerRequest request);
 
 }  // namespace octavo

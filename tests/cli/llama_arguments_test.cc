@@ -218,46 +218,46 @@ TEST(LlamaArguments, TheCommandLinesOfOtherProgramsAreTaken) {
                        "on"}),
               UnorderedElementsAre("--host=::", "--port=8080", "--model=/mnt/models/m", "--chat-template-file=/mnt/t",
                                    "--reasoning-budget=0", "--served-model-name=library/m", "--temp=0.8",
-                                   "--log-level=debug", "--threads=4"));
+                                   "--log-level=debug", "--threads=4", "--gpu-layers=all", "--device=auto"));
   // Jan
-  EXPECT_THAT(
-      args_of({"--no-webui",
-               "--jinja",
-               "-m",
-               "/m.gguf",
-               "-a",
-               "jan/m",
-               "--port",
-               "3981",
-               "-ngl",
-               "-1",
-               "--threads",
-               "2",
-               "--threads-batch",
-               "2",
-               "--ubatch-size",
-               "128",
-               "--flash-attn",
-               "auto",
-               "--cont-batching",
-               "--no-mmap",
-               "--mlock",
-               "--no-kv-offload",
-               "--parallel",
-               "1",
-               "-kvu",
-               "--ctx-size",
-               "8192",
-               "--n-predict",
-               "300",
-               "--defrag-thold",
-               "0.5",
-               "--fit",
-               "off"},
-              {{"LLAMA_API_KEY", "c2VjcmV0"}, {"LLAMA_ARG_TIMEOUT", "600"}}),
-      UnorderedElementsAre("--no-ui=true", "--model=/m.gguf", "--served-model-name=jan/m", "--port=3981", "--threads=2",
-                           "--chunk=128", "--max-sequences=1", "--max-context=8192", "--api-key=c2VjcmV0",
-                           "--max-tokens=300", "--read-timeout=600", "--write-timeout=600"));
+  EXPECT_THAT(args_of({"--no-webui",
+                       "--jinja",
+                       "-m",
+                       "/m.gguf",
+                       "-a",
+                       "jan/m",
+                       "--port",
+                       "3981",
+                       "-ngl",
+                       "-1",
+                       "--threads",
+                       "2",
+                       "--threads-batch",
+                       "2",
+                       "--ubatch-size",
+                       "128",
+                       "--flash-attn",
+                       "auto",
+                       "--cont-batching",
+                       "--no-mmap",
+                       "--mlock",
+                       "--no-kv-offload",
+                       "--parallel",
+                       "1",
+                       "-kvu",
+                       "--ctx-size",
+                       "8192",
+                       "--n-predict",
+                       "300",
+                       "--defrag-thold",
+                       "0.5",
+                       "--fit",
+                       "off"},
+                      {{"LLAMA_API_KEY", "c2VjcmV0"}, {"LLAMA_ARG_TIMEOUT", "600"}}),
+              UnorderedElementsAre("--no-ui=true", "--model=/m.gguf", "--served-model-name=jan/m", "--port=3981",
+                                   "--threads=2", "--chunk=128", "--max-sequences=1", "--max-context=8192",
+                                   "--api-key=c2VjcmV0", "--max-tokens=300", "--read-timeout=600",
+                                   "--write-timeout=600", "--gpu-layers=all", "--device=auto"));
 }
 
 TEST(LlamaArguments, AContextIsSharedOutAmongParallelRequestsUnlessItIsUnified) {
@@ -378,12 +378,23 @@ TEST(LlamaArguments, VariablesCountWhereTheCommandLineSaysNothing) {
   EXPECT_THAT(args_of({"-m", "/m"}, {{"LLAMA_ARG_HF_REPO", "a/b"}}), ElementsAre("--model=/m"));
 }
 
+TEST(LlamaArguments, LayersOnACardAreAskedForAsThere) {
+  EXPECT_THAT(args_of({"-m", "/m", "-ngl", "7"}), ElementsAre("--model=/m", "--gpu-layers=7", "--device=auto"));
+  EXPECT_THAT(args_of({"-m", "/m", "-ngl", "0"}), ElementsAre("--model=/m", "--gpu-layers=0"));
+  EXPECT_THAT(args_of({"-m", "/m", "-dev", "none"}), ElementsAre("--model=/m", "--device=cpu"));
+  EXPECT_THAT(args_of({"-m", "/m", "-dev", "CUDA0", "-ngl", "-1"}),
+              ElementsAre("--model=/m", "--device=cuda", "--gpu-layers=all"));
+  EXPECT_THAT(translation_of({"-m", "/m", "-dev", "CUDA1"}).error().message,
+              HasSubstr("found 'CUDA1', expected none or CUDA0"));
+  EXPECT_THAT(translation_of({"-m", "/m", "-ngl", "many"}).error().message, HasSubstr("or auto, or all"));
+}
+
 TEST(LlamaArguments, ServeTakesThemWhereItsOwnOptionsHaveOtherNames) {
   const auto octavo = [](const Words& args, std::map<std::string, std::string> environment = {}) {
     return args_of(args, std::move(environment), Dialect::kOctavo);
   };
   EXPECT_THAT(octavo({"m.gguf", "-c", "8192", "-np", "4", "-ngl", "99", "--jinja"}),
-              ElementsAre("--max-sequences=4", "m.gguf", "-c", "8192"))
+              ElementsAre("--max-sequences=4", "--gpu-layers=99", "--device=auto", "m.gguf", "-c", "8192"))
       << "-c is one request's context";
   EXPECT_THAT(octavo({"--chat-template", "file.jinja", "--", "-np"}),
               ElementsAre("--chat-template", "file.jinja", "--", "-np"));
