@@ -87,6 +87,28 @@ struct DraftSource {
   std::filesystem::path path = {};  // of a draft file, or its name on the hub
 };
 
+void add_device_options(Command& command, EngineOptions& options) {
+  const std::vector<std::pair<std::string, Device>> devices = {
+      {"cpu", Device::kCpu}, {"cuda", Device::kCuda}, {"auto", Device::kAuto}};
+  add_choice(
+      command, "--device", "NAME", devices, [&options](Device chosen) { options.device = chosen; },
+      "Where layers are computed: cpu (default); cuda: an NVIDIA card; auto: a card, where one is there; changes "
+      "speed, "
+      "never the answer")
+      ->per_model();
+  const auto parse = [](const std::string& text) -> Result<int> {
+    if (text == "auto" || text == "all") return -1;
+    const auto layers = parse_integer(text, 0, std::numeric_limits<int>::max());
+    if (!layers) return fail("{}; or auto, or all", layers.error().message);
+    return static_cast<int>(*layers);
+  };
+  add_parsed(
+      command, "--gpu-layers", "N", parse, [&options](int layers) { options.gpu_layers = layers; },
+      "Layers on the card at most, the first ones; more than the model has: the output matrix, too; auto or all "
+      "(default): as many as it has room for")
+      ->per_model();
+}
+
 }  // namespace
 
 Option* add_integers(Command& command, const std::string& name, std::vector<int>& values, int low, int high,
@@ -181,28 +203,6 @@ void add_log_level_option(Command& command, Context& context) {
       command, "--log-level", "LEVEL", levels,
       [&context](spdlog::level::level_enum level) { context.log->set_level(level); },
       "What is logged to standard error: debug, info, warning (default), error, off");
-}
-
-void add_device_options(Command& command, EngineOptions& options) {
-  const std::vector<std::pair<std::string, Device>> devices = {
-      {"cpu", Device::kCpu}, {"cuda", Device::kCuda}, {"auto", Device::kAuto}};
-  add_choice(
-      command, "--device", "NAME", devices, [&options](Device chosen) { options.device = chosen; },
-      "Where layers are computed: cpu (default); cuda: an NVIDIA card; auto: a card, where one is there; changes "
-      "speed, "
-      "never the answer")
-      ->per_model();
-  const auto parse = [](const std::string& text) -> Result<int> {
-    if (text == "auto" || text == "all") return -1;
-    const auto layers = parse_integer(text, 0, std::numeric_limits<int>::max());
-    if (!layers) return fail("{}; or auto, or all", layers.error().message);
-    return static_cast<int>(*layers);
-  };
-  add_parsed(
-      command, "--gpu-layers", "N", parse, [&options](int layers) { options.gpu_layers = layers; },
-      "Layers on the card at most, the first ones; more than the model has: the output matrix, too; auto or all "
-      "(default): as many as it has room for")
-      ->per_model();
 }
 
 void add_engine_options(Command& command, EngineOptions& options, Context& context) {

@@ -180,10 +180,10 @@ class OtherPrograms(unittest.TestCase):
             server.wait_until(lambda: not processing())
 
     def test_serve_takes_the_arguments_too(self):
-        with Server("-np", 3, "-ngl", 99, "--no-webui", model=tiny(), env={"LLAMA_ARG_ALIAS": "mine"}) as server:
+        with Server("-np", 3, "-fa", "off", "--no-webui", model=tiny(), env={"LLAMA_ARG_ALIAS": "mine"}) as server:
             self.assertEqual(json.loads(server.get("/props")[2])["total_slots"], 3)
             self.assertEqual(json.loads(server.get("/v1/models")[2])["data"][0]["id"], "mine")
-            self.assertIn("-ngl 99 has no effect", server.messages())
+            self.assertIn("-fa off has no effect", server.messages())
 
 
 if __name__ == "__main__":

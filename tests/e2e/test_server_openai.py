@@ -680,11 +680,12 @@ class Errors(OpenAiTest):
         drafted = self.chat(messages=messages, max_tokens=60, temperature=0, prediction=hint)
         self.assertEqual(drafted.choices[0].message.content, plain.choices[0].message.content)
         details = drafted.usage.completion_tokens_details
-        self.assertGreater(details.accepted_prediction_tokens, 20)
+        half = plain.usage.completion_tokens / 2  # how long the answer is differs from level to level
+        self.assertGreater(details.accepted_prediction_tokens, half)
         self.assertGreaterEqual(details.rejected_prediction_tokens, 0)
         self.assertIsNone(plain.usage.completion_tokens_details)
         self.assertNotIn("draft_n", plain.timings)
-        self.assertGreater(drafted.timings["draft_n"], 20)
+        self.assertGreater(drafted.timings["draft_n"], half)
 
     def test_functions_are_answered_in_their_own_form(self):
         functions = [{"name": "weather", "parameters": {"type": "object", "required": ["city"],
