@@ -33,8 +33,8 @@ std::string reason_against(const WeightMatrix& matrix) {
 }
 
 std::string reason_against(const LayerSpec& spec, const LayerWeights& weights) {
+  if (is_present(weights.per_layer.gate)) return "it reads embeddings of its own";
   std::string reason = reason_against(spec);
-  if (is_present(weights.per_layer.gate)) reason = "it reads embeddings of its own";
   if (!reason.empty()) return reason;
   visit_matrices(weights, [&](const WeightMatrix& matrix, bool) {
     if (reason.empty()) reason = reason_against(matrix);
