@@ -159,9 +159,10 @@ void CudaDevice::launch_with(const Launch& shape, void* arguments) {
   OCTAVO_CHECK(kernel != kernels_.end() && kernel->name == shape.kernel, "no kernel {}", shape.kernel);
   const auto number = [](int n) { return static_cast<unsigned>(n); };
   std::array<void*, 1> parameters = {arguments};
-  check(driver_.launch(kernel->function, number(shape.grid_x), number(shape.grid_y), 1, number(shape.threads), 1, 1,
-                       number(shape.shared_bytes), stream_, parameters.data(), nullptr),
-        kernel->name.c_str());
+  const CuResult result =
+      driver_.launch(kernel->function, number(shape.grid_x), number(shape.grid_y), 1, number(shape.threads), 1, 1,
+                     number(shape.shared_bytes), stream_, parameters.data(), nullptr);
+  if (result != kCuSuccess) check(result, ("launch " + kernel->name).c_str());
 }
 
 void CudaDevice::wait() { check(driver_.stream_synchronize(stream_), "finish a step"); }
