@@ -1,4 +1,4 @@
-// Where a model's layers are computed.
+// The devices that compute a model's layers.
 #pragma once
 
 #include <cstdint>

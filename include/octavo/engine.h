@@ -55,7 +55,7 @@ struct EngineOptions {
                                           // its cgroup's quota rounded down
   std::string isa = "auto";   // auto, scalar, avx2, avxvnni, avx512vnni, neon; an unsupported one is an error
   Bits bits = Bits::kNative;  // kPortable: answers have the same bits with each isa and on every machine
-  /// Where the first layers are computed. A card gives the bits of `isa` and `bits`, so it changes no answer.
+  /// The device that computes the first layers. A card gives the bits of `isa` and `bits`, so it changes no answer.
   Device device = Device::kCpu;
   int gpu_layers = -1;  // layers on the card at most, the first ones; more than there are: the output matrix, too; -1:
                         // all that it has room for

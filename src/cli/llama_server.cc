@@ -21,7 +21,7 @@
 namespace octavo::cli {
 namespace {
 
-/// As llama-server prints them.
+/// Prints the devices in the form of llama-server.
 int print_devices(std::ostream& out) {
   constexpr std::uint64_t kMebibyte = 1U << 20;
   const std::vector<DeviceInfo> devices = list_devices();

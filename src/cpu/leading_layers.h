@@ -44,14 +44,14 @@ class LeadingLayers {
   /// and then the rows behind the layers: all of them, or where the last layer with state is among these, those whose
   /// logits are wanted, in front.
   virtual void forward(const Batch& batch, const AttentionMixer& mixer, float* x) = 0;
-  /// Of the last forward() that had the last layer with state: sequences with a row in front of it that is not finite,
-  /// ascending.
+  /// The sequences of the last forward() with a row in front of the last layer with state that is not finite,
+  /// ascending; empty where that layer is not among these.
   virtual std::span<const std::int32_t> spoiled() const = 0;
   /// Logits of the last forward()'s logit_rows[first .. first + count), [count, vocab_size]. Valid until the next call.
   virtual std::span<const float> logits(int first, int count) = 0;
 };
 
-/// What leading layers are made from. All but the options outlive them.
+/// The parts that leading layers are made from. All but the options outlive them.
 struct LeadingParts {
   const ModelConfig& config;
   const Weights& weights;

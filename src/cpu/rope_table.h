@@ -17,7 +17,7 @@ class RopeTable {
   RopeTable(const RopeSpec& spec, const float* factors, const ComputeContext& context);
 
   const RopeSpec& spec() const { return spec_; }
-  /// Of the first rows of the batch, [rows, num_rotated / 2].
+  /// The numbers of the first rows of the batch, [rows, num_rotated / 2].
   std::span<const float> cosines(std::size_t rows) const { return {cosines_.data(), rows * frequencies_.size()}; }
   std::span<const float> sines(std::size_t rows) const { return {sines_.data(), rows * frequencies_.size()}; }
   /// The angles of row `row` of the batch, at `position`.

@@ -24,6 +24,15 @@ class StepRows {
   std::int64_t batch_row(std::int64_t row) const { return kept_ ? batch_->logit_rows[to_size(row)] : row; }
   int sequence_of(std::int64_t batch_row) const { return sequence_of_[to_size(batch_row)]; }
 
+  /// Adds the sequences, ascending, that have a row of the batch which is not finite.
+  template <class IsFinite>
+  void add_spoiled(const IsFinite& is_finite, std::vector<std::int32_t>& spoiled) const {
+    for (int row = 0; row < batch_->num_rows(); ++row) {
+      if (is_finite(row)) continue;
+      if (spoiled.empty() || spoiled.back() != sequence_of(row)) spoiled.push_back(sequence_of(row));
+    }
+  }
+
   /// Calls visit(first, num_rows) for the rows under way, in order: ranges of one sequence at consecutive positions.
   template <class Visit>
   void for_ranges(const Visit& visit) const {

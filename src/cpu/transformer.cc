@@ -91,11 +91,7 @@ void Transformer::add_assistant(const AssistantModel& assistant) {
 void Transformer::find_spoiled() {
   const int count = rows_.count();
   context_.for_rows(count, [&](std::int64_t row, int) { is_finite_[to_size(row)] = stream_.is_finite(row) ? 1 : 0; });
-  for (int row = 0; row < count; ++row) {
-    if (is_finite_[to_size(row)] != 0) continue;
-    const std::int32_t sequence = rows_.sequence_of(rows_.batch_row(row));
-    if (spoiled_.empty() || spoiled_.back() != sequence) spoiled_.push_back(sequence);
-  }
+  rows_.add_spoiled([&](int row) { return is_finite_[to_size(row)] != 0; }, spoiled_);
 }
 
 void Transformer::end_with_draft_head(const Batch& batch) {

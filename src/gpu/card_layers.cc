@@ -13,8 +13,7 @@
 namespace octavo::gpu {
 
 Result<std::unique_ptr<CardLayers>> CardLayers::create(std::shared_ptr<CudaDevice> device, const LeadingParts& parts,
-                                                       const Placement& placement) {
-  OCTAVO_TRY(const SumOrder order, sum_order_of(parts.options.isa, parts.options.bits));
+                                                       const SumOrder& order, const Placement& placement) {
   std::unique_ptr<CardLayers> made(new CardLayers(std::move(device), parts, order));
   OCTAVO_TRY_VOID(made->load_kernels(parts, placement));
   std::uint64_t done = 0;
@@ -74,7 +73,7 @@ void CardLayers::copy_blocks(std::span<const BlockCopy> copies) {
   attention_->copy_blocks(copies);
 }
 
-// As Transformer::forward().
+// The steps are those of Transformer::forward().
 void CardLayers::forward(const Batch& batch, const AttentionMixer& mixer, float* x) {
   device_->enter();
   spoiled_.clear();
@@ -102,10 +101,7 @@ void CardLayers::forward(const Batch& batch, const AttentionMixer& mixer, float*
   std::memcpy(x, rows_of_host_.data(), bytes);
   if (count() <= last) return;
   const auto* finite = reinterpret_cast<const std::int32_t*>(finite_of_host_.data());
-  for (int row = 0; row < batch.num_rows(); ++row) {
-    const std::int32_t sequence = step_->rows().sequence_of(row);
-    if (finite[row] == 0 && (spoiled_.empty() || spoiled_.back() != sequence)) spoiled_.push_back(sequence);
-  }
+  step_->rows().add_spoiled([&](int row) { return finite[row] != 0; }, spoiled_);
 }
 
 void CardLayers::layer(int index, bool state_written) {
@@ -140,37 +136,25 @@ void CardLayers::feed_forward(const DenseFfnSpec& spec, const DenseFfnTensors<Ca
 }
 
 void CardLayers::finish_rows(const float* bias, const float* post_norm, float scale, const float* next_norm) {
-  device_->launch({.kernel = "octavo_finish_rows",
-                   .grid_x = step_->rows().count(),
-                   .threads = kRowThreads,
-                   .shared_bytes = finish_rows_shared(config_.width)},
-                  FinishRowsArguments{.x = x_.as<float>(),
-                                      .h = h_.as<float>(),
-                                      .bias = bias,
-                                      .post_norm = post_norm,
-                                      .next_norm = next_norm,
-                                      .scale = scale,
-                                      .epsilon = context_.epsilon,
-                                      .width = config_.width,
-                                      .lanes = context_.order.lanes,
-                                      .adds = true});
+  launch_rows(
+      {.x = x_.as<float>(), .bias = bias, .post_norm = post_norm, .next_norm = next_norm, .scale = scale, .adds = true},
+      step_->rows().count());
 }
 
 void CardLayers::norm_rows(const float* norm, int first, int rows) {
+  launch_rows({.x = x_.as<float>(to_size(first) * to_size(config_.width) * sizeof(float)), .next_norm = norm}, rows);
+}
+
+void CardLayers::launch_rows(FinishRowsArguments rows, int count) {
+  rows.h = h_.as<float>();
+  rows.epsilon = context_.epsilon;
+  rows.width = config_.width;
+  rows.lanes = context_.order.lanes;
   device_->launch({.kernel = "octavo_finish_rows",
-                   .grid_x = rows,
+                   .grid_x = count,
                    .threads = kRowThreads,
                    .shared_bytes = finish_rows_shared(config_.width)},
-                  FinishRowsArguments{.x = x_.as<float>(to_size(first) * to_size(config_.width) * sizeof(float)),
-                                      .h = h_.as<float>(),
-                                      .bias = nullptr,
-                                      .post_norm = nullptr,
-                                      .next_norm = norm,
-                                      .scale = 1,
-                                      .epsilon = context_.epsilon,
-                                      .width = config_.width,
-                                      .lanes = context_.order.lanes,
-                                      .adds = false});
+                  rows);
 }
 
 void CardLayers::find_spoiled() {

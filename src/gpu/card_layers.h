@@ -22,7 +22,7 @@ class CardLayers final : public LeadingLayers {
  public:
   /// Copies weights to the card and takes all memory there that it will use. Error: the card has too little.
   static Result<std::unique_ptr<CardLayers>> create(std::shared_ptr<CudaDevice> device, const LeadingParts& parts,
-                                                    const Placement& placement);
+                                                    const SumOrder& order, const Placement& placement);
 
   int count() const override { return weights_.num_layers(); }
   std::string description() const override;
@@ -33,7 +33,7 @@ class CardLayers final : public LeadingLayers {
   std::span<const float> logits(int first, int count) override;
 
  private:
-  CardLayers(std::shared_ptr<CudaDevice> device, const LeadingParts& parts, SumOrder order)
+  CardLayers(std::shared_ptr<CudaDevice> device, const LeadingParts& parts, const SumOrder& order)
       : config_(parts.config),
         of_host_(parts.weights),
         device_(std::move(device)),
@@ -45,6 +45,8 @@ class CardLayers final : public LeadingLayers {
   void feed_forward(const DenseFfnSpec& spec, const DenseFfnTensors<CardForm>& w);
   /// Behind a part of a layer; `scale` is 1 but behind the layer.
   void finish_rows(const float* bias, const float* post_norm, float scale, const float* next_norm);
+  /// Launches finish_rows for `count` rows, of which `rows` says what is special.
+  void launch_rows(FinishRowsArguments rows, int count);
   /// h = norm(x) of `rows` rows from `first` on.
   void norm_rows(const float* norm, int first, int rows);
   void find_spoiled();

@@ -19,7 +19,7 @@ int heads_of_kv(const AttentionSpec& spec) { return spec.num_heads / spec.num_kv
 
 CardStep::CardStep(CudaDevice& device, const ModelConfig& config, const StateLayout& layout, int num_layers,
                    int max_rows)
-    : config_(config), rows_(max_rows), arrays_(device), layers_(to_size(num_layers)), groups_(layout.groups.size()) {
+    : rows_(max_rows), arrays_(device), layers_(to_size(num_layers)), groups_(layout.groups.size()) {
   for (int i = 0; i < num_layers; ++i) {
     const AttentionSpec& spec = *config.layer(i).attention();
     Layer& layer = layers_[to_size(i)];

@@ -1,5 +1,5 @@
-// What the kernels of a step must know of its rows: positions, tables of blocks, angles, and how attention is shared
-// out among blocks of threads.
+// The facts about a step's rows that kernels must know: positions, tables of blocks, angles, and how attention is
+// shared out among blocks of threads.
 //
 // Owned by CardLayers.
 #pragma once
@@ -82,7 +82,6 @@ class CardStep {
   void send_angles(const Batch& batch, const AttentionMixer& mixer);
   void send_entries(Entries& entries, int phase);
 
-  const ModelConfig& config_;
   StepRows rows_;
   StepArrays arrays_;
   std::vector<Layer> layers_;

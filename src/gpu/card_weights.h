@@ -23,7 +23,7 @@ struct CardMatrix {
   bool reads_int8() const { return !is_plain_float(type); }
 };
 inline bool is_present(const CardMatrix& matrix) { return matrix.rows > 0; }
-/// What stands for matrices of experts, which stay with the processor.
+/// The form of matrices of experts, which stay with the processor.
 struct NoExperts {
   int bias = 0;
 };

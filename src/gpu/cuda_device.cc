@@ -90,6 +90,8 @@ Result<void> CudaDevice::read_info() {
 
 Result<void> CudaDevice::load_kernels(std::span<const std::string_view> names) {
   const std::string text = ptx_of_kernels(kernels_ptx(), names);
+  kernels_.clear();
+  if (module_ != nullptr) driver_.module_unload(module_);
   if (const CuResult result = driver_.module_load(&module_, text.c_str()); result != kCuSuccess) {
     module_ = nullptr;
     return fail("the driver of {} does not take the kernels: {}", info_.name, driver_.name_of(result));

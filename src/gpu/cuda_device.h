@@ -98,7 +98,7 @@ class CudaDevice {
   CudaDevice& operator=(const CudaDevice&) = delete;
   ~CudaDevice();
 
-  /// Lets the driver compile the kernels of these names. Error: it does not take them.
+  /// Lets the driver compile the kernels of these names, in place of earlier ones. Error: it does not take them.
   Result<void> load_kernels(std::span<const std::string_view> names);
   /// Makes the card that of the calling thread.
   void enter() const;

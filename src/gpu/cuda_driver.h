@@ -19,7 +19,7 @@ using CuModule = struct CuModuleTag*;
 using CuFunction = struct CuFunctionTag*;
 using CuStream = struct CuStreamTag*;
 
-inline constexpr CuResult kCuSuccess = 0, kCuOutOfMemory = 2;
+inline constexpr CuResult kCuSuccess = 0;
 /// Attributes of devices and functions.
 inline constexpr int kCuMultiprocessors = 16, kCuMajor = 75, kCuMinor = 76, kCuSharedOptin = 97;
 inline constexpr int kCuFunctionDynamicShared = 8;

@@ -6,39 +6,36 @@
 
 #include "gpu/card_layers.h"
 #include "gpu/placement.h"
-#include "kernels/packed_layout.h"
+#include "model/weight_need.h"
 
 namespace octavo::gpu {
 namespace {
 
-std::uint64_t packed_weight_bytes(const WeightList& list) {
-  std::uint64_t bytes = 0;
-  for (const ListedMatrix& m : list.matrices) bytes += packed_bytes(m.type, m.rows, m.cols);
-  return bytes;
-}
-
-/// What the card has beside the weights; of one that is too small for them a quarter, which the first layers share with
-/// the others.
+/// The memory that a card has beside the weights; a quarter of a card that is too small for them, which the first
+/// layers share with the others.
 std::uint64_t kv_memory_on(const CudaDevice& device, const WeightList& list) {
   constexpr std::uint64_t kBesides = std::uint64_t{1} << 30;  // rows of steps, and what place_layers() leaves free
-  const std::uint64_t taken = packed_weight_bytes(list) + kBesides, free = device.info().free_bytes;
+  const std::uint64_t taken = weight_need(list).packed_bytes + kBesides, free = device.info().free_bytes;
   return std::max(free > taken ? free - taken : 0, free / 4);
 }
 
 /// The layers, of which there are fewer where the card refuses memory that it had.
 Result<std::unique_ptr<LeadingLayers>> make_layers(const std::shared_ptr<CudaDevice>& device, const LeadingParts& parts,
-                                                   Device wanted) {
+                                                   const SumOrder& order, Device wanted) {
+  std::string refusal;  // of more layers
   std::uint64_t room = room_on(*device);
   while (true) {
     Placement placement = place_layers(parts, room);
     if (placement.num_layers == 0) {
-      if (wanted == Device::kAuto || parts.options.gpu_layers == 0) return nullptr;
+      if (wanted == Device::kAuto) return nullptr;
+      if (!refusal.empty()) return fail("device: found cuda, but {}", refusal);
       return fail("device: found cuda, but {} computes no layer of this model: {}", device->info().name,
                   placement.reason);
     }
-    Result<std::unique_ptr<CardLayers>> layers = CardLayers::create(device, parts, placement);
+    Result<std::unique_ptr<CardLayers>> layers = CardLayers::create(device, parts, order, placement);
     if (layers) return layers;
     if (parts.options.stop.stop_requested()) return std::unexpected(layers.error());
+    refusal = std::move(layers.error().message);
     room = placement.bytes / 8 * 7;
   }
 }
@@ -50,13 +47,16 @@ Result<MakeLeadingLayers> card_layers_for(RunnerRequest& request) {
   if (wanted == Device::kCpu || request.options.gpu_layers == 0) return MakeLeadingLayers();
   if (wanted == Device::kAuto && request.assistant) return MakeLeadingLayers();
   if (request.assistant) return fail("device: found cuda, expected cpu: an assistant reads keys and values in memory");
+  const Result<SumOrder> order = sum_order_of(request.options.isa, request.options.bits);
+  if (!order && wanted == Device::kAuto) return MakeLeadingLayers();
+  if (!order) return fail("device: found cuda, but {}", order.error().message);
   Result<std::unique_ptr<CudaDevice>> opened = CudaDevice::open();
   if (!opened && wanted == Device::kAuto) return MakeLeadingLayers();
   if (!opened) return fail("device: found cuda, but {}", opened.error().message);
   if (request.options.kv_memory_bytes == 0 && request.kv_budget.total() == 0)
     request.options.kv_memory_bytes = kv_memory_on(**opened, request.weights);
-  return [device = std::shared_ptr(std::move(*opened)), wanted](const LeadingParts& parts) {
-    return make_layers(device, parts, wanted);
+  return [device = std::shared_ptr(std::move(*opened)), order = *order, wanted](const LeadingParts& parts) {
+    return make_layers(device, parts, order, wanted);
   };
 }
 

@@ -20,7 +20,7 @@ struct Placement {
 /// Bytes of the card that a model may take: all that is free but for a reserve of the driver's and of other programs'.
 std::uint64_t room_on(const CudaDevice& device);
 
-/// As much as fits `room` bytes, up to what the options ask for.
+/// The largest placement that fits `room` bytes, up to what the options ask for.
 Placement place_layers(const LeadingParts& parts, std::uint64_t room);
 
 /// Why no layer of a model can be on the card; empty: some may.

@@ -133,6 +133,14 @@ class Faults(unittest.TestCase):
                 line = self.error_of("--device", "cuda", OCTAVO_CARD_FAILS=f"{function}:{calls}")
                 self.assertIn("Emulated card failed", line)
 
+    def test_a_level_whose_order_the_card_has_not_got(self):
+        self.assertIn("found cuda, but the card has not got the order in which level scalar adds up",
+                      self.error_of("--device", "cuda", "--isa", "scalar"))
+
+    def test_a_driver_that_does_not_take_the_kernels(self):
+        self.assertIn("does not take the kernels: CUDA_ERROR_INVALID_PTX",
+                      self.error_of("--device", "cuda", OCTAVO_CARD_FAILS="cuModuleLoadData:1"))
+
     def test_what_the_card_has_no_kernels_for(self):
         model = support.tiny_model("tiny-qwen3", types=("IQ4_XS",))
         result = support.octavo("run", "-m", model, "-p", "One", "--raw", "-n", "2", "--device", "cuda")

@@ -15,14 +15,14 @@ inline constexpr int kRowThreads = 256;
 /// The work on each row behind a part of a layer, and in front of the next one (cpu/residual_stream.h): h += bias; h =
 /// post_norm(h); x += h; x *= scale; h = next_norm(x). A block a row.
 struct FinishRowsArguments {
-  float* x;                // [rows, width]
-  float* h;                // [rows, width]
-  const float* bias;       // [width]; null: none
-  const float* post_norm;  // [width]; null: none
-  const float* next_norm;  // [width]; null: h becomes a copy of x
-  float scale, epsilon;
-  int width, lanes;  // lanes of sums: 8 or 16
-  bool adds;         // false: there is no part behind, only the norm
+  float* x = nullptr;                // [rows, width]
+  float* h = nullptr;                // [rows, width]
+  const float* bias = nullptr;       // [width]; null: none
+  const float* post_norm = nullptr;  // [width]; null: none
+  const float* next_norm = nullptr;  // [width]; null: h becomes a copy of x
+  float scale = 1, epsilon = 0;
+  int width = 0, lanes = 16;  // lanes of sums: 8 or 16
+  bool adds = false;          // false: there is no part behind, only the norm
 };
 /// Bytes of shared memory of a block; the same below.
 constexpr int finish_rows_shared(int width) { return (width + 1) * (int)sizeof(float); }
@@ -71,7 +71,7 @@ struct RotationArguments {
   int num_rotated;               // 0: none
   bool halves;                   // element i with i + num_rotated / 2, otherwise 2i with 2i + 1
 };
-/// What is done to each head.
+/// The work on each head.
 struct HeadArguments {
   const float* norm;  // [head_dim]; null: none
   RotationArguments rope;

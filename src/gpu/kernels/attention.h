@@ -91,7 +91,7 @@ OCTAVO_GPU_DEVICE void load_queries(const AttentionArguments& a, const Attention
   simt::sync_block();
 }
 
-/// What each query sees of a tile; false if none sees anything.
+/// Finds the positions of a tile that each query sees; false if none sees anything.
 template <int N>
 OCTAVO_GPU_DEVICE bool view_tile(const AttentionArguments& a, const AttentionEntry& e, int tile,
                                  AttentionMemory<N>& m) {
