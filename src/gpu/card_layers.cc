@@ -80,6 +80,7 @@ void CardLayers::forward(const Batch& batch, const AttentionMixer& mixer, float*
   const std::size_t row_bytes = to_size(config_.width) * sizeof(float);
   step_->begin(batch, mixer);
   std::memcpy(rows_of_host_.data(), x, to_size(batch.num_rows()) * row_bytes);
+  device_->begin_step();
   device_->copy_to_card(x_.pointer(), rows_of_host_.data(), to_size(batch.num_rows()) * row_bytes);
   norm_rows(weights_.layer(0).mixer_norm, 0, batch.num_rows());
   const int last = config_.last_layer_with_state();
@@ -97,6 +98,8 @@ void CardLayers::forward(const Batch& batch, const AttentionMixer& mixer, float*
   }
   const std::size_t bytes = to_size(step_->rows().count()) * row_bytes;
   device_->copy_to_host(rows_of_host_.data(), x_.pointer(), bytes);
+  compute_wanted_logits();
+  device_->run_step();
   device_->wait();
   std::memcpy(x, rows_of_host_.data(), bytes);
   if (count() <= last) return;
@@ -174,8 +177,15 @@ void CardLayers::keep_logit_rows() {
   device_->copy_on_card(x_.pointer(), h_.pointer(), to_size(rows) * to_size(config_.width) * sizeof(float));
 }
 
-std::span<const float> CardLayers::logits(int first, int count) {
-  device_->enter();
+/// Where the step before was asked for logits, so will this one be: those of its first rows are a part of its work.
+void CardLayers::compute_wanted_logits() {
+  const int rows = static_cast<int>(step_->rows().batch().logit_rows.size());
+  num_computed_ = has_output() && wants_logits_ ? std::min(rows, kMaxLogitRows) : 0;
+  wants_logits_ = false;
+  if (num_computed_ > 0) compute_logits(0, num_computed_);
+}
+
+void CardLayers::compute_logits(int first, int count) {
   const CardMatrix& output = weights_.output();
   norm_rows(weights_.output_norm(), first, count);
   if (output.reads_int8()) context_.quantize(h_.as<float>(), config_.width, count);
@@ -191,8 +201,19 @@ std::span<const float> CardLayers::logits(int first, int count) {
                                           .width = config_.vocab_size});
   const std::size_t floats = to_size(count) * to_size(config_.vocab_size);
   device_->copy_to_host(logits_of_host_.data(), logits_.pointer(), floats * sizeof(float));
-  device_->wait();
-  return {reinterpret_cast<const float*>(logits_of_host_.data()), floats};
+}
+
+std::span<const float> CardLayers::logits(int first, int count) {
+  wants_logits_ = true;
+  if (first + count > num_computed_) {
+    device_->enter();
+    compute_logits(first, count);
+    device_->wait();
+    num_computed_ = first == 0 ? count : 0;
+  }
+  const auto* all = reinterpret_cast<const float*>(logits_of_host_.data());
+  const std::size_t begin = num_computed_ > 0 ? to_size(first) * to_size(config_.vocab_size) : 0;
+  return {all + begin, to_size(count) * to_size(config_.vocab_size)};
 }
 
 }  // namespace octavo::gpu

@@ -51,6 +51,9 @@ class CardLayers final : public LeadingLayers {
   void norm_rows(const float* norm, int first, int rows);
   void find_spoiled();
   void keep_logit_rows();
+  void compute_wanted_logits();
+  /// Begins the logits of `count` rows from `first` on, to the front of logits_of_host_.
+  void compute_logits(int first, int count);
 
   const ModelConfig& config_;
   const Weights& of_host_;
@@ -67,6 +70,8 @@ class CardLayers final : public LeadingLayers {
   PinnedMemory finite_of_host_;  // [max_rows]
   PinnedMemory logits_of_host_;  // [kMaxLogitRows, vocab_size]
   std::vector<std::int32_t> spoiled_;
+  int num_computed_ = 0;  // of the last step's logit rows, the first ones: those whose logits are in logits_of_host_
+  bool wants_logits_ = false;  // logits() was called behind the last step
 };
 
 }  // namespace octavo::gpu

@@ -52,7 +52,7 @@ void CardStep::begin(const Batch& batch, const AttentionMixer& mixer) {
 
 void CardStep::send_groups(const Batch& batch) {
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    groups_[g].blocks = arrays_.add(std::span(batch.groups[g].block_ids));
+    groups_[g].blocks = arrays_.add_growing(std::span(batch.groups[g].block_ids));
     const auto [place, first_block] = arrays_.add<std::int32_t>(batch.tokens.size());
     groups_[g].first_block = place;
     for (int row = 0; row < batch.num_rows(); ++row)

@@ -90,9 +90,9 @@ class Placement(unittest.TestCase):
 
 
 class Faults(unittest.TestCase):
-    def error_of(self, *args, **env):
+    def error_of(self, *args, tokens=2, **env):
         """The one line of a run that fails."""
-        result = support.octavo("run", "-m", model_of("llama"), "-p", "One", "--raw", "-n", "2", *args,
+        result = support.octavo("run", "-m", model_of("llama"), "-p", "One", "--raw", "-n", str(tokens), *args,
                                 env={**os.environ, **env})
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
         lines = [line for line in result.stderr.splitlines() if line.startswith("octavo: ")]
@@ -108,7 +108,7 @@ class Faults(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_a_driver_that_is_too_old(self):
-        self.assertIn("is for CUDA 10.2, expected 11.0 or later",
+        self.assertIn("is for CUDA 10.2, expected 11.4 or later",
                       self.error_of("--device", "cuda", OCTAVO_CARD_DRIVER="10020"))
 
     def test_a_card_that_is_too_old(self):
@@ -128,10 +128,23 @@ class Faults(unittest.TestCase):
                                                                        OCTAVO_CARD_FAILS=f"{function}:1"))
 
     def test_a_card_that_fails_in_a_step_ends_the_request(self):
-        for function, calls in (("cuLaunchKernel", 20), ("cuMemcpyDtoHAsync_v2", 2), ("cuMemcpyDtoHAsync_v2", 3)):
+        for function, calls in (("cuLaunchKernel", 20), ("cuMemcpyDtoHAsync_v2", 2), ("cuMemcpyDtoHAsync_v2", 3),
+                                ("cuStreamBeginCapture_v2", 1), ("cuStreamEndCapture", 1)):
             with self.subTest(function=function, calls=calls):
-                line = self.error_of("--device", "cuda", OCTAVO_CARD_FAILS=f"{function}:{calls}")
+                line = self.error_of("--device", "cuda", tokens=5, OCTAVO_CARD_FAILS=f"{function}:{calls}")
                 self.assertIn("Emulated card failed", line)
+
+    def test_repeated_steps_of_a_decode_are_one_launch_each(self):
+        line = self.error_of("--device", "cuda", tokens=5, OCTAVO_CARD_FAILS="cuGraphLaunch:2")
+        self.assertIn("Emulated card failed to run the graph of a step", line)
+
+    def test_a_driver_that_makes_no_graph_gets_its_launches_one_by_one(self):
+        def text(**env):
+            return support.octavo("run", "-m", model_of("llama"), "-p", "One", "--raw", "-n", "5", "--temp", "0", "--device",
+                                  "cuda", env={**os.environ, **env})
+        expected, found = text(), text(OCTAVO_CARD_FAILS="cuGraphInstantiateWithFlags:1")
+        self.assertEqual((expected.returncode, expected.stderr), (0, ""))
+        self.assertEqual((found.returncode, found.stdout, found.stderr), (0, expected.stdout, ""))
 
     def test_a_level_whose_order_the_card_has_not_got(self):
         self.assertIn("found cuda, but the card has not got the order in which level scalar adds up",
