@@ -150,6 +150,7 @@ Result<void> CpuRunner::add_leading_layers(const RunnerOptions& options, const M
   kv_.leave_out(leading_->count());
   transformer_->add_leading_layers(*leading_);
   info_.device = leading_->description();
+  info_.device_has_all = leading_->has_output();
   return {};
 }
 

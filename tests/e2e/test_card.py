@@ -3,6 +3,7 @@
 
 The card is emulated on the processor (tests/gpu/standin), so this tells nothing of speed.
 """
+import json
 import os
 import pathlib
 import re
@@ -12,6 +13,7 @@ import unittest
 
 import numpy as np
 import support
+from server_support import Server
 
 STANDIN = os.environ["OCTAVO_STANDIN_CUDA"]
 os.environ["LD_LIBRARY_PATH"] = str(pathlib.Path(STANDIN).parent)
@@ -64,10 +66,11 @@ class SameBits(unittest.TestCase):
 class DeviceCheck(unittest.TestCase):
     def test_its_table(self):
         tool = pathlib.Path(__file__).resolve().parents[2] / "tools" / "device_check.py"
-        arguments = [model_of("llama"), "--tokens", "12", "--requests", "3", "--no-speeds"]
+        arguments = [model_of("llama"), "--tokens", "12", "--requests", "3", "--streams", "2", "--stream-tokens", "8",
+                     "--no-speeds"]
         found = subprocess.run([sys.executable, tool, *arguments], capture_output=True, text=True, check=False)
         self.assertEqual((found.returncode, found.stderr), (0, ""))
-        self.assertIn("7 of 7 alike", found.stdout)
+        self.assertRegex(found.stdout, r"7 of 7 alike \| [\d.]+, p99 [\d.]+ \(")
 
 
 class Placement(unittest.TestCase):
@@ -87,6 +90,17 @@ class Placement(unittest.TestCase):
     def test_a_card_that_gives_less_than_it_said_gets_fewer_layers(self):
         placed = self.placed(model_of("llama"), OCTAVO_CARD_MEMORY="500000000", OCTAVO_CARD_HIDDEN="445000000")
         self.assertRegex(placed, r"^Emulated card with (\d+) of \1 layers$")
+
+
+class Rates(unittest.TestCase):
+    def test_bench_measures_the_cards_memory(self):
+        result = support.octavo("bench", "-m", model_of("llama"), "--prompt", "0", "--gen", "3", "--batch", "1", "--repeat", "1",
+                                "--device", "cuda", "--format", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertTrue(report["device"]["has_all"])
+        self.assertGreater(min(report["device"]["read_gb_per_s"], report["device"]["copy_gb_per_s"],
+                               report["results"][0]["device_memory_share"]), 0)
 
 
 class Faults(unittest.TestCase):
@@ -145,6 +159,18 @@ class Faults(unittest.TestCase):
         expected, found = text(), text(OCTAVO_CARD_FAILS="cuGraphInstantiateWithFlags:1")
         self.assertEqual((expected.returncode, expected.stderr), (0, ""))
         self.assertEqual((found.returncode, found.stdout, found.stderr), (0, expected.stdout, ""))
+
+    def test_a_server_whose_card_has_failed_says_so(self):
+        with Server("--device", "cuda", model=model_of("llama"), env={"OCTAVO_CARD_FAILS": "cuGraphLaunch:3"}) as server:
+            self.assertEqual(server.get("/ready")[0], 200)
+            self.assertIn("Emulated card with", json.loads(server.get("/slots")[2])[0]["device"])
+            status, _, text = server.request("POST", "/v1/completions", {"prompt": "One", "max_tokens": 16})
+            self.assertEqual(status, 500)
+            self.assertIn("Emulated card failed to run the graph of a step", text)
+            self.assertEqual(server.get("/health")[0], 200)
+            status, _, text = server.get("/ready")
+            self.assertEqual((status, json.loads(text)["error"]["code"]), (503, "device_failed"))
+            self.assertRegex(server.get("/metrics")[2], r'octavo:device_up\{model_name="[^"]*",device="Emulated card [^"]*"\} 0')
 
     def test_a_level_whose_order_the_card_has_not_got(self):
         self.assertIn("found cuda, but the card has not got the order in which level scalar adds up",

@@ -4,12 +4,14 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <vector>
 
 #include "base/to_size.h"
 #include "gpu/emulation/emulated_kernels.h"
 #include "gpu/kernels/arguments.h"
+#include "gpu/simt.h"
 #include "kernels/dispatch.h"
 #include "octavo/bits.h"
 
@@ -161,6 +163,20 @@ TEST(FiniteRowsOfACard, AreThoseWithoutAnInfinityOrANan) {
   simt::run_emulated_kernel("octavo_find_finite",
                             {.grid_x = rows, .threads = kRowThreads, .shared_bytes = kFindFiniteShared}, &a);
   EXPECT_EQ(found, (std::vector<std::int32_t>{1, 0, 1, 0}));
+}
+
+TEST(WordsOfACard, AreAllReadOnce) {
+  for (const std::int64_t num_words : {4, 4 * kRowThreads, 4 * 11 * kRowThreads + 8, 40000}) {
+    std::vector<simt::Words4> words(to_size(num_words / 4));
+    std::uint32_t expected = 0;
+    std::mt19937 random(static_cast<unsigned>(num_words));
+    for (simt::Words4& four : words)
+      for (std::uint32_t& word : four.v) expected += word = static_cast<std::uint32_t>(random());
+    std::vector<std::uint32_t> sums(3 * kRowThreads, 1);
+    const ReadWordsArguments a{words.data()->v, num_words, sums.data()};
+    simt::run_emulated_kernel("octavo_read_words", {.grid_x = 3, .threads = kRowThreads}, &a);
+    EXPECT_EQ(std::accumulate(sums.begin(), sums.end(), 0U), expected) << num_words;
+  }
 }
 
 TEST(GatheredRowsOfACard, AreThoseOfTheList) {

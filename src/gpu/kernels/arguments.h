@@ -53,6 +53,14 @@ struct FindFiniteArguments {
 };
 inline constexpr int kFindFiniteShared = sizeof(int32_t);
 
+/// sums[i] = the sum, modulo 2^32, of all words that thread i of the grid reads: 16 bytes at a time, each kRowThreads
+/// x blocks x 16 bytes behind those before.
+struct ReadWordsArguments {
+  const uint32_t* from;
+  int64_t num_words;  // a multiple of 4
+  uint32_t* sums;     // [blocks, kRowThreads]
+};
+
 /// The end of logits: y += bias, then y = cap tanh(y / cap). A block for kRowThreads columns (x) of a row (y).
 struct FinishLogitsArguments {
   float* y;           // [rows, width]

@@ -26,7 +26,9 @@
   X(octavo_attend_4_i16, octavo::gpu::AttentionArguments) \
   X(octavo_attend_8_i16, octavo::gpu::AttentionArguments) \
   X(octavo_merge_tiles, octavo::gpu::MergeTilesArguments)
+#define OCTAVO_GPU_RATE_KERNELS(X) X(octavo_read_words, octavo::gpu::ReadWordsArguments)
 #define OCTAVO_GPU_KERNELS(X) \
+  OCTAVO_GPU_RATE_KERNELS(X) \
   OCTAVO_GPU_ROW_KERNELS(X) \
   OCTAVO_GPU_ATTENTION_KERNELS(X) \
   OCTAVO_GPU_PRODUCTS(X)
