@@ -13,15 +13,16 @@ namespace {
 constexpr std::uint64_t kPartialBytes = std::uint64_t{32} << 20;
 
 struct Widths {
-  std::uint64_t q = 0, kv = 0;
+  std::uint64_t q = 0, kv = 0, gated_q = 0;
 };
-/// The widest rows of Q and of K.
+/// The widest rows of Q, of K, and of Q with gates.
 Widths widths_of(const ModelConfig& config) {
   Widths most;
   for (const LayerSpec& layer : config.own_layers())
     if (const AttentionSpec* spec = layer.attention()) {
       most.q = std::max(most.q, static_cast<std::uint64_t>(spec->q_width()));
       most.kv = std::max(most.kv, static_cast<std::uint64_t>(spec->kv_width()));
+      if (spec->gated_output) most.gated_q = std::max(most.gated_q, static_cast<std::uint64_t>(spec->q_rows()));
     }
   return most;
 }
@@ -60,7 +61,7 @@ std::uint64_t CardAttention::kv_bytes(const StateRoom& room, int layer) {
 
 std::uint64_t CardAttention::scratch_bytes(const ModelConfig& config, int max_rows) {
   const Widths widths = widths_of(config);
-  return to_size(max_rows) * (2 * widths.q + 2 * widths.kv) * sizeof(float) + kPartialBytes;
+  return to_size(max_rows) * (2 * widths.q + 2 * widths.kv + widths.gated_q) * sizeof(float) + kPartialBytes;
 }
 
 Result<CardAttention> CardAttention::create(CardContext& context, const ModelConfig& config, const StateRoom& room,
@@ -88,6 +89,7 @@ Result<CardAttention> CardAttention::create(CardContext& context, const ModelCon
   };
   OCTAVO_TRY(made.q_, rows_of(widths.q));
   OCTAVO_TRY(made.attended_, rows_of(widths.q));
+  OCTAVO_TRY(made.gated_q_, rows_of(widths.gated_q));
   OCTAVO_TRY(made.k_, rows_of(widths.kv));
   OCTAVO_TRY(made.v_, rows_of(widths.kv));
   OCTAVO_TRY(made.partials_, context.device.allocate(kPartialBytes));
@@ -120,10 +122,11 @@ void CardAttention::run(int layer, const CardLayerWeights& weights, const CardSt
   const bool writes = !config_->layer(layer).attention()->borrows_from && !state_written;
   const int rows = step.rows().count();
   if (reads_int8(w, writes)) context_->quantize(h, w.q.cols, rows);
-  context_->multiply(w.q, h, rows, q_.as<float>());
+  context_->multiply(w.q, h, rows, products_of(*config_->layer(layer).attention()));
   finish_queries(layer, w, step);
   if (writes) write_kv(layer, w, step, h);
   attend(layer, w, step);
+  if (config_->layer(layer).attention()->gated_output) gate_attended(layer, w, step);
   if (w.o.reads_int8()) context_->quantize(attended_.as<float>(), w.o.cols, rows);
   context_->multiply(w.o, attended_.as<float>(), rows, h);
 }
@@ -148,12 +151,27 @@ void CardAttention::finish_queries(int layer, const AttentionTensors<CardForm>& 
                            .grid_y = step.rows().count(),
                            .threads = kHeadThreads,
                            .shared_bytes = heads_shared(spec.head_dim)},
-                          FinishQueriesArguments{.q = q_.as<float>(),
+                          FinishQueriesArguments{.products = products_of(spec),
+                                                 .q = q_.as<float>(),
                                                  .bias = w.q_bias,
                                                  .scales = step.rows_of(layer).scales,
                                                  .batch_row = step.batch_rows(),
                                                  .head = head_arguments(layer, w.q_norm, step),
-                                                 .num_heads = spec.num_heads});
+                                                 .num_heads = spec.num_heads,
+                                                 .product_dim = spec.q_rows() / spec.num_heads});
+}
+
+void CardAttention::gate_attended(int layer, const AttentionTensors<CardForm>& w, const CardStep& step) {
+  const AttentionSpec& spec = *config_->layer(layer).attention();
+  context_->device.launch({.kernel = "octavo_gate_attended",
+                           .grid_x = column_blocks(spec.q_width()),
+                           .grid_y = step.rows().count(),
+                           .threads = kRowThreads},
+                          GateAttendedArguments{.x = attended_.as<float>(),
+                                                .products = products_of(spec),
+                                                .bias = w.q_bias,
+                                                .num_heads = spec.num_heads,
+                                                .head_dim = spec.head_dim});
 }
 
 void CardAttention::write_kv(int layer, const AttentionTensors<CardForm>& w, const CardStep& step, const float* h) {

@@ -18,7 +18,6 @@ std::string reason_against(const LayerSpec& spec) {
   if (attention == nullptr) return "it is recurrent";
   if (!std::holds_alternative<DenseFfnSpec>(spec.feed_forward)) return "it is a mixture of experts";
   if (!attention->is_causal || spec.sum_norms) return "it is an encoder's";
-  if (attention->gated_output) return "its attention has gates";
   return {};
 }
 

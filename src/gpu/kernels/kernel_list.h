@@ -15,6 +15,7 @@
   X(octavo_finish_logits, octavo::gpu::FinishLogitsArguments)
 #define OCTAVO_GPU_ATTENTION_KERNELS(X) \
   X(octavo_finish_queries, octavo::gpu::FinishQueriesArguments) \
+  X(octavo_gate_attended, octavo::gpu::GateAttendedArguments) \
   X(octavo_write_kv_f16, octavo::gpu::WriteKvArguments) \
   X(octavo_write_kv_i16, octavo::gpu::WriteKvArguments) \
   X(octavo_attend_1_f16, octavo::gpu::AttentionArguments) \
