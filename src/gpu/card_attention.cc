@@ -54,7 +54,7 @@ Launch attention_launch(KvType type, int queries, int head_dim) {
 }  // namespace
 
 std::uint64_t CardAttention::kv_bytes(const StateRoom& room, int layer) {
-  if (room.layout.lender(layer) != layer) return 0;
+  if (!room.layout.places[to_size(layer)] || room.layout.lender(layer) != layer) return 0;
   const int group = room.layout.place(layer).group;
   return to_size(room.num_blocks[to_size(group)]) * room.layout.layer_block_bytes(group);
 }
@@ -68,6 +68,10 @@ Result<CardAttention> CardAttention::create(CardContext& context, const ModelCon
                                             int num_layers, int max_rows) {
   CardAttention made(context, config, room.layout);
   for (int i = 0; i < num_layers; ++i) {
+    if (!room.layout.places[to_size(i)]) {
+      made.kv_.emplace_back();
+      continue;
+    }
     if (const int lender = room.layout.lender(i); lender != i) {
       made.kv_.push_back(made.kv_[to_size(lender)]);
       continue;
@@ -100,7 +104,7 @@ void CardAttention::copy_blocks(std::span<const BlockCopy> copies) {
   for (const auto& [group, from, to] : copies) {
     if (group == layout_->num_groups()) continue;  // a snapshot
     for (int i = 0; i < static_cast<int>(kv_.size()); ++i) {
-      if (layout_->lender(i) != i || layout_->place(i).group != group) continue;
+      if (!layout_->places[to_size(i)] || layout_->lender(i) != i || layout_->place(i).group != group) continue;
       const CardKvLayer& kv = kv_[to_size(i)];
       const auto place = [&](int block) {
         return reinterpret_cast<CuPointer>(kv.data) + to_size(block) * to_size(kv.block_bytes);

@@ -47,7 +47,7 @@ class CardAttention {
   CardContext* context_;
   const ModelConfig* config_;
   const StateLayout* layout_;
-  std::vector<CardKvLayer> kv_;  // [layers] their own; of those that borrow: their lenders'
+  std::vector<CardKvLayer> kv_;  // [layers] their own; of those that borrow: their lenders'; of others nothing
   std::vector<CardMemory> blocks_;
   CardMemory q_, attended_, k_, v_;  // [max_rows, width of heads]
   CardMemory gated_q_;               // [max_rows, queries and gates]
