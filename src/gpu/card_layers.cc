@@ -26,6 +26,9 @@ Result<std::unique_ptr<CardLayers>> CardLayers::create(std::shared_ptr<CudaDevic
   OCTAVO_TRY(CardAttention attention,
              CardAttention::create(made->context_, parts.config, parts.room, placement.num_layers, parts.max_rows));
   made->attention_ = std::make_unique<CardAttention>(std::move(attention));
+  OCTAVO_TRY(CardDelta delta,
+             CardDelta::create(made->context_, parts.config, parts.room, made->weights_, parts.max_rows));
+  made->delta_ = std::make_unique<CardDelta>(std::move(delta));
   made->step_ =
       std::make_unique<CardStep>(*made->device_, parts.config, parts.room.layout, placement.num_layers, parts.max_rows);
   OCTAVO_TRY_VOID(made->take_memory(parts));
@@ -35,6 +38,9 @@ Result<std::unique_ptr<CardLayers>> CardLayers::create(std::shared_ptr<CudaDevic
 Result<void> CardLayers::load_kernels(const LeadingParts& parts, const Placement& placement) {
   const std::span<const std::string_view> common = common_kernels();
   std::vector<std::string_view> names(common.begin(), common.end());
+  const auto placed = parts.config.own_layers().first(to_size(placement.num_layers));
+  if (std::ranges::any_of(placed, [](const LayerSpec& layer) { return layer.delta() != nullptr; }))
+    for (const std::string_view name : delta_kernels()) names.push_back(name);
   std::set<DType> types;
   for (int i = 0; i < placement.num_layers; ++i)
     visit_matrices(parts.weights.layers[to_size(i)], [&](const WeightMatrix& m, bool) { types.insert(m.type); });
@@ -67,10 +73,16 @@ std::string CardLayers::description() const {
                      has_output() ? " and the output matrix" : "");
 }
 
+void CardLayers::advance_states(std::span<const StateAdvance> advances) {
+  device_->enter();
+  delta_->advance_states(advances);
+}
+
 void CardLayers::copy_blocks(std::span<const BlockCopy> copies) {
   if (copies.empty()) return;
   device_->enter();
   attention_->copy_blocks(copies);
+  delta_->copy_snapshots(copies);
 }
 
 // The steps are those of Transformer::forward().
@@ -88,7 +100,7 @@ void CardLayers::forward(const Batch& batch, const AttentionMixer& mixer, float*
     if (i == last) find_spoiled();
     const bool narrows = i == last && batch.logit_rows.size() < batch.tokens.size();
     if (narrows) {
-      attention_->write_state(i, weights_.layer(i), *step_, h_.as<float>());
+      write_state(i);
       step_->keep_logit_rows();
       if (batch.logit_rows.empty()) break;
       keep_logit_rows();
@@ -98,6 +110,7 @@ void CardLayers::forward(const Batch& batch, const AttentionMixer& mixer, float*
   }
   const std::size_t bytes = to_size(step_->rows().count()) * row_bytes;
   device_->copy_to_host(rows_of_host_.data(), x_.pointer(), bytes);
+  if (config_.has_draft_head && has_output()) keep_rows_of_logits(batch);
   compute_wanted_logits();
   device_->run_step();
   device_->wait();
@@ -107,12 +120,26 @@ void CardLayers::forward(const Batch& batch, const AttentionMixer& mixer, float*
   step_->rows().add_spoiled([&](int row) { return finite[row] != 0; }, spoiled_);
 }
 
+/// The head has seen all rows; those whose logits are wanted go on here.
+void CardLayers::keep_rows_of_logits(const Batch& batch) {
+  if (batch.logit_rows.empty() || batch.logit_rows.size() == batch.tokens.size()) return;
+  step_->keep_logit_rows();
+  keep_logit_rows();
+}
+
+void CardLayers::write_state(int index) {
+  std::visit(
+      [&](const auto& mixer) { mixer_of(mixer).write_state(index, weights_.layer(index), *step_, h_.as<float>()); },
+      config_.layer(index).mixer);
+}
+
 void CardLayers::layer(int index, bool state_written) {
   const CardLayerWeights& w = weights_.layer(index);
-  const auto& attention = std::get<AttentionTensors<CardForm>>(w.mixer);
+  const auto* attention = std::get_if<AttentionTensors<CardForm>>(&w.mixer);
   const auto& ffn = std::get<DenseFfnTensors<CardForm>>(w.feed_forward);
-  attention_->run(index, w, *step_, state_written, h_.as<float>());
-  finish_rows(attention.o_bias, w.post_mixer_norm, 1, w.ffn_norm);
+  std::visit([&](const auto& mixer) { mixer_of(mixer).run(index, w, *step_, state_written, h_.as<float>()); },
+             config_.layer(index).mixer);
+  finish_rows(attention != nullptr ? attention->o_bias : nullptr, w.post_mixer_norm, 1, w.ffn_norm);
   feed_forward(std::get<DenseFfnSpec>(config_.layer(index).feed_forward), ffn);
   const float* scale = of_host_.layers[to_size(index)].output_scale;
   const float* next = index + 1 < count() ? weights_.layer(index + 1).mixer_norm : nullptr;

@@ -12,6 +12,7 @@
 #include "cpu/leading_layers.h"
 #include "gpu/card_attention.h"
 #include "gpu/card_context.h"
+#include "gpu/card_delta.h"
 #include "gpu/card_step.h"
 #include "gpu/card_weights.h"
 #include "gpu/placement.h"
@@ -27,6 +28,7 @@ class CardLayers final : public LeadingLayers {
   int count() const override { return weights_.num_layers(); }
   std::string description() const override;
   bool has_output() const override { return is_present(weights_.output()); }
+  void advance_states(std::span<const StateAdvance> advances) override;
   void copy_blocks(std::span<const BlockCopy> copies) override;
   void forward(const Batch& batch, const AttentionMixer& mixer, float* x) override;
   std::span<const std::int32_t> spoiled() const override { return spoiled_; }
@@ -42,6 +44,9 @@ class CardLayers final : public LeadingLayers {
   Result<void> take_memory(const LeadingParts& parts);
 
   void layer(int index, bool state_written);
+  /// The part that computes mixers of a kind.
+  CardAttention& mixer_of(const AttentionSpec&) { return *attention_; }
+  CardDelta& mixer_of(const DeltaSpec&) { return *delta_; }
   void feed_forward(const DenseFfnSpec& spec, const DenseFfnTensors<CardForm>& w);
   /// Behind a part of a layer; `scale` is 1 but behind the layer.
   void finish_rows(const float* bias, const float* post_norm, float scale, const float* next_norm);
@@ -54,6 +59,10 @@ class CardLayers final : public LeadingLayers {
   void compute_wanted_logits();
   /// Begins the logits of `count` rows from `first` on, to the front of logits_of_host_.
   void compute_logits(int first, int count);
+  /// Behind the layers of a model with a draft head, which follows on the processor.
+  void keep_rows_of_logits(const Batch& batch);
+  /// What the mixer of the last layer with state leaves for later rows, and nothing else of the layer.
+  void write_state(int index);
 
   const ModelConfig& config_;
   const Weights& of_host_;
@@ -61,6 +70,7 @@ class CardLayers final : public LeadingLayers {
   CardContext context_;
   CardWeights weights_;
   std::unique_ptr<CardAttention> attention_;
+  std::unique_ptr<CardDelta> delta_;
   std::unique_ptr<CardStep> step_;
   CardMemory x_, h_;             // [max_rows, width]
   CardMemory gate_, up_;         // [max_rows, feed-forward width]

@@ -8,7 +8,9 @@ namespace octavo::gpu {
 
 /// PTX of src/gpu/kernels/kernels.cu; empty where no clang was there when this program was built.
 std::string_view kernels_ptx();
-/// The names of the kernels that every model uses: all but products.
+/// The names of the kernels that every model uses: all but products and those of some mixers.
 std::span<const std::string_view> common_kernels();
+/// The same of gated delta nets.
+std::span<const std::string_view> delta_kernels();
 
 }  // namespace octavo::gpu
