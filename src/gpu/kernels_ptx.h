@@ -8,7 +8,9 @@ namespace octavo::gpu {
 
 /// PTX of src/gpu/kernels/kernels.cu; empty where no clang was there when this program was built.
 std::string_view kernels_ptx();
-/// The names of the kernels that every model uses: all but products.
+/// The names of the kernels that every model uses, and of those that mixtures of experts use beside them; products have
+/// a list of their own (product_launch.h).
 std::span<const std::string_view> common_kernels();
+std::span<const std::string_view> expert_kernels();
 
 }  // namespace octavo::gpu

@@ -51,6 +51,8 @@ struct alignas(8) Floats2 {
 //                                         the sums of row g in columns 2 j, 2 j + 1, then those of row g + 8
 //     mma_u8_k16                          the same of 16 columns of a
 //     fma, mul, add, sub, div, root, to_float
+//     mul, add, sub, div, to_double, to_float, as_double   the same of float64
+//     add_to_shared(sum, v)               adds to an integer in shared memory that other threads add to as well
 //     to_int(v)                           to nearest, ties to even; INT32_MIN for what no int32 is near
 //     as_float, as_int                    the same bits
 //     finish(v)                           v is computed before what stands behind this, which a compiler might prefer

@@ -61,6 +61,7 @@ OCTAVO_GPU_DEVICE float tanh_of(float u) {
   return 0.55F < magnitude(u) ? large : small;
 }
 
+OCTAVO_GPU_DEVICE float sigmoid(float x) { return simt::div(1.0F, simt::add(1.0F, exp_of(simt::sub(0.0F, x)))); }
 OCTAVO_GPU_DEVICE float silu(float x) { return simt::div(x, simt::add(1.0F, exp_of(simt::sub(0.0F, x)))); }
 
 OCTAVO_GPU_DEVICE float gelu_tanh(float x) {

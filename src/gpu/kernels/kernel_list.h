@@ -3,6 +3,7 @@
 
 #include "gpu/kernels/act_pair.h"
 #include "gpu/kernels/arguments.h"
+#include "gpu/kernels/expert_arguments.h"
 #include "gpu/kernels/product_list.h"
 
 // clang-format off
@@ -26,8 +27,16 @@
   X(octavo_attend_4_i16, octavo::gpu::AttentionArguments) \
   X(octavo_attend_8_i16, octavo::gpu::AttentionArguments) \
   X(octavo_merge_tiles, octavo::gpu::MergeTilesArguments)
+#define OCTAVO_GPU_EXPERT_KERNELS(X) \
+  X(octavo_choose_experts, octavo::gpu::ChooseExpertsArguments) \
+  X(octavo_group_choices, octavo::gpu::GroupChoicesArguments) \
+  X(octavo_gather_choices, octavo::gpu::GatherChoicesArguments) \
+  X(octavo_activate_choices, octavo::gpu::ActivateChoicesArguments) \
+  X(octavo_combine_choices, octavo::gpu::CombineChoicesArguments) \
+  X(octavo_add_shared, octavo::gpu::AddSharedArguments)
 #define OCTAVO_GPU_KERNELS(X) \
   OCTAVO_GPU_ROW_KERNELS(X) \
   OCTAVO_GPU_ATTENTION_KERNELS(X) \
+  OCTAVO_GPU_EXPERT_KERNELS(X) \
   OCTAVO_GPU_PRODUCTS(X)
 // clang-format on

@@ -101,6 +101,14 @@ inline float sub(float a, float b) { return a - b; }
 inline float div(float a, float b) { return a / b; }
 inline float root(float a) { return std::sqrt(a); }
 inline float to_float(int v) { return static_cast<float>(v); }
+inline double mul(double a, double b) { return a * b; }
+inline double add(double a, double b) { return a + b; }
+inline double sub(double a, double b) { return a - b; }
+inline double div(double a, double b) { return a / b; }
+inline double to_double(float v) { return v; }
+inline float to_float(double v) { return static_cast<float>(v); }
+inline double as_double(int64_t v) { return std::bit_cast<double>(v); }
+inline void add_to_shared(int* sum, int v) { *sum += v; }
 inline int to_int(float v) {
   const float rounded = __builtin_rintf(v);
   return rounded >= -0x1p31F && rounded < 0x1p31F ? static_cast<int>(rounded) : INT32_MIN;
