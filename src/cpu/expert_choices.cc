@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/math.h"
 
 namespace octavo {
 
-ExpertChoices::ExpertChoices(int max_rows, int max_experts, int max_chosen, Math math)
-    : math_(math),
-      experts_(to_size(max_rows) * to_size(max_chosen)),
+ExpertChoices::ExpertChoices(int max_rows, int max_experts, int max_chosen)
+    : experts_(to_size(max_rows) * to_size(max_chosen)),
       weights_(experts_.size()),
       slots_(experts_.size()),
       counts_(to_size(max_experts)),
@@ -50,13 +50,14 @@ void ExpertChoices::choose(std::int64_t row, const float* scores) {
     std::ranges::fill(weights, std::numeric_limits<float>::quiet_NaN());
     return;
   }
+  // Whatever the bits: a card has this function too, and not the C library's.
   const auto highest = static_cast<double>(best[0]);
   double sum = 0;
   const std::span<const float> sharing =
       sums_to_one_ ? std::span<const float>(weights) : std::span(scores, to_size(num_experts_));
-  for (const float score : sharing) sum += math_.exp(static_cast<double>(score) - highest);
+  for (const float score : sharing) sum += portable::exp(static_cast<double>(score) - highest);
   for (float& weight : weights)
-    weight = static_cast<float>(math_.exp(static_cast<double>(weight) - highest) / sum) * weights_scale_;
+    weight = static_cast<float>(portable::exp(static_cast<double>(weight) - highest) / sum) * weights_scale_;
 }
 
 void ExpertChoices::group() {

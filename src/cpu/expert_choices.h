@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "base/math.h"
 #include "base/to_size.h"
 #include "model/layer_spec.h"
 
@@ -22,7 +21,7 @@ class ExpertChoices {
     int expert, first, count;
   };
 
-  ExpertChoices(int max_rows, int max_experts, int max_chosen, Math math = Math());
+  ExpertChoices(int max_rows, int max_experts, int max_chosen);
 
   /// New rows, which have chosen nothing yet.
   void begin(int rows, const ExpertsFfnSpec& spec);
@@ -49,7 +48,6 @@ class ExpertChoices {
  private:
   std::size_t place(std::int64_t row, int rank) const { return to_size(row * num_chosen_ + rank); }
 
-  Math math_;
   int num_rows_ = 0, num_experts_ = 0, num_chosen_ = 0;
   float weights_scale_ = 1;
   bool sums_to_one_ = true;

@@ -50,7 +50,7 @@ ExpertsFfn::ExpertsFfn(int width, const Room& room, ComputeContext& context, Res
       width_(width),
       pass_rows_(std::min(context.max_rows, kMostPassRows)),
       scores_(context.make_rows(room.experts)),
-      choices_(pass_rows_, room.experts, room.chosen, context.math) {
+      choices_(pass_rows_, room.experts, room.chosen) {
   if (room.experts == 0) return;
   const int slots = pass_rows_ * room.chosen, threads = context.pool.num_threads();
   const auto floats = [&](bool wanted, int cols) {
@@ -74,6 +74,11 @@ ExpertsFfn::ExpertsFfn(int width, const Room& room, ComputeContext& context, Res
 void ExpertsFfn::begin() {
   bytes_read_ = 0;
   not_finite_.clear();
+}
+
+void ExpertsFfn::add_counts(std::uint64_t bytes, std::span<const std::int32_t> not_finite) {
+  bytes_read_ += bytes;
+  not_finite_.insert(not_finite_.end(), not_finite.begin(), not_finite.end());
 }
 
 void ExpertsFfn::run(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const StepRows& rows,

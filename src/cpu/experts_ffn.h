@@ -26,6 +26,8 @@ class ExpertsFfn {
 
   /// A new step: nothing is counted yet.
   void begin();
+  /// The counts of layers that lie elsewhere (cpu/leading_layers.h), in front of all others of the step.
+  void add_counts(std::uint64_t bytes, std::span<const std::int32_t> not_finite);
   void run(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const StepRows& rows, const Epilogue& epilogue);
 
   /// True if a matrix wants the feed-forward's input in int8.

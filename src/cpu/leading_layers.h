@@ -2,6 +2,7 @@
 // same bits on either side, so the number of them changes no answer.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -49,6 +50,10 @@ class LeadingLayers {
   /// The sequences of the last forward() with a row in front of the last layer with state that is not finite,
   /// ascending; empty where that layer is not among these.
   virtual std::span<const std::int32_t> spoiled() const = 0;
+  /// The counts of their mixtures in the last forward(), as those of ExpertsFfn: bytes of experts that were read, and
+  /// the sequences with a row whose scores are not finite, ascending.
+  virtual std::uint64_t expert_bytes() const = 0;
+  virtual std::span<const std::int32_t> not_finite() const = 0;
   /// Logits of the last forward()'s logit_rows[first .. first + count), [count, vocab_size]. Valid until the next call.
   virtual std::span<const float> logits(int first, int count) = 0;
 };

@@ -76,6 +76,7 @@ void Transformer::forward(const Batch& batch) {
 int Transformer::compute_leading_layers(const Batch& batch) {
   context_.enter(StepPart::kOtherDevice);
   leading_->forward(batch, attention_, stream_.x(0));
+  experts_ffn_.add_counts(leading_->expert_bytes(), leading_->not_finite());
   if (leading_->count() <= last_layer_with_state_) return leading_->count();
   const std::span<const std::int32_t> spoiled = leading_->spoiled();
   spoiled_.assign(spoiled.begin(), spoiled.end());

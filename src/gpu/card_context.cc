@@ -25,4 +25,14 @@ void CardContext::multiply(const CardMatrix& w, const float* x, int rows, float*
                                : product_launch(weights, x, w.cols, rows, y, w.rows));
 }
 
+void CardContext::finish_rows(FinishRowsArguments rows, int count) {
+  rows.epsilon = epsilon;
+  rows.lanes = order.lanes;
+  device.launch({.kernel = "octavo_finish_rows",
+                 .grid_x = count,
+                 .threads = kRowThreads,
+                 .shared_bytes = finish_rows_shared(rows.width)},
+                rows);
+}
+
 }  // namespace octavo::gpu

@@ -34,6 +34,8 @@ struct CardContext {
   void quantize(const float* x, std::int64_t cols, int rows);
   /// y = w x, [rows, w.rows]. Where w reads int8, x was quantized last.
   void multiply(const CardMatrix& w, const float* x, int rows, float* y);
+  /// Ends a part of a layer for `count` rows, whose order of sums is put in here.
+  void finish_rows(FinishRowsArguments rows, int count);
 };
 
 /// Blocks of kRowThreads columns.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -29,6 +30,11 @@ Result<std::unique_ptr<CardLayers>> CardLayers::create(std::shared_ptr<CudaDevic
   OCTAVO_TRY(CardDelta delta,
              CardDelta::create(made->context_, parts.config, parts.room, made->weights_, parts.max_rows));
   made->delta_ = std::make_unique<CardDelta>(std::move(delta));
+  OCTAVO_TRY(CardDenseFfn dense_ffn, CardDenseFfn::create(made->context_, parts.config, parts.max_rows));
+  made->dense_ffn_ = std::make_unique<CardDenseFfn>(std::move(dense_ffn));
+  OCTAVO_TRY(CardExperts experts, CardExperts::create(made->context_, *made->dense_ffn_, parts.config,
+                                                      placement.num_layers, parts.max_rows));
+  made->experts_ = std::make_unique<CardExperts>(std::move(experts));
   made->step_ =
       std::make_unique<CardStep>(*made->device_, parts.config, parts.room.layout, placement.num_layers, parts.max_rows);
   OCTAVO_TRY_VOID(made->take_memory(parts));
@@ -40,26 +46,31 @@ Result<void> CardLayers::load_kernels(const LeadingParts& parts, const Placement
   std::vector<std::string_view> names(common.begin(), common.end());
   const auto placed = parts.config.own_layers().first(to_size(placement.num_layers));
   if (std::ranges::any_of(placed, [](const LayerSpec& layer) { return layer.delta() != nullptr; }))
-    for (const std::string_view name : delta_kernels()) names.push_back(name);
-  std::set<DType> types;
-  for (int i = 0; i < placement.num_layers; ++i)
-    visit_matrices(parts.weights.layers[to_size(i)], [&](const WeightMatrix& m, bool) { types.insert(m.type); });
+    std::ranges::copy(delta_kernels(), std::back_inserter(names));
+  std::set<DType> types, of_experts;
+  for (int i = 0; i < placement.num_layers; ++i) {
+    const LayerWeights& layer = parts.weights.layers[to_size(i)];
+    visit_matrices(layer, [&](const WeightMatrix& m, bool) { types.insert(m.type); });
+    if (const auto* experts = std::get_if<ExpertsFfnWeights>(&layer.feed_forward))
+      for (const auto* matrices : {&experts->gate, &experts->up, &experts->down})
+        if (is_present(matrices->first)) of_experts.insert(matrices->first.type);
+  }
   if (placement.output) types.insert(parts.weights.output.type);
   for (const DType type : types)
-    for (const std::string_view name : product_kernels(type, context_.order.scales)) names.push_back(name);
+    std::ranges::copy(product_kernels(type, context_.order.scales), std::back_inserter(names));
+  for (const DType type : of_experts)
+    std::ranges::copy(product_kernels(type, context_.order.scales, true), std::back_inserter(names));
+  if (!of_experts.empty()) std::ranges::copy(expert_kernels(), std::back_inserter(names));
   return device_->load_kernels(names);
 }
 
 Result<void> CardLayers::take_memory(const LeadingParts& parts) {
   const auto rows = to_size(parts.max_rows);
   const std::uint64_t width = to_size(config_.width) * sizeof(float);
-  const std::uint64_t ffn_width = to_size(widest_feed_forward(config_)) * sizeof(float);
   const std::uint64_t logits = has_output() ? to_size(kMaxLogitRows) * to_size(config_.vocab_size) * sizeof(float) : 0;
   OCTAVO_TRY(context_.int8, device_->allocate(act_bytes(parts.max_rows, widest_columns(config_))));
   OCTAVO_TRY(x_, device_->allocate(rows * width));
   OCTAVO_TRY(h_, device_->allocate(rows * width));
-  OCTAVO_TRY(gate_, device_->allocate(rows * ffn_width));
-  OCTAVO_TRY(up_, device_->allocate(rows * ffn_width));
   OCTAVO_TRY(finite_, device_->allocate(rows * sizeof(std::int32_t)));
   OCTAVO_TRY(logits_, device_->allocate(logits));
   OCTAVO_TRY(rows_of_host_, device_->allocate_pinned(rows * width));
@@ -93,6 +104,7 @@ void CardLayers::forward(const Batch& batch, const AttentionMixer& mixer, float*
   step_->begin(batch, mixer);
   std::memcpy(rows_of_host_.data(), x, to_size(batch.num_rows()) * row_bytes);
   device_->begin_step();
+  experts_->begin(batch.num_rows());
   device_->copy_to_card(x_.pointer(), rows_of_host_.data(), to_size(batch.num_rows()) * row_bytes);
   norm_rows(weights_.layer(0).mixer_norm, 0, batch.num_rows());
   const int last = config_.last_layer_with_state();
@@ -110,10 +122,12 @@ void CardLayers::forward(const Batch& batch, const AttentionMixer& mixer, float*
   }
   const std::size_t bytes = to_size(step_->rows().count()) * row_bytes;
   device_->copy_to_host(rows_of_host_.data(), x_.pointer(), bytes);
+  experts_->send_counts(batch.num_rows());
   if (config_.has_draft_head && has_output()) keep_rows_of_logits(batch);
   compute_wanted_logits();
   device_->run_step();
   device_->wait();
+  experts_->read_counts(step_->rows());
   std::memcpy(x, rows_of_host_.data(), bytes);
   if (count() <= last) return;
   const auto* finite = reinterpret_cast<const std::int32_t*>(finite_of_host_.data());
@@ -136,55 +150,48 @@ void CardLayers::write_state(int index) {
 void CardLayers::layer(int index, bool state_written) {
   const CardLayerWeights& w = weights_.layer(index);
   const auto* attention = std::get_if<AttentionTensors<CardForm>>(&w.mixer);
-  const auto& ffn = std::get<DenseFfnTensors<CardForm>>(w.feed_forward);
   std::visit([&](const auto& mixer) { mixer_of(mixer).run(index, w, *step_, state_written, h_.as<float>()); },
              config_.layer(index).mixer);
   finish_rows(attention != nullptr ? attention->o_bias : nullptr, w.post_mixer_norm, 1, w.ffn_norm);
-  feed_forward(std::get<DenseFfnSpec>(config_.layer(index).feed_forward), ffn);
+  const float* bias =
+      std::visit([&](const auto& spec) { return feed_forward(spec, index); }, config_.layer(index).feed_forward);
   const float* scale = of_host_.layers[to_size(index)].output_scale;
   const float* next = index + 1 < count() ? weights_.layer(index + 1).mixer_norm : nullptr;
-  finish_rows(ffn.down_bias, w.post_ffn_norm, scale != nullptr ? *scale : 1, next);
+  finish_rows(bias, w.post_ffn_norm, scale != nullptr ? *scale : 1, next);
 }
 
-void CardLayers::feed_forward(const DenseFfnSpec& spec, const DenseFfnTensors<CardForm>& w) {
-  const int rows = step_->rows().count();
-  if (w.gate.reads_int8() || (spec.is_gated && w.up.reads_int8()))
-    context_.quantize(h_.as<float>(), config_.width, rows);
-  context_.multiply(w.gate, h_.as<float>(), rows, gate_.as<float>());
-  if (spec.is_gated) context_.multiply(w.up, h_.as<float>(), rows, up_.as<float>());
-  device_->launch(
-      {.kernel = "octavo_activate_rows", .grid_x = column_blocks(spec.width), .grid_y = rows, .threads = kRowThreads},
-      ActivateArguments{.gate = gate_.as<float>(),
-                        .up = spec.is_gated ? up_.as<float>() : nullptr,
-                        .gate_bias = w.gate_bias,
-                        .up_bias = w.up_bias,
-                        .out = gate_.as<float>(),
-                        .width = spec.width,
-                        .activation = spec.activation});
-  if (w.down.reads_int8()) context_.quantize(gate_.as<float>(), spec.width, rows);
-  context_.multiply(w.down, gate_.as<float>(), rows, h_.as<float>());
+const float* CardLayers::feed_forward(const DenseFfnSpec& spec, int layer) {
+  const auto& w = std::get<DenseFfnTensors<CardForm>>(weights_.layer(layer).feed_forward);
+  dense_ffn_->compute(spec, w, h_.as<float>(), step_->rows().count(), h_.as<float>());
+  return w.down_bias;
+}
+
+const float* CardLayers::feed_forward(const ExpertsFfnSpec& spec, int layer) {
+  const auto& w = std::get<ExpertsFfnTensors<CardForm>>(weights_.layer(layer).feed_forward);
+  const auto& of_host = std::get<ExpertsFfnWeights>(of_host_.layers[to_size(layer)].feed_forward);
+  experts_->run(spec, w, bytes_of_one(of_host), {step_->rows().count(), step_->batch_rows()}, x_.as<float>(),
+                h_.as<float>());
+  return nullptr;
 }
 
 void CardLayers::finish_rows(const float* bias, const float* post_norm, float scale, const float* next_norm) {
-  launch_rows(
-      {.x = x_.as<float>(), .bias = bias, .post_norm = post_norm, .next_norm = next_norm, .scale = scale, .adds = true},
-      step_->rows().count());
+  context_.finish_rows({.x = x_.as<float>(),
+                        .h = h_.as<float>(),
+                        .bias = bias,
+                        .post_norm = post_norm,
+                        .next_norm = next_norm,
+                        .scale = scale,
+                        .width = config_.width,
+                        .adds = true},
+                       step_->rows().count());
 }
 
 void CardLayers::norm_rows(const float* norm, int first, int rows) {
-  launch_rows({.x = x_.as<float>(to_size(first) * to_size(config_.width) * sizeof(float)), .next_norm = norm}, rows);
-}
-
-void CardLayers::launch_rows(FinishRowsArguments rows, int count) {
-  rows.h = h_.as<float>();
-  rows.epsilon = context_.epsilon;
-  rows.width = config_.width;
-  rows.lanes = context_.order.lanes;
-  device_->launch({.kernel = "octavo_finish_rows",
-                   .grid_x = count,
-                   .threads = kRowThreads,
-                   .shared_bytes = finish_rows_shared(config_.width)},
-                  rows);
+  context_.finish_rows({.x = x_.as<float>(to_size(first) * to_size(config_.width) * sizeof(float)),
+                        .h = h_.as<float>(),
+                        .next_norm = norm,
+                        .width = config_.width},
+                       rows);
 }
 
 void CardLayers::find_spoiled() {

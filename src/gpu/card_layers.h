@@ -13,6 +13,8 @@
 #include "gpu/card_attention.h"
 #include "gpu/card_context.h"
 #include "gpu/card_delta.h"
+#include "gpu/card_dense_ffn.h"
+#include "gpu/card_experts.h"
 #include "gpu/card_step.h"
 #include "gpu/card_weights.h"
 #include "gpu/placement.h"
@@ -32,6 +34,8 @@ class CardLayers final : public LeadingLayers {
   void copy_blocks(std::span<const BlockCopy> copies) override;
   void forward(const Batch& batch, const AttentionMixer& mixer, float* x) override;
   std::span<const std::int32_t> spoiled() const override { return spoiled_; }
+  std::uint64_t expert_bytes() const override { return experts_->bytes_read(); }
+  std::span<const std::int32_t> not_finite() const override { return experts_->not_finite(); }
   std::span<const float> logits(int first, int count) override;
 
  private:
@@ -47,11 +51,11 @@ class CardLayers final : public LeadingLayers {
   /// The part that computes mixers of a kind.
   CardAttention& mixer_of(const AttentionSpec&) { return *attention_; }
   CardDelta& mixer_of(const DeltaSpec&) { return *delta_; }
-  void feed_forward(const DenseFfnSpec& spec, const DenseFfnTensors<CardForm>& w);
+  /// Each gives the bias of its last matrix, which is added behind it; null: none.
+  const float* feed_forward(const DenseFfnSpec& spec, int layer);
+  const float* feed_forward(const ExpertsFfnSpec& spec, int layer);
   /// Behind a part of a layer; `scale` is 1 but behind the layer.
   void finish_rows(const float* bias, const float* post_norm, float scale, const float* next_norm);
-  /// Launches finish_rows for `count` rows, of which `rows` says what is special.
-  void launch_rows(FinishRowsArguments rows, int count);
   /// h = norm(x) of `rows` rows from `first` on.
   void norm_rows(const float* norm, int first, int rows);
   void find_spoiled();
@@ -71,9 +75,10 @@ class CardLayers final : public LeadingLayers {
   CardWeights weights_;
   std::unique_ptr<CardAttention> attention_;
   std::unique_ptr<CardDelta> delta_;
+  std::unique_ptr<CardDenseFfn> dense_ffn_;
+  std::unique_ptr<CardExperts> experts_;
   std::unique_ptr<CardStep> step_;
   CardMemory x_, h_;             // [max_rows, width]
-  CardMemory gate_, up_;         // [max_rows, feed-forward width]
   CardMemory finite_;            // [max_rows]
   CardMemory logits_;            // [kMaxLogitRows, vocab_size]
   PinnedMemory rows_of_host_;    // [max_rows, width]

@@ -20,7 +20,6 @@ std::string reason_against(const LayerSpec& spec) {
   const DeltaSpec* delta = spec.delta();
   if (delta != nullptr && delta_rule_shared(std::max(delta->key_dim, delta->value_dim)) > kMaxSharedBytes)
     return "its recurrence has heads that are too wide";
-  if (!std::holds_alternative<DenseFfnSpec>(spec.feed_forward)) return "it is a mixture of experts";
   if ((attention != nullptr && !attention->is_causal) || spec.sum_norms) return "it is an encoder's";
   return {};
 }
@@ -48,6 +47,12 @@ std::string reason_against(const LayerSpec& spec, const LayerWeights& weights) {
 std::uint64_t matrix_bytes(const LayerWeights& weights) {
   std::uint64_t bytes = 0;
   visit_matrices(weights, [&](const WeightMatrix& matrix, bool) { bytes += matrix.bytes(); });
+  if (const auto* experts = std::get_if<ExpertsFfnWeights>(&weights.feed_forward))
+    for (const auto* matrices : {&experts->gate, &experts->up, &experts->down}) {
+      if (!is_present(matrices->first)) continue;
+      const int others = matrices->count - experts->num_chosen;  // those that a row chooses have been visited
+      bytes += to_size(others) * matrices->first.bytes();
+    }
   return bytes;
 }
 
@@ -69,16 +74,12 @@ class CardWeights::Upload {
   }
   Result<void> error() const { return error_; }
 
-  CardMatrix matrix(const WeightMatrix& matrix) const {
-    if (!is_present(matrix) || !error_) return {};
-    const Result<CuPointer> to = copy(matrix.panels, packed_bytes(matrix.type, matrix.rows, matrix.cols));
-    if (!to) {
-      error_ = std::unexpected(to.error());
-      return {};
-    }
-    return {matrix.type, matrix.rows, matrix.cols, reinterpret_cast<const std::uint8_t*>(*to)};  // NOLINT: the card's
+  CardMatrix matrix(const WeightMatrix& matrix) const { return matrices(matrix, 1); }
+  CardExpertMatrices experts(const ExpertMatrices& experts) const {
+    return {.first = matrices(experts.first, experts.count),
+            .bytes_of_one = experts.first.bytes(),
+            .bias = vector(experts.bias)};
   }
-  NoExperts experts(const ExpertMatrices&) const { return {}; }
   const float* vector(const float* of_host) const {
     if (of_host == nullptr) return nullptr;
     const auto bytes = static_cast<CuPointer>(of_host - weights_.vectors().data()) * sizeof(float);
@@ -86,6 +87,17 @@ class CardWeights::Upload {
   }
 
  private:
+  /// `count` matrices like the first one, which lie behind it.
+  CardMatrix matrices(const WeightMatrix& first, int count) const {
+    if (!is_present(first) || !error_) return {};
+    const Result<CuPointer> to = copy(first.panels, to_size(count) * first.bytes());
+    if (!to) {
+      error_ = std::unexpected(to.error());
+      return {};
+    }
+    return {first.type, first.rows, first.cols, reinterpret_cast<const std::uint8_t*>(*to)};  // NOLINT: the card's
+  }
+
   // Long enough for a copy's whole rate.
   static constexpr std::size_t kPieceBytes = std::size_t{16} << 20;
 

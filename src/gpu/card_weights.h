@@ -23,15 +23,18 @@ struct CardMatrix {
   bool reads_int8() const { return !is_plain_float(type); }
 };
 inline bool is_present(const CardMatrix& matrix) { return matrix.rows > 0; }
-/// The form of matrices of experts, which stay with the processor.
-struct NoExperts {
-  int bias = 0;
+/// The matrices of a layer's experts, all of one shape, one behind another.
+struct CardExpertMatrices {
+  CardMatrix first;
+  std::uint64_t bytes_of_one = 0;  // from one to the next
+  const float* bias = nullptr;     // [experts][first.rows], on the card; null: none
 };
+inline bool is_present(const CardExpertMatrices& matrices) { return is_present(matrices.first); }
 
 /// The form of a weight tree that the card computes with. Vectors are on the card, too.
 struct CardForm {
   using Matrix = CardMatrix;
-  using Experts = NoExperts;
+  using Experts = CardExpertMatrices;
   using Vector = const float*;
 };
 using CardLayerWeights = LayerTensors<CardForm>;
@@ -40,7 +43,7 @@ using CardLayerWeights = LayerTensors<CardForm>;
 std::string reason_against(const LayerSpec& spec, const LayerWeights& weights);
 std::string reason_against(const WeightMatrix& matrix);
 
-/// Bytes of a layer's matrices.
+/// Bytes of a layer's matrices, those of all experts included.
 std::uint64_t matrix_bytes(const LayerWeights& weights);
 
 class CardWeights {

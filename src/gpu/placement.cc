@@ -5,6 +5,8 @@
 #include "base/to_size.h"
 #include "gpu/card_attention.h"
 #include "gpu/card_delta.h"
+#include "gpu/card_dense_ffn.h"
+#include "gpu/card_experts.h"
 #include "gpu/card_weights.h"
 #include "gpu/kernels/act_pair.h"
 #include "model/model_runner.h"
@@ -15,10 +17,10 @@ namespace {
 /// Bytes that do not depend on the number of layers.
 std::uint64_t scratch_bytes(const LeadingParts& parts, bool output) {
   const ModelConfig& config = parts.config;
-  const std::uint64_t floats =
-      to_size(parts.max_rows) * (2 * to_size(config.width) + 2 * to_size(widest_feed_forward(config))) +
-      (output ? to_size(kMaxLogitRows) * to_size(config.vocab_size) : 0);
+  const std::uint64_t floats = to_size(parts.max_rows) * 2 * to_size(config.width) +
+                               (output ? to_size(kMaxLogitRows) * to_size(config.vocab_size) : 0);
   return CardAttention::scratch_bytes(config, parts.max_rows) + CardDelta::scratch_bytes(config, parts.max_rows) +
+         CardDenseFfn::scratch_bytes(config, parts.max_rows) + CardExperts::scratch_bytes(config, parts.max_rows) +
          act_bytes(parts.max_rows, widest_columns(config)) + floats * sizeof(float) +
          parts.weights.vectors().size_bytes();
 }
@@ -42,7 +44,11 @@ std::int64_t widest_columns(const ModelConfig& config) {
 int widest_feed_forward(const ModelConfig& config) {
   int most = 0;
   for (const LayerSpec& layer : config.own_layers())
-    if (const auto* dense = std::get_if<DenseFfnSpec>(&layer.feed_forward)) most = std::max(most, dense->width);
+    if (const auto* dense = std::get_if<DenseFfnSpec>(&layer.feed_forward)) {
+      most = std::max(most, dense->width);
+    } else {
+      most = std::max(most, std::get<ExpertsFfnSpec>(layer.feed_forward).shared_width);
+    }
   return most;
 }
 

@@ -26,7 +26,8 @@ Placement place_layers(const LeadingParts& parts, std::uint64_t room);
 /// Why no layer of a model can be on the card; empty: some may.
 std::string reason_against(const LeadingParts& parts);
 
-/// The widest rows that products of the layers read, and those between the matrices of a feed-forward.
+/// The widest rows that products of the layers read, and those between the matrices of a dense feed-forward, but for
+/// the experts that rows choose.
 std::int64_t widest_columns(const ModelConfig& config);
 int widest_feed_forward(const ModelConfig& config);
 

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "gpu/kernels/expert_arguments.h"
 #include "gpu/kernels/product_arguments.h"
 
 namespace octavo::gpu {
@@ -46,8 +48,8 @@ struct WeightsOnCard {
 /// Whether there are kernels for weights of this type.
 bool has_product(DType type);
 
-/// The names of the kernels for weights of a type; none where it has no product.
-std::vector<std::string_view> product_kernels(DType type, ScaleOrder order);
+/// The names of the kernels for weights of a type, or for those of experts; none where it has no product.
+std::vector<std::string_view> product_kernels(DType type, ScaleOrder order, bool of_experts = false);
 
 /// Rows to int8: row r is at x + r * stride. Columns are a multiple of 32.
 KernelLaunch quantize_launch(const float* x, std::int64_t stride, std::int64_t rows, std::int64_t cols, ActPair* out);
@@ -59,5 +61,28 @@ KernelLaunch product_launch(const WeightsOnCard& w, ScaleOrder order, const ActP
 /// The same of weights that are plain floats, with rows of floats at x + r * stride; stride is a multiple of 4.
 KernelLaunch product_launch(const WeightsOnCard& w, const float* x, std::int64_t stride, std::int64_t rows, float* y,
                             std::int64_t ldy);
+
+/// The shape of the blocks of products of experts, which follows from how many rows an expert has on average.
+enum class ItemShape : std::uint8_t { kOne, kFew, kNarrow, kWide };
+
+/// The items of a step's rows, by the number of rows alone.
+struct ItemPlan {
+  ItemShape shape;
+  int item_rows;  // slots of an item at most, a multiple of kRowsOfTile
+  int max_items;
+};
+/// The most slots and items that choices of `rows` rows may have.
+int max_slots(int rows, int num_experts, int num_chosen);
+int max_items(int rows, int num_experts, int num_chosen);
+/// A plan for weights of all `types`.
+ItemPlan plan_items(int rows, int num_experts, int num_chosen, std::span<const DType> types);
+
+/// The products of items: those of the same names above, of weights whose first expert is `w`, with rows and outputs by
+/// slots.
+KernelLaunch experts_launch(const WeightsOnCard& w, std::uint64_t bytes_of_expert, ScaleOrder order,
+                            const ItemPlan& plan, const ExpertItem* items, const ActPair* x, float* y,
+                            int multiprocessors);
+KernelLaunch experts_launch(const WeightsOnCard& w, std::uint64_t bytes_of_expert, const ItemPlan& plan,
+                            const ExpertItem* items, const float* x, float* y);
 
 }  // namespace octavo::gpu

@@ -37,6 +37,10 @@ OCTAVO_GPU_DEVICE void wait_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 
+OCTAVO_GPU_DEVICE void add_to_shared(int* sum, int v) {
+  asm volatile("red.shared.add.s32 [%0], %1;" ::"r"(shared_address(sum)), "r"(v) : "memory");
+}
+
 #define OCTAVO_GPU_MMA(name, types)                                                                                  \
   OCTAVO_GPU_DEVICE void name(int(&d)[4], const uint32_t(&a)[4], uint32_t b0, uint32_t b1, const int(&c)[4]) {       \
     asm("mma.sync.aligned.m16n8k32.row.col.s32." types                                                               \
@@ -74,6 +78,7 @@ OCTAVO_GPU_DEVICE double add(double a, double b) { return __nvvm_add_rn_d(a, b);
 OCTAVO_GPU_DEVICE double sub(double a, double b) { return __nvvm_add_rn_d(a, -b); }
 OCTAVO_GPU_DEVICE double div(double a, double b) { return __nvvm_div_rn_d(a, b); }
 OCTAVO_GPU_DEVICE double to_double(int v) { return __nvvm_i2d_rn(v); }
+OCTAVO_GPU_DEVICE double to_double(float v) { return (double)v; }
 OCTAVO_GPU_DEVICE float to_float(double v) { return __nvvm_d2f_rn(v); }
 OCTAVO_GPU_DEVICE int to_int(double v) { return __nvvm_d2i_rn(v); }
 OCTAVO_GPU_DEVICE double as_double(int64_t v) { return __builtin_bit_cast(double, v); }

@@ -26,6 +26,11 @@ MODELS = {
     "mistral3": ("tiny-mistral3", {"types": ("Q4_K",), "yarn": 256.0}),
     "gemma2": ("tiny-gemma2", {"types": ("Q8_0", "Q4_K"), "window": 19}),
     "gemma3": ("tiny-gemma3", {"types": ("Q8_0", "Q4_K"), "window": 19}),
+    "qwen3moe": ("tiny-qwen3moe", {"types": ("Q4_K", "Q6_K", "Q8_0")}),
+    "mixtral": ("tiny-mixtral", {"types": ("Q4_K", "F16", "Q5_0")}),
+    "gpt-oss": ("tiny-gpt-oss", {"types": ("Q8_0", "Q4_0"), "window": 19}),
+    "mistral3 with experts": ("tiny-mistral3-experts", {"types": ("Q5_K",)}),
+    "gemma4 with experts": ("tiny-gemma4-experts", {"types": ("Q8_0", "Q4_K"), "window": 19}),
 }
 # Levels whose order of sums the card has; portable bits have one order for all.
 ORDERS = [("--isa", level) for level in support.supported_isa_levels() if level in ("avx2", "avxvnni", "avx512vnni")]

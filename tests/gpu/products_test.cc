@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gpu/emulation/emulated_kernels.h"
+#include "gpu/packed_weights.h"
 #include "gpu/product_launch.h"
 #include "kernels/dispatch.h"
 #include "kernels/pack.h"
@@ -20,65 +21,6 @@ namespace octavo::gpu {
 namespace {
 
 constexpr float kUntouched = -12345.0F;
-
-struct Case {
-  DType type;
-  ScaleOrder order;
-};
-
-/// The places of the halfs in a block of `type`.
-std::vector<int> half_offsets(DType type) {
-  switch (type) {
-    case DType::kQ4_1:
-    case DType::kQ4_K:
-    case DType::kQ5_K: return {0, 2};
-    case DType::kQ6_K: return {208};
-    default: return {0};
-  }
-}
-
-/// Memory that begins at a cache line and has no byte too many, so that a sanitizer sees what is read behind it.
-class Lines {
- public:
-  explicit Lines(std::size_t bytes) : storage_(new(std::align_val_t{64}) std::uint8_t[bytes]) {}
-  ~Lines() { ::operator delete[](storage_, std::align_val_t{64}); }
-  Lines(const Lines&) = delete;
-  Lines& operator=(const Lines&) = delete;
-  std::uint8_t* data() { return storage_; }
-
- private:
-  std::uint8_t* storage_;
-};
-
-/// Any bytes, but for scales that are ordinary numbers.
-std::vector<std::byte> random_weights(DType type, std::int64_t outputs, std::int64_t cols, std::mt19937& random) {
-  std::uniform_real_distribution<float> number(-1, 1);
-  std::vector<std::byte> bytes(*dtype_bytes(type, static_cast<std::uint64_t>(outputs * cols)));
-  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
-  const auto block = static_cast<std::size_t>(dtype_info(type).block_bytes);
-  for (std::size_t at = 0; at < bytes.size(); at += block) {
-    if (type == DType::kF32) {
-      const float v = number(random);
-      std::memcpy(&bytes[at], &v, 4);
-    } else if (type == DType::kBF16) {
-      const std::uint16_t bits = f32_to_bf16(number(random));
-      std::memcpy(&bytes[at], &bits, 2);
-    } else {
-      for (const int offset : half_offsets(type)) {
-        const std::uint16_t bits = f32_to_f16((type == DType::kF16 ? 1.0F : 0.01F) * number(random));
-        std::memcpy(&bytes[at + static_cast<std::size_t>(offset)], &bits, 2);
-      }
-    }
-  }
-  return bytes;
-}
-
-/// The table with the order of `of`'s sums; null where this processor has none.
-const KernelTable* table_of(Case of) {
-  if (of.order == ScaleOrder::kFloatScales)
-    return &kernel_table(isa_supported(IsaLevel::kAvx2) ? IsaLevel::kAvx2 : IsaLevel::kScalar, Bits::kPortable);
-  return isa_supported(IsaLevel::kAvx2) ? &kernel_table(IsaLevel::kAvx2) : nullptr;
-}
 
 /// A product on both sides.
 class Products {
@@ -244,26 +186,15 @@ TEST(ProductKernels, AreThoseOfTheTypeAndOrder) {
   EXPECT_EQ(product_kernels(DType::kQ6_K, ScaleOrder::kWordScales).front(), "octavo_product_one_q6_k_words");
   EXPECT_EQ(product_kernels(DType::kBF16, ScaleOrder::kFloatScales),
             (Names{"octavo_product_one_bf16", "octavo_product_few_bf16"}));
+  EXPECT_EQ(product_kernels(DType::kQ6_K, ScaleOrder::kFloatScales, true).back(), "octavo_experts_wide_q6_k");
+  EXPECT_EQ(product_kernels(DType::kF16, ScaleOrder::kFloatScales, true),
+            (Names{"octavo_experts_one_f16", "octavo_experts_few_f16"}));
   EXPECT_EQ(product_kernels(DType::kIQ1_S, ScaleOrder::kFloatScales), Names{});
   EXPECT_FALSE(has_product(DType::kIQ1_S));
   EXPECT_TRUE(has_product(DType::kF16));
 }
 
-std::string name_of(const ::testing::TestParamInfo<Case>& info) {
-  return std::string(dtype_info(info.param.type).name) +
-         (info.param.order == ScaleOrder::kWordScales ? "_word_scales" : "");
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Formats, ProductsOfCard,
-    ::testing::Values(Case{DType::kQ4_0, ScaleOrder::kFloatScales}, Case{DType::kQ4_1, ScaleOrder::kFloatScales},
-                      Case{DType::kQ5_0, ScaleOrder::kFloatScales}, Case{DType::kQ8_0, ScaleOrder::kFloatScales},
-                      Case{DType::kQ1_0, ScaleOrder::kFloatScales}, Case{DType::kQ4_K, ScaleOrder::kFloatScales},
-                      Case{DType::kQ5_K, ScaleOrder::kFloatScales}, Case{DType::kQ6_K, ScaleOrder::kFloatScales},
-                      Case{DType::kQ4_K, ScaleOrder::kWordScales}, Case{DType::kQ5_K, ScaleOrder::kWordScales},
-                      Case{DType::kQ6_K, ScaleOrder::kWordScales}, Case{DType::kF16, ScaleOrder::kFloatScales},
-                      Case{DType::kBF16, ScaleOrder::kFloatScales}, Case{DType::kF32, ScaleOrder::kFloatScales}),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(Formats, ProductsOfCard, ::testing::ValuesIn(kCases), name_of);
 
 }  // namespace
 }  // namespace octavo::gpu

@@ -4,6 +4,7 @@
 #include "gpu/kernels/act_pair.h"
 #include "gpu/kernels/arguments.h"
 #include "gpu/kernels/delta_arguments.h"
+#include "gpu/kernels/expert_arguments.h"
 #include "gpu/kernels/product_list.h"
 
 // clang-format off
@@ -35,10 +36,18 @@
   X(octavo_keep_inputs, octavo::gpu::KeepInputsArguments) \
   X(octavo_gate_results, octavo::gpu::GateResultsArguments)
 #define OCTAVO_GPU_RATE_KERNELS(X) X(octavo_read_words, octavo::gpu::ReadWordsArguments)
+#define OCTAVO_GPU_EXPERT_KERNELS(X) \
+  X(octavo_choose_experts, octavo::gpu::ChooseExpertsArguments) \
+  X(octavo_group_choices, octavo::gpu::GroupChoicesArguments) \
+  X(octavo_gather_choices, octavo::gpu::GatherChoicesArguments) \
+  X(octavo_activate_choices, octavo::gpu::ActivateChoicesArguments) \
+  X(octavo_combine_choices, octavo::gpu::CombineChoicesArguments) \
+  X(octavo_add_shared, octavo::gpu::AddSharedArguments)
 #define OCTAVO_GPU_KERNELS(X) \
   OCTAVO_GPU_RATE_KERNELS(X) \
   OCTAVO_GPU_ROW_KERNELS(X) \
   OCTAVO_GPU_ATTENTION_KERNELS(X) \
   OCTAVO_GPU_DELTA_KERNELS(X) \
+  OCTAVO_GPU_EXPERT_KERNELS(X) \
   OCTAVO_GPU_PRODUCTS(X)
 // clang-format on

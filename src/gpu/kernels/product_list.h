@@ -1,6 +1,7 @@
 // The formats of weights that have kernels, and the names of these. A plain header.
 #pragma once
 
+#include "gpu/kernels/expert_arguments.h"
 #include "gpu/kernels/product_arguments.h"
 
 /// Begin(X, name, type, order) of each format of int8 products.
@@ -14,15 +15,22 @@
 /// Begin(X, name, type) of each type of floats.
 #define OCTAVO_GPU_FLOATS(Begin, X) Begin(X, f16, kF16) Begin(X, bf16, kBF16) Begin(X, f32, kF32)
 
-/// X(name, type of its argument) of the kernels of a format: one row, up to eight, and the shapes for more.
-#define OCTAVO_GPU_KERNELS_OF_FORMAT(X, name, type, order)      \
-  X(octavo_product_one_##name, octavo::gpu::ProductOfPanels)    \
-  X(octavo_product_few_##name, octavo::gpu::ProductOfPanels)    \
-  X(octavo_product_narrow_##name, octavo::gpu::ProductOfPanels) \
-  X(octavo_product_wide_##name, octavo::gpu::ProductOfPanels)
-#define OCTAVO_GPU_KERNELS_OF_FLOATS(X, name, type)          \
-  X(octavo_product_one_##name, octavo::gpu::ProductOfFloats) \
-  X(octavo_product_few_##name, octavo::gpu::ProductOfFloats)
+/// X(name, type of its argument) of the kernels of a format: one row, up to eight, and the shapes for more; then the
+/// same of items of experts.
+#define OCTAVO_GPU_KERNELS_OF_FORMAT(X, name, type, order)       \
+  X(octavo_product_one_##name, octavo::gpu::ProductOfPanels)     \
+  X(octavo_product_few_##name, octavo::gpu::ProductOfPanels)     \
+  X(octavo_product_narrow_##name, octavo::gpu::ProductOfPanels)  \
+  X(octavo_product_wide_##name, octavo::gpu::ProductOfPanels)    \
+  X(octavo_experts_one_##name, octavo::gpu::ProductOfExperts)    \
+  X(octavo_experts_few_##name, octavo::gpu::ProductOfExperts)    \
+  X(octavo_experts_narrow_##name, octavo::gpu::ProductOfExperts) \
+  X(octavo_experts_wide_##name, octavo::gpu::ProductOfExperts)
+#define OCTAVO_GPU_KERNELS_OF_FLOATS(X, name, type)                \
+  X(octavo_product_one_##name, octavo::gpu::ProductOfFloats)       \
+  X(octavo_product_few_##name, octavo::gpu::ProductOfFloats)       \
+  X(octavo_experts_one_##name, octavo::gpu::FloatProductOfExperts) \
+  X(octavo_experts_few_##name, octavo::gpu::FloatProductOfExperts)
 
 #define OCTAVO_GPU_PRODUCTS(X)                        \
   OCTAVO_GPU_FORMATS(OCTAVO_GPU_KERNELS_OF_FORMAT, X) \

@@ -17,9 +17,9 @@ struct FloatsWarp {
 
   const ProductOfFloats& m;
   const int side = simt::lane() / kPanelRows, of_panel = simt::lane() % kPanelRows;
-  const int first_panel = simt::block_x() * kFloatPanels, first_row = simt::block_y() * N;
+  const int first_panel = simt::block_x() * kFloatPanels, first_row;
 
-  OCTAVO_GPU_DEVICE explicit FloatsWarp(const ProductOfFloats& argument) : m(argument) {}
+  OCTAVO_GPU_DEVICE FloatsWarp(const ProductOfFloats& argument, int row) : m(argument), first_row(row) {}
 
   OCTAVO_GPU_DEVICE void run() const {
     float acc[N];

@@ -23,10 +23,10 @@ struct TileWarp {
   const int warp_panel, warp_tile;    // of the warp, in the block
   Sums acc, part;
 
-  OCTAVO_GPU_DEVICE explicit TileWarp(const ProductOfPanels& argument)
+  OCTAVO_GPU_DEVICE TileWarp(const ProductOfPanels& argument, int tile)
       : m(argument),
         first_panel(simt::block_x() * S.panels()),
-        first_tile(simt::block_y() * S.tiles()),
+        first_tile(tile),
         warp_panel(simt::warp() % S.warps_of_panels * kP),
         warp_tile(simt::warp() / S.warps_of_panels * kT) {
     clear(acc);

@@ -101,6 +101,7 @@ inline float sub(float a, float b) { return a - b; }
 inline float div(float a, float b) { return a / b; }
 inline float root(float a) { return std::sqrt(a); }
 inline float to_float(int v) { return static_cast<float>(v); }
+inline void add_to_shared(int* sum, int v) { *sum += v; }
 inline int to_int(float v) {
   const float rounded = __builtin_rintf(v);
   return rounded >= -0x1p31F && rounded < 0x1p31F ? static_cast<int>(rounded) : INT32_MIN;
@@ -112,6 +113,7 @@ inline double add(double a, double b) { return a + b; }
 inline double sub(double a, double b) { return a - b; }
 inline double div(double a, double b) { return a / b; }
 inline double to_double(int v) { return v; }
+inline double to_double(float v) { return v; }
 inline float to_float(double v) { return static_cast<float>(v); }
 inline int to_int(double v) { return static_cast<int>(__builtin_rint(v)); }
 inline double as_double(int64_t v) { return std::bit_cast<double>(v); }

@@ -1,0 +1,93 @@
+// The mixtures of experts of layers on the card, with the bits of cpu/experts_ffn.h.
+//
+// Rows choose on the card, and are grouped there by expert (kernels/expert_arguments.h): the host learns what they
+// chose behind the step. Its launches follow from the number of rows alone. Owned by CardLayers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cpu/step_rows.h"
+#include "gpu/card_context.h"
+#include "gpu/card_dense_ffn.h"
+#include "model/layer_spec.h"
+
+namespace octavo::gpu {
+
+class CardExperts {
+ public:
+  /// Takes memory for the largest mixture of the first `num_layers` layers; none where they have no mixture. `shared`
+  /// computes the experts of every row. Both references must outlive it. Error: the card has too little.
+  static Result<CardExperts> create(CardContext& context, CardDenseFfn& shared, const ModelConfig& config,
+                                    int num_layers, int max_rows);
+  static std::uint64_t scratch_bytes(const ModelConfig& config, int max_rows);
+
+  /// The rows under way: how many, and the batch's row of each, on the card; null: row r is r.
+  struct Rows {
+    int count;
+    const std::int32_t* batch_rows;
+  };
+  /// Nothing is counted yet, of a batch of `rows` rows.
+  void begin(int rows);
+  /// h = the result for the rows, [rows, width of the model]. `x` is the residual stream; `bytes_of_one` an expert's.
+  void run(const ExpertsFfnSpec& spec, const ExpertsFfnTensors<CardForm>& w, std::uint64_t bytes_of_one,
+           const Rows& rows, float* x, float* h);
+  /// Sends what was counted of the batch's `rows` rows to the host, which may read it once the step has ended.
+  void send_counts(int rows);
+  void read_counts(const StepRows& rows);
+
+  /// The counts of cpu/experts_ffn.h, of the last step.
+  std::uint64_t bytes_read() const { return bytes_read_; }
+  std::span<const std::int32_t> not_finite() const { return not_finite_; }
+
+ private:
+  /// The sizes of the largest mixture.
+  struct Room {
+    int rows = 0, experts = 0, chosen = 0, shared_width = 0, slots = 0, items = 0;  // rows: of a pass
+    std::int64_t width = 0, cols = 0;  // of an expert; the most columns of its matrices
+
+    Room(const ModelConfig& config, int num_layers, int max_rows);
+  };
+  /// The layer's rows first .. first + count, computed together.
+  struct Pass {
+    const ExpertsFfnSpec& spec;
+    const ExpertsFfnTensors<CardForm>& w;
+    const Rows& rows;
+    int first, count;
+    ItemPlan plan;
+  };
+
+  CardExperts(CardContext& context, CardDenseFfn& shared, int width, const Room& room)
+      : context_(&context), shared_(&shared), width_(width), pass_rows_(room.rows) {}
+  Result<void> take_memory(const Room& room, int max_rows);
+  void multiply_all_rows(const ExpertsFfnSpec& spec, const ExpertsFfnTensors<CardForm>& w, int rows, const float* h);
+  void multiply_normed_rows(const ExpertsFfnSpec& spec, const ExpertsFfnTensors<CardForm>& w, int rows, float* x,
+                            float* h);
+  void choose(const Pass& pass);
+  void group(const Pass& pass, std::uint64_t bytes_of_one);
+  void multiply_up(const Pass& pass, const float* h);
+  void multiply_down(const Pass& pass);
+  void multiply_items(const Pass& pass, const CardExpertMatrices& w, const float* x, float* y);
+  void combine(const Pass& pass, float* h);
+  void finish(const ExpertsFfnTensors<CardForm>& w, int rows, float* h);
+
+  CardContext* context_;
+  CardDenseFfn* shared_;
+  int width_, pass_rows_;
+  CardMemory scores_;                     // [max_rows, experts]
+  CardMemory experts_, weights_, slots_;  // [rows of a pass, chosen]
+  CardMemory items_;                      // [items]
+  CardMemory int8_;                       // [slots, the widest matrix]
+  CardMemory gate_, up_;                  // [slots, expert width]
+  CardMemory results_;                    // [slots, width]; before, the experts' input where they read floats
+  CardMemory shared_gates_;               // [max_rows]
+  CardMemory shared_results_;             // [max_rows, width]
+  CardMemory counts_;                     // bytes that were read, as 64 bits; [max_rows] rows that are not finite
+  PinnedMemory zeros_, counts_of_host_;   // the same
+  std::uint64_t bytes_read_ = 0;
+  std::vector<std::int32_t> not_finite_;
+};
+
+}  // namespace octavo::gpu
