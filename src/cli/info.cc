@@ -197,6 +197,25 @@ void print_here(const MemoryHere& here, const ModelConfig& config, KvType type, 
     out << fmt::format("  {:<22}{:>12}  tokens\n", fmt::format("fits with {}", kv_type_name(fit.kv_type)), fit.tokens);
 }
 
+void print_card(const gpu::CardFit& card, const MemoryNeed& need, int num_layers, std::ostream& out) {
+  const gpu::Placement& placed = card.placement;
+  out << fmt::format("\non {} {} of {} are free: {} of {} layers{}{}\n", card.name, format_bytes(card.free_bytes),
+                     format_bytes(card.total_bytes), placed.num_layers, num_layers,
+                     placed.output ? " and the output matrix" : "",
+                     placed.reason.empty() ? "" : "; no more, as " + placed.reason);
+  if (placed.num_layers == 0) return;
+  out << fmt::format("  {:<22}{:>12}\n", "weights there", format_bytes(placed.weight_bytes));
+  out << fmt::format("  {:<22}{:>12}  with keys and values of {} tokens, and the rows of a step\n", "together",
+                     format_bytes(placed.bytes), need.context);
+}
+
+boost::json::object card_to_json(const gpu::CardFit& card) {
+  const gpu::Placement& placed = card.placement;
+  return {{"name", card.name},           {"total_bytes", card.total_bytes}, {"free_bytes", card.free_bytes},
+          {"layers", placed.num_layers}, {"output", placed.output},         {"weight_bytes", placed.weight_bytes},
+          {"bytes", placed.bytes},       {"reason", placed.reason}};
+}
+
 boost::json::object here_to_json(const MemoryHere& here) {
   boost::json::object by_type;
   for (const ContextFit& fit : here.fits) by_type[kv_type_name(fit.kv_type)] = fit.tokens;
@@ -315,6 +334,7 @@ boost::json::object to_json(const InfoReport& report) {
     if (!need.quantized.empty()) out["memory"].as_object()["quantize"] = need.quantized;
   }
   if (report.here) out["here"] = here_to_json(*report.here);
+  if (report.card) out["card"] = card_to_json(*report.card);
   return out;
 }
 
@@ -338,6 +358,7 @@ Result<int> info(const InfoCommandOptions& options, Context& context) {
     if (report.memory)
       print_memory(*report.memory, report.format == "GGUF" && report.memory->quantized.empty(), context.out);
     if (report.here) print_here(*report.here, *report.config, report.memory->kv_type, context.out);
+    if (report.card) print_card(*report.card, *report.memory, report.config->num_layers(), context.out);
     context.out.flush();
   }
   if (!context.out) return fail("cannot write to the standard output");
@@ -365,7 +386,9 @@ void add_info_command(Program& program, Context& context) {
       "that hold a vocabulary only. The KV cache is that of one sequence as long as\n"
       "the context. The end tells what fits the memory that is free now, here or in\n"
       "this container, if the KV cache takes half of what the weights leave, as it\n"
-      "does unless told (--kv-memory of the other commands).\n\n"
+      "does unless told (--kv-memory of the other commands). With --device cuda\n"
+      "it tells how many layers the card has room for, with the keys and values\n"
+      "of one such sequence.\n\n"
       "Examples:\n"
       "  octavo info model.gguf\n"
       "  octavo info model.gguf --context 32768 --kv-type q8_0\n"
@@ -380,6 +403,9 @@ void add_info_command(Program& program, Context& context) {
               "Tokens to reckon with; default: what the model was trained for");
   add_kv_type_option(command, options->info.kv_type);
   add_quantize_option(command, options->info.quantize);
+  add_device_options(
+      command, options->info.device, options->info.gpu_layers,
+      "A card too is looked at: cpu (default): none; cuda: an NVIDIA card; auto: one, where it is there");
   add_generation_config_option(command, options->info.generation_config);
   add_tokenizer_option(command, options->tokenizer);
   command.add_flag("--json", options->json, "Print one JSON object");

@@ -139,6 +139,20 @@ MemoryHere fit_memory(const ModelConfig& config, const MemoryNeed& need, std::ui
   return here;
 }
 
+/// None where no card is there and none must be.
+Result<std::optional<gpu::CardFit>> fit_card(const InfoReport& report, const WeightList& weights,
+                                             const InfoOptions& options) {
+  if (options.device == Device::kCpu) return std::nullopt;
+  Result<gpu::CardFit> fit = gpu::fit_on_card(*report.config, weights,
+                                              {.kv_type = options.kv_type,
+                                               .block_size = options.block_size,
+                                               .context = report.memory->context,
+                                               .gpu_layers = options.gpu_layers});
+  if (fit) return std::move(*fit);
+  if (options.device == Device::kAuto) return std::nullopt;
+  return fail("device: found cuda, but {}", fit.error().message);
+}
+
 void add_heads(const AttentionSpec& attention, LayerShapes& shapes) {
   shapes.num_heads = std::max(shapes.num_heads, attention.num_heads);
   shapes.num_kv_heads = std::max(shapes.num_kv_heads, attention.num_kv_heads);
@@ -220,10 +234,11 @@ Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions
   count_weights(source, report);
   if (!report.config || report.drafts_only()) return report;
   OCTAVO_TRY(const MatrixTypes types, matrix_types(source, options.quantize));
-  OCTAVO_TRY(const WeightNeed weights, weight_need(source, *report.config, types));
-  report.memory = estimate_memory(*report.config, weights, options);
+  OCTAVO_TRY(const WeightList weights, WeightList::create(source, *report.config, types));
+  report.memory = estimate_memory(*report.config, weight_need(weights), options);
   report.memory->quantized = options.quantize;
   report.here = fit_memory(*report.config, *report.memory, report.vocabulary.num_tokens, options);
+  OCTAVO_TRY(report.card, fit_card(report, weights, options));
   return report;
 }
 

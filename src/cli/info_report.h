@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/fit_on_card.h"
 #include "model/config.h"
 #include "model/model_part.h"
 #include "octavo/engine.h"
@@ -99,6 +100,7 @@ struct InfoReport {
   std::uint64_t weight_bytes = 0;
   std::optional<MemoryNeed> memory;
   std::optional<MemoryHere> here;
+  std::optional<gpu::CardFit> card;  // with the context of `memory`; absent: not asked for, or there is none
 
   /// The file holds no model of its own.
   bool drafts_only() const { return config && (config->is_assistant() || is_head_alone); }
@@ -110,10 +112,13 @@ struct InfoOptions {
   int block_size = 16;
   std::string generation_config = {};  // the text of a generation_config.json, beside the file; empty: none
   std::string quantize = {};           // the type that weights become while loading; empty: their own
+  Device device = Device::kCpu;        // the card too is looked at, where it is not this one; kCuda: there must be one
+  int gpu_layers = -1;                 // at most so many layers there, as EngineOptions have it
   std::optional<std::uint64_t> available_bytes = {};  // none: ask the system
 };
 
-/// Errors: a file with tensors whose architecture or metadata is not supported, or that cannot be quantized.
+/// Errors: a file with tensors whose architecture or metadata is not supported, or that cannot be quantized; no card
+/// where there must be one.
 Result<InfoReport> make_info_report(const ModelSource& source, const InfoOptions& options);
 
 }  // namespace octavo::cli

@@ -87,29 +87,24 @@ struct DraftSource {
   std::filesystem::path path = {};  // of a draft file, or its name on the hub
 };
 
-void add_device_options(Command& command, EngineOptions& options) {
+}  // namespace
+
+void add_device_options(Command& command, Device& device, int& gpu_layers, const std::string& text) {
   const std::vector<std::pair<std::string, Device>> devices = {
       {"cpu", Device::kCpu}, {"cuda", Device::kCuda}, {"auto", Device::kAuto}};
-  add_choice(
-      command, "--device", "NAME", devices, [&options](Device chosen) { options.device = chosen; },
-      "Where layers are computed: cpu (default); cuda: an NVIDIA card; auto: a card, where one is there; changes "
-      "speed, "
-      "never the answer")
-      ->per_model();
-  const auto parse = [](const std::string& text) -> Result<int> {
-    if (text == "auto" || text == "all") return -1;
-    const auto layers = parse_integer(text, 0, std::numeric_limits<int>::max());
+  add_choice(command, "--device", "NAME", devices, [&device](Device chosen) { device = chosen; }, text)->per_model();
+  const auto parse = [](const std::string& number) -> Result<int> {
+    if (number == "auto" || number == "all") return -1;
+    const auto layers = parse_integer(number, 0, std::numeric_limits<int>::max());
     if (!layers) return fail("{}; or auto, or all", layers.error().message);
     return static_cast<int>(*layers);
   };
   add_parsed(
-      command, "--gpu-layers", "N", parse, [&options](int layers) { options.gpu_layers = layers; },
+      command, "--gpu-layers", "N", parse, [&gpu_layers](int layers) { gpu_layers = layers; },
       "Layers on the card at most, the first ones; more than the model has: the output matrix, too; auto or all "
       "(default): as many as it has room for")
       ->per_model();
 }
-
-}  // namespace
 
 Option* add_integers(Command& command, const std::string& name, std::vector<int>& values, int low, int high,
                      const std::string& description) {
@@ -217,7 +212,10 @@ void add_engine_options(Command& command, EngineOptions& options, Context& conte
       command, "--bits", "PROFILE", bits, [&options](Bits chosen) { options.bits = chosen; },
       "Last digits of results: native (default), those of this machine at its full speed, or portable, the same on "
       "every machine and with every --isa");
-  add_device_options(command, options);
+  add_device_options(
+      command, options.device, options.gpu_layers,
+      "Where layers are computed: cpu (default); cuda: an NVIDIA card; auto: a card, where one is there; "
+      "changes speed, never the answer");
   add_kv_type_option(command, options.kv_type);
   const std::vector<std::pair<std::string, KvLayout>> layouts = {{"paged", KvLayout::kPaged},
                                                                  {"contiguous", KvLayout::kContiguous}};

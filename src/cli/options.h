@@ -86,6 +86,8 @@ void add_kv_type_option(Command& command, KvType& type);
 void add_kv_memory_option(Command& command, std::uint64_t& bytes);
 void add_context_option(Command& command, int& max_context);
 void add_quantize_option(Command& command, std::string& mix);
+/// --device, described by `text`, and --gpu-layers.
+void add_device_options(Command& command, Device& device, int& gpu_layers, const std::string& text);
 void add_log_level_option(Command& command, Context& context);
 
 /// --stop, as often as there are texts that end the answer.

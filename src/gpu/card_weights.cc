@@ -6,56 +6,8 @@
 #include <utility>
 
 #include "base/to_size.h"
-#include "gpu/kernels/delta_arguments.h"
-#include "gpu/kernels/limits.h"
-#include "gpu/product_launch.h"
-#include "model/visit_matrices.h"
-#include "tensor/dtype.h"
 
 namespace octavo::gpu {
-namespace {
-
-std::string reason_against(const LayerSpec& spec) {
-  const AttentionSpec* attention = spec.attention();
-  const DeltaSpec* delta = spec.delta();
-  if (delta != nullptr && delta_rule_shared(std::max(delta->key_dim, delta->value_dim)) > kMaxSharedBytes)
-    return "its recurrence has heads that are too wide";
-  if ((attention != nullptr && !attention->is_causal) || spec.sum_norms) return "it is an encoder's";
-  return {};
-}
-
-}  // namespace
-
-std::string reason_against(const WeightMatrix& matrix) {
-  if (!has_product(matrix.type))
-    return fmt::format("a matrix has type {}, for which the card has no kernel", dtype_info(matrix.type).name);
-  if (matrix.panels == nullptr) return "weights stay in the file (--no-repack)";
-  if (matrix.scale != nullptr) return "a matrix has a factor beside it";
-  return {};
-}
-
-std::string reason_against(const LayerSpec& spec, const LayerWeights& weights) {
-  if (is_present(weights.per_layer.gate)) return "it reads embeddings of its own";
-  std::string reason = reason_against(spec);
-  if (!reason.empty()) return reason;
-  visit_matrices(weights, [&](const WeightMatrix& matrix, bool) {
-    if (reason.empty()) reason = reason_against(matrix);
-  });
-  return reason;
-}
-
-std::uint64_t matrix_bytes(const LayerWeights& weights) {
-  std::uint64_t bytes = 0;
-  visit_matrices(weights, [&](const WeightMatrix& matrix, bool) { bytes += matrix.bytes(); });
-  if (const auto* experts = std::get_if<ExpertsFfnWeights>(&weights.feed_forward))
-    for (const auto* matrices : {&experts->gate, &experts->up, &experts->down}) {
-      if (!is_present(matrices->first)) continue;
-      const int others = matrices->count - experts->num_chosen;  // those that a row chooses have been visited
-      bytes += to_size(others) * matrices->first.bytes();
-    }
-  return bytes;
-}
-
 /// Copies, and says what stands on the card for what the processor has (transform() of model/weight_tree.h). An error
 /// of one copy is kept: the tree is nobody's then.
 class CardWeights::Upload {

@@ -5,8 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "cpu/weights.h"
@@ -38,13 +36,6 @@ struct CardForm {
   using Vector = const float*;
 };
 using CardLayerWeights = LayerTensors<CardForm>;
-
-/// Why the card cannot compute with a layer, or with a matrix: a clause that names what is missing. Empty: it can.
-std::string reason_against(const LayerSpec& spec, const LayerWeights& weights);
-std::string reason_against(const WeightMatrix& matrix);
-
-/// Bytes of a layer's matrices, those of all experts included.
-std::uint64_t matrix_bytes(const LayerWeights& weights);
 
 class CardWeights {
  public:

@@ -21,11 +21,16 @@ std::uint64_t kv_memory_on(const CudaDevice& device, const WeightList& list) {
 
 /// The layers, of which there are fewer where the card refuses memory that it had.
 Result<std::unique_ptr<LeadingLayers>> make_layers(const std::shared_ptr<CudaDevice>& device, const LeadingParts& parts,
-                                                   const SumOrder& order, Device wanted) {
+                                                   const WeightShapes& weights, const SumOrder& order, Device wanted) {
   std::string refusal;  // of more layers
   std::uint64_t room = room_on(*device);
   while (true) {
-    Placement placement = place_layers(parts, room);
+    Placement placement = place_layers({.config = parts.config,
+                                        .weights = weights,
+                                        .room = parts.room,
+                                        .max_rows = parts.max_rows,
+                                        .gpu_layers = parts.options.gpu_layers},
+                                       room);
     if (placement.num_layers == 0) {
       if (wanted == Device::kAuto) return nullptr;
       if (!refusal.empty()) return fail("device: found cuda, but {}", refusal);
@@ -47,6 +52,8 @@ Result<MakeLeadingLayers> card_layers_for(RunnerRequest& request) {
   if (wanted == Device::kCpu || request.options.gpu_layers == 0) return MakeLeadingLayers();
   if (wanted == Device::kAuto && request.assistant) return MakeLeadingLayers();
   if (request.assistant) return fail("device: found cuda, expected cpu: an assistant reads keys and values in memory");
+  if (!request.options.repack && wanted == Device::kAuto) return MakeLeadingLayers();
+  if (!request.options.repack) return fail("device: found cuda, expected cpu: weights stay in the file (--no-repack)");
   const Result<SumOrder> order = sum_order_of(request.options.isa, request.options.bits);
   if (!order && wanted == Device::kAuto) return MakeLeadingLayers();
   if (!order) return fail("device: found cuda, but {}", order.error().message);
@@ -55,9 +62,8 @@ Result<MakeLeadingLayers> card_layers_for(RunnerRequest& request) {
   if (!opened) return fail("device: found cuda, but {}", opened.error().message);
   if (request.options.kv_memory_bytes == 0 && request.kv_budget.total() == 0)
     request.options.kv_memory_bytes = kv_memory_on(**opened, request.weights);
-  return [device = std::shared_ptr(std::move(*opened)), order = *order, wanted](const LeadingParts& parts) {
-    return make_layers(device, parts, order, wanted);
-  };
+  return [device = std::shared_ptr(std::move(*opened)), weights = shapes_of(request.weights), order = *order,
+          wanted](const LeadingParts& parts) { return make_layers(device, parts, weights, order, wanted); };
 }
 
 }  // namespace octavo::gpu

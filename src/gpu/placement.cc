@@ -7,27 +7,68 @@
 #include "gpu/card_delta.h"
 #include "gpu/card_dense_ffn.h"
 #include "gpu/card_experts.h"
-#include "gpu/card_weights.h"
 #include "gpu/kernels/act_pair.h"
+#include "gpu/kernels/delta_arguments.h"
+#include "gpu/kernels/limits.h"
+#include "gpu/product_launch.h"
 #include "model/model_runner.h"
+#include "model/visit_matrices.h"
+#include "tensor/dtype.h"
 
 namespace octavo::gpu {
 namespace {
 
 /// Bytes that do not depend on the number of layers.
-std::uint64_t scratch_bytes(const LeadingParts& parts, bool output) {
-  const ModelConfig& config = parts.config;
-  const std::uint64_t floats = to_size(parts.max_rows) * 2 * to_size(config.width) +
+std::uint64_t scratch_bytes(const PlacementRequest& request, bool output) {
+  const ModelConfig& config = request.config;
+  const std::uint64_t floats = to_size(request.max_rows) * 2 * to_size(config.width) +
                                (output ? to_size(kMaxLogitRows) * to_size(config.vocab_size) : 0);
-  return CardAttention::scratch_bytes(config, parts.max_rows) + CardDelta::scratch_bytes(config, parts.max_rows) +
-         CardDenseFfn::scratch_bytes(config, parts.max_rows) + CardExperts::scratch_bytes(config, parts.max_rows) +
-         act_bytes(parts.max_rows, widest_columns(config)) + floats * sizeof(float) +
-         parts.weights.vectors().size_bytes();
+  return CardAttention::scratch_bytes(config, request.max_rows) + CardDelta::scratch_bytes(config, request.max_rows) +
+         CardDenseFfn::scratch_bytes(config, request.max_rows) + CardExperts::scratch_bytes(config, request.max_rows) +
+         act_bytes(request.max_rows, widest_columns(config)) + floats * sizeof(float) + request.weights.vector_bytes;
 }
 
-std::string reason_against_output(const LeadingParts& parts) {
-  if (!is_present(parts.weights.output)) return "there is no output matrix";
-  return reason_against(parts.weights.output);
+std::string reason_against(const MatrixShape& matrix) {
+  if (!has_product(matrix.type))
+    return fmt::format("tensor {} has type {}, for which the card has no kernel", matrix.name,
+                       dtype_info(matrix.type).name);
+  if (matrix.has_factor) return fmt::format("tensor {} has a factor beside it", matrix.name);
+  return {};
+}
+
+std::string reason_against(const LayerSpec& spec) {
+  const AttentionSpec* attention = spec.attention();
+  const DeltaSpec* delta = spec.delta();
+  if (delta != nullptr && delta_rule_shared(std::max(delta->key_dim, delta->value_dim)) > kMaxSharedBytes)
+    return "its recurrence has heads that are too wide";
+  if ((attention != nullptr && !attention->is_causal) || spec.sum_norms) return "it is an encoder's";
+  return {};
+}
+
+/// Why the card cannot compute a layer: a clause that names what is missing. Empty: it can.
+std::string reason_against(const LayerSpec& spec, const LayerShape& layer) {
+  if (is_present(layer.per_layer.gate)) return "it reads embeddings of its own";
+  std::string reason = reason_against(spec);
+  visit_matrices(layer, [&](const MatrixShape& matrix, bool) {
+    if (reason.empty()) reason = reason_against(matrix);
+  });
+  return reason;
+}
+
+/// The same of any layer of the model.
+std::string reason_against(const PlacementRequest& request) {
+  if (request.room.layout.is_contiguous())
+    return "its keys and values are to lie in one piece (--kv-layout contiguous)";
+  if (request.room.layout.type != KvType::kI16 && request.room.layout.type != KvType::kF16)
+    return "the card has kernels for --kv-type i16 and f16 alone";
+  if (request.config.norm != NormKind::kRms) return "its norms are LayerNorm";
+  if (request.config.per_layer_width > 0) return "its layers read embeddings of their own";
+  return reason_against(request.config.layer(0), request.weights.tensors.layers.front());
+}
+
+std::string reason_against_output(const PlacementRequest& request) {
+  if (!is_present(request.weights.tensors.output)) return "there is no output matrix";
+  return reason_against(request.weights.tensors.output);
 }
 
 }  // namespace
@@ -52,46 +93,38 @@ int widest_feed_forward(const ModelConfig& config) {
   return most;
 }
 
-std::string reason_against(const LeadingParts& parts) {
-  if (parts.room.layout.is_contiguous()) return "its keys and values are to lie in one piece (--kv-layout contiguous)";
-  if (parts.room.layout.type != KvType::kI16 && parts.room.layout.type != KvType::kF16)
-    return "the card has kernels for --kv-type i16 and f16 alone";
-  if (parts.config.norm != NormKind::kRms) return "its norms are LayerNorm";
-  if (parts.config.per_layer_width > 0) return "its layers read embeddings of their own";
-  return reason_against(parts.config.layer(0), parts.weights.layers.front());
-}
-
 std::uint64_t room_on(const CudaDevice& device) {
   constexpr std::uint64_t kReserve = std::uint64_t{256} << 20;
   const std::uint64_t free = device.free_bytes();
   return free - std::min(free, kReserve);
 }
 
-Placement place_layers(const LeadingParts& parts, std::uint64_t room) {
-  Placement placed{.reason = reason_against(parts)};
-  const int wanted = parts.options.gpu_layers, all = parts.config.num_layers();
+Placement place_layers(const PlacementRequest& request, std::uint64_t room) {
+  Placement placed{.reason = reason_against(request)};
+  const int wanted = request.gpu_layers, all = request.config.num_layers();
   if (wanted == 0 || !placed.reason.empty()) return placed;
-  placed.bytes = scratch_bytes(parts, false);
+  placed.bytes = scratch_bytes(request, false);
   const auto fits = [&](std::uint64_t bytes) {
     if (placed.bytes + bytes <= room) return true;
     placed.reason = "its memory is full then";
     return false;
   };
   for (int i = 0; i < all && (wanted < 0 || i < wanted); ++i) {
-    const LayerWeights& weights = parts.weights.layers[to_size(i)];
-    placed.reason = reason_against(parts.config.layer(i), weights);
-    const std::uint64_t bytes = matrix_bytes(weights), with_state = bytes + CardAttention::kv_bytes(parts.room, i) +
-                                                                    CardDelta::state_bytes(parts.config, parts.room, i);
+    const LayerShape& weights = request.weights.tensors.layers[to_size(i)];
+    placed.reason = reason_against(request.config.layer(i), weights);
+    const std::uint64_t bytes = matrix_bytes(weights),
+                        with_state = bytes + CardAttention::kv_bytes(request.room, i) +
+                                     CardDelta::state_bytes(request.config, request.room, i);
     if (!placed.reason.empty() || !fits(with_state)) break;
-    if (placed.num_layers == 0) placed.weight_bytes = parts.weights.vectors().size_bytes();
+    if (placed.num_layers == 0) placed.weight_bytes = request.weights.vector_bytes;
     placed.num_layers = i + 1;
     placed.weight_bytes += bytes;
     placed.bytes += with_state;
   }
   if (placed.num_layers < all || (wanted >= 0 && wanted <= all)) return placed;
-  placed.reason = reason_against_output(parts);
-  const std::uint64_t output = parts.weights.output.bytes(),
-                      with_rows = output + scratch_bytes(parts, true) - scratch_bytes(parts, false);
+  placed.reason = reason_against_output(request);
+  const std::uint64_t output = request.weights.tensors.output.bytes(),
+                      with_rows = output + scratch_bytes(request, true) - scratch_bytes(request, false);
   if (!placed.reason.empty() || !fits(with_rows)) return placed;
   placed.output = true;
   placed.weight_bytes += output;

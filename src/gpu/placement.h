@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <string>
 
-#include "cpu/leading_layers.h"
 #include "gpu/cuda_device.h"
+#include "gpu/weight_shapes.h"
+#include "kv/state_layout.h"
+#include "model/config.h"
 
 namespace octavo::gpu {
 
@@ -20,11 +22,16 @@ struct Placement {
 /// Bytes of the card that a model may take: all that is free but for a reserve of the driver's and of other programs'.
 std::uint64_t room_on(const CudaDevice& device);
 
-/// The largest placement that fits `room` bytes, up to what the options ask for.
-Placement place_layers(const LeadingParts& parts, std::uint64_t room);
-
-/// Why no layer of a model can be on the card; empty: some may.
-std::string reason_against(const LeadingParts& parts);
+/// A model whose layers are to be placed.
+struct PlacementRequest {
+  const ModelConfig& config;
+  const WeightShapes& weights;
+  const StateRoom& room;
+  int max_rows = 0;    // of a step
+  int gpu_layers = 0;  // RunnerOptions::gpu_layers
+};
+/// The largest placement that fits `room` bytes, up to what is asked for.
+Placement place_layers(const PlacementRequest& request, std::uint64_t room);
 
 /// The widest rows that products of the layers read, and those between the matrices of a dense feed-forward, but for
 /// the experts that rows choose.

@@ -97,6 +97,33 @@ class Placement(unittest.TestCase):
         self.assertRegex(placed, r"^Emulated card with (\d+) of \1 layers$")
 
 
+class Info(unittest.TestCase):
+    def info(self, *args, **env):
+        return support.octavo("info", model_of("llama"), *args, env={**os.environ, **env})
+
+    def test_it_says_how_many_layers_fit(self):
+        result = self.info("--device", "cuda", "-c", "256")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"on Emulated card [\d.]+ GiB of 1.0 GiB are free: 2 of 2 layers and the output matrix\n")
+        self.assertRegex(result.stdout, r"together +[\d.]+ MiB  with keys and values of 256 tokens")
+
+    def test_and_why_no_more_do(self):
+        report = json.loads(self.info("--device", "auto", "--json", "-c", "256", OCTAVO_CARD_MEMORY="303000000").stdout)
+        self.assertLess(report["card"]["layers"], 2)
+        self.assertEqual(report["card"]["reason"], "its memory is full then")
+
+    def test_as_many_as_are_asked_for(self):
+        report = json.loads(self.info("--device", "cuda", "--gpu-layers", "1", "--json", "-c", "256").stdout)
+        self.assertEqual((report["card"]["layers"], report["card"]["output"]), (1, False))
+
+    def test_without_a_card(self):
+        without = self.info("--device", "auto", "--json", LD_LIBRARY_PATH="")
+        self.assertNotIn("card", json.loads(without.stdout))
+        failed = self.info("--device", "cuda", LD_LIBRARY_PATH="")
+        self.assertEqual(failed.returncode, 1)
+        self.assertIn("device: found cuda, but no driver of an NVIDIA card is installed", failed.stderr)
+
+
 class Rates(unittest.TestCase):
     def test_bench_measures_the_cards_memory(self):
         result = support.octavo("bench", "-m", model_of("llama"), "--prompt", "0", "--gen", "3", "--batch", "1", "--repeat", "1",
@@ -173,6 +200,7 @@ class Faults(unittest.TestCase):
             self.assertEqual(status, 500)
             self.assertIn("Emulated card failed to run the graph of a step", text)
             self.assertEqual(server.get("/health")[0], 200)
+            server.wait_until(lambda: server.get("/ready")[0] == 503)
             status, _, text = server.get("/ready")
             self.assertEqual((status, json.loads(text)["error"]["code"]), (503, "device_failed"))
             self.assertRegex(server.get("/metrics")[2], r'octavo:device_up\{model_name="[^"]*",device="Emulated card [^"]*"\} 0')
