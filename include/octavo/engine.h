@@ -187,7 +187,8 @@ struct ModelInfo {
   std::uint64_t kv_memory_bytes = 0;           // the budget of KV memory: the option's, or the default that was chosen
   std::shared_ptr<const ModelWork> work = {};  // the work of a token, for estimates of speed (`octavo bench`)
   int num_threads = 0;
-  std::string device = "cpu";  // or the card's name and what it computes
+  std::string device = "cpu";   // or the card's name and what it computes
+  bool device_has_all = false;  // that card computes all layers and the output matrix
   std::string isa;
   Bits bits = Bits::kNative;
 };
@@ -219,6 +220,7 @@ struct EngineStats {
   double step_error_s = 0;                  // sum of |real - predicted|
   double last_step_s = 0, last_predicted_step_s = 0;
   StepProfile profile;  // where EngineOptions::profile is set
+  std::string fault;    // the device has failed for good, so that all requests end with this; empty: it has not
 };
 
 class Engine {

@@ -16,6 +16,7 @@ namespace octavo {
 /// An answer of which the engine has the request, and which has not ended.
 struct RunningAnswer {
   std::string model;           // its id
+  std::string device;          // that computes it
   bool is_drafted = false;     // its next tokens are guessed
   int max_context = 0;         // tokens
   PromptProgress prompt = {};  // of no tokens while it waits
@@ -25,6 +26,7 @@ struct RunningAnswer {
 
 /// A place that is free.
 struct FreePlace {
+  std::string device;
   int max_context = 0;
   bool is_drafted = false;  // an answer that says nothing of it would be
 };

@@ -161,10 +161,14 @@ Result<int> bench(const BenchOptions& options, Context& context) {
                      .profile = options.profile,
                      .rows = {}};
   OCTAVO_TRY(report.machine, context.measure_machine(options.engine.num_threads, options.engine.isa));
+  if (options.engine.device != Device::kCpu) {
+    if (const Result<DeviceRates> rates = context.measure_device(); rates) report.device = *rates;
+  }
   OCTAVO_TRY(const bool done, measure(ordinary_cases(options), options, false, guard, context, report));
   if (!done) return kInterrupted;
   OCTAVO_TRY(const bool done_shared, measure(shared_cases(options), options, true, guard, context, report));
   if (!done_shared) return kInterrupted;
+  if (report.model.device == "cpu") report.device.reset();  // it computes nothing
   context.out << to_text(report, options.format) << std::flush;
   if (options.format != BenchFormat::kMarkdown)  // the table has them below it
     for (const std::string& line : warnings(report)) context.log->warn("{}", line);

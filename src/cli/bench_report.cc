@@ -25,22 +25,38 @@ std::string machine_line(const MachineLimits& m) {
                      m.num_threads, m.isa, m.read_bytes_per_s / 1e9, m.int8_ops_per_s / 1e9, m.float_ops_per_s / 1e9);
 }
 
+std::string device_line(const BenchReport& report) {
+  if (!report.device) return {};
+  return fmt::format("{}: reads {:.1f} GB/s, copies {:.1f} GB/s\n", report.model.device,
+                     report.device->read_bytes_per_s / 1e9, report.device->copy_bytes_per_s / 1e9);
+}
+
+/// The share of the device's read rate that a row has.
+double device_share(const BenchRow& row, const BenchReport& report) {
+  return figures_of(row, report.machine).gb_per_s * 1e9 / report.device->read_bytes_per_s;
+}
+
+/// Shares of a device's read rate say something where all bytes are read there.
+bool has_device_shares(const BenchReport& report) { return report.device && report.model.device_has_all; }
+
 std::string to_markdown(const BenchReport& report) {
-  std::string out = machine_line(report.machine);
+  std::string out = machine_line(report.machine) + device_line(report);
   out += fmt::format("{} ({}), {} of weights, loaded in {:.2f} s, KV {} {}\n\n", escaped(report.model.name),
                      report.model.architecture, format_bytes(report.model.weight_bytes), report.load_s, report.kv_type,
                      report.kv_layout);
-  out +=
+  const bool has_shares = has_device_shares(report);
+  out += fmt::format(
       "| test | prompt | gen | batch | depth | shared | tokens/s | spread | GB/s | of memory | GOPS | of compute | "
-      "limit |\n"
-      "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n";
+      "limit |{}\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|{}\n",
+      has_shares ? " of the card's memory |" : "", has_shares ? "---:|" : "");
   for (const BenchRow& row : report.rows) {
     const BenchFigures f = figures_of(row, report.machine);
     const std::string spread = row.runs.size() > 1 ? fmt::format("{:.1f} %", 100 * f.spread) : "-";
-    out += fmt::format("| {} | {} | {} | {} | {} | {} | {:.2f} | {} | {:.1f} | {:.0f} % | {:.1f} | {:.0f} % | {} |\n",
+    out += fmt::format("| {} | {} | {} | {} | {} | {} | {:.2f} | {} | {:.1f} | {:.0f} % | {:.1f} | {:.0f} % | {} |",
                        row.c.name(), row.c.prompt, row.c.gen, row.c.batch, row.c.depth, row.c.shared, f.tokens_per_s,
                        spread, f.gb_per_s, 100 * f.memory_share, f.gops, 100 * f.compute_share,
                        f.bound_by_memory ? "memory" : "compute");
+    out += has_shares ? fmt::format(" {:.0f} % |\n", 100 * device_share(row, report)) : "\n";
   }
   if (report.profile)
     for (const BenchRow& row : report.rows) out += fmt::format("\n{}, {}", describe(row.c), profile_table(row));
@@ -53,19 +69,22 @@ std::string to_markdown(const BenchReport& report) {
 std::string to_csv(const BenchReport& report) {
   std::string out =
       "test,prompt,gen,batch,depth,shared_prefix,tokens_per_s,spread,gb_per_s,gops,memory_share,compute_share,share,"
-      "limit\n";
+      "limit";
+  const bool has_shares = has_device_shares(report);
+  out += has_shares ? ",device_memory_share\n" : "\n";
   for (const BenchRow& row : report.rows) {
     const BenchFigures f = figures_of(row, report.machine);
-    out += fmt::format("{},{},{},{},{},{},{:.6g},{:.4f},{:.6g},{:.6g},{:.4f},{:.4f},{:.4f},{}\n", row.c.name(),
-                       row.c.prompt, row.c.gen, row.c.batch, row.c.depth, row.c.shared, f.tokens_per_s, f.spread,
-                       f.gb_per_s, f.gops, f.memory_share, f.compute_share, f.share,
-                       f.bound_by_memory ? "memory" : "compute");
+    out +=
+        fmt::format("{},{},{},{},{},{},{:.6g},{:.4f},{:.6g},{:.6g},{:.4f},{:.4f},{:.4f},{}", row.c.name(), row.c.prompt,
+                    row.c.gen, row.c.batch, row.c.depth, row.c.shared, f.tokens_per_s, f.spread, f.gb_per_s, f.gops,
+                    f.memory_share, f.compute_share, f.share, f.bound_by_memory ? "memory" : "compute");
+    out += has_shares ? fmt::format(",{:.4f}\n", device_share(row, report)) : "\n";
   }
   return out;
 }
 
-boost::json::object to_json(const BenchRow& row, const MachineLimits& machine, bool profile) {
-  const BenchFigures f = figures_of(row, machine);
+boost::json::object to_json(const BenchRow& row, const BenchReport& report) {
+  const BenchFigures f = figures_of(row, report.machine);
   boost::json::array seconds;
   for (const BenchRun& run : row.runs) seconds.push_back(run.seconds);
   boost::json::object result{{"test", row.c.name()},
@@ -84,32 +103,38 @@ boost::json::object to_json(const BenchRow& row, const MachineLimits& machine, b
                              {"share", f.share},
                              {"limit", f.bound_by_memory ? "memory" : "compute"},
                              {"seconds", std::move(seconds)}};
-  if (profile) result["profile"] = profile_json(row);
+  if (has_device_shares(report)) result["device_memory_share"] = device_share(row, report);
+  if (report.profile) result["profile"] = profile_json(row);
   return result;
 }
 
 std::string to_json(const BenchReport& report) {
   const MachineLimits& m = report.machine;
   boost::json::array results;
-  for (const BenchRow& row : report.rows) results.push_back(to_json(row, m, report.profile));
-  return boost::json::serialize(boost::json::object{{"machine",
-                                                     {{"cpu", m.cpu},
-                                                      {"isa", m.isa},
-                                                      {"threads", m.num_threads},
-                                                      {"read_gb_per_s", m.read_bytes_per_s / 1e9},
-                                                      {"int8_gops", m.int8_ops_per_s / 1e9},
-                                                      {"float_gflops", m.float_ops_per_s / 1e9}}},
-                                                    {"model",
-                                                     {{"file", to_valid_utf8(report.model_file)},
-                                                      {"name", to_valid_utf8(report.model.name)},
-                                                      {"architecture", report.model.architecture},
-                                                      {"weight_bytes", report.model.weight_bytes},
-                                                      {"load_s", report.load_s},
-                                                      {"kv_type", report.kv_type},
-                                                      {"kv_layout", report.kv_layout},
-                                                      {"bits", report.bits}}},
-                                                    {"results", std::move(results)}}) +
-         '\n';
+  for (const BenchRow& row : report.rows) results.push_back(to_json(row, report));
+  boost::json::object out{{"machine",
+                           {{"cpu", m.cpu},
+                            {"isa", m.isa},
+                            {"threads", m.num_threads},
+                            {"read_gb_per_s", m.read_bytes_per_s / 1e9},
+                            {"int8_gops", m.int8_ops_per_s / 1e9},
+                            {"float_gflops", m.float_ops_per_s / 1e9}}},
+                          {"model",
+                           {{"file", to_valid_utf8(report.model_file)},
+                            {"name", to_valid_utf8(report.model.name)},
+                            {"architecture", report.model.architecture},
+                            {"weight_bytes", report.model.weight_bytes},
+                            {"load_s", report.load_s},
+                            {"kv_type", report.kv_type},
+                            {"kv_layout", report.kv_layout},
+                            {"bits", report.bits}}},
+                          {"results", std::move(results)}};
+  if (report.device)
+    out["device"] = {{"name", report.model.device},
+                     {"has_all", report.model.device_has_all},
+                     {"read_gb_per_s", report.device->read_bytes_per_s / 1e9},
+                     {"copy_gb_per_s", report.device->copy_bytes_per_s / 1e9}};
+  return boost::json::serialize(out) + '\n';
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The figures of `octavo bench` and their three forms: Markdown, CSV, JSON.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ inline constexpr double kWidestSpread = 0.10;
 
 struct BenchReport {
   MachineLimits machine;
+  std::optional<DeviceRates> device = {};  // of the device beside the processor that computes layers
   ModelInfo model;
   std::string model_file;
   std::string kv_type, kv_layout, bits;

@@ -39,6 +39,7 @@ struct Context {
   std::filesystem::path program;       // the file of this program; empty if it is not known
   std::function<Result<std::unique_ptr<Engine>>(EngineOptions)> load_engine;
   std::function<Result<MachineLimits>(int num_threads, std::string_view isa)> measure_machine;
+  std::function<Result<DeviceRates>()> measure_device;
   std::shared_ptr<spdlog::logger> log;  // to err
 };
 

@@ -105,6 +105,7 @@ struct ProcessContext::Parts {
                 .program = program_file(),
                 .load_engine = load_engine,
                 .measure_machine = measure_machine,
+                .measure_device = measure_device,
                 .log = log} {
     if (streams == ProcessStreams::kAll)
       context.await_piped_input = [] { return octavo::cli::await_piped_input(STDIN_FILENO, kPipePatience); };

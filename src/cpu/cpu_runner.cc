@@ -148,8 +148,10 @@ Result<void> CpuRunner::add_leading_layers(const RunnerOptions& options, const M
                              .max_rows = info_.max_rows}));
   if (leading_ == nullptr) return {};
   kv_.leave_out(leading_->count());
+  snapshots_.leave_out(leading_->count());
   transformer_->add_leading_layers(*leading_);
   info_.device = leading_->description();
+  info_.device_has_all = leading_->has_output();
   return {};
 }
 

@@ -12,9 +12,6 @@
 namespace octavo {
 namespace {
 
-/// Of the squares of a head's queries or keys, as the makers have it; not the model's own epsilon.
-constexpr float kNormEpsilon = 1e-6F;
-
 /// The largest of a size over the recurrent layers.
 template <class Size>
 int largest(const ModelConfig& config, const Size& size) {
@@ -24,7 +21,7 @@ int largest(const ModelConfig& config, const Size& size) {
   return most;
 }
 
-double softplus(Math math, double x) { return x > 30 ? x : math.log1p(math.exp(x)); }
+double softplus(double x) { return x > 30 ? x : portable::log1p(portable::exp(x)); }
 
 }  // namespace
 
@@ -53,17 +50,20 @@ DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, Snapsh
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const DeltaSpec* spec = config.layers[i].delta();
     if (spec == nullptr) continue;
-    // x / sqrt(sum of squares + epsilon), and queries divided by sqrt(key_dim).
-    const auto dim = static_cast<float>(spec->key_dim);
+    const DeltaNorms norms(*spec);
     layers_[i] = {.spec = spec,
                   .weights = &std::get<DeltaWeights>(weights.layers[i].mixer),
-                  .q_norm = std::vector<float>(to_size(spec->key_dim), 1 / dim),
-                  .k_norm = std::vector<float>(to_size(spec->key_dim), 1 / std::sqrt(dim)),
+                  .q_norm = std::vector<float>(to_size(spec->key_dim), norms.q_weight),
+                  .k_norm = std::vector<float>(to_size(spec->key_dim), norms.k_weight),
                   .kept_inputs = AlignedBuffer<float>(to_size(kMaxDraftedRows * spec->num_channels())),
                   .kept_gates = AlignedBuffer<float>(to_size(2 * kMaxDraftedRows * spec->num_value_heads))};
   }
   ranges_.reserve(to_size(context.max_rows));
   range_of_.reserve(to_size(context.max_rows));
+}
+
+void DeltaMixer::leave_out(int count) {
+  for (Layer& layer : std::span(layers_).first(to_size(count))) layer = {};
 }
 
 void DeltaMixer::plan(const Batch& batch) {
@@ -169,10 +169,12 @@ void DeltaMixer::advance(int index) {
   const Layer& layer = layers_[to_size(index)];
   const DeltaState shape(*layer.spec);
   context_.enter(StepPart::kRecurrence);
-  context_.for_rows(static_cast<int>(range_of_.size()), [&](std::int64_t row, int) {
+  // The gates of few rows are found beside their convolutions.
+  context_.for_rows_apart(2 * static_cast<int>(range_of_.size()), [&](std::int64_t item, int) {
+    const std::int64_t row = item / 2;
+    if (item % 2 == 1) return find_gates(layer, row);
     const Range& range = ranges_[to_size(range_of_[to_size(row)])];
     convolve(layer, range, shape.inputs(snapshots_.state(range.state_slot, index)), row);
-    find_gates(layer, row);
   });
   run_pieces(index);
 }
@@ -213,20 +215,20 @@ void DeltaMixer::convolve(const Layer& layer, const Range& range, const float* i
   const KernelTable& kernels = context_.kernels;
   kernels.short_conv(x.data(), layer.weights->taps, spec.taps, width, y);
   const int dim = spec.key_dim;
-  const float epsilon = kNormEpsilon / static_cast<float>(dim);
+  const float epsilon = DeltaNorms(spec).epsilon;
   for (int head = 0; head < 2 * spec.num_key_heads; ++head, y += dim)
     kernels.rms_norm(y, (head < spec.num_key_heads ? layer.q_norm : layer.k_norm).data(), dim, epsilon, y);
 }
 
+// The functions are the project's own with native bits, too, so that a card has the same gates.
 void DeltaMixer::find_gates(const Layer& layer, std::int64_t row) {
-  const Math math = context_.math;
   const int heads = layer.spec->num_value_heads;
   const float *decay = decay_.data() + row * heads, *beta = beta_.data() + row * heads;
   float* gates = gates_.data() + 2 * row * heads;
   for (int head = 0; head < heads; ++head, gates += 2) {
-    const double step = softplus(math, static_cast<double>(decay[head] + layer.weights->decay_bias[head]));
-    gates[0] = static_cast<float>(math.exp(static_cast<double>(layer.weights->decay_scale[head]) * step));
-    gates[1] = static_cast<float>(1 / (1 + math.exp(-static_cast<double>(beta[head]))));
+    const double step = softplus(static_cast<double>(decay[head] + layer.weights->decay_bias[head]));
+    gates[0] = static_cast<float>(portable::exp(static_cast<double>(layer.weights->decay_scale[head]) * step));
+    gates[1] = static_cast<float>(1 / (1 + portable::exp(-static_cast<double>(beta[head]))));
   }
 }
 

@@ -25,7 +25,9 @@ class DeltaMixer {
   DeltaMixer(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots, ComputeContext& context,
              ResidualStream& stream);
 
-  /// Runs kept rows through the states, in all layers. The next plan() is behind it.
+  /// The first `count` layers are computed elsewhere, where their states lie.
+  void leave_out(int count);
+  /// Runs kept rows through the states, in all other layers. The next plan() is behind it.
   void advance_states(std::span<const StateAdvance> advances);
   /// Notes which rows of the batch are whose. Once a step.
   void plan(const Batch& batch);
@@ -42,7 +44,7 @@ class DeltaMixer {
 
  private:
   struct Layer {
-    const DeltaSpec* spec = nullptr;  // nullptr: the layer has another mixer
+    const DeltaSpec* spec = nullptr;  // nullptr: the layer has another mixer, or is computed elsewhere
     const DeltaWeights* weights = nullptr;
     std::vector<float> q_norm = {},
                        k_norm = {};         // [key_dim] weights that make of an RMSNorm the norm that this mixer has

@@ -33,13 +33,15 @@ class LeadingLayers {
  public:
   virtual ~LeadingLayers() = default;
 
-  /// Layers 0 .. count() of the model, one at least; their keys and values lie with them.
+  /// Layers 0 .. count() of the model, one at least; their keys and values and recurrent states lie with them.
   virtual int count() const = 0;
   /// The device and what it computes, for people.
   virtual std::string description() const = 0;
   /// Whether logits() is theirs.
   virtual bool has_output() const = 0;
-  /// Copies blocks in these layers, in this order.
+  /// Advances the recurrent states of these layers by drafted rows of an earlier forward().
+  virtual void advance_states(std::span<const StateAdvance> advances) = 0;
+  /// Copies blocks and snapshots in these layers, in this order.
   virtual void copy_blocks(std::span<const BlockCopy> copies) = 0;
   /// Computes the layers. The mixer has the angles of the batch's rows; `x` has the batch's embeddings, [rows, width],
   /// and then the rows behind the layers: all of them, or where the last layer with state is among these, those whose

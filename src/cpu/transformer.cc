@@ -84,6 +84,20 @@ int Transformer::compute_leading_layers(const Batch& batch) {
   return leading_->count();
 }
 
+void Transformer::add_leading_layers(LeadingLayers& layers) {
+  leading_ = &layers;
+  delta_.leave_out(layers.count());
+}
+
+void Transformer::advance_states(std::span<const StateAdvance> advances) {
+  if (leading_ != nullptr && !advances.empty()) {
+    context_.enter(StepPart::kOtherDevice);
+    leading_->advance_states(advances);
+  }
+  delta_.advance_states(advances);
+  draft_head_.advance_states(advances);
+}
+
 void Transformer::add_assistant(const AssistantModel& assistant) {
   assistant_ = std::make_unique<Assistant>(assistant, config_, weights_, kv_, context_.kernels, context_.pool);
 }

@@ -31,14 +31,11 @@ class Transformer {
               const KernelTable& kernels, Math math, ThreadPool& pool, int max_rows);
 
   /// The first layers are computed by others from now on; they must outlive this.
-  void add_leading_layers(LeadingLayers& layers) { leading_ = &layers; }
+  void add_leading_layers(LeadingLayers& layers);
   /// An assistant guesses from now on; it must outlive this.
   void add_assistant(const AssistantModel& assistant);
   /// Advances recurrent states by drafted rows of an earlier batch.
-  void advance_states(std::span<const StateAdvance> advances) {
-    delta_.advance_states(advances);
-    draft_head_.advance_states(advances);
-  }
+  void advance_states(std::span<const StateAdvance> advances);
   /// Runs all layers; the residual stream of the batch's logit rows is left in place for logits().
   void forward(const Batch& batch);
 

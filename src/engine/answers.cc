@@ -154,7 +154,8 @@ void Answers::report_progress(const Scheduler& scheduler, Clock::time_point now)
 }
 
 void Answers::end(ActiveRequest& request, FinishReason reason) {
-  if (reason == FinishReason::kFailed && request.error.empty()) request.error = runner_.fault();
+  if (reason == FinishReason::kFailed) counts_.fault = runner_.fault();
+  if (reason == FinishReason::kFailed && request.error.empty()) request.error = counts_.fault;
   const auto begun = std::span(request.choices).first(to_size(request.num_begun));
   for (const std::unique_ptr<Choice>& choice : begun) {
     if (!choice->active) continue;

@@ -84,6 +84,7 @@ ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const Ru
           .kv_arena_bytes = runner.room.bytes(),
           .kv_memory_bytes = runner.kv_memory_bytes,
           .device = runner.device,
+          .device_has_all = runner.device_has_all,
           .isa = std::string(isa_name(isa)),
           .bits = options.bits};
 }

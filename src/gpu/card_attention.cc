@@ -13,15 +13,16 @@ namespace {
 constexpr std::uint64_t kPartialBytes = std::uint64_t{32} << 20;
 
 struct Widths {
-  std::uint64_t q = 0, kv = 0;
+  std::uint64_t q = 0, kv = 0, gated_q = 0;
 };
-/// The widest rows of Q and of K.
+/// The widest rows of Q, of K, and of Q with gates.
 Widths widths_of(const ModelConfig& config) {
   Widths most;
   for (const LayerSpec& layer : config.own_layers())
     if (const AttentionSpec* spec = layer.attention()) {
       most.q = std::max(most.q, static_cast<std::uint64_t>(spec->q_width()));
       most.kv = std::max(most.kv, static_cast<std::uint64_t>(spec->kv_width()));
+      if (spec->gated_output) most.gated_q = std::max(most.gated_q, static_cast<std::uint64_t>(spec->q_rows()));
     }
   return most;
 }
@@ -53,20 +54,24 @@ Launch attention_launch(KvType type, int queries, int head_dim) {
 }  // namespace
 
 std::uint64_t CardAttention::kv_bytes(const StateRoom& room, int layer) {
-  if (room.layout.lender(layer) != layer) return 0;
+  if (!room.layout.places[to_size(layer)] || room.layout.lender(layer) != layer) return 0;
   const int group = room.layout.place(layer).group;
   return to_size(room.num_blocks[to_size(group)]) * room.layout.layer_block_bytes(group);
 }
 
 std::uint64_t CardAttention::scratch_bytes(const ModelConfig& config, int max_rows) {
   const Widths widths = widths_of(config);
-  return to_size(max_rows) * (2 * widths.q + 2 * widths.kv) * sizeof(float) + kPartialBytes;
+  return to_size(max_rows) * (2 * widths.q + 2 * widths.kv + widths.gated_q) * sizeof(float) + kPartialBytes;
 }
 
 Result<CardAttention> CardAttention::create(CardContext& context, const ModelConfig& config, const StateRoom& room,
                                             int num_layers, int max_rows) {
   CardAttention made(context, config, room.layout);
   for (int i = 0; i < num_layers; ++i) {
+    if (!room.layout.places[to_size(i)]) {
+      made.kv_.emplace_back();
+      continue;
+    }
     if (const int lender = room.layout.lender(i); lender != i) {
       made.kv_.push_back(made.kv_[to_size(lender)]);
       continue;
@@ -88,6 +93,7 @@ Result<CardAttention> CardAttention::create(CardContext& context, const ModelCon
   };
   OCTAVO_TRY(made.q_, rows_of(widths.q));
   OCTAVO_TRY(made.attended_, rows_of(widths.q));
+  OCTAVO_TRY(made.gated_q_, rows_of(widths.gated_q));
   OCTAVO_TRY(made.k_, rows_of(widths.kv));
   OCTAVO_TRY(made.v_, rows_of(widths.kv));
   OCTAVO_TRY(made.partials_, context.device.allocate(kPartialBytes));
@@ -98,7 +104,7 @@ void CardAttention::copy_blocks(std::span<const BlockCopy> copies) {
   for (const auto& [group, from, to] : copies) {
     if (group == layout_->num_groups()) continue;  // a snapshot
     for (int i = 0; i < static_cast<int>(kv_.size()); ++i) {
-      if (layout_->lender(i) != i || layout_->place(i).group != group) continue;
+      if (!layout_->places[to_size(i)] || layout_->lender(i) != i || layout_->place(i).group != group) continue;
       const CardKvLayer& kv = kv_[to_size(i)];
       const auto place = [&](int block) {
         return reinterpret_cast<CuPointer>(kv.data) + to_size(block) * to_size(kv.block_bytes);
@@ -120,10 +126,11 @@ void CardAttention::run(int layer, const CardLayerWeights& weights, const CardSt
   const bool writes = !config_->layer(layer).attention()->borrows_from && !state_written;
   const int rows = step.rows().count();
   if (reads_int8(w, writes)) context_->quantize(h, w.q.cols, rows);
-  context_->multiply(w.q, h, rows, q_.as<float>());
+  context_->multiply(w.q, h, rows, products_of(*config_->layer(layer).attention()));
   finish_queries(layer, w, step);
   if (writes) write_kv(layer, w, step, h);
   attend(layer, w, step);
+  if (config_->layer(layer).attention()->gated_output) gate_attended(layer, w, step);
   if (w.o.reads_int8()) context_->quantize(attended_.as<float>(), w.o.cols, rows);
   context_->multiply(w.o, attended_.as<float>(), rows, h);
 }
@@ -148,12 +155,27 @@ void CardAttention::finish_queries(int layer, const AttentionTensors<CardForm>& 
                            .grid_y = step.rows().count(),
                            .threads = kHeadThreads,
                            .shared_bytes = heads_shared(spec.head_dim)},
-                          FinishQueriesArguments{.q = q_.as<float>(),
+                          FinishQueriesArguments{.products = products_of(spec),
+                                                 .q = q_.as<float>(),
                                                  .bias = w.q_bias,
                                                  .scales = step.rows_of(layer).scales,
                                                  .batch_row = step.batch_rows(),
                                                  .head = head_arguments(layer, w.q_norm, step),
-                                                 .num_heads = spec.num_heads});
+                                                 .num_heads = spec.num_heads,
+                                                 .product_dim = spec.q_rows() / spec.num_heads});
+}
+
+void CardAttention::gate_attended(int layer, const AttentionTensors<CardForm>& w, const CardStep& step) {
+  const AttentionSpec& spec = *config_->layer(layer).attention();
+  context_->device.launch({.kernel = "octavo_gate_attended",
+                           .grid_x = column_blocks(spec.q_width()),
+                           .grid_y = step.rows().count(),
+                           .threads = kRowThreads},
+                          GateAttendedArguments{.x = attended_.as<float>(),
+                                                .products = products_of(spec),
+                                                .bias = w.q_bias,
+                                                .num_heads = spec.num_heads,
+                                                .head_dim = spec.head_dim});
 }
 
 void CardAttention::write_kv(int layer, const AttentionTensors<CardForm>& w, const CardStep& step, const float* h) {

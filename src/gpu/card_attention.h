@@ -38,15 +38,19 @@ class CardAttention {
   void finish_queries(int layer, const AttentionTensors<CardForm>& w, const CardStep& step);
   void write_kv(int layer, const AttentionTensors<CardForm>& w, const CardStep& step, const float* h);
   void attend(int layer, const AttentionTensors<CardForm>& w, const CardStep& step);
+  void gate_attended(int layer, const AttentionTensors<CardForm>& w, const CardStep& step);
+  /// The place of what the matrix of Q gives: where it has gates, not that of the queries.
+  float* products_of(const AttentionSpec& spec) const { return (spec.gated_output ? gated_q_ : q_).as<float>(); }
   /// Whether blocks of threads are to have one tile each: there are too few of them otherwise.
   bool is_split(int layer, const CardStep& step, int num_tiles) const;
 
   CardContext* context_;
   const ModelConfig* config_;
   const StateLayout* layout_;
-  std::vector<CardKvLayer> kv_;  // [layers] their own; of those that borrow: their lenders'
+  std::vector<CardKvLayer> kv_;  // [layers] their own; of those that borrow: their lenders'; of others nothing
   std::vector<CardMemory> blocks_;
   CardMemory q_, attended_, k_, v_;  // [max_rows, width of heads]
+  CardMemory gated_q_;               // [max_rows, queries and gates]
   CardMemory partials_;
 };
 

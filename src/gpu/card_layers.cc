@@ -27,6 +27,9 @@ Result<std::unique_ptr<CardLayers>> CardLayers::create(std::shared_ptr<CudaDevic
   OCTAVO_TRY(CardAttention attention,
              CardAttention::create(made->context_, parts.config, parts.room, placement.num_layers, parts.max_rows));
   made->attention_ = std::make_unique<CardAttention>(std::move(attention));
+  OCTAVO_TRY(CardDelta delta,
+             CardDelta::create(made->context_, parts.config, parts.room, made->weights_, parts.max_rows));
+  made->delta_ = std::make_unique<CardDelta>(std::move(delta));
   OCTAVO_TRY(CardDenseFfn dense_ffn, CardDenseFfn::create(made->context_, parts.config, parts.max_rows));
   made->dense_ffn_ = std::make_unique<CardDenseFfn>(std::move(dense_ffn));
   OCTAVO_TRY(CardExperts experts, CardExperts::create(made->context_, *made->dense_ffn_, parts.config,
@@ -41,6 +44,9 @@ Result<std::unique_ptr<CardLayers>> CardLayers::create(std::shared_ptr<CudaDevic
 Result<void> CardLayers::load_kernels(const LeadingParts& parts, const Placement& placement) {
   const std::span<const std::string_view> common = common_kernels();
   std::vector<std::string_view> names(common.begin(), common.end());
+  const auto placed = parts.config.own_layers().first(to_size(placement.num_layers));
+  if (std::ranges::any_of(placed, [](const LayerSpec& layer) { return layer.delta() != nullptr; }))
+    std::ranges::copy(delta_kernels(), std::back_inserter(names));
   std::set<DType> types, of_experts;
   for (int i = 0; i < placement.num_layers; ++i) {
     const LayerWeights& layer = parts.weights.layers[to_size(i)];
@@ -78,10 +84,16 @@ std::string CardLayers::description() const {
                      has_output() ? " and the output matrix" : "");
 }
 
+void CardLayers::advance_states(std::span<const StateAdvance> advances) {
+  device_->enter();
+  delta_->advance_states(advances);
+}
+
 void CardLayers::copy_blocks(std::span<const BlockCopy> copies) {
   if (copies.empty()) return;
   device_->enter();
   attention_->copy_blocks(copies);
+  delta_->copy_snapshots(copies);
 }
 
 // The steps are those of Transformer::forward().
@@ -90,8 +102,9 @@ void CardLayers::forward(const Batch& batch, const AttentionMixer& mixer, float*
   spoiled_.clear();
   const std::size_t row_bytes = to_size(config_.width) * sizeof(float);
   step_->begin(batch, mixer);
-  experts_->begin(batch.num_rows());
   std::memcpy(rows_of_host_.data(), x, to_size(batch.num_rows()) * row_bytes);
+  device_->begin_step();
+  experts_->begin(batch.num_rows());
   device_->copy_to_card(x_.pointer(), rows_of_host_.data(), to_size(batch.num_rows()) * row_bytes);
   norm_rows(weights_.layer(0).mixer_norm, 0, batch.num_rows());
   const int last = config_.last_layer_with_state();
@@ -99,7 +112,7 @@ void CardLayers::forward(const Batch& batch, const AttentionMixer& mixer, float*
     if (i == last) find_spoiled();
     const bool narrows = i == last && batch.logit_rows.size() < batch.tokens.size();
     if (narrows) {
-      attention_->write_state(i, weights_.layer(i), *step_, h_.as<float>());
+      write_state(i);
       step_->keep_logit_rows();
       if (batch.logit_rows.empty()) break;
       keep_logit_rows();
@@ -110,6 +123,9 @@ void CardLayers::forward(const Batch& batch, const AttentionMixer& mixer, float*
   const std::size_t bytes = to_size(step_->rows().count()) * row_bytes;
   device_->copy_to_host(rows_of_host_.data(), x_.pointer(), bytes);
   experts_->send_counts(batch.num_rows());
+  if (config_.has_draft_head && has_output()) keep_rows_of_logits(batch);
+  compute_wanted_logits();
+  device_->run_step();
   device_->wait();
   experts_->read_counts(step_->rows());
   std::memcpy(x, rows_of_host_.data(), bytes);
@@ -118,11 +134,25 @@ void CardLayers::forward(const Batch& batch, const AttentionMixer& mixer, float*
   step_->rows().add_spoiled([&](int row) { return finite[row] != 0; }, spoiled_);
 }
 
+/// The head has seen all rows; those whose logits are wanted go on here.
+void CardLayers::keep_rows_of_logits(const Batch& batch) {
+  if (batch.logit_rows.empty() || batch.logit_rows.size() == batch.tokens.size()) return;
+  step_->keep_logit_rows();
+  keep_logit_rows();
+}
+
+void CardLayers::write_state(int index) {
+  std::visit(
+      [&](const auto& mixer) { mixer_of(mixer).write_state(index, weights_.layer(index), *step_, h_.as<float>()); },
+      config_.layer(index).mixer);
+}
+
 void CardLayers::layer(int index, bool state_written) {
   const CardLayerWeights& w = weights_.layer(index);
-  const auto& attention = std::get<AttentionTensors<CardForm>>(w.mixer);
-  attention_->run(index, w, *step_, state_written, h_.as<float>());
-  finish_rows(attention.o_bias, w.post_mixer_norm, 1, w.ffn_norm);
+  const auto* attention = std::get_if<AttentionTensors<CardForm>>(&w.mixer);
+  std::visit([&](const auto& mixer) { mixer_of(mixer).run(index, w, *step_, state_written, h_.as<float>()); },
+             config_.layer(index).mixer);
+  finish_rows(attention != nullptr ? attention->o_bias : nullptr, w.post_mixer_norm, 1, w.ffn_norm);
   const float* bias =
       std::visit([&](const auto& spec) { return feed_forward(spec, index); }, config_.layer(index).feed_forward);
   const float* scale = of_host_.layers[to_size(index)].output_scale;
@@ -181,8 +211,15 @@ void CardLayers::keep_logit_rows() {
   device_->copy_on_card(x_.pointer(), h_.pointer(), to_size(rows) * to_size(config_.width) * sizeof(float));
 }
 
-std::span<const float> CardLayers::logits(int first, int count) {
-  device_->enter();
+/// Where the step before was asked for logits, so will this one be: those of its first rows are a part of its work.
+void CardLayers::compute_wanted_logits() {
+  const int rows = static_cast<int>(step_->rows().batch().logit_rows.size());
+  num_computed_ = has_output() && wants_logits_ ? std::min(rows, kMaxLogitRows) : 0;
+  wants_logits_ = false;
+  if (num_computed_ > 0) compute_logits(0, num_computed_);
+}
+
+void CardLayers::compute_logits(int first, int count) {
   const CardMatrix& output = weights_.output();
   norm_rows(weights_.output_norm(), first, count);
   if (output.reads_int8()) context_.quantize(h_.as<float>(), config_.width, count);
@@ -198,8 +235,19 @@ std::span<const float> CardLayers::logits(int first, int count) {
                                           .width = config_.vocab_size});
   const std::size_t floats = to_size(count) * to_size(config_.vocab_size);
   device_->copy_to_host(logits_of_host_.data(), logits_.pointer(), floats * sizeof(float));
-  device_->wait();
-  return {reinterpret_cast<const float*>(logits_of_host_.data()), floats};
+}
+
+std::span<const float> CardLayers::logits(int first, int count) {
+  wants_logits_ = true;
+  if (first + count > num_computed_) {
+    device_->enter();
+    compute_logits(first, count);
+    device_->wait();
+    num_computed_ = first == 0 ? count : 0;
+  }
+  const auto* all = reinterpret_cast<const float*>(logits_of_host_.data());
+  const std::size_t begin = num_computed_ > 0 ? to_size(first) * to_size(config_.vocab_size) : 0;
+  return {all + begin, to_size(count) * to_size(config_.vocab_size)};
 }
 
 }  // namespace octavo::gpu

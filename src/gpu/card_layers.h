@@ -12,6 +12,7 @@
 #include "cpu/leading_layers.h"
 #include "gpu/card_attention.h"
 #include "gpu/card_context.h"
+#include "gpu/card_delta.h"
 #include "gpu/card_dense_ffn.h"
 #include "gpu/card_experts.h"
 #include "gpu/card_step.h"
@@ -29,6 +30,7 @@ class CardLayers final : public LeadingLayers {
   int count() const override { return weights_.num_layers(); }
   std::string description() const override;
   bool has_output() const override { return is_present(weights_.output()); }
+  void advance_states(std::span<const StateAdvance> advances) override;
   void copy_blocks(std::span<const BlockCopy> copies) override;
   void forward(const Batch& batch, const AttentionMixer& mixer, float* x) override;
   std::span<const std::int32_t> spoiled() const override { return spoiled_; }
@@ -46,6 +48,9 @@ class CardLayers final : public LeadingLayers {
   Result<void> take_memory(const LeadingParts& parts);
 
   void layer(int index, bool state_written);
+  /// The part that computes mixers of a kind.
+  CardAttention& mixer_of(const AttentionSpec&) { return *attention_; }
+  CardDelta& mixer_of(const DeltaSpec&) { return *delta_; }
   /// Each gives the bias of its last matrix, which is added behind it; null: none.
   const float* feed_forward(const DenseFfnSpec& spec, int layer);
   const float* feed_forward(const ExpertsFfnSpec& spec, int layer);
@@ -55,6 +60,13 @@ class CardLayers final : public LeadingLayers {
   void norm_rows(const float* norm, int first, int rows);
   void find_spoiled();
   void keep_logit_rows();
+  void compute_wanted_logits();
+  /// Begins the logits of `count` rows from `first` on, to the front of logits_of_host_.
+  void compute_logits(int first, int count);
+  /// Behind the layers of a model with a draft head, which follows on the processor.
+  void keep_rows_of_logits(const Batch& batch);
+  /// What the mixer of the last layer with state leaves for later rows, and nothing else of the layer.
+  void write_state(int index);
 
   const ModelConfig& config_;
   const Weights& of_host_;
@@ -62,6 +74,7 @@ class CardLayers final : public LeadingLayers {
   CardContext context_;
   CardWeights weights_;
   std::unique_ptr<CardAttention> attention_;
+  std::unique_ptr<CardDelta> delta_;
   std::unique_ptr<CardDenseFfn> dense_ffn_;
   std::unique_ptr<CardExperts> experts_;
   std::unique_ptr<CardStep> step_;
@@ -72,6 +85,8 @@ class CardLayers final : public LeadingLayers {
   PinnedMemory finite_of_host_;  // [max_rows]
   PinnedMemory logits_of_host_;  // [kMaxLogitRows, vocab_size]
   std::vector<std::int32_t> spoiled_;
+  int num_computed_ = 0;  // of the last step's logit rows, the first ones: those whose logits are in logits_of_host_
+  bool wants_logits_ = false;  // logits() was called behind the last step
 };
 
 }  // namespace octavo::gpu

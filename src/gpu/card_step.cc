@@ -21,8 +21,13 @@ CardStep::CardStep(CudaDevice& device, const ModelConfig& config, const StateLay
                    int max_rows)
     : rows_(max_rows), arrays_(device), layers_(to_size(num_layers)), groups_(layout.groups.size()) {
   for (int i = 0; i < num_layers; ++i) {
+    if (config.layer(i).attention() == nullptr) {
+      is_recurrent_ = true;
+      continue;
+    }
     const AttentionSpec& spec = *config.layer(i).attention();
     Layer& layer = layers_[to_size(i)];
+    layer.attends = true;
     layer.group = layout.place(i).group;
     const auto scale = std::ranges::find_if(
         scales_, [&](const Scale& known) { return same_scale(*config.layer(known.layer).attention(), spec); });
@@ -38,6 +43,7 @@ void CardStep::begin(const Batch& batch, const AttentionMixer& mixer) {
   arrays_.clear();
   positions_ = arrays_.add(std::span(batch.positions));
   logit_rows_ = arrays_.add(std::span(batch.logit_rows));
+  if (is_recurrent_) send_ranges(batch);
   send_groups(batch);
   send_angles(batch, mixer);
   for (Entries& entries : entries_) send_entries(entries, 0);
@@ -52,7 +58,7 @@ void CardStep::begin(const Batch& batch, const AttentionMixer& mixer) {
 
 void CardStep::send_groups(const Batch& batch) {
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    groups_[g].blocks = arrays_.add(std::span(batch.groups[g].block_ids));
+    groups_[g].blocks = arrays_.add_growing(std::span(batch.groups[g].block_ids));
     const auto [place, first_block] = arrays_.add<std::int32_t>(batch.tokens.size());
     groups_[g].first_block = place;
     for (int row = 0; row < batch.num_rows(); ++row)
@@ -64,6 +70,7 @@ void CardStep::send_angles(const Batch& batch, const AttentionMixer& mixer) {
   const std::size_t num_rows = batch.tokens.size();
   ropes_.clear();
   for (std::size_t i = 0; i < layers_.size(); ++i) {
+    if (!layers_[i].attends) continue;
     const RopeTable& table = mixer.rope_of(static_cast<int>(i));
     const auto known = std::ranges::find(ropes_, &table, &Rope::table);
     layers_[i].rope = to_size(known - ropes_.begin());
@@ -75,6 +82,26 @@ void CardStep::send_angles(const Batch& batch, const AttentionMixer& mixer) {
     scale.scales = place;
     for (std::size_t row = 0; row < num_rows; ++row) scales[row] = mixer.score_scale(scale.layer, batch.positions[row]);
   }
+}
+
+void CardStep::send_ranges(const Batch& batch) {
+  num_ranges_ = batch.num_seqs();
+  const auto [ranges_at, ranges] = arrays_.add<DeltaRange>(to_size(num_ranges_));
+  ranges_ = ranges_at;
+  std::int32_t num_kept = 0;
+  for (std::size_t s = 0; s < ranges.size(); ++s) {
+    const std::int32_t first = batch.seq_begin[s], count = batch.seq_begin[s + 1] - first;
+    ranges[s] = {.first_row = first,
+                 .num_known = count - batch.num_drafted[s],
+                 .num_drafted = batch.num_drafted[s],
+                 .state_slot = batch.state_slots[s],
+                 .begins = batch.positions[to_size(first)] == 0 ? 1 : 0,
+                 .first_kept = num_kept};
+    num_kept += batch.num_drafted[s];
+  }
+  const auto [range_of_at, range_of] = arrays_.add<std::int32_t>(batch.tokens.size());
+  range_of_ = range_of_at;
+  for (int row = 0; row < batch.num_rows(); ++row) range_of[to_size(row)] = rows_.sequence_of(row);
 }
 
 /// Rows of a sequence with all heads that read a KV head, as many as a block of threads takes; or one row with a part
@@ -108,6 +135,11 @@ CardRows CardStep::rows_of(int layer) const {
           .cosines = arrays_.at<float>(ropes_[l.rope].cosines),
           .sines = arrays_.at<float>(ropes_[l.rope].sines),
           .scales = arrays_.at<float>(scales_[l.scale].scales)};
+}
+
+CardRanges CardStep::ranges() const {
+  return {
+      .ranges = arrays_.at<DeltaRange>(ranges_), .range_of = arrays_.at<std::int32_t>(range_of_), .count = num_ranges_};
 }
 
 CardEntries CardStep::entries_of(int heads_of_kv) const {

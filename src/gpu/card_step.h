@@ -12,6 +12,7 @@
 #include "cpu/attention_mixer.h"
 #include "cpu/step_rows.h"
 #include "gpu/kernels/arguments.h"
+#include "gpu/kernels/delta_arguments.h"
 #include "gpu/step_arrays.h"
 #include "kv/state_layout.h"
 
@@ -34,6 +35,13 @@ struct CardEntries {
   int queries = 1;  // the most of an entry, rounded up to a size that there are kernels for
 };
 
+/// The rows of sequences that go through recurrent states.
+struct CardRanges {
+  const DeltaRange* ranges = nullptr;      // on the card
+  const std::int32_t* range_of = nullptr;  // [rows], on the card
+  int count = 0;
+};
+
 class CardStep {
  public:
   /// For the first `num_layers` layers. All references must outlive it.
@@ -48,7 +56,10 @@ class CardStep {
   /// The batch's row of each row under way, on the card; null: row r is r.
   const std::int32_t* batch_rows() const { return kept() ? logit_rows() : nullptr; }
   const std::int32_t* logit_rows() const { return arrays_.at<std::int32_t>(logit_rows_); }
+  /// The arrays of a layer that attends.
   CardRows rows_of(int layer) const;
+  /// All rows of the batch, where a layer is recurrent.
+  CardRanges ranges() const;
   /// `heads_of_kv`: query heads that read a KV head.
   CardEntries entries_of(int heads_of_kv) const;
   /// The most tiles that an entry of these rows sees within a window.
@@ -56,6 +67,7 @@ class CardStep {
 
  private:
   struct Layer {
+    bool attends = false;  // otherwise it has nothing of these
     int group = 0;
     std::size_t rope = 0;   // among ropes_
     std::size_t scale = 0;  // among scales_
@@ -81,6 +93,7 @@ class CardStep {
   void send_groups(const Batch& batch);
   void send_angles(const Batch& batch, const AttentionMixer& mixer);
   void send_entries(Entries& entries, int phase);
+  void send_ranges(const Batch& batch);
 
   StepRows rows_;
   StepArrays arrays_;
@@ -90,7 +103,9 @@ class CardStep {
   std::vector<Scale> scales_;
   std::vector<Entries> entries_;
   std::vector<AttentionEntry> made_;  // scratch of send_entries()
-  std::size_t positions_ = 0, logit_rows_ = 0;
+  bool is_recurrent_ = false;         // a layer is
+  int num_ranges_ = 0;
+  std::size_t positions_ = 0, logit_rows_ = 0, ranges_ = 0, range_of_ = 0;
 };
 
 }  // namespace octavo::gpu

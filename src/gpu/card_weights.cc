@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/to_size.h"
+#include "gpu/kernels/delta_arguments.h"
+#include "gpu/kernels/limits.h"
 #include "gpu/product_launch.h"
 #include "model/visit_matrices.h"
 #include "tensor/dtype.h"
@@ -15,9 +17,10 @@ namespace {
 
 std::string reason_against(const LayerSpec& spec) {
   const AttentionSpec* attention = spec.attention();
-  if (attention == nullptr) return "it is recurrent";
-  if (!attention->is_causal || spec.sum_norms) return "it is an encoder's";
-  if (attention->gated_output) return "its attention has gates";
+  const DeltaSpec* delta = spec.delta();
+  if (delta != nullptr && delta_rule_shared(std::max(delta->key_dim, delta->value_dim)) > kMaxSharedBytes)
+    return "its recurrence has heads that are too wide";
+  if ((attention != nullptr && !attention->is_causal) || spec.sum_norms) return "it is an encoder's";
   return {};
 }
 

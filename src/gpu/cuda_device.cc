@@ -91,6 +91,7 @@ Result<void> CudaDevice::read_info() {
 Result<void> CudaDevice::load_kernels(std::span<const std::string_view> names) {
   const std::string text = ptx_of_kernels(kernels_ptx(), names);
   kernels_.clear();
+  graphs_.clear();
   if (module_ != nullptr) driver_.module_unload(module_);
   if (const CuResult result = driver_.module_load(&module_, text.c_str()); result != kCuSuccess) {
     module_ = nullptr;
@@ -110,6 +111,7 @@ Result<void> CudaDevice::load_kernels(std::span<const std::string_view> names) {
 CudaDevice::~CudaDevice() {
   if (context_ == nullptr) return;
   driver_.context_set(context_);
+  graphs_.clear();
   if (stream_ != nullptr) driver_.stream_destroy(stream_);
   if (module_ != nullptr) driver_.module_unload(module_);
   driver_.context_release(device_);
@@ -145,26 +147,98 @@ void CudaDevice::check(CuResult result, const char* what) const {
 }
 
 void CudaDevice::copy_to_card(CuPointer to, const void* from, std::size_t bytes) {
-  if (bytes > 0) check(driver_.copy_to_device(to, from, bytes, stream_), "take a copy");
+  if (bytes > 0)
+    submit({.kind = StreamItem::Kind::kCopyToCard,
+            .bytes = bytes,
+            .to = to,
+            .from = reinterpret_cast<std::uintptr_t>(from)},
+           {});
 }
 
 void CudaDevice::copy_to_host(void* to, CuPointer from, std::size_t bytes) {
-  if (bytes > 0) check(driver_.copy_to_host(to, from, bytes, stream_), "give a copy");
+  if (bytes > 0)
+    submit({.kind = StreamItem::Kind::kCopyToHost,
+            .bytes = bytes,
+            .to = reinterpret_cast<std::uintptr_t>(to),
+            .from = from},
+           {});
 }
 
 void CudaDevice::copy_on_card(CuPointer to, CuPointer from, std::size_t bytes) {
-  if (bytes > 0) check(driver_.copy_on_device(to, from, bytes, stream_), "copy");
+  if (bytes > 0) submit({.kind = StreamItem::Kind::kCopyOnCard, .bytes = bytes, .to = to, .from = from}, {});
 }
 
-void CudaDevice::launch_with(const Launch& shape, void* arguments) {
+void CudaDevice::launch_with(const Launch& shape, std::span<const std::byte> argument) {
   const auto kernel = std::ranges::lower_bound(kernels_, shape.kernel, {}, &Kernel::name);
   OCTAVO_CHECK(kernel != kernels_.end() && kernel->name == shape.kernel, "no kernel {}", shape.kernel);
   const auto number = [](int n) { return static_cast<unsigned>(n); };
-  std::array<void*, 1> parameters = {arguments};
-  const CuResult result =
-      driver_.launch(kernel->function, number(shape.grid_x), number(shape.grid_y), 1, number(shape.threads), 1, 1,
-                     number(shape.shared_bytes), stream_, parameters.data(), nullptr);
-  if (result != kCuSuccess) check(result, ("launch " + kernel->name).c_str());
+  submit({.grid_x = number(shape.grid_x),
+          .grid_y = number(shape.grid_y),
+          .threads = number(shape.threads),
+          .shared_bytes = number(shape.shared_bytes),
+          .kernel = static_cast<unsigned>(kernel - kernels_.begin()),
+          .bytes = argument.size()},
+         argument);
+}
+
+void CudaDevice::submit(const StreamItem& item, std::span<const std::byte> argument) {
+  if (is_collecting_) return work_.add(item, argument);
+  run(item, argument.data());
+}
+
+void CudaDevice::run(const StreamItem& item, const std::byte* argument) {
+  const auto of_host = [](std::uint64_t address) { return reinterpret_cast<void*>(address); };  // NOLINT: it was one
+  switch (item.kind) {
+    case StreamItem::Kind::kCopyToCard:
+      return check(driver_.copy_to_device(item.to, of_host(item.from), item.bytes, stream_), "take a copy");
+    case StreamItem::Kind::kCopyToHost:
+      return check(driver_.copy_to_host(of_host(item.to), item.from, item.bytes, stream_), "give a copy");
+    case StreamItem::Kind::kCopyOnCard:
+      return check(driver_.copy_on_device(item.to, item.from, item.bytes, stream_), "copy");
+    case StreamItem::Kind::kLaunch: break;
+  }
+  const Kernel& kernel = kernels_[item.kernel];
+  std::array<void*, 1> parameters = {const_cast<std::byte*>(argument)};  // the driver only reads it
+  const CuResult result = driver_.launch(kernel.function, item.grid_x, item.grid_y, 1, item.threads, 1, 1,
+                                         item.shared_bytes, stream_, parameters.data(), nullptr);
+  if (result != kCuSuccess) check(result, ("launch " + kernel.name).c_str());
+}
+
+void CudaDevice::begin_step() {
+  work_.clear();
+  is_collecting_ = true;
+}
+
+void CudaDevice::run_step() {
+  is_collecting_ = false;
+  const StreamWork::Digest digest = work_.digest();
+  CuGraphExec graph = graphs_.find(digest);
+  if (graph == nullptr && graphs_.note(digest)) {
+    graph = capture();
+    if (graph != nullptr) graphs_.add(digest, graph);
+  }
+  if (graph == nullptr) return run_collected();
+  check(driver_.graph_launch(graph, stream_), "run the graph of a step");
+}
+
+void CudaDevice::run_collected() {
+  work_.for_each([&](const StreamItem& item, const std::byte* argument) { run(item, argument); });
+}
+
+CuGraphExec CudaDevice::capture() {
+  check(driver_.capture_begin(stream_, kCuCaptureOfThread), "begin the graph of a step");
+  CuGraph graph = nullptr;
+  try {
+    run_collected();
+  } catch (const DeviceError&) {
+    if (driver_.capture_end(stream_, &graph) == kCuSuccess && graph != nullptr) driver_.graph_destroy(graph);
+    throw;
+  }
+  check(driver_.capture_end(stream_, &graph), "end the graph of a step");
+  CuGraphExec executable = nullptr;
+  const CuResult result = driver_.graph_instantiate(&executable, graph, 0);
+  driver_.graph_destroy(graph);
+  return result == kCuSuccess ? executable : nullptr;
 }
 
 void CudaDevice::wait() { check(driver_.stream_synchronize(stream_), "finish a step"); }

@@ -16,6 +16,8 @@
 #include "cpu/leading_layers.h"
 #include "gpu/cuda_driver.h"
 #include "gpu/product_launch.h"
+#include "gpu/step_graphs.h"
+#include "gpu/stream_work.h"
 
 namespace octavo::gpu {
 
@@ -117,23 +119,31 @@ class CudaDevice {
   template <class Arguments>
   void launch(const Launch& shape, const Arguments& arguments) {
     Arguments copy = arguments;
-    launch_with(shape, &copy);
+    clear_padding(copy);
+    launch_with(shape, std::as_bytes(std::span(&copy, 1)));
   }
   void launch(const KernelLaunch& launch) {
-    KernelLaunch copy = launch;
-    launch_with({launch.kernel, launch.grid_x, launch.grid_y, launch.threads, launch.shared_bytes},
-                copy.argument.data());
+    launch_with({launch.kernel, launch.grid_x, launch.grid_y, launch.threads, launch.shared_bytes}, launch.argument);
   }
+  /// From here on work is collected, and run_step() lets it run: where it is that of an earlier step, address by
+  /// address, as one graph.
+  void begin_step();
+  void run_step();
   /// Until all of that is done.
   void wait();
 
  private:
   friend class CardMemory;
   friend class PinnedMemory;
-  explicit CudaDevice(const CudaDriver& driver) : driver_(driver) {}
+  explicit CudaDevice(const CudaDriver& driver) : driver_(driver), graphs_(driver) {}
   Result<void> start();
   Result<void> read_info();
-  void launch_with(const Launch& shape, void* arguments);
+  void launch_with(const Launch& shape, std::span<const std::byte> argument);
+  void submit(const StreamItem& item, std::span<const std::byte> argument);
+  void run(const StreamItem& item, const std::byte* argument);
+  void run_collected();
+  /// The graph of the work that was collected; null: the driver makes none.
+  CuGraphExec capture();
   /// Throws DeviceError unless the driver did `what`.
   void check(CuResult result, const char* what) const;
 
@@ -148,6 +158,9 @@ class CudaDevice {
     CuFunction function = nullptr;
   };
   std::vector<Kernel> kernels_;  // by name
+  StreamWork work_;              // of the step that is collected
+  StepGraphs graphs_;
+  bool is_collecting_ = false;
 };
 
 }  // namespace octavo::gpu

@@ -18,13 +18,17 @@ using CuContext = struct CuContextTag*;
 using CuModule = struct CuModuleTag*;
 using CuFunction = struct CuFunctionTag*;
 using CuStream = struct CuStreamTag*;
+using CuGraph = struct CuGraphTag*;
+using CuGraphExec = struct CuGraphExecTag*;
 
 inline constexpr CuResult kCuSuccess = 0;
 /// Attributes of devices and functions.
 inline constexpr int kCuMultiprocessors = 16, kCuMajor = 75, kCuMinor = 76, kCuSharedOptin = 97;
 inline constexpr int kCuFunctionDynamicShared = 8;
-/// The driver of CUDA 11.0, the first that reads PTX 7.0, which the kernels are.
-inline constexpr int kLeastDriver = 11000;
+/// Calls of other threads do not disturb a capture.
+inline constexpr int kCuCaptureOfThread = 1;
+/// The driver of CUDA 11.4, the first that has all of these functions; 11.0 would read PTX 7.0, which the kernels are.
+inline constexpr int kLeastDriver = 11040;
 
 // X(member, exported name, parameters): every one gives a CuResult.
 #define OCTAVO_CUDA_FUNCTIONS(X)                                                                                  \
@@ -55,6 +59,13 @@ inline constexpr int kLeastDriver = 11000;
   X(launch, "cuLaunchKernel",                                                                                     \
     (CuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,  \
      unsigned block_z, unsigned shared_bytes, CuStream stream, void** parameters, void** extra))                  \
+  X(capture_begin, "cuStreamBeginCapture_v2", (CuStream stream, int mode))                                        \
+  X(capture_end, "cuStreamEndCapture", (CuStream stream, CuGraph * graph))                                        \
+  X(graph_instantiate, "cuGraphInstantiateWithFlags",                                                             \
+    (CuGraphExec * executable, CuGraph graph, unsigned long long flags))                                          \
+  X(graph_launch, "cuGraphLaunch", (CuGraphExec graph, CuStream stream))                                          \
+  X(graph_destroy, "cuGraphDestroy", (CuGraph graph))                                                             \
+  X(graph_exec_destroy, "cuGraphExecDestroy", (CuGraphExec graph))                                                \
   X(error_name, "cuGetErrorName", (CuResult error, const char** name))
 
 class CudaDriver {

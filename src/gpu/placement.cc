@@ -4,6 +4,7 @@
 
 #include "base/to_size.h"
 #include "gpu/card_attention.h"
+#include "gpu/card_delta.h"
 #include "gpu/card_dense_ffn.h"
 #include "gpu/card_experts.h"
 #include "gpu/card_weights.h"
@@ -18,9 +19,10 @@ std::uint64_t scratch_bytes(const LeadingParts& parts, bool output) {
   const ModelConfig& config = parts.config;
   const std::uint64_t floats = to_size(parts.max_rows) * 2 * to_size(config.width) +
                                (output ? to_size(kMaxLogitRows) * to_size(config.vocab_size) : 0);
-  return CardAttention::scratch_bytes(config, parts.max_rows) + CardDenseFfn::scratch_bytes(config, parts.max_rows) +
-         CardExperts::scratch_bytes(config, parts.max_rows) + act_bytes(parts.max_rows, widest_columns(config)) +
-         floats * sizeof(float) + parts.weights.vectors().size_bytes();
+  return CardAttention::scratch_bytes(config, parts.max_rows) + CardDelta::scratch_bytes(config, parts.max_rows) +
+         CardDenseFfn::scratch_bytes(config, parts.max_rows) + CardExperts::scratch_bytes(config, parts.max_rows) +
+         act_bytes(parts.max_rows, widest_columns(config)) + floats * sizeof(float) +
+         parts.weights.vectors().size_bytes();
 }
 
 std::string reason_against_output(const LeadingParts& parts) {
@@ -32,8 +34,10 @@ std::string reason_against_output(const LeadingParts& parts) {
 
 std::int64_t widest_columns(const ModelConfig& config) {
   std::int64_t most = config.width;
-  for (const LayerSpec& layer : config.own_layers())
+  for (const LayerSpec& layer : config.own_layers()) {
     if (const AttentionSpec* spec = layer.attention()) most = std::max<std::int64_t>(most, spec->q_width());
+    if (const DeltaSpec* spec = layer.delta()) most = std::max<std::int64_t>(most, spec->value_width());
+  }
   return std::max<std::int64_t>(most, widest_feed_forward(config));
 }
 
@@ -76,12 +80,13 @@ Placement place_layers(const LeadingParts& parts, std::uint64_t room) {
   for (int i = 0; i < all && (wanted < 0 || i < wanted); ++i) {
     const LayerWeights& weights = parts.weights.layers[to_size(i)];
     placed.reason = reason_against(parts.config.layer(i), weights);
-    const std::uint64_t bytes = matrix_bytes(weights), with_kv = bytes + CardAttention::kv_bytes(parts.room, i);
-    if (!placed.reason.empty() || !fits(with_kv)) break;
+    const std::uint64_t bytes = matrix_bytes(weights), with_state = bytes + CardAttention::kv_bytes(parts.room, i) +
+                                                                    CardDelta::state_bytes(parts.config, parts.room, i);
+    if (!placed.reason.empty() || !fits(with_state)) break;
     if (placed.num_layers == 0) placed.weight_bytes = parts.weights.vectors().size_bytes();
     placed.num_layers = i + 1;
     placed.weight_bytes += bytes;
-    placed.bytes += with_kv;
+    placed.bytes += with_state;
   }
   if (placed.num_layers < all || (wanted >= 0 && wanted <= all)) return placed;
   placed.reason = reason_against_output(parts);

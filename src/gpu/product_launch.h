@@ -14,6 +14,14 @@
 
 namespace octavo::gpu {
 
+/// Makes bytes of a kernel's argument that are no member's zero, so that equal arguments are equal bytes.
+template <class Argument>
+void clear_padding([[maybe_unused]] Argument& argument) {
+#if __has_builtin(__builtin_clear_padding)
+  __builtin_clear_padding(&argument);
+#endif
+}
+
 /// A kernel's name (kernels/kernel_list.h), its grid, and its one argument.
 struct KernelLaunch {
   static constexpr std::size_t kMaxArgumentBytes = 128;
@@ -24,7 +32,9 @@ struct KernelLaunch {
   template <class Argument>
   void set_argument(const Argument& value) {
     static_assert(sizeof(Argument) <= kMaxArgumentBytes);
-    std::memcpy(argument.data(), &value, sizeof value);
+    Argument copy = value;
+    clear_padding(copy);
+    std::memcpy(argument.data(), &copy, sizeof copy);
   }
 };
 

@@ -66,13 +66,6 @@ OCTAVO_GPU_DEVICE float sub(float a, float b) { return __nvvm_add_rn_f(a, -b); }
 OCTAVO_GPU_DEVICE float div(float a, float b) { return __nvvm_div_rn_f(a, b); }
 OCTAVO_GPU_DEVICE float root(float a) { return __nvvm_sqrt_rn_f(a); }
 OCTAVO_GPU_DEVICE float to_float(int v) { return __nvvm_i2f_rn(v); }
-OCTAVO_GPU_DEVICE double mul(double a, double b) { return __nvvm_mul_rn_d(a, b); }
-OCTAVO_GPU_DEVICE double add(double a, double b) { return __nvvm_add_rn_d(a, b); }
-OCTAVO_GPU_DEVICE double sub(double a, double b) { return __nvvm_add_rn_d(a, -b); }
-OCTAVO_GPU_DEVICE double div(double a, double b) { return __nvvm_div_rn_d(a, b); }
-OCTAVO_GPU_DEVICE double to_double(float v) { return (double)v; }
-OCTAVO_GPU_DEVICE float to_float(double v) { return __nvvm_d2f_rn(v); }
-OCTAVO_GPU_DEVICE double as_double(int64_t v) { return __builtin_bit_cast(double, v); }
 // The card's own conversion ends at the largest int32, and makes 0 of what is no number.
 OCTAVO_GPU_DEVICE int to_int(float v) {
   const int rounded = __nvvm_f2i_rn(v);
@@ -80,6 +73,15 @@ OCTAVO_GPU_DEVICE int to_int(float v) {
 }
 OCTAVO_GPU_DEVICE float as_float(int v) { return __builtin_bit_cast(float, v); }
 OCTAVO_GPU_DEVICE int as_int(float v) { return __builtin_bit_cast(int, v); }
+OCTAVO_GPU_DEVICE double mul(double a, double b) { return __nvvm_mul_rn_d(a, b); }
+OCTAVO_GPU_DEVICE double add(double a, double b) { return __nvvm_add_rn_d(a, b); }
+OCTAVO_GPU_DEVICE double sub(double a, double b) { return __nvvm_add_rn_d(a, -b); }
+OCTAVO_GPU_DEVICE double div(double a, double b) { return __nvvm_div_rn_d(a, b); }
+OCTAVO_GPU_DEVICE double to_double(int v) { return __nvvm_i2d_rn(v); }
+OCTAVO_GPU_DEVICE float to_float(double v) { return __nvvm_d2f_rn(v); }
+OCTAVO_GPU_DEVICE int to_int(double v) { return __nvvm_d2i_rn(v); }
+OCTAVO_GPU_DEVICE double as_double(int64_t v) { return __builtin_bit_cast(double, v); }
+OCTAVO_GPU_DEVICE int64_t as_long(double v) { return __builtin_bit_cast(int64_t, v); }
 OCTAVO_GPU_DEVICE void finish(float& v) { asm volatile("" : "+f"(v)); }
 OCTAVO_GPU_DEVICE float half_to_float(uint16_t half) {
   float v;

@@ -3,6 +3,8 @@
 // Owned by CardStep. Memory grows with the largest step; what it cannot get ends the step with a DeviceError.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -28,6 +30,13 @@ class StepArrays {
     if (!values.empty()) std::memcpy(to.data(), values.data(), values.size_bytes());
     return place;
   }
+  /// The same, with room to grow behind it, so that places of later arrays stay as they are in most steps.
+  template <class T>
+  std::size_t add_growing(std::span<const T> values) {
+    const auto [place, to] = add<T>(std::bit_ceil(std::max(values.size(), kLeastRoom)));
+    std::ranges::copy(values, to.begin());
+    return place;
+  }
   /// Begins the copy of all of them.
   void upload();
   /// An array on the card. Behind upload().
@@ -37,6 +46,8 @@ class StepArrays {
   }
 
  private:
+  static constexpr std::size_t kLeastRoom = 64;
+
   std::size_t reserve(std::size_t bytes);
 
   CudaDevice& device_;

@@ -33,9 +33,13 @@ float* SnapshotArena::state(int snapshot, int layer) {
   return reinterpret_cast<float*>(memory_.data() + offset_of(snapshot) + *place);
 }
 
+void SnapshotArena::leave_out(int count) { begin_ = shape_.bytes_of_first(count); }
+
 void SnapshotArena::copy(std::span<const BlockCopy> copies) {
   for (const auto& [group, from, to] : copies)
-    if (group == number_) std::memcpy(memory_.data() + offset_of(to), memory_.data() + offset_of(from), shape_.bytes);
+    if (group == number_)
+      std::memcpy(memory_.data() + offset_of(to) + begin_, memory_.data() + offset_of(from) + begin_,
+                  shape_.bytes - begin_);
 }
 
 void SnapshotArena::release(std::span<const BlockRun> runs) {

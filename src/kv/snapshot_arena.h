@@ -20,6 +20,8 @@ class SnapshotArena {
 
   /// The state of a recurrent layer in a snapshot. CHECKs both.
   float* state(int snapshot, int layer);
+  /// The states of the first `count` layers lie elsewhere: copies leave their memory alone from now on.
+  void leave_out(int count);
   /// Makes those of a batch's copies that are of snapshots, in this order.
   void copy(std::span<const BlockCopy> copies);
   /// Gives the memory of those runs back that are of snapshots.
@@ -32,6 +34,7 @@ class SnapshotArena {
   SnapshotShape shape_;
   int number_ = 0;  // of the pool of snapshots
   int num_snapshots_ = 0;
+  std::size_t begin_ = 0;  // of the states that lie here, in a snapshot
   PageMemory memory_;
 };
 

@@ -60,6 +60,12 @@ SnapshotShape snapshot_of(std::span<const std::size_t> recurrent_bytes) {
 
 }  // namespace
 
+std::size_t SnapshotShape::bytes_of_first(int num_layers) const {
+  for (std::size_t i = to_size(num_layers); i < places.size(); ++i)
+    if (places[i]) return *places[i];
+  return bytes;
+}
+
 Result<StateLayout> StateLayout::create(KvType type, KvLayout layout, int block_size,
                                         std::span<const std::optional<KvLayerShape>> layers,
                                         std::span<const std::size_t> recurrent_bytes) {

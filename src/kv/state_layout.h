@@ -39,6 +39,9 @@ struct KvPlace {
 struct SnapshotShape {
   std::size_t bytes = 0;                           // 0: no layer is recurrent
   std::vector<std::optional<std::size_t>> places;  // [layers] where the layer's state begins, in bytes
+
+  /// Bytes of the states of the first `num_layers` layers, which lie in front of the others.
+  std::size_t bytes_of_first(int num_layers) const;
 };
 
 struct StateLayout {

@@ -6,6 +6,7 @@
 // A piece is kDeltaColumns columns of a head's state, the last one filled up with zeros. Plain values.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 
 #include "base/to_size.h"
@@ -32,6 +33,17 @@ class DeltaState {
   std::size_t states_floats() const { return to_size(spec_.num_value_heads * num_pieces()) * piece_floats(); }
 
   DeltaSpec spec_;
+};
+
+/// The norms of the heads of Q and K as RMSNorms whose weights are all alike: x / sqrt(sum of squares + 1e-6), and
+/// queries divided by sqrt(key_dim). That number is the makers', not the model's own epsilon.
+struct DeltaNorms {
+  float q_weight, k_weight, epsilon;
+
+  explicit DeltaNorms(const DeltaSpec& spec)
+      : q_weight(1 / static_cast<float>(spec.key_dim)),
+        k_weight(1 / std::sqrt(static_cast<float>(spec.key_dim))),
+        epsilon(1e-6F / static_cast<float>(spec.key_dim)) {}
 };
 
 }  // namespace octavo

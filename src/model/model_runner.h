@@ -62,6 +62,7 @@ struct RunnerInfo {
   Pooling head_pooling = Pooling::kLast;  // of the row that a ranking head reads
   int num_token_types = 0;                // parts of a pair of texts that the model tells apart; 0: none
   std::string device = "cpu";             // or another one, and what it computes
+  bool device_has_all = false;            // the other one computes all layers and the output matrix
   bool is_encoder = false;                // a sequence is computed in one step, which leaves nothing
   std::uint64_t weight_bytes = 0;
   std::uint64_t mapped_weight_bytes = 0;     // of these: in the mapped file

@@ -166,6 +166,7 @@ void CompletionHandler::append_running(std::vector<RunningAnswer>& running) cons
     if (progress_[i].has_ended) continue;
     const std::size_t prompt = i / choices_.of_prompt;
     running.push_back({.model = model_.id(),
+                       .device = model_.engine().info().device,
                        .is_drafted = choices_.are_drafted,
                        .max_context = model_.engine().info().max_context,
                        .prompt = prompts_.progress[prompt],

@@ -91,6 +91,20 @@ MetricFamily accepted_drafts(std::span<const ModelStats> models) {
   return family;
 }
 
+MetricFamily devices(std::span<const ModelStats> models) {
+  MetricFamily family{.name = "octavo:device_up",
+                      .help = "Whether the device that computes a model's layers has not failed; 1 is yes",
+                      .type = MetricType::Gauge,
+                      .metric = {}};
+  for (const ModelStats& model : models) {
+    ClientMetric metric;
+    metric.label = {{"model_name", model.id}, {"device", model.device}};
+    metric.gauge.value = model.stats.fault.empty() ? 1 : 0;
+    family.metric.push_back(std::move(metric));
+  }
+  return family;
+}
+
 }  // namespace
 
 struct Metrics::State {
@@ -178,6 +192,7 @@ std::string Metrics::text(std::span<const ModelStats> models) const {
     }
   }
   if (!models.empty()) families.push_back(accepted_drafts(models));
+  if (!models.empty()) families.push_back(devices(models));
   std::ostringstream out;
   prometheus::TextSerializer().Serialize(out, families);
   return out.str();

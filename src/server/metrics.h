@@ -20,6 +20,7 @@ class ModelMetrics;
 struct ModelStats {
   std::string id;
   EngineStats stats;
+  std::string device = {};  // that computes it
 };
 
 class Metrics {

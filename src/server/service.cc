@@ -124,6 +124,11 @@ std::optional<ApiError> Service::not_ready(Clock::time_point now) const {
   if (active_.is_draining()) return shutting_down();
   if (!models_.is_started()) return unavailable("the model is being loaded", "loading");
   const auto has_stalled = [&](const ModelSlot& slot) { return slot.engine() != nullptr && slot.has_stalled(now); };
+  for (const ModelSlot& slot : models_.slots()) {
+    if (slot.engine() == nullptr) continue;
+    if (const std::string fault = slot.engine()->stats().fault; !fault.empty())
+      return unavailable(fmt::format("the model '{}' is served no more: {}", slot.id(), fault), "device_failed");
+  }
   if (std::ranges::any_of(models_.slots(), has_stalled))
     return unavailable(fmt::format("the engine has work, but has finished no step for more than {} ms",
                                    options_.models.stall_timeout.count()),
@@ -335,7 +340,8 @@ HttpResponse Service::metrics_response() {
   std::vector<ModelStats> stats;
   for (const ModelSlot& slot : models_.slots()) {
     if (!slot.id().empty()) metrics_.of_model(slot.id()).set_loads(slot.num_loads());
-    if (slot.engine() != nullptr && !slot.has_failed()) stats.push_back({slot.id(), slot.engine()->stats()});
+    if (slot.engine() != nullptr && !slot.has_failed())
+      stats.push_back({slot.id(), slot.engine()->stats(), slot.engine()->info().device});
   }
   if (files_.access_log) metrics_.set_dropped_log_lines(files_.access_log->num_dropped());
   metrics_.set_waiting_to_compile(compiling_.num_waiting());
@@ -353,7 +359,8 @@ HttpResponse Service::slots_response(const std::string& model) {
   std::vector<RunningAnswer> running = active_.running();
   if (!model.empty()) std::erase_if(running, [&](const RunningAnswer& answer) { return answer.model != slot->id(); });
   const std::size_t num_places = slot->model() ? to_size(slot->model()->policy.max_choices) : 0;
-  const FreePlace free{.max_context = slot->info() ? slot->info()->max_context : 0,
+  const FreePlace free{.device = slot->info() ? slot->info()->device : "",
+                       .max_context = slot->info() ? slot->info()->max_context : 0,
                        .is_drafted = options_.engine.draft != DraftMode::kOff};
   return {.body = boost::json::serialize(llama_slots(running, num_places, free))};
 }

@@ -307,6 +307,26 @@ TEST(BenchReport, FiguresAreThoseOfTheMedianRunAgainstTheMachine) {
   EXPECT_DOUBLE_EQ(f.share, 0.5);
 }
 
+TEST(BenchReport, ADeviceThatComputesLayersHasItsRatesThereAndSharesWhereItHasAllOfThem) {
+  cli::BenchReport report{.machine = {.read_bytes_per_s = 4e9, .int8_ops_per_s = 1, .float_ops_per_s = 1},
+                          .device = DeviceRates{.read_bytes_per_s = 8e9, .copy_bytes_per_s = 6e9},
+                          .model = {},
+                          .model_file = {},
+                          .kv_type = {},
+                          .kv_layout = {},
+                          .rows = {row_of({1.0})}};
+  report.model.device = "NVIDIA H100 with 3 of 4 layers";
+  const std::string rates = "NVIDIA H100 with 3 of 4 layers: reads 8.0 GB/s, copies 6.0 GB/s\n";
+  EXPECT_THAT(cli::to_text(report, cli::BenchFormat::kMarkdown), AllOf(HasSubstr(rates), Not(HasSubstr("card's"))));
+  report.model.device_has_all = true;
+  EXPECT_THAT(cli::to_text(report, cli::BenchFormat::kMarkdown),
+              AllOf(HasSubstr("| of the card's memory |"), HasSubstr(" 25 % |\n")));
+  EXPECT_THAT(cli::to_text(report, cli::BenchFormat::kCsv),
+              AllOf(HasSubstr(",device_memory_share\n"), HasSubstr(",0.2500\n")));
+  EXPECT_THAT(cli::to_text(report, cli::BenchFormat::kJson),
+              AllOf(HasSubstr(R"("copy_gb_per_s":6E0)"), HasSubstr(R"("device_memory_share":2.5E-1)")));
+}
+
 TEST(BenchReport, AWideSpreadIsSaid) {
   cli::BenchReport report{.machine = {.read_bytes_per_s = 1, .int8_ops_per_s = 1, .float_ops_per_s = 1},
                           .model = {},

@@ -201,6 +201,7 @@ struct CliRun {
   std::map<std::string, std::string> environment;  // variables of other programs
   cli::PipedInput piped_input = cli::PipedInput::kThere;
   std::function<Result<std::unique_ptr<Engine>>(EngineOptions)> load_engine;  // if set, instead of a FakeEngine
+  DeviceRates device{.read_bytes_per_s = 4e12, .copy_bytes_per_s = 3e12};
   MachineLimits machine{.cpu = "fake",
                         .isa = "scalar",
                         .num_threads = 1,
@@ -232,6 +233,7 @@ struct CliRun {
                         return std::make_unique<FakeEngine>(engine);
                       },
                       .measure_machine = [this](int, std::string_view) -> Result<MachineLimits> { return machine; },
+                      .measure_device = [this]() -> Result<DeviceRates> { return device; },
                       .log = std::make_shared<spdlog::logger>("octavo", std::move(sink))};
     made.log->set_level(spdlog::level::warn);
     return made;

@@ -17,6 +17,7 @@ import gguf
 import numpy as np
 import support
 import synth_model
+from server_support import Server
 
 STANDIN = os.environ["OCTAVO_STANDIN_CUDA"]
 os.environ["LD_LIBRARY_PATH"] = str(pathlib.Path(STANDIN).parent)
@@ -35,6 +36,7 @@ MIXTURES = {
     "mixtral": ("tiny-mixtral", {"types": ("Q4_K", "F16", "Q5_0")}),
     "gpt-oss": ("tiny-gpt-oss", {"types": ("Q8_0", "Q4_0"), "window": 19}),
     "mistral3 with experts": ("tiny-mistral3-experts", {"types": ("Q5_K",)}),
+    "qwen35moe": ("tiny-qwen35moe", {"types": ("Q4_K", "Q8_0")}),
     "gemma4 with experts": ("tiny-gemma4-experts", {"types": ("Q8_0", "Q4_K"), "window": 19}),
 }
 # Levels whose order of sums the card has; portable bits have one order for all.
@@ -48,8 +50,8 @@ def model_of(name):
 
 
 def layers_of(name):
-    """All layers of a mixture on the card, without the output matrix, which takes the emulation most of its time."""
-    return ("--device", "cuda", "--gpu-layers", str(synth_model.SHAPES[MIXTURES[name][0]].layers))
+    """All layers on the card, without the output matrix, which takes the emulation most of its time."""
+    return ("--device", "cuda", "--gpu-layers", str(synth_model.SHAPES[(MODELS | MIXTURES)[name][0]].layers))
 
 
 class SameBits(unittest.TestCase):
@@ -63,7 +65,8 @@ class SameBits(unittest.TestCase):
         for name in MODELS:
             for order in ORDERS:
                 with self.subTest(model=name, order=order):
-                    self.expect_same(model_of(name), *order)
+                    device = ("--device", "cuda") if order == ORDERS[0] else layers_of(name)
+                    self.expect_same(model_of(name), *order, device=device)
 
     def test_keys_and_values_as_halves(self):
         for name in ("llama", "gemma3"):
@@ -124,10 +127,11 @@ class SameBits(unittest.TestCase):
 class DeviceCheck(unittest.TestCase):
     def test_its_table(self):
         tool = pathlib.Path(__file__).resolve().parents[2] / "tools" / "device_check.py"
-        arguments = [model_of("llama"), "--tokens", "12", "--requests", "3", "--no-speeds"]
+        arguments = [model_of("llama"), "--tokens", "12", "--requests", "3", "--streams", "2", "--stream-tokens", "8",
+                     "--no-speeds"]
         found = subprocess.run([sys.executable, tool, *arguments], capture_output=True, text=True, check=False)
         self.assertEqual((found.returncode, found.stderr), (0, ""))
-        self.assertIn("7 of 7 alike", found.stdout)
+        self.assertRegex(found.stdout, r"7 of 7 alike \| [\d.]+, p99 [\d.]+ \(")
 
 
 class Placement(unittest.TestCase):
@@ -149,10 +153,21 @@ class Placement(unittest.TestCase):
         self.assertRegex(placed, r"^Emulated card with (\d+) of \1 layers$")
 
 
+class Rates(unittest.TestCase):
+    def test_bench_measures_the_cards_memory(self):
+        result = support.octavo("bench", "-m", model_of("llama"), "--prompt", "0", "--gen", "3", "--batch", "1", "--repeat", "1",
+                                "--device", "cuda", "--format", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertTrue(report["device"]["has_all"])
+        self.assertGreater(min(report["device"]["read_gb_per_s"], report["device"]["copy_gb_per_s"],
+                               report["results"][0]["device_memory_share"]), 0)
+
+
 class Faults(unittest.TestCase):
-    def error_of(self, *args, **env):
+    def error_of(self, *args, tokens=2, **env):
         """The one line of a run that fails."""
-        result = support.octavo("run", "-m", model_of("llama"), "-p", "One", "--raw", "-n", "2", *args,
+        result = support.octavo("run", "-m", model_of("llama"), "-p", "One", "--raw", "-n", str(tokens), *args,
                                 env={**os.environ, **env})
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
         lines = [line for line in result.stderr.splitlines() if line.startswith("octavo: ")]
@@ -168,7 +183,7 @@ class Faults(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     def test_a_driver_that_is_too_old(self):
-        self.assertIn("is for CUDA 10.2, expected 11.0 or later",
+        self.assertIn("is for CUDA 10.2, expected 11.4 or later",
                       self.error_of("--device", "cuda", OCTAVO_CARD_DRIVER="10020"))
 
     def test_a_card_that_is_too_old(self):
@@ -188,10 +203,35 @@ class Faults(unittest.TestCase):
                                                                        OCTAVO_CARD_FAILS=f"{function}:1"))
 
     def test_a_card_that_fails_in_a_step_ends_the_request(self):
-        for function, calls in (("cuLaunchKernel", 20), ("cuMemcpyDtoHAsync_v2", 2), ("cuMemcpyDtoHAsync_v2", 3)):
+        for function, calls in (("cuLaunchKernel", 20), ("cuMemcpyDtoHAsync_v2", 2), ("cuMemcpyDtoHAsync_v2", 3),
+                                ("cuStreamBeginCapture_v2", 1), ("cuStreamEndCapture", 1)):
             with self.subTest(function=function, calls=calls):
-                line = self.error_of("--device", "cuda", OCTAVO_CARD_FAILS=f"{function}:{calls}")
+                line = self.error_of("--device", "cuda", tokens=5, OCTAVO_CARD_FAILS=f"{function}:{calls}")
                 self.assertIn("Emulated card failed", line)
+
+    def test_repeated_steps_of_a_decode_are_one_launch_each(self):
+        line = self.error_of("--device", "cuda", tokens=5, OCTAVO_CARD_FAILS="cuGraphLaunch:2")
+        self.assertIn("Emulated card failed to run the graph of a step", line)
+
+    def test_a_driver_that_makes_no_graph_gets_its_launches_one_by_one(self):
+        def text(**env):
+            return support.octavo("run", "-m", model_of("llama"), "-p", "One", "--raw", "-n", "5", "--temp", "0", "--device",
+                                  "cuda", env={**os.environ, **env})
+        expected, found = text(), text(OCTAVO_CARD_FAILS="cuGraphInstantiateWithFlags:1")
+        self.assertEqual((expected.returncode, expected.stderr), (0, ""))
+        self.assertEqual((found.returncode, found.stdout, found.stderr), (0, expected.stdout, ""))
+
+    def test_a_server_whose_card_has_failed_says_so(self):
+        with Server("--device", "cuda", model=model_of("llama"), env={"OCTAVO_CARD_FAILS": "cuGraphLaunch:3"}) as server:
+            self.assertEqual(server.get("/ready")[0], 200)
+            self.assertIn("Emulated card with", json.loads(server.get("/slots")[2])[0]["device"])
+            status, _, text = server.request("POST", "/v1/completions", {"prompt": "One", "max_tokens": 16})
+            self.assertEqual(status, 500)
+            self.assertIn("Emulated card failed to run the graph of a step", text)
+            self.assertEqual(server.get("/health")[0], 200)
+            status, _, text = server.get("/ready")
+            self.assertEqual((status, json.loads(text)["error"]["code"]), (503, "device_failed"))
+            self.assertRegex(server.get("/metrics")[2], r'octavo:device_up\{model_name="[^"]*",device="Emulated card [^"]*"\} 0')
 
     def test_a_level_whose_order_the_card_has_not_got(self):
         self.assertIn("found cuda, but the card has not got the order in which level scalar adds up",

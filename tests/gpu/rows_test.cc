@@ -4,12 +4,14 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <vector>
 
 #include "base/to_size.h"
 #include "gpu/emulation/emulated_kernels.h"
 #include "gpu/kernels/arguments.h"
+#include "gpu/simt.h"
 #include "kernels/dispatch.h"
 #include "octavo/bits.h"
 
@@ -117,7 +119,8 @@ TEST_P(RowsOfACard, FinishQueriesAsTheProcessor) {
         }
         kernels().scale(q, scales[to_size(row)], heads * dim);
       }
-      const FinishQueriesArguments a{.q = found.data(),
+      const FinishQueriesArguments a{.products = found.data(),
+                                     .q = found.data(),
                                      .bias = bias.data(),
                                      .scales = scales.data(),
                                      .batch_row = nullptr,
@@ -126,7 +129,8 @@ TEST_P(RowsOfACard, FinishQueriesAsTheProcessor) {
                                               .epsilon = kEpsilon,
                                               .head_dim = dim,
                                               .lanes = lanes()},
-                                     .num_heads = heads};
+                                     .num_heads = heads,
+                                     .product_dim = dim};
       simt::run_emulated_kernel("octavo_finish_queries",
                                 {.grid_x = (heads + kHeadWarps - 1) / kHeadWarps,
                                  .grid_y = rows,
@@ -135,6 +139,41 @@ TEST_P(RowsOfACard, FinishQueriesAsTheProcessor) {
                                 &a);
       EXPECT_TRUE(same(found, expected)) << dim << ' ' << halves;
     }
+  }
+}
+
+TEST_P(RowsOfACard, GateAttentionAsTheProcessor) {
+  for (const int dim : {32, 80, 256}) {
+    const int heads = 3, rows = 2;
+    const std::vector<float> bias = normals(to_size(heads * 2 * dim), 1), norm = normals(to_size(dim), 2),
+                             scales = {0.5F, 3}, products = normals(to_size(rows * heads * 2 * dim), 5, 4);
+    std::vector<float> q(to_size(rows * heads * dim)), found_q(q.size(), -1), attended = normals(q.size(), 6),
+                                                                              found = attended, biased = products;
+    attended[3] = found[3] = std::numeric_limits<float>::infinity();
+    for (int i = 0; i < rows * heads; ++i) {
+      float* const product = biased.data() + to_size(i * 2 * dim);
+      kernels().add(product, bias.data() + to_size(i % heads * 2 * dim), 2 * dim);
+      kernels().rms_norm(product, norm.data(), dim, kEpsilon, q.data() + to_size(i * dim));
+      kernels().scale(q.data() + to_size(i * dim), scales[to_size(i / heads)], dim);
+      float* const head = attended.data() + to_size(i * dim);
+      kernels().sigmoid_mul(product + dim, head, dim, head);
+    }
+    const FinishQueriesArguments queries{.products = products.data(),
+                                         .q = found_q.data(),
+                                         .bias = bias.data(),
+                                         .scales = scales.data(),
+                                         .batch_row = nullptr,
+                                         .head = {norm.data(), {}, kEpsilon, dim, lanes()},
+                                         .num_heads = heads,
+                                         .product_dim = 2 * dim};
+    simt::run_emulated_kernel(
+        "octavo_finish_queries",
+        {.grid_x = 1, .grid_y = rows, .threads = kHeadThreads, .shared_bytes = to_size(heads_shared(dim))}, &queries);
+    EXPECT_TRUE(same(found_q, q)) << dim;
+    const GateAttendedArguments a{found.data(), products.data(), bias.data(), heads, dim};
+    simt::run_emulated_kernel("octavo_gate_attended",
+                              {.grid_x = column_blocks(heads * dim), .grid_y = rows, .threads = kRowThreads}, &a);
+    EXPECT_TRUE(same(found, attended)) << dim;
   }
 }
 
@@ -161,6 +200,20 @@ TEST(FiniteRowsOfACard, AreThoseWithoutAnInfinityOrANan) {
   simt::run_emulated_kernel("octavo_find_finite",
                             {.grid_x = rows, .threads = kRowThreads, .shared_bytes = kFindFiniteShared}, &a);
   EXPECT_EQ(found, (std::vector<std::int32_t>{1, 0, 1, 0}));
+}
+
+TEST(WordsOfACard, AreAllReadOnce) {
+  for (const std::int64_t num_words : {4, 4 * kRowThreads, 4 * 11 * kRowThreads + 8, 40000}) {
+    std::vector<simt::Words4> words(to_size(num_words / 4));
+    std::uint32_t expected = 0;
+    std::mt19937 random(static_cast<unsigned>(num_words));
+    for (simt::Words4& four : words)
+      for (std::uint32_t& word : four.v) expected += word = static_cast<std::uint32_t>(random());
+    std::vector<std::uint32_t> sums(3 * kRowThreads, 1);
+    const ReadWordsArguments a{words.data()->v, num_words, sums.data()};
+    simt::run_emulated_kernel("octavo_read_words", {.grid_x = 3, .threads = kRowThreads}, &a);
+    EXPECT_EQ(std::accumulate(sums.begin(), sums.end(), 0U), expected) << num_words;
+  }
 }
 
 TEST(GatheredRowsOfACard, AreThoseOfTheList) {

@@ -40,7 +40,7 @@ TEST_F(Life, SlotsTellWhatRunsHowFarItIsAndNoText) {
   script_.held = true;
   start_ready();
   const auto slots = [this] { return ask(get("/slots")); };
-  const std::string free = R"({"id":0,"n_ctx":10000,"speculative":true,"is_processing":false})";
+  const std::string free = R"({"id":0,"n_ctx":10000,"speculative":true,"is_processing":false,"device":"cpu"})";
   EXPECT_THAT(slots(), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("\r\n\r\n[" + free + R"(,{"id":1,)")));
   TestClient client(port_);
   client.send(completion(4, false));
@@ -81,7 +81,8 @@ TEST_F(Life, SlotsTellWhoseTokensAreGuessedAhead) {
   options_.engine.draft = DraftMode::kOff;
   start_ready();
   EXPECT_THAT(begin_of_slots(""), StartsWith(plain));
-  EXPECT_THAT(ask(get("/slots")), HasSubstr(R"([{"id":0,"n_ctx":10000,"speculative":false,"is_processing":false})"));
+  EXPECT_THAT(ask(get("/slots")),
+              HasSubstr(R"([{"id":0,"n_ctx":10000,"speculative":false,"is_processing":false,"device":"cpu"})"));
 }
 
 TEST_F(Life, ThePageAndSlotsMayBeLeftOut) {

@@ -250,6 +250,15 @@ TEST(Metrics, DraftsHaveVllmsNames) {
               HasSubstr("octavo:spec_decode_num_accepted_tokens_per_pos_total{model_name=\"m\",position=\"1\"} 2\n"));
 }
 
+TEST(Metrics, TheDeviceOfAModelIsUpUntilItHasFailed) {
+  EngineStats failed;
+  failed.fault = "NVIDIA H100 failed to finish a step: CUDA_ERROR_ILLEGAL_ADDRESS";
+  const ModelStats listed[] = {{"m", {}, "cpu"}, {"n", failed, "NVIDIA H100 with 2 of 2 layers"}};
+  const std::string text = Metrics().text(listed);
+  EXPECT_THAT(text, HasSubstr("octavo:device_up{model_name=\"m\",device=\"cpu\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("octavo:device_up{model_name=\"n\",device=\"NVIDIA H100 with 2 of 2 layers\"} 0\n"));
+}
+
 TEST(Metrics, AnEngineThatWasLoadedAnewBeginsAtNoSteps) {
   Metrics metrics;
   EngineStats stats;

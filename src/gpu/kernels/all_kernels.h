@@ -3,6 +3,7 @@
 
 #include "gpu/kernels/activations.h"
 #include "gpu/kernels/attention.h"
+#include "gpu/kernels/delta.h"
 #include "gpu/kernels/experts.h"
 #include "gpu/kernels/heads.h"
 #include "gpu/kernels/products.h"

@@ -53,6 +53,14 @@ struct FindFiniteArguments {
 };
 inline constexpr int kFindFiniteShared = sizeof(int32_t);
 
+/// sums[i] = the sum, modulo 2^32, of all words that thread i of the grid reads: 16 bytes at a time, each kRowThreads
+/// x blocks x 16 bytes behind those before.
+struct ReadWordsArguments {
+  const uint32_t* from;
+  int64_t num_words;  // a multiple of 4
+  uint32_t* sums;     // [blocks, kRowThreads]
+};
+
 /// The end of logits: y += bias, then y = cap tanh(y / cap). A block for kRowThreads columns (x) of a row (y).
 struct FinishLogitsArguments {
   float* y;           // [rows, width]
@@ -79,14 +87,24 @@ struct HeadArguments {
   int head_dim, lanes;
 };
 
-/// q = scale rotate(norm(q + bias)), head by head, in place. A block for kHeadWarps heads (x) of a row (y).
+/// q = scale rotate(norm(products + bias)), head by head. A block for kHeadWarps heads (x) of a row (y).
 struct FinishQueriesArguments {
-  float* q;                  // [rows, num_heads, head_dim]
-  const float* bias;         // [num_heads, head_dim]; null: none
+  const float* products;     // [rows, num_heads, product_dim]: a head's queries, and behind them its gates or nothing
+  float* q;                  // [rows, num_heads, head_dim]; without gates it may be the products
+  const float* bias;         // [num_heads, product_dim]; null: none
   const float* scales;       // [batch rows] of scores
   const int32_t* batch_row;  // [rows] of the batch; null: row r is r
   HeadArguments head;
-  int num_heads;
+  int num_heads, product_dim;
+};
+
+/// x *= sigmoid(gate + bias), element by element; the gates of a head are behind its queries. A block for kRowThreads
+/// columns (x) of a row (y).
+struct GateAttendedArguments {
+  float* x;               // [rows, num_heads, head_dim]
+  const float* products;  // [rows, num_heads, 2 head_dim]
+  const float* bias;      // [num_heads, 2 head_dim]; null: none
+  int num_heads, head_dim;
 };
 
 /// Keys and values of one layer in the layout of the processor's blocks (KvLayer): paged, K by dimensions.

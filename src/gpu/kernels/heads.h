@@ -36,11 +36,23 @@ OCTAVO_GPU_DEVICE void finish_queries(const FinishQueriesArguments& a) {
   if (index >= a.num_heads) return;
   const int batch_row = a.batch_row != nullptr ? a.batch_row[row] : row;
   float* const head = (float*)simt::shared() + warp * 2 * dim;
+  const float* const from = a.products + ((int64_t)row * a.num_heads + index) * a.product_dim;
   float* const q = a.q + ((int64_t)row * a.num_heads + index) * dim;
-  for (int d = lane; d < dim; d += 32) head[d] = a.bias != nullptr ? simt::add(q[d], a.bias[index * dim + d]) : q[d];
+  for (int d = lane; d < dim; d += 32)
+    head[d] = a.bias != nullptr ? simt::add(from[d], a.bias[index * a.product_dim + d]) : from[d];
   if (a.head.norm != nullptr) norm_head(head, a.head.norm, a.head, lane);
   rotate_head(head, a.head.rope, batch_row, lane);
   for (int d = lane; d < dim; d += 32) q[d] = simt::mul(head[d], a.scales[batch_row]);
+}
+
+OCTAVO_GPU_DEVICE void gate_attended(const GateAttendedArguments& a) {
+  const int column = simt::block_x() * kRowThreads + simt::thread(), row = simt::block_y();
+  if (column >= a.num_heads * a.head_dim) return;
+  const int of_row = 2 * (column / a.head_dim) * a.head_dim + a.head_dim + column % a.head_dim;
+  float gate = a.products[(int64_t)row * 2 * a.num_heads * a.head_dim + of_row];
+  if (a.bias != nullptr) gate = simt::add(gate, a.bias[of_row]);
+  float& x = a.x[(int64_t)row * a.num_heads * a.head_dim + column];
+  x = simt::mul(sigmoid(gate), x);
 }
 
 /// Up to kI16ScaleDims dimensions as integers with a scale; a warp.
@@ -111,4 +123,7 @@ OCTAVO_GPU_KERNEL(octavo::gpu::kHeadThreads, 1) octavo_write_kv_i16(octavo::gpu:
 }
 OCTAVO_GPU_KERNEL(octavo::gpu::kHeadThreads, 1) octavo_finish_queries(octavo::gpu::FinishQueriesArguments a) {
   octavo::gpu::finish_queries(a);
+}
+OCTAVO_GPU_KERNEL(octavo::gpu::kRowThreads, 1) octavo_gate_attended(octavo::gpu::GateAttendedArguments a) {
+  octavo::gpu::gate_attended(a);
 }

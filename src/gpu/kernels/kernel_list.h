@@ -3,6 +3,7 @@
 
 #include "gpu/kernels/act_pair.h"
 #include "gpu/kernels/arguments.h"
+#include "gpu/kernels/delta_arguments.h"
 #include "gpu/kernels/expert_arguments.h"
 #include "gpu/kernels/product_list.h"
 
@@ -16,6 +17,7 @@
   X(octavo_finish_logits, octavo::gpu::FinishLogitsArguments)
 #define OCTAVO_GPU_ATTENTION_KERNELS(X) \
   X(octavo_finish_queries, octavo::gpu::FinishQueriesArguments) \
+  X(octavo_gate_attended, octavo::gpu::GateAttendedArguments) \
   X(octavo_write_kv_f16, octavo::gpu::WriteKvArguments) \
   X(octavo_write_kv_i16, octavo::gpu::WriteKvArguments) \
   X(octavo_attend_1_f16, octavo::gpu::AttentionArguments) \
@@ -27,6 +29,13 @@
   X(octavo_attend_4_i16, octavo::gpu::AttentionArguments) \
   X(octavo_attend_8_i16, octavo::gpu::AttentionArguments) \
   X(octavo_merge_tiles, octavo::gpu::MergeTilesArguments)
+#define OCTAVO_GPU_DELTA_KERNELS(X) \
+  X(octavo_convolve_heads, octavo::gpu::ConvolveHeadsArguments) \
+  X(octavo_find_gates, octavo::gpu::FindGatesArguments) \
+  X(octavo_delta_rule, octavo::gpu::DeltaRuleArguments) \
+  X(octavo_keep_inputs, octavo::gpu::KeepInputsArguments) \
+  X(octavo_gate_results, octavo::gpu::GateResultsArguments)
+#define OCTAVO_GPU_RATE_KERNELS(X) X(octavo_read_words, octavo::gpu::ReadWordsArguments)
 #define OCTAVO_GPU_EXPERT_KERNELS(X) \
   X(octavo_choose_experts, octavo::gpu::ChooseExpertsArguments) \
   X(octavo_group_choices, octavo::gpu::GroupChoicesArguments) \
@@ -35,8 +44,10 @@
   X(octavo_combine_choices, octavo::gpu::CombineChoicesArguments) \
   X(octavo_add_shared, octavo::gpu::AddSharedArguments)
 #define OCTAVO_GPU_KERNELS(X) \
+  OCTAVO_GPU_RATE_KERNELS(X) \
   OCTAVO_GPU_ROW_KERNELS(X) \
   OCTAVO_GPU_ATTENTION_KERNELS(X) \
+  OCTAVO_GPU_DELTA_KERNELS(X) \
   OCTAVO_GPU_EXPERT_KERNELS(X) \
   OCTAVO_GPU_PRODUCTS(X)
 // clang-format on

@@ -69,6 +69,22 @@ OCTAVO_GPU_DEVICE void find_finite(const FindFiniteArguments& a) {
   if (simt::thread() == 0) a.is_finite[simt::block_x()] = *spoiled == 0 ? 1 : 0;
 }
 
+OCTAVO_GPU_DEVICE void read_words(const ReadWordsArguments& a) {
+  const int64_t thread = (int64_t)simt::block_x() * kRowThreads + simt::thread();
+  const int64_t stride = (int64_t)simt::grid_x() * kRowThreads * 4;
+  uint32_t sum = 0;
+  OCTAVO_GPU_KEEP_LOOP
+  for (int64_t at = thread * 4; at < a.num_words; at += 4 * stride) {
+    OCTAVO_GPU_UNROLL
+    for (int i = 0; i < 4; ++i) {
+      if (at + i * stride >= a.num_words) break;
+      const simt::Words4 words = simt::load16(a.from + at + i * stride);
+      sum += words.v[0] + words.v[1] + words.v[2] + words.v[3];
+    }
+  }
+  a.sums[thread] = sum;
+}
+
 OCTAVO_GPU_DEVICE void finish_logits(const FinishLogitsArguments& a) {
   const int column = simt::block_x() * kRowThreads + simt::thread();
   if (column >= a.width) return;
@@ -93,4 +109,7 @@ OCTAVO_GPU_KERNEL(octavo::gpu::kRowThreads, 1) octavo_find_finite(octavo::gpu::F
 }
 OCTAVO_GPU_KERNEL(octavo::gpu::kRowThreads, 1) octavo_finish_logits(octavo::gpu::FinishLogitsArguments a) {
   octavo::gpu::finish_logits(a);
+}
+OCTAVO_GPU_KERNEL(octavo::gpu::kRowThreads, 1) octavo_read_words(octavo::gpu::ReadWordsArguments a) {
+  octavo::gpu::read_words(a);
 }

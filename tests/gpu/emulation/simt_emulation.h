@@ -101,13 +101,6 @@ inline float sub(float a, float b) { return a - b; }
 inline float div(float a, float b) { return a / b; }
 inline float root(float a) { return std::sqrt(a); }
 inline float to_float(int v) { return static_cast<float>(v); }
-inline double mul(double a, double b) { return a * b; }
-inline double add(double a, double b) { return a + b; }
-inline double sub(double a, double b) { return a - b; }
-inline double div(double a, double b) { return a / b; }
-inline double to_double(float v) { return v; }
-inline float to_float(double v) { return static_cast<float>(v); }
-inline double as_double(int64_t v) { return std::bit_cast<double>(v); }
 inline void add_to_shared(int* sum, int v) { *sum += v; }
 inline int to_int(float v) {
   const float rounded = __builtin_rintf(v);
@@ -115,6 +108,15 @@ inline int to_int(float v) {
 }
 inline float as_float(int v) { return std::bit_cast<float>(v); }
 inline int as_int(float v) { return std::bit_cast<int>(v); }
+inline double mul(double a, double b) { return a * b; }
+inline double add(double a, double b) { return a + b; }
+inline double sub(double a, double b) { return a - b; }
+inline double div(double a, double b) { return a / b; }
+inline double to_double(int v) { return v; }
+inline float to_float(double v) { return static_cast<float>(v); }
+inline int to_int(double v) { return static_cast<int>(__builtin_rint(v)); }
+inline double as_double(int64_t v) { return std::bit_cast<double>(v); }
+inline int64_t as_long(double v) { return std::bit_cast<int64_t>(v); }
 inline void finish(float& /*v*/) {}
 inline float half_to_float(uint16_t half) { return f16_to_f32(half); }
 inline uint16_t float_to_half(float v) { return f32_to_f16(v); }

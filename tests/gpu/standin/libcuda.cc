@@ -9,11 +9,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "gpu/emulation/emulated_kernels.h"
 #include "gpu/kernels/kernel_list.h"
@@ -87,11 +90,23 @@ bool fails(std::string_view function) {
   return ++calls >= std::strtoull(rule.c_str() + colon + 1, nullptr, 10);
 }
 
-const std::set<std::string, std::less<>>& kernels() {
-#define OCTAVO_NAME(kernel, Argument) #kernel,
-  static const std::set<std::string, std::less<>> names = {OCTAVO_GPU_KERNELS(OCTAVO_NAME)};
+/// The kernels' names, and the bytes of the argument of each.
+const std::map<std::string, std::size_t, std::less<>>& kernels() {
+#define OCTAVO_NAME(kernel, Argument) {#kernel, sizeof(Argument)},
+  static const std::map<std::string, std::size_t, std::less<>> all = {OCTAVO_GPU_KERNELS(OCTAVO_NAME)};
 #undef OCTAVO_NAME
-  return names;
+  return all;
+}
+
+/// Work of a stream, which runs at once or is captured as a part of a graph.
+using Work = std::function<int()>;
+using Graph = std::vector<Work>;
+Graph* captured = nullptr;  // null: work runs at once
+
+int submit(Work work) {
+  if (captured == nullptr) return work();
+  captured->push_back(std::move(work));
+  return kSuccess;
 }
 
 int some_context = 0, some_module = 0, some_stream = 0;
@@ -153,21 +168,27 @@ OCTAVO_CARD(cuMemFreeHost, void* pointer) {
 }
 OCTAVO_CARD(cuMemcpyHtoDAsync_v2, void* to, const void* from, std::size_t bytes, void*) {
   if (fails("cuMemcpyHtoDAsync_v2")) return kDeviceLost;
-  if (!memory().holds(to, bytes)) return kInvalid;
-  std::memcpy(to, from, bytes);
-  return kSuccess;
+  return submit([=] {
+    if (!memory().holds(to, bytes)) return kInvalid;
+    std::memcpy(to, from, bytes);
+    return kSuccess;
+  });
 }
 OCTAVO_CARD(cuMemcpyDtoHAsync_v2, void* to, const void* from, std::size_t bytes, void*) {
   if (fails("cuMemcpyDtoHAsync_v2")) return kDeviceLost;
-  if (!memory().holds(from, bytes)) return kInvalid;
-  std::memcpy(to, from, bytes);
-  return kSuccess;
+  return submit([=] {
+    if (!memory().holds(from, bytes)) return kInvalid;
+    std::memcpy(to, from, bytes);
+    return kSuccess;
+  });
 }
 OCTAVO_CARD(cuMemcpyDtoDAsync_v2, void* to, const void* from, std::size_t bytes, void*) {
   if (fails("cuMemcpyDtoDAsync_v2")) return kDeviceLost;
-  if (!memory().holds(to, bytes) || !memory().holds(from, bytes)) return kInvalid;
-  std::memmove(to, from, bytes);
-  return kSuccess;
+  return submit([=] {
+    if (!memory().holds(to, bytes) || !memory().holds(from, bytes)) return kInvalid;
+    std::memmove(to, from, bytes);
+    return kSuccess;
+  });
 }
 OCTAVO_CARD(cuStreamCreate, void** stream, unsigned) {
   *stream = &some_stream;
@@ -183,26 +204,59 @@ OCTAVO_CARD(cuModuleUnload, void*) { return kSuccess; }
 OCTAVO_CARD(cuModuleGetFunction, const void** function, void*, const char* name) {
   const auto found = kernels().find(std::string_view(name));
   if (found == kernels().end() || fails("cuModuleGetFunction")) return 500;
-  *function = found->c_str();
+  *function = &*found;
   return kSuccess;
 }
 OCTAVO_CARD(cuFuncSetAttribute, void*, int, int) { return kSuccess; }
-OCTAVO_CARD(cuLaunchKernel, const void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-            unsigned block_y, unsigned block_z, unsigned shared_bytes, void*, void** parameters, void**) {
+OCTAVO_CARD(cuLaunchKernel, const std::pair<const std::string, std::size_t>* kernel, unsigned grid_x, unsigned grid_y,
+            unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes, void*,
+            void** parameters, void**) {
   if (fails("cuLaunchKernel")) return kLaunchFailed;
   if (grid_x == 0 || grid_y == 0 || grid_z != 1 || block_x > 1024 || block_y != 1 || block_z != 1) return kInvalid;
-  try {
-    octavo::simt::run_emulated_kernel(static_cast<const char*>(function),
-                                      {.grid_x = static_cast<int>(grid_x),
-                                       .grid_y = static_cast<int>(grid_y),
-                                       .threads = static_cast<int>(block_x),
-                                       .shared_bytes = shared_bytes},
-                                      parameters[0]);
-    return kSuccess;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "emulated card: %s: %s\n", static_cast<const char*>(function), error.what());
-    return kLaunchFailed;
-  }
+  const octavo::simt::EmulatedLaunch shape = {.grid_x = static_cast<int>(grid_x),
+                                              .grid_y = static_cast<int>(grid_y),
+                                              .threads = static_cast<int>(block_x),
+                                              .shared_bytes = shared_bytes};
+  const auto* argument = static_cast<const std::max_align_t*>(parameters[0]);
+  std::vector<std::max_align_t> copy((kernel->second + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t));
+  std::memcpy(copy.data(), argument, kernel->second);
+  return submit([kernel, shape, copy] {
+    try {
+      octavo::simt::run_emulated_kernel(kernel->first, shape, copy.data());
+      return kSuccess;
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "emulated card: %s: %s\n", kernel->first.c_str(), error.what());
+      return kLaunchFailed;
+    }
+  });
+}
+OCTAVO_CARD(cuStreamBeginCapture_v2, void*, int) {
+  if (fails("cuStreamBeginCapture_v2") || captured != nullptr) return kInvalid;
+  captured = new Graph;
+  return kSuccess;
+}
+OCTAVO_CARD(cuStreamEndCapture, void*, void** graph) {
+  *graph = std::exchange(captured, nullptr);
+  return fails("cuStreamEndCapture") || *graph == nullptr ? kInvalid : kSuccess;
+}
+OCTAVO_CARD(cuGraphInstantiateWithFlags, void** executable, const void* graph, unsigned long long) {
+  if (fails("cuGraphInstantiateWithFlags")) return kOutOfMemory;
+  *executable = new Graph(*static_cast<const Graph*>(graph));
+  return kSuccess;
+}
+OCTAVO_CARD(cuGraphLaunch, const void* executable, void*) {
+  if (fails("cuGraphLaunch")) return kLaunchFailed;
+  for (const Work& work : *static_cast<const Graph*>(executable))
+    if (const int result = work(); result != kSuccess) return result;
+  return kSuccess;
+}
+OCTAVO_CARD(cuGraphDestroy, void* graph) {
+  delete static_cast<Graph*>(graph);
+  return kSuccess;
+}
+OCTAVO_CARD(cuGraphExecDestroy, void* executable) {
+  delete static_cast<Graph*>(executable);
+  return kSuccess;
 }
 OCTAVO_CARD(cuGetErrorName, int error, const char** name) {
   switch (error) {
