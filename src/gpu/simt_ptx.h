@@ -78,6 +78,7 @@ OCTAVO_GPU_DEVICE double add(double a, double b) { return __nvvm_add_rn_d(a, b);
 OCTAVO_GPU_DEVICE double sub(double a, double b) { return __nvvm_add_rn_d(a, -b); }
 OCTAVO_GPU_DEVICE double div(double a, double b) { return __nvvm_div_rn_d(a, b); }
 OCTAVO_GPU_DEVICE double to_double(int v) { return __nvvm_i2d_rn(v); }
+OCTAVO_GPU_DEVICE double to_double(float v) { return (double)v; }
 OCTAVO_GPU_DEVICE float to_float(double v) { return __nvvm_d2f_rn(v); }
 OCTAVO_GPU_DEVICE int to_int(double v) { return __nvvm_d2i_rn(v); }
 OCTAVO_GPU_DEVICE double as_double(int64_t v) { return __builtin_bit_cast(double, v); }

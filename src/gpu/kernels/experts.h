@@ -57,10 +57,10 @@ OCTAVO_GPU_DEVICE void choose_experts(const ChooseExpertsArguments& a) {
     if (rank < a.num_chosen) experts[rank] = i;
   }
   simt::sync_block();
-  const double highest = (double)scores[experts[0]];
+  const double highest = simt::to_double(scores[experts[0]]);
   const int sharing = a.sums_to_one ? a.num_chosen : a.num_experts;
   for (int i = t; i < sharing; i += kRowThreads)
-    powers[i] = exp_of(simt::sub((double)scores[a.sums_to_one ? experts[i] : i], highest));
+    powers[i] = exp_of(simt::sub(simt::to_double(scores[a.sums_to_one ? experts[i] : i]), highest));
   simt::sync_block();
   double sum = 0;
   for (int i = 0; i < sharing; ++i) sum = simt::add(sum, powers[i]);

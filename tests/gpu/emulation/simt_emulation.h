@@ -113,6 +113,7 @@ inline double add(double a, double b) { return a + b; }
 inline double sub(double a, double b) { return a - b; }
 inline double div(double a, double b) { return a / b; }
 inline double to_double(int v) { return v; }
+inline double to_double(float v) { return v; }
 inline float to_float(double v) { return static_cast<float>(v); }
 inline int to_int(double v) { return static_cast<int>(__builtin_rint(v)); }
 inline double as_double(int64_t v) { return std::bit_cast<double>(v); }
