@@ -7,12 +7,16 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
+import gguf
 import numpy as np
 import support
+import synth_model
 from server_support import Server
 
 STANDIN = os.environ["OCTAVO_STANDIN_CUDA"]
@@ -26,10 +30,13 @@ MODELS = {
     "mistral3": ("tiny-mistral3", {"types": ("Q4_K",), "yarn": 256.0}),
     "gemma2": ("tiny-gemma2", {"types": ("Q8_0", "Q4_K"), "window": 19}),
     "gemma3": ("tiny-gemma3", {"types": ("Q8_0", "Q4_K"), "window": 19}),
+}
+MIXTURES = {
     "qwen3moe": ("tiny-qwen3moe", {"types": ("Q4_K", "Q6_K", "Q8_0")}),
     "mixtral": ("tiny-mixtral", {"types": ("Q4_K", "F16", "Q5_0")}),
     "gpt-oss": ("tiny-gpt-oss", {"types": ("Q8_0", "Q4_0"), "window": 19}),
     "mistral3 with experts": ("tiny-mistral3-experts", {"types": ("Q5_K",)}),
+    "qwen35moe": ("tiny-qwen35moe", {"types": ("Q4_K", "Q8_0")}),
     "gemma4 with experts": ("tiny-gemma4-experts", {"types": ("Q8_0", "Q4_K"), "window": 19}),
 }
 # Levels whose order of sums the card has; portable bits have one order for all.
@@ -38,22 +45,28 @@ ORDERS.append(("--bits", "portable"))
 
 
 def model_of(name):
-    shape, options = MODELS[name]
+    shape, options = (MODELS | MIXTURES)[name]
     return support.tiny_model(shape, **options)
 
 
+def layers_of(name):
+    """All layers on the card, without the output matrix, which takes the emulation most of its time."""
+    return ("--device", "cuda", "--gpu-layers", str(synth_model.SHAPES[(MODELS | MIXTURES)[name][0]].layers))
+
+
 class SameBits(unittest.TestCase):
-    def expect_same(self, model, *args, device=("--device", "cuda")):
-        expected = support.logits(model, IDS, *args)
+    def expect_same(self, model, *args, device=("--device", "cuda"), ids=tuple(IDS)):
+        expected = support.logits(model, ids, *args)
         self.assertTrue(np.isfinite(expected).all())
-        found = support.logits(model, IDS, *args, *device)
+        found = support.logits(model, ids, *args, *device)
         self.assertEqual(found.tobytes(), expected.tobytes(), (model, args, device))
 
     def test_every_family_has_the_processors_logits(self):
         for name in MODELS:
             for order in ORDERS:
                 with self.subTest(model=name, order=order):
-                    self.expect_same(model_of(name), *order)
+                    device = ("--device", "cuda") if order == ORDERS[0] else layers_of(name)
+                    self.expect_same(model_of(name), *order, device=device)
 
     def test_keys_and_values_as_halves(self):
         for name in ("llama", "gemma3"):
@@ -66,6 +79,49 @@ class SameBits(unittest.TestCase):
             with self.subTest(layers=layers, chunk=chunk):
                 self.expect_same(model, "--chunk", chunk, *ORDERS[0],
                                  device=("--device", "cuda", "--gpu-layers", layers))
+
+    def test_every_mixture_has_the_processors_logits(self):
+        for name in MIXTURES:
+            for order in ORDERS:
+                with self.subTest(model=name, order=order):
+                    self.expect_same(model_of(name), *order, device=layers_of(name))
+
+    def test_mixtures_in_steps_of_any_size(self):
+        some = ("--device", "cuda", "--gpu-layers", "1")
+        for name, chunk, device, count in (("qwen3moe", "1", layers_of("qwen3moe"), 9), ("gpt-oss", "7", some, 24),
+                                           ("gemma4 with experts", "5", some, 12),
+                                           ("mistral3 with experts", "128", some, 120)):
+            with self.subTest(model=name, chunk=chunk):
+                self.expect_same(model_of(name), "--chunk", chunk, *ORDERS[0], device=device, ids=[7 * i for i in range(count)])
+
+    def test_requests_together(self):
+        for name in ("qwen3moe", "gpt-oss"):
+            with self.subTest(model=name):
+                self.assertEqual(self.answers(name), self.answers(name, *layers_of(name)))
+
+    def answers(self, name, *args):
+        """The answers to requests that are computed together."""
+        lines = [{"custom_id": str(i), "method": "POST", "url": "/v1/completions",
+                  "body": {"prompt": f"Number {i}" * (i + 1), "max_tokens": 5, "seed": i, "logprobs": 1}} for i in range(4)]
+        with tempfile.TemporaryDirectory() as folder:
+            requests, answers = pathlib.Path(folder, "requests.jsonl"), pathlib.Path(folder, "answers.jsonl")
+            requests.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+            support.octavo_ok("run", "-m", model_of(name), "--batch", requests, "--output", answers, *args)
+            found = [json.loads(line) for line in answers.read_text(encoding="utf-8").splitlines()]
+        self.assertEqual(len(found), len(lines))
+        return {a["custom_id"]: a["response"]["body"]["choices"] for a in found}
+
+    def test_a_router_that_scores_no_number_ends_the_request(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model = pathlib.Path(folder, "model.gguf")
+            shutil.copyfile(model_of("qwen3moe"), model)
+            reader = gguf.GGUFReader(model, "r+")
+            next(t for t in reader.tensors if t.name == "blk.1.ffn_gate_inp.weight").data[3, 5] = np.nan
+            reader.data.flush()
+            for device in ((), layers_of("qwen3moe")):
+                result = support.octavo("run", "-m", model, "-p", "One", "--raw", "-n", "2", *device)
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("numbers for the request are not finite", result.stderr)
 
 
 class DeviceCheck(unittest.TestCase):

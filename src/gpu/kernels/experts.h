@@ -2,8 +2,8 @@
 #pragma once
 
 #include "gpu/kernels/activations.h"
-#include "gpu/kernels/expert_arguments.h"
 #include "gpu/kernels/double_functions.h"
+#include "gpu/kernels/expert_arguments.h"
 #include "gpu/kernels/functions.h"
 
 namespace octavo::gpu {
