@@ -30,6 +30,7 @@ MODELS = {
     "mistral3": ("tiny-mistral3", {"types": ("Q4_K",), "yarn": 256.0}),
     "gemma2": ("tiny-gemma2", {"types": ("Q8_0", "Q4_K"), "window": 19}),
     "gemma3": ("tiny-gemma3", {"types": ("Q8_0", "Q4_K"), "window": 19}),
+    "qwen35": ("tiny-qwen35", {"types": ("Q8_0", "Q4_K", "F16", "F32")}),
 }
 MIXTURES = {
     "qwen3moe": ("tiny-qwen3moe", {"types": ("Q4_K", "Q6_K", "Q8_0")}),
@@ -74,10 +75,11 @@ class SameBits(unittest.TestCase):
                 self.expect_same(model_of(name), "--kv-type", "f16", *ORDERS[0])
 
     def test_any_number_of_layers_and_any_cut_into_steps(self):
-        model = model_of("llama")
-        for layers, chunk in (("1", "7"), ("2", "1"), ("all", "1"), ("all", "7")):
-            with self.subTest(layers=layers, chunk=chunk):
-                self.expect_same(model, "--chunk", chunk, *ORDERS[0],
+        for name, layers, chunk in (("llama", "1", "7"), ("llama", "2", "1"), ("llama", "all", "1"),
+                                    ("llama", "all", "7"), ("qwen35", "1", "7"), ("qwen35", "3", "1"),
+                                    ("qwen35", "all", "7")):
+            with self.subTest(model=name, layers=layers, chunk=chunk):
+                self.expect_same(model_of(name), "--chunk", chunk, *ORDERS[0],
                                  device=("--device", "cuda", "--gpu-layers", layers))
 
     def test_every_mixture_has_the_processors_logits(self):
@@ -122,6 +124,32 @@ class SameBits(unittest.TestCase):
                 result = support.octavo("run", "-m", model, "-p", "One", "--raw", "-n", "2", *device)
                 self.assertEqual(result.returncode, 1)
                 self.assertIn("numbers for the request are not finite", result.stderr)
+
+
+class Company(unittest.TestCase):
+    def answers(self, model, bodies, *args):
+        """The answers of requests that are computed together."""
+        lines = [json.dumps({"custom_id": str(i), "method": "POST", "url": "/v1/completions", "body": body})
+                 for i, body in enumerate(bodies)]
+        with tempfile.TemporaryDirectory() as folder:
+            requests, output = pathlib.Path(folder, "requests.jsonl"), pathlib.Path(folder, "answers.jsonl")
+            requests.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            support.octavo_ok("run", "-m", model, "--batch", requests, "--output", output, *args)
+            return [json.loads(line)["response"]["body"] for line in output.read_text(encoding="utf-8").splitlines()]
+
+    def test_states_of_prefixes_choices_and_drafts(self):
+        """The beginning is found again behind its checkpoint, answers fork, and what the head and a prediction draft is
+        right in part."""
+        model = support.tiny_model("tiny-qwen35", types=("Q8_0", "Q4_K", "F16"), head=True)
+        bodies = [{"prompt": "A long beginning that all of them have. " * 6 + f"Number {i}:", "max_tokens": 12,
+                   "temperature": 0.8 * (i % 2), "seed": i, "logprobs": 1, "n": 1 + i % 2} for i in range(3)]
+        expected = self.answers(model, bodies, "--draft", "off")
+        for body, answer in zip(bodies, expected):
+            body["prediction"] = {"type": "content", "content": answer["choices"][0]["text"]}
+        small = ("--kv-memory", "1100KiB", "-c", "96")  # two states, one of them a checkpoint
+        found = self.answers(model, bodies, *small, "--device", "cuda", "--gpu-layers", "4")
+        self.assertEqual([answer["choices"] for answer in found], [answer["choices"] for answer in expected])
+        self.assertTrue(any(answer["usage"]["prompt_tokens_details"]["cached_tokens"] for answer in found))
 
 
 class DeviceCheck(unittest.TestCase):

@@ -38,6 +38,20 @@ TEST(SnapshotArena, CopiesAreOfTheWholeStateAndOfNothingElse) {
   EXPECT_EQ(arena.state(2, 2)[0], 2);
 }
 
+TEST(SnapshotArena, CopiesLeaveTheStatesOfLayersAloneThatLieElsewhere) {
+  const StateRoom room = make_room(layout(), {.num_blocks = 4, .num_snapshots = 2}).value();
+  SnapshotArena arena = SnapshotArena::create(room).value();
+  for (const int layer : {0, 2}) arena.state(0, layer)[0] = 7;
+  arena.leave_out(1);
+  const BlockCopy copies[] = {{.group = 1, .from = 0, .to = 1}};
+  arena.copy(copies);
+  EXPECT_EQ(arena.state(1, 0)[0], 0);
+  EXPECT_EQ(arena.state(1, 2)[0], 7);
+  EXPECT_EQ(room.layout.snapshot.bytes_of_first(0), 0U);
+  EXPECT_EQ(room.layout.snapshot.bytes_of_first(1), 128U);
+  EXPECT_EQ(room.layout.snapshot.bytes_of_first(3), 384U);
+}
+
 TEST(SnapshotArena, TakesHalfOfTheMemoryAtMostAndHoldsOneStateAtLeast) {
   const auto room = [](std::uint64_t bytes, int max_sequences) {
     return make_room(layout(), {.bytes = bytes, .max_sequences = max_sequences}).value();
