@@ -39,7 +39,8 @@ std::string reason_against(const MatrixShape& matrix) {
 std::string reason_against(const LayerSpec& spec) {
   const AttentionSpec* attention = spec.attention();
   const DeltaSpec* delta = spec.delta();
-  if (delta != nullptr && delta_rule_shared(std::max(delta->key_dim, delta->value_dim)) > kMaxSharedBytes)
+  if (delta != nullptr && std::max(delta_rule_shared(delta->key_dim),
+                                   convolve_heads_shared(delta->key_dim, delta->value_dim)) > kMaxSharedBytes)
     return "its recurrence has heads that are too wide";
   if ((attention != nullptr && !attention->is_causal) || spec.sum_norms) return "it is an encoder's";
   return {};

@@ -314,6 +314,7 @@ TEST(BenchReport, ADeviceThatComputesLayersHasItsRatesThereAndSharesWhereItHasAl
                           .model_file = {},
                           .kv_type = {},
                           .kv_layout = {},
+                          .bits = {},
                           .rows = {row_of({1.0})}};
   report.model.device = "NVIDIA H100 with 3 of 4 layers";
   const std::string rates = "NVIDIA H100 with 3 of 4 layers: reads 8.0 GB/s, copies 6.0 GB/s\n";
@@ -333,6 +334,7 @@ TEST(BenchReport, AWideSpreadIsSaid) {
                           .model_file = {},
                           .kv_type = {},
                           .kv_layout = {},
+                          .bits = {},
                           .rows = {row_of({1.0, 1.05})}};
   EXPECT_TRUE(cli::warnings(report).empty());
   report.rows.push_back(row_of({1.0, 1.5}));

@@ -93,14 +93,27 @@ struct DeltaBlock {
 
   OCTAVO_GPU_DEVICE void run() const {
     const DeltaRange range = a.layer.ranges[simt::block_y()];
-    float* const piece = state_of(a.layer, range) + (int64_t)simt::block_x() * key_dim * kDeltaColumns + lane;
-    for_rows([&](int i) { at(i) = range.begins != 0 ? 0.0F : piece[i * kDeltaColumns]; });
+    float* const piece = state_of(a.layer, range) + (int64_t)simt::block_x() * key_dim * kDeltaColumns;
+    load(piece, range.begins != 0);
     for (int row = 0; row < range.num_known; ++row) advance(range.first_row + row);
-    for_rows([&](int i) { piece[i * kDeltaColumns] = at(i); });
+    for_rows([&](int i) { piece[i * kDeltaColumns + lane] = at(i); });
     for (int row = 0; row < range.num_drafted; ++row) advance(range.first_row + range.num_known + row);
   }
 
  private:
+  /// Copies that are all under way at once.
+  OCTAVO_GPU_DEVICE void load(const float* piece, bool begins) const {
+    for (int i = 4 * simt::thread(); i < key_dim * kDeltaColumns; i += 4 * kDeltaThreads) {
+      if (begins) {
+        for (int j = 0; j < 4; ++j) state[i + j] = 0.0F;
+      } else {
+        simt::copy16(state + i, piece + i);
+      }
+    }
+    simt::commit();
+    simt::wait_copies<0>();
+    simt::sync_block();
+  }
   /// Visits the rows of this warp's part in their order. Nobody else meets them.
   template <class Visit>
   OCTAVO_GPU_DEVICE void for_rows(const Visit& visit) const {
@@ -120,17 +133,17 @@ struct DeltaBlock {
     float* const mixed = a.mixed + (int64_t)row * num_channels(a.layer);
     float* const v = mixed + 2 * key_width(a.layer) + head * a.layer.value_dim;
     const float* const gates = a.gates + 2 * ((int64_t)row * a.layer.num_value_heads + head);
-    const float decay = gates[0], beta = gates[1];
+    const float decay = gates[0], beta = gates[1], value = column < a.layer.value_dim ? v[column] : 0.0F;
     for (int i = simt::thread(); i < key_dim; i += kDeltaThreads) {
-      q[i] = mixed[key_head * key_dim + i];
-      k[i] = mixed[key_width(a.layer) + key_head * key_dim + i];
+      const float of_q = mixed[key_head * key_dim + i], of_k = mixed[key_width(a.layer) + key_head * key_dim + i];
+      q[i] = of_q;
+      k[i] = of_k;
     }
     simt::sync_block();
     float sum = 0.0F;
     for_rows([&](int i) { sum = simt::fma(at(i), k[i], sum); });
     found[part * kDeltaColumns + lane] = sum;
     simt::sync_block();
-    const float value = column < a.layer.value_dim ? v[column] : 0.0F;
     const float change = simt::mul(beta, simt::sub(value, simt::mul(decay, sum_of_parts(found))));
     sum = 0.0F;
     for_rows([&](int i) {
