@@ -1,5 +1,5 @@
-// The facts about a step's rows that kernels must know: positions, tables of blocks, angles, and how attention is
-// shared out among blocks of threads.
+// The facts about a step's rows that kernels must know: positions, tables of blocks, angles, recurrent states, and how
+// attention is shared out among blocks of threads.
 //
 // Owned by CardLayers.
 #pragma once

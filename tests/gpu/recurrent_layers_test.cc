@@ -3,6 +3,8 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
@@ -10,6 +12,7 @@
 
 #include "base/to_size.h"
 #include "cpu/cpu_runner.h"
+#include "gpu/kernels_ptx.h"
 #include "gpu/make_card_layers.h"
 #include "support/tiny_model.h"
 
@@ -165,6 +168,9 @@ void live(Both& both) {
 
 class RecurrentLayersOfACard : public ::testing::TestWithParam<Bits> {
  protected:
+  void SetUp() override {
+    if (gpu::kernels_ptx().empty()) GTEST_SKIP() << "built without kernels for cards";
+  }
   // The program opens the driver by this library's name, which is found where it is loaded already.
   static void SetUpTestSuite() { ASSERT_NE(dlopen(OCTAVO_STANDIN_CUDA, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror(); }
 };
