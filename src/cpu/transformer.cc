@@ -110,6 +110,7 @@ void Transformer::find_spoiled() {
 }
 
 void Transformer::end_with_draft_head(const Batch& batch) {
+  find_spoiled();  // the head is the last layer with state
   draft_head_.follow(rows_, attention_);
   if (batch.logit_rows.size() == batch.tokens.size()) return;
   rows_.keep_logit_rows();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <random>
 
@@ -94,6 +95,7 @@ class Model {
     return {guesses.begin(), guesses.end()};
   }
 
+  std::span<const std::int32_t> spoiled() const { return transformer_->spoiled(); }
   const ModelConfig& config() const { return config_; }
   PlainTransformer plain() const { return {config_, weights_}; }
 
@@ -404,6 +406,17 @@ TEST(Transformer, ADraftHeadGoesOnFromDraftedRowsThatWereRight) {
     const auto begin = static_cast<std::size_t>(known - 1);
     model.compute(tokens, begin, 39, 0, 0);
     expect_guesses(model.plain().guesses(tokens, 3), model.guess(tokens, 3));
+  }
+}
+
+TEST(Transformer, ASequenceWithARowThatIsNotFiniteIsNamedInFrontOfADraftHead) {
+  for (const bool is_bad : {true, false}) {
+    Model model({.arch = "qwen35", .layers = 2, .head = TinyModel::Head::kRandom}, [is_bad](ModelConfig& config) {
+      config.add_draft_head();
+      if (is_bad) config.embedding_scale = std::numeric_limits<float>::quiet_NaN();
+    });
+    model.compute(some_tokens(9), 0, 9, 0, 0);
+    EXPECT_EQ(model.spoiled().size(), is_bad ? 1U : 0U);
   }
 }
 
