@@ -27,7 +27,7 @@ def text_of(words, seed):
 
 
 class Server:
-    """A server in a process of its own, until it is closed."""
+    """A server in a process of its own; a context manager."""
 
     def __init__(self, command, port):
         self.port = port
@@ -40,7 +40,14 @@ class Server:
             except OSError:
                 pass
             time.sleep(0.1)
+        self.close()
         raise SystemExit(f"{command[0]} does not answer on port {port}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
 
     def get(self, path):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=600)
@@ -91,11 +98,11 @@ def short_latency(server, seed):
 
 
 def compare(args):
-    servers = {"octavo": Server([args.octavo, "serve", "-m", args.model, "--port", "18931"], 18931),
-               "llama-server": Server([args.llama_server, "-m", args.model, "--port", "18932", "--embedding", "-ub", "8192",
-                                       "-b", "8192", "-c", "8192"], 18932)}
-    found = {name: {"rate": [], "short": []} for name in servers}
-    try:
+    llama = [args.llama_server, "-m", args.model, "--port", "18932", "--embedding", "-ub", "8192", "-b", "8192", "-c", "8192"]
+    with (Server([args.octavo, "serve", "-m", args.model, "--port", "18931"], 18931) as octavo,
+          Server(llama, 18932) as llama_server):
+        servers = {"octavo": octavo, "llama-server": llama_server}
+        found = {name: {"rate": [], "short": []} for name in servers}
         for server in servers.values():
             batch_rate(server, 999)
         for seed in range(args.rounds):
@@ -103,9 +110,6 @@ def compare(args):
                 found[name]["rate"].append(batch_rate(server, seed))
             for name, server in servers.items():
                 found[name]["short"].append(short_latency(server, seed))
-    finally:
-        for server in servers.values():
-            server.close()
     print(f"{pathlib.Path(args.model).name}: median of {args.rounds} rounds")
     for name, of in found.items():
         print(f"  {name:13} {statistics.median(of['rate']):8.1f} texts/s   one short text {statistics.median(of['short']):.2f} ms")
@@ -136,8 +140,7 @@ def chat_gaps(server, model, stop, gaps):
 
 
 def beside(args):
-    server = Server([args.octavo, "serve", "-m", args.chat, "-m", args.model, "--port", "18931"], 18931)
-    try:
+    with Server([args.octavo, "serve", "-m", args.chat, "-m", args.model, "--port", "18931"], 18931) as server:
         models = [m["id"] for m in json.loads(server.get("/v1/models")[1])["data"]]
         alone, both, stop = [], [], threading.Event()
         for gaps, texts in ((alone, 0), (both, args.texts)):
@@ -160,8 +163,6 @@ def beside(args):
             print(f"{what}: between tokens p50 {gaps[len(gaps) // 2]:.1f} ms, p99 {gaps[len(gaps) * 99 // 100]:.1f}, "
                   f"longest {gaps[-1]:.1f}, {len(gaps)} gaps" +
                   (f"; resident {rss[len(rss) // 4]:.0f} MiB after a quarter, {rss[-1]:.0f} at the end" if rss else ""))
-    finally:
-        server.close()
 
 
 def main():

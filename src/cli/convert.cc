@@ -36,7 +36,7 @@ void add_convert_command(Program& program, Context& context) {
   command.footer(
       "FOLDER is a model as Hugging Face's tools save it: config.json, safetensors,\n"
       "tokenizer.json. octavo run -m FOLDER runs it as it is; a GGUF file is for other\n"
-      "programs, and for quantizing once. llama.cpp reads the file.\n\n"
+      "programs, and for quantizing once. llama.cpp reads files of text models.\n\n"
       "Examples:\n"
       "  octavo convert Qwen3-0.6B qwen3-0.6b.gguf\n"
       "  octavo convert Qwen3-0.6B qwen3-0.6b-q4_k_m.gguf --type Q4_K_M");
