@@ -45,9 +45,10 @@ TEST_F(Life, SlotsTellWhatRunsHowFarItIsAndNoText) {
   TestClient client(port_);
   client.send(completion(4, false));
   ASSERT_TRUE(eventually([this] { return script_.num_running == 1; }));
-  EXPECT_THAT(slots(), HasSubstr(R"("is_processing":true,"model":"scripted-engine-1","n_prompt_tokens":3,)"
-                                 R"("n_prompt_tokens_processed":0,"n_prompt_tokens_cache":0,)"
-                                 R"("next_token":[{"has_next_token":true,"n_decoded":0}]},{"id":1,)"));
+  EXPECT_THAT(slots(),
+              HasSubstr(R"("is_processing":true,"device":"cpu","model":"scripted-engine-1","n_prompt_tokens":3,)"
+                        R"("n_prompt_tokens_processed":0,"n_prompt_tokens_cache":0,)"
+                        R"("next_token":[{"has_next_token":true,"n_decoded":0}]},{"id":1,)"));
   script_.prompt_tokens_read = 3;
   script_.held = false;
   EXPECT_TRUE(eventually([&] {
