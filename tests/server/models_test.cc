@@ -217,7 +217,7 @@ TEST_F(SeveralModels, ThatWriteGetChatsThoughTheFirstIsAnEncoder) {
   std::vector<ModelEntry> models;
   models.push_back(entry("a", a_));
   models.push_back(entry("b", b_));
-  models[0].head = ModelInfo{.embedding = a_.embedding};
+  models[0].head.emplace().embedding = a_.embedding;
   models[1].head = ModelInfo();
   start(std::move(models));
   ASSERT_TRUE(eventually([this] { return ready_.load(); }));
