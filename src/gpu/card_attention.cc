@@ -88,14 +88,11 @@ Result<CardAttention> CardAttention::create(CardContext& context, const ModelCon
     made.blocks_.push_back(std::move(blocks));
   }
   const Widths widths = widths_of(config);
-  const auto rows_of = [&](std::uint64_t width) {
-    return context.device.allocate(to_size(max_rows) * width * sizeof(float));
-  };
-  OCTAVO_TRY(made.q_, rows_of(widths.q));
-  OCTAVO_TRY(made.attended_, rows_of(widths.q));
-  OCTAVO_TRY(made.gated_q_, rows_of(widths.gated_q));
-  OCTAVO_TRY(made.k_, rows_of(widths.kv));
-  OCTAVO_TRY(made.v_, rows_of(widths.kv));
+  OCTAVO_TRY(made.q_, context.allocate_rows(max_rows, widths.q));
+  OCTAVO_TRY(made.attended_, context.allocate_rows(max_rows, widths.q));
+  OCTAVO_TRY(made.gated_q_, context.allocate_rows(max_rows, widths.gated_q));
+  OCTAVO_TRY(made.k_, context.allocate_rows(max_rows, widths.kv));
+  OCTAVO_TRY(made.v_, context.allocate_rows(max_rows, widths.kv));
   OCTAVO_TRY(made.partials_, context.device.allocate(kPartialBytes));
   return made;
 }

@@ -1,5 +1,7 @@
 #include "gpu/card_context.h"
 
+#include "base/to_size.h"
+
 namespace octavo::gpu {
 
 // NEON adds neighbouring lanes first, and scalar rounds a multiply-add twice.
@@ -12,6 +14,10 @@ Result<SumOrder> sum_order_of(IsaLevel isa, Bits bits) {
       return fail("the card has not got the order in which level {} adds up; it has with --bits portable",
                   isa_name(isa));
   }
+}
+
+Result<CardMemory> CardContext::allocate_rows(int rows, std::uint64_t cols) const {
+  return device.allocate(to_size(rows) * cols * sizeof(float));
 }
 
 void CardContext::quantize(const float* x, std::int64_t cols, int rows) {

@@ -30,6 +30,8 @@ struct CardContext {
   float epsilon = 0;     // of norms
   CardMemory int8 = {};  // [max_rows, the widest matrix]
 
+  /// Memory for `rows` rows of `cols` floats. Error: the card has none.
+  Result<CardMemory> allocate_rows(int rows, std::uint64_t cols) const;
   /// The int8 form of x, [rows, cols].
   void quantize(const float* x, std::int64_t cols, int rows);
   /// y = w x, [rows, w.rows]. Where w reads int8, x was quantized last.

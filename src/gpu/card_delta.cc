@@ -76,15 +76,12 @@ Result<CardDelta> CardDelta::create(CardContext& context, const ModelConfig& con
     OCTAVO_TRY(layer.kept_gates, context.device.allocate(kept_gate_bytes(*layer.spec)));
   }
   const Widths widths(config);
-  const auto rows_of = [&](std::uint64_t width) {
-    return context.device.allocate(to_size(max_rows) * width * sizeof(float));
-  };
-  OCTAVO_TRY(made.inputs_, rows_of(widths.channels));
-  OCTAVO_TRY(made.mixed_, rows_of(widths.channels));
-  OCTAVO_TRY(made.decay_, rows_of(widths.heads));
-  OCTAVO_TRY(made.beta_, rows_of(widths.heads));
-  OCTAVO_TRY(made.gates_, rows_of(2 * widths.heads));
-  OCTAVO_TRY(made.gated_, rows_of(widths.values));
+  OCTAVO_TRY(made.inputs_, context.allocate_rows(max_rows, widths.channels));
+  OCTAVO_TRY(made.mixed_, context.allocate_rows(max_rows, widths.channels));
+  OCTAVO_TRY(made.decay_, context.allocate_rows(max_rows, widths.heads));
+  OCTAVO_TRY(made.beta_, context.allocate_rows(max_rows, widths.heads));
+  OCTAVO_TRY(made.gates_, context.allocate_rows(max_rows, 2 * widths.heads));
+  OCTAVO_TRY(made.gated_, context.allocate_rows(max_rows, widths.values));
   return made;
 }
 

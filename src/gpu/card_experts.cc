@@ -53,9 +53,7 @@ Result<CardExperts> CardExperts::create(CardContext& context, CardDenseFfn& shar
 
 Result<void> CardExperts::take_memory(const Room& room, int max_rows) {
   const CudaDevice& device = context_->device;
-  const auto floats = [&](std::int64_t rows, std::int64_t cols) {
-    return device.allocate(to_size(rows * cols) * sizeof(float));
-  };
+  const auto floats = [&](int rows, std::int64_t cols) { return context_->allocate_rows(rows, to_size(cols)); };
   OCTAVO_TRY(scores_, floats(max_rows, room.experts));
   OCTAVO_TRY(experts_, floats(room.rows, room.chosen));
   OCTAVO_TRY(weights_, floats(room.rows, room.chosen));

@@ -211,7 +211,7 @@ void CardLayers::keep_logit_rows() {
   device_->copy_on_card(x_.pointer(), h_.pointer(), to_size(rows) * to_size(config_.width) * sizeof(float));
 }
 
-/// Where the step before was asked for logits, so will this one be: those of its first rows are a part of its work.
+/// Logits of the first rows are a part of the step's work if the step before was asked for some.
 void CardLayers::compute_wanted_logits() {
   const int rows = static_cast<int>(step_->rows().batch().logit_rows.size());
   num_computed_ = has_output() && wants_logits_ ? std::min(rows, kMaxLogitRows) : 0;

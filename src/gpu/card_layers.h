@@ -65,7 +65,7 @@ class CardLayers final : public LeadingLayers {
   void compute_logits(int first, int count);
   /// Behind the layers of a model with a draft head, which follows on the processor.
   void keep_rows_of_logits(const Batch& batch);
-  /// What the mixer of the last layer with state leaves for later rows, and nothing else of the layer.
+  /// Computes the state that the mixer of the last layer with state leaves, and nothing else of the layer.
   void write_state(int index);
 
   const ModelConfig& config_;

@@ -125,7 +125,7 @@ class CudaDevice {
   void launch(const KernelLaunch& launch) {
     launch_with({launch.kernel, launch.grid_x, launch.grid_y, launch.threads, launch.shared_bytes}, launch.argument);
   }
-  /// From here on work is collected, and run_step() lets it run: where it is that of an earlier step, address by
+  /// Collects work from here on, which run_step() lets run: where it is that of an earlier step, address by
   /// address, as one graph.
   void begin_step();
   void run_step();

@@ -1,4 +1,4 @@
-// What the first card would hold of a model, said before anything is loaded.
+// The part of a model that the first card has room for, said before anything is loaded.
 #pragma once
 
 #include <cstdint>

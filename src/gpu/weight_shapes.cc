@@ -8,7 +8,7 @@
 namespace octavo::gpu {
 namespace {
 
-/// What stands for the entries of a list (transform() of model/weight_tree.h).
+/// The shapes that stand for the entries of a list (transform() of model/weight_tree.h).
 struct ShapesOfList {
   const WeightList& list;
 

@@ -28,7 +28,7 @@ OCTAVO_GPU_DEVICE ProductOfFloats product_of_item(const FloatProductOfExperts& a
   return m;
 }
 
-// What each shape of a block does. A block of experts without rows leaves at once.
+// The bodies of the shapes of a block. A block of experts without rows leaves at once.
 template <DType T, ScaleOrder O, int C, int W>
 OCTAVO_GPU_DEVICE void multiply_rows(const ProductOfPanels& m) {
   BatonWarp<Format<T, O>, C, W>(m).run();
