@@ -307,10 +307,10 @@ __attribute__((always_inline)) inline void prefetch_floats(const float* floats, 
 }
 
 /// Rows of q, or of the output, that will be needed after the pass at hand. Rows of one head lie far apart, so no
-/// prefetching of the processor's brings them.
+/// prefetching of the processor's brings them. Inlined for the same reason.
 template <class Float>
-inline void prefetch_rows(const AttentionQuery* queries, int count, Float* AttentionQuery::* row, size_t head,
-                          int head_dim) {
+__attribute__((always_inline)) inline void prefetch_rows(const AttentionQuery* queries, int count,
+                                                         Float* AttentionQuery::* row, size_t head, int head_dim) {
   for (int i = 0; i < count; ++i) prefetch_floats(queries[i].*row + head, (size_t)head_dim);
 }
 

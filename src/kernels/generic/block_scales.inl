@@ -46,6 +46,12 @@ struct BlockScales<T> {
   }
 };
 
+/// The scales of a block at `scales`, of V vectors from vector h on.
+template <DType T, int V>
+OCTAVO_KERNEL_PART void decode_scales(const WeightStream& s, const uint8_t* scales, int h, BlockScales<T> (&out)[V]) {
+  for (int v = 0; v < V; ++v) out[v].decode(scales + (size_t)v * s.next_panel(), h + v * s.kNextVector);
+}
+
 /// Whether several row tiles share a block's decoded scales: where they are more than an f16 or two a row, to be
 /// put together from packed integers.
 template <DType T>
@@ -56,7 +62,7 @@ constexpr bool decodes_scales_once() {
 /// The scales of the blocks of V panels for vector h of their outputs, decoded once for several row tiles.
 template <DType T, int V>
 struct PanelScales {
-  // Bounds what they take of the stack: 66 KiB, of Q6_K with AVX2.
+  // Bounds what they take of the stack: 66 KiB, of Q6_K with AVX-512.
   static constexpr int64_t kMostBlocks = 64 * 256 / packed_block(T).block / V;
   static constexpr int64_t kMostCols = kMostBlocks * packed_block(T).block;
   BlockScales<T> of_block[kMostBlocks][V];
@@ -64,8 +70,7 @@ struct PanelScales {
   PanelScales(const WeightStream& s, int64_t cols, int h) {
     auto* out = of_block;
     for_blocks<T>(s.panel, cols, [&](const uint8_t*, int, const uint8_t*, const uint8_t* scales) {
-      for (int v = 0; v < V; ++v) (*out)[v].decode(scales + (size_t)v * s.panel_bytes, h);
-      ++out;
+      decode_scales<T, V>(s, scales, h, *out++);
     });
   }
 };

@@ -255,7 +255,7 @@ inline void expand_numbers(const CodebookBlock& b, uint32_t (*out)[kPanelRows]) 
 
 template <DType T>
 inline void find_d(const CodebookBlock& b, float (&d)[kPanelRows]) {
-  for (int h = 0; h < kPasses; ++h) {
+  for (int h = 0; h < kPanelVectors; ++h) {
     if constexpr (T == DType::kIQ1_M) {
       uint16_t halfs[kLanes];
       for (int i = 0; i < kLanes; ++i) {

@@ -1,6 +1,7 @@
 // Matrix times rows of activations: which tiles the rows of a call make with the panels.
 #pragma once
 
+#include "kernels/generic/matmul_group.inl"
 #include "kernels/generic/matmul_tile.inl"
 #include "kernels/kernels.h"
 
@@ -11,10 +12,10 @@ namespace {
 /// sub-blocks of 16 weights for their sums; floats need no more than memory gives.
 template <DType T>
 constexpr int panels_at_once() {
-  if constexpr (is_low_bit(T) || is_plain_float(T)) {
+  if constexpr (kPanelVectors > 1 || is_low_bit(T) || is_plain_float(T)) {
     return 1;
   } else {
-    return Weights<T>::kSubBlock < kActBlock ? 1 : kTilePanels;
+    return Weights<T>::kSubBlock < kActBlock ? 1 : kTileVectors;
   }
 }
 
@@ -23,13 +24,7 @@ constexpr int panels_at_once() {
 template <DType T, int R>
 OCTAVO_KERNEL_PART void tile_of_each_panel(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a,
                                            OutputPlace out, int64_t row) {
-  for (int v = 0; v < s.panels; ++v, out.output += kPanelRows) {
-    if constexpr (is_plain_float(T)) {
-      plain_tile<T, R, true>(s.panel_alone(v), w, a, out, row);
-    } else {
-      tile<T, R, true>(s.panel_alone(v), w, a, out, row);
-    }
-  }
+  for (int v = 0; v < s.panels; ++v, out.output += kPanelRows) tile<T, R, true>(s.panel_alone(v), w, a, out, row);
 }
 
 /// `tiles` row tiles from row `row`, which share the passes over the panels. With several panels at once there are
@@ -37,12 +32,12 @@ OCTAVO_KERNEL_PART void tile_of_each_panel(const WeightStream& s, const PackedMa
 template <DType T, bool Decoded, int V>
 OCTAVO_KERNEL_PART void passes(const WeightStream& s, const BlockScales<T> (*decoded)[V], const PackedMatrix& w,
                                const ActivationRows& a, const OutputPlace& out, int64_t row, int64_t tiles) {
-  constexpr int R = kTileRows, N = R / V;
-  const int64_t count = tiles * V;
-  NextPanels ahead(s, out.h, kPasses, count * (w.cols / kActBlock));
+  constexpr int R = kTileRows, kPasses = panels_at_once<T>(), N = R / kPasses;
+  const int64_t count = tiles * kPasses;
+  NextPanels ahead(s, out.h, panel_passes<T>(), count * (w.cols / kActBlock));
   for (int64_t pass = 0; pass < count; ++pass) {
-    const int64_t first = row + pass / V * R;
-    const int sub = (int)(pass % V) * N;
+    const int64_t first = row + pass / kPasses * R;
+    const int sub = (int)(pass % kPasses) * N;
     F32 acc[V][N];
     for (int v = 0; v < V; ++v)
 #pragma GCC unroll 8
@@ -75,23 +70,30 @@ OCTAVO_KERNEL_PART void decoded_passes(const WeightStream& s, const PackedMatrix
   }
 }
 
+/// Row tiles from which on weights are unpacked for all of them into memory. A mask and a shift, all that a byte takes
+/// of types with one plane and plain scales, are as cheap as the way through memory.
+template <DType T>
+constexpr int64_t min_group_tiles() {
+  return T == DType::kQ4_0 || T == DType::kQ4_1 || T == DType::kQ8_0 ? 4 : 2;
+}
+
 /// `tiles` row tiles of kTileRows rows from row `row`. One alone reads ahead in its stream; several share that.
 template <DType T>
 OCTAVO_KERNEL_PART void whole_tiles(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a,
                                     const OutputPlace& out, int64_t row, int64_t tiles) {
-  constexpr int V = panels_at_once<T>(), R = kTileRows;
+  constexpr int V = vectors_at_once<T>() * panels_at_once<T>(), R = kTileRows;
   const int64_t row_end = row + tiles * R;
-  if constexpr (is_low_bit(T)) {
+  if constexpr (is_low_bit(T) || is_plain_float(T)) {
     tile<T, R, true>(s, w, a, out, row);
     while ((row += R) < row_end) tile<T, R, false>(s, w, a, out, row);
-  } else if constexpr (is_plain_float(T)) {
-    plain_tile<T, R, true>(s, w, a, out, row);
-    while ((row += R) < row_end) plain_tile<T, R, false>(s, w, a, out, row);
-  } else if (tiles == 1 || (s.panels < V && !decodes_scales_once<T>())) {
+  } else if (tiles == 1 || (s.panels < panels_at_once<T>() && !decodes_scales_once<T>())) {
     for (; row < row_end; row += R) tile_of_each_panel<T, R>(s, w, a, out, row);
-  } else if constexpr (has_word_scales(T)) {
-    if (w.cols <= PanelScales<T, 1>::kMostCols) return row_groups<T>(s, w, a, out, row, tiles);
-    for (; row < row_end; row += R) tile<T, R, true>(s, w, a, out, row);
+  } else if constexpr (vectors_at_once<T>() > 1) {
+    if (tiles >= min_group_tiles<T>()) {
+      row_groups<T>(s, w, a, out, row, tiles);
+    } else {
+      passes<T, false, V>(s, nullptr, w, a, out, row, tiles);
+    }
   } else if constexpr (decodes_scales_once<T>()) {
     decoded_passes<T, V>(s, w, a, out, row, tiles);
   } else {
@@ -138,7 +140,7 @@ void matmul(const PackedMatrix& w, const ActivationRows& a, int64_t panel_begin,
   for (int64_t p = panel_begin; p < panel_end; p += kAtOnce) {
     const int panels = (int)(panel_end - p < kAtOnce ? panel_end - p : kAtOnce);
     const WeightStream stream{w.data + (size_t)p * bytes, bytes, panels};
-    for (int h = 0; h < kPasses; ++h) {
+    for (int h = 0; h < kPanelVectors; h += vectors_at_once<T>()) {
       const int64_t output = p * kPanelRows + h * kLanes;
       if (output < w.rows) panel_pass<T>(stream, w, a, {h, output, y, ldy}, row_begin, row_end);
     }

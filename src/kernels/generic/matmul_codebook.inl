@@ -32,7 +32,7 @@ OCTAVO_KERNEL_PART void dot_part(const NibblePart<T>& part, const PartProduct& p
     }
     F32 scale[kParts];
     for (int i = 0; i < kParts; ++i) scale[i] = f32_load(part.scales[g * kParts + i] + p.h * kLanes);
-    add_act_block<T, 1, R, R>(LoadedQuads{q}, {scale}, {nullptr}, 0, x[g], 0, acc);
+    add_act_block<T, 1, R, R>(LoadedQuads<T>{q}, {scale}, {nullptr}, 0, x[g], 0, acc);
   }
 }
 
@@ -90,7 +90,7 @@ void matmul_codebook(const PackedMatrix& w, const ActivationRows& a, int64_t pan
       for (int b = 0; b < count; ++b)
         expand_block<T>(block_of_panel<T>(data, num_blocks, first + b), part.nibbles + b * 32,
                         part.scales + b * Part::kSubBlocks);
-      for (int h = 0; h < kPasses; ++h) {
+      for (int h = 0; h < kPanelVectors; ++h) {
         const int64_t output = panel * kPanelRows + h * kLanes;
         if (output >= w.rows) break;
         const PartProduct p{a, *GroupsOf<T>::kLevels, first, count, h, y + output, ldy, w.rows - output};

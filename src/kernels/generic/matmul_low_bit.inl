@@ -14,17 +14,20 @@
 namespace octavo {
 namespace {
 
-constexpr bool is_low_bit(DType type) { return type == DType::kQ1_0 || type == DType::kTQ1_0 || type == DType::kTQ2_0; }
-
 /// A block of weights of kLanes outputs, and the activations that it meets.
 template <int R>
 struct LowBitBlock {
   const uint8_t* quads;
   const ActTile<R>* x;
-  const uint8_t* ahead;  // memory to ask for while the block is read, or the block itself
+  const uint8_t* ahead;  // memory to ask for while the block is read
+  bool asks;
 
-  /// Asks for vector `vector` of what lies ahead.
-  void ask(int vector) const { prefetch(ahead + vector * 64 / kPasses); }
+  /// Asks for vector `vector` of what lies ahead. Always inlined, as prefetch() is: a call of it would be dropped.
+  __attribute__((always_inline)) void ask(int vector) const {
+    const uint8_t* line = ahead + vector * 64 / kPanelVectors;
+    if (asks && kPanelVectors > 1) prefetch_far(line);  // a whole panel is more than the first-level cache holds
+    if (asks && kPanelVectors == 1) prefetch(line);
+  }
   U8 load(int vector) const { return u8_load(quads + vector * 64); }
 };
 
@@ -210,11 +213,13 @@ __attribute__((always_inline)) inline void dot_block(const LowBitBlock<R>& b, F3
 /// acc[r] = kLanes outputs of half h of a panel, times row r.
 template <DType T, int R, bool Prefetch>
 inline void dot_tile_low_bit(const WeightStream& stream, int64_t cols, int h, const ActTile<R>* x, F32 (&acc)[R]) {
-  const auto ahead_of = [&](const uint8_t* at) { return Prefetch ? stream.ahead((size_t)(at - stream.panel), h) : at; };
+  constexpr bool kAsks =
+      Prefetch && R < kSmallTile;  // four rows are work enough for the processor to look ahead itself
+  const auto ahead_of = [&](const uint8_t* at) { return stream.ahead<kPanelVectors>((size_t)(at - stream.panel), h); };
   for_blocks<T>(stream.panel, cols, [&](const uint8_t*, int b, const uint8_t* quads, const uint8_t* scales) {
-    if (b == 0) prefetch(ahead_of(scales));  // the unit's are one line
+    if (kAsks && b == 0) prefetch(ahead_of(scales));  // the unit's are one line
     F32 sum[R];
-    dot_block<T, R>({quads + h * kRowBytes, x, ahead_of(quads)}, sum);
+    dot_block<T, R>({quads + h * kRowBytes, x, ahead_of(quads), kAsks}, sum);
     const F32 d = half_field(scales, h);
     for (int r = 0; r < R; ++r) acc[r] = f32_fma(d, sum[r], acc[r]);
     x += packed_block(T).block / kActBlock;

@@ -1,6 +1,7 @@
 // Loops that do one thing only, as fast as this level can: what a machine's peak is measured with (kernels/machine.h).
 #pragma once
 
+#include "kernels/generic/weights.inl"
 #include "kernels/kernels.h"
 
 namespace octavo {
@@ -31,14 +32,18 @@ uint64_t probe_read(const uint8_t* data, size_t bytes, size_t ahead) {
   return ahead == 0 ? read_lines<false>(data, bytes, 0) : read_lines<true>(data, bytes, ahead);
 }
 
-// The chains begin with different values, or a compiler could compute one for all.
+// The chains begin with different values, or a compiler could compute one for all. It must not know the operand either:
+// where a product and its sum are two instructions, it would multiply once and time additions.
 int64_t probe_int8(int64_t rounds, const int8_t* operands, int32_t* result) {
-  const U8 a = u8_broadcast4(operands), b = u8_broadcast4(operands + 4);
+  const U8 a = u8_broadcast4(operands);
+  U8 b = u8_broadcast4(operands + 4);
   I32 sum[kProbeChains];
   for (int c = 0; c < kProbeChains; ++c) sum[c] = i32_set(operands[c]);
   for (int64_t r = 0; r < rounds; ++r)
-#pragma GCC unroll 16
-    for (int c = 0; c < kProbeChains; ++c) sum[c] = dot_small(sum[c], a, b);
+    for_constants<kProbeChains>([&]<int C>() __attribute__((always_inline)) {
+      sum[C] = dot_small(sum[C], a, b);
+      make_unknown(b, sum[C]);
+    });
   *result = 0;
   for (const I32& s : sum) *result ^= i32_sum(s);
   return rounds * kProbeChains * kLanes * 4;

@@ -11,7 +11,20 @@ namespace octavo {
 namespace {
 
 inline constexpr int kPrefetchBytes = 5120;
-inline constexpr int kPasses = kPanelRows / kLanes;  // over a panel, one for each vector of its outputs
+inline constexpr int kPanelVectors = kPanelRows / kLanes;  // of a panel's outputs
+
+constexpr bool is_low_bit(DType type) { return type == DType::kQ1_0 || type == DType::kTQ1_0 || type == DType::kTQ2_0; }
+
+/// Vectors of a panel that a tile meets together. Low-bit weights need the registers for their fields.
+template <DType T>
+constexpr int vectors_at_once() {
+  return is_low_bit(T) || kTileVectors > kPanelVectors ? 1 : kTileVectors;
+}
+/// Passes over a panel, each for some vectors of its outputs.
+template <DType T>
+constexpr int panel_passes() {
+  return kPanelVectors / vectors_at_once<T>();
+}
 
 /// The distance at which R rows of weights of type T ask for lines ahead, and into which cache.
 struct PrefetchLead {
@@ -21,10 +34,12 @@ struct PrefetchLead {
 /// Found by trial with AVX-512 (docs/kernels.md). Bytes, which need no unpacking, are read faster than the first-level
 /// cache has room for requests. One row of them is so little work that the processor's own window reaches far ahead.
 /// Where several passes share a panel, the next one is asked for as a whole, which is more than the first level holds.
+/// With AVX2, where all vectors of a panel are met at once, distances and levels differ little.
 template <DType T, int R>
 constexpr PrefetchLead prefetch_lead() {
   constexpr bool kBytes = packed_block(T).quad_bytes == packed_block(T).block * kPanelRows;
-  if (kPasses > 1) return {kPrefetchBytes, R == 1};
+  if (panel_passes<T>() > 1) return {kPrefetchBytes, R == 1};
+  if (kPanelVectors > 1) return {8192, false};
   if (kBytes && R == 1) return {3072, true};
   if (kBytes && R >= 4) return {7168, true};
   if ((T == DType::kQ5_0 || T == DType::kQ4_K || T == DType::kQ6_K) && R == 1) return {8192, true};
@@ -37,13 +52,22 @@ struct WeightStream {
   size_t panel_bytes;
   int panels = 1;
 
-  /// The line of the first panel's stream to ask for while byte `offset` of the panel is read in pass `pass`. Several
-  /// passes over a panel share the next one: the first alone would wait for memory, and the others leave it idle.
+  /// The line of the first panel's stream to ask for while byte `offset` of the panel is read in pass `pass` of
+  /// `Passes`. Several passes over a panel share the next one: the first alone would wait for memory, and the others
+  /// leave it idle.
+  template <int Passes>
   const uint8_t* ahead(size_t offset, int pass, int lead = kPrefetchBytes) const {
-    if constexpr (kPasses == 1) return panel + offset + lead;
-    return panel + panel_bytes + ((size_t)pass * panel_bytes + offset) / kPasses;
+    if constexpr (Passes == 1) return panel + offset + lead;
+    return panel + panel_bytes + ((size_t)pass * panel_bytes + offset) / Passes;
   }
   WeightStream panel_alone(int v) const { return {panel + (size_t)v * panel_bytes, panel_bytes}; }
+
+  // From one vector of outputs that a tile meets to the next: the next of the panel, or, where that has but one, that
+  // of the next panel.
+
+  static constexpr int kNextVector = kPanelVectors > 1 ? 1 : 0;
+  size_t next_panel() const { return kPanelVectors > 1 ? 0 : panel_bytes; }
+  size_t next_quads() const { return kPanelVectors > 1 ? (size_t)kQuad * kLanes : panel_bytes; }
 };
 
 /// The panels behind those at hand, for several passes over these: each read of each pass asks for its part of them.

@@ -18,7 +18,7 @@ using Mask = __m256;
 #define OCTAVO_KERNEL_PART __attribute__((always_inline)) inline
 inline constexpr int kLanes = 8;
 inline constexpr int kTileRows = 4;
-inline constexpr int kTilePanels = 1;
+inline constexpr int kTileVectors = 2;
 inline constexpr int kPassQueries = 8;  // query rows that attention takes over a tile at once, at most
 #ifdef OCTAVO_AVX_VNNI
 inline constexpr int kWideBias = 128;
@@ -163,6 +163,7 @@ inline U8 u8_broadcast4(const int8_t* p) {
 #ifdef OCTAVO_AVX_VNNI
 inline I32 dot_small(I32 acc, U8 w, U8 a) { return _mm256_dpbusd_avx_epi32(acc, w, a); }
 inline I32 dot_wide(I32 acc, U8 w, U8 a) { return _mm256_dpbusd_avx_epi32(acc, w, a); }
+inline void make_unknown(U8&, I32&) {}
 inline constexpr bool kAnyByte = true;
 #else
 inline I32 add_pairs(I32 acc, __m256i words) {
@@ -170,6 +171,7 @@ inline I32 add_pairs(I32 acc, __m256i words) {
 }
 // maddubs saturates at 16 bits: weights up to 127 are safe, since 2 * 127 * 127 < 2^15.
 inline I32 dot_small(I32 acc, U8 w, U8 a) { return add_pairs(acc, _mm256_maddubs_epi16(w, a)); }
+inline void make_unknown(U8& v, I32& behind) { asm("" : "+x"(v), "+x"(behind)); }
 // A product of two pairs is at most 2 * 127 * max_byte.
 using SmallSum = __m256i;  // 16 bits a pair
 constexpr int small_sum_quads(int max_byte) {
@@ -191,17 +193,24 @@ inline I32 add_scaled(I32 acc, SmallSum sum, __m256i scale) {
 }
 /// The lower half of each lane, twice.
 inline __m256i i16_twice(I32 a) { return _mm256_blend_epi16(a, _mm256_slli_epi32(a, 16), 0xAA); }
-// GCC 12 turns a chain of additions into a tree: where four rows have chains, their 32 products go through memory.
+// GCC 12 turns a chain of additions into a tree: of several chains all products are alive at once, and go through
+// memory.
 template <int Chains>
 inline __m256i keep_chain(__m256i sum) {
-  if constexpr (Chains >= 4) asm("" : "+x"(sum));
+  if constexpr (Chains >= 2) asm("" : "+x"(sum));
   return sum;
 }
 inline constexpr bool kAnyByte = false;
 // Eight-bit weights: the magnitude (up to 128) meets the activation (up to 127) that took over the weight's sign.
-inline I32 dot_wide(I32 acc, U8 w, U8 a) {
-  const __m256i s = _mm256_xor_si256(w, _mm256_set1_epi8((char)0x80));
-  return add_pairs(acc, _mm256_maddubs_epi16(_mm256_abs_epi8(s), _mm256_sign_epi8(a, s)));
+struct WideOperand {
+  __m256i weight, magnitude;
+};
+inline WideOperand wide_operand(U8 w) {
+  const __m256i weight = _mm256_xor_si256(w, _mm256_set1_epi8((char)0x80));
+  return {weight, _mm256_abs_epi8(weight)};
+}
+inline I32 dot_wide(I32 acc, const WideOperand& w, U8 a) {
+  return add_pairs(acc, _mm256_maddubs_epi16(w.magnitude, _mm256_sign_epi8(a, w.weight)));
 }
 #endif
 

@@ -17,7 +17,7 @@ using Mask = __mmask16;
 #define OCTAVO_KERNEL_PART __attribute__((always_inline)) inline
 inline constexpr int kLanes = 16;
 inline constexpr int kTileRows = 8;
-inline constexpr int kTilePanels = 2;
+inline constexpr int kTileVectors = 2;
 inline constexpr int kPassQueries = 8;  // query rows that attention takes over a tile at once, at most
 inline constexpr int kWideBias = 128;
 
@@ -161,6 +161,7 @@ inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
 
 inline void keep_in_register(I32& v) { asm("" : "+v"(v)); }
 inline void keep_in_register(F32& v) { asm("" : "+v"(v)); }
+inline void make_unknown(U8&, I32&) {}
 
 // Inlined before the compiler asks what a call of it changes: it sees no effect in a prefetch and would drop the call.
 __attribute__((always_inline)) inline void prefetch(const void* p) { _mm_prefetch((const char*)p, _MM_HINT_T0); }

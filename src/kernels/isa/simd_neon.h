@@ -18,7 +18,7 @@ using Mask = uint32x4_t;
 #define OCTAVO_KERNEL_PART __attribute__((always_inline)) inline
 inline constexpr int kLanes = 4;
 inline constexpr int kTileRows = 4;
-inline constexpr int kTilePanels = 1;
+inline constexpr int kTileVectors = 1;
 inline constexpr int kPassQueries = 8;  // query rows that attention takes over a tile at once, at most
 inline constexpr int kWideBias = 0;
 
@@ -171,6 +171,7 @@ inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
 }
 inline void keep_in_register(I32& v) { asm("" : "+w"(v)); }
 inline void keep_in_register(F32& v) { asm("" : "+w"(v)); }
+inline void make_unknown(U8&, I32&) {}
 
 __attribute__((always_inline)) inline void prefetch(const void* p) { __builtin_prefetch(p); }
 __attribute__((always_inline)) inline void prefetch_far(const void* p) { __builtin_prefetch(p, 0, 2); }

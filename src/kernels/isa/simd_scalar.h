@@ -14,10 +14,10 @@ namespace {
 /// Declares a part of a product's kernel. Here they are inlined by the compiler's judgement: by name they take it
 /// longer, for code that nobody waits for.
 #define OCTAVO_KERNEL_PART inline
-inline constexpr int kLanes = 4;       // 32-bit lanes of a vector; a U8 holds four bytes a lane
-inline constexpr int kTileRows = 4;    // rows of activations that the matrix kernels keep in registers
-inline constexpr int kTilePanels = 1;  // panels whose weights meet those rows together
-inline constexpr int kWideBias = 0;    // the number that dot_wide adds to a weight
+inline constexpr int kLanes = 4;        // 32-bit lanes of a vector; a U8 holds four bytes a lane
+inline constexpr int kTileRows = 4;     // rows of activations that the matrix kernels keep in registers
+inline constexpr int kTileVectors = 1;  // vectors of outputs whose weights meet those rows together
+inline constexpr int kWideBias = 0;     // the number that dot_wide adds to a weight
 
 /// The most query rows that attention takes over a tile at once. This level is the slow one, and each count is code of
 /// its own.
@@ -268,6 +268,9 @@ inline I32 dot_pairs(I32 acc, I16 a, I16 b) {
 /// register in each round of that loop, for the sake of later code.
 inline void keep_in_register(I32&) {}
 inline void keep_in_register(F32&) {}
+/// Hides from the compiler that v is what it was, so that it computes again what depends on v, and not before `behind`
+/// is there. Nothing where a product and its sum are one instruction.
+inline void make_unknown(U8& v, I32& behind) { asm("" : "+m"(v), "+m"(behind)); }
 
 /// Asks for a line of memory: into the caches, or into the second-level cache only.
 inline void prefetch(const void*) {}
