@@ -38,8 +38,8 @@ def sequences(number, goal, avx2_goal):
     return Row("decode", 32, batch=number, depth=32, goal=goal, avx2_goal=avx2_goal)
 
 
-def batched(goal=None):
-    return Row("decode", 64, batch=32, depth=32, goal=goal)
+def batched(goal=None, avx2_goal=None):
+    return Row("decode", 64, batch=32, depth=32, goal=goal, avx2_goal=avx2_goal)
 
 
 Q4_K_M = "Q4_K,Q4_K,Q6_K,Q4_K"  # about the shares that Q4_K_M gives its two types
@@ -51,21 +51,23 @@ FILES = (
          (Row("prefill", 512, goal=8), Row("decode", 128, goal=2.2), batched(6),
           Row("decode", 64, depth=4096, goal=2.4))),
     File("default-q4_0", "SmolLM2-135M Q4_0 copy",
-         (Row("prefill", 512, avx2_goal=1.5), Row("decode", 128, avx2_goal=1.3), batched(),
+         (Row("prefill", 512, avx2_goal=1.5), Row("decode", 128, avx2_goal=1.3), batched(avx2_goal=1.5),
           Row("decode", 64, depth=4096))),
     File("default-against-q4_0", "SmolLM2-135M: Octavo's Q4_1 against llama.cpp's Q4_0",
          (Row("prefill", 512, goal=2), Row("decode", 128, goal=1.8), batched(2.5),
           Row("decode", 64, depth=4096)), octavo_reads="default"),
     File("gemma", "Gemma-3-270M Q4_K_M", (Row("prefill", 512, goal=2.2), Row("decode", 64, goal=1.7), batched())),
     File("qwen3-0.6b-q4_k", "Qwen3-0.6B shape, Q4_K",
-         (Row("prefill", 256, goal=2.5), Row("decode", 64, goal=1.5), batched()),
+         (Row("prefill", 256, goal=2.5, avx2_goal=2), Row("decode", 64, goal=1.5, avx2_goal=1.2), batched(avx2_goal=2)),
          ("--shape", "qwen3-0.6b", "--type", "Q4_K")),
     File("qwen3-0.6b-q8_0", "Qwen3-0.6B shape, Q8_0", (Row("prefill", 256), Row("decode", 64), batched()),
          ("--shape", "qwen3-0.6b", "--type", "Q8_0")),
     File("qwen3-0.6b-f16", "Qwen3-0.6B shape, F16",
-         (Row("prefill", 512, goal=1), Row("decode", 32, goal=1), batched(1)), ("--shape", "qwen3-0.6b", "--type", "F16")),
+         (Row("prefill", 512, goal=1, avx2_goal=1), Row("decode", 32, goal=1, avx2_goal=1), batched(1, 1)),
+         ("--shape", "qwen3-0.6b", "--type", "F16")),
     File("qwen3-0.6b-bf16", "Qwen3-0.6B shape, BF16",
-         (Row("prefill", 512, goal=1), Row("decode", 32, goal=1), batched(1)), ("--shape", "qwen3-0.6b", "--type", "BF16")),
+         (Row("prefill", 512, goal=1, avx2_goal=1), Row("decode", 32, goal=1, avx2_goal=1), batched(1, 1)),
+         ("--shape", "qwen3-0.6b", "--type", "BF16")),
     File("qwen3-1.7b-q1_0", "Qwen3-1.7B shape, Q1_0",
          (Row("prefill", 256, goal=5, avx2_goal=2.5), Row("decode", 64, goal=2.5, avx2_goal=1.5)),
          ("--shape", "qwen3-1.7b", "--type", "Q1_0", "--embd-type", "Q1_0")),

@@ -109,7 +109,8 @@ __attribute__((noinline)) void whole_tiles_apart(const WeightStream& s, const Pa
   whole_tiles<T>(s, w, a, out, row, tiles);
 }
 
-/// The row tiles over vector h of the outputs of a stream's panels, largest first, as act_tiles.h cuts rows.
+/// The row tiles over the vectors from h on of the outputs of a stream's panels, largest first, as act_tiles.h cuts
+/// rows.
 template <DType T>
 OCTAVO_KERNEL_PART void panel_pass(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a,
                                    const OutputPlace& out, int64_t row, int64_t row_end) {

@@ -10,7 +10,7 @@
 namespace octavo {
 namespace {
 
-inline constexpr int kGroupTiles = 16;  // row tiles for which weights are unpacked once
+inline constexpr int kGroupTiles = 16;  // row tiles for which weights are unpacked once, at most
 
 /// 32 weights of each of V vectors of outputs, unpacked.
 template <DType T, int V>
@@ -78,14 +78,15 @@ OCTAVO_KERNEL_PART NextPanels dot_group(const WeightStream& stream, NextPanels a
   return ahead;
 }
 
-/// `tiles` row tiles of kTileRows rows from row `row`, in groups.
+/// `tiles` row tiles of kTileRows rows from row `row`, in groups of about equal size.
 template <DType T>
 OCTAVO_KERNEL_PART void row_groups(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a,
                                    const OutputPlace& out, int64_t row, int64_t tiles) {
   constexpr int V = vectors_at_once<T>(), R = kTileRows;
   NextPanels ahead(s, out.h, panel_passes<T>(), tiles * (w.cols / kActBlock));
-  for (; tiles > 0; tiles -= kGroupTiles, row += kGroupTiles * R) {
-    const int in_group = tiles < kGroupTiles ? (int)tiles : kGroupTiles;
+  for (int in_group; tiles > 0; tiles -= in_group, row += in_group * R) {
+    const int64_t groups = (tiles + kGroupTiles - 1) / kGroupTiles;
+    in_group = (int)((tiles + groups - 1) / groups);
     F32 acc[kGroupTiles][V][R];
     for (int t = 0; t < in_group; ++t)
       for (int v = 0; v < V; ++v)
