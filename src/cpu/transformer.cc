@@ -36,7 +36,7 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, cons
       per_layer_(config, weights, context_, stream_),
       draft_head_(config, weights, snapshots, context_, stream_),
       head_(config, weights, context_),
-      is_finite_(to_size(max_rows)),
+      spoiled_(max_rows),
       position_rows_(to_size(pool.num_threads()) * to_size(config.width)),
       logits_(config.is_encoder ? 0 : to_size(kMaxLogitRows) * to_size(config.vocab_size)) {}
 
@@ -57,7 +57,7 @@ void Transformer::forward(const Batch& batch) {
   if (rows_.count() == 0) return;
   if (first < config_.num_layers()) norm_rows(mixer_norm(first));
   for (int i = first; i < config_.num_layers(); ++i) {
-    if (i == last_layer_with_state_) find_spoiled();
+    if (i == last_layer_with_state_) spoiled_.find(context_, stream_, rows_);
     const bool narrows = i == last_layer_with_state_ && batch.logit_rows.size() < batch.tokens.size();
     if (narrows) {
       write_state(i);
@@ -78,8 +78,7 @@ int Transformer::compute_leading_layers(const Batch& batch) {
   leading_->forward(batch, attention_, stream_.x(0));
   experts_ffn_.add_counts(leading_->expert_bytes(), leading_->not_finite());
   if (leading_->count() <= last_layer_with_state_) return leading_->count();
-  const std::span<const std::int32_t> spoiled = leading_->spoiled();
-  spoiled_.assign(spoiled.begin(), spoiled.end());
+  spoiled_.assign(leading_->spoiled());
   rows_.keep_logit_rows();
   return leading_->count();
 }
@@ -103,14 +102,8 @@ void Transformer::add_assistant(const AssistantModel& assistant) {
 }
 
 /// A number that is none stays so from layer to layer.
-void Transformer::find_spoiled() {
-  const int count = rows_.count();
-  context_.for_rows(count, [&](std::int64_t row, int) { is_finite_[to_size(row)] = stream_.is_finite(row) ? 1 : 0; });
-  rows_.add_spoiled([&](int row) { return is_finite_[to_size(row)] != 0; }, spoiled_);
-}
-
 void Transformer::end_with_draft_head(const Batch& batch) {
-  find_spoiled();  // the head is the last layer with state
+  spoiled_.find(context_, stream_, rows_);  // the head is the last layer with state
   draft_head_.follow(rows_, attention_);
   if (batch.logit_rows.size() == batch.tokens.size()) return;
   rows_.keep_logit_rows();

@@ -6,7 +6,6 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "cpu/assistant.h"
 #include "cpu/attention_mixer.h"
@@ -18,6 +17,7 @@
 #include "cpu/per_layer_embedding.h"
 #include "cpu/pooled_head.h"
 #include "cpu/residual_stream.h"
+#include "cpu/spoiled_rows.h"
 #include "cpu/step_rows.h"
 #include "cpu/weights.h"
 #include "model/batch.h"
@@ -58,10 +58,9 @@ class Transformer {
   /// Its counts are those of the last forward().
   const ExpertsFfn& experts() const { return experts_ffn_; }
   /// BatchOutcome's, of the last forward().
-  std::span<const std::int32_t> spoiled() const { return spoiled_; }
+  std::span<const std::int32_t> spoiled() const { return spoiled_.sequences(); }
 
  private:
-  void find_spoiled();
   /// The layers that lie elsewhere; the number of them.
   int compute_leading_layers(const Batch& batch);
   void embed(const Batch& batch);
@@ -103,10 +102,9 @@ class Transformer {
   std::unique_ptr<Assistant> assistant_;  // null: there is none
   PooledHead head_;
   StepClock::Clock::duration waited_ = {};
-  std::vector<std::int32_t> spoiled_;
-  std::vector<std::uint8_t> is_finite_;  // [max_rows]
-  AlignedBuffer<float> position_rows_;   // [threads][width] scratch of embed()
-  AlignedBuffer<float> logits_;          // [kMaxLogitRows, vocab_size]
+  SpoiledRows spoiled_;
+  AlignedBuffer<float> position_rows_;  // [threads][width] scratch of embed()
+  AlignedBuffer<float> logits_;         // [kMaxLogitRows, vocab_size]
 };
 
 }  // namespace octavo
