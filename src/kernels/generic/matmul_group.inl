@@ -1,6 +1,6 @@
 // Several row tiles times the vectors of one panel: weights are unpacked once for all of them.
 //
-// A run of 256 weights of the vectors becomes bytes and scales in 4 to 8 KiB, which stay in the first-level cache while
+// A run of 256 weights of each output becomes bytes and scales in 4 to 8 KiB, which stay in the first-level cache while
 // the row tiles meet them, one after another. Their sums wait in memory from run to run, as floats, which changes no
 // bit.
 #pragma once
