@@ -1,4 +1,5 @@
-// The sequences whose rows are not finite: BatchOutcome::spoiled.
+// The sequences whose rows are not finite: BatchOutcome::spoiled. They are looked for once a step, as a row that is not
+// finite stays so from layer to layer.
 #pragma once
 
 #include <span>
@@ -22,7 +23,7 @@ class SpoiledRows {
                      [&](std::int64_t row, int) { is_finite_[to_size(row)] = stream.is_finite(row) ? 1 : 0; });
     rows.add_spoiled([&](int row) { return is_finite_[to_size(row)] != 0; }, sequences_);
   }
-  /// Another device has looked.
+  /// Takes over what another device has found.
   void assign(std::span<const std::int32_t> sequences) { sequences_.assign(sequences.begin(), sequences.end()); }
   /// Ascending.
   std::span<const std::int32_t> sequences() const { return sequences_; }

@@ -101,7 +101,6 @@ void Transformer::add_assistant(const AssistantModel& assistant) {
   assistant_ = std::make_unique<Assistant>(assistant, config_, weights_, kv_, context_.kernels, context_.pool);
 }
 
-/// A number that is none stays so from layer to layer.
 void Transformer::end_with_draft_head(const Batch& batch) {
   spoiled_.find(context_, stream_, rows_);  // the head is the last layer with state
   draft_head_.follow(rows_, attention_);

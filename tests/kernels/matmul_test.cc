@@ -258,8 +258,7 @@ TEST_P(Matmul, BitsOfARowDoNotDependOnItsCompany) {
   }
 }
 
-// With AVX2 seventeen tiles are groups of nine and eight, which unpack runs of 256 weights, the last one cut short
-// here.
+// Seventeen tiles are two groups with AVX2, of nine and of eight; their last run of 256 weights is cut short.
 TEST_P(Matmul, BitsOfARowDoNotDependOnTheGroupOfItsTile) {
   MatrixMaker maker(random);
   for (const DType type : kAllDTypes) {

@@ -15,7 +15,7 @@ inline SmallSum add_products(SmallSum sum, U8 w, Bytes a) {
   return dot_small(sum, w, a);
 }
 inline I32 small_sum_end(SmallSum sum, I32 /*start*/) { return sum; }
-/// What dot_wide() takes for bytes of weights.
+/// The form in which dot_wide() takes bytes of weights.
 inline U8 wide_operand(U8 w) { return w; }
 /// Follows each addition to one of `Chains` sums, which the compiler is to add up one term after another.
 template <int Chains>
