@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/dispatch.h"
+#include "emulated_isa/level_kernels.h"
 
 namespace octavo {
 namespace {
@@ -39,12 +39,12 @@ struct Weight {
 class GatedProductOf : public testing::TestWithParam<IsaLevel> {
  protected:
   void SetUp() override {
-    if (!isa_supported(GetParam())) GTEST_SKIP() << "this processor has no " << isa_name(GetParam());
+    if (kernels_of_level(GetParam()) == nullptr) GTEST_SKIP() << "this processor has no " << isa_name(GetParam());
   }
 
   /// Rows of the input, in floats and in int8.
   void make_input(int rows) {
-    const KernelTable& kernels = kernel_table(GetParam());
+    const KernelTable& kernels = *kernels_of_level(GetParam());
     std::mt19937 random(3);
     std::normal_distribution<float> normal;
     x_.resize(static_cast<std::size_t>(rows * kCols));
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Levels, GatedProductOf,
                          [](const auto& param) { return std::string(isa_name(param.param)); });
 
 void GatedProductOf::expect_bits_of_the_parts(const WeightMatrix& gate, const WeightMatrix& up, int rows, int threads) {
-  const KernelTable& kernels = kernel_table(GetParam());
+  const KernelTable& kernels = *kernels_of_level(GetParam());
   const std::int64_t width = gate.rows;
   const bool quantizes = width % kActBlock == 0;
   ThreadPool pool(threads);
@@ -108,7 +108,7 @@ TEST_P(GatedProductOf, HasTheBitsOfItsPartsForAnyRowsThreadsAndWidth) {
 }
 
 TEST_P(GatedProductOf, PartsOfRowsAndColumnsHaveTheBitsOfTheWholeProduct) {
-  const KernelTable& kernels = kernel_table(GetParam());
+  const KernelTable& kernels = *kernels_of_level(GetParam());
   const Weight a(DType::kQ8_0, 80, 1), b(DType::kQ4_0, 40, 2);
   for (const int rows : {1, 64, 255, 256, 259, 600}) {
     make_input(rows);
@@ -133,7 +133,7 @@ TEST_P(GatedProductOf, PartsOfRowsAndColumnsHaveTheBitsOfTheWholeProduct) {
 }
 
 TEST_P(GatedProductOf, AFactorMultipliesTheOutputsOfItsMatrix) {
-  const KernelTable& kernels = kernel_table(GetParam());
+  const KernelTable& kernels = *kernels_of_level(GetParam());
   const float half = 0.5F;  // exact, so that bits are those of the halves
   Weight a(DType::kQ8_0, 80, 1), b(DType::kQ4_0, 80, 2);
   ThreadPool pool(2);

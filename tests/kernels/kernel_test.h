@@ -1,5 +1,5 @@
-// The base of kernel tests: every test runs on every instruction-set level of the processor at hand, and names the
-// levels that it could not run.
+// The base of kernel tests: every test runs on every instruction-set level that the processor has or can emulate
+// (emulated_isa/), and names the levels that it could not run.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/dispatch.h"
+#include "emulated_isa/level_kernels.h"
 #include "kernels/pack.h"
 
 namespace octavo {
@@ -28,9 +28,10 @@ inline std::vector<IsaLevel> compiled_levels() {
 class KernelTest : public ::testing::TestWithParam<IsaLevel> {
  protected:
   void SetUp() override {
-    if (!isa_supported(GetParam())) GTEST_SKIP() << isa_name(GetParam()) << ": not run, the processor lacks it";
+    if (kernels_of_level(GetParam()) == nullptr)
+      GTEST_SKIP() << isa_name(GetParam()) << ": not run, the processor lacks it";
   }
-  const KernelTable& kernels() const { return kernel_table(GetParam()); }
+  const KernelTable& kernels() const { return *kernels_of_level(GetParam()); }
   std::mt19937 random{12345};
 
   std::vector<float> normal(std::size_t n, float deviation = 1.0F) {

@@ -49,7 +49,7 @@ void expect_portable(const std::string& name, std::span<const Number> numbers) {
 /// A test case per level; its kernels are the portable ones.
 class PortableTest : public KernelTest {
  protected:
-  const KernelTable& kernels() const { return kernel_table(GetParam(), Bits::kPortable); }
+  const KernelTable& kernels() const { return *kernels_of_level(GetParam(), Bits::kPortable); }
 
   std::vector<float> bells(std::size_t n) {
     std::vector<float> values(n);

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/isa/shape_avx512.h"
+
 namespace octavo {
 namespace {
 
@@ -15,11 +17,6 @@ using Mask = __mmask16;
 
 /// Declares a part of a product's kernel.
 #define OCTAVO_KERNEL_PART __attribute__((always_inline)) inline
-inline constexpr int kLanes = 16;
-inline constexpr int kTileRows = 8;
-inline constexpr int kTileVectors = 2;
-inline constexpr int kPassQueries = 8;  // query rows that attention takes over a tile at once, at most
-inline constexpr int kWideBias = 128;
 
 inline F32 f32_zero() { return _mm512_setzero_ps(); }
 inline F32 f32_set(float x) { return _mm512_set1_ps(x); }
