@@ -27,7 +27,7 @@
 namespace octavo::cli {
 namespace {
 
-constexpr int kWarmUpTokens = 8;
+constexpr int kWarmUpTokens = 8, kWarmUpPrompt = 512;
 
 /// The rows in their order: prefill, decode, by depth, then by size.
 std::vector<BenchCase> ordinary_cases(const BenchOptions& options) {
@@ -86,12 +86,16 @@ Result<void> make_room(std::span<const BenchCase> cases, EngineOptions& options)
   return {};
 }
 
-/// A short form of a case, so that caches, clocks and page tables are as they will be.
-BenchCase warm_up(BenchCase c) {
-  c.depth = 0;
-  c.prompt = std::min(c.prompt, 512);
-  c.gen = std::min(c.gen, kWarmUpTokens);
-  return c;
+/// A short form of a case, so that caches, clocks and page tables are as they will be. What a decode writes token by
+/// token is written by prompts about as long, in the memory that the case has: no run waits for the system to clear new
+/// pages of the KV cache.
+BenchCase warm_up(const BenchCase& c, int max_step_tokens) {
+  BenchCase warm = c;
+  warm.prompt = std::min(c.prompt, kWarmUpPrompt);
+  warm.gen = std::min(c.gen, kWarmUpTokens);
+  warm.depth = c.is_prefill ? 0 : std::min(c.gen, kWarmUpPrompt);
+  while (warm.depth > 0 && longest_sequence(warm, max_step_tokens) > longest_sequence(c, max_step_tokens)) --warm.depth;
+  return warm;
 }
 
 /// Measures `cases` round by round, so that a machine that slows down slows all of them, and adds them to the report.
@@ -118,7 +122,7 @@ Result<bool> measure(std::span<const BenchCase> cases, const BenchOptions& optio
     bar.update(done, cases.size() * (rounds + 1));
     const bool is_warm_up = done < cases.size();
     const BenchCase& c = cases[done % cases.size()];
-    OCTAVO_TRY(const std::optional<BenchRun> run, runner.run(is_warm_up ? warm_up(c) : c));
+    OCTAVO_TRY(const std::optional<BenchRun> run, runner.run(is_warm_up ? warm_up(c, max_step_tokens) : c));
     if (!run) return false;
     if (!is_warm_up) report.rows[first_row + done % cases.size()].runs.push_back(*run);
   }

@@ -147,8 +147,19 @@ TEST_F(Bench, SequencesHaveTheirOwnOrdinaryTokensAndNoPrefixCache) {
     EXPECT_EQ(request.sampling.temperature, 0);
     if (request.tokens.size() > 1) prompts.insert(request.tokens);
   }
-  // 1 + 3 measurements of a prefill and 3 of a decode of 4 sequences; the decode's warm-up has prompts of one token.
-  EXPECT_EQ(prompts.size(), 1U + 3U + 3U * 4U);
+  // A warm-up and 3 measurements of a prefill, and of a decode of 4 sequences.
+  EXPECT_EQ(prompts.size(), 4U + 4U * 4U);
+}
+
+TEST_F(Bench, ADecodesWarmUpFillsTheMemoryOfItsRunsAndNoMore) {
+  ASSERT_EQ(run({"--prompt", "0", "--gen", "100", "--batch", "4", "--repeat", "1"}), 0) << cli.err.str();
+  ASSERT_EQ(record.requests.size(), 4U + 4U);
+  const auto tokens = [](const Request& request) {
+    return static_cast<int>(request.tokens.size()) + request.max_tokens;
+  };
+  const Request &warm_up = record.requests.front(), &measured = record.requests.back();
+  EXPECT_GT(warm_up.tokens.size(), 80U);
+  EXPECT_LE(tokens(warm_up), tokens(measured));
 }
 
 TEST_F(Bench, ADepthIsReadBeforeTheClockStarts) {
