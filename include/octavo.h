@@ -17,11 +17,16 @@
  * Models, queues, constraints, servers and stops are handles: numbers that are never used twice. A call with a handle
  * that was closed, or never was one, is an error and nothing else. Any thread may make any call; a call that one thread
  * waits in ends when another closes what it waits for. No exception leaves a call. A process that was forked cannot use
- * its parent's handles: its calls give OCTAVO_FORKED, and it may load models of its own only where the parent had none.
+ * its parent's handles, with which calls give OCTAVO_FORKED; it may load models of its own.
+ *
+ * In a callback, calls that may wait for a callback are OCTAVO_INVALID, so that none waits for itself, nor two for each
+ * other: octavo_close() of a model that a thread of the library drives, or of a server; octavo_step(), octavo_serve(),
+ * octavo_release_memory(), and octavo_poll() with a timeout other than 0. All others may be made there.
  *
  * Structs begin with their size in bytes, which the caller sets. Later versions add fields at the end: a field behind
- * `size` counts as 0. Texts are UTF-8; where a number of bytes stands beside a text, 0 means that the text ends at its
- * first zero byte. */
+ * `size` counts as 0, and a size that ends inside a field is OCTAVO_INVALID. Texts are UTF-8; where a number of bytes
+ * stands beside a text, 0 means that the text ends at its first zero byte. Texts of more than OCTAVO_MAX_BYTES and
+ * arrays of more than OCTAVO_MAX_COUNT elements, which numbers below 0 become, are OCTAVO_INVALID. */
 #ifndef OCTAVO_H
 #define OCTAVO_H
 
@@ -39,6 +44,11 @@ extern "C" {
 /* The version of this interface. A library with a higher one has all that this header has. */
 #define OCTAVO_INTERFACE 1
 
+#define OCTAVO_MAX_BYTES ((size_t)1 << 30) /* of a text */
+#define OCTAVO_MAX_COUNT ((size_t)1 << 24) /* elements of an array: tokens, options, words of a mask */
+#define OCTAVO_MAX_ROW_BYTES \
+  ((size_t)1 << 30) /* of rows of logits that wait in a queue, unless it says another number */
+
 /* A model, queue, constraint, server or stop; 0: none. */
 typedef uint64_t octavo_handle;
 
@@ -46,7 +56,7 @@ typedef enum octavo_status {
   OCTAVO_OK = 0,
   OCTAVO_INVALID = 1,   /* an argument, a field of a request, a file or an option is wrong */
   OCTAVO_CLOSED = 2,    /* the handle was closed, or is none of this kind */
-  OCTAVO_FORKED = 3,    /* the handle is the parent process's */
+  OCTAVO_FORKED = 3,    /* the handle is that of a process that this one was forked from */
   OCTAVO_NO_MEMORY = 4, /* the system has none for the call */
   OCTAVO_TOO_LONG = 5,  /* a prompt, or a prompt and its answer, beyond the context */
   OCTAVO_BUSY = 6,      /* the queue of requests is full: later there is room again */
@@ -81,7 +91,9 @@ OCTAVO_API void octavo_text_free(octavo_text* text);
 /* Closes whatever a handle is. A model ends its requests, whose last events say OCTAVO_STOPPED, and those of its
  * servers, which answer 503 from then on; its memory goes back to the system once no call is inside it. A queue cancels
  * the requests that were submitted with it; its callback is not called any more, and one that is under way on another
- * thread has returned when this call does, unless this call is made in a callback: those wait for nobody. */
+ * thread has returned when this call does, unless this call is made in a callback: those wait for nobody. In a callback
+ * a model that a thread of the library drives, and a server, is not closed (OCTAVO_INVALID): it goes on, and whoever is
+ * outside closes it. */
 OCTAVO_API octavo_status octavo_close(octavo_handle handle);
 
 /* ---- Models ---- */
@@ -101,6 +113,11 @@ typedef struct octavo_load_options {
 /* A stop, for loads that another thread may end: once it is closed, the calls that have it give OCTAVO_STOPPED soon,
  * and take back all that they took. It does nothing to a model that is loaded. */
 OCTAVO_API octavo_status octavo_stop_open(octavo_handle* stop);
+
+/* Gives a stop to the calls that this thread makes from now on; 0 takes it away. Once the stop is closed, those that
+ * read texts and compile constraints (octavo_tokenize(), octavo_answer(), octavo_submit(), octavo_constraint_open())
+ * give OCTAVO_STOPPED soon, however long these are. It does nothing to a request that was taken. */
+OCTAVO_API octavo_status octavo_stop_calls(octavo_handle stop);
 
 /* Takes as long as fetching and loading do. Errors: OCTAVO_INVALID with the file and its fault, or the option;
  * OCTAVO_STOPPED. */
@@ -170,8 +187,9 @@ typedef struct octavo_request {
                        context: beyond that the end is OCTAVO_NO_MEMORY */
 } octavo_request;
 
-/* Takes a request, whose events go to the queue. Tokenizing and compiling of a constraint are done in this call.
- * `request` may be NULL. Errors: those of the server, with field and code. */
+/* Takes a request, whose events go to the queue. Tokenizing and compiling of a constraint are done in this call. *id is
+ * written before the first event can come, so that other threads and callbacks may cancel it while this call is under
+ * way. `request` may be NULL. Errors: those of the server, with field and code. */
 OCTAVO_API octavo_status octavo_submit(octavo_handle model, octavo_handle queue, const octavo_request* request,
                                        uint64_t* id);
 /* Ends a request of the model, whose last event says OCTAVO_STOPPED, or gives back what it has pinned; unknown ids are
@@ -215,10 +233,12 @@ typedef void (*octavo_callback)(void* user, octavo_events* events);
 typedef struct octavo_queue_options {
   size_t size;
   /* If set, it gets each batch when it is made, on the thread that drives the model, and owns it; nothing is polled.
-   * It may submit and cancel, but neither wait nor close the model. Where the system has no memory for the last event
-   * of a request it is not called, where a poll would say OCTAVO_NO_MEMORY. */
+   * What it may call is said above. Where the system has no memory for the last event of a request it is not called,
+   * where a poll would say OCTAVO_NO_MEMORY. */
   octavo_callback on_events;
   void* user;
+  size_t max_row_bytes; /* of OCTAVO_LOGITS events that wait to be polled; 0: OCTAVO_MAX_ROW_BYTES. A request with more
+                           of them ends with OCTAVO_NO_MEMORY; those that wait are told */
 } octavo_queue_options;
 
 /* `options` may be NULL. */
@@ -226,7 +246,8 @@ OCTAVO_API octavo_status octavo_queue_open(const octavo_queue_options* options, 
 /* A descriptor that is readable as long as events wait, for poll() and event loops; it is closed with the queue. */
 OCTAVO_API octavo_status octavo_queue_descriptor(octavo_handle queue, int32_t* descriptor);
 /* All events that wait, at most some thousand; with none it waits so many milliseconds, or any time where that is
- * below 0, and then gives NULL. */
+ * below 0, and then gives NULL. Any number of threads may poll a queue; each event is given to one of them. None waits
+ * longer than it says, whatever the others do. */
 OCTAVO_API octavo_status octavo_poll(octavo_handle queue, int32_t timeout_ms, octavo_events** events);
 OCTAVO_API void octavo_events_free(octavo_events* events);
 

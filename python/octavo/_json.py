@@ -21,9 +21,9 @@ def checked_text(field: str, text: str) -> str:
 def utf8(field: str, text: str) -> bytes:
     """The bytes of a text. Raises InvalidRequestError for a lone surrogate."""
     try:
-        return text.encode("utf-8")
+        return str.encode(text, "utf-8")  # a class of its own may tell something else
     except UnicodeEncodeError:
-        return checked_text(field, text).encode("utf-8")
+        return str.encode(checked_text(field, text), "utf-8")
 
 
 def _plain(value: Any) -> Any:

@@ -83,6 +83,7 @@ _PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
     "octavo_text_free": (None, [POINTER(Text)]),
     "octavo_close": (c_int, [c_uint64]),
     "octavo_stop_open": (c_int, [POINTER(c_uint64)]),
+    "octavo_stop_calls": (c_int, [c_uint64]),
     "octavo_load": (c_int, [POINTER(LoadOptions), POINTER(c_uint64)]),
     "octavo_info": (c_int, [c_uint64, POINTER(Text)]),
     "octavo_stats": (c_int, [c_uint64, POINTER(Counts)]),
@@ -123,8 +124,9 @@ def c_string(field: str, value: Union[str, bytes]) -> bytes:
 
 
 def words(values: Sequence[Union[str, bytes]], field: str = "options") -> Any:
-    """An array of C strings. Raises InvalidRequestError for what none can hold."""
-    return (c_char_p * max(1, len(values)))(*[c_string(field, value) for value in values])
+    """An array of C strings, with its own length. Raises InvalidRequestError for what none can hold."""
+    strings = [c_string(field, value) for value in values]
+    return (c_char_p * len(strings))(*strings)
 
 
 def _bad_token(field: str, tokens: Any) -> TypeError:
@@ -137,18 +139,20 @@ def _bad_token(field: str, tokens: Any) -> TypeError:
 
 
 def tokens_array(tokens: Any, field: str = "tokens") -> Any:
-    """A C array of token ids, int32 [len(tokens)]. Raises TypeError for what is no id of 32 bits, with its place."""
+    """A C array of token ids, int32; its own length is that of what `tokens` gives, whatever `len` of these says.
+    Raises TypeError for what is no id of 32 bits, with its place."""
     if hasattr(tokens, "dtype"):
         tokens = tokens.tolist()
     if not isinstance(tokens, (list, tuple, range, array.array)):
         raise TypeError(f"{field}: found {type(tokens).__name__}, expected a list of token ids")
+    given = list(iter(tokens))
     try:
-        values = array.array("i", tokens)
+        values = array.array("i", given)
     except (TypeError, OverflowError, ValueError):
-        raise _bad_token(field, tokens) from None
-    if any(isinstance(token, bool) for token in tokens):
-        raise _bad_token(field, tokens)
-    return (c_int32 * len(values)).from_buffer(values) if len(values) else (c_int32 * 1)()
+        raise _bad_token(field, given) from None
+    if any(isinstance(token, bool) for token in given):
+        raise _bad_token(field, given)
+    return (c_int32 * len(values)).from_buffer(values) if len(values) else (c_int32 * 0)()
 
 
 class Library:
@@ -238,6 +242,15 @@ class Handle(Uncopied):
 _Self = TypeVar("_Self", bound=Handle)
 _loaded: Optional[Library] = None
 _lock = threading.Lock()
+
+
+def _begin_in_child() -> None:
+    """A lock that another thread held at the fork is nobody's here."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_begin_in_child)
 
 
 def library_path() -> str:

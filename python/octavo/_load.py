@@ -3,14 +3,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 from typing import Any, Dict, List, Mapping, Optional
 
 from . import _library as lib
+from ._interrupt import Stop, leavable
 from ._json import json_bytes
 from .errors import InvalidRequestError, ModelError
 
-_LEAVE_S = 1.0  # the longest that a stopped load is waited for
 # Options that are on unless a word of their own turns them off.
 _ON_UNLESS_TOLD = {"repack", "prefix_cache", "ui", "slots"}
 # Options without a word of their own behind them.
@@ -47,74 +46,18 @@ def option_words(options: Mapping[str, Any]) -> List[str]:
     return words
 
 
-class _Stop(lib.Handle):
-    """A stop of loads: closing it ends those that have it."""
-
-    def __init__(self) -> None:
-        handle = ctypes.c_uint64()
-        lib.library().call("octavo_stop_open", handle)
-        self._handle = self.handle = handle.value
-
-
-class _Load:
-    """A load in a thread of its own, which whoever waits for it may leave: it is stopped then, and a model that is
-    there all the same is closed."""
-
-    def __init__(self, model: Optional[bytes], progress: bool, shares: int, options: List[str]) -> None:
-        self.library = lib.library()
-        self.model, self.progress, self.shares, self.options = model, progress, shares, options
-        self.stop = _Stop()
-        self.handle = 0
-        self.error: Optional[BaseException] = None
-        self.is_left = False
-        self.lock, self.is_over = threading.Lock(), threading.Event()
-        self.thread = threading.Thread(target=self._run, name="octavo-load", daemon=True)
-
-    def _run(self) -> None:
-        try:
-            self._load()
-        except InvalidRequestError as error:
-            self.error = ModelError(str(error), error.field, error.code, error.http)
-        except Exception as error:  # whoever waits raises it
-            self.error = error
-        finally:
-            self.is_over.set()
-
-    def _load(self) -> None:
-        handle = ctypes.c_uint64()
-        told = lib.LoadOptions(size=ctypes.sizeof(lib.LoadOptions),
-                               model=self.model,
-                               options=lib.words(self.options), num_options=len(self.options),
-                               shows_progress=int(self.progress), shares=self.shares,
-                               stop=self.stop.handle)
-        self.library.call("octavo_load", told, handle)
-        with self.lock:
-            self.handle = handle.value
-            if self.is_left and self.handle:
-                self.library.close(self.handle)
-
-    def wait(self) -> int:
-        """The model's handle. Raises octavo.Error."""
-        try:
-            self.thread.start()
-            while not self.is_over.wait(0.1):  # a join that is interrupted takes the thread for one that has ended
-                pass
-        except BaseException:
-            self._leave()
-            raise
-        finally:
-            self.stop.close()
-        if self.error is not None:
-            raise self.error
-        return self.handle
-
-    def _leave(self) -> None:
-        self.stop.close()
-        with self.lock:
-            self.is_left = True
-            if self.handle:
-                self.library.close(self.handle)
-        self.is_over.wait(_LEAVE_S)
+def _load(model: Optional[bytes], progress: bool, shares: int, options: List[str], stop: Stop) -> int:
+    handle = ctypes.c_uint64()
+    told = lib.LoadOptions(size=ctypes.sizeof(lib.LoadOptions),
+                           model=model,
+                           options=lib.words(options), num_options=len(options),
+                           shows_progress=int(progress), shares=shares,
+                           stop=stop.handle)
+    try:
+        lib.library().call("octavo_load", told, handle)
+    except InvalidRequestError as error:
+        raise ModelError(str(error), error.field, error.code, error.http) from None
+    return handle.value
 
 
 def load(model: Any, progress: bool, shares: int, options: Dict[str, Any]) -> int:
@@ -129,4 +72,4 @@ def load(model: Any, progress: bool, shares: int, options: Dict[str, Any]) -> in
     if path == b"":
         raise ModelError("model: found an empty text, expected a path, a hub's name, or None for the default model",
                          "model")
-    return _Load(path, progress, shares, words).wait()
+    return leavable(lambda stop: _load(path, progress, shares, words, stop), lib.library().close, "octavo-load")

@@ -14,13 +14,13 @@ _EXPECTED = "a text, token ids, or a dict with `prompt` or `prompt_token_ids`"
 def is_tokens(prompt: Any) -> bool:
     """Whether a prompt is a list of token ids, and neither a text nor a list of prompts."""
     if hasattr(prompt, "dtype"):
-        return prompt.ndim == 1 and prompt.dtype.kind not in "OSU"
-    return isinstance(prompt, (list, tuple, range)) and len(prompt) > 0 and hasattr(prompt[0], "__index__")
+        return prompt.ndim == 1 and getattr(prompt.dtype, "kind", "i") not in "OSU"
+    return isinstance(prompt, (list, tuple, range)) and hasattr(next(iter(prompt), None), "__index__")
 
 
 def checked_tokens(field: str, tokens: Any) -> List[int]:
     """Token ids as a list. Raises TypeError for what is none, with its place."""
-    return list(lib.tokens_array(tokens, field))[:len(tokens)]
+    return list(lib.tokens_array(tokens, field))
 
 
 def _read(field: str, prompt: Any) -> Tuple[Any, Optional[str]]:

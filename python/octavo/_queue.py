@@ -10,17 +10,18 @@ import ctypes
 import dataclasses
 import itertools
 import json
+import os
 import threading
 import time
 from typing import Any, AsyncGenerator, Callable, Dict, Generator, List, Optional, Sequence
 
 from . import _library as lib
+from ._interrupt import DIRECT_BYTES, Stop, call
 from ._json import json_bytes
 from .errors import BusyError, Error
 
 POLL_MS = 100  # between looks for Ctrl-C
 RETRY_S = 0.02  # before a request is given again to a model whose queue is full
-_DIRECT_BYTES = 16384  # larger bodies are tokenized away from an event loop
 
 
 @dataclasses.dataclass
@@ -141,13 +142,17 @@ class Queue(lib.Handle):
         if request.tokens is not None:
             tokens = lib.tokens_array(request.tokens)
             told.tokens = ctypes.cast(tokens, ctypes.POINTER(ctypes.c_int32))
-            told.num_tokens = len(request.tokens)
-        number = ctypes.c_uint64()
-        try:
+            told.num_tokens = len(tokens)
+
+        def submit() -> int:
+            number = ctypes.c_uint64()
             self.library.call("octavo_submit", model, self._handle, told, number)
+            return number.value
+        try:
+            return call(submit, is_long=len(body) >= DIRECT_BYTES or _is_held(request),
+                        drop=lambda submitted: cancel(model, submitted))
         except Error as error:
             raise request.told(error) from None
-        return number.value
 
     def poll(self, timeout_ms: int) -> List[Event]:
         """The events that wait; with none it waits so many milliseconds. Raises octavo.ClosedError."""
@@ -252,6 +257,11 @@ class LoopQueue:
     _open: Dict[Any, "LoopQueue"] = {}
     _lock = threading.Lock()
 
+    @classmethod
+    def begin_in_child(cls) -> None:
+        """The loops of a parent process are nobody's here, nor is a lock that another of its threads held."""
+        cls._open, cls._lock = {}, threading.Lock()
+
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.queue = Queue()
@@ -315,20 +325,35 @@ class LoopQueue:
                 await asyncio.sleep(RETRY_S)
 
     async def _submit_elsewhere(self, model: int, request: Request, tag: int) -> int:
-        submitted = self.loop.run_in_executor(None, self.queue.submit, model, request, tag)
+        stop = Stop()
+
+        def submit() -> int:
+            with stop.of_thread():
+                return self.queue.submit(model, request, tag)
+        submitted = self.loop.run_in_executor(None, submit)
         try:
             return await asyncio.shield(submitted)
         except asyncio.CancelledError:
             submitted.add_done_callback(
                 lambda done: None if done.cancelled() or done.exception() else cancel(model, done.result()))
             raise
+        finally:
+            stop.close()
+
+
+os.register_at_fork(after_in_child=LoopQueue.begin_in_child)
+
+
+def _is_held(request: Request) -> bool:
+    """Whether the answer has a form, which is compiled before the request begins."""
+    names = ("structured_outputs", "response_format", "tools", "guided_json", "guided_regex", "guided_grammar",
+             "guided_choice", "grammar", "json_schema")
+    return any(name in request.body for name in names)
 
 
 def _is_quick(request: Request) -> bool:
     texts = [request.body.get("prompt"), request.body.get("messages"), request.body.get("input")]
-    held = ("structured_outputs", "response_format", "tools", "guided_json", "guided_regex", "guided_grammar",
-            "guided_choice", "grammar", "json_schema")
-    return not any(name in request.body for name in held) and sum(len(str(text)) for text in texts) < _DIRECT_BYTES
+    return not _is_held(request) and sum(len(str(text)) for text in texts) < DIRECT_BYTES
 
 
 def cancel(model: int, number: int) -> None:

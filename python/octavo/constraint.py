@@ -5,6 +5,7 @@ import ctypes
 from typing import TYPE_CHECKING, Any, Mapping, Sequence
 
 from . import _library as lib
+from ._interrupt import call
 from ._json import json_bytes, utf8
 from .errors import ClosedError
 
@@ -52,9 +53,13 @@ class Constraint(lib.Handle):
         self._library = lib.library()
         self._num_words = (llm.info["vocab_size"] + 31) // 32
         self._vocab_size = llm.info["vocab_size"]
-        handle = ctypes.c_uint64()
-        self._library.call("octavo_constraint_open", llm.handle, kind.encode(), data, len(data), handle)
-        self._handle = handle.value
+        model = llm.handle
+
+        def open_it() -> int:
+            handle = ctypes.c_uint64()
+            self._library.call("octavo_constraint_open", model, kind.encode(), data, len(data), handle)
+            return handle.value
+        self._handle = call(open_it, is_long=True, drop=self._library.close)
 
     def mask(self, tokens: Sequence[int] = ()) -> Any:
         """The tokens that may follow `tokens`, end tokens included: numpy bool [vocab_size]. A call whose tokens go on
@@ -64,7 +69,7 @@ class Constraint(lib.Handle):
             raise ClosedError("found a constraint that was closed, expected an open one")
         array = lib.tokens_array(tokens)
         words = np.empty(self._num_words, np.uint32)
-        self._library.call("octavo_mask", self._handle, array, len(tokens),
+        self._library.call("octavo_mask", self._handle, array, len(array),
                            words.ctypes.data_as(ctypes.POINTER(ctypes.c_uint32)), len(words))
         bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
         return bits[:self._vocab_size].astype(bool)

@@ -13,6 +13,7 @@ from . import _library as lib
 from . import _queue
 from ._chat import Messages, chat_body, chat_rounds, checked_messages, is_conversations
 from ._fields import TEXT, check_names, checked_fields
+from ._interrupt import DIRECT_BYTES, call
 from ._json import json_bytes
 from ._load import load
 from ._progress import Progress, progress_of
@@ -122,8 +123,9 @@ class LLM(lib.Handle):
 
     def answer(self, path: str, body: Mapping[str, Any]) -> Any:
         """The answer of /tokenize, /detokenize or /apply-template of the server's API to a body."""
-        data = json_bytes(body)
-        return lib.library().json("octavo_answer", self.handle, lib.c_string("path", path), data, len(data))
+        data, name, handle = json_bytes(body), lib.c_string("path", path), self.handle
+        return call(lambda: lib.library().json("octavo_answer", handle, name, data, len(data)),
+                    is_long=len(data) >= DIRECT_BYTES)
 
     def request(self, path: str, body: Mapping[str, Any]) -> Any:
         """The answer of another of the server's APIs, such as "/v1/responses", to a body that is not streamed."""
@@ -388,4 +390,4 @@ def version() -> str:
 def run_program(arguments: Sequence[Union[str, bytes]]) -> int:
     """The program `octavo` with its arguments, of which the first is its name; returns its exit code."""
     words = lib.words(arguments, "arguments")
-    return int(lib.library().calls.octavo_main(len(arguments), ctypes.cast(words, ctypes.POINTER(ctypes.c_char_p))))
+    return int(lib.library().calls.octavo_main(len(words), ctypes.cast(words, ctypes.POINTER(ctypes.c_char_p))))

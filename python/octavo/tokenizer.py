@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional, Sequence, Union
 from . import _library as lib
 from ._chat import checked_messages
 from ._fields import TEMPLATE, checked_fields, drop_idle
+from ._interrupt import DIRECT_BYTES, call
 from ._json import utf8
 from ._tools import Tools
 
@@ -32,8 +33,11 @@ class Tokenizer:
         """
         if not isinstance(text, (str, bytes)):
             raise TypeError(f"text: found {type(text).__name__}, expected a text")
-        data = utf8("text", text) if isinstance(text, str) else text
+        data = utf8("text", text) if isinstance(text, str) else memoryview(text).tobytes()
         flags = lib.ADD_SPECIAL * bool(add_special_tokens) | lib.PARSE_SPECIAL * bool(parse_special_tokens)
+        return call(lambda: self._encode(data, flags), is_long=len(data) >= DIRECT_BYTES)
+
+    def _encode(self, data: bytes, flags: int) -> List[int]:
         room = len(data) + 16
         while True:
             tokens, count = (ctypes.c_int32 * room)(), ctypes.c_size_t()
@@ -46,7 +50,7 @@ class Tokenizer:
         """The bytes of tokens, which may be no whole characters. Control tokens give their text, unknown ids
         nothing."""
         array = lib.tokens_array(tokens)
-        return lib.library().text("octavo_detokenize", self._llm.handle, array, len(tokens))
+        return lib.library().text("octavo_detokenize", self._llm.handle, array, len(array))
 
     def decode(self, tokens: Union[int, Sequence[int]]) -> str:
         """The text of a token or of several; U+FFFD stands for bytes that are no characters."""

@@ -10,6 +10,7 @@
 #include "api/vector_call.h"
 #include "base/random_bytes.h"
 #include "base/to_size.h"
+#include "capi/work_stop.h"
 
 namespace octavo::capi {
 namespace {
@@ -21,6 +22,13 @@ ApiError lost() {
           .code = "out_of_memory"};
 }
 
+ApiError too_many_rows(std::size_t most) {
+  ApiError error = lost();
+  error.message =
+      fmt::format("rows of logits: found more than {} bytes that wait to be polled, expected at most as many", most);
+  return error;
+}
+
 }  // namespace
 
 CallResult<std::shared_ptr<Call>> Call::parse(std::shared_ptr<LoadedModel> model, std::shared_ptr<EventQueue> queue,
@@ -29,9 +37,11 @@ CallResult<std::shared_ptr<Call>> Call::parse(std::shared_ptr<LoadedModel> model
   auto call = parse_call(*request.api, std::move(request.body), model->engine(), model->served(),
                          {.store = &model->responses(), .owner = {}, .body_bytes = request.body_bytes});
   if (!call) return told(std::move(call.error()));
-  if (call->constraint)
-    if (auto compiled = compile_constraint(*call, model->engine(), model->stop_token()); !compiled)
+  if (call->constraint) {
+    const StopOfCall stop(model->stop_token());
+    if (auto compiled = compile_constraint(*call, model->engine(), stop.token()); !compiled)
       return told(std::move(compiled.error()));
+  }
   if (call->vectors && request.form != OCTAVO_JSON)
     return told(invalid_value("form", "form: found OCTAVO_TOKENS, expected OCTAVO_JSON: vectors have no tokens"));
   return std::shared_ptr<Call>(new Call(std::move(model), std::move(queue), request, std::move(*call)));
@@ -60,10 +70,13 @@ Call::Call(std::shared_ptr<LoadedModel> model, std::shared_ptr<EventQueue> queue
 
 Call::~Call() = default;
 
-CallResult<void> Call::start() {
+void Call::enlist() {
   const std::shared_ptr<Call> self = shared_from_this();
   model_->calls().add(id_, self);
   queue_->calls().add(id_, self);
+}
+
+CallResult<void> Call::start() {
   if (auto error = submit_more()) {
     refuse();
     return std::unexpected(CallError::of(std::move(*error)));
@@ -78,12 +91,15 @@ bool Call::has_turn() const {
   return submitted_.num_open < kMaxTextsAtOnce && submitted_.num_tokens_open + more <= kMaxTokensAtOnce;
 }
 
-// The lock is not held while the engine is called: its own callbacks want it.
+// The lock is not held while the engine is called: its own callbacks want it. Whoever ends the call meanwhile does not
+// know the request that is on its way.
 std::optional<ApiError> Call::submit_more() {
   std::unique_lock lock(submitted_.mutex);
   if (std::exchange(submitted_.is_under_way, true)) return {};
   std::optional<ApiError> error;
-  while (!error && !is_cancelled_ && submitted_.next < call_.requests.size() && has_turn()) {
+  std::optional<RequestId> late;
+  bool is_put_back = false;
+  while (!error && !is_ending_ && submitted_.next < call_.requests.size() && has_turn()) {
     const std::size_t prompt = submitted_.next++;
     submitted_.num_open += to_size(call_.n);
     submitted_.num_tokens_open += submitted_.prompt_tokens[prompt];
@@ -91,7 +107,8 @@ std::optional<ApiError> Call::submit_more() {
     const Result<RequestId> id = submit(prompt);
     lock.lock();
     if (id) {
-      submitted_.ids.push_back(*id);
+      note_request(*id);
+      if (is_ending_) late = *id;
       continue;
     }
     submitted_.num_open -= to_size(call_.n);
@@ -99,10 +116,21 @@ std::optional<ApiError> Call::submit_more() {
     const bool may_wait = id.error().kind == ErrorKind::kQueueFull && submitted_.num_open > 0 && call_.vectors;
     if (!may_wait) error = to_api_error(id.error());
     submitted_.next = prompt;
+    is_put_back = true;
     break;
   }
   submitted_.is_under_way = false;
+  lock.unlock();
+  if (late) model_->engine().cancel(*late);
+  if (is_put_back && is_ending_ && !error) abort();
   return error;
+}
+
+/// The lock is held. A request may have ended before submit() tells its number: what it has pinned is known all the
+/// same.
+void Call::note_request(RequestId id) {
+  std::vector<RequestId>& ids = submitted_.ids;
+  if (!submitted_.is_settled && (!pins_ || std::ranges::find(ids, id) == ids.end())) ids.push_back(id);
 }
 
 Result<RequestId> Call::submit(std::size_t prompt) {
@@ -127,6 +155,10 @@ Result<RequestId> Call::submit(std::size_t prompt) {
 void Call::on_event(std::size_t prompt, const TokenEvent& event) {
   const bool is_last_of_choice = event.finish != FinishReason::kNone;
   try {
+    if (pins_) {
+      const std::lock_guard lock(submitted_.mutex);
+      note_request(event.request);
+    }
     queue_->push({.call = shared_from_this(), .event = RequestEvent(event, prompt)});
   } catch (const std::exception&) {
     queue_->note_lost_news(shared_from_this());
@@ -147,11 +179,13 @@ void Call::on_event(std::size_t prompt, const TokenEvent& event) {
 }
 
 void Call::on_logits(int first_row, std::span<const float> logits) {
+  if (is_ending_) return;
   try {
-    queue_->push({.call = shared_from_this(),
-                  .event = {},
-                  .logits = std::vector<float>(logits.begin(), logits.end()),
-                  .first_row = to_size(first_row)});
+    if (!queue_->push({.call = shared_from_this(),
+                       .event = {},
+                       .logits = std::vector<float>(logits.begin(), logits.end()),
+                       .first_row = to_size(first_row)}))
+      give_up(too_many_rows(queue_->max_row_bytes()));
   } catch (const std::exception&) {
     queue_->note_lost_news(shared_from_this());
   }
@@ -161,6 +195,12 @@ void Call::abort() { queue_->push({.call = shared_from_this(), .event = {}, .has
 
 void Call::cancel() {
   is_cancelled_ = true;
+  end_requests();
+}
+
+/// Those that wait are told as failed, since the engine never hears of them.
+void Call::end_requests() {
+  is_ending_ = true;
   std::vector<RequestId> ids;
   bool is_waiting = false;
   {
@@ -170,6 +210,16 @@ void Call::cancel() {
   }
   for (const RequestId id : ids) model_->engine().cancel(id);
   if (is_waiting) abort();
+}
+
+/// The call's end comes before those of its requests. The engine's thread.
+void Call::give_up(ApiError error) {
+  {
+    const std::lock_guard lock(submitted_.mutex);
+    submitted_.failure = std::move(error);
+  }
+  abort();
+  end_requests();
 }
 
 // Nobody has heard of it: what came of those of its requests that were taken is not told.
@@ -190,8 +240,13 @@ octavo_event Call::event_of(octavo_event_kind kind) const {
   return told;
 }
 
-void Call::write(News news, EventBatch& batch) {
-  if (has_ended_ || is_refused_) return;
+bool Call::write(News news, EventBatch& batch) {
+  if (has_ended_ || is_refused_) return false;
+  write_news(std::move(news), batch);
+  return has_ended_;
+}
+
+void Call::write_news(News news, EventBatch& batch) {
   if (has_lost_news_ || news.has_failed) {
     const std::lock_guard lock(submitted_.mutex);
     const ApiError error =
@@ -248,20 +303,25 @@ void Call::end(const ApiError* error, EventBatch& batch) {
   }
   batch.add(told, std::move(message), std::move(body));
   has_ended_ = true;
-  if (pins_) settle_pins(error == nullptr);
+  keeps_pins_ = error == nullptr;
+}
+
+void Call::leave() {
+  if (pins_) settle_pins();
   model_->calls().remove(id_);
   queue_->calls().remove(id_);
 }
 
 /// Pins of a call that was cancelled meanwhile, or of which another prompt has no room, go back at once.
-void Call::settle_pins(bool is_kept) {
+void Call::settle_pins() {
   std::vector<RequestId> ids;
   {
     const std::lock_guard lock(submitted_.mutex);
-    ids = std::move(submitted_.ids);
+    ids = std::exchange(submitted_.ids, {});
+    submitted_.is_settled = true;
   }
   model_->keep_pins(id_, std::move(ids));
-  if (!is_kept || is_cancelled_) model_->give_back_pins(id_);
+  if (!keeps_pins_ || is_cancelled_) model_->give_back_pins(id_);
 }
 
 }  // namespace octavo::capi

@@ -42,7 +42,9 @@ class Call : public std::enable_shared_from_this<Call> {
   Call& operator=(const Call&) = delete;
 
   std::uint64_t id() const { return id_; }
-  /// Hands the requests to the engine; once. Error: it takes none of them.
+  /// From now on it is found by its number, and cancelled by whoever knows that.
+  void enlist();
+  /// Hands the requests to the engine; once, behind enlist(). Error: it takes none of them.
   CallResult<void> start();
   /// Ends what is under way; the last event says so. Any thread.
   void cancel();
@@ -53,24 +55,30 @@ class Call : public std::enable_shared_from_this<Call> {
   /// The queue has it.
   LostCall& lost_place() { return lost_place_; }
   const LostCall& lost_place() const { return lost_place_; }
-  /// Makes events of a piece of news. One thread at a time.
-  void write(News news, EventBatch& batch);
+  /// Makes events of a piece of news. One thread at a time. True: the last event is among them, and leave() is next.
+  bool write(News news, EventBatch& batch);
+  /// Forgets the call, which has ended, but for what it has pinned. It may cancel: no lock is held.
+  void leave();
 
  private:
   Call(std::shared_ptr<LoadedModel> model, std::shared_ptr<EventQueue> queue, const CallRequest& request,
        CompletionCall call);
   std::optional<ApiError> submit_more();
   Result<RequestId> submit(std::size_t prompt);
+  void note_request(RequestId id);
   bool has_turn() const;
   void on_event(std::size_t prompt, const TokenEvent& event);
   void on_logits(int first_row, std::span<const float> logits);
+  void end_requests();
+  void give_up(ApiError error);
   void refuse();
 
+  void write_news(News news, EventBatch& batch);
   void write_answer(const RequestEvent& event, EventBatch& batch);
   void write_token(const RequestEvent& event, EventBatch& batch);
   void write_text(std::string text, EventBatch& batch);
   void end(const ApiError* error, EventBatch& batch);
-  void settle_pins(bool is_kept);
+  void settle_pins();
   octavo_event event_of(octavo_event_kind kind) const;
 
   const std::uint64_t id_;
@@ -83,7 +91,8 @@ class Call : public std::enable_shared_from_this<Call> {
   CompletionCall call_;
   const std::size_t num_answers_;  // choices of all prompts
   std::atomic<bool> has_lost_news_ = false;
-  LostCall lost_place_;  // under the queue's lock
+  LostCall lost_place_;                  // under the queue's lock
+  std::atomic<bool> is_ending_ = false;  // requests are cancelled, those on their way too
   std::atomic<bool> is_cancelled_ = false;
   std::atomic<bool> is_refused_ = false;  // octavo_submit() has given an error
 
@@ -95,12 +104,13 @@ class Call : public std::enable_shared_from_this<Call> {
     std::size_t num_open = 0, num_tokens_open = 0;
     std::vector<std::size_t> prompt_tokens = {};
     std::vector<RequestId> ids = {};
+    bool is_settled = false;  // what they have pinned is the model's to remember
     std::optional<ApiError> failure = {};
   } submitted_;
 
   // The thread that polls
   std::unique_ptr<AnswerWriter> writer_;
-  bool has_begun_ = false, has_ended_ = false;
+  bool has_begun_ = false, has_ended_ = false, keeps_pins_ = false;
   std::size_t num_ended_ = 0;
   std::optional<ApiError> choice_error_ = {};
 };

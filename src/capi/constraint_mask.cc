@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/to_size.h"
+#include "capi/work_stop.h"
 #include "json/json_cursor.h"
 #include "json/json_document.h"
 
@@ -58,7 +59,8 @@ CallResult<std::shared_ptr<ConstraintMask>> ConstraintMask::compile(std::shared_
                                                                     std::string_view kind, std::string_view text) {
   const auto source = read_source(kind, text);
   if (!source) return std::unexpected(source.error());
-  auto compiled = model->engine().compile_constraint(*source, model->stop_token());
+  const StopOfCall stop(model->stop_token());
+  auto compiled = model->engine().compile_constraint(*source, stop.token());
   if (!compiled) return std::unexpected(CallError::of(compiled.error()));
   auto constraint = std::dynamic_pointer_cast<const CompiledConstraint>(std::move(*compiled));
   return std::shared_ptr<ConstraintMask>(new ConstraintMask(std::move(model), std::move(constraint)));

@@ -1,7 +1,7 @@
 #include "capi/handles.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
+#include <pthread.h>
 
 #include <cstdlib>
 #include <iterator>
@@ -15,18 +15,25 @@ Handles& Handles::instance() {
   return *handles;
 }
 
-Handles::Handles() : process_(::getpid()) {
-  std::atexit([] {
-    if (::getpid() == instance().process_) instance().close_all();
-  });
+// The lock is held over a fork, so that the child finds the table whole.
+Handles::Handles() {
+  std::atexit([] { instance().close_all(); });
+  ::pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                   [] { instance().begin_in_child(); });
 }
 
-CallResult<void> Handles::check_process() const {
-  if (::getpid() == process_) return {};
-  return std::unexpected(
-      CallError::of(OCTAVO_FORKED,
-                    "found a process that was forked, expected the one that first called the library: threads do not "
-                    "cross a fork, so load the model behind it, or start the other process anew"));
+// No memory is taken: whoever forks has threads that may hold the allocator's locks.
+void Handles::begin_in_child() noexcept {
+  of_parents_.merge(objects_);
+  mutex_.unlock();
+}
+
+CallResult<void> Handles::check_is_own(octavo_handle handle) const {
+  if (!of_parents_.contains(handle)) return {};
+  return std::unexpected(CallError::of(
+      OCTAVO_FORKED, fmt::format("handle {}: found one of the process that this one was forked from, expected one of "
+                                 "its own: threads do not cross a fork, so load the model behind it",
+                                 handle)));
 }
 
 octavo_handle Handles::add(std::shared_ptr<Handled> object) {
@@ -40,8 +47,8 @@ CallError Handles::wrong_kind(octavo_handle handle, std::string_view kind) {
 }
 
 CallResult<std::shared_ptr<Handled>> Handles::find_any(octavo_handle handle, std::string_view kind) {
-  OCTAVO_TRY_VOID(check_process());
   const std::lock_guard lock(mutex_);
+  OCTAVO_TRY_VOID(check_is_own(handle));
   if (const auto found = objects_.find(handle); found != objects_.end()) return found->second;
   const bool was_one = handle > 0 && handle < next_;
   return std::unexpected(CallError::of(
@@ -50,17 +57,17 @@ CallResult<std::shared_ptr<Handled>> Handles::find_any(octavo_handle handle, std
 }
 
 CallResult<void> Handles::close(octavo_handle handle) {
-  OCTAVO_TRY_VOID(check_process());
   std::shared_ptr<Handled> object;
   {
     const std::lock_guard lock(mutex_);
+    OCTAVO_TRY_VOID(check_is_own(handle));
     const auto found = objects_.find(handle);
     if (found != objects_.end()) {
       if (!found->second->is_closable())
-        return std::unexpected(
-            CallError::of(OCTAVO_INVALID,
-                          "found a call in a callback of the model, expected one of another thread: it would wait "
-                          "for itself"));
+        return std::unexpected(CallError::of(
+            OCTAVO_INVALID, fmt::format("handle {}: found a close in a callback, expected one outside of callbacks: "
+                                        "it waits for those of the model",
+                                        handle)));
       object = std::move(found->second);
       objects_.erase(found);
     }
@@ -81,10 +88,12 @@ void Handles::close_all() {
       object = std::move(objects_.begin()->second);  // models before their servers, which would wait for requests
       objects_.erase(objects_.begin());
     }
-    if (object->is_closable())
+    if (object->is_closable()) {
       object->close();
-    else
-      new std::shared_ptr<Handled>(std::move(object));  // exit() in its callback: the thread that it would wait for
+    } else {
+      object->abandon();
+      new std::shared_ptr<Handled>(std::move(object));  // exit() in a callback, which its thread may be inside of
+    }
   }
 }
 

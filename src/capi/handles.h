@@ -1,11 +1,9 @@
 // The table of handles: the object of each number that callers have. A number is never used twice, so one that was
-// closed is known as such.
+// closed is known as such, and so is one of the process that this one was forked from.
 //
 // One table in a process, which lives as long as that; any thread. Whoever has found an object holds it, so that a call
 // ends in peace when another thread closes what it works on.
 #pragma once
-
-#include <sys/types.h>
 
 #include <expected>
 #include <map>
@@ -32,8 +30,10 @@ class Handled {
 
   /// Ends what it does; it is found no more. It is called once.
   virtual void close() = 0;
-  /// False: the calling thread is one that close() would wait for.
+  /// False: close() may wait for what the calling thread is inside of.
   virtual bool is_closable() const { return true; }
+  /// The process exits, and is_closable() is false: asks for an end and does not wait.
+  virtual void abandon() {}
 };
 
 class Handles {
@@ -42,8 +42,8 @@ class Handles {
   static Handles& instance();
 
   octavo_handle add(std::shared_ptr<Handled> object);
-  /// The object of type T. Errors: the handle is closed, or of another kind (`kind` names the one that is wanted); the
-  /// process was forked.
+  /// The object of type T. Errors: the handle is closed, of another kind (`kind` names the one that is wanted), or the
+  /// parent process's.
   template <class T>
   CallResult<std::shared_ptr<T>> find(octavo_handle handle, std::string_view kind) {
     OCTAVO_TRY(auto object, find_any(handle, kind));
@@ -51,19 +51,19 @@ class Handles {
     return std::unexpected(wrong_kind(handle, kind));
   }
   CallResult<void> close(octavo_handle handle);
-  /// Error: the process has handles of its parent, and may not call the library.
-  CallResult<void> check_process() const;
 
  private:
   Handles();
   CallResult<std::shared_ptr<Handled>> find_any(octavo_handle handle, std::string_view kind);
   static CallError wrong_kind(octavo_handle handle, std::string_view kind);
+  CallResult<void> check_is_own(octavo_handle handle) const;
+  void begin_in_child() noexcept;
   void close_all();
 
-  mutable std::mutex mutex_;
-  pid_t process_;
+  std::mutex mutex_;
   octavo_handle next_ = 1;
   std::map<octavo_handle, std::shared_ptr<Handled>> objects_;
+  std::map<octavo_handle, std::shared_ptr<Handled>> of_parents_;  // never closed: their threads are in other processes
 };
 
 }  // namespace octavo::capi

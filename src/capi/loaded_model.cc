@@ -119,6 +119,12 @@ void LoadedModel::close() {
   if (!has_failed_) cancel_all();
 }
 
+void LoadedModel::abandon() {
+  is_closed_ = true;
+  stop_.request_stop();
+  thread_.request_stop();
+}
+
 void LoadedModel::cancel_all() {
   for (const std::shared_ptr<Call>& call : calls_.all()) call->cancel();
   const std::lock_guard lock(guests_mutex_);

@@ -18,6 +18,7 @@
 #include "api/completion.h"
 #include "api/response_store.h"
 #include "capi/call_list.h"
+#include "capi/callback_scope.h"
 #include "capi/handles.h"
 #include "capi/library_options.h"
 #include "octavo/engine.h"
@@ -54,7 +55,8 @@ class LoadedModel final : public Handled, public std::enable_shared_from_this<Lo
   /// Error: a thread of the library drives it; the engine has failed.
   CallResult<bool> step();
   void close() override;
-  bool is_closable() const override { return std::this_thread::get_id() != thread_.get_id(); }
+  bool is_closable() const override { return is_driven_ || !CallbackScope::is_inside(); }
+  void abandon() override;
 
  private:
   LoadedModel(std::unique_ptr<LibraryOptions> options, std::shared_ptr<Resources> resources,

@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "capi/callback_scope.h"
 #include "capi/handles.h"
 #include "capi/library_options.h"
 #include "capi/loaded_model.h"
@@ -23,6 +24,8 @@ class ModelServer final : public Handled {
   std::string url() const { return server_->url(); }
   /// Waits for what runs, for as long as --drain-timeout says.
   void close() override;
+  bool is_closable() const override { return !CallbackScope::is_inside(); }
+  void abandon() override { server_->drain(); }
 
  private:
   explicit ModelServer(std::unique_ptr<LibraryOptions> options) : options_(std::move(options)) {}

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <cstdlib>
 #include <cstring>
@@ -17,14 +18,16 @@
 #include "api/tokenize_handler.h"
 #include "base/error.h"
 #include "capi/call.h"
+#include "capi/callback_scope.h"
 #include "capi/constraint_mask.h"
 #include "capi/event_queue.h"
 #include "capi/handles.h"
-#include "capi/load_stop.h"
 #include "capi/loaded_model.h"
 #include "capi/model_facts.h"
 #include "capi/model_server.h"
 #include "capi/sized.h"
+#include "capi/work_stop.h"
+#include "cli/context.h"
 #include "cli/process_context.h"
 #include "json/json_document.h"
 #include "octavo/version.h"
@@ -57,11 +60,6 @@ CallResult<void> need(const T* pointer, std::string_view name) {
   return std::unexpected(wrong(fmt::format("{}: found a null pointer", name)));
 }
 
-std::string_view text_of(const char* text, std::size_t size) {
-  if (text == nullptr) return {};
-  return size > 0 ? std::string_view(text, size) : std::string_view(text);
-}
-
 /// Gives a copy of `text` to the caller.
 void give(std::string_view text, octavo_text& caller) {
   auto* const data = static_cast<char*>(std::malloc(text.size() + 1));
@@ -75,7 +73,35 @@ void give(std::string_view text, octavo_text& caller) {
 template <class T>
 CallResult<void> check_size(const T& given) {
   if (has_size(given)) return {};
-  return std::unexpected(wrong(fmt::format("size: found {}, expected the struct's", given.size)));
+  return std::unexpected(wrong(
+      fmt::format("size: found {}, expected {}, the struct's, or that of another version, which ends with a field",
+                  given.size, sizeof(T))));
+}
+
+/// The error of a number beyond what there may be, such as one that was negative.
+CallResult<void> check_number(std::size_t found, std::size_t most, std::string_view name) {
+  if (found <= most) return {};
+  return std::unexpected(wrong(fmt::format("{}: found {}, expected at most {}", name, found, most)));
+}
+
+CallResult<std::string_view> text_of(const char* text, std::size_t size, std::string_view name) {
+  OCTAVO_TRY_VOID(check_number(size, OCTAVO_MAX_BYTES, name));
+  if (text == nullptr) return std::string_view();
+  return size > 0 ? std::string_view(text, size) : std::string_view(text);
+}
+
+/// The error of elements without a place, or of more than there may be.
+template <class T>
+CallResult<void> check_array(const T* elements, std::size_t count, std::string_view name) {
+  OCTAVO_TRY_VOID(check_number(count, OCTAVO_MAX_COUNT, fmt::format("the number of {}", name)));
+  return count > 0 ? need(elements, name) : CallResult<void>();
+}
+
+/// The error of a call that may wait for what its thread is inside of.
+CallResult<void> check_may_wait(std::string_view what) {
+  if (!CallbackScope::is_inside()) return {};
+  return std::unexpected(
+      wrong(fmt::format("found {} in a callback, expected it outside of callbacks: it may wait for them", what)));
 }
 
 /// A caller's struct, which may be null.
@@ -114,12 +140,10 @@ CallResult<CallRequest> read_request(const octavo_request& asked) {
     return std::unexpected(wrong("pins: found OCTAVO_JSON or wants_logits beside it, expected OCTAVO_TOKENS alone"));
   if (asked.wants_logits != 0 && asked.form != OCTAVO_TOKENS)
     return std::unexpected(wrong("wants_logits: found OCTAVO_JSON beside it, expected OCTAVO_TOKENS"));
-  const std::string_view text = text_of(asked.body, asked.body_size);
+  OCTAVO_TRY(const std::string_view text, text_of(asked.body, asked.body_size, "body_size"));
   OCTAVO_TRY(auto body, read_body(text));
-  if (asked.num_tokens > 0) {
-    OCTAVO_TRY_VOID(need(asked.tokens, "tokens"));
-    body["prompt"] = boost::json::array(asked.tokens, asked.tokens + asked.num_tokens);
-  }
+  OCTAVO_TRY_VOID(check_array(asked.tokens, asked.num_tokens, "tokens"));
+  if (asked.num_tokens > 0) body["prompt"] = boost::json::array(asked.tokens, asked.tokens + asked.num_tokens);
   return CallRequest{.api = api,
                      .body = std::move(body),
                      .body_bytes = text.size(),
@@ -137,6 +161,7 @@ CallResult<void> submit(octavo_handle model_handle, octavo_handle queue_handle, 
   OCTAVO_TRY(const octavo_request given, read_options(asked));
   OCTAVO_TRY(auto request, read_request(given));
   OCTAVO_TRY(auto call, Call::parse(std::move(model), std::move(queue), std::move(request)));
+  call->enlist();
   if (id != nullptr) *id = call->id();
   return call->start();
 }
@@ -206,8 +231,19 @@ octavo_status octavo_close(octavo_handle handle) {
 octavo_status octavo_stop_open(octavo_handle* stop) {
   return guarded([&]() -> CallResult<void> {
     OCTAVO_TRY_VOID(need(stop, "stop"));
-    OCTAVO_TRY_VOID(Handles::instance().check_process());
-    *stop = Handles::instance().add(std::make_shared<LoadStop>());
+    *stop = Handles::instance().add(std::make_shared<WorkStop>());
+    return {};
+  });
+}
+
+octavo_status octavo_stop_calls(octavo_handle stop) {
+  return guarded([&]() -> CallResult<void> {
+    std::stop_token token;
+    if (stop != 0) {
+      OCTAVO_TRY(const auto found, Handles::instance().find<WorkStop>(stop, "stop"));
+      token = found->token();
+    }
+    WorkStop::give_to_thread(std::move(token));
     return {};
   });
 }
@@ -215,8 +251,8 @@ octavo_status octavo_stop_open(octavo_handle* stop) {
 octavo_status octavo_load(const octavo_load_options* options, octavo_handle* model) {
   return guarded([&]() -> CallResult<void> {
     OCTAVO_TRY_VOID(need(model, "model"));
-    OCTAVO_TRY_VOID(Handles::instance().check_process());
     OCTAVO_TRY(const octavo_load_options asked, read_options(options));
+    OCTAVO_TRY_VOID(check_array(asked.options, asked.num_options, "options"));
     if (asked.model != nullptr && *asked.model == '\0')
       return std::unexpected(
           wrong("model: found an empty text, expected the name of a model, or a null pointer for the default one"));
@@ -227,7 +263,7 @@ octavo_status octavo_load(const octavo_load_options* options, octavo_handle* mod
     }
     std::stop_token stop;
     if (asked.stop != 0) {
-      OCTAVO_TRY(const auto found, Handles::instance().find<LoadStop>(asked.stop, "stop"));
+      OCTAVO_TRY(const auto found, Handles::instance().find<WorkStop>(asked.stop, "stop"));
       stop = found->token();
     }
     OCTAVO_TRY(auto loaded, LoadedModel::load(asked, shares, stop));
@@ -258,6 +294,7 @@ octavo_status octavo_stats(octavo_handle handle, octavo_counts* counts) {
 
 octavo_status octavo_step(octavo_handle handle, int32_t* has_more) {
   return guarded([&]() -> CallResult<void> {
+    OCTAVO_TRY_VOID(check_may_wait("a step"));
     OCTAVO_TRY(auto model, find_model(handle));
     OCTAVO_TRY(const bool may_go_on, model->step());
     if (has_more != nullptr) *has_more = may_go_on ? 1 : 0;
@@ -267,6 +304,7 @@ octavo_status octavo_step(octavo_handle handle, int32_t* has_more) {
 
 octavo_status octavo_release_memory(octavo_handle handle, int32_t cached) {
   return guarded([&]() -> CallResult<void> {
+    OCTAVO_TRY_VOID(check_may_wait("a release of memory"));
     OCTAVO_TRY(auto model, find_model(handle));
     model->engine().release_memory(cached != 0);
     return {};
@@ -279,14 +317,15 @@ octavo_status octavo_tokenize(octavo_handle handle, const char* text, size_t siz
     OCTAVO_TRY_VOID(need(text, "text"));
     OCTAVO_TRY_VOID(need(count, "count"));
     if (room > 0) OCTAVO_TRY_VOID(need(tokens, "tokens"));
-    return tokenize(handle, text_of(text, size), flags, {tokens, room}, *count);
+    OCTAVO_TRY(const std::string_view given, text_of(text, size, "size"));
+    return tokenize(handle, given, flags, {tokens, room}, *count);
   });
 }
 
 octavo_status octavo_detokenize(octavo_handle handle, const int32_t* tokens, size_t count, octavo_text* text) {
   return guarded([&]() -> CallResult<void> {
     OCTAVO_TRY_VOID(need(text, "text"));
-    if (count > 0) OCTAVO_TRY_VOID(need(tokens, "tokens"));
+    OCTAVO_TRY_VOID(check_array(tokens, count, "tokens"));
     OCTAVO_TRY(auto model, find_model(handle));
     give(model->engine().detokenize({tokens, count}), *text);
     return {};
@@ -297,7 +336,8 @@ octavo_status octavo_answer(octavo_handle handle, const char* path, const char* 
   return guarded([&]() -> CallResult<void> {
     OCTAVO_TRY_VOID(need(path, "path"));
     OCTAVO_TRY_VOID(need(json, "json"));
-    return answer(handle, path, text_of(body, size), *json);
+    OCTAVO_TRY(const std::string_view given, text_of(body, size, "size"));
+    return answer(handle, path, given, *json);
   });
 }
 
@@ -317,7 +357,6 @@ octavo_status octavo_cancel(octavo_handle handle, uint64_t id) {
 octavo_status octavo_queue_open(const octavo_queue_options* options, octavo_handle* queue) {
   return guarded([&]() -> CallResult<void> {
     OCTAVO_TRY_VOID(need(queue, "queue"));
-    OCTAVO_TRY_VOID(Handles::instance().check_process());
     OCTAVO_TRY(const octavo_queue_options asked, read_options(options));
     OCTAVO_TRY(auto opened, EventQueue::open(asked));
     *queue = Handles::instance().add(std::move(opened));
@@ -338,6 +377,7 @@ octavo_status octavo_poll(octavo_handle handle, int32_t timeout_ms, octavo_event
   return guarded([&]() -> CallResult<void> {
     OCTAVO_TRY_VOID(need(events, "events"));
     *events = nullptr;
+    if (timeout_ms != 0) OCTAVO_TRY_VOID(check_may_wait("a poll that waits"));
     OCTAVO_TRY(auto queue, Handles::instance().find<EventQueue>(handle, "queue"));
     OCTAVO_TRY(auto batch, queue->poll(timeout_ms));
     if (batch) *events = EventBatch::release(std::move(batch));
@@ -352,8 +392,9 @@ octavo_status octavo_constraint_open(octavo_handle handle, const char* kind, con
   return guarded([&]() -> CallResult<void> {
     OCTAVO_TRY_VOID(need(kind, "kind"));
     OCTAVO_TRY_VOID(need(constraint, "constraint"));
+    OCTAVO_TRY(const std::string_view given, text_of(text, size, "size"));
     OCTAVO_TRY(auto model, find_model(handle));
-    OCTAVO_TRY(auto compiled, ConstraintMask::compile(std::move(model), kind, text_of(text, size)));
+    OCTAVO_TRY(auto compiled, ConstraintMask::compile(std::move(model), kind, given));
     *constraint = Handles::instance().add(std::move(compiled));
     return {};
   });
@@ -363,7 +404,8 @@ octavo_status octavo_mask(octavo_handle handle, const int32_t* tokens, size_t co
                           size_t num_words) {
   return guarded([&]() -> CallResult<void> {
     OCTAVO_TRY_VOID(need(words, "words"));
-    if (count > 0) OCTAVO_TRY_VOID(need(tokens, "tokens"));
+    OCTAVO_TRY_VOID(check_array(words, num_words, "words"));
+    OCTAVO_TRY_VOID(check_array(tokens, count, "tokens"));
     OCTAVO_TRY(auto constraint, Handles::instance().find<ConstraintMask>(handle, "constraint"));
     return constraint->allow({tokens, count}, {words, num_words});
   });
@@ -373,7 +415,8 @@ octavo_status octavo_serve(octavo_handle handle, const char* const* options, siz
                            octavo_text* url) {
   return guarded([&]() -> CallResult<void> {
     OCTAVO_TRY_VOID(need(server, "server"));
-    if (num_options > 0) OCTAVO_TRY_VOID(need(options, "options"));
+    OCTAVO_TRY_VOID(check_array(options, num_options, "options"));
+    OCTAVO_TRY_VOID(check_may_wait("the start of a server"));
     OCTAVO_TRY(auto model, find_model(handle));
     OCTAVO_TRY(auto started, ModelServer::start(model, {options, num_options}));
     if (url != nullptr) give(started->url(), *url);
@@ -382,4 +425,7 @@ octavo_status octavo_serve(octavo_handle handle, const char* const* options, siz
   });
 }
 
-int octavo_main(int argc, char** argv) { return octavo::cli::run_program(argc, argv); }
+int octavo_main(int argc, char** argv) {
+  const bool has_all = argc > 0 && argv != nullptr && std::ranges::find(argv, argv + argc, nullptr) == argv + argc;
+  return has_all ? octavo::cli::run_program(argc, argv) : octavo::cli::kWrongUsage;
+}

@@ -1,0 +1,43 @@
+// A stop of work: whoever closes its handle ends the loads that it was given to, and the calls of threads that have it.
+// Any thread.
+#pragma once
+
+#include <stop_token>
+
+#include "capi/handles.h"
+
+namespace octavo::capi {
+
+class WorkStop final : public Handled {
+ public:
+  std::stop_token token() const { return source_.get_token(); }
+  void close() override { source_.request_stop(); }
+
+  /// Gives a stop to the calls that the calling thread makes from now on; an empty token takes it away.
+  static void give_to_thread(std::stop_token stop) noexcept;
+  static const std::stop_token& of_thread() noexcept;
+
+ private:
+  std::stop_source source_;
+};
+
+/// A stop that each of two others asks for: the model's, and that of the calling thread. It stays where it is.
+class StopOfCall {
+ public:
+  explicit StopOfCall(const std::stop_token& of_model);
+  StopOfCall(const StopOfCall&) = delete;
+  StopOfCall& operator=(const StopOfCall&) = delete;
+
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  struct Ask {
+    std::stop_source source;
+    void operator()() noexcept { source.request_stop(); }
+  };
+
+  std::stop_source source_;
+  std::stop_callback<Ask> of_model_, of_thread_;
+};
+
+}  // namespace octavo::capi
