@@ -135,6 +135,66 @@ class Names(unittest.TestCase):
                 self.llm.constraint(kind, source)
 
 
+class Told(list):
+    """A list that tells another length than it has."""
+
+    told = 0
+
+    def __len__(self):
+        return self.told
+
+
+class Lengths(unittest.TestCase):
+    def test_lists_that_tell_another_length(self):
+        given = self.llm.tokenizer.encode(PROMPT)
+        rows, text = self.llm.logits(given), self.llm.generate(given, GREEDY)[0].text
+        with self.llm.constraint("regex", ".+") as constraint:
+            mask = constraint.mask(given[1:])
+            for length in (0, 1, 10 ** 9, 2 ** 62):
+                tokens, behind = Told(given), Told(given[1:])
+                tokens.told = behind.told = length
+                self.assertEqual(self.llm.tokenizer.decode_bytes(tokens), self.llm.tokenizer.decode_bytes(given))
+                self.assertEqual(self.llm.generate(tokens, GREEDY)[0].text, text)
+                self.assertEqual(self.llm.logits(tokens).shape, rows.shape)
+                self.assertTrue((constraint.mask(behind) == mask).all())
+                with self.llm.context(tokens) as context:
+                    self.assertEqual(context.tokens, given)
+        program = Told(["octavo", "--version"])
+        program.told = 10 ** 9
+        self.assertEqual(octavo.llm.run_program(program), 0)
+
+    def test_texts_that_tell_something_else(self):
+        class Bytes(bytes):
+            """Bytes that tell another length."""
+
+            def __len__(self):
+                return 10 ** 9
+
+        class Text(str):
+            """A text that tells other bytes."""
+
+            def encode(self, *_):
+                return Bytes(b"other")
+        expected = self.llm.tokenizer.encode(PROMPT)
+        self.assertEqual(self.llm.tokenizer.encode(Bytes(PROMPT.encode())), expected)
+        self.assertEqual(self.llm.tokenizer.encode(Text(PROMPT)), expected)
+
+    def test_tokens_that_change_their_list(self):
+        given = []
+
+        class Token:
+            """A token whose list is another one once it is read."""
+
+            def __index__(self):
+                given.clear()
+                return 5
+        for later in ([7] * 1000, [Token()] * 1000):
+            given[:] = [Token(), *later]
+            self.assertTrue(self.llm.tokenizer.decode(given))
+        for tokens in (np.arange(40)[::7], np.arange(40, dtype=">i8"), range(0, 40, 7)):
+            self.assertEqual(self.llm.tokenizer.decode(tokens), self.llm.tokenizer.decode([int(one) for one in tokens]))
+
+
 class Values(unittest.TestCase):
     def test_numbers_that_are_not_finite(self):
         nan, inf = float("nan"), float("inf")

@@ -167,7 +167,67 @@ except KeyboardInterrupt:
         self.assertEqual((run.stdout, run.stderr), (b"", b""))
 
 
+INTERRUPTED = """
+import octavo, os, signal, sys, threading, time
+llm = octavo.LLM(sys.argv[1], progress=False)
+text = "A word, and 1 more of them. " * 200_000
+def interrupt():
+    while not any(one.name == "octavo-call" for one in threading.enumerate()): time.sleep(0)
+    os.kill(os.getpid(), signal.SIGINT)
+for call in (lambda: llm.tokenizer.encode(text),
+             lambda: llm.tokenizer.apply_chat_template([{"role": "user", "content": text}], tokenize=False)):
+    sender = threading.Thread(target=interrupt)
+    sender.start()
+    try:
+        call()
+        print("none")
+    except KeyboardInterrupt:
+        print("interrupted")
+    sender.join()
+print(len(llm.generate("Hi")))
+"""
+
+CHILDREN = """
+import asyncio, multiprocessing, octavo, sys, threading
+params = octavo.SamplingParams(max_tokens=2, temperature=0)
+def own(ends):
+    with octavo.LLM(sys.argv[1], progress=False, threads=1, max_context=64) as llm:
+        ends.send((llm.generate("1, 2,", params)[0].text, asyncio.run(llm.agenerate("1, 2,", params))[0].text))
+def parents(ends):
+    try:
+        llm.generate("1, 2,", params)
+    except octavo.ForkedError as error:
+        llm.close()
+        own(ends)
+def say(target):
+    mine, ends = multiprocessing.Pipe()
+    process = multiprocessing.get_context("fork").Process(target=target, args=(ends,))
+    process.start()
+    print(mine.recv() if mine.poll(100) else None)
+    process.join()
+    print(process.exitcode)
+octavo.version()
+say(own)
+with octavo.LLM(sys.argv[1], progress=False, max_context=64) as llm:
+    say(parents)
+    threading.Thread(target=say, args=(own,)).start()
+    print((llm.generate("1, 2,", params)[0].text, asyncio.run(llm.agenerate("1, 2,", params))[0].text))
+"""
+
+
 class Processes(unittest.TestCase):
+    def test_interrupt_of_texts_that_are_read(self):
+        out, errors = python(INTERRUPTED).communicate(timeout=120)
+        self.assertEqual((out, errors), ("interrupted\n" * 2 + "1\n", ""))
+
+    def test_forked_children_load_models_of_their_own(self):
+        out, errors = python(CHILDREN).communicate(timeout=120)
+        self.assertEqual(errors, "")
+        lines = out.splitlines()
+        self.assertEqual(len(lines), 7, out)
+        self.assertEqual(lines.count("0"), 3, out)
+        self.assertEqual(len(set(lines) - {"0"}), 1, out)
+
     def test_exit_while_a_stream_runs(self):
         code = """
 import octavo, sys, threading
