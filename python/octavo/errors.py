@@ -34,7 +34,7 @@ class ClosedError(Error):
 
 
 class ForkedError(Error):
-    """The object is the parent process's: threads do not cross a fork."""
+    """The object is that of a process that this one was forked from: threads do not cross a fork."""
 
 
 class BusyError(Error):
