@@ -33,15 +33,14 @@ ApiError too_many_rows(std::size_t most) {
 
 CallResult<std::shared_ptr<Call>> Call::parse(std::shared_ptr<LoadedModel> model, std::shared_ptr<EventQueue> queue,
                                               CallRequest request) {
-  const auto told = [](ApiError error) { return std::unexpected(CallError::of(std::move(error))); };
+  const StopOfCall stop(model->stop_token());
+  const auto told = [&stop](ApiError error) { return std::unexpected(stop.tell(std::move(error))); };
   auto call = parse_call(*request.api, std::move(request.body), model->engine(), model->served(),
                          {.store = &model->responses(), .owner = {}, .body_bytes = request.body_bytes});
   if (!call) return told(std::move(call.error()));
-  if (call->constraint) {
-    const StopOfCall stop(model->stop_token());
+  if (call->constraint)
     if (auto compiled = compile_constraint(*call, model->engine(), stop.token()); !compiled)
       return told(std::move(compiled.error()));
-  }
   if (call->vectors && request.form != OCTAVO_JSON)
     return told(invalid_value("form", "form: found OCTAVO_TOKENS, expected OCTAVO_JSON: vectors have no tokens"));
   return std::shared_ptr<Call>(new Call(std::move(model), std::move(queue), request, std::move(*call)));

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <stop_token>
+#include <utility>
 
 #include "capi/handles.h"
+#include "capi/last_error.h"
 
 namespace octavo::capi {
 
@@ -29,8 +31,13 @@ class StopOfCall {
   StopOfCall& operator=(const StopOfCall&) = delete;
 
   std::stop_token token() const { return source_.get_token(); }
+  /// An error of work that may have been stopped: OCTAVO_STOPPED where that was asked for.
+  CallError tell(ApiError error) const { return tell(CallError::of(std::move(error))); }
+  CallError tell(const Error& error) const { return tell(CallError::of(error)); }
 
  private:
+  CallError tell(CallError error) const;
+
   struct Ask {
     std::stop_source source;
     void operator()() noexcept { source.request_stop(); }
