@@ -141,12 +141,12 @@ void open_queue(Session& session, std::uint8_t argument) {
   listener.model = chosen(session.models, argument);
   listener.handle = chosen(session.queues, argument / 3);
   options.user = &listener;
-  options.max_row_bytes = argument % 5 == 4 ? 1000 : 0;
+  options.max_waiting_bytes = argument % 5 == 4 ? 1000 : 0;
   if (argument % 3 != 0) options.on_events = Listener::hear;
   octavo_handle queue = 0;
   Sized sized(options, argument);
   // A callback without its user would be one that the caller has not.
-  if (sized.get()->size < offsetof(octavo_queue_options, max_row_bytes) && options.on_events != nullptr) return;
+  if (sized.get()->size < offsetof(octavo_queue_options, max_waiting_bytes) && options.on_events != nullptr) return;
   if (octavo_queue_open(sized.get(), &queue) == OCTAVO_OK) session.queues.push_back(queue);
 }
 

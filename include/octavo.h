@@ -46,8 +46,8 @@ extern "C" {
 
 #define OCTAVO_MAX_BYTES ((size_t)1 << 30) /* of a text */
 #define OCTAVO_MAX_COUNT ((size_t)1 << 24) /* elements of an array: tokens, options, words of a mask */
-#define OCTAVO_MAX_ROW_BYTES \
-  ((size_t)1 << 30) /* of rows of logits that wait in a queue, unless it says another number */
+#define OCTAVO_MAX_WAITING_BYTES \
+  ((size_t)1 << 30) /* events that wait in a queue, unless its options say more or less */
 
 /* A model, queue, constraint, server or stop; 0: none. */
 typedef uint64_t octavo_handle;
@@ -237,8 +237,9 @@ typedef struct octavo_queue_options {
    * where a poll would say OCTAVO_NO_MEMORY. */
   octavo_callback on_events;
   void* user;
-  size_t max_row_bytes; /* of OCTAVO_LOGITS events that wait to be polled; 0: OCTAVO_MAX_ROW_BYTES. A request with more
-                           of them ends with OCTAVO_NO_MEMORY; those that wait are told */
+  size_t max_waiting_bytes; /* memory of events that wait to be polled, such as rows of logits; 0:
+                               OCTAVO_MAX_WAITING_BYTES. A request with more ends with OCTAVO_NO_MEMORY; what waits is
+                               told before */
 } octavo_queue_options;
 
 /* `options` may be NULL. */

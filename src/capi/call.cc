@@ -22,10 +22,10 @@ ApiError lost() {
           .code = "out_of_memory"};
 }
 
-ApiError too_many_rows(std::size_t most) {
+ApiError too_much_news(std::size_t most) {
   ApiError error = lost();
   error.message =
-      fmt::format("rows of logits: found more than {} bytes that wait to be polled, expected at most as many", most);
+      fmt::format("found events of more than {} bytes that wait to be polled, expected at most as many", most);
   return error;
 }
 
@@ -98,7 +98,7 @@ std::optional<ApiError> Call::submit_more() {
   std::optional<ApiError> error;
   std::optional<RequestId> late;
   bool is_put_back = false;
-  while (!error && !is_ending_ && submitted_.next < call_.requests.size() && has_turn()) {
+  while (!error && !submitted_.is_ending && submitted_.next < call_.requests.size() && has_turn()) {
     const std::size_t prompt = submitted_.next++;
     submitted_.num_open += to_size(call_.n);
     submitted_.num_tokens_open += submitted_.prompt_tokens[prompt];
@@ -107,7 +107,7 @@ std::optional<ApiError> Call::submit_more() {
     lock.lock();
     if (id) {
       note_request(*id);
-      if (is_ending_) late = *id;
+      if (submitted_.is_ending) late = *id;
       continue;
     }
     submitted_.num_open -= to_size(call_.n);
@@ -121,7 +121,7 @@ std::optional<ApiError> Call::submit_more() {
   submitted_.is_under_way = false;
   lock.unlock();
   if (late) model_->engine().cancel(*late);
-  if (is_put_back && is_ending_ && !error) abort();
+  if (is_put_back && submitted_.is_ending && !error) abort();
   return error;
 }
 
@@ -158,7 +158,7 @@ void Call::on_event(std::size_t prompt, const TokenEvent& event) {
       const std::lock_guard lock(submitted_.mutex);
       note_request(event.request);
     }
-    queue_->push({.call = shared_from_this(), .event = RequestEvent(event, prompt)});
+    if (!queue_->push({.call = shared_from_this(), .event = RequestEvent(event, prompt)})) give_up();
   } catch (const std::exception&) {
     queue_->note_lost_news(shared_from_this());
   }
@@ -178,13 +178,13 @@ void Call::on_event(std::size_t prompt, const TokenEvent& event) {
 }
 
 void Call::on_logits(int first_row, std::span<const float> logits) {
-  if (is_ending_) return;
+  if (submitted_.is_ending) return;
   try {
     if (!queue_->push({.call = shared_from_this(),
                        .event = {},
                        .logits = std::vector<float>(logits.begin(), logits.end()),
                        .first_row = to_size(first_row)}))
-      give_up(too_many_rows(queue_->max_row_bytes()));
+      give_up();
   } catch (const std::exception&) {
     queue_->note_lost_news(shared_from_this());
   }
@@ -199,7 +199,7 @@ void Call::cancel() {
 
 /// Those that wait are told as failed, since the engine never hears of them.
 void Call::end_requests() {
-  is_ending_ = true;
+  submitted_.is_ending = true;
   std::vector<RequestId> ids;
   bool is_waiting = false;
   {
@@ -211,14 +211,14 @@ void Call::end_requests() {
   if (is_waiting) abort();
 }
 
-/// The call's end comes before those of its requests. The engine's thread.
-void Call::give_up(ApiError error) {
+/// Its news have no room: the call's end comes before those of its requests. The engine's thread.
+void Call::give_up() {
   {
     const std::lock_guard lock(submitted_.mutex);
-    submitted_.failure = std::move(error);
+    submitted_.failure = too_much_news(queue_->max_waiting_bytes());
   }
   abort();
-  end_requests();
+  if (!submitted_.is_ending) end_requests();
 }
 
 // Nobody has heard of it: what came of those of its requests that were taken is not told.
@@ -245,13 +245,16 @@ bool Call::write(News news, EventBatch& batch) {
   return has_ended_;
 }
 
+ApiError Call::failure() {
+  if (has_lost_news_) return lost();
+  const std::lock_guard lock(submitted_.mutex);
+  if (submitted_.failure) return *submitted_.failure;
+  return is_cancelled_ ? *error_of(FinishReason::kCancelled) : engine_failed();
+}
+
 void Call::write_news(News news, EventBatch& batch) {
   if (has_lost_news_ || news.has_failed) {
-    const std::lock_guard lock(submitted_.mutex);
-    const ApiError error =
-        has_lost_news_
-            ? lost()
-            : submitted_.failure.value_or(is_cancelled_ ? *error_of(FinishReason::kCancelled) : engine_failed());
+    const ApiError error = failure();
     if (writer_ && call_.stream) write_text(writer_->fail(error), batch);
     return end(&error, batch);
   }
@@ -302,7 +305,8 @@ void Call::end(const ApiError* error, EventBatch& batch) {
   }
   batch.add(told, std::move(message), std::move(body));
   has_ended_ = true;
-  keeps_pins_ = error == nullptr;
+  const std::lock_guard lock(submitted_.mutex);
+  submitted_.keeps_pins = error == nullptr;
 }
 
 void Call::leave() {
@@ -314,13 +318,15 @@ void Call::leave() {
 /// Pins of a call that was cancelled meanwhile, or of which another prompt has no room, go back at once.
 void Call::settle_pins() {
   std::vector<RequestId> ids;
+  bool keeps_pins = false;
   {
     const std::lock_guard lock(submitted_.mutex);
     ids = std::exchange(submitted_.ids, {});
     submitted_.is_settled = true;
+    keeps_pins = submitted_.keeps_pins;
   }
   model_->keep_pins(id_, std::move(ids));
-  if (!keeps_pins_ || is_cancelled_) model_->give_back_pins(id_);
+  if (!keeps_pins || is_cancelled_) model_->give_back_pins(id_);
 }
 
 }  // namespace octavo::capi

@@ -70,9 +70,10 @@ class Call : public std::enable_shared_from_this<Call> {
   void on_event(std::size_t prompt, const TokenEvent& event);
   void on_logits(int first_row, std::span<const float> logits);
   void end_requests();
-  void give_up(ApiError error);
+  void give_up();
   void refuse();
 
+  ApiError failure();
   void write_news(News news, EventBatch& batch);
   void write_answer(const RequestEvent& event, EventBatch& batch);
   void write_token(const RequestEvent& event, EventBatch& batch);
@@ -91,8 +92,7 @@ class Call : public std::enable_shared_from_this<Call> {
   CompletionCall call_;
   const std::size_t num_answers_;  // choices of all prompts
   std::atomic<bool> has_lost_news_ = false;
-  LostCall lost_place_;                  // under the queue's lock
-  std::atomic<bool> is_ending_ = false;  // requests are cancelled, those on their way too
+  LostCall lost_place_;  // under the queue's lock
   std::atomic<bool> is_cancelled_ = false;
   std::atomic<bool> is_refused_ = false;  // octavo_submit() has given an error
 
@@ -104,13 +104,15 @@ class Call : public std::enable_shared_from_this<Call> {
     std::size_t num_open = 0, num_tokens_open = 0;
     std::vector<std::size_t> prompt_tokens = {};
     std::vector<RequestId> ids = {};
-    bool is_settled = false;  // what they have pinned is the model's to remember
+    std::atomic<bool> is_ending = false;  // they are cancelled, those on their way too; without the lock
+    bool keeps_pins = false;              // the call has ended without an error
+    bool is_settled = false;              // what they have pinned is the model's to remember
     std::optional<ApiError> failure = {};
   } submitted_;
 
   // The thread that polls
   std::unique_ptr<AnswerWriter> writer_;
-  bool has_begun_ = false, has_ended_ = false, keeps_pins_ = false;
+  bool has_begun_ = false, has_ended_ = false;
   std::size_t num_ended_ = 0;
   std::optional<ApiError> choice_error_ = {};
 };

@@ -15,6 +15,12 @@
 #include "capi/callback_scope.h"
 
 namespace octavo::capi {
+std::size_t News::bytes() const {
+  if (has_failed) return 0;
+  return sizeof(News) + logits.size() * sizeof(float) + event.top_logprobs.size() * sizeof(TokenLogprob) +
+         event.text.size() + event.bytes.size() + event.reasoning.size();
+}
+
 CallResult<std::shared_ptr<EventQueue>> EventQueue::open(const octavo_queue_options& options) {
   const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (descriptor < 0)
@@ -24,7 +30,7 @@ CallResult<std::shared_ptr<EventQueue>> EventQueue::open(const octavo_queue_opti
 
 EventQueue::EventQueue(const octavo_queue_options& options, int descriptor)
     : options_(options),
-      max_row_bytes_(options.max_row_bytes == 0 ? OCTAVO_MAX_ROW_BYTES : options.max_row_bytes),
+      max_waiting_bytes_(options.max_waiting_bytes == 0 ? OCTAVO_MAX_WAITING_BYTES : options.max_waiting_bytes),
       descriptor_(descriptor) {}
 
 EventQueue::~EventQueue() { ::close(descriptor_); }
@@ -43,13 +49,13 @@ bool EventQueue::push(News news) noexcept {
 bool EventQueue::put(News news) noexcept {
   const std::lock_guard lock(mutex_);
   if (is_closed_) return true;
-  const std::size_t row_bytes = news.row_bytes();
-  if (row_bytes > max_row_bytes_ - row_bytes_) return false;
+  const std::size_t bytes = news.bytes();
+  if (bytes > max_waiting_bytes_ - waiting_bytes_) return false;
   const std::shared_ptr<Call> call = news.call;
   const bool was_empty = is_empty();
   try {
     news_.push_back(std::move(news));
-    row_bytes_ += row_bytes;
+    waiting_bytes_ += bytes;
   } catch (const std::exception&) {
     add_lost(call);
   }
@@ -124,7 +130,7 @@ std::vector<News> EventQueue::take() {
   taken.reserve(count + num_lost);  // nothing throws behind it
   const auto end = news_.begin() + static_cast<std::ptrdiff_t>(count);
   for (auto news = news_.begin(); news != end; ++news) {
-    row_bytes_ -= news->row_bytes();
+    waiting_bytes_ -= news->bytes();
     taken.push_back(std::move(*news));
   }
   news_.erase(news_.begin(), end);
@@ -178,7 +184,7 @@ void EventQueue::close() {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
     dropped.swap(news_);
-    row_bytes_ = 0;
+    waiting_bytes_ = 0;
     lost = std::move(lost_);
   }
   filled_.notify_all();

@@ -36,7 +36,8 @@ struct News {
   std::size_t first_row = 0;
   bool has_failed = false;  // the engine ended, or the system had no memory for an event: the call ends here
 
-  std::size_t row_bytes() const { return logits.size() * sizeof(float); }
+  /// The memory that it takes while it waits; the end of a call always has room.
+  std::size_t bytes() const;
 };
 
 class EventQueue final : public Handled {
@@ -46,15 +47,15 @@ class EventQueue final : public Handled {
   ~EventQueue() override;
 
   /// Any thread; nothing is thrown. With a callback the news become events at once, in here. False, and the news are
-  /// dropped: rows of logits that wait are as many as may.
+  /// dropped: those that wait take as much memory as they may.
   bool push(News news) noexcept;
   /// The system had no memory for news of the call: a poll ends it with an error. Any thread.
   void note_lost_news(std::shared_ptr<Call> call) noexcept;
   /// The events that wait, at most kMostAtOnce pieces of news; null: the time is over. Error: the queue was closed.
   CallResult<std::unique_ptr<EventBatch>> poll(int timeout_ms);
   int descriptor() const { return descriptor_; }
-  /// Bytes of rows of logits that may wait.
-  std::size_t max_row_bytes() const { return max_row_bytes_; }
+  /// The memory of news that may wait.
+  std::size_t max_waiting_bytes() const { return max_waiting_bytes_; }
   CallList& calls() { return calls_; }
   bool is_closed() const { return is_closed_; }
   /// Waits for callbacks of other threads, unless the calling thread is inside of one, of whatever queue.
@@ -77,7 +78,7 @@ class EventQueue final : public Handled {
   void end_callback();
 
   const octavo_queue_options options_;
-  const std::size_t max_row_bytes_;
+  const std::size_t max_waiting_bytes_;
   const int descriptor_;  // an eventfd, which counts 1 as long as there is news
   CallList calls_;        // not over yet
   std::mutex telling_;    // held while news become events for a callback
@@ -85,8 +86,8 @@ class EventQueue final : public Handled {
   std::condition_variable filled_;
   bool is_telling_ = false;  // a poll makes events: others wait, as long as they may, so that events keep their order
   std::deque<News> news_;
-  std::size_t row_bytes_ = 0;   // of rows in these
-  std::shared_ptr<Call> lost_;  // the first of a list of calls that have lost news, and end so
+  std::size_t waiting_bytes_ = 0;  // of these
+  std::shared_ptr<Call> lost_;     // the first of a list of calls that have lost news, and end so
   std::condition_variable called_back_;
   int num_callbacks_ = 0;                // under way, on any thread
   std::atomic<bool> is_closed_ = false;  // written with the lock

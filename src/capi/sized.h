@@ -54,7 +54,7 @@ struct Fields<octavo_request> {
 template <>
 struct Fields<octavo_queue_options> {
   static constexpr std::tuple kAll{&octavo_queue_options::on_events, &octavo_queue_options::user,
-                                   &octavo_queue_options::max_row_bytes};
+                                   &octavo_queue_options::max_waiting_bytes};
 };
 
 /// Where a field begins and ends in its struct.

@@ -54,19 +54,20 @@ inline octavo_handle load_tiny(bool is_driven) {
 }
 
 inline octavo_handle open_queue(octavo_callback on_events = nullptr, void* user = nullptr,
-                                std::size_t max_row_bytes = 0) {
+                                std::size_t max_waiting_bytes = 0) {
   octavo_queue_options options = {};
   options.size = sizeof options;
   options.on_events = on_events;
   options.user = user;
-  options.max_row_bytes = max_row_bytes;
+  options.max_waiting_bytes = max_waiting_bytes;
   octavo_handle queue = 0;
   EXPECT_EQ(octavo_queue_open(&options, &queue), OCTAVO_OK) << message_of_last();
   return queue;
 }
 
-/// A request whose answer has 3,000 tokens.
-inline octavo_status submit_long(octavo_handle model, octavo_handle queue, std::uint64_t* id = nullptr) {
+/// A request whose answer has 3,000 tokens; with `pins` one that pins its prompt.
+inline octavo_status submit_long(octavo_handle model, octavo_handle queue, std::uint64_t* id = nullptr,
+                                 bool pins = false) {
   static constexpr std::int32_t kTokens[] = {5, 6, 7};
   octavo_request request = {};
   request.size = sizeof request;
@@ -74,6 +75,7 @@ inline octavo_status submit_long(octavo_handle model, octavo_handle queue, std::
   request.tokens = kTokens;
   request.num_tokens = std::size(kTokens);
   request.form = OCTAVO_TOKENS;
+  request.pins = pins ? 1 : 0;
   return octavo_submit(model, queue, &request, id);
 }
 
