@@ -7,8 +7,10 @@
 #include <boost/json/object.hpp>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -75,10 +77,11 @@ struct AskedTools {
   std::vector<AskedTool> tools = {};
   bool are_given = false;  // perhaps none at all, but templates can tell
   ToolChoice choice = {};
-  bool is_single = false;            // an answer has one call at most
-  bool are_functions = false;        // the client knows them in OpenAI's first form
-  ClientTools client_tools = {};     // those that the client knows in another form
-  std::string_view field = "tools";  // the client's names of the fields
+  bool is_single = false;                         // an answer has one call at most
+  bool are_functions = false;                     // the client knows them in OpenAI's first form
+  ClientTools client_tools = {};                  // those that the client knows in another form
+  std::set<std::string, std::less<>> named = {};  // those that results have named, where such tools wait for it
+  std::string_view field = "tools";               // the client's names of the fields
   std::string_view choice_field = "tool_choice";
 };
 

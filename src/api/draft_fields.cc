@@ -3,6 +3,7 @@
 #include <boost/json/value.hpp>
 #include <utility>
 
+#include "api/history_parts.h"
 #include "api/openai_messages.h"
 #include "base/error.h"
 
@@ -17,7 +18,8 @@ ApiResult<std::string> read_prediction(const JsonCursor& given) {
   if (type != "content") return refused(given["type"].wrong_value("\"content\"", "unsupported_parameter"));
   ChatMessage message;  // its content has the forms of a user's
   message.role = "user";
-  OCTAVO_TRY_VOID(read_content(given["content"], message));
+  HistoryReader history;
+  OCTAVO_TRY_VOID(read_content(given["content"], true, history, message));
   for (const ContentPart& part : message.parts) message.content += part.text;
   return std::move(message.content);
 }

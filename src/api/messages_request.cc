@@ -13,6 +13,8 @@
 #include "api/constraint_fields.h"
 #include "api/conversation_fields.h"
 #include "api/draft_fields.h"
+#include "api/history_parts.h"
+#include "api/messages_blocks.h"
 #include "api/sampling_fields.h"
 #include "api/template_names.h"
 #include "api/tool_fields.h"
@@ -23,135 +25,19 @@ namespace {
 
 namespace json = boost::json;
 
-/// Coding agents send a first block of the system text whose checksum is another in every request; with it no two
-/// requests would have a beginning in common.
-constexpr std::string_view kBillingHeader = "x-anthropic-billing-header:";
-
-JsonError wrong_block(const JsonCursor& block, std::string_view type) {
-  return block["type"].error(
-      fmt::format("found a block of type '{}'; this server reads text, thinking, tool_use and tool_result", type),
-      "unsupported_parameter");
-}
-
 ApiResult<std::string_view> text_of(const JsonCursor& given) { return to_api_result(given.needed_string()); }
 
-/// The type of a block, or of what has a type as blocks do.
-ApiResult<std::string_view> type_of(const JsonCursor& block) {
-  OCTAVO_TRY_VOID(to_api_result(block.needed_object("a block (an object)")));
-  return text_of(block["type"]);
+/// The type of what has a type as blocks do.
+ApiResult<std::string_view> type_of(const JsonCursor& typed) {
+  OCTAVO_TRY_VOID(to_api_result(typed.needed_object("an object")));
+  return text_of(typed["type"]);
 }
 
-/// A string, or an array of text blocks, as the content of a message.
-ApiResult<void> read_texts(const JsonCursor& content, ChatMessage& message) {
-  if (const json::string* text = content.if_string()) {
-    message.content = std::string(*text);
-    return {};
-  }
-  OCTAVO_TRY(const json::array* blocks, to_api_result(content.array("a string or an array of blocks")));
-  for (std::size_t i = 0; blocks != nullptr && i < blocks->size(); ++i) {
-    const JsonCursor block = content[i];
-    OCTAVO_TRY(const std::string_view type, type_of(block));
-    if (type != "text") return refused(wrong_block(block, type));
-    OCTAVO_TRY(const std::string_view text, text_of(block["text"]));
-    message.parts.push_back({.text = std::string(text)});
-  }
-  return {};
-}
-
-ApiResult<void> add_system(const JsonCursor& system, std::vector<ChatMessage>& messages) {
-  if (!system.is_given()) return {};
-  ChatMessage message{.role = "system", .content = {}};
-  OCTAVO_TRY_VOID(read_texts(system, message));
-  if (system.if_array() != nullptr) {
-    if (!message.parts.empty() && message.parts.front().text.starts_with(kBillingHeader))
-      message.parts.erase(message.parts.begin());
-    if (message.parts.empty()) return {};
-  }
-  messages.push_back(std::move(message));
-  return {};
-}
-
-/// Results of tools become messages of their own, in front of what else the user says.
-ApiResult<void> add_user(const JsonCursor& content, std::size_t num_blocks, std::vector<ChatMessage>& messages) {
-  ChatMessage said{.role = "user", .content = {}};
-  for (std::size_t i = 0; i < num_blocks; ++i) {
-    const JsonCursor block = content[i];
-    OCTAVO_TRY(const std::string_view type, type_of(block));
-    if (type == "text") {
-      OCTAVO_TRY(const std::string_view text, text_of(block["text"]));
-      said.parts.push_back({.text = std::string(text)});
-      continue;
-    }
-    if (type != "tool_result") return refused(wrong_block(block, type));
-    ChatMessage result{.role = "tool", .content = {}};
-    OCTAVO_TRY(result.tool_call_id, text_of(block["tool_use_id"]));
-    if (const JsonCursor given = block["content"]; given.is_given()) OCTAVO_TRY_VOID(read_texts(given, result));
-    messages.push_back(std::move(result));
-  }
-  if (!said.parts.empty()) messages.push_back(std::move(said));
-  return {};
-}
-
-ApiResult<ToolCall> read_call(const JsonCursor& block) {
-  ToolCall call;
-  OCTAVO_TRY(call.id, text_of(block["id"]));
-  OCTAVO_TRY(call.name, text_of(block["name"]));
-  if (call.name.empty()) return refused(block["name"].wrong_value("a tool's name"));
-  OCTAVO_TRY(const json::object* input, to_api_result(block["input"].object()));
-  call.arguments = input == nullptr ? TemplateDict() : template_value(*input);
-  return call;
-}
-
-ApiResult<void> add_assistant(const JsonCursor& content, std::size_t num_blocks, std::vector<ChatMessage>& messages) {
-  ChatMessage message{.role = "assistant", .content = {}};
-  for (std::size_t i = 0; i < num_blocks; ++i) {
-    const JsonCursor block = content[i];
-    OCTAVO_TRY(const std::string_view type, type_of(block));
-    if (type == "redacted_thinking") continue;  // nobody can read it
-    if (type == "tool_use") {
-      OCTAVO_TRY(message.tool_calls.emplace_back(), read_call(block));
-      continue;
-    }
-    const bool is_reasoning = type == "thinking";
-    if (!is_reasoning && type != "text") return refused(wrong_block(block, type));
-    OCTAVO_TRY(const std::string_view text, text_of(block[is_reasoning ? "thinking" : "text"]));
-    is_reasoning ? void(message.reasoning += text) : void(message.parts.push_back({.text = std::string(text)}));
-  }
-  messages.push_back(std::move(message));
-  return {};
-}
-
-ApiResult<void> add_message(const JsonCursor& given, std::vector<ChatMessage>& messages) {
-  constexpr std::string_view kContent = "a string or an array of blocks";
-  OCTAVO_TRY_VOID(to_api_result(given.needed_object("a message (an object)")));
-  OCTAVO_TRY(const std::string_view role, text_of(given["role"]));
-  if (role != "user" && role != "assistant" && role != "system")
-    return refused(given["role"].error(fmt::format("found '{}', expected user, assistant or system", role)));
-  const JsonCursor content = given["content"];
-  if (!content.is_given()) return refused(content.wrong_value(kContent));
-  if (role == "system" || content.if_string() != nullptr) {
-    ChatMessage message{.role = std::string(role), .content = {}};
-    OCTAVO_TRY_VOID(read_texts(content, message));
-    messages.push_back(std::move(message));
-    return {};
-  }
-  OCTAVO_TRY(const json::array* blocks, to_api_result(content.array(kContent)));
-  return role == "user" ? add_user(content, blocks->size(), messages)
-                        : add_assistant(content, blocks->size(), messages);
-}
-
-/// A conversation whose last message is the assistant's is gone on with.
-ApiResult<void> read_conversation(const JsonCursor& system, const JsonCursor& said, Conversation& made) {
-  const json::array* given = said.if_array();
-  if (given == nullptr || given->empty())
-    return refused(said.error("found none, expected an array of at least one message"));
-  OCTAVO_TRY_VOID(add_system(system, made.messages));
-  for (std::size_t i = 0; i < given->size(); ++i) OCTAVO_TRY_VOID(add_message(said[i], made.messages));
-  if (made.messages.empty()) return refused(said.error("found no content, expected a block at least"));
-  const ChatMessage& last = made.messages.back();
-  made.options.continue_final_message = last.role == "assistant" && last.tool_calls.empty();
-  made.options.add_generation_prompt = !made.options.continue_final_message;
-  return {};
+/// Whether a tool waits for a result that refers to it. A client's placeholder for all of them is named by none.
+ApiResult<bool> is_deferred(const JsonCursor& tool, const HistoryReader::Names& named) {
+  OCTAVO_TRY(const auto asked, to_api_result(tool["defer_loading"].boolean()));
+  const json::string* name = tool["name"].if_string();
+  return asked.value_or(false) && name != nullptr && !named.contains(std::string_view(*name));
 }
 
 /// Tools that Anthropic's servers would run, or that its models alone know, are left out.
@@ -170,6 +56,8 @@ ApiResult<void> read_tools(const JsonCursor& offered, ApiRequest& request) {
       continue;
     }
     OCTAVO_TRY(AskedTool read, read_function(tool, "input_schema"));
+    OCTAVO_TRY(const bool waits, is_deferred(tool, request.tools.named));
+    if (waits) continue;
     TemplateDict function{{"name", read.name}};
     for (const auto& [name, own] : {std::pair{"description", "description"}, std::pair{"parameters", "input_schema"},
                                     std::pair{"strict", "strict"}})
@@ -201,11 +89,24 @@ ApiResult<void> read_tool_choice(const JsonCursor& choice, AskedTools& tools) {
   return choose_tool(tools, name, choice["name"]);
 }
 
+/// A conversation whose last message is the assistant's is gone on with.
 void take_messages(FieldReader& reader, const ApiField& field) {
-  reader.keep(read_conversation(reader.at("system"), reader.at(field.path), conversation_in(reader)));
+  HistoryReader history;
+  auto messages = read_block_messages(reader.at("system"), reader.at(field.path), history);
+  if (!messages) return reader.refuse(std::move(messages.error()));
+  Conversation& made = conversation_in(reader);
+  made.messages = std::move(*messages);
+  const ChatMessage& last = made.messages.back();
+  made.options.continue_final_message = last.role == "assistant" && last.tool_calls.empty();
+  made.options.add_generation_prompt = !made.options.continue_final_message;
+  reader.request.tools.named = history.named_tools();
+  if (auto warning = history.warning()) reader.request.warnings.push_back(std::move(*warning));
 }
 
+/// A tool that must be called is shown, whatever waits.
 void take_tools(FieldReader& reader, const ApiField& field) {
+  if (const json::string* chosen = reader.at("tool_choice.name").if_string())
+    reader.request.tools.named.emplace(std::string_view(*chosen));
   reader.keep(read_tools(reader.at(field.path), reader.request));
 }
 
@@ -250,8 +151,8 @@ constexpr ApiField kConversationRows[] = {
     field::model(),
     field::needed(field::array(
         "messages", "",
-        "what was said: objects with a role and content, a text or blocks of `text`, `thinking`, `tool_use` and "
-        "`tool_result`",
+        "what was said: objects with a role and content, a text or blocks of `text`, `thinking`, `tool_use`, "
+        "`tool_result` and others",
         take_messages)),
     field::string_or_array("system", "", "the system's text, or blocks of text, in front of the messages"),
     field::array("tools", "", "the client's own tools: a `name`, a `description` and an `input_schema`", take_tools),
@@ -263,28 +164,27 @@ constexpr ApiField kConversationRows[] = {
 };
 
 constexpr std::string_view kRoles[] = {"user", "assistant", "system"};
-constexpr std::string_view kBlockTypes[] = {"text", "thinking", "redacted_thinking", "tool_use", "tool_result"};
-constexpr std::string_view kTextTypes[] = {"text"};
 constexpr std::string_view kChoices[] = {"auto", "any", "tool", "none"};
 
 constexpr ApiField kPartRows[] = {
     field::needed(field::one_of("messages[].role", kRoles, "", "who says it")),
-    field::needed(field::string_or_array("messages[].content", "", "a text, or blocks")),
-    field::needed(field::one_of("messages[].content[].type", kBlockTypes, "", "what the block has")),
+    field::string_or_array("messages[].content", "", "a text, or blocks; the newest message must have it"),
+    field::needed(field::string("messages[].content[].type", "", "what the block has: any kind")),
     field::string("messages[].content[].text", "", "the text of a block of text"),
-    field::string("messages[].content[].thinking", "", "the assistant's thinking"),
+    field::string_or_array("messages[].content[].thinking", "", "the assistant's thinking"),
     field::string("messages[].content[].id", "", "the name of a call, for its result"),
     field::string("messages[].content[].name", "", "the tool that is called"),
-    field::object("messages[].content[].input", "", "the arguments of a call"),
+    field::any("messages[].content[].input", "", "the arguments of a call: an object, or a text of any form"),
     field::string("messages[].content[].tool_use_id", "", "the call whose result the block has"),
-    field::string_or_array("messages[].content[].content", "", "a result: a text, or blocks of text"),
-    field::needed(field::one_of("system[].type", kTextTypes, "", "a block of text")),
+    field::string_or_array("messages[].content[].content", "", "a result: a text, or blocks"),
+    field::needed(field::string("system[].type", "", "a block of text")),
     field::needed(field::string("system[].text", "", "its text")),
     field::string("tools[].type", "custom", "tools of other types are left out, with a warning"),
     field::string("tools[].name", "", "a word of 1 to 256 bytes without brackets and quotes"),
     field::string("tools[].description", "", "what it does, for the model"),
     field::object("tools[].input_schema", "any object", "the JSON schema of its arguments"),
     field::boolean("tools[].strict", "false", "calls keep the schema exactly"),
+    field::boolean("tools[].defer_loading", "false", "the model sees the tool once a `tool_reference` names it"),
     field::needed(field::one_of("tool_choice.type", kChoices, "", "whether a tool is called, and which")),
     field::string("tool_choice.name", "", "the tool that is called"),
     field::boolean("tool_choice.disable_parallel_tool_use", "false", "an answer has one call at most"),

@@ -11,6 +11,7 @@
 #include "api/constraint_fields.h"
 #include "api/conversation_fields.h"
 #include "api/draft_fields.h"
+#include "api/history_parts.h"
 #include "api/keep_alive.h"
 #include "api/openai_messages.h"
 #include "api/sampling_fields.h"
@@ -75,7 +76,18 @@ void take_think(FieldReader& reader, const ApiField& field) {
 void refuse_images(FieldReader& reader, const JsonCursor& images) {
   const json::array* array = reader.take(images.array("an array of images"));
   if (array != nullptr && !array->empty())
-    reader.refuse(images.error("this server reads text only", "unsupported_parameter"));
+    reader.refuse(
+        images.error(fmt::format("found images ({}), expected none: this server reads text only", array->size()),
+                     "unsupported_parameter"));
+}
+
+/// What the model is told of images that stand beside an earlier message's text.
+ApiResult<void> add_images(const JsonCursor& images, ChatMessage& message) {
+  OCTAVO_TRY(const json::array* array, to_api_result(images.array("an array of images")));
+  if (array == nullptr || array->empty()) return {};
+  if (!message.content.empty()) message.parts.push_back({.text = std::exchange(message.content, {})});
+  message.parts.push_back({.text = unseen(array->size() == 1 ? "an image" : fmt::format("{} images", array->size()))});
+  return {};
 }
 
 void take_images(FieldReader& reader, const ApiField& field) { refuse_images(reader, reader.at(field.path)); }
@@ -85,20 +97,24 @@ ApiResult<ToolCall> read_call(const JsonCursor& given, std::size_t index) {
   OCTAVO_TRY_VOID(to_api_result(given.needed_object("a call with a function")));
   const JsonCursor function = given["function"];
   OCTAVO_TRY_VOID(to_api_result(function.needed_object("a function (an object)")));
-  OCTAVO_TRY(ToolCall call, read_called(function, "an object, or a string of JSON"));
+  OCTAVO_TRY(ToolCall call, read_called(function));
   call.id = fmt::format("call_{}", index);
   return call;
 }
 
-ApiResult<ChatMessage> read_message(FieldReader& reader, const JsonCursor& given) {
+ApiResult<ChatMessage> read_message(FieldReader& reader, const JsonCursor& given, bool is_newest,
+                                    HistoryReader& history) {
   OCTAVO_TRY_VOID(to_api_result(given.needed_object("a message (an object)")));
-  refuse_images(reader, given["images"]);
+  if (is_newest) refuse_images(reader, given["images"]);
   ChatMessage message;
   OCTAVO_TRY(message.role, read_role(given["role"]));
-  OCTAVO_TRY_VOID(read_content(given["content"], message));
+  OCTAVO_TRY_VOID(read_content(given["content"], is_newest, history, message));
+  OCTAVO_TRY_VOID(add_images(given["images"], message));
   OCTAVO_TRY_VOID(read_text(given["tool_name"], message.name));
   if (message.name.empty()) OCTAVO_TRY_VOID(read_text(given["name"], message.name));
-  OCTAVO_TRY_VOID(read_text(given["thinking"], message.reasoning));
+  std::string thought;
+  OCTAVO_TRY_VOID(read_text(given["thinking"], thought));
+  if (!thought.empty()) message.reasoning = std::move(thought);
   if (message.role != "assistant") message.reasoning.clear();
   const JsonCursor calls = given["tool_calls"];
   OCTAVO_TRY(const std::size_t count, count_calls(calls, message.role));
@@ -112,11 +128,14 @@ void take_messages(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const json::array* array = reader.take(given.array("an array of messages"));
   auto& messages = conversation_in(reader).messages;
+  HistoryReader history;
+  const std::size_t newest = array == nullptr ? 0 : newest_message(given, array->size());
   for (std::size_t i = 0; array != nullptr && i < array->size() && !reader.failed(); ++i) {
-    auto message = read_message(reader, given[i]);
+    auto message = read_message(reader, given[i], i == newest, history);
     if (!message) return reader.refuse(std::move(message.error()));
     messages.push_back(std::move(*message));
   }
+  if (auto warning = history.warning()) reader.request.warnings.push_back(std::move(*warning));
 }
 
 void refuse_template(FieldReader& reader, const ApiField& field) {
@@ -177,14 +196,15 @@ constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant
 
 constexpr ApiField kMessagePartRows[] = {
     field::needed(field::one_of("messages[].role", kRoles, "", "who says it")),
-    field::string_or_array("messages[].content", "", "a text, or parts of one; an assistant's message may have none"),
+    field::string_or_array("messages[].content", "", "a text, or parts; the user's newest message must have it"),
+    field::array("messages[].images", "", "the model is told that there are some; in the user's newest message a 400"),
     field::string("messages[].thinking", "", "an assistant's thinking"),
     field::string("messages[].tool_name", "", "the function whose result the message of a tool has"),
     field::string("messages[].name", "", "a name for the template"),
     field::array("messages[].tool_calls", "", "an assistant's calls"),
     field::needed(field::object("messages[].tool_calls[].function", "", "the function that is called")),
     field::needed(field::string("messages[].tool_calls[].function.name", "", "its name")),
-    field::string_or_object("messages[].tool_calls[].function.arguments", "", "an object, or a string of JSON"),
+    field::any("messages[].tool_calls[].function.arguments", "", "an object, or a text of any form"),
 };
 
 constexpr ApiField kGenerateRows[] = {

@@ -11,6 +11,7 @@
 #include "api/constraint_fields.h"
 #include "api/conversation_fields.h"
 #include "api/draft_fields.h"
+#include "api/history_parts.h"
 #include "api/openai_messages.h"
 #include "api/prepare.h"
 #include "api/sampling_fields.h"
@@ -24,8 +25,10 @@ namespace {
 namespace json = boost::json;
 
 void take_messages(FieldReader& reader, const ApiField& field) {
-  auto messages = read_openai_messages(reader.at(field.path));
+  HistoryReader history;
+  auto messages = read_openai_messages(reader.at(field.path), history);
   if (!messages) return reader.refuse(std::move(messages.error()));
+  if (auto warning = history.warning()) reader.request.warnings.push_back(std::move(*warning));
   conversation_in(reader).messages = std::move(*messages);
 }
 

@@ -17,39 +17,28 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::string_view kArgumentForms = "a string of JSON or an object";
-
-ApiResult<std::vector<ContentPart>> read_parts(const JsonCursor& parts, std::size_t num_parts) {
-  std::vector<ContentPart> texts;
-  texts.reserve(num_parts);
-  for (std::size_t i = 0; i < num_parts; ++i) {
-    const JsonCursor part = parts[i];
-    OCTAVO_TRY_VOID(to_api_result(part.needed_object("a content part (an object)")));
-    OCTAVO_TRY(const auto type, to_api_result(part["type"].string()));
-    if (!type || (*type != "text" && *type != "refusal"))  // an assistant's refusal is text as well
-      return refused(part["type"].wrong_value("\"text\": this server reads text only",
-                                              type ? "unsupported_parameter" : "invalid_value"));
-    OCTAVO_TRY(const auto text, to_api_result(part[*type].needed_string()));
-    texts.push_back({.text = std::string(text)});
-  }
-  return texts;
-}
+constexpr std::string_view kContentForms = "a string or an array of content parts";
 
 /// A call of a custom tool as one of the function that stands for it.
 ApiResult<ToolCall> read_custom_call(const JsonCursor& call) {
   OCTAVO_TRY(const auto id, to_api_result(call["id"].string()));
   OCTAVO_TRY(const JsonCursor custom, custom_in(call, "a name and an input"));
-  OCTAVO_TRY(const std::string_view called, to_api_result(custom["name"].needed_string()));
-  OCTAVO_TRY(const std::string_view input, to_api_result(custom["input"].needed_string()));
-  return ToolCall{
-      .id = std::string(id.value_or("")), .name = std::string(called), .arguments = arguments_of_input(input)};
+  OCTAVO_TRY(const auto called, to_api_result(custom["name"].string()));
+  OCTAVO_TRY(const auto input, to_api_result(custom["input"].string()));
+  const bool has_name = called && !called->empty();
+  return ToolCall{.id = std::string(id.value_or("")),
+                  .name = std::string(has_name ? *called : kUnknownTool),
+                  .arguments = arguments_of_input(input.value_or(""))};
 }
 
+/// A call, whatever its type is called, as long as it has a function.
 ApiResult<ToolCall> read_call(const JsonCursor& call) {
   if (call.is_given() && is_custom_form(*call.value())) return read_custom_call(call);
-  OCTAVO_TRY(const JsonCursor function, function_in(call, "a call (an object)", "a name and arguments"));
+  const bool has_function = call["function"].if_object() != nullptr;
+  if (!has_function) OCTAVO_TRY_VOID(function_in(call, "a call (an object)", "a name and arguments"));
+  OCTAVO_TRY_VOID(to_api_result(call["type"].string()));
   OCTAVO_TRY(const auto id, to_api_result(call["id"].string()));
-  OCTAVO_TRY(ToolCall read, read_called(function, kArgumentForms));
+  OCTAVO_TRY(ToolCall read, read_called(call["function"]));
   read.id = id.value_or("");
   return read;
 }
@@ -57,10 +46,10 @@ ApiResult<ToolCall> read_call(const JsonCursor& call) {
 /// OpenAI's first form of a call: it has no id, and its result is the next message of the function's name.
 ApiResult<void> read_function_call(const JsonCursor& function, ChatMessage& message) {
   OCTAVO_TRY(const json::object* given, to_api_result(function.object()));
-  if (given == nullptr) return {};
+  if (given == nullptr || given->empty()) return {};
   if (message.role != "assistant")
     return refused(function.error("found a call, expected it in an assistant's message"));
-  OCTAVO_TRY(message.tool_calls.emplace_back(), read_called(function, kArgumentForms));
+  OCTAVO_TRY(message.tool_calls.emplace_back(), read_called(function));
   return {};
 }
 
@@ -72,20 +61,33 @@ ApiResult<void> read_calls(const JsonCursor& calls, ChatMessage& message) {
   return {};
 }
 
-ApiResult<ChatMessage> read_message(const JsonCursor& given) {
+/// An assistant's message may have its words in other members: a refusal, or what was spoken.
+void read_other_content(const JsonCursor& given, ChatMessage& message) {
+  if (message.role != "assistant" || !message.content.empty() || !message.parts.empty()) return;
+  if (const json::string* refusal = given["refusal"].if_string()) {
+    message.content = std::string(*refusal);
+  } else if (given["audio"].if_object() != nullptr) {
+    const json::string* spoken = given["audio"]["transcript"].if_string();
+    message.content = spoken == nullptr ? unseen("a recording") : std::string(*spoken);
+  }
+}
+
+ApiResult<ChatMessage> read_message(const JsonCursor& given, bool is_newest, HistoryReader& history) {
   OCTAVO_TRY_VOID(to_api_result(given.needed_object("a message (an object)")));
   ChatMessage message;
   OCTAVO_TRY(message.role, read_role(given["role"]));
   OCTAVO_TRY_VOID(read_function_call(given["function_call"], message));
   OCTAVO_TRY_VOID(read_calls(given["tool_calls"], message));
-  OCTAVO_TRY_VOID(read_content(given["content"], message));
+  OCTAVO_TRY_VOID(read_content(given["content"], is_newest, history, message));
+  read_other_content(given, message);
   OCTAVO_TRY_VOID(read_text(given["name"], message.name));
   OCTAVO_TRY_VOID(read_text(given["tool_call_id"], message.tool_call_id));
   if (message.role != "tool") message.tool_call_id.clear();
-  OCTAVO_TRY_VOID(read_text(given["reasoning_content"], message.reasoning));
-  std::string by_other_name;
+  std::string thought, by_other_name;  // each in place of what parts of the content have of it
+  OCTAVO_TRY_VOID(read_text(given["reasoning_content"], thought));
   OCTAVO_TRY_VOID(read_text(given["reasoning"], by_other_name));
-  if (message.reasoning.empty()) message.reasoning = std::move(by_other_name);
+  if (thought.empty()) thought = std::move(by_other_name);
+  if (!thought.empty()) message.reasoning = std::move(thought);
   if (message.role != "assistant") message.reasoning.clear();
   return message;
 }
@@ -98,14 +100,15 @@ ApiResult<void> read_text(const JsonCursor& given, std::string& text) {
   return {};
 }
 
-ApiResult<ToolCall> read_called(const JsonCursor& function, std::string_view forms) {
+ApiResult<ToolCall> read_called(const JsonCursor& function) {
   OCTAVO_TRY(const auto called, to_api_result(function["name"].string()));
-  if (!called || called->empty()) return refused(function["name"].error("found none, expected a tool's name"));
-  ToolCall call{.id = {}, .name = std::string(*called), .arguments = std::string("{}")};
+  ToolCall call{.id = {}, .name = std::string(called.value_or("")), .arguments = std::string("{}")};
+  if (call.name.empty()) call.name = kUnknownTool;
   const JsonCursor given = function["arguments"];
-  if (const json::value* arguments = given.value()) {
-    if (!arguments->is_string() && !arguments->is_object()) return refused(given.wrong_type(forms));
+  if (const json::object* arguments = given.if_object()) {
     call.arguments = template_value(*arguments);
+  } else if (given.is_given()) {
+    call.arguments = arguments_text(given.value());
   }
   return call;
 }
@@ -127,35 +130,51 @@ ApiResult<std::string> read_role(const JsonCursor& given) {
   return refused(given.wrong_value("system, developer, user, assistant or tool"));
 }
 
-ApiResult<void> read_content(const JsonCursor& content, ChatMessage& message) {
-  constexpr std::string_view kForms = "a string or an array of content parts";
-  const json::value* given = content.value();
-  if (given == nullptr) {
-    if (message.role == "assistant") return {};  // it may have said nothing
-    return refused(content.wrong_value(kForms));
-  }
-  if (const json::array* parts = given->if_array()) {
-    OCTAVO_TRY(message.parts, read_parts(content, parts->size()));
-  } else if (const json::string* text = given->if_string()) {
+ApiResult<void> read_content(const JsonCursor& content, bool is_newest, HistoryReader& history, ChatMessage& message) {
+  if (!content.is_given())
+    return is_newest ? ApiResult<void>(refused(content.wrong_value(kContentForms))) : ApiResult<void>();
+  if (const json::string* text = content.if_string()) {
     message.content = std::string(*text);
-  } else {
-    return refused(content.wrong_type(kForms));
+    return {};
+  }
+  const json::array* parts = content.if_array();
+  if (parts == nullptr && message.role != "tool") return refused(content.wrong_type(kContentForms));
+  if (parts == nullptr) message.content = arguments_text(content.value());  // a tool may have given an object
+  for (std::size_t i = 0; parts != nullptr && i < parts->size(); ++i) {
+    OCTAVO_TRY(ReadPart part, history.read_part(content[i], is_newest));
+    if (part.kind == ReadPart::Kind::kThought && message.role == "assistant") {
+      message.reasoning += part.text;
+    } else if (part.kind != ReadPart::Kind::kNothing) {
+      message.parts.push_back({.text = std::move(part.text)});
+    }
   }
   return {};
+}
+
+std::size_t newest_message(const JsonCursor& messages, std::size_t count) {
+  std::vector<Speaker> speakers;
+  speakers.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const json::string* given = messages[i]["role"].if_string();
+    const std::string_view role = given == nullptr ? std::string_view() : std::string_view(*given);
+    speakers.push_back(role == "user"                            ? Speaker::kUser
+                       : role == "tool" || role == "function"    ? Speaker::kTool
+                       : role == "system" || role == "developer" ? Speaker::kAside
+                                                                 : Speaker::kModel);
+  }
+  return newest_of(speakers);
 }
 
 namespace {
 
 constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant", "tool", "function"};
-constexpr std::string_view kPartTypes[] = {"text", "refusal"};
-constexpr std::string_view kCallTypes[] = {"function", "custom"};
-constexpr std::string_view kArguments = "a string of JSON, or an object";
+constexpr std::string_view kArguments = "an object, or a text: JSON where the model wrote it whole";
 
 constexpr ApiField kMessagePartRows[] = {
     field::needed(
         field::one_of("messages[].role", kRoles, "", "who says it; `developer` is `system`, and `function` is `tool`")),
-    field::string_or_array("messages[].content", "", "a text, or parts of one; an assistant's message may have none"),
-    field::needed(field::one_of("messages[].content[].type", kPartTypes, "", "what the part has")),
+    field::string_or_array("messages[].content", "", "a text, or parts; the user's newest message must have it"),
+    field::needed(field::string("messages[].content[].type", "", "what the part has: any kind")),
     field::string("messages[].content[].text", "", "a part's text"),
     field::string("messages[].content[].refusal", "", "an assistant's text, by another name"),
     field::string("messages[].name", "", "a name for the template; beside a result, its function's"),
@@ -164,31 +183,32 @@ constexpr ApiField kMessagePartRows[] = {
     field::string("messages[].reasoning", "", "vLLM's name of `reasoning_content`"),
     field::array("messages[].tool_calls", "", "an assistant's calls"),
     field::string("messages[].tool_calls[].id", "", "a call's name, for its result"),
-    field::one_of("messages[].tool_calls[].type", kCallTypes, "function", "the kind of tool that is called"),
+    field::string("messages[].tool_calls[].type", "function", "the kind of tool: `custom`, or any other of a function"),
     field::object("messages[].tool_calls[].function", "", "the function that is called"),
     field::needed(field::string("messages[].tool_calls[].function.name", "", "its name")),
-    field::string_or_object("messages[].tool_calls[].function.arguments", "", kArguments),
+    field::any("messages[].tool_calls[].function.arguments", "", kArguments),
     field::object("messages[].tool_calls[].custom", "", "the custom tool that is called"),
     field::needed(field::string("messages[].tool_calls[].custom.name", "", "its name")),
     field::needed(field::string("messages[].tool_calls[].custom.input", "", "its text")),
     field::object("messages[].function_call", "", "OpenAI's first form of a call"),
     field::needed(field::string("messages[].function_call.name", "", "the function's name")),
-    field::string_or_object("messages[].function_call.arguments", "", kArguments),
+    field::any("messages[].function_call.arguments", "", kArguments),
 };
 
 }  // namespace
 
 const FieldTable kMessagePartFields = kMessagePartRows;
 
-ApiResult<std::vector<ChatMessage>> read_openai_messages(const JsonCursor& given) {
+ApiResult<std::vector<ChatMessage>> read_openai_messages(const JsonCursor& given, HistoryReader& history) {
   constexpr std::string_view kForm = "an array of messages";
   OCTAVO_TRY(const json::array* array, to_api_result(given.array(kForm)));
   if (array == nullptr) return refused(given.wrong_value(kForm, "missing_required_parameter"));
   if (array->empty()) return refused(given.error("found an empty array, expected at least one message"));
   std::vector<ChatMessage> messages;
   messages.reserve(array->size());
+  const std::size_t newest = newest_message(given, array->size());
   for (std::size_t i = 0; i < array->size(); ++i) {
-    OCTAVO_TRY(messages.emplace_back(), read_message(given[i]));
+    OCTAVO_TRY(messages.emplace_back(), read_message(given[i], i == newest, history));
   }
   return messages;
 }

@@ -7,6 +7,7 @@
 
 #include "api/api_error.h"
 #include "api/custom_tools.h"
+#include "api/foreign_items.h"
 #include "base/error.h"
 #include "json/json_cursor.h"
 
@@ -29,105 +30,114 @@ std::string_view text_of(const json::object& part) {
 
 ApiResult<std::string_view> needed_text(const JsonCursor& given) { return to_api_result(given.needed_string()); }
 
-/// The text of a content part, if its type is one that has one.
-ApiResult<std::string_view> read_part_text(const JsonCursor& part, std::string_view& type) {
-  OCTAVO_TRY_VOID(to_api_result(part.needed_object("a content part (an object)")));
-  OCTAVO_TRY(type, needed_text(part["type"]));
-  for (const std::string_view known : {"input_text", "output_text", "text", "reasoning_text", "summary_text"})
-    if (type == known) return needed_text(part["text"]);
-  if (type == "refusal") return needed_text(part["refusal"]);
-  return refused(
-      part["type"].wrong_value("input_text or output_text: this server reads text only", "unsupported_parameter"));
+/// A string, or none.
+ApiResult<std::string_view> text_at(const JsonCursor& given) {
+  OCTAVO_TRY(const auto text, to_api_result(given.string()));
+  return text.value_or("");
 }
 
-/// A text or an array of parts as parts. `type`: of those that are no refusal.
-ApiResult<json::array> read_parts(const JsonCursor& content, std::string_view type) {
-  if (const json::string* text = content.if_string()) return json::array{part_of(type, *text)};
-  OCTAVO_TRY(const json::array* given, to_api_result(content.array("a string or an array of content parts")));
-  json::array parts;
-  for (std::size_t i = 0; i < given->size(); ++i) {
-    std::string_view found;
-    OCTAVO_TRY(const auto text, read_part_text(content[i], found));
-    parts.push_back(part_of(found == "refusal" ? found : type, text));
+/// Reads items, each into the form that is kept of it.
+class ItemReader {
+ public:
+  ItemReader(const FindItem& find, HistoryReader& history) : find_(find), history_(history) {}
+
+  /// Empty: the item says nothing.
+  ApiResult<ConversationItem> read(const JsonCursor& item, bool is_newest) {
+    OCTAVO_TRY_VOID(to_api_result(item.needed_object("an item (an object)")));
+    OCTAVO_TRY(const auto id, to_api_result(item["id"].string()));
+    OCTAVO_TRY(const auto given_type, to_api_result(item["type"].string()));
+    const std::string_view type = given_type.value_or(item["role"].is_given() ? "message" : "item_reference");
+    if (type == "item_reference") {
+      OCTAVO_TRY(const std::string_view named, needed_text(item["id"]));
+      return find_(named, item["id"]);
+    }
+    OCTAVO_TRY(json::object read, read_item(item, type, is_newest));
+    if (id && !read.empty()) read["id"] = *id;
+    return ConversationItem{.value = std::make_shared<const json::object>(std::move(read))};
   }
-  return parts;
-}
 
-ApiResult<json::object> read_message(const JsonCursor& item) {
-  OCTAVO_TRY(const std::string_view role, needed_text(item["role"]));
-  if (role != "user" && role != "assistant" && role != "system" && role != "developer")
-    return refused(item["role"].wrong_value("user, assistant, system or developer"));
-  const JsonCursor content = item["content"];
-  if (!content.is_given()) return refused(content.wrong_value("a string or an array of parts"));
-  OCTAVO_TRY(json::array parts, read_parts(content, role == "assistant" ? "output_text" : "input_text"));
-  return json::object{{"type", "message"}, {"role", role}, {"content", std::move(parts)}, {"status", "completed"}};
-}
-
-/// The member that holds what a call of this type is made with.
-std::string_view called_with(std::string_view type) { return type == "custom_tool_call" ? "input" : "arguments"; }
-
-ApiResult<json::object> read_call(const JsonCursor& item, std::string_view type) {
-  OCTAVO_TRY(const std::string_view id, needed_text(item["call_id"]));
-  OCTAVO_TRY(const std::string_view name, needed_text(item["name"]));
-  if (name.empty()) return refused(item["name"].wrong_value("a tool's name"));
-  OCTAVO_TRY(const std::string_view text, needed_text(item[called_with(type)]));
-  OCTAVO_TRY(const auto space, to_api_result(item["namespace"].string()));
-  json::object call{
-      {"type", type}, {"call_id", id}, {"name", name}, {called_with(type), text}, {"status", "completed"}};
-  if (space) call["namespace"] = *space;
-  return call;
-}
-
-ApiResult<json::object> read_call_output(const JsonCursor& item, std::string_view type) {
-  OCTAVO_TRY(const std::string_view id, needed_text(item["call_id"]));
-  const JsonCursor output = item["output"];
-  if (!output.is_given()) return refused(output.wrong_value("a string or an array of parts"));
-  json::value read = *output.value();
-  if (!read.is_string()) {
-    OCTAVO_TRY(read, read_parts(output, "input_text"));
+ private:
+  ApiResult<json::object> read_item(const JsonCursor& item, std::string_view type, bool is_newest) {
+    if (type == "message") return read_message(item, is_newest);
+    if (type == "function_call" || type == "custom_tool_call") return read_call(item, type);
+    if (type == "function_call_output" || type == "custom_tool_call_output") return read_call_output(item, type);
+    if (type == "reasoning") return read_reasoning(item);
+    return read_foreign_item(item, type, history_);
   }
-  return json::object{{"type", type}, {"call_id", id}, {"output", std::move(read)}, {"status", "completed"}};
-}
 
-/// Its content, or without one its summary. Empty where both are: it was encrypted by another server.
-ApiResult<json::object> read_reasoning(const JsonCursor& item) {
-  json::array content;
-  for (const std::string_view name : {"content", "summary"}) {
-    const JsonCursor given = item[name];
-    if (!given.is_given() || !content.empty()) continue;
-    OCTAVO_TRY(content, read_parts(given, "reasoning_text"));
+  /// A text or an array of parts as parts. `type`: of those that are no refusal.
+  ApiResult<json::array> read_parts(const JsonCursor& content, std::string_view type, bool is_newest = false) {
+    if (const json::string* text = content.if_string()) return json::array{part_of(type, *text)};
+    OCTAVO_TRY(const json::array* given, to_api_result(content.array("a string or an array of content parts")));
+    json::array parts;
+    for (std::size_t i = 0; given != nullptr && i < given->size(); ++i) {
+      OCTAVO_TRY(const ReadPart part, history_.read_part(content[i], is_newest));
+      if (part.kind == ReadPart::Kind::kNothing) continue;
+      const json::string* found = content[i]["type"].if_string();
+      parts.push_back(part_of(found != nullptr && *found == "refusal" ? "refusal" : type, part.text));
+    }
+    return parts;
   }
-  if (content.empty()) return json::object();
-  return json::object{{"type", "reasoning"}, {"summary", json::array()}, {"content", std::move(content)}};
-}
 
-/// Empty: the item says nothing.
-ApiResult<ConversationItem> read_item(const JsonCursor& item, const FindItem& find) {
-  OCTAVO_TRY_VOID(to_api_result(item.needed_object("an item (an object)")));
-  OCTAVO_TRY(const auto id, to_api_result(item["id"].string()));
-  OCTAVO_TRY(const auto given_type, to_api_result(item["type"].string()));
-  const std::string_view type = given_type.value_or(item["role"].is_given() ? "message" : "item_reference");
-  ApiResult<json::object> read;
-  if (type == "message") {
-    read = read_message(item);
-  } else if (type == "function_call" || type == "custom_tool_call") {
-    read = read_call(item, type);
-  } else if (type == "function_call_output" || type == "custom_tool_call_output") {
-    read = read_call_output(item, type);
-  } else if (type == "reasoning") {
-    read = read_reasoning(item);
-  } else if (type == "item_reference") {
-    OCTAVO_TRY(const std::string_view named, needed_text(item["id"]));
-    return find(named, item["id"]);
-  } else {
-    return refused(
-        item["type"].wrong_value("message, function_call, function_call_output, custom_tool_call, "
-                                 "custom_tool_call_output, reasoning or item_reference",
-                                 "unsupported_parameter"));
+  ApiResult<json::object> read_message(const JsonCursor& item, bool is_newest) {
+    OCTAVO_TRY(const std::string_view role, needed_text(item["role"]));
+    if (role != "user" && role != "assistant" && role != "system" && role != "developer")
+      return refused(item["role"].wrong_value("user, assistant, system or developer"));
+    const JsonCursor content = item["content"];
+    if (!content.is_given() && is_newest) return refused(content.wrong_value("a string or an array of parts"));
+    OCTAVO_TRY(json::array parts, read_parts(content, role == "assistant" ? "output_text" : "input_text", is_newest));
+    return json::object{{"type", "message"}, {"role", role}, {"content", std::move(parts)}, {"status", "completed"}};
   }
-  if (!read) return std::unexpected(std::move(read.error()));
-  if (id && !read->empty()) (*read)["id"] = *id;
-  return ConversationItem{.value = std::make_shared<const json::object>(std::move(*read))};
+
+  static ApiResult<json::object> read_call(const JsonCursor& item, std::string_view type) {
+    OCTAVO_TRY(const std::string_view id, text_at(item["call_id"]));
+    OCTAVO_TRY(const std::string_view name, text_at(item["name"]));
+    OCTAVO_TRY(const auto space, to_api_result(item["namespace"].string()));
+    const bool is_custom = type == "custom_tool_call";
+    const std::string_view member = is_custom ? "input" : "arguments";
+    if (is_custom) OCTAVO_TRY_VOID(text_at(item[member]));
+    json::object call{{"type", type},
+                      {"call_id", id},
+                      {"name", name.empty() ? kUnknownTool : name},
+                      {member, arguments_text(item[member].value())},
+                      {"status", "completed"}};
+    if (space) call["namespace"] = *space;
+    return call;
+  }
+
+  ApiResult<json::object> read_call_output(const JsonCursor& item, std::string_view type) {
+    OCTAVO_TRY(const std::string_view id, text_at(item["call_id"]));
+    const JsonCursor output = item["output"];
+    json::value read(arguments_text(output.value()));
+    if (output.if_array() != nullptr) {
+      OCTAVO_TRY(read, read_parts(output, "input_text"));
+    }
+    return json::object{{"type", type}, {"call_id", id}, {"output", std::move(read)}, {"status", "completed"}};
+  }
+
+  /// Its content, or without one its summary. Empty where both are: it was encrypted by another server.
+  ApiResult<json::object> read_reasoning(const JsonCursor& item) {
+    json::array content;
+    for (const std::string_view name : {"content", "summary"}) {
+      const JsonCursor given = item[name];
+      if (!given.is_given() || !content.empty()) continue;
+      OCTAVO_TRY(content, read_parts(given, "reasoning_text"));
+    }
+    if (content.empty()) return json::object();
+    return json::object{{"type", "reasoning"}, {"summary", json::array()}, {"content", std::move(content)}};
+  }
+
+  const FindItem& find_;
+  HistoryReader& history_;
+};
+
+Speaker speaker_of(const JsonCursor& item) {
+  const json::string* role = item["role"].if_string();
+  if (role != nullptr && *role == "user") return Speaker::kUser;
+  if (role != nullptr && *role != "assistant") return Speaker::kAside;
+  const json::string* type = item["type"].if_string();
+  const bool is_output = type != nullptr && std::string_view(*type).ends_with("_output");
+  return is_output ? Speaker::kTool : Speaker::kModel;
 }
 
 std::string joined(const json::array& parts, std::string_view between) {
@@ -157,13 +167,28 @@ ToolCall call_of(const json::object& item) {
   return call;
 }
 
+/// The names of tools, a line for each.
+std::string names_of(const json::array& tools) {
+  std::string names;
+  for (const json::value& tool : tools) {
+    const json::object* object = tool.if_object();
+    const json::value* name = object == nullptr ? nullptr : object->if_contains("name");
+    if (name == nullptr || !name->is_string()) continue;
+    if (!names.empty()) names += '\n';
+    names += std::string_view(name->get_string());
+  }
+  return names;
+}
+
 /// Builds messages, of which the assistant's last one may still be added to.
 class MessageList {
  public:
   void add(const json::object& item) {
     const std::string_view type = item.at("type").as_string();
     if (type == "reasoning") {
-      assistant(false).reasoning = joined(item.at("content").as_array(), kParagraph);
+      std::string& reasoning = assistant(false).reasoning;
+      if (!reasoning.empty()) reasoning += kParagraph;
+      reasoning += joined(item.at("content").as_array(), kParagraph);
     } else if (type == "function_call" || type == "custom_tool_call") {
       assistant(true).tool_calls.push_back(call_of(item));
     } else if (type == "function_call_output" || type == "custom_tool_call_output") {
@@ -175,6 +200,12 @@ class MessageList {
         result.parts = texts_of(output.get_array());
       }
       messages_.push_back(std::move(result));
+    } else if (type == kFoundTools) {
+      messages_.push_back({.role = "tool",
+                           .content = names_of(item.at("tools").get_array()),
+                           .tool_call_id = std::string(item.at("call_id").get_string())});
+    } else if (type == kAdditionalTools) {
+      return;  // the model sees them among its tools
     } else if (item.at("role") == "assistant") {
       assistant(false).parts = texts_of(item.at("content").as_array());
       has_content_ = true;
@@ -208,7 +239,8 @@ class MessageList {
 
 }  // namespace
 
-ApiResult<std::vector<ConversationItem>> read_items(const JsonCursor& input, const FindItem& find) {
+ApiResult<std::vector<ConversationItem>> read_items(const JsonCursor& input, const FindItem& find,
+                                                    HistoryReader& history) {
   constexpr std::string_view kForms = "a string or an array of items";
   std::vector<ConversationItem> items;
   if (!input.is_given()) return refused(input.wrong_value(kForms));
@@ -221,8 +253,13 @@ ApiResult<std::vector<ConversationItem>> read_items(const JsonCursor& input, con
     return items;
   }
   OCTAVO_TRY(const json::array* given, to_api_result(input.array(kForms)));
+  std::vector<Speaker> speakers;
+  speakers.reserve(given->size());
+  for (std::size_t i = 0; i < given->size(); ++i) speakers.push_back(speaker_of(input[i]));
+  const std::size_t newest = newest_of(speakers);
+  ItemReader reader(find, history);
   for (std::size_t i = 0; i < given->size(); ++i) {
-    OCTAVO_TRY(ConversationItem item, read_item(input[i], find));
+    OCTAVO_TRY(ConversationItem item, reader.read(input[i], i == newest));
     if (!item.value->empty()) items.push_back(std::move(item));
   }
   return items;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "api/api_error.h"
+#include "api/history_parts.h"
 #include "json/json_cursor.h"
 #include "octavo/chat.h"
 
@@ -29,10 +30,12 @@ struct ConversationItem {
 using FindItem = std::function<ApiResult<ConversationItem>(std::string_view id, const JsonCursor& named)>;
 
 /// `input`, a text or an array of items, as items that have what the API documents of them and nothing else: of type
-/// message, function_call, custom_tool_call, the output of one of these, or reasoning. Ids that the client gave are
-/// kept. Reasoning that nobody but its maker can read is left out. Errors: items of other types, images and files,
-/// fields of a wrong type.
-ApiResult<std::vector<ConversationItem>> read_items(const JsonCursor& input, const FindItem& find);
+/// message, function_call, custom_tool_call, the output of one of these, reasoning, or one that has tools. Items of
+/// other types become those (foreign_items.h), and parts that are no text become texts (history_parts.h). Ids that the
+/// client gave are kept. Reasoning that nobody but its maker can read is left out. Errors: fields of a wrong type; what
+/// `history` refuses.
+ApiResult<std::vector<ConversationItem>> read_items(const JsonCursor& input, const FindItem& find,
+                                                    HistoryReader& history);
 
 /// The messages of a chat. `instructions` are the system's, at the beginning. Reasoning, text and calls that follow
 /// each other are one message of the assistant. `items` are read_items()'s.

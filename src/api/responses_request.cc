@@ -15,6 +15,7 @@
 #include "api/constraint_fields.h"
 #include "api/conversation_fields.h"
 #include "api/draft_fields.h"
+#include "api/history_parts.h"
 #include "api/prepare.h"
 #include "api/responses_items.h"
 #include "api/responses_tools.h"
@@ -93,16 +94,8 @@ void take_format(FieldReader& reader, const ApiField& field) {
   ask_for_schema(reader, schema, is_strict);
 }
 
-void take_tools(FieldReader& reader, const ApiField&) {
-  const JsonCursor choice = reader.at("tool_choice");
-  reader.keep(read_response_tools(reader.at("tools"), choice, reader.request));
-  conversation_in(reader).options.describe_tools = !is_none(choice);
-}
-
-/// The choice is read with the tools that it is among.
-void take_tool_choice(FieldReader& reader, const ApiField& field) {
-  if (!reader.at("tools").is_given()) take_tools(reader, field);
-}
+/// Tools and their choice are read behind the items, which may have tools as well.
+void leave_to_items(FieldReader&, const ApiField&) {}
 
 void refuse_if_asked(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
@@ -123,43 +116,37 @@ constexpr ApiField refused_row(std::string_view path, std::string_view why) {
 constexpr ApiField kConversationRows[] = {
     field::model(),
     field::needed(field::string_or_array(
-        "input", "", "a text, or items: messages, calls and their outputs, reasoning, references to items")),
+        "input", "", "a text, or items: messages, calls and their outputs, reasoning, tools, references to items")),
     field::string("instructions", "", "the system's text", check_string),
     field::string("previous_response_id", "", "the response that this one goes on with", check_string),
     field::kwargs(),
     field::effort("reasoning.effort", "how hard to think, for templates that know it; `none`: not at all", take_effort),
     field::array("tools", "", "functions, custom tools and namespaces of them; others are left out, with a warning",
-                 take_tools),
+                 leave_to_items),
     field::string_or_object("tool_choice", "\"auto\"",
-                            "`auto`, `none`, `required`, a tool in an object, or `allowed_tools`", take_tool_choice),
+                            "`auto`, `none`, `required`, a tool in an object, or `allowed_tools`", leave_to_items),
     refused_row("conversation",
                 "this server has no conversations with a name (previous_response_id goes on with a response)"),
     refused_row("prompt", "this server has no prompts that are stored"),
 };
 
-constexpr std::string_view kItemTypes[] = {"message",          "function_call",           "function_call_output",
-                                           "custom_tool_call", "custom_tool_call_output", "reasoning",
-                                           "item_reference"};
 constexpr std::string_view kRoles[] = {"user", "assistant", "system", "developer"};
-constexpr std::string_view kPartTypes[] = {"input_text",     "output_text",  "text",
-                                           "reasoning_text", "summary_text", "refusal"};
-
 constexpr ApiField kPartRows[] = {
-    field::one_of("input[].type", kItemTypes, "`message` where there is a role, else `item_reference`",
-                  "the kind of item"),
+    field::string("input[].type", "`message` where there is a role, else `item_reference`", "the kind of item: any"),
     field::string("input[].id", "", "the item's name; of a reference, that of the item meant"),
     field::one_of("input[].role", kRoles, "", "who says a message"),
     field::string_or_array("input[].content", "", "of a message or reasoning: a text, or parts of one"),
-    field::needed(field::one_of("input[].content[].type", kPartTypes, "", "what the part has")),
+    field::needed(field::string("input[].content[].type", "", "what the part has: any kind")),
     field::string("input[].content[].text", "", "a part's text"),
     field::string("input[].content[].refusal", "", "an assistant's text, by another name"),
     field::string_or_array("input[].summary", "", "of reasoning without content: a text, or parts of one"),
     field::string("input[].call_id", "", "the name of a call, which its output has too"),
     field::string("input[].name", "", "the tool that is called"),
     field::string("input[].namespace", "", "the namespace of the tool"),
-    field::string("input[].arguments", "", "the arguments of a function, in JSON"),
+    field::any("input[].arguments", "", "the arguments of a function: a text, in JSON where the model wrote it whole"),
     field::string("input[].input", "", "the text for a custom tool"),
-    field::string_or_array("input[].output", "", "of a call's output: a text, or parts of one"),
+    field::any("input[].output", "", "of a call's output: a text, or parts of one; what is neither is shown as JSON"),
+    field::any("input[].tools", "", "of `additional_tools`: tools as in `tools`"),
     field::string("tools[].type", "function",
                   "`function`, `custom` or `namespace`; others are left out, with a warning"),
     field::string("tools[].name", "", "a word of 1 to 256 bytes without brackets and quotes"),
@@ -226,9 +213,14 @@ ApiResult<ReadResponse> read_response(const json::object& body, const ApiContext
   StoredItems stored(*context.responses);
   const FindItem find = [&](std::string_view id, const JsonCursor& named) { return stored.find(id, named); };
   const JsonCursor input = given["input"];
-  OCTAVO_TRY(read.input, read_items(input, find));
+  HistoryReader history;
+  OCTAVO_TRY(read.input, read_items(input, find, history));
+  if (auto warning = history.warning()) read.request.warnings.push_back(std::move(*warning));
   OCTAVO_TRY(const auto items, stored.with_earlier(read.previous_id, read.input));
-  auto& messages = std::get<Conversation>(read.request.prompt).messages;
+  const JsonCursor choice = given["tool_choice"];
+  OCTAVO_TRY_VOID(read_response_tools(given["tools"], items, choice, read.request));
+  auto& [messages, options] = std::get<Conversation>(read.request.prompt);
+  options.describe_tools = !is_none(choice);
   messages = messages_of_items(instructions.value_or(""), items);
   if (messages.empty()) return refused(input.error("found no items, expected one at least"));
   return read;

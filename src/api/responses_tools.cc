@@ -6,12 +6,14 @@
 #include <boost/json/value.hpp>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "api/api_error.h"
+#include "api/foreign_items.h"
 #include "api/template_names.h"
 #include "api/tool_fields.h"
 #include "base/error.h"
@@ -53,6 +55,24 @@ class ToolReader {
     OCTAVO_TRY(const json::array* array, to_api_result(given.array("an array of tools")));
     for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) OCTAVO_TRY_VOID(read_tool(given[i], space));
     return {};
+  }
+
+  /// The tools of an item, which a client repeats in each request.
+  void read_item(const ConversationItem& item) {
+    const std::string_view type = item.value->at("type").as_string();
+    if (type != kAdditionalTools && type != kFoundTools) return;
+    const JsonCursor given = JsonCursor(*item.value, type)["tools"];
+    const std::size_t count = given.if_array()->size();
+    owner_ = item.value;
+    for (std::size_t i = 0; i < count; ++i)
+      if (const auto read = read_tool(given[i], {}); !read && num_left_out_++ == 0) first_error_ = read.error().message;
+    owner_ = nullptr;
+  }
+
+  /// Tells of the tools that could not be read.
+  void warn() {
+    if (num_left_out_ > 0)
+      request_.warnings.push_back(fmt::format("{}; tools of items that are left out: {}", first_error_, num_left_out_));
   }
 
   /// Leaves the tools that the choice allows.
@@ -145,14 +165,23 @@ class ToolReader {
     tool.name = qualified_name(known.space, known.name);
     *member(function_shown(tool), "name") = tool.name;
     if (!may_name_a_tool(tool.name)) return std::unexpected(wrong_tool_name(given["name"].path(), tool.name));
-    if (!names_.emplace(tool.name).second && (!is_plain || tools_.client_tools.contains(tool.name)))
+    const auto [place, is_new] = names_.try_emplace(tool.name, tools_.tools.size());
+    const bool replaces = !is_new && owner_ != nullptr;
+    if (!is_new && !replaces && (!is_plain || tools_.client_tools.contains(tool.name)))
       return refused(given["name"].error(
           fmt::format("found {} twice, expected a name for each", describe_json(json::value(tool.name)))));
+    if (replaces) tools_.client_tools.erase(tool.name);
     if (!is_plain) {
       called_.try_emplace(known.name, tool.name);
       tools_.client_tools.emplace(tool.name, std::move(known));
     }
-    tools_.tools.push_back(std::move(tool));
+    // Items may go before the request does: its tool keeps the schema.
+    if (owner_ != nullptr && tool.parameters.use_count() == 0) tool.parameters = {owner_, tool.parameters.get()};
+    if (!replaces) {
+      tools_.tools.push_back(std::move(tool));
+    } else {
+      tools_.tools[place->second] = std::move(tool);
+    }
     return {};
   }
 
@@ -178,15 +207,21 @@ class ToolReader {
 
   ApiRequest& request_;
   AskedTools& tools_;
-  std::set<std::string, std::less<>> names_ = {};                // of functions
+  std::shared_ptr<const json::object> owner_ = {};  // the item that is read; null: the tools are the body's
+  std::size_t num_left_out_ = 0;
+  std::string first_error_ = {};
+  std::map<std::string, std::size_t, std::less<>> names_ = {};   // of functions, with the places of their tools
   std::map<std::string, std::string, std::less<>> called_ = {};  // names of functions by those of the client's tools
 };
 
 }  // namespace
 
-ApiResult<void> read_response_tools(const JsonCursor& tools, const JsonCursor& choice, ApiRequest& request) {
+ApiResult<void> read_response_tools(const JsonCursor& tools, std::span<const ConversationItem> items,
+                                    const JsonCursor& choice, ApiRequest& request) {
   ToolReader reader(request);
   OCTAVO_TRY_VOID(reader.read(tools));
+  for (const ConversationItem& item : items) reader.read_item(item);
+  reader.warn();
   OCTAVO_TRY_VOID(reader.choose(choice));
   request.tools.are_given = !request.tools.tools.empty();
   return {};

@@ -60,12 +60,12 @@ std::string_view text_of(const ContentPart& part);
 /// Whether there is a list of tools with at least one tool.
 bool has_tools(const ChatTemplateOptions& options);
 
-/// `options` has the tools. Errors name the message: a call to be written as text has arguments that are no object.
+/// `options` has the tools. Errors name the message.
 Result<ShapedConversation> shape_conversation(std::span<const ChatMessage> messages, const TemplateCaps& caps,
                                               const ChatTemplateOptions& options);
 
 /// The names and values for the template, with kContinueMark behind the last text where that is to be continued.
-/// Errors: arguments of a call that are no JSON object, values that are nested too deep, too many values.
+/// Errors: values that are nested too deep, too many values.
 Result<jinja::TemplateInput> conversation_input(const ShapedConversation& conversation, const TemplateCaps& caps,
                                                 const NamedTokens& tokens, const ChatTemplateOptions& options);
 

@@ -102,21 +102,12 @@ class InputBuilder {
 
   Result<Value> arguments_of(const ToolCall& call) {
     const auto* text = std::get_if<std::string>(&call.arguments);
-    if (text != nullptr && caps_.arguments == Caps::Arguments::kDict) {
-      const bool is_nothing = text->find_first_not_of(" \t\r\n") == std::string::npos;
-      auto dict = read_json_object(is_nothing ? "{}" : std::string_view(*text), values_left_);
-      if (!dict) {
-        return fail("the arguments of the call of {}: {}, expected an object in JSON, as the chat template reads it",
-                    quote_name(call.name), dict.error().message);
-      }
-      return value_of(*dict, Origin::kModel);
-    }
+    if (text != nullptr && caps_.arguments == Caps::Arguments::kDict)
+      return value_of(arguments_dict(call.arguments, values_left_), Origin::kModel);
     if (text == nullptr && caps_.arguments == Caps::Arguments::kText)
       return input_.text(write_json(call.arguments), Origin::kModel);
     return value_of(call.arguments, Origin::kModel);
   }
-
-  static std::string quote_name(std::string_view name) { return fmt::format("'{}'", name.substr(0, 64)); }
 
   Result<Value> value_of(const ToolCall& call) {
     OCTAVO_TRY(const Value arguments, arguments_of(call));

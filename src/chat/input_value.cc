@@ -58,4 +58,18 @@ Result<Value> input_value(TemplateInput& input, const TemplateValue& value, Orig
   return ValueBuilder(input, origin, values_left).build(value, 0);
 }
 
+TemplateDict arguments_dict(const TemplateValue& arguments, std::size_t& values_left) {
+  if (const auto* dict = std::get_if<TemplateDict>(&arguments)) return *dict;
+  const auto* given = std::get_if<std::string>(&arguments);
+  const bool is_nothing = given == nullptr ? std::holds_alternative<std::monostate>(arguments)
+                                           : given->find_first_not_of(" \t\r\n") == std::string::npos;
+  if (is_nothing) return {};
+  const std::string text = given == nullptr ? write_json(arguments) : *given;
+  std::size_t left = values_left;
+  auto read = read_json_object(text, left);
+  if (!read) return {{std::string(kWholeArguments), text}};
+  values_left = left;
+  return std::get<TemplateDict>(std::move(*read));
+}
+
 }  // namespace octavo

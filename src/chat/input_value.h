@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string_view>
 
 #include "octavo/chat.h"
 #include "octavo/result.h"
@@ -16,5 +17,12 @@ inline constexpr std::size_t kMaxInputValues = std::size_t{1} << 17;
 /// than kMaxJsonDepth, or more values than are left.
 Result<jinja::Value> input_value(jinja::TemplateInput& input, const TemplateValue& value, jinja::Origin origin,
                                  std::size_t& values_left);
+
+/// The member under which arguments that are no JSON object stand in one.
+inline constexpr std::string_view kWholeArguments = "arguments";
+
+/// The arguments of a call as a dict, for a form that takes them apart. A text that is no JSON object, such as a call
+/// that was cut has, is the one member of a dict. `values_left` shrinks by what was read.
+TemplateDict arguments_dict(const TemplateValue& arguments, std::size_t& values_left);
 
 }  // namespace octavo

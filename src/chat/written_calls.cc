@@ -18,20 +18,17 @@ namespace {
 
 using jinja::Origin;
 
-constexpr std::size_t kMaxShownNameBytes = 64;  // in messages
-
 class CallWriter {
  public:
   explicit CallWriter(const ToolFormat& format) : format_(format) {}
 
-  Result<void> write(std::span<const ToolCall> calls) {
+  void write(std::span<const ToolCall> calls) {
     expand(format_.form.open, {});
     for (std::size_t i = 0; i < calls.size(); ++i) {
       if (i > 0) expand(format_.form.between, {});
-      OCTAVO_TRY_VOID(write_call(calls[i], i));
+      write_call(calls[i], i);
     }
     expand(format_.form.close, {});
-    return {};
   }
 
   std::vector<jinja::RenderedSpan> take() { return std::move(spans_); }
@@ -64,31 +61,27 @@ class CallWriter {
     return {};
   }
 
-  Result<void> write_call(const ToolCall& call, std::size_t index) {
+  void write_call(const ToolCall& call, std::size_t index) {
     const std::string number = std::to_string(index);
     const Places places = {{"$NAME", call.name}, {"$INDEX", number}};
     std::string_view rest = expand(format_.form.call, places);
     const std::string_view place = rest.starts_with("$ARGS") ? "$ARGS" : "$PARAMETERS";
-    OCTAVO_TRY_VOID(place == "$ARGS" ? write_arguments(call) : write_parameters(call));
+    place == "$ARGS" ? write_arguments(call) : write_parameters(call);
     rest.remove_prefix(place.size());
     expand(rest, places);
-    return {};
   }
 
-  Result<void> write_arguments(const ToolCall& call) {
+  void write_arguments(const ToolCall& call) {
     const auto* text = std::get_if<std::string>(&call.arguments);
     if (text != nullptr && has_json_arguments(format_)) {
       add(is_blank(*text) ? "{}" : std::string_view(*text), Origin::kModel);
-      return {};
+    } else {
+      write_value(object_of(call));
     }
-    OCTAVO_TRY(const TemplateValue arguments, object_of(call));
-    write_value(arguments);
-    return {};
   }
 
-  Result<void> write_parameters(const ToolCall& call) {
-    OCTAVO_TRY(const TemplateValue arguments, object_of(call));
-    const auto& members = std::get<TemplateDict>(arguments);
+  void write_parameters(const ToolCall& call) {
+    const TemplateDict members = object_of(call);
     for (std::size_t i = 0; i < members.size(); ++i) {
       const auto& [name, value] = members[i];
       if (i > 0) add(format_.form.between_parameters, Origin::kTemplate);
@@ -103,20 +96,13 @@ class CallWriter {
       rest.remove_prefix(std::string_view("$VALUE").size());
       expand(rest, places);
     }
-    return {};
   }
 
   static bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
 
-  static Result<TemplateValue> object_of(const ToolCall& call) {
-    if (const auto* dict = std::get_if<TemplateDict>(&call.arguments)) return *dict;
-    const auto* text = std::get_if<std::string>(&call.arguments);
+  static TemplateDict object_of(const ToolCall& call) {
     std::size_t values_left = kMaxInputValues;
-    auto object = text == nullptr ? fail("found no object")
-                                  : read_json_object(is_blank(*text) ? "{}" : std::string_view(*text), values_left);
-    if (object) return object;
-    return fail("the arguments of the call of '{}': {}, expected an object in JSON, as the model's calls have it",
-                std::string_view(call.name).substr(0, kMaxShownNameBytes), object.error().message);
+    return arguments_dict(call.arguments, values_left);
   }
 
   /// A value in the notation of the form.
@@ -172,7 +158,7 @@ bool has_json_arguments(const ToolFormat& format) {
 
 Result<std::vector<jinja::RenderedSpan>> write_calls(const ToolFormat& format, std::span<const ToolCall> calls) {
   CallWriter writer(format);
-  OCTAVO_TRY_VOID(writer.write(calls));
+  writer.write(calls);
   return writer.take();
 }
 

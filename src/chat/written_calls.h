@@ -16,8 +16,8 @@ namespace octavo {
 bool has_json_arguments(const ToolFormat& format);
 
 /// The calls of a message in the form of an answer. Names and arguments are of Origin::kModel; the form's text around
-/// them is of Origin::kTemplate, so that its marks may be control tokens. Error: a form whose parameters stand apart,
-/// or are not in JSON, has arguments that are no JSON object.
+/// them is of Origin::kTemplate, so that its marks may be control tokens. Where a form takes arguments apart, those
+/// that are no JSON object are one of them (input_value.h).
 Result<std::vector<jinja::RenderedSpan>> write_calls(const ToolFormat& format, std::span<const ToolCall> calls);
 
 }  // namespace octavo

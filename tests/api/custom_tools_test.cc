@@ -146,7 +146,7 @@ TEST_F(CustomTools, EarlierCallsAreShownAsCallsOfTheFunction) {
   EXPECT_EQ(shown.name, "patch");
   EXPECT_EQ(std::get<std::string>(shown.arguments), R"({"input": "a \"b\"\n"})");
   EXPECT_EQ(ask(R"({"id": "c1", "type": "custom"})").error().param, "messages[1].tool_calls[0].custom");
-  EXPECT_EQ(ask(R"({"id": "c1", "type": "custom", "custom": {"name": "a"}})").error().param,
+  EXPECT_EQ(ask(R"({"id": "c1", "type": "custom", "custom": {"name": "a", "input": 5}})").error().param,
             "messages[1].tool_calls[0].custom.input");
 }
 

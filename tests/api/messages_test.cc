@@ -195,7 +195,7 @@ TEST(MessagesRequest, WhatIsWrongIsRefusedWithItsPlace) {
       {R"("messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}])",
        "messages[0].content[0].type"},
       {R"("messages": [{"role": "user", "content": [{"type": "text"}]}])", "messages[0].content[0].text"},
-      {R"("messages": [{"role": "user", "content": [{"type": "tool_result", "content": "x"}]}])",
+      {R"("messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": 5}]}])",
        "messages[0].content[0].tool_use_id"},
       {R"("messages": )" + hi + R"(, "system": 5)", "system"},
       {R"("messages": )" + hi + R"(, "tool_choice": {"type": "maybe"})", "tool_choice.type"},

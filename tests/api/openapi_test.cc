@@ -87,7 +87,7 @@ TEST(OpenApi, ElementsOfListsAreDescribed) {
             (json::array{"system", "developer", "user", "assistant", "tool", "function"}));
   EXPECT_EQ(at(message, "/properties/content/items/required"), json::array{"type"});
   EXPECT_EQ(at(message, "/properties/tool_calls/items/properties/function/required"), json::array{"name"});
-  EXPECT_EQ(at(message, "/properties/tool_calls/items/properties/type/enum"),
+  EXPECT_EQ(at("/components/schemas/openai_chat/properties/tools/items/properties/type/enum"),
             (json::array{"function", "custom", nullptr}));
   const json::value& function = at("/components/schemas/ollama_chat/properties/tools/items/properties/function");
   EXPECT_EQ(at(function, "/properties/parameters/type"), (json::array{"object", "null"}));

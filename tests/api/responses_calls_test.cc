@@ -204,7 +204,8 @@ TEST_F(ResponsesCalls, EarlierCallsAndTheirOutputsAreReadBack) {
   EXPECT_EQ(engine_.last_messages[2].role, "tool");
   EXPECT_EQ(engine_.last_messages[2].tool_call_id, "c1");
   EXPECT_EQ(engine_.last_messages[3].tool_calls.at(0).name, "files__read");
-  EXPECT_EQ(error(R"(, "input": [{"type": "custom_tool_call", "call_id": "c", "name": "a"}])").param, "input[0].input");
+  EXPECT_EQ(error(R"(, "input": [{"type": "custom_tool_call", "call_id": "c", "name": "a", "input": 5}])").param,
+            "input[0].input");
 }
 
 TEST_F(ResponsesCalls, WhatIsKeptHasItsNamespace) {

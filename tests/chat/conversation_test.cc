@@ -128,10 +128,7 @@ TEST(Conversation, CallsWithoutAFormAreATextOfTheModelsFormat) {
 TEST(Conversation, CallsOfAFormatThatHasOneAnAnswerAreTextsOneByOneWithTheirResults) {
   const std::vector<ChatMessage> messages = {
       {"user", "u"}, calls({{"1", "f", {}}, {"2", "g", TemplateDict{}}}, "look"), result("r", "2"), result("q", "1")};
-  EXPECT_THAT(shaped({{"user", "u"}, calls({{"1", "f", std::string("[1]")}, {"2", "g", std::string("{")}})},
-                     without_calls("lfm")),
-              testing::AllOf(HasSubstr("messages[1]: the arguments of the call of 'f'"), HasSubstr("that is no object"),
-                             HasSubstr("expected an object in JSON")));
+  EXPECT_THAT(shaped({{"user", "u"}, calls({{"1", "f", std::string("[1]")}})}, without_calls("lfm")), HasSubstr("[1]"));
   EXPECT_EQ(
       shaped({{"user", "u"},
               calls({{"1", "f", std::string(" ")}, {"2", "g", TemplateDict{}}}, "look"),
@@ -206,10 +203,11 @@ TEST(Conversation, ArgumentsBecomeWhatTheTemplateReads) {
   EXPECT_EQ(called(std::string(R"({"a":[1]})")), R"([user]u[assistant]1=f{"a": [1]})");
   EXPECT_EQ(called(std::string(" ")), "[user]u[assistant]1=f{}");
   EXPECT_EQ(called(TemplateDict{{"b", true}}), R"([user]u[assistant]1=f{"b": true})");
-  EXPECT_THAT(called(std::string("{a}")), HasSubstr("expected an object in JSON"));
+  EXPECT_EQ(called(std::string(R"({"a": "cut)")), R"([user]u[assistant]1=f{"arguments": "{\"a\": \"cut"})");
+  EXPECT_EQ(called(std::string("[1]")), R"([user]u[assistant]1=f{"arguments": "[1]"})");
   std::string many = "{\"a\": [1";
   for (int i = 0; i < (1 << 17); ++i) many += ",1";
-  EXPECT_THAT(called(many + "]}"), HasSubstr("more values"));
+  EXPECT_THAT(called(many + "]}"), HasSubstr(R"({"arguments": "{\"a\": [1,1)"));
 }
 
 TEST(Conversation, IdsAreShortWhereTheTemplateTakesNoOthers) {
