@@ -64,6 +64,12 @@ def agents():
            message("system", "Late."), message("user", "More?")]
     yield [user, message("assistant", "Told.", reasoning_content="Why not?"), message("user", "More?")]
     yield [user, message("assistant", "Look.", tool_calls=[one], reasoning_content="Hm."), results[0]]
+    called = message("assistant", None, tool_calls=[one])
+    yield [user, called, results[0], message("user", "Stop!")]
+    yield [user, called, message("user", "Stop!"), results[0], message("user", "Well?")]
+    yield [answer, user, message("assistant", ""), message("user", "More?")]
+    yield [user, results[0], answer, called, message("system", "Late."), results[0], answer]
+    yield [answer]
 
 
 def continued():

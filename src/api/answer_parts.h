@@ -31,7 +31,9 @@ class AnswerParts {
 
   /// `answer` names the answer, for the ids of calls.
   AnswerParts(const ToolCalling& calling, std::string answer)
-      : calling_(calling), answer_(std::move(answer)), parser_(*calling.format, calling.tools, calling.is_single) {}
+      : calling_(calling),
+        answer_(std::move(answer)),
+        parser_(*calling.format, calling.tools, calling.is_single, calling.sure) {}
 
   /// An event's text. What a sink is given is valid within it.
   void push(const RequestEvent& event, const Sink& sink);

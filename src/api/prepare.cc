@@ -208,6 +208,7 @@ class Preparation {
     call_.tools = std::make_shared<ToolCalling>(ToolCalling{.format = format,
                                                             .tools = ToolSet(conversation.options.tools),
                                                             .is_single = is_single,
+                                                            .sure = sure_of_calls(asked_.tools, *format, call_),
                                                             .client_tools = std::move(asked_.tools.client_tools)});
     call_.calls_are_functions = asked_.tools.are_functions;
     return {};

@@ -12,6 +12,7 @@ struct ToolCalling {
   const ToolFormat* format = nullptr;  // a row of the table
   ToolSet tools = {};
   bool is_single = false;  // an answer has one call at most
+  ToolCallParser::Sure sure = ToolCallParser::Sure::kNothing;
   ClientTools client_tools = {};
 };
 

@@ -124,6 +124,13 @@ std::optional<TokenId> token_of(std::string_view text, const Engine& engine) {
   return tokens->front();
 }
 
+ToolCallParser::Sure sure_of_calls(const AskedTools& asked, const ToolFormat& format, const CompletionCall& call) {
+  using Sure = ToolCallParser::Sure;
+  if (asked.choice.mode == ToolChoice::Mode::kRequired) return Sure::kAll;
+  const bool is_held = format.always_held || std::ranges::any_of(asked.tools, &AskedTool::is_strict);
+  return is_held && !call.constraint ? Sure::kOpened : Sure::kNothing;
+}
+
 ApiResult<void> hold_calls(const AskedTools& asked, const Engine& engine, CompletionCall& call) {
   const ToolCalling& calling = *call.tools;
   CallGrammarOptions options = {.must_call = asked.choice.mode == ToolChoice::Mode::kRequired,

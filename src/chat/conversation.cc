@@ -1,12 +1,14 @@
 #include "chat/conversation.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 #include <variant>
 
 #include "base/error.h"
 #include "chat/described_tools.h"
+#include "chat/turn_order.h"
 #include "chat/written_calls.h"
 
 namespace octavo {
@@ -79,6 +81,7 @@ class Shaper {
     flush_waiting();
     if (!has_begun_ && !caps_.system_alone && !turns_.empty()) turns_.back().role = "user";
     ask_to_go_on();
+    mend_order(turns_, caps_, options.continue_final_message);
     return ShapedConversation{std::move(turns_), std::move(written_)};
   }
 
@@ -132,7 +135,7 @@ class Shaper {
     } else if (caps_.system == Caps::System::kOne && !turns_.empty()) {
       append_texts(turns_.front(), std::move(turn.texts));
     } else {
-      turns_.push_back(std::move(turn));
+      (follows_call() ? late_systems_ : turns_).push_back(std::move(turn));
     }
   }
 
@@ -201,6 +204,7 @@ class Shaper {
     return {};
   }
 
+  /// Ends calls and their results: system messages between them follow.
   void flush_calls() {
     for (SeparateCall& call : separate_) {
       push(std::move(call.turn));
@@ -208,6 +212,8 @@ class Shaper {
     }
     separate_.clear();
     places_.clear();
+    std::ranges::move(late_systems_, std::back_inserter(turns_));
+    late_systems_.clear();
   }
 
   void add_result(const ChatMessage& message) {
@@ -216,7 +222,7 @@ class Shaper {
       if (const auto found = names_of_calls_.find(message.tool_call_id); found != names_of_calls_.end())
         turn.name = found->second;
     }
-    if (caps_.result_role.empty()) {
+    if (caps_.result_role.empty() || (!caps_.takes_lone_result && !follows_call())) {
       put_result_as_text(turn);
     } else {
       turn.role = caps_.result_role;
@@ -229,6 +235,9 @@ class Shaper {
       separate_[place == places_.end() ? separate_.size() - 1 : place->second].results.push_back(std::move(turn));
     }
   }
+
+  /// Whether a result that comes now stands behind calls, or behind others of their results.
+  bool follows_call() const { return !separate_.empty() || follows_call_; }
 
   static void put_result_as_text(ShapedMessage& turn) {
     TextRuns head = {{kResult, Origin::kTemplate}};
@@ -270,29 +279,52 @@ class Shaper {
 
   void push(ShapedMessage turn) {
     has_begun_ = true;
+    follows_call_ = !turn.calls.empty() || turn.role == caps_.result_role;
     const bool is_repeat = !turns_.empty() && turns_.back().role == turn.role && turn.role != caps_.result_role;
     const bool are_results = is_repeat && turn.is_result && turns_.back().is_result;
     const bool may_repeat = caps_.takes_repeats && !are_results;
-    if (may_repeat || !is_repeat || !turns_.back().calls.empty() || !turn.calls.empty()) {
+    if (may_repeat || !is_repeat || !may_join(turn)) {
+      reasoning_ = nullptr;
       turns_.push_back(std::move(turn));
       return;
     }
     ShapedMessage& last = turns_.back();
     last.is_result = are_results;
     if (turn.is_list) last = as_list(std::move(last));
-    append_texts(last, std::move(turn.texts));
-    if (last.reasoning.empty()) last.reasoning = turn.reasoning;
+    if (turn.has_text() || turn.calls.empty()) append_texts(last, std::move(turn.texts));
+    last.calls = turn.calls;
+    append_reasoning(last, turn.reasoning);
+  }
+
+  /// Whether a turn may be one with the last one, which has its role: nothing stands behind calls.
+  bool may_join(const ShapedMessage& turn) const {
+    return turns_.back().calls.empty() && (turn.calls.empty() || !caps_.calls_alone);
+  }
+
+  void append_reasoning(ShapedMessage& last, std::string_view more) {
+    if (more.empty()) return;
+    if (last.reasoning.empty()) {
+      last.reasoning = more;
+      return;
+    }
+    if (reasoning_ == nullptr) reasoning_ = &written_.emplace_back(last.reasoning);
+    *reasoning_ += kBreak;
+    *reasoning_ += more;
+    last.reasoning = *reasoning_;
   }
 
   const Caps& caps_;
   std::vector<ShapedMessage> turns_;
   std::deque<std::string> written_;
-  TextRuns tools_;                 // their description, until it has its place
-  std::vector<TextRuns> waiting_;  // texts of system messages, for the next user's message
-  bool has_begun_ = false;         // something else than a system message has come
+  TextRuns tools_;                    // their description, until it has its place
+  std::vector<TextRuns> waiting_;     // texts of system messages, for the next user's message
+  bool has_begun_ = false;            // something else than a system message has come
+  bool follows_call_ = false;         // the last turn that is no system message calls, or is a result
+  std::string* reasoning_ = nullptr;  // of written_, where the last turn's is of several messages
   std::unordered_map<std::string_view, std::string_view> names_of_calls_;  // by id
-  std::vector<SeparateCall> separate_;                                     // of the last message, and not written yet
-  std::unordered_map<std::string_view, std::size_t> places_;               // of these, by id
+  std::vector<ShapedMessage> late_systems_;                   // that came behind calls, of which results may follow
+  std::vector<SeparateCall> separate_;                        // of the last message, and not written yet
+  std::unordered_map<std::string_view, std::size_t> places_;  // of these, by id
 };
 
 }  // namespace

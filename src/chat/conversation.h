@@ -1,7 +1,8 @@
 // A conversation in the shape that a template takes (template_caps.h), and as the values that it is rendered with.
 //
 // These changes are made: `developer` becomes `system`; system messages that the template does not take are joined to
-// the one at the front, or stand before the text of the next user's message; turns of one role are joined; a tool's
+// the one at the front, or stand before the text of the next user's message; turns of one role are joined, and where
+// users and assistants must take turns, one without a text stands where one is missing (turn_order.h); a tool's
 // arguments, its result's role, its call's id and earlier reasoning get the form that the template reads. Tools without
 // a place in the template are described in the system message; calls and results without a form become text. A message
 // that fits in no way is an error that names it. Each text keeps its origin. Free functions; any thread.

@@ -90,8 +90,9 @@ class Probe {
     probe_calls();
     probe_results();
     probe_reasoning();
-    probe_text_beside_calls();
     probe_parallel();
+    probe_order();
+    probe_text_beside_calls();
     caps_.takes_prefill = renders({message("user", kUser), message("assistant", kAnswer)},
                                   {kContinueMark.substr(0, kContinueMark.find(' '))},
                                   {.add_generation_prompt = false, .continue_final_message = true});
@@ -268,6 +269,37 @@ class Probe {
     caps_.reasoning = Reasoning::kPart;
     caps_.reasoning_name = {};
     if (!shows_thought({})) caps_.reasoning = Reasoning::kNone;
+  }
+
+  /// Which messages count where users and assistants must take turns: each order below fits one way of counting.
+  void probe_order() {
+    probe_least_answer();
+    const ChatMessage user = message("user", kUser), user_two = message("user", kUserTwo),
+                      answer = message("assistant", kAnswer), answer_two = message("assistant", kAnswerTwo);
+    if (!caps_.takes_repeats) {
+      const bool counts_calls = renders({user, calling(), result(), user_two, answer}, {kUserTwo, kAnswer});
+      const bool counts_none = renders({user, calling(), result(), result(kResultTwo)}, {kResult, kResultTwo});
+      caps_.counts_calls = counts_calls || !counts_none;
+      caps_.counts_results = !counts_calls && !counts_none;
+      caps_.takes_turns = true;
+      caps_.takes_turns = renders({answer, user, calling(), result(), user_two, answer_two},
+                                  {kAnswer, kUser, kArgument, kResult, kUserTwo, kAnswerTwo});
+    }
+    if (!renders({answer}, {kAnswer})) {
+      caps_.needs_user = true;
+      caps_.needs_user = renders({answer}, {kAnswer});
+    }
+    caps_.takes_lone_result = caps_.result_role.empty() || renders({user, result()}, {kUser, kResult});
+  }
+
+  /// Some templates refuse an answer without a text.
+  void probe_least_answer() {
+    const Messages messages = {message("user", kUser), message("assistant", {}), message("user", kUserTwo)};
+    for (const std::string_view least : {"", " ", "."}) {
+      caps_.least_answer = least;
+      if (renders(messages, {kUser, kUserTwo})) return;
+    }
+    caps_.least_answer = {};
   }
 
   /// Of a text beside calls one of the two is lost, or both are refused, and behind each other they are not.

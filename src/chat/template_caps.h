@@ -29,6 +29,13 @@ struct TemplateCaps {
   bool takes_repeats = true;  // turns of one role behind each other
   bool takes_prefill = true;  // the last message may be continued
 
+  bool takes_turns = false;            // users and assistants must take turns, a user first
+  bool counts_calls = true;            // a message with calls is an assistant's turn
+  bool counts_results = true;          // a result is a user's turn
+  bool needs_user = false;             // a conversation has a user's message
+  bool takes_lone_result = true;       // a result of a call that is not there
+  std::string_view least_answer = {};  // the least text that an assistant's message has, if it calls nothing
+
   bool takes_tools = true;                // descriptions of tools are taken; otherwise the system message has them
   std::string_view tools_name = "tools";  // the name under which the template reads tools
   bool empty_tools = false;               // whether `tools` is an empty list where there are none
@@ -46,7 +53,7 @@ struct TemplateCaps {
   std::string_view reasoning_name = "reasoning_content";
 };
 
-/// Finds a template's caps by rendering some fifty small conversations, within a budget of a few renderings'
+/// Finds a template's caps by rendering some sixty small conversations, within a budget of a few renderings'
 /// worst case. A template that renders none, or takes too long, gets the caps that change nothing. `source` is
 /// its text.
 TemplateCaps probe_caps(const jinja::Template& chat_template, std::string_view source);

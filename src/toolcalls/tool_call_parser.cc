@@ -17,9 +17,10 @@ std::span<const std::string_view> opens_of(const ToolFormat& format) {
 
 }  // namespace
 
-ToolCallParser::ToolCallParser(const ToolFormat& format, const ToolSet& tools, bool first_only)
+ToolCallParser::ToolCallParser(const ToolFormat& format, const ToolSet& tools, bool first_only, Sure sure)
     : format_(format),
       first_only_(first_only),
+      sure_(sure),
       finder_(opens_of(format)),
       reader_(tools, first_only ? 1 : CallReader::kMaxCalls) {}
 
@@ -33,6 +34,7 @@ std::span<const ToolCallEvent> ToolCallParser::push(std::string_view text, Chann
 
 std::span<const ToolCallEvent> ToolCallParser::finish() {
   reader_.events().clear();
+  if (sure_ == Sure::kAll && channel_ == Channel::kContent) held_.clear();
   change_channel(channel_);
   reader_.flush();
   return reader_.events();
@@ -74,6 +76,7 @@ void ToolCallParser::end_reading(bool is_cut) {
   const bool is_read = reading.take();
   if (reader_.num_calls() > 0) follows_call_ = true;
   const CallReader::Held held = reader_.release_held();
+  if (is_cut && is_sure_) return;
   if (((is_read || is_cut) && held.num_opened == 0) || is_over())
     return;  // opened and closed around nothing, it is text
   show(std::string_view(held.bytes).substr(0, held.num_opened));
@@ -84,6 +87,13 @@ void ToolCallParser::end_reading(bool is_cut) {
 bool ToolCallParser::may_open() const {
   if (channel_ == Channel::kReasoning) return format_.in_reasoning;
   return !format_.at_beginning || !has_content_;
+}
+
+/// A mark of another form than that in which calls are held may be text.
+bool ToolCallParser::is_sure(std::size_t mark) const {
+  if (channel_ == Channel::kReasoning || sure_ == Sure::kNothing) return false;
+  const std::string_view form = format_.form.open.empty() ? format_.form.call : format_.form.open;
+  return sure_ == Sure::kAll || (!format_.only_known && format_.opens[mark].starts_with(form.front()));
 }
 
 void ToolCallParser::add_text(char c) {
@@ -104,6 +114,7 @@ void ToolCallParser::open(std::size_t mark) {
     held_.erase(0, before);
   }
   reader_.open(std::exchange(held_, {}), format_.only_known || channel_ == Channel::kReasoning);
+  is_sure_ = is_sure(mark);
   reading_ = format_.read(reader_, mark);
   reading_.start();
   if (reading_.done()) end_reading(false);

@@ -28,14 +28,18 @@ class ToolCallParser {
 
   enum class Channel : std::uint8_t { kContent, kReasoning };
 
+  /// What is sure of an answer that a constraint holds: what opens a call as the format writes it is one, or all of the
+  /// content is calls.
+  enum class Sure : std::uint8_t { kNothing, kOpened, kAll };
+
   /// `first_only`: text behind the first call is left out.
-  ToolCallParser(const ToolFormat& format, const ToolSet& tools, bool first_only);
+  ToolCallParser(const ToolFormat& format, const ToolSet& tools, bool first_only, Sure sure = Sure::kNothing);
   ToolCallParser(const ToolCallParser&) = delete;
   ToolCallParser& operator=(const ToolCallParser&) = delete;
 
   /// Adds text, that of control tokens in ToolFormat::tokens included. The events are valid until the next call.
   std::span<const ToolCallEvent> push(std::string_view text, Channel channel);
-  /// Ends the text. A call under way ends as it is.
+  /// Ends the text. A call under way ends as it is; of what is sure to begin one that is not named yet nothing is told.
   std::span<const ToolCallEvent> finish();
 
   int num_calls() const { return reader_.num_calls() + (reader_.is_in_call() ? 1 : 0); }
@@ -50,11 +54,13 @@ class ToolCallParser {
   void show(std::string_view text);
   void end_reading(bool is_cut);
   bool may_open() const;
+  bool is_sure(std::size_t mark) const;
   /// Whether the rest of the answer gives no events
   bool is_over() const { return first_only_ && reader_.num_calls() > 0; }
 
   const ToolFormat& format_;
   const bool first_only_;
+  const Sure sure_;
   MarkFinder finder_;
   CallReader reader_;
   Reading<bool> reading_;       // the reading of the calls under way, or empty
@@ -63,6 +69,7 @@ class ToolCallParser {
   Channel channel_ = Channel::kContent;
   bool has_content_ = false;   // whether content other than white space was shown
   bool follows_call_ = false;  // whether nothing was shown behind the last call
+  bool is_sure_ = false;       // whether what is read is a call, also where its end is cut
 };
 
 }  // namespace octavo

@@ -244,6 +244,18 @@ TEST_F(OpenAiTools, ACutAnswerEndsAsLength) {
   EXPECT_EQ(finish_, "length");
 }
 
+TEST_F(OpenAiTools, OfACallThatIsCutInFrontOfItsNameNothingIsContent) {
+  const std::string cut = "<tool_call>\n{\"name";
+  open_chat(kTools + R"(, "tool_choice": "required")");
+  send_text(cut, FinishReason::kLength);
+  const json::object found = message();
+  EXPECT_TRUE(found.at("content").is_null() || found.at("content").as_string().empty());
+  EXPECT_EQ(finish_, "length");
+  open_chat(kTools);
+  send_text(cut, FinishReason::kLength);
+  EXPECT_EQ(message().at("content").as_string(), cut);  // it may be text
+}
+
 /// What a client puts together of a stream.
 struct Streamed {
   std::string content, finish;

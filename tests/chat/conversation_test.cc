@@ -68,6 +68,13 @@ TEST(Conversation, ASystemMessageThatNoUserFollowsIsATurnOfItsOwn) {
 TEST(Conversation, ASystemMessageDoesNotPartCallsFromTheirResults) {
   const std::vector<ChatMessage> messages = {{"user", "u"}, calls({{"1", "f", {}}}), {"system", "C"}, result("r", "1")};
   EXPECT_EQ(shaped(messages, {.system = System::kOne}), "user:u(u);assistant:!f;tool:o(r)@f;user:s(C);");
+  EXPECT_EQ(shaped(messages, {}), "user:u(u);assistant:!f;tool:o(r)@f;system:s(C);");
+  const std::vector<ChatMessage> two = {{"user", "u"},   calls({{"1", "f", {}}, {"2", "g", {}}}),
+                                        {"system", "C"}, result("r", "2"),
+                                        {"system", "D"}, result("q", "1"),
+                                        {"user", "v"}};
+  EXPECT_EQ(shaped(two, {.takes_parallel = false}),
+            "user:u(u);assistant:!f;tool:o(q)@f;assistant:!g;tool:o(r)@g;system:s(C);system:s(D);user:u(v);");
 }
 
 TEST(Conversation, TurnsOfOneRoleAreJoinedWhereTheyAreRefused) {

@@ -75,9 +75,9 @@ json::object result_of(const ChatTemplate& chat_template, const json::object& co
   } else {
     result["error"] = parts.error().message;
   }
-  options.continue_final_message = false;  // Python puts its own mark behind the last message
   const auto shaped = shape_conversation(messages, chat_template.caps(), options);
   if (!shaped) return result;
+  options.continue_final_message = false;  // Python puts its own mark behind the last message
   const auto input = conversation_input(*shaped, chat_template.caps(), tokens, options);
   if (!input) return result;
   json::object names;
@@ -95,6 +95,12 @@ json::object caps_of(const TemplateCaps& caps) {
           {"text", caps.takes_text},
           {"parts", caps.takes_parts},
           {"repeats", caps.takes_repeats},
+          {"turns", caps.takes_turns},
+          {"counts_calls", caps.counts_calls},
+          {"counts_results", caps.counts_results},
+          {"needs_user", caps.needs_user},
+          {"lone_result", caps.takes_lone_result},
+          {"least_answer", caps.least_answer},
           {"prefill", caps.takes_prefill},
           {"tools", caps.takes_tools},
           {"tools_name", caps.tools_name},

@@ -74,6 +74,41 @@ TEST(TemplateCaps, TheFormatIsThatOfTheTemplateOrOfDescribedTools) {
   EXPECT_EQ(caps_of("{# <|tool_call|> #}{{ raise_exception('no') }}").format->name, "granite");
 }
 
+/// A template whose users and assistants take turns, of which the messages for which `counts` holds are counted.
+std::string in_turns(const std::string& counts) {
+  return "{{ tools }}{% set ns = namespace(count=0) %}" +
+         each("{% if " + counts +
+              " %}{% if (m.role in ['user', 'tool']) != (ns.count % 2 == 0) %}{{ raise_exception('turns') }}{% endif %}"
+              "{% set ns.count = ns.count + 1 %}{% endif %}{{ m.content }}{% for c in m.tool_calls %}"
+              "{{ c.function.name }}{{ c.function.arguments | tojson }}{% endfor %}");
+}
+
+TEST(TemplateCaps, TurnsAreCountedAsTheTemplateCountsThem) {
+  const auto counts = [](const TemplateCaps& caps) {
+    EXPECT_TRUE(caps.takes_turns && !caps.takes_repeats && caps.takes_calls);
+    return std::pair(caps.counts_calls, caps.counts_results);
+  };
+  EXPECT_EQ(counts(caps_of(in_turns("m.role != 'system'"))), std::pair(true, true));
+  EXPECT_EQ(counts(caps_of(in_turns("m.role in ['user', 'assistant']"))), std::pair(true, false));
+  EXPECT_EQ(counts(caps_of(in_turns("m.role in ['user', 'assistant'] and not m.tool_calls"))), std::pair(false, false));
+  EXPECT_FALSE(caps_of(in_turns("false")).takes_turns);
+}
+
+TEST(TemplateCaps, WhatATemplateRefusesOfOtherwiseGoodTurnsIsFound) {
+  const auto refusing = [](const std::string& refused) {
+    return caps_of("{{ tools }}" + each("{% if " + refused +
+                                        " %}{{ raise_exception('no') }}{% endif %}{{ m.content }}"
+                                        "{% for c in m.tool_calls %}{{ c.function | tojson }}{% endfor %}"));
+  };
+  EXPECT_EQ(refusing("m.role == 'assistant' and not m.content").least_answer, " ");
+  EXPECT_EQ(refusing("m.role == 'assistant' and not m.content | trim").least_answer, ".");
+  EXPECT_EQ(refusing("false").least_answer, "");
+  EXPECT_TRUE(refusing("not messages | selectattr('role', 'equalto', 'user') | list").needs_user);
+  EXPECT_FALSE(refusing("false").needs_user);
+  EXPECT_FALSE(refusing("m.role == 'tool' and not messages[loop.index0 - 1].tool_calls").takes_lone_result);
+  EXPECT_TRUE(refusing("false").takes_lone_result);
+}
+
 TEST(TemplateCaps, ReasoningIsFoundUnderItsName) {
   EXPECT_EQ(caps_of(each("{{ m.content }}")).reasoning, TemplateCaps::Reasoning::kNone);
   for (const std::string name : {"reasoning_content", "reasoning", "thinking"})

@@ -195,6 +195,22 @@ TEST_P(CallGrammar, WhatMustCallCallsAndIsRead) {
   }
 }
 
+TEST_P(CallGrammar, WhatMustCallShowsNothingOfACallWhereverItIsCut) {
+  for (const ToolFormat* format : tool_formats()) {
+    open(*format, {.must_call = true});
+    Writer writer(grammar_, tokens_);
+    for (std::uint32_t seed = 0; seed < 4; ++seed) {
+      const std::string text = writer.write(seed);
+      const std::size_t most = std::min<std::size_t>(text.size(), 1000);
+      for (std::size_t size = 0; size <= most; ++size) {
+        const ParsedAnswer cut =
+            parse(*format, text.substr(0, size), {}, Channel::kContent, false, ToolCallParser::Sure::kAll);
+        ASSERT_EQ(cut.content, "") << format->name << ": " << text.substr(0, size);
+      }
+    }
+  }
+}
+
 TEST_P(CallGrammar, WhatMayCallDoesSoInTheFormOrNotAtAll) {
   for (const ToolFormat* format : tool_formats()) {
     open(*format, {});

@@ -90,8 +90,9 @@ using Channel = ToolCallParser::Channel;
 
 /// The answer in pieces: `cuts` has the places behind which it is cut, in order.
 inline ParsedAnswer parse(const ToolFormat& format, std::string_view text, std::span<const std::size_t> cuts = {},
-                          Channel channel = Channel::kContent, bool first_only = false) {
-  ToolCallParser parser(format, test_tools(), first_only);
+                          Channel channel = Channel::kContent, bool first_only = false,
+                          ToolCallParser::Sure sure = ToolCallParser::Sure::kNothing) {
+  ToolCallParser parser(format, test_tools(), first_only, sure);
   ParsedAnswer answer;
   std::size_t begin = 0;
   for (const std::size_t end : cuts) {

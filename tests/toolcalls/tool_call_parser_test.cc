@@ -74,6 +74,40 @@ TEST(ToolCallParser, EveryBeginningOfAnAnswerTellsABeginning) {
   }
 }
 
+/// The content of an answer that ends there.
+std::string cut_content(std::string_view text, ToolCallParser::Sure sure, std::string_view format = "hermes") {
+  return parse(format_named(format), text, {}, Channel::kContent, false, sure).content;
+}
+
+TEST(ToolCallParser, ACutMarkIsTextUnlessItIsSureToBeOne) {
+  using Sure = ToolCallParser::Sure;
+  const std::string mark = "<tool_call>\n{\"name", begun = "I look. <tool_c", opened = "I look. <tool_call>\n{";
+  EXPECT_EQ(cut_content(mark, Sure::kNothing), mark);
+  EXPECT_EQ(cut_content(mark, Sure::kOpened), "");
+  EXPECT_EQ(cut_content(mark, Sure::kAll), "");
+  EXPECT_EQ(cut_content(begun, Sure::kOpened), begun);  // may be a text that goes on otherwise
+  EXPECT_EQ(cut_content(opened, Sure::kOpened), "I look.");
+  EXPECT_EQ(cut_content("<tool_c", Sure::kAll), "");
+  EXPECT_EQ(cut_content(R"({"name": "we)", Sure::kAll, "llama"), "");
+  EXPECT_EQ(cut_content(R"({"name": "we)", Sure::kOpened, "llama"), R"({"name": "we)");  // may be any object
+}
+
+TEST(ToolCallParser, OfAWholeCallASureOneIsTheSame) {
+  for (const CorpusAnswer& expected : call_corpus()) {
+    const ToolFormat& format = format_named(expected.format);
+    EXPECT_EQ(parse(format, expected.text, {}, Channel::kContent, false, ToolCallParser::Sure::kOpened),
+              parse(format, expected.text))
+        << expected.text;
+  }
+}
+
+TEST(ToolCallParser, ACutCallInReasoningStaysReasoning) {
+  const std::string text = "Hm. <tool_call>\n<func";
+  const ParsedAnswer answer =
+      parse(format_named("qwen"), text, {}, Channel::kReasoning, false, ToolCallParser::Sure::kAll);
+  EXPECT_EQ(answer.reasoning, text);
+}
+
 TEST(ToolCallParser, ArgumentsAreToldAsTheyCome) {
   ToolCallParser parser(format_named("hermes"), test_tools(), false);
   ParsedAnswer answer;
