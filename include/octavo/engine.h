@@ -159,6 +159,18 @@ struct EndToken {
   std::string source = {};  // the file's key for it, "chat template", or "its text" (a table has that text)
 };
 
+/// The facts about a model's file that lists of models show. What is not known is empty or 0.
+struct ModelFile {
+  std::string format = {};         // "gguf", or "safetensors"
+  std::string weight_type = {};    // the mix that the file, or the option `quantize`, names (Q4_K_M); else the type of
+                                   // most of its bytes
+  std::string vocabulary = {};     // its kind, as GGUF calls it (tokenizer.ggml.model); empty: a folder's
+  std::uint64_t num_weights = 0;   // of all its tensors
+  std::uint64_t weight_bytes = 0;  // of these, as they stand in the file
+  int context_length = 0;          // that the model was trained for
+  int width = 0;                   // of an embedding
+};
+
 /// The model that was loaded.
 struct ModelInfo {
   std::string name;         // general.name, at most 256 bytes; the file's name where it has none
@@ -169,6 +181,7 @@ struct ModelInfo {
                             // kv_type: requests with equal fingerprints and seeds get equal tokens; with portable bits
                             // "fp_portable_" and digits over the sources, file_hash and kv_type
   std::string architecture;
+  ModelFile file = {};
   std::vector<EndToken> end_tokens = {};  // tokens that end an answer; none: limits and stops alone end it
   std::string reasoning = {};             // the family whose marks surround reasoning; empty: no known family
   std::string tool_format = {};           // the form of calls of tools in answers; empty: there is no chat template

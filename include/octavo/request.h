@@ -63,7 +63,7 @@ struct Request {
   /// around reasoning that is split off is not shown.
   std::vector<TokenId> shown_tokens = {};
   bool shows_control_tokens = false;  // all control tokens are shown but the one that ends the answer
-  /// Texts that end the answer (at most 16, each UTF-8 of 1 to 1024 bytes); neither a stop text nor what follows is
+  /// Texts that end the answer (at most 64, each UTF-8 of 1 to 1024 bytes); neither a stop text nor what follows is
   /// shown. They are looked for in content, and not in reasoning that is split off.
   /// Text that may become a stop text is held back. The first that is complete counts, the longest where several end
   /// together; a stop text that is complete within the first min_tokens tokens does not count.

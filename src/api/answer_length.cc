@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "api/api_error.h"
-#include "api/prepare.h"
+#include "api/context_full.h"
 #include "base/error.h"
 
 namespace octavo {
@@ -17,7 +17,8 @@ ApiResult<int> max_tokens_after(std::size_t prompt_tokens, const AnswerLength& l
   const bool generates = length.asked != 0;
   const std::int64_t room = std::int64_t{context} - static_cast<std::int64_t>(prompt_tokens);
   if (room < (generates ? 1 : 0))
-    return std::unexpected(context_overflow(context, param, fmt::format("{} tokens", prompt_tokens)));
+    return std::unexpected(
+        context_overflow({.prompt_tokens = static_cast<std::int64_t>(prompt_tokens), .context = context}, param));
   if (!generates) return -1;
   return static_cast<int>(std::min(length.asked.value_or(length.otherwise), room));
 }

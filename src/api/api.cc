@@ -56,6 +56,10 @@ std::unique_ptr<AnswerWriter> responses_writer(const NewAnswer& answer) {
   return std::make_unique<ResponsesAnswer>(answer.call, answer.engine, answer.model.id, answer.created);
 }
 
+std::string refused_response(const RefusedStream& refused) {
+  return refused_response_stream(refused.error, refused.model, refused.id, refused.created);
+}
+
 std::unique_ptr<AnswerWriter> llama_writer(const NewAnswer& answer) {
   return std::make_unique<LlamaAnswer>(answer.call, std::string(answer.id), answer.model.id, answer.engine);
 }
@@ -133,6 +137,7 @@ constinit const Api kApis[] = {
      .parse = parse_response_call,
      .make_writer = responses_writer,
      .error_body = error_body,
+     .refused_stream = refused_response,
      .counted = {.path = "/v1/responses/input_tokens",
                  .fields = responses_fields,
                  .read = read_counted_response,

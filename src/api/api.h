@@ -29,6 +29,14 @@ struct NewAnswer {
   std::int64_t created;  // seconds since 1970
 };
 
+/// What the stream of a refused call is written from.
+struct RefusedStream {
+  const ApiError& error;
+  std::string_view model;  // its id
+  std::string_view id;     // as NewAnswer's
+  std::int64_t created;    // seconds since 1970
+};
+
 /// A path where the tokens of a body's prompt are counted.
 struct CountedPath {
   std::string_view path = {};  // empty: there is none
@@ -61,6 +69,9 @@ struct Api {
   std::string_view stream_type = "text/event-stream; charset=utf-8";  // Content-Type of a stream; empty: there is none
   WriteError error_body = nullptr;
   std::array<ErrorForm, 2> other_errors = {};
+  /// The whole stream of a call that the context has no room for, where the API's clients look for that there alone;
+  /// null: it is an error as any other.
+  std::string (*refused_stream)(const RefusedStream& refused) = nullptr;
   CountedPath counted = {};
   bool has_tags = false;  // its clients write ":latest" behind names, and `name` for `model`
   /// The answer to a body that lets its model go (asks_to_unload()); null: there are no such bodies.

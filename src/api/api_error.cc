@@ -19,7 +19,10 @@ boost::json::value text_or_null(const std::string& text) {
 ApiError to_api_error(const Error& error) {
   switch (error.kind) {
     case ErrorKind::kContextOverflow:
-      return {.status = 400, .message = error.message, .code = "context_length_exceeded"};
+      return {.status = 400,
+              .message = error.message,
+              .type = std::string(kContextFullType),
+              .code = std::string(kContextFullCode)};
     case ErrorKind::kQueueFull:
       return {.status = 429,
               .message = error.message,
@@ -64,12 +67,15 @@ ApiError shutting_down() { return unavailable("the server is shutting down", "sh
 ApiError engine_failed() { return unavailable("the engine has failed, and the server is going down", "engine_failed"); }
 
 std::string error_body(const ApiError& error) {
-  const boost::json::object body = {{"error",
-                                     {{"message", to_valid_utf8(error.message)},
-                                      {"type", error.type},
-                                      {"param", text_or_null(error.param)},
-                                      {"code", text_or_null(error.code)}}}};
-  return boost::json::serialize(body);
+  boost::json::object told = {{"message", to_valid_utf8(error.message)},
+                              {"type", error.type},
+                              {"param", text_or_null(error.param)},
+                              {"code", text_or_null(error.code)}};
+  if (error.context_full) {
+    told["n_prompt_tokens"] = error.context_full->prompt_tokens;
+    told["n_ctx"] = error.context_full->context;
+  }
+  return boost::json::serialize(boost::json::object{{"error", std::move(told)}});
 }
 
 }  // namespace octavo

@@ -1,14 +1,29 @@
 // An error as OpenAI's interface tells it: an HTTP status and the fields of the error object.
 #pragma once
 
+#include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "json/json_error.h"
 #include "octavo/result.h"
 
 namespace octavo {
+
+/// The type and the code of the error of a prompt without room: programs of llama.cpp look for the one, those of OpenAI
+/// for the other.
+inline constexpr std::string_view kContextFullType = "exceed_context_size_error";
+inline constexpr std::string_view kContextFullCode = "context_length_exceeded";
+
+/// The numbers of a prompt that has no room (context_full.h).
+struct ContextFull {
+  std::int64_t prompt_tokens = 0;
+  std::int64_t context = 0;
+  bool is_counted = true;  // to its end; else it has more tokens, or just as many
+};
 
 struct ApiError {
   int status = 500;                            // HTTP
@@ -17,6 +32,7 @@ struct ApiError {
   std::string param = {};                      // the field of the request; empty: null in the JSON
   std::string code = {};                       // such as context_length_exceeded; empty: null in the JSON
   int retry_after_s = 0;                       // 0: no Retry-After header
+  std::optional<ContextFull> context_full = {};
 };
 
 template <class T>
@@ -48,7 +64,8 @@ ApiError shutting_down();
 /// The 503 of a server whose engine has ended with an exception.
 ApiError engine_failed();
 
-/// {"error": {"message", "type", "param", "code"}}
+/// {"error": {"message", "type", "param", "code"}}; where the context is full, with llama.cpp's "n_prompt_tokens" and
+/// "n_ctx" in the object.
 std::string error_body(const ApiError& error);
 
 }  // namespace octavo

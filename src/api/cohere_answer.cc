@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "api/cohere_fields.h"
+#include "api/context_full.h"
 #include "api/json_writer.h"
 #include "api/openai_finish.h"
 #include "api/vector_text.h"
@@ -75,7 +76,7 @@ std::string CohereAnswer::finish() {
 
 std::string cohere_error_body(const ApiError& error) {
   std::string out = "{";
-  append_json_field(out, "message", to_valid_utf8(error.message));
+  append_json_field(out, "message", to_valid_utf8(cohere_message(error)));
   out += '}';
   return out;
 }

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "api/context_full.h"
 #include "api/json_writer.h"
 #include "api/typed_events.h"
 
@@ -56,7 +57,7 @@ std::string messages_error_body(const ApiError& error) {
   std::string out = "{\"type\":\"error\",\"error\":{";
   append_json_field(out, "type", error_type(error.status));
   out += ',';
-  append_json_field(out, "message", error.message);
+  append_json_field(out, "message", anthropic_message(error));
   out += "}}";
   return out;
 }
@@ -103,7 +104,7 @@ void MessagesAnswer::write_begin(std::string& out) {
   append_head(out);
   fmt::format_to(std::back_inserter(out),
                  ",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":{{\"input_tokens\":{},"
-                 "\"output_tokens\":0}}",
+                 "\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,\"output_tokens\":0}}",
                  call().prompts.front().num_tokens);
   append_warnings(out, call().warnings);
   out += '}';

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "api/context_full.h"
 #include "api/iso_time.h"
 #include "api/json_writer.h"
 
@@ -28,7 +29,7 @@ std::string call_text(const AnswerBlocks::Block& block) {
 
 std::string ollama_error_body(const ApiError& error) {
   std::string out = "{";
-  append_json_field(out, "error", error.message);
+  append_json_field(out, "error", ollama_message(error));
   out += '}';
   return out;
 }

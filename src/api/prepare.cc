@@ -8,6 +8,7 @@
 
 #include "api/answer_size.h"
 #include "api/api_error.h"
+#include "api/context_full.h"
 #include "api/json_writer.h"
 #include "api/prepare_vectors.h"
 #include "api/prompt_logprobs.h"
@@ -77,21 +78,36 @@ ApiResult<void> check_fills_gaps(const Engine& engine, std::string_view field) {
 }
 
 /// The prompt of a gap with those of its files that have room beside the answer. Where the answer's limit leaves not
-/// even the gap its room, that is cut as any other.
-Result<InfillPrompt> fitting_prompt(const InfillText& text, std::int64_t max_tokens, const Engine& engine) {
+/// even the gap its room, that is cut as any other. Without any room there are up to `counted` tokens.
+Result<InfillPrompt> fitting_prompt(const InfillText& text, std::int64_t max_tokens, std::size_t counted,
+                                    const Engine& engine) {
   const std::int64_t context = engine.info().max_context;
   auto prompt = engine.infill_prompt(text, to_size(std::max<std::int64_t>(1, context - max_tokens)));
   if (prompt || prompt.error().kind != ErrorKind::kContextOverflow) return prompt;
-  prompt = engine.infill_prompt({.prefix = text.prefix, .suffix = text.suffix}, to_size(context - 1));
+  prompt = engine.infill_prompt({.prefix = text.prefix, .suffix = text.suffix}, counted);
   if (prompt) prompt->files_left_out = static_cast<int>(text.files.size());
   return prompt;
+}
+
+/// The error of a text or a conversation that cannot be tokenized, for want of room or for another reason. `counted`:
+/// the bound of its tokens.
+ApiError not_tokenized(const Error& error, int context, std::size_t counted, std::string_view field,
+                       std::string_view place) {
+  if (error.kind != ErrorKind::kContextOverflow)
+    return invalid_value(std::string(field), fmt::format("{}: {}", place, error.message));
+  const auto num_tokens = static_cast<std::int64_t>(counted) + 1;
+  return context_overflow({.prompt_tokens = num_tokens, .context = context, .is_counted = false}, field);
 }
 
 /// A request on its way into a call.
 class Preparation {
  public:
   Preparation(ApiRequest request, const Engine& engine, const ServedModel& model)
-      : asked_(std::move(request)), engine_(engine), model_(model), context_(engine.info().max_context) {}
+      : asked_(std::move(request)),
+        engine_(engine),
+        model_(model),
+        context_(engine.info().max_context),
+        counted_(std::max(kMaxCountedTokens, to_size(context_))) {}
 
   ApiResult<CompletionCall> prepare() {
     call_.is_chat = !std::holds_alternative<TextPrompts>(asked_.prompt) && !std::holds_alternative<Gap>(asked_.prompt);
@@ -164,10 +180,10 @@ class Preparation {
   ApiResult<void> prepare_chat(Conversation conversation) {
     const bool calls_tools = asked_.tools.choice.mode != ToolChoice::Mode::kNone;
     if (calls_tools) OCTAVO_TRY_VOID(offer_tools(conversation));
-    conversation.options.max_tokens = to_size(context_);
+    conversation.options.max_tokens = counted_;
     auto prompt = engine_.chat_prompt(conversation.messages, conversation.options);
     const std::string_view field = asked_.prompt_field;
-    if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context_, field, field));
+    if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context_, counted_, field, field));
     settings().generation_prompt_tokens = prompt->generation_prompt_tokens;
     settings().reasoning.begins_inside = prompt->ends_in_reasoning;
     OCTAVO_TRY_VOID(set_length(settings(), prompt->tokens.size(), asked_.length, context_, std::string(field)));
@@ -230,13 +246,12 @@ class Preparation {
   ApiResult<std::vector<TokenId>> tokens_of(const TextPrompts& texts, std::size_t index) const {
     const TextPrompt& prompt = texts.prompts[index];
     if (const auto* ids = std::get_if<std::vector<TokenId>>(&prompt)) return *ids;
-    auto tokens =
-        engine_.tokenize(std::get<std::string_view>(prompt),
-                         {.add_special = texts.add_special, .parse_special = true, .max_tokens = to_size(context_)});
+    auto tokens = engine_.tokenize(std::get<std::string_view>(prompt),
+                                   {.add_special = texts.add_special, .parse_special = true, .max_tokens = counted_});
     if (tokens && !tokens->empty()) return std::move(*tokens);
     const std::string field(asked_.prompt_field);
     const std::string place = texts.are_listed ? fmt::format("{}[{}]", field, index) : field;
-    if (!tokens) return std::unexpected(not_tokenized(tokens.error(), context_, field, place));
+    if (!tokens) return std::unexpected(not_tokenized(tokens.error(), context_, counted_, field, place));
     return std::unexpected(invalid_value(field, place + ": found an empty text, expected at least one token"));
   }
 
@@ -259,9 +274,10 @@ class Preparation {
     const InfillText& text = gap.text;
     OCTAVO_TRY_VOID(check_fills_gaps(engine_, gap.field));
     if (call_.echo) return std::unexpected(unsupported("echo", "echo: the prompt of a gap is not repeated"));
-    auto prompt = fitting_prompt(text, std::min<std::int64_t>(asked_.length.asked.value_or(1), context_), engine_);
+    auto prompt =
+        fitting_prompt(text, std::min<std::int64_t>(asked_.length.asked.value_or(1), context_), counted_, engine_);
     const std::string_view field = asked_.prompt_field;
-    if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context_, field, field));
+    if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context_, counted_, field, field));
     if (prompt->files_left_out > 0)
       asked_.warnings.push_back(fmt::format("input_extra: the first {} of {} files are left out for want of room",
                                             prompt->files_left_out, text.files.size()));
@@ -279,6 +295,7 @@ class Preparation {
   const Engine& engine_;
   const ServedModel& model_;
   const int context_;
+  const std::size_t counted_;  // tokens of a prompt at most, so that one without room is told by its number
   CompletionCall call_ = {};
   AnswerSize size_{call_};
   int shortest_ = std::numeric_limits<int>::max();  // of the answers
@@ -288,21 +305,6 @@ class Preparation {
 
 ApiResult<CompletionCall> prepare(ApiRequest request, const Engine& engine, const ServedModel& model) {
   return Preparation(std::move(request), engine, model).prepare();
-}
-
-ApiError context_overflow(int context, std::string_view field, std::string_view found) {
-  return {.status = 400,
-          .message = fmt::format("This model's maximum context length is {} tokens. However, your {} resulted in {}. "
-                                 "Please reduce the length of the {}.",
-                                 context, field, found, field),
-          .param = std::string(field),
-          .code = "context_length_exceeded"};
-}
-
-ApiError not_tokenized(const Error& error, int context, std::string_view field, std::string_view place) {
-  if (error.kind == ErrorKind::kContextOverflow)
-    return context_overflow(context, field, fmt::format("more than {} tokens", context));
-  return invalid_value(std::string(field), fmt::format("{}: {}", place, error.message));
 }
 
 }  // namespace octavo

@@ -15,9 +15,4 @@ inline constexpr std::size_t kMaxRepeatedBytes = std::size_t{16} << 20;  // of s
 /// answer that is too large to hold; 501, the model fills no gaps.
 ApiResult<CompletionCall> prepare(ApiRequest request, const Engine& engine, const ServedModel& model);
 
-/// The 400 of a prompt that the context has no room for. `found`: how many tokens, in words. `field`: its field.
-ApiError context_overflow(int context, std::string_view field, std::string_view found);
-/// The error of a text or a conversation that cannot be tokenized, for want of room or for another reason.
-ApiError not_tokenized(const Error& error, int context, std::string_view field, std::string_view place);
-
 }  // namespace octavo

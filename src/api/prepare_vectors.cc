@@ -8,7 +8,7 @@
 
 #include "api/answer_size.h"
 #include "api/api_error.h"
-#include "api/prepare.h"
+#include "api/context_full.h"
 #include "api/relevance.h"
 #include "api/shorter_vectors.h"
 #include "api/vector_call.h"
@@ -151,9 +151,10 @@ class VectorPreparation {
     const auto ids = engine_.tokenize(words, {.add_special = false, .parse_special = false, .max_tokens = most});
     return ids ? ids->size() : most + 1;
   }
-  std::string told(std::size_t num_tokens) const {
-    const bool is_all = num_tokens <= std::max(kMostCounted, to_size(info_.max_context));
-    return fmt::format("{}{} tokens", is_all ? "" : "at least ", num_tokens);
+  ContextFull full_by(std::size_t num_tokens) const {
+    return {.prompt_tokens = static_cast<std::int64_t>(num_tokens),
+            .context = info_.max_context,
+            .is_counted = num_tokens <= std::max(kMostCounted, to_size(info_.max_context))};
   }
 
   /// The error of a text that has no room, with the tokens that its prompt would have. One that is cut has none only
@@ -162,7 +163,7 @@ class VectorPreparation {
     const auto& most = asked().max_tokens;
     if (!options_.cuts || !most || most->tokens == AskedVectors::kToTheContext ||
         num_around > to_size(info_.max_context))
-      return context_overflow(info_.max_context, place, told(num_tokens));
+      return context_overflow(full_by(num_tokens), place);
     return invalid_value(std::string(most->field),
                          fmt::format("{}: found {}, expected at least {}: so many tokens of {} are not cut",
                                      most->field, most->tokens, num_around, place));
@@ -189,8 +190,7 @@ class VectorPreparation {
     const std::size_t of_query = num_around + count(query);
     if (of_query > options_.max_tokens) return has_no_room(query_place, of_query, of_query);
     const std::size_t num_tokens = of_query + count(document);
-    return context_overflow(info_.max_context, place,
-                            fmt::format("{}, {} of them of {}", told(num_tokens), of_query, query_place));
+    return context_overflow(full_by(num_tokens), place, fmt::format(", {} of them of {}", of_query, query_place));
   }
 
   static ApiResult<void> check_not_empty(const TextPrompt& text, const std::string& place) {
@@ -199,10 +199,12 @@ class VectorPreparation {
     return std::unexpected(invalid_value(place, place + ": found an empty text, expected at least one character"));
   }
 
+  /// An empty text may be compared, as it may be ranked: a list of documents has such.
   ApiResult<EmbeddingPrompt> prompt_of(const AskedVectors::Texts& texts, std::size_t index) const {
     const TextPrompt& text = texts.texts[index];
     const std::string place = place_of(texts, index);
-    OCTAVO_TRY_VOID(check_not_empty(text, place));
+    const bool may_be_empty = vectors_->task == VectorTask::kComparisons && &texts == &asked().texts;
+    if (!may_be_empty) OCTAVO_TRY_VOID(check_not_empty(text, place));
     if (const auto* ids = std::get_if<std::vector<TokenId>>(&text)) {
       if (!asked().prompt_name.value_or("").empty())
         return std::unexpected(
@@ -211,7 +213,8 @@ class VectorPreparation {
       EmbeddingPrompt prompt{.tokens = *ids};
       if (ids->size() <= options_.max_tokens) return prompt;
       if (!options_.cuts)
-        return std::unexpected(context_overflow(info_.max_context, place, fmt::format("{} tokens", ids->size())));
+        return std::unexpected(context_overflow(
+            {.prompt_tokens = static_cast<std::int64_t>(ids->size()), .context = info_.max_context}, place));
       prompt.tokens.resize(options_.max_tokens);
       prompt.is_cut = true;
       return prompt;
@@ -226,7 +229,6 @@ class VectorPreparation {
     const AskedVectors::Texts &queries = asked().queries, &texts = asked().texts;
     const std::string place = place_of(texts, index), query_place = place_of(queries, query_index);
     OCTAVO_TRY_VOID(check_not_empty(queries.texts[query_index], query_place));
-    OCTAVO_TRY_VOID(check_not_empty(texts.texts[index], place));
     const auto query = std::get<std::string_view>(queries.texts[query_index]);
     const auto document = std::get<std::string_view>(texts.texts[index]);
     EmbeddingPromptOptions options = options_;

@@ -59,7 +59,22 @@ void append_called(const Block& block, bool is_begun, std::string& out) {
 }
 
 std::string_view error_code(const ApiError& error) {
+  if (error.code == kContextFullCode) return kContextFullCode;
   return error.status == 429 ? "rate_limit_exceeded" : "server_error";
+}
+
+/// The member `error` of a response; null: it has none.
+void append_error(const ApiError* error, std::string& out) {
+  out += ",\"error\":";
+  if (error == nullptr) {
+    out += "null";
+    return;
+  }
+  out += '{';
+  append_json_field(out, "code", error_code(*error));
+  out += ',';
+  append_json_field(out, "message", error->message);
+  out += '}';
 }
 
 }  // namespace
@@ -108,16 +123,7 @@ void ResponsesAnswer::append_status(Status status, const ApiError* error, std::s
       break;
     case Status::kFailed: out += R"(,"status":"failed","incomplete_details":null)"; break;
   }
-  out += ",\"error\":";
-  if (error == nullptr) {
-    out += "null";
-    return;
-  }
-  out += '{';
-  append_json_field(out, "code", error_code(*error));
-  out += ',';
-  append_json_field(out, "message", error->message);
-  out += '}';
+  append_error(error, out);
 }
 
 void ResponsesAnswer::append_head(Status status, const ApiError* error, std::string& out) const {
@@ -270,6 +276,28 @@ void ResponsesAnswer::write_end(std::string& out) {
 
 void ResponsesAnswer::write_error(const ApiError& error, std::string& out) {
   write_whole("response.failed", Status::kFailed, &error, out);
+}
+
+// Its members that repeat the request are those of one that says nothing.
+std::string refused_response_stream(const ApiError& error, std::string_view model, std::string_view id,
+                                    std::int64_t created) {
+  std::string out;
+  int sequence_number = 0;
+  for (const std::string_view event : {"response.created", "response.in_progress", "response.failed"}) {
+    const bool has_failed = event == "response.failed";
+    begin_typed_event(out, event);
+    fmt::format_to(std::back_inserter(out),
+                   R"(,"sequence_number":{},"response":{{"id":"resp_{}","object":"response","created_at":{},)",
+                   sequence_number++, id, created);
+    append_json_field(out, "model", model);
+    out += ',';
+    append_json_field(out, "status", has_failed ? "failed" : "in_progress");
+    append_error(has_failed ? &error : nullptr, out);
+    out += R"(,"incomplete_details":null,"instructions":null,"metadata":{},"parallel_tool_calls":true,)"
+           R"("tool_choice":"auto","tools":[],"output":[],"usage":null})";
+    end_typed_event(out);
+  }
+  return out;
 }
 
 }  // namespace octavo

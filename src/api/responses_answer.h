@@ -50,4 +50,8 @@ class ResponsesAnswer final : public AnswerBlocks {
   std::int64_t sequence_number_ = 0;  // of the next event
 };
 
+/// The events of a response that has failed before anything was computed. `id`: 16 hexadecimal digits.
+std::string refused_response_stream(const ApiError& error, std::string_view model, std::string_view id,
+                                    std::int64_t created);
+
 }  // namespace octavo

@@ -22,11 +22,12 @@ constexpr double kMaxBias = 100;  // as good as an order; larger ones count as t
 
 SamplingParams& sampling_of(FieldReader& reader) { return reader.request.settings.sampling; }
 
-std::optional<std::int64_t> parse_token_id(std::string_view text) {
-  std::int64_t id = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (error != std::errc() || end != text.data() + text.size() || id < 0) return std::nullopt;
-  return id;
+/// The number that a text is from its begin to its end.
+std::optional<std::int64_t> number_of(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
 }
 
 /// A number, or llama.cpp's false for never.
@@ -36,8 +37,9 @@ std::optional<double> bias_of(const json::value& value) {
   return std::clamp(value.to_number<double>(), -kMaxBias, kMaxBias);
 }
 
-/// {"ID": BIAS}, or llama.cpp's [[ID, BIAS]]. A token that the model does not have is drawn no more often for its bias:
-/// clients send ids of other vocabularies.
+/// {"ID": BIAS}, or llama.cpp's [[ID, BIAS]]; in the place of an id there may be a text, as there: each of its tokens
+/// has the bias. A token that the model does not have is drawn no more often for it: clients send ids of other
+/// vocabularies.
 class LogitBias {
  public:
   LogitBias(FieldReader& reader, const ApiField& field)
@@ -49,13 +51,18 @@ class LogitBias {
     const json::array* array = given_.if_array();
     const std::size_t count = object != nullptr ? object->size() : array != nullptr ? array->size() : 0;
     if (object == nullptr && array == nullptr) {
-      reader_.refuse(given_.wrong_type("an object of token ids with their biases"));
+      reader_.refuse(given_.wrong_type("an object of token ids or texts with their biases"));
     } else if (count > kMaxLogitBias) {
       reader_.refuse(given_.error(fmt::format("found {} tokens, expected at most {}", count, kMaxLogitBias)));
     } else if (object != nullptr) {
       for (const json::key_value_pair& entry : *object) {
         if (reader_.failed()) break;
-        add(parse_token_id(entry.key()), given_, json::value(entry.key()), given_[std::string_view(entry.key())]);
+        const std::string_view key = entry.key();
+        if (const auto id = number_of(key)) {
+          add(id, given_, json::value(entry.key()), given_[key]);
+        } else {
+          add_text(key, given_, given_[key]);
+        }
       }
     } else {
       for (std::size_t i = 0; i < array->size() && !reader_.failed(); ++i) add_pair(given_[i]);
@@ -67,17 +74,42 @@ class LogitBias {
   void add_pair(const JsonCursor& given) {
     const json::array* pair = given.if_array();
     if (pair == nullptr || pair->size() != 2)
-      return reader_.refuse(given.wrong_type("a pair of a token id and a bias"));
+      return reader_.refuse(given.wrong_type("a pair of a token id, or a text, and a bias"));
+    if (const json::string* text = (*pair)[0].if_string()) return add_text(*text, given[0], given[1]);
     add(as_integer((*pair)[0]), given[0], (*pair)[0], given[1]);
+  }
+
+  /// The texts of all entries have as many tokens as there may be entries.
+  void add_text(std::string_view text, const JsonCursor& place, const JsonCursor& bias) {
+    if (text.empty())
+      return reader_.refuse(place.error("found an empty text, expected a token id, or a text with at least one token"));
+    const std::optional<float> number = take_bias(bias);
+    if (!number) return;
+    const std::size_t left = kMaxLogitBias - biases_.size();
+    const auto tokens = reader_.context.engine.tokenize(
+        text, {.add_special = false, .parse_special = false, .max_tokens = std::max<std::size_t>(left, 1)});
+    if (!tokens && tokens.error().kind != ErrorKind::kContextOverflow)
+      return reader_.refuse(place.error(tokens.error().message));
+    if (!tokens || tokens->size() > left)
+      return reader_.refuse(
+          place.error(fmt::format("found texts of more than {} tokens, expected at most as many", kMaxLogitBias)));
+    for (const TokenId token : *tokens) biases_.emplace_back(token, *number);
+  }
+
+  /// None: it is refused.
+  std::optional<float> take_bias(const JsonCursor& bias) {
+    const std::optional<double> number = bias.is_given() ? bias_of(*bias.value()) : std::nullopt;
+    if (number) return static_cast<float>(*number);
+    reader_.refuse(bias.wrong_type("a number from -100 to 100"));
+    return std::nullopt;
   }
 
   void add(std::optional<std::int64_t> id, const JsonCursor& place, const json::value& shown, const JsonCursor& bias) {
     if (!id || *id < 0)
       return reader_.refuse(place.error(
           fmt::format("found {}, expected a token id from 0 to {}", describe_json(shown), num_tokens_ - 1)));
-    const std::optional<double> number = bias.is_given() ? bias_of(*bias.value()) : std::nullopt;
-    if (!number) return reader_.refuse(bias.wrong_type("a number from -100 to 100"));
-    if (*id < num_tokens_) biases_.emplace_back(static_cast<TokenId>(*id), static_cast<float>(*number));
+    const std::optional<float> number = take_bias(bias);
+    if (number && *id < num_tokens_) biases_.emplace_back(static_cast<TokenId>(*id), *number);
   }
 
   FieldReader& reader_;

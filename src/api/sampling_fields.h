@@ -9,7 +9,7 @@
 
 namespace octavo {
 
-inline constexpr std::size_t kMaxStopTexts = 16;
+inline constexpr std::size_t kMaxStopTexts = 64;
 inline constexpr std::size_t kMaxStopBytes = 1024;  // of one stop text
 inline constexpr std::size_t kMaxStopTokens = 1024;
 inline constexpr std::size_t kMaxLogitBias = 1024;
@@ -122,17 +122,16 @@ constexpr ApiField stop(std::string_view path, FieldForm form = FieldForm::kStri
   return {.path = path,
           .form = form,
           .text =
-              "texts that end the answer, at most 16 of 1,024 bytes; none is ever shown, whole or in part, and an "
-              "empty one "
-              "stops nothing",
+              "texts that end the answer, at most 64 of 1,024 bytes; none is ever shown, whole or in part, and an "
+              "empty one stops nothing",
           .take = take_stop};
 }
 
 constexpr ApiField logit_bias(std::string_view path) {
   return any(path, "",
-             "`{\"ID\": BIAS}`, or llama.cpp's `[[ID, BIAS]]`, at most 1,024: added to the scores of tokens. Beyond "
-             "-100 and "
-             "100 counts as that, false as -100, and ids that the model does not have change nothing",
+             "`{\"ID\": BIAS}`, or llama.cpp's `[[ID, BIAS]]`, at most 1,024: added to the scores of tokens. A text in "
+             "the place of an id means each of its tokens. Beyond -100 and 100 counts as that, false as -100, and ids "
+             "that the model does not have change nothing",
              take_logit_bias);
 }
 

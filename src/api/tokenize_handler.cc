@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/api_error.h"
+#include "api/context_full.h"
 #include "api/image_placeholder.h"
 #include "api/json_writer.h"
 #include "api/openai_chat.h"
@@ -38,8 +39,11 @@ ApiResult<std::vector<TokenId>> tokens_of(ApiResult<ApiRequest> read, const Engi
   Conversation conversation = conversation_of(*read);
   conversation.options.max_tokens = most;
   auto tokens = engine.apply_chat_template(conversation.messages, conversation.options);
-  if (!tokens) return std::unexpected(not_counted(tokens.error(), std::string(read->prompt_field), most));
-  return std::move(*tokens);
+  if (tokens) return std::move(*tokens);
+  if (tokens.error().kind != ErrorKind::kContextOverflow) return std::unexpected(to_api_error(tokens.error()));
+  const ContextFull full{
+      .prompt_tokens = static_cast<std::int64_t>(most) + 1, .context = engine.info().max_context, .is_counted = false};
+  return std::unexpected(context_overflow(full, read->prompt_field));
 }
 
 ApiResult<std::vector<TokenId>> tokens_of_text(const boost::json::object& body, const Engine& engine) {

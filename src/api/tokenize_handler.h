@@ -29,9 +29,8 @@ struct TokenizeCall {
 /// {"prompt": TEXT}, without a model {"prompt": TEXT, "content": TEXT}; {"messages": [...]} -> {"prompt": TEXT}, the
 /// text that the chat template makes of them. A body of Anthropic's Messages API or OpenAI's Responses API ->
 /// {"input_tokens"}. The body of the answer, whose bytes `held` counts as they are made. Errors: 404, `model` names
-/// another one; the answer is too large to hold; more than kMaxCountedTokens tokens, where the context holds no more
-/// either.
-inline constexpr std::size_t kMaxCountedTokens = std::size_t{1} << 18;
+/// another one; the answer is too large to hold; more than kMaxCountedTokens tokens (context_full.h), where the
+/// context holds no more either.
 ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, const ServedModel& model,
                                        BufferedAnswer& held);
 

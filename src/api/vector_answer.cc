@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include "api/context_full.h"
 #include "api/json_writer.h"
 #include "api/openai_finish.h"
 #include "api/relevance.h"
@@ -224,7 +225,7 @@ std::string ScoreAnswer::finish() {
 
 std::string tei_error_body(const ApiError& error) {
   std::string out = "{";
-  append_json_field(out, "error", to_valid_utf8(error.message));
+  append_json_field(out, "error", to_valid_utf8(tei_message(error)));
   out += ',';
   append_json_field(out, "error_type",
                     error.status == 429 || error.status == 503 ? "Overloaded"

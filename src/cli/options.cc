@@ -286,7 +286,7 @@ void add_stop_option(Command& command, std::vector<std::string>& stop) {
   const auto not_empty = [](const std::string& text) {
     return text.empty() ? std::string("expected at least one character") : std::string();
   };
-  command.add_option("--stop", stop, "End the answer before this text; may be given up to 16 times")->check(not_empty);
+  command.add_option("--stop", stop, "End the answer before this text; may be given up to 64 times")->check(not_empty);
 }
 
 void add_constraint_options(Command& command, std::optional<ConstraintSource>& constraint) {

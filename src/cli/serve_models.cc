@@ -24,6 +24,7 @@
 #include "engine/draft_file.h"
 #include "engine/embedding_info.h"
 #include "engine/matrix_types.h"
+#include "engine/model_file.h"
 #include "hub/local_models.h"
 #include "model/config.h"
 #include "model/model_state.h"
@@ -40,13 +41,16 @@ struct FoundModel {
   std::vector<std::string> given = {};  // names that the user gave, the folder has, or clients had it fetched by
   const ModelSection* section = nullptr;
   bool is_optional = false;  // left out where it cannot be used: nobody named it at the start
+  bool is_pulled = false;    // clients alone want it, and have told its names: what its file says is anybody's word
 };
 
 /// Takes the name that stands for every name out of a model's; whether it was there.
 bool take_any_name(std::vector<std::string>& names) { return std::erase(names, "*") > 0; }
 
-/// Names of a file as requests may call it, the likeliest first.
+/// Names of a file as requests may call it, the likeliest first. One that clients had fetched has those by which they
+/// did, so that no file takes another model's name.
 std::vector<std::string> names_of(const FoundModel& model, const ModelSource& source) {
+  if (model.is_pulled) return model.given;
   const auto name = source.get_string("general.name");
   ModelInfo info;
   info.name = name ? printable(*name) : "";
@@ -116,7 +120,7 @@ Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const C
     if (same != models.end()) {
       same->given.push_back(pulled.name);
     } else if (fs::exists(pulled.path)) {
-      models.push_back({.path = pulled.path, .given = {pulled.name}, .is_optional = true});
+      models.push_back({.path = pulled.path, .given = {pulled.name}, .is_optional = true, .is_pulled = true});
     }
   }
   return models;
@@ -184,6 +188,7 @@ ModelInfo head_of(const ModelSource& source, const ModelConfig& config, const We
   info.name = config.name;
   info.file_name = printable(source.path().filename().string());
   info.architecture = config.architecture;
+  info.file = model_file(source, config, engine.quantize);
   info.embedding = embedding_info(config, engine.pooling);
   info.vocab_size = config.vocab_size;
   info.num_layers = config.num_layers();

@@ -15,6 +15,7 @@
 #include "engine/fingerprint.h"
 #include "engine/generation_config.h"
 #include "engine/matrix_types.h"
+#include "engine/model_file.h"
 #include "engine/runner_factory.h"
 #include "kv/kv_element.h"
 #include "model/model_work.h"
@@ -73,6 +74,7 @@ ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const Ru
           .file_hash = file_hash,
           .fingerprint = system_fingerprint(options.bits, isa_name(isa), kv_type_name(options.kv_type), file_hash),
           .architecture = config.architecture,
+          .file = model_file(source, config, options.quantize),
           .embedding = embedding_info(config, options.pooling),
           .vocab_size = runner.vocab_size,
           .num_layers = config.num_layers(),

@@ -16,7 +16,7 @@
 
 namespace octavo {
 
-inline constexpr std::size_t kMaxStopTexts = 16;
+inline constexpr std::size_t kMaxStopTexts = 64;
 inline constexpr std::size_t kMaxStopTextBytes = 1024;
 
 class StopTexts {

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "api/api_error.h"
+#include "api/keep_alive.h"
 #include "api/openai_finish.h"
 #include "api/vector_call.h"
 #include "base/to_size.h"
@@ -103,6 +104,20 @@ void take_remembered_constraints(CompletionCall& call, const Engine& engine) {
   const std::stop_source stopped;
   stopped.request_stop();
   std::ignore = compile_constraint(call, engine, stopped.get_token());  // else its turn is still to come
+}
+
+/// The client is told where the operator lets no model stay that long.
+std::optional<std::string> keep_alive_warning(std::chrono::milliseconds wanted, std::chrono::milliseconds most) {
+  if (most.count() == 0 || wanted <= most) return std::nullopt;
+  const auto seconds = [](std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000; };
+  const std::string found = wanted == kKeptForever ? "for ever" : fmt::format("{} s", seconds(wanted));
+  return fmt::format("keep_alive: found {}, cut to {} s: this server keeps no model longer that nobody uses", found,
+                     seconds(most));
+}
+
+bool asks_for_stream(const boost::json::object& body) {
+  const boost::json::value* stream = body.if_contains("stream");
+  return stream != nullptr && stream->is_bool() && stream->get_bool();
 }
 
 double seconds_between(Clock::time_point begin, Clock::time_point end) {
@@ -217,10 +232,23 @@ asio::awaitable<void> CompletionHandler::unload(ModelSlot& slot, const Api& api)
   co_await shared_.responder.send(exchange_, response);
 }
 
+asio::awaitable<void> CompletionHandler::refuse_in_stream(const Api& api, const ApiError& error, std::string_view id) {
+  HttpResponse response{.content_type = std::string(api.stream_type)};
+  response.headers = {{"Cache-Control", "no-cache"}};
+  response.body =
+      api.refused_stream({.error = error, .model = model_.model().id, .id = id, .created = std::time(nullptr)});
+  model_ = ModelLease();
+  exchange_.record.streamed = true;
+  co_await shared_.responder.send(exchange_, response);
+}
+
 ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
   const ApiResult<double> deadline = deadline_of(exchange_.request);
   if (!deadline) return std::unexpected(deadline.error());
   if (auto fits = check_queue(call, shared_.options); !fits) return fits;
+  if (call.keep_alive)
+    if (auto warning = keep_alive_warning(*call.keep_alive, shared_.options.models.idle_unload))
+      call.warnings.push_back(std::move(*warning));
   const std::string owner = client_of(exchange_);
   const std::string domain =
       cache_domain(shared_.options.access.shared_cache ? std::string() : exchange_.key.name, call.user_cache_salt);
@@ -290,7 +318,10 @@ asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Address
   }
   if (!body) co_return co_await shared_.responder.refuse(exchange_, body.error());
   if (const auto* about = std::get_if<NothingToCompute>(&*body)) co_return co_await unload(*about->slot, api);
+  const bool is_streamed = asks_for_stream(std::get<AddressedBody>(*body).object);
   ApiResult<CompletionCall> call = co_await parse(api, std::get<AddressedBody>(std::move(*body)));
+  if (!call && call.error().context_full && is_streamed && api.refused_stream != nullptr && !connection_.hung_up())
+    co_return co_await refuse_in_stream(api, call.error(), id);
   ApiResult<void> ready = call ? complete(*call) : ApiResult<void>(std::unexpected(std::move(call.error())));
   if (ready && call->constraint && !connection_.hung_up()) ready = co_await compile(*call);
   if (connection_.hung_up()) {

@@ -72,6 +72,8 @@ class CompletionHandler {
   asio::awaitable<ApiResult<CompletionCall>> parse(const Api& api, AddressedBody body);
   /// The constraints of a call, as long as the request's deadline, the client and the server allow.
   asio::awaitable<ApiResult<void>> compile(CompletionCall& call);
+  /// The whole stream of a call that the context has no room for.
+  asio::awaitable<void> refuse_in_stream(const Api& api, const ApiError& error, std::string_view id);
   /// The whole answer to a body that lets its model go.
   asio::awaitable<void> unload(ModelSlot& slot, const Api& api);
   /// The parts of the requests that the server knows and the body does not: owner, cache domain, time limits.

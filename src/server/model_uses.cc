@@ -50,6 +50,7 @@ void ModelUses::forget_oldest(const Use& but_for) noexcept {
   const Use& use = oldest->second;
   if (use.keep_alive) {
     others_until_ = std::max(others_until_, kept_until(use.last, *use.keep_alive));
+    last_that_said_ = std::max(last_that_said_, use.last);
   } else {
     last_of_others_ = std::max(last_of_others_.value_or(use.last), use.last);
   }
@@ -59,10 +60,12 @@ void ModelUses::forget_oldest(const Use& but_for) noexcept {
 ModelUses::Clock::time_point ModelUses::wanted_until(Clock::time_point now, std::chrono::milliseconds kept,
                                                      const std::string* but_for) const {
   Clock::time_point until = others_until_;
+  if (last_that_said_ > Clock::time_point::min()) until = std::min(until, kept_until(last_that_said_, kept));
   if (last_of_others_) until = std::max(until, kept_until(*last_of_others_, kept));
   for (const auto& [client, use] : uses_) {
     if (but_for != nullptr && client == *but_for) continue;
-    until = std::max(until, kept_until(use.num_requests > 0 ? now : use.last, use.keep_alive.value_or(kept)));
+    const std::chrono::milliseconds wanted = std::min(use.keep_alive.value_or(kept), kept);
+    until = std::max(until, kept_until(use.num_requests > 0 ? now : use.last, wanted));
   }
   return until;
 }

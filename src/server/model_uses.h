@@ -34,7 +34,8 @@ class ModelUses {
   /// Nobody has used it, or said anything about it.
   bool empty() const { return uses_.empty(); }
   /// Until when it is wanted, but for one client if that is named; time_point::max(): for ever. `kept`: how long behind
-  /// the last request of a client that did not say. Requests that run count as if they ended now.
+  /// the last request of a client that did not say, and the most that one may say. Requests that run count as if they
+  /// ended now.
   Clock::time_point wanted_until(Clock::time_point now, std::chrono::milliseconds kept,
                                  const std::string* but_for = nullptr) const;
 
@@ -44,9 +45,10 @@ class ModelUses {
 
   std::map<std::string, Use> uses_;
   /// Clients that are no longer known one by one, as there were too many: when the last of those that did not say used
-  /// it, and until when the others want it.
+  /// it, until when the others want it, and when the last of these used it.
   std::optional<Clock::time_point> last_of_others_;
   Clock::time_point others_until_ = Clock::time_point::min();
+  Clock::time_point last_that_said_ = Clock::time_point::min();
 };
 
 }  // namespace octavo::server

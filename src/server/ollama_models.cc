@@ -4,6 +4,7 @@
 
 #include <boost/json/array.hpp>
 #include <chrono>
+#include <cmath>
 #include <string>
 
 #include "api/api_error.h"
@@ -20,10 +21,27 @@ namespace json = boost::json;
 
 constexpr std::size_t kMaxShownName = 256;
 
-json::object details(const std::string& architecture) {
-  return {{"parent_model", ""},     {"format", "gguf"},
-          {"family", architecture}, {"families", json::array{architecture}},
-          {"parameter_size", ""},   {"quantization_level", ""}};
+/// A number of weights as ollama writes it: "134.52M", "8B", "3.2B".
+std::string parameter_size(std::uint64_t num_weights) {
+  constexpr double kThousand = 1e3, kMillion = 1e6, kBillion = 1e9;
+  const auto count = static_cast<double>(num_weights);
+  const auto in = [count](double unit, int digits, char sign) {
+    const bool is_whole = std::fmod(count, unit) == 0;
+    return fmt::format("{:.{}f}{}", count / unit, is_whole ? 0 : digits, sign);
+  };
+  if (num_weights == 0) return {};
+  if (count >= kBillion) return in(kBillion, 1, 'B');
+  if (count >= kMillion) return in(kMillion, 2, 'M');
+  return count >= kThousand ? in(kThousand, 0, 'K') : std::to_string(num_weights);
+}
+
+json::object details(const ModelInfo& info) {
+  return {{"parent_model", ""},
+          {"format", info.file.format.empty() ? "gguf" : info.file.format},
+          {"family", info.architecture},
+          {"families", json::array{info.architecture}},
+          {"parameter_size", parameter_size(info.file.num_weights)},
+          {"quantization_level", info.file.weight_type}};
 }
 
 /// The facts that both lists tell of a model. Nobody has hashed a file that was not loaded yet.
@@ -33,7 +51,7 @@ json::object entry(const ModelSlot& slot) {
           {"model", slot.id()},
           {"size", info != nullptr ? info->weight_bytes : slot.entry().memory_bytes},
           {"digest", info != nullptr ? info->file_hash : ""},
-          {"details", details(info != nullptr ? info->architecture : "")}};
+          {"details", details(info != nullptr ? *info : ModelInfo())}};
 }
 
 std::string time_of(std::int64_t seconds) {
@@ -58,13 +76,14 @@ json::array capabilities_of(const ModelInfo& info, const RequestPolicy& policy) 
 
 json::object show(const ServedModel& model, const ModelInfo& info) {
   return {{"modelfile", ""},
-          {"parameters", ""},
+          {"parameters", fmt::format("{:<30} {}", "num_ctx", info.max_context)},  // as lines of a Modelfile
           {"template", info.chat_template},
           {"modified_at", time_of(model.created)},
-          {"details", details(info.architecture)},
+          {"details", details(info)},
           {"model_info",
            {{"general.architecture", info.architecture},
             {"general.basename", info.name},
+            {"general.parameter_count", info.file.num_weights},
             {info.architecture + ".context_length", info.max_context},
             {info.architecture + ".block_count", info.num_layers},
             {info.architecture + ".embedding_length", info.embedding.width}}},

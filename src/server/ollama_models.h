@@ -6,6 +6,7 @@
 
 #include <boost/json/object.hpp>
 #include <list>
+#include <string_view>
 
 #include "api/api_error.h"
 #include "api/completion.h"
@@ -13,6 +14,9 @@
 #include "server/model_table.h"
 
 namespace octavo::server {
+
+/// The version of ollama whose API is spoken here: clients look at GET /api/version for what they may ask.
+inline constexpr std::string_view kOllamaVersion = "0.14.0";
 
 /// GET /api/tags: the models that there are. None is loaded for it: of one that was not, capabilities that its words
 /// would tell (tools, thinking, insert) are left out. `policy`: of all requests.

@@ -1,6 +1,8 @@
 #include "server/openai_models.h"
 
+#include <algorithm>
 #include <boost/json/array.hpp>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -40,6 +42,30 @@ json::array capabilities_of(const ModelInfo& info, const RequestPolicy& policy) 
   return capabilities;
 }
 
+/// A kind of vocabulary, as GGUF calls it and as llama.cpp counts it (enum llama_vocab_type).
+struct VocabularyKind {
+  std::string_view name;
+  int number;
+};
+constexpr VocabularyKind kVocabularies[] = {{.name = "no_vocab", .number = 0}, {.name = "llama", .number = 1},
+                                            {.name = "gpt2", .number = 2},     {.name = "bert", .number = 3},
+                                            {.name = "t5", .number = 4},       {.name = "rwkv", .number = 5},
+                                            {.name = "plamo2", .number = 6},   {.name = "gemma4", .number = 2}};
+
+/// What llama.cpp's server tells of a model. Numbers that are not known are left out.
+json::object meta_of(const ModelInfo& info) {
+  const ModelFile& file = info.file;
+  json::object meta = {{"n_ctx", info.max_context}};
+  const auto* const vocabulary = std::ranges::find(kVocabularies, file.vocabulary, &VocabularyKind::name);
+  if (vocabulary != std::end(kVocabularies)) meta["vocab_type"] = vocabulary->number;
+  if (info.vocab_size > 0) meta["n_vocab"] = info.vocab_size;
+  if (file.context_length > 0) meta["n_ctx_train"] = file.context_length;
+  if (file.width > 0) meta["n_embd"] = file.width;
+  if (file.num_weights > 0) meta["n_params"] = file.num_weights;
+  if (file.weight_bytes > 0) meta["size"] = file.weight_bytes;
+  return meta;
+}
+
 }  // namespace
 
 json::object openai_model(const ModelSlot& slot, const RequestPolicy& policy) {
@@ -49,7 +75,9 @@ json::object openai_model(const ModelSlot& slot, const RequestPolicy& policy) {
                         {"owned_by", "octavo"},
                         {"aliases", aliases_of(slot)}};
   if (const ModelInfo* known = slot.known(); known != nullptr) {
-    model["max_model_len"] = known->max_context;
+    model["max_model_len"] = known->max_context;   // vLLM's name
+    model["context_length"] = known->max_context;  // OpenRouter's
+    model["meta"] = meta_of(*known);
     model["capabilities"] = capabilities_of(*known, policy);
   }
   json::object status = {{"value", status_of(slot)}, {"args", json::array()}};

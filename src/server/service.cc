@@ -14,6 +14,7 @@
 #include "server/completion_handler.h"
 #include "server/model_metrics.h"
 #include "server/model_routes.h"
+#include "server/ollama_models.h"
 #include "server/ollama_pull.h"
 #include "server/pull_handler.h"
 #include "server/request_head.h"
@@ -325,8 +326,8 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
       return json({{"status", "ready"}});
     case Route::kMetrics: return metrics_response();
     case Route::kOpenApi: return {.body = description_};
-    case Route::kVersion:
-    case Route::kOllamaVersion: return json({{"version", OCTAVO_VERSION_STRING}});
+    case Route::kVersion: return json({{"version", OCTAVO_VERSION_STRING}});
+    case Route::kOllamaVersion: return json({{"version", kOllamaVersion}, {"octavo", OCTAVO_VERSION_STRING}});
     default: break;
   }
   if (!models_.is_started())

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/to_size.h"
+#include "source/unspecified.h"
 #include "tokenizer/byte_level.h"
 #include "tokenizer/end_of_generation.h"
 
@@ -65,6 +66,7 @@ std::vector<std::string_view> views_of(const std::vector<char>& arena, const std
 Result<std::optional<TokenId>> read_token_id(const ModelSource& source, std::string_view key, int vocab_size) {
   if (source.find(key) == nullptr) return std::nullopt;
   OCTAVO_TRY(const std::uint64_t id, source.get_u64(key));
+  if (id == kUnspecified) return std::nullopt;
   if (id >= static_cast<std::uint64_t>(vocab_size)) {
     return fail("{}: {}: {} is not a token; the vocabulary has {}", source.name(), key, id, vocab_size);
   }

@@ -107,7 +107,7 @@ class Vocab {
   std::optional<TokenId> bos_, eos_, separator_, unknown_;
 };
 
-/// An id key of the file: absent gives no value; an id outside the vocabulary is an error.
+/// An id key of the file: absent or kUnspecified gives no value; an id outside the vocabulary is an error.
 Result<std::optional<TokenId>> read_token_id(const ModelSource& source, std::string_view key, int vocab_size);
 
 /// tokenizer.ggml.scores, one for each token. Error: another number of them, or NaN among them.

@@ -292,6 +292,8 @@ TEST_F(MessagesAnswers, AStreamBuildsTheSame) {
   EXPECT_THAT(names, ElementsAre("message_start", "content_block_start", "content_block_stop", "content_block_start",
                                  "content_block_stop", "content_block_start", "content_block_stop", "message_delta",
                                  "message_stop"));
+  EXPECT_THAT(json::serialize(events.front().second.at("message").at("usage")),
+              HasSubstr(R"("cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0)"));
   ASSERT_EQ(texts.size(), 3);
   EXPECT_EQ(texts[0], "I think");
   EXPECT_EQ(texts[1], "Hello!");

@@ -52,11 +52,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("stream": true, "stream_options": 5)", "stream_options"},
         BadField{R"("stream": true, "stream_options": {"include_usage": 1})", "stream_options.include_usage"},
         BadField{R"("stop": 5)", "stop"}, BadField{R"("stop": [5])", "stop[0]"},
-        BadField{R"("stop": ["a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a"])", "stop"},
         BadField{R"("stop_token_ids": 5)", "stop_token_ids"},
         BadField{R"("stop_token_ids": [264])", "stop_token_ids[0]"}, BadField{R"("logit_bias": [5])", "logit_bias[0]"},
-        BadField{R"("logit_bias": {"x": 1})", "logit_bias"},
-        BadField{R"("logit_bias": [["5", 1]])", "logit_bias[0][0]"},
+        BadField{R"("logit_bias": {"": 1})", "logit_bias"}, BadField{R"("logit_bias": {"x": "a"})", "logit_bias.x"},
+        BadField{R"("logit_bias": [["", 1]])", "logit_bias[0][0]"},
+        BadField{R"("logit_bias": [["x", true]])", "logit_bias[0][1]"},
+        BadField{R"("logit_bias": [[null, 1]])", "logit_bias[0][0]"},
         BadField{R"("logit_bias": {"-1": 1})", "logit_bias"}, BadField{R"("logit_bias": [[5]])", "logit_bias[0]"},
         BadField{R"("logit_bias": {"5": "a"})", "logit_bias.5"}, BadField{R"("logprobs": true)", "logprobs"},
         BadField{R"("logprobs": 21)", "logprobs"}, BadField{R"("echo": 1)", "echo"},
@@ -159,6 +160,36 @@ TEST_F(OpenAiRequest, BiasesMayBeLlamaCppsPairs) {
   EXPECT_THAT(request(R"("logit_bias": [[5, 1.5], [6, false], [7, -200]])").sampling.logit_bias,
               ElementsAre(Pair(5, 1.5F), Pair(6, -100), Pair(7, -100)));
   EXPECT_THAT(request(R"("logit_bias": {"5": 1000})").sampling.logit_bias, ElementsAre(Pair(5, 100)));
+}
+
+TEST_F(OpenAiRequest, ABiasOfATextIsThatOfEachOfItsTokens) {
+  EXPECT_THAT(request(R"("logit_bias": [["ab", -1.5], ["5", false], [5, 2]])").sampling.logit_bias,
+              ElementsAre(Pair('a', -1.5F), Pair('b', -1.5F), Pair('5', -100), Pair(5, 2)));
+  EXPECT_THAT(request(R"("logit_bias": {"ab": 3, "7": 1, " 7": false})").sampling.logit_bias,
+              ElementsAre(Pair('a', 3), Pair('b', 3), Pair(7, 1), Pair(' ', -100), Pair('7', -100)));
+  EXPECT_THAT(request(R"("logit_bias": {"<bos>": 1})").sampling.logit_bias, SizeIs(5)) << "no control token is meant";
+}
+
+TEST_F(OpenAiRequest, TextsWithABiasHaveAsManyTokensAsThereMayBeBiases) {
+  const auto biases = [](std::size_t num_bytes) {
+    return R"("logit_bias": [["x", 1], [")" + std::string(num_bytes, 'a') + R"(", 1]])";
+  };
+  EXPECT_THAT(request(biases(1023)).sampling.logit_bias, SizeIs(1024));
+  const ApiError error = completion_error(biases(1024));
+  EXPECT_EQ(error.param, "logit_bias[1][0]");
+  EXPECT_THAT(error.message, HasSubstr("found texts of more than 1024 tokens, expected at most as many"));
+}
+
+TEST_F(OpenAiRequest, StopTextsAreAtMostSixtyFour) {
+  const auto stops = [](int count) {
+    std::string list;
+    for (int i = 0; i < count; ++i) list += fmt::format("{}\"Name {}:\"", i > 0 ? "," : "", i);
+    return "\"stop\": [" + list + "]";
+  };
+  EXPECT_THAT(request(stops(64)).stop, SizeIs(64));
+  const ApiError error = completion_error(stops(65));
+  EXPECT_EQ(error.param, "stop");
+  EXPECT_THAT(error.message, HasSubstr("found 65 texts, expected at most 64"));
 }
 
 TEST_F(OpenAiRequest, APromptWithoutSpecialTokensHasNoBos) {

@@ -179,6 +179,27 @@ TEST(ServeModels, AnotherWayToDraftIsAnotherEngine) {
   EXPECT_EQ(versions.size(), 4U);
 }
 
+// A file's name, and what it says of itself, are the words of whoever made it: a client must not be answered by it for
+// another model's name, nor for one that stands for every name.
+TEST(PulledModels, HaveTheNamesAloneByWhichClientsHadThemFetched) {
+  const test::TempFile own(test::TinyModel().bytes(), ".gguf"), first(test::TinyModel{.seed = 1}.bytes(), ".gguf"),
+      second(test::TinyModel{.seed = 2}.bytes(), ".gguf");
+  test::CliRun cli;
+  Context context = cli.context();
+  const auto pulled = std::make_shared<PulledModels>();
+  pulled->add("org/first", first.path());
+  pulled->add("org/second", second.path());
+  pulled->add("org/second:F32", second.path());
+  pulled->add("org/own", own.path());
+  const auto entries = find_models({.named = {own.string()}, .pulled = pulled}, {}, context);
+  ASSERT_TRUE(entries) << entries.error().message;
+  ASSERT_EQ(entries->size(), 3U);
+  EXPECT_THAT(entries->at(0).names, testing::Contains("org/own")) << "the operator's, by all its names";
+  EXPECT_GT(entries->at(0).names.size(), 2U);
+  EXPECT_THAT(entries->at(1).names, testing::ElementsAre("org/first"));
+  EXPECT_THAT(entries->at(2).names, testing::ElementsAre("org/second", "org/second:F32"));
+}
+
 TEST(PulledModels, AreNewOnceAndWhereTheyMoveTo) {
   PulledModels pulled;
   EXPECT_TRUE(pulled.add("org/a", "/cache/1/a.gguf"));

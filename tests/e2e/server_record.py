@@ -28,7 +28,7 @@ MASKS = [(re.compile(pattern), mask) for pattern, mask in (
     (r'("system_fingerprint":)"[^"]*"', r'\1"FINGERPRINT"'),
     (r'("(?:created|created_at|completed_at|expires_at|modified_at)":)(?:\d+(?:\.\d+)?|"(?!9999)[^"]*")', r'\1"TIME"'),
     (r'("[a-z_]*(?:_ms|_per_second|_duration|duration_s)":)-?[\d.e+-]+', r'\1"TIME"'),
-    (r'("(?:version|build_info)":)"[^"]*"', r'\1"VERSION"'),
+    (r'("(?:version|build_info|octavo)":)"[^"]*"', r'\1"VERSION"'),
     (r'("(?:digest|size)":)(?:"[^"]*"|\d+)', r'\1"OF THE FILE"'),
     (r'("model_path":)"[^"]*"', r'\1"PATH"'),
     (r"(tiny-[a-z0-9]+-)[0-9a-f]{16}", r"\1DIGEST"),

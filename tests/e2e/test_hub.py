@@ -399,8 +399,9 @@ class OfClients(HubTest):
         self.assertEqual(steps[-3:], ["verifying sha256 digest", "writing manifest", "success"])
         self.assertLessEqual({(t.digest, t.total) for t in told if t.digest}, {(digest, support.SMOLLM2.stat().st_size)})
         self.assertIn("fetching", server.messages())
-        (listed,) = [m.model for m in client.list().models if f"{REPO}:Q4_1" in (m.model, *other_names(server, m.model))]
-        self.assertEqual(listed, "smollm2-135m-instruct-q4_1")
+        (listed,) = [m for m in client.list().models if m.model == f"{REPO}:Q4_1"]
+        self.assertEqual(other_names(server, listed.model), [], "what its file says is anybody's word")
+        self.assertEqual(listed.details.quantization_level, "Q4_1")
         answer = client.generate(f"{REPO}:Q4_1", "Hello", options={"num_predict": 4, "temperature": 0})
         self.assertEqual(answer.eval_count, 4)
         num_fetched = len(hub.fetched())

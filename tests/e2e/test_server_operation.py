@@ -120,8 +120,10 @@ class Operation(unittest.TestCase):
             self.assertEqual(server.get("/ready")[0], 200)
             version = support.octavo("--version").stdout.removeprefix("octavo ").rstrip()
             self.assertRegex(version, r"^\d+\.\d+\.\d+$")
-            for path in ("/version", "/api/version"):
-                self.assertEqual(json.loads(server.get(path)[2]), {"version": version})
+            self.assertEqual(json.loads(server.get("/version")[2]), {"version": version})
+            told = json.loads(server.get("/api/version")[2])
+            self.assertEqual(told["octavo"], version)
+            self.assertGreaterEqual([int(part) for part in told["version"].split(".")], [0, 6, 4])
             server.complete("a b c", max_tokens=5, ignore_eos=True)
             server.wait_until(lambda: server.metric("generation_tokens_total") == 5)  # counted at the end of a step
             metrics = server.metrics()

@@ -88,6 +88,16 @@ TEST(ModelConfig, KeysThatChangeTheMathematicsAreFollowedOrRefused) {
     EXPECT_THAT(error_of(with("llama", key, 30.0F)), HasSubstr(key + " is 30, expected")) << suffix;
     EXPECT_EQ(error_of(with("llama", key, 0.0F)), "no error") << suffix;
   }
+  const auto saved = [](float value, bool is_by_llama) {
+    return TinyModel{.extra = [=](GgufWriter& writer) {
+      if (is_by_llama) writer.add("llama.pooling_type", 4294967295U);
+      writer.add("llama.attn_logit_softcapping", 50.0F);
+      writer.add("llama.final_logit_softcapping", value);
+    }};
+  };
+  EXPECT_EQ(error_of(saved(30, true)), "no error") << "llama.cpp's defaults, which it saves with every model";
+  EXPECT_THAT(error_of(saved(30, false)), HasSubstr("llama.final_logit_softcapping is 30, expected 0"));
+  EXPECT_THAT(error_of(saved(20, true)), HasSubstr("llama.final_logit_softcapping is 20, expected 0"));
   // llama.cpp writes the scale that a family has anyway: here of heads of 32 dimensions.
   EXPECT_EQ(error_of(with("gemma2", "gemma2.attention.scale", 0.17677669F)), "no error");
   EXPECT_THAT(error_of(with("gemma2", "gemma2.attention.scale", 0.18F)),

@@ -365,19 +365,39 @@ TEST_F(Models, StayAsLongAsAClientWantsBehindItsRequest) {
     EXPECT_EQ(table_->expiry(slot("a"), now_), now_ + 60s);
     used.set_keep_alive(10s);
     EXPECT_EQ(table_->expiry(slot("a"), now_), now_ + 10s);
-    used.set_keep_alive(kKeptForever);
-    EXPECT_EQ(table_->expiry(slot("a"), now_), std::nullopt);
-    used.set_keep_alive(300s);
-    EXPECT_EQ(table_->expiry(slot("a"), now_), now_ + 300s) << "what was said last counts, and somebody uses it";
+    used.set_keep_alive(30s);
+    EXPECT_EQ(table_->expiry(slot("a"), now_), now_ + 30s) << "what was said last counts, and somebody uses it";
   }
   const ModelTable::Clock::time_point left = slot("a").last_use();
-  EXPECT_EQ(table_->expiry(slot("a"), now_), left + 300s);
-  table_->advance(now_ = left + 299s);
+  EXPECT_EQ(table_->expiry(slot("a"), now_), left + 30s);
+  table_->advance(now_ = left + 29s);
   EXPECT_EQ(slot("a").state(), State::kServing);
-  now_ = left + 300s;
+  now_ = left + 30s;
   EXPECT_TRUE(until([&] { return slot("a").state() == State::kUnloaded; }));
   const ModelLease again = load("a");
   EXPECT_EQ(table_->expiry(slot("a"), now_), now_ + 60s) << "it was loaded anew";
+}
+
+TEST_F(Models, StayForNoClientLongerThanTheOperatorLetsAnyBeIdle) {
+  options_.models.idle_unload = 60s;
+  options_.models.clients_unload = true;
+  make_two();
+  for (const std::chrono::milliseconds wanted : {kKeptForever, std::chrono::milliseconds(300s)}) {
+    load("a").set_keep_alive(wanted);
+    EXPECT_EQ(table_->expiry(slot("a"), now_), slot("a").last_use() + 60s);
+  }
+  now_ = slot("a").last_use() + 60s;
+  EXPECT_TRUE(until([&] { return slot("a").state() == State::kUnloaded; }));
+}
+
+TEST_F(Models, StayForEverWhereAClientWantsThatAndTheOperatorSetsNoTime) {
+  options_.models.clients_unload = true;
+  make_two();
+  ModelLease used = load("a");
+  used.set_keep_alive(10s);
+  EXPECT_EQ(table_->expiry(slot("a"), now_), now_ + 10s);
+  used.set_keep_alive(kKeptForever);
+  EXPECT_EQ(table_->expiry(slot("a"), now_), std::nullopt);
 }
 
 TEST_F(Models, WhatAClientWantsIsNothingToAServerThatKeepsItsModel) {
@@ -459,11 +479,12 @@ TEST(ModelUses, KeepAModelForAsLongAsAnyClientWantsIt) {
   ModelUses::end(uses.begin(one, now), now);
   ModelUses::Use& second = uses.begin(two, now);
   second.keep_alive = 10s;
-  EXPECT_EQ(uses.wanted_until(now, 5s), now + 10s);
-  EXPECT_EQ(uses.wanted_until(now + 20s, 5s), now + 30s) << "a request runs";
-  EXPECT_EQ(uses.wanted_until(now + 20s, 5s, &two), now + 5s);
+  EXPECT_EQ(uses.wanted_until(now, 12s), now + 12s);
+  EXPECT_EQ(uses.wanted_until(now, 5s), now + 5s) << "no client may say more";
+  EXPECT_EQ(uses.wanted_until(now + 20s, 12s), now + 30s) << "a request runs";
+  EXPECT_EQ(uses.wanted_until(now + 20s, 12s, &two), now + 12s);
   ModelUses::end(second, now + 20s);
-  EXPECT_EQ(uses.wanted_until(now + 99s, 5s), now + 30s);
+  EXPECT_EQ(uses.wanted_until(now + 99s, 12s), now + 30s);
   EXPECT_EQ(uses.wanted_until(now, kKeptForever, &one), now + 30s);
   EXPECT_EQ(uses.wanted_until(now, kKeptForever, &two), ModelUses::Clock::time_point::max());
 }

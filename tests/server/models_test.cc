@@ -142,8 +142,9 @@ TEST_F(SeveralModels, AreListedWithWhatIsInMemory) {
   EXPECT_THAT(ask(get("/props?model=%")), StartsWith("HTTP/1.1 400"));
   EXPECT_EQ(body_of(get("/api/tags")).at("models").as_array().size(), 2U);
   EXPECT_EQ(body_of(get("/api/ps")).at("models").at(0).at("name"), "b");
-  EXPECT_EQ(body_of(post("/api/show", R"({"name": "b"})")).at("model_info").at("general.basename"),
-            "Scripted Engine 1");
+  const json::value shown = body_of(post("/api/show", R"({"name": "b"})"));
+  EXPECT_EQ(shown.at("model_info").at("general.basename"), "Scripted Engine 1");
+  EXPECT_THAT(std::string(shown.at("parameters").as_string()), testing::ContainsRegex("^num_ctx +10000$"));
   const std::string metrics = ask(get("/metrics"));
   EXPECT_THAT(metrics, HasSubstr("octavo:model_loads_total{model_name=\"a\"} 0\n"));
   EXPECT_THAT(metrics, HasSubstr("octavo:model_loads_total{model_name=\"b\"} 1\n"));
@@ -164,7 +165,16 @@ class ModelsOfTwoKinds : public SeveralModels {
     head.architecture = "llama";
     head.max_context = 4096;
     head.weight_bytes = 50;
+    head.vocab_size = 32'000;
+    head.file = {.format = "gguf",
+                 .weight_type = "Q4_K_M",
+                 .vocabulary = "gpt2",
+                 .num_weights = 134'515'008,
+                 .weight_bytes = 48,
+                 .context_length = 8192,
+                 .width = 576};
     models[0].head = head;
+    head.file = {};
     head.architecture = "bert";
     head.embedding = b_.embedding;
     models[1].head = head;
@@ -190,6 +200,19 @@ TEST_F(ModelsOfTwoKinds, AreListedWithWhatTheHeadsOfTheirFilesSayAndNoneIsLoaded
   EXPECT_EQ(num_loads_, 0);
   ask(post("/v1/embeddings", R"({"model": "vectors", "input": "x"})"));
   EXPECT_EQ(body_of(get("/v1/models/vectors")).at("max_model_len"), 10'000) << "of the engine, once there is one";
+}
+
+TEST_F(ModelsOfTwoKinds, AreToldInTheFieldsThatClientsOfLlamaCppAndOllamaRead) {
+  ASSERT_TRUE(eventually([this] { return ready_.load(); }));
+  EXPECT_EQ(body_of(get("/v1/models/chat")).at("meta"),
+            json::parse(R"({"n_ctx": 4096, "vocab_type": 2, "n_vocab": 32000, "n_ctx_train": 8192, "n_embd": 576,
+                            "n_params": 134515008, "size": 48})"));
+  EXPECT_EQ(body_of(get("/v1/models/vectors")).at("meta"), json::parse(R"({"n_ctx": 4096, "n_vocab": 32000})"));
+  EXPECT_EQ(body_of(get("/v1/models/vectors")).at("context_length"), 4096);
+  EXPECT_EQ(body_of(get("/api/tags")).at("models").at(0).at("details"),
+            json::parse(R"({"parent_model": "", "format": "gguf", "family": "llama", "families": ["llama"],
+                            "parameter_size": "134.52M", "quantization_level": "Q4_K_M"})"));
+  EXPECT_EQ(num_loads_, 0);
 }
 
 TEST_F(ModelsOfTwoKinds, GetTheRequestsWithoutANameThatTheyAnswer) {
@@ -481,6 +504,23 @@ TEST_F(SeveralModels, AnEngineThatFailsEndsTheServerWithItsError) {
   const Result<void> result = stop();
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().message, HasSubstr("a wheel is off"));
+}
+
+TEST_F(SeveralModels, AClientThatWantsAModelLongerThanTheOperatorKeepsItIsTold) {
+  options_.models.idle_unload = 60s;
+  options_.models.clients_unload = true;
+  start_two();
+  const auto warnings = [this](const std::string& keep_alive) {
+    const std::string body = R"({"model": "a", "prompt": "x", "stream": false, "raw": true, "keep_alive": )";
+    const json::value answer =
+        body_of(post("/api/generate", body + keep_alive + R"(, "options": {"num_predict": 1}})"));
+    const json::value* found = answer.as_object().if_contains("warnings");
+    return found == nullptr ? "" : json::serialize(*found);
+  };
+  EXPECT_EQ(warnings("-1"),
+            R"(["keep_alive: found for ever, cut to 60 s: this server keeps no model longer that nobody uses"])");
+  EXPECT_THAT(warnings("\"5m\""), HasSubstr("keep_alive: found 300 s, cut to 60 s"));
+  EXPECT_EQ(warnings("30"), "");
 }
 
 TEST_F(SeveralModels, AnIdleModelIsLoadedAgainWhenItIsAskedFor) {

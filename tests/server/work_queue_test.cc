@@ -154,13 +154,14 @@ TEST_F(Parsing, ATextThatCannotFitIsRefusedAsSuch) {
   const std::string refused = ask(completion_of(10'001));
   EXPECT_THAT(refused, StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(refused, HasSubstr("maximum context length is 10000 tokens"));
-  EXPECT_THAT(refused, HasSubstr("resulted in more than 10000 tokens"));
+  EXPECT_THAT(refused, HasSubstr("resulted in 10001 tokens"));
+  EXPECT_THAT(refused, HasSubstr(R"("n_prompt_tokens":10001,"n_ctx":10000)"));
   EXPECT_THAT(refused, HasSubstr("context_length_exceeded"));
   const std::string content(10'001, 'a');
   const std::string chat =
       ask(post("/v1/chat/completions", R"({"messages": [{"role": "user", "content": ")" + content + "\"}]}"));
   EXPECT_THAT(chat, StartsWith("HTTP/1.1 400"));
-  EXPECT_THAT(chat, HasSubstr("resulted in more than 10000 tokens"));
+  EXPECT_THAT(chat, HasSubstr("exceed_context_size_error"));
 }
 
 TEST_F(Parsing, TokensAreCountedBeyondTheContextUpToABound) {

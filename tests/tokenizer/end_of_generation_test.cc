@@ -75,6 +75,18 @@ TEST(EndOfGeneration, AListOfIds) {
   EXPECT_THAT(with({-1}).error().message, testing::HasSubstr("eos_token_ids: -1 is not a token"));
 }
 
+// llama.cpp saves a model with an id of -1 for each kind of token that it does not have.
+TEST(EndOfGeneration, AnIdThatIsUnspecifiedIsNone) {
+  const auto with = [](std::uint32_t id) {
+    return small_bpe().load_with([id](GgufWriter& writer) {
+      for (const char* kind : {"eot", "eom", "seperator", "fim_pre"})
+        writer.add(std::string("tokenizer.ggml.") + kind + "_token_id", id);
+    });
+  };
+  EXPECT_TRUE(with(4294967295U));
+  EXPECT_THAT(with(4294967294U).error().message, testing::HasSubstr("4294967294 is not a token"));
+}
+
 TEST(EndOfGeneration, AVocabularyWithNoOtherEndHasTheLastOne) {
   EXPECT_THAT(ends({"<s>", "</s>"}), ElementsAre("</s>"));
   EXPECT_THAT(ends({"<s>", "</s>", "<|im_end|>"}), ElementsAre("<|im_end|>"));

@@ -5,6 +5,7 @@
 
 #include "source/sentence_names.h"
 #include "source/tensor_names.h"
+#include "source/unspecified.h"
 
 namespace octavo {
 namespace {
@@ -13,11 +14,13 @@ constexpr std::string_view kTokenTypeCount = "tokenizer.ggml.token_type_count";
 constexpr int kMostTokenTypes = 16;
 constexpr int kMostScores = 1024;
 
-/// Files number them as the enum does.
+/// Files number them as the enum does. llama.cpp writes the key with every model that it saves, so that it may say
+/// nothing.
 Result<std::optional<Pooling>> read_pooling(const ModelKeys& keys, std::string_view suffix) {
   if (!keys.has(suffix)) return std::optional<Pooling>();
   constexpr auto kLast = std::to_underlying(Pooling::kRank);
   OCTAVO_TRY(const std::uint64_t value, keys.source().get_u64(keys.key(suffix)));
+  if (value == kUnspecified) return std::optional<Pooling>();
   if (value > kLast) return fail("{}: {} is {}, expected 0 to {}", keys.path(), keys.key(suffix), value, kLast);
   return std::optional(static_cast<Pooling>(value));
 }

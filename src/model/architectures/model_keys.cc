@@ -5,6 +5,7 @@
 #include "base/to_size.h"
 #include "model/architectures/rope_keys.h"
 #include "source/tensor_names.h"
+#include "source/unspecified.h"
 
 namespace octavo {
 namespace {
@@ -152,13 +153,20 @@ Result<void> ModelKeys::refuse_unread_mathematics() const {
   struct Factor {
     std::string_view suffix;
     float neutral;
+    float of_writer = 0;  // llama.cpp's default, which it writes with every model that it saves, used or not
   };
-  constexpr Factor kFactors[] = {
-      {"final_logit_softcapping", 0}, {"attn_logit_softcapping", 0}, {"logit_scale", 1},
-      {"residual_scale", 1},          {"embedding_scale", 1},        {"attention.temperature_scale", 0}};
-  for (const auto& [suffix, neutral] : kFactors) {
+  constexpr Factor kFactors[] = {{"final_logit_softcapping", 0, 30},
+                                 {"attn_logit_softcapping", 0, 50},
+                                 {"logit_scale", 1},
+                                 {"residual_scale", 1},
+                                 {"embedding_scale", 1},
+                                 {"attention.temperature_scale", 0}};
+  const auto pooling = source_.get_u64(key("pooling_type"));
+  const bool is_saved = pooling && *pooling == kUnspecified;
+  for (const auto& [suffix, neutral, of_writer] : kFactors) {
     if (read_.contains(suffix) || !has(suffix)) continue;
     OCTAVO_TRY(const float value, source_.get_f32(key(suffix)));
+    if (is_saved && value == of_writer) continue;
     if (value != neutral && value != 0)
       return fail("{}: {} is {}, expected {}: this is not supported", path(), key(suffix), value, neutral);
   }

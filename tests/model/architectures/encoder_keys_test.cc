@@ -101,6 +101,19 @@ TEST(EncoderKeys, PoolingAndHeadAreThoseOfTheFile) {
   EXPECT_THAT(error_of(source), HasSubstr("bert.classifier.pooling_type is none, expected mean, cls or last"));
 }
 
+// llama.cpp's writer gives the key to every model that it saves.
+TEST(EncoderKeys, APoolingThatIsUnspecifiedIsNone) {
+  constexpr std::uint32_t kUnspecified = 4294967295U;
+  MemorySource source = encoder_keys("bert");
+  source.add("bert.pooling_type", kUnspecified).add("bert.classifier.pooling_type", kUnspecified);
+  add_zeros(source, "cls.output.weight", 64, 3);
+  const ModelConfig config = ModelConfig::load(source).value();
+  EXPECT_FALSE(config.pooling);
+  EXPECT_EQ(config.head.pooling, Pooling::kCls);
+  source.add("bert.pooling_type", kUnspecified - 1);
+  EXPECT_THAT(error_of(source), HasSubstr("bert.pooling_type is 4294967294, expected 0 to 4"));
+}
+
 TEST(EncoderKeys, TokenTypesHaveABound) {
   MemorySource source = encoder_keys("bert");
   EXPECT_EQ(ModelConfig::load(source).value().num_token_types, 2);
