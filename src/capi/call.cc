@@ -26,8 +26,9 @@ ApiError lost() {
 CallResult<std::shared_ptr<Call>> Call::parse(std::shared_ptr<LoadedModel> model, std::shared_ptr<EventQueue> queue,
                                               CallRequest request) {
   const auto told = [](ApiError error) { return std::unexpected(CallError::of(std::move(error))); };
-  auto call = parse_call(*request.api, std::move(request.body), model->engine(), model->served(),
-                         {.store = &model->responses(), .owner = {}, .body_bytes = request.body_bytes});
+  auto call =
+      parse_call(*request.api, std::move(request.body), model->engine(), model->served(),
+                 {.store = &model->responses(), .owner = {}, .body_bytes = request.body_bytes}, model->stop_token());
   if (!call) return told(std::move(call.error()));
   if (call->constraint)
     if (auto compiled = compile_constraint(*call, model->engine(), model->stop_token()); !compiled)
