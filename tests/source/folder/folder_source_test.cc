@@ -206,8 +206,7 @@ TEST_F(Folder, TheNumberOfAnExpertIsNoSize) {
   SafetensorsWriter writer;
   constexpr int kNames = 400;
   for (int i = 0; i < kNames; ++i)
-    writer.add(fmt::format("model.layers.{}.block_sparse_moe.experts.4095.w2.weight", i), "F32", {1, 1},
-               "1234");
+    writer.add(fmt::format("model.layers.{}.block_sparse_moe.experts.4095.w2.weight", i), "F32", {1, 1}, "1234");
   folder_.write("model.safetensors", writer.bytes());
   EXPECT_THAT(error(), HasSubstr("blk.0.ffn_down_exps.weight: expert 0 is missing"));
 }
