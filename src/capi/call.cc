@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <new>
 #include <utility>
 
 #include "api/openai_finish.h"
@@ -58,6 +59,7 @@ Call::Call(std::shared_ptr<LoadedModel> model, std::shared_ptr<EventQueue> queue
       pins_(request.pins),
       call_(std::move(call)),
       num_answers_(call_.requests.size() * to_size(call_.n)) {
+  submitted_.ids.reserve(call_.requests.size());
   for (const Request& one : call_.requests) submitted_.prompt_tokens.push_back(one.tokens.size());
   if (form_ == OCTAVO_JSON)
     writer_ = api_.make_writer({.call = call_,
@@ -103,7 +105,7 @@ std::optional<ApiError> Call::submit_more() {
     submitted_.num_open += to_size(call_.n);
     submitted_.num_tokens_open += submitted_.prompt_tokens[prompt];
     lock.unlock();
-    const Result<RequestId> id = submit(prompt);
+    const Result<RequestId> id = try_submit(prompt);
     lock.lock();
     if (id) {
       note_request(*id);
@@ -130,6 +132,15 @@ std::optional<ApiError> Call::submit_more() {
 void Call::note_request(RequestId id) {
   std::vector<RequestId>& ids = submitted_.ids;
   if (!submitted_.is_settled && (!pins_ || std::ranges::find(ids, id) == ids.end())) ids.push_back(id);
+}
+
+/// An engine's callback, which must not throw, is where most prompts of a long call begin.
+Result<RequestId> Call::try_submit(std::size_t prompt) {
+  try {
+    return submit(prompt);
+  } catch (const std::bad_alloc&) {
+    return fail_as(ErrorKind::kOutOfMemory, "the system had no memory for the request");
+  }
 }
 
 Result<RequestId> Call::submit(std::size_t prompt) {
