@@ -1,11 +1,16 @@
 // A tiny folder of some family, its config.json and its safetensors changed at some bytes: it opens as a model whose
-// tensors have the bytes that their types and shapes say, the same in any pieces, or it is an error. The first byte of
-// input is the family, the second how many changes there are, up to three; three bytes are a change: two of the place,
-// one of the value.
+// tensors have the bytes that their types and shapes say, the same in any pieces, or it is an error; and opening it
+// takes memory that is bounded by its files, whatever numbers stand in them. The first byte of input is the family, the
+// second how many changes there are, up to three, and the number that experts of the checkpoint have in their names;
+// three bytes are a change: two of the place, one of the value. Where a digit of the config stands, large values make
+// it a larger number.
+#include <sanitizer/allocator_interface.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -75,14 +80,22 @@ std::string config_of(const Folder& folder) {
     "tie_word_embeddings": true})";
 }
 
-std::string checkpoint_of(const Folder& folder) {
+/// The name with another number of the expert, if it has one.
+std::string with_expert(std::string name, std::size_t which) {
+  static constexpr std::array<const char*, 4> kNumbers = {"1.", "4095.", "4096.", "18446744073709551615."};
+  const std::size_t place = name.find("experts.1.");
+  return place == std::string::npos ? name : name.replace(place + 8, 2, kNumbers[which % kNumbers.size()]);
+}
+
+std::string checkpoint_of(const Folder& folder, std::size_t expert) {
   SafetensorsWriter writer;
   writer.add("model.embed_tokens.weight", "F32", {3, 8}, std::string(96, '\1'));
   for (const Tensor& tensor : folder.tensors) {
     const std::string_view dtype = tensor.dtype;
     std::size_t bytes = dtype == "U8" ? 1 : dtype == "F32" ? 4 : 2;
     for (const std::uint64_t dim : tensor.shape) bytes *= dim;
-    writer.add(std::string("model.layers.0.") + tensor.name, dtype, tensor.shape, std::string(bytes, '\2'));
+    writer.add(with_expert(std::string("model.layers.0.") + tensor.name, expert), dtype, tensor.shape,
+               std::string(bytes, '\2'));
   }
   return writer.bytes();
 }
@@ -102,26 +115,53 @@ void check_tensors(const octavo::FolderSource& source) {
   }
 }
 
+bool is_counting = false;
+std::size_t num_allocated_bytes = 0;
+
+void count_allocation(const volatile void* /*memory*/, std::size_t bytes) {
+  if (is_counting) num_allocated_bytes += bytes;
+}
+void count_free(const volatile void* /*memory*/) {}
+
+/// Opens the folder and counts what that takes.
+octavo::Result<octavo::FolderSource> open(const std::filesystem::path& path) {
+  static const int kIsInstalled = __sanitizer_install_malloc_and_free_hooks(count_allocation, count_free);
+  FUZZ_CHECK(kIsInstalled > 0);
+  num_allocated_bytes = 0;
+  is_counting = true;
+  auto source = octavo::FolderSource::open(path);
+  is_counting = false;
+  return source;
+}
+
+// A head of the most dimensions has a factor for each pair, whose vector grows as it is filled.
+constexpr std::size_t kMostBytes = std::size_t{2} << 20;
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const Folder& folder = folders()[data[0] % folders().size()];
-  std::string config = config_of(folder), checkpoint = checkpoint_of(folder);
+  std::string config = config_of(folder), checkpoint = checkpoint_of(folder, data[1] / 4);
   const std::size_t num_changes = std::min<std::size_t>(data[1] % 4, (size - 2) / 3);
   for (std::size_t i = 2; i < 2 + 3 * num_changes; i += 3) {
     const std::size_t place = (data[i] + 256U * data[i + 1]) % (config.size() + checkpoint.size());
+    if (place < config.size() && config[place] >= '0' && config[place] <= '9' && data[i + 2] >= 0xF0) {
+      config.insert(place + 1, 1 + data[i + 2] % 16, '9');
+      continue;
+    }
     char& changed = place < config.size() ? config[place] : checkpoint[place - config.size()];
     changed = static_cast<char>(data[i + 2]);
   }
   static const octavo::test::TempFolder kPlace;
   kPlace.write("config.json", config);
   kPlace.write("model.safetensors", checkpoint);
-  const auto source = octavo::FolderSource::open(kPlace.path());
+  const auto source = open(kPlace.path());
+  FUZZ_CHECK(num_allocated_bytes <= kMostBytes + 64 * (config.size() + checkpoint.size()));
   if (source) {
     check_tensors(*source);
   } else {
-    FUZZ_CHECK(num_changes > 0 && !source.error().message.empty());
+    FUZZ_CHECK((num_changes > 0 || data[1] >= 4) && !source.error().message.empty());
   }
   return 0;
 }

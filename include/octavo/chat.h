@@ -13,6 +13,7 @@
 
 namespace octavo {
 
+class RequestWork;
 struct TemplateValue;
 using TemplateList = std::vector<TemplateValue>;
 /// Names with values, in the order in which a template sees them; the last of two equal names counts.
@@ -61,6 +62,7 @@ struct ChatTemplateOptions {
   bool add_generation_prompt = true;
   /// The prompt ends with the text of the last message, which the answer continues; add_generation_prompt is false.
   bool continue_final_message = false;
+  RequestWork* work = nullptr;  // as in TokenizeOptions; its stop ends the rendering, too
 };
 
 }  // namespace octavo

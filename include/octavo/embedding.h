@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "octavo/bits.h"
+#include "octavo/request_work.h"
 #include "octavo/result.h"
 #include "octavo/token.h"
 
@@ -73,11 +74,22 @@ struct EmbeddingPrompt {
   bool is_cut = false;                         // the text was longer than it may be, and has lost its end
 };
 
+/// The tokens of a query, kept from the first of its prompts for those with other documents.
+struct QueryTokens {
+  std::vector<TokenId> ids = {};
+  bool is_made = false;
+};
+
 struct EmbeddingPromptOptions {
   std::size_t max_tokens = 0;  // 0: the model's context
   bool cuts = false;           // a longer text loses its end; otherwise it is refused (kContextOverflow)
   bool add_special = true;     // the tokens that the model's maker puts around a text
   std::optional<std::string> prompt_name = {};  // of a single text (EmbeddingInfo::prompt_text)
+  /// Engine::rank_prompt() takes the query's tokens from here, or leaves them here: the query is read once for all of
+  /// its documents, with options alike but for a `max_tokens` that may become less. In a template words form across the
+  /// query's ends, so that it is read with each document. Null: the query has one document.
+  QueryTokens* query = nullptr;
+  RequestWork* work = nullptr;  // as in TokenizeOptions
 };
 
 /// Divides a vector: by its Euclidean length for 2, by the sum of magnitudes to the power p, to the power 1 / p, for

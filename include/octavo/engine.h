@@ -35,6 +35,7 @@
 #include "octavo/prefill_priority.h"
 #include "octavo/queue_bound.h"
 #include "octavo/request.h"
+#include "octavo/request_work.h"
 #include "octavo/resources.h"
 #include "octavo/result.h"
 #include "octavo/step_profile.h"
@@ -126,6 +127,7 @@ struct TokenizeOptions {
   bool parse_special = true;  // control tokens written in the text become those tokens
   /// A text of more tokens is refused as kContextOverflow, at the cost of a text of max_tokens. 0: any number.
   std::size_t max_tokens = 0;
+  RequestWork* work = nullptr;  // of the request that the text is for, which counts it and can stop it; null: none
 };
 
 /// The prompt of a conversation, ending where the assistant begins.
@@ -143,6 +145,7 @@ struct InfillText {
   };
   std::string prefix = {}, suffix = {};  // the text before the gap, and the text behind it
   std::vector<File> files = {};          // other files of the project, the nearest ones last
+  RequestWork* work = nullptr;           // as in TokenizeOptions
 };
 
 struct InfillPrompt {
@@ -272,7 +275,8 @@ class Engine {
   /// for the step under way, does nothing in a callback, and never changes an answer.
   virtual void release_memory([[maybe_unused]] bool cached) {}  // an engine without KV memory has nothing to give
 
-  /// Errors: too many tokens (TokenizeOptions); a vocabulary that is missing or of an unknown kind (kNoWords).
+  /// Errors: too many tokens (TokenizeOptions); a vocabulary that is missing or of an unknown kind (kNoWords); those of
+  /// `work`, here and below.
   virtual Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const = 0;
   /// The bytes of the tokens. Control tokens give their text; ids outside the vocabulary give nothing.
   virtual std::string detokenize(std::span<const TokenId> tokens) const = 0;

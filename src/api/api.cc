@@ -19,6 +19,7 @@
 #include "api/prepare.h"
 #include "api/prepare_vectors.h"
 #include "api/rank_fields.h"
+#include "api/request_engine.h"
 #include "api/responses_answer.h"
 #include "api/responses_request.h"
 #include "api/vector_answer.h"
@@ -317,10 +318,12 @@ WriteError error_form(std::span<const Api> apis, std::string_view path) {
 }
 
 ApiResult<CompletionCall> parse_call(const Api& api, boost::json::object body, const Engine& engine,
-                                     const ServedModel& model, const OwnResponses& responses) {
+                                     const ServedModel& model, const OwnResponses& responses,
+                                     const std::stop_token& stop) {
   const std::size_t num_images =
       model.policy.image_placeholder.empty() ? 0 : replace_images(body, model.policy.image_placeholder);
-  OCTAVO_TRY(CompletionCall call, api.parse(body, {.engine = engine, .model = model, .responses = &responses}));
+  const RequestEngine own(engine, stop, responses.body_bytes);
+  OCTAVO_TRY(CompletionCall call, api.parse(body, {.engine = own, .model = model, .responses = &responses}));
   if (num_images > 0)
     call.warnings.push_back(
         fmt::format("{} of the request's images are replaced by the text '{}': the model reads text", num_images,

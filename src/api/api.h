@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -75,8 +76,10 @@ const Api& api_named(std::string_view name);
 WriteError error_form(std::span<const Api> apis, std::string_view path);
 
 /// The call that a body asks for. `responses`: those that one of /v1/responses may go on with, and where its own will
-/// be kept. Images are replaced by the model's placeholder, if it has one, which a warning says.
+/// be kept. Images are replaced by the model's placeholder, if it has one, which a warning says. It ends soon, with an
+/// error, once the stop is asked for.
 ApiResult<CompletionCall> parse_call(const Api& api, boost::json::object body, const Engine& engine,
-                                     const ServedModel& model, const OwnResponses& responses);
+                                     const ServedModel& model, const OwnResponses& responses,
+                                     const std::stop_token& stop = {});
 
 }  // namespace octavo

@@ -222,7 +222,7 @@ class VectorPreparation {
     return std::move(*prompt);
   }
 
-  ApiResult<EmbeddingPrompt> pair_of(std::size_t query_index, std::size_t index) const {
+  ApiResult<EmbeddingPrompt> pair_of(std::size_t query_index, std::size_t index) {
     const AskedVectors::Texts &queries = asked().queries, &texts = asked().texts;
     const std::string place = place_of(texts, index), query_place = place_of(queries, query_index);
     OCTAVO_TRY_VOID(check_not_empty(queries.texts[query_index], query_place));
@@ -230,8 +230,9 @@ class VectorPreparation {
     const auto query = std::get<std::string_view>(queries.texts[query_index]);
     const auto document = std::get<std::string_view>(texts.texts[index]);
     EmbeddingPromptOptions options = options_;
+    if (query_index == 0) options.query = &query_tokens_;
     if (asked().max_document_tokens > 0) {
-      auto frame = engine_.rank_prompt(query, "", options_);
+      auto frame = engine_.rank_prompt(query, "", options);
       if (!frame) return std::unexpected(pair_not_taken(frame.error(), query, document, query_place, place));
       options.cuts = true;
       options.max_tokens = std::min(options.max_tokens, frame->tokens.size() + to_size(asked().max_document_tokens));
@@ -307,6 +308,7 @@ class VectorPreparation {
   const ServedModel& model_;
   const ModelInfo& info_;
   EmbeddingPromptOptions options_;
+  QueryTokens query_tokens_ = {};  // of the first query, which all documents have where it is the only one
   std::shared_ptr<VectorCall> vectors_;
   CompletionCall call_ = {};
 };

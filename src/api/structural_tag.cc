@@ -29,6 +29,14 @@ struct TagSet {
   bool at_least_one = false, stops_after_first = false;
 };
 
+/// The end of a text in front that may be a control token's, "<|call|>"; npos: there is none. Each byte of a mark is
+/// within one such text at most, as none begins within another.
+std::size_t token_end(std::string_view text) {
+  if (text.front() != '<') return std::string_view::npos;
+  const std::size_t end = text.find_first_of("<>", 1);
+  return end != std::string_view::npos && text[end] == '>' ? end : std::string_view::npos;
+}
+
 /// A mark, with the tokens in it as such: control tokens have no text that an answer may have.
 std::string mark(std::string_view text, const TokenOf& token_of) {
   std::string out, run;
@@ -36,7 +44,7 @@ std::string mark(std::string_view text, const TokenOf& token_of) {
     if (!std::exchange(run, {}).empty()) out += " ";
   };
   while (!text.empty()) {
-    const std::size_t close = text.front() == '<' ? text.find('>') : std::string_view::npos;
+    const std::size_t close = token_end(text);
     const auto token = close == std::string_view::npos ? std::nullopt : token_of(text.substr(0, close + 1));
     if (token) {
       if (!run.empty()) out += gbnf_literal(run);

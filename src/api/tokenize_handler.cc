@@ -13,6 +13,7 @@
 #include "api/image_placeholder.h"
 #include "api/json_writer.h"
 #include "api/openai_chat.h"
+#include "api/request_engine.h"
 #include "api/token_ids.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -198,8 +199,9 @@ ApiFields detokenize_fields() {
   return kTables;
 }
 
-ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, const ServedModel& model,
-                                       BufferedAnswer& held) {
+ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& model_engine, const ServedModel& model,
+                                       BufferedAnswer& held, const std::stop_token& stop) {
+  const RequestEngine engine(model_engine, stop, call.responses.body_bytes);
   if (!model.policy.image_placeholder.empty()) replace_images(call.body, model.policy.image_placeholder);
   const boost::json::object& body = call.body;
   const ApiContext context{.engine = engine, .model = model, .responses = &call.responses};

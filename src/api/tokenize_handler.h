@@ -4,6 +4,7 @@
 
 #include <boost/json/object.hpp>
 #include <cstdint>
+#include <stop_token>
 #include <string>
 
 #include "api/api.h"
@@ -30,10 +31,10 @@ struct TokenizeCall {
 /// text that the chat template makes of them. A body of Anthropic's Messages API or OpenAI's Responses API ->
 /// {"input_tokens"}. The body of the answer, whose bytes `held` counts as they are made. Errors: 404, `model` names
 /// another one; the answer is too large to hold; more than kMaxCountedTokens tokens, where the context holds no more
-/// either.
+/// either. It ends soon, with an error, once the stop is asked for.
 inline constexpr std::size_t kMaxCountedTokens = std::size_t{1} << 18;
 ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, const ServedModel& model,
-                                       BufferedAnswer& held);
+                                       BufferedAnswer& held, const std::stop_token& stop = {});
 
 /// The fields of bodies of /tokenize and of /detokenize.
 ApiFields tokenize_fields();

@@ -37,7 +37,7 @@ CallResult<std::shared_ptr<Call>> Call::parse(std::shared_ptr<LoadedModel> model
   const StopOfCall stop(model->stop_token());
   const auto told = [&stop](ApiError error) { return std::unexpected(stop.tell(std::move(error))); };
   auto call = parse_call(*request.api, std::move(request.body), model->engine(), model->served(),
-                         {.store = &model->responses(), .owner = {}, .body_bytes = request.body_bytes});
+                         {.store = &model->responses(), .owner = {}, .body_bytes = request.body_bytes}, stop.token());
   if (!call) return told(std::move(call.error()));
   if (call->constraint)
     if (auto compiled = compile_constraint(*call, model->engine(), stop.token()); !compiled)

@@ -48,7 +48,9 @@ Result<std::vector<PromptPart>> ChatTemplate::render(std::span<const ChatMessage
                                                      const ChatTemplateOptions& options, const std::tm& now) const {
   OCTAVO_TRY(const ShapedConversation conversation, shape_conversation(messages, caps_, options));
   OCTAVO_TRY(const jinja::TemplateInput input, conversation_input(conversation, caps_, tokens, options));
-  auto spans = template_.render(input, now);
+  jinja::Budget any{.bytes = SIZE_MAX, .steps = UINT64_MAX, .work = options.work};
+  auto spans = template_.render(input, now, any);
+  if (!spans && spans.error().kind == ErrorKind::kStopped) return std::unexpected(std::move(spans.error()));
   if (!spans) return fail("{}: {}", name_, spans.error().message);
   if (options.continue_final_message) {
     OCTAVO_TRY_VOID(cut_at_continue_mark(*spans, last_text(conversation.turns)));

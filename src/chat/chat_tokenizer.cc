@@ -125,7 +125,7 @@ Result<ChatPrompt> ChatTokenizer::chat_prompt(std::span<const ChatMessage> messa
     return fail("the conversation has {} bytes; at most {} can be tokenized at once", num_bytes,
                 Tokenizer::kMaxTextBytes);
   }
-  OCTAVO_TRY(std::vector<TokenId> ids, tokenizer_.encode_prompt(parts, max_tokens));
+  OCTAVO_TRY(std::vector<TokenId> ids, tokenizer_.encode_prompt(parts, max_tokens, options.work));
   tokenizer_.add_prefix_unless_there(ids);
   if (ids.empty()) return fail("the chat template makes no text of this conversation, expected at least one token");
   if (ids.size() > max_tokens) return too_many_tokens(max_tokens);

@@ -15,13 +15,14 @@ constexpr std::string_view kSnip = "\n\n--- snip ---\n\n";
 
 class Writer {
  public:
-  Writer(const Tokenizer& tokenizer, std::size_t max_tokens) : tokenizer_(tokenizer), max_tokens_(max_tokens) {}
+  Writer(const Tokenizer& tokenizer, std::size_t max_tokens, RequestWork* work)
+      : tokenizer_(tokenizer),
+        options_({.add_special = false, .parse_special = false, .max_tokens = max_tokens, .work = work}) {}
 
   void add(TokenId mark) { tokens_.push_back(mark); }
   Result<void> add(std::string_view text) {
     if (text.empty()) return {};
-    OCTAVO_TRY(const auto ids,
-               tokenizer_.encode(text, {.add_special = false, .parse_special = false, .max_tokens = max_tokens_}));
+    OCTAVO_TRY(const auto ids, tokenizer_.encode(text, options_));
     tokens_.insert(tokens_.end(), ids.begin(), ids.end());
     return {};
   }
@@ -29,13 +30,13 @@ class Writer {
 
  private:
   const Tokenizer& tokenizer_;
-  const std::size_t max_tokens_;
+  const TokenizeOptions options_;
   std::vector<TokenId> tokens_;
 };
 
 Result<std::vector<TokenId>> tokens_of_file(const Tokenizer& tokenizer, const InfillMarks& marks,
-                                            const InfillText::File& file, std::size_t max_tokens) {
-  Writer writer(tokenizer, max_tokens);
+                                            const InfillText::File& file, std::size_t max_tokens, RequestWork* work) {
+  Writer writer(tokenizer, max_tokens, work);
   if (marks.file) {
     writer.add(*marks.file);
     OCTAVO_TRY_VOID(writer.add(file.name + "\n"));
@@ -49,7 +50,7 @@ Result<std::vector<TokenId>> tokens_of_file(const Tokenizer& tokenizer, const In
 /// The marks and texts around the gap, behind those of other files.
 Result<std::vector<TokenId>> tokens_around_gap(const Tokenizer& tokenizer, const InfillMarks& marks,
                                                const InfillText& text, std::size_t max_tokens) {
-  Writer writer(tokenizer, max_tokens);
+  Writer writer(tokenizer, max_tokens, text.work);
   if (marks.file) {
     writer.add(*marks.file);
     OCTAVO_TRY_VOID(writer.add(kFileName));
@@ -70,7 +71,7 @@ Result<InfillPrompt> make_infill_prompt(const ChatTokenizer& chat, const InfillT
   if (marks == nullptr)
     return fail_as(ErrorKind::kNoWords,
                    "the vocabulary has no tokens for a gap in the middle of a text (tokenizer.ggml.fim_pre_token_id)");
-  Writer head(tokenizer, max_tokens);
+  Writer head(tokenizer, max_tokens, text.work);
   for (const TokenId token : tokenizer.text_prefix()) head.add(token);
   if (marks->repository) {
     head.add(*marks->repository);
@@ -82,7 +83,7 @@ Result<InfillPrompt> make_infill_prompt(const ChatTokenizer& chat, const InfillT
   if (num_tokens > max_tokens) return too_many_tokens(max_tokens);
   std::vector<std::vector<TokenId>> files;  // the last one first
   for (std::size_t i = text.files.size(); i > 0; --i) {
-    auto file = tokens_of_file(tokenizer, *marks, text.files[i - 1], max_tokens);
+    auto file = tokens_of_file(tokenizer, *marks, text.files[i - 1], max_tokens, text.work);
     if (!file && file.error().kind != ErrorKind::kContextOverflow) return std::unexpected(file.error());
     if (!file || num_tokens + file->size() > max_tokens) {
       prompt.files_left_out = static_cast<int>(i);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -101,21 +102,23 @@ Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const C
   const std::vector<fs::path> folders(options.folders.begin(), options.folders.end());
   for (const fs::path& folder : folders)
     if (!fs::is_directory(folder)) return fail("--models-dir: found no folder {}", folder.string());
-  const auto find = [&](const fs::path& path) {
-    return std::ranges::find_if(models, [&](const FoundModel& model) {
-      return fs::absolute(model.path).lexically_normal() == fs::absolute(path).lexically_normal();
-    });
+  std::map<fs::path, std::size_t> places;  // of models, by their whole path
+  const auto place_of = [&](const fs::path& path) {
+    return places.try_emplace(fs::absolute(path).lexically_normal(), models.size()).first->second;
   };
+  for (std::size_t i = 0; i < models.size(); ++i)
+    places.try_emplace(fs::absolute(models[i].path).lexically_normal(), i);
   if (!folders.empty())
     for (const hub::LocalModel& local : hub::list_local_models(context.hub, folders))
-      if (local.place == "folder" && find(local.path) == models.end())
+      if (local.place == "folder" && place_of(local.path) == models.size())
         models.push_back({.path = local.path, .given = {local.name}, .is_optional = true});
   if (!options.pulled) return models;
   for (const PulledModels::Model& pulled : options.pulled->list()) {
-    const auto same = find(pulled.path);
-    if (same != models.end()) {
-      same->given.push_back(pulled.name);
-    } else if (fs::exists(pulled.path)) {
+    if (!fs::exists(pulled.path)) continue;
+    const std::size_t place = place_of(pulled.path);
+    if (place < models.size()) {
+      models[place].given.push_back(pulled.name);
+    } else {
       models.push_back({.path = pulled.path, .given = {pulled.name}, .is_optional = true});
     }
   }
@@ -233,9 +236,11 @@ Result<server::ModelEntry> make_entry(const FoundModel& model, OpenSections& ope
 /// No two models have the same id; further ones get a number.
 void make_unique(std::vector<server::ModelEntry>& entries) {
   std::set<std::string> ids;
+  std::map<std::string, int> numbers;  // that models of one name had last
   for (server::ModelEntry& entry : entries) {
     std::string id = entry.names.front();
-    for (int i = 2; !ids.insert(id).second; ++i) id = fmt::format("{}-{}", entry.names.front(), i);
+    for (int& number = numbers.try_emplace(id, 1).first->second; !ids.insert(id).second;)
+      id = fmt::format("{}-{}", entry.names.front(), ++number);
     if (id != entry.names.front()) entry.names.insert(entry.names.begin(), id);
   }
 }

@@ -29,10 +29,12 @@ Result<EmbeddingPrompt> fill_template(const Tokenizer& tokenizer, const RankTemp
                                       std::string_view query, std::string_view document,
                                       const EmbeddingPromptOptions& options) {
   constexpr int kMostCuts = 8;
-  OCTAVO_TRY(std::vector<TokenId> words, tokenizer.encode(document, {.add_special = false, .parse_special = false}));
+  OCTAVO_TRY(std::vector<TokenId> words,
+             tokenizer.encode(document, {.add_special = false, .parse_special = false, .work = options.work}));
   std::string kept(document);
   for (int cuts = 0; cuts <= kMostCuts; ++cuts) {
-    OCTAVO_TRY(std::vector<TokenId> tokens, tokenizer.encode_prompt(rank_template.parts(query, kept)));
+    OCTAVO_TRY(std::vector<TokenId> tokens,
+               tokenizer.encode_prompt(rank_template.parts(query, kept), Tokenizer::kAnyNumber, options.work));
     if (tokens.size() <= options.max_tokens) return EmbeddingPrompt{.tokens = std::move(tokens), .is_cut = cuts > 0};
     const std::size_t beyond = tokens.size() - options.max_tokens;
     if (!options.cuts || beyond > words.size()) return too_long(tokens.size(), options.max_tokens);
@@ -43,7 +45,17 @@ Result<EmbeddingPrompt> fill_template(const Tokenizer& tokenizer, const RankTemp
 }
 
 FrameOptions frame_options(const EmbeddingPromptOptions& options) {
-  return {.max_tokens = options.max_tokens, .cuts = options.cuts};
+  return {.max_tokens = options.max_tokens, .cuts = options.cuts, .work = options.work};
+}
+
+/// The tokens of a query that `make` makes, unless an earlier prompt of it has left them.
+template <class Make>
+Result<const std::vector<TokenId>*> tokens_of_query(QueryTokens& kept, const Make& make) {
+  if (!kept.is_made) {
+    OCTAVO_TRY(kept.ids, make());
+    kept.is_made = true;
+  }
+  return &kept.ids;
 }
 
 Result<EmbeddingPrompt> prompt_of(Result<FramedText> framed) {
@@ -55,12 +67,21 @@ Result<EmbeddingPrompt> prompt_of(Result<FramedText> framed) {
 /// Both with the tokens around a text, but for those in front of the document, as llama.cpp does.
 Result<EmbeddingPrompt> one_behind_the_other(const Tokenizer& tokenizer, std::string_view query,
                                              std::string_view document, const EmbeddingPromptOptions& options) {
-  OCTAVO_TRY(FramedText first, tokenizer.encode_framed(query, {.max_tokens = options.max_tokens}));
+  QueryTokens own;
+  const auto make = [&]() -> Result<std::vector<TokenId>> {
+    OCTAVO_TRY(FramedText framed,
+               tokenizer.encode_framed(query, {.max_tokens = options.max_tokens, .work = options.work}));
+    return std::move(framed.ids);
+  };
+  OCTAVO_TRY(const std::vector<TokenId>* first, tokens_of_query(options.query != nullptr ? *options.query : own, make));
+  if (first->size() > options.max_tokens) return too_long(first->size(), options.max_tokens);
   const std::size_t front = tokenizer.text_prefix().size();
-  const FrameOptions rest{.max_tokens = options.max_tokens - first.ids.size() + front, .cuts = options.cuts};
+  FrameOptions rest = frame_options(options);
+  rest.max_tokens = options.max_tokens - first->size() + front;
   OCTAVO_TRY(const FramedText second, tokenizer.encode_framed(document, rest));
-  first.ids.insert(first.ids.end(), second.ids.begin() + static_cast<std::ptrdiff_t>(front), second.ids.end());
-  return EmbeddingPrompt{.tokens = std::move(first.ids), .is_cut = second.is_cut};
+  std::vector<TokenId> tokens = *first;
+  tokens.insert(tokens.end(), second.ids.begin() + static_cast<std::ptrdiff_t>(front), second.ids.end());
+  return EmbeddingPrompt{.tokens = std::move(tokens), .is_cut = second.is_cut};
 }
 
 }  // namespace
@@ -68,7 +89,8 @@ Result<EmbeddingPrompt> one_behind_the_other(const Tokenizer& tokenizer, std::st
 Result<EmbeddingPrompt> make_embedding_prompt(const Tokenizer& tokenizer, std::string_view text,
                                               const EmbeddingPromptOptions& options) {
   if (options.add_special) return prompt_of(tokenizer.encode_framed(text, frame_options(options)));
-  OCTAVO_TRY(std::vector<TokenId> words, tokenizer.encode(text, {.add_special = false, .parse_special = false}));
+  OCTAVO_TRY(std::vector<TokenId> words,
+             tokenizer.encode(text, {.add_special = false, .parse_special = false, .work = options.work}));
   const bool is_cut = words.size() > options.max_tokens;
   if (is_cut && !options.cuts) return too_long(words.size(), options.max_tokens);
   if (is_cut) words.resize(options.max_tokens);
@@ -80,7 +102,10 @@ Result<EmbeddingPrompt> make_rank_prompt(const Tokenizer& tokenizer, const RankT
                                          const EmbeddingPromptOptions& options) {
   if (rank_template.is_there()) return fill_template(tokenizer, rank_template, query, document, options);
   if (!tokenizer.has_pairs()) return one_behind_the_other(tokenizer, query, document, options);
-  return prompt_of(tokenizer.encode_pair(query, document, frame_options(options)));
+  QueryTokens own;
+  const auto make = [&] { return tokenizer.encode_first(query, frame_options(options)); };
+  OCTAVO_TRY(const std::vector<TokenId>* first, tokens_of_query(options.query != nullptr ? *options.query : own, make));
+  return prompt_of(tokenizer.encode_second(*first, document, frame_options(options)));
 }
 
 }  // namespace octavo

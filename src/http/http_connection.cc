@@ -157,7 +157,8 @@ void HttpConnection::tick(Clock::time_point now) {
 }
 
 void HttpConnection::close_if_idle() {
-  if (busy()) return;
+  const bool has_lingered = phase_ == Phase::kLingering && Clock::now() + kLingerTime / 2 >= times_.overdue;
+  if (busy() && !has_lingered) return;
   keep_alive_ = false;
   close();
 }

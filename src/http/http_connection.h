@@ -105,7 +105,8 @@ class HttpConnection {
 
   /// Several times a second: acts on what is overdue.
   void tick(Clock::time_point now);
-  /// The server is shutting down: ends it, if it waits for a request that has not begun.
+  /// The server is shutting down: ends it, if it waits for a request, or for its last answer to be read, and has a
+  /// while.
   void close_if_idle();
   /// Others want its place: ends it, if no request is read on it or answered. One whose head takes too long is not read
   /// yet. False: there is one, or bytes have come that may be one.

@@ -21,10 +21,12 @@ constexpr std::string_view kHub = "hub", kOllama = "ollama";
 
 using FilesByFolder = std::map<fs::path, std::vector<std::string>>;
 
-/// Whether the folder above lists its folders as modules of a model.
-bool has_modules(const FilesByFolder& names, const fs::path& below) {
-  const auto above = below.empty() ? names.end() : names.find(below.parent_path());
-  return above != names.end() && std::ranges::find(above->second, kModules) != above->second.end();
+/// The folders that list folders of theirs as modules of a model.
+std::set<fs::path> folders_of_modules(const FilesByFolder& names) {
+  std::set<fs::path> folders;
+  for (const auto& [folder, in_it] : names)
+    if (std::ranges::find(in_it, kModules) != in_it.end()) folders.insert(folder);
+  return folders;
 }
 
 /// Collects models; the first of a name counts.
@@ -68,11 +70,15 @@ class Models {
     FilesByFolder names;
     for (const std::string& path : paths)
       names[fs::path(path).parent_path()].push_back(fs::path(path).filename().string());
+    const std::set<fs::path> with_modules = folders_of_modules(names);
+    const auto is_module = [&](const fs::path& below) {
+      return !below.empty() && with_modules.contains(below.parent_path());
+    };
     for (const auto& [below, in_it] : names)  // files of modules are their model's
-      if (has_modules(names, below))
+      if (is_module(below))
         for (const std::string& name : in_it) names[below.parent_path()].push_back((below.filename() / name).string());
     for (const auto& [below, in_it] : names) {
-      if (has_modules(names, below)) continue;
+      if (is_module(below)) continue;
       std::vector<fs::path> files;
       for (const std::size_t i : folder_files(in_it)) files.push_back(folder / below / in_it[i]);
       if (files.empty()) continue;

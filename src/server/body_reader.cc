@@ -33,10 +33,11 @@ asio::awaitable<ApiResult<std::unique_ptr<WorkQueue::Turn>>> BodyReader::wait_to
   HttpConnection& connection = exchange.connection;
   auto turn = std::make_unique<WorkQueue::Turn>(
       queue_, client_of(exchange), num_bytes, [&connection] { connection.wake().notify(); }, Clock::now());
-  while (!turn->has_begun() && !connection.gave_up() && !connection.closed() &&
+  while (!turn->has_begun() && !queue_.is_closed() && !connection.gave_up() && !connection.closed() &&
          !(how.ends_with_hang_up && connection.hung_up()))
     co_await connection.wake().wait();
   if (connection.gave_up()) co_return std::unexpected(too_much_received());
+  if (!turn->has_begun() && queue_.is_closed()) co_return std::unexpected(shutting_down());
   co_return turn;
 }
 

@@ -60,6 +60,8 @@ class BodyReader {
   asio::awaitable<ApiResult<BodyResult>> read(Exchange& exchange, Addressing how);
   /// The object alone, of a body that names no model of the server; none if the connection is closed.
   asio::awaitable<ApiResult<std::optional<boost::json::object>>> read_alone(Exchange& exchange);
+  /// Bodies that are not parsed yet are refused from now on: the server shuts down.
+  void begin_drain() { queue_.close(); }
   boost::asio::thread_pool& threads() { return queue_.threads(); }
 
  private:

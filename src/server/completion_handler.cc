@@ -4,7 +4,6 @@
 #include <openssl/sha.h>
 
 #include <algorithm>
-#include <charconv>
 #include <tuple>
 
 #include "api/api_error.h"
@@ -13,6 +12,7 @@
 #include "base/to_size.h"
 #include "server/model_metrics.h"
 #include "server/model_routes.h"
+#include "server/request_deadline.h"
 #include "server/request_head.h"
 #include "server/run_on.h"
 #include "server/server_options.h"
@@ -20,29 +20,13 @@
 namespace octavo::server {
 namespace {
 
-constexpr std::string_view kDeadlineHeader = "X-Request-Timeout";
-constexpr double kMaxDeadlineS = 1e6, kLeastDeadlineS = 1e-3;
+constexpr double kLeastDeadlineS = 1e-3;
 
 ApiError no_memory() {
   return {.status = 500,
           .message = "The server had no memory left for the answer.",
           .type = "server_error",
           .code = "internal_error"};
-}
-
-/// Seconds, or 0 where the header is not there.
-ApiResult<double> deadline_of(const HttpRequest& request) {
-  const auto header = request.find(kDeadlineHeader);
-  if (header == request.end()) return 0.0;
-  const std::string_view text(header->value().data(), header->value().size());
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || !(seconds > 0) || seconds > kMaxDeadlineS)
-    return std::unexpected(
-        ApiError{.status = 400,
-                 .message = fmt::format("{}: found '{}', expected seconds above 0", kDeadlineHeader, text),
-                 .param = std::string(kDeadlineHeader)});
-  return seconds;
 }
 
 /// The same of a call whose requests wait a few at a time: each alone must find room.
@@ -127,7 +111,7 @@ CompletionHandler::~CompletionHandler() {
 }
 
 void CompletionHandler::cancel() noexcept {
-  compile_.stop.request_stop();
+  work_.stop.request_stop();
   left_.requests = {};
   if (choices_.num_open == 0 || !model_) return;
   for (const RequestId id : requests_) {
@@ -148,15 +132,14 @@ void CompletionHandler::abort(const ApiError& error) {
 }
 
 void CompletionHandler::begin_drain() {
-  if (compile_.is_under_way) abort(shutting_down());
+  if (work_.is_under_way) abort(shutting_down());
   // A call that the engine has begun with is served to its end, so that it gets the rest before it takes no more.
   left_.goes_in_turns = false;
   if (const auto submitted = submit_more(); !submitted) abort(submitted.error());
 }
 
 void CompletionHandler::tick(Clock::time_point now) {
-  if (compile_.is_under_way && compile_.deadline && now >= *compile_.deadline)
-    abort(*error_of(FinishReason::kDeadline));
+  if (work_.is_under_way && work_.deadline && now >= *work_.deadline) abort(deadline_over());
   if ((heartbeat_ && heartbeat_->is_due(now)) || left_.waits_for_room) connection_.wake().notify();
 }
 
@@ -182,11 +165,20 @@ asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(const Api& a
     const Engine& engine = model_.engine();
     OCTAVO_TRY(CompletionCall call,
                parse_call(api, std::move(body.object), engine, model_.model(),
-                          {.store = &shared_.responses, .owner = exchange_.key.name, .body_bytes = body.num_bytes}));
+                          {.store = &shared_.responses, .owner = exchange_.key.name, .body_bytes = body.num_bytes},
+                          work_.stop.get_token()));
     take_remembered_constraints(call, engine);
     return call;
   };
-  co_return co_await run_on(shared_.bodies.threads(), work);
+  if (shared_.active.is_draining()) co_return std::unexpected(shutting_down());
+  work_.begin = Clock::now();
+  if (const auto seconds = deadline_of(exchange_.request); seconds && *seconds > 0)
+    work_.deadline = time_after(work_.begin, *seconds);
+  work_.is_under_way = true;
+  auto parsed = co_await run_on(shared_.bodies.threads(), work);
+  work_.is_under_way = false;
+  if (given_up_) co_return std::unexpected(*given_up_);
+  co_return parsed;
 }
 
 // The engine counts a deadline from the moment at which it gets the request: what was spent before is taken off.
@@ -194,13 +186,12 @@ asio::awaitable<ApiResult<void>> CompletionHandler::compile(CompletionCall& call
   if (shared_.active.is_draining()) co_return std::unexpected(shutting_down());
   const Clock::time_point begin = Clock::now();
   const double deadline_s = call.requests.front().deadline_s;
-  if (deadline_s > 0)
-    compile_.deadline = begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(deadline_s));
-  compile_.is_under_way = true;
-  auto compiled = co_await shared_.compiling.compile(exchange_, call, model_.engine(), compile_.stop.get_token());
-  compile_.is_under_way = false;
+  if (deadline_s > 0) work_.deadline = time_after(begin, deadline_s);
+  work_.is_under_way = true;
+  auto compiled = co_await shared_.compiling.compile(exchange_, call, model_.engine(), work_.stop.get_token());
+  work_.is_under_way = false;
   const Clock::time_point end = Clock::now();
-  if (compile_.deadline && end >= *compile_.deadline) given_up_ = error_of(FinishReason::kDeadline);
+  if (work_.deadline && end >= *work_.deadline) given_up_ = deadline_over();
   if (given_up_) co_return std::unexpected(*given_up_);
   for (Request& request : call.requests)
     if (request.deadline_s > 0)
@@ -218,8 +209,9 @@ asio::awaitable<void> CompletionHandler::unload(ModelSlot& slot, const Api& api)
 }
 
 ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
-  const ApiResult<double> deadline = deadline_of(exchange_.request);
+  ApiResult<double> deadline = deadline_of(exchange_.request);
   if (!deadline) return std::unexpected(deadline.error());
+  if (*deadline > 0) deadline = std::max(kLeastDeadlineS, *deadline - seconds_between(work_.begin, Clock::now()));
   if (auto fits = check_queue(call, shared_.options); !fits) return fits;
   const std::string owner = client_of(exchange_);
   const std::string domain =

@@ -121,11 +121,13 @@ class CompletionHandler {
     std::size_t num_open = 0;  // of these, whose end has not been taken
   } choices_;
   std::string unsent_;  // the end of a stream, made while bytes before it are written
+  /// What other threads do for the call before the engine has it: its body is read, its constraints are compiled.
   struct {
     std::stop_source stop = {};  // asked for when the call is given up
     bool is_under_way = false;   // or waits to
+    Clock::time_point begin = {};
     std::optional<Clock::time_point> deadline = {};
-  } compile_;
+  } work_;
   std::optional<StreamHeartbeat> heartbeat_;  // of a stream
   BufferedAnswer held_;                       // of an answer that is made whole
   std::optional<ApiError> given_up_ = {};     // why the server ends the answer, if it does

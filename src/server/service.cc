@@ -79,6 +79,7 @@ Service::~Service() = default;
 void Service::tick(Clock::time_point now) {
   take_notices();
   active_.tick(now);
+  counting_.tick(now);
   puller_.tick();
   for (ModelSlot& slot : models_.slots()) {
     if (slot.engine() == nullptr || slot.has_failed()) continue;
@@ -90,6 +91,8 @@ void Service::tick(Clock::time_point now) {
 
 void Service::begin_drain() {
   active_.begin_drain();
+  bodies_.begin_drain();
+  counting_.begin_drain(Clock::now());
   puller_.begin_drain();
 }
 
@@ -285,10 +288,12 @@ asio::awaitable<void> Service::answer_tokens(Exchange& exchange, const RouteMatc
                         .body = std::move(body->object),
                         .counted = match.api == nullptr ? nullptr : &match.api->counted,
                         .responses = responses_of(exchange, body->num_bytes)};
+      const StoppableWork::Part part(counting_, exchange, Clock::now());
       auto work = [&] {
-        return answer_tokenize(std::move(call), body->model.engine(), body->model.model(), response.held);
+        return answer_tokenize(std::move(call), body->model.engine(), body->model.model(), response.held, part.stop());
       };
       text = co_await run_on(bodies_.threads(), work);
+      if (part.error()) text = std::unexpected(*part.error());
     }
   }
   if (!text) {

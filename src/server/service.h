@@ -31,6 +31,7 @@
 #include "server/routes.h"
 #include "server/server_files.h"
 #include "server/server_options.h"
+#include "server/stoppable_work.h"
 
 namespace octavo::server {
 
@@ -93,6 +94,7 @@ class Service {
   ResponseStore responses_;
   std::mt19937_64 random_;
   // Their threads are joined before all else goes.
+  StoppableWork counting_;
   BodyReader bodies_;
   CompileQueue compiling_;
   ModelPuller puller_;

@@ -57,8 +57,14 @@ bool WorkQueue::goes_before(const Turn& a, const Turn& b) {
          std::tie(b.client_.num_running, b.client_.last_begin, b.due_);
 }
 
+void WorkQueue::close() {
+  is_closed_ = true;
+  for (Turn* turn : waiting_)
+    if (turn->on_begin_) turn->on_begin_();
+}
+
 void WorkQueue::advance() {
-  while (num_running_ < num_threads_) {
+  while (!is_closed_ && num_running_ < num_threads_) {
     Turn* next = nullptr;
     for (Turn* turn : waiting_)
       if (may_begin(*turn) && (next == nullptr || goes_before(*turn, *next))) next = turn;

@@ -57,6 +57,10 @@ class WorkQueue {
     std::list<Turn*>::iterator place_;  // while it waits
   };
 
+  /// No turn begins any more. The owners of those that wait are called as if theirs had come.
+  void close();
+  bool is_closed() const { return is_closed_; }
+
   boost::asio::thread_pool& threads() { return threads_; }
   std::size_t num_waiting() const { return waiting_.size(); }
   std::size_t num_waiting(const std::string& client) const;
@@ -71,6 +75,7 @@ class WorkQueue {
   int num_running_ = 0;
   int num_running_large_ = 0;
   std::uint64_t num_begun_ = 0;
+  bool is_closed_ = false;
   std::list<Turn*> waiting_;
   std::unordered_map<std::string, Client> clients_;  // that have a turn
   boost::asio::thread_pool threads_;                 // joined first

@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kAlignment = 16;
 constexpr std::size_t kFirstChunkBytes = std::size_t{4} << 10;
 constexpr std::size_t kMostChunkBytes = std::size_t{256} << 10;
+constexpr std::uint64_t kStepsBetweenLooks = 4096;
 
 }  // namespace
 
@@ -22,6 +23,11 @@ void Arena::charge_bytes(std::size_t bytes) {
 
 void Arena::fail_for_steps() const {
   fail_at({}, "it takes more than {} steps, which is the most that it may", given_.steps);
+}
+
+void Arena::look() {
+  next_look_ = left_.steps - std::min(left_.steps, kStepsBetweenLooks);
+  if (left_.work != nullptr && left_.work->is_stopped()) fail_at({}, "it was stopped");
 }
 
 std::size_t Arena::checked_bytes(std::size_t size, std::size_t item_bytes) const {

@@ -16,11 +16,14 @@
 #include <utility>
 #include <vector>
 
+#include "octavo/request_work.h"
+
 namespace octavo::jinja {
 
 struct Budget {
   std::size_t bytes = 0;
   std::uint64_t steps = 0;
+  const RequestWork* work = nullptr;  // whose stop ends it; null: nobody stops it
 };
 
 class Arena {
@@ -35,6 +38,7 @@ class Arena {
   void charge_steps(std::uint64_t steps) {
     if (steps > left_.steps) fail_for_steps();
     left_.steps -= steps;
+    if (left_.steps < next_look_) look();
   }
 
   template <class T, class... Args>
@@ -69,9 +73,12 @@ class Arena {
  private:
   std::size_t checked_bytes(std::size_t size, std::size_t item_bytes) const;
   [[noreturn]] void fail_for_steps() const;
+  /// Throws a Failure where the work was stopped.
+  void look();
 
   Budget left_;
   Budget given_;
+  std::uint64_t next_look_ = UINT64_MAX;  // where so few steps are left
   std::vector<std::unique_ptr<std::byte[]>> chunks_;
   std::byte* next_ = nullptr;
   std::size_t chunk_left_ = 0;

@@ -46,8 +46,8 @@ Value own_attribute(Evaluation& evaluation, const Value& value, const Text& name
 /// An item that the value has under a key, or missing.
 Value own_item(Evaluation& evaluation, const Value& value, const Value& key) {
   if (value.is(Kind::kDict)) {
-    if (!is_hashable(key)) return {};
-    const Entry* entry = find_entry(value.dict(), key);
+    if (!is_hashable(evaluation.arena(), key)) return {};
+    const Entry* entry = find_entry(evaluation.arena(), value.dict(), key);
     return entry == nullptr ? Value() : entry->value;
   }
   if (!key.is_integer()) return {};
@@ -159,7 +159,7 @@ Value get_attribute(Evaluation& evaluation, const Value& value, const Text& name
   if (value.is(Kind::kUndefined)) fail_undefined(evaluation, value);
   const Value found = own_attribute(evaluation, value, name);
   if (found.is(Kind::kMissing) && value.is(Kind::kDict)) {
-    if (const Entry* entry = find_text(value.dict(), name.bytes)) return entry->value;
+    if (const Entry* entry = find_text(evaluation.arena(), value.dict(), name.bytes)) return entry->value;
   }
   return found.is(Kind::kMissing) ? undefined_attribute(evaluation, value, &name) : found;
 }

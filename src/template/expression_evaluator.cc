@@ -77,7 +77,7 @@ Value ExpressionEvaluator::evaluate_dict(const Expression& expression, Frame& fr
   for (std::size_t i = 0; i < expression.parts.size(); i += 2) {
     const Value key = evaluate(*expression.parts[i], frame);
     const Value value = evaluate(*expression.parts[i + 1], frame);
-    if (!is_hashable(key)) evaluation_.fail("unhashable type: '{}'", type_name(key));
+    if (!is_hashable(evaluation_.arena(), key)) evaluation_.fail("unhashable type: '{}'", type_name(key));
     entries.put(key, value);
   }
   return Value::of(entries.finish());

@@ -44,7 +44,7 @@ const Dict* build_dict(Evaluation& evaluation, std::string_view function, const 
   DictBuilder entries(evaluation.arena());
   const auto put = [&](const Value& key, const Value& value) {
     evaluation.step();
-    if (!is_hashable(key)) evaluation.fail("unhashable type: '{}'", type_name(key));
+    if (!is_hashable(evaluation.arena(), key)) evaluation.fail("unhashable type: '{}'", type_name(key));
     entries.put(key, value);
   };
   if (call.arguments.size() > 1)

@@ -57,6 +57,7 @@ class JsonWriter {
   void begin_line(std::size_t level) {
     if (style_.indent == nullptr) return;
     out_.append("\n");
+    if (style_.indent->bytes.empty()) return;
     for (std::size_t i = 0; i < level; ++i) out_.append(*style_.indent);
   }
 

@@ -138,10 +138,11 @@ bool next_unique(Evaluation& evaluation, Iterator& base, Value& item) {
   auto& self = static_cast<UniqueIterator&>(base);
   while (const auto next = self.source.next(evaluation)) {
     const Value key = self.path->get(*next);
-    if (!is_hashable(key)) evaluation.fail("unhashable type: '{}'", type_name(key));
-    const std::uint64_t hash = hash_of(key);
+    if (!is_hashable(evaluation.arena(), key)) evaluation.fail("unhashable type: '{}'", type_name(key));
+    const std::uint64_t hash = hash_of(evaluation.arena(), key);
     const Seen* seen = self.seen;
-    for (; seen != nullptr && !(seen->hash == hash && same_key(seen->key, key)); seen = seen->next) evaluation.step();
+    const auto is_same = [&] { return seen->hash == hash && same_key(evaluation.arena(), seen->key, key); };
+    for (; seen != nullptr && !is_same(); seen = seen->next) evaluation.step();
     if (seen != nullptr) continue;
     self.seen = evaluation.arena().make<Seen>(key, hash, self.seen);
     item = *next;

@@ -24,8 +24,8 @@ Value view_method(Evaluation& evaluation, const Call& call) {
 Value get_method(Evaluation& evaluation, const Call& call) {
   const Arguments arguments(evaluation, "get", call, {"self", "key", "default"}, 2);
   if (!call.named.empty()) evaluation.fail("get() takes no keyword arguments");
-  if (!is_hashable(arguments[1])) evaluation.fail("unhashable type: '{}'", type_name(arguments[1]));
-  const Entry* entry = find_entry(arguments[0].dict(), arguments[1]);
+  if (!is_hashable(evaluation.arena(), arguments[1])) evaluation.fail("unhashable type: '{}'", type_name(arguments[1]));
+  const Entry* entry = find_entry(evaluation.arena(), arguments[0].dict(), arguments[1]);
   return entry == nullptr ? arguments.value_or(2, Value::none()) : entry->value;
 }
 

@@ -36,18 +36,28 @@ std::string print(char type, bool alternate, std::int64_t precision, double valu
   return {buffer.data(), to_size(size)};
 }
 
+/// The fewest digits that are at least `width` long with a mark between each `every` of them.
+std::size_t digits_for(std::size_t width, std::size_t every) {
+  const std::size_t digits = width - width / (every + 1);
+  return width % (every + 1) == 0 ? digits + 1 : digits;  // a mark stands between digits, never in front of them
+}
+
 /// Digits with a mark between each `every` of the whole part, which gets zeros to be `width` long in all.
-std::string group(const std::string& number, char mark, std::size_t every, std::size_t width) {
+std::string group(Evaluation& evaluation, const std::string& number, char mark, std::size_t every, std::size_t width) {
   const std::size_t whole = std::min(number.size(), number.find_first_not_of("0123456789abcdefABCDEF"));
-  const std::string rest = number.substr(whole);
-  std::string digits = number.substr(0, whole);
-  const auto grouped_size = [&](std::size_t size) { return size + (size - 1) / every; };
-  while (grouped_size(digits.size()) + rest.size() < width) digits.insert(0, 1, '0');
-  for (std::size_t at = digits.size(); at > every;) {
-    at -= every;
-    digits.insert(at, 1, mark);
+  if (whole == 0) return number;
+  const std::size_t behind = number.size() - whole;
+  const std::size_t digits = width > behind ? std::max(whole, digits_for(width - behind, every)) : whole;
+  const std::size_t num_bytes = digits + (digits - 1) / every + behind;
+  evaluation.steps_for(num_bytes);
+  evaluation.arena().charge_bytes(num_bytes);
+  std::string grouped;
+  grouped.reserve(num_bytes);
+  for (std::size_t left = digits; left > 0; --left) {
+    if (left < digits && left % every == 0) grouped += mark;
+    grouped += left > whole ? '0' : number[whole - left];
   }
-  return digits + rest;
+  return grouped.append(number, whole);
 }
 
 std::string general(const FormatSpec& spec, double value) {
@@ -84,7 +94,7 @@ std::string format_integer(Evaluation& evaluation, const FormatSpec& spec, std::
   if (spec.grouping != 0) {
     const std::size_t width = spec.zero ? to_size(spec.width) : 0;
     const std::size_t taken = sign.size() + prefix.size();
-    digits = group(digits, spec.grouping, base == 10 ? 3 : 4, width > taken ? width - taken : 0);
+    digits = group(evaluation, digits, spec.grouping, base == 10 ? 3 : 4, width > taken ? width - taken : 0);
   }
   return sign + prefix + digits;
 }
@@ -109,7 +119,7 @@ std::string format_float(Evaluation& evaluation, const FormatSpec& spec, double 
   const std::string sign(sign_of(spec, negative));
   if (spec.grouping != 0) {
     const std::size_t width = spec.zero ? to_size(spec.width) : 0;
-    digits = group(digits, spec.grouping, 3, width > sign.size() ? width - sign.size() : 0);
+    digits = group(evaluation, digits, spec.grouping, 3, width > sign.size() ? width - sign.size() : 0);
   }
   return sign + digits;
 }

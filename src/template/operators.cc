@@ -24,7 +24,7 @@ bool equal_dicts(Evaluation& evaluation, const Dict& left, const Dict& right) {
   if (left.entries.size() != right.entries.size()) return false;
   for (const Entry& entry : left.entries) {
     evaluation.step();
-    const Entry* found = find_entry(right, entry.key);
+    const Entry* found = find_entry(evaluation.arena(), right, entry.key);
     if (found == nullptr || !equal(evaluation, entry.value, found->value)) return false;
   }
   return true;
@@ -135,9 +135,9 @@ bool contains(Evaluation& evaluation, const Value& container, const Value& item)
         evaluation.fail("'in' of a string needs a string to look for, found {}", type_name(item));
       return find_bytes(evaluation, container.text().bytes, item.text().bytes) != std::string_view::npos;
     case Kind::kDict:
-      if (!is_hashable(item)) evaluation.fail("unhashable type: '{}'", type_name(item));
+      if (!is_hashable(evaluation.arena(), item)) evaluation.fail("unhashable type: '{}'", type_name(item));
       evaluation.step();
-      return find_entry(container.dict(), item) != nullptr;
+      return find_entry(evaluation.arena(), container.dict(), item) != nullptr;
     case Kind::kLoop:
     case Kind::kUndefined:
     case Kind::kList:

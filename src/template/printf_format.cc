@@ -55,7 +55,7 @@ class PrintfFormat {
       depth += format_.bytes[at_] == '(' ? 1 : format_.bytes[at_] == ')' ? -1 : 0;
     }
     const std::string_view key = format_.bytes.substr(begin, at_ - 1 - begin);
-    const Entry* entry = find_text(values_.dict(), key);
+    const Entry* entry = find_text(evaluation_.arena(), values_.dict(), key);
     if (entry == nullptr) evaluation_.fail("the format's key '{}' is not in the mapping", key);
     return entry->value;
   }

@@ -10,6 +10,11 @@
 #include "template/python_text.h"
 
 namespace octavo::jinja {
+namespace {
+
+constexpr std::size_t kSlotsOfAStep = 4;  // that a scope looks up where it is entered
+
+}  // namespace
 
 /// The items of a for statement that pass its test, which is evaluated when an item is asked for.
 struct TestedIterator : Iterator {
@@ -55,6 +60,7 @@ Frame* StatementRunner::make_frame(const Scope& scope, Frame* outer) {
 }
 
 void StatementRunner::enter(const Scope& scope, Frame& frame) {
+  evaluation_.arena().charge_steps(scope.slots.size() / kSlotsOfAStep);
   for (std::size_t i = 0; i < scope.slots.size(); ++i) {
     const SlotLoad& load = scope.slots[i];
     Value& value = frame.slots[i];
@@ -63,7 +69,7 @@ void StatementRunner::enter(const Scope& scope, Frame& frame) {
       case SlotLoad::Kind::kUnset: value = {}; break;
       case SlotLoad::Kind::kAlias: value = slot_in(*frame.outer, load.outer); break;
       case SlotLoad::Kind::kResolve: {
-        const Entry* entry = find_text(inputs_, load.name->bytes);
+        const Entry* entry = find_text(evaluation_.arena(), inputs_, load.name->bytes);
         value = entry == nullptr ? find_global(load.name->bytes) : entry->value;
         break;
       }

@@ -77,6 +77,7 @@ Result<std::vector<RenderedSpan>> Template::render(const TemplateInput& input, c
   Budget budget = kRenderBudget;
   budget.bytes = std::min(left.bytes, budget.bytes + kBytesOfAnInputByte * input.bytes_built());
   budget.steps = std::min(left.steps, budget.steps + input.bytes_built());
+  budget.work = left.work;
   Evaluation evaluation(budget, now);
   Result<std::vector<RenderedSpan>> spans;
   try {
@@ -90,7 +91,8 @@ Result<std::vector<RenderedSpan>> Template::render(const TemplateInput& input, c
       begin = span.end;
     }
   } catch (const Failure& failure) {
-    spans = fail("{}", message_of(failure, evaluation.where()));
+    const bool is_stopped = left.work != nullptr && left.work->is_stopped();
+    spans = is_stopped ? std::unexpected(left.work->stopped()) : fail("{}", message_of(failure, evaluation.where()));
   }
   left.bytes -= evaluation.arena().bytes_built();
   left.steps -= evaluation.arena().steps_taken();

@@ -119,6 +119,7 @@ Value filter_truncate(Evaluation& evaluation, const Call& call) {
   const Arguments arguments(evaluation, "truncate", call, {"s", "length", "killwords", "end", "leeway"}, 1);
   Arena& arena = evaluation.arena();
   const Text& text = arguments.text(0);
+  evaluation.steps_for(text.bytes.size());
   const Text& end = arguments.has(3) ? arguments.text(3) : *make_text(arena, "...");
   const auto end_size = static_cast<std::int64_t>(count_characters(end));
   const std::int64_t length = arguments.integer(1, 255);

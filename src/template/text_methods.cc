@@ -150,6 +150,7 @@ Value remove_method(Evaluation& evaluation, const Call& call) {
   const Arguments arguments(evaluation, kPrefix ? "removeprefix" : "removesuffix", call, {"self", "affix"}, 2);
   const Text& text = arguments.text(0);
   const std::string_view affix = arguments.text(1).bytes;
+  evaluation.steps_for(text.bytes.size());
   if (!(kPrefix ? text.bytes.starts_with(affix) : text.bytes.ends_with(affix))) return arguments[0];
   const std::size_t begin = kPrefix ? affix.size() : 0;
   return Value::of(part_of(evaluation.arena(), text, begin, begin + text.bytes.size() - affix.size()));

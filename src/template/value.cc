@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kFewEntries = 8;
 constexpr int kMostNestedTuples = 50;  // in a key
+constexpr std::size_t kHashedBytesOfAStep = 256;
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t more) {
   return (hash ^ (more + 0x9E3779B97F4A7C15 + (hash << 6) + (hash >> 2))) * 0xFF51AFD7ED558CCD;
@@ -26,17 +27,21 @@ std::uint64_t hash_of_number(const Value& value) {
   return mix(2, std::hash<double>{}(number));
 }
 
-std::uint64_t hash_nested(const Value& key, int depth) {
+std::uint64_t hash_nested(Arena& arena, const Value& key, int depth) {
   if (depth > kMostNestedTuples) fail_at({}, "a key has tuples nested more than {} deep", kMostNestedTuples);
-  if (key.is(Kind::kText)) return std::hash<std::string_view>{}(key.text().bytes);
+  if (key.is(Kind::kText)) {
+    arena.charge_steps(key.text().bytes.size() / kHashedBytesOfAStep);
+    return std::hash<std::string_view>{}(key.text().bytes);
+  }
   if (key.is_number()) return hash_of_number(key);
   if (!key.is(Kind::kTuple)) return static_cast<std::uint64_t>(key.kind());
   std::uint64_t hash = 3;
-  for (const Value& item : key.items()) hash = mix(hash, hash_nested(item, depth + 1));
+  arena.charge_steps(key.items().size());
+  for (const Value& item : key.items()) hash = mix(hash, hash_nested(arena, item, depth + 1));
   return hash;
 }
 
-bool hashable_nested(const Value& value, int depth) {
+bool hashable_nested(Arena& arena, const Value& value, int depth) {
   switch (value.kind()) {
     case Kind::kList:
     case Kind::kDict:
@@ -44,8 +49,9 @@ bool hashable_nested(const Value& value, int depth) {
     case Kind::kTuple: {
       if (depth > kMostNestedTuples) fail_at({}, "a key has tuples nested more than {} deep", kMostNestedTuples);
       const auto items = value.items();
+      arena.charge_steps(items.size());
       return std::all_of(items.begin(), items.end(),
-                         [&](const Value& item) { return hashable_nested(item, depth + 1); });
+                         [&](const Value& item) { return hashable_nested(arena, item, depth + 1); });
     }
     default: return true;
   }
@@ -63,56 +69,59 @@ Value make_tuple(Arena& arena, std::span<const Value> items) {
   return Value::tuple(arena.make<List>(arena.copy(items)));
 }
 
-bool is_hashable(const Value& value) { return hashable_nested(value, 0); }
+bool is_hashable(Arena& arena, const Value& value) { return hashable_nested(arena, value, 0); }
 
-std::uint64_t hash_of(const Value& key) { return hash_nested(key, 0); }
+std::uint64_t hash_of(Arena& arena, const Value& key) { return hash_nested(arena, key, 0); }
 
-bool same_key(const Value& left, const Value& right) {
+bool same_key(Arena& arena, const Value& left, const Value& right) {
   if (left.is(Kind::kText) && right.is(Kind::kText)) return left.text().bytes == right.text().bytes;
   if (left.is_integer() && right.is_integer()) return left.as_int() == right.as_int();
   if (left.is_number() && right.is_number()) return left.as_double() == right.as_double();
   if (left.kind() != right.kind()) return false;
   if (left.is(Kind::kNone) || left.is(Kind::kUndefined)) return true;
-  if (!left.is(Kind::kTuple)) return left.same_object(right);
-  return std::equal(left.items().begin(), left.items().end(), right.items().begin(), right.items().end(), same_key);
+  if (!left.is(Kind::kTuple) || left.same_object(right)) return left.same_object(right);
+  arena.charge_steps(left.items().size());
+  return std::equal(left.items().begin(), left.items().end(), right.items().begin(), right.items().end(),
+                    [&arena](const Value& a, const Value& b) { return same_key(arena, a, b); });
 }
 
-const Entry* find_entry(const Dict& dict, const Value& key) {
-  const std::uint64_t hash = hash_of(key);
+const Entry* find_entry(Arena& arena, const Dict& dict, const Value& key) {
+  const std::uint64_t hash = hash_of(arena, key);
   if (dict.by_hash.empty()) {
-    const auto found = std::find_if(dict.entries.begin(), dict.entries.end(),
-                                    [&](const Entry& entry) { return entry.hash == hash && same_key(entry.key, key); });
+    const auto found = std::find_if(dict.entries.begin(), dict.entries.end(), [&](const Entry& entry) {
+      return entry.hash == hash && same_key(arena, entry.key, key);
+    });
     return found == dict.entries.end() ? nullptr : &*found;
   }
   auto place = std::lower_bound(dict.by_hash.begin(), dict.by_hash.end(), hash,
                                 [&](std::uint32_t index, std::uint64_t h) { return dict.entries[index].hash < h; });
   for (; place != dict.by_hash.end() && dict.entries[*place].hash == hash; ++place)
-    if (same_key(dict.entries[*place].key, key)) return &dict.entries[*place];
+    if (same_key(arena, dict.entries[*place].key, key)) return &dict.entries[*place];
   return nullptr;
 }
 
-const Entry* find_text(const Dict& dict, std::string_view key) {
+const Entry* find_text(Arena& arena, const Dict& dict, std::string_view key) {
   const Text text{.bytes = key, .spans = {}};
-  return find_entry(dict, Value::of(&text));
+  return find_entry(arena, dict, Value::of(&text));
 }
 
 std::size_t DictBuilder::index_of(const Value& key, std::uint64_t hash) {
   if (entries_.size() <= kFewEntries) {
     for (std::size_t i = 0; i < entries_.size(); ++i)
-      if (entries_[i].hash == hash && same_key(entries_[i].key, key)) return i;
+      if (entries_[i].hash == hash && same_key(arena_, entries_[i].key, key)) return i;
     return entries_.size();
   }
   if (found_.empty())
     for (std::size_t i = 0; i < entries_.size(); ++i) found_.emplace(entries_[i].hash, i);
   for (auto [place, end] = found_.equal_range(hash); place != end; ++place) {
     arena_.charge_steps(1);  // keys made to have one hash are not free
-    if (same_key(entries_[place->second].key, key)) return place->second;
+    if (same_key(arena_, entries_[place->second].key, key)) return place->second;
   }
   return entries_.size();
 }
 
 void DictBuilder::put(Value key, Value value) {
-  const std::uint64_t hash = hash_of(key);
+  const std::uint64_t hash = hash_of(arena_, key);
   const std::size_t index = index_of(key, hash);
   if (index < entries_.size()) {
     entries_[index].value = value;

@@ -206,13 +206,15 @@ const Text* character_at(Arena& arena, const Text& text, std::size_t byte);
 Value make_list(Arena& arena, std::span<const Value> items);
 Value make_tuple(Arena& arena, std::span<const Value> items);
 
+// Steps are counted for what is looked at of a key: a long text, or tuples that hold a tuple many times over.
+
 /// Whether Python would take the value as a key of a dict.
-bool is_hashable(const Value& value);
+bool is_hashable(Arena& arena, const Value& value);
 /// Equal keys have equal hashes: 1, 1.0 and True are one key. The values must be hashable.
-std::uint64_t hash_of(const Value& key);
-bool same_key(const Value& left, const Value& right);
+std::uint64_t hash_of(Arena& arena, const Value& key);
+bool same_key(Arena& arena, const Value& left, const Value& right);
 /// The entry of a key, or null.
-const Entry* find_entry(const Dict& dict, const Value& key);
-const Entry* find_text(const Dict& dict, std::string_view key);
+const Entry* find_entry(Arena& arena, const Dict& dict, const Value& key);
+const Entry* find_text(Arena& arena, const Dict& dict, std::string_view key);
 
 }  // namespace octavo::jinja

@@ -9,6 +9,12 @@ std::size_t EncoderScratch::bytes() const {
   return bytes;
 }
 
+void EncoderScratch::watch(const RequestWork* work) {
+  merging.queue.watch(work);
+  joining.queue.watch(work);
+  ways.work = work;
+}
+
 std::unique_ptr<EncoderScratch> SpareScratch::take() {
   std::unique_ptr<EncoderScratch> scratch(spare_.exchange(nullptr));
   return scratch ? std::move(scratch) : std::make_unique<EncoderScratch>();

@@ -22,6 +22,8 @@ struct EncoderScratch {
   PreTokenizer::Scratch cutting{};
 
   std::size_t bytes() const;
+  /// What is done in it ends early, with tokens that are not all, where this work is stopped; null: nobody stops it.
+  void watch(const RequestWork* work);
 };
 
 /// Keeps the scratch of one call. Any thread may take and give.

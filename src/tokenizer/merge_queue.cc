@@ -88,7 +88,7 @@ void MergeQueue::push(Entry entry) {
 }
 
 std::optional<MergeQueue::Entry> MergeQueue::pop() {
-  if (ranks_.empty()) return std::nullopt;
+  if (ranks_.empty() || (++pops_ % kPopsBetweenLooks == 0 && is_stopped())) return std::nullopt;
   const std::uint32_t rank = ranks_.front();
   if (last_ >= used_ || buckets_[last_].rank != rank) last_ = table_[free_or_own_slot(rank)];
   Bucket& own = buckets_[last_];

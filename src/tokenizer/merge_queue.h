@@ -10,6 +10,8 @@
 #include <optional>
 #include <vector>
 
+#include "octavo/request_work.h"
+
 namespace octavo {
 
 class MergeQueue {
@@ -21,6 +23,9 @@ class MergeQueue {
 
   void clear();
   void push(Entry entry);
+  /// The queue seems empty once this work is stopped, which it looks for now and then; null: nobody stops it.
+  void watch(const RequestWork* work) { work_ = work; }
+  bool is_stopped() const { return work_ != nullptr && work_->is_stopped(); }
   /// The entry of the lowest rank, and within a rank of the lowest position; none: the queue is empty.
   std::optional<Entry> pop();
 
@@ -41,6 +46,10 @@ class MergeQueue {
   void grow();
   std::uint32_t free_or_own_slot(std::uint32_t rank) const;
 
+  static constexpr std::uint32_t kPopsBetweenLooks = 4096;
+
+  const RequestWork* work_ = nullptr;
+  std::uint32_t pops_ = 0;
   std::vector<Bucket> buckets_;  // the first used_ belong to ranks that were pushed since clear()
   std::size_t used_ = 0;
   std::size_t last_ = 0;              // the bucket of the last pop(), because many of one rank follow each other

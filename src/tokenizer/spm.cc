@@ -9,6 +9,11 @@
 #include "tokenizer/repeated_words.h"
 
 namespace octavo {
+namespace {
+
+constexpr std::size_t kBytesBetweenLooks = std::size_t{16} << 10;  // whether the work was stopped
+
+}  // namespace
 
 Result<std::array<TokenId, 256>> byte_fallback_tokens(const Vocab& vocab, std::string_view file) {
   std::array<TokenId, 256> tokens{};
@@ -139,7 +144,11 @@ void Spm::encode_piece(Work work, std::vector<TokenId>& out) const {
 void Spm::encode(const Vocab& vocab, std::string_view text, Scratch& scratch, std::vector<TokenId>& out) const {
   OCTAVO_CHECK(text.size() <= to_size(std::numeric_limits<std::int32_t>::max()));
   RepeatedWords words(text, out);
-  for (std::size_t begin = 0; begin < text.size();) {
+  for (std::size_t begin = 0, looked_at = 0; begin < text.size();) {
+    if (begin - looked_at >= kBytesBetweenLooks) {
+      if (scratch.queue.is_stopped()) return;
+      looked_at = begin;
+    }
     const std::size_t length = neighbours_.piece(text.substr(begin));
     words.append(begin, length, [&](std::string_view word) { encode_piece({vocab, word, scratch}, out); });
     begin += length;

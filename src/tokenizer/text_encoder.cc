@@ -11,6 +11,8 @@ namespace {
 
 /// Most texts have longer tokens: room for so many saves a long text from being moved as its tokens come.
 constexpr std::size_t kBytesOfToken = 3;
+/// Words of so many bytes are encoded before it is looked again whether the work must stop: some milliseconds.
+constexpr std::size_t kBytesBetweenLooks = std::size_t{16} << 10;
 
 std::array<bool, 256> silent_bytes(const WordAlgorithm& algorithm) {
   const auto* bpe = std::get_if<Bpe>(&algorithm);
@@ -72,18 +74,28 @@ void TextEncoder::strip(std::vector<Fragment>& fragments) const {
 }
 
 Result<void> TextEncoder::Run::end() const {
-  return too_many == TooMany::kStop ? Result<void>() : too_many_tokens(max_tokens);
+  return limits.too_many == TooMany::kStop ? Result<void>() : too_many_tokens(limits.max_tokens);
+}
+
+bool TextEncoder::Run::goes_on(std::size_t bytes) {
+  bytes_since_look += bytes;
+  if (bytes_since_look < kBytesBetweenLooks) return !has_too_many();
+  bytes_since_look = 0;
+  return !has_too_many() && !is_stopped();
 }
 
 Result<void> TextEncoder::encode(const Vocab& vocab, std::vector<Fragment> fragments, bool parse_special,
-                                 std::size_t max_tokens, std::vector<TokenId>& ids, TooMany too_many) const {
+                                 const EncodeLimits& limits, std::vector<TokenId>& ids) const {
   std::size_t num_bytes = 0;
   for (const Fragment& fragment : fragments) num_bytes += fragment.text.size();
-  ids.reserve(ids.size() + std::min(max_tokens, fragments.size() + num_bytes / kBytesOfToken));
+  ids.reserve(ids.size() + std::min(limits.max_tokens, fragments.size() + num_bytes / kBytesOfToken));
   std::unique_ptr<EncoderScratch> scratch = spare_->take();
-  Run run{.vocab = vocab, .max_tokens = max_tokens, .too_many = too_many, .ids = ids, .scratch = *scratch};
-  const auto result = encode_fragments(std::move(fragments), parse_special, run);
+  scratch->watch(limits.work);
+  Run run{.vocab = vocab, .limits = limits, .ids = ids, .scratch = *scratch};
+  auto result = encode_fragments(std::move(fragments), parse_special, run);
+  scratch->watch(nullptr);
   spare_->give(std::move(scratch));
+  if (run.is_stopped()) return std::unexpected(limits.work->stopped());  // not all of the text was encoded
   return result;
 }
 
@@ -98,6 +110,7 @@ Result<void> TextEncoder::encode_fragments(std::vector<Fragment> fragments, bool
     }
     is_first = false;
     if (run.has_too_many()) return run.end();
+    if (!run.goes_on(fragment.text.size())) return {};
   }
   return {};
 }
@@ -121,21 +134,23 @@ Result<void> TextEncoder::encode_text(std::string_view text, bool is_first, bool
     }
     is_first = false;
     if (run.has_too_many()) return run.end();
+    if (!run.goes_on(fragment.text.size())) return {};
   }
   return {};
 }
 
 Result<void> TextEncoder::encode_pieces(std::string_view text, bool is_first, Run& run) const {
   OCTAVO_TRY(text, parts_.word_steps.apply(text, is_first, run.scratch.stepping));
-  const bool is_refused = run.too_many == TooMany::kRefuse && is_bounded_ && bound_.exceeds(text, run.num_left());
-  if (is_refused) return too_many_tokens(run.max_tokens);
+  const bool is_refused =
+      run.limits.too_many == TooMany::kRefuse && is_bounded_ && bound_.exceeds(text, run.num_left());
+  if (is_refused) return too_many_tokens(run.limits.max_tokens);
   if (!parts_.cuts) {
     encode_word(text, run);
     return {};
   }
   const auto add_word = [&](std::uint32_t begin, std::uint32_t end) {
     encode_word(text.substr(begin, end - begin), run);
-    return !run.has_too_many();
+    return run.goes_on(end - begin);
   };
   OCTAVO_TRY_VOID(parts_.cuts->for_each_word(text, add_word, run.scratch.cutting));
   return {};

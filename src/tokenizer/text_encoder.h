@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "octavo/request_work.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/character_bpe.h"
 #include "tokenizer/code_point_set.h"
@@ -36,6 +38,13 @@ enum class TooMany : std::uint8_t {
   kStop,    // encoding stops behind the first token too many, or later
 };
 
+/// The bounds of one encoding.
+struct EncodeLimits {
+  std::size_t max_tokens = std::numeric_limits<std::size_t>::max();
+  TooMany too_many = TooMany::kRefuse;
+  const RequestWork* work = nullptr;  // that can stop it; null: nobody does
+};
+
 /// The parts that a vocabulary's makers chose.
 struct EncoderParts {
   TextSteps normalizer = {};
@@ -55,21 +64,25 @@ class TextEncoder {
   bool are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const;
 
   /// Appends the ids of `fragments`; with `parse_special` also those of normalized special tokens. Errors: more than
-  /// `max_tokens` ids, which are refused at a cost that they bound; a limit of steps or of the pattern matcher.
-  Result<void> encode(const Vocab& vocab, std::vector<Fragment> fragments, bool parse_special, std::size_t max_tokens,
-                      std::vector<TokenId>& ids, TooMany too_many = TooMany::kRefuse) const;
+  /// `max_tokens` ids, which are refused at a cost that they bound; a limit of steps or of the pattern matcher; a stop
+  /// was asked for (kStopped), which it looks for as it goes.
+  Result<void> encode(const Vocab& vocab, std::vector<Fragment> fragments, bool parse_special,
+                      const EncodeLimits& limits, std::vector<TokenId>& ids) const;
 
  private:
   /// One call of encode().
   struct Run {
     const Vocab& vocab;
-    std::size_t max_tokens;
-    TooMany too_many;
+    EncodeLimits limits;
     std::vector<TokenId>& ids;
     EncoderScratch& scratch;
+    std::size_t bytes_since_look = 0;  // whether it must stop
 
-    std::size_t num_left() const { return max_tokens - ids.size(); }
-    bool has_too_many() const { return ids.size() > max_tokens; }
+    std::size_t num_left() const { return limits.max_tokens - ids.size(); }
+    bool has_too_many() const { return ids.size() > limits.max_tokens; }
+    bool is_stopped() const { return limits.work != nullptr && limits.work->is_stopped(); }
+    /// Whether words of so many bytes more are encoded: there are not too many, and nobody has asked for a stop.
+    bool goes_on(std::size_t bytes);
     /// The result where there are too many.
     Result<void> end() const;
   };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "octavo/request_work.h"
 #include "source/model_source.h"
 #include "tokenizer/vocab.h"
 
@@ -42,7 +43,8 @@ struct FrameOptions {
   /// Texts of more tokens are cut at their ends, so that the tokens around them remain; otherwise they are refused as
   /// kContextOverflow.
   bool cuts = false;
-  bool parse_special = false;  // control tokens written in a text become those tokens
+  bool parse_special = false;   // control tokens written in a text become those tokens
+  RequestWork* work = nullptr;  // as in TokenizeOptions
 };
 
 /// The answers that hold where a file gives none.

@@ -29,6 +29,10 @@ Result<void> check_size(std::string_view text) {
   return fail("the text has {} bytes; at most {} can be tokenized at once", text.size(), Tokenizer::kMaxTextBytes);
 }
 
+Result<void> count_text(RequestWork* work, std::size_t bytes) {
+  return work == nullptr ? Result<void>() : work->add_text(bytes);
+}
+
 /// The tokens that there may be beside `num_around`. Error: there is no room for these.
 Result<std::size_t> room_in(std::size_t num_around, const FrameOptions& options) {
   if (options.max_tokens >= num_around) return options.max_tokens - num_around;
@@ -134,9 +138,10 @@ Result<std::vector<TokenId>> Tokenizer::Impl::encode_up_to(std::string_view text
   OCTAVO_TRY_VOID(check_size(text));
   const TooMany too_many = options.cuts ? TooMany::kStop : TooMany::kRefuse;
   if (!options.cuts && encoder.are_too_long({&text, 1}, room)) return too_many_tokens(options.max_tokens);
+  OCTAVO_TRY_VOID(count_text(options.work, text.size()));
   std::vector<TokenId> ids;
-  const auto encoded =
-      encoder.encode(vocab, special(options.parse_special).split(text), options.parse_special, room, ids, too_many);
+  const auto encoded = encoder.encode(vocab, special(options.parse_special).split(text), options.parse_special,
+                                      {.max_tokens = room, .too_many = too_many, .work = options.work}, ids);
   if (encoded) return ids;
   const bool is_long = encoded.error().kind == ErrorKind::kContextOverflow;
   return is_long ? too_many_tokens(options.max_tokens) : std::unexpected(encoded.error());
@@ -153,9 +158,10 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Toke
   OCTAVO_TRY_VOID(check_size(text));
   const std::size_t max_tokens = options.max_tokens == 0 ? kAnyNumber : options.max_tokens;
   if (impl_->encoder.are_too_long({&text, 1}, max_tokens)) return too_many_tokens(max_tokens);
+  OCTAVO_TRY_VOID(count_text(options.work, text.size()));
   std::vector<TokenId> ids;
   OCTAVO_TRY_VOID(impl_->encoder.encode(impl_->vocab, impl_->special(options.parse_special).split(text),
-                                        options.parse_special, max_tokens, ids));
+                                        options.parse_special, {.max_tokens = max_tokens, .work = options.work}, ids));
   if (options.add_special) {
     add_prefix_unless_there(ids);
     ids.insert(ids.end(), impl_->frame.suffix.begin(), impl_->frame.suffix.end());
@@ -175,13 +181,28 @@ Result<FramedText> Tokenizer::encode_framed(std::string_view text, const FrameOp
   return result;
 }
 
-Result<FramedText> Tokenizer::encode_pair(std::string_view first, std::string_view second,
-                                          const FrameOptions& options) const {
+Result<std::size_t> Tokenizer::room_of_pair(const FrameOptions& options) const {
   if (!has_pairs()) return fail("the vocabulary has no form for two texts, as [CLS] and [SEP] around and between them");
   const PairFrame& frame = *impl_->frame.pair;
-  OCTAVO_TRY(const std::size_t room,
-             room_in(frame.before.size() + frame.between.size() + frame.behind.size(), options));
-  OCTAVO_TRY(const auto first_ids, impl_->encode_up_to(first, room, options));
+  return room_in(frame.before.size() + frame.between.size() + frame.behind.size(), options);
+}
+
+Result<FramedText> Tokenizer::encode_pair(std::string_view first, std::string_view second,
+                                          const FrameOptions& options) const {
+  OCTAVO_TRY(const std::vector<TokenId> first_ids, encode_first(first, options));
+  return encode_second(first_ids, second, options);
+}
+
+Result<std::vector<TokenId>> Tokenizer::encode_first(std::string_view first, const FrameOptions& options) const {
+  OCTAVO_TRY(const std::size_t room, room_of_pair(options));
+  return impl_->encode_up_to(first, room, options);
+}
+
+Result<FramedText> Tokenizer::encode_second(const std::vector<TokenId>& first_ids, std::string_view second,
+                                            const FrameOptions& options) const {
+  OCTAVO_TRY(const std::size_t room, room_of_pair(options));
+  if (!options.cuts && first_ids.size() > room) return too_many_tokens(options.max_tokens);
+  const PairFrame& frame = *impl_->frame.pair;
   const std::size_t left = options.cuts ? room : room - first_ids.size();
   OCTAVO_TRY(const auto second_ids, impl_->encode_up_to(second, left, options));
   const auto [num_first, num_second] = shares(first_ids.size(), second_ids.size(), room);
@@ -253,11 +274,13 @@ bool Tokenizer::are_too_long(std::span<const std::string_view> texts, std::size_
   return impl_->encoder.are_too_long(texts, max_tokens);
 }
 
-Result<std::vector<TokenId>> Tokenizer::encode_prompt(std::span<const PromptPart> parts, std::size_t max_tokens) const {
+Result<std::vector<TokenId>> Tokenizer::encode_prompt(std::span<const PromptPart> parts, std::size_t max_tokens,
+                                                      RequestWork* work) const {
+  OCTAVO_TRY_VOID(count_text(work, prompt_bytes(parts)));
   std::string text;
   std::vector<TokenId> ids;
   OCTAVO_TRY_VOID(impl_->encoder.encode(impl_->vocab, cut_prompt(parts, impl_->of_template, impl_->user_defined, text),
-                                        false, max_tokens, ids));
+                                        false, {.max_tokens = max_tokens, .work = work}, ids));
   return ids;
 }
 

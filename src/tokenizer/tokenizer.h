@@ -67,6 +67,11 @@ class Tokenizer {
   /// tokenizer.json says. Where they are cut, the longer one is until both are equally long, then both are. Errors: as
   /// encode_framed(); a vocabulary without a form for two texts (has_pairs()).
   Result<FramedText> encode_pair(std::string_view first, std::string_view second, const FrameOptions& options) const;
+  /// The same in two parts, the first of which may stand in front of several texts. `first` is what encode_first() has
+  /// made with the same options, or with more room.
+  Result<std::vector<TokenId>> encode_first(std::string_view first, const FrameOptions& options) const;
+  Result<FramedText> encode_second(const std::vector<TokenId>& first, std::string_view second,
+                                   const FrameOptions& options) const;
   /// Whether the vocabulary's makers have a form for two texts.
   bool has_pairs() const;
 
@@ -102,14 +107,16 @@ class Tokenizer {
   bool are_too_long(std::span<const std::string_view> texts, std::size_t max_tokens) const;
   /// Ids of a prompt's parts, without BOS: special tokens come from a template's text alone. Errors: as encode();
   /// together the parts have at most kMaxTextBytes.
-  Result<std::vector<TokenId>> encode_prompt(std::span<const PromptPart> parts,
-                                             std::size_t max_tokens = kAnyNumber) const;
+  Result<std::vector<TokenId>> encode_prompt(std::span<const PromptPart> parts, std::size_t max_tokens = kAnyNumber,
+                                             RequestWork* work = nullptr) const;
   /// Puts text_prefix() in front of ids that do not begin with it.
   void add_prefix_unless_there(std::vector<TokenId>& ids) const;
 
  private:
   struct Impl;
   explicit Tokenizer(std::unique_ptr<Impl> impl);
+  /// The tokens of two texts that have room. Errors: there is no form for two; no room.
+  Result<std::size_t> room_of_pair(const FrameOptions& options) const;
   static Result<Tokenizer> load_json(const TokenizerJson& words, const ModelSource* model,
                                      std::string_view chat_template, const std::stop_token& stop);
   std::unique_ptr<Impl> impl_;

@@ -9,6 +9,11 @@
 #include "tokenizer/spm.h"
 
 namespace octavo {
+namespace {
+
+constexpr std::size_t kCharactersBetweenLooks = 4096;  // whether the work was stopped
+
+}  // namespace
 
 Result<Unigram> Unigram::create(const Vocab& vocab, std::vector<double> scores, double unknown_score,
                                 const UnknownCharacters& unknown, std::string_view where) {
@@ -33,8 +38,10 @@ Result<Unigram> Unigram::create(const Vocab& vocab, std::vector<double> scores, 
 
 // Only the ends of characters are places where a token may begin. A token that ends elsewhere, as one of broken UTF-8
 // does, is on no way to the text's end.
-void Unigram::find_ways(std::string_view text, std::vector<Scratch::Way>& ways) const {
+bool Unigram::find_ways(std::string_view text, Scratch& scratch) const {
+  std::vector<Scratch::Way>& ways = scratch.ways;
   ways.assign(text.size() + 1, {});
+  std::size_t num_characters = 0;
   const auto offer = [&ways](std::size_t end, double score, std::size_t begin, TokenId token) {
     Scratch::Way& way = ways[end];
     if (way.token != kNoToken && score <= way.score) return;
@@ -55,7 +62,10 @@ void Unigram::find_ways(std::string_view text, std::vector<Scratch::Way>& ways) 
     }
     if (!is_known) offer(begin + length, unknown_score_ + score, begin, kUnknown);
     begin += length;
+    const bool looks = scratch.work != nullptr && ++num_characters % kCharactersBetweenLooks == 0;
+    if (looks && scratch.work->is_stopped()) return false;
   }
+  return true;
 }
 
 void Unigram::append_unknown(std::string_view characters, std::vector<TokenId>& out) const {
@@ -67,7 +77,7 @@ void Unigram::append_unknown(std::string_view characters, std::vector<TokenId>& 
 }
 
 void Unigram::encode(std::string_view text, Scratch& scratch, std::vector<TokenId>& out) const {
-  find_ways(text, scratch.ways);
+  if (!find_ways(text, scratch)) return;
   std::vector<Scratch::Piece>& pieces = scratch.pieces;
   pieces.clear();
   for (std::size_t end = text.size(); end > 0; end = pieces.back().begin)

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "octavo/request_work.h"
 #include "tokenizer/character_bpe.h"
 #include "tokenizer/text_trie.h"
 #include "tokenizer/vocab.h"
@@ -40,7 +41,8 @@ class Unigram {
       TokenId token = kNoToken;
     };
     std::vector<Way> ways;
-    std::vector<Piece> pieces;  // of a text, from its end
+    std::vector<Piece> pieces;          // of a text, from its end
+    const RequestWork* work = nullptr;  // that encode() is for, and whose stop ends it with no token; null: none
 
     std::size_t bytes() const { return ways.capacity() * sizeof(Way) + pieces.capacity() * sizeof(Piece); }
   };
@@ -58,7 +60,8 @@ class Unigram {
  private:
   Unigram(std::vector<double> scores, double unknown_score, const UnknownCharacters& unknown)
       : scores_(std::move(scores)), unknown_score_(unknown_score), unknown_(unknown) {}
-  void find_ways(std::string_view text, std::vector<Scratch::Way>& ways) const;
+  /// Whether it came to the text's end: the work was not stopped.
+  bool find_ways(std::string_view text, Scratch& scratch) const;
   void append_unknown(std::string_view characters, std::vector<TokenId>& out) const;
 
   TextTrie trie_;

@@ -40,7 +40,8 @@ struct EngineScript {
   std::atomic<bool> breaks = false;           // the next step throws
   std::atomic<bool> stats_fail = false;       // stats() throws
   std::atomic<int> num_tokenized = 0;         // texts, those that wait included
-  std::atomic<bool> compiling_held = false;   // no constraint is compiled while this is set, but it may be stopped
+  std::atomic<int> num_tokenizes_stopped = 0;
+  std::atomic<bool> compiling_held = false;  // no constraint is compiled while this is set, but it may be stopped
   std::atomic<int> num_compiles_stopped = 0;
   std::atomic<int> num_submitted = 0, num_cancelled = 0, num_running = 0;
   std::mutex mutex;
@@ -131,8 +132,14 @@ class ScriptedEngine final : public Engine {
   /// One token a byte.
   Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override {
     ++script_.num_tokenized;
-    while (script_.tokenizing_held && text.size() >= script_.held_text_bytes)
+    if (options.work != nullptr) OCTAVO_TRY_VOID(options.work->add_text(text.size()));
+    while (script_.tokenizing_held && text.size() >= script_.held_text_bytes) {
+      if (options.work != nullptr && options.work->is_stopped()) {
+        ++script_.num_tokenizes_stopped;
+        return std::unexpected(options.work->stopped());
+      }
       std::this_thread::sleep_for(script_.step_time);
+    }
     std::vector<TokenId> tokens;
     if (options.max_tokens > 0 && text.size() > options.max_tokens)
       return fail_as(ErrorKind::kContextOverflow, "too many tokens");
@@ -153,7 +160,7 @@ class ScriptedEngine final : public Engine {
                                                    const ChatTemplateOptions& options) const override {
     std::string text;
     for (const ChatMessage& message : messages) text += text_of(message);
-    return tokenize(text, {.max_tokens = options.max_tokens});
+    return tokenize(text, {.max_tokens = options.max_tokens, .work = options.work});
   }
   Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                            const ChatTemplateOptions&) const override {
@@ -181,7 +188,7 @@ class ScriptedEngine final : public Engine {
   }
   Result<EmbeddingPrompt> embedding_prompt(std::string_view text,
                                            const EmbeddingPromptOptions& options) const override {
-    OCTAVO_TRY(std::vector<TokenId> tokens, tokenize(text, {.max_tokens = options.max_tokens}));
+    OCTAVO_TRY(std::vector<TokenId> tokens, tokenize(text, {.max_tokens = options.max_tokens, .work = options.work}));
     return EmbeddingPrompt{.tokens = std::move(tokens)};
   }
   Result<EmbeddingPrompt> rank_prompt(std::string_view query, std::string_view document,

@@ -53,6 +53,26 @@ TEST(StructuralTag, TagsMayBeAskedForAndEndTheAnswer) {
               HasSubstr("root ::= free tag\n"));
 }
 
+TEST(StructuralTag, EachByteOfAMarkIsLookedAtOnceForATokenInIt) {
+  std::size_t num_bytes = 0;
+  const auto read_mark = [&](const std::string& mark) {
+    json::object tag = json::parse("{" + kStructures + "}").as_object();
+    tag["structures"].as_array()[0].as_object()["end"] = mark;
+    num_bytes = 0;
+    const auto source =
+        structural_tag(JsonCursor(tag, "tag"), [&num_bytes](std::string_view text) -> std::optional<TokenId> {
+          num_bytes += text.size();
+          return text == "<call>" ? std::optional<TokenId>(7) : std::nullopt;
+        });
+    EXPECT_TRUE(source.has_value()) << source.error().message;
+    return source ? source->text : "";
+  };
+  read_mark(std::string(1000, '<') + ">");
+  EXPECT_LT(num_bytes, 100U) << "those of the marks beside it";
+  EXPECT_THAT(read_mark("<<<call>>"), HasSubstr(R"(value-0 "<<" <[7]> ">")"));
+  EXPECT_THAT(read_mark("<<call"), HasSubstr(R"(value-0 "<<call")"));
+}
+
 TEST(StructuralTag, AMarkThatIsATokenIsWrittenAsOne) {
   const auto source =
       read(R"("triggers": ["<call>"], "structures": [{"begin": "<call>{", "schema": {}, "end": "}<x>"}])");

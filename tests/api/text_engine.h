@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,6 +59,7 @@ class TextEngine final : public Engine {
 
   /// One token a byte; BOS before it all, if asked for.
   Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override {
+    if (options.work != nullptr) OCTAVO_TRY_VOID(options.work->add_text(text.size()));
     std::vector<TokenId> tokens;
     if (options.add_special && adds_bos) tokens.push_back(kBos);
     while (!text.empty()) {
@@ -110,6 +112,7 @@ class TextEngine final : public Engine {
   Result<EmbeddingPrompt> embedding_prompt(std::string_view text,
                                            const EmbeddingPromptOptions& options) const override {
     OCTAVO_TRY(const std::string_view words, info_.embedding.prompt_text(options.prompt_name));
+    if (options.work != nullptr) OCTAVO_TRY_VOID(options.work->add_text(words.size() + text.size()));
     EmbeddingPrompt prompt;
     for (const char c : std::string(words) + std::string(text)) prompt.tokens.push_back(static_cast<unsigned char>(c));
     return cut(std::move(prompt), options);
@@ -117,6 +120,7 @@ class TextEngine final : public Engine {
   /// "query|document"; the second has token type 1.
   Result<EmbeddingPrompt> rank_prompt(std::string_view query, std::string_view document,
                                       const EmbeddingPromptOptions& options) const override {
+    queries.insert(options.query);
     EmbeddingPromptOptions plain = options;
     plain.prompt_name = "";
     OCTAVO_TRY(EmbeddingPrompt prompt, embedding_prompt(std::string(query) + "|" + std::string(document), plain));
@@ -148,6 +152,7 @@ class TextEngine final : public Engine {
   }
   /// From now on its model calls tools in this format.
   void set_tool_format(std::string name) { info_.tool_format = std::move(name); }
+  mutable std::set<const QueryTokens*> queries = {};    // that rank_prompt() was given
   mutable std::vector<ChatMessage> last_messages = {};  // that apply_chat_template() was given
   mutable ChatTemplateOptions last_options = {};
 

@@ -110,6 +110,17 @@ TEST_F(Vectors, AWrongInputIsNamedByItsPlace) {
   EXPECT_THAT(message("true"), HasSubstr("input: found true, expected a string"));
 }
 
+TEST_F(Vectors, AQueryIsReadOnceForItsDocuments) {
+  engine_.embedding().labels = {""};
+  engine_.embedding().pooling = Pooling::kRank;
+  EXPECT_EQ(prompts("rerank", R"({"query": "q", "documents": ["a", "b", "c"]})").size(), 3U);
+  ASSERT_EQ(engine_.queries.size(), 1U);
+  EXPECT_NE(*engine_.queries.begin(), nullptr);
+  engine_.queries.clear();
+  prompts("rerank", R"({"query": "q", "documents": ["a", "b"], "max_tokens_per_doc": 5})");
+  EXPECT_EQ(engine_.queries.size(), 1U) << "also for the room that a document has beside it";
+}
+
 TEST_F(Vectors, TextsAndTheirTokensAreBounded) {
   json::array texts(kMaxTexts, "a");
   const auto body = [&] { return json::serialize(json::object{{"input", texts}}); };

@@ -64,6 +64,33 @@ TEST_F(EmbeddingPrompts, WithoutAFormForTwoOneTextStandsBehindTheOther) {
   EXPECT_FALSE(make_rank_prompt(tokenizer(), {}, "ABC", "DE", {.max_tokens = expected.size()}));
 }
 
+TEST_F(EmbeddingPrompts, AQueryBecomesTokensOnceForAllItsDocuments) {
+  QueryTokens query;
+  RequestWork work;
+  const std::string_view documents[] = {"DE", "FGH", "I"};
+  for (const std::string_view document : documents) {
+    const auto kept =
+        make_rank_prompt(tokenizer(), {}, "ABC", document, {.max_tokens = 50, .query = &query, .work = &work});
+    EXPECT_EQ(kept->tokens, make_rank_prompt(tokenizer(), {}, "ABC", document, {.max_tokens = 50})->tokens);
+  }
+  EXPECT_EQ(work.text_bytes(), 3U + 2 + 3 + 1);
+  EXPECT_FALSE(make_rank_prompt(tokenizer(), {}, "ABC", "", {.max_tokens = 1, .query = &query}))
+      << "no more room for it";
+}
+
+TEST_F(EmbeddingPrompts, AStopAndTooManyBytesAreErrors) {
+  RequestWork small({}, 5);
+  EXPECT_TRUE(make_embedding_prompt(tokenizer(), "ABCD", {.max_tokens = 50, .work = &small}));
+  EXPECT_THAT(make_embedding_prompt(tokenizer(), "EF", {.max_tokens = 50, .work = &small}).error().message,
+              HasSubstr("found 6 bytes of text to be made tokens, where a text counts each time that it is read, "
+                        "expected at most 5 in a request"));
+  std::stop_source stop;
+  RequestWork stopped(stop.get_token());
+  stop.request_stop();
+  EXPECT_EQ(make_embedding_prompt(tokenizer(), "AB", {.max_tokens = 50, .work = &stopped}).error().kind,
+            ErrorKind::kStopped);
+}
+
 TEST_F(EmbeddingPrompts, OfATemplateTheDocumentLosesItsEnd) {
   MemorySource source;
   source.add("tokenizer.chat_template.rerank", "A{query}B{document}C");

@@ -1,7 +1,9 @@
 // Templates that would run for ever, or take all memory, end with an error, and soon.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <ctime>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -103,6 +105,58 @@ TEST(TemplateBounds, MemoryEnds) {
         "%}",
         "{% set x = ('x' * 10**5)|list %}{% for i in range(99999) %}{{ x == x[:] }}{% endfor %}"})
     expect_failure(source);
+}
+
+/// The steps that a template takes, whether it ends well or not.
+std::uint64_t steps_of(std::string_view source) {
+  const auto compiled = jinja::Template::compile(source);
+  EXPECT_TRUE(compiled.has_value()) << source;
+  constexpr std::uint64_t kGiven = 1'000'000;
+  jinja::Budget left{.bytes = std::size_t{64} << 20, .steps = kGiven};
+  static_cast<void>(compiled->render(jinja::TemplateInput(), std::tm{}, left));
+  return kGiven - left.steps;
+}
+
+TEST(TemplateBounds, GroupedDigitsCostWhatTheyAreLong) {
+  EXPECT_GT(steps_of("{{ '{:01048576,}'.format(1)|length }}"), 1'048'576U / 64);
+  const std::string grouped = test::render_or_error("{{ '{:01048575,}'.format(1) }}");
+  ASSERT_EQ(grouped.size(), 1'048'575U);
+  EXPECT_TRUE(grouped.starts_with("000,000,") && grouped.ends_with(",000,001"));
+  EXPECT_EQ(test::render_or_error("{{ '{:08,}|{:09,}|{:07_x}|{:012,.2f}|{:05,}'.format(1, 1, 10, 1.5, 123456) }}"),
+            "0,000,001|0,000,001|00_000a|0,000,001.50|123,456");
+  expect_failure("{% for i in range(99) %}{{ '{:01048576,}'.format(1)|length }}{% endfor %}");
+}
+
+TEST(TemplateBounds, KeysCostWhatIsLookedAtOfThem) {
+  const std::string twice =
+      "{% set ns = namespace(x=1) %}{% for i in range(40) %}{% set ns.x = (ns.x, ns.x) %}{% endfor %}";
+  for (const std::string_view use : {"{{ {ns.x: 1}|length }}", "{{ ns.x in {1: 1} }}", "{{ {1: 1}.get(ns.x) }}",
+                                     "{{ [ns.x]|unique|list|length }}", "{{ {1: 1}[ns.x] }}"})
+    expect_failure(twice + std::string(use));
+  const std::string longest = "{% set x = 'x' * 1048576 %}{% set d = {1: 1} %}";
+  EXPECT_GT(steps_of(longest + "{{ d[x] }}"), 1'048'576U / 256);
+  EXPECT_GT(steps_of(longest + "{{ x|truncate(1048576) }}"), 1'048'576U / 64);
+}
+
+TEST(TemplateBounds, NamesOfALoopCostALookUpEachTime) {
+  std::string names;
+  for (int i = 0; i < 1000; ++i) names += fmt::format("{{{{ n{} }}}}", i);
+  const auto loop = [&](int times) {
+    return fmt::format("{{% for i in range({}) %}}{{% if false %}}{}{{% endif %}}{{% endfor %}}", times, names);
+  };
+  EXPECT_GT(steps_of(loop(100)) - steps_of(loop(0)), 100U * 1000 / 4);
+}
+
+TEST(TemplateBounds, AStopEndsIt) {
+  std::stop_source stop;
+  stop.request_stop();
+  const RequestWork work(stop.get_token());
+  const auto compiled = jinja::Template::compile("{% for i in range(9999) %}{{ i }}{% endfor %}");
+  jinja::Budget left{.bytes = SIZE_MAX, .steps = UINT64_MAX, .work = &work};
+  const auto spans = compiled->render(jinja::TemplateInput(), std::tm{}, left);
+  ASSERT_FALSE(spans);
+  EXPECT_EQ(spans.error().kind, ErrorKind::kStopped);
+  EXPECT_LT(UINT64_MAX - left.steps, 5000U);
 }
 
 TEST(TemplateBounds, NestingEnds) {

@@ -22,6 +22,20 @@ TEST(MergeQueue, GivesTheBestRankAndOfOneRankTheFirstPosition) {
   EXPECT_FALSE(queue.pop());
 }
 
+TEST(MergeQueue, SeemsEmptySoonAfterItsWorkWasStopped) {
+  std::stop_source stop;
+  const RequestWork work(stop.get_token());
+  MergeQueue queue;
+  queue.watch(&work);
+  constexpr int kMany = 20'000;
+  for (int i = 0; i < kMany; ++i) queue.push({.rank = 1, .position = i});
+  ASSERT_TRUE(queue.pop());
+  stop.request_stop();
+  int num_popped = 0;
+  while (queue.pop()) ++num_popped;
+  EXPECT_LT(num_popped, 5000);
+}
+
 // Calls in any order, with clears between, against a sorted set. Few ranks, so that lists are taken and filled again;
 // or many, so that the table grows.
 RC_GTEST_PROP(MergeQueueProperty, IsASetInOrder, (const std::vector<std::pair<std::uint16_t, std::uint16_t>>& calls)) {

@@ -41,6 +41,17 @@ TEST(TextFrame, XlmRobertaHasTwoSeparatorsAndOneType) {
   EXPECT_THAT(vocab.load().value().encode_pair("hello", "a", {}).value().ids, ElementsAre(0, 5, 6, 2, 4, 10, 2));
 }
 
+TEST(TextFrame, APairMayBeMadeOfAFirstTextThatIsKept) {
+  const auto tokenizer = small_word_piece().load().value();
+  RequestWork work;
+  const FrameOptions options{.work = &work};
+  const auto first = tokenizer.encode_first("hello a", options).value();
+  for (const std::string_view second : {"world", "a", "hello hello"})
+    EXPECT_EQ(tokenizer.encode_second(first, second, options)->ids, tokenizer.encode_pair("hello a", second, {})->ids);
+  EXPECT_EQ(work.text_bytes(), 7U + 5 + 1 + 11);
+  EXPECT_EQ(tokenizer.encode_second(first, "a", {.max_tokens = 4}).error().kind, ErrorKind::kContextOverflow);
+}
+
 TEST(TextFrame, T5EndsEachTextWithEos) {
   SmallVocab vocab = small_unigram();
   vocab.flags.clear();

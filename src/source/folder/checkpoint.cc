@@ -74,8 +74,10 @@ Result<void> Checkpoint::open_files(const fs::path& folder, const std::stop_toke
                   kIndex);
   }
   if (tensors_.size() == index.size()) return {};
+  std::set<std::string_view> found;
+  for (const CheckpointTensor& tensor : tensors_) found.insert(tensor.stored->name);
   for (const auto& [tensor, file] : index)
-    if (std::ranges::none_of(tensors_, [&](const auto& t) { return t.stored->name == tensor; }))
+    if (!found.contains(tensor))
       return fail("{}: lacks tensor {}, which {} expects there", (folder / file).string(), quote(tensor), kIndex);
   return {};
 }

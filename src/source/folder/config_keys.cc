@@ -63,19 +63,26 @@ Result<void> require_text(const FamilyKeys& keys, std::string_view name,
   return fail("{} is {}, expected {}", keys.config.place(name), quote(found), *supported.begin());
 }
 
+Result<std::uint64_t> check_head_length(const JsonObject& config, std::string_view name, std::uint64_t length) {
+  if (length <= kLongestHead) return length;
+  return fail("{}: found heads of {} dimensions, expected at most {}", config.place(name), length, kLongestHead);
+}
+
 Result<std::uint64_t> head_length(const JsonObject& config) {
   OCTAVO_TRY(const auto given, config.size_if("head_dim"));
-  if (given) return *given;
+  if (given) return check_head_length(config, "head_dim", *given);
   OCTAVO_TRY(const std::uint64_t width, config.size("hidden_size"));
   OCTAVO_TRY(const std::uint64_t heads, config.size("num_attention_heads"));
   if (heads == 0 || width % heads != 0)
     return fail("{} is missing, and {} is no multiple of the {} heads", config.place("head_dim"), width, heads);
-  return width / heads;
+  return check_head_length(config, "hidden_size", width / heads);
 }
 
 Result<void> add_named_sizes(const FamilyKeys& keys, std::span<const SizeName> names) {
   for (const auto& [from, to] : names) {
     OCTAVO_TRY(const std::uint64_t size, keys.config.size(from));
+    if (size > kMostModelSize)
+      return fail("{} is {}, expected at most {}", keys.config.place(from), size, kMostModelSize);
     keys.out.add_u32(keys.key(to), size);
   }
   return {};
@@ -127,6 +134,8 @@ Result<std::vector<std::string_view>> layer_kinds(const JsonObject& config,
   const TemplateList* list = config.find_list("layer_types");
   std::vector<std::string_view> kinds;
   if (list == nullptr) return kinds;
+  if (list->size() > kMostLayers)
+    return fail("{} has {} kinds, expected at most {}", config.place("layer_types"), list->size(), kMostLayers);
   for (const TemplateValue& element : *list) {
     const auto* kind = std::get_if<std::string>(&element);
     if (kind == nullptr || std::ranges::find(known, *kind) == known.end())

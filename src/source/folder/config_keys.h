@@ -46,7 +46,12 @@ Result<std::vector<std::string_view>> layer_kinds(const JsonObject& config,
 /// Error: config.json has other kinds than these: of every `period` layers the last one sees all of the context.
 Result<void> check_kinds_of_layers(const FamilyKeys& keys, std::uint64_t period);
 
-/// The length of a head in dimensions.
+inline constexpr std::uint64_t kMostModelSize = std::uint64_t{1} << 24;     // of anything that config.json counts
+inline constexpr std::uint64_t kMostLayers = 4096, kLongestHead = 1 << 16;  // a head's length is in dimensions
+
+/// A head's length that a member gives. Error: it is above kLongestHead.
+Result<std::uint64_t> check_head_length(const JsonObject& config, std::string_view name, std::uint64_t length);
+/// The length of a head in dimensions. Error: it is above kLongestHead.
 Result<std::uint64_t> head_length(const JsonObject& config);
 
 /// The object that says how positions are rotated, of a kind of layer ("full_attention") where each has its own; none:

@@ -8,7 +8,6 @@
 namespace octavo {
 namespace {
 
-constexpr std::uint64_t kMostSize = std::uint64_t{1} << 24;
 constexpr float kStays = 1e30F;  // so large a divisor that a pair is not rotated
 
 /// A size of the layers without a window: `global`, or what the first of them has in per_layer_config under `own`, as
@@ -19,6 +18,9 @@ Result<std::optional<std::uint64_t>> global_size(const JsonObject& config, std::
   OCTAVO_TRY(const auto layers, config.object_if("per_layer_config"));
   if (!layers) return std::nullopt;
   OCTAVO_TRY(const auto kinds, layer_kinds(config, {"full_attention", "sliding_attention"}));
+  if (layers->members().size() > kinds.size())
+    return fail("{} has {} members, expected at most one for each of {} layers", config.place("per_layer_config"),
+                layers->members().size(), kinds.size());
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     if (kinds[i] != "full_attention") continue;
     OCTAVO_TRY(const auto layer, layers->object_if(fmt::format("{}", i)));
@@ -29,7 +31,7 @@ Result<std::optional<std::uint64_t>> global_size(const JsonObject& config, std::
 
 Result<std::uint64_t> global_head(const JsonObject& config) {
   OCTAVO_TRY(const auto head, global_size(config, "global_head_dim", "head_dim"));
-  return head ? Result<std::uint64_t>(*head) : head_length(config);
+  return head ? check_head_length(config, "global_head_dim", *head) : head_length(config);
 }
 
 Result<void> add_heads(const FamilyKeys& keys, const std::vector<bool>& is_windowed) {
@@ -41,8 +43,8 @@ Result<void> add_heads(const FamilyKeys& keys, const std::vector<bool>& is_windo
   }
   OCTAVO_TRY(const std::uint64_t kv_heads, keys.config.size("num_key_value_heads"));
   OCTAVO_TRY(const auto of_global, global_size(keys.config, "num_global_key_value_heads", "num_key_value_heads"));
-  if (std::max(kv_heads, of_global.value_or(0)) > kMostSize)
-    return fail("{}: expected at most {}", keys.config.place("num_key_value_heads"), kMostSize);
+  if (std::max(kv_heads, of_global.value_or(0)) > kMostModelSize)
+    return fail("{}: expected at most {}", keys.config.place("num_key_value_heads"), kMostModelSize);
   std::vector<std::int32_t> counts;
   counts.reserve(is_windowed.size());
   for (const bool windowed : is_windowed)
@@ -67,8 +69,8 @@ Result<void> add_rope(const FamilyKeys& keys) {
 Result<void> add_feed_forwards(const FamilyKeys& keys, std::size_t num_layers) {
   OCTAVO_TRY(const auto shared, keys.config.size_if("num_kv_shared_layers"));
   OCTAVO_TRY(const std::uint64_t width, keys.config.size("intermediate_size"));
-  if (width > kMostSize)
-    return fail("{} is {}, expected at most {}", keys.config.place("intermediate_size"), width, kMostSize);
+  if (width > kMostModelSize)
+    return fail("{} is {}, expected at most {}", keys.config.place("intermediate_size"), width, kMostModelSize);
   OCTAVO_TRY(const bool widens, keys.config.flag_or("use_double_wide_mlp", false));
   const std::size_t num_shared = std::min(to_size(shared.value_or(0)), num_layers);
   keys.out.add_u32(keys.key("attention.shared_kv_layers"), num_shared);
@@ -118,8 +120,6 @@ Result<std::vector<float>> gemma4_rope_factors(const JsonObject& config, Math /*
     OCTAVO_TRY(const auto part, rope->number_if("partial_rotary_factor"));
     rotated = std::clamp(part.value_or(1), 0.0, 1.0);
   }
-  constexpr std::uint64_t kLongest = 1 << 16;
-  if (head > kLongest) return fail("{} is {}, expected at most {}", config.place("global_head_dim"), head, kLongest);
   std::vector<float> factors(head / 2, kStays);
   std::fill_n(factors.begin(), static_cast<std::uint64_t>(static_cast<double>(head) * rotated / 2), 1.0F);
   return factors;

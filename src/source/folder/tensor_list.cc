@@ -13,8 +13,6 @@
 namespace octavo {
 namespace {
 
-constexpr std::uint64_t kMostExperts = 4096;
-
 /// Makes the list; lives during list_tensors() only.
 class TensorLister {
  public:
@@ -40,7 +38,7 @@ class TensorLister {
   }
 
   Result<void> finish(const JsonObject& config, Math math, const std::optional<RankTokens>& rank) {
-    for (const auto& [name, parts] : experts_) OCTAVO_TRY_VOID(TensorMaker::add_experts(name, parts, list_));
+    for (const auto& [name, parts] : experts_) OCTAVO_TRY_VOID(add_experts(name, parts));
     for (const auto& [name, both] : mxfp4_) {
       if (both.codes.stored == nullptr || both.scales.stored == nullptr)
         return fail("{}: {} of it in MXFP4 are missing", name, both.codes.stored == nullptr ? "blocks" : "scales");
@@ -74,10 +72,18 @@ class TensorLister {
   Result<void> add_expert(const CheckpointTensor& tensor, const TensorPlace& place) {
     if (*place.expert >= kMostExperts)
       return fail("{}: expert {}, expected less than {}", shown(tensor), *place.expert, kMostExperts);
-    std::vector<CheckpointTensor>& parts = experts_[place.name];
-    if (parts.size() <= *place.expert) parts.resize(to_size(*place.expert) + 1, CheckpointTensor{});
-    parts[to_size(*place.expert)] = tensor;
+    experts_[place.name][*place.expert] = tensor;
     return {};
+  }
+
+  /// Experts are numbered from 0: the number of one that a name has is no size of anything.
+  Result<void> add_experts(const std::string& name, const std::map<std::uint64_t, CheckpointTensor>& numbered) {
+    std::vector<CheckpointTensor> parts;
+    for (const auto& [number, tensor] : numbered) {
+      if (number != parts.size()) return fail("{}: expert {} is missing", name, parts.size());
+      parts.push_back(tensor);
+    }
+    return TensorMaker::add_experts(name, parts, list_);
   }
 
   /// Two rows of the output, or one.
@@ -92,9 +98,9 @@ class TensorLister {
   const Family& family_;
   TensorMaker maker_;
   bool is_tied_;
-  CheckpointTensor output_ = {};                                  // of the logits
-  std::map<std::string, std::vector<CheckpointTensor>> experts_;  // by the name in GGUF
-  std::map<std::string, Mxfp4Parts> mxfp4_;                       // the same
+  CheckpointTensor output_ = {};                                              // of the logits
+  std::map<std::string, std::map<std::uint64_t, CheckpointTensor>> experts_;  // by the name in GGUF
+  std::map<std::string, Mxfp4Parts> mxfp4_;                                   // the same
   std::vector<NamedTensor> list_;
 };
 
@@ -106,8 +112,8 @@ Result<std::vector<NamedTensor>> list_tensors(const Checkpoint& checkpoint, cons
   constexpr std::string_view kTied = "tie_word_embeddings";
   OCTAVO_TRY(const bool is_tied, (configs.language.has(kTied) ? configs.language : configs.whole)
                                      .flag_or(kTied, family.architecture.starts_with("gemma")));
-  OCTAVO_TRY(const TensorMaker maker, TensorMaker::create(family, configs.language, configs.math));
-  TensorLister lister(family, maker, is_tied);
+  OCTAVO_TRY(TensorMaker maker, TensorMaker::create(family, configs.language, configs.math));
+  TensorLister lister(family, std::move(maker), is_tied);
   for (const CheckpointTensor& tensor : checkpoint.tensors()) {
     OCTAVO_TRY_VOID(check_stop(stop, "loading"));
     OCTAVO_TRY_VOID(lister.add(tensor));

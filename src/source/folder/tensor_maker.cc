@@ -12,8 +12,8 @@
 namespace octavo {
 namespace {
 
-/// Elements of a tensor that is converted when the folder is opened.
-constexpr std::uint64_t kMaxNumbers = std::uint64_t{1} << 26;
+/// Elements that are converted when the folder is opened: of a tensor, and of all.
+constexpr std::uint64_t kMaxNumbers = std::uint64_t{1} << 26, kMaxNumbersInAll = std::uint64_t{1} << 28;
 
 using Dims = std::vector<std::uint64_t>;
 
@@ -30,16 +30,6 @@ std::uint64_t element_bytes(DType type) { return to_size(dtype_info(type).block_
 /// Those that GGUF's files have as F32 whatever the checkpoint has.
 bool is_converted(std::string_view name, std::size_t num_dims) {
   return num_dims < 2 || name.ends_with("ffn_gate_inp.weight") || name.ends_with("ssm_conv1d.weight");
-}
-
-Result<std::vector<float>> numbers_of(const CheckpointTensor& tensor, DType type, const FolderTensor& data) {
-  const std::uint64_t count = data.bytes() / element_bytes(type);
-  if (count > kMaxNumbers) return fail("{} has {} elements, expected at most {}", shown(tensor), count, kMaxNumbers);
-  std::vector<std::byte> bytes(data.bytes());
-  OCTAVO_TRY_VOID(data.read(0, bytes));
-  std::vector<float> numbers(count);
-  dequantize(type, bytes.data(), numbers);
-  return numbers;
 }
 
 Result<void> check_dims(const CheckpointTensor& tensor, std::size_t fewest, std::size_t most) {
@@ -135,8 +125,23 @@ Result<TensorMaker::Move> TensorMaker::move_of(const CheckpointTensor& tensor, c
   return Move{.order = {.first = 2, .second = rows / heads / 2}, .piece = shape.size() == 1 ? 1 : shape[1]};
 }
 
+Result<std::vector<float>> TensorMaker::numbers_of(const CheckpointTensor& tensor, DType type,
+                                                   const FolderTensor& data) {
+  const std::uint64_t count = data.bytes() / element_bytes(type);
+  if (count > kMaxNumbers) return fail("{} has {} elements, expected at most {}", shown(tensor), count, kMaxNumbers);
+  num_numbers_ += count;
+  if (num_numbers_ > kMaxNumbersInAll)
+    return fail("{}: found {} elements up to this tensor that are kept as F32, expected at most {}", shown(tensor),
+                num_numbers_, kMaxNumbersInAll);
+  std::vector<std::byte> bytes(data.bytes());
+  OCTAVO_TRY_VOID(data.read(0, bytes));
+  std::vector<float> numbers(count);
+  dequantize(type, bytes.data(), numbers);
+  return numbers;
+}
+
 Result<void> TensorMaker::add_moved(const CheckpointTensor& tensor, const TensorPlace& place, Dims dims,
-                                    std::vector<NamedTensor>& out) const {
+                                    std::vector<NamedTensor>& out) {
   OCTAVO_TRY(const DType type, type_of(tensor));
   OCTAVO_TRY(const Move move, move_of(tensor, place));
   auto data = std::make_unique<StoredRows>(std::vector{StoredSlice{tensor, 0, tensor.stored->bytes}}, move.order,
@@ -156,8 +161,7 @@ Result<void> TensorMaker::add_moved(const CheckpointTensor& tensor, const Tensor
   return {};
 }
 
-Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace& place,
-                              std::vector<NamedTensor>& out) const {
+Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<NamedTensor>& out) {
   const Dims& shape = tensor.stored->shape;
   switch (place.form) {
     case TensorForm::kGateThenUp: return add_gate_then_up(tensor, place.name, out);
@@ -216,6 +220,8 @@ Result<void> TensorMaker::add_gate_then_up(const CheckpointTensor& tensor, const
   OCTAVO_TRY(const DType type, type_of(tensor));
   OCTAVO_TRY(const std::uint64_t rows, half_of(tensor, 1));
   const std::uint64_t experts = tensor.stored->shape[0], cols = tensor.stored->shape[2];
+  if (experts > kMostExperts)
+    return fail("{} has {} experts, expected at most {}", shown(tensor), experts, kMostExperts);
   const std::uint64_t row_bytes = cols * element_bytes(type), matrix = rows * row_bytes;
   for (const bool is_up : {false, true}) {
     std::vector<StoredSlice> slices;
@@ -285,7 +291,6 @@ Result<void> TensorMaker::add_experts(const std::string& name, const std::vector
                                       std::vector<NamedTensor>& out) {
   const StoredTensor* first = parts.front().stored;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i].stored == nullptr || first == nullptr) return fail("{}: expert {} is missing", name, i);
     if (parts[i].stored->shape != first->shape || parts[i].stored->dtype != first->dtype)
       return fail("{} has another shape or type than expert 0", shown(parts[i]));
   }

@@ -14,13 +14,15 @@ namespace octavo {
 std::string shown(const CheckpointTensor& tensor);
 
 /// A maker lives while a folder is opened. Errors name the file, the tensor, and the expected shape or type.
+inline constexpr std::uint64_t kMostExperts = 4096;
+
 class TensorMaker {
  public:
   /// Reads the numbers of heads of both kinds. The family outlives the maker.
   static Result<TensorMaker> create(const Family& family, const JsonObject& config, Math math);
 
   /// Appends the tensors of a stored tensor of any form but MXFP4's.
-  Result<void> add(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<NamedTensor>& out) const;
+  Result<void> add(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<NamedTensor>& out);
   /// Appends a matrix of some rows of a stored one.
   static Result<void> add_rows(const CheckpointTensor& tensor, std::span<const std::uint64_t> rows, std::string name,
                                std::vector<NamedTensor>& out);
@@ -46,21 +48,23 @@ class TensorMaker {
   Result<Move> move_of(const CheckpointTensor& tensor, const TensorPlace& place) const;
   /// A tensor of these dimensions, as numbers where GGUF has F32.
   Result<void> add_moved(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<std::uint64_t> dims,
-                         std::vector<NamedTensor>& out) const;
+                         std::vector<NamedTensor>& out);
+  /// The elements of a tensor, which are counted with those of all others.
+  Result<std::vector<float>> numbers_of(const CheckpointTensor& tensor, DType type, const FolderTensor& data);
   Result<void> add_behind_padding(const CheckpointTensor& tensor, const std::string& name,
                                   std::vector<NamedTensor>& out) const;
   static Result<void> add_gate_then_up(const CheckpointTensor& tensor, const std::string& name,
                                        std::vector<NamedTensor>& out);
   static Result<void> add_transposed(const CheckpointTensor& tensor, const TensorPlace& place,
                                      std::vector<NamedTensor>& out);
-  static Result<void> add_biases(const CheckpointTensor& tensor, const std::string& name,
-                                 std::vector<NamedTensor>& out);
+  Result<void> add_biases(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
 
   const Family& family_;
   Math math_;
   std::uint64_t num_heads_ = 0, num_kv_heads_ = 0;
   std::uint64_t num_padding_rows_ = 1;  // of learned positions (TensorForm::kBehindPadding)
   DeltaHeads delta_;
+  std::uint64_t num_numbers_ = 0;  // that were converted
 };
 
 }  // namespace octavo

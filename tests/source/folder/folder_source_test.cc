@@ -1,6 +1,7 @@
 // Folders of a tiny llama and others, with numbers that tell where each came from.
 #include "source/folder/folder_source.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -176,6 +177,50 @@ TEST_F(Folder, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(error(), HasSubstr("4 is no multiple of the 3 heads"));
   folder_.write("config.json", std::string(2 << 20, ' '));
   EXPECT_THAT(error(), HasSubstr("expected at most"));
+}
+
+TEST_F(Folder, ComparesANumberWithABoundBeforeItIsALoops) {
+  constexpr std::string_view kRope = R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8.0,
+    "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192})";
+  const auto with = [&](const std::string& more) {
+    folder_.write("config.json", llama(std::string(kRope) + ", " + more));
+    return error();
+  };
+  EXPECT_THAT(with(R"("head_dim": 1000000000)"),
+              HasSubstr("head_dim: found heads of 1000000000 dimensions, expected at most 65536"));
+  EXPECT_THAT(with(R"("head_dim": 1000000000000000)"), HasSubstr("expected at most 65536"));
+  EXPECT_THAT(with(R"("hidden_size": 16777216)"), HasSubstr("hidden_size: found heads of 16777216 dimensions"));
+  for (const std::string name : {"num_hidden_layers", "hidden_size", "vocab_size"})
+    EXPECT_THAT(with("\"" + name + R"(": 16777217)"), HasSubstr(name + " is 16777217, expected at most 16777216"));
+  std::string kinds = R"("full_attention")";
+  for (int i = 0; i < 4096; ++i) kinds += R"(, "full_attention")";
+  folder_.write("config.json", llama(R"(, "architectures": ["Gemma3ForCausalLM"], "sliding_window": 4,
+                                      "layer_types": [)" +
+                                     kinds + "]"));
+  EXPECT_THAT(error(), HasSubstr("layer_types has 4097 kinds, expected at most 4096"));
+}
+
+TEST_F(Folder, TheNumberOfAnExpertIsNoSize) {
+  folder_.write("config.json", llama(R"(, "architectures": ["MixtralForCausalLM"], "num_local_experts": 3,
+                                        "num_experts_per_tok": 2)"));
+  SafetensorsWriter writer;
+  constexpr int kNames = 400;
+  for (int i = 0; i < kNames; ++i)
+    writer.add(fmt::format("model.layers.{}.block_sparse_moe.experts.4095.w2.weight", i), "F32", {1, 1}, "1234");
+  folder_.write("model.safetensors", writer.bytes());
+  EXPECT_THAT(error(), HasSubstr("blk.0.ffn_down_exps.weight: expert 0 is missing"));
+}
+
+TEST_F(Folder, NamesATensorOfTheIndexThatNoFileHas) {
+  std::filesystem::rename(folder_.path() / "model.safetensors", folder_.path() / "a.safetensors");
+  std::string map = R"("model.layers.0.mlp.gate_proj.weight": "a.safetensors")";
+  for (const std::string name : {"mlp.up_proj", "mlp.down_proj", "self_attn.q_proj", "self_attn.k_proj",
+                                 "self_attn.v_proj", "self_attn.o_proj", "input_layernorm", "post_attention_layernorm"})
+    map += R"(, "model.layers.0.)" + name + R"(.weight": "a.safetensors")";
+  map += R"(, "model.norm.weight": "a.safetensors", "model.embed_tokens.weight": "a.safetensors")";
+  for (int i = 0; i < 1000; ++i) map += fmt::format(R"(, "x{}": "a.safetensors")", i);
+  folder_.write("model.safetensors.index.json", R"({"weight_map": {)" + map + "}}");
+  EXPECT_THAT(error(), HasSubstr("a.safetensors: lacks tensor 'x0', which model.safetensors.index.json expects there"));
 }
 
 TEST_F(Folder, RefusesTensorsThatHaveNoPlace) {

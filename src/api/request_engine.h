@@ -1,0 +1,83 @@
+// A model's engine as one request's reading has it: every text of the request that becomes tokens, and every template
+// that is rendered for it, is part of one RequestWork.
+//
+// Lives while a body is read, on the thread that reads it.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+
+#include "octavo/engine.h"
+
+namespace octavo {
+
+/// The bytes of texts that a request may have made tokens of, a text counted each time: so many, and so many times its
+/// body. A body is read a few times at most; it is a query in front of each of many documents that is read more often.
+inline constexpr std::uint64_t kMostTextBytes = std::uint64_t{32} << 20, kMostReadings = 4;
+
+class RequestEngine final : public Engine {
+ public:
+  RequestEngine(const Engine& engine, std::stop_token stop, std::uint64_t body_bytes)
+      : engine_(engine), work_(std::move(stop), kMostTextBytes + kMostReadings * body_bytes) {}
+
+  const RequestWork& work() const { return work_; }
+
+  const ModelInfo& info() const override { return engine_.info(); }
+  EngineStats stats() const override { return engine_.stats(); }
+  std::string detokenize(std::span<const TokenId> tokens) const override { return engine_.detokenize(tokens); }
+  std::string vocabulary_text(TokenId token) const override { return engine_.vocabulary_text(token); }
+  SamplingParams default_sampling(SamplingParams defaults) const override { return engine_.default_sampling(defaults); }
+
+  Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override {
+    return engine_.tokenize(text, with_work(options));
+  }
+  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
+                                                   const ChatTemplateOptions& options) const override {
+    return engine_.apply_chat_template(messages, with_work(options));
+  }
+  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
+                                 const ChatTemplateOptions& options) const override {
+    return engine_.chat_prompt(messages, with_work(options));
+  }
+  Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
+                                           const ChatTemplateOptions& options) const override {
+    return engine_.render_chat_template(messages, with_work(options));
+  }
+  Result<InfillPrompt> infill_prompt(const InfillText& text, std::size_t max_tokens) const override {
+    return engine_.infill_prompt(with_work(text), max_tokens);
+  }
+  Result<EmbeddingPrompt> embedding_prompt(std::string_view text,
+                                           const EmbeddingPromptOptions& options) const override {
+    return engine_.embedding_prompt(text, with_work(options));
+  }
+  Result<EmbeddingPrompt> rank_prompt(std::string_view query, std::string_view document,
+                                      const EmbeddingPromptOptions& options) const override {
+    return engine_.rank_prompt(query, document, with_work(options));
+  }
+  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
+                                                               const std::stop_token& stop = {}) const override {
+    return engine_.compile_constraint(source, stop);
+  }
+
+  // Nothing is computed for a body that is read.
+  Result<RequestId> submit(Request /*request*/, TokenCallback /*on_event*/) override {
+    return std::unexpected(Error{.message = "no request is taken while one is read", .kind = ErrorKind::kDraining});
+  }
+  void cancel(RequestId /*id*/) override {}
+  bool step() override { return false; }
+  void run_until(std::stop_token /*stop*/) override {}
+  void drain() override {}
+
+ private:
+  /// Options of any kind, with the work.
+  template <class Options>
+  Options with_work(Options options) const {
+    options.work = &work_;
+    return options;
+  }
+
+  const Engine& engine_;
+  mutable RequestWork work_;  // counts what the const calls read
+};
+
+}  // namespace octavo

@@ -1,0 +1,57 @@
+// Work on the threads of bodies for requests that are no completions: tokens that are counted or listed, prompts that
+// are shown. Its stop is asked for when the client hangs up, when the request's deadline is over, and a moment after
+// the server was told to stop.
+//
+// Owned by the Service; the I/O thread.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <stop_token>
+
+#include "api/api_error.h"
+#include "server/exchange.h"
+
+namespace octavo::server {
+
+class StoppableWork {
+ public:
+  /// Work that nobody waits for, or that is under way when the server is told to stop, has so long to come to its end:
+  /// some clients close their side of a connection behind a request, and read on.
+  static constexpr std::chrono::milliseconds kGrace{500};
+
+  /// The work for one request, as long as it is under way.
+  class Part {
+   public:
+    Part(StoppableWork& all, const Exchange& exchange, Clock::time_point now);
+    ~Part();
+    Part(const Part&) = delete;
+    Part& operator=(const Part&) = delete;
+
+    std::stop_token stop() const { return stop_.get_token(); }
+    /// Why the work was stopped; none: it was not.
+    const std::optional<ApiError>& error() const { return error_; }
+
+   private:
+    friend class StoppableWork;
+    void end(ApiError error);
+
+    StoppableWork& all_;
+    const HttpConnection& connection_;
+    std::stop_source stop_ = {};
+    std::optional<Clock::time_point> hung_up_ = {};
+    std::optional<Clock::time_point> deadline_ = {};
+    std::optional<ApiError> error_ = {};
+  };
+
+  void begin_drain(Clock::time_point now) { drain_begin_ = now; }
+  /// Several times a second.
+  void tick(Clock::time_point now);
+
+ private:
+  std::set<Part*> parts_;
+  std::optional<Clock::time_point> drain_begin_ = {};
+};
+
+}  // namespace octavo::server
