@@ -89,7 +89,8 @@ typedef struct octavo_text {
 OCTAVO_API void octavo_text_free(octavo_text* text);
 
 /* Closes whatever a handle is. A model ends its requests, whose last events say OCTAVO_STOPPED, and those of its
- * servers, which answer 503 from then on; its memory goes back to the system once no call is inside it. A queue cancels
+ * servers, which answer 503 from then on; its memory goes back to the system once no call is inside it, its constraints
+ * are closed, and the events of its requests are polled or their queue is closed. A queue cancels
  * the requests that were submitted with it; its callback is not called any more, and one that is under way on another
  * thread has returned when this call does, unless this call is made in a callback: those wait for nobody. In a callback
  * a model that a thread of the library drives, and a server, is not closed (OCTAVO_INVALID): it goes on, and whoever is

@@ -94,11 +94,12 @@ class LLM(lib.Handle):
 
     def close(self) -> None:
         """Ends what runs, with StoppedError for those who wait, and gives the memory back. A second call does
-        nothing."""
-        super().close()
+        nothing. Ctrl-C leaves it to a thread, which waits for the step that runs."""
+        if self._handle:
+            call(super().close, is_long=True)
 
     def __del__(self) -> None:
-        self.close()
+        super().close()
 
     def __repr__(self) -> str:
         return f"<octavo.LLM {self.info['name'] if self._handle else 'closed'}>"
@@ -379,7 +380,7 @@ class LLM(lib.Handle):
 @atexit.register
 def _close_all() -> None:
     for llm in list(_open):
-        llm.close()
+        lib.Handle.close(llm)
 
 
 def version() -> str:

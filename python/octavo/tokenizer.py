@@ -35,13 +35,15 @@ class Tokenizer:
             raise TypeError(f"text: found {type(text).__name__}, expected a text")
         data = utf8("text", text) if isinstance(text, str) else memoryview(text).tobytes()
         flags = lib.ADD_SPECIAL * bool(add_special_tokens) | lib.PARSE_SPECIAL * bool(parse_special_tokens)
-        return call(lambda: self._encode(data, flags), is_long=len(data) >= DIRECT_BYTES)
+        model = self._llm.handle
+        return call(lambda: self._encode(model, data, flags), is_long=len(data) >= DIRECT_BYTES)
 
-    def _encode(self, data: bytes, flags: int) -> List[int]:
+    @staticmethod
+    def _encode(model: int, data: bytes, flags: int) -> List[int]:
         room = len(data) + 16
         while True:
             tokens, count = (ctypes.c_int32 * room)(), ctypes.c_size_t()
-            lib.library().call("octavo_tokenize", self._llm.handle, data, len(data), flags, tokens, room, count)
+            lib.library().call("octavo_tokenize", model, data, len(data), flags, tokens, room, count)
             if count.value <= room:
                 return tokens[:count.value]
             room = count.value
@@ -50,7 +52,9 @@ class Tokenizer:
         """The bytes of tokens, which may be no whole characters. Control tokens give their text, unknown ids
         nothing."""
         array = lib.tokens_array(tokens)
-        return lib.library().text("octavo_detokenize", self._llm.handle, array, len(array))
+        model = self._llm.handle
+        return call(lambda: lib.library().text("octavo_detokenize", model, array, len(array)),
+                    is_long=len(array) >= DIRECT_BYTES)
 
     def decode(self, tokens: Union[int, Sequence[int]]) -> str:
         """The text of a token or of several; U+FFFD stands for bytes that are no characters."""

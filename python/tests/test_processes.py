@@ -171,8 +171,10 @@ INTERRUPTED = """
 import octavo, os, signal, sys, threading, time
 llm = octavo.LLM(sys.argv[1], progress=False)
 text = "A word, and 1 more of them. " * 200_000
+def is_under_way():
+    return any(one.name == "octavo-call" for one in threading.enumerate())
 def interrupt():
-    while not any(one.name == "octavo-call" for one in threading.enumerate()): time.sleep(0)
+    while not is_under_way(): time.sleep(0)
     os.kill(os.getpid(), signal.SIGINT)
 for call in (lambda: llm.tokenizer.encode(text),
              lambda: llm.tokenizer.apply_chat_template([{"role": "user", "content": text}], tokenize=False)):
@@ -184,6 +186,7 @@ for call in (lambda: llm.tokenizer.encode(text),
     except KeyboardInterrupt:
         print("interrupted")
     sender.join()
+    while is_under_way(): time.sleep(0)
 print(len(llm.generate("Hi")))
 """
 

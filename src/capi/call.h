@@ -64,6 +64,7 @@ class Call : public std::enable_shared_from_this<Call> {
   Call(std::shared_ptr<LoadedModel> model, std::shared_ptr<EventQueue> queue, const CallRequest& request,
        CompletionCall call);
   std::optional<ApiError> submit_more();
+  Result<RequestId> try_submit(std::size_t prompt);
   Result<RequestId> submit(std::size_t prompt);
   void note_request(RequestId id);
   bool has_turn() const;

@@ -62,7 +62,10 @@ CallResult<std::shared_ptr<ModelServer>> ModelServer::start(const std::shared_pt
   return made;
 }
 
-ModelServer::~ModelServer() = default;
+// Without a handle nobody has closed it.
+ModelServer::~ModelServer() {
+  if (thread_.joinable()) close();
+}
 
 void ModelServer::close() {
   server_->drain();

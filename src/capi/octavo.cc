@@ -30,6 +30,7 @@
 #include "cli/context.h"
 #include "cli/process_context.h"
 #include "json/json_document.h"
+#include "octavo/request_work.h"
 #include "octavo/version.h"
 
 namespace octavo::capi {
@@ -186,9 +187,11 @@ CallResult<TokenizeCall> read_tokenize_call(std::string_view path, std::string_v
 CallResult<void> answer(octavo_handle handle, std::string_view path, std::string_view body, octavo_text& json) {
   OCTAVO_TRY(auto model, find_model(handle));
   OCTAVO_TRY(auto call, read_tokenize_call(path, body));
+  call.responses.body_bytes = body.size();
+  const StopOfCall stop(model->stop_token());
   BufferedAnswer held(model->held());
-  auto told = answer_tokenize(std::move(call), model->engine(), model->served(), held);
-  if (!told) return std::unexpected(CallError::of(std::move(told.error())));
+  auto told = answer_tokenize(std::move(call), model->engine(), model->served(), held, stop.token());
+  if (!told) return std::unexpected(stop.tell(std::move(told.error())));
   give(*told, json);
   return {};
 }
@@ -198,9 +201,12 @@ CallResult<void> tokenize(octavo_handle handle, std::string_view text, std::uint
   OCTAVO_TRY(auto model, find_model(handle));
   if ((flags & ~(OCTAVO_ADD_SPECIAL | OCTAVO_PARSE_SPECIAL)) != 0)
     return std::unexpected(wrong(fmt::format("flags: found {}, expected those of octavo_tokenize()", flags)));
-  const auto found = model->engine().tokenize(
-      text, {.add_special = (flags & OCTAVO_ADD_SPECIAL) != 0, .parse_special = (flags & OCTAVO_PARSE_SPECIAL) != 0});
-  if (!found) return std::unexpected(CallError::of(found.error()));
+  const StopOfCall stop(model->stop_token());
+  RequestWork work(stop.token());
+  const auto found = model->engine().tokenize(text, {.add_special = (flags & OCTAVO_ADD_SPECIAL) != 0,
+                                                     .parse_special = (flags & OCTAVO_PARSE_SPECIAL) != 0,
+                                                     .work = &work});
+  if (!found) return std::unexpected(stop.tell(found.error()));
   count = found->size();
   std::ranges::copy(std::span(*found).first(std::min(count, tokens.size())), tokens.begin());
   return {};

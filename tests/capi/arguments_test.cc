@@ -201,12 +201,20 @@ TEST_F(CapiArguments, AStopEndsTheCallsOfItsThreadUntilItIsTakenAway) {
   octavo_handle stop = 0, constraint = 0;
   octavo_request request = {};
   request.size = sizeof request;
-  request.body = R"({"prompt": "ABC", "max_tokens": 1, "guided_regex": "(A|B)+"})";
+  std::size_t count = 0;
+  octavo_text text = {};
   EXPECT_EQ(octavo_stop_calls(queue_), OCTAVO_CLOSED) << "it is no stop";
   ASSERT_EQ(octavo_stop_open(&stop), OCTAVO_OK);
   ASSERT_EQ(octavo_stop_calls(stop), OCTAVO_OK);
   const auto call_all = [&](octavo_status expected) {
-    EXPECT_EQ(octavo_submit(model_, queue_, &request, nullptr), expected) << message_of_last();
+    EXPECT_EQ(octavo_tokenize(model_, "ABC", 3, 0, nullptr, 0, &count), expected) << message_of_last();
+    EXPECT_EQ(octavo_answer(model_, "/tokenize", R"({"prompt": "ABC"})", 0, &text), expected) << message_of_last();
+    octavo_text_free(&text);
+    for (const char* const body :
+         {R"({"prompt": "ABC", "max_tokens": 1})", R"({"prompt": [5], "max_tokens": 1, "guided_regex": "(A|B)+"})"}) {
+      request.body = body;
+      EXPECT_EQ(octavo_submit(model_, queue_, &request, nullptr), expected) << body << ": " << message_of_last();
+    }
     EXPECT_EQ(octavo_constraint_open(model_, "regex", "(A|B){3}C", 0, &constraint), expected) << message_of_last();
     octavo_close(constraint);
   };
