@@ -20,6 +20,7 @@ enum class ItemUse : std::uint8_t {
   kUnseen,   // a note alone
   kLeftOut,  // it says nothing of the conversation
   kTools,    // tools for the model
+  kTold,     // what another agent says to this one
 };
 
 struct ItemKind {
@@ -56,6 +57,7 @@ constexpr ItemKind kItemKinds[] = {
     {"context_compaction", ItemUse::kUnseen, kEarlier},
     {"compaction_trigger", ItemUse::kLeftOut},
     {"ghost_snapshot", ItemUse::kLeftOut},
+    {"agent_message", ItemUse::kTold},
 };
 
 json::object message_of(std::string_view text) {
@@ -88,6 +90,26 @@ json::object with_tools(const JsonCursor& item, std::string_view type) {
   return {{"type", type}, {"role", "developer"}, {"tools", *tools}};
 }
 
+/// What another agent says is a user's text. Its model wrote it here, so that what a server could have encrypted is
+/// plain.
+json::object told(const JsonCursor& item) {
+  const json::array* parts = item["content"].if_array();
+  if (parts == nullptr) return {};
+  std::string text;
+  for (const json::value& part : *parts) {
+    if (!part.is_object()) continue;
+    for (const std::string_view name : {"text", "encrypted_content"}) {
+      const json::value* words = part.get_object().if_contains(name);
+      if (words == nullptr || !words->is_string()) continue;
+      text += text.empty() ? "" : "\n";
+      text += words->get_string();
+    }
+  }
+  if (text.empty()) return {};
+  const json::object shown{{"type", "input_text"}, {"text", text}};
+  return {{"type", "message"}, {"role", "user"}, {"content", json::array{shown}}, {"status", "completed"}};
+}
+
 json::object what_ran(const JsonCursor& item, std::string_view what, HistoryReader& history) {
   const json::string* name = item["name"].if_string();
   std::string text = fmt::format("[{}{}{} that another server ran]", what, name == nullptr ? "" : " ",
@@ -118,6 +140,7 @@ json::object read_foreign_item(const JsonCursor& item, std::string_view type, Hi
     case ItemUse::kRan: return what_ran(item, kind->what, history);
     case ItemUse::kUnseen: return message_of(unseen(kind->what));
     case ItemUse::kTools: return with_tools(item, kind->type);
+    case ItemUse::kTold: return told(item);
     case ItemUse::kLeftOut: break;
   }
   return {};

@@ -252,6 +252,13 @@ TEST_F(History, ItemsOfOtherKindsAreCallsOutputsOrNotes) {
   EXPECT_THAT(unknown->warnings, ElementsAre(HasSubstr("input[1].type: found the string \"hologram_call\"")));
 }
 
+TEST_F(History, WhatAnotherAgentSaysIsAUsersText) {
+  const auto request = responses(R"({"type": "agent_message", "id": "a", "author": "/root", "recipient": "/root/sub",
+      "content": [{"type": "input_text", "text": "Task:"}, {"type": "encrypted_content", "encrypted_content": "Say hi"}]})");
+  EXPECT_EQ(shown_messages(request).at(0), json::parse(R"({"role": "user", "content": "Task:\nSay hi"})"));
+  EXPECT_TRUE(request->warnings.empty());
+}
+
 const std::string kMoreTools = R"({"type": "additional_tools", "role": "developer", "tools": [
     {"type": "namespace", "name": "functions", "description": "local", "tools": [
       {"type": "custom", "name": "exec", "format": {"type": "text"}},

@@ -1,7 +1,7 @@
 """Requests of coding agents, recorded while each did a small task (a call of a tool, or a change in the agent's own
 form), with their long texts cut short (tests/data/agents). They are replayed: the same bodies but for the model's name
-and the answer, which is scripted. And bodies of the shapes that Claude Code and Codex send where a user interrupts, where
-a tool gives a picture or a document, and where tools are loaded by a search, with texts of our own."""
+and the answer, which is scripted. And bodies of the shapes that Claude Code and Codex send where a user interrupts,
+where a tool gives a picture or a document, and where tools are loaded by a search, with texts of our own."""
 import json
 import pathlib
 import unittest
@@ -102,6 +102,89 @@ class Interruptions(unittest.TestCase):
                         status, _, text = server.request("POST", path, asked)
                         self.assertEqual(status, 200, text)
                         self.assertIn(ANSWER, text)
+
+
+def claude_codes():
+    """A body for /v1/messages as Claude Code sends it behind a picture, a PDF, a search for tools, a compaction."""
+    def used(identifier, name, *result, **given):
+        asked = {"type": "tool_use", "id": identifier, "name": name, "input": given}
+        told = {"type": "tool_result", "tool_use_id": identifier, "content": list(result)}
+        return [{"role": "assistant", "content": [asked]}, {"role": "user", "content": [told]}]
+    turns = [{"role": "user", "content": [{"type": "text", "text": "Look."}, {"type": "image", "source": IMAGE}]},
+             {"role": "system", "content": "Note.", "output_config": {"effort": "medium"}},
+             {"role": "system", "content": [], "output_config": {"effort": "medium"}},
+             *used("c1", "read", {"type": "image", "source": IMAGE}, text="a.png"),
+             *used("c2", "read", {"type": "text", "text": "A file."}, {"type": "document", "source": PDF}, text="b"),
+             *used("c3", "search", {"type": "tool_reference", "tool_name": "count"}, text="count")]
+    turns[-1]["content"].append({"type": "text", "text": "Loaded.", "cache_control": {"type": "ephemeral"}})
+    turns.append({"role": "system", "content": [{"type": "text", "text": "Go on."}]})
+    tools = [{"name": name, "input_schema": SCHEMA} for name in ("read", "search")]
+    tools += [{"name": name, "input_schema": SCHEMA, "defer_loading": True} for name in ("nothing", "count")]
+    return {"max_tokens": 128000, "system": [{"type": "text", "text": "Help."}], "messages": turns, "tools": tools,
+            "thinking": {"type": "adaptive", "display": "updates"}, "metadata": {"user_id": "{}"},
+            "context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]},
+            "output_config": {"effort": "medium"}}
+
+
+def codexs():
+    """A body for /v1/responses as Codex sends it: tools as an item, pictures, what an agent says to another."""
+    def text(said, kind="input_text"):
+        return {"type": kind, "text": said}
+    picture = {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo=", "detail": "high"}
+    tools = [{"type": "namespace", "name": "functions", "description": "", "tools": [
+        {"type": "custom", "name": "exec", "description": "Runs it.", "format": {"type": "text"}},
+        {"type": "function", "name": "wait", "strict": False, "parameters": SCHEMA}]}]
+    items = [{"type": "additional_tools", "id": "at_1", "role": "developer", "tools": tools},
+             {"type": "message", "id": "m1", "role": "developer", "content": [text("Help.")]},
+             {"type": "message", "id": "m2", "role": "user", "content": [text("Look."), picture]},
+             {"type": "reasoning", "id": "r1", "summary": [text("Hm.", "summary_text")],
+              "content": [text("Hm.", "reasoning_text")], "encrypted_content": None},
+             {"type": "custom_tool_call", "id": "i1", "call_id": "c1", "name": "exec", "input": "x"},
+             {"type": "custom_tool_call_output", "id": "i2", "call_id": "c1", "output": [text("Done."), picture]},
+             {"type": "function_call", "id": "i3", "status": "completed", "call_id": "c2", "name": "wait",
+              "namespace": "functions", "arguments": '{"text": "cut'},
+             {"type": "function_call_output", "id": "i4", "call_id": "c2", "output": "No such cell."},
+             {"type": "agent_message", "id": "a1", "author": "/root", "recipient": "/root/sub",
+              "content": [text("Task:"), {"type": "encrypted_content", "encrypted_content": "Say hi."}]}]
+    return {"max_output_tokens": 4000, "input": items, "tool_choice": "auto", "parallel_tool_calls": False,
+            "reasoning": {"effort": "low", "context": "all_turns"}, "store": False, "prompt_cache_key": "k",
+            "include": ["reasoning.encrypted_content"], "text": {"verbosity": "low"},
+            "client_metadata": {"turn_id": "t"}}
+
+
+def call(name, arguments):
+    return f'<tool_call>\n{{"name": "{name}", "arguments": {json.dumps(arguments)}}}\n</tool_call>'
+
+
+class Histories(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("--chat-template", TEMPLATE, "--served-model-name", "*")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__()
+
+    def answer(self, path, body, text):
+        status, _, answer = self.server.request("POST", path, {**body, "model": "any", "guided_choice": [text]})
+        self.assertEqual(status, 200, answer)
+        return json.loads(answer)
+
+    def test_what_claude_code_holds_is_answered_and_a_tool_that_was_found_is_called(self):
+        body = claude_codes()
+        answer = self.answer("/v1/messages", body, call("count", {"text": "a"}))
+        self.assertEqual([(block["type"], block.get("name")) for block in answer["content"]], [("tool_use", "count")])
+        for size in (3, 5, 7, len(body["messages"])):
+            counted = {**body, "messages": body["messages"][:size], "model": "any"}
+            status, _, text = self.server.request("POST", "/v1/messages/count_tokens", counted)
+            # In the user's newest message a picture is what was asked.
+            self.assertEqual(status, 400 if size == 3 else 200, text)
+
+    def test_what_codex_holds_is_answered_and_a_tool_of_an_item_is_called(self):
+        answer = self.answer("/v1/responses", codexs(), call("functions__exec", {"input": "y"}))
+        item = answer["output"][-1]
+        self.assertEqual([item[name] for name in ("type", "namespace", "name", "input")],
+                         ["custom_tool_call", "functions", "exec", "y"])
 
 
 if __name__ == "__main__":
