@@ -20,6 +20,7 @@
 #include "api/answer_length.h"
 #include "api/custom_tools.h"
 #include "api/vector_call.h"
+#include "api/warnings.h"
 #include "octavo/chat.h"
 #include "octavo/engine.h"
 
@@ -139,7 +140,7 @@ struct ApiRequest {
   AnswerForm form = {};
   std::string cache_salt = {};
   std::optional<std::chrono::milliseconds> keep_alive = {};  // of the model, behind this request
-  std::vector<std::string> warnings = {};                    // what the client should be told
+  Warnings warnings = {};                                    // what the client should be told
 };
 
 /// The conversation of a request that has one, with its tools. It is taken out of the request.

@@ -83,10 +83,11 @@ ApiResult<void> compile_constraint(CompletionCall& call, const Engine& engine, c
     CompilerNote note = note_of(*call.constraint, compiled.error().message);
     return std::unexpected(invalid_value(std::move(note.place), std::move(note.text)));
   }
-  std::vector<std::string> warnings;
+  Warnings warnings;
   for (const std::string& warning : (*compiled)->warnings())
     warnings.push_back(note_of(*call.constraint, warning).text);
-  call.warnings.insert(call.warnings.begin(), warnings.begin(), warnings.end());
+  warnings.append(call.warnings);
+  call.warnings = std::move(warnings);
   for (Request& request : call.requests) request.constraint = *compiled;
   call.constraint.reset();
   return {};

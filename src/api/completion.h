@@ -21,6 +21,7 @@
 #include "api/answer_writer.h"
 #include "api/api_error.h"
 #include "api/api_request.h"
+#include "api/warnings.h"
 #include "base/to_size.h"
 #include "octavo/engine.h"
 #include "octavo/request_event.h"
@@ -92,7 +93,7 @@ struct CompletionCall : AnswerForm {
   /// compiled.
   std::optional<AskedConstraint> constraint = {};
   std::vector<CallPrompt> prompts = {};                      // beside each request
-  std::vector<std::string> warnings = {};                    // Constraint's and the API's, which the answer shows
+  Warnings warnings = {};                                    // Constraint's and the API's, which the answer shows
   std::vector<std::string> stop = {};                        // Request::stop, for answers that say at which they ended
   std::string user_cache_salt = {};                          // cache_salt; the server joins it with the key's domain
   std::optional<std::chrono::milliseconds> keep_alive = {};  // ollama's: of the model, behind this call

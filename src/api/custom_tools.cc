@@ -76,7 +76,7 @@ ApiResult<JsonCursor> custom_in(const JsonCursor& holder, std::string_view membe
   return refused(custom.wrong_value(fmt::format("an object with {}", members), "missing_required_parameter"));
 }
 
-ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, std::vector<std::string>& warnings) {
+ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, Warnings& warnings) {
   OCTAVO_TRY(const auto name, to_api_result(custom["name"].string()));
   OCTAVO_TRY(const auto about, to_api_result(custom["description"].string()));
   if (!name || !may_name_a_tool(*name)) return std::unexpected(wrong_tool_name(custom["name"].path(), name));

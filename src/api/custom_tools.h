@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/api_error.h"
+#include "api/warnings.h"
 #include "json/json_cursor.h"
 
 namespace octavo {
@@ -48,6 +49,6 @@ struct AskedTool;
 /// The function that stands for a custom tool with `name`, `description` and `format`: of chats, where a grammar is an
 /// object, or of responses, where it is not. Inputs of a regular expression are held to it; a grammar in Lark is shown
 /// to the model alone, and a warning says so. Error: it is of a wrong form.
-ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, std::vector<std::string>& warnings);
+ApiResult<AskedTool> read_custom_tool(const JsonCursor& custom, Warnings& warnings);
 
 }  // namespace octavo

@@ -121,7 +121,7 @@ class Preparation {
       OCTAVO_TRY_VOID(settle());
       OCTAVO_TRY_VOID(prepare_prompt());
     }
-    call_.warnings.insert(call_.warnings.end(), asked_.warnings.begin(), asked_.warnings.end());
+    call_.warnings.append(asked_.warnings);
     return std::move(call_);
   }
 

@@ -53,59 +53,64 @@ ApiError no_response(std::string_view id, std::string param) {
           .code = "response_not_found"};
 }
 
-void ResponseStore::put(const std::string& owner, StoredResponse response) {
+void ResponseStore::put(const std::string& owner, StoredResponse response, std::string_view client) {
   const std::uint64_t size = response.num_bytes();
   if (size > limits_.max_bytes) return;
   auto kept = std::make_shared<const StoredResponse>(std::move(response));
   const std::scoped_lock lock(mutex_);
-  Owner& own = owners_[owner];
-  own.responses.push_front(kept);
-  own.by_id.emplace(kept->id, own.responses.begin());
-  own.num_bytes += size;
+  const auto own = owners_.try_emplace(owner).first;
+  const auto room = clients_.try_emplace(std::string(client.empty() ? owner : client)).first;
+  KeptList& responses = room->second.responses;
+  responses.push_front({.response = kept, .owner = own, .client = room});
+  own->second.emplace(kept->id, responses.begin());
+  room->second.num_bytes += size;
   num_bytes_ += size;
   ++num_responses_;
   make_room();
 }
 
 void ResponseStore::make_room() {
-  while (num_bytes_ > limits_.max_bytes || num_responses_ > limits_.max_responses) {
-    const auto largest =
-        std::ranges::max_element(owners_, {}, [](const Owners::value_type& entry) { return entry.second.num_bytes; });
-    drop(largest, std::prev(largest->second.responses.end()));
-  }
+  const auto bytes_of = [](const Clients::value_type& entry) { return entry.second.num_bytes; };
+  const auto number_of = [](const Clients::value_type& entry) { return entry.second.responses.size(); };
+  while (num_bytes_ > limits_.max_bytes)
+    drop(std::prev(std::ranges::max_element(clients_, {}, bytes_of)->second.responses.end()));
+  while (num_responses_ > limits_.max_responses)
+    drop(std::prev(std::ranges::max_element(clients_, {}, number_of)->second.responses.end()));
 }
 
-void ResponseStore::drop(Owners::iterator owner, std::list<Response>::iterator response) {
-  Owner& own = owner->second;
-  const std::uint64_t size = (*response)->num_bytes();
-  own.by_id.erase((*response)->id);
-  own.responses.erase(response);
-  own.num_bytes -= size;
+void ResponseStore::drop(KeptList::iterator kept) {
+  const auto [response, owner, client] = *kept;
+  const std::uint64_t size = response->num_bytes();
+  owner->second.erase(response->id);
+  if (owner->second.empty()) owners_.erase(owner);
+  client->second.num_bytes -= size;
+  client->second.responses.erase(kept);
+  if (client->second.responses.empty()) clients_.erase(client);
   num_bytes_ -= size;
   --num_responses_;
-  if (own.responses.empty()) owners_.erase(owner);
 }
 
-ResponseStore::Response ResponseStore::use(std::string_view owner, std::string_view id) {
+const ResponseStore::Kept* ResponseStore::use(std::string_view owner, std::string_view id) {
   const auto own = owners_.find(owner);
   if (own == owners_.end()) return nullptr;
-  const auto found = own->second.by_id.find(id);
-  if (found == own->second.by_id.end()) return nullptr;
-  std::list<Response>& responses = own->second.responses;
+  const auto found = own->second.find(id);
+  if (found == own->second.end()) return nullptr;
+  KeptList& responses = found->second->client->second.responses;
   responses.splice(responses.begin(), responses, found->second);
-  return responses.front();
+  return &*found->second;
 }
 
 ResponseStore::Response ResponseStore::find(std::string_view owner, std::string_view id) {
   const std::scoped_lock lock(mutex_);
-  return use(owner, id);
+  const Kept* kept = use(owner, id);
+  return kept == nullptr ? nullptr : kept->response;
 }
 
 bool ResponseStore::erase(std::string_view owner, std::string_view id) {
   const std::scoped_lock lock(mutex_);
-  if (use(owner, id) == nullptr) return false;
-  const auto own = owners_.find(owner);
-  drop(own, own->second.responses.begin());
+  const Kept* kept = use(owner, id);
+  if (kept == nullptr) return false;
+  drop(kept->client->second.responses.begin());
   return true;
 }
 
@@ -115,8 +120,9 @@ ApiResult<std::vector<ResponseStore::Response>> ResponseStore::conversation(std:
   std::uint64_t num_bytes = other_bytes;
   const std::scoped_lock lock(mutex_);
   for (std::string_view next = id; !next.empty(); next = responses.back()->previous_id) {
-    Response response = use(owner, next);
-    if (response == nullptr) return std::unexpected(no_response(next, "previous_response_id"));
+    const Kept* kept = use(owner, next);
+    if (kept == nullptr) return std::unexpected(no_response(next, "previous_response_id"));
+    Response response = kept->response;
     num_bytes += size_of(response->input) + size_of(response->output);
     if (num_bytes > limits_.max_request_bytes)
       return std::unexpected(refers_to_too_much("previous_response_id", num_bytes, limits_.max_request_bytes));

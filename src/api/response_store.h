@@ -55,9 +55,10 @@ class ResponseStore {
 
   const Limits& limits() const { return limits_; }
   bool keeps_any() const { return limits_.max_bytes > 0; }
-  /// Where there is no room, the owner of the most bytes loses what it has not used for longest. A response that is
-  /// larger than the bound is not kept.
-  void put(const std::string& owner, StoredResponse response);
+  /// Where there is no room, the client of the most bytes loses what it has not used for longest, or where there are
+  /// too many the client of the most responses. A response that is larger than the bound is not kept. `client`: a key's
+  /// name or an address, whose room it takes; empty: the owner.
+  void put(const std::string& owner, StoredResponse response, std::string_view client = {});
   /// Counts as used. Null: there is none of this owner.
   Response find(std::string_view owner, std::string_view id);
   bool erase(std::string_view owner, std::string_view id);
@@ -68,20 +69,30 @@ class ResponseStore {
   std::uint64_t num_bytes() const;
 
  private:
-  struct Owner {
-    std::list<Response> responses = {};                                              // the last used one first
-    std::unordered_map<std::string_view, std::list<Response>::iterator> by_id = {};  // keys point into the responses
+  struct Kept;
+  using KeptList = std::list<Kept>;
+  struct Client {
+    KeptList responses = {};  // the last used one first
     std::uint64_t num_bytes = 0;
   };
-  using Owners = std::map<std::string, Owner, std::less<>>;
+  using Clients = std::map<std::string, Client, std::less<>>;
+  using Owned = std::unordered_map<std::string_view, KeptList::iterator>;  // by ids, which point into the responses
+  using Owners = std::map<std::string, Owned, std::less<>>;
+  struct Kept {
+    Response response;
+    Owners::iterator owner;
+    Clients::iterator client;
+  };
 
-  Response use(std::string_view owner, std::string_view id);
-  void drop(Owners::iterator owner, std::list<Response>::iterator response);
+  /// Null: there is none.
+  const Kept* use(std::string_view owner, std::string_view id);
+  void drop(KeptList::iterator kept);
   void make_room();
 
   const Limits limits_;
   mutable std::mutex mutex_;
   Owners owners_ = {};
+  Clients clients_ = {};
   std::uint64_t num_bytes_ = 0;
   std::size_t num_responses_ = 0;
 };
@@ -90,6 +101,7 @@ class ResponseStore {
 struct OwnResponses {
   ResponseStore* store = nullptr;
   std::string owner = {};        // the name of its key; empty where there are no keys
+  std::string client = {};       // the key or address whose room what is kept takes
   std::uint64_t body_bytes = 0;  // of the request's body
 };
 

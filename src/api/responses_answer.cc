@@ -174,7 +174,7 @@ std::string ResponsesAnswer::body() {
   std::string whole = response.body();
   if (response_.kept.store == nullptr) return whole;
   response.input = response_.input;
-  response_.kept.store->put(response_.kept.owner, std::move(response));
+  response_.kept.store->put(response_.kept.owner, std::move(response), response_.kept.client);
   return whole;
 }
 

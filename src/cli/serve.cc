@@ -1,5 +1,6 @@
 // octavo serve: an OpenAI-compatible server.
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -27,6 +28,13 @@ void raise_descriptor_limit() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Of the program alone: in a process that has other owners, the allocator is theirs.
+void return_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
 }
 
 /// Sets what follows from the options.
@@ -93,6 +101,7 @@ Result<int> serve(ServeOptions options, Dialect dialect, Context& context) {
   for (const int signal : {SIGPIPE, SIGXFSZ})
     std::signal(signal, SIG_IGN);  // a log that nobody reads any more, or that may not grow, is no reason to end
   options.server.reopen_on_hangup = !has_terminal();
+  options.server.bodies.return_memory = return_memory;
   options.server.on_notice = [&context](const std::string& notice) {
     context.err << "octavo: " << notice << '\n' << std::flush;
   };

@@ -22,24 +22,35 @@ bool ConnectionPlaces::Rank::operator<(const Rank& other) const {
 }
 
 std::optional<ApiError> ConnectionPlaces::make_room(const Address& peer) {
-  const bool is_limited = limits_.per_client > 0 && !proxies_.contains(peer);
+  const bool is_limited = limits_.per_client > 0 && !is_of_many(peer);
   const auto client = is_limited ? clients_.find(client_key(peer)) : clients_.end();
-  if (client != clients_.end() && client->second.num_places() >= limits_.per_client && !close_silent(&client->second))
+  if (client != clients_.end() && client->second.num_places() >= limits_.per_client &&
+      !close_oldest(&client->second, Least::kSilent))
     return refusal("too many connections from this address");
-  if (num_places_ >= limits_.all && !close_silent(nullptr)) return refusal("too many connections");
-  return std::nullopt;
+  if (num_places_ < limits_.all) return std::nullopt;
+  const bool has_room =
+      (majority_ != nullptr && close_oldest(majority_, Least::kUnfinished)) || close_oldest(nullptr, Least::kSilent);
+  return has_room ? std::nullopt : std::optional(refusal("too many connections"));
 }
 
-bool ConnectionPlaces::close_silent(Client* client) {
+ConnectionPlaces::Place* ConnectionPlaces::oldest_of(Client& client, Least least) {
+  const std::list<Place*>& silent = client.of(Standing::kSilent);
+  const std::list<Place*>& unfinished = client.of(Standing::kUnfinished);
+  if (least == Least::kSilent || unfinished.empty()) return silent.empty() ? nullptr : silent.front();
+  if (silent.empty()) return unfinished.front();
+  return silent.front()->since_ < unfinished.front()->since_ ? silent.front() : unfinished.front();
+}
+
+bool ConnectionPlaces::close_oldest(Client* client, Least least) {
   for (int i = 0; i < kMaxLooks && !ranks_.empty(); ++i) {
     Client& loser = client != nullptr ? *client : clients_.at(ranks_.begin()->client);
-    if (loser.silent.empty()) return false;
-    Place& place = *loser.silent.front();
-    if (place.give_up_()) {
-      place.leave();
+    Place* place = oldest_of(loser, least);
+    if (place == nullptr) return false;
+    if (place->give_up_(place->standing_)) {
+      place->leave();
       return true;
     }
-    place.fall_silent(loser.silent);
+    place->go_behind(loser.of(place->standing_), place->standing_);
   }
   return false;
 }
@@ -47,9 +58,14 @@ bool ConnectionPlaces::close_silent(Client* client) {
 /// Without memory of its own: a connection that changes must not fail for want of it.
 void ConnectionPlaces::rank_anew(Client& client) noexcept {
   auto node = ranks_.extract(client.rank);
-  const bool has_silent = !client.silent.empty();
-  client.rank.num_places = has_silent ? client.num_places() : 0;
-  client.rank.silence = has_silent ? client.silent.front()->silence_ : 0;
+  const std::list<Place*>& silent = client.of(Standing::kSilent);
+  client.rank.num_places = silent.empty() ? 0 : client.num_places();
+  client.rank.silence = silent.empty() ? 0 : silent.front()->since_;
+  if (has_majority(client)) {
+    majority_ = &client;
+  } else if (majority_ == &client) {
+    majority_ = nullptr;
+  }
   node.value() = client.rank;
   ranks_.insert(std::move(node));
 }
@@ -65,31 +81,31 @@ ConnectionPlaces::Place::Place(ConnectionPlaces& all, const Address& peer, GiveU
     client_->rank = *rank.begin();
     all.ranks_.merge(rank);
   }
+  client_->is_proxy = all.is_of_many(peer);
   place_ = own.begin();
   ++all.num_places_;
-  fall_silent(own);
+  go_behind(own, Standing::kSilent);
 }
 
-void ConnectionPlaces::Place::set_silent(bool is_silent) noexcept {
-  if (client_ == nullptr || is_silent == is_silent_) return;
-  is_silent_ = is_silent;
-  if (is_silent) return fall_silent(client_->busy);
-  client_->busy.splice(client_->busy.end(), client_->silent, place_);
-  all_.rank_anew(*client_);
+void ConnectionPlaces::Place::set_standing(Standing standing) noexcept {
+  if (client_ != nullptr && standing != standing_) go_behind(client_->of(standing_), standing);
 }
 
-void ConnectionPlaces::Place::fall_silent(std::list<Place*>& from) noexcept {
-  silence_ = all_.num_silences_++;
-  client_->silent.splice(client_->silent.end(), from, place_);
+void ConnectionPlaces::Place::go_behind(std::list<Place*>& from, Standing standing) noexcept {
+  since_ = all_.num_changes_++;
+  standing_ = standing;
+  std::list<Place*>& to = client_->of(standing);
+  to.splice(to.end(), from, place_);
   all_.rank_anew(*client_);
 }
 
 void ConnectionPlaces::Place::leave() noexcept {
   if (client_ == nullptr) return;
   Client& client = *std::exchange(client_, nullptr);
-  (is_silent_ ? client.silent : client.busy).erase(place_);
+  client.of(standing_).erase(place_);
   --all_.num_places_;
-  if (client.num_places() > 0) return all_.rank_anew(client);
+  all_.rank_anew(client);
+  if (client.num_places() > 0) return;
   all_.ranks_.erase(client.rank);
   const ClientKey key = client.rank.client;
   all_.clients_.erase(key);

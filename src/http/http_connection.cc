@@ -10,6 +10,15 @@ namespace {
 constexpr std::chrono::seconds kLingerTime{2};
 constexpr std::size_t kJoinBytes = 16U << 10;  // a body up to this is sent in one piece with its head
 
+constexpr std::size_t kFieldBytes = 64;  // about what the books of a head's field take beside its text
+
+/// Bytes that a head takes when it is parsed, which may be many times its text.
+std::size_t num_bytes_of(const HttpRequest& head) {
+  std::size_t num_bytes = head.target().size();
+  for (const auto& field : head) num_bytes += kFieldBytes + field.name_string().size() + field.value().size();
+  return num_bytes;
+}
+
 /// The error of a head that this server and one before it might read differently (RFC 9112, 3.2 and 6.1).
 std::optional<ApiError> find_ambiguity(const HttpRequest& request) {
   const std::size_t num_hosts = request.count(http::field::host);
@@ -51,12 +60,12 @@ ApiError too_much_received() {
 }
 
 HttpConnection::HttpConnection(std::unique_ptr<Transport> transport, const HttpLimits& limits, ReceivedBytes& received,
-                               const asio::any_io_executor& executor)
+                               const asio::any_io_executor& executor, std::string_view client)
     : transport_(std::move(transport)),
       limits_(limits),
       wake_(executor),
       room_(executor),
-      held_(received, [this] { give_up(); }),
+      held_(received, client, [this] { give_up(); }),
       times_{.overdue = Clock::now() + limits.read_timeout} {}
 
 asio::awaitable<bool> HttpConnection::handshake() { co_return co_await transport_->handshake(); }
@@ -77,7 +86,7 @@ asio::awaitable<void> HttpConnection::read_loop() {
     const std::size_t count = co_await transport_->read_some(asio::buffer(buffer));
     if (count == 0) break;
     in_.append(buffer, count);
-    hold_body(body_bytes_);
+    hold_body(current_.body_bytes);
     wake_.notify();
   }
   end();
@@ -92,18 +101,18 @@ void HttpConnection::drop_parsed(std::size_t count) {
 }
 
 void HttpConnection::hold_body(std::size_t num_bytes) {
-  body_bytes_ = num_bytes;
-  held_.set(in_.size() + body_bytes_);
+  current_.body_bytes = num_bytes;
+  held_.set(in_.size() + current_.head_bytes + current_.body_bytes);
 }
 
 // The request is refused by whoever has its body: read_request(), or the owner while it waits to take it. Else what was
 // sent behind it goes, and the connection with it.
 void HttpConnection::give_up() {
   keep_alive_ = false;
-  const bool is_refused = phase_ <= Phase::kReading || (phase_ == Phase::kAnswering && body_bytes_ > 0);
+  const bool is_refused = phase_ <= Phase::kReading || (phase_ == Phase::kAnswering && current_.body_bytes > 0);
   std::string().swap(in_);
   in_begin_ = 0;
-  body_bytes_ = 0;
+  current_.body_bytes = 0;
   if (is_refused) {
     wake_.notify();
   } else {
@@ -120,8 +129,9 @@ void HttpConnection::end() {
 
 void HttpConnection::enter(Phase phase) {
   phase_ = phase;
-  timed_out_ = false;
-  set_silent(phase <= Phase::kIdle);
+  current_.error.reset();
+  current_.is_stalled = false;
+  times_.stall = Clock::time_point::max();
   if (phase == Phase::kIdle && num_unparsed() == 0) {
     std::string().swap(in_);  // an idle connection holds nothing
     in_begin_ = 0;
@@ -135,22 +145,46 @@ void HttpConnection::enter(Phase phase) {
     case Phase::kWriting: times_.overdue = now + times_.patience; break;
     case Phase::kLingering: times_.overdue = now + kLingerTime; break;
   }
+  if (phase == Phase::kReading || phase == Phase::kWriting) times_.stall = now + limits_.stall_time;
+  set_standing(standing_in(phase));
 }
 
-void HttpConnection::set_silent(bool is_silent) {
-  times_.head = Clock::time_point::max();
-  if (is_silent == silence_.is_silent) return;
-  silence_.is_silent = is_silent;
-  if (silence_.on_change) silence_.on_change(is_silent);
+ConnectionStanding HttpConnection::standing_in(Phase phase) {
+  switch (phase) {
+    case Phase::kReading: return ConnectionStanding::kUnfinished;
+    case Phase::kAnswering:
+    case Phase::kWriting: return ConnectionStanding::kBusy;
+    default: return ConnectionStanding::kSilent;  // what is said while it lingers is not read
+  }
+}
+
+void HttpConnection::set_standing(ConnectionStanding standing) {
+  if (standing == standing_.now) return;
+  standing_.now = standing;
+  if (standing_.on_change) standing_.on_change(standing);
+}
+
+void HttpConnection::expect_body() {
+  times_.stall = Clock::now() + limits_.stall_time;
+  set_standing(ConnectionStanding::kUnfinished);
 }
 
 void HttpConnection::tick(Clock::time_point now) {
-  if (now >= times_.head) set_silent(true);
+  if (now >= times_.stall) {
+    times_.stall = Clock::time_point::max();
+    current_.is_stalled = true;
+    if (phase_ == Phase::kReading) {
+      set_standing(ConnectionStanding::kSilent);
+    } else if (!current_.is_streamed) {
+      set_standing(ConnectionStanding::kUnfinished);
+    }
+  }
   if (closed_ || now < times_.overdue) return;
   if (phase_ == Phase::kReading) {
-    timed_out_ = true;  // read_request() answers it
     times_.overdue = Clock::time_point::max();
-    wake_.notify();
+    refuse_rest({.status = 408,
+                 .message = fmt::format("the request did not arrive whole within {} ms", limits_.read_timeout.count()),
+                 .code = "request_timeout"});
   } else {
     close();
   }
@@ -163,10 +197,26 @@ void HttpConnection::close_if_idle() {
   close();
 }
 
-bool HttpConnection::close_if_silent() {
-  const bool has_begun = !silence_.is_silent || (phase_ == Phase::kIdle && num_unparsed() > 0);
-  boost::system::error_code error;
-  if (has_begun || transport_->socket().available(error) > 0) return false;
+void HttpConnection::stop_waiting(const ApiError& error) {
+  if (phase_ == Phase::kReading) return refuse_rest(error);
+  const bool is_not_taken = phase_ == Phase::kWriting && current_.is_stalled;
+  if (is_not_taken || phase_ == Phase::kLingering) return close();
+  close_if_idle();
+}
+
+/// read_request() answers it.
+void HttpConnection::refuse_rest(ApiError error) {
+  current_.error = std::move(error);
+  wake_.notify();
+}
+
+bool HttpConnection::give_up_place(ConnectionStanding standing) {
+  if (standing != standing_.now) return false;
+  if (standing == ConnectionStanding::kSilent && phase_ != Phase::kLingering) {
+    boost::system::error_code error;
+    const bool has_begun = phase_ == Phase::kIdle && num_unparsed() > 0;
+    if (has_begun || transport_->socket().available(error) > 0) return false;
+  }
   close();
   return true;
 }
@@ -207,8 +257,9 @@ std::optional<ApiError> HttpConnection::parse(http::request_parser<http::string_
 
 asio::awaitable<std::optional<ApiError>> HttpConnection::take_head(
     const http::request_parser<http::string_body>& parser, const HeadCheck& check) {
-  set_silent(false);
-  version_ = parser.get().version();
+  expect_body();
+  current_.version = parser.get().version();
+  current_.head_bytes = num_bytes_of(parser.get());
   if (!parser.keep_alive()) keep_alive_ = false;
   if (auto ambiguous = find_ambiguity(parser.get())) {
     keep_alive_ = false;  // the end of this request is not known
@@ -229,6 +280,7 @@ asio::awaitable<std::optional<Received>> HttpConnection::read_request(const Head
   parser.header_limit(static_cast<std::uint32_t>(limits_.max_header_bytes));
   parser.body_limit(limits_.max_body_bytes);
   enter(Phase::kIdle);
+  current_.head_bytes = 0;
   hold_body(0);
   room_.notify();
   std::optional<ApiError> problem;
@@ -238,9 +290,9 @@ asio::awaitable<std::optional<Received>> HttpConnection::read_request(const Head
     if (num_unparsed() > 0) {
       if (phase_ == Phase::kIdle) {
         enter(Phase::kReading);
-        times_.head = Clock::now() + limits_.late_head;
         if (++num_requests_ >= limits_.max_requests) keep_alive_ = false;
       }
+      if (parser.is_header_done()) expect_body();
       problem = parse(parser);
       if (!problem && parser.is_header_done() && !parser.eager()) {
         parser.eager(true);
@@ -251,10 +303,8 @@ asio::awaitable<std::optional<Received>> HttpConnection::read_request(const Head
     }
     if (gave_up()) {
       problem = too_much_received();
-    } else if (timed_out_) {
-      problem = {.status = 408,
-                 .message = fmt::format("the request did not arrive whole within {} ms", limits_.read_timeout.count()),
-                 .code = "request_timeout"};
+    } else if (current_.error) {
+      problem = current_.error;
     }
     if (problem || parser.is_done()) break;
     if (ended_ || closed_) co_return std::nullopt;
@@ -273,12 +323,12 @@ asio::awaitable<std::optional<Received>> HttpConnection::read_request(const Head
 
 std::string HttpConnection::head_of(const HttpResponse& response) const {
   const std::string_view reason = http::obsolete_reason(static_cast<http::status>(response.status));
-  std::string head = fmt::format("HTTP/1.{} {} {}\r\n", version_ == 10 ? 0 : 1, response.status, reason);
+  std::string head = fmt::format("HTTP/1.{} {} {}\r\n", current_.version == 10 ? 0 : 1, response.status, reason);
   if (!response.content_type.empty()) head += "Content-Type: " + response.content_type + "\r\n";
   for (const auto& [name, value] : response.headers) head += fmt::format("{}: {}\r\n", name, value);
   if (!keep_alive_) {
     head += "Connection: close\r\n";
-  } else if (version_ == 10) {
+  } else if (current_.version == 10) {
     head += "Connection: keep-alive\r\n";
   }
   return head;
@@ -286,31 +336,41 @@ std::string HttpConnection::head_of(const HttpResponse& response) const {
 
 asio::awaitable<bool> HttpConnection::respond(HttpResponse& response, bool head_only) {
   std::string head = head_of(response);
-  if (response.status != 204) head += fmt::format("Content-Length: {}\r\n", response.body.size());
+  const std::string_view body = response.content();
+  current_.is_streamed = false;
+  if (response.status != 204) head += fmt::format("Content-Length: {}\r\n", body.size());
   head += "\r\n";
   if (head_only) co_return co_await write(head);
-  if (response.body.size() <= kJoinBytes) {
-    head += response.body;
+  if (response.shared_body.empty() && body.size() <= kJoinBytes) {
+    head += body;
     co_return co_await write(head);
   }
   if (!co_await write(head)) co_return false;
+  if (!response.shared_body.empty()) co_return co_await write(body);
   co_return co_await write_body(response);
 }
 
 asio::awaitable<bool> HttpConnection::begin_stream(const HttpResponse& response) {
-  if (version_ == 10) keep_alive_ = false;  // its end is the connection's
+  if (current_.version == 10) keep_alive_ = false;  // its end is the connection's
+  current_.is_streamed = true;
   std::string head = head_of(response);
-  if (version_ != 10) head += "Transfer-Encoding: chunked\r\n";
+  if (current_.version != 10) head += "Transfer-Encoding: chunked\r\n";
   head += "\r\n";
   co_return co_await write(head);
 }
 
 asio::awaitable<bool> HttpConnection::write_stream(std::string_view bytes, bool is_last) {
-  if (version_ == 10) co_return co_await write(bytes);
+  if (current_.version == 10) co_return co_await write(bytes);
   frame_.clear();
   if (!bytes.empty()) {
     fmt::format_to(std::back_inserter(frame_), "{:x}\r\n", bytes.size());
-    frame_ += bytes;
+    if (bytes.size() > kJoinBytes) {  // it is not copied
+      if (!co_await write(frame_)) co_return false;
+      if (!co_await write(bytes)) co_return false;
+      frame_.clear();
+    } else {
+      frame_ += bytes;
+    }
     frame_ += "\r\n";
   }
   if (is_last) frame_ += "0\r\n\r\n";

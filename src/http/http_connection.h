@@ -19,6 +19,7 @@
 
 #include "api/api_error.h"
 #include "api/buffered_answer.h"
+#include "http/connection_standing.h"
 #include "http/http_options.h"
 #include "http/received_bytes.h"
 #include "http/signal.h"
@@ -36,6 +37,11 @@ struct HttpResponse {
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
   BufferedAnswer held = {};  // counts the body
+  /// The body of an answer that is the same for all: it outlives the connection, and nobody holds a copy. Empty:
+  /// `body`.
+  std::string_view shared_body = {};
+
+  std::string_view content() const { return shared_body.empty() ? std::string_view(body) : shared_body; }
 };
 
 /// An error as an answer, with its Retry-After.
@@ -55,8 +61,9 @@ class HttpConnection {
   /// Looks at a request's head before its body is read; an error refuses it.
   using HeadCheck = std::function<std::optional<ApiError>(const HttpRequest&)>;
 
+  /// `client`: ReceivedBytes::Share's.
   HttpConnection(std::unique_ptr<Transport> transport, const HttpLimits& limits, ReceivedBytes& received,
-                 const asio::any_io_executor& executor);
+                 const asio::any_io_executor& executor, std::string_view client = {});
 
   /// Runs until the connection ends; whoever spawns it keeps the connection alive meanwhile.
   asio::awaitable<void> read_loop();
@@ -82,7 +89,8 @@ class HttpConnection {
   /// It holds the most of too much that was received: while its request's body has not been taken, the request is to be
   /// refused as too_much_received().
   bool gave_up() const { return held_.gave_up(); }
-  /// The body of the current request, or what was made of it, takes so many bytes while it waits.
+  /// The body of the current request, or what was made of it, takes so many bytes while it waits. Its head counts
+  /// beside it until the next request.
   void hold_body(std::size_t num_bytes);
   /// It is no longer held, or soon will not be.
   void body_is_taken() { hold_body(0); }
@@ -98,8 +106,8 @@ class HttpConnection {
   Signal& wake() { return wake_; }
   /// Called once, when the client hangs up.
   void set_on_hang_up(std::function<void()> callback) { on_hang_up_ = std::move(callback); }
-  /// Called when it falls silent, and when it is silent no more: see close_if_silent(). It is at first.
-  void set_on_silence(std::function<void(bool is_silent)> callback) { silence_.on_change = std::move(callback); }
+  /// Called when its standing changes: see give_up_place(). It is silent at first.
+  void set_on_standing(std::function<void(ConnectionStanding)> callback) { standing_.on_change = std::move(callback); }
   std::uint64_t bytes_written() const { return bytes_written_; }
   const HttpLimits& limits() const { return limits_; }
 
@@ -108,13 +116,25 @@ class HttpConnection {
   /// The server is shutting down: ends it, if it waits for a request, or for its last answer to be read, and has a
   /// while.
   void close_if_idle();
-  /// Others want its place: ends it, if no request is read on it or answered. One whose head takes too long is not read
-  /// yet. False: there is one, or bytes have come that may be one.
-  bool close_if_silent();
+  /// The server has been shutting down for a moment: ends it, if it waits for its client. A request that is not whole
+  /// is refused with the error; an answer that is not taken, be it a stream, is given up.
+  void stop_waiting(const ApiError& error);
+  /// Others want its place: ends it, if it stands so. False: it does not, or bytes have come that nobody has looked at.
+  bool give_up_place(ConnectionStanding standing);
 
  private:
   static constexpr std::size_t kReadBytes = 4096;
   enum class Phase : std::uint8_t { kHandshake, kIdle, kReading, kAnswering, kWriting, kLingering };
+
+  /// The current request, and its answer.
+  struct Current {
+    std::size_t head_bytes = 0;  // with the books of its fields
+    std::size_t body_bytes = 0;  // as far as they are held
+    unsigned version = 11;
+    bool is_streamed = false;
+    bool is_stalled = false;             // its client has done nothing for too long
+    std::optional<ApiError> error = {};  // why it is no longer read
+  };
 
   std::size_t num_unparsed() const { return in_.size() - in_begin_; }
   /// As many as are held of a request that is read. The header must fit, whole, before the parser takes it.
@@ -122,7 +142,11 @@ class HttpConnection {
   void drop_parsed(std::size_t count);
   void give_up();
   void enter(Phase phase);
-  void set_silent(bool is_silent);
+  static ConnectionStanding standing_in(Phase phase);
+  void set_standing(ConnectionStanding standing);
+  /// More of a request whose head is whole is to come, soon.
+  void expect_body();
+  void refuse_rest(ApiError error);
   void end();
   /// Feeds what was received to the parser.
   std::optional<ApiError> parse(http::request_parser<http::string_body>& parser);
@@ -140,27 +164,25 @@ class HttpConnection {
   Signal wake_, room_;  // room_: of in_, for read_loop
   std::function<void()> on_hang_up_;
   struct {
-    std::function<void(bool)> on_change;
-    bool is_silent = true;
-  } silence_;
+    std::function<void(ConnectionStanding)> on_change;
+    ConnectionStanding now = ConnectionStanding::kSilent;
+  } standing_;
   std::string in_;  // received; what is not parsed begins at in_begin_
   std::size_t in_begin_ = 0;
-  std::size_t body_bytes_ = 0;  // of the current request, as far as they are held
+  Current current_ = {};
   ReceivedBytes::Share held_;
   std::string frame_;
   struct {
-    Clock::time_point overdue;                          // when the phase has lasted too long
-    Clock::time_point head = Clock::time_point::max();  // when a head that is being read has
-    Clock::duration patience = {};                      // with a client that is slow to take what is written
+    Clock::time_point overdue;                           // when the phase has lasted too long
+    Clock::time_point stall = Clock::time_point::max();  // when a client that is waited for has done nothing too long
+    Clock::duration patience = {};                       // with a client that is slow to take what is written
   } times_;
   Phase phase_ = Phase::kHandshake;
   int num_requests_ = 0;
-  unsigned version_ = 11;  // of the current request
   std::uint64_t bytes_written_ = 0;
   bool keep_alive_ = true;
   std::atomic<bool> ended_ = false;  // the client closed, or the connection broke
   bool closed_ = false;              // by us
-  bool timed_out_ = false;           // the phase has
 };
 
 }  // namespace octavo

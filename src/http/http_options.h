@@ -38,7 +38,8 @@ struct HttpLimits {
   int max_requests = 10'000;                // on one connection
   std::chrono::milliseconds idle_timeout{75'000};   // between requests
   std::chrono::milliseconds read_timeout{30'000};   // from a request's first byte to its last; of a TLS handshake
-  std::chrono::milliseconds late_head{1000};        // a head that takes longer keeps no connection where these run out
+  std::chrono::milliseconds stall_time{1000};       // a head that takes longer keeps no connection where these run out,
+                                                    // nor a body of which nothing comes for so long
   std::chrono::milliseconds write_timeout{30'000};  // without the client taking a byte
   std::uint64_t min_write_rate = 64U << 10;         // bytes a second that a client must take of what is there for it,
                                                     // but for write_timeout in all; 0: any

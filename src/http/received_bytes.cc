@@ -1,31 +1,44 @@
 #include "http/received_bytes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 namespace octavo {
 
-ReceivedBytes::Share::Share(ReceivedBytes& all, std::function<void()> give_up)
-    : all_(all), give_up_(std::move(give_up)) {
-  all_.shares_.insert(this);
+ReceivedBytes::Share::Share(ReceivedBytes& all, std::string_view client, std::function<void()> give_up)
+    : all_(all), client_(all.clients_.try_emplace(all.name_of(client)).first), give_up_(std::move(give_up)) {
+  client_->second.shares.insert(this);
 }
 
 ReceivedBytes::Share::~Share() {
-  all_.total_ -= num_bytes_;
-  all_.shares_.erase(this);
+  change(0);
+  client_->second.shares.erase(this);
+  if (client_->second.shares.empty()) all_.clients_.erase(client_);
+}
+
+void ReceivedBytes::Share::change(std::uint64_t num_bytes) noexcept {
+  all_.total_ += num_bytes - num_bytes_;
+  client_->second.num_bytes += num_bytes - num_bytes_;
+  num_bytes_ = num_bytes;
 }
 
 void ReceivedBytes::Share::set(std::uint64_t num_bytes) {
   if (gave_up_) return;
-  all_.total_ += num_bytes - num_bytes_;
-  num_bytes_ = num_bytes;
+  change(num_bytes);
   while (all_.total_ > all_.limit_) all_.reduce();
 }
 
+/// No address has the name of a client by itself.
+std::string ReceivedBytes::name_of(std::string_view client) {
+  return client.empty() ? fmt::format("#{}", num_alone_++) : std::string(client);
+}
+
 void ReceivedBytes::reduce() {
-  Share* largest =
-      *std::ranges::max_element(shares_, [](const Share* a, const Share* b) { return a->num_bytes_ < b->num_bytes_; });
-  total_ -= std::exchange(largest->num_bytes_, 0);
+  const auto client = std::ranges::max_element(clients_, {}, [](const auto& entry) { return entry.second.num_bytes; });
+  Share* largest = *std::ranges::max_element(client->second.shares, {}, &Share::num_bytes_);
+  largest->change(0);
   largest->gave_up_ = true;
   largest->give_up_();
 }

@@ -1,26 +1,41 @@
 // Memory that all connections together hold for what was received and not yet parsed, and its bound.
 //
-// Beyond the bound the connection that holds the most gives up its request, whatever it is about. Clients who hold
-// little are served while others send as much as they like. Owned by the server; the I/O thread.
+// Beyond the bound the client that holds the most gives up the request that holds the most of it, whatever it is about.
+// Clients who hold little are served while others send as much as they like, in however many requests. Owned by the
+// server; the I/O thread.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <string>
+#include <string_view>
 #include <unordered_set>
 
 namespace octavo {
 
 class ReceivedBytes {
  public:
+  class Share;
+
   explicit ReceivedBytes(std::uint64_t limit) : limit_(limit) {}
   ReceivedBytes(const ReceivedBytes&) = delete;
   ReceivedBytes& operator=(const ReceivedBytes&) = delete;
 
+ private:
+  struct Client {
+    std::unordered_set<Share*> shares = {};
+    std::uint64_t num_bytes = 0;
+  };
+  using Clients = std::map<std::string, Client>;
+
+ public:
   /// The bytes that one connection holds.
   class Share {
    public:
-    /// `give_up` drops what the connection holds, soon; it is called once, possibly within set().
-    Share(ReceivedBytes& all, std::function<void()> give_up);
+    /// `client`: the address that it counts for; empty: it is a client by itself, as where a proxy's connections are of
+    /// many. `give_up` drops what the connection holds, soon; it is called once, possibly within set().
+    Share(ReceivedBytes& all, std::string_view client, std::function<void()> give_up);
     ~Share();
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
@@ -32,7 +47,10 @@ class ReceivedBytes {
    private:
     friend class ReceivedBytes;
 
+    void change(std::uint64_t num_bytes) noexcept;
+
     ReceivedBytes& all_;
+    Clients::iterator client_;
     std::function<void()> give_up_;
     std::uint64_t num_bytes_ = 0;
     bool gave_up_ = false;
@@ -41,11 +59,13 @@ class ReceivedBytes {
   std::uint64_t total() const { return total_; }
 
  private:
+  std::string name_of(std::string_view client);
   void reduce();
 
   std::uint64_t limit_;
   std::uint64_t total_ = 0;
-  std::unordered_set<Share*> shares_;
+  std::uint64_t num_alone_ = 0;  // clients by themselves that there have been
+  Clients clients_;
 };
 
 }  // namespace octavo

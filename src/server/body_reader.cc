@@ -1,5 +1,6 @@
 #include "server/body_reader.h"
 
+#include <boost/asio/post.hpp>
 #include <boost/json.hpp>
 
 #include "api/keep_alive.h"
@@ -26,6 +27,11 @@ std::string named_model(const boost::json::object& body, bool has_tags) {
 }
 
 }  // namespace
+
+void BodyReader::tick(Clock::time_point now) {
+  if (options_.return_memory && memory_return_.is_due(queue_.num_large_bytes(), now))
+    asio::post(queue_.threads(), options_.return_memory);
+}
 
 asio::awaitable<ApiResult<std::unique_ptr<WorkQueue::Turn>>> BodyReader::wait_to_parse(Exchange& exchange,
                                                                                        std::size_t num_bytes,

@@ -11,7 +11,9 @@
 #include <variant>
 
 #include "json/json_limits.h"
+#include "server/body_options.h"
 #include "server/exchange.h"
+#include "server/memory_return.h"
 #include "server/model_table.h"
 #include "server/work_queue.h"
 
@@ -52,8 +54,8 @@ class BodyReader {
   };
 
   /// The table must outlive it.
-  BodyReader(ModelTable& models, const JsonLimits& limits, int num_threads)
-      : models_(models), limits_(limits), queue_(num_threads) {}
+  BodyReader(ModelTable& models, const JsonLimits& limits, const BodyOptions& options)
+      : models_(models), limits_(limits), options_(options), queue_(options.parse_threads) {}
 
   /// Reads the exchange's body and waits for the model that it names. Error: the body is no object, there is no such
   /// model, it cannot be had, or the connection gave the body up.
@@ -63,6 +65,8 @@ class BodyReader {
   /// Bodies that are not parsed yet are refused from now on: the server shuts down.
   void begin_drain() { queue_.close(); }
   boost::asio::thread_pool& threads() { return queue_.threads(); }
+  /// Several times a second: gives back what large bodies have left, on one of the threads.
+  void tick(Clock::time_point now);
 
  private:
   /// Waits until a body of so many bytes may be parsed, which is done on threads() while the turn lives. A turn that
@@ -77,6 +81,8 @@ class BodyReader {
 
   ModelTable& models_;
   const JsonLimits limits_;
+  const BodyOptions options_;
+  MemoryReturn memory_return_{options_.return_interval};
   WorkQueue queue_;
 };
 

@@ -111,7 +111,8 @@ double seconds_between(Clock::time_point begin, Clock::time_point end) {
 }  // namespace
 
 CompletionHandler::CompletionHandler(const Shared& shared, Exchange& exchange)
-    : shared_(shared), exchange_(exchange), connection_(exchange.connection), held_(shared.held) {
+    : shared_(shared), exchange_(exchange), connection_(exchange.connection), held_(shared.held, client_of(exchange)) {
+  unsent_.held = BufferedAnswer(shared.held, client_of(exchange));
   queue_ =
       std::make_shared<EventQueue>(shared.mailbox, [this](std::size_t waiting_bytes) { on_events(waiting_bytes); });
   shared_.active.insert(this);
@@ -178,10 +179,12 @@ asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(const Api& a
   metrics_ = &shared_.metrics.of_model(model_.id());
   auto work = [&]() -> ApiResult<CompletionCall> {
     const Engine& engine = model_.engine();
-    OCTAVO_TRY(CompletionCall call,
-               parse_call(api, std::move(body.object), engine, model_.model(),
-                          {.store = &shared_.responses, .owner = exchange_.key.name, .body_bytes = body.num_bytes},
-                          work_.stop.get_token()));
+    OCTAVO_TRY(CompletionCall call, parse_call(api, std::move(body.object), engine, model_.model(),
+                                               {.store = &shared_.responses,
+                                                .owner = exchange_.key.name,
+                                                .client = client_of(exchange_),
+                                                .body_bytes = body.num_bytes},
+                                               work_.stop.get_token()));
     take_remembered_constraints(call, engine);
     return call;
   };
@@ -252,6 +255,14 @@ ApiResult<void> CompletionHandler::complete(CompletionCall& call) const {
   return {};
 }
 
+ApiResult<void> CompletionHandler::hold(const CompletionCall& call) {
+  unsent_.call_bytes = call.warnings.num_bytes();
+  for (const CallPrompt& prompt : call.prompts)
+    unsent_.call_bytes += prompt.text.size() + prompt.tokens.size() * sizeof(TokenId);
+  if (auto too_large = unsent_.hold()) return std::unexpected(std::move(*too_large));
+  return {};
+}
+
 ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
   choices_.of_prompt = to_size(call.n);
   if (!call.requests.empty()) {
@@ -315,6 +326,7 @@ asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Address
   if (!call && call.error().context_full && is_streamed && api.refused_stream != nullptr && !connection_.hung_up())
     co_return co_await refuse_in_stream(api, call.error(), id);
   ApiResult<void> ready = call ? complete(*call) : ApiResult<void>(std::unexpected(std::move(call.error())));
+  if (ready) ready = hold(*call);
   if (ready && call->constraint && !connection_.hung_up()) ready = co_await compile(*call);
   if (connection_.hung_up()) {
     exchange_.record.status = 499;
@@ -335,7 +347,7 @@ asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Address
     co_return;
   }
   exchange_.record.streamed = call->stream;
-  if (!call->warnings.empty()) exchange_.record.warnings = static_cast<std::int64_t>(call->warnings.size());
+  if (!call->warnings.empty()) exchange_.record.warnings = static_cast<std::int64_t>(call->warnings.num_given());
   if (call->stream) {
     co_await answer_stream(*writer, api.stream_type);
   } else {
@@ -351,7 +363,8 @@ void CompletionHandler::on_events(std::size_t waiting_bytes) {
   if (waiting_bytes > connection_.limits().max_unsent_bytes) return connection_.close();
   if (!left_.requests.empty() || queue_->num_ended() < choices_.num_submitted) return;
   try {
-    unsent_ += take_events(*writer_);
+    unsent_.bytes += take_events(*writer_);
+    std::ignore = unsent_.hold();    // if it is too much, that is told once the bytes before it are written
   } catch (const std::exception&) {  // no memory, in all likelihood
     connection_.close();
   }
@@ -428,12 +441,22 @@ asio::awaitable<void> CompletionHandler::answer_whole(AnswerWriter& writer) {
   }
 }
 
+bool CompletionHandler::hold_written(std::string& out, AnswerWriter& writer) {
+  unsent_.written_bytes = out.size();
+  const std::optional<ApiError> too_large = unsent_.hold();
+  if (!too_large || writer.error() != nullptr) return false;
+  out = writer.fail(*too_large);
+  unsent_.written_bytes = out.size();
+  std::ignore = unsent_.hold();
+  return true;
+}
+
 asio::awaitable<void> CompletionHandler::answer_stream(AnswerWriter& writer, std::string_view content_type) {
-  unsent_ = writer.begin();
+  unsent_.bytes = writer.begin();
   bool connected = co_await shared_.responder.begin_stream(exchange_, content_type);
   bool ended = false;
   while (connected && !ended) {
-    std::string out = std::exchange(unsent_, {});
+    std::string out = std::exchange(unsent_.bytes, {});
     out += take_events(writer);
     const std::optional<ApiError> too_large = held_.hold(writer.held_bytes());
     if (writer.error() != nullptr) {
@@ -450,11 +473,13 @@ asio::awaitable<void> CompletionHandler::answer_stream(AnswerWriter& writer, std
     } else {
       out += heartbeat_->take(Clock::now(), writer);
     }
+    ended |= hold_written(out, writer);
     if (ended) cancel();
     if (connection_.hung_up()) {
       connected = false;
     } else if (ended || !out.empty()) {
       connected = co_await connection_.write_stream(out, ended);
+      unsent_.written_bytes = 0;
       heartbeat_->sent(Clock::now());
     } else {
       co_await connection_.wake().wait();

@@ -69,6 +69,16 @@ class CompletionHandler {
     bool has_ended = false;
   };
 
+  /// What is held beside what the writer holds.
+  struct Unsent {
+    std::size_t call_bytes = 0;     // of the call's prompts, as far as the answer repeats them, and its warnings
+    std::size_t written_bytes = 0;  // of a stream, which are being written
+    std::string bytes = {};         // the end of a stream, made meanwhile
+    BufferedAnswer held = {};       // all three
+
+    std::optional<ApiError> hold() { return held.hold_own(call_bytes + written_bytes + bytes.size()); }
+  };
+
   asio::awaitable<ApiResult<CompletionCall>> parse(const Api& api, AddressedBody body);
   /// The constraints of a call, as long as the request's deadline, the client and the server allow.
   asio::awaitable<ApiResult<void>> compile(CompletionCall& call);
@@ -78,6 +88,8 @@ class CompletionHandler {
   asio::awaitable<void> unload(ModelSlot& slot, const Api& api);
   /// The parts of the requests that the server knows and the body does not: owner, cache domain, time limits.
   ApiResult<void> complete(CompletionCall& call) const;
+  /// Counts what the call holds for the answer. Error: it is too much.
+  ApiResult<void> hold(const CompletionCall& call);
   /// Gives the engine the requests, of a call for vectors as many as may be in work at once. The call outlives them.
   ApiResult<void> submit(CompletionCall& call);
   /// Goes on with those that were left. Error: the engine takes none, and none is in work.
@@ -85,6 +97,8 @@ class CompletionHandler {
   bool has_turn(const Request& request) const;
   asio::awaitable<void> answer_whole(AnswerWriter& writer);
   asio::awaitable<void> answer_stream(AnswerWriter& writer, std::string_view content_type);
+  /// Counts what is about to be written of a stream. True: it is too much, and the error is in its place.
+  bool hold_written(std::string& out, AnswerWriter& writer);
   /// The engine has pushed events, of so many bytes as wait now.
   void on_events(std::size_t waiting_bytes);
   /// Takes what came from the engine; the bytes to send of a streamed call. With the last event the lease of the model
@@ -122,7 +136,7 @@ class CompletionHandler {
     std::size_t num_submitted = 0;
     std::size_t num_open = 0;  // of these, whose end has not been taken
   } choices_;
-  std::string unsent_;  // the end of a stream, made while bytes before it are written
+  Unsent unsent_;
   /// What other threads do for the call before the engine has it: its body is read, its constraints are compiled.
   struct {
     std::stop_source stop = {};  // asked for when the call is given up

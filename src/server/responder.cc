@@ -4,11 +4,6 @@
 #include <string>
 
 namespace octavo::server {
-namespace {
-
-constexpr std::size_t kAlwaysHeld = 4096;  // bytes of an answer, such as an error, that is given whatever is held
-
-}  // namespace
 
 HttpResponse Responder::error_response(std::string_view target, const ApiError& error) const {
   HttpResponse response = to_response(error);
@@ -21,12 +16,12 @@ void Responder::hold(const Exchange& exchange, HttpResponse& response) const {
   if (response.held) {
     error = response.held.hold(response.body.size());
   } else {
-    response.held = BufferedAnswer(held_);
+    response.held = BufferedAnswer(held_, client_of(exchange));
     error = response.held.hold_own(response.body.size());
   }
-  if (!error || response.body.size() <= kAlwaysHeld) return;
+  if (!error || response.body.size() <= BufferBudget::kAlwaysHeld) return;
   response = error_response(exchange.request.target(), *error);
-  response.held = BufferedAnswer(held_);
+  response.held = BufferedAnswer(held_, client_of(exchange));
   response.held.set(response.body.size());
 }
 

@@ -62,7 +62,7 @@ class ServedConnections::Served {
   Served& operator=(Served&&) = delete;
   ~Served() {
     if (!connection_) return;
-    connection_->set_on_silence({});
+    connection_->set_on_standing({});
     all_.leave(connection_);
   }
   const std::shared_ptr<HttpConnection>& connection() const { return connection_; }
@@ -102,10 +102,13 @@ void ServedConnections::start(Tcp::socket socket, Listener& listener) {
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMaxUnsent, sizeof kMaxUnsent);
   auto transport = tls_ != nullptr ? make_tls_transport(std::move(socket), tls_->context())
                                    : make_plain_transport(std::move(socket));
-  auto connection = std::make_shared<HttpConnection>(std::move(transport), limits_, received_, io_.get_executor());
+  const std::string client = listener.places().is_of_many(visitor.peer) ? std::string() : client_group(visitor.peer);
+  auto connection =
+      std::make_shared<HttpConnection>(std::move(transport), limits_, received_, io_.get_executor(), client);
   auto place = std::make_unique<ConnectionPlaces::Place>(
-      listener.places(), visitor.peer, [&connection = *connection] { return connection.close_if_silent(); });
-  connection->set_on_silence([&place = *place](bool is_silent) { place.set_silent(is_silent); });
+      listener.places(), visitor.peer,
+      [&connection = *connection](ConnectionStanding standing) { return connection.give_up_place(standing); });
+  connection->set_on_standing([&place = *place](ConnectionStanding standing) { place.set_standing(standing); });
   asio::co_spawn(io_, serve(Served(*this, std::move(connection), visitor, std::move(place))), asio::detached);
 }
 
@@ -140,8 +143,9 @@ void ServedConnections::stop_after_this() {
   }
 }
 
-void ServedConnections::close_idle() {
-  for (const auto& connection : connections_) connection->close_if_idle();
+void ServedConnections::stop_waiting() {
+  const ApiError error = shutting_down();
+  for (const auto& connection : connections_) connection->stop_waiting(error);
 }
 
 void ServedConnections::close_all() {

@@ -35,7 +35,8 @@ class ServedConnections {
   void tick(Clock::time_point now);
   /// Lets each answer the request that it reads, and no further one. One that has had a request and reads none closes.
   void stop_after_this();
-  void close_idle();
+  /// HttpConnection::stop_waiting() of each.
+  void stop_waiting();
   void close_all();
 
  private:

@@ -270,7 +270,7 @@ void Server::begin_drain() {
 }
 
 void Server::drain_further(Clock::time_point now) {
-  if (now - drain_.begin > kDrainGrace) connections_.close_idle();
+  if (now - drain_.begin > kDrainGrace) connections_.stop_waiting();
   if (now - drain_.begin > options_.drain_timeout && !drain_.is_aborted) {
     drain_.is_aborted = true;
     service_.abort_all();

@@ -21,6 +21,7 @@
 #include "json/json_limits.h"
 #include "octavo/engine.h"
 #include "octavo/queue_bound.h"
+#include "server/body_options.h"
 #include "server/entry_reader.h"
 #include "server/pull_options.h"
 
@@ -45,12 +46,6 @@ struct AccessOptions {
   std::string keys = {};                       // between commas, in place of a file; empty: none
   std::vector<std::string> cors_origins = {};  // "*": every one
   bool shared_cache = false;                   // keys share the prefix cache
-};
-
-/// The reading of requests' bodies.
-struct BodyOptions {
-  std::size_t max_json_depth = kMaxJsonDepth;
-  int parse_threads = 2;
 };
 
 /// The memory that answers take, and the heartbeats of streams.

@@ -71,7 +71,7 @@ Service::Service(const ServerOptions& options, ServerFiles files, asio::io_conte
       responder_(routes_, options_.access.cors_origins, held_),
       responses_(options.stored_limits()),
       random_(random_seed()),
-      bodies_(models, options.body_limits(), options.bodies.parse_threads),
+      bodies_(models, options.body_limits(), options.bodies),
       compiling_(options.queued_requests()),
       puller_(options.pull, io, models, metrics_) {}
 
@@ -81,6 +81,7 @@ void Service::tick(Clock::time_point now) {
   take_notices();
   active_.tick(now);
   counting_.tick(now);
+  bodies_.tick(now);
   puller_.tick();
   for (ModelSlot& slot : models_.slots()) {
     if (slot.engine() == nullptr || slot.has_failed()) continue;
@@ -274,7 +275,7 @@ asio::awaitable<void> Service::answer_about_model(Exchange& exchange, const Rout
 }
 
 asio::awaitable<void> Service::answer_tokens(Exchange& exchange, const RouteMatch& match) {
-  HttpResponse response{.held = BufferedAnswer(held_)};
+  HttpResponse response{.held = BufferedAnswer(held_, client_of(exchange))};
   ApiResult<std::string> text;
   {
     ApiResult<BodyResult> read = co_await bodies_.read(exchange, named_by(match));
@@ -315,7 +316,7 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
       if (!options_.has_chat_page)
         return responder_.error_response(match.pattern, not_served(match.pattern, "--no-ui"));
       static const std::string policy = policy_of_page(chat_page());
-      HttpResponse page{.content_type = "text/html; charset=utf-8", .body = std::string(chat_page())};
+      HttpResponse page{.content_type = "text/html; charset=utf-8", .shared_body = chat_page()};
       page.headers = {{"Cache-Control", "no-cache"},
                       {"Content-Security-Policy", policy},
                       {"X-Frame-Options", "DENY"},
@@ -330,7 +331,7 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
       if (const auto error = not_ready(now)) return to_response(*error);
       return json({{"status", "ready"}});
     case Route::kMetrics: return metrics_response();
-    case Route::kOpenApi: return {.body = description_};
+    case Route::kOpenApi: return {.shared_body = description_};
     case Route::kVersion: return json({{"version", OCTAVO_VERSION_STRING}});
     case Route::kOllamaVersion: return json({{"version", kOllamaVersion}, {"octavo", OCTAVO_VERSION_STRING}});
     default: break;

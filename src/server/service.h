@@ -71,7 +71,7 @@ class Service {
   HttpResponse slots_response(const std::string& model);
   /// The kept responses that the request's client may see. `body_bytes`: of a body that may refer to them.
   OwnResponses responses_of(const Exchange& exchange, std::uint64_t body_bytes = 0) {
-    return {.store = &responses_, .owner = exchange.key.name, .body_bytes = body_bytes};
+    return {.store = &responses_, .owner = exchange.key.name, .client = client_of(exchange), .body_bytes = body_bytes};
   }
   /// Takes what the watched files have to tell.
   void take_notices();

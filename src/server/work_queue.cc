@@ -23,6 +23,7 @@ WorkQueue::Turn::Turn(WorkQueue& queue, std::string client, std::size_t num_byte
     : queue_(queue),
       name_(std::move(client)),
       client_(queue.clients_[name_]),
+      num_bytes_(num_bytes),
       is_large_(num_bytes > kSmallBytes),
       due_(now + kPatiencePerByte * static_cast<std::int64_t>(num_bytes)) {
   place_ = queue_.waiting_.insert(queue_.waiting_.end(), this);
@@ -36,6 +37,7 @@ WorkQueue::Turn::~Turn() {
     --client_.num_running;
     --queue_.num_running_;
     if (is_large_) --queue_.num_running_large_;
+    if (is_large_) queue_.num_large_bytes_ += num_bytes_;
   } else {
     queue_.waiting_.erase(place_);
   }

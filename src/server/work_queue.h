@@ -50,6 +50,7 @@ class WorkQueue {
     WorkQueue& queue_;
     std::string name_;  // of the client
     Client& client_;
+    std::size_t num_bytes_;
     bool is_large_;
     Clock::time_point due_;  // the order among a client's own
     std::function<void()> on_begin_;
@@ -64,6 +65,8 @@ class WorkQueue {
   boost::asio::thread_pool& threads() { return threads_; }
   std::size_t num_waiting() const { return waiting_.size(); }
   std::size_t num_waiting(const std::string& client) const;
+  /// Bytes of the large work that had a thread and has ended.
+  std::uint64_t num_large_bytes() const { return num_large_bytes_; }
 
  private:
   bool may_begin(const Turn& turn) const;
@@ -75,6 +78,7 @@ class WorkQueue {
   int num_running_ = 0;
   int num_running_large_ = 0;
   std::uint64_t num_begun_ = 0;
+  std::uint64_t num_large_bytes_ = 0;
   bool is_closed_ = false;
   std::list<Turn*> waiting_;
   std::unordered_map<std::string, Client> clients_;  // that have a turn

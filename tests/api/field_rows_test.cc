@@ -24,7 +24,7 @@ const ServedModel kModel{.id = "text", .policy = {.embeds = true, .max_client_pr
 /// The fate of a body.
 struct Read {
   std::optional<ApiError> error = {};
-  std::vector<std::string> warnings = {};
+  Warnings warnings = {};
 };
 
 using Bodies = std::vector<std::string>;

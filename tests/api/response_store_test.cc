@@ -57,6 +57,28 @@ TEST(ResponseStore, TheOwnerOfTheMostLosesFirst) {
   EXPECT_EQ(store.find("large", "Q"), nullptr);
 }
 
+TEST(ResponseStore, ManyTinyOnesOfAClientMakeRoomForEachOtherAlone) {
+  ResponseStore store({.max_responses = 10});
+  store.put("large", response("l", "", 100'000));
+  for (int i = 0; i < 100; ++i) store.put("tiny", response(std::to_string(i), "", 1));
+  EXPECT_NE(store.find("large", "l"), nullptr);
+  EXPECT_EQ(store.find("tiny", "90"), nullptr);
+  EXPECT_NE(store.find("tiny", "91"), nullptr);
+}
+
+TEST(ResponseStore, WithoutKeysEachAddressHasRoomAndAllSeeWhatThereIs) {
+  const std::size_t size = response("a").num_bytes();
+  ResponseStore store({.max_bytes = 4 * size});
+  store.put("", response("s"), "address 192.0.2.1");
+  for (int i = 0; i < 20; ++i) store.put("", response(std::string(1, static_cast<char>('A' + i))), "address 192.0.2.2");
+  EXPECT_NE(store.find("", "s"), nullptr);
+  EXPECT_NE(store.find("", "T"), nullptr);
+  EXPECT_EQ(store.find("", "Q"), nullptr);
+  EXPECT_TRUE(store.erase("", "s"));
+  EXPECT_TRUE(store.erase("", "T"));
+  EXPECT_EQ(store.num_bytes(), 2 * size);
+}
+
 TEST(ResponseStore, TheirNumberIsBoundedAndNoneIsLargerThanAll) {
   ResponseStore store({.max_bytes = 10'000, .max_responses = 2});
   for (const char* id : {"a", "b", "c"}) store.put("one", response(id));

@@ -100,6 +100,17 @@ class Attackers:
         yield ("11 whole answers, read a byte in 29 s",
                fixed("/v1/completions", {"prompt": "a", "n": 16, "max_tokens": 200, "logprobs": 20,
                                          "ignore_eos": True}), slow, 16)
+        yield ("12 a head and one byte of a body",
+               lambda key: b"GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nx",
+               {"read": False}, 64)
+        yield ("12 what needs no key, not read",
+               lambda key: b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50, slow, 32)
+        yield ("13 many unknown tools, not read",
+               fixed("/v1/responses", {"input": "a", "max_output_tokens": 1, "stream": True,
+                                       "tools": [{"type": "web_search"}] * 50_000}), slow, 8)
+        yield ("13 echoes of many choices, not read",
+               fixed("/v1/completions", {"prompt": "w " * 2000, "echo": True, "n": 128, "max_tokens": 1,
+                                         "stream": True}), slow, 8)
 
     async def run(self):
         tasks = [asyncio.create_task(self.repeat(name, make, **how))

@@ -206,11 +206,18 @@ class Proxies(unittest.TestCase):
                 self.assertEqual(server.get("/health")[0], status)
 
     def test_an_address_that_opens_connections_and_says_nothing_shuts_out_nobody(self):
+        self.shuts_out_nobody(b"")
+
+    def test_an_address_whose_requests_do_not_come_whole_shuts_out_nobody(self):
+        self.shuts_out_nobody(b"GET /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1")
+
+    def shuts_out_nobody(self, said):
         with Server("--max-connections", 32, model=tiny()) as server, contextlib.ExitStack() as silent:
             def open_many():
                 for _ in range(64):
-                    silent.enter_context(socket.create_connection((server.host, server.port),
-                                                                  source_address=("127.0.0.2", 0)))
+                    client = silent.enter_context(socket.create_connection((server.host, server.port),
+                                                                           source_address=("127.0.0.2", 0)))
+                    client.sendall(said)
             with server.open_stream("a", max_tokens=1000) as stream:
                 self.assertIn(b" 200 ", stream.recv(4096))
                 for _ in range(3):

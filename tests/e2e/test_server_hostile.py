@@ -18,6 +18,7 @@ from server_support import Server
 
 SECONDS = float(os.environ.get("OCTAVO_HOSTILE_SECONDS", "20"))
 MEMORY_LIMIT = 2 << 30
+MAX_CONNECTIONS = 200  # fewer than the attackers ask for
 NUM_CLIENTS = 8
 GOOD_KEYS = [f"a-well-behaved-client-{i}" for i in range(NUM_CLIENTS)]
 BAD_KEYS = ["a-hostile-client-with-a-key-0", "a-hostile-client-with-a-key-1"]
@@ -93,7 +94,8 @@ class HostileClients(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".keys") as keys:
             keys.write("\n".join(GOOD_KEYS + BAD_KEYS) + "\n")
             keys.flush()
-            with Server("--api-key-file", keys.name, "--kv-memory", "512MiB", "--access-log", "off") as server:
+            with Server("--api-key-file", keys.name, "--kv-memory", "512MiB", "--access-log", "off",
+                        "--max-connections", str(MAX_CONNECTIONS)) as server:
                 group = memory_cgroup(server.process.pid)
                 try:
                     self.attack(server)

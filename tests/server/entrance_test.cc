@@ -222,7 +222,9 @@ TEST_F(Entrance, TheLongestSilentConnectionGoesWhereTheyRunOut) {
 
 TEST_F(Entrance, ARequestThatIsReadOrAnsweredKeepsItsConnection) {
   options_.listen.connections.all = 3;
+  options_.listen.proxies.add(*Network::parse("127.0.0.1"));  // else one address would have more than half
   options_.listen.allowed_hosts = {"x"};
+  options_.http.stall_time = 1h;
   script_.held = true;
   start_ready();
   TestClient read(port_), answered(port_), silent(port_);
@@ -249,14 +251,15 @@ TEST(SilentConnection, IsNoneWhoseBytesWaitToBeRead) {
     if (has_sent) client.send("G");
     ASSERT_TRUE(eventually([&] { return socket.available() == (has_sent ? 1U : 0U); }));
     HttpConnection connection(make_plain_transport(std::move(socket)), limits, received, io.get_executor());
-    EXPECT_EQ(connection.close_if_silent(), !has_sent);
+    EXPECT_EQ(connection.give_up_place(ConnectionStanding::kSilent), !has_sent);
     EXPECT_EQ(connection.closed(), !has_sent);
   }
 }
 
 TEST_F(Entrance, AHeadThatHasBegunKeepsItsConnection) {
   options_.listen.connections.all = 2;
-  options_.http.late_head = 1h;
+  options_.listen.proxies.add(*Network::parse("127.0.0.1"));
+  options_.http.stall_time = 1h;
   start_ready();
   TestClient one(port_), two(port_);
   for (TestClient* client : {&one, &two}) client->send("GET /hea");
@@ -268,12 +271,46 @@ TEST_F(Entrance, AHeadThatHasBegunKeepsItsConnection) {
 
 TEST_F(Entrance, AHeadThatComesTooLateKeepsNoConnection) {
   options_.listen.connections.all = 1;
-  options_.http.late_head = 1ms;
+  options_.listen.proxies.add(*Network::parse("127.0.0.1"));
+  options_.http.stall_time = 1ms;
   start_ready();
   TestClient late(port_);
   late.send("GET /hea");
   EXPECT_TRUE(eventually([this] { return ask_as("localhost").starts_with("HTTP/1.1 200"); }));
   EXPECT_TRUE(late.at_end());
+}
+
+/// A request of which the last byte does not come.
+const std::string kNotWhole = get("/health", "Content-Length: 2\r\n", "localhost") + "1";
+
+TEST_F(Entrance, ABodyThatStaysAwayKeepsNoConnection) {
+  options_.listen.connections.all = 1;
+  options_.listen.proxies.add(*Network::parse("127.0.0.1"));
+  options_.http.stall_time = 1ms;
+  start_ready();
+  TestClient late(port_);
+  late.send(kNotWhole);
+  EXPECT_TRUE(eventually([this] { return ask_as("localhost").starts_with("HTTP/1.1 200"); }));
+  EXPECT_TRUE(late.at_end());
+}
+
+TEST_F(Entrance, RequestsThatAreNotWholeShutNobodyOutAndNoStreamIsLostForThem) {
+  options_.listen.connections.all = 8;
+  options_.listen.allowed_hosts = {"x"};
+  options_.http.stall_time = 1h;
+  script_.step_time = 1ms;
+  start_ready();
+  TestClient stream(port_);
+  stream.send(completion(2000, true));
+  stream.read_until("word");
+  std::deque<TestClient> never_whole;
+  for (int i = 0; i < 30; ++i) {
+    never_whole.emplace_back(port_).send(kNotWhole);
+    EXPECT_THAT(ask_as("localhost"), StartsWith("HTTP/1.1 200")) << i;
+  }
+  EXPECT_TRUE(never_whole.front().at_end());
+  EXPECT_EQ(script_.num_cancelled, 0);
+  EXPECT_THAT(stream.read_until("0\r\n\r\n"), HasSubstr("[DONE]"));
 }
 
 /// Places of connections that are no more than numbers.
@@ -291,11 +328,12 @@ class Places : public ::testing::Test {
   Connection* open(const std::string& peer) {
     if (places_.make_room(address(peer))) return nullptr;
     Connection& connection = connections_.emplace_back(peer);
-    connection.place = std::make_unique<ConnectionPlaces::Place>(places_, address(peer), [&] {
-      ++num_looks_;
-      connection.is_closed = !connection.has_sent;
-      return connection.is_closed;
-    });
+    connection.place =
+        std::make_unique<ConnectionPlaces::Place>(places_, address(peer), [&](ConnectionStanding standing) {
+          ++num_looks_;
+          connection.is_closed = standing != ConnectionStanding::kSilent || !connection.has_sent;
+          return connection.is_closed;
+        });
     return &connection;
   }
   /// Those that are closed, by their number.
@@ -315,10 +353,10 @@ class Places : public ::testing::Test {
 
 TEST_F(Places, TheAddressThatHasMostGivesUpTheOneThatIsSilentLongest) {
   for (const char* peer : {"192.0.2.1", "192.0.2.2", "192.0.2.2", "192.0.2.2"}) open(peer);
-  connections_[1].place->set_silent(false);
+  connections_[1].place->set_standing(ConnectionStanding::kBusy);
   EXPECT_NE(open("192.0.2.3"), nullptr);
   EXPECT_THAT(closed(), ElementsAre(2));
-  connections_[1].place->set_silent(true);
+  connections_[1].place->set_standing(ConnectionStanding::kSilent);
   EXPECT_NE(open("192.0.2.3"), nullptr);
   EXPECT_THAT(closed(), ElementsAre(2, 3)) << "two of two addresses: the longest silent one of both";
   EXPECT_NE(open("192.0.2.3"), nullptr);
@@ -326,15 +364,52 @@ TEST_F(Places, TheAddressThatHasMostGivesUpTheOneThatIsSilentLongest) {
 }
 
 TEST_F(Places, NobodyWhoseRequestIsReadOrAnsweredGivesUpAnything) {
-  for (int i = 0; i < 4; ++i) open("192.0.2.1")->place->set_silent(false);
+  for (int i = 0; i < 4; ++i) open("192.0.2.1")->place->set_standing(ConnectionStanding::kBusy);
   EXPECT_EQ(open("192.0.2.2"), nullptr);
-  connections_[2].place->set_silent(true);
+  connections_[2].place->set_standing(ConnectionStanding::kSilent);
   EXPECT_NE(open("192.0.2.2"), nullptr);
   EXPECT_THAT(closed(), ElementsAre(2));
-  connections_[2].place->set_silent(false);  // what happens to a closed one changes nothing
+  connections_[2].place->set_standing(ConnectionStanding::kBusy);  // what happens to a closed one changes nothing
   connections_[3].place.reset();
   EXPECT_NE(open("192.0.2.2"), nullptr) << "there is room";
   EXPECT_THAT(closed(), ElementsAre(2));
+}
+
+TEST_F(Places, WhoHasMoreThanHalfLosesTheOldestRequestThatIsNotWhole) {
+  for (const char* peer : {"192.0.2.2", "192.0.2.1", "192.0.2.1", "192.0.2.1"}) open(peer);
+  connections_[1].place->set_standing(ConnectionStanding::kBusy);
+  connections_[3].place->set_standing(ConnectionStanding::kUnfinished);
+  connections_[2].place->set_standing(ConnectionStanding::kUnfinished);
+  EXPECT_NE(open("192.0.2.3"), nullptr);
+  EXPECT_THAT(closed(), ElementsAre(3)) << "and not the silent one of who has one place";
+  EXPECT_NE(open("192.0.2.3"), nullptr);
+  EXPECT_THAT(closed(), ElementsAre(0, 3)) << "now nobody has more than half";
+  EXPECT_NE(open("192.0.2.2"), nullptr);
+  EXPECT_THAT(closed(), ElementsAre(0, 3, 4));
+}
+
+TEST_F(Places, WhoHasMoreThanHalfGivesUpTheOldestThatIsSilentOrNotWholeAndNoneThatIsAnswered) {
+  for (int i = 0; i < 4; ++i) open("192.0.2.1");
+  for (const int i : {0, 1, 2}) connections_[i].place->set_standing(ConnectionStanding::kUnfinished);
+  EXPECT_NE(open("192.0.2.2"), nullptr);
+  EXPECT_THAT(closed(), ElementsAre(3));
+  connections_[4].place->set_standing(ConnectionStanding::kBusy);
+  for (const int i : {0, 1, 2}) connections_[i].place->set_standing(ConnectionStanding::kBusy);
+  EXPECT_EQ(open("192.0.2.2"), nullptr);
+  connections_[1].place->set_standing(ConnectionStanding::kUnfinished);
+  EXPECT_NE(open("192.0.2.2"), nullptr);
+  EXPECT_THAT(closed(), ElementsAre(1, 3));
+}
+
+TEST_F(Places, ATrustedProxyLosesNoRequestThatIsNotWhole) {
+  TrustedProxies proxies;
+  proxies.add(*Network::parse("192.0.2.1"));
+  ConnectionPlaces places(limits_, proxies);
+  std::deque<ConnectionPlaces::Place> taken;
+  for (int i = 0; i < 4; ++i)
+    taken.emplace_back(places, address("192.0.2.1"), [](ConnectionStanding) { return true; })
+        .set_standing(ConnectionStanding::kUnfinished);
+  EXPECT_TRUE(places.make_room(address("192.0.2.2")));
 }
 
 TEST_F(Places, OneThatHasSentSomethingIsPassedOver) {
@@ -352,13 +427,13 @@ TEST_F(Places, AnAddressThatHasItsShareGivesUpOneOfItsOwn) {
   ConnectionPlaces shares(limits, nobody_);
   const Address one = address("192.0.2.1");
   int num_closed = 0;
-  const auto close = [&] { return ++num_closed > 0; };
+  const auto close = [&](ConnectionStanding) { return ++num_closed > 0; };
   ConnectionPlaces::Place other(shares, address("192.0.2.2"), close);
-  ConnectionPlaces::Place first(shares, one, close), second(shares, one, [] { return false; });
+  ConnectionPlaces::Place first(shares, one, close), second(shares, one, [](ConnectionStanding) { return false; });
   EXPECT_FALSE(shares.make_room(one));
   EXPECT_EQ(num_closed, 1);
   ConnectionPlaces::Place third(shares, one, close);
-  third.set_silent(false);
+  third.set_standing(ConnectionStanding::kBusy);
   const auto error = shares.make_room(one);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->message, "too many connections from this address");
@@ -371,7 +446,7 @@ TEST_F(Places, RoomCostsAFewLooksHoweverManyConnectionsThereAre) {
   ConnectionPlaces many(limits, nobody_);
   std::deque<ConnectionPlaces::Place> places;
   bool is_silent = true;
-  const auto look = [&] {
+  const auto look = [&](ConnectionStanding) {
     ++num_looks_;
     return is_silent;
   };

@@ -22,7 +22,7 @@ TEST(ReceivedBytes, TheLargestShareGivesUpUntilTheOthersFit) {
   std::vector<int> gave_up;
   std::vector<std::unique_ptr<ReceivedBytes::Share>> shares;
   for (int i = 0; i < 4; ++i)
-    shares.push_back(std::make_unique<ReceivedBytes::Share>(all, [&gave_up, i] { gave_up.push_back(i); }));
+    shares.push_back(std::make_unique<ReceivedBytes::Share>(all, "", [&gave_up, i] { gave_up.push_back(i); }));
   shares[0]->set(500);
   shares[1]->set(100);
   shares[2]->set(400);
@@ -39,31 +39,62 @@ TEST(ReceivedBytes, TheLargestShareGivesUpUntilTheOthersFit) {
   EXPECT_EQ(all.total(), 1U);
 }
 
-/// Gives the bytes that a test wrote, then waits for ever; what is written to it is lost.
+TEST(ReceivedBytes, ManySmallSharesOfAClientGiveUpBeforeTheLargeOneOfAnother) {
+  ReceivedBytes all(1000);
+  std::vector<int> gave_up;
+  std::vector<std::unique_ptr<ReceivedBytes::Share>> shares;
+  for (int i = 0; i < 12; ++i) {
+    const auto give_up = [&gave_up, i] { gave_up.push_back(i); };
+    shares.push_back(std::make_unique<ReceivedBytes::Share>(all, i == 0 ? "192.0.2.1" : "192.0.2.2", give_up));
+    shares.back()->set(i == 0 ? 400 : 60 + static_cast<std::uint64_t>(i));
+  }
+  EXPECT_THAT(gave_up, ElementsAre(10, 11)) << "the largest of who holds the most";
+  shares.clear();
+  EXPECT_EQ(all.total(), 0U);
+}
+
+/// Gives the bytes that a test writes and feeds it, then waits. What is written to it is lost, or waits for ever.
 class ScriptedTransport final : public Transport {
  public:
   ScriptedTransport(boost::asio::io_context& io, std::string bytes)
-      : socket_(io), never_(io, boost::asio::steady_timer::time_point::max()), bytes_(std::move(bytes)) {}
+      : socket_(io), wake_(io.get_executor()), never_(io.get_executor()), bytes_(std::move(bytes)) {}
 
   const Tcp::socket& socket() const override { return socket_; }
   boost::asio::awaitable<bool> handshake() override { co_return true; }
   boost::asio::awaitable<std::size_t> read_some(boost::asio::mutable_buffer buffer) override {
-    const std::size_t count = std::min(buffer.size(), bytes_.size());
+    while (bytes_.empty() && !is_closed_) co_await wake_.wait();
+    const std::size_t count = is_closed_ ? 0 : std::min(buffer.size(), bytes_.size());
     std::copy_n(bytes_.begin(), count, static_cast<char*>(buffer.data()));
     bytes_.erase(0, count);
-    if (count > 0) co_return count;
-    boost::system::error_code ignored;
-    co_await never_.async_wait(boost::asio::redirect_error(boost::asio::use_awaitable, ignored));
-    co_return 0;
+    co_return count;
   }
-  boost::asio::awaitable<std::size_t> write_some(boost::asio::const_buffer buffer) override { co_return buffer.size(); }
+  boost::asio::awaitable<std::size_t> write_some(boost::asio::const_buffer buffer) override {
+    written_.emplace_back(static_cast<const char*>(buffer.data()), buffer.size());
+    while (!takes_any_ && !is_closed_) co_await never_.wait();
+    co_return is_closed_ ? 0 : buffer.size();
+  }
   boost::asio::awaitable<void> finish_writing() override { co_return; }
-  void close() override { never_.cancel(); }
+  void close() override {
+    is_closed_ = true;
+    wake_.notify();
+    never_.notify();
+  }
+
+  void feed(const std::string& bytes) {
+    bytes_ += bytes;
+    wake_.notify();
+  }
+  /// From now on the client takes nothing.
+  void stop_taking() { takes_any_ = false; }
+  /// Where the bytes lay that were written: those of before are gone.
+  const std::vector<std::string_view>& written() const { return written_; }
 
  private:
   Tcp::socket socket_;
-  boost::asio::steady_timer never_;
+  Signal wake_, never_;
   std::string bytes_;
+  std::vector<std::string_view> written_ = {};
+  bool is_closed_ = false, takes_any_ = true;
 };
 
 /// The part that is read of a request whose bytes arrive together, if `check` looks at its head.
@@ -98,6 +129,144 @@ TEST(HttpConnection, TheBodyOfARequestThatIsNotLetInIsNotRead) {
   const Received taken = receive(request, [](const HttpRequest&) { return std::nullopt; });
   ASSERT_FALSE(taken.error);
   EXPECT_EQ(taken.request.body().size(), 3000U);
+}
+
+/// A connection without a server, at moments that the test sets.
+class Standing : public ::testing::Test {
+ protected:
+  Standing() {
+    connection_.set_on_standing([this](ConnectionStanding standing) { now_ = standing; });
+    boost::asio::co_spawn(io_, connection_.read_loop(), boost::asio::detached);
+    boost::asio::co_spawn(io_, read(), boost::asio::detached);
+    io_.poll();
+  }
+  ~Standing() override {
+    connection_.close();
+    io_.poll();
+  }
+  boost::asio::awaitable<void> read() {
+    received_ = co_await connection_.read_request([](const HttpRequest&) { return std::nullopt; });
+  }
+  boost::asio::awaitable<void> respond(HttpResponse response) { co_await connection_.respond(response); }
+  boost::asio::awaitable<void> begin_stream() {
+    const HttpResponse head;
+    co_await connection_.begin_stream(head);
+  }
+  void write(boost::asio::awaitable<void> written) {
+    boost::asio::co_spawn(io_, std::move(written), boost::asio::detached);
+    io_.poll();
+  }
+  void feed(const std::string& bytes) {
+    transport_.feed(bytes);
+    io_.poll();
+  }
+  /// It does something, and the standing that it has a little before and behind the time that a client may do nothing.
+  template <class Act>
+  std::pair<ConnectionStanding, ConnectionStanding> after(Act act) {
+    const Clock::time_point begin = Clock::now();
+    act();
+    connection_.tick(begin + limits_.stall_time - 1ms);
+    const ConnectionStanding before = now_;
+    connection_.tick(Clock::now() + limits_.stall_time);
+    return {before, now_};
+  }
+
+  boost::asio::io_context io_;
+  const HttpLimits limits_;
+  ReceivedBytes all_{1U << 30};
+  std::unique_ptr<ScriptedTransport> made_ = std::make_unique<ScriptedTransport>(io_, "");
+  ScriptedTransport& transport_ = *made_;
+  HttpConnection connection_{std::move(made_), limits_, all_, io_.get_executor()};
+  ConnectionStanding now_ = ConnectionStanding::kSilent;
+  std::optional<Received> received_;
+};
+
+constexpr auto kSilent = ConnectionStanding::kSilent, kUnfinished = ConnectionStanding::kUnfinished,
+               kBusy = ConnectionStanding::kBusy;
+
+TEST_F(Standing, ARequestIsUnfinishedForAsLongAsItsBytesComeAndBusyOnceItIsWhole) {
+  EXPECT_EQ(now_, kSilent);
+  EXPECT_EQ(after([&] { feed("GET /health HTTP/1.1\r\n"); }), std::pair(kUnfinished, kSilent));
+  EXPECT_EQ(after([&] { feed("Content-Length: 3\r\n"); }), std::pair(kSilent, kSilent)) << "a head has its time";
+  EXPECT_EQ(after([&] { feed("Host: x\r\n\r\n"); }), std::pair(kUnfinished, kSilent));
+  EXPECT_EQ(after([&] { feed("1"); }), std::pair(kUnfinished, kSilent));
+  EXPECT_EQ(after([&] { feed("2"); }), std::pair(kUnfinished, kSilent));
+  EXPECT_FALSE(received_);
+  EXPECT_EQ(after([&] { feed("3"); }), std::pair(kBusy, kBusy));
+  EXPECT_TRUE(received_);
+  EXPECT_FALSE(connection_.give_up_place(kUnfinished));
+  EXPECT_FALSE(connection_.closed());
+}
+
+TEST_F(Standing, ARequestThatIsNotWholeGivesItsPlaceUp) {
+  feed("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n1");
+  EXPECT_FALSE(connection_.give_up_place(kSilent));
+  EXPECT_TRUE(connection_.give_up_place(kUnfinished));
+  EXPECT_TRUE(connection_.closed());
+}
+
+TEST_F(Standing, AWholeAnswerThatIsNotTakenIsUnfinished) {
+  feed(get("/"));
+  transport_.stop_taking();
+  const auto begin = [&] { write(respond({.body = "word"})); };
+  EXPECT_EQ(after(begin), std::pair(kBusy, kUnfinished));
+  EXPECT_TRUE(connection_.give_up_place(kUnfinished));
+  EXPECT_TRUE(connection_.closed());
+}
+
+TEST_F(Standing, AStreamThatIsNotTakenIsBusy) {
+  feed(get("/"));
+  transport_.stop_taking();
+  const auto begin = [&] { write(begin_stream()); };
+  EXPECT_EQ(after(begin), std::pair(kBusy, kBusy));
+}
+
+TEST_F(Standing, AtAShutdownARequestThatIsNotWholeIsRefusedAndOneThatIsAnsweredIsNot) {
+  feed("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\n1");
+  connection_.stop_waiting(shutting_down());
+  io_.poll();
+  ASSERT_TRUE(received_);
+  ASSERT_TRUE(received_->error);
+  EXPECT_EQ(received_->error->status, 503);
+  EXPECT_FALSE(connection_.may_continue());
+  connection_.stop_waiting(shutting_down());
+  EXPECT_FALSE(connection_.closed()) << "its answer is to be written";
+}
+
+TEST_F(Standing, AtAShutdownAStreamThatIsNotTakenIsGivenUp) {
+  feed(get("/"));
+  transport_.stop_taking();
+  write(begin_stream());
+  connection_.stop_waiting(shutting_down());
+  EXPECT_FALSE(connection_.closed()) << "its client may take something";
+  connection_.tick(Clock::now() + limits_.stall_time);
+  connection_.stop_waiting(shutting_down());
+  EXPECT_TRUE(connection_.closed());
+}
+
+TEST_F(Standing, AConnectionThatLingersIsSilent) {
+  feed("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
+  write(connection_.linger_and_close());
+  EXPECT_EQ(now_, kSilent);
+  feed("something that nobody reads");
+  EXPECT_TRUE(connection_.give_up_place(kSilent));
+}
+
+TEST_F(Standing, AnAnswerThatIsTheSameForAllIsWrittenFromWhereItLies) {
+  const std::string shared(1 << 20, 'x');
+  feed(get("/"));
+  write(respond({.shared_body = shared}));
+  ASSERT_EQ(transport_.written().size(), 2U) << "its head and itself";
+  EXPECT_EQ(transport_.written()[1].data(), shared.data());
+  EXPECT_EQ(transport_.written()[1].size(), shared.size());
+}
+
+TEST_F(Standing, AHeadOfManyFieldsCountsWithWhatTheyTake) {
+  std::string fields;
+  for (int i = 0; i < 3000; ++i) fields += "a:\r\n";
+  feed(get("/", fields));
+  EXPECT_EQ(now_, kBusy);
+  EXPECT_GE(all_.total(), 3000U * 64);
 }
 
 using Receiving = ServerTest;

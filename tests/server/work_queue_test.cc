@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "server/memory_return.h"
 #include "server/test_client.h"
 
 namespace octavo::test {
@@ -192,6 +193,33 @@ TEST_F(Parsing, EveryRouteBoundsTheMembersOfItsObjects) {
     EXPECT_THAT(refused, StartsWith("HTTP/1.1 400")) << path;
     EXPECT_THAT(refused, HasSubstr("an object of 1025 members")) << path;
   }
+}
+
+TEST(MemoryReturn, ComesRarelyAndNotForALittle) {
+  server::MemoryReturn memory(10s);
+  server::MemoryReturn::Clock::time_point now{};
+  std::uint64_t num_bytes = server::MemoryReturn::kWorthwhile - 1;
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(memory.is_due(num_bytes, now += 1s));
+  int num_returns = 0;
+  for (int i = 0; i < 100; ++i) num_returns += memory.is_due(num_bytes += 8'000'000, now += 1s) ? 1 : 0;
+  EXPECT_EQ(num_returns, 9) << "ten seconds behind the first body that left enough";
+  num_returns = 0;
+  for (int i = 0; i < 100; ++i) num_returns += memory.is_due(num_bytes, now += 1s) ? 1 : 0;
+  EXPECT_EQ(num_returns, 1) << "what came behind the last one, and nothing further";
+}
+
+using Returning = ServerTest;
+
+TEST_F(Returning, WhatARefusedBodyLeavesIsGivenBackWhereTheProcessIsTheServers) {
+  std::atomic<int> num_returns = 0;
+  options_.bodies.return_memory = [&] { ++num_returns; };
+  options_.bodies.return_interval = 0ms;
+  start_ready();
+  EXPECT_THAT(ask(post("/v1/completions", R"({"prompt": "a", "unknown": [)")), StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(ask(post("/v1/completions", "[" + std::string(2 << 20, ' ') + "]")), StartsWith("HTTP/1.1 400"));
+  EXPECT_TRUE(eventually([&] { return num_returns == 1; }));
+  EXPECT_TRUE(stop());
+  EXPECT_EQ(num_returns, 1);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 namespace octavo::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -75,18 +76,79 @@ TEST_F(Written, ThePartOfAnAnswerThatIsWrittenIsNotHeld) {
 }
 
 TEST_F(Written, WhatTheServerSaysItselfCountsTooAndErrorsAreAlwaysGiven) {
-  options_.answers.max_held_bytes = 20'010'000;
+  options_.answers.max_held_bytes = 25'002'000;  // of which one client has four fifths
   script_.bytes_per_token = 10'000;
   start_ready();
-  EXPECT_THAT(ask(get("/")), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ask(get("/metrics")), StartsWith("HTTP/1.1 200"));
   TestClient lazy(port_, 4096);
   lazy.send(detokenize(2000));
   lazy.read_until("\r\n\r\n");
-  EXPECT_THAT(ask(get("/")), StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(ask(get("/metrics")), StartsWith("HTTP/1.1 503"));
   EXPECT_THAT(ask(get("/health")), StartsWith("HTTP/1.1 200"));
   EXPECT_THAT(ask(get("/nothing")), StartsWith("HTTP/1.1 404"));
   lazy.close();
-  EXPECT_TRUE(eventually([this] { return ask(get("/")).starts_with("HTTP/1.1 200"); }));
+  EXPECT_TRUE(eventually([this] { return ask(get("/metrics")).starts_with("HTTP/1.1 200"); }));
+}
+
+TEST_F(Written, WhatIsTheSameForAllIsHeldByNobody) {
+  options_.answers.max_held_bytes = 1024;
+  start_ready();
+  for (const char* path : {"/openapi.json", "/"}) {
+    const std::string answer = ask(get(path));
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 200")) << path;
+    EXPECT_GT(answer.size(), 15'000U) << path;
+  }
+}
+
+TEST_F(Written, WhoHoldsMuchLeavesRoomToAnotherKey) {
+  files_.keys = *server::ApiKeys::parse("a aaaa-aaaa-aaaa-aaaa\nb bbbb-bbbb-bbbb-bbbb\n", "keys");
+  options_.answers.max_held_bytes = 26'000'000;
+  script_.bytes_per_token = 10'000;
+  start_ready();
+  const auto detokenize_as = [](const std::string& key, int num_tokens) {
+    const std::string whole = detokenize(num_tokens);
+    const std::size_t end = whole.find("\r\n") + 2;
+    return whole.substr(0, end) + fmt::format("X-Api-Key: {0}-{0}-{0}-{0}\r\n", key) + whole.substr(end);
+  };
+  TestClient lazy(port_, 4096);
+  lazy.send(detokenize_as("aaaa", 2000));
+  lazy.read_until("\r\n\r\n");
+  EXPECT_THAT(ask(detokenize_as("aaaa", 100)), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("this client's answers")));
+  EXPECT_THAT(ask(detokenize_as("bbbb", 100)), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(Written, ADrainWaitsForNobodyWhoNeitherSendsNorReads) {
+  options_.http.read_timeout = options_.http.write_timeout = options_.drain_timeout = 1h;
+  options_.http.max_unsent_bytes = 1 << 30;
+  script_.piece = std::string(20'000, 'x');
+  script_.bytes_per_token = 10'000;
+  start_ready();
+  TestClient whole(port_, 4096), stream(port_, 4096), half(port_);
+  whole.send(detokenize(2000));
+  stream.send(completion(1000, true));
+  half.send("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{");
+  for (TestClient* client : {&whole, &stream}) client->read_until("\r\n\r\n");
+  ASSERT_TRUE(eventually([this] { return script_.num_running == 0; }));
+  server_->drain();
+  EXPECT_THAT(half.read_to_end(), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("shutting_down")));
+  EXPECT_TRUE(result_.get());
+}
+
+TEST_F(Written, AStreamCountsTheEchoesThatItWrites) {
+  script_.context = 1 << 20;
+  options_.answers.max_held_bytes = 8'000'000;
+  start_ready();
+  const std::string request =
+      post("/v1/completions", R"({"stream": true, "echo": true, "n": 8, "max_tokens": 1, "prompt": ")" +
+                                  std::string(400'000, 'a') + "\"}");
+  TestClient lazy(port_, 4096);
+  lazy.send(request);
+  lazy.read_until("\r\n\r\n");
+  // The prompt's text and ids, and its text for each choice.
+  EXPECT_TRUE(eventually([this] { return metric("octavo:held_answer_bytes") >= 13 * 400'000; }));
+  EXPECT_THAT(ask(request), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("out_of_memory")));
+  lazy.close();
+  EXPECT_TRUE(eventually([this] { return metric("octavo:held_answer_bytes") < 1e5; }));
 }
 
 TEST_F(Written, AReaderThatIsTooSlowIsCutOff) {

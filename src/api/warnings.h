@@ -1,0 +1,47 @@
+// What the client of a request should be told beside its answer.
+//
+// A value. A body may ask for as many warnings as it has members, and an answer tells them, a stream more than once: so
+// there are a few of them, each of a few words, and how many more there were.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace octavo {
+
+class Warnings {
+ public:
+  static constexpr std::size_t kMost = 16;        // that are told; of the others, their number
+  static constexpr std::size_t kMaxBytes = 1024;  // of one, which is cut
+
+  // As containers have them, for what is told: so that a span of the texts can be made of them.
+  using value_type = std::string;
+  using const_iterator = std::vector<std::string>::const_iterator;
+  using iterator = const_iterator;
+
+  Warnings() = default;
+  Warnings(std::initializer_list<std::string> texts);
+
+  void push_back(std::string text);
+  /// Those of `other` behind these.
+  void append(const Warnings& other);
+
+  /// How many there were, told or not.
+  std::size_t num_given() const { return num_given_; }
+  /// Of those that are told.
+  std::size_t num_bytes() const;
+  const_iterator begin() const { return told_.begin(); }
+  const_iterator end() const { return told_.end(); }
+  std::size_t size() const { return told_.size(); }
+  bool empty() const { return told_.empty(); }
+
+ private:
+  void leave_out(std::size_t count);
+
+  std::vector<std::string> told_ = {};  // the first kMost, then how many more there were
+  std::size_t num_given_ = 0;
+};
+
+}  // namespace octavo
