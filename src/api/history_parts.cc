@@ -17,6 +17,8 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr std::string_view kParagraph = "\n\n";  // between pieces of reasoning
+
 enum class PartUse : std::uint8_t {
   kText,       // the text in a member
   kThought,    // the model's reasoning in a member
@@ -278,6 +280,11 @@ std::string arguments_text(const json::value* given) {
   if (given == nullptr || given->is_null()) return {};
   const json::string* text = given->if_string();
   return text == nullptr ? json::serialize(*given) : std::string(*text);
+}
+
+void add_thought(std::string_view thought, std::string& reasoning) {
+  if (!reasoning.empty() && !thought.empty()) reasoning += kParagraph;
+  reasoning += thought;
 }
 
 ApiResult<ReadPart> HistoryReader::read_part(const JsonCursor& part, bool is_newest) {

@@ -44,6 +44,9 @@ std::size_t newest_of(std::span<const Speaker> speakers);
 /// Arguments of a call as the JSON text that the model wrote. What is no text is written as JSON; nothing is "".
 std::string arguments_text(const boost::json::value* given);
 
+/// Appends a piece of reasoning as a paragraph of its own.
+void add_thought(std::string_view thought, std::string& reasoning);
+
 class HistoryReader {
  public:
   using Names = std::set<std::string, std::less<>>;

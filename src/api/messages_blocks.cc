@@ -102,7 +102,7 @@ class BlockReader {
     }
     OCTAVO_TRY(ReadPart part, history_.read_part(block, is_newest_ && !is_inside));
     if (part.kind == ReadPart::Kind::kThought && message.role == "assistant") {
-      message.reasoning += part.text;
+      add_thought(part.text, message.reasoning);
     } else if (part.kind != ReadPart::Kind::kNothing) {
       message.parts.push_back({.text = std::move(part.text)});
     }

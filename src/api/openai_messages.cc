@@ -31,14 +31,22 @@ ApiResult<ToolCall> read_custom_call(const JsonCursor& call) {
                   .arguments = arguments_of_input(input.value_or(""))};
 }
 
-/// A call, whatever its type is called, as long as it has a function.
+/// A call, whatever its type is called. One that has no function, of a kind of another server's, is shown as it is.
 ApiResult<ToolCall> read_call(const JsonCursor& call) {
   if (call.is_given() && is_custom_form(*call.value())) return read_custom_call(call);
-  const bool has_function = call["function"].if_object() != nullptr;
-  if (!has_function) OCTAVO_TRY_VOID(function_in(call, "a call (an object)", "a name and arguments"));
-  OCTAVO_TRY_VOID(to_api_result(call["type"].string()));
+  OCTAVO_TRY_VOID(to_api_result(call.needed_object("a call (an object)")));
+  OCTAVO_TRY(const auto type, to_api_result(call["type"].string()));
   OCTAVO_TRY(const auto id, to_api_result(call["id"].string()));
-  OCTAVO_TRY(ToolCall read, read_called(call["function"]));
+  ToolCall read;
+  if (call["function"].is_given() || type.value_or("function") == "function") {
+    const JsonCursor function = call["function"];
+    OCTAVO_TRY(const json::object* given, to_api_result(function.object()));
+    if (given == nullptr) return refused(function.wrong_value("an object with a name and arguments"));
+    OCTAVO_TRY(read, read_called(function));
+  } else {
+    read = {
+        .id = {}, .name = std::string(type->empty() ? kUnknownTool : *type), .arguments = arguments_text(call.value())};
+  }
   read.id = id.value_or("");
   return read;
 }
@@ -143,7 +151,7 @@ ApiResult<void> read_content(const JsonCursor& content, bool is_newest, HistoryR
   for (std::size_t i = 0; parts != nullptr && i < parts->size(); ++i) {
     OCTAVO_TRY(ReadPart part, history.read_part(content[i], is_newest));
     if (part.kind == ReadPart::Kind::kThought && message.role == "assistant") {
-      message.reasoning += part.text;
+      add_thought(part.text, message.reasoning);
     } else if (part.kind != ReadPart::Kind::kNothing) {
       message.parts.push_back({.text = std::move(part.text)});
     }

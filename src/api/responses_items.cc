@@ -16,8 +16,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::string_view kParagraph = "\n\n";  // between the parts of reasoning
-
 json::object part_of(std::string_view type, std::string_view text) {
   json::object part{{"type", type}, {type == "refusal" ? "refusal" : "text", text}};
   if (type == "output_text") part["annotations"] = json::array();
@@ -140,15 +138,6 @@ Speaker speaker_of(const JsonCursor& item) {
   return is_output ? Speaker::kTool : Speaker::kModel;
 }
 
-std::string joined(const json::array& parts, std::string_view between) {
-  std::string text;
-  for (const json::value& part : parts) {
-    if (&part != parts.begin()) text += between;
-    text += text_of(part.as_object());
-  }
-  return text;
-}
-
 std::vector<ContentPart> texts_of(const json::array& parts) {
   std::vector<ContentPart> texts;
   for (const json::value& part : parts) texts.push_back({.text = std::string(text_of(part.as_object()))});
@@ -186,9 +175,8 @@ class MessageList {
   void add(const json::object& item) {
     const std::string_view type = item.at("type").as_string();
     if (type == "reasoning") {
-      std::string& reasoning = assistant(false).reasoning;
-      if (!reasoning.empty()) reasoning += kParagraph;
-      reasoning += joined(item.at("content").as_array(), kParagraph);
+      for (const json::value& part : item.at("content").as_array())
+        add_thought(text_of(part.as_object()), assistant(false).reasoning);
     } else if (type == "function_call" || type == "custom_tool_call") {
       assistant(true).tool_calls.push_back(call_of(item));
     } else if (type == "function_call_output" || type == "custom_tool_call_output") {

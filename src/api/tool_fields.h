@@ -16,7 +16,7 @@ bool is_none(const JsonCursor& choice);
 /// The 400 of a tool's name that formats of calls cannot carry.
 ApiError wrong_tool_name(const std::string& field, std::optional<std::string_view> found);
 
-/// The `function` of a tool or of a call, whose `type` is no other. `what` it is and which members it has, for errors.
+/// The `function` of a tool, whose `type` is no other. `what` it is and which members it has, for errors.
 ApiResult<JsonCursor> function_in(const JsonCursor& tool, std::string_view what, std::string_view members);
 
 /// The name of a function, its schema and how strictly it is meant; AskedTool::described is left to the caller.

@@ -285,11 +285,18 @@ class Probe {
       caps_.takes_turns = renders({answer, user, calling(), result(), user_two, answer_two},
                                   {kAnswer, kUser, kArgument, kResult, kUserTwo, kAnswerTwo});
     }
-    if (!renders({answer}, {kAnswer})) {
+    if (!renders_without_user()) {
       caps_.needs_user = true;
-      caps_.needs_user = renders({answer}, {kAnswer});
+      caps_.needs_user = renders_without_user();
     }
     caps_.takes_lone_result = caps_.result_role.empty() || renders({user, result()}, {kUser, kResult});
+  }
+
+  /// Some templates put the tools into the first user's message.
+  bool renders_without_user() {
+    const ChatTemplateOptions options{.tools = one_tool()};
+    return renders({message("assistant", kAnswer)}, {kAnswer}, options) &&
+           renders({message("system", kSystem)}, {kSystem}, options);
   }
 
   /// Some templates refuse an answer without a text.

@@ -53,9 +53,9 @@ void fill_turns(std::vector<ShapedMessage>& turns, const Caps& caps) {
 }
 
 void put_user_first(std::vector<ShapedMessage>& turns, const Caps& caps) {
-  if (std::ranges::find(turns, "user", &ShapedMessage::role) != turns.end()) return;
+  if (turns.empty() || std::ranges::find(turns, "user", &ShapedMessage::role) != turns.end()) return;
   const auto first = std::ranges::find_if(turns, [](const ShapedMessage& turn) { return turn.role != "system"; });
-  if (first != turns.end()) turns.insert(first, filler(Side::kUser, caps));
+  turns.insert(first, filler(Side::kUser, caps));
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 namespace octavo {
 namespace {
 
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
 bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
 std::span<const std::string_view> opens_of(const ToolFormat& format) {
@@ -27,21 +29,37 @@ ToolCallParser::ToolCallParser(const ToolFormat& format, const ToolSet& tools, b
 std::span<const ToolCallEvent> ToolCallParser::push(std::string_view text, Channel channel) {
   reader_.events().clear();
   if (channel != channel_ && !text.empty()) change_channel(channel);
-  for (const char c : text) add(c);
+  for (const char c : text) take(c);
   reader_.flush();
   return reader_.events();
 }
 
 std::span<const ToolCallEvent> ToolCallParser::finish() {
   reader_.events().clear();
-  if (sure_ == Sure::kAll && channel_ == Channel::kContent) held_.clear();
+  is_ending_ = true;
   change_channel(channel_);
   reader_.flush();
   return reader_.events();
 }
 
+/// Holds back what may be the beginning of a mark's character, where the end drops a mark that it cuts.
+void ToolCallParser::take(char c) {
+  if (sure_ == Sure::kNothing) return add(c);
+  if (c != kReplacement[replaced_.size() % kReplacement.size()]) release_replaced();
+  if (c == kReplacement[replaced_.size() % kReplacement.size()]) {
+    replaced_.push_back(c);
+  } else {
+    add(c);
+  }
+}
+
+void ToolCallParser::release_replaced() {
+  for (const char c : std::exchange(replaced_, {})) add(c);
+}
+
 /// Nothing of what stands in one channel goes on in the other.
 void ToolCallParser::change_channel(Channel channel) {
+  release_replaced();
   while (reading_) {
     reader_.finish();
     end_reading(true);
@@ -76,7 +94,7 @@ void ToolCallParser::end_reading(bool is_cut) {
   const bool is_read = reading.take();
   if (reader_.num_calls() > 0) follows_call_ = true;
   const CallReader::Held held = reader_.release_held();
-  if (is_cut && is_sure_) return;
+  if ((is_cut || is_ending_) && is_sure_) return;
   if (((is_read || is_cut) && held.num_opened == 0) || is_over())
     return;  // opened and closed around nothing, it is text
   show(std::string_view(held.bytes).substr(0, held.num_opened));
@@ -87,6 +105,10 @@ void ToolCallParser::end_reading(bool is_cut) {
 bool ToolCallParser::may_open() const {
   if (channel_ == Channel::kReasoning) return format_.in_reasoning;
   return !format_.at_beginning || !has_content_;
+}
+
+bool ToolCallParser::drops_text() const {
+  return is_ending_ && channel_ == Channel::kContent && (sure_ == Sure::kAll || is_sure_);
 }
 
 /// A mark of another form than that in which calls are held may be text.
@@ -135,6 +157,7 @@ void ToolCallParser::settle() {
 }
 
 void ToolCallParser::show(std::string_view text) {
+  if (drops_text()) return;
   while (follows_call_ && !text.empty() && is_space(text.front())) text.remove_prefix(1);
   if (text.empty()) return;
   follows_call_ = false;

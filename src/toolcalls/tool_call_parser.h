@@ -46,6 +46,8 @@ class ToolCallParser {
 
  private:
   void change_channel(Channel channel);
+  void take(char c);
+  void release_replaced();
   void add(char c);
   void step();
   void add_text(char c);
@@ -55,6 +57,8 @@ class ToolCallParser {
   void end_reading(bool is_cut);
   bool may_open() const;
   bool is_sure(std::size_t mark) const;
+  /// Whether what is no call now is a mark that the answer's end has cut.
+  bool drops_text() const;
   /// Whether the rest of the answer gives no events
   bool is_over() const { return first_only_ && reader_.num_calls() > 0; }
 
@@ -66,10 +70,12 @@ class ToolCallParser {
   Reading<bool> reading_;       // the reading of the calls under way, or empty
   std::deque<char> rescanned_;  // text that the reader gave back
   std::string held_;            // white space, then text that may open a call
+  std::string replaced_;        // characters in place of bytes, of which the last may be of one that the end has cut
   Channel channel_ = Channel::kContent;
   bool has_content_ = false;   // whether content other than white space was shown
   bool follows_call_ = false;  // whether nothing was shown behind the last call
-  bool is_sure_ = false;       // whether what is read is a call, also where its end is cut
+  bool is_ending_ = false;
+  bool is_sure_ = false;  // whether what is read is a call, also where its end is cut
 };
 
 }  // namespace octavo

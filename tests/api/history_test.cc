@@ -255,7 +255,8 @@ TEST_F(History, ItemsOfOtherKindsAreCallsOutputsOrNotes) {
 TEST_F(History, WhatAnotherAgentSaysIsAUsersText) {
   const auto request = responses(R"({"type": "agent_message", "id": "a", "author": "/root", "recipient": "/root/sub",
       "content": [{"type": "input_text", "text": "Task:"}, {"type": "encrypted_content", "encrypted_content": "Say hi"}]})");
-  EXPECT_EQ(shown_messages(request).at(0), json::parse(R"({"role": "user", "content": "Task:\nSay hi"})"));
+  EXPECT_EQ(shown_messages(request).at(0),
+            json::parse(R"({"role": "user", "content": [{"type": "text", "text": "Task:\nSay hi"}]})"));
   EXPECT_TRUE(request->warnings.empty());
 }
 
@@ -386,10 +387,12 @@ TEST_F(History, AnAssistantsOtherFormsOfContentAreItsWords) {
 TEST_F(History, CallsOfOtherTypesOrWithoutANameAndResultsOfNoCallAreTaken) {
   const json::value said = shown_messages(chat(R"({"role": "assistant", "tool_calls": [
       {"id": "a", "type": "builtin_function", "function": {"name": "search", "arguments": "{}"}},
-      {"id": "b", "type": "", "function": {"name": "", "arguments": "{}"}}]},
+      {"id": "b", "type": "", "function": {"name": "", "arguments": "{}"}}, {"id": "c", "type": "web_search", "q": "a"}]},
       {"role": "tool", "tool_call_id": "elsewhere", "content": {"found": 1}}, {"role": "tool", "content": "x"})"));
   EXPECT_EQ(said.at(0).at("tool_calls").at(0).at("function").at("name"), "search");
   EXPECT_EQ(said.at(0).at("tool_calls").at(1).at("function").at("name"), json::value(kUnknownTool));
+  EXPECT_EQ(said.at(0).at("tool_calls").at(2).at("function"), json::parse(R"({"name": "web_search",
+      "arguments": "{\"id\":\"c\",\"type\":\"web_search\",\"q\":\"a\"}"})"));
   EXPECT_EQ(said.at(1).at("content"), R"({"found":1})");
   EXPECT_TRUE(messages(R"({"role": "user", "content": [{"type": "tool_result", "content": "x"}]})").has_value());
 }

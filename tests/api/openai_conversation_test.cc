@@ -79,7 +79,7 @@ TEST_F(OpenAiRequest, CallsThatItCannotReadAreRefused) {
   EXPECT_EQ(param("[5]"), "messages[0].tool_calls[0]");
   EXPECT_EQ(param(R"([{"id": "1"}])"), "messages[0].tool_calls[0].function");
   EXPECT_EQ(param(R"([{"function": {"name": 5}}])"), "messages[0].tool_calls[0].function.name");
-  EXPECT_EQ(param(R"([{"type": "web_search", "custom": {}}])"), "messages[0].tool_calls[0].type");
+  EXPECT_EQ(param(R"([{"type": 5, "function": {"name": "f"}}])"), "messages[0].tool_calls[0].type");
   EXPECT_EQ(
       chat_error(R"("messages": [{"role": "user", "content": "", "tool_calls": [{"function": {"name": "f"}}]}])").param,
       "messages[0].tool_calls");

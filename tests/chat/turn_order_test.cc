@@ -66,8 +66,17 @@ std::vector<ChatMessage> conversation(std::string_view order) {
   return messages;
 }
 
-std::string prompt_of(const ChatTemplate& chat_template, std::string_view order) {
-  const auto parts = chat_template.render(conversation(order), {.bos = "<s>", .eos = "</s>"}, {}, std::tm{});
+TemplateValue tools() {
+  const auto text = [](std::string_view value) { return TemplateValue(std::string(value)); };
+  const TemplateDict at = {{"type", text("string")}, {"description", text("Where.")}};
+  const TemplateDict parameters = {{"type", text("object")}, {"properties", TemplateDict{{"at", at}}}};
+  const TemplateDict function = {{"name", text("look")}, {"description", text("Looks.")}, {"parameters", parameters}};
+  return TemplateList{TemplateDict{{"type", text("function")}, {"function", function}}};
+}
+
+std::string prompt_of(const ChatTemplate& chat_template, std::string_view order,
+                      const ChatTemplateOptions& options = {}) {
+  const auto parts = chat_template.render(conversation(order), {.bos = "<s>", .eos = "</s>"}, options, std::tm{});
   if (!parts) return parts.error().message;
   std::string text;
   for (const PromptPart& part : *parts) text += part.text;
@@ -191,8 +200,10 @@ TEST(TurnOrder, NoTemplateOfTheTestDataRefusesAnOrderOrLosesAWord) {
     if (entry.path().extension() != ".jinja" || name.contains("firefunction")) continue;  // wants names of its own
     const ChatTemplate chat_template = load(entry.path());
     ++num_templates;
-    for (const std::string_view order : kOrders)
+    for (const std::string_view order : kOrders) {
       EXPECT_EQ(problem_of(prompt_of(chat_template, order), order), "") << name;
+      EXPECT_EQ(problem_of(prompt_of(chat_template, order, {.tools = tools()}), order), "") << name << " with tools";
+    }
   }
   EXPECT_GT(num_templates, 60U);
 }
