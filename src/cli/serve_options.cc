@@ -186,8 +186,9 @@ void add_sharing_options(Command& command, server::ModelTableOptions& models) {
   add_seconds(command, "--model-wait", models.max_wait,
               "A request waits no longer for its model, and for another one's load half of that; default 600", 1)
       ->of_servers();
-  add_seconds(command, "--idle-unload", models.idle_unload,
-              "A model without requests for so long leaves the memory, unless a client says how long; default 0: never")
+  add_seconds(
+      command, "--idle-unload", models.idle_unload,
+      "A model without requests for so long leaves the memory; clients may say less, but no more; default 0: never")
       ->of_servers();
   add_choice(
       command, "--allow-unload", "WHOSE", std::vector<std::pair<std::string, bool>>{{"own", false}, {"all", true}},

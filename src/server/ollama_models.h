@@ -16,7 +16,7 @@
 namespace octavo::server {
 
 /// The version of ollama whose API is spoken here: clients look at GET /api/version for what they may ask.
-inline constexpr std::string_view kOllamaVersion = "0.14.0";
+inline constexpr std::string_view kSpokenVersion = "0.14.0";
 
 /// GET /api/tags: the models that there are. None is loaded for it: of one that was not, capabilities that its words
 /// would tell (tools, thinking, insert) are left out. `policy`: of all requests.

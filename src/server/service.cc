@@ -333,7 +333,7 @@ HttpResponse Service::get(const RouteMatch& match, Clock::time_point now) {
     case Route::kMetrics: return metrics_response();
     case Route::kOpenApi: return {.shared_body = description_};
     case Route::kVersion: return json({{"version", OCTAVO_VERSION_STRING}});
-    case Route::kOllamaVersion: return json({{"version", kOllamaVersion}, {"octavo", OCTAVO_VERSION_STRING}});
+    case Route::kOllamaVersion: return json({{"version", kSpokenVersion}, {"octavo", OCTAVO_VERSION_STRING}});
     default: break;
   }
   if (!models_.is_started())

@@ -165,6 +165,19 @@ TEST_F(Parsing, ATextThatCannotFitIsRefusedAsSuch) {
   EXPECT_THAT(chat, HasSubstr("exceed_context_size_error"));
 }
 
+TEST_F(Parsing, AResponseThatCannotFitIsRefusedInItsStreamWhereItsClientsLook) {
+  start_ready();
+  const auto asked = [this](const std::string& stream) {
+    return ask(post("/v1/responses", R"({"input": ")" + std::string(10'001, 'a') + R"(", "stream": )" + stream + "}"));
+  };
+  const std::string streamed = asked("true");
+  EXPECT_THAT(streamed, StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(streamed, HasSubstr("Content-Type: text/event-stream"));
+  EXPECT_THAT(streamed, HasSubstr("event: response.failed\n"));
+  EXPECT_THAT(streamed, HasSubstr(R"("error":{"code":"context_length_exceeded",)"));
+  EXPECT_THAT(asked("false"), StartsWith("HTTP/1.1 400"));
+}
+
 TEST_F(Parsing, TokensAreCountedBeyondTheContextUpToABound) {
   start_ready();
   const auto count = [this](std::size_t num_bytes) {
