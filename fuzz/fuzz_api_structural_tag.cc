@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (int i = bytes.below(6); i >= 0; --i) {
     const json::object tag = tag_of(bytes, has_content);
     mark_bytes += tag.at("begin").as_string().size() + tag.at("end").as_string().size();
-    if (bytes.below(8) > 0) triggers.emplace_back(tag.at("begin").as_string().substr(0, 3));
+    if (bytes.below(8) > 0) triggers.emplace_back(tag.at("begin").as_string().subview(0, 3));
     tags.push_back(tag);
   }
   const json::object asked = has_content
