@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "api/api_error.h"
@@ -105,15 +107,16 @@ void ModelTable::drain() {
 
 void ModelTable::replace(std::vector<ModelEntry> entries, Clock::time_point now) {
   std::list<ModelSlot> before = std::exchange(slots_, {});
+  std::unordered_map<std::string, std::list<ModelSlot>::iterator> by_id;  // a folder may have thousands
+  for (auto slot = before.begin(); slot != before.end(); ++slot)
+    if (!slot->is_removed()) by_id.emplace(slot->id(), slot);
   for (ModelEntry& entry : entries) {
-    const auto same = std::ranges::find_if(before, [&](const ModelSlot& slot) {
-      return !slot.is_removed() && !entry.names.empty() && slot.id() == entry.names.front();
-    });
-    if (same == before.end()) {
+    auto same = entry.names.empty() ? decltype(by_id)::node_type() : by_id.extract(entry.names.front());
+    if (same.empty()) {
       slots_.emplace_back(std::move(entry), options_.models.stall_timeout, on_change_);
     } else {
-      same->replace(std::move(entry), options_.requests);
-      slots_.splice(slots_.end(), before, same);
+      same.mapped()->replace(std::move(entry), options_.requests);
+      slots_.splice(slots_.end(), before, same.mapped());
     }
   }
   for (ModelSlot& slot : before) slot.remove();
