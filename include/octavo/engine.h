@@ -342,6 +342,12 @@ class Engine {
       [[maybe_unused]] const ConstraintSource& source, [[maybe_unused]] const std::stop_token& stop = {}) const {
     return std::unexpected(Error{.message = "this engine has no words to constrain", .kind = ErrorKind::kNoWords});
   }
+  /// Finds the tokens that end DRY's repetitions under these parameters, by a look at the whole vocabulary. submit()
+  /// looks itself unless the result of a call with the same breakers is held. Null: there is nothing to find. Any
+  /// thread may call it.
+  virtual std::shared_ptr<const void> find_dry_breakers([[maybe_unused]] const SamplingParams& params) const {
+    return nullptr;
+  }
   /// `defaults` with the sampling settings that the model asks for: those of EngineOptions::generation_config, then
   /// general.sampling.* of its file.
   virtual SamplingParams default_sampling(SamplingParams defaults) const = 0;

@@ -333,6 +333,7 @@ ApiResult<CompletionCall> parse_call(const Api& api, boost::json::object body, c
     call.warnings.push_back(
         fmt::format("{} of the request's images are replaced by the text '{}': the model reads text", num_images,
                     model.policy.image_placeholder));
+  if (!call.requests.empty()) call.dry_breakers = engine.find_dry_breakers(call.requests.front().sampling);
   return call;
 }
 

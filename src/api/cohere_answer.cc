@@ -29,11 +29,11 @@ CohereAnswer::CohereAnswer(const CompletionCall& call, std::string_view id, int 
       kinds_(kinds_of(call.vectors->form)),
       lists_(kinds_.size(), std::vector<std::string>(call.vectors->rows.size())) {}
 
-void CohereAnswer::take(std::size_t index, std::vector<float> floats) {
-  const std::span<const float> vector = shown(floats);
+void CohereAnswer::take(const Piece& piece) {
+  const std::span<const float> vector = shown(piece.floats);
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
-    append_vector(lists_[i][index], vector, kinds_[i]);
-    held_bytes_ += lists_[i][index].size();
+    append_vector(lists_[i][piece.index], vector, kinds_[i]);
+    held_bytes_ += lists_[i][piece.index].size();
   }
 }
 

@@ -20,7 +20,7 @@ class CohereAnswer final : public RowsAnswer {
   std::string finish() override;
 
  protected:
-  void take(std::size_t index, std::vector<float> floats) override;
+  void take(const Piece& piece) override;
 
  private:
   /// All vectors of a kind, which are then gone.

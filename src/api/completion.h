@@ -95,6 +95,7 @@ struct CompletionCall : AnswerForm {
   std::vector<CallPrompt> prompts = {};                      // beside each request
   Warnings warnings = {};                                    // Constraint's and the API's, which the answer shows
   std::vector<std::string> stop = {};                        // Request::stop, for answers that say at which they ended
+  std::shared_ptr<const void> dry_breakers = {};             // Engine::find_dry_breakers(), held for its requests
   std::string user_cache_salt = {};                          // cache_salt; the server joins it with the key's domain
   std::optional<std::chrono::milliseconds> keep_alive = {};  // ollama's: of the model, behind this call
 
@@ -122,6 +123,8 @@ class CompletionResponse final : public AnswerWriter {
 
   /// "data: {...}\n\n" as often as needed.
   std::string on_event(const RequestEvent& event) override;
+  /// It is a prompt's first, and the prompt's log-probabilities are many.
+  bool is_long(const RequestEvent& event) const override;
   std::string progress(std::size_t prompt_index, const PromptProgress& progress) const override;
   std::size_t held_bytes() const override;
   bool done() const override;

@@ -150,6 +150,17 @@ std::string CompletionResponse::on_event(const RequestEvent& event) {
   return out;
 }
 
+bool CompletionResponse::is_long(const RequestEvent& event) const {
+  const CompletionCall& call = state_->call;
+  const std::size_t index = event.prompt_index * to_size(call.n) + event.choice;
+  const Answer& answer = state_->answers[index];
+  int of_token = 0;
+  if (answer.logprobs && call.echo && !answer.began) of_token += 1 + call.num_logprobs;
+  if (call.num_prompt_logprobs >= 0 && state_->prompt_logprobs[event.prompt_index].empty())
+    of_token += 1 + call.num_prompt_logprobs;
+  return of_token > 0 && state_->prompt_of(index).tokens.size() * to_size(of_token) > kMostNumbersHere;
+}
+
 /// The engine, which gives its tokens their texts, may be gone behind the last event.
 void CompletionResponse::State::add_prompt(const RequestEvent& event, std::size_t index, Answer& answer) {
   const CallPrompt& prompt = prompt_of(index);

@@ -268,6 +268,15 @@ class VectorPreparation {
     return {};
   }
 
+  ApiResult<void> check_pairs_of_tokens(std::int64_t num_tokens, const std::string& place) {
+    vectors_->num_pairs += num_tokens * num_tokens;
+    if (vectors_->num_pairs <= kMaxPairsOfTokens || call_.requests.empty()) return {};
+    return std::unexpected(invalid_value(
+        place, fmt::format("{}: found {} pairs of tokens up to this text, each text's tokens times themselves, "
+                           "expected at most {} in a request of several texts",
+                           place, vectors_->num_pairs, kMaxPairsOfTokens)));
+  }
+
   ApiResult<void> add(EmbeddingPrompt prompt, const std::string& place) {
     if (prompt.tokens.empty())
       return std::unexpected(invalid_value(place, place + ": found a text without tokens, expected at least one"));
@@ -276,6 +285,7 @@ class VectorPreparation {
       return std::unexpected(
           invalid_value(place, fmt::format("{}: found {} tokens up to this text, expected at most {} in a request",
                                            place, vectors_->num_tokens, kMaxTokensOfTexts)));
+    OCTAVO_TRY_VOID(check_pairs_of_tokens(static_cast<std::int64_t>(prompt.tokens.size()), place));
     Request request = asked_.settings;
     request.max_tokens = -1;
     request.tokens = std::move(prompt.tokens);

@@ -47,13 +47,34 @@ std::string RowsAnswer::on_event(const RequestEvent& event) {
   std::vector<float> floats = vectors_.rows[event.prompt_index]->take();
   if (floats.empty()) {
     error_ = no_memory_for_rows();
-  } else if (!std::ranges::all_of(floats, [](float x) { return std::isfinite(x); })) {
-    error_ = not_finite(vectors_, event.prompt_index);
-  } else {
-    take(event.prompt_index, std::move(floats));
-    ++num_done_;
+    return {};
   }
+  num_left_ += floats.size();
+  left_.push_back({.index = event.prompt_index, .floats = std::move(floats)});
+  while (!leaves_work_ && num_left_ > 0 && !error_) work();
   return {};
+}
+
+/// Whole rows, one at least.
+void RowsAnswer::work() {
+  const auto width = to_size(std::max(1, vectors_.width));
+  for (std::size_t room = std::max(width, kNumbersOfPiece / width * width); room > 0 && num_left_ > 0 && !error_;) {
+    Left& first = left_.front();
+    const std::size_t count = std::min(room, first.floats.size() - first.num_taken);
+    const std::span<float> floats = std::span(first.floats).subspan(first.num_taken, count);
+    const bool is_last = first.num_taken + count == first.floats.size();
+    if (std::ranges::all_of(floats, [](float x) { return std::isfinite(x); })) {
+      take({.index = first.index, .floats = floats, .is_first = first.num_taken == 0, .is_last = is_last});
+    } else {
+      error_ = not_finite(vectors_, first.index);
+    }
+    room -= count;
+    num_left_ -= count;
+    first.num_taken += count;
+    if (!is_last) continue;
+    left_.pop_front();
+    if (!error_) ++num_done_;
+  }
 }
 
 std::span<const float> RowsAnswer::shown(std::span<float> vector) const {
@@ -71,43 +92,42 @@ void VectorAnswer::append_vector(std::string& out, std::span<float> vector) cons
   octavo::append_vector(out, shown(vector), kinds.empty() ? VectorKind::kFloat : kinds.front());
 }
 
-/// A list of the rows of a text.
-void VectorAnswer::append_rows(std::string& out, std::span<float> floats) const {
-  const std::size_t width = to_size(vectors().width);
-  out += '[';
-  for (std::size_t begin = 0; begin < floats.size(); begin += width) {
-    if (begin > 0) out += ',';
-    append_vector(out, floats.subspan(begin, width));
-  }
-  out += ']';
-}
-
-std::string VectorAnswer::element(std::size_t index, std::span<float> floats) const {
-  std::string out;
-  if (form_ == VectorList::kOpenAi) {
+void VectorAnswer::begin_element(std::string& out, std::size_t index) const {
+  if (form_ == VectorList::kOpenAi)
     fmt::format_to(std::back_inserter(out), R"({{"object":"embedding","index":{},"embedding":)", index);
-    append_vector(out, floats);
-    out += '}';
-  } else if (form_ == VectorList::kLlama) {
-    fmt::format_to(std::back_inserter(out), R"({{"index":{},"embedding":)", index);
-    append_rows(out, floats);
-    out += '}';
-  } else if (form_ == VectorList::kTeiRows) {
-    append_rows(out, floats);
-  } else {
-    append_vector(out, floats);
-  }
-  return out;
+  if (form_ == VectorList::kLlama) fmt::format_to(std::back_inserter(out), R"({{"index":{},"embedding":)", index);
+  if (tells_rows()) out += '[';
 }
 
-void VectorAnswer::take(std::size_t index, std::vector<float> floats) {
-  waiting_[index] = element(index, floats);
-  waiting_bytes_ += waiting_[index].size();
-  for (; next_ < waiting_.size() && !waiting_[next_].empty(); ++next_) {
+void VectorAnswer::append_vectors(std::string& out, const Piece& piece) const {
+  const std::size_t width = tells_rows() ? to_size(vectors().width) : piece.floats.size();
+  for (std::size_t begin = 0; begin < piece.floats.size(); begin += width) {
+    if (begin > 0 || !piece.is_first) out += ',';
+    append_vector(out, piece.floats.subspan(begin, width));
+  }
+}
+
+void VectorAnswer::take(const Piece& piece) {
+  Element& element = waiting_[piece.index];
+  const std::size_t before = element.text.size();
+  if (piece.is_first) begin_element(element.text, piece.index);
+  append_vectors(element.text, piece);
+  if (piece.is_last) {
+    if (tells_rows()) element.text += ']';
+    if (form_ == VectorList::kOpenAi || form_ == VectorList::kLlama) element.text += '}';
+    element.is_whole = true;
+  }
+  waiting_bytes_ += element.text.size() - before;
+  move_to_list();
+}
+
+void VectorAnswer::move_to_list() {
+  for (; next_ < waiting_.size() && waiting_[next_].is_whole; ++next_) {
+    std::string& text = waiting_[next_].text;
     if (next_ > 0) list_ += ',';
-    list_ += waiting_[next_];
-    waiting_bytes_ -= waiting_[next_].size();
-    std::string().swap(waiting_[next_]);
+    list_ += text;
+    waiting_bytes_ -= text.size();
+    std::string().swap(text);
   }
 }
 
@@ -150,15 +170,15 @@ ScoreAnswer::ScoreAnswer(const CompletionCall& call, std::string_view model, std
   }
 }
 
-void ScoreAnswer::take(std::size_t index, std::vector<float> floats) {
+void ScoreAnswer::take(const Piece& piece) {
   if (vectors().task == VectorTask::kComparisons) {
-    held_bytes_ += floats.size() * sizeof(float);
-    compared_[index] = std::move(floats);
+    held_bytes_ += piece.floats.size_bytes();
+    compared_[piece.index].assign(piece.floats.begin(), piece.floats.end());
     return;
   }
   held_bytes_ += sizeof(double);
-  const double logit = relevance_logit(floats);
-  scores_[index] = vectors().form.is_raw ? logit : relevance(logit, Math(vectors().bits));
+  const double logit = relevance_logit(piece.floats);
+  scores_[piece.index] = vectors().form.is_raw ? logit : relevance(logit, Math(vectors().bits));
 }
 
 std::vector<double> ScoreAnswer::compared() const {

@@ -1,11 +1,13 @@
 // The answers to calls for vectors of texts, and for scores of pairs of them. A vector becomes text as soon as the
-// engine gives it, in the order of the texts, so that no call keeps the thread busy at its end.
+// engine gives it, in the order of the texts, so that no call keeps the thread busy at its end. The rows of a long text
+// are more numbers than a thread may write at once while others wait for it: they are written in pieces.
 //
-// Used by one thread, the I/O thread; the call outlives it.
+// Used by one thread at a time: the I/O thread, or one that writes a piece meanwhile. The call outlives it.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,6 +21,9 @@
 
 namespace octavo {
 
+/// The numbers of a piece of an answer: one to two milliseconds of work.
+inline constexpr std::size_t kNumbersOfPiece = std::size_t{1} << 14;
+
 /// All rows of a call's requests, each as soon as it is there.
 class RowsAnswer : public AnswerWriter {
  public:
@@ -27,13 +32,21 @@ class RowsAnswer : public AnswerWriter {
   std::string on_event(const RequestEvent& event) final;
   std::string progress(std::size_t, const PromptProgress&) const final { return {}; }
   bool done() const final { return num_done_ == vectors_.rows.size() && !error_; }
+  void leave_work() final { leaves_work_ = true; }
+  std::size_t work_left() const final { return num_left_; }
+  void work() final;
   const ApiError* error() const final { return error_ ? &*error_ : nullptr; }
   /// There are no such streams.
   std::string fail(const ApiError&) final { return {}; }
 
  protected:
-  /// The floats of a request; they are finite.
-  virtual void take(std::size_t index, std::vector<float> floats) = 0;
+  /// Rows of a request's numbers, which are finite.
+  struct Piece {
+    std::size_t index = 0;  // of the request
+    std::span<float> floats = {};
+    bool is_first = true, is_last = true;  // of all rows of the request
+  };
+  virtual void take(const Piece& piece) = 0;
   /// The floats of a vector that the answer has: as many as were asked for, divided as was asked for.
   std::span<const float> shown(std::span<float> vector) const;
 
@@ -41,8 +54,17 @@ class RowsAnswer : public AnswerWriter {
   const VectorCall& vectors() const { return vectors_; }
 
  private:
+  struct Left {
+    std::size_t index = 0;
+    std::vector<float> floats = {};
+    std::size_t num_taken = 0;
+  };
+
   const CompletionCall& call_;
   const VectorCall& vectors_;
+  std::deque<Left> left_ = {};  // requests whose rows are not all taken
+  std::size_t num_left_ = 0;    // floats of these
+  bool leaves_work_ = false;
   std::size_t num_done_ = 0;
   std::optional<ApiError> error_ = {};
 };
@@ -58,19 +80,26 @@ class VectorAnswer final : public RowsAnswer {
   std::string finish() override;
 
  protected:
-  void take(std::size_t index, std::vector<float> floats) override;
+  void take(const Piece& piece) override;
 
  private:
-  std::string element(std::size_t index, std::span<float> floats) const;
-  void append_rows(std::string& out, std::span<float> floats) const;
+  void begin_element(std::string& out, std::size_t index) const;
+  void append_vectors(std::string& out, const Piece& piece) const;
   void append_vector(std::string& out, std::span<float> vector) const;
+  void move_to_list();
+  /// An element is a list of rows, one a token or one in all.
+  bool tells_rows() const { return form_ == VectorList::kLlama || form_ == VectorList::kTeiRows; }
 
   const std::string model_;
   const VectorList form_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::string list_ = {};             // of the first elements
-  std::vector<std::string> waiting_;  // elements that are there before an earlier one
-  std::size_t next_ = 0;              // the first that is not in list_
+  std::string list_ = {};  // of the first elements
+  struct Element {
+    std::string text = {};
+    bool is_whole = false;
+  };
+  std::vector<Element> waiting_;  // elements that are there before an earlier one, or in part
+  std::size_t next_ = 0;          // the first that is not in list_
   std::size_t waiting_bytes_ = 0;
 };
 
@@ -87,7 +116,7 @@ class ScoreAnswer final : public RowsAnswer {
   std::string finish() override;
 
  protected:
-  void take(std::size_t index, std::vector<float> floats) override;
+  void take(const Piece& piece) override;
 
  private:
   std::vector<double> compared() const;

@@ -20,6 +20,10 @@ namespace octavo {
 inline constexpr std::size_t kMaxTexts = 2048;                          // of a call
 inline constexpr std::size_t kMaxTokensOfTexts = std::size_t{1} << 20;  // 2,048 texts of 512 tokens, all together
 
+/// Pairs of tokens in a call of several texts, each text's tokens times themselves, which is what attention works on:
+/// 4,096 texts of 512 tokens, or 16 of 8,192. One text alone may be as long as the context.
+inline constexpr std::int64_t kMaxPairsOfTokens = std::int64_t{1} << 30;
+
 /// Requests of a call that the engine has at once, and tokens in their prompts unless it is one alone: a few steps of
 /// work, so that those of others are not behind thousands of texts.
 inline constexpr std::size_t kMaxTextsAtOnce = 64;
@@ -57,6 +61,7 @@ struct VectorCall {
   bool has_rows_of_tokens = false;                   // of kVectors: the model pools nothing
   std::size_t num_queries = 0;                       // of kComparisons: the first requests, one or as many as others
   std::int64_t num_tokens = 0;                       // of all prompts
+  std::int64_t num_pairs = 0;                        // of their tokens, each prompt's with themselves
   std::string_view field = {};                       // of the texts, as the client names it
   std::vector<std::string> documents = {};           // where the answer shows them
   std::vector<std::shared_ptr<TextRows>> rows = {};  // beside each request

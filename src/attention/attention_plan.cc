@@ -328,8 +328,10 @@ AttentionStretch AttentionPlan::stretch_of_range(const Reading& reading, std::si
   return s;
 }
 
-std::optional<AttentionStretch> AttentionPlan::next_stretch(int round, int worker, const KvLayer& kv, Walk& walk) {
+std::optional<AttentionStretch> AttentionPlan::next_stretch(int round, int worker, const KvLayer& kv, Walk& walk,
+                                                            ThreadPool& pool) {
   if (walk.task == walk.end_task) {
+    if (walk.started && pool.must_pause(worker)) return std::nullopt;
     const auto tasks = tickets_.next(worker);
     if (!tasks) return std::nullopt;
     std::tie(walk.task, walk.end_task) = *tasks;
@@ -370,32 +372,39 @@ std::size_t AttentionPlan::bytes_meanwhile(const AttentionItem& item, const KvLa
   return std::min(static_cast<std::size_t>(multiply_adds * kBytesPerMultiplyAdd), passes * tokens * kv.token_bytes);
 }
 
-// A thread knows its next stretches before it works on the one at hand, each item of which fetches a portion of them.
 void AttentionPlan::run_round(int round, const KvLayer& kv, AttentionFn attention, const SoftmaxTerms& terms,
                               ThreadPool& pool) {
   count_tasks(round);
+  do {
+    pool.for_ranges(to_size(num_threads_), 1, [&](std::size_t, std::size_t, int worker) {
+      walk_tasks(round, worker, kv, attention, terms, pool);
+    });
+  } while (tickets_.has_more());  // they left early, for a pause
+}
+
+// A thread knows its next stretches before it works on the one at hand, each item of which fetches a portion of them.
+void AttentionPlan::walk_tasks(int round, int worker, const KvLayer& kv, AttentionFn attention,
+                               const SoftmaxTerms& terms, ThreadPool& pool) {
   const bool far = fetches_far(kv);
-  pool.for_ranges(to_size(num_threads_), 1, [&](std::size_t, std::size_t, int worker) {
-    float* scratch = scratch_.data() + to_size(worker) * thread_floats();
-    Walk walk{.states = scratch + attention_scratch_floats(shape_.head_dim)};
-    StretchQueue queue(kv);
-    const auto take = [&] {
-      const std::optional<AttentionStretch> next = next_stretch(round, worker, kv, walk);
-      if (next) queue.push(*next);
-      return next.has_value();
-    };
-    take();
-    while (!queue.empty()) {
-      const AttentionStretch at = queue.pop();
-      const std::size_t bytes = far ? bytes_meanwhile(at.first, kv) : 0;  // the same for each of its heads
-      for (int i = 0; i < at.num_heads; ++i) {
-        while (queue.wants_more(bytes) && take());
-        AttentionItem item = at.item(i);
-        item.terms = terms;
-        attention(kv, item, queue.fetch(i, at.num_heads, bytes), scratch);
-      }
+  float* scratch = scratch_.data() + to_size(worker) * thread_floats();
+  Walk walk{.states = scratch + attention_scratch_floats(shape_.head_dim)};
+  StretchQueue queue(kv);
+  const auto take = [&] {
+    const std::optional<AttentionStretch> next = next_stretch(round, worker, kv, walk, pool);
+    if (next) queue.push(*next);
+    return next.has_value();
+  };
+  take();
+  while (!queue.empty()) {
+    const AttentionStretch at = queue.pop();
+    const std::size_t bytes = far ? bytes_meanwhile(at.first, kv) : 0;  // the same for each of its heads
+    for (int i = 0; i < at.num_heads; ++i) {
+      while (queue.wants_more(bytes) && take());
+      AttentionItem item = at.item(i);
+      item.terms = terms;
+      attention(kv, item, queue.fetch(i, at.num_heads, bytes), scratch);
     }
-  });
+  }
 }
 
 void AttentionPlan::run(const KvLayer& kv, AttentionFn attention, MergeTilesFn merge_tiles, ThreadPool& pool,

@@ -14,6 +14,9 @@
 //   tile.
 // - Pieces with many queries keep the processor busy, pieces with few the memory; threads get a mixture of both.
 //
+// A step that may be paused (ThreadPool::Pauses) is paused between two tasks, each of some milliseconds: threads leave
+// with those that they have begun, and come again for the rest.
+//
 // Scratch does not grow with depth: work that does not fit is done in rounds. The model's transformer or a
 // BatchedAttention owns a plan; one thread at a time runs it, and shares the work out over its pool.
 #pragma once
@@ -140,7 +143,9 @@ class AttentionPlan {
                                     Walk& walk) const;
   bool fetches_far(const KvLayer& kv) const;
   std::size_t bytes_meanwhile(const AttentionItem& item, const KvLayer& kv) const;
-  std::optional<AttentionStretch> next_stretch(int round, int worker, const KvLayer& kv, Walk& walk);
+  std::optional<AttentionStretch> next_stretch(int round, int worker, const KvLayer& kv, Walk& walk, ThreadPool& pool);
+  void walk_tasks(int round, int worker, const KvLayer& kv, AttentionFn attention, const SoftmaxTerms& terms,
+                  ThreadPool& pool);
   void run_round(int round, const KvLayer& kv, AttentionFn attention, const SoftmaxTerms& terms, ThreadPool& pool);
   void merge(int round, std::size_t seq, int head, const SoftmaxTerms& terms, MergeTilesFn merge_tiles);
 

@@ -38,6 +38,11 @@ std::optional<std::pair<std::size_t, std::size_t>> AttentionTickets::next(int wo
   return std::nullopt;
 }
 
+bool AttentionTickets::has_more() const {
+  return std::ranges::any_of(
+      portions_, [](const Portion& portion) { return portion.next.load(std::memory_order_relaxed) < portion.end; });
+}
+
 // The i-th that is taken: some heads of all tiles, then the next heads of all of them; then pieces of prompts.
 std::size_t AttentionTickets::task_of_many(std::size_t i) const {
   if (i >= tasks_.by_tiles) return i;

@@ -33,6 +33,8 @@ class AttentionTickets {
 
   /// The tasks [first, end) of a worker's next ticket; none when all are taken.
   std::optional<std::pair<std::size_t, std::size_t>> next(int worker);
+  /// Whether there are tickets that nobody has taken: threads have left early.
+  bool has_more() const;
 
  private:
   // The number of tickets that are not taken yet.

@@ -20,6 +20,8 @@ class StepClock {
 
   bool is_running() const { return profile_ != nullptr; }
 
+  /// The part that time belongs to.
+  StepPart part() const { return part_; }
   /// Time from now on belongs to `part`.
   void enter(StepPart part) {
     if (profile_ != nullptr) switch_to(part);

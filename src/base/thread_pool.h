@@ -4,12 +4,16 @@
 // One thread at a time drives a pool: threads that share it run their regions inside a Step, and
 // steps take turns in the order in which they were begun. Inside a step idle workers spin, so that a
 // region costs about a microsecond; outside they sleep in the kernel. Work is taken in pieces, so
-// that a worker that the system has taken off its CPU does not hold the others.
+// that a worker that the system has taken off its CPU does not hold the others. A step that may take
+// long is paused between pieces for the steps of others.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -47,25 +51,74 @@ class ThreadPool {
     Step& operator=(const Step&) = delete;
 
     /// Whether another thread waits for its step. Any thread may ask.
-    bool is_wanted_by_others() const;
+    bool is_wanted_by_others() const { return pool_.others_wait(); }
 
    private:
     ThreadPool& pool_;
     std::uint32_t saved_mxcsr_;
   };
 
-  /// In the midst of a step, between two of its regions and on its thread: if others wait, and the step has had the
-  /// pool for a while, their steps come first. Returns how long these took.
-  StepClock::Clock::duration give_way();
+  /// Thrown out of a region whose step nobody wants any more.
+  class Unwanted : public std::exception {
+   public:
+    const char* what() const noexcept override { return "nobody wants the step any more"; }
+  };
+
+  /// A long step's leave to be paused, while this lives: in the midst of its regions, between two pieces, the steps of
+  /// others come first where they wait and this one has had the pool for a while. Now and then it is asked whether
+  /// anybody wants the step; if not, the region throws Unwanted. On the step's thread.
+  class Pauses {
+   public:
+    struct Rules {
+      std::chrono::milliseconds shortest_turn{20};  // of this step, between two pauses
+      std::chrono::milliseconds ask_every{5};
+    };
+    /// `is_unwanted` is called on the step's thread, and must outlive this; empty: the step is always wanted.
+    Pauses(ThreadPool& pool, const std::function<bool()>& is_unwanted, const Rules& rules);
+    Pauses(ThreadPool& pool, const std::function<bool()>& is_unwanted) : Pauses(pool, is_unwanted, Rules()) {}
+    ~Pauses();
+    Pauses(const Pauses&) = delete;
+    Pauses& operator=(const Pauses&) = delete;
+
+    /// The time that other steps had meanwhile.
+    StepClock::Clock::duration waited() const { return waited_; }
+    int count() const { return count_; }
+
+   private:
+    friend class ThreadPool;
+    struct Left {
+      std::size_t next_piece = 0, end_piece = 0;
+    };
+    bool is_due();
+
+    ThreadPool& pool_;
+    const std::function<bool()>& is_unwanted_;
+    const Rules rules_;
+    StepClock::Clock::time_point asked_ = {};
+    bool has_worked_ = false;  // since the last pause
+    bool is_dropped_ = false;
+    std::vector<Left> left_;  // [num_threads] of the region that is paused
+    StepClock::Clock::duration waited_ = {};
+    int count_ = 0;
+  };
+
+  /// Whether the region at hand is to pause. For bodies whose pieces are as many as there are workers and take long:
+  /// one that then returns is called again, in the next region, for what it has left.
+  bool must_pause(int worker) {
+    if (pauses_ == nullptr) return false;
+    if (worker == 0 && pauses_->is_due()) is_pausing_.store(true, std::memory_order_relaxed);
+    return is_pausing_.load(std::memory_order_relaxed);
+  }
 
   /// Calls `body(begin, end, worker)` over [0, num_items) in pieces of `grain` items, on all workers; returns when all
   /// is done. Each worker has a portion of consecutive pieces and takes them in order, then those that others have
   /// left. So each reads memory of its own; two that read it by turns would get half the rate. The result must not
-  /// depend on the split.
+  /// depend on the split. An exception of the body on any worker ends the region, and is thrown here.
   template <class Body>
   void for_ranges(std::size_t num_items, std::size_t grain, const Body& body) {
     if (num_items == 0) return;
-    if (num_threads_ == 1 || num_items <= grain) {
+    if (pauses_ != nullptr) pause_if_due();
+    if (num_items <= grain || (num_threads_ == 1 && pauses_ == nullptr)) {
       body(std::size_t{0}, num_items, 0);
       return;
     }
@@ -95,8 +148,16 @@ class ThreadPool {
 
   void begin_turn();
   void end_turn();
+  bool others_wait() const {
+    return next_turn_.load(std::memory_order_relaxed) != turn_.load(std::memory_order_relaxed) + 1;
+  }
   void run(const Region& region);
-  void work(int worker);
+  void run_pieces(const Region& region);
+  void pause_if_due();
+  /// The steps of others that wait; the portions of the region are then as they were.
+  void pause();
+  void work(int worker) noexcept;
+  void take_pieces(int worker);
   void wait_for_workers();
   void worker_main(int worker);
   void stop_workers();
@@ -106,15 +167,19 @@ class ThreadPool {
   const bool oversubscribed_;  // more workers than CPUs: give the CPU away while waiting
   Region region_;
   StepClock* clock_ = nullptr;                       // of the step that has the pool; null: it is not timed
+  Pauses* pauses_ = nullptr;                         // of that step; null: it is not paused
+  std::exception_ptr failure_ = {};                  // of the region, where it has failed
   std::vector<Portion> portions_;                    // [num_threads]
   alignas(64) std::atomic<std::uint32_t> epoch_{0};  // odd or even does not matter; a change starts a region
   alignas(64) std::atomic<int> num_running_{0};
   alignas(64) std::atomic<bool> spinning_{false};
   std::atomic<bool> stop_{false};
+  std::atomic<bool> is_pausing_{false};  // the region ends between two pieces
+  std::atomic<bool> has_failed_{false};  // a body has thrown
   StepClock::Clock::time_point turn_began_ = {};
   std::atomic<std::uint32_t> next_turn_{0};  // the turn of the step that is begun next
   std::atomic<std::uint32_t> turn_{0};       // the turn of the step that has the pool, or of the next step
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace octavo

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/text.h"
+#include "base/started_thread.h"
 #include "capi/call.h"
 #include "cli/options.h"
 #include "cli/sampling_options.h"
@@ -51,7 +52,8 @@ CallResult<std::shared_ptr<LoadedModel>> LoadedModel::load(const octavo_load_opt
   std::shared_ptr<LoadedModel> model(
       new LoadedModel(std::move(*options), std::move(resources), std::move(*loaded), asked.is_driven != 0));
   if (!model->is_driven_)
-    model->thread_ = std::jthread([raw = model.get()](const std::stop_token& ended) { raw->drive(ended); });
+    model->thread_ = start_thread([raw = model.get()](const std::stop_token& ended) { raw->drive(ended); },
+                                  [raw = model.get()](const Error&) { raw->fail(); });
   return model;
 }
 

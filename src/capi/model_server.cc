@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/started_thread.h"
 #include "capi/shared_engine.h"
 #include "server/model_slot.h"
 #include "server/server_files.h"
@@ -57,7 +58,8 @@ CallResult<std::shared_ptr<ModelServer>> ModelServer::start(const std::shared_pt
   auto server = server::Server::create(std::move(asked), std::move(*files), std::move(entries));
   if (!server) return told(server.error());
   made->server_ = std::move(*server);
-  made->thread_ = std::jthread([raw = made->server_.get(), start] { start->tell(raw->run()); });
+  made->thread_ = start_thread([raw = made->server_.get(), start](const std::stop_token&) { start->tell(raw->run()); },
+                               [start](Error error) { start->tell(std::unexpected(std::move(error))); });
   if (const Result<void> begun = start->told.get_future().get(); !begun) return told(begun.error());
   return made;
 }

@@ -62,6 +62,9 @@ class SharedEngine final : public Engine {
                                                                const std::stop_token& stop = {}) const override {
     return engine_.compile_constraint(source, stop);
   }
+  std::shared_ptr<const void> find_dry_breakers(const SamplingParams& params) const override {
+    return engine_.find_dry_breakers(params);
+  }
   SamplingParams default_sampling(SamplingParams defaults) const override { return engine_.default_sampling(defaults); }
 
  private:

@@ -158,11 +158,12 @@ Result<void> CpuRunner::add_leading_layers(const RunnerOptions& options, const M
 BatchOutcome CpuRunner::wait() {
   const Batch* batch = std::exchange(batch_, nullptr);
   OCTAVO_CHECK(batch != nullptr, "no batch was begun");
-  const bool is_computed = compute(*batch);
-  BatchOutcome outcome{.is_refused = !is_computed, .grown_bytes = kv_.grown_bytes()};
-  if (is_computed && !batch->num_guesses.empty()) {
+  BatchOutcome outcome;
+  compute(*batch, outcome);
+  outcome.grown_bytes = kv_.grown_bytes();
+  if (!outcome.is_refused && !batch->num_guesses.empty()) {
     outcome.guesses = guesses_;
-  } else if (is_computed && batch->num_rows() > 0) {
+  } else if (!outcome.is_refused && batch->num_rows() > 0) {
     outcome.waited = transformer_->waited();
     outcome.expert_bytes = transformer_->experts().bytes_read();
     outcome.not_finite = transformer_->experts().not_finite();
@@ -171,8 +172,19 @@ BatchOutcome CpuRunner::wait() {
   return outcome;
 }
 
+void CpuRunner::compute(const Batch& batch, BatchOutcome& outcome) try {
+  outcome.is_refused = !compute_rows(batch);
+} catch (const ThreadPool::Unwanted&) {
+  outcome.is_refused = outcome.is_left = true;
+} catch (const std::bad_alloc&) {
+  outcome.is_refused = true;
+} catch (const DeviceError& error) {
+  fault_ = error.what();
+  outcome.is_refused = true;
+}
+
 /// False where there is no memory.
-bool CpuRunner::compute(const Batch& batch) try {
+bool CpuRunner::compute_rows(const Batch& batch) {
   if (!fault_.empty()) return false;
   OCTAVO_CHECK(batch.num_rows() <= info_.max_rows, "{} rows, room for {}", batch.num_rows(), info_.max_rows);
   transformer_->advance_states(batch.advances);
@@ -189,11 +201,6 @@ bool CpuRunner::compute(const Batch& batch) try {
     guesses_ = transformer_->guess(batch);
   }
   return true;
-} catch (const std::bad_alloc&) {
-  return false;
-} catch (const DeviceError& error) {
-  fault_ = error.what();
-  return false;
 }
 
 /// Memory for the tokens of every sequence, of which those before its first row are kept. Only the contiguous layout

@@ -40,7 +40,8 @@ class CpuRunner final : public ModelRunner {
         kv_(std::move(kv)),
         snapshots_(std::move(snapshots)) {}
   Result<void> add_leading_layers(const RunnerOptions& options, const MakeLeadingLayers& make);
-  bool compute(const Batch& batch);
+  void compute(const Batch& batch, BatchOutcome& outcome);
+  bool compute_rows(const Batch& batch);
   bool grow(const Batch& batch);
 
   ModelConfig config_;

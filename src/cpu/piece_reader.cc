@@ -1,6 +1,9 @@
 #include "cpu/piece_reader.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/started_thread.h"
 
 namespace octavo {
 namespace {
@@ -21,7 +24,15 @@ PieceReader::PieceReader(const ModelSource& source, std::span<const Range> range
     free_.push_back(i);
   }
   source.prefetch(ranges.front().offset, kAheadBytes);
-  if (mode == Mode::kAhead) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  if (mode == Mode::kAhead)
+    thread_ = start_thread([this](const std::stop_token& stop) { run(stop); },
+                           [this](Error error) { fail_with(std::move(error)); });
+}
+
+void PieceReader::fail_with(Error error) {
+  const std::scoped_lock lock(mutex_);
+  if (!error_) error_ = std::move(error);
+  changed_.notify_all();
 }
 
 /// None where it fails.
@@ -30,9 +41,7 @@ std::optional<PieceReader::Piece> PieceReader::read(std::size_t index, std::size
   source_.prefetch(range.offset + kAheadBytes, range.bytes);
   const std::span<std::byte> bytes = buffers_[buffer].span().first(range.bytes);
   if (Result<void> done = source_.read(range.offset, bytes); !done) {
-    const std::scoped_lock lock(mutex_);
-    if (!error_) error_ = std::move(done.error());
-    changed_.notify_all();
+    fail_with(std::move(done.error()));
     return std::nullopt;
   }
   return Piece{.index = index, .buffer = buffer, .bytes = bytes};

@@ -51,6 +51,7 @@ class PieceReader {
   void run(const std::stop_token& stop);
   std::optional<Piece> read(std::size_t index, std::size_t buffer);
   std::optional<Piece> read_next();
+  void fail_with(Error error);
 
   const ModelSource& source_;
   const std::span<const Range> ranges_;

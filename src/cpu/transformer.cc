@@ -40,11 +40,18 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, cons
       position_rows_(to_size(pool.num_threads()) * to_size(config.width)),
       logits_(config.is_encoder ? 0 : to_size(kMaxLogitRows) * to_size(config.vocab_size)) {}
 
+void Transformer::forward(const Batch& batch) {
+  waited_ = {};
+  if (!config_.is_encoder) return compute_layers(batch);
+  const ThreadPool::Pauses pauses(context_.pool, batch.is_unwanted);
+  compute_layers(batch);
+  waited_ = pauses.waited();
+}
+
 // Behind the last layer that writes state only rows whose logits are wanted are seen. Of the other rows, nearly all of
 // a prompt's, that layer computes its state alone.
-void Transformer::forward(const Batch& batch) {
+void Transformer::compute_layers(const Batch& batch) {
   context_.enter(StepPart::kScheduling);
-  waited_ = {};
   rows_.begin(batch);
   experts_ffn_.begin();
   spoiled_.clear();
@@ -127,10 +134,6 @@ std::span<const GuessedToken> Transformer::guess(const Batch& batch) {
   return draft_head_.guesses();
 }
 
-void Transformer::give_way() {
-  if (config_.is_encoder) waited_ += context_.pool.give_way();
-}
-
 void Transformer::embed(const Batch& batch) {
   context_.enter(StepPart::kEmbedding);
   context_.for_rows(batch.num_rows(), [&](std::int64_t row, int worker) { embed_row(batch, row, worker); });
@@ -159,9 +162,7 @@ void Transformer::layer(int index, bool state_written) {
   const Epilogue behind_mixer{.post_norm = w.post_mixer_norm,
                               .sum_norm = {.weight = w.mixer_sum_norm, .bias = w.mixer_sum_bias},
                               .next = feed_forward_norm(index)};
-  give_way();
   std::visit([&](const auto& mixer) { mixer_of(mixer).run(index, rows_, state_written, behind_mixer); }, spec.mixer);
-  give_way();
   Epilogue behind_layer{.sum_norm = {.weight = w.ffn_sum_norm, .bias = w.ffn_sum_bias},
                         .scale = w.output_scale != nullptr ? *w.output_scale : 1};
   if (index + 1 < config_.num_layers()) behind_layer.next = mixer_norm(index + 1);

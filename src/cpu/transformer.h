@@ -36,7 +36,8 @@ class Transformer {
   void add_assistant(const AssistantModel& assistant);
   /// Advances recurrent states by drafted rows of an earlier batch.
   void advance_states(std::span<const StateAdvance> advances);
-  /// Runs all layers; the residual stream of the batch's logit rows is left in place for logits().
+  /// Runs all layers; the residual stream of the batch's logit rows is left in place for logits(). An encoder's step,
+  /// which may be long, is paused for others'; throws ThreadPool::Unwanted where the batch is unwanted.
   void forward(const Batch& batch);
 
   /// The rows behind the last norm of the batch's logit_rows[first .. first + count), at most kMaxLogitRows, [count,
@@ -68,9 +69,8 @@ class Transformer {
   void end_with_draft_head(const Batch& batch);
   void embed_row(const Batch& batch, std::int64_t row, int worker);
   void norm_logit_rows(const Norm& norm, int first, int count);
+  void compute_layers(const Batch& batch);
   void layer(int index, bool state_written);
-  /// An encoder's step may be long.
-  void give_way();
   /// The part that computes mixers of a kind.
   AttentionMixer& mixer_of(const AttentionSpec&) { return attention_; }
   DeltaMixer& mixer_of(const DeltaSpec&) { return delta_; }

@@ -15,6 +15,7 @@
 #include "constraint/constraint_state.h"
 #include "engine/answer_text.h"
 #include "engine/drafter.h"
+#include "engine/dry_breakers.h"
 #include "engine/model_tokenizer.h"
 #include "engine/next_mask.h"
 #include "engine/queue_usage.h"
@@ -102,8 +103,8 @@ struct RequestCallbacks {
 struct ActiveRequest {
   RequestId id = 0;
   SamplingParams sampling;
-  std::vector<TokenId> dry_breakers = {};    // ascending: tokens that contain one of sampling.dry.breakers
-  std::span<const TokenId> suppressed = {};  // the engine's: never drawn
+  std::shared_ptr<const BreakerTokens> dry_breakers = {};  // of sampling.dry.breakers; null: DRY is off
+  std::span<const TokenId> suppressed = {};                // the engine's: never drawn
   EndingRules endings;
   std::vector<TokenId> shown_tokens = {};  // control tokens
   ReasoningView reasoning;    // the engine's marks, if the answer is looked at for them; its view of shown_tokens
@@ -143,7 +144,7 @@ struct ActiveRequest {
             .prompt_tokens = choice.sequence.params.prompt_tokens,
             .forbidden = may_end ? std::span<const TokenId>() : endings.ending_tokens,
             .suppressed = suppressed,
-            .dry_breakers = dry_breakers,
+            .dry_breakers = dry_breakers ? std::span<const TokenId>(dry_breakers->tokens) : std::span<const TokenId>(),
             .forced = choice.budget.forced(),
             .allowed = allowed,
             .wants_logprob = logprobs,

@@ -39,8 +39,9 @@ void Answers::append(const Sample& sample) {
   if (request.constraint != nullptr) masks_.want(request, choice);
 }
 
-/// The constraint allows no token, or none that is known within its work.
+/// The constraint allows no token, or none that is known within its work and the memory that is left.
 void Answers::end_without_token(ActiveRequest& request, const Choice& choice) {
+  if (choice.mask.state == NextMask::State::kFailed) return end(request, FinishReason::kFailed);
   const std::string& name = request.constraint->name();
   if (choice.mask.state == NextMask::State::kTooLarge) {
     request.error = fmt::format("found {} that takes more than {} steps of work to find which token may follow", name,

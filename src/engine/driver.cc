@@ -80,7 +80,7 @@ void Driver::run_until(const std::stop_token& stop, const IdleRelease::Times& id
     if (is_drained()) break;
     const IdleRelease::Due due = idle.due(IdleRelease::Clock::now());
     if (due != IdleRelease::Due::kNothing) release_memory(due == IdleRelease::Due::kAll);
-    inbox_.wait(stop, idle.next());
+    parts_.inbox.wait(stop, idle.next());
   }
   is_looping_ = false;
 }
@@ -100,7 +100,7 @@ EngineStats Driver::stats() const {
 // Under the lock: a request that was taken in at once, and not through the inbox, is seen.
 bool Driver::is_drained() {
   const Driving driving(*this);
-  return inbox_.is_drained() && parts_.scheduler.empty();
+  return parts_.inbox.is_drained() && parts_.scheduler.empty();
 }
 
 void Driver::cancel(RequestId id) {
@@ -108,10 +108,10 @@ void Driver::cancel(RequestId id) {
     ActiveRequest* request = parts_.requests.find(id);
     if (request != nullptr) return parts_.answers.end(*request, FinishReason::kCancelled);
     parts_.requests.unpin(id);
-    return inbox_.put_cancel(id);  // it may lie there
+    return parts_.inbox.put_cancel(id);  // it may lie there
   }
-  inbox_.put_cancel(id);
-  while (inbox_.has_cancels()) {
+  parts_.inbox.put_cancel(id);
+  while (parts_.inbox.has_cancels()) {
     if (try_take_inbox()) continue;
     if (num_listening_ > 0) return;  // a step, after which the next one hears it, or a cancel(), which looks again
     std::this_thread::yield();       // the lock is held for a moment: statistics, or a request handed over
@@ -123,12 +123,12 @@ bool Driver::submit(std::unique_ptr<ActiveRequest>& request) {
   if (!is_looping_) {
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (lock) {
-      const bool taken = !inbox_.is_closed() && parts_.requests.add(request);
-      inbox_.wake();
+      const bool taken = !parts_.inbox.is_closed() && parts_.requests.add(request);
+      parts_.inbox.wake();
       return taken;
     }
   }
-  return inbox_.put(request);
+  return parts_.inbox.put(request);
 }
 
 /// False where another thread drives the engine.
@@ -137,13 +137,13 @@ bool Driver::try_take_inbox() {
   const Driving driving(*this, std::try_to_lock);
   if (!driving) return false;
   take_inbox();
-  inbox_.wake();  // requests taken out of it are not ended by this: run_until() must not sleep on
+  parts_.inbox.wake();  // requests taken out of it are not ended by this: run_until() must not sleep on
   return true;
 }
 
 /// True if there was something.
 bool Driver::take_inbox() {
-  inbox_.take(taken_);
+  parts_.inbox.take(taken_);
   if (taken_.empty()) return false;
   for (std::unique_ptr<ActiveRequest>& request : taken_.requests) {
     if (parts_.requests.add(request)) continue;

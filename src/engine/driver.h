@@ -29,6 +29,7 @@ struct DriverParts {
   Step& step;
   Statistics& statistics;
   ActiveEngines& active_engines;  // of all that share the threads
+  Inbox& inbox;
 };
 
 class Driver {
@@ -39,7 +40,7 @@ class Driver {
   bool step();
   void run_until(const std::stop_token& stop, const IdleRelease::Times& idle_times);
   void release_memory(bool cached);
-  void drain() { inbox_.close(); }
+  void drain() { parts_.inbox.close(); }
   EngineStats stats() const;
 
   /// Ends a request that was handed over, by now or soon; ignores others.
@@ -47,7 +48,7 @@ class Driver {
   /// Takes a request in, or leaves it where the thread that drives finds it. False, and it stays with the caller: there
   /// is no memory, or no further request is taken.
   bool submit(std::unique_ptr<ActiveRequest>& request);
-  bool is_closed() const { return inbox_.is_closed(); }
+  bool is_closed() const { return parts_.inbox.is_closed(); }
 
  private:
   /// Held by the thread that drives, from the outermost call until it returns.
@@ -62,8 +63,7 @@ class Driver {
 
   const DriverParts parts_;
   ActiveEngines::Membership membership_;  // who drives changes it
-  Inbox inbox_;
-  Inbox::Contents taken_;  // scratch of take_inbox()
+  Inbox::Contents taken_;                 // scratch of take_inbox()
 
   mutable std::mutex mutex_;              // of Driving
   std::atomic<std::thread::id> driver_;   // who holds it; no thread: nobody

@@ -4,17 +4,21 @@
 
 namespace octavo {
 
-std::vector<TokenId> DryBreakers::tokens_of(const std::vector<std::string>& breakers) const {
-  const std::scoped_lock lock(mutex_);
-  auto found = std::ranges::find(entries_, breakers, &Entry::breakers);
-  if (found == entries_.end()) {
-    Entry entry{.breakers = breakers, .tokens = search(breakers)};
-    if (entries_.size() == kMaxLists) entries_.pop_back();
-    entries_.push_back(std::move(entry));
-    found = entries_.end() - 1;
+std::shared_ptr<const BreakerTokens> DryBreakers::tokens_of(const std::vector<std::string>& breakers) const {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (auto found = find(breakers)) {
+      keep(found);
+      return found;
+    }
+    ++num_searches_;
   }
-  std::rotate(entries_.begin(), found, found + 1);
-  return entries_.front().tokens;
+  auto found = std::make_shared<const BreakerTokens>(breakers, search(breakers));
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(held_, [](const auto& held) { return held.expired(); });
+  held_.push_back(found);
+  keep(found);
+  return found;
 }
 
 std::uint64_t DryBreakers::num_searches() const {
@@ -22,8 +26,24 @@ std::uint64_t DryBreakers::num_searches() const {
   return num_searches_;
 }
 
+std::shared_ptr<const BreakerTokens> DryBreakers::find(const std::vector<std::string>& breakers) const {
+  for (const auto& held : held_)
+    if (auto found = held.lock(); found != nullptr && found->breakers == breakers) return found;
+  return nullptr;
+}
+
+/// In front of the others, the last of which goes where they are too many.
+void DryBreakers::keep(const std::shared_ptr<const BreakerTokens>& found) const {
+  auto at = std::ranges::find(kept_, found);
+  if (at == kept_.end()) {
+    if (kept_.size() == kMaxLists) kept_.pop_back();
+    kept_.push_back(found);
+    at = kept_.end() - 1;
+  }
+  std::rotate(kept_.begin(), at, at + 1);
+}
+
 std::vector<TokenId> DryBreakers::search(std::span<const std::string> breakers) const {
-  ++num_searches_;
   std::vector<TokenId> tokens;
   const Tokenizer* tokenizer = words_.tokenizer();
   if (tokenizer == nullptr) return tokens;

@@ -65,7 +65,8 @@ EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvCacheManager> kv)
                .answers = answers_,
                .step = step_,
                .statistics = statistics_,
-               .active_engines = parts_.resources->impl().active_engines}),
+               .active_engines = parts_.resources->impl().active_engines,
+               .inbox = inbox_}),
       request_limits_{.max_context = parts_.info.max_context,
                       .vocab_size = parts_.runner->info().vocab_size,
                       .num_drawable = num_drawable_,
@@ -89,6 +90,7 @@ StepParts EngineImpl::step_parts() {
           .answers = answers_,
           .masks = masks_,
           .drafting = drafting_,
+          .inbox = inbox_,
           .counts = statistics_.counts()};
 }
 

@@ -84,6 +84,9 @@ class EngineImpl final : public Engine {
                                            const ChatTemplateOptions& options) const override;
   Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
                                                                const std::stop_token& stop = {}) const override;
+  std::shared_ptr<const void> find_dry_breakers(const SamplingParams& params) const override {
+    return maker_.find_dry_breakers(params);
+  }
   SamplingParams default_sampling(SamplingParams defaults) const override;
 
   /// The manager of the runner's memory.
@@ -110,6 +113,7 @@ class EngineImpl final : public Engine {
   RequestTable requests_;
   MaskFinder masks_;
   Answers answers_;
+  Inbox inbox_;
   Step step_;
   Driver driver_;
 

@@ -1,8 +1,9 @@
 // Orders of other threads to an engine while one drives it: requests to take in, requests to end.
 //
-// put() may be called from any thread; take() by the thread that drives the engine.
+// put() may be called from any thread; take() by the thread that drives the engine. Owned by the engine.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -44,6 +45,11 @@ class Inbox {
   bool has_cancels() const {
     const std::lock_guard lock(mutex_);
     return !contents_.cancels.empty();
+  }
+  /// An order to end this request has come since the last take().
+  bool has_cancel(RequestId id) const {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::find(contents_.cancels, id) != contents_.cancels.end();
   }
   /// No further request is taken; cancels are.
   void close() {

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
+#include "base/started_thread.h"
 #include "base/to_size.h"
 
 namespace octavo {
@@ -43,7 +45,10 @@ void MaskFinder::find() {
   const auto is_over = [](const Wanted& wanted) { return !wanted.choice->active; };  // by a callback
   std::erase_if(wanted_, is_over);
   std::erase_if(wanted_, [this](const Wanted& wanted) { return find_one(wanted, {.waits = false, .walks = false}); });
-  if (!wanted_.empty()) walk_within_step();
+  try {
+    if (!wanted_.empty()) walk_within_step();
+  } catch (const std::exception&) {  // no memory: what was not found is for the other thread, or fails there
+  }
   for (const Wanted& wanted : wanted_)
     if (wanted.choice->mask.state == NextMask::State::kUnknown) put_outside(wanted);
   wanted_.clear();
@@ -76,6 +81,16 @@ void MaskFinder::walk_within_step() {
 }
 
 void MaskFinder::put_outside(const Wanted& wanted) {
+  try {
+    hand_over(wanted);
+  } catch (const std::exception&) {  // the system refuses a thread, or memory
+    wanted.choice->mask.drop();
+    wanted.choice->mask.state = NextMask::State::kFailed;
+    wanted.choice->sequence.waits_for_mask = false;
+  }
+}
+
+void MaskFinder::hand_over(const Wanted& wanted) {
   auto job = std::make_shared<MaskJob>();
   job->choice = wanted.choice;
   job->owner = wanted.request->owner;
@@ -86,8 +101,9 @@ void MaskFinder::put_outside(const Wanted& wanted) {
   wanted.choice->sequence.waits_for_mask = true;
   jobs_.push_back(job);
   const std::lock_guard lock(mutex_);
+  if (!thread_.joinable())  // each job's own failure is its end
+    thread_ = start_thread([this](const std::stop_token& stop) { work(stop); }, [](const Error&) {});
   queue_.push_back(std::move(job));
-  if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { work(stop); });
   has_work_.notify_one();
 }
 
@@ -103,6 +119,7 @@ void MaskFinder::collect() {
     NextMask& mask = job->choice->mask;
     mask.bits.swap(job->bits);
     mask.set(job->found);
+    if (job->has_failed) mask.state = NextMask::State::kFailed;
     mask.job = nullptr;
     job->choice->sequence.waits_for_mask = false;
     return true;
@@ -124,11 +141,19 @@ void MaskFinder::work(const std::stop_token& stop) {
       if (!has_work_.wait(lock, stop, [this] { return !queue_.empty(); })) return;
       job = next_job();
     }
-    if (!job->is_dropped) job->found = job->state.allow(job->bits, {.stop = &job->is_dropped});
+    find_outside(*job);
     const std::lock_guard lock(mutex_);
     job->is_done = true;
     ++num_done_;
     has_done_.notify_one();
+  }
+}
+
+void MaskFinder::find_outside(MaskJob& job) noexcept {
+  try {
+    if (!job.is_dropped) job.found = job.state.allow(job.bits, {.stop = &job.is_dropped});
+  } catch (...) {
+    job.has_failed = true;
   }
 }
 

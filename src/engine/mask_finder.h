@@ -4,7 +4,8 @@
 //                                              └─▶ a thread of its own, at lower priority, for the rest ─▶ collect()
 //
 // A choice whose mask is not ready has no row in a step (Sequence::waits_for_mask), so that others wait for none. Where
-// a mask is found depends on time; what it is, and when an answer ends for its work, does not.
+// a mask is found depends on time; what it is, and when an answer ends for its work, does not. A mask that there is no
+// memory for ends its request, and no other.
 //
 // Owned by the engine; only the thread that drives it may call it.
 #pragma once
@@ -56,7 +57,9 @@ class MaskFinder {
   bool find_one(const Wanted& wanted, const MaskSearch& search) const;
   void walk_within_step();
   void put_outside(const Wanted& wanted);
+  void hand_over(const Wanted& wanted);
   void work(const std::stop_token& stop);
+  static void find_outside(MaskJob& job) noexcept;
   std::shared_ptr<MaskJob> next_job();
 
   ThreadPool& threads_;

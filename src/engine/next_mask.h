@@ -24,7 +24,8 @@ struct MaskJob {
   std::vector<MaskWord> bits = {};
   FoundMask found = {};
   std::atomic<bool> is_dropped = false;  // asked by the walk
-  std::atomic<bool> is_done = false;     // bits and found are written
+  bool has_failed = false;               // there was no memory for it
+  std::atomic<bool> is_done = false;     // bits, found and has_failed are written
 };
 
 struct NextMask {
@@ -33,6 +34,7 @@ struct NextMask {
     kOutside,  // a job finds it
     kReady,
     kTooLarge,  // it took more steps than it may
+    kFailed,    // no memory was left to find it
   };
   State state = State::kUnknown;
   std::vector<MaskWord> bits = {};

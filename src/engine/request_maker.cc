@@ -30,8 +30,7 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
     active->deadline = active->submitted + std::chrono::duration_cast<Choice::Clock::duration>(time);
   }
   active->sampling = std::move(request.sampling);
-  if (active->sampling.dry.multiplier > 0)
-    active->dry_breakers = dry_breakers_.tokens_of(active->sampling.dry.breakers);
+  active->dry_breakers = find_dry_breakers(active->sampling);
   active->suppressed = suppressed_;
   active->endings = endings_of(request, max_generated);
   active->shown_tokens = std::move(request.shown_tokens);
@@ -63,6 +62,10 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
   fill_prompt(request, *active);
   if (active->constraint != nullptr) find_first_mask(*active);
   return active;
+}
+
+std::shared_ptr<const BreakerTokens> RequestMaker::find_dry_breakers(const SamplingParams& params) const {
+  return params.dry.multiplier > 0 ? dry_breakers_.tokens_of(params.dry.breakers) : nullptr;
 }
 
 /// On the caller's thread. It was found when the constraint was compiled, and is mostly still kept.

@@ -23,6 +23,8 @@ class RequestMaker {
   /// A request that begins to count its time; its choices generate at most `max_generated` tokens each. Throws
   /// std::bad_alloc.
   std::unique_ptr<ActiveRequest> make(RequestId id, Request request, TokenCallback on_event, int max_generated) const;
+  /// Engine::find_dry_breakers(). Null where DRY is off.
+  std::shared_ptr<const BreakerTokens> find_dry_breakers(const SamplingParams& params) const;
 
  private:
   ReasoningView view_of(const Request& request, std::span<const TokenId> shown) const;

@@ -13,6 +13,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kMostWait{5};  // before requests that came meanwhile are looked at
 
+bool has_expired(const ActiveRequest& request, Step::Clock::time_point now) {
+  return request.deadline && *request.deadline <= now;
+}
+
 }  // namespace
 
 BatchOutcome compute_batch(const StepParts& parts) {
@@ -94,8 +98,8 @@ void Step::schedule(StepPlan& plan) {
   }
 }
 
-/// The step's rows, and what is drawn from them. False where the system has no memory for them: then those who had rows
-/// have ended, and others go on.
+/// The step's rows, and what is drawn from them. False where the system has no memory for them, or nobody wants them
+/// any more: then those who had rows have ended, and others go on.
 bool Step::compute(StepPlan& plan) {
   std::optional<ThreadPool::Step> workers;
   take_threads(workers);
@@ -103,7 +107,7 @@ bool Step::compute(StepPlan& plan) {
     workers.reset();
     for (const ScheduledSequence& planned : plan.sequences)
       if (ActiveRequest* request = parts_.requests.find(planned.sequence->params.id))
-        parts_.answers.end(*request, FinishReason::kFailed);
+        parts_.answers.end(*request, reason_of_refusal(*request));
     return false;
   }
   end_not_finite(plan, workers);
@@ -134,14 +138,33 @@ void Step::end_not_finite(const StepPlan& plan, std::optional<ThreadPool::Step>&
 }
 
 bool Step::compute_rows(StepPlan& plan) {
+  outcome_ = {};
   try {
     build_batch(plan, parts_.kv);
+    plan.batch.is_unwanted = [this] { return is_unwanted(); };
     outcome_ = compute_batch(parts_);
+    plan.batch.is_unwanted = {};
     waited_ += outcome_.waited;
     return !outcome_.is_refused;
   } catch (const std::bad_alloc&) {
     return false;
   }
+}
+
+/// In the midst of the step: all requests with rows in it have been cancelled, or their deadlines have passed, since it
+/// began.
+bool Step::is_unwanted() const {
+  const Clock::time_point now = Clock::now();
+  return std::ranges::all_of(parts_.plan.sequences, [&](const ScheduledSequence& planned) {
+    const RequestId id = planned.sequence->params.id;
+    const ActiveRequest* request = parts_.requests.find(id);
+    return request == nullptr || has_expired(*request, now) || parts_.inbox.has_cancel(id);
+  });
+}
+
+FinishReason Step::reason_of_refusal(const ActiveRequest& request) const {
+  if (!outcome_.is_left) return FinishReason::kFailed;
+  return has_expired(request, Clock::now()) ? FinishReason::kDeadline : FinishReason::kCancelled;
 }
 
 void Step::release_memory(bool cached) {

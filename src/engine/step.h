@@ -33,6 +33,8 @@ class Step {
   void schedule(StepPlan& plan);
   bool compute(StepPlan& plan);
   bool compute_rows(StepPlan& plan);
+  bool is_unwanted() const;
+  FinishReason reason_of_refusal(const ActiveRequest& request) const;
   void end_not_finite(const StepPlan& plan, std::optional<ThreadPool::Step>& workers);
   void sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& workers);
   void pool_rows(const StepPlan& plan, std::span<const LogitRow> rows, std::span<const float> hidden);

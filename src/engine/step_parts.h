@@ -8,6 +8,7 @@
 #include "engine/answers.h"
 #include "engine/cost_model.h"
 #include "engine/drafting.h"
+#include "engine/inbox.h"
 #include "engine/request_table.h"
 #include "engine/scheduler.h"
 #include "engine/step_plan.h"
@@ -28,6 +29,7 @@ struct StepParts {
   Answers& answers;
   MaskFinder& masks;
   Drafting& drafting;
+  const Inbox& inbox;   // requests that are to end
   EngineStats& counts;  // steps and their times are counted here
 };
 

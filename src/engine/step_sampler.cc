@@ -147,7 +147,8 @@ std::span<const MaskWord> StepSampler::find_allowed(const Sample& sample, int wo
     return allowed;
   }
   NextMask& mask = sample.choice->mask;
-  if (mask.state == NextMask::State::kTooLarge || constraint.is_spent()) return {};
+  if (mask.state == NextMask::State::kTooLarge || mask.state == NextMask::State::kFailed || constraint.is_spent())
+    return {};
   OCTAVO_CHECK(mask.state == NextMask::State::kReady, "a sample of request {} without its mask", sample.request->id);
   if (sample.request->may_open_reasoning(*sample.choice)) allow_token(mask.bits, to_size(sample.request->opening_mark));
   const bool is_any = std::ranges::any_of(mask.bits, [](MaskWord word) { return word != 0; });

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "kv/state_layout.h"
@@ -64,6 +65,10 @@ struct Batch {
                                           // kMaxLogitRows. The tables hold no place of a guess then. Otherwise empty
   std::vector<std::int32_t> candidate_begin;  // [num_seqs + 1] offsets into candidates
   std::vector<std::int32_t> candidates;       // tokens behind the first kCommonTokens that a guess may be, ascending
+
+  /// Whether nobody wants the rows any more, so that a runner may leave them half done: asked now and then by a long
+  /// step, on its thread. Empty: they are wanted.
+  std::function<bool()> is_unwanted = {};
 
   int num_rows() const { return static_cast<int>(tokens.size()); }
   int num_seqs() const { return static_cast<int>(kv_len.size()); }

@@ -37,6 +37,7 @@ struct GuessedToken {
 /// The outcome of a batch.
 struct BatchOutcome {
   bool is_refused = false;  // there was no memory for it: what it was to write must not be counted on
+  bool is_left = false;     // it is refused because nobody wanted it any more (Batch::is_unwanted)
   std::uint64_t grown_bytes =
       0;  // of keys and values that lie in memory which grows; 0: it is all there from the start
   StepClock::Clock::duration waited = {};         // for steps of others that had the threads meanwhile

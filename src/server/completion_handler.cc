@@ -337,6 +337,7 @@ asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Address
     writer = api.make_writer(
         {.call = *call, .engine = model_.engine(), .model = model_.model(), .id = id, .created = std::time(nullptr)});
     writer_ = writer.get();
+    if (!call->stream) writer->leave_work();
     if (call->keep_alive) model_.set_keep_alive(*call->keep_alive);
     ready = submit(*call);
   }
@@ -363,31 +364,57 @@ void CompletionHandler::on_events(std::size_t waiting_bytes) {
   if (waiting_bytes > connection_.limits().max_unsent_bytes) return connection_.close();
   if (!left_.requests.empty() || queue_->num_ended() < choices_.num_submitted) return;
   try {
-    unsent_.bytes += take_events(*writer_);
-    std::ignore = unsent_.hold();    // if it is too much, that is told once the bytes before it are written
+    take_items();
+    unsent_.bytes += write_items(*writer_);
+    std::ignore = unsent_.hold();  // if it is too much, that is told once the bytes before it are written
   } catch (const std::exception&) {  // no memory, in all likelihood
     connection_.close();
   }
 }
 
-std::string CompletionHandler::take_events(AnswerWriter& writer) {
-  const bool is_last = left_.requests.empty() && queue_->num_ended() == choices_.num_submitted;
-  const bool is_shown = !given_up_;  // else what comes is the end that cancel() made, and the client is told why
+void CompletionHandler::take_items() {
+  taken_.is_last = left_.requests.empty() && queue_->num_ended() == choices_.num_submitted;
+  taken_.is_shown = !given_up_;  // else what comes is the end that cancel() made, and the client is told why
   if (!queue_->take(items_)) given_up_ = no_memory();
+}
+
+bool CompletionHandler::is_for_writer(const EventQueue::Item& item, AnswerWriter& writer, std::string& out) {
+  const RequestEvent& event = item.event;
+  if (event.progress) {
+    prompts_.progress[event.prompt_index] = *event.progress;
+    return false;
+  }
+  observe(item);
+  if (taken_.is_shown && heartbeat_) out += heartbeat_->before_event(event.prompt_index, writer);
+  return taken_.is_shown;
+}
+
+std::string CompletionHandler::write_items(AnswerWriter& writer) {
+  std::string out;
+  for (const EventQueue::Item& item : items_)
+    if (is_for_writer(item, writer, out)) out += writer.on_event(item.event);
+  if (taken_.is_last) model_ = ModelLease();
+  return out;
+}
+
+asio::awaitable<std::string> CompletionHandler::write_long_items(AnswerWriter& writer) {
   std::string out;
   for (const EventQueue::Item& item : items_) {
-    const RequestEvent& event = item.event;
-    if (event.progress) {
-      prompts_.progress[event.prompt_index] = *event.progress;
-      continue;
+    if (!is_for_writer(item, writer, out)) continue;
+    if (!writer.is_long(item.event)) {
+      out += writer.on_event(item.event);
+    } else {
+      auto work = [&writer, &item] { return writer.on_event(item.event); };
+      out += co_await run_on(shared_.bodies.threads(), work);
     }
-    observe(item);
-    if (!is_shown) continue;
-    if (heartbeat_) out += heartbeat_->before_event(event.prompt_index, writer);
-    out += writer.on_event(event);
   }
-  if (is_last) model_ = ModelLease();
-  return out;
+  if (taken_.is_last) model_ = ModelLease();
+  co_return out;
+}
+
+bool CompletionHandler::has_long_items(const AnswerWriter& writer) const {
+  return std::ranges::any_of(
+      items_, [&](const EventQueue::Item& item) { return !item.event.progress && writer.is_long(item.event); });
 }
 
 void CompletionHandler::observe(const EventQueue::Item& item) {
@@ -422,10 +449,19 @@ void CompletionHandler::observe(const EventQueue::Item& item) {
 
 asio::awaitable<void> CompletionHandler::answer_whole(AnswerWriter& writer) {
   while (!writer.done() && writer.error() == nullptr && !given_up_ && !connection_.hung_up()) {
-    take_events(writer);
+    take_items();
+    if (has_long_items(writer)) {
+      co_await write_long_items(writer);
+    } else {
+      write_items(writer);
+    }
     if (const auto more = given_up_ ? ApiResult<void>() : submit_more(); !more) given_up_ = more.error();
     if (auto too_large = held_.hold(writer.held_bytes())) given_up_ = std::move(too_large);
-    if (items_.empty() && !given_up_) co_await connection_.wake().wait();
+    if (writer.work_left() > 0 && !given_up_) {
+      co_await write_piece(writer);
+    } else if (items_.empty() && !given_up_) {
+      co_await connection_.wake().wait();
+    }
   }
   if (given_up_ || writer.error() != nullptr) {
     const ApiError error = given_up_ ? *given_up_ : *writer.error();
@@ -433,7 +469,12 @@ asio::awaitable<void> CompletionHandler::answer_whole(AnswerWriter& writer) {
     co_await shared_.responder.refuse(exchange_, error);
   } else if (writer.done()) {
     HttpResponse whole;
-    whole.body = writer.finish();
+    if (writer.held_bytes() > kMostBytesHere) {
+      auto work = [&writer] { return writer.finish(); };
+      whole.body = co_await run_on(shared_.bodies.threads(), work);
+    } else {
+      whole.body = writer.finish();
+    }
     whole.held = std::move(held_);
     co_await shared_.responder.send(exchange_, whole);
   } else {
@@ -451,13 +492,28 @@ bool CompletionHandler::hold_written(std::string& out, AnswerWriter& writer) {
   return true;
 }
 
+/// What is left is one piece, which is written here; or several, which are for the threads that read bodies, one at a
+/// time, so that others' turns come between.
+asio::awaitable<void> CompletionHandler::write_piece(AnswerWriter& writer) {
+  if (writer.work_left() <= kMostNumbersHere) {
+    writer.work();
+  } else {
+    co_await run_on(shared_.bodies.threads(), [&writer] { writer.work(); });
+  }
+}
+
 asio::awaitable<void> CompletionHandler::answer_stream(AnswerWriter& writer, std::string_view content_type) {
   unsent_.bytes = writer.begin();
   bool connected = co_await shared_.responder.begin_stream(exchange_, content_type);
   bool ended = false;
   while (connected && !ended) {
     std::string out = std::exchange(unsent_.bytes, {});
-    out += take_events(writer);
+    take_items();
+    if (has_long_items(writer)) {
+      out += co_await write_long_items(writer);
+    } else {
+      out += write_items(writer);
+    }
     const std::optional<ApiError> too_large = held_.hold(writer.held_bytes());
     if (writer.error() != nullptr) {
       ended = true;

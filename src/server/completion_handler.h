@@ -79,6 +79,12 @@ class CompletionHandler {
     std::optional<ApiError> hold() { return held.hold_own(call_bytes + written_bytes + bytes.size()); }
   };
 
+  /// What came from the engine.
+  struct Taken {
+    bool is_last = false;   // with it all choices have ended
+    bool is_shown = false;  // to the client
+  };
+
   asio::awaitable<ApiResult<CompletionCall>> parse(const Api& api, AddressedBody body);
   /// The constraints of a call, as long as the request's deadline, the client and the server allow.
   asio::awaitable<ApiResult<void>> compile(CompletionCall& call);
@@ -96,14 +102,21 @@ class CompletionHandler {
   ApiResult<void> submit_more();
   bool has_turn(const Request& request) const;
   asio::awaitable<void> answer_whole(AnswerWriter& writer);
+  asio::awaitable<void> write_piece(AnswerWriter& writer);
   asio::awaitable<void> answer_stream(AnswerWriter& writer, std::string_view content_type);
   /// Counts what is about to be written of a stream. True: it is too much, and the error is in its place.
   bool hold_written(std::string& out, AnswerWriter& writer);
   /// The engine has pushed events, of so many bytes as wait now.
   void on_events(std::size_t waiting_bytes);
-  /// Takes what came from the engine; the bytes to send of a streamed call. With the last event the lease of the model
-  /// ends.
-  std::string take_events(AnswerWriter& writer);
+  /// Takes what came from the engine.
+  void take_items();
+  /// Writes what was taken; the bytes to send of a streamed call. With the last event the lease of the model ends.
+  std::string write_items(AnswerWriter& writer);
+  /// The same, where the threads that read bodies write what takes long.
+  asio::awaitable<std::string> write_long_items(AnswerWriter& writer);
+  bool has_long_items(const AnswerWriter& writer) const;
+  /// Notes the event, and adds to `out` what a stream says in front of it. False: that was all.
+  bool is_for_writer(const EventQueue::Item& item, AnswerWriter& writer, std::string& out);
   void observe(const EventQueue::Item& item);
   void cancel() noexcept;
 
@@ -115,6 +128,7 @@ class CompletionHandler {
   AnswerWriter* writer_ = nullptr;   // run()'s, before anything is submitted
   std::shared_ptr<EventQueue> queue_;
   std::vector<EventQueue::Item> items_;
+  Taken taken_;
   std::vector<RequestId> requests_;
   struct {
     std::vector<PromptProgress> progress = {};  // of one that waits, of no tokens

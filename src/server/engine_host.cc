@@ -1,16 +1,27 @@
 #include "server/engine_host.h"
 
+#include <exception>
 #include <iterator>
+
+#include "base/started_thread.h"
 
 namespace octavo::server {
 namespace {
 
 constexpr std::size_t kMaxMessage = 500;
+constexpr std::string_view kNotLoaded = "cannot load the model", kEnded = "the engine ended with an error";
 
 }  // namespace
 
 void EngineHost::start() {
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  error_.message.reserve(kMaxMessage);
+  begin_ = kNotLoaded;
+  try {
+    thread_ = start_thread([this](const std::stop_token& stop) { run(stop); },
+                           [this](const Error& error) { fail_with(error); });
+  } catch (const std::exception&) {  // the system refuses a thread
+    fail_with(error_of_exception());
+  }
 }
 
 void EngineHost::stop() {
@@ -25,36 +36,22 @@ void EngineHost::change(State state) {
 }
 
 /// There may be no memory: the message has its room already.
-void EngineHost::fail_with(const char* begin, const char* why) {
+void EngineHost::fail_with(const Error& error) {
   error_.message.clear();
-  fmt::format_to_n(std::back_inserter(error_.message), kMaxMessage, "{}: {}", begin, why);
+  fmt::format_to_n(std::back_inserter(error_.message), kMaxMessage, "{}: {}", begin_, error.message);
   change(State::kFailed);
 }
 
-bool EngineHost::load(const std::stop_token& stop) {
-  error_.message.reserve(kMaxMessage);
-  try {
-    auto engine = load_(stop);
-    if (engine) {
-      engine_ = std::move(*engine);
-      return true;
-    }
-    error_ = std::move(engine.error());
-    change(State::kFailed);
-  } catch (const std::exception& error) {
-    fail_with("cannot load the model", error.what());
-  }
-  return false;
-}
-
 void EngineHost::run(const std::stop_token& stop) {
-  if (!load(stop)) return;
-  change(State::kServing);
-  try {
-    engine_->run_until(stop);
-  } catch (const std::exception& error) {
-    return fail_with("the engine ended with an error", error.what());
+  auto engine = load_(stop);
+  if (!engine) {
+    error_ = std::move(engine.error());
+    return change(State::kFailed);
   }
+  engine_ = std::move(*engine);
+  begin_ = kEnded;
+  change(State::kServing);
+  engine_->run_until(stop);
   change(State::kEnded);
 }
 

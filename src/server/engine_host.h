@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string_view>
 #include <thread>
 
 #include "base/error.h"
@@ -41,14 +42,14 @@ class EngineHost {
 
  private:
   void run(const std::stop_token& stop);
-  bool load(const std::stop_token& stop);
   void change(State state);
-  void fail_with(const char* begin, const char* why);
+  void fail_with(const Error& error);
 
   LoadEngine load_;
   std::function<void()> on_change_;
   std::unique_ptr<Engine> engine_;  // written before state_ leaves kLoading
   Error error_;
+  std::string_view begin_ = {};  // of the error that an exception becomes
   std::atomic<State> state_{State::kLoading};
   std::jthread thread_;
 };

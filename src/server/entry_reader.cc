@@ -1,8 +1,10 @@
 #include "server/entry_reader.h"
 
 #include <boost/asio/post.hpp>
-#include <memory>
+#include <exception>
 #include <utility>
+
+#include "base/started_thread.h"
 
 namespace octavo::server {
 
@@ -16,17 +18,33 @@ void EntryReader::read() {
     return;
   }
   is_reading_ = true;
-  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  entries_.reset();
+  try {
+    thread_ = start_thread([this](const std::stop_token& stop) { run(stop); },
+                           [this](Error error) {
+                             entries_ = std::unexpected(std::move(error));
+                             hand_over();
+                           });
+  } catch (const std::exception&) {  // the system refuses a thread
+    entries_ = std::unexpected(error_of_exception());
+    end();
+  }
 }
 
 void EntryReader::run(const std::stop_token& stop) {
-  auto entries = std::make_shared<Result<std::vector<ModelEntry>>>(read_(stop));
-  boost::asio::post(io_, [this, entries] {
-    thread_.join();
-    is_reading_ = false;
-    take_(std::move(*entries));
-    if (std::exchange(is_asked_again_, false)) read();
-  });
+  entries_ = read_(stop);
+  hand_over();
+}
+
+void EntryReader::hand_over() {
+  boost::asio::post(io_, [this] { end(); });
+}
+
+void EntryReader::end() {
+  if (thread_.joinable()) thread_.join();
+  is_reading_ = false;
+  take_(std::move(*entries_));
+  if (std::exchange(is_asked_again_, false)) read();
 }
 
 }  // namespace octavo::server

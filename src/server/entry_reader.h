@@ -5,6 +5,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <thread>
 #include <vector>
@@ -13,7 +14,7 @@
 
 namespace octavo::server {
 
-/// It ends soon, with an error, once the stop is asked for. Other errors: a notice to the operator.
+/// It ends soon, with an error, once the stop is asked for. Other errors, and what it throws: a notice to the operator.
 using ReadEntries = std::function<Result<std::vector<ModelEntry>>(std::stop_token)>;
 
 class EntryReader {
@@ -30,12 +31,16 @@ class EntryReader {
 
  private:
   void run(const std::stop_token& stop);
+  /// On its thread, behind all else that it does.
+  void hand_over();
+  void end();
 
   boost::asio::io_context& io_;
   const ReadEntries read_;
   const Take take_;
   bool is_reading_ = false, is_asked_again_ = false;
-  std::jthread thread_;  // stopped and joined first
+  std::optional<Result<std::vector<ModelEntry>>> entries_ = {};  // what the thread has read, or why it has not
+  std::jthread thread_;                                          // stopped and joined first
 };
 
 }  // namespace octavo::server

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/started_thread.h"
+
 namespace octavo::server {
 
 Result<std::unique_ptr<KeyWatch>> KeyWatch::open(std::filesystem::path file, std::chrono::milliseconds interval) {
@@ -19,7 +21,8 @@ KeyWatch::KeyWatch(std::filesystem::path file, std::chrono::milliseconds interva
       first_keys_(keys),
       keys_(std::move(keys)),
       stamp_(stamp),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+      thread_(start_thread([this](const std::stop_token& stop) { run(stop); }, [](const Error&) {})) {
+}  // each look's failure is its own
 
 KeyWatch::~KeyWatch() {
   thread_.request_stop();
@@ -39,7 +42,7 @@ void KeyWatch::run(const std::stop_token& stop) {
     }
     try {
       look();
-    } catch (const std::exception&) {  // no memory: at the next look, perhaps
+    } catch (...) {  // no memory: at the next look, perhaps
       num_reads_due_ = 1;
     }
   }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "api/iso_time.h"
+#include "base/started_thread.h"
 #include "base/to_size.h"
 
 namespace octavo::server {
@@ -68,7 +69,8 @@ LineWriter::LineWriter(std::string path, int descriptor, bool is_own, int waker,
       waker_(waker),
       descriptor_(descriptor),
       is_file_(is_regular_file(descriptor)),
-      thread_([this] { run(); }) {}
+      thread_(start_thread([this](const std::stop_token&) { run(); }, [](const Error&) {})) {
+}  // each line's failure is its own
 
 LineWriter::~LineWriter() {
   stopping_ = true;
@@ -150,7 +152,7 @@ void LineWriter::run() {
       } else if (wait(true, is_last ? 10 : -1)) {
         write_piece();
       }
-    } catch (const std::exception&) {  // no memory: the lines that wait are still there
+    } catch (...) {  // no memory: the lines that wait are still there
       retry_at_ = Clock::now() + options_.retry_interval;
     }
   }

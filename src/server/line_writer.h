@@ -94,7 +94,7 @@ class LineWriter {
   bool reopen_due_ = false;
   std::atomic<std::uint64_t> num_dropped_ = 0;
   std::atomic<bool> stopping_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace octavo::server

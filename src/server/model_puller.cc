@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <boost/asio/post.hpp>
-#include <exception>
 #include <memory>
 #include <utility>
 
+#include "base/started_thread.h"
 #include "base/utf8.h"
 #include "server/request_head.h"
 
@@ -90,25 +90,25 @@ std::optional<ApiError> ModelPuller::refuse(const std::string& name) const {
 void ModelPuller::begin(const std::string& name) {
   board_.reset();
   stop_ = std::stop_source();
-  thread_ = std::jthread([this, name, stop = stop_] { run(name, stop); });
+  thread_ = start_thread([this, name, stop = stop_](const std::stop_token&) { run(name, stop); },
+                         [this](const Error& error) { hand_over(std::unexpected(error)); });
   name_ = name;
   is_fetching_ = true;
   is_given_up_ = false;
 }
 
 void ModelPuller::run(const std::string& name, const std::stop_source& stop) {
-  Result<bool> fetched = false;
-  try {
-    fetched = options_.fetch({.name = name,
-                              .admit = [this](std::uint64_t bytes) { return board_.admit(bytes); },
-                              .on_progress =
-                                  [this, stop](const FetchProgress& progress) {
-                                    if (!board_.set(progress)) stop.request_stop();
-                                  },
-                              .stop = stop.get_token()});
-  } catch (const std::exception& error) {  // no memory, in all likelihood
-    fetched = std::unexpected(Error{error.what()});
-  }
+  hand_over(options_.fetch({.name = name,
+                            .admit = [this](std::uint64_t bytes) { return board_.admit(bytes); },
+                            .on_progress =
+                                [this, stop](const FetchProgress& progress) {
+                                  if (!board_.set(progress)) stop.request_stop();
+                                },
+                            .stop = stop.get_token()}));
+}
+
+/// On its thread, behind all else that it does.
+void ModelPuller::hand_over(Result<bool> fetched) {
   auto result = std::make_shared<Result<bool>>(std::move(fetched));
   boost::asio::post(io_, [this, result] { take(std::move(*result)); });
 }

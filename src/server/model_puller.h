@@ -117,6 +117,7 @@ class ModelPuller {
   std::optional<ApiError> refuse(const std::string& name) const;
   void begin(const std::string& name);
   void run(const std::string& name, const std::stop_source& stop);
+  void hand_over(Result<bool> fetched);
   void take(Result<bool> fetched);
   /// Why the model that was fetched is not served, if so. `error`: the entries could not be read anew.
   std::vector<std::string> warnings(const Error* error) const;

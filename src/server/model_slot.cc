@@ -1,9 +1,11 @@
 #include "server/model_slot.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "api/text.h"
+#include "base/started_thread.h"
 #include "base/utf8.h"
 
 namespace octavo::server {
@@ -51,11 +53,20 @@ void ModelSlot::begin_load(Clock::time_point now) {
 void ModelSlot::begin_unload() {
   state_ = State::kUnloading;
   is_unloaded_ = false;
-  unloader_ = std::jthread([this, host = std::move(host_)]() mutable {
-    host.reset();  // a load hears of it at its next piece; gigabytes go back to the system, which takes a while
+  const auto end = [this] {
     is_unloaded_ = true;
     on_change_();
-  });
+  };
+  try {
+    unloader_ = start_thread(
+        [host = std::move(host_), end](const std::stop_token&) mutable {
+          host.reset();  // a load hears of it at its next piece; gigabytes go back to the system, which takes a while
+          end();
+        },
+        [end](const Error&) { end(); });
+  } catch (const std::exception&) {  // the system refuses a thread: the engine went with its work, on this one
+    end();
+  }
 }
 
 void ModelSlot::give_up_load(Error why, Clock::time_point now) {
@@ -79,7 +90,7 @@ void ModelSlot::reopen() { state_ = State::kServing; }
 
 bool ModelSlot::update(Clock::time_point now, const RequestPolicy& policy) {
   if (state_ == State::kUnloading && is_unloaded_) {
-    unloader_.join();
+    if (unloader_.joinable()) unloader_.join();
     state_ = State::kUnloaded;
     return true;
   }

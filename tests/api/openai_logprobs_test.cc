@@ -172,6 +172,26 @@ TEST_F(OpenAiResponse, EchoBeginsWithThePromptAndItsLogprobs) {
   EXPECT_EQ(logprobs.at("top_logprobs").at(2).as_object().size(), 2);  // the likeliest and the one that stands there
 }
 
+TEST_F(OpenAiResponse, TheFirstEventBehindALongPromptWhoseLogprobsAreToldIsLong) {
+  const std::vector<TokenId> many(kMostNumbersHere / 2 + 1, 'a');
+  for (const char* const more : {R"(, "echo": true, "logprobs": 1)", R"(, "prompt_logprobs": 1)"}) {
+    open_completion(std::string(more) + R"(, "max_tokens": 2)");
+    const std::vector<TokenId> few = call_.prompts[0].tokens;
+    const std::vector<float> logits(few.size() * static_cast<std::size_t>(engine_.info().vocab_size), 0);
+    call_.requests[0].on_prompt_logits(0, logits);
+    EXPECT_FALSE(response_->is_long(token('c', "c"))) << more;
+    call_.prompts[0].tokens = many;
+    EXPECT_TRUE(response_->is_long(token('c', "c"))) << more;
+    call_.prompts[0].tokens = few;
+    response_->on_event(token('c', "c"));
+    call_.prompts[0].tokens = many;
+    EXPECT_FALSE(response_->is_long(token('c', "c"))) << more << ": they are written";
+  }
+  open_completion(R"(, "echo": true, "max_tokens": 2)");
+  call_.prompts[0].tokens = many;
+  EXPECT_FALSE(response_->is_long(token('c', "c"))) << "a text alone";
+}
+
 TEST_F(OpenAiResponse, APromptsLogProbabilitiesAreVllmsBesideEachChoice) {
   engine_.adds_bos = true;
   open_completion(R"(, "prompt_logprobs": 1, "max_tokens": 1, "n": 2)");

@@ -48,6 +48,13 @@ struct EngineScript {
   std::vector<Request> requests;      // as submitted; under the mutex
   std::vector<std::string> compiles;  // the sources of constraints as they were begun; under the mutex
   std::set<std::string> remembered;   // those that were compiled; under the mutex
+  /// DRY's breakers: who looked for them, and whether what was found is held when the request is submitted.
+  struct Breakers {
+    std::thread::id searched_by = {}, submitted_by = {};
+    std::weak_ptr<const void> found = {};
+    bool is_held_at_submit = false;
+  };
+  Breakers breakers;  // under the mutex
 };
 
 class ScriptedEngine final : public Engine {
@@ -81,12 +88,23 @@ class ScriptedEngine final : public Engine {
     {
       const std::lock_guard script_lock(script_.mutex);
       script_.requests.push_back(request);
+      script_.breakers.submitted_by = std::this_thread::get_id();
+      script_.breakers.is_held_at_submit = !script_.breakers.found.expired();
       script_.most_active = std::max(script_.most_active, active_.size() + 1);
     }
     const RequestId id = ++last_id_;
     active_[id] = {.request = std::move(request), .on_event = std::move(on_event), .num_tokens = 0};
     changed_.notify_all();
     return id;
+  }
+
+  std::shared_ptr<const void> find_dry_breakers(const SamplingParams& params) const override {
+    if (params.dry.multiplier <= 0) return nullptr;
+    auto found = std::make_shared<const int>(0);
+    const std::lock_guard lock(script_.mutex);
+    script_.breakers.searched_by = std::this_thread::get_id();
+    script_.breakers.found = found;
+    return found;
   }
 
   void cancel(RequestId id) override {

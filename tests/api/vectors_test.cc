@@ -13,6 +13,7 @@
 #include "api/shorter_vectors.h"
 #include "api/tei_info.h"
 #include "api/text_engine.h"
+#include "api/vector_answer.h"
 #include "api/vector_call.h"
 
 namespace octavo {
@@ -430,6 +431,62 @@ TEST_F(Vectors, AnUnknownNameOfWordsIsRefusedWithThoseThatThereAre) {
             "input[0]: found token ids, expected a text: prompt_name asks for words in front of it");
   EXPECT_THAT(error_of("cohere_embed", R"({"texts": ["a"], "input_type": "image"})").message,
               HasSubstr("input_type: found the string \"image\", expected one of search_query"));
+}
+
+TEST_F(Vectors, RowsOfALongTextAreWrittenInPiecesAndAreTheSameAnswer) {
+  constexpr int kWidth = 4096, kTokens = 10;
+  engine_.embedding() = {.generates = false, .pooling = Pooling::kNone, .width = kWidth};
+  const std::string text(kTokens - 1, 'a');  // and the end
+  const std::string body = R"({"content": [")" + text + R"(", ")" + text + "\"]}";
+  std::vector<float> rows(kWidth * kTokens);
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
+  const auto call = parse("llama_embedding", body);
+  ASSERT_TRUE(call) << call.error().message;
+  const auto writer = api_named("llama_embedding")
+                          .make_writer({.call = *call, .engine = engine_, .model = model_, .id = "0", .created = 7});
+  writer->leave_work();
+  for (std::size_t i = 0; i < 2; ++i) {
+    call->requests.at(i).embedding.on_rows(0, kTokens, rows);
+    RequestEvent event;
+    event.prompt_index = i;
+    event.finish = FinishReason::kLength;
+    writer->on_event(event);
+  }
+  EXPECT_EQ(writer->work_left(), 2 * rows.size());
+  EXPECT_EQ(writer->held_bytes(), 0) << "nothing is written yet";
+  int num_pieces = 0;
+  for (; writer->work_left() > 0; ++num_pieces) {
+    EXPECT_FALSE(writer->done());
+    const std::size_t before = writer->work_left();
+    writer->work();
+    EXPECT_LE(before - writer->work_left(), kNumbersOfPiece);
+  }
+  EXPECT_EQ(num_pieces, 5) << "of four rows each";
+  ASSERT_TRUE(writer->done());
+  const std::string expected = answer("llama_embedding", body, {rows, rows});
+  EXPECT_EQ(writer->finish(), expected);
+}
+
+TEST_F(Vectors, NumbersThatAreNotFiniteInALaterPieceAreAnError) {
+  engine_.embedding() = {.generates = false, .pooling = Pooling::kNone, .width = 4096};
+  std::vector<float> rows(4096 * 10);
+  rows[4096 * 7] = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(answer("llama_embedding", R"({"content": "aaaaaaaaa"})", {rows}),
+            "The model's numbers for text 0 of content are not finite.");
+}
+
+TEST_F(Vectors, TextsMayHaveSoManyPairsOfTokensInARequest) {
+  engine_.set_context(100'000);
+  const auto ids = [](std::size_t count, std::size_t length) {
+    return json::serialize(json::object{{"input", json::array(count, json::array(length, 97))}});
+  };
+  EXPECT_EQ(parse("openai_embedding", ids(2048, 512))->vectors->num_pairs, std::int64_t{1} << 29);
+  EXPECT_TRUE(parse("openai_embedding", ids(16, 8192))) << "as many as may be";
+  EXPECT_EQ(
+      error_of("openai_embedding", ids(17, 8192)).message,
+      "input[16]: found 1140850688 pairs of tokens up to this text, each text's tokens times themselves, expected "
+      "at most 1073741824 in a request of several texts");
+  EXPECT_TRUE(parse("openai_embedding", ids(1, 40'000))) << "one alone may be as long as the context";
 }
 
 TEST_F(Vectors, NumbersThatAreNotFiniteAreAnErrorThatNamesTheText) {

@@ -5,11 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "kernels/dispatch.h"
@@ -29,11 +34,13 @@ struct Counts {
   std::map<std::pair<int, int>, int> fetches;  // by block and KV head, ahead of their turn
   int far_fetches = 0;                         // items that fetch for more than the stretch after them
   std::vector<int> heads_of_many;              // KV heads of tiles with many queries, as they were computed
+  std::function<void()> on_item = {};
 };
 
 /// Instead of attention: the mean of the positions that a query sees, as a softmax state of equal weights.
 void keep_manager(const KvLayer& kv, const AttentionItem& item, const AttentionAhead& next, float*) {
   Counts& counts = *reinterpret_cast<Counts*>(kv.data);
+  if (counts.on_item) counts.on_item();
   const std::scoped_lock lock(counts.mutex);
   ++counts.items;
   counts.tokens_loaded += static_cast<std::uint64_t>(item.end - item.begin);
@@ -105,10 +112,19 @@ std::pair<int, int> seen_by(const AttentionReach& reach, int position, int num_t
                                                                    : std::min(num_tokens, position + side + 1)};
 }
 
+/// What happens around a run: at each item, and whether somebody wants it still, which is asked between any two tasks
+/// where it is set.
+struct Company {
+  std::function<void(ThreadPool& pool, const ThreadPool::Step& step)> on_item = {};
+  std::function<bool()> is_unwanted = {};
+  std::optional<ThreadPool::Pauses::Rules> pauses = {};
+};
+
 /// Plans and runs, and checks that every query met what it sees once, and that its result came from all of it. With
 /// `in_turn` one thread does what each of the others would do, one after the other.
 Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& sequences, const AttentionReach& reach,
-                 int block_size, int threads, std::size_t token_bytes = kTokenBytes, bool in_turn = false) {
+                 int block_size, int threads, std::size_t token_bytes = kTokenBytes, bool in_turn = false,
+                 const Company& company = {}) {
   Counts counts;
   const auto row = static_cast<std::size_t>(shape.num_heads * shape.head_dim);
   std::size_t num_rows = 0;
@@ -139,6 +155,9 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
   ThreadPool pool(in_turn ? 1 : threads);
   plan.build(given, reach, block_size);
   const ThreadPool::Step step(pool);
+  if (company.on_item) counts.on_item = [&] { company.on_item(pool, step); };
+  std::optional<ThreadPool::Pauses> pauses;
+  if (company.pauses) pauses.emplace(pool, company.is_unwanted, *company.pauses);
   plan.run(kv, keep_manager, kernel_table(IsaLevel::kScalar).merge_tiles, pool);
 
   const int group = shape.num_heads / shape.num_kv_heads;
@@ -188,6 +207,45 @@ TEST(AttentionPlan, RowsThatAreNotCausalMeetWhatLiesBehindThem) {
         run_plan({.num_heads = 4, .num_kv_heads = 2, .head_dim = 4, .max_rows = 800}, {all, all},
                  {.window = window, .is_causal = false}, 16, threads);
       }
+}
+
+TEST(AttentionPlan, ATextsAttentionMayPauseBetweenAnyTwoTasks) {
+  constexpr int kLength = 1000, kHeads = 2;
+  const Rows text{blocks_from(0, (kLength + 15) / 16), 0, kLength};
+  int num_asked = 0;
+  const Company company{.is_unwanted =
+                            [&] {
+                              ++num_asked;
+                              return false;
+                            },
+                        .pauses = {{.ask_every = std::chrono::milliseconds(0)}}};
+  const Outcome outcome = run_plan({.num_heads = kHeads, .num_kv_heads = kHeads, .head_dim = 4, .max_rows = kLength},
+                                   {text}, {.is_causal = false}, 16, 1, kTokenBytes, false, company);
+  EXPECT_GE(outcome.items, kHeads * kLength / 96) << "a task has at most 96 queries of a head";
+  EXPECT_GE(num_asked, outcome.items - 1);
+}
+
+TEST(AttentionPlan, StepsOfOthersComeInTheMidstOfATextsAttention) {
+  constexpr int kLength = 1000;
+  const Rows text{blocks_from(0, (kLength + 15) / 16), 0, kLength};
+  int num_items = 0, num_others = 0, most_between = 0;  // guarded by the steps
+  std::vector<std::jthread> others;
+  const auto on_item = [&](ThreadPool& pool, const ThreadPool::Step& step) {
+    const int item = ++num_items;
+    if (item % 10 != 1) return;
+    others.emplace_back([&, item] {
+      const ThreadPool::Step its_own(pool);
+      ++num_others;
+      most_between = std::max(most_between, num_items - item);
+    });
+    while (!step.is_wanted_by_others()) std::this_thread::yield();
+  };
+  const Company company{.on_item = on_item, .pauses = {{.shortest_turn = std::chrono::milliseconds(0)}}};
+  const Outcome outcome = run_plan({.num_heads = 4, .num_kv_heads = 4, .head_dim = 4, .max_rows = kLength}, {text},
+                                   {.is_causal = false}, 16, 1, kTokenBytes, false, company);
+  EXPECT_GE(outcome.items, 42);
+  EXPECT_EQ(num_others, (outcome.items + 9) / 10);
+  EXPECT_LE(most_between, 2) << "the task at hand, and the one that was taken ahead";
 }
 
 TEST(AttentionPlan, EveryQueryMeetsEveryPositionOnce) {

@@ -9,8 +9,10 @@
 #include <cstddef>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -136,6 +138,81 @@ TEST(ThreadPool, AStepThatWaitsIsNextWhenTheOneBeforeItEnds) {
   }
   other.join();
   EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
+}
+
+TEST_P(ThreadPoolOf, AnExceptionOfAnyWorkerEndsTheRegionAndIsThrownToTheCaller) {
+  ThreadPool pool(GetParam());
+  for (const int thrower : {0, GetParam() - 1}) {
+    std::atomic<bool> is_thrown = false;
+    const auto body = [&](std::size_t, std::size_t, int worker) {
+      if (worker == thrower && !is_thrown.exchange(true)) throw std::runtime_error("a wheel is off");
+      while (!is_thrown) std::this_thread::yield();
+    };
+    EXPECT_THROW(pool.for_ranges(64, 1, body), std::runtime_error) << thrower;
+    expect_exact(pool, 100, 3);
+  }
+}
+
+TEST_P(ThreadPoolOf, StepsOfOthersComeBetweenThePiecesOfARegionThatPauses) {
+  ThreadPool pool(GetParam());
+  const ThreadPool::Step step(pool);
+  const std::function<bool()> always_wanted;
+  std::atomic<int> num_done = 0, num_done_before_other = -1;
+  std::vector<std::atomic<int>> visits(300);
+  std::once_flag once;
+  std::jthread other;
+  ThreadPool::Pauses pauses(pool, always_wanted, {.shortest_turn = std::chrono::milliseconds(0)});
+  pool.for_ranges(visits.size(), 1, [&](std::size_t begin, std::size_t, int) {
+    std::call_once(once, [&] {
+      other = std::jthread([&] {
+        const ThreadPool::Step its_own(pool);
+        expect_exact(pool, 50, 3);
+        num_done_before_other = num_done.load();
+      });
+      while (!step.is_wanted_by_others()) std::this_thread::yield();
+    });
+    ++visits[begin];
+    ++num_done;
+  });
+  EXPECT_GE(num_done_before_other, 1) << "it came before the region's end";
+  EXPECT_EQ(pauses.count(), 1);
+  EXPECT_GT(pauses.waited().count(), 0);
+  if (GetParam() == 1) EXPECT_EQ(num_done_before_other, 1) << "behind the piece in which it began to wait";
+  for (const std::atomic<int>& count : visits) EXPECT_EQ(count, 1);
+}
+
+TEST_P(ThreadPoolOf, ARegionThatNobodyWantsEndsBetweenTwoPieces) {
+  ThreadPool pool(GetParam());
+  const ThreadPool::Step step(pool);
+  std::atomic<int> num_asked = 0, num_done = 0;
+  const std::function<bool()> is_unwanted = [&] { return ++num_asked == 3; };
+  {
+    const ThreadPool::Pauses pauses(pool, is_unwanted, {.ask_every = std::chrono::milliseconds(0)});
+    const auto body = [&](std::size_t, std::size_t, int worker) {
+      ++num_done;
+      while (worker != 0 && !pool.must_pause(worker)) std::this_thread::yield();
+    };
+    EXPECT_THROW(pool.for_ranges(10'000, 1, body), ThreadPool::Unwanted);
+  }
+  EXPECT_EQ(num_asked, 3);
+  EXPECT_LE(num_done, 2 + GetParam());
+  expect_exact(pool, 100, 3);
+}
+
+TEST(ThreadPool, AStepThatNeedNotPauseIsNotInterrupted) {
+  ThreadPool pool(2);
+  std::atomic<bool> has_come = false;
+  std::jthread other;
+  {
+    const ThreadPool::Step step(pool);
+    other = std::jthread([&] {
+      const ThreadPool::Step its_own(pool);
+      has_come = true;
+    });
+    while (!step.is_wanted_by_others()) std::this_thread::yield();
+    for (int region = 0; region < 20; ++region) expect_exact(pool, 100, 1);
+    EXPECT_FALSE(has_come);
+  }
 }
 
 TEST(ThreadPool, TheCallerWorksToo) {

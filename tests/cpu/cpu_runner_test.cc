@@ -17,6 +17,7 @@
 #include "source/open_model.h"
 #include "support/load_runner.h"
 #include "support/temp_file.h"
+#include "support/tiny_encoder.h"
 #include "support/tiny_model.h"
 
 namespace octavo::test {
@@ -68,12 +69,11 @@ struct Rows {
   std::vector<std::int32_t> blocks;
 };
 
-/// Logits of the rows of a step that `wanted` names (all, if there is none), [rows][vocab].
-std::vector<float> step(
-    Loaded& l, const std::vector<Rows>& sequences,
-    const std::function<bool(int row)>& wanted = [](int) { return true; }) {
+/// A step of these rows, and of logits of those that `wanted` names.
+Batch batch_of(const CpuRunner& runner, const std::vector<Rows>& sequences,
+               const std::function<bool(int row)>& wanted) {
   Batch batch;
-  batch.groups.resize(l.runner->info().room.num_blocks.size());
+  batch.groups.resize(runner.info().room.num_blocks.size());
   batch.clear();
   for (const Rows& s : sequences) {
     for (std::size_t i = 0; i < s.tokens.size(); ++i) {
@@ -88,6 +88,14 @@ std::vector<float> step(
       group.block_begin.push_back(static_cast<std::int32_t>(group.block_ids.size()));
     }
   }
+  return batch;
+}
+
+/// Logits of the rows of a step that `wanted` names (all, if there is none), [rows][vocab].
+std::vector<float> step(
+    Loaded& l, const std::vector<Rows>& sequences,
+    const std::function<bool(int row)>& wanted = [](int) { return true; }) {
+  const Batch batch = batch_of(*l.runner, sequences, wanted);
   const ThreadPool::Step workers(*l.pool);
   l.runner->begin(batch);
   const BatchOutcome outcome = l.runner->wait();
@@ -138,6 +146,39 @@ class CpuRunnerTest : public ::testing::TestWithParam<std::string> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Architectures, CpuRunnerTest, ::testing::Values("llama", "qwen2", "qwen3", "gemma3"));
+
+TEST(CpuRunnerOfAnEncoder, LeavesAStepThatNobodyWantsAndTheNextOneHasItsBits) {
+  const TempFile file(TinyEncoder("modern-bert").bytes(), ".gguf");
+  const auto source = open_model(file.path());
+  ASSERT_TRUE(source) << source.error().message;
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    MemoryBudget budget(0);
+    const auto runner = load_cpu_runner(**source, {.kv_memory_bytes = 8U << 20}, pool, budget);
+    ASSERT_TRUE(runner) << runner.error().message;
+    Batch batch =
+        batch_of(**runner, {{some_tokens(300, 1), 0, blocks_from(0, 20)}}, [](int row) { return row == 299; });
+    const auto run = [&](BatchOutcome& outcome) -> std::vector<float> {
+      const ThreadPool::Step workers(pool);
+      (*runner)->begin(batch);
+      outcome = (*runner)->wait();
+      if (outcome.is_refused) return {};
+      const std::span<const float> row = (*runner)->hidden_rows(0, 1);
+      return {row.begin(), row.end()};
+    };
+    BatchOutcome outcome;
+    const std::vector<float> expected = run(outcome);
+    EXPECT_FALSE(outcome.is_refused);
+    int num_asked = 0;
+    batch.is_unwanted = [&num_asked] { return ++num_asked > 0; };
+    run(outcome);
+    EXPECT_TRUE(outcome.is_refused && outcome.is_left);
+    EXPECT_EQ(num_asked, 1);
+    batch.is_unwanted = [] { return false; };
+    EXPECT_TRUE(same_bits(run(outcome), expected)) << threads;
+    EXPECT_FALSE(outcome.is_left);
+  }
+}
 
 TEST_P(CpuRunnerTest, AnyChunkGivesTheSameBits) {
   const std::vector<std::int32_t> tokens = some_tokens(150, 1);

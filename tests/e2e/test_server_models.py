@@ -97,10 +97,21 @@ class Configured(Folder):
             if not (models / file.name).exists():
                 (models / file.name).symlink_to(file)
         (models / "broken.gguf").write_bytes(b"GGUF and nothing else")
-        with Server(*KV, "--models-dir", models, model=self.small) as server:
+        with Server(*KV, "--models-dir", models, model=self.small, start_new_session=True) as server:
             self.assertEqual(set(self.status(server)), {"small", "small-2", "other"})
             self.assertIn("octavo: not served: ", server.messages())
             self.assertEqual(ask(server, "other", "Hi", 2)[0], "other")
+
+            moved = models.rename(self.folder / "moved")
+            models.symlink_to(models)  # what cannot be looked at is an exception of the thread that reads models
+            server.process.send_signal(signal.SIGHUP)
+            server.wait_for_line(r"(symbolic links)")
+            self.assertEqual(ask(server, "other", "Hi", 2)[0], "other")
+            models.unlink()
+            moved.rename(models)
+            (models / "other.gguf").unlink()
+            server.process.send_signal(signal.SIGHUP)
+            server.wait_until(lambda: "other" not in self.status(server))
 
     def test_sections_set_defaults_and_are_read_again_on_sighup_without_touching_streams(self):
         config = self.folder / "config.toml"

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 
+#include "engine/drawn_choice.h"
 #include "engine/test_engine.h"
 #include "octavo/token_stream.h"
 #include "replaced_new.h"
@@ -78,6 +80,33 @@ TEST(EngineAllocations, ChoicesThatBeginInLaterStepsAllocateNothingAfterWarmUp) 
   };
   EXPECT_GT(run(), 0);
   EXPECT_EQ(run(), 0);
+}
+
+TEST(EngineAllocations, AMaskThatFindsNoMemoryOutsideOfTheStepsFailsAndItsThreadLivesOn) {
+  int num_failed = 0, num_found = 0;
+  for (long before = 0; before < 60; ++before) {
+    test::DrawnChoice drawn(0);
+    drawn.finder.want(drawn.request, drawn.choice);
+    NextMask& mask = drawn.choice.mask;
+    mask.bits.reserve(64);
+    allocations_left = before;
+    try {
+      drawn.finder.find();
+    } catch (const std::bad_alloc&) {
+      allocations_left = -1;
+      ADD_FAILURE() << "it ends the engine, for want of allocation " << before;
+      continue;
+    }
+    while (mask.state == NextMask::State::kOutside) {
+      drawn.finder.wait(std::chrono::milliseconds(1000));
+      drawn.finder.collect();
+    }
+    allocations_left = -1;
+    ++(mask.state == NextMask::State::kFailed ? num_failed : num_found);
+    EXPECT_FALSE(drawn.choice.sequence.waits_for_mask);
+  }
+  EXPECT_GT(num_failed, 5) << "of the thread's own, and of what hands the work over";
+  EXPECT_GT(num_found, 0);
 }
 
 /// Bytes that the engine takes for a request that waits.

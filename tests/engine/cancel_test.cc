@@ -41,6 +41,37 @@ TEST(Cancel, FromSeveralThreadsWhileNobodyStepsEndsThemAll) {
   EXPECT_FALSE(engine->step());
 }
 
+/// The end of a text that is cancelled while a long step computes it.
+FinishReason end_of_text_cancelled_in_step(bool also_others) {
+  TestEngine* made = nullptr;
+  RequestId text = 0;
+  TestEngine engine({.runner = {.is_encoder = true, .asks_whether_wanted = true, .before_forward = [&] {
+                                  std::jthread([&] { (*made)->cancel(text); }).join();
+                                }}});
+  made = &engine;
+  FinishReason finish = FinishReason::kNone, of_other = FinishReason::kNone;
+  const auto submit = [&](FinishReason& told) {
+    Request request = make_request(8, -1);
+    request.embedding.on_rows = [](int, int, std::span<const float>) {};
+    return *engine->submit(std::move(request), [&told](const TokenEvent& event) { told = event.finish; });
+  };
+  text = submit(finish);
+  if (also_others) submit(of_other);
+  engine->run();
+  EXPECT_TRUE(engine.all_blocks_free());
+  EXPECT_EQ(engine.runner().num_forwards(), also_others ? 1 : 0);
+  EXPECT_EQ(of_other, also_others ? FinishReason::kLength : FinishReason::kNone);
+  return finish;
+}
+
+TEST(Cancel, AStepWhoseTextsAreAllCancelledEndsInItsMidst) {
+  EXPECT_EQ(end_of_text_cancelled_in_step(false), FinishReason::kCancelled);
+}
+
+TEST(Cancel, AStepThatSomebodyElseWantsGoesOn) {
+  EXPECT_EQ(end_of_text_cancelled_in_step(true), FinishReason::kLength) << "its rows were there when it was heard";
+}
+
 // A thread that holds a lock while it cancels is not waited for by a callback that takes the lock.
 TEST(Cancel, CallbackThatWaitsForAnotherCancelGetsThere) {
   TestEngine engine;

@@ -33,6 +33,13 @@ TEST_F(Failure, AnEngineThatThrowsEndsTheServerWithAnErrorAndItsClientsHearOfIt)
   EXPECT_EQ(result.error().message, "the engine ended with an error: a wheel is off");
 }
 
+TEST_F(Failure, AnExceptionOfALoadIsItsError) {
+  start([]() -> Result<std::unique_ptr<Engine>> { throw std::runtime_error("a wheel is off"); });
+  const Result<void> result = result_.get();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message, "cannot load the model: a wheel is off");
+}
+
 TEST_F(Failure, AfterItNoRequestIsTakenAndMetricsAreStillTold) {
   script_.held = true;
   start_ready();

@@ -126,6 +126,17 @@ TEST_F(Life, TokensAreStreamedAsTheyAreMade) {
   EXPECT_THAT(body, HasSubstr("data: [DONE]\n\n"));
 }
 
+TEST_F(Life, TheBreakersOfARequestAreLookedForOnTheThreadsThatReadBodies) {
+  start_ready();
+  const std::string body =
+      R"({"prompt": "abc", "max_tokens": 2, "dry_multiplier": 0.8, "dry_sequence_breakers": ["q"]})";
+  EXPECT_THAT(ask(post("/v1/completions", body)), StartsWith("HTTP/1.1 200"));
+  const std::lock_guard lock(script_.mutex);
+  EXPECT_NE(script_.breakers.searched_by, std::thread::id());
+  EXPECT_NE(script_.breakers.searched_by, script_.breakers.submitted_by) << "the thread of all connections";
+  EXPECT_TRUE(script_.breakers.is_held_at_submit);
+}
+
 TEST_F(Life, AFullQueueIs429) {
   script_.held = true;
   script_.max_queued = 1;

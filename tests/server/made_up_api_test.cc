@@ -1,7 +1,9 @@
 // An API that nobody has: what one more takes is a row, and what the row names.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
+#include <thread>
 
 #include "api/answer_fields.h"
 #include "api/api.h"
@@ -72,6 +74,43 @@ constexpr Api kShout = {
     .make_writer = [](const NewAnswer&) -> std::unique_ptr<AnswerWriter> { return std::make_unique<Shout>(); },
     .error_body = [](const ApiError& error) { return "NO: " + error.message; }};
 
+/// An answer that is written in pieces; it tells how many this thread has written, and how many others have.
+class Written final : public AnswerWriter {
+ public:
+  std::string on_event(const RequestEvent& event) override {
+    is_ended_ = event.finish != FinishReason::kNone;
+    if (is_ended_ && leaves_work_) left_ = 25'000;
+    thread_ = std::this_thread::get_id();
+    return {};
+  }
+  void leave_work() override { leaves_work_ = true; }
+  std::size_t work_left() const override { return left_; }
+  void work() override {
+    ++(std::this_thread::get_id() == thread_ ? num_here_ : num_elsewhere_);
+    left_ -= std::min<std::size_t>(left_, 10'000);
+  }
+  std::string progress(std::size_t, const PromptProgress&) const override { return {}; }
+  std::size_t held_bytes() const override { return 0; }
+  bool done() const override { return is_ended_ && left_ == 0; }
+  const ApiError* error() const override { return nullptr; }
+  std::string fail(const ApiError& error) override { return error.message; }
+  std::string finish() override { return fmt::format(R"({{"HERE": {}, "ELSEWHERE": {}}})", num_here_, num_elsewhere_); }
+
+ private:
+  bool leaves_work_ = false, is_ended_ = false;
+  std::size_t left_ = 0;
+  std::thread::id thread_ = {};
+  int num_here_ = 0, num_elsewhere_ = 0;
+};
+
+constexpr Api kWritten = {
+    .name = "written",
+    .paths = {"/v1/written"},
+    .fields = shout_fields,
+    .parse = parse_shout,
+    .make_writer = [](const NewAnswer&) -> std::unique_ptr<AnswerWriter> { return std::make_unique<Written>(); },
+    .error_body = [](const ApiError& error) { return "NO: " + error.message; }};
+
 class MadeUpApi : public ServerTest {
  protected:
   MadeUpApi() { options_.apis = {&kShout, 1}; }
@@ -87,6 +126,14 @@ TEST_F(MadeUpApi, IsServedByItsRowAlone) {
   EXPECT_THAT(ask(get("/v1/shout")), StartsWith("HTTP/1.1 405"));
   EXPECT_THAT(ask(get("/openapi.json")), AllOf(HasSubstr("\"/v1/shout\""), HasSubstr("the text to go on with")));
   EXPECT_THAT(ask(post("/v1/chat/completions", "{}")), StartsWith("HTTP/1.1 404"));
+}
+
+TEST_F(MadeUpApi, WhatTakesLongToWriteIsWrittenInPiecesOnTheThreadsThatReadBodies) {
+  options_.apis = {&kWritten, 1};
+  start_ready();
+  EXPECT_THAT(ask(post("/v1/written", R"({"say": {"words": "abc", "at_most": 3}})")),
+              HasSubstr(R"({"HERE": 1, "ELSEWHERE": 2})"))
+      << "10,000 and 10,000 numbers elsewhere, then 5,000 on the thread of all connections";
 }
 
 }  // namespace

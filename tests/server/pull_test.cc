@@ -38,6 +38,7 @@ struct FakeHub {
       tell(call, kBytes);
     }
     if (call.stop.stop_requested()) return std::unexpected(Error{"fetching was stopped"});
+    if (breaks) throw std::runtime_error("a wheel is off");
     if (fails) return std::unexpected(Error{"the hub has no such model"});
     return !is_there.exchange(true);
   }
@@ -46,7 +47,8 @@ struct FakeHub {
   }
 
   std::atomic<int> num_fetches = 0, num_stopped = 0;
-  std::atomic<bool> held = false, stops_late = false, fails = false, has_other_hash = false, is_there = false;
+  std::atomic<bool> held = false, stops_late = false, fails = false, breaks = false, has_other_hash = false,
+                    is_there = false;
 };
 
 std::string pull_of(const std::string& name, const std::string& more = "", const std::string& headers = "") {
@@ -80,14 +82,17 @@ class Pulls : public ServerTest {
   }
   /// A server of several models.
   void start_several() {
-    options_.read_models = [this](const std::stop_token&) -> Result<std::vector<ModelEntry>> { return entries(); };
+    options_.read_models = [this](const std::stop_token&) -> Result<std::vector<ModelEntry>> {
+      if (reading_breaks_) throw std::runtime_error("Too many levels of symbolic links");
+      return entries();
+    };
     start(entries());
     ASSERT_TRUE(eventually([this] { return ready_.load(); }));
   }
   std::string metrics() { return ask(get("/metrics")); }
 
   FakeHub hub_;
-  bool is_broken_ = false;
+  bool is_broken_ = false, reading_breaks_ = false;
 };
 
 TEST_F(Pulls, AStreamTellsHowFarItIsAsOllamaDoes) {
@@ -138,6 +143,37 @@ TEST_F(Pulls, AModelThatIsFetchedAndNotServedIsAWarning) {
     EXPECT_THAT(ask(whole_pull_of("org/repo")),
                 AllOf(HasSubstr(R"({"status":"success","warnings":["the model 'org/repo' is fetched, and not served)"),
                       HasSubstr("the server's messages")));
+}
+
+TEST_F(Pulls, AnExceptionOfTheThreadThatFetchesIsThePullsError) {
+  start_several();
+  hub_.breaks = true;
+  EXPECT_THAT(ask(whole_pull_of("org/repo")),
+              AllOf(StartsWith("HTTP/1.1 502"), EndsWith(R"({"error":"a wheel is off"})")));
+  hub_.breaks = false;
+  EXPECT_THAT(ask(whole_pull_of("org/repo")), EndsWith(R"({"status":"success"})"));
+}
+
+TEST_F(Pulls, AnExceptionOfTheThreadThatReadsModelsIsANoticeAndTheNextReadingIsAsAnyOther) {
+  std::mutex mutex;
+  std::string notices;
+  options_.on_notice = [&](const std::string& notice) {
+    const std::lock_guard lock(mutex);
+    notices += notice + '\n';
+  };
+  reading_breaks_ = true;
+  start_several();
+  EXPECT_THAT(ask(whole_pull_of("org/repo")),
+              AllOf(HasSubstr("and not served: Too many levels of symbolic links"), HasSubstr("success")));
+  {
+    const std::lock_guard lock(mutex);
+    EXPECT_EQ(notices, "Too many levels of symbolic links\n");
+  }
+  reading_breaks_ = false;
+  hub_.is_there = false;
+  EXPECT_THAT(ask(whole_pull_of("org/repo")), EndsWith(R"({"status":"success"})"));
+  EXPECT_THAT(ask(get("/api/tags")), HasSubstr(R"("name":"org/repo")"));
+  stop();  // before what on_notice writes to is gone
 }
 
 TEST_F(Pulls, AServerOfOneModelSaysWhatToStartItWith) {

@@ -71,6 +71,7 @@ class FakeRunner final : public ModelRunner {
     KvLayout layout = KvLayout::kPaged;
     int max_rows = 512;
     bool is_encoder = false;
+    bool asks_whether_wanted = false;  // in the midst of its steps
     /// Changes the logits of a row, given the row's own token.
     std::function<void(std::int32_t token, std::span<float> logits)> edit = {};
     std::function<void()> before_forward = {};  // may throw: std::bad_alloc refuses the batch
@@ -128,6 +129,8 @@ class FakeRunner final : public ModelRunner {
     } catch (const std::bad_alloc&) {
       return {.is_refused = true};
     }
+    if (options_.asks_whether_wanted && batch.is_unwanted && batch.is_unwanted())
+      return {.is_refused = true, .is_left = true};
     if (!batch.num_guesses.empty()) {
       guess(batch);
       return {.guesses = guesses_};
