@@ -75,7 +75,7 @@ class CapiAllocations : public testing::Test {
     const std::vector<std::int32_t> tokens = {1, 2, 3};
     octavo_request request = {};
     request.size = sizeof request;
-    request.body = R"({"max_tokens": 8, "ignore_eos": true})";
+    request.body = R"({"max_tokens": 8, "ignore_eos": true, "seed": 3})";
     request.tokens = tokens.data();
     request.num_tokens = tokens.size();
     request.form = OCTAVO_TOKENS;
