@@ -267,6 +267,7 @@ TEST_F(History, ToolsOfAnItemAreToolsOfTheRequestHoweverOftenItComes) {
   std::vector<std::string> names;
   for (const AskedTool& tool : request->tools.tools) names.push_back(tool.name);
   EXPECT_THAT(names, ElementsAre("look", "functions__exec", "functions__wait"));
+  EXPECT_EQ(json_of(request->tools.tools[1].described).at("function").at("description"), "functions: local");
   EXPECT_EQ(request->tools.choice.mode, ToolChoice::Mode::kRequired);
   EXPECT_TRUE(request->tools.client_tools.at("functions__exec").is_custom);
   EXPECT_EQ(response(input)->tools.choice.mode, ToolChoice::Mode::kAuto);
