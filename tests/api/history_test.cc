@@ -243,6 +243,7 @@ TEST_F(History, ItemsOfOtherKindsAreCallsOutputsOrNotes) {
   EXPECT_EQ(said.at(2), json::parse(R"({"role": "tool", "tool_call_id": "c", "content": "a.txt"})"));
   EXPECT_EQ(said.at(4).at("content"), "[an image that this model cannot see]");
   EXPECT_EQ(said.at(5).at("content"), "out");
+  EXPECT_EQ(said.at(said.as_array().size() - 2).at("role"), "user");  // what was compacted
   const std::string text = json::serialize(said);
   for (const std::string_view note : {"[a search of the web that another server ran]", "[a tool echo that another",
                                       "echoed", "[an earlier part of the conversation that this model cannot see]"})
