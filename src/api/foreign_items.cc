@@ -18,6 +18,7 @@ enum class ItemUse : std::uint8_t {
   kOutput,   // the output of such a call, in a member
   kRan,      // what another server ran: a note, and the texts in it
   kUnseen,   // a note alone
+  kEarlier,  // a note in the place of what was said before, so that a conversation begins with the user
   kLeftOut,  // it says nothing of the conversation
   kTools,    // tools for the model
   kTold,     // what another agent says to this one
@@ -29,8 +30,6 @@ struct ItemKind {
   std::string_view what = {};    // the function's name, or the words of the note
   std::string_view member = {};  // the arguments, or the output
 };
-
-constexpr std::string_view kEarlier = "an earlier part of the conversation";
 
 constexpr ItemKind kItemKinds[] = {
     {"local_shell_call", ItemUse::kCall, "local_shell", "action"},
@@ -52,9 +51,9 @@ constexpr ItemKind kItemKinds[] = {
     {"file_search_call", ItemUse::kRan, "a search of files"},
     {"code_interpreter_call", ItemUse::kRan, "a program"},
     {"image_generation_call", ItemUse::kUnseen, "an image"},
-    {"compaction", ItemUse::kUnseen, kEarlier},
-    {"compaction_summary", ItemUse::kUnseen, kEarlier},
-    {"context_compaction", ItemUse::kUnseen, kEarlier},
+    {"compaction", ItemUse::kEarlier, "an earlier part of the conversation"},
+    {"compaction_summary", ItemUse::kEarlier, "an earlier part of the conversation"},
+    {"context_compaction", ItemUse::kEarlier, "an earlier part of the conversation"},
     {"compaction_trigger", ItemUse::kLeftOut},
     {"ghost_snapshot", ItemUse::kLeftOut},
     {"agent_message", ItemUse::kTold},
@@ -139,6 +138,11 @@ json::object read_foreign_item(const JsonCursor& item, std::string_view type, Hi
               {"status", "completed"}};
     case ItemUse::kRan: return what_ran(item, kind->what, history);
     case ItemUse::kUnseen: return message_of(unseen(kind->what));
+    case ItemUse::kEarlier:
+      return {{"type", "message"},
+              {"role", "user"},
+              {"content", json::array{json::object{{"type", "input_text"}, {"text", unseen(kind->what)}}}},
+              {"status", "completed"}};
     case ItemUse::kTools: return with_tools(item, kind->type);
     case ItemUse::kTold: return told(item);
     case ItemUse::kLeftOut: break;

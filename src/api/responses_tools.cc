@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -143,10 +144,10 @@ class ToolReader {
     OCTAVO_TRY(const auto description, to_api_result(given["description"].string()));
     const JsonCursor inner = given["tools"];
     if (!inner.is_given()) return refused(inner.wrong_value("an array of tools", "missing_required_parameter"));
-    const std::size_t first = tools_.tools.size();
+    first_of_space_.reset();
     OCTAVO_TRY_VOID(read(inner, name));
-    if (!description || description->empty() || tools_.tools.size() == first) return {};
-    TemplateDict& function = function_shown(tools_.tools[first]);
+    if (!description || description->empty() || !first_of_space_) return {};
+    TemplateDict& function = function_shown(tools_.tools[*first_of_space_]);
     TemplateValue* shown = member(function, "description");
     const std::string* own = shown == nullptr ? nullptr : std::get_if<std::string>(shown);
     const bool has_own = own != nullptr && !own->empty();
@@ -177,11 +178,10 @@ class ToolReader {
     }
     // Items may go before the request does: its tool keeps the schema.
     if (owner_ != nullptr && tool.parameters.use_count() == 0) tool.parameters = {owner_, tool.parameters.get()};
-    if (!replaces) {
-      tools_.tools.push_back(std::move(tool));
-    } else {
-      tools_.tools[place->second] = std::move(tool);
-    }
+    const std::size_t index = replaces ? place->second : tools_.tools.size();
+    if (!first_of_space_) first_of_space_ = index;
+    if (!replaces) tools_.tools.emplace_back();
+    tools_.tools[index] = std::move(tool);
     return {};
   }
 
@@ -209,6 +209,7 @@ class ToolReader {
   AskedTools& tools_;
   std::shared_ptr<const json::object> owner_ = {};  // the item that is read; null: the tools are the body's
   std::size_t num_left_out_ = 0;
+  std::optional<std::size_t> first_of_space_ = {};  // the place of the first tool of the namespace that is read
   std::string first_error_ = {};
   std::map<std::string, std::size_t, std::less<>> names_ = {};   // of functions, with the places of their tools
   std::map<std::string, std::string, std::less<>> called_ = {};  // names of functions by those of the client's tools

@@ -210,8 +210,9 @@ void add_operation_options(Command& command, ServeOptions& options, Context& con
       ->type_name("NAME")
       ->of_servers();
   command
-      .add_option("--image-placeholder", server.requests.image_placeholder,
-                  "Text that stands for images in requests, with a warning; default: such a request is refused")
+      .add_option(
+          "--image-placeholder", server.requests.image_placeholder,
+          "Text that stands for images in requests, with a warning; default: one in the newest message is refused")
       ->check([](const std::string& text) {
         return text.empty() || text.size() > kMaxImagePlaceholder
                    ? fmt::format("found {} bytes, expected 1 to {}", text.size(), kMaxImagePlaceholder)

@@ -243,6 +243,7 @@ TEST_F(History, ItemsOfOtherKindsAreCallsOutputsOrNotes) {
   EXPECT_EQ(said.at(2), json::parse(R"({"role": "tool", "tool_call_id": "c", "content": "a.txt"})"));
   EXPECT_EQ(said.at(4).at("content"), "[an image that this model cannot see]");
   EXPECT_EQ(said.at(5).at("content"), "out");
+  EXPECT_EQ(said.at(said.as_array().size() - 2).at("role"), "user");  // what was compacted
   const std::string text = json::serialize(said);
   for (const std::string_view note : {"[a search of the web that another server ran]", "[a tool echo that another",
                                       "echoed", "[an earlier part of the conversation that this model cannot see]"})
@@ -275,6 +276,7 @@ TEST_F(History, ToolsOfAnItemAreToolsOfTheRequestHoweverOftenItComes) {
   std::vector<std::string> names;
   for (const AskedTool& tool : request->tools.tools) names.push_back(tool.name);
   EXPECT_THAT(names, ElementsAre("look", "functions__exec", "functions__wait"));
+  EXPECT_EQ(json_of(request->tools.tools[1].described).at("function").at("description"), "functions: local");
   EXPECT_EQ(request->tools.choice.mode, ToolChoice::Mode::kRequired);
   EXPECT_TRUE(request->tools.client_tools.at("functions__exec").is_custom);
   EXPECT_EQ(response(input)->tools.choice.mode, ToolChoice::Mode::kAuto);

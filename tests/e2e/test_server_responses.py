@@ -222,8 +222,6 @@ class Responses(unittest.TestCase):
 
     def test_errors_name_the_fields_of_this_api(self):
         for fields, param in (({"max_output_tokens": 0}, "max_output_tokens"), ({"background": True}, "background"),
-                              ({"input": [{"type": "web_search_call", "id": "w", "status": "completed"}]},
-                               "input[0].type"),
                               ({"input": [{"role": "user", "content": [
                                   {"type": "input_image", "image_url": "data:,", "detail": "auto"}]}]},
                                "input[0].content[0].type")):
