@@ -97,7 +97,7 @@ TEST(HostileVocab, RepeatedTokenNamesBothEntries) {
 
 TEST(HostileVocab, IdsOutsideTheVocabularyNameTheKey) {
   for (const char* key : {"bos_token_id", "eos_token_id", "unknown_token_id", "eot_token_id", "eom_token_id"}) {
-    for (const std::uint32_t id : {266U, 0x7FFFFFFFU, 0x80000000U, 0xFFFFFFFFU}) {
+    for (const std::uint32_t id : {266U, 0x7FFFFFFFU, 0x80000000U, 0xFFFFFFFEU}) {
       SmallVocab vocab = small_bpe();
       vocab.ids = {{key, id}};
       EXPECT_THAT(message_of(vocab.load()), AllOf(HasSubstr(key), HasSubstr(std::to_string(id)))) << key;
