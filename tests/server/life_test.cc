@@ -255,7 +255,8 @@ TEST_F(Life, ADeadlineMayComeAsAHeader) {
   {
     const std::lock_guard lock(script_.mutex);
     ASSERT_EQ(script_.requests.size(), 1U);
-    EXPECT_EQ(script_.requests[0].deadline_s, 2.5);
+    EXPECT_THAT(script_.requests[0].deadline_s, ::testing::AllOf(::testing::Le(2.5), ::testing::Gt(0)))
+        << "less what was spent before";
   }
   for (const char* wrong : {"0", "-1", "soon", "1e9", "nan"})
     EXPECT_THAT(ask(post("/v1/completions", R"({"prompt": "a"})", fmt::format("X-Request-Timeout: {}\r\n", wrong))),
