@@ -105,7 +105,7 @@ ThreadPool::Pauses::~Pauses() {
 bool ThreadPool::Pauses::is_due() {
   if (!std::exchange(has_worked_, true)) return false;
   const StepClock::Clock::time_point now = StepClock::Clock::now();
-  if (is_unwanted_ && now - asked_ >= rules_.ask_every) {
+  if (!is_dropped_ && is_unwanted_ && now - asked_ >= rules_.ask_every) {
     asked_ = now;
     is_dropped_ = is_unwanted_();
   }

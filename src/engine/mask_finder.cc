@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "base/started_thread.h"
@@ -54,14 +55,16 @@ void MaskFinder::find() {
   wanted_.clear();
 }
 
-/// False: it is not ready.
-bool MaskFinder::find_one(const Wanted& wanted, const MaskSearch& search) const {
+/// False: it is not ready, also for want of memory.
+bool MaskFinder::find_one(const Wanted& wanted, const MaskSearch& search) const try {
   NextMask& mask = wanted.choice->mask;
   mask.bits.assign(num_words_, 0);
   const FoundMask found = wanted.choice->constraint.allow(mask.bits, search);
   if (found.outcome == FoundMask::Outcome::kNotReady) return false;
   mask.set(found);
   return true;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 /// Walks over one constraint go one after another, so that they are one piece of work.

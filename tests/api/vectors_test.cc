@@ -134,14 +134,13 @@ TEST_F(Vectors, TextsAndTheirTokensAreBounded) {
 }
 
 TEST_F(Vectors, AllTokensOfACallAreBounded) {
-  engine_.set_context(1 << 20);
-  const std::string half(kMaxTokensOfTexts / 2 - 1, 'a');
-  const auto body = [&](const std::string& last) {
-    return json::serialize(json::object{{"input", json::array{half, half, last}}});
-  };
-  const ApiError error = error_of("openai_embedding", body("a"));
-  EXPECT_EQ(error.param, "input[2]");
-  EXPECT_EQ(error.message, "input[2]: found 1048578 tokens up to this text, expected at most 1048576 in a request");
+  engine_.set_context(1000);
+  json::array texts(kMaxTexts, json::string(kMaxTokensOfTexts / kMaxTexts - 1, 'a'));  // and the end
+  EXPECT_TRUE(parse("openai_embedding", json::serialize(json::object{{"input", texts}})));
+  texts.back() = json::string(kMaxTokensOfTexts / kMaxTexts, 'a');
+  const ApiError error = error_of("openai_embedding", json::serialize(json::object{{"input", texts}}));
+  EXPECT_EQ(error.param, "input[2047]");
+  EXPECT_EQ(error.message, "input[2047]: found 1048577 tokens up to this text, expected at most 1048576 in a request");
 }
 
 TEST_F(Vectors, ALongTextIsRefusedOrCutWhereTheBodySaysSo) {
