@@ -159,6 +159,12 @@ struct EndToken {
   std::string source = {};  // the file's key for it, "chat template", or "its text" (a table has that text)
 };
 
+/// What a model's chat template reads of thinking.
+struct ThinkingInfo {
+  std::string name = {};  // the name, or the word in a system message, that turns it on and off; empty: there is none
+  std::vector<std::string> efforts = {};  // levels of `reasoning_effort` that it takes; empty: it tells none apart
+};
+
 /// The model that was loaded.
 struct ModelInfo {
   std::string name;         // general.name, at most 256 bytes; the file's name where it has none
@@ -171,6 +177,7 @@ struct ModelInfo {
   std::string architecture;
   std::vector<EndToken> end_tokens = {};  // tokens that end an answer; none: limits and stops alone end it
   std::string reasoning = {};             // the family whose marks surround reasoning; empty: no known family
+  ThinkingInfo thinking = {};             // requests say it by the names enable_thinking and reasoning_effort
   std::string tool_format = {};           // the form of calls of tools in answers; empty: there is no chat template
   std::string chat_template = {};         // in Jinja: the option's, or else the file's; empty: none
   EmbeddingInfo embedding = {};           // the vectors that it makes of texts
