@@ -39,8 +39,9 @@ ALLOWED = {
     # convert: the types of a model that is quantized as it is loaded.
     "engine": {"public", "base", "json", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "constraint", "kernels", "kv",
                "attention", "model", "cpu", "gpu", "sampler"},
-    # sampler: a prompt's log-probabilities are those of drawn tokens, reduced by the same functions.
-    "api": {"public", "base", "json", "tokenizer", "toolcalls", "sampler"},
+    # chat: the names by which templates are told whether to think; sampler: a prompt's log-probabilities are those of drawn tokens,
+    # reduced by the same functions.
+    "api": {"public", "base", "json", "tokenizer", "chat", "toolcalls", "sampler"},
     # api: the errors that a connection answers by itself.
     "http": {"public", "base", "json", "api"},
     "server": {"public", "base", "json", "api", "http"},

@@ -174,6 +174,12 @@ struct ModelFile {
   int width = 0;                   // of an embedding
 };
 
+/// What a model's chat template reads of thinking.
+struct ThinkingInfo {
+  std::string name = {};  // the name, or the word in a system message, that turns it on and off; empty: there is none
+  std::vector<std::string> efforts = {};  // levels of `reasoning_effort` that it takes; empty: it tells none apart
+};
+
 /// The model that was loaded.
 struct ModelInfo {
   std::string name;         // general.name, at most 256 bytes; the file's name where it has none
@@ -187,6 +193,7 @@ struct ModelInfo {
   ModelFile file = {};
   std::vector<EndToken> end_tokens = {};  // tokens that end an answer; none: limits and stops alone end it
   std::string reasoning = {};             // the family whose marks surround reasoning; empty: no known family
+  ThinkingInfo thinking = {};             // requests say it by the names enable_thinking and reasoning_effort
   std::string tool_format = {};           // the form of calls of tools in answers; empty: there is no chat template
   std::string chat_template = {};         // in Jinja: the option's, or else the file's; empty: none
   EmbeddingInfo embedding = {};           // the vectors that it makes of texts

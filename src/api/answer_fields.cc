@@ -123,12 +123,6 @@ constexpr ApiField kReasoningRows[] = {
     field::boolean("include_reasoning", "true", "reasoning is shown", take_include_reasoning),
 };
 
-constexpr ApiField kFormatRows[] = {
-    field::object("response_format", "{\"type\": \"text\"}",
-                  "the form of the answer: `text`, `json_object`, `json_schema` or `structural_tag`",
-                  field::take_response_format),
-};
-
 constexpr ApiField kHintRows[] = {
     field::hint("user", "a name of whoever asks"),
     field::hint("metadata", "notes of the client's"),
@@ -150,7 +144,6 @@ constexpr ApiField kUnsupportedRows[] = {
     field::refused("use_beam_search", "this server does not support beam search"),
     field::refused("include_stop_str_in_output", "this server does not support showing the stop text"),
     field::refused("logits_processors", "this server does not support logits processors"),
-    field::refused("guided_decoding", "this server does not support this form of structured output"),
     field::refused("prompt_embeds", "this server does not support prompts of embeddings"),
     field::refused("image_data", "this server does not support images"),
     field::refused("lora", "this server does not support adapters"),
@@ -228,7 +221,6 @@ void take_budget(FieldReader& reader, const ApiField& field) {
 const FieldTable kModelFields = kModelRows;
 const FieldTable kStreamFields = kStreamRows;
 const FieldTable kReasoningFields = kReasoningRows;
-const FieldTable kFormatFields = kFormatRows;
 const FieldTable kHintFields = kHintRows;
 const FieldTable kUnsupportedFields = kUnsupportedRows;
 

@@ -68,8 +68,6 @@ extern const FieldTable kModelFields;
 extern const FieldTable kStreamFields;
 /// Fields of chats: reasoning, how it is shown, and how much of it there may be.
 extern const FieldTable kReasoningFields;
-/// OpenAI's form of the answer's text.
-extern const FieldTable kFormatFields;
 /// Fields of OpenAI's that change no answer.
 extern const FieldTable kHintFields;
 /// Fields that OpenAI, vLLM or llama.cpp know, and that ask for something that there is not here.

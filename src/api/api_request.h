@@ -86,6 +86,16 @@ struct AskedTools {
   std::string_view choice_field = "tool_choice";
 };
 
+/// Whether the answer is to think, and how hard, as one of the client's fields says it (reasoning_fields.h). The
+/// conversation's names say it to the template.
+struct AskedThinking {
+  std::optional<bool> is_on = {};
+  bool is_implied = false;  // by a level: any other field may say the opposite
+  std::string field = {};   // that says so
+  std::string effort = {};  // the level; empty: none is given
+  std::string effort_field = {};
+};
+
 /// How many tokens of reasoning there may be.
 struct AskedBudget {
   std::optional<int> tokens = {};  // -1: any number
@@ -136,6 +146,7 @@ struct ApiRequest {
   std::optional<AskedConstraint> constraint = {};
   bool closes_objects = true;  // ConstraintSource's
   AskedTools tools = {};
+  AskedThinking thinking = {};
   AskedBudget reasoning_budget = {};
   AnswerForm form = {};
   std::string cache_salt = {};

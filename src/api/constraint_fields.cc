@@ -1,12 +1,16 @@
 #include "api/constraint_fields.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "api/completion.h"
+#include "api/response_format.h"
 #include "api/structural_tag.h"
 #include "api/tool_constraint.h"
 #include "json/json_document.h"
@@ -58,35 +62,51 @@ void take_json_object(FieldReader& reader, const ApiField& field) {
     ask_for(reader, given.path(), {.kind = ConstraintKind::kJsonObject});
 }
 
-/// An object, or the text of one.
-void ask_for_tag(FieldReader& reader, const JsonCursor& given) {
-  const json::string* text = given.if_string();
-  const JsonResult<json::object> parsed =
-      text == nullptr ? JsonResult<json::object>() : parse_json_object(*text, JsonLimits());
-  const json::object* tag = text == nullptr ? given.if_object() : parsed ? &*parsed : nullptr;
-  if (tag == nullptr) return reader.refuse(given.wrong_type("an object of structures and triggers, or its text"));
-  const Engine& engine = reader.context.engine;
-  const std::string path = given.path();
-  auto source =
-      structural_tag(JsonCursor(*tag, path), [&engine](std::string_view mark) { return token_of(mark, engine); });
-  if (!source) return reader.refuse(std::move(source.error()));
-  ask_for(reader, given.path(), std::move(*source));
-}
-
 void take_structural_tag(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   if (given.is_given()) ask_for_tag(reader, given);
 }
 
-/// OpenAI's schema with a name, which is not used, and how strictly it is meant.
-void take_named_schema(FieldReader& reader, const JsonCursor& named) {
-  reader.take(named.object());
-  if (!named.is_given())
-    return reader.refuse(named.wrong_value("an object with a schema", "missing_required_parameter"));
-  const JsonCursor schema = named["schema"];
-  const bool is_strict = reader.take(named["strict"].boolean()).value_or(false);
-  if (!schema.is_given()) return reader.refuse(schema.wrong_value("a JSON schema", "missing_required_parameter"));
-  ask_for_schema(reader, schema, is_strict);
+/// llama.cpp's text, or TGI's object with a type and a value.
+void take_grammar(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (given.if_object() != nullptr) return read_format(reader, given);
+  take_text<ConstraintKind::kGrammar>(reader, field);
+}
+
+/// ollama's "json", or a schema.
+void take_format(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  if (!given.is_given() || *given.value() == "") return;
+  if (*given.value() == "json") return ask_for_json_object(reader, given);
+  if (given.if_object() == nullptr) return reader.refuse(given.wrong_type("\"json\" or a schema (an object)"));
+  ask_for_schema(reader, given, false);
+}
+
+constexpr std::string_view kOutputMembers[] = {"json", "regex", "choice", "grammar", "json_object", "structural_tag"};
+/// Members that form nothing, or that a row below refuses.
+constexpr std::string_view kOutputSettings[] = {
+    "disable_fallback", "disable_any_whitespace", "disable_additional_properties", "whitespace_pattern", "backend",
+    "_backend",         "_backend_was_auto"};
+
+/// A member that nobody reads would be a constraint that does not hold.
+void check_outputs(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  const json::object* members = reader.take(given.object());
+  if (members == nullptr) return;
+  for (const json::key_value_pair& member : *members) {
+    const std::string_view name = member.key();
+    const bool is_known = std::ranges::find(kOutputMembers, name) != std::end(kOutputMembers) ||
+                          std::ranges::find(kOutputSettings, name) != std::end(kOutputSettings);
+    if (!is_known && !member.value().is_null())
+      return reader.refuse(
+          given[name].error(fmt::format("found an unknown member, expected one of {}", fmt::join(kOutputMembers, ", ")),
+                            "unsupported_parameter"));
+  }
+}
+
+void take_closed_objects(FieldReader& reader, const ApiField& field) {
+  if (reader.take(reader.at(field.path).boolean()).value_or(false)) reader.request.closes_objects = true;
 }
 
 void take_additional_properties(FieldReader& reader, const ApiField& field) {
@@ -98,8 +118,24 @@ void take_additional_properties(FieldReader& reader, const ApiField& field) {
   reader.request.closes_objects = *reading == "closed";
 }
 
+bool forms_an_answer(std::string_view name);
+
+/// The members of an object that clients merge into the body: a form of the answer in it would not hold.
+void warn_of_inner_body(FieldReader& reader, const ApiField& field) {
+  const JsonCursor given = reader.at(field.path);
+  const json::object* members = reader.take(given.object());
+  if (members == nullptr || members->empty()) return;
+  for (const json::key_value_pair& member : *members)
+    if (forms_an_answer(member.key()) && !member.value().is_null())
+      return reader.refuse(given[member.key()].error("found it in an inner object, expected it in the body itself",
+                                                     "unsupported_parameter"));
+  reader.request.warnings.push_back(fmt::format("{}: it is ignored: {}", field.path, field.text));
+}
+
+constexpr std::string_view kWhiteSpace = "white space between values has a form of its own here, which is bounded";
+
 constexpr ApiField kConstraintRows[] = {
-    field::object("structured_outputs", "", "vLLM's object, with one of the members below", check_object),
+    field::object("structured_outputs", "", "vLLM's object, with one of the members below", check_outputs),
     field::string_or_object("structured_outputs.structural_tag", "",
                             "free text in which marks open values of a form, or the text of such an object",
                             take_structural_tag),
@@ -115,6 +151,17 @@ constexpr ApiField kConstraintRows[] = {
     field::string("guided_grammar", "", "a grammar (GBNF) of the answer", take_text<ConstraintKind::kGrammar>),
     field::strings("guided_choice", "", "texts of which the answer is one", take_choices),
     field::any("guided_json", "", "a JSON schema of the answer, or its text", take_schema),
+    field::boolean("structured_outputs.disable_additional_properties", "the server's",
+                   "true: as `closed` in `additional_properties`", take_closed_objects),
+    field::hint("structured_outputs.disable_fallback", "there is one way to hold a form"),
+    field::hint("guided_decoding_backend", "there is one way to hold a form"),
+    field::refused("structured_outputs.disable_any_whitespace", kWhiteSpace),
+    field::refused("structured_outputs.whitespace_pattern", kWhiteSpace),
+    field::refused("guided_whitespace_pattern", kWhiteSpace),
+    field::refused("guided_decoding", "this server does not support this form of structured output"),
+    field::refused("guided_options", "this server does not support this form of structured output"),
+    field::ignored(field::object("extra_body", "", "its members belong into the body itself", warn_of_inner_body)),
+    field::ignored(field::object("sampling_params", "", "its members belong into the body itself", warn_of_inner_body)),
     field::string("additional_properties", "the server's",
                   "members of objects that a schema does not name and says nothing of: `closed`: there are none; "
                   "`as_written`: any",
@@ -122,13 +169,32 @@ constexpr ApiField kConstraintRows[] = {
 };
 
 constexpr ApiField kGrammarRows[] = {
-    field::string("grammar", "", "a grammar (GBNF) of the answer", take_text<ConstraintKind::kGrammar>),
+    field::string_or_object("grammar", "", "a grammar (GBNF) of the answer, or TGI's object of a `type` and a `value`",
+                            take_grammar),
     field::any("json_schema", "", "a JSON schema of the answer, or its text", take_schema),
     field::string("regex", "", "SGLang's name of `guided_regex`", take_text<ConstraintKind::kRegex>),
     field::string("ebnf", "", "SGLang's name of `guided_grammar`", take_text<ConstraintKind::kGrammar>),
     field::string_or_object("structural_tag", "", "SGLang's name of `structured_outputs.structural_tag`",
                             take_structural_tag),
+    field::object("parameters", "", "TGI's object, of which `grammar` is read", check_object),
+    field::string_or_object("parameters.grammar", "", "as `grammar`", take_grammar),
+    field::refused("grammar_lazy", "a grammar holds from the answer's first token on here"),
 };
+
+constexpr ApiField kFormatRows[] = {
+    field::object("response_format", "{\"type\": \"text\"}",
+                  "the form of the answer, by its `type`: `text`; `json_object`, with a `schema` or without; "
+                  "`json_schema` or `json`, with a schema; `regex`; `grammar`; `structural_tag`",
+                  field::take_response_format),
+    field::any("format", "", "ollama's: `json`, or a schema", take_format),
+};
+
+bool forms_an_answer(std::string_view name) {
+  for (const FieldTable rows : {kConstraintFields, kGrammarFields, kFormatFields})
+    for (const ApiField& row : rows)
+      if (row.path.substr(0, row.path.find('.')) == name && row.use == FieldUse::kHonoured) return true;
+  return false;
+}
 
 }  // namespace
 
@@ -142,7 +208,11 @@ void ask_for(FieldReader& reader, std::string field, ConstraintSource source, bo
 }
 
 void ask_for_schema(FieldReader& reader, const JsonCursor& given, bool is_strict) {
-  if (!given.value()->is_object() && !given.value()->is_bool()) return reader.refuse(given.wrong_type("a JSON schema"));
+  const json::string* text = given.if_string();
+  if (text == nullptr && !given.value()->is_object() && !given.value()->is_bool())
+    return reader.refuse(given.wrong_type("a JSON schema"));
+  if (text != nullptr && text->empty())
+    return reader.refuse(given.error("found an empty text, expected a JSON schema"));
   ask_for(reader, given.path(),
           {.kind = ConstraintKind::kJsonSchema, .text = text_of_schema(*given.value()), .is_strict = is_strict}, true);
 }
@@ -151,26 +221,28 @@ void ask_for_json_object(FieldReader& reader, const JsonCursor& given) {
   ask_for(reader, given.path(), {.kind = ConstraintKind::kJsonObject}, true);
 }
 
+void ask_for_tag(FieldReader& reader, const JsonCursor& given) {
+  const json::string* text = given.if_string();
+  const JsonResult<json::object> parsed =
+      text == nullptr ? JsonResult<json::object>() : parse_json_object(*text, JsonLimits());
+  const json::object* tag = text == nullptr ? given.if_object() : parsed ? &*parsed : nullptr;
+  if (tag == nullptr) return reader.refuse(given.wrong_type("an object of structures and triggers, or its text"));
+  const Engine& engine = reader.context.engine;
+  const std::string path = given.path();
+  auto source =
+      structural_tag(JsonCursor(*tag, path), [&engine](std::string_view mark) { return token_of(mark, engine); });
+  if (!source) return reader.refuse(std::move(source.error()));
+  ask_for(reader, given.path(), std::move(*source));
+}
+
 namespace field {
 
-void take_response_format(FieldReader& reader, const ApiField& field) {
-  const JsonCursor format = reader.at(field.path);
-  if (reader.take(format.object()) == nullptr) return;
-  const auto type = reader.take(format["type"].string());
-  if (reader.failed() || type == "text") return;
-  if (type == "json_object") return ask_for_json_object(reader, format);
-  if (type == "json_schema") return take_named_schema(reader, format["json_schema"]);
-  if (type == "structural_tag") return ask_for_tag(reader, format);
-  const std::string found = type ? fmt::format("the type \"{}\"", *type) : "no type";
-  reader.refuse(format.error(fmt::format("found {}, expected the type \"text\", \"json_object\", \"json_schema\" or "
-                                         "\"structural_tag\"",
-                                         found),
-                             "unsupported_parameter"));
-}
+void take_response_format(FieldReader& reader, const ApiField& field) { read_format(reader, reader.at(field.path)); }
 
 }  // namespace field
 
 const FieldTable kConstraintFields = kConstraintRows;
 const FieldTable kGrammarFields = kGrammarRows;
+const FieldTable kFormatFields = kFormatRows;
 
 }  // namespace octavo

@@ -21,14 +21,12 @@ Conversation& conversation_in(FieldReader& reader) { return std::get<Conversatio
 namespace field {
 
 void take_kwargs(FieldReader& reader, const ApiField& field) {
-  const boost::json::object* given = reader.take(reader.at(field.path).object());
-  if (given == nullptr) return;
-  reader.keep(add_template_names(*given, fmt::format("{}.", field.path), conversation_in(reader).options.names));
-}
-
-void take_effort(FieldReader& reader, const ApiField& field) {
-  const auto effort = reader.take(reader.at(field.path).string());
-  if (effort) set_template_name(conversation_in(reader).options.names, "reasoning_effort", std::string(*effort));
+  const JsonCursor given = reader.at(field.path);
+  const boost::json::object* names = reader.take(given.object());
+  if (names == nullptr) return;
+  if (auto* conversation = std::get_if<Conversation>(&reader.request.prompt))
+    reader.keep(add_template_names(*names, fmt::format("{}.", field.path), conversation->options.names));
+  if (!reader.failed()) ask_by_names(reader, given, *names);
 }
 
 void take_parallel_tool_calls(FieldReader& reader, const ApiField& field) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "api/api_field.h"
+#include "api/reasoning_fields.h"
 
 namespace octavo {
 
@@ -15,7 +16,6 @@ Conversation& conversation_in(FieldReader& reader);
 namespace field {
 
 void take_kwargs(FieldReader& reader, const ApiField& field);
-void take_effort(FieldReader& reader, const ApiField& field);
 void take_parallel_tool_calls(FieldReader& reader, const ApiField& field);
 
 constexpr ApiField kwargs() {
@@ -23,11 +23,6 @@ constexpr ApiField kwargs() {
                 "names that the chat template finds, such as `enable_thinking`, with any values; not those that it has "
                 "by itself",
                 take_kwargs);
-}
-constexpr ApiField effort(std::string_view path,
-                          std::string_view text = "how hard to think, for templates that know it",
-                          void (*take)(FieldReader&, const ApiField&) = take_effort) {
-  return string(path, "the server's, else the template's", text, take);
 }
 constexpr ApiField parallel_tool_calls() {
   return boolean("parallel_tool_calls", "true", "an answer may have several calls of tools", take_parallel_tool_calls);

@@ -13,6 +13,7 @@
 #include "api/constraint_fields.h"
 #include "api/draft_fields.h"
 #include "api/openai_completion.h"
+#include "api/reasoning_fields.h"
 #include "api/sampling_fields.h"
 #include "base/error.h"
 
@@ -137,9 +138,9 @@ ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, 
 }  // namespace
 
 ApiFields llama_completion_fields() {
-  static const std::array tables = {FieldTable(kAnswerRows), kUnsupportedFields, kDraftFields,
-                                    kStreamFields,           kSamplingFields,    kConstraintFields,
-                                    kGrammarFields,          kCompletionFields,  FieldTable(kPromptRows)};
+  static const std::array tables = {FieldTable(kAnswerRows), kUnsupportedFields, kDraftFields,           kStreamFields,
+                                    kSamplingFields,         kFormatFields,      kConstraintFields,      kGrammarFields,
+                                    kCompletionFields,       kNoThinkingFields,  FieldTable(kPromptRows)};
   return tables;
 }
 
@@ -148,9 +149,9 @@ ApiResult<ApiRequest> read_llama_completion(const json::object& body, const ApiC
 }
 
 ApiFields llama_infill_fields() {
-  static const std::array tables = {FieldTable(kAnswerRows), kUnsupportedFields, kDraftFields,
-                                    kStreamFields,           kSamplingFields,    kConstraintFields,
-                                    kGrammarFields,          kCompletionFields,  FieldTable(kGapRows)};
+  static const std::array tables = {FieldTable(kAnswerRows), kUnsupportedFields, kDraftFields,        kStreamFields,
+                                    kSamplingFields,         kFormatFields,      kConstraintFields,   kGrammarFields,
+                                    kCompletionFields,       kNoThinkingFields,  FieldTable(kGapRows)};
   return tables;
 }
 

@@ -15,6 +15,7 @@
 #include "api/draft_fields.h"
 #include "api/history_parts.h"
 #include "api/messages_blocks.h"
+#include "api/response_format.h"
 #include "api/sampling_fields.h"
 #include "api/template_names.h"
 #include "api/tool_fields.h"
@@ -117,28 +118,9 @@ void take_tool_choice(FieldReader& reader, const ApiField& field) {
   conversation_in(reader).options.describe_tools = type == nullptr || *type != "none";
 }
 
-/// Thinking is asked for of every model; one that has none answers without.
-void take_thinking(FieldReader& reader, const ApiField& field) {
-  const JsonCursor thinking = reader.at(field.path);
-  if (!thinking.is_given()) return;
-  const auto type = type_of(thinking);
-  if (!type) return reader.refuse(type.error());
-  if (*type != "enabled" && *type != "adaptive" && *type != "disabled")
-    return reader.refuse(
-        thinking["type"].error(fmt::format("found '{}', expected enabled, adaptive or disabled", *type)));
-  set_template_name(conversation_in(reader).options.names, "enable_thinking", *type != "disabled");
-}
-
 /// The shape that the answer must have.
 void take_format(FieldReader& reader, const ApiField& field) {
-  const JsonCursor format = reader.at(field.path);
-  if (!format.is_given()) return;
-  const auto type = type_of(format);
-  if (!type) return reader.refuse(type.error());
-  const JsonCursor schema = format["schema"];
-  if (*type != "json_schema" || !schema.is_given())
-    return reader.refuse(format.error("expected the type json_schema and a schema"));
-  ask_for_schema(reader, schema, true);
+  read_format(reader, reader.at(field.path), {.schema_member = "schema", .is_strict = true});
 }
 
 void take_needed_length(FieldReader& reader, const ApiField& field) {
@@ -158,9 +140,9 @@ constexpr ApiField kConversationRows[] = {
     field::array("tools", "", "the client's own tools: a `name`, a `description` and an `input_schema`", take_tools),
     field::object("tool_choice", "{\"type\": \"auto\"}",
                   "`auto`, `any`, `tool` with a name, or `none`; and `disable_parallel_tool_use`", take_tool_choice),
-    field::object("thinking", "the template's", "the type `enabled`, `adaptive` or `disabled`", take_thinking),
     field::object("output_config", "", "how hard to think, and the answer's form"),
     field::effort("output_config.effort"),
+    field::kwargs(),
 };
 
 constexpr std::string_view kRoles[] = {"user", "assistant", "system"};
@@ -202,9 +184,9 @@ constexpr ApiField kAnswerRows[] = {
     field::top_k("top_k"),
     field::stop("stop_sequences", FieldForm::kStrings),
     field::stream(),
-    field::budget("thinking.budget_tokens", "the most tokens of thinking", 0),
     field::object("output_config.format", "", "the type `json_schema` and a `schema`, which the answer keeps strictly",
                   take_format),
+    field::object("output_format", "", "an earlier name of `output_config.format`", take_format),
     field::cache_salt(),
     field::speculation(),
     field::seed("seed"),
@@ -219,8 +201,10 @@ ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, 
 }  // namespace
 
 ApiFields messages_fields() {
-  static const std::array tables = {FieldTable(kLengthRows), FieldTable(kAnswerRows), kConstraintFields,
-                                    FieldTable(kConversationRows), FieldTable(kPartRows)};
+  static const std::array tables = {FieldTable(kLengthRows), FieldTable(kAnswerRows), kFormatFields,
+                                    kConstraintFields,       kGrammarFields,          FieldTable(kConversationRows),
+                                    kThinkingObjectFields,   kThinkingFields,         kEffortFields,
+                                    kReasoningObjectFields,  FieldTable(kPartRows)};
   return tables;
 }
 
@@ -229,8 +213,17 @@ ApiResult<ApiRequest> read_messages(const json::object& body, const ApiContext& 
 }
 
 ApiFields counted_messages_fields() {
-  static const std::array tables = {FieldTable(kCountedLengthRows), FieldTable(kAnswerRows), kConstraintFields,
-                                    FieldTable(kConversationRows), FieldTable(kPartRows)};
+  static const std::array tables = {FieldTable(kCountedLengthRows),
+                                    FieldTable(kAnswerRows),
+                                    kFormatFields,
+                                    kConstraintFields,
+                                    kGrammarFields,
+                                    FieldTable(kConversationRows),
+                                    kThinkingObjectFields,
+                                    kThinkingFields,
+                                    kEffortFields,
+                                    kReasoningObjectFields,
+                                    FieldTable(kPartRows)};
   return tables;
 }
 

@@ -51,28 +51,6 @@ void take_most_drafts(FieldReader& reader, const ApiField& field) {
   if (most) max_drafts = static_cast<int>(std::min<std::int64_t>(*most, max_drafts));
 }
 
-/// "json", or a schema.
-void take_format(FieldReader& reader, const ApiField& field) {
-  const JsonCursor given = reader.at(field.path);
-  if (!given.is_given() || *given.value() == "") return;
-  if (*given.value() == "json") return ask_for_json_object(reader, given);
-  if (given.if_object() == nullptr) return reader.refuse(given.wrong_type("\"json\" or a schema (an object)"));
-  ask_for_schema(reader, given, false);
-}
-
-/// A switch, or how hard to think. A text that goes on without a template is not thought about.
-void take_think(FieldReader& reader, const ApiField& field) {
-  const JsonCursor given = reader.at(field.path);
-  if (!given.is_given()) return;
-  const json::value& think = *given.value();
-  if (!think.is_bool() && !think.is_string())
-    return reader.refuse(given.wrong_type("true, false, or \"low\", \"medium\" or \"high\""));
-  auto* conversation = std::get_if<Conversation>(&reader.request.prompt);
-  if (conversation == nullptr) return;
-  set_template_name(conversation->options.names, think.is_bool() ? "enable_thinking" : "reasoning_effort",
-                    template_value(think));
-}
-
 void refuse_images(FieldReader& reader, const JsonCursor& images) {
   const json::array* array = reader.take(images.array("an array of images"));
   if (array != nullptr && !array->empty())
@@ -179,17 +157,13 @@ constexpr ApiField kCommonRows[] = {
     field::integer("options.draft_num_predict", 0, field::kNoMax, "16",
                    "the most tokens that are guessed ahead at a time; 0: none. The answer is the same",
                    take_most_drafts),
-    field::string_or_object("format", "", "`json`, or a schema: the form of the answer", take_format),
 };
-
-constexpr ApiField kThinkRow = field::any("think", "the server's, else the template's",
-                                          "whether to think, or how hard: `low`, `medium` or `high`", take_think);
 
 constexpr ApiField kChatRows[] = {
     field::array("messages", "none: the model is loaded",
                  "what was said: objects with a role and content, and with calls of tools", take_messages),
     field::array("tools", "", "functions that the answer may call", field::take_tools),
-    kThinkRow,
+    field::kwargs(),
 };
 
 constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant", "tool", "function"};
@@ -216,7 +190,7 @@ constexpr ApiField kGenerateRows[] = {
     field::refused(field::array("images", "", "this server reads text only", take_images)),
     field::refused(field::string("template", "", "this server takes none here", refuse_template)),
     field::refused("context", "send the conversation to /api/chat, its beginning is found cached"),
-    kThinkRow,
+    field::kwargs(),
 };
 
 std::string_view text_at(const FieldReader& reader, std::string_view path) {
@@ -265,8 +239,12 @@ std::string without_latest(std::string_view name) {
 }
 
 ApiFields ollama_chat_fields() {
-  static const std::array tables = {FieldTable(kCommonRows), kConstraintFields, FieldTable(kChatRows),
-                                    FieldTable(kMessagePartRows), kToolPartFields};
+  static const std::array tables = {FieldTable(kCommonRows), kFormatFields,
+                                    kConstraintFields,       kGrammarFields,
+                                    kThinkingFields,         kEffortFields,
+                                    kThinkingObjectFields,   kReasoningObjectFields,
+                                    FieldTable(kChatRows),   FieldTable(kMessagePartRows),
+                                    kToolPartFields};
   return tables;
 }
 
@@ -279,7 +257,9 @@ ApiResult<ApiRequest> read_ollama_chat(const json::object& body, const ApiContex
 }
 
 ApiFields ollama_generate_fields() {
-  static const std::array tables = {FieldTable(kCommonRows), kConstraintFields, FieldTable(kGenerateRows)};
+  static const std::array tables = {FieldTable(kCommonRows), kFormatFields,          kConstraintFields,
+                                    kGrammarFields,          kThinkingFields,        kEffortFields,
+                                    kThinkingObjectFields,   kReasoningObjectFields, FieldTable(kGenerateRows)};
   return tables;
 }
 

@@ -117,23 +117,12 @@ ApiResult<ApiRequest> read_chat(const json::object& body, const ApiContext& cont
 }  // namespace
 
 ApiFields openai_chat_fields() {
-  static const std::array tables = {kModelFields,
-                                    kStreamFields,
-                                    kSamplingFields,
-                                    kChoiceFields,
-                                    kUnsupportedFields,
-                                    kDraftFields,
-                                    kFormatFields,
-                                    kConstraintFields,
-                                    kGrammarFields,
-                                    kReasoningFields,
-                                    FieldTable(kChatRows),
-                                    FieldTable(kToolRows),
-                                    FieldTable(kConversationRows),
-                                    kMessagePartFields,
-                                    kToolPartFields,
-                                    kFunctionPartFields,
-                                    kHintFields};
+  static const std::array tables = {
+      kModelFields,           kStreamFields,         kSamplingFields,       kChoiceFields,
+      kUnsupportedFields,     kDraftFields,          kFormatFields,         kConstraintFields,
+      kGrammarFields,         kReasoningFields,      kThinkingFields,       kThinkingObjectFields,
+      kReasoningObjectFields, FieldTable(kChatRows), FieldTable(kToolRows), FieldTable(kConversationRows),
+      kMessagePartFields,     kToolPartFields,       kFunctionPartFields,   kHintFields};
   return tables;
 }
 
@@ -149,8 +138,14 @@ ApiResult<ApiRequest> read_openai_chat(const json::object& body, const ApiContex
 }
 
 ApiFields openai_conversation_fields() {
-  static const std::array tables = {kModelFields, FieldTable(kDescribedToolRows), FieldTable(kConversationRows),
-                                    kMessagePartFields, kFunctionPartFields};
+  static const std::array tables = {kModelFields,
+                                    kThinkingFields,
+                                    kThinkingObjectFields,
+                                    kReasoningObjectFields,
+                                    FieldTable(kDescribedToolRows),
+                                    FieldTable(kConversationRows),
+                                    kMessagePartFields,
+                                    kFunctionPartFields};
   return tables;
 }
 

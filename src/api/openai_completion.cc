@@ -11,6 +11,7 @@
 #include "api/constraint_fields.h"
 #include "api/draft_fields.h"
 #include "api/prepare.h"
+#include "api/reasoning_fields.h"
 #include "api/sampling_fields.h"
 #include "api/token_ids.h"
 #include "api/tool_fields.h"
@@ -168,7 +169,8 @@ const FieldTable kCompletionFields = kCompletionRows;
 ApiFields openai_completion_fields() {
   static const std::array tables = {kModelFields,       kStreamFields,     kSamplingFields,         kChoiceFields,
                                     kUnsupportedFields, kDraftFields,      kFormatFields,           kConstraintFields,
-                                    kGrammarFields,     kCompletionFields, FieldTable(kPromptRows), kHintFields};
+                                    kGrammarFields,     kCompletionFields, FieldTable(kPromptRows), kNoThinkingFields,
+                                    kHintFields};
   return tables;
 }
 

@@ -12,6 +12,7 @@
 #include "api/json_writer.h"
 #include "api/prepare_vectors.h"
 #include "api/prompt_logprobs.h"
+#include "api/reasoning_fields.h"
 #include "api/tool_constraint.h"
 #include "base/error.h"
 #include "base/to_size.h"
@@ -199,13 +200,15 @@ class Preparation {
   /// A completion is not looked at for reasoning, nor is the answer of a model that has none: all of it is content.
   void settle_reasoning() {
     const ReasoningMode mode = settings().reasoning.mode;
+    warn_of_thinking(asked_.thinking, engine_.info(), std::holds_alternative<Conversation>(asked_.prompt),
+                     asked_.warnings);
     settings().reasoning = {};
     if (!call_.is_chat || engine_.info().reasoning.empty()) {
       call_.reasoning = {};
       return;
     }
-    settings().reasoning = {.mode = mode,
-                            .budget = asked_.reasoning_budget.tokens.value_or(model_.policy.reasoning_budget)};
+    const int budget = closes_thinking(asked_.thinking, engine_.info()) ? 0 : model_.policy.reasoning_budget;
+    settings().reasoning = {.mode = mode, .budget = asked_.reasoning_budget.tokens.value_or(budget)};
     call_.reasoning.is_counted = true;
   }
 

@@ -17,6 +17,7 @@
 #include "api/draft_fields.h"
 #include "api/history_parts.h"
 #include "api/prepare.h"
+#include "api/response_format.h"
 #include "api/responses_items.h"
 #include "api/responses_tools.h"
 #include "api/sampling_fields.h"
@@ -73,25 +74,8 @@ void take_metadata(FieldReader& reader, const ApiField& field) {
                                           kMaxMetadata, kMaxMetadataKey, kMaxMetadataValue)));
 }
 
-/// Thinking is a switch of templates as well.
-void take_effort(FieldReader& reader, const ApiField& field) {
-  field::take_effort(reader, field);
-  const JsonCursor effort = reader.at(field.path);
-  if (effort.if_string() != nullptr)
-    set_template_name(conversation_in(reader).options.names, "enable_thinking", *effort.value() != "none");
-}
-
 void take_format(FieldReader& reader, const ApiField& field) {
-  const JsonCursor format = reader.at(field.path);
-  if (reader.take(format.object()) == nullptr) return;
-  const auto type = reader.take(format["type"].string());
-  if (reader.failed() || type == "text") return;
-  if (type == "json_object") return ask_for_json_object(reader, format);
-  if (type != "json_schema") return reader.refuse(format["type"].wrong_value("text, json_schema or json_object"));
-  const JsonCursor schema = format["schema"];
-  const bool is_strict = reader.take(format["strict"].boolean()).value_or(false);
-  if (!schema.is_given()) return reader.refuse(schema.wrong_value("a JSON schema", "missing_required_parameter"));
-  ask_for_schema(reader, schema, is_strict);
+  read_format(reader, reader.at(field.path), {.schema_member = "schema"});
 }
 
 /// Tools and their choice are read behind the items, which may have tools as well.
@@ -120,7 +104,6 @@ constexpr ApiField kConversationRows[] = {
     field::string("instructions", "", "the system's text", check_string),
     field::string("previous_response_id", "", "the response that this one goes on with", check_string),
     field::kwargs(),
-    field::effort("reasoning.effort", "how hard to think, for templates that know it; `none`: not at all", take_effort),
     field::array("tools", "", "functions, custom tools and namespaces of them; others are left out, with a warning",
                  leave_to_items),
     field::string_or_object("tool_choice", "\"auto\"",
@@ -182,7 +165,7 @@ constexpr ApiField kAnswerRows[] = {
     field::budget("reasoning_budget", "the most tokens of reasoning, which is then closed; -1: any number"),
     field::parallel_tool_calls(),
     field::object("text.format", "{\"type\": \"text\"}",
-                  "the form of the answer: `text`, `json_object`, or `json_schema` with a `schema`", take_format),
+                  "the form of the answer, as in `response_format`; `json_schema` has its `schema` in it", take_format),
     field::object("metadata", "", "at most 16 names with strings, which the response repeats", take_metadata),
     field::cache_salt(),
     field::speculation(),
@@ -287,8 +270,9 @@ std::string response_item_id(std::string_view kind, std::string_view response_id
 }
 
 ApiFields responses_fields() {
-  static const std::array tables = {FieldTable(kAnswerRows), kConstraintFields, FieldTable(kConversationRows),
-                                    FieldTable(kPartRows)};
+  static const std::array tables = {
+      FieldTable(kAnswerRows), kFormatFields,   kConstraintFields, kGrammarFields,        FieldTable(kConversationRows),
+      kReasoningObjectFields,  kThinkingFields, kEffortFields,     kThinkingObjectFields, FieldTable(kPartRows)};
   return tables;
 }
 

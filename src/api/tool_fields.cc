@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "api/schema_shape.h"
 #include "api/template_names.h"
 #include "base/error.h"
 #include "toolcalls/tool_call_parser.h"
@@ -156,6 +157,8 @@ ApiResult<AskedTool> read_function(const JsonCursor& function, std::string_view 
   if (parameters == nullptr) return tool;
   tool.parameters = {std::shared_ptr<void>(), parameters};  // the body's, which outlives it
   tool.origin = function[schema_name].path();
+  if (auto mistake = mistake_in_schema(*parameters, tool.origin))
+    return std::unexpected(invalid_value(std::move(mistake->place), std::move(mistake->text)));
   return tool;
 }
 

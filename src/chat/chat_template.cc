@@ -1,5 +1,6 @@
 #include "chat/chat_template.h"
 
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -46,8 +47,15 @@ Result<ChatTemplate> ChatTemplate::load(const ModelSource& source, std::string_v
 
 Result<std::vector<PromptPart>> ChatTemplate::render(std::span<const ChatMessage> messages, const NamedTokens& tokens,
                                                      const ChatTemplateOptions& options, const std::tm& now) const {
-  OCTAVO_TRY(const ShapedConversation conversation, shape_conversation(messages, caps_, options));
-  OCTAVO_TRY(const jinja::TemplateInput input, conversation_input(conversation, caps_, tokens, options));
+  OCTAVO_TRY(ShapedConversation conversation, shape_conversation(messages, caps_, options));
+  thinking_.add_word(options.names, conversation);
+  std::optional<ChatTemplateOptions> translated;
+  if (auto names = thinking_.translate(options.names)) {
+    translated = options;
+    translated->names = std::move(*names);
+  }
+  OCTAVO_TRY(const jinja::TemplateInput input,
+             conversation_input(conversation, caps_, tokens, translated ? *translated : options));
   jinja::Budget any{.bytes = SIZE_MAX, .steps = UINT64_MAX, .work = options.work};
   auto spans = template_.render(input, now, any);
   if (!spans && spans.error().kind == ErrorKind::kStopped) return std::unexpected(std::move(spans.error()));

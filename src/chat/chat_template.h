@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "chat/conversation.h"
+#include "chat/thinking_switch.h"
 #include "octavo/chat.h"
 #include "source/model_source.h"
 #include "template/template.h"
@@ -27,6 +28,7 @@ class ChatTemplate {
   static Result<ChatTemplate> load(const ModelSource& source, std::string_view instead = {});
 
   const TemplateCaps& caps() const { return caps_; }
+  const ThinkingSwitch& thinking() const { return thinking_; }
 
   /// The prompt of a conversation. `now` is the time that the template may tell. Errors: those of shape_conversation()
   /// and conversation_input(); what the template refuses, with the place; a last message to be continued whose text the
@@ -36,11 +38,15 @@ class ChatTemplate {
 
  private:
   ChatTemplate(jinja::Template compiled, std::string name, std::string_view jinja)
-      : template_(std::move(compiled)), name_(std::move(name)), caps_(probe_caps(template_, jinja)) {}
+      : template_(std::move(compiled)),
+        name_(std::move(name)),
+        caps_(probe_caps(template_, jinja)),
+        thinking_(ThinkingSwitch::find(template_, caps_, jinja)) {}
 
   jinja::Template template_;
   std::string name_;  // the origin of the template, for messages
   TemplateCaps caps_;
+  ThinkingSwitch thinking_;
 };
 
 }  // namespace octavo

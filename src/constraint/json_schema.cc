@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "constraint/schema_expander.h"
+#include "constraint/schema_nulls.h"
 #include "constraint/schema_writer.h"
 
 namespace octavo {
@@ -45,6 +46,7 @@ JsonSchemaParts::~JsonSchemaParts() = default;
 Result<JsonSchemaParts> JsonSchemaParts::read(std::string_view text, SchemaStrictness strictness, JsonGrammar& json,
                                               std::vector<std::string>& warnings, OtherNames others) {
   OCTAVO_TRY(JsonTree tree, JsonTree::parse(text));
+  drop_null_keywords(tree);
   json.grammar().work().add(text.size());
   return JsonSchemaParts(std::make_unique<State>(std::move(tree), strictness, json, warnings, others));
 }

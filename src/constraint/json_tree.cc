@@ -166,6 +166,11 @@ JsonTree::NodeId JsonTree::add_string(std::string_view text) {
   return static_cast<NodeId>(nodes_.size() - 1);
 }
 
+void JsonTree::remove_members(NodeId object, const std::function<bool(NodeId)>& is_out) {
+  std::erase_if(nodes_[object].children, is_out);
+  std::erase_if(nodes_[object].by_key, is_out);
+}
+
 bool JsonTree::equal(NodeId a, NodeId b, CompileWork& work) const {
   const Node &left = nodes_[a], &right = nodes_[b];
   if (a == b) return true;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,10 @@ class JsonTree {
   std::optional<NodeId> follow(NodeId from, std::string_view pointer) const;
   /// Adds a string that stands nowhere in the text.
   NodeId add_string(std::string_view text);
+  /// Takes the members that `is_out` out of an object, which is no longer equal to the text's.
+  void remove_members(NodeId object, const std::function<bool(NodeId)>& is_out);
+  /// Puts true in the place of a value without children.
+  void make_true(NodeId id) { nodes_[id].kind = Kind::kTrue; }
 
   /// Whether two nodes are equal as JSON values, as 1 and 1.0 are, and objects whose members are in another order. Each
   /// pair of nodes that is looked at counts as work.

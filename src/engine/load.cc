@@ -223,6 +223,9 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
     const std::span<const EndToken> ends = chat->tokenizer().end_tokens();
     parts.info.end_tokens.assign(ends.begin(), ends.end());
     if (const ToolFormat* format = chat->tool_format()) parts.info.tool_format = format->name;
+    if (const ThinkingSwitch* thinking = chat->thinking())
+      parts.info.thinking = {.name = std::string(thinking->name()),
+                             .efforts = {thinking->efforts().begin(), thinking->efforts().end()}};
     parts.info.chat_template = chat->chat_template();
     parts.info.fills_gaps = chat->infill_marks() != nullptr;
   }

@@ -25,6 +25,7 @@
 #include "api/ollama_request.h"
 #include "api/openai_completion.h"
 #include "api/openai_messages.h"
+#include "api/reasoning_fields.h"
 #include "api/sampling_fields.h"
 #include "api/tool_fields.h"
 #include "api/vector_fields.h"
@@ -55,6 +56,11 @@ std::vector<SharedTable> shared_tables() {
           {"functions", kFunctionPartFields, "conversations.md", "Functions"},
           {"formats", kFormatFields, "fields.md", "OpenAI's and llama.cpp's forms"},
           {"grammars", kGrammarFields, "fields.md", "OpenAI's and llama.cpp's forms"},
+          {"thinking", kThinkingFields, "fields.md", "Thinking"},
+          {"efforts", kEffortFields, "fields.md", "Thinking"},
+          {"thinking objects", kThinkingObjectFields, "fields.md", "Thinking"},
+          {"reasoning objects", kReasoningObjectFields, "fields.md", "Thinking"},
+          {"no thinking", kNoThinkingFields, "fields.md", "Thinking"},
           {"drafts", kDraftFields, "fields.md", "Drafts"},
           {"unsupported", kUnsupportedFields, "fields.md", "What there is not"},
           {"hints", kHintFields, "fields.md", "What changes nothing"},

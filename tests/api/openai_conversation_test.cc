@@ -154,7 +154,8 @@ TEST_F(OpenAiRequest, NamesForTheTemplateAreGivenToIt) {
   EXPECT_EQ(named->requests[0].tokens.size(), plain->requests[0].tokens.size() + names.size());
   ASSERT_TRUE(chat(kUser + R"(, "reasoning_effort": "low", "chat_template_kwargs": {"list": [1, {"a": "b"}]})"));
   const TemplateList list = {std::int64_t{1}, TemplateDict{{"a", std::string("b")}}};
-  EXPECT_EQ(engine_.last_options.names, (TemplateDict{{"reasoning_effort", std::string("low")}, {"list", list}}));
+  EXPECT_EQ(engine_.last_options.names,
+            (TemplateDict{{"reasoning_effort", std::string("low")}, {"enable_thinking", true}, {"list", list}}));
   for (const std::string wrong : {R"({"documents": []})", R"({"messages": "x"})", R"({"tools": null})"}) {
     const auto refused = chat(kUser + R"(, "chat_template_kwargs": )" + wrong);
     ASSERT_FALSE(refused) << wrong;

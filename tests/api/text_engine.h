@@ -140,6 +140,8 @@ class TextEngine final : public Engine {
   /// From now on its model has marks of this family, and prompts end inside.
   void set_reasoning(std::string family) { info_.reasoning = std::move(family); }
   bool reasons() const { return !info_.reasoning.empty(); }
+  /// From now on its template reads this of thinking.
+  void set_thinking(ThinkingInfo thinking) { info_.thinking = std::move(thinking); }
   void set_chat_template(std::string text) { info_.chat_template = std::move(text); }
   void set_context(int tokens) { info_.max_context = tokens; }
   /// From now on its model fills gaps.

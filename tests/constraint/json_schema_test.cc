@@ -163,6 +163,19 @@ INSTANTIATE_TEST_SUITE_P(
              {"{\"t\": \"a\", \"n\": 1}", "{\"t\": \"b\"}"},
              {"{\"t\": \"c\"}", "{\"t\": \"b\", \"n\": 1}"}}));
 
+TEST(JsonSchema, AKeywordThatIsNullIsOneThatIsNotThere) {
+  const SchemaUnderTest schema(R"({
+      "type": "object", "required": null, "additionalProperties": null, "anyOf": null, "$ref": null, "if": null,
+      "properties": {"a": {"type": "string", "enum": null, "pattern": null, "minLength": null}, "b": null,
+                     "c": {"const": null}, "d": {"enum": [null]}, "e": {"items": null, "type": "array"}}})");
+  for (const char* text : {"{}", R"({"a": "x"})", R"({"b": [1]})", R"({"c": null})", R"({"d": null})", R"({"e": [1]})"})
+    EXPECT_TRUE(schema.takes(text)) << text;
+  for (const char* text : {R"({"a": 1})", R"({"c": 1})", R"({"d": 1})", R"({"e": 1})", "[]"})
+    EXPECT_FALSE(schema.takes(text)) << text;
+  EXPECT_THAT(schema_error("null"), HasSubstr("expected a schema"));
+  EXPECT_THAT(schema_error(R"({"anyOf": [null]})"), HasSubstr("expected a schema"));
+}
+
 TEST(JsonSchemaErrors, SayWhereWhatWasFoundAndWhatWasExpected) {
   EXPECT_THAT(schema_error("{"), HasSubstr("found no JSON"));
   EXPECT_EQ(schema_error("3"), "#: found the number 3, expected a schema: an object, true or false");
