@@ -186,8 +186,7 @@ bool closes_thinking(const AskedThinking& asked, const ModelInfo& info) {
   return asked.is_on == false && info.thinking.name.empty() && !info.reasoning.empty();
 }
 
-void warn_of_thinking(const AskedThinking& asked, const ModelInfo& info, bool is_chat,
-                      std::vector<std::string>& warnings) {
+void warn_of_thinking(const AskedThinking& asked, const ModelInfo& info, bool is_chat, Warnings& warnings) {
   const ThinkingInfo& known = info.thinking;
   if (!is_chat && asked.is_on) {
     warnings.push_back(fmt::format("{}: it is ignored: {}", asked.field, kNoTemplate));

@@ -7,6 +7,7 @@
 
 #include "api/api_field.h"
 #include "api/api_request.h"
+#include "api/warnings.h"
 
 namespace octavo {
 
@@ -20,8 +21,7 @@ void ask_by_names(FieldReader& reader, const JsonCursor& given, const boost::jso
 /// Whether reasoning is closed where it begins, because the template has no switch to turn it off.
 bool closes_thinking(const AskedThinking& asked, const ModelInfo& info);
 /// Tells the client what has no effect. `is_chat`: there is a template at all.
-void warn_of_thinking(const AskedThinking& asked, const ModelInfo& info, bool is_chat,
-                      std::vector<std::string>& warnings);
+void warn_of_thinking(const AskedThinking& asked, const ModelInfo& info, bool is_chat, Warnings& warnings);
 
 namespace field {
 

@@ -41,10 +41,10 @@ class Thinking : public ::testing::Test {
     EXPECT_THAT(call->warnings, IsEmpty()) << body.api << " " << fields;
     return json_of(TemplateValue(engine_.last_options.names)).as_object();
   }
-  std::vector<std::string> warnings(const ApiBody& body, const std::string& fields) {
+  Warnings warnings(const ApiBody& body, const std::string& fields) {
     const auto call = read(body, fields);
     EXPECT_TRUE(call.has_value()) << body.api << " " << fields << ": " << call.error().message;
-    return call ? call->warnings : std::vector<std::string>();
+    return call ? call->warnings : Warnings();
   }
 
   TextEngine engine_;
