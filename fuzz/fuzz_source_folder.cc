@@ -4,8 +4,6 @@
 // second how many changes there are, up to three, and the number that experts of the checkpoint have in their names;
 // three bytes are a change: two of the place, one of the value. Where a digit of the config stands, large values make
 // it a larger number.
-#include <sanitizer/allocator_interface.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include "fuzz_bytes.h"
+#include "replaced_new.h"
 #include "source/folder/folder_source.h"
 #include "support/safetensors_writer.h"
 #include "support/temp_folder.h"
@@ -115,25 +114,6 @@ void check_tensors(const octavo::FolderSource& source) {
   }
 }
 
-bool is_counting = false;
-std::size_t num_allocated_bytes = 0;
-
-void count_allocation(const volatile void* /*memory*/, std::size_t bytes) {
-  if (is_counting) num_allocated_bytes += bytes;
-}
-void count_free(const volatile void* /*memory*/) {}
-
-/// Opens the folder and counts what that takes.
-octavo::Result<octavo::FolderSource> open(const std::filesystem::path& path) {
-  static const int kIsInstalled = __sanitizer_install_malloc_and_free_hooks(count_allocation, count_free);
-  FUZZ_CHECK(kIsInstalled > 0);
-  num_allocated_bytes = 0;
-  is_counting = true;
-  auto source = octavo::FolderSource::open(path);
-  is_counting = false;
-  return source;
-}
-
 // A head of the most dimensions has a factor for each pair, whose vector grows as it is filled.
 constexpr std::size_t kMostBytes = std::size_t{2} << 20;
 
@@ -156,8 +136,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const octavo::test::TempFolder kPlace;
   kPlace.write("config.json", config);
   kPlace.write("model.safetensors", checkpoint);
-  const auto source = open(kPlace.path());
-  FUZZ_CHECK(num_allocated_bytes <= kMostBytes + 64 * (config.size() + checkpoint.size()));
+  const long before = octavo::test::num_allocated_bytes;
+  const auto source = octavo::FolderSource::open(kPlace.path());
+  const auto num_bytes = static_cast<std::size_t>(octavo::test::num_allocated_bytes - before);
+  FUZZ_CHECK(num_bytes <= kMostBytes + 64 * (config.size() + checkpoint.size()));
   if (source) {
     check_tensors(*source);
   } else {

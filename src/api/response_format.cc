@@ -38,12 +38,10 @@ constexpr FormatType kTypes[] = {
 constexpr std::string_view kFormMembers[] = {"schema", "json_schema", "value", "pattern",
                                              "regex",  "grammar",     "ebnf",  "structures"};
 
-void refuse_type(FieldReader& reader, const JsonCursor& format, std::optional<std::string_view> type) {
-  std::vector<std::string> names;
-  for (const FormatType& known : kTypes) names.push_back(fmt::format("\"{}\"", known.name));
-  const std::string found = type ? fmt::format("the type \"{}\"", *type) : "no type";
-  reader.refuse(format.error(fmt::format("found {}, expected one of the types {}", found, fmt::join(names, ", ")),
-                             "unsupported_parameter"));
+void refuse_type(FieldReader& reader, const JsonCursor& type) {
+  std::vector<std::string_view> names;
+  for (const FormatType& known : kTypes) names.push_back(known.name);
+  reader.refuse(type.wrong_value(fmt::format("one of {}", fmt::join(names, ", ")), "unsupported_parameter"));
 }
 
 /// The member that has the form; none: there is none. A second one, or one of another type, is a mistake.
@@ -93,7 +91,7 @@ void read_format(FieldReader& reader, const JsonCursor& format, FormatReading re
   const auto name = reader.take(format["type"].string());
   if (reader.failed()) return;
   const auto* const type = std::ranges::find(kTypes, name.value_or(""), &FormatType::name);
-  if (type == std::end(kTypes)) return refuse_type(reader, format, name);
+  if (type == std::end(kTypes)) return refuse_type(reader, format["type"]);
   const auto member = form_member(reader, format, *type);
   if (reader.failed() || type->form == Form::kNone) return;
   if (type->form == Form::kTag) return ask_for_tag(reader, format);
