@@ -13,6 +13,7 @@
 #include "base/to_size.h"
 #include "server/model_metrics.h"
 #include "server/model_routes.h"
+#include "server/queue_check.h"
 #include "server/request_deadline.h"
 #include "server/request_head.h"
 #include "server/run_on.h"
@@ -28,48 +29,6 @@ ApiError no_memory() {
           .message = "The server had no memory left for the answer.",
           .type = "server_error",
           .code = "internal_error"};
-}
-
-/// The same of a call whose requests wait a few at a time: each alone must find room.
-ApiResult<void> check_texts(const CompletionCall& call, const ServerOptions& options) {
-  const QueueBound tokens = options.queued_tokens();
-  for (const Request& request : call.requests) {
-    const auto count = static_cast<std::int64_t>(request.tokens.size());
-    if (!tokens.has_room(0, count) || !tokens.is_fair(0, 0, count))
-      return std::unexpected(
-          invalid_value(std::string(call.vectors->field),
-                        fmt::format("{}: found a text of {} tokens, expected at most {}: so many may wait",
-                                    call.vectors->field, count, tokens.most)));
-  }
-  return {};
-}
-
-/// The requests of a call that could not all wait at the same time, even if nothing else did: to try again later would
-/// never help.
-ApiResult<void> check_queue(const CompletionCall& call, const ServerOptions& options) {
-  if (call.vectors) return check_texts(call, options);
-  const QueueBound requests = options.queued_requests(), tokens = options.queued_tokens();
-  std::int64_t held = 0;
-  for (std::size_t i = 0; i < call.requests.size(); ++i) {
-    const auto before = static_cast<std::int64_t>(i);
-    if (!requests.has_room(before, 1) || !requests.is_fair(before, before, 1)) {
-      return std::unexpected(invalid_value(
-          "prompt",
-          fmt::format("prompt: found {} prompts, expected at most {}: so many requests of one client may wait",
-                      call.requests.size(), before)));
-    }
-    const auto more = static_cast<std::int64_t>(call.requests[i].tokens.size()) * call.n;
-    if (!tokens.has_room(held, more) || !tokens.is_fair(held, held, more)) {
-      return std::unexpected(invalid_value(
-          call.is_chat ? "messages" : "prompt",
-          fmt::format(
-              "found {} tokens in prompts, each counted for its {} answers, expected at most {} of one client: so "
-              "many may wait",
-              held + more, call.n, std::min(tokens.most, QueueBound::kOwnerFactor * (tokens.most - held)))));
-    }
-    held += more;
-  }
-  return {};
 }
 
 /// The domain within which prompts share cached blocks. It is short, as each prompt has it; a salt of any length
@@ -366,7 +325,7 @@ void CompletionHandler::on_events(std::size_t waiting_bytes) {
   try {
     take_items();
     unsent_.bytes += write_items(*writer_);
-    std::ignore = unsent_.hold();  // if it is too much, that is told once the bytes before it are written
+    std::ignore = unsent_.hold();    // if it is too much, that is told once the bytes before it are written
   } catch (const std::exception&) {  // no memory, in all likelihood
     connection_.close();
   }

@@ -200,7 +200,7 @@ TEST(MessagesRequest, WhatIsWrongIsRefusedWithItsPlace) {
       {R"("messages": )" + hi + R"(, "system": 5)", "system"},
       {R"("messages": )" + hi + R"(, "tool_choice": {"type": "maybe"})", "tool_choice.type"},
       {R"("messages": )" + hi + R"(, "thinking": {"type": "maybe"})", "thinking.type"},
-      {R"("messages": )" + hi + R"(, "output_config": {"format": {"type": "xml"}})", "output_config.format"}};
+      {R"("messages": )" + hi + R"(, "output_config": {"format": {"type": "xml"}})", "output_config.format.type"}};
   for (const auto& [fields, param] : params) {
     const auto chat = read(R"("max_tokens": 1, )" + fields);
     ASSERT_FALSE(chat.has_value()) << fields;

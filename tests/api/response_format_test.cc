@@ -107,7 +107,7 @@ TEST_F(ResponseFormat, AFormThatWouldBeLeftOutIsRefusedByItsName) {
   expect_refused(R"("response_format": {"type": "regex", "schema": {}})", "response_format.schema");
   expect_refused(R"("response_format": {"type": "json_object", "schema": {}, "json_schema": {"schema": {}}})",
                  "response_format.json_schema");
-  expect_refused(R"("response_format": {"schema": {}})", "response_format");
+  expect_refused(R"("response_format": {"schema": {}})", "response_format.type");
   expect_refused(R"("response_format": {"type": "json"})", "response_format.value");
   expect_refused(R"("response_format": {"type": "regex"})", "response_format.pattern");
   expect_refused(R"("response_format": {"type": "regex", "pattern": ""})", "response_format.pattern");

@@ -151,7 +151,7 @@ TEST_F(ResponsesRequest, WhatIsWrongIsRefusedWithItsPlace) {
       {R"("input": "x", "conversation": {"id": "y"})", "conversation"},
       {R"("input": "x", "include": 5)", "include"},
       {R"("input": "x", "metadata": {"a": 1})", "metadata"},
-      {R"("input": "x", "text": {"format": {"type": "xml"}})", "text.format"},
+      {R"("input": "x", "text": {"format": {"type": "xml"}})", "text.format.type"},
       {R"("input": "x", "text": {"format": {"type": "json_schema"}})", "text.format.schema"},
       {R"("input": "x", "tools": [{"type": "function", "name": "a b"}])", "tools[0].name"},
       {R"("input": "x", "tools": [{"type": "function", "name": "a", "parameters": 5}])", "tools[0].parameters"},

@@ -75,8 +75,10 @@ json::object result_of(const ChatTemplate& chat_template, const json::object& co
   } else {
     result["error"] = parts.error().message;
   }
-  const auto shaped = shape_conversation(messages, chat_template.caps(), options);
+  auto shaped = shape_conversation(messages, chat_template.caps(), options);
   if (!shaped) return result;
+  chat_template.thinking().add_word(options.names, *shaped);
+  if (auto translated = chat_template.thinking().translate(options.names)) options.names = std::move(*translated);
   options.continue_final_message = false;  // Python puts its own mark behind the last message
   const auto input = conversation_input(*shaped, chat_template.caps(), tokens, options);
   if (!input) return result;

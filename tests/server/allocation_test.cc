@@ -85,7 +85,8 @@ TEST(CallAllocations, AnItemIsReadOnceHoweverOftenItIsReferredTo) {
   store.put("", {.id = "resp_a", .input = {{"rs_a_i0", std::make_shared<const std::string>(item)}}});
   const auto bytes_of = [&](int count) {
     std::string references;
-    for (int i = 0; i < count; ++i) references += R"({"type": "item_reference", "id": "rs_a_i0"},)";
+    for (int i = 0; i < count; ++i)
+      references += R"({"type": "item_reference", "id": "rs_a_i0"}, {"role": "user", "content": "hi"},)";
     return bytes_to_read(
         api_named("responses"),
         R"({"max_output_tokens": 9, "input": [)" + references + R"({"role": "user", "content": "hi"}]})", engine,

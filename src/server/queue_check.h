@@ -1,0 +1,15 @@
+// Whether the requests of a call could ever wait in the server's queue.
+//
+// Free function without state; any thread.
+#pragma once
+
+#include "api/completion.h"
+#include "server/server_options.h"
+
+namespace octavo::server {
+
+/// Error: the requests of the call could not all wait at the same time, even if nothing else did, so that to try again
+/// later would never help. The requests of a call for vectors wait a few at a time.
+ApiResult<void> check_queue(const CompletionCall& call, const ServerOptions& options);
+
+}  // namespace octavo::server
