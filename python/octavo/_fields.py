@@ -21,13 +21,18 @@ _ANSWER = """
     reasoning_budget_tokens thinking_budget_tokens thinking_token_budget max_tokens max_completion_tokens
     n_predict logprobs return_tokens_as_token_ids echo prompt_logprobs suffix functions function_call tools
     tool_choice continue_final_message documents user metadata store service_tier safety_identifier
-    prompt_cache_key
+    prompt_cache_key reasoning_effort chat_template_kwargs format parameters extra_body sampling_params
+    grammar_lazy guided_decoding_backend guided_options guided_whitespace_pattern
+""".split()
+
+# The ways to say whether an answer thinks.
+_OF_THINKING = """
+    enable_thinking think thinking reasoning separate_reasoning
 """.split()
 
 # Those of one of them, and of /apply-template.
 _OF_CHATS = """
-    reasoning_format include_reasoning top_logprobs parallel_tool_calls add_generation_prompt reasoning_effort
-    chat_template_kwargs
+    reasoning_format include_reasoning top_logprobs parallel_tool_calls add_generation_prompt
 """.split()
 _OF_TEXTS = """
     add_special_tokens
@@ -37,9 +42,9 @@ _OF_TEMPLATES = """
     chat_template_kwargs
 """.split()
 
-CHAT = frozenset(_ANSWER + _OF_CHATS)
-TEXT = frozenset(_ANSWER + _OF_TEXTS)
-TEMPLATE = frozenset(_OF_TEMPLATES)
+CHAT = frozenset(_ANSWER + _OF_THINKING + _OF_CHATS)
+TEXT = frozenset(_ANSWER + _OF_THINKING + _OF_TEXTS)
+TEMPLATE = frozenset(_OF_TEMPLATES + _OF_THINKING)
 
 # Names of variables of chat templates that are arguments too, as transformers has them.
 _OF_KWARGS = ("enable_thinking", )
