@@ -25,7 +25,7 @@ _ANSWER = """
     grammar_lazy guided_decoding_backend guided_options guided_whitespace_pattern
 """.split()
 
-# The ways to say whether an answer thinks.
+# The ways to say whether an answer thinks, and whether its thoughts stand apart.
 _OF_THINKING = """
     enable_thinking think thinking reasoning separate_reasoning
 """.split()

@@ -15,7 +15,7 @@ namespace octavo {
 
 /// Numbers that the I/O thread writes at once; what has more is left to other threads.
 inline constexpr std::size_t kMostNumbersHere = std::size_t{1} << 13;
-/// The same of the bytes of an answer that is made whole.
+/// The most bytes of a whole answer that are joined on that thread.
 inline constexpr std::size_t kMostBytesHere = std::size_t{1} << 20;
 
 class AnswerWriter {

@@ -34,7 +34,7 @@ struct ReadPart {
   std::string text = {};
 };
 
-/// Who a message is from, as far as it decides whether it is the user's newest.
+/// The sender of a message, as far as that decides whether it is the user's newest.
 enum class Speaker : std::uint8_t { kUser, kTool, kModel, kAside };
 
 /// The index of the user's newest message: the last one, but for messages of the system. The number of messages where

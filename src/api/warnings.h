@@ -16,7 +16,7 @@ class Warnings {
   static constexpr std::size_t kMost = 16;        // that are told; of the others, their number
   static constexpr std::size_t kMaxBytes = 1024;  // of one, which is cut
 
-  // As containers have them, for what is told: so that a span of the texts can be made of them.
+  // Names that containers have, so that a span of the texts that are told can be made.
   using value_type = std::string;
   using const_iterator = std::vector<std::string>::const_iterator;
   using iterator = const_iterator;
@@ -25,12 +25,12 @@ class Warnings {
   Warnings(std::initializer_list<std::string> texts);
 
   void push_back(std::string text);
-  /// Those of `other` behind these.
+  /// Adds the warnings of `other` at the end.
   void append(const Warnings& other);
 
   /// How many there were, told or not.
   std::size_t num_given() const { return num_given_; }
-  /// Of those that are told.
+  /// The bytes of the warnings that are told.
   std::size_t num_bytes() const;
   const_iterator begin() const { return told_.begin(); }
   const_iterator end() const { return told_.end(); }

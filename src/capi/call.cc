@@ -208,7 +208,7 @@ void Call::cancel() {
   end_requests();
 }
 
-/// Those that wait are told as failed, since the engine never hears of them.
+/// Requests that wait are told as failed, since the engine never hears of them.
 void Call::end_requests() {
   submitted_.is_ending = true;
   std::vector<RequestId> ids;

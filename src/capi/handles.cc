@@ -32,7 +32,7 @@ CallResult<void> Handles::check_is_own(octavo_handle handle) const {
   if (!of_parents_.contains(handle)) return {};
   return std::unexpected(CallError::of(
       OCTAVO_FORKED, fmt::format("handle {}: found one of the process that this one was forked from, expected one of "
-                                 "its own: threads do not cross a fork, so load the model behind it",
+                                 "its own: threads do not cross a fork, so load the model after it",
                                  handle)));
 }
 

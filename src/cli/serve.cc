@@ -30,7 +30,7 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Of the program alone: in a process that has other owners, the allocator is theirs.
+/// The program alone has this: in a process that has other owners, the allocator is theirs.
 void return_memory() {
 #ifdef __GLIBC__
   ::malloc_trim(0);
