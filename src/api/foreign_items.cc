@@ -74,8 +74,8 @@ std::string_view call_id_of(const JsonCursor& item) {
 /// The texts of an output of any form.
 std::string output_of(const JsonCursor& output, HistoryReader& history) {
   if (!output.is_given()) return {};
-  std::string text = history.texts_in(*output.value());
-  return text.empty() ? arguments_text(output.value()) : text;
+  if (std::string text = history.texts_in(*output.value()); !text.empty()) return text;
+  return arguments_text(output.value());
 }
 
 json::object with_tools(const JsonCursor& item, std::string_view type) {

@@ -48,7 +48,8 @@ void MaskFinder::find() {
   std::erase_if(wanted_, [this](const Wanted& wanted) { return find_one(wanted, {.waits = false, .walks = false}); });
   try {
     if (!wanted_.empty()) walk_within_step();
-  } catch (const std::exception&) {  // no memory: what was not found is for the other thread, or fails there
+  } catch (const std::exception&) {
+    groups_.clear();  // there is no memory: what was not found is for the other thread, or fails there
   }
   for (const Wanted& wanted : wanted_)
     if (wanted.choice->mask.state == NextMask::State::kUnknown) put_outside(wanted);
