@@ -130,14 +130,15 @@ constexpr ApiField kEffortRows[] = {field::effort("reasoning_effort")};
 constexpr ApiField kThinkingObjectRows[] = {
     field::integer("thinking.budget_tokens", 0, field::kMaxInt, "the server's", "the most tokens of thinking",
                    take_member_budget),
-    field::object("thinking", "the template's",
-                  "the type `enabled`, `adaptive` or `disabled`; the type, or true or false, may stand alone",
-                  take_thinking),
+    field::boolean_or_object(
+        "thinking", "the template's",
+        "the type `enabled`, `adaptive` or `disabled`; the type, or true or false, may stand alone", take_thinking),
 };
 
 constexpr ApiField kReasoningObjectRows[] = {
-    field::object("reasoning", "the template's",
-                  "the members below, as OpenRouter has them; true or false may stand in its place", take_reasoning),
+    field::boolean_or_object("reasoning", "the template's",
+                             "the members below, as OpenRouter has them; true or false may stand in its place",
+                             take_reasoning),
     field::boolean("reasoning.enabled", "the template's", "whether to think", take_member_switch),
     field::string("reasoning.effort", "the template's",
                   "how hard to think, for templates that know it; `none`: not at all", take_member_effort),

@@ -198,6 +198,7 @@ std::vector<json::value> wrong_values(const ApiField& field) {
     case FieldForm::kString: wrong = {5, json::array()}; break;
     case FieldForm::kStringOrArray: wrong = {true, json::object()}; break;
     case FieldForm::kStringOrObject: wrong = {true, 5}; break;
+    case FieldForm::kBooleanOrObject: wrong = {"x", 5}; break;
     case FieldForm::kObject: wrong = {"x", 5}; break;
     case FieldForm::kAny: break;
   }

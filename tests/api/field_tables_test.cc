@@ -88,6 +88,7 @@ std::string values_of(const ApiField& field) {
     case FieldForm::kStrings: return "an array of strings";
     case FieldForm::kStringOrArray: return "a string or an array";
     case FieldForm::kStringOrObject: return "a string or an object";
+    case FieldForm::kBooleanOrObject: return "`true`, `false` or an object";
     case FieldForm::kArray: return "an array";
     case FieldForm::kObject: return "an object";
     case FieldForm::kAny: return "";
