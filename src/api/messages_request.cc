@@ -74,6 +74,7 @@ ApiResult<void> read_tool_choice(const JsonCursor& choice, AskedTools& tools) {
   if (!choice.is_given()) return {};
   OCTAVO_TRY(const std::string_view type, type_of(choice));
   OCTAVO_TRY(const auto is_single, to_api_result(choice["disable_parallel_tool_use"].boolean()));
+  OCTAVO_TRY_VOID(to_api_result(choice["name"].string()));
   tools.is_single = is_single.value_or(false);
   if (type == "auto") return {};
   if (type == "none") {
