@@ -85,8 +85,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadField{R"("documents": [{"text": "x"}])", "documents"},
         BadField{R"("prompt_logprobs": 1)", "prompt_logprobs"}, BadField{R"("lora": [{"id": 0, "scale": 1}])", "lora"},
         BadField{R"("image_data": [{"data": ""}])", "image_data"},
-        BadField{R"("response_format": {"type": "xml"})", "response_format.type"}, BadField{R"("suffix": "x")", "suffix"},
-        BadField{R"("audio": {"voice": "x"})", "audio"}, BadField{R"("modalities": ["text", "audio"])", "modalities"},
+        BadField{R"("response_format": {"type": "xml"})", "response_format.type"},
+        BadField{R"("suffix": "x")", "suffix"}, BadField{R"("audio": {"voice": "x"})", "audio"},
+        BadField{R"("modalities": ["text", "audio"])", "modalities"},
         BadField{R"("include_stop_str_in_output": true)", "include_stop_str_in_output"},
         BadField{R"("use_beam_search": true)", "use_beam_search"},
         BadField{R"("add_generation_prompt": false)", "add_generation_prompt"}, BadField{R"("echo": true)", "echo"}));
