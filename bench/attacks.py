@@ -157,7 +157,7 @@ class Attack(threading.Thread):
             for line in client.makefile("rb"):
                 if not status:
                     status = int(line.split()[1])
-                if b'"error":' in line and status == 200:
+                if b'"error":{' in line and status == 200:
                     error = b", then an error"
                 if time.monotonic() > self.end:
                     return "open"
@@ -197,6 +197,10 @@ def completions(*fields, **same):
     """Bodies with these fields each, which all else is the same of."""
     return lambda: [{"prompt": "a", "max_tokens": 200, "stream": True, "ignore_eos": True, **same, **one}
                     for one in fields]
+
+
+def chat(**fields):
+    return {"messages": [{"role": "user", "content": "a"}], "max_tokens": 2, **fields}
 
 
 def regexes(*patterns):
@@ -294,36 +298,40 @@ def slow_readers(server, end, answers):
         client.close()
 
 
-def silent_connections(server, end, answers):
-    """As many connections that say nothing as the server takes, renewed as it closes them."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 8192)), hard))
-    count = min(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
-    clients = []
-    try:
-        while time.monotonic() < end:
-            for _ in range(min(256, count - len(clients))):
-                with contextlib.suppress(OSError):
-                    clients.append(server.connect(ATTACKER, 1))
-            if len(clients) >= count:  # the victim must still be heard; those that were closed are opened anew
-                alive = []
-                for client in clients:
-                    client.setblocking(False)
-                    try:
-                        if client.recv(1 << 12):
-                            answers.add("refused")
-                        client.close()
-                    except BlockingIOError:
-                        alive.append(client)
-                    except OSError:
-                        client.close()
-                clients = alive
-            status, _ = server.ask("/health", None, "127.0.0.3", 2)
-            answers.add(f"/health {status}")
-            time.sleep(0.05)
-    finally:
-        for client in clients:
-            client.close()
+def silent_connections(said=b""):
+    """As many connections that say so much, and nothing more, as the server takes, renewed as it closes them."""
+    def attack(server, end, answers):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 8192)), hard))
+        count = min(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
+        clients = []
+        try:
+            while time.monotonic() < end:
+                for _ in range(min(256, count - len(clients))):
+                    with contextlib.suppress(OSError):
+                        clients.append(server.connect(ATTACKER, 1))
+                        clients[-1].sendall(said)
+                if len(clients) >= count:  # the victim must still be heard; those that were closed are opened anew
+                    alive = []
+                    for client in clients:
+                        client.setblocking(False)
+                        try:
+                            if client.recv(1 << 12):
+                                answers.add("refused")
+                            client.close()
+                        except BlockingIOError:
+                            alive.append(client)
+                        except OSError:
+                            client.close()
+                    clients = alive
+                status, _ = server.ask("/health", None, "127.0.0.3", 2)
+                answers.add(f"/health {status}")
+                time.sleep(0.05)
+        finally:
+            for client in clients:
+                client.close()
+
+    return attack
 
 
 def unloads(server, end, answers):
@@ -352,6 +360,8 @@ TOOLS_TEMPLATE = """{% if tools %}<|im_start|>system
 {{ m.content }}<|im_end|>
 {% endfor %}<|im_start|>assistant
 """
+
+HEAD_AND_BYTE = b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"
 
 SAMPLERS = {"temperature": 0.9, "top_k": 50, "top_p": 0.95, "min_p": 0.02, "typical_p": 0.9, "top_n_sigma": 2.0,
             "xtc_probability": 0.5, "xtc_threshold": 0.1, "repetition_penalty": 1.1, "frequency_penalty": 0.1,
@@ -426,13 +436,28 @@ ATTACKS = [
     Row("texts: 7 MiB to tokenize", flood(lambda: [{"prompt": "the quick brown fox " * (7 * MIB // 20)}], "/tokenize")),
     Row("texts: a word of 64 KiB", flood(lambda: [{"prompt": "a" * 65_000}, {"prompt": "\u0300" * 30_000},
                                                   {"prompt": " " * 65_000}], "/tokenize", at_once=8)),
+    Row("texts: a query of spaces and 2,048 documents, left", flood(
+        lambda: [{"query": " " * 60_000, "documents": ["a"] * 2048}], "/v1/rerank", at_once=2, hang_up_s=0.1),
+        ("left",), ("--embedding",)),
+    Row("texts: a structural tag of 60,000 marks", flood(lambda: [chat(response_format={
+        "type": "structural_tag", "structures": [{"begin": "<" * 60_000, "schema": {"type": "object"}, "end": "</a>"}],
+        "triggers": ["<"]})], "/v1/chat/completions")),
+    Row("texts: 16 breakers of DRY, others each time", flood(completions(
+        *({"dry_multiplier": 1, "dry_sequence_breakers": [f"{i}b{k}" for k in range(16)]} for i in range(64))))),
+    Row("texts: 100,000 tools of an unknown type", flood(lambda: [
+        {"input": "a", "stream": True, "max_output_tokens": 2, "tools": [{"type": f"t{i}"} for i in range(100_000)]}],
+        "/v1/responses", at_once=2)),
+    Row("texts: log-probabilities of 2,000 tokens", flood(completions(
+        {"prompt": "word " * 2000, "max_tokens": 1, "echo": True, "logprobs": 5}))),
     # 7: slow readers
     Row("slow readers: of another model", slow_readers, args=TWO_MODELS, victim_model="second", victim_tokens=16),
     # 9: the access log
     Row("access log on a full disk", idle_after_log_lines, ("idle", "said"), ("--access-log", "/dev/full"),
         has_victim=False),
     # 10: connections
-    Row("connections: 4,096 silent ones", silent_connections, ("/health 200", "refused"), needs=("/health 200",)),
+    Row("connections: 4,096 silent ones", silent_connections(), ("/health 200", "refused"), needs=("/health 200",)),
+    Row("connections: 4,096 with a head and a byte", silent_connections(HEAD_AND_BYTE), ("/health 200", "refused"),
+        needs=("/health 200",)),
     # 11: models
     Row("models: unloaded in a loop", unloads, ("200", "400", "403", "404", "409", "429", "open"),
         args=("--idle-unload", "3600"), victim_tokens=64),
