@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "api/text.h"
@@ -104,8 +105,9 @@ Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const C
     models.push_back({.path = path, .given = {named}});
   }
   const std::vector<fs::path> folders(options.folders.begin(), options.folders.end());
+  std::error_code ignored;  // a link to itself is no folder
   for (const fs::path& folder : folders)
-    if (!fs::is_directory(folder)) return fail("--models-dir: found no folder {}", folder.string());
+    if (!fs::is_directory(folder, ignored)) return fail("--models-dir: found no folder {}", folder.string());
   std::map<fs::path, std::size_t> places;  // of models, by their whole path
   const auto place_of = [&](const fs::path& path) {
     return places.try_emplace(fs::absolute(path).lexically_normal(), models.size()).first->second;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 #include <stdexcept>
 
@@ -11,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/fake_engine.h"
 #include "support/temp_file.h"
+#include "support/temp_folder.h"
 #include "support/tiny_model.h"
 
 namespace octavo::cli {
@@ -79,6 +81,17 @@ TEST(ModelSections, HaveTheOptionsOfTheCommandLineThatAreAboutOneModelWithTheirB
   EXPECT_EQ(complaint("[model.x]", "port", "1"),
             "there is no such option of one model: it stands above all sections, for the whole server");
   EXPECT_EQ(complaint("[model.x]", "ctx-siz", "1"), "there is no such option; did you mean ctx-size?");
+}
+
+TEST(ServeModels, AFolderThatIsALinkToItselfIsNone) {
+  const test::TempFolder folder;
+  const std::filesystem::path link = folder.path() / "link";
+  std::filesystem::create_symlink(link, link);
+  test::CliRun cli;
+  Context context = cli.context();
+  const auto found = find_models({.folders = {link.string()}}, {}, context);
+  ASSERT_FALSE(found.has_value());
+  EXPECT_NE(found.error().message.find("found no folder"), std::string::npos);
 }
 
 struct SectionsOfATinyModel {
