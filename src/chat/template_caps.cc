@@ -2,12 +2,12 @@
 
 #include <array>
 #include <cstdint>
-#include <ctime>
 #include <initializer_list>
 #include <optional>
 #include <vector>
 
 #include "chat/conversation.h"
+#include "chat/template_probe.h"
 
 namespace octavo {
 
@@ -16,10 +16,8 @@ namespace {
 using Caps = TemplateCaps;
 using Messages = std::vector<ChatMessage>;
 
-// A few times what one rendering may take: no template in use needs a tenth of it. Below the rest, nothing is asked: a
-// rendering that has too little would look like one that is refused.
+// A few times what one rendering may take: no template in use needs a tenth of it.
 constexpr jinja::Budget kProbeBudget{.bytes = std::size_t{128} << 20, .steps = 2'000'000};
-constexpr jinja::Budget kProbeRest{.bytes = std::size_t{40} << 20, .steps = 600'000};
 
 // Marks that no template writes, with letters alone, so that no filter changes them.
 constexpr std::string_view kSystem = "Qsysa", kSystemTwo = "Qsysb", kSystemLate = "Qsysc";
@@ -78,7 +76,8 @@ bool has(const std::optional<std::string>& text, std::string_view mark) { return
 
 class Probe {
  public:
-  Probe(const jinja::Template& chat_template, std::string_view source) : template_(chat_template), source_(source) {}
+  Probe(const jinja::Template& chat_template, std::string_view source)
+      : probe_(chat_template, kProbeBudget), source_(source) {}
 
   Caps run() {
     caps_.format = &tool_format_of(source_, true);
@@ -96,27 +95,13 @@ class Probe {
     caps_.takes_prefill = renders({message("user", kUser), message("assistant", kAnswer)},
                                   {kContinueMark.substr(0, kContinueMark.find(' '))},
                                   {.add_generation_prompt = false, .continue_final_message = true});
-    return is_over() ? unasked : caps_;
+    return probe_.is_over() ? unasked : caps_;
   }
 
  private:
-  bool is_over() const { return left_.steps < kProbeRest.steps || left_.bytes < kProbeRest.bytes; }
-
   /// The text of a conversation in the caps so far.
   std::optional<std::string> render(const Messages& messages, const ChatTemplateOptions& options = {}) {
-    if (is_over()) return std::nullopt;
-    const auto shaped = shape_conversation(messages, caps_, options);
-    if (!shaped) return std::nullopt;
-    const auto input = conversation_input(*shaped, caps_, {.bos = "<s>", .eos = "</s>"}, options);
-    if (!input) return std::nullopt;
-    std::tm now{};
-    now.tm_year = 125;
-    now.tm_mday = 1;
-    const auto spans = template_.render(*input, now, left_);
-    if (!spans) return std::nullopt;
-    std::string text;
-    for (const jinja::RenderedSpan& span : *spans) text += span.text;
-    return text;
+    return probe_.render(messages, caps_, options);
   }
 
   bool renders(const Messages& messages, std::initializer_list<std::string_view> marks,
@@ -334,8 +319,7 @@ class Probe {
     caps_.takes_parallel = !renders(messages, {kArgument, kArgumentTwo, kResult, kResultTwo});
   }
 
-  const jinja::Template& template_;
-  jinja::Budget left_ = kProbeBudget;
+  TemplateProbe probe_;
   const std::string_view source_;
   Caps caps_;
 };

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ctime>
 #include <string>
 #include <utility>
+
+#include "chat/template_probe.h"
 
 namespace octavo {
 
@@ -34,9 +35,8 @@ constexpr ThinkingWay kWays[] = {
 constexpr std::string_view kEffortNames[] = {kEffortName, "thinking_effort"};
 constexpr std::string_view kLevels[] = {kNoEffort, "minimal", "low", "medium", "high", "xhigh", "max"};
 
-// A few times what one rendering may take; below the rest, nothing is asked.
+// A few times what one rendering may take.
 constexpr jinja::Budget kProbeBudget{.bytes = std::size_t{96} << 20, .steps = 1'500'000};
-constexpr jinja::Budget kProbeRest{.bytes = std::size_t{40} << 20, .steps = 600'000};
 
 // Texts that no template writes.
 constexpr std::string_view kSystem = "Qsysa ", kUser = "Qusera", kUnknown = "Qlevel";
@@ -88,7 +88,7 @@ std::optional<bool> thinking_said_by(std::string_view name, const TemplateValue&
 class ThinkingProbe {
  public:
   ThinkingProbe(const jinja::Template& chat_template, const TemplateCaps& caps, std::string_view source)
-      : template_(chat_template), caps_(caps), source_(source) {}
+      : probe_(chat_template, kProbeBudget), caps_(caps), source_(source) {}
 
   ThinkingSwitch run() {
     for (const ThinkingWay& way : kWays) {
@@ -101,23 +101,10 @@ class ThinkingProbe {
 
  private:
   std::optional<std::string> render(const TemplateDict& names, std::string_view system = {}) {
-    if (left_.steps < kProbeRest.steps || left_.bytes < kProbeRest.bytes) return std::nullopt;
     std::vector<ChatMessage> messages;
     if (!system.empty()) messages.push_back({.role = "system", .content = std::string(system)});
     messages.push_back({.role = "user", .content = std::string(kUser)});
-    const ChatTemplateOptions options{.names = names};
-    const auto shaped = shape_conversation(messages, caps_, options);
-    if (!shaped) return std::nullopt;
-    const auto input = conversation_input(*shaped, caps_, {.bos = "<s>", .eos = "</s>"}, options);
-    if (!input) return std::nullopt;
-    std::tm now{};
-    now.tm_year = 125;
-    now.tm_mday = 1;
-    const auto spans = template_.render(*input, now, left_);
-    if (!spans) return std::nullopt;
-    std::string text;
-    for (const jinja::RenderedSpan& span : *spans) text += span.text;
-    return text;
+    return probe_.render(messages, caps_, {.names = names});
   }
 
   std::optional<std::string> render_with(std::string_view name, std::string_view word) {
@@ -162,10 +149,9 @@ class ThinkingProbe {
     found_.efforts_ = std::move(taken);
   }
 
-  const jinja::Template& template_;
+  TemplateProbe probe_;
   const TemplateCaps& caps_;
   const std::string_view source_;
-  jinja::Budget left_ = kProbeBudget;
   ThinkingSwitch found_ = {};
 };
 
