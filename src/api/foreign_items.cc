@@ -64,7 +64,7 @@ json::object message_of(std::string_view text) {
   return {{"type", "message"}, {"role", "assistant"}, {"content", json::array{part}}, {"status", "completed"}};
 }
 
-/// What a call and its output have in common; older clients name it by the item's id alone.
+/// The id that a call and its output share; older clients give it as the item's id alone.
 std::string_view call_id_of(const JsonCursor& item) {
   for (const std::string_view name : {"call_id", "id"})
     if (const json::string* id = item[name].if_string()) return *id;
@@ -89,7 +89,7 @@ json::object with_tools(const JsonCursor& item, std::string_view type) {
   return {{"type", type}, {"role", "developer"}, {"tools", *tools}};
 }
 
-/// What another agent says is a user's text. Its model wrote it here, so that what a server could have encrypted is
+/// A message of another agent as a user's text. Its model wrote it here, so that what a server could have encrypted is
 /// plain.
 json::object told(const JsonCursor& item) {
   const json::array* parts = item["content"].if_array();

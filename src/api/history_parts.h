@@ -1,7 +1,7 @@
-// What becomes of the parts of a conversation, whichever API they come by: one row for each kind. An agent sends its
-// whole history each time, so nothing that stands in it is refused for its kind: a model that reads text is told in a
-// few words of what it cannot see. What the user gives in the newest message is another thing: it is refused, with what
-// is missing.
+// The parts of a conversation, whichever API they come by: a row for each kind says what becomes of it. An agent sends
+// its whole history each time, so nothing that stands in it is refused for its kind: a model that reads text is told in
+// a few words of what it cannot see. What the user gives in the newest message is another thing: it is refused, with
+// what is missing.
 //
 // A HistoryReader serves one body on one thread.
 #pragma once
@@ -63,7 +63,7 @@ class HistoryReader {
 
   /// The names of tools that results have told.
   const Names& named_tools() const { return named_tools_; }
-  /// What the client should be told of unknown kinds: of the first, and how many more there are.
+  /// A warning for the client of kinds that are unknown: it names the first, and counts the others.
   std::optional<std::string> warning() const;
 
  private:

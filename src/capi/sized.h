@@ -14,7 +14,7 @@
 
 namespace octavo::capi {
 
-/// The fields of a struct behind its size, in their order.
+/// The fields of a struct that follow its size, in their order.
 template <class T>
 struct Fields;
 

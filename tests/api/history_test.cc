@@ -254,7 +254,7 @@ TEST_F(History, ItemsOfOtherKindsAreCallsOutputsOrNotes) {
 }
 
 TEST_F(History, WhatAnotherAgentSaysIsAUsersText) {
-  const auto request = responses(R"({"type": "agent_message", "id": "a", "author": "/root", "recipient": "/root/sub",
+  const auto request = responses(R"({"type": "agent_message", "id": "a", "author": "/main", "recipient": "/main/sub",
       "content": [{"type": "input_text", "text": "Task:"}, {"type": "encrypted_content", "encrypted_content": "Say hi"}]})");
   EXPECT_EQ(shown_messages(request).at(0),
             json::parse(R"({"role": "user", "content": [{"type": "text", "text": "Task:\nSay hi"}]})"));

@@ -144,7 +144,7 @@ def codexs():
              {"type": "function_call", "id": "i3", "status": "completed", "call_id": "c2", "name": "wait",
               "namespace": "functions", "arguments": '{"text": "cut'},
              {"type": "function_call_output", "id": "i4", "call_id": "c2", "output": "No such cell."},
-             {"type": "agent_message", "id": "a1", "author": "/root", "recipient": "/root/sub",
+             {"type": "agent_message", "id": "a1", "author": "/main", "recipient": "/main/sub",
               "content": [text("Task:"), {"type": "encrypted_content", "encrypted_content": "Say hi."}]}]
     return {"max_output_tokens": 4000, "input": items, "tool_choice": "auto", "parallel_tool_calls": False,
             "reasoning": {"effort": "low", "context": "all_turns"}, "store": False, "prompt_cache_key": "k",
