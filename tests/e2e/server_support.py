@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 import threading
 import time
+import unittest
+from concurrent import futures
 
 import support
 
@@ -165,3 +167,40 @@ def in_threads(function, arguments):
     for thread in threads:
         thread.join()
     return results
+
+
+class RecordedResult(unittest.TestResult):
+    """What a result is told, in order; `replay` tells it to another."""
+
+    CALLS = ("startTest", "addSuccess", "addFailure", "addError", "addSkip", "addSubTest", "addExpectedFailure",
+             "addUnexpectedSuccess", "stopTest")
+
+    def __init__(self):
+        super().__init__()
+        self.told = []
+        for name in self.CALLS:
+            setattr(self, name, lambda *args, name=name: self.told.append((name, args)))
+
+    def replay(self, result):
+        for name, args in self.told:
+            getattr(result, name)(*args)
+
+
+class SideBySide(unittest.TestSuite):
+    """Tests that wait for most of their time, each in a thread of its own. Their classes have no fixtures."""
+
+    def run(self, result, debug=False):
+        def run_one(test):
+            recorded = RecordedResult()
+            test.run(recorded)
+            return recorded
+
+        with futures.ThreadPoolExecutor(len(self._tests)) as threads:
+            for recorded in threads.map(run_one, self):
+                recorded.replay(result)
+        return result
+
+    @classmethod
+    def of(cls, tests):
+        """The cases of a suite, however deep."""
+        return cls(case for suite in tests for case in (cls.of(suite) if isinstance(suite, unittest.TestSuite) else (suite,)))
