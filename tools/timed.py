@@ -37,12 +37,14 @@ def was_cached(log):
 
 
 def run(command, environment):
-    """(exit code as wait() has it, what the command used)."""
-    child = None
+    """(status as wait() has it, what the command used)."""
+    child, early = None, []
 
-    def forward(number, _):
+    def forward(number, _=None):
         if child:
             os.kill(child, number)
+        else:
+            early.append(number)
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, forward)
@@ -52,6 +54,8 @@ def run(command, environment):
         child = os.posix_spawnp(command[0], command, environment)
     except OSError as error:
         sys.exit(f"timed.py: {command[0]}: {error.strerror}")
+    for number in early:
+        forward(number)
     _, status, used = os.wait4(child, 0)
     return status, used
 
