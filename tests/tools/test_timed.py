@@ -22,6 +22,7 @@ class Timed(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.table = self.folder / "build" / "times.tsv"
+        self.table.parent.mkdir()
 
     def start(self, kind, name, *command, **options):
         return subprocess.Popen([sys.executable, "-I", "-S", TOOL, self.table, kind, name, *command], **options)
