@@ -27,28 +27,3 @@ function(octavo_layer name)
     octavo_precompile_shared(octavo_${name} standard_headers LIBRARY)
   endif()
 endfunction()
-
-# Tests are compiled oftener than they run: full optimization of them is not worth its time.
-function(octavo_test_flags target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-endfunction()
-
-# octavo_test(NAME SOURCES files... LINK libraries... PRECOMPILE headers...)
-# A GoogleTest program test_NAME whose every test case is a CTest test. Models for tests are in the folder that the
-# environment variable OCTAVO_TEST_DATA names.
-function(octavo_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;PRECOMPILE" ${ARGN})
-  octavo_batch(sources test_${name} ${PROJECT_SOURCE_DIR}/tests ${ARG_SOURCES})
-  add_executable(test_${name} ${sources})
-  octavo_test_flags(test_${name})
-  if(ARG_PRECOMPILE)
-    octavo_precompile(test_${name} ${octavo_test_headers} ${ARG_PRECOMPILE})
-  else()
-    octavo_precompile_shared(test_${name} test_headers EXECUTABLE ${octavo_test_headers})
-  endif()
-  target_link_libraries(test_${name} PRIVATE octavo_flags ${ARG_LINK} GTest::gmock GTest::gtest_main)
-  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_definitions(test_${name} PRIVATE OCTAVO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  gtest_discover_tests(test_${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 120
-    PROPERTIES TIMEOUT 600 ENVIRONMENT "OCTAVO_TEST_DATA=${OCTAVO_TEST_DATA}")
-endfunction()
