@@ -12,9 +12,10 @@ as any checkout is (docs/building.md), in build/release.
 
 `run` asks ctest for its tests. All that one GoogleTest program has are one test here, which bears the program's name;
 REGEX chooses among these names and those of the other tests. Those that read sources alone (label lint) are left out.
-Each test runs without a fault first, for its ordinary time; one that fails then is told and not used. Then come the
-tests of each fault, up to the first that fails or takes many times as long as it should: those of the fault's own layer
-first, those of the layers above, and those of the whole program last, each of these from the cheapest on.
+Each test runs without a fault first, for its ordinary time; one that fails then, or a program's case, is told and not
+used. Then come the tests of each fault, up to the first that fails or takes many times as long as it should: those of
+the fault's own layer first, those of the layers above, and those of the whole program last, each of these from the
+cheapest on. A failure counts if it comes again.
 
 The record is FOLDER/NAME.jsonl, a line for each run of a test. A run that was stopped is taken up by the same command,
 and what is recorded is not run again.
@@ -35,6 +36,7 @@ import seeded_fault_table
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 VARIABLE = "OCTAVO_SEEDED_FAULT"
 LEAST_TIMEOUT = 60  # seconds
+GTEST_OPTION = "--gtest_fail_fast"
 TIMES_LONGER = 6  # than without a fault: others may use the machine meanwhile
 
 HEADER = """// Made by tools/seeded_faults.py. Units of instruction sets share no code: each has a function of its own.
@@ -143,7 +145,7 @@ def is_program(command):
 def command_of(command):
     """All cases of a GoogleTest program, or the command; either ends with its first failure, where it can."""
     if is_program(command):
-        return [command[0], "--gtest_fail_fast"]
+        return [command[0], GTEST_OPTION]
     is_unittest = any(word.endswith(".py") for word in command) and command[-1] == "-v"
     return [*command, "-f"] if is_unittest else command
 
@@ -219,6 +221,39 @@ def run_test(test, fault, timeout):
     return outcome, round(seconds, 1), "" if outcome == "passes" else first_failure(output)
 
 
+def run_to_steady_failure(test, fault, timeout, left_out=()):
+    """As run_test(), but a failure counts only if it comes again: others may use the machine, and a fault in a race may
+    show or not. A case of a program that fails once is left out, and the others run."""
+    left_out = list(left_out)
+    while True:
+        filters = [f"--gtest_filter=-{':'.join(left_out)}"] if left_out else []
+        whole = test._replace(command=[*test.command, *filters])
+        outcome, seconds, case = run_test(whole, fault, timeout)
+        if outcome == "passes":
+            return outcome, seconds, ""
+        is_case = GTEST_OPTION in test.command and case and case not in left_out
+        alone = test._replace(command=[*test.command, f"--gtest_filter={case}"]) if is_case else whole
+        if run_test(alone, fault, timeout)[0] != "passes":
+            return outcome, seconds, case
+        if not is_case:
+            return "passes", seconds, ""
+        if run_test(whole, fault, timeout)[2] == case:  # it needs what other cases leave behind
+            return outcome, seconds, case
+        left_out.append(case)
+
+
+def run_without_fault(test):
+    """(outcome, seconds, what failed; where it passes the cases of a program that do not, and are left out)"""
+    left_out = []
+    while True:
+        outcome, seconds, case = run_to_steady_failure(test, 0, None, left_out)
+        if outcome == "passes":
+            return outcome, seconds, ":".join(left_out)
+        if GTEST_OPTION not in test.command or not case or case in left_out:
+            return outcome, seconds, case
+        left_out.append(case)
+
+
 class Record:
     """The runs of tests, in the order in which they came."""
 
@@ -255,9 +290,10 @@ def run(folder, faults, wanted, label):
     tests, record = tests_of(json.loads(listed), wanted), Record(folder / f"{label}.jsonl")
     for test in tests:
         if record.outcome(0, test.name) is None:
-            outcome, seconds, case = run_test(test, 0, None)
+            outcome, seconds, case = run_without_fault(test)
             record.add(0, test.name, outcome, seconds, case)
-            print(f"without a fault {test.name} {outcome} in {seconds} s {case}", flush=True)
+            but = f", but for {case}" if case else ""
+            print(f"without a fault {test.name} {outcome} in {seconds} s{but}", flush=True)
     seconds = {test.name: record.runs[0, test.name]["seconds"] for test in tests}
     tests = [test for test in tests if record.outcome(0, test.name) == "passes"]
     for fault in faults:
@@ -266,7 +302,8 @@ def run(folder, faults, wanted, label):
                 break
             if record.outcome(fault.number, test.name) is None:
                 timeout = max(LEAST_TIMEOUT, TIMES_LONGER * seconds[test.name])
-                record.add(fault.number, test.name, *run_test(test, fault.number, timeout))
+                left_out = list(filter(None, record.runs[0, test.name]["case"].split(":")))
+                record.add(fault.number, test.name, *run_to_steady_failure(test, fault.number, timeout, left_out))
         found = record.finding(fault.number)
         print(f"{fault.number:2} {fault.what}: " +
               (f"{found['test']} {found['outcome']} {found['case']}" if found else "not found"), flush=True)

@@ -129,6 +129,37 @@ class Runs(unittest.TestCase):
         self.assertEqual(run(says + "os.abort()"), ("crashes", "A.b"))
         self.assertEqual(run(says + "import time; time.sleep(600)", timeout=1), ("hangs", "A.b"))
 
+    def test_a_case_that_fails_once_is_left_out_and_one_that_needs_others_counts(self):
+        program, runs, fails = (self.folder / name for name in ("test_x", "runs", "fails"))
+        program.write_text(f"""#!{sys.executable}
+import pathlib, sys
+fails, runs = pathlib.Path({str(fails)!r}), pathlib.Path({str(runs)!r})
+case, *others = fails.read_text().split(",")
+fails.write_text(",".join(others))
+runs.open("a").write("".join(sys.argv[2:]).removeprefix("--gtest_filter=") + ",")
+print(f"[  FAILED  ] {{case}} (3 ms)")
+sys.exit(case != "")
+""")
+        program.chmod(0o755)
+        test = Test("test_x", "base", [program, seeded_faults.GTEST_OPTION], {}, self.folder)
+
+        def outcome_and_runs(*failing):
+            """With the cases that fail in the first run, the second and so on."""
+            fails.write_text(",".join(failing))
+            runs.write_text("")
+            outcome, _, case = seeded_faults.run_to_steady_failure(test, 1, 60)
+            return outcome, case, runs.read_text().split(",")[:-1]
+
+        self.assertEqual(outcome_and_runs(""), ("passes", "", [""]))
+        self.assertEqual(outcome_and_runs("A.b", "A.b"), ("fails", "A.b", ["", "A.b"]))
+        self.assertEqual(outcome_and_runs("A.b", "", "A.b"), ("fails", "A.b", ["", "A.b", ""]))
+        self.assertEqual(outcome_and_runs("A.b", "", "", ""), ("passes", "", ["", "A.b", "", "-A.b"]))
+        self.assertEqual(outcome_and_runs("A.b", "", "", "A.c", "A.c"),
+                         ("fails", "A.c", ["", "A.b", "", "-A.b", "A.c"]))
+        fails.write_text("A.b,A.b,")
+        outcome, _, left_out = seeded_faults.run_without_fault(test)
+        self.assertEqual((outcome, left_out), ("passes", "A.b"))
+
     def record(self, name, *runs):
         record = Record(self.folder / name)
         for fault, outcome in runs:
@@ -167,7 +198,7 @@ class Runs(unittest.TestCase):
         for number in (1, 2):
             with unittest.mock.patch("builtins.print"):
                 seeded_faults.run(self.folder, faults, "", "record")
-            self.assertEqual(runs.read_text(), "a0b0c0a1b1a2b2", number)
+            self.assertEqual(runs.read_text(), "a0b0c0c0a1b1a2b2b2", number)
         record = Record(self.folder / "record.jsonl")
         self.assertEqual((record.finding(1), record.finding(2)["test"]), (None, "engine"))
         self.assertEqual(json.loads((self.folder / "record.jsonl").read_text().splitlines()[0])["fault"], 0)
