@@ -27,6 +27,12 @@ def hermes_call(name, arguments):
     return f'<tool_call>\n{json.dumps({"name": name, "arguments": arguments})}\n</tool_call>'
 
 
+def noise():
+    """A model of random weights with the words of SmolLM2 and as much context, for tests that script what it says, or
+    where any text will do: a token costs a tenth."""
+    return support.tiny_model("tiny-llama-8k")
+
+
 class Server:
     """`octavo serve` with these arguments; a context manager."""
 
