@@ -129,7 +129,9 @@ def float_model(model):
     path = TEST_DATA / "float" / f"{model.stem}-{hashlib.sha256(source).hexdigest()[:16]}.gguf"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        in_own_process(dequantize_model.dequantize_model, model, path)
+        partial = path.with_suffix(f".{os.getpid()}.partial")
+        in_own_process(dequantize_model.dequantize_model, model, partial)
+        partial.rename(path)
     return path
 
 
