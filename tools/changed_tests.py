@@ -132,8 +132,8 @@ def select_source(root, path, chosen):
         chosen.layers.add(path.parts[1])
         return
     layers = layers_that_include(root, str(path.relative_to("include"))) if path.parts[0] == "include" else set()
-    near = layers if len(layers) <= MANY_DEPENDENTS else nearest(layers)
-    chosen.layers.add("public")
+    near = layers if len(layers) <= MANY_DEPENDENTS else nearest(layers) | {path.stem} & layers
+    chosen.layers |= {"public", path.stem} & (layers | {"public"})
     chosen.above |= near
     chosen.left_out += [f"{path}: tests of {layer}" for layer in sorted(layers - near)]
 

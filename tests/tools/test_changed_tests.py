@@ -74,8 +74,8 @@ class Files(unittest.TestCase):
 
     def test_a_public_header_has_the_layers_that_include_it(self):
         entries, left_out = selected("include/octavo/engine.h")
-        self.assertTrue({"engine.1of4", "cli"} & entries)
-        self.assertNotIn("all tests", left_out)
+        self.assertLessEqual({"engine.1of4", "engine.2of4", "e2e.server_operation"}, entries)
+        self.assertIn("include/octavo/engine.h: tests of cli", left_out)
 
     def test_linters_read_changed_sources_alone(self):
         files = ["src/engine/drafter.cc", "src/engine/drafter.h", "src/engine/gone.cc", "tests/api/vectors_test.cc", "README.md"]
