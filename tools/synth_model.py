@@ -48,6 +48,7 @@ class Shape(NamedTuple):
 
 SHAPES = {
     "tiny-llama": Shape("llama", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
+    "tiny-llama-8k": Shape("llama", 2, 256, 4, 2, 64, 512, 8192, 100000.0, True),
     "tiny-qwen2": Shape("qwen2", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-qwen3": Shape("qwen3", 2, 256, 4, 2, 128, 512, 2048, 1000000.0, True),
     "tiny-mistral3": Shape("mistral3", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, False),

@@ -53,8 +53,8 @@ class Call : public std::enable_shared_from_this<Call> {
   /// The system had no memory for news of the engine's. The engine's thread.
   void note_lost_news() noexcept { has_lost_news_ = true; }
   /// The queue has it.
-  LostCall& lost_place() { return lost_place_; }
-  const LostCall& lost_place() const { return lost_place_; }
+  CallPlace& place() { return place_; }
+  const CallPlace& place() const { return place_; }
   /// Makes events of a piece of news. One thread at a time. True: the last event is among them, and leave() is next.
   bool write(News news, EventBatch& batch);
   /// Forgets the call, which has ended, but for what it has pinned. It may cancel: no lock is held.
@@ -93,7 +93,7 @@ class Call : public std::enable_shared_from_this<Call> {
   CompletionCall call_;
   const std::size_t num_answers_;  // choices of all prompts
   std::atomic<bool> has_lost_news_ = false;
-  LostCall lost_place_;  // under the queue's lock
+  CallPlace place_;
   std::atomic<bool> is_cancelled_ = false;
   std::atomic<bool> is_refused_ = false;  // octavo_submit() has given an error
 

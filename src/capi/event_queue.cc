@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <iterator>
+#include <list>
 #include <utility>
 
 #include "capi/call.h"
@@ -76,7 +77,7 @@ void EventQueue::note_lost_news(std::shared_ptr<Call> call) noexcept {
 
 void EventQueue::add_lost(std::shared_ptr<Call> call) noexcept {
   call->note_lost_news();
-  LostCall& place = call->lost_place();
+  LostCall& place = call->place().lost;
   if (std::exchange(place.is_listed, true)) return;
   place.next = std::move(lost_);
   lost_ = std::move(call);
@@ -97,21 +98,49 @@ void EventQueue::end_callback() {
 // A callback may cancel, and so may leave(), whose news come here once more: the lock is not held then.
 void EventQueue::hand_over(News news) {
   if (!begin_callback()) return;
+  const CallbackScope inside;
   const std::shared_ptr<Call> call = news.call;
   try {
-    const CallbackScope inside;
-    auto batch = std::make_unique<EventBatch>();
+    std::list<std::unique_ptr<EventBatch>> made;
+    made.push_back(std::make_unique<EventBatch>());
+    std::list<std::unique_ptr<EventBatch>>& waiting = call->place().batches.waiting;
     bool is_over = false;
     {
       const std::lock_guard alone(telling_);
-      is_over = call->write(std::move(news), *batch);
+      is_over = call->write(std::move(news), *made.front());
+      if (!made.front()->is_empty()) waiting.splice(waiting.end(), made);
     }
     if (is_over) call->leave();
-    if (!batch->is_empty()) options_.on_events(options_.user, EventBatch::release(std::move(batch)));
   } catch (const std::exception&) {
     call->note_lost_news();
   }
+  deliver(*call);
   end_callback();
+}
+
+/// Calls back with the batches of a call, in the order in which they were made, unless a thread does so already: it has
+/// those that were added meanwhile, too, and so nothing comes beside or behind the call's end.
+void EventQueue::deliver(Call& call) noexcept {
+  CallBatches& batches = call.place().batches;
+  std::unique_lock alone(telling_);
+  if (std::exchange(batches.are_delivered, true)) return;
+  while (!batches.waiting.empty()) {
+    std::unique_ptr<EventBatch> batch = std::move(batches.waiting.front());
+    batches.waiting.pop_front();
+    alone.unlock();
+    call_back(call, std::move(batch));
+    alone.lock();
+  }
+  batches.are_delivered = false;
+}
+
+void EventQueue::call_back(Call& call, std::unique_ptr<EventBatch> batch) noexcept {
+  if (is_closed_) return;  // by the callback before
+  try {
+    options_.on_events(options_.user, EventBatch::release(std::move(batch)));
+  } catch (const std::exception&) {
+    call.note_lost_news();
+  }
 }
 
 bool EventQueue::wait(std::unique_lock<std::mutex>& lock, const std::optional<Clock::time_point>& until) {
@@ -124,7 +153,7 @@ bool EventQueue::wait(std::unique_lock<std::mutex>& lock, const std::optional<Cl
 /// The news that wait, and ends of calls that have lost news, of which nothing else may come.
 std::vector<News> EventQueue::take() {
   std::size_t num_lost = 0;
-  for (const Call* call = lost_.get(); call != nullptr; call = call->lost_place().next.get()) ++num_lost;
+  for (const Call* call = lost_.get(); call != nullptr; call = call->place().lost.next.get()) ++num_lost;
   const std::size_t count = std::min(news_.size(), kMostAtOnce);
   std::vector<News> taken;
   taken.reserve(count + num_lost);  // nothing throws behind it
@@ -135,7 +164,7 @@ std::vector<News> EventQueue::take() {
   }
   news_.erase(news_.begin(), end);
   while (lost_) {
-    LostCall place = std::exchange(lost_->lost_place(), {});
+    LostCall place = std::exchange(lost_->place().lost, {});
     taken.push_back({.call = std::exchange(lost_, std::move(place.next)), .has_failed = true});
   }
   eventfd_t ignored = 0;

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,6 +27,18 @@ class Call;
 struct LostCall {
   bool is_listed = false;
   std::shared_ptr<Call> next = {};
+};
+
+/// Batches of a call on their way to a callback.
+struct CallBatches {
+  std::list<std::unique_ptr<EventBatch>> waiting = {};
+  bool are_delivered = false;  // some thread calls back with them
+};
+
+/// What a queue keeps with a call, under its locks.
+struct CallPlace {
+  LostCall lost = {};
+  CallBatches batches = {};
 };
 
 /// A piece of news about a call, before it has the form of an event.
@@ -74,6 +87,8 @@ class EventQueue final : public Handled {
   void tell(std::vector<News> taken, EventBatch& batch) noexcept;
   void add_lost(std::shared_ptr<Call> call) noexcept;
   void hand_over(News news);
+  void deliver(Call& call) noexcept;
+  void call_back(Call& call, std::unique_ptr<EventBatch> batch) noexcept;
   bool begin_callback();
   void end_callback();
 
@@ -81,7 +96,7 @@ class EventQueue final : public Handled {
   const std::size_t max_waiting_bytes_;
   const int descriptor_;  // an eventfd, which counts 1 as long as there is news
   CallList calls_;        // not over yet
-  std::mutex telling_;    // held while news become events for a callback
+  std::mutex telling_;    // held while news become events for a callback, and for its batches
   std::mutex mutex_;      // of the rest
   std::condition_variable filled_;
   bool is_telling_ = false;  // a poll makes events: others wait, as long as they may, so that events keep their order

@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "capi/call.h"
 #include "octavo.h"
 #include "tiny_calls.h"
 
@@ -195,6 +197,40 @@ TEST(CapiCallbacks, ACallbackMayCloseAModelThatIsDrivenByItsCaller) {
   EXPECT_EQ(closed, OCTAVO_OK);
   EXPECT_EQ(octavo_close(model), OCTAVO_CLOSED);
   EXPECT_EQ(octavo_close(queue), OCTAVO_OK);
+}
+
+/// A request that another thread ends while its first callback is under way.
+struct EndedInCallback {
+  std::shared_ptr<capi::Call> call = {};
+  bool is_inside = false, is_end_inside = false;
+  std::vector<std::uint32_t> kinds = {};
+
+  static void hear(void* user, octavo_events* events) {
+    auto& here = *static_cast<EndedInCallback*>(user);
+    for (std::size_t i = 0; i < events->count; ++i) here.kinds.push_back(events->events[i].kind);
+    octavo_events_free(events);
+    here.is_end_inside |= here.is_inside;
+    if (here.kinds.size() > 1) return;
+    here.is_inside = true;
+    std::thread([&here] { here.call->abort(); }).join();
+    here.is_inside = false;
+  }
+};
+
+TEST(CapiCallbacks, NothingOfARequestComesBesideOrBehindItsLastEvent) {
+  const octavo_handle model = load_tiny(true);
+  EndedInCallback here;
+  const octavo_handle queue = open_queue(EndedInCallback::hear, &here);
+  std::uint64_t id = 0;
+  ASSERT_EQ(submit_long(model, queue, &id), OCTAVO_OK) << message_of_last();
+  here.call = capi::Handles::instance().find<capi::LoadedModel>(model, "model").value()->calls().find(id);
+  ASSERT_NE(here.call, nullptr);
+  while (here.kinds.empty()) ASSERT_EQ(octavo_step(model, nullptr), OCTAVO_OK);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(octavo_step(model, nullptr), OCTAVO_OK);
+  EXPECT_FALSE(here.is_end_inside);
+  EXPECT_THAT(here.kinds, testing::ElementsAre(OCTAVO_TOKEN, OCTAVO_END));
+  EXPECT_EQ(octavo_close(queue), OCTAVO_OK);
+  EXPECT_EQ(octavo_close(model), OCTAVO_OK);
 }
 
 /// How a request of a model that the test drives has ended, after how many tokens.

@@ -5,6 +5,7 @@ told to. `with Hub(files) as hub:` serves them as test/ repositories; `hub.envir
     hub.requests                   what was asked, as (host, path, range, authorization)
     hub.sent_bytes                 of files, all answers together
 """
+import functools
 import hashlib
 import http.server
 import json
@@ -30,6 +31,11 @@ FAULTS = {
     "401": "", "403": "", "404": "", "429": "with Retry-After: 1", "429 long": "with Retry-After: 7200", "500": "", "503": "",
     "loop": "a redirect to itself",
 }
+
+
+@functools.lru_cache(maxsize=16)
+def hash_of(content):
+    return hashlib.sha256(content).hexdigest()
 
 
 class Hub:
@@ -74,12 +80,13 @@ class Hub:
             server.shutdown()
             server.server_close()
 
-    def environment(self, home):
-        """Variables for a program with an empty home that knows this hub alone."""
+    def environment(self, home, stall_s=30):
+        """Variables for a program with an empty home that knows this hub alone, and takes a transfer for dead that
+        stands still for so long: a hub of a busy machine pauses for seconds without meaning it."""
         names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "XDG_CACHE_HOME",
                  "HF_HOME", "HF_HUB_CACHE", "HF_HUB_OFFLINE", "HF_TOKEN")
         return {**{name: "" for name in names}, "HOME": str(home), "HF_ENDPOINT": self.hub_url, "no_proxy": "*",
-                "HF_HUB_DOWNLOAD_TIMEOUT": "2", **({"HF_TOKEN": self.token} if self.token else {})}
+                "HF_HUB_DOWNLOAD_TIMEOUT": str(stall_s), **({"HF_TOKEN": self.token} if self.token else {})}
 
     def fetched(self):
         """Requests for bytes of files."""
@@ -129,7 +136,7 @@ class Hub:
         if repo not in self.repos:
             return self.answer(handler, 404, {"X-Error-Message": "Repository not found"})
         siblings = [{"rfilename": name, "size": len(content), "blobId": "b" * 40,
-                     "lfs": {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content), "pointerSize": 130}}
+                     "lfs": {"sha256": hash_of(content), "size": len(content), "pointerSize": 130}}
                     for name, content in self.repos[repo].items()]
         body = json.dumps({"id": repo, "sha": COMMIT, "siblings": siblings}).encode()
         self.answer(handler, 200, {"Content-Type": "application/json"}, body)
@@ -142,7 +149,7 @@ class Hub:
             time.sleep(0.1)
 
     def metadata(self, content, changed=False):
-        etag = hashlib.sha256(content + (b"x" if changed else b"")).hexdigest()
+        etag = hash_of(content + b"x" if changed else content)
         return {"X-Repo-Commit": COMMIT, "X-Linked-Etag": f'"{etag}"', "X-Linked-Size": str(len(content))}
 
     def redirect(self, handler, content):

@@ -10,6 +10,8 @@ import subprocess
 import tempfile
 import threading
 import time
+import unittest
+from concurrent import futures
 
 import support
 
@@ -23,6 +25,12 @@ THINKING_TEMPLATE = (
 def hermes_call(name, arguments):
     """A call of a tool as models of the Hermes family write it."""
     return f'<tool_call>\n{json.dumps({"name": name, "arguments": arguments})}\n</tool_call>'
+
+
+def noise():
+    """A model of random weights with the words of SmolLM2 and as much context, for tests that script what it says, or
+    where any text will do: a token costs a tenth."""
+    return support.tiny_model("tiny-llama-8k")
 
 
 class Server:
@@ -165,3 +173,40 @@ def in_threads(function, arguments):
     for thread in threads:
         thread.join()
     return results
+
+
+class RecordedResult(unittest.TestResult):
+    """What a result is told, in order; `replay` tells it to another."""
+
+    CALLS = ("startTest", "addSuccess", "addFailure", "addError", "addSkip", "addSubTest", "addExpectedFailure",
+             "addUnexpectedSuccess", "stopTest")
+
+    def __init__(self):
+        super().__init__()
+        self.told = []
+        for name in self.CALLS:
+            setattr(self, name, lambda *args, name=name: self.told.append((name, args)))
+
+    def replay(self, result):
+        for name, args in self.told:
+            getattr(result, name)(*args)
+
+
+class SideBySide(unittest.TestSuite):
+    """Tests that wait for most of their time, each in a thread of its own. Their classes have no fixtures."""
+
+    def run(self, result, debug=False):
+        def run_one(test):
+            recorded = RecordedResult()
+            test.run(recorded)
+            return recorded
+
+        with futures.ThreadPoolExecutor(len(self._tests)) as threads:
+            for recorded in threads.map(run_one, self):
+                recorded.replay(result)
+        return result
+
+    @classmethod
+    def of(cls, tests):
+        """The cases of a suite, however deep."""
+        return cls(case for suite in tests for case in (cls.of(suite) if isinstance(suite, unittest.TestSuite) else (suite,)))

@@ -10,6 +10,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import threading
 
 import gguf
 import numpy as np
@@ -80,6 +81,11 @@ def in_own_process(function, *args, **options):
         raise AssertionError(f"{function.__name__}: exit code {process.exitcode}")
 
 
+def partial_path(path):
+    """What a file is called until it is whole: several programs and threads may be at the same one."""
+    return path.with_suffix(f".{os.getpid()}-{threading.get_native_id()}.partial")
+
+
 def tiny_model(shape, vocab_from=SMOLLM2, **options):
     """A small model with random weights and the words of another file, made on first use: see tools/synth_model.py for
     the options."""
@@ -88,7 +94,7 @@ def tiny_model(shape, vocab_from=SMOLLM2, **options):
     path = TEST_DATA / "synthetic" / f"{shape}-{key}.gguf"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(f".{os.getpid()}.partial")
+        partial = partial_path(path)
         in_own_process(synth_model.write_model, partial, shape, vocab_from, **options)
         partial.rename(path)
     return path
@@ -98,7 +104,7 @@ def ranking_model(model):
     """A model with a ranking head of two random rows beside what it has, made on first use."""
     path = TEST_DATA / "synthetic" / f"{model.stem}-ranks.gguf"
     if not path.exists():
-        partial = path.with_suffix(f".{os.getpid()}.partial")
+        partial = partial_path(path)
         in_own_process(write_ranking_model, model, partial)
         partial.rename(path)
     return path
@@ -129,7 +135,7 @@ def float_model(model):
     path = TEST_DATA / "float" / f"{model.stem}-{hashlib.sha256(source).hexdigest()[:16]}.gguf"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(f".{os.getpid()}.partial")
+        partial = partial_path(path)
         in_own_process(dequantize_model.dequantize_model, model, partial)
         partial.rename(path)
     return path

@@ -7,7 +7,7 @@ import pathlib
 import unittest
 
 import support
-from server_support import Server
+from server_support import noise, Server
 
 TEMPLATE = support.TEST_DATA / "templates" / "Qwen-Qwen2.5-7B-Instruct.jinja"
 RECORDED = pathlib.Path(__file__).parents[1] / "data" / "agents"
@@ -48,13 +48,13 @@ class Agents(unittest.TestCase):
     def test_recorded_requests_are_answered_and_their_beginnings_are_found_cached(self):
         for file in sorted(RECORDED.glob("*.json")):
             recorded = json.loads(file.read_text(encoding="utf-8"))
-            with self.subTest(agent=recorded["agent"]), Server("--chat-template", TEMPLATE) as server:
+            with self.subTest(agent=recorded["agent"]), Server("--chat-template", TEMPLATE, model=noise()) as server:
                 self.replay(server, recorded)
 
     def replay(self, server, recorded):
         path = recorded["path"]
         for i, body in enumerate(recorded["requests"], 1):
-            asked = {**body, "model": support.SMOLLM2.stem, "guided_choice": [ANSWER]}
+            asked = {**body, "model": noise().stem, "guided_choice": [ANSWER]}
             status, _, text = server.request("POST", path, asked)
             self.assertEqual(status, 200, text)
             self.assertEqual((streamed if body.get("stream") else answered)(path, text), ANSWER)
@@ -94,11 +94,11 @@ class Interruptions(unittest.TestCase):
     def test_a_users_message_behind_a_tools_result_is_answered_whatever_order_the_template_wants(self):
         for name in IN_TURNS:
             template = support.TEST_DATA / "templates" / f"{name}.jinja"
-            with Server("--chat-template", template) as server:
+            with Server("--chat-template", template, model=noise()) as server:
                 others = ("/v1/messages", "/v1/responses", "/api/chat") if name == IN_TURNS[0] else ()
                 for path in ("/v1/chat/completions", *others):
                     with self.subTest(template=name, path=path):
-                        asked = {**interrupted(path), "model": support.SMOLLM2.stem, "guided_choice": [ANSWER]}
+                        asked = {**interrupted(path), "model": noise().stem, "guided_choice": [ANSWER]}
                         status, _, text = server.request("POST", path, asked)
                         self.assertEqual(status, 200, text)
                         self.assertIn(ANSWER, text)
@@ -159,7 +159,7 @@ def call(name, arguments):
 class Histories(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = Server("--chat-template", TEMPLATE, "--served-model-name", "*")
+        cls.server = Server("--chat-template", TEMPLATE, "--served-model-name", "*", model=noise())
 
     @classmethod
     def tearDownClass(cls):

@@ -9,7 +9,7 @@ import anthropic
 import ollama
 
 import support
-from server_support import hermes_call, Server
+from server_support import hermes_call, noise, Server
 
 TEMPLATE = support.TEST_DATA / "templates" / "Qwen-Qwen2.5-7B-Instruct.jinja"
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -28,9 +28,9 @@ class Apis(unittest.TestCase):
             file.write(f"agent {KEY}\n")
         pathlib.Path(file.name).chmod(0o600)
         cls.addClassCleanup(pathlib.Path(file.name).unlink)
-        cls.server = Server("--chat-template", TEMPLATE, "--api-key-file", file.name)
+        cls.server = Server("--chat-template", TEMPLATE, "--api-key-file", file.name, model=noise())
         cls.addClassCleanup(cls.server.__exit__)
-        cls.model = support.SMOLLM2.stem
+        cls.model = noise().stem
 
 
 class Anthropic(Apis):

@@ -21,7 +21,7 @@ import pydantic_ai.providers.openai
 
 import support
 from scripted_answers import ScriptedServer
-from server_support import hermes_call
+from server_support import hermes_call, noise
 
 TEMPLATE = support.TEST_DATA / "templates" / "Qwen-Qwen2.5-7B-Instruct.jinja"
 CITIES = ("Rome", "Oslo", "Lima")
@@ -44,10 +44,10 @@ CALLS = [hermes_call("weather", {"city": city}) for city in CITIES]
 class Client(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = ScriptedServer("--chat-template", TEMPLATE)
+        cls.server = ScriptedServer("--chat-template", TEMPLATE, model=noise())
         cls.addClassCleanup(cls.server.__exit__)
         cls.url = cls.server.url + "/v1"
-        cls.model = support.SMOLLM2.stem.lower()
+        cls.model = noise().stem
 
     def setUp(self):
         self.asked = []
