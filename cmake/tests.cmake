@@ -1,7 +1,8 @@
 # How tests are entered into CTest.
 
 # What the dear tests take: CTest starts the longest first, and knows what they took only once they ran in this folder.
-# A line is a name and seconds of wall time; tools/test_times.py --write-costs writes them.
+# A line is a name and seconds of wall time; tools/test_times.py --write-costs writes them. A script without one is taken
+# for a long test, and another test for a short one.
 set(octavo_costs_file ${PROJECT_SOURCE_DIR}/tests/costs.tsv)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${octavo_costs_file})
 file(STRINGS ${octavo_costs_file} octavo_costs)
@@ -22,8 +23,11 @@ function(octavo_add_test)
   string(REPLACE "." "\\." pattern ${ARG_NAME})
   set(cost ${octavo_costs})
   list(FILTER cost INCLUDE REGEX "^${pattern}\t")
+  string(REGEX REPLACE "^.*\t" "" cost "${cost}")
+  if(NOT cost AND ARG_KIND STREQUAL script)
+    set(cost 30)
+  endif()
   if(cost)
-    string(REGEX REPLACE "^.*\t" "" cost "${cost}")
     set_tests_properties(${ARG_NAME} PROPERTIES COST ${cost})
   endif()
 endfunction()

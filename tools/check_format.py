@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that clang-format would change none of the C++ sources.
 
-    check_format.py [--clang-format PROGRAM] [--fix] ROOT        exit code 1 and the places if it would
+    check_format.py [--clang-format PROGRAM] [--fix] ROOT [FILE...]    exit code 1 and the places if it would
 """
 import argparse
 import pathlib
@@ -17,8 +17,9 @@ def main():
     parser.add_argument("--clang-format", default="clang-format-19")
     parser.add_argument("--fix", action="store_true", help="format the files instead")
     parser.add_argument("root", type=pathlib.Path)
+    parser.add_argument("files", nargs="*", type=pathlib.Path, help="these alone")
     args = parser.parse_args()
-    files = sorted(p for top in FOLDERS for p in (args.root / top).rglob("*") if p.suffix in SUFFIXES)
+    files = args.files or sorted(p for top in FOLDERS for p in (args.root / top).rglob("*") if p.suffix in SUFFIXES)
     if not files:
         sys.exit(f"no C++ sources under {args.root}")
     mode = ["-i"] if args.fix else ["--dry-run", "-Werror"]

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over the sources of src/, several at once, and remembers which were clean.
 
-    check_tidy.py --build BUILD [--clang-tidy PROGRAM] [--jobs N] ROOT [FILE...]
+    check_tidy.py --build BUILD [--clang-tidy PROGRAM] [--jobs N] [--share I/N] ROOT [FILE...]
 
-BUILD holds compile_commands.json. Most of clang-tidy's time for a file goes into the library headers that it includes,
+BUILD holds compile_commands.json, and gets what each unit took in its table of times (timed.py). --share reads the Ith of
+N shares of the units. Most of clang-tidy's time for a file goes into the library headers that it includes,
 so files with the same compile command are read together, as one unit that includes them, where they give no
 name twice (source_batches.py, as the build joins them); a unit that does not compile is read file by file. Precompiled headers, which hold more than a file includes
 and only GCC can read, are left out.
@@ -27,7 +28,9 @@ import sys
 import tempfile
 
 import source_batches
+import timed
 
+COMPILER = re.compile(r"\+\+(?:-\d+)?$")
 
 def cache_folder():
     base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
@@ -39,7 +42,8 @@ def cache_folder():
 def plain_command(entry):
     """The file's own compile command without compiler, input, output and precompiled header."""
     arguments = shlex.split(entry["command"])
-    arguments = arguments[2 if pathlib.Path(arguments[0]).name == "ccache" else 1 :]
+    # Launchers, such as ccache, stand before the compiler.
+    arguments = arguments[1 + next(i for i, word in enumerate(arguments) if COMPILER.search(word)):]
     for option in ("-o", "-c"):
         at = arguments.index(option)
         del arguments[at : at + 2]
@@ -69,7 +73,7 @@ def units(entries, root):
 
 class Tidy:
     def __init__(self, args):
-        self.program, self.root = args.clang_tidy, args.root
+        self.program, self.root, self.table = args.clang_tidy, args.root, args.build.resolve() / "times.tsv"
         self.compiler = args.clang_tidy.replace("clang-tidy", "clang++")
         self.cache = cache_folder()
         version = subprocess.run([self.program, "--version"], check=True, capture_output=True).stdout
@@ -83,12 +87,13 @@ class Tidy:
         text = shlex.join(command).replace(str(self.root), "").encode()
         return hashlib.sha256(b"\0".join([self.salt, text, done.stdout])).hexdigest()
 
-    def read(self, command, directory, file):
+    def read(self, command, directory, file, name):
         """Findings in a file and in what it includes of src/ and include/; empty when clean."""
         key = self.key(command, directory, file)
         if key and (self.cache / key).exists():
             return ""
-        done = subprocess.run([self.program, "--quiet", "--warnings-as-errors=*",
+        done = subprocess.run([sys.executable, "-I", "-S", timed.__file__, self.table, "tidy", name,
+                               self.program, "--quiet", "--warnings-as-errors=*",
                                f"--config-file={self.root / '.clang-tidy'}",
                                f"--header-filter={re.escape(str(self.root))}/(src|include)/.*\\.(h|cc)$", file, "--",
                                *command], cwd=directory, capture_output=True, text=True, check=False)
@@ -102,18 +107,27 @@ class Tidy:
         """[(file, findings)] of the files with findings: those of a unit with its first such file, which is the unit's
         first file where they are in headers."""
         command, directory, files = unit
+        names = [str(pathlib.Path(file).relative_to(self.root)) for file in files]
         if len(files) > 1:
             with tempfile.NamedTemporaryFile("w", suffix=".cc") as joined:
                 joined.writelines(f'#include "{file}"  // NOLINT(bugprone-suspicious-include)\n' for file in files)
                 joined.flush()
-                findings = self.read(command, directory, joined.name)
+                findings = self.read(command, directory, joined.name, f"{names[0]} and {len(files) - 1} more")
             if not findings:
                 return []
             if "clang-diagnostic-error" not in findings:
                 named = [file for file in files if file in findings] or files[:1]
                 return [(named[0], findings), *((file, "") for file in named[1:])]
-        found = [(file, self.read(command, directory, file)) for file in files]
+        found = [(file, self.read(command, directory, file, name)) for file, name in zip(files, names)]
         return [(file, findings) for file, findings in found if findings]
+
+
+def share(text):
+    """(I, N) of "I/N"."""
+    index, number = map(int, text.split("/"))
+    if not 1 <= index <= number:
+        raise ValueError(text)
+    return index, number
 
 
 def main():
@@ -121,6 +135,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--clang-tidy", default="clang-tidy-19")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--share", type=share, default=(1, 1), metavar="I/N")
     parser.add_argument("root", type=pathlib.Path)
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     args = parser.parse_args()
@@ -130,14 +145,17 @@ def main():
     entries = [e for e in files_to_read(commands, args.root) if not only or e["file"] in only]
     if not entries:
         sys.exit("no source of src/ is in compile_commands.json")
+    index, number = args.share
+    chosen = units(entries, args.root / "src")[index - 1::number]
+    num_files = sum(len(files) for _, _, files in chosen)
     tidy, failed = Tidy(args), 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        for found in pool.map(tidy.check, units(entries, args.root / "src")):
+        for found in pool.map(tidy.check, chosen):
             failed += len(found)
             for _, findings in found:
                 print(findings, end="", flush=True)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    print(f"clang-tidy: {len(entries) - failed} of {len(entries)} files are clean, "
+    print(f"clang-tidy: {num_files - failed} of {num_files} files are clean, "
           f"{used.ru_utime + used.ru_stime:.0f} s of processor time")
     return 1 if failed else 0
 

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -41,12 +42,13 @@ class Tidy(unittest.TestCase):
 
     def command(self, file):
         return {"directory": str(self.root), "file": str(file),
-                "command": f"ccache c++ -O2 -include nowhere/pch.hxx -o {file.stem}.o -c {file}"}
+                "command": f"python3 timed.py times.tsv unit -o ccache c++ -O2 -include nowhere/pch.hxx -o {file.stem}.o -c {file}"}
 
-    def check_commands(self, entries):
+    def check_commands(self, entries, *options):
         (self.root / "compile_commands.json").write_text(json.dumps(entries))
         out = io.StringIO()
-        arguments = ["check_tidy.py", "--build", str(self.root), "--clang-tidy", PROGRAM, "--jobs", "1", str(self.root)]
+        arguments = ["check_tidy.py", "--build", str(self.root), "--clang-tidy", PROGRAM, "--jobs", "1", *options,
+                     str(self.root)]
         with mock.patch.object(sys, "argv", arguments), contextlib.redirect_stdout(out):
             return check_tidy.main(), out.getvalue()
 
@@ -91,6 +93,21 @@ class Tidy(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertRegex(out, r"src/b\.cc:2:\d+: error: use nullptr")
         self.assertIn("1 of 2 files are clean", out)
+
+    def test_shares_read_every_unit_once_and_say_what_each_took(self):
+        files = []
+        for name, text in {"a": CLEAN, "b": ZERO_POINTER, "c": CLEAN, "d": CLEAN}.items():  # of one name: units apart
+            files.append(self.root / "src" / f"{name}.cc")
+            files[-1].write_text(text)
+        entries = [self.command(file) for file in files]
+        told = [self.check_commands(entries, "--share", f"{i}/3") for i in (1, 2, 3)]
+        self.assertEqual(sum(code for code, _ in told), 1)
+        said = [re.search(r"clang-tidy: (\d+) of (\d+) files are clean", out) for _, out in told]
+        self.assertEqual([sum(int(match[i]) for match in said) for i in (1, 2)], [3, 4])
+        rows = [line.split("\t") for line in (self.root / "times.tsv").read_text().splitlines()]
+        self.assertEqual({row[0] for row in rows}, {"tidy"})
+        self.assertEqual(sorted(row[1].partition(" ")[0] for row in rows)[0], "src/a.cc")
+        self.assertGreater(min(float(row[3]) for row in rows), 0)
 
     def test_processor_time_is_said(self):
         self.assertRegex(self.check(a=CLEAN)[1], r"1 of 1 files are clean, \d+ s of processor time\n$")

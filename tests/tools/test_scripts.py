@@ -49,7 +49,11 @@ unit 4
 """
 CTEST = """#!/bin/sh
 mkdir -p build/release/Testing/Temporary
-echo "clang-tidy: 9 of 9 files are clean, 7 s of processor time" >build/release/Testing/Temporary/LastTest.log
+for share in 3 4; do
+  echo "clang-tidy: 9 of 9 files are clean, $share s of processor time"
+done >build/release/Testing/Temporary/LastTest.log
+printf 'skipped: A.B: no AVX\ncases: 8 of 9 passed in test_base\n' >>build/release/Testing/Temporary/LastTest.log
+printf 'test\tlayers\t2.0\t1.0\t0.5\t0\n' >build/release/times.tsv
 echo "99% tests passed, 1 tests failed out of 100"
 echo "The following tests FAILED:"
 exit 8
@@ -174,9 +178,13 @@ class Scripts(unittest.TestCase):
         self.script("tree/scripts/setup", "#!/bin/sh\n")
         self.script("bin/cmake", "#!/bin/sh\n")
         self.script("bin/ctest", CTEST)
+        shutil.copytree(ROOT / "tools", self.folder / "tree" / "tools")
         done = self.run_script("test")
-        self.assertEqual(done.returncode, 8)
-        self.assertEqual(done.stdout.splitlines()[-1], "99% tests passed, 1 tests failed out of 100")
+        self.assertEqual(done.returncode, 8, done.stderr)
+        self.assertEqual(done.stdout.splitlines()[-4:], [
+            "1 cases skipped:", "  base.A.B: no AVX", "cases of test programs: 9, 8 passed, 1 skipped, 0 failed or did not run",
+            "99% tests passed, 1 tests failed out of 100"])
+        self.assertIn("      1.5      2.0        -           layers", done.stdout.splitlines())
         said = re.fullmatch(r"octavo: processor time: build (\d+) s, clang-tidy 7 s, tests -?\d+ s, together (\d+) s "
                             r"\(docs/building.md\)", done.stderr.splitlines()[-1])
         self.assertTrue(said, done.stderr)
