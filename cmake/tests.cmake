@@ -37,6 +37,12 @@ function(octavo_test_flags target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
+# The only unit of tests that knows where the repository lies.
+add_library(octavo_source_dir STATIC ${PROJECT_SOURCE_DIR}/tests/support/source_dir.cc)
+target_include_directories(octavo_source_dir PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+target_compile_definitions(octavo_source_dir PRIVATE OCTAVO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+target_link_libraries(octavo_source_dir PRIVATE octavo_flags)
+
 # octavo_test(NAME SOURCES files... LINK libraries... PRECOMPILE headers... SHARDS number)
 # A GoogleTest program test_NAME, which is one CTest entry, or so many that each runs its share of the cases: a program that
 # takes long, so that several processors have their part of it. Models for tests are in the folder that the environment
@@ -51,9 +57,8 @@ function(octavo_test name)
   else()
     octavo_precompile_shared(test_${name} test_headers EXECUTABLE ${octavo_test_headers})
   endif()
-  target_link_libraries(test_${name} PRIVATE octavo_flags ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  target_link_libraries(test_${name} PRIVATE octavo_flags octavo_source_dir ${ARG_LINK} GTest::gmock GTest::gtest_main)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_definitions(test_${name} PRIVATE OCTAVO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   if(NOT ARG_SHARDS)
     set(ARG_SHARDS 1)
   endif()

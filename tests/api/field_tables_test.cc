@@ -29,6 +29,7 @@
 #include "api/sampling_fields.h"
 #include "api/tool_fields.h"
 #include "api/vector_fields.h"
+#include "support/source_dir.h"
 #include "text_engine.h"
 
 namespace octavo {
@@ -218,7 +219,7 @@ TEST(FieldTables, ThePagesHaveEachTableOnceAndAsItsRowsAre) {
   std::multiset<std::string> found;
   std::multiset<std::string> expected;
   for (const auto& [name, table] : made_tables()) expected.insert(name);
-  for (const auto& entry : fs::directory_iterator(OCTAVO_SOURCE_DIR "/docs/server")) {
+  for (const auto& entry : fs::directory_iterator(test::source_dir() + "/docs/server")) {
     if (entry.path().extension() != ".md") continue;
     const std::string page = read_text(entry.path());
     const std::string made = with_tables(page, found);

@@ -11,6 +11,7 @@
 #include "cli/fake_engine.h"
 #include "cli/llama_translator.h"
 #include "cli/named_templates.h"
+#include "support/source_dir.h"
 
 namespace octavo::cli {
 namespace {
@@ -73,7 +74,7 @@ TEST(LlamaArguments, EveryRowHasNamesOfItsOwnAndAnOptionThatIsThere) {
 }
 
 TEST(LlamaArguments, ThePageAboutThemNamesEveryRow) {
-  std::ifstream file(OCTAVO_SOURCE_DIR "/docs/llama_server.md");
+  std::ifstream file(test::source_dir() + "/docs/llama_server.md");
   std::stringstream page;
   page << file.rdbuf();
   for (const LlamaArgument& row : llama_arguments())

@@ -9,6 +9,7 @@
 #include "source/gguf_writer.h"
 #include "source/open_model.h"
 #include "support/memory_source.h"
+#include "support/source_dir.h"
 #include "support/temp_folder.h"
 #include "tokenizer/tokenizer.h"
 
@@ -125,7 +126,7 @@ const std::string kSpmMerges = R"(["b", "b"], ["a", "b"], ["a", "bb"], ["ab", "b
 
 TEST(GgufWords, OfEncodersStayATokenizerJson) {
   for (const char* name : {"word_piece", "unigram"}) {
-    std::ifstream file(fmt::format("{}/fuzz/seeds/tokenizer_json/{}.json", OCTAVO_SOURCE_DIR, name));
+    std::ifstream file(fmt::format("{}/fuzz/seeds/tokenizer_json/{}.json", test::source_dir(), name));
     std::ostringstream json;
     json << file.rdbuf();
     const Written written(json.str());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/memory_source.h"
+#include "support/source_dir.h"
 
 namespace octavo {
 namespace {
@@ -47,7 +48,7 @@ struct AllFacts {
   std::deque<Facts> models;
 
   AllFacts() {
-    std::ifstream in(std::string(OCTAVO_SOURCE_DIR) + "/tests/data/type_mixes.txt");
+    std::ifstream in(test::source_dir() + "/tests/data/type_mixes.txt");
     for (std::string line; std::getline(in, line);) {
       const std::vector<std::string> words = words_of(line);
       if (words.front() == "mixes") mixes.assign(words.begin() + 1, words.end());

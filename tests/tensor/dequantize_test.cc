@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "support/source_dir.h"
+
 namespace octavo {
 namespace {
 
 std::string read_golden(const std::string& name) {
-  std::ifstream in(std::string(OCTAVO_SOURCE_DIR) + "/tests/data/dequantize/" + name, std::ios::binary);
+  std::ifstream in(test::source_dir() + "/tests/data/dequantize/" + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 

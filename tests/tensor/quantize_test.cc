@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "support/source_dir.h"
 #include "tensor/dequantize.h"
 #include "tensor/quant_blocks.h"
 
@@ -60,7 +61,7 @@ Row normal_row(std::size_t size, std::uint32_t seed, float scale = 0.02F) {
 }
 
 Row floats_in(const std::string& name) {
-  std::ifstream in(std::string(OCTAVO_SOURCE_DIR) + "/tests/data/quantize/" + name, std::ios::binary);
+  std::ifstream in(test::source_dir() + "/tests/data/quantize/" + name, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   Row values(bytes.size() / sizeof(float));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "support/source_dir.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/tokenizer_json.h"
 
@@ -16,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string saved(const std::string& name) {
-  std::ifstream file(OCTAVO_SOURCE_DIR "/fuzz/seeds/tokenizer_json/" + name + ".json");
+  std::ifstream file(test::source_dir() + "/fuzz/seeds/tokenizer_json/" + name + ".json");
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "support/source_dir.h"
+
 namespace octavo::test {
 
 namespace {
@@ -87,7 +89,7 @@ bool GoldenIds::matches(std::span<const TokenId> got) const {
   return is_hashed ? got.size() == count && fnv1a(got) == hash : std::ranges::equal(got, ids);
 }
 
-std::filesystem::path golden_folder() { return std::filesystem::path(OCTAVO_SOURCE_DIR) / "tests/data/tokenizer"; }
+std::filesystem::path golden_folder() { return std::filesystem::path(test::source_dir()) / "tests/data/tokenizer"; }
 
 std::vector<GoldenText> read_corpus() {
   std::vector<GoldenText> corpus;

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "support/source_dir.h"
 
 namespace octavo {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string small_table() {
-  std::ifstream file(OCTAVO_SOURCE_DIR "/fuzz/seeds/tokenizer_charsmap/small", std::ios::binary);
+  std::ifstream file(test::source_dir() + "/fuzz/seeds/tokenizer_charsmap/small", std::ios::binary);
   std::ostringstream bytes;
   bytes << file.rdbuf();
   return bytes.str();

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "support/memory_source.h"
+#include "support/source_dir.h"
 #include "tokenizer/tokenizer.h"
 
 namespace octavo {
@@ -20,7 +21,7 @@ using ::testing::StartsWith;
 
 /// A tokenizer.json as `tokenizers` saved it: a byte-level one, or one like a SentencePiece converter's.
 std::string saved(const std::string& name) {
-  std::ifstream file(OCTAVO_SOURCE_DIR "/fuzz/seeds/tokenizer_json/" + name + ".json");
+  std::ifstream file(test::source_dir() + "/fuzz/seeds/tokenizer_json/" + name + ".json");
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();

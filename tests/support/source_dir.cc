@@ -1,0 +1,7 @@
+#include "support/source_dir.h"
+
+namespace octavo::test {
+
+std::string source_dir() { return OCTAVO_SOURCE_DIR; }
+
+}  // namespace octavo::test
