@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """SIGTERM at random moments: whether a server ends in time, whatever it is doing.
 
-    sigterm.py --program build/release/octavo [-m MODEL.gguf] [--moments 200] [--seed 1] [--within 5]
+    sigterm.py --program build/release/octavo [-m MODEL.gguf] [--encoder MODEL] [--moments 200] [--seed 1] [--within 5]
 
 Each moment has a server of its own with --drain-timeout 1, on a free port of 127.0.0.1, and one of STAGES in turn: it
-loads its model, fetches one from a hub of this script that sends slowly, compiles constraints, or answers. After a
-random part of the stage's time it gets SIGTERM. The table has how many moments each stage had, the longest time until
-the process was gone, and how many took longer than --within seconds; the exit code is 1 if there were any. A process
-that has not ended after 30 s is killed.
+loads its model, fetches one from a hub of this script that sends slowly, compiles constraints, or answers. With an
+encoder of 8,192 tokens there are two more: it reads long texts, whose clients stay, or hang up; the drain of the
+latter has 30 s. After a random part of the stage's time it gets SIGTERM. The table has how many moments each stage
+had, the longest time until the process was gone, and how many took longer than --within seconds; the exit code is 1 if
+there were any. A process that has not ended after 30 s is killed.
 """
 import argparse
 import collections
@@ -48,8 +49,8 @@ def fetching(program, model):
 
 
 @contextlib.contextmanager
-def busy(program, model, *floods):
-    with served.Server(program, "-m", model, *DRAIN) as server:
+def busy(program, model, *floods, drain=DRAIN):
+    with served.Server(program, "-m", model, *drain) as server:
         end = time.monotonic() + KILL_S
         for flood in floods:
             threading.Thread(target=flood, args=(server, end, attacks.Answers()), daemon=True).start()
@@ -68,9 +69,20 @@ def answering(program, model):
     return busy(program, model, attacks.flood(streams, at_once=8), attacks.flood(texts, "/tokenize", at_once=2))
 
 
+def reading(program, model, drain=DRAIN, hang_up_s=None):
+    texts = attacks.flood(lambda: [{"input": ["a " * 8000] * 2}], "/v1/embeddings", at_once=2, hang_up_s=hang_up_s)
+    return busy(program, model, texts, drain=drain)
+
+
+def reading_for_nobody(program, model):
+    return reading(program, model, ("--drain-timeout", "30", "--access-log", "off"), hang_up_s=0.5)
+
+
 # Name, what it does, and the seconds within which the signal comes.
 STAGES = [("loading", loading, 1.5), ("fetching", fetching, 2.0), ("compiling", compiling, 3.0),
           ("answering", answering, 3.0)]
+STAGES_OF_ENCODERS = [("reading long texts", reading, 3.0),
+                      ("reading long texts that nobody waits for", reading_for_nobody, 3.0)]
 
 
 def time_to_end(begin_stage, program, model, after_s):
@@ -83,12 +95,13 @@ def time_to_end(begin_stage, program, model, after_s):
         return time.monotonic() - begin
 
 
-def measure(program, model, moments, seed):
-    """{stage: the seconds of each of its moments}, in one order for one seed."""
+def measure(stages, program, moments, seed):
+    """{stage: the seconds of each of its moments}, in one order for one seed. Stages are rows of STAGES, each with its
+    model."""
     chance = random.Random(seed)
     times = collections.defaultdict(list)
     for i in range(moments):
-        name, begin_stage, length_s = STAGES[i % len(STAGES)]
+        name, begin_stage, length_s, model = stages[i % len(stages)]
         after_s = chance.random() * length_s
         times[name].append(time_to_end(begin_stage, program, model, after_s))
         print(f"{i + 1}: {name} for {after_s:.3f} s, ended after {times[name][-1]:.3f} s", file=sys.stderr, flush=True)
@@ -99,11 +112,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True)
     parser.add_argument("-m", "--model", default=served.default_model())
+    parser.add_argument("--encoder")
     parser.add_argument("--moments", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--within", type=float, default=5)
     options = parser.parse_args()
-    times = measure(options.program, options.model, options.moments, options.seed)
+    stages = [(*stage, options.model) for stage in STAGES]
+    if options.encoder:
+        stages += [(*stage, options.encoder) for stage in STAGES_OF_ENCODERS]
+    times = measure(stages, options.program, options.moments, options.seed)
     print(f"| stage | moments | longest time to end | over {options.within:g} s |\n|---|---:|---:|---:|")
     num_late = 0
     for name, taken in times.items():

@@ -12,30 +12,31 @@ endif()
 set(OCTAVO_ISA_LEVELS all CACHE STRING
   "Instruction sets to build kernels for: all, native (the strongest of this machine), or a list of names")
 
-# octavo_find_native_level(OUT): the level that `--isa auto` of a build with all of them would choose on this machine.
-# Asked at each configuration, because a build folder may have been made on another machine.
-function(octavo_find_native_level out)
-  if(CMAKE_CROSSCOMPILING)
-    message(FATAL_ERROR "OCTAVO_ISA_LEVELS=native means the machine that builds, but this build is for another: "
-      "name its levels, or all")
-  endif()
-  unset(octavo_native_ran CACHE)
-  unset(octavo_native_compiled CACHE)
-  try_run(octavo_native_ran octavo_native_compiled ${CMAKE_BINARY_DIR}/native_level
-    SOURCES ${PROJECT_SOURCE_DIR}/cmake/native_level.cc
+# octavo_find_machine_levels(OUT): the levels that this machine has, the strongest last, which is what `--isa auto` of a
+# build with all of them would choose. Asked once a configuration, because a build folder may have been made on another
+# machine.
+function(octavo_find_machine_levels out)
+  unset(octavo_machine_ran CACHE)
+  unset(octavo_machine_compiled CACHE)
+  try_run(octavo_machine_ran octavo_machine_compiled ${CMAKE_BINARY_DIR}/machine_levels
+    SOURCES ${PROJECT_SOURCE_DIR}/cmake/machine_levels.cc
     CMAKE_FLAGS -DINCLUDE_DIRECTORIES=${PROJECT_SOURCE_DIR}/src
-    COMPILE_OUTPUT_VARIABLE errors RUN_OUTPUT_VARIABLE level)
-  if(NOT octavo_native_compiled OR NOT octavo_native_ran EQUAL 0)
-    message(FATAL_ERROR "OCTAVO_ISA_LEVELS=native: the program that asks the processor did not compile and run; "
-      "name levels, or all\n${errors}")
+    COMPILE_OUTPUT_VARIABLE errors RUN_OUTPUT_VARIABLE levels)
+  if(NOT octavo_machine_compiled OR NOT octavo_machine_ran EQUAL 0)
+    message(FATAL_ERROR "The program that asks the processor for its instruction sets did not compile and run\n${errors}")
   endif()
-  set(${out} ${level} PARENT_SCOPE)
+  set(${out} ${levels} PARENT_SCOPE)
 endfunction()
 
 if(OCTAVO_ISA_LEVELS STREQUAL "all")
   set(octavo_isa_levels ${octavo_all_isa_levels})
 elseif(OCTAVO_ISA_LEVELS STREQUAL "native")
-  octavo_find_native_level(octavo_isa_levels)
+  if(CMAKE_CROSSCOMPILING)
+    message(FATAL_ERROR "OCTAVO_ISA_LEVELS=native means the machine that builds, but this build is for another: "
+      "name its levels, or all")
+  endif()
+  octavo_find_machine_levels(octavo_isa_levels)
+  list(GET octavo_isa_levels -1 octavo_isa_levels)
 else()
   set(octavo_isa_levels ${OCTAVO_ISA_LEVELS})
 endif()

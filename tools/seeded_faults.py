@@ -10,7 +10,7 @@ One build of the copy has every fault: OCTAVO_SEEDED_FAULT=17 in a program's env
 without it there is none. `make` may be repeated, and leaves files alone that are right. FOLDER is configured and built
 as any checkout is (docs/building.md), in build/release.
 
-`run` asks ctest for its tests. All that one GoogleTest program has are one test here, which bears the program's name;
+`run` asks ctest for its tests. The shards of one GoogleTest program are one test here, which bears the program's name;
 REGEX chooses among these names and those of the other tests. Those that read sources alone (label lint) are left out.
 Each test runs without a fault first, for its ordinary time; one that fails then, or a program's case, is told and not
 used. Then come the tests of each fault, up to the first that fails or takes many times as long as it should: those of
@@ -25,6 +25,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,6 +38,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 VARIABLE = "OCTAVO_SEEDED_FAULT"
 LEAST_TIMEOUT = 60  # seconds
 GTEST_OPTION = "--gtest_fail_fast"
+SHARD = ("GTEST_TOTAL_SHARDS", "GTEST_SHARD_INDEX")
 TIMES_LONGER = 6  # than without a fault: others may use the machine meanwhile
 
 HEADER = """// Made by tools/seeded_faults.py. Units of instruction sets share no code: each has a function of its own.
@@ -137,15 +139,18 @@ class Test(NamedTuple):
     folder: str
 
 
-def is_program(command):
-    """A GoogleTest program, as ctest calls it for one of its cases."""
-    return any(word.startswith("--gtest_filter=") for word in command[1:])
+def program_of(command):
+    """The GoogleTest program of an entry, empty if it is another test."""
+    return command[-1] if any(word.endswith("run_gtest.py") for word in command) else ""
 
 
 def command_of(command):
-    """All cases of a GoogleTest program, or the command; either ends with its first failure, where it can."""
-    if is_program(command):
-        return [command[0], GTEST_OPTION]
+    """All cases of a GoogleTest program, or the command without the one that times it; either ends with its first
+    failure, where it can."""
+    if program := program_of(command):
+        return [program, GTEST_OPTION]
+    timed = next((i for i, word in enumerate(command) if word.endswith("timed.py")), None)
+    command = command if timed is None else command[timed + 4:]
     is_unittest = any(word.endswith(".py") for word in command) and command[-1] == "-v"
     return [*command, "-f"] if is_unittest else command
 
@@ -156,13 +161,14 @@ def tests_of(listed, wanted):
     for entry in listed["tests"]:
         properties = {one["name"]: one["value"] for one in entry.get("properties", [])}
         command = entry.get("command", [])
-        name = pathlib.Path(command[0]).name if is_program(command) else entry["name"]
+        name = pathlib.Path(program_of(command)).name or entry["name"]
         if properties.get("DISABLED") or "lint" in properties.get("LABELS", []) or not re.search(wanted, name):
             continue
-        if not command:
+        if not command or not shutil.which(command_of(command)[0]):
             raise ValueError(f"{name}: found no program, expected one: build the copy first")
         folder = properties["WORKING_DIRECTORY"]
-        environment = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
+        pairs = (pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
+        environment = {key: value for key, value in pairs if key not in SHARD}
         layer = re.search(r"/tests/([^/]+)", folder)
         tests.setdefault(name, Test(name, layer[1] if layer else "", command_of(command), environment, folder))
     return list(tests.values())

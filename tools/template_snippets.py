@@ -86,6 +86,7 @@ STATEMENTS = [
     "{% for a in 5 %}{% endfor %}", "{% for a in none %}{% endfor %}", "{% for a in nope %}x{% else %}y{% endfor %}",
     "{% for c in 'aé🌍' %}{{ c }},{% endfor %}", "{% for k in d %}{{ k }}{% endfor %}", "{% for x in 1, 2 %}{{ x }}{% endfor %}",
     "{% for x in range(3) %}{{ x }}{% endfor %}", "{% for x in l|reverse %}{{ loop.length }}{{ x }}{% endfor %}",
+    "{% for x in l|reverse %}{{ loop.last }}{{ loop.length }}{{ x }}{% endfor %}",
     "{% for x in l|map('string') %}{{ loop.index }}{{ loop.revindex }}{{ x }}{% endfor %}",
     "{% for x in tree recursive %}{{ loop.depth }}:{{ x.n }}({{ loop(x.c) }}){% endfor %}",
     "{% for x in tree %}{{ loop(x.c) }}{% endfor %}", "{% for x in l %}{% set y = x %}{% endfor %}{{ y }}",

@@ -100,6 +100,30 @@ TEST_F(OldFunctions, ACallThatComesInOneEventIsOneDelta) {
   EXPECT_EQ(deltas[0].at("arguments"), R"({"city": "Rome"})");
 }
 
+// The limit has cut the call: what might have been a mark is given behind what was sure to be its arguments.
+TEST_F(OldFunctions, ArgumentsThatACutEndsAreOneText) {
+  const std::string cut = "<tool_call>\n<function=weather>\n<parameter=city>\nRo</para";
+  engine_.set_tool_format("qwen");
+  const auto arguments_in = [&](std::size_t piece) {
+    response_.reset();  // before the call that it refers to
+    open_chat(kFunctions + R"(, "stream": true)");
+    std::string arguments;
+    for (std::size_t at = 0; at < cut.size(); at += piece) {
+      const bool is_last = at + piece >= cut.size();
+      const std::string text = cut.substr(at, piece);
+      for (const json::object& event : send(is_last ? last(1, text, FinishReason::kLength) : token(1, text))) {
+        const json::object one = choice(event);
+        const json::value* call = one.at("delta").as_object().if_contains("function_call");
+        const json::value* more = call == nullptr ? nullptr : call->as_object().if_contains("arguments");
+        if (more != nullptr) arguments += more->as_string();
+      }
+    }
+    return arguments;
+  };
+  EXPECT_EQ(arguments_in(cut.size()), arguments_in(1));
+  EXPECT_EQ(arguments_in(cut.size()), R"({"city": "Ro</para)");
+}
+
 TEST_F(OldFunctions, EarlierCallsAndTheirResultsAreRead) {
   const auto call = parse_chat_completion(json::parse(R"({"messages": [{"role": "user", "content": "hi"},
       {"role": "assistant", "content": null, "function_call": {"name": "time", "arguments": "{\"zone\": 1}"}},

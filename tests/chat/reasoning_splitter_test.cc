@@ -32,7 +32,7 @@ const ReasoningMarks::Token& token_called(const ReasoningMarks& marks, std::stri
 
 Given split(const ReasoningMarks& marks, const std::vector<AnswerPart>& parts,
             const ReasoningSplitter::Options& options = {}) {
-  ReasoningSplitter splitter;
+  static ReasoningSplitter splitter;  // an engine uses it for one answer after another
   splitter.restart(marks, options);
   Given given;
   const auto take = [&] {

@@ -41,6 +41,21 @@ TEST(ConstraintState, AllowsTheEndExactlyWhereTheConstraintIsFulfilled) {
   EXPECT_FALSE(state.accept(0));
 }
 
+TEST(ConstraintState, CountsTheWorkOfEachAnswerAnew) {
+  Grammar grammar;
+  grammar.set_root(grammar.literal("ab"));
+  const auto vocabulary = make_vocabulary({"a", "b"});
+  const auto constraint = CompiledConstraint::create(grammar, vocabulary).value();
+  ConstraintState state;
+  for (int answer = 0; answer < 3; ++answer) {
+    state.begin(constraint, std::nullopt);
+    EXPECT_EQ(state.work(), 0U);
+    ASSERT_TRUE(state.accept(0));
+    ASSERT_TRUE(state.accept(1));
+    EXPECT_EQ(state.work(), 2U);
+  }
+}
+
 TEST(ConstraintState, RefusesTokensOutsideTheVocabulary) {
   Grammar grammar;
   grammar.set_root(grammar.literal("a"));

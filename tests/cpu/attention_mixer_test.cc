@@ -142,7 +142,7 @@ TEST(AttentionMixer, VMayBeK) {
 }
 
 TEST(AttentionMixer, StateThatIsWrittenBeforehandGivesTheSameBits) {
-  for (const char* arch : {"llama", "gemma3", "gemma4"}) {
+  for (const char* arch : {"llama", "mistral3", "gemma3", "gemma4"}) {
     const TinyModel model{.arch = arch, .layers = 3, .window = 9};
     Mixer mixer(model);
     const std::vector<float> x = some_rows(2), whole = mixer.run(2, x, kRows);

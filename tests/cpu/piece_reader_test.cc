@@ -22,6 +22,27 @@ class BreakingSource final : public MemorySource {
   mutable std::atomic<int> num_reads_ = 0;
 };
 
+/// A source of any number of bytes.
+class EndlessSource final : public MemorySource {
+ public:
+  Result<void> read(std::uint64_t, std::span<std::byte>) const override { return {}; }
+};
+
+// A test that waits in vain ends by its time limit.
+TEST(PieceReader, GoesOnWhenTheBufferThatItWaitsForComesBack) {
+  const EndlessSource source;
+  const std::vector<PieceReader::Range> ranges(200, {.offset = 0, .bytes = 16});
+  PieceReader reader(source, ranges, 1, PieceReader::Mode::kAhead);
+  std::size_t num_pieces = 0;
+  while (reader.wait()) {
+    const auto piece = reader.try_take();
+    ASSERT_TRUE(piece);
+    EXPECT_EQ(piece->index, num_pieces++);
+    reader.give_back(*piece);
+  }
+  EXPECT_EQ(num_pieces, ranges.size());
+}
+
 TEST(PieceReader, AnExceptionOfItsThreadIsTheErrorOfTheLoad) {
   const BreakingSource source;
   const std::vector<PieceReader::Range> ranges(5, {.offset = 0, .bytes = 16});

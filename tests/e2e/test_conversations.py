@@ -73,6 +73,8 @@ class Conversations(unittest.TestCase):
         return browser.run("conversation")
 
     def test_the_package_and_the_page_have_the_same(self):
+        if PROGRAM is not None:
+            self.browser = self.enterContext(Browser("--window-size=1000,800"))
         self.each_family(self.check_package_and_page)
 
     def check_package_and_page(self, family, model, options):
@@ -81,11 +83,10 @@ class Conversations(unittest.TestCase):
             messages = self.ask(client, client.models.list().data[0].id, family)
             if PROGRAM is None:
                 return
-            with Browser("--window-size=1000,800") as browser:
-                browser.open(server.url + "/")
-                self.assertEqual(self.ask_page(browser, family), messages)
-                if family in REASONING:
-                    self.check_reasoning(browser, messages)
+            self.browser.open(server.url + "/")  # which has nothing of the others': each port is a site of its own
+            self.assertEqual(self.ask_page(self.browser, family), messages)
+            if family in REASONING:
+                self.check_reasoning(self.browser, messages)
 
     def check_reasoning(self, browser, messages):
         shown = browser.run("[...document.querySelectorAll('details.reasoning')].map(d => "

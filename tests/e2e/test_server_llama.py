@@ -7,7 +7,7 @@ import ollama
 import openai
 
 import support
-from server_support import Server
+from server_support import noise, Server
 
 CODER = support.TEST_DATA / "ggml-vocab-deepseek-coder.gguf"
 GAP = {"input_prefix": "def f(x):\n    return ", "input_suffix": "\n\nprint(f(1))\n"}
@@ -98,7 +98,7 @@ class Llama(unittest.TestCase):
         self.assertEqual(props["modalities"], {"vision": False, "audio": False})
 
     def test_a_model_that_fills_no_gaps_says_so(self):
-        with Server() as server:
+        with Server(model=noise()) as server:
             status, _, text = server.request("POST", "/infill", GAP)
             self.assertEqual((status, json.loads(text)["error"]["code"]), (501, "unsupported_model"))
             self.assertTrue(json.loads(server.request("GET", "/props")[2])["chat_template"])

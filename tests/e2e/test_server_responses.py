@@ -1,4 +1,4 @@
-"""OpenAI's Responses API through the unchanged `openai` package: a real model under a template of models that call
+"""OpenAI's Responses API through the unchanged `openai` package: a model of noise under a template of models that call
 tools, whose answers are scripted: a constraint allows one text."""
 import json
 import pathlib
@@ -10,7 +10,7 @@ import openai
 import pydantic
 
 import support
-from server_support import hermes_call, Server, THINKING_TEMPLATE
+from server_support import hermes_call, noise, Server, THINKING_TEMPLATE
 
 TEMPLATE = support.TEST_DATA / "templates" / "Qwen-Qwen2.5-7B-Instruct.jinja"
 CITIES = ("Rome", "Oslo", "Lima")
@@ -46,7 +46,7 @@ class Responses(unittest.TestCase):
             file.writelines(f"{name} {key}\n" for name, key in KEYS.items())
         pathlib.Path(file.name).chmod(0o600)
         cls.addClassCleanup(pathlib.Path(file.name).unlink)
-        cls.server = Server("--chat-template", TEMPLATE, "--api-key-file", file.name)
+        cls.server = Server("--chat-template", TEMPLATE, "--api-key-file", file.name, model=noise())
         cls.addClassCleanup(cls.server.__exit__)
         cls.client, cls.other = (openai.OpenAI(base_url=cls.server.url + "/v1", api_key=key, max_retries=0,
                                                timeout=support.TIMEOUT_S) for key in KEYS.values())
@@ -235,7 +235,7 @@ class Reasoning(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".jinja") as file:
             file.write(THINKING_TEMPLATE)
             file.flush()
-            server = Server("--chat-template", file.name)
+            server = Server("--chat-template", file.name, model=noise())
         with server:
             client = openai.OpenAI(base_url=server.url + "/v1", api_key="none", max_retries=0,
                                    timeout=support.TIMEOUT_S)
@@ -256,7 +256,7 @@ class Reasoning(unittest.TestCase):
 
 class Nothing(unittest.TestCase):
     def test_a_server_may_keep_nothing(self):
-        with Server("--max-stored-size", 0) as server:
+        with Server("--max-stored-size", 0, model=noise()) as server:
             client = openai.OpenAI(base_url=server.url + "/v1", api_key="none", max_retries=0,
                                    timeout=support.TIMEOUT_S)
             response = client.responses.create(model=client.models.list().data[0].id, input="Hi", max_output_tokens=2)

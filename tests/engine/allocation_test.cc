@@ -82,6 +82,21 @@ TEST(EngineAllocations, ChoicesThatBeginInLaterStepsAllocateNothingAfterWarmUp) 
   EXPECT_EQ(run(), 0);
 }
 
+TEST(EngineAllocations, ARequestTakesAsMuchAfterManyOthersAsAfterAFew) {
+  TestEngine engine({.runner = {.num_blocks = 64}, .max_context = 64});
+  const auto allocations_of = [&](int num_requests) {
+    const long before = num_allocations.load();
+    for (int i = 0; i < num_requests; ++i) {
+      EXPECT_TRUE(engine->submit(make_request(10, 20), {}));
+      engine->run();
+    }
+    return num_allocations.load() - before;
+  };
+  allocations_of(20);
+  const long few = allocations_of(20);
+  EXPECT_EQ(allocations_of(500), 25 * few);
+}
+
 TEST(EngineAllocations, AMaskThatFindsNoMemoryOutsideOfTheStepsFailsAndItsThreadLivesOn) {
   int num_failed = 0, num_found = 0;
   for (long before = 0; before < 60; ++before) {

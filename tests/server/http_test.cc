@@ -210,6 +210,11 @@ TEST_F(Http, ALongHeaderIs431) {
   options_.http.max_header_bytes = 1000;
   start_ready();
   EXPECT_THAT(ask("GET /health HTTP/1.1\r\nX: " + std::string(2000, 'x')), StartsWith("HTTP/1.1 431"));
+  // The fields count, and not the line before them.
+  const std::string fields = "Host: localhost\r\nX: ", end = "\r\n\r\n";
+  const std::string longest = "GET /health HTTP/1.1\r\n" + fields + std::string(1000 - fields.size() - end.size(), 'x');
+  EXPECT_THAT(ask(longest + end), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ask(longest + "x" + end), StartsWith("HTTP/1.1 431"));
 }
 
 TEST_F(Http, GarbageIs400AndTheEndOfTheConnection) {

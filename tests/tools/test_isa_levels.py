@@ -2,6 +2,7 @@
 import os
 import pathlib
 import platform
+import re
 import subprocess
 import tempfile
 import unittest
@@ -11,17 +12,22 @@ X86 = platform.machine() == "x86_64"
 ALL = ["avx2", "avx512vnni", "avxvnni", "scalar"] if X86 else ["neon", "scalar"]
 
 
-def strongest():
-    """This machine's strongest level, by the system's own list of what the processor has."""
+def levels_of_machine():
+    """This machine's levels, by the system's own list of what the processor has."""
     if not X86:
-        return "neon"
+        return {"scalar", "neon"}
     flags = next(line for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags"))
     flags = set(flags.split())
     if not {"avx2", "fma", "f16c"} <= flags:
-        return "scalar"
+        return {"scalar"}
+    levels = {"scalar", "avx2"}
     if {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_vnni"} <= flags:
-        return "avx512vnni"
-    return "avxvnni" if "avx_vnni" in flags else "avx2"
+        levels.add("avx512vnni")
+    return levels | {"avxvnni"} if "avx_vnni" in flags else levels
+
+
+def strongest():
+    return max(levels_of_machine(), key=["scalar", "avx2", "avxvnni", "avx512vnni", "neon"].index)
 
 
 class IsaLevels(unittest.TestCase):
@@ -62,6 +68,21 @@ class IsaLevels(unittest.TestCase):
         done = self.configure("-DOCTAVO_BUILD_TESTS=OFF", "-DOCTAVO_ISA_LEVELS=sse9")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn('found "sse9"', done.stderr)
+
+    @unittest.skipUnless(X86, "the emulated levels are those of x86-64")
+    def test_levels_are_emulated_that_the_machine_lacks_or_that_are_named(self):
+        def emulated(*options):
+            done = self.configure("-DOCTAVO_ONLY_KERNELS=ON", *options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            targets = subprocess.run(["ninja", "-C", self.build, "-t", "targets", "all"], capture_output=True, text=True,
+                                     check=True).stdout
+            return set(re.findall(r"octavo_kernels_(\w+)_emulated\.dir/", targets))
+
+        self.assertEqual(emulated(), {"avxvnni", "avx512vnni"} - levels_of_machine())
+        self.assertEqual(emulated("-DOCTAVO_EMULATED_LEVELS=avx512vnni"), {"avx512vnni"})
+        done = self.configure("-DOCTAVO_EMULATED_LEVELS=avx2")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('found "avx2"', done.stderr)
 
 
 if __name__ == "__main__":

@@ -92,21 +92,26 @@ class Runs(unittest.TestCase):
 
     def test_a_program_is_one_test_and_what_reads_sources_is_none(self):
         def entry(name, folder, *command, **properties):
-            properties |= {"WORKING_DIRECTORY": f"/b/tests/{folder}", "ENVIRONMENT": ["A=1=2"]}
-            return {"name": name, "command": list(command),
+            properties |= {"WORKING_DIRECTORY": f"/b/tests/{folder}",
+                           "ENVIRONMENT": ["A=1=2", "GTEST_TOTAL_SHARDS=2", "GTEST_SHARD_INDEX=1"]}
+            command = [sys.executable, "-I", "-S", "/s/tools/timed.py", "/b/times.tsv", "test", name, *command]
+            return {"name": name, "command": command,
                     "properties": [{"name": key, "value": value} for key, value in properties.items()]}
 
-        listed = {"tests": [entry("engine.A.b", "engine", "/b/test_engine", "--gtest_filter=A.b"),
-                            entry("engine.A.c", "engine", "/b/test_engine", "--gtest_filter=A.c"),
-                            entry("e2e.tls", "e2e", "python", "/t/test_tls.py", "-v", LABELS=["e2e"]),
+        test_engine = self.folder / "test_engine"
+        test_engine.touch(0o755)
+        gtest = (sys.executable, "/s/tools/run_gtest.py", "--timeout", "600", str(test_engine))
+        listed = {"tests": [entry("engine.1of2", "engine", *gtest), entry("engine.2of2", "engine", *gtest),
+                            entry("e2e.tls", "e2e", sys.executable, "/t/test_tls.py", "-v", LABELS=["e2e"]),
                             entry("lint.Format", "tools", "python", "x.py", LABELS=["lint"])]}
         has = {"A": "1=2"}
-        program = Test("test_engine", "engine", ["/b/test_engine", "--gtest_fail_fast"], has, "/b/tests/engine")
-        script = Test("e2e.tls", "e2e", ["python", "/t/test_tls.py", "-v", "-f"], has, "/b/tests/e2e")
+        program = Test("test_engine", "engine", [str(test_engine), "--gtest_fail_fast"], has, "/b/tests/engine")
+        script = Test("e2e.tls", "e2e", [sys.executable, "/t/test_tls.py", "-v", "-f"], has, "/b/tests/e2e")
         self.assertEqual(seeded_faults.tests_of(listed, ""), [program, script])
         self.assertEqual(seeded_faults.tests_of(listed, r"^e2e\."), [script])
-        with self.assertRaisesRegex(ValueError, "test_x_NOT_BUILT: found no program"):
-            seeded_faults.tests_of({"tests": [{"name": "test_x_NOT_BUILT"}]}, "")
+        test_engine.unlink()
+        with self.assertRaisesRegex(ValueError, "test_engine: found no program"):
+            seeded_faults.tests_of(listed, "")
 
     def test_the_nearest_tests_come_first_and_of_equal_ones_the_cheapest(self):
         seconds = {"base": 1, "server": 5, "engine": 9, "quick": 2, "e2e.long": 30, "e2e.short": 3}
