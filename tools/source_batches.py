@@ -17,7 +17,7 @@ import pathlib
 import re
 import sys
 
-MOST_FILES = 12  # of a batch: as one unit, so many of the server's take GCC 1.2 GB and clang-tidy 2 GB
+MOST_FILES = 12  # of a batch: as one unit, so many of the server's take GCC 1.2 GB
 HEAD = """// Made by tools/source_batches.py. What it joins is edited, not this.
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wsubobject-linkage"  // GCC takes what a unit includes for headers
@@ -92,14 +92,14 @@ class Names:
         return [path for path in paths if path.exists()]
 
 
-def joined(files, root):
-    """The files in groups of at most MOST_FILES that fit together, each file in the first group that takes it: no two
+def joined(files, root, most=MOST_FILES):
+    """The files in groups of at most `most` that fit together, each file in the first group that takes it: no two
     give a name, and none gives what only another's headers give."""
     names, groups = Names(root), []
     for file in files:
         given, seen = names.of(file)
         for group in groups:
-            if len(group["files"]) < MOST_FILES and not clash(given, group["given"]) and all(
+            if len(group["files"]) < most and not clash(given, group["given"]) and all(
                     not clash(given, other_seen - seen) and not clash(other_given, seen - other_seen)
                     for other_given, other_seen in group["names"]):
                 break

@@ -59,6 +59,17 @@ class Tidy(unittest.TestCase):
         self.assertIn("1 of 2 files are clean", out)
         self.assertNotRegex(out, "suspicious|file not found")
 
+    def test_names_are_read_in_a_unit_of_one_file_and_of_several(self):
+        (self.root / ".clang-tidy").write_text("Checks: '-*,readability-identifier-naming'\nCheckOptions:\n"
+                                               "  readability-identifier-naming.ClassCase: CamelCase\n")
+        (self.root / "src" / "a.h").write_text("#include <string>\nclass small {};\n")
+        for others in {}, {"b": CLEAN}:  # alone, and in one unit with others
+            code, out = self.check(a='#include "a.h"\nclass large {};\n', **others)
+            self.assertEqual(code, 1)
+            self.assertRegex(out, r"src/a\.h:2:7: error: invalid case style for class 'small'")
+            self.assertRegex(out, r"src/a\.cc:2:7: error: invalid case style for class 'large'")
+            self.assertEqual(out.count("error:"), 2, out)
+
     def test_headers_are_read_and_kernel_bodies_are_not(self):
         (self.root / "src" / "a.h").write_text("inline int* nobody() { return 0; }\n")
         (self.root / "src" / "a.inl").write_text("inline int* nothing() { return 0; }\n")
@@ -72,15 +83,50 @@ class Tidy(unittest.TestCase):
         # Each file is right; together the indented macro of one breaks the other.
         code, out = self.check(a="  #define twice int\n", b=CLEAN)
         self.assertEqual((code, "2 of 2 files are clean" in out), (0, True), out)
+        self.assertEqual(self.readings(lambda: self.check(a="  #define twice int\n", b=CLEAN)), (0, 0))
         code, out = self.check(a="  #define twice int\n", b=CLEAN, c=ZERO_POINTER)
         self.assertEqual((code, "2 of 3 files are clean" in out), (1, True), out)
 
-    def test_a_clean_unit_is_read_again_once_it_changes(self):
-        self.assertEqual(self.check(a=CLEAN, b=CLEAN.replace("twice", "double_of"))[0], 0)
+    def readings(self, check):
+        """(exit code, number of units that clang-tidy read) of a call of check()."""
         with mock.patch.object(check_tidy.subprocess, "run", wraps=check_tidy.subprocess.run) as runs:
-            self.assertEqual(self.check(a=CLEAN, b=CLEAN.replace("twice", "double_of"))[0], 0)
-            self.assertFalse([call for call in runs.call_args_list if "--quiet" in call.args[0]])
+            code = check()[0]
+        return code, len([call for call in runs.call_args_list if "--quiet" in call.args[0]])
+
+    def test_a_clean_unit_is_read_again_once_it_changes(self):
+        other = CLEAN.replace("twice", "double_of")
+        self.assertEqual(self.readings(lambda: self.check(a=CLEAN, b=other)), (0, 1))
+        self.assertEqual(self.readings(lambda: self.check(a=CLEAN, b=other)), (0, 0))
         self.assertEqual(self.check(a=CLEAN, b=ZERO_POINTER)[0], 1)
+        self.assertEqual(self.readings(lambda: self.check(a=CLEAN, b=other)), (0, 0))
+
+    def test_a_clean_unit_is_read_again_once_a_header_or_the_configuration_changes(self):
+        header, source = self.root / "src" / "a.h", '#include "a.h"\n' + CLEAN
+        header.write_text('#include "b.h"\n')
+        (self.root / "src" / "b.h").write_text("int one();\n")
+        self.assertEqual(self.readings(lambda: self.check(a=source)), (0, 1))
+        header.write_text("int two();\n")
+        self.assertEqual(self.readings(lambda: self.check(a=source)), (0, 1))
+        header.write_text('#include "b.h"\n')  # as after a change of branches
+        self.assertEqual(self.readings(lambda: self.check(a=source)), (0, 0))
+        (self.root / "src" / "b.h").write_text("inline int* nobody() { return 0; }\n")
+        self.assertEqual(self.readings(lambda: self.check(a=source)), (1, 1))
+        (self.root / ".clang-tidy").write_text("Checks: '-*,modernize-use-override'\nHeaderFilterRegex: '.*'\n")
+        self.assertEqual(self.readings(lambda: self.check(a=source)), (0, 1))
+
+    def test_files_are_read_together_whose_commands_differ_in_paths_macros_and_optimization(self):
+        (self.root / "x").mkdir()
+        (self.root / "x" / "x.h").write_text("using Number = int;\n")
+        a = self.root / "src" / "a.cc"
+        a.write_text('#include "x.h"\nNumber one() { return 1; }\n')
+        b = self.root / "src" / "b.cc"
+        b.write_text("int two() { return TWO; }\n")
+        def commands(*options):
+            return [self.command(file) | {"command": f"c++ {added} -o x.o -c {file}"}
+                    for file, added in zip((a, b), options, strict=True)]
+        self.assertEqual(self.readings(lambda: self.check_commands(commands("-O1 -Ix", "-O3 -DTWO=2"))), (0, 1))
+        self.assertEqual(self.readings(lambda: self.check_commands(commands("-Ix -DTWO=3", "-DTWO=2"))), (0, 2))
+        self.assertEqual(self.readings(lambda: self.check_commands(commands("-Ix", "-DTWO=2 -mavx2"))), (0, 2))
 
     def test_the_files_of_a_batch_are_read_and_the_batch_is_not(self):
         for name, text in {"a": CLEAN, "b": ZERO_POINTER}.items():
