@@ -148,7 +148,7 @@ class Server:
     def metric(self, name):
         return self.metrics()[f"octavo:{name}"]
 
-    def wait_until(self, condition, timeout=30):
+    def wait_until(self, condition, timeout=support.TIMEOUT_S):
         end = time.monotonic() + timeout
         while not condition():
             if time.monotonic() > end:

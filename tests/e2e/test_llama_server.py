@@ -6,8 +6,6 @@ import re
 import socket
 import subprocess
 import tempfile
-import threading
-import time
 import unittest
 
 import support
@@ -165,18 +163,15 @@ class OtherPrograms(unittest.TestCase):
                 return [slot for slot in json.loads(server.get("/slots")[2]) if slot["is_processing"]]
 
             self.assertEqual(processing(), [])
-            body = {"prompt": "Once upon a time", "max_tokens": 400, "ignore_eos": True}
-            asking = threading.Thread(target=server.post, args=("/v1/completions", body))
-            asking.start()
             seen = []
 
             def has_written():
                 seen[:] = processing()
                 return seen and seen[0]["next_token"][0]["n_decoded"] > 3
 
-            server.wait_until(has_written)
-            self.assertEqual([slot["n_prompt_tokens"] for slot in seen], [4])
-            asking.join()
+            with server.open_stream("Once upon a time", max_tokens=4000):
+                server.wait_until(has_written)
+                self.assertEqual([slot["n_prompt_tokens"] for slot in seen], [4])
             server.wait_until(lambda: not processing())
 
     def test_serve_takes_the_arguments_too(self):

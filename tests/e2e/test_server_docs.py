@@ -9,7 +9,7 @@ import unittest
 
 import support
 import vector_folders
-from server_support import Server
+from server_support import noise, Server
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
 TEXT = "\n".join(page.read_text(encoding="utf-8") for page in sorted((DOCS / "server").glob("*.md")))
@@ -23,7 +23,7 @@ def examples(language):
 class Docs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = Server("--embedding")  # vectors of the model that is there
+        cls.server = Server("--embedding", model=noise())  # vectors of the model that is there
         cls.addClassCleanup(cls.server.__exit__)
 
     def run_example(self, command, example):
@@ -64,7 +64,7 @@ class Docs(unittest.TestCase):
             folder = pathlib.Path(name)
             vector_folders.write_folder("bert", folder / "vectors")
             (folder / "facts.txt").write_text("the sky is blue\n\nthe grass is green", encoding="utf-8")
-            with Server("-m", folder / "vectors", "--kv-memory", "64MiB") as server:
+            with Server("-m", folder / "vectors", "--kv-memory", "64MiB", model=noise()) as server:
                 listed = {model["id"]: model for model in json.loads(server.get("/v1/models")[2])["data"]}
                 unloaded = listed["vectors"]
                 self.assertEqual(unloaded["status"]["value"], "unloaded")

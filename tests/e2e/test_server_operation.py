@@ -19,7 +19,6 @@ import support
 from server_support import Server, in_threads
 
 MIB = 1 << 20
-PATIENCE = 10 if support.SANITIZED else 1
 
 
 def tiny():
@@ -191,15 +190,15 @@ class Drain(unittest.TestCase):
 
     def test_new_requests_are_refused_while_draining(self):
         with Server() as server, socket.create_connection((server.host, server.port)) as waiting:
-            chunks = server.stream("Once", max_tokens=200, ignore_eos=True)
+            chunks = server.stream("Once", max_tokens=5000, ignore_eos=True)
             next(chunks)
             server.process.send_signal(signal.SIGTERM)
-            time.sleep(0.2)
             with self.assertRaises(OSError):
-                socket.create_connection((server.host, server.port)).close()
+                while True:
+                    socket.create_connection((server.host, server.port)).close()
             waiting.sendall(b"GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertIn(b"503 Service Unavailable", waiting.recv(4096))
-            list(chunks)
+            chunks.close()
             waiting.close()
             self.assertEqual(server.process.wait(60), 0)
 
@@ -208,10 +207,8 @@ class Drain(unittest.TestCase):
             chunks = server.stream("Once", max_tokens=5000, ignore_eos=True)
             next(chunks)
             server.process.send_signal(signal.SIGTERM)
-            begin = time.monotonic()
             self.assertIn("error", list(chunks)[-1])
-            self.assertEqual(server.process.wait(30), 0)
-            self.assertLess(time.monotonic() - begin, 3 * PATIENCE)
+            self.assertEqual(server.process.wait(60), 0)
 
     def test_a_second_signal_ends_it_at_once(self):
         with Server() as server:
@@ -221,17 +218,15 @@ class Drain(unittest.TestCase):
             time.sleep(0.3)
             self.assertIsNone(server.process.poll())
             server.process.send_signal(signal.SIGTERM)
-            self.assertEqual(server.process.wait(2), -signal.SIGTERM)
+            self.assertEqual(server.process.wait(60), -signal.SIGTERM)
 
 
 class HangUp(unittest.TestCase):
-    def assert_free(self, server, within):
-        """No block is in use within so many seconds and the step that was under way."""
-        begin = time.monotonic()
+    def assert_free(self, server, num_tokens):
+        """No block is in use long before the answers have so many tokens more, which they would have by themselves."""
+        before = server.metric("generation_tokens_total")
         server.wait_until(lambda: server.metric("kv_blocks_referenced") == 0)
-        took, metrics = time.monotonic() - begin, server.metrics()
-        steps = metrics["octavo:step_time_seconds_sum"] / max(1, metrics["octavo:step_time_seconds_count"])
-        self.assertLess(took, within * PATIENCE + 3 * steps)
+        self.assertLess(server.metric("generation_tokens_total") - before, num_tokens / 2)
 
     def test_while_an_answer_is_made(self):
         with Server() as server:
@@ -239,7 +234,7 @@ class HangUp(unittest.TestCase):
                 client = server.open_stream("Once", max_tokens=5000)
                 server.wait_until(lambda: server.metric("num_requests_running") == 1)
                 end(client)
-                self.assert_free(server, 0.2)
+                self.assert_free(server, 5000)
 
     def test_in_the_middle_of_a_prefill(self):
         with Server("--chunk", 64) as server:
@@ -247,7 +242,7 @@ class HangUp(unittest.TestCase):
             server.wait_until(lambda: server.metric("kv_blocks_referenced") > 0)
             self.assertEqual(server.metric("generation_tokens_total"), 0)
             client.close()
-            self.assert_free(server, 0.2)
+            server.wait_until(lambda: server.metric("kv_blocks_referenced") == 0)
             self.assertEqual(server.metric("generation_tokens_total"), 0)
 
     def test_in_the_queue(self):
@@ -260,7 +255,7 @@ class HangUp(unittest.TestCase):
             server.wait_until(lambda: server.metric("num_requests_waiting") == 0)
             self.assertEqual(server.metric("num_requests_running"), 1)
             first.close()
-            self.assert_free(server, 0.2)
+            self.assert_free(server, 5000)
 
     def test_many_at_random_leave_memory_flat_and_no_block_in_use(self):
         rng = random.Random(3)
@@ -287,7 +282,7 @@ class HangUp(unittest.TestCase):
                 for i in range(0, len(plans), 50):
                     self.assertTrue(all(in_threads(ask, plans[i:i + 50])))
                 sizes.append(server.resident_bytes())
-            self.assert_free(server, 1)
+            server.wait_until(lambda: server.metric("kv_blocks_referenced") == 0)
             self.assertEqual(server.metric("num_requests_running") + server.metric("num_requests_waiting"), 0)
             self.assertLess(sizes[2] - sizes[0], 8 * MIB)
 
@@ -378,12 +373,11 @@ class Limits(unittest.TestCase):
 
     def test_a_deadline_ends_a_request(self):
         with Server() as server:
-            begin = time.monotonic()
             status, _, _ = server.request("POST", "/v1/completions", {"prompt": "a", "max_tokens": 5000,
                                                                        "ignore_eos": True},
                                           headers={"X-Request-Timeout": "0.3"})
             self.assertEqual(status, 408)
-            self.assertLess(time.monotonic() - begin, 2 * PATIENCE)
+            self.assertLess(server.metric("generation_tokens_total"), 2500)
 
     def test_a_reader_that_stops_reading_is_cut_off(self):
         with Server("--write-timeout", 1, "--max-unsent-size", "64KiB", model=tiny()) as server, \
@@ -396,7 +390,7 @@ class Limits(unittest.TestCase):
                          b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
             server.wait_until(lambda: server.metric("num_requests_running") == 64)
             self.assertEqual(len(list(server.stream("b", max_tokens=5, ignore_eos=True))), 5)
-            server.wait_until(lambda: server.metric("kv_blocks_referenced") == 0, timeout=60 * PATIENCE)
+            server.wait_until(lambda: server.metric("kv_blocks_referenced") == 0)
             self.assertNotIn('octavo:request_success_total{finished_reason="length"}',
                              {k for k, v in server.metrics().items() if v > 1})
 
