@@ -6,7 +6,7 @@ a real model of the same shape, and any two engines must agree on its logits.
 
     synth_model.py OUT.gguf --shape qwen3-0.6b --type Q4_K --vocab-from REAL.gguf [--seed 1]
                    [--embd-type Q8_0] [--mix Q4_K,Q6_K] [--window 32] [--untied] [--rope-freqs] [--layers 4]
-                   [--linear 4 | --yarn 4] [--biases] [--factors] [--pattern 1,1,0] [--head]
+                   [--linear 4 | --yarn 4] [--biases] [--factors] [--pattern 1,1,0] [--head] [--words 2000]
 
 Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as many rows as that vocabulary has
 tokens. `--type` is the type of the 2-d layer weights, `--mix` gives them several types in turn; embeddings and
@@ -15,7 +15,8 @@ output are `--embd-type` (default: F32 where the layers are not quantized, else 
 adds Llama 3's per-frequency factors (llama, mistral3); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and
 rotates three quarters of a head (gpt-oss: all of it; mistral3 too, and scores grow with the position). `--biases` adds
 those that files of an architecture may have, `--factors` a number beside each matrix of a layer; `--pattern` says which layers have a window: a number n, of which each n-th
-has none, or a flag for each layer (gemma2, gemma3, gpt-oss); `--head` adds a draft head (qwen35, qwen35moe). The same arguments give the same file. As a module: `write_model(out, shape, ...)`.
+has none, or a flag for each layer (gemma2, gemma3, gpt-oss); `--head` adds a draft head (qwen35, qwen35moe).
+`--words` copies only the first of the vocabulary's words, and its control tokens. The same arguments give the same file. As a module: `write_model(out, shape, ...)`.
 """
 import argparse
 import functools
@@ -202,10 +203,29 @@ def read_vocabulary(path):
     return entries
 
 
-def add_vocabulary(writer, path):
-    """Copies the vocabulary of another file; returns the number of tokens."""
+def first_words(entries, count):
+    """A vocabulary's first words and, with numbers behind theirs, those of the others that are no plain text; the merges
+    that make and take no other words."""
+    by_name = {name: value for name, value, _ in entries}
+    words, kinds = by_name["tokenizer.ggml.tokens"], by_name["tokenizer.ggml.token_type"]
+    kept = [i for i, kind in enumerate(kinds) if i < count or kind not in (gguf.TokenType.NORMAL, gguf.TokenType.UNUSED)]
+    numbers, known = {old: new for new, old in enumerate(kept)}, {words[i] for i in kept}
+    for name, value, value_type in entries:
+        if name == "tokenizer.ggml.merges":
+            pairs = (merge.split(" ") for merge in value)
+            value = [f"{a} {b}" for a, b in pairs if {a, b, a + b} <= known]
+        elif value_type is None and len(value) == len(words):
+            value = [value[i] for i in kept]
+        elif name.endswith("_token_id"):
+            value = numbers[value]
+        yield name, value, value_type
+
+
+def add_vocabulary(writer, path, count=None):
+    """Copies the vocabulary of another file, or its first words; returns the number of tokens."""
     num_tokens = 0
-    for name, value, value_type in read_vocabulary(path):
+    entries = read_vocabulary(path)
+    for name, value, value_type in first_words(entries, count) if count else entries:
         if value_type is None:
             writer.add_array(name, value)
         else:
@@ -422,7 +442,7 @@ def add_layers(tensors, name, num_layers, num_tokens, embedding, types, biases):
 
 def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=None, window=512, untied=False,
                 rope_freqs=False, seed=1, progress=False, linear=None, yarn=None, biases=False, pattern=None,
-                factors=False, head=False):
+                factors=False, head=False, words=None):
     """Writes a model of one of SHAPES to `out`. `types` are names, given to the layer weights in turn."""
     dims = SHAPES[shape]
     num_layers = layers or dims.layers
@@ -440,7 +460,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     if head and dims.arch not in HYBRIDS:
         raise ValueError(f"a draft head belongs to {' and '.join(HYBRIDS)}, not to {dims.arch}")
     writer = gguf.GGUFWriter(out, dims.arch)
-    num_tokens = add_vocabulary(writer, vocab_from)
+    num_tokens = add_vocabulary(writer, vocab_from, words)
     recurrence = RECURRENCES.get(shape)
     stretched = yarn and dims.arch not in ("mistral3", "gpt-oss")
     rotated = dims.head_dim * 3 // 4 if stretched else dims.head_dim // 4 if recurrence else dims.head_dim
@@ -495,12 +515,13 @@ def main():
     parser.add_argument("--head", action="store_true")
     parser.add_argument("--pattern", type=lambda text: [int(n) for n in text.split(",")])
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--words", type=int)
     args = parser.parse_args()
     pattern = args.pattern[0] if args.pattern and len(args.pattern) == 1 else args.pattern
     try:
         write_model(args.out, args.shape, args.vocab_from, (args.mix or args.type).split(","), args.embd_type,
                     args.layers, args.window, args.untied, args.rope_freqs, args.seed, sys.stderr.isatty(), args.linear,
-                    args.yarn, args.biases, pattern, args.factors, args.head)
+                    args.yarn, args.biases, pattern, args.factors, args.head, args.words)
     except (ValueError, KeyError, OSError) as error:
         sys.exit(f"synth_model: {error}")
 

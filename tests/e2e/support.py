@@ -3,6 +3,7 @@
 CTest sets the environment: OCTAVO (the program), OCTAVO_TEST_DATA (models, see scripts/setup --test),
 OCTAVO_SANITIZED (1 when the program was built with sanitizers, and so is several times slower).
 """
+import fcntl
 import hashlib
 import json
 import multiprocessing
@@ -27,6 +28,7 @@ TIMEOUT_S = 600
 SMOLLM2 = TEST_DATA / "SmolLM2-135M-Instruct.Q4_1.gguf"
 GEMMA3 = TEST_DATA / "gemma-3-270m-q4_k_m.gguf"
 ORACLE_CACHE = TEST_DATA / "oracle"
+FEW_WORDS = 2000  # of tiny models whose words do not matter
 ISA_LEVELS = ("scalar", "avx2", "avxvnni", "avx512vnni", "neon")
 
 
@@ -64,7 +66,7 @@ def supported_isa_levels():
     """Levels that this processor runs. The others are printed: nothing about them was tested."""
     supported, missing = [], []
     for level in ISA_LEVELS:
-        done = octavo("logits", "-m", tiny_model("tiny-qwen3"), "--ids", "1", "--isa", level, "--json")
+        done = octavo("logits", "-m", few_words_model("tiny-qwen3"), "--ids", "1", "--isa", level, "--json")
         (supported if done.returncode == 0 else missing).append(level)
     print(f"instruction sets tested: {', '.join(supported)}; not run, this processor lacks them: {', '.join(missing)}")
     return supported
@@ -80,28 +82,47 @@ def in_own_process(function, *args, **options):
         raise AssertionError(f"{function.__name__}: exit code {process.exitcode}")
 
 
+def make_once(path, write):
+    """Has write(path) make a file where it is not there yet; of two scripts at the same time, one waits for the other.
+    Returns the path."""
+    if path.exists():
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock, partial = path.with_suffix(".lock"), path.with_suffix(f".{os.getpid()}.partial")
+    with open(lock, "wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if not path.exists():
+            write(partial)
+            partial.rename(path)  # a run that is cut short leaves no half-written file under the final name
+        lock.unlink(missing_ok=True)
+    return path
+
+
 def tiny_model(shape, vocab_from=SMOLLM2, **options):
     """A small model with random weights and the words of another file, made on first use: see tools/synth_model.py for
     the options."""
     source = b"".join(path.read_bytes() for path in sorted(pathlib.Path(synth_model.__file__).parent.glob("synth_*.py")))
     key = hashlib.sha256(source + repr((shape, vocab_from.name, sorted(options.items()))).encode()).hexdigest()[:16]
-    path = TEST_DATA / "synthetic" / f"{shape}-{key}.gguf"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(f".{os.getpid()}.partial")
-        in_own_process(synth_model.write_model, partial, shape, vocab_from, **options)
-        partial.rename(path)
-    return path
+
+    def write(out):
+        if "words" in options:  # so few that this process grows by little
+            synth_model.write_model(out, shape, vocab_from, **options)
+        else:
+            in_own_process(synth_model.write_model, out, shape, vocab_from, **options)
+
+    return make_once(TEST_DATA / "synthetic" / f"{shape}-{key}.gguf", write)
+
+
+def few_words_model(shape, **options):
+    """A tiny model with some words alone, for tests that ask nothing of its words: to make it, to load it and to compute
+    and compare its logits takes a tenth of the time."""
+    return tiny_model(shape, words=FEW_WORDS, **options)
 
 
 def ranking_model(model):
     """A model with a ranking head of two random rows beside what it has, made on first use."""
-    path = TEST_DATA / "synthetic" / f"{model.stem}-ranks.gguf"
-    if not path.exists():
-        partial = path.with_suffix(f".{os.getpid()}.partial")
-        in_own_process(write_ranking_model, model, partial)
-        partial.rename(path)
-    return path
+    return make_once(TEST_DATA / "synthetic" / f"{model.stem}-ranks.gguf",
+                     lambda out: in_own_process(write_ranking_model, model, out))
 
 
 def write_ranking_model(model, out):
@@ -126,11 +147,8 @@ def write_ranking_model(model, out):
 def float_model(model):
     """A model with its weights as f16, made on first use."""
     source = pathlib.Path(dequantize_model.__file__).read_bytes()
-    path = TEST_DATA / "float" / f"{model.stem}-{hashlib.sha256(source).hexdigest()[:16]}.gguf"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        in_own_process(dequantize_model.dequantize_model, model, path)
-    return path
+    return make_once(TEST_DATA / "float" / f"{model.stem}-{hashlib.sha256(source).hexdigest()[:16]}.gguf",
+                     lambda out: in_own_process(dequantize_model.dequantize_model, model, out))
 
 
 def english_text():

@@ -54,7 +54,7 @@ def sampled(model, *args):
 
 def model_of(name):
     shape, options = MODELS[name]
-    return support.tiny_model(shape, **options)
+    return support.few_words_model(shape, **options)
 
 
 def line_of(name, kv_type, level):
@@ -88,7 +88,7 @@ class PortableBits(unittest.TestCase):
                 self.assertEqual(found, known[case[:2]])
 
     def test_the_fingerprint_is_that_of_no_level(self):
-        model = support.tiny_model("tiny-llama", types=("Q4_1",))
+        model = support.few_words_model("tiny-llama", types=("Q4_1",))
         prints = set()
         for level in support.supported_isa_levels():
             prints.add(sampled(model, "-n", "1", "--isa", level, "--bits", "portable")[0]["system_fingerprint"])

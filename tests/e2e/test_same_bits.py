@@ -29,60 +29,60 @@ class SameBits(unittest.TestCase):
 
     def test_every_kv_type(self):
         for kv_type in ("i16", "f32", "f16", "bf16", "q8_0"):
-            self.check(support.tiny_model("tiny-llama", types=("Q4_1",)), "--kv-type", kv_type)
+            self.check(support.few_words_model("tiny-llama", types=("Q4_1",)), "--kv-type", kv_type)
 
     def test_every_instruction_set(self):
-        model = support.tiny_model("tiny-qwen3", types=("Q4_K", "Q6_K", "Q4_0"))
+        model = support.few_words_model("tiny-qwen3", types=("Q4_K", "Q6_K", "Q4_0"))
         for level in support.supported_isa_levels():
             self.check(model, "--isa", level)
 
     def test_window_shorter_than_the_prompt(self):
-        self.check(support.tiny_model("tiny-gemma3", types=("Q8_0", "Q4_K"), window=19))
+        self.check(support.few_words_model("tiny-gemma3", types=("Q8_0", "Q4_K"), window=19))
 
     def test_borrowed_keys_and_values_and_heads_of_two_shapes(self):
-        self.check(support.tiny_model("tiny-gemma4", types=("Q8_0", "Q4_K"), window=19))
-        self.check(support.tiny_model("tiny-gemma4-dense", types=("Q4_K", "Q6_K"), window=19), "--no-repack")
+        self.check(support.few_words_model("tiny-gemma4", types=("Q8_0", "Q4_K"), window=19))
+        self.check(support.few_words_model("tiny-gemma4-dense", types=("Q4_K", "Q6_K"), window=19), "--no-repack")
 
     def test_experts(self):
-        self.check(support.tiny_model("tiny-qwen3moe", types=("Q8_0", "Q4_K", "F16")))
-        self.check(support.tiny_model("tiny-mixtral", types=("Q4_K", "Q6_K")), "--no-repack")
+        self.check(support.few_words_model("tiny-qwen3moe", types=("Q8_0", "Q4_K", "F16")))
+        self.check(support.few_words_model("tiny-mixtral", types=("Q4_K", "Q6_K")), "--no-repack")
 
     def test_experts_beside_a_dense_feed_forward(self):
-        model = support.tiny_model("tiny-gemma4-experts", types=("Q8_0", "Q4_K"), window=19)
+        model = support.few_words_model("tiny-gemma4-experts", types=("Q8_0", "Q4_K"), window=19)
         self.check(model)
         self.check(model, "--no-repack")
 
     def test_a_shared_expert(self):
-        self.check(support.tiny_model("tiny-qwen35moe", types=("Q8_0", "Q4_K", "F16")))
+        self.check(support.few_words_model("tiny-qwen35moe", types=("Q8_0", "Q4_K", "F16")))
 
     def test_sinks_and_biases_of_experts(self):
-        model = support.tiny_model("tiny-gpt-oss", types=("Q8_0", "MXFP4"), window=19, yarn=4.0)
+        model = support.few_words_model("tiny-gpt-oss", types=("Q8_0", "MXFP4"), window=19, yarn=4.0)
         for level in support.supported_isa_levels():
             self.check(model, "--isa", level)
         self.check(model, "--no-repack")
 
     def test_weights_by_the_number_of_their_group(self):
-        model = support.tiny_model("tiny-qwen3", types=("IQ2_XXS", "IQ2_S", "IQ3_XXS", "IQ3_S", "IQ1_M"))
+        model = support.few_words_model("tiny-qwen3", types=("IQ2_XXS", "IQ2_S", "IQ3_XXS", "IQ3_S", "IQ1_M"))
         for level in support.supported_isa_levels():
             self.check(model, "--isa", level)
 
     def test_soft_caps(self):
-        self.check(support.tiny_model("tiny-gemma2", types=("Q8_0", "Q4_K"), window=19))
+        self.check(support.few_words_model("tiny-gemma2", types=("Q8_0", "Q4_K"), window=19))
 
     def test_scores_that_grow_with_the_position(self):
-        self.check(support.tiny_model("tiny-mistral3", types=("Q4_K",), yarn=256.0))
+        self.check(support.few_words_model("tiny-mistral3", types=("Q4_K",), yarn=256.0))
 
     def test_biases_and_float_weights(self):
-        self.check(support.tiny_model("tiny-qwen2", types=("F16", "F32", "BF16")))
+        self.check(support.few_words_model("tiny-qwen2", types=("F16", "F32", "BF16")))
 
     def test_weights_left_in_the_file_change_nothing(self):
         every_type = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "IQ4_NL", "MXFP4", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
                       "IQ4_XS", "TQ1_0", "TQ2_0", "Q1_0", "F16", "BF16", "F32", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS",
                       "IQ3_S", "IQ1_S", "IQ1_M", "NVFP4")
-        models = [support.tiny_model("tiny-llama", types=every_type[i : i + 7]) for i in (0, 7, 12, 19)]
-        for model in (*models, support.tiny_model("tiny-gemma3", types=("Q4_K", "Q6_K")),
-                      support.tiny_model("tiny-qwen3moe", types=("Q4_K", "Q6_K", "F32")),
-                      support.tiny_model("tiny-gpt-oss", types=("MXFP4", "F16")), support.SMOLLM2):
+        models = [support.few_words_model("tiny-llama", types=every_type[i : i + 7]) for i in (0, 7, 12, 19)]
+        for model in (*models, support.few_words_model("tiny-gemma3", types=("Q4_K", "Q6_K")),
+                      support.few_words_model("tiny-qwen3moe", types=("Q4_K", "Q6_K", "F32")),
+                      support.few_words_model("tiny-gpt-oss", types=("MXFP4", "F16")), support.SMOLLM2):
             ids = support.english_ids(model, NUM_IDS // 2)
             packed = support.logits(model, ids)
             for args in ((), ("--threads", 3, "--chunk", 7), ("--threads", 1, "--chunk", 1)):
@@ -91,7 +91,7 @@ class SameBits(unittest.TestCase):
 
     def test_the_contiguous_layout_changes_nothing(self):
         for shape, kv_type in itertools.product(("tiny-gemma3", "tiny-gemma4"), ("f32", "f16", "bf16", "i16")):
-            model = support.tiny_model(shape, types=("Q4_1",))
+            model = support.few_words_model(shape, types=("Q4_1",))
             ids = support.english_ids(model, NUM_IDS)
             with self.subTest(shape=shape, kv_type=kv_type):
                 paged = support.logits(model, ids, "--kv-type", kv_type, "--kv-layout", "paged")
@@ -106,7 +106,7 @@ class SameBits(unittest.TestCase):
 
     def test_choices_are_the_same_in_any_memory(self):
         for shape, window in (("tiny-llama", {}), ("tiny-gemma3", {"window": 19}), ("tiny-gemma4", {"window": 19})):
-            model = support.tiny_model(shape, types=("Q4_1",), **window)
+            model = support.few_words_model(shape, types=("Q4_1",), **window)
             for kv_type in ("f32", "f16", "bf16", "q8_0", "i16"):
                 with self.subTest(shape=shape, kv_type=kv_type):
                     args = ("--kv-type", kv_type, "--max-context", 128)
@@ -121,7 +121,7 @@ class SameBits(unittest.TestCase):
                         self.assertTrue(self.choices(model, "--choices", 4, *args, *more) == expected, more)
 
     def test_block_size_changes_nothing(self):
-        model = support.tiny_model("tiny-llama", types=("Q4_1",))
+        model = support.few_words_model("tiny-llama", types=("Q4_1",))
         ids = support.english_ids(model, NUM_IDS)
         whole = support.logits(model, ids)
         for block_size in (1, 4, 32, 256):

@@ -46,108 +46,108 @@ class FloatWeights(Truth):
     """Scalar kernels and f32 KV: within 2e-3 of the oracle in every logit."""
 
     def test_llama(self):
-        self.check_exact(support.tiny_model("tiny-llama", types=F32))
+        self.check_exact(support.few_words_model("tiny-llama", types=F32))
 
     def test_llama_with_untied_output(self):
-        self.check_exact(support.tiny_model("tiny-llama", types=F32, untied=True))
+        self.check_exact(support.few_words_model("tiny-llama", types=F32, untied=True))
 
     def test_llama_with_rope_factors(self):
-        self.check_exact(support.tiny_model("tiny-llama", types=F32, rope_freqs=True))
+        self.check_exact(support.few_words_model("tiny-llama", types=F32, rope_freqs=True))
 
     def test_contexts_stretched_evenly(self):
         for shape in ("tiny-llama", "tiny-gemma3"):  # gemma3: in its global layers alone
             with self.subTest(shape=shape):
-                self.check_exact(support.tiny_model(shape, types=F32, linear=4.0))
+                self.check_exact(support.few_words_model(shape, types=F32, linear=4.0))
 
     def test_contexts_stretched_by_yarn_and_heads_rotated_in_part(self):
         for shape in ("tiny-llama", "tiny-qwen3"):
             with self.subTest(shape=shape):
-                self.check_exact(support.tiny_model(shape, types=F32, yarn=4.0))
+                self.check_exact(support.few_words_model(shape, types=F32, yarn=4.0))
 
     def test_qwen2(self):
-        self.check_exact(support.tiny_model("tiny-qwen2", types=F32))
+        self.check_exact(support.few_words_model("tiny-qwen2", types=F32))
 
     def test_qwen2_with_untied_output(self):
-        self.check_exact(support.tiny_model("tiny-qwen2", types=F32, untied=True))
+        self.check_exact(support.few_words_model("tiny-qwen2", types=F32, untied=True))
 
     def test_qwen3(self):
-        self.check_exact(support.tiny_model("tiny-qwen3", types=F32))
+        self.check_exact(support.few_words_model("tiny-qwen3", types=F32))
 
     def test_qwen3moe(self):
-        self.check_exact(support.tiny_model("tiny-qwen3moe", types=F32))
+        self.check_exact(support.few_words_model("tiny-qwen3moe", types=F32))
 
     def test_llama_with_experts(self):
-        self.check_exact(support.tiny_model("tiny-mixtral", types=F32))
+        self.check_exact(support.few_words_model("tiny-mixtral", types=F32))
 
     def test_qwen35(self):
-        self.check_exact(support.tiny_model("tiny-qwen35", types=F32))
+        self.check_exact(support.few_words_model("tiny-qwen35", types=F32))
 
     def test_mistral3(self):
-        self.check_exact(support.tiny_model("tiny-mistral3", types=F32))
+        self.check_exact(support.few_words_model("tiny-mistral3", types=F32))
 
     def test_mistral3_with_scores_that_grow_with_the_position(self):
-        self.check_exact(support.tiny_model("tiny-mistral3", types=F32, yarn=256.0))  # a step every eight tokens
+        self.check_exact(support.few_words_model("tiny-mistral3", types=F32, yarn=256.0))  # a step every eight tokens
 
     def test_mistral3_with_experts(self):
-        self.check_exact(support.tiny_model("tiny-mistral3-experts", types=F32))
+        self.check_exact(support.few_words_model("tiny-mistral3-experts", types=F32))
 
     def test_mistral3_with_rope_factors(self):
-        self.check_exact(support.tiny_model("tiny-mistral3", types=F32, rope_freqs=True))
+        self.check_exact(support.few_words_model("tiny-mistral3", types=F32, rope_freqs=True))
 
     def test_biases_that_files_may_have(self):
         for shape in ("tiny-llama", "tiny-qwen2"):
             with self.subTest(shape=shape):
-                self.check_exact(support.tiny_model(shape, types=F32, biases=True))
+                self.check_exact(support.few_words_model(shape, types=F32, biases=True))
 
     def test_biases_and_factors_beside_matrices(self):
         for shape in ("tiny-llama", "tiny-mixtral", "tiny-mistral3", "tiny-mistral3-experts", "tiny-qwen2", "tiny-qwen3moe",
                       "tiny-qwen35moe", "tiny-gemma3", "tiny-gpt-oss"):
             with self.subTest(shape=shape):
-                self.check_exact(support.tiny_model(shape, types=F32, biases=shape != "tiny-gpt-oss", factors=True))
+                self.check_exact(support.few_words_model(shape, types=F32, biases=shape != "tiny-gpt-oss", factors=True))
 
     def test_windows_of_other_layers_than_the_familys(self):
         for shape, pattern in (("tiny-gemma2", [1, 1, 0, 1]), ("tiny-gemma3", 2), ("tiny-gemma3", 0),
                                ("tiny-gpt-oss", [False, True, True, False])):
             with self.subTest(shape=shape, pattern=pattern):
-                self.check_exact(support.tiny_model(shape, types=F32, window=NUM_IDS // 3, pattern=pattern))
+                self.check_exact(support.few_words_model(shape, types=F32, window=NUM_IDS // 3, pattern=pattern))
 
     def test_gemma2_with_soft_caps(self):
-        self.check_exact(support.tiny_model("tiny-gemma2", types=F32))
+        self.check_exact(support.few_words_model("tiny-gemma2", types=F32))
 
     def test_gemma2_with_a_window_shorter_than_the_text(self):
-        self.check_exact(support.tiny_model("tiny-gemma2", types=F32, window=NUM_IDS // 3))
+        self.check_exact(support.few_words_model("tiny-gemma2", types=F32, window=NUM_IDS // 3))
 
     def test_gemma3(self):
-        self.check_exact(support.tiny_model("tiny-gemma3", types=F32))
+        self.check_exact(support.few_words_model("tiny-gemma3", types=F32))
 
     def test_gemma3_with_a_window_shorter_than_the_text(self):
-        self.check_exact(support.tiny_model("tiny-gemma3", types=F32, window=NUM_IDS // 3))
+        self.check_exact(support.few_words_model("tiny-gemma3", types=F32, window=NUM_IDS // 3))
 
     def test_gemma3_with_a_window_that_is_no_multiple_of_a_block(self):
-        self.check_exact(support.tiny_model("tiny-gemma3", types=F32, window=7))
+        self.check_exact(support.few_words_model("tiny-gemma3", types=F32, window=7))
 
     def test_gemma4_with_embeddings_of_layers_and_borrowed_keys_and_values(self):
-        self.check_exact(support.tiny_model("tiny-gemma4", types=F32))
+        self.check_exact(support.few_words_model("tiny-gemma4", types=F32))
 
     def test_gemma4_with_k_for_v(self):
-        self.check_exact(support.tiny_model("tiny-gemma4-dense", types=F32))
+        self.check_exact(support.few_words_model("tiny-gemma4-dense", types=F32))
 
     def test_gemma4_with_experts_beside_a_dense_feed_forward(self):
-        self.check_exact(support.tiny_model("tiny-gemma4-experts", types=F32))
+        self.check_exact(support.few_words_model("tiny-gemma4-experts", types=F32))
 
     def test_gemma4_with_a_window_shorter_than_the_text(self):
         for shape in ("tiny-gemma4", "tiny-gemma4-dense"):
             with self.subTest(shape=shape):
-                self.check_exact(support.tiny_model(shape, types=F32, window=NUM_IDS // 3))
+                self.check_exact(support.few_words_model(shape, types=F32, window=NUM_IDS // 3))
 
     def test_qwen35moe(self):
-        self.check_exact(support.tiny_model("tiny-qwen35moe", types=F32))
+        self.check_exact(support.few_words_model("tiny-qwen35moe", types=F32))
 
     def test_gpt_oss(self):
-        self.check_exact(support.tiny_model("tiny-gpt-oss", types=F32))
+        self.check_exact(support.few_words_model("tiny-gpt-oss", types=F32))
 
     def test_gpt_oss_with_a_window_shorter_than_the_text_and_yarn(self):
-        self.check_exact(support.tiny_model("tiny-gpt-oss", types=F32, window=NUM_IDS // 3, yarn=4.0))
+        self.check_exact(support.few_words_model("tiny-gpt-oss", types=F32, window=NUM_IDS // 3, yarn=4.0))
 
 
 class QuantizedWeights(Truth):
@@ -156,45 +156,45 @@ class QuantizedWeights(Truth):
     def test_every_type(self):
         for name in TYPES:
             with self.subTest(type=name):
-                self.check_close(support.tiny_model("tiny-qwen3", types=(name,)))
+                self.check_close(support.few_words_model("tiny-qwen3", types=(name,)))
 
     def test_experts_of_every_type(self):
         for name in TYPES:
             with self.subTest(type=name):
-                self.check_close(support.tiny_model("tiny-qwen3moe", types=(name,)))
+                self.check_close(support.few_words_model("tiny-qwen3moe", types=(name,)))
 
     def test_types_mixed_within_a_layer(self):
-        self.check_close(support.tiny_model("tiny-qwen3", types=("Q4_K", "Q6_K", "Q5_0", "Q8_0", "IQ4_NL")))
-        self.check_close(support.tiny_model("tiny-llama", types=("Q2_K", "F16", "Q4_1", "TQ2_0", "Q1_0", "BF16")))
+        self.check_close(support.few_words_model("tiny-qwen3", types=("Q4_K", "Q6_K", "Q5_0", "Q8_0", "IQ4_NL")))
+        self.check_close(support.few_words_model("tiny-llama", types=("Q2_K", "F16", "Q4_1", "TQ2_0", "Q1_0", "BF16")))
 
     def test_hybrids(self):
         for shape in ("tiny-qwen35", "tiny-qwen35moe"):
             for types in (("Q8_0",), ("Q4_K", "Q6_K")):
                 with self.subTest(shape=shape, types=types):
-                    self.check_close(support.tiny_model(shape, types=types), max_kl=MAX_KL_OF_HYBRIDS)
+                    self.check_close(support.few_words_model(shape, types=types), max_kl=MAX_KL_OF_HYBRIDS)
 
     def test_every_architecture(self):
         for shape in ("tiny-llama", "tiny-mistral3", "tiny-qwen2", "tiny-mixtral", "tiny-gemma2", "tiny-gemma3",
                       "tiny-gemma4", "tiny-gemma4-dense", "tiny-gemma4-experts"):
             with self.subTest(shape=shape):
-                self.check_close(support.tiny_model(shape, types=("Q4_K", "Q6_K")))
+                self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")))
 
     def test_biases_and_factors_beside_quantized_weights(self):
         for shape in ("tiny-llama", "tiny-mistral3-experts", "tiny-qwen2"):
             with self.subTest(shape=shape):
-                self.check_close(support.tiny_model(shape, types=("Q4_K", "Q6_K"), biases=True, factors=True))
+                self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K"), biases=True, factors=True))
 
     def test_quantized_untied_output(self):
-        self.check_close(support.tiny_model("tiny-qwen3", types=("Q8_0",), untied=True, embd_type="Q4_K"))
+        self.check_close(support.few_words_model("tiny-qwen3", types=("Q8_0",), untied=True, embd_type="Q4_K"))
 
     def test_every_instruction_set(self):
-        model = support.tiny_model("tiny-qwen3", types=("Q4_K", "Q6_K"))
+        model = support.few_words_model("tiny-qwen3", types=("Q4_K", "Q6_K"))
         for level in support.supported_isa_levels():
             with self.subTest(isa=level):
                 self.check_close(model, "--isa", level)
 
     def test_gpt_oss_as_its_files_are_on_every_instruction_set(self):
-        model = support.tiny_model("tiny-gpt-oss", types=GPT_OSS_FILE, window=NUM_IDS // 3, yarn=4.0)
+        model = support.few_words_model("tiny-gpt-oss", types=GPT_OSS_FILE, window=NUM_IDS // 3, yarn=4.0)
         for level in support.supported_isa_levels():
             with self.subTest(isa=level):
                 self.check_close(model, "--isa", level)
@@ -203,7 +203,7 @@ class QuantizedWeights(Truth):
         for shape, types in (("tiny-qwen3moe", ("Q4_K", "Q6_K")), ("tiny-qwen35moe", ("Q8_0",)),
                              ("tiny-gpt-oss", GPT_OSS_FILE), ("tiny-gemma4-experts", ("Q4_K", "Q6_K"))):
             with self.subTest(shape=shape):
-                model = support.tiny_model(shape, types=types)
+                model = support.few_words_model(shape, types=types)
                 ids = support.english_ids(model, NUM_IDS)
                 exact, near = oracle.open_model(model), rounded_oracle.open_rounded(model)
                 exact.hidden(ids)
@@ -215,10 +215,10 @@ class QuantizedWeights(Truth):
                 self.assertLess(np.abs(first - ours[0]).max(), MAX_LOGIT_ERROR)
 
     def test_experts_in_the_mapped_file(self):
-        self.check_close(support.tiny_model("tiny-qwen3moe", types=("Q4_K", "Q6_K", "Q8_0")), "--no-repack")
+        self.check_close(support.few_words_model("tiny-qwen3moe", types=("Q4_K", "Q6_K", "Q8_0")), "--no-repack")
 
     def test_every_kv_type(self):
-        model = support.tiny_model("tiny-qwen3", types=("Q8_0",))
+        model = support.few_words_model("tiny-qwen3", types=("Q8_0",))
         for kv_type in ("f32", "f16", "bf16", "q8_0", "i16"):
             with self.subTest(kv=kv_type):
                 self.check_close(model, "--kv-type", kv_type)
