@@ -7,8 +7,8 @@ Prints JSON: max_abs_error over all logits, mean_kl and p99_kl (oracle || ours, 
 positions), mean_nll of both and their relative difference, top1_agreement (share of positions with the same most
 likely token).
 `--cache` keeps the oracle's final hidden rows (small) by content of model and ids, because they take longest.
-Needs: numpy, gguf. As a module: `compare(reference, ours, ids)` and `oracle_logits(model_path, ids, cache)`; where
-the reference is not the oracle, `SavedLogits(array)`.
+Needs: numpy, gguf. As a module: `compare(reference, ours, ids)`, or `compare_rows()` and `summary()` of its first rows, and
+`oracle_logits(model_path, ids, cache)`; where the reference is not the oracle, `SavedLogits(array)`.
 """
 import argparse
 import hashlib
@@ -23,7 +23,7 @@ import oracle_model
 from gguf_file import GgufFile
 
 SOURCES = sorted(pathlib.Path(oracle.__file__).parent.glob("oracle*.py"))
-ROWS_AT_ONCE = 32  # a row of logits in float64 is 2 MiB for a vocabulary of 262,144
+ROWS_AT_ONCE = 64  # that meet the oracle's output matrix: a row of logits is 1 MiB for a vocabulary of 262,144
 
 
 def fingerprint(path):
@@ -81,31 +81,51 @@ def oracle_logits(model_path, ids, cache=None):
     return OracleLogits(hidden, model.output_matrix(), model.logit_cap, model.output_bias())
 
 
-def compare(reference, ours, ids, num_rows=None):
-    """reference: OracleLogits or SavedLogits; ours: float32 [len(ids), vocab_size]; num_rows: only the first rows."""
-    num_rows = num_rows or len(ids)
+def compare_row(reference, ours):
+    """Of two rows of logits: the greatest difference, KL(reference || ours), whether the same token is the likeliest, and
+    the logarithms of both sums. A row at a time stays in the processor's cache, whatever the vocabulary."""
+    same = reference.argmax() == ours.argmax()
+    a, b = reference.astype(np.float64), ours.astype(np.float64)
+    top_a, top_b = a.max(), b.max()
+    difference = a - b
+    weights = np.exp(np.subtract(a, top_a, out=a), out=a)
+    log_sum_a, log_sum_b = np.log(weights.sum()) + top_a, np.log(np.exp(np.subtract(b, top_b, out=b), out=b).sum()) + top_b
+    kl = weights @ difference / weights.sum() - (log_sum_a - log_sum_b)
+    return max(difference.max(), -difference.min()), kl, same, log_sum_a, log_sum_b
+
+
+def compare_rows(reference, ours, ids):
+    """A dict of one number for each row. reference: OracleLogits or SavedLogits; ours: float32 [len(ids), vocab_size]."""
     if tuple(ours.shape) != (len(ids), reference.shape[1]):
         raise ValueError(f"logits have shape {tuple(ours.shape)}, expected {(len(ids), reference.shape[1])}")
-    max_error, kl, agree, nll_reference, nll_ours = 0.0, np.zeros(num_rows), 0, 0.0, 0.0
-    for begin in range(0, num_rows, ROWS_AT_ONCE):
-        end = min(begin + ROWS_AT_ONCE, num_rows)
-        a, b = reference.rows(begin, end).astype(np.float64), np.asarray(ours[begin:end], np.float64)
-        if not np.isfinite(b).all():
-            raise ValueError(f"rows {begin} to {end - 1} hold a value that is not finite")
-        max_error = max(max_error, float(np.abs(a - b).max()))
-        agree += int((a.argmax(-1) == b.argmax(-1)).sum())
-        a, b = oracle_model.log_softmax(a), oracle_model.log_softmax(b)
-        kl[begin:end] = (np.exp(a) * (a - b)).sum(-1)
-        for row in range(begin, min(end, num_rows - 1)):  # the last token has no successor
-            nll_reference -= a[row - begin, ids[row + 1]]
-            nll_ours -= b[row - begin, ids[row + 1]]
-    out = {"max_abs_error": max_error, "mean_kl": float(kl.mean()), "p99_kl": float(np.quantile(kl, 0.99)),
-           "top1_agreement": agree / num_rows}
+    rows = {name: np.zeros(len(ids)) for name in ("max_error", "kl", "same_top", "nll_reference", "nll")}
+    for begin in range(0, len(ids), ROWS_AT_ONCE):
+        block = reference.rows(begin, min(begin + ROWS_AT_ONCE, len(ids)))
+        for row, (a, b) in enumerate(zip(block, ours[begin:]), begin):
+            if not np.isfinite(b).all():
+                raise ValueError(f"row {row} holds a value that is not finite")
+            max_error, kl, same, log_sum_a, log_sum_b = compare_row(a, b)
+            rows["max_error"][row], rows["kl"][row], rows["same_top"][row] = max_error, kl, same
+            if row + 1 < len(ids):  # the last token has no successor
+                rows["nll_reference"][row], rows["nll"][row] = log_sum_a - a[ids[row + 1]], log_sum_b - b[ids[row + 1]]
+    return rows
+
+
+def summary(rows, num_rows):
+    """What the first rows of compare_rows() amount to."""
+    kl = rows["kl"][:num_rows]
+    out = {"max_abs_error": float(rows["max_error"][:num_rows].max()), "mean_kl": float(kl.mean()),
+           "p99_kl": float(np.quantile(kl, 0.99)), "top1_agreement": float(rows["same_top"][:num_rows].mean())}
     if num_rows > 1:
-        out["mean_nll_reference"] = float(nll_reference / (num_rows - 1))
-        out["mean_nll"] = float(nll_ours / (num_rows - 1))
+        out["mean_nll_reference"] = float(rows["nll_reference"][:num_rows - 1].mean())
+        out["mean_nll"] = float(rows["nll"][:num_rows - 1].mean())
         out["nll_relative_difference"] = abs(out["mean_nll"] / out["mean_nll_reference"] - 1)
     return out
+
+
+def compare(reference, ours, ids):
+    """The summary of all rows."""
+    return summary(compare_rows(reference, ours, ids), len(ids))
 
 
 def main():

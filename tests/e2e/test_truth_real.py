@@ -19,9 +19,9 @@ class RealModel:
     def test_divergence_and_likelihood_over_english_text(self):
         ids = support.english_ids(self.model, LONG)
         ours = support.logits(self.model, ids)
-        reference = compare_logits.oracle_logits(self.model, ids, support.ORACLE_CACHE)
+        rows = compare_logits.compare_rows(compare_logits.oracle_logits(self.model, ids, support.ORACLE_CACHE), ours, ids)
         for num_rows, max_kl in ((SHORT, self.max_kl_short), (LONG, self.max_kl_long)):
-            result = compare_logits.compare(reference, ours, ids, num_rows)
+            result = compare_logits.summary(rows, num_rows)
             print(f"{self.model.name}, {num_rows} tokens: KL {result['mean_kl']:.2e} (at most {max_kl:.1e}), "
                   f"NLL {result['mean_nll']:.4f} against {result['mean_nll_reference']:.4f}, "
                   f"same top token {100 * result['top1_agreement']:.1f} %")
