@@ -47,7 +47,12 @@ ORDERS.append(("--bits", "portable"))
 
 def model_of(name):
     shape, options = (MODELS | MIXTURES)[name]
-    return support.tiny_model(shape, **options)
+    return support.few_words_model(shape, **options)
+
+
+def whole_vocabulary():
+    """A model whose output matrix is large beside its layers."""
+    return support.tiny_model("tiny-llama", types=("Q4_K", "Q6_K", "Q8_0", "F16"), rope_freqs=True)
 
 
 def layers_of(name):
@@ -140,7 +145,7 @@ class Company(unittest.TestCase):
     def test_states_of_prefixes_choices_and_drafts(self):
         """The beginning is found again behind its checkpoint, answers fork, and what the head and a prediction draft is
         right in part."""
-        model = support.tiny_model("tiny-qwen35", types=("Q8_0", "Q4_K", "F16"), head=True)
+        model = support.few_words_model("tiny-qwen35", types=("Q8_0", "Q4_K", "F16"), head=True)
         bodies = [{"prompt": "A long beginning that all of them have. " * 6 + f"Number {i}:", "max_tokens": 12,
                    "temperature": 0.8 * (i % 2), "seed": i, "logprobs": 1, "n": 1 + i % 2} for i in range(3)]
         expected = self.answers(model, bodies, "--draft", "off")
@@ -177,13 +182,13 @@ class Placement(unittest.TestCase):
         self.assertRegex(self.placed(model_of("llama"), "--gpu-layers", "1"), r"^Emulated card with 1 of \d+ layers$")
 
     def test_a_card_that_gives_less_than_it_said_gets_fewer_layers(self):
-        placed = self.placed(model_of("llama"), OCTAVO_CARD_MEMORY="500000000", OCTAVO_CARD_HIDDEN="445000000")
+        placed = self.placed(whole_vocabulary(), OCTAVO_CARD_MEMORY="500000000", OCTAVO_CARD_HIDDEN="445000000")
         self.assertRegex(placed, r"^Emulated card with (\d+) of \1 layers$")
 
 
 class Info(unittest.TestCase):
     def info(self, *args, **env):
-        return support.octavo("info", model_of("llama"), *args, env={**os.environ, **env})
+        return support.octavo("info", whole_vocabulary(), *args, env={**os.environ, **env})
 
     def test_it_says_how_many_layers_fit(self):
         result = self.info("--device", "cuda", "-c", "256")
@@ -298,7 +303,7 @@ class Faults(unittest.TestCase):
                       self.error_of("--device", "cuda", OCTAVO_CARD_FAILS="cuModuleLoadData:1"))
 
     def test_what_the_card_has_no_kernels_for(self):
-        model = support.tiny_model("tiny-qwen3", types=("IQ4_XS",))
+        model = support.few_words_model("tiny-qwen3", types=("IQ4_XS",))
         result = support.octavo("run", "-m", model, "-p", "One", "--raw", "-n", "2", "--device", "cuda")
         self.assertEqual(result.returncode, 1)
         self.assertIn("IQ4_XS, for which the card has no kernel", result.stderr)
