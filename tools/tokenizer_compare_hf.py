@@ -75,11 +75,12 @@ class HuggingFace:
             self.merges = merges_by_score(pieces, value("tokenizer.ggml.scores"))
         else:
             self.merges = [tuple(merge.split(" ", 1)) for merge in value("tokenizer.ggml.merges")]
-        self.parsing, self.plain = self.build(True), self.build(False)
+        model = BPE(vocab=self.vocab, merges=self.merges, byte_fallback=self.is_spm, fuse_unk=self.is_spm,
+                    ignore_merges=self.pre == "llama-bpe")
+        self.parsing, self.plain = self.build(model, True), self.build(model, False)
 
-    def build(self, parse_special):
-        tokenizer = Tokenizer(BPE(vocab=self.vocab, merges=self.merges, byte_fallback=self.is_spm, fuse_unk=self.is_spm,
-                                  ignore_merges=self.pre == "llama-bpe"))
+    def build(self, model, parse_special):
+        tokenizer = Tokenizer(model)
         if self.is_spm:
             steps = [normalizers.Prepend("▁")] if self.space_prefix else []
             tokenizer.normalizer = normalizers.Sequence(steps + [normalizers.Replace(" ", "▁")])

@@ -5,37 +5,52 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
 #include "source/open_model.h"
 
 namespace octavo {
 namespace {
 
+struct LoadedWords {
+  std::unique_ptr<const ModelSource> source = {};
+  ModelTokenizer words = {};
+  std::shared_ptr<const ConstraintVocabulary> vocabulary = {};
+};
+
+/// The words of a file, read once for all tests: that takes longer than the tests do.
+const LoadedWords& words_of(const std::filesystem::path& file) {
+  static std::map<std::filesystem::path, LoadedWords> all;
+  LoadedWords& loaded = all[file];
+  if (loaded.vocabulary) return loaded;
+  loaded.source = open_model(file).value();
+  loaded.words = std::move(ModelTokenizer::load(*loaded.source, true, {}, {}).value());
+  loaded.vocabulary = constraint_vocabulary(loaded.words, loaded.words.num_tokens());
+  return loaded;
+}
+
 class ConstraintWords : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     const char* folder = std::getenv("OCTAVO_TEST_DATA");
     ASSERT_NE(folder, nullptr) << "OCTAVO_TEST_DATA is not set: run scripts/setup, then ctest";
-    auto source = open_model(std::filesystem::path(folder) / GetParam());
-    ASSERT_TRUE(source.has_value()) << source.error().message;
-    source_ = std::move(*source);
-    words_ = std::move(ModelTokenizer::load(*source_, true, {}, {}).value());
-    vocabulary_ = constraint_vocabulary(words_, words_.num_tokens());
+    const LoadedWords& loaded = words_of(std::filesystem::path(folder) / GetParam());
+    tokenizer_ = loaded.words.tokenizer();
+    vocabulary_ = loaded.vocabulary;
   }
   std::vector<TokenId> ids(const std::string& text) const {
-    return words_.tokenizer()->encode(text, {.add_special = false, .parse_special = false}).value();
+    return tokenizer_->encode(text, {.add_special = false, .parse_special = false}).value();
   }
   std::string spelled(std::optional<TokenId> previous, const std::vector<TokenId>& tokens) const {
     std::string text;
     for (const TokenId token : tokens) {
-      text += words_.tokenizer()->bytes_after(previous, token);
+      text += tokenizer_->bytes_after(previous, token);
       previous = token;
     }
     return text;
   }
 
-  std::unique_ptr<const ModelSource> source_;
-  ModelTokenizer words_;
+  const Tokenizer* tokenizer_ = nullptr;
   std::shared_ptr<const ConstraintVocabulary> vocabulary_;
 };
 

@@ -534,16 +534,16 @@ const std::vector<KvLayerShape> kTwoWithoutWindow = {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, PagedKvCacheWalk,
-    ::testing::Values(WalkShape{"BlocksOf1", KvType::kF32, 1, 60, looking_back({0}), 100'000},
-                      WalkShape{"BlocksOf2", KvType::kF16, 2, 30, looking_back({0, 0}), 200'000},
-                      WalkShape{"BlocksOf4", KvType::kF32, 4, 14, looking_back({0, 0}), 200'000},
-                      WalkShape{"BlocksOf8", KvType::kI16, 8, 9, looking_back({0}), 100'000},
-                      WalkShape{"BlocksOf16", KvType::kQ8_0, 16, 7, looking_back({0, 0}), 100'000},
-                      WalkShape{"Windowed", KvType::kBF16, 2, 26, looking_back({7, 0}), 150'000},
-                      WalkShape{"WindowedBlocksOf4", KvType::kI16, 4, 14, looking_back({0, 6}), 100'000},
-                      WalkShape{"AllWindowed", KvType::kF32, 2, 22, looking_back({5}), 50'000},
-                      WalkShape{"TwoHeadShapes", KvType::kI16, 4, 14, kTwoShapes, 50'000},
-                      WalkShape{"TwoGroupsWithoutWindow", KvType::kF32, 2, 26, kTwoWithoutWindow, 50'000}),
+    ::testing::Values(WalkShape{"BlocksOf1", KvType::kF32, 1, 60, looking_back({0}), 20'000},
+                      WalkShape{"BlocksOf2", KvType::kF16, 2, 30, looking_back({0, 0}), 30'000},
+                      WalkShape{"BlocksOf4", KvType::kF32, 4, 14, looking_back({0, 0}), 30'000},
+                      WalkShape{"BlocksOf8", KvType::kI16, 8, 9, looking_back({0}), 20'000},
+                      WalkShape{"BlocksOf16", KvType::kQ8_0, 16, 7, looking_back({0, 0}), 20'000},
+                      WalkShape{"Windowed", KvType::kBF16, 2, 26, looking_back({7, 0}), 30'000},
+                      WalkShape{"WindowedBlocksOf4", KvType::kI16, 4, 14, looking_back({0, 6}), 20'000},
+                      WalkShape{"AllWindowed", KvType::kF32, 2, 22, looking_back({5}), 15'000},
+                      WalkShape{"TwoHeadShapes", KvType::kI16, 4, 14, kTwoShapes, 15'000},
+                      WalkShape{"TwoGroupsWithoutWindow", KvType::kF32, 2, 26, kTwoWithoutWindow, 15'000}),
     [](const auto& given) { return given.param.name; });
 
 }  // namespace

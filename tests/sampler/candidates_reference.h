@@ -22,7 +22,8 @@ class ReferenceCandidates {
   std::vector<double> probabilities() const {
     std::vector<double> all(logits_.size());
     double total = 0;
-    for (const std::size_t i : left_) total += all[i] = std::exp(logits_[i] - max());
+    const double largest = max();
+    for (const std::size_t i : left_) total += all[i] = std::exp(logits_[i] - largest);
     for (double& p : all) p /= total;
     return all;
   }

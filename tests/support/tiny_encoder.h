@@ -221,10 +221,11 @@ class TinyEncoder {
   /// The rows [first, first + count) of a matrix, times x; count 0: all.
   Row product(const std::string& name, const Row& x, int first = 0, int count = 0) const {
     const Tensor& tensor = tensors_.at(name);
-    const int all = static_cast<int>(tensor.values.size() / tensor.dims[0]);
+    const std::uint64_t cols = tensor.dims[0];
+    const int all = static_cast<int>(tensor.values.size() / cols);
     Row out;
     for (int r = first; r < (count == 0 ? all : first + count); ++r) {
-      const Row weights = row_of(name, r);
+      const float* weights = tensor.values.data() + static_cast<std::uint64_t>(r) * cols;
       double sum = 0;
       for (std::size_t i = 0; i < x.size(); ++i) sum += weights[i] * x[i];
       out.push_back(sum);
@@ -276,13 +277,13 @@ class TinyEncoder {
     Rows q, k, v, out;
     for (std::size_t p = 0; p < x.size(); ++p) {
       const Row h = norm(x[p], name("attn_norm"));
+      const Row all = is_gemma() ? Row() : linear(name("attn_qkv"), h);
       Row parts[3];
       for (int i = 0; i < 3; ++i) {
         const std::string which(1, "qkv"[i]);
         if (is_gemma()) {
           parts[i] = linear(name("attn_" + which), h);
         } else {
-          const Row all = linear(name("attn_qkv"), h);
           parts[i].assign(all.begin() + i * kWidth, all.begin() + (i + 1) * kWidth);
         }
         parts[i] = heads_of(layer, which, parts[i], p);
