@@ -193,7 +193,7 @@ TEST(MessagesRequest, WhatIsWrongIsRefusedWithItsPlace) {
       {R"("messages": [{"role": "tool", "content": "x"}])", "messages[0].role"},
       {R"("messages": [{"role": "user"}])", "messages[0].content"},
       {R"("messages": [{"role": "user", "content": [{"type": "image", "source": {}}]}])",
-       "messages[0].content[0].type"},
+       "messages[0].content[0].image"},
       {R"("messages": [{"role": "user", "content": [{"type": "text"}]}])", "messages[0].content[0].text"},
       {R"("messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": 5}]}])",
        "messages[0].content[0].tool_use_id"},
