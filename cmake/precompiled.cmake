@@ -22,6 +22,13 @@ function(octavo_precompile target)
   endif()
 endfunction()
 
+# octavo_precompiled_by(TARGET OTHER): those of OTHER, which has the same flags.
+function(octavo_precompiled_by target other)
+  if(OCTAVO_PRECOMPILED_HEADERS)
+    target_precompile_headers(${target} REUSE_FROM ${other})
+  endif()
+endfunction()
+
 # octavo_precompile_shared(TARGET NAME KIND headers...): those of the target octavo_NAME, which is made the first time.
 # KIND is LIBRARY or EXECUTABLE like TARGET's: the two are compiled with different flags for position independence.
 function(octavo_precompile_shared target name kind)
@@ -36,7 +43,9 @@ function(octavo_precompile_shared target name kind)
     else()
       add_executable(octavo_${name} EXCLUDE_FROM_ALL ${source})
       octavo_test_flags(octavo_${name})
-      target_link_libraries(octavo_${name} PRIVATE GTest::gmock)
+      if("<gmock/gmock.h>" IN_LIST ARGN)
+        target_link_libraries(octavo_${name} PRIVATE GTest::gmock)
+      endif()
     endif()
     target_link_libraries(octavo_${name} PRIVATE octavo_flags fmt::fmt)
     octavo_precompile(octavo_${name} ${ARGN})

@@ -43,17 +43,19 @@ target_include_directories(octavo_source_dir PRIVATE ${PROJECT_SOURCE_DIR}/tests
 target_compile_definitions(octavo_source_dir PRIVATE OCTAVO_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 target_link_libraries(octavo_source_dir PRIVATE octavo_flags)
 
-# octavo_test(NAME SOURCES files... LINK libraries... PRECOMPILE headers... SHARDS number)
+# octavo_test(NAME SOURCES files... LINK libraries... PRECOMPILE headers... PRECOMPILED_BY test SHARDS number)
 # A GoogleTest program test_NAME, which is one CTest entry, or so many that each runs its share of the cases: a program that
 # takes long, so that several processors have their part of it. Models for tests are in the folder that the environment
 # variable OCTAVO_TEST_DATA names.
 function(octavo_test name)
-  cmake_parse_arguments(ARG "" "SHARDS" "SOURCES;LINK;PRECOMPILE" ${ARGN})
-  octavo_batch(sources test_${name} ${PROJECT_SOURCE_DIR}/tests ${ARG_SOURCES})
+  cmake_parse_arguments(ARG "" "PRECOMPILED_BY;SHARDS" "SOURCES;LINK;PRECOMPILE" ${ARGN})
+  octavo_batch(sources test_${name} ${PROJECT_SOURCE_DIR}/tests 24 ${ARG_SOURCES})  # what their headers cost, some 5 s, is paid once a unit
   add_executable(test_${name} ${sources})
   octavo_test_flags(test_${name})
   if(ARG_PRECOMPILE)
     octavo_precompile(test_${name} ${octavo_test_headers} ${ARG_PRECOMPILE})
+  elseif(ARG_PRECOMPILED_BY)
+    octavo_precompiled_by(test_${name} test_${ARG_PRECOMPILED_BY})
   else()
     octavo_precompile_shared(test_${name} test_headers EXECUTABLE ${octavo_test_headers})
   endif()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Joins the sources of a layer or of a test program into batches that the compiler reads as one unit.
 
-    source_batches.py --root ROOT --out FOLDER FILE...
+    source_batches.py --root ROOT --out FOLDER [--most N] FILE...
 
 Most of the compiler's time for a small file goes into headers and into what their templates become, once a unit; a batch
-pays for them once in MOST_FILES files. ROOT is the folder on the include path under which the files lie: a batch names
+pays for them once in N files. ROOT is the folder on the include path under which the files lie: a batch names
 them relative to it, so that it is the same text in every checkout. Files that give a name twice never share a batch, as
 anonymous namespaces of one unit are one. Prints what to compile in place of FILE..., separated by semicolons: batches in
 FOLDER, and the files that are not below ROOT or have no company, as they are.
@@ -122,12 +122,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--most", type=int, default=MOST_FILES)
     parser.add_argument("files", nargs="+", type=pathlib.Path)
     args = parser.parse_args()
     inside = [file for file in args.files if file.is_relative_to(args.root) and file.exists()]
     sources = [file for file in args.files if file not in inside]
     args.out.mkdir(parents=True, exist_ok=True)
-    for number, files in enumerate(joined(inside, args.root)):
+    for number, files in enumerate(joined(inside, args.root, args.most)):
         if len(files) == 1:
             sources += files
             continue
