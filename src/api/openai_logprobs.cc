@@ -91,7 +91,7 @@ std::string AnswerLogprobs::text_after(TokenId previous, TokenId token) const {
 }
 
 std::string AnswerLogprobs::name_of(TokenId token, std::string_view text) const {
-  if (names_ == TokenNames::kIds) return fmt::format("token_id:{}", token);
+  if (names_ == TokenNaming::kIds) return fmt::format("token_id:{}", token);
   return token_name(text, form_ != LogprobForm::kCompletion);
 }
 

@@ -45,8 +45,8 @@ enum class LogprobForm : std::uint8_t {
   kLlama,       // a chat's, with the id of each token
 };
 
-/// The names of tokens in log-probabilities.
-enum class TokenNames : std::uint8_t {
+/// How log-probabilities name tokens.
+enum class TokenNaming : std::uint8_t {
   kTexts,  // token_name()
   kIds,    // "token_id:123", as vLLM has it
 };
@@ -58,7 +58,7 @@ std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const En
 class AnswerLogprobs {
  public:
   /// `previous` is the prompt's last token.
-  AnswerLogprobs(const Engine& engine, LogprobForm form, TokenId previous, TokenNames names = TokenNames::kTexts)
+  AnswerLogprobs(const Engine& engine, LogprobForm form, TokenId previous, TokenNaming names = TokenNaming::kTexts)
       : engine_(engine), form_(form), names_(names), previous_(previous) {}
 
   /// The echoed prompt, before all events, with so many alternatives beside each token; completions only.
@@ -99,7 +99,7 @@ class AnswerLogprobs {
 
   const Engine& engine_;
   LogprobForm form_;
-  TokenNames names_;
+  TokenNaming names_;
   TokenId previous_;
   std::size_t num_bytes_ = 0;      // of the answer's tokens so far
   std::size_t num_shown_ = 0;      // of these, given to the client

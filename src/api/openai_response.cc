@@ -115,7 +115,7 @@ CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine&
   for (std::size_t i = 0; i < state_->answers.size(); ++i) {
     state_->answers[i].logprobs.emplace(engine, call.is_chat ? LogprobForm::kChat : LogprobForm::kCompletion,
                                         state_->prompt_of(i).last_token,
-                                        call.names_tokens_by_id ? TokenNames::kIds : TokenNames::kTexts);
+                                        call.names_tokens_by_id ? TokenNaming::kIds : TokenNaming::kTexts);
   }
 }
 

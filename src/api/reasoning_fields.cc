@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "api/answer_fields.h"
+#include "api/sampling_fields.h"
 #include "api/template_names.h"
 #include "chat/thinking_switch.h"
 

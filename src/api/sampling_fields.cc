@@ -190,9 +190,9 @@ void take_stop(FieldReader& reader, const ApiField& field) {
   if (may_be_one && given.if_string() != nullptr) return add(given);
   const json::array* texts =
       reader.take(given.array(may_be_one ? "a string or an array of strings" : "an array of strings"));
-  if (texts != nullptr && texts->size() > kMaxStopTexts)
-    reader.refuse(given.error(fmt::format("found {} texts, expected at most {}", texts->size(), kMaxStopTexts)));
-  for (std::size_t i = 0; texts != nullptr && i < std::min(texts->size(), kMaxStopTexts); ++i) add(given[i]);
+  if (texts != nullptr && texts->size() > kMaxGivenStopTexts)
+    reader.refuse(given.error(fmt::format("found {} texts, expected at most {}", texts->size(), kMaxGivenStopTexts)));
+  for (std::size_t i = 0; texts != nullptr && i < std::min(texts->size(), kMaxGivenStopTexts); ++i) add(given[i]);
 }
 
 void take_stop_tokens(FieldReader& reader, const ApiField& field) {

@@ -9,7 +9,7 @@
 
 namespace octavo {
 
-inline constexpr std::size_t kMaxStopTexts = 64;
+inline constexpr std::size_t kMaxGivenStopTexts = 64;
 inline constexpr std::size_t kMaxStopBytes = 1024;  // of one stop text
 inline constexpr std::size_t kMaxStopTokens = 1024;
 inline constexpr std::size_t kMaxLogitBias = 1024;

@@ -8,6 +8,7 @@ import re
 import server_record
 
 PATH = server_record.FOLDER / "wrong_values.tsv"
+BLOCKS = ('"image"', '"document"')
 HELLO = [{"role": "user", "content": "Hi"}]
 # API -> server, request, the body that a wrong value is put in: a right one.
 BODIES = {
@@ -82,10 +83,14 @@ class Row:
         message, param = server_record.masked(error["message"]), error.get("param") or ""
         return "\t".join([self.fault_of(message, param), str(status), str(error.get("code") or ""), param, message])
 
+    def place_of_block(self):
+        """Anthropic's API names a block of the wrong kind by its place and its kind, and clients look for that."""
+        return self.path.removesuffix("type") + json.loads(self.value) if self.value in BLOCKS else self.path
+
     def fault_of(self, message, param):
         """What is wrong with an error today; empty: it names the field as the client wrote it."""
         faults = []
-        if not names(message, self.path):
+        if not names(message, self.path) and not names(message, self.place_of_block()):
             named = re.match(r"[\w.\[\]-]+(?=: )", message)
             is_part = named and are_of_one_field(named.group(0), self.path)
             faults.append(f"names {'only ' if is_part else ''}{named.group(0)}" if named else "names no field")

@@ -54,8 +54,9 @@ class Compare(unittest.TestCase):
         rows = np.zeros((4, 3), np.float32)
         ours = rows.copy()
         ours[2:] = [0, 0, 9]
-        self.assertEqual(compare_logits.compare(reference(rows), ours, [0] * 4, num_rows=2)["mean_kl"], 0)
-        self.assertGreater(compare_logits.compare(reference(rows), ours, [0] * 4)["mean_kl"], 1)
+        compared = compare_logits.compare_rows(reference(rows), ours, [0] * 4)
+        self.assertEqual(compare_logits.summary(compared, 2)["mean_kl"], 0)
+        self.assertGreater(compare_logits.summary(compared, 4)["mean_kl"], 1)
 
     def test_nan_and_wrong_shapes_are_refused(self):
         rows = np.zeros((2, 3), np.float32)
