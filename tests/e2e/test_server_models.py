@@ -2,6 +2,7 @@
 every client the answer that it gets alone."""
 import concurrent.futures
 import datetime
+import functools
 import json
 import pathlib
 import signal
@@ -28,14 +29,21 @@ def ask(server, model, question, max_tokens=24):
     return answer["model"], answer["choices"][0]["message"]["content"]
 
 
+@functools.cache
+def other_model():
+    """A file that is made once for all classes."""
+    path = pathlib.Path(unittest.enterModuleContext(tempfile.TemporaryDirectory())) / "other.gguf"
+    support.octavo_ok("quantize", support.float_model(support.SMOLLM2), path, "Q4_0")
+    return path
+
+
 class Folder(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        cls.small = cls.folder / "small.gguf"
+        cls.small, cls.other = cls.folder / "small.gguf", cls.folder / "other.gguf"
         cls.small.symlink_to(support.SMOLLM2)
-        cls.other = cls.folder / "other.gguf"
-        support.octavo_ok("quantize", support.float_model(support.SMOLLM2), cls.other, "Q4_0")
+        cls.other.symlink_to(other_model())
         cls.weights = support.SMOLLM2.stat().st_size
 
     def status(self, server):

@@ -1,5 +1,6 @@
 """The unchanged `openai` package against octavo serve: every shape that clients read."""
 import concurrent.futures
+import functools
 import json
 import pathlib
 import tempfile
@@ -24,15 +25,22 @@ def client_of(server, **options):
     return openai.OpenAI(base_url=server.url + "/v1", timeout=options.pop("timeout", support.TIMEOUT_S), **options)
 
 
+@functools.cache
+def server_with(*args):
+    """One for all classes that want these arguments."""
+    server = Server(*args)
+    unittest.addModuleCleanup(server.__exit__)
+    return server
+
+
 class OpenAiTest(unittest.TestCase):
-    """One server and one client for all tests of a class."""
+    """A client of a server with the arguments of its class."""
 
     server_args = ()
 
     @classmethod
     def setUpClass(cls):
-        cls.server = Server(*cls.server_args)
-        cls.addClassCleanup(cls.server.__exit__)
+        cls.server = server_with(*cls.server_args)
         cls.client = client_of(cls.server)
         cls.model = cls.client.models.list().data[0].id
 
