@@ -5,8 +5,9 @@ option(OCTAVO_BATCHES "Compile a layer's files in batches" ON)
 find_package(Python3 QUIET COMPONENTS Interpreter)
 
 # octavo_batch(VARIABLE NAME ROOT MOST sources...): sets VARIABLE to what to compile in place of sources, at most MOST in a
-# batch; ROOT is on the include path. Only files of the folder itself are joined: one that several programs share may replace what all else relies on.
-# Configuring once more joins anew, which is what to do when files of a batch came to give the same name.
+# batch; ROOT is on the include path. Only files of the folder itself are joined: one that several programs share may
+# replace what all else relies on. Configuring once more joins anew, which is what to do when files of a batch came to give
+# the same name.
 function(octavo_batch variable name root most)
   set(sources)
   set(apart)

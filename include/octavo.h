@@ -235,7 +235,7 @@ typedef struct octavo_queue_options {
   size_t size;
   /* If set, it gets each batch when it is made, on the thread that drives the model, and owns it; nothing is polled.
    * Where another thread ends a request, the last batch may come on that one. Batches of a request come one after
-   * another, none beside or behind the last event; what a callback itself ends is told once it has returned.
+   * another, none beside or after the last event; what a callback itself ends is told once it has returned.
    * What it may call is said above. Where the system has no memory for the last event of a request it is not called,
    * where a poll would say OCTAVO_NO_MEMORY. */
   octavo_callback on_events;

@@ -119,7 +119,7 @@ void EventQueue::hand_over(News news) {
 }
 
 /// Calls back with the batches of a call, in the order in which they were made, unless a thread does so already: it has
-/// those that were added meanwhile, too, and so nothing comes beside or behind the call's end.
+/// those that were added meanwhile, too, and so nothing comes beside or after the call's end.
 void EventQueue::deliver(Call& call) noexcept {
   CallBatches& batches = call.place().batches;
   std::unique_lock alone(telling_);

@@ -35,7 +35,7 @@ struct CallBatches {
   bool are_delivered = false;  // some thread calls back with them
 };
 
-/// What a queue keeps with a call, under its locks.
+/// The part of a call that its queue keeps there, under the queue's locks.
 struct CallPlace {
   LostCall lost = {};
   CallBatches batches = {};
