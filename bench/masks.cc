@@ -18,7 +18,7 @@
 
 #include "constraint/constraint_compiler.h"
 #include "constraint/constraint_state.h"
-#include "engine/constraint_words.h"
+#include "engine/text/constraint_words.h"
 #include "source/open_model.h"
 
 namespace octavo::bench {

@@ -20,7 +20,7 @@
 
 #include "base/error.h"
 #include "engine/engine_impl.h"
-#include "engine/scheduler.h"
+#include "engine/schedule/scheduler.h"
 #include "serve_load.h"
 
 namespace octavo::bench {

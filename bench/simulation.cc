@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "engine/cost_model.h"
-#include "engine/scheduler.h"
+#include "engine/schedule/cost_model.h"
+#include "engine/schedule/scheduler.h"
 #include "kv/kv_cache_manager.h"
 
 namespace octavo::bench {
@@ -96,7 +96,7 @@ Simulation::Simulation(const std::vector<SimulatedRequest>& load, const Simulati
       scheduler_({.step_ms = options.itl_target_ms, .policy = options.policy}, *kv_, &cost_),
       active_(load.size()) {
   outcome_.answers.resize(load.size());
-  // The figures that an engine learns when it is loaded (src/engine/calibrate.cc).
+  // The figures that an engine learns when it is loaded (src/engine/drive/calibrate.cc).
   for (const auto& [rows, depth] : {std::pair{1, 0}, {16, 0}, {1, 1024}, {64, 0}, {64, 1024}, {128, 0}}) {
     const StepWork work = cost_.work(depth, rows, 1);
     cost_.observe(work, real_ms(work));

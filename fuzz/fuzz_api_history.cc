@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "api/api.h"
-#include "api/messages_request.h"
-#include "api/ollama_request.h"
-#include "api/openai_chat.h"
-#include "api/responses_request.h"
+#include "api/messages/messages_request.h"
+#include "api/ollama/ollama_request.h"
+#include "api/openai/openai_chat.h"
+#include "api/responses/responses_request.h"
 #include "api/text_engine.h"
 #include "fuzz_bytes.h"
 #include "json/json_document.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/structural_tag.h"
+#include "api/fields/structural_tag.h"
 #include "fuzz_bytes.h"
 
 namespace {

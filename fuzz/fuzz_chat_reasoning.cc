@@ -13,7 +13,7 @@
 #include "chat/reasoning_splitter.h"
 #include "fuzz_bytes.h"
 #include "support/memory_source.h"
-#include "tokenizer/byte_level.h"
+#include "tokenizer/words/byte_level.h"
 
 namespace {
 

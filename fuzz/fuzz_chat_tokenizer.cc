@@ -13,8 +13,8 @@
 #include "base/text.h"
 #include "chat/chat_tokenizer.h"
 #include "source/gguf/gguf_file.h"
-#include "tokenizer/byte_level.h"
 #include "tokenizer/stream_decoder.h"
+#include "tokenizer/words/byte_level.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "api/text_engine.h"
-#include "cli/batch_line.h"
+#include "cli/batch/batch_line.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "api/text_engine.h"
-#include "cli/conversation_file.h"
+#include "cli/chat/conversation_file.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "engine/generation_config.h"
+#include "engine/load/generation_config.h"
 #include "sampler/sampler.h"
 
 namespace {

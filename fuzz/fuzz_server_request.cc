@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "api/api.h"
-#include "api/completion.h"
-#include "api/openai_chat.h"
-#include "api/openai_completion.h"
-#include "api/prompt_logprobs.h"
+#include "api/call/completion.h"
+#include "api/call/prompt_logprobs.h"
+#include "api/openai/openai_chat.h"
+#include "api/openai/openai_completion.h"
 #include "api/text_engine.h"
 #include "base/utf8.h"
 #include "json/json_document.h"

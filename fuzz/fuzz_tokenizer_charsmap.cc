@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "fuzz_bytes.h"
-#include "tokenizer/precompiled_charsmap.h"
+#include "tokenizer/text/precompiled_charsmap.h"
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "tokenizer/json/tokenizer_json.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/tokenizer_json.h"
 
 namespace {
 

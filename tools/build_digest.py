@@ -74,7 +74,7 @@ def digest_of_sources(root, places, words):
 
 
 def unit_of(build, sources):
-    return ('#include "engine/build_digest.h"\n\n'
+    return ('#include "engine/load/build_digest.h"\n\n'
             f'std::string_view octavo::build_digest() {{ return "{build}"; }}\n'
             f'std::string_view octavo::source_digest() {{ return "{sources}"; }}\n')
 

@@ -4,7 +4,7 @@
     check_layers.py ROOT        reads ROOT/src and ROOT/include; prints each wrong include, exit code 1 if there is one
 
 A layer is a folder of src/. "public" is include/octavo/, which every layer may use and which itself uses nothing
-else. A layer may always include itself.
+else. A layer may always include itself; where it has a row in FOLDERS, its folders may include what stands there.
 """
 import pathlib
 import re
@@ -56,6 +56,64 @@ ALLOWED = {
 }
 # folders that only their own layer may include: the forms of files behind source/model_source.h
 PRIVATE = ("source/gguf/", "source/folder/")
+# layer -> its folders, lowest first -> folders of the same layer that each may include; "" is the layer's own folder
+FOLDERS = {
+    "api": {
+        "call": set(),
+        "fields": {"call"},
+        "prepare": {"call", "fields"},
+        "answers": {"call"},
+        "openai": {"call", "fields", "prepare", "answers"},
+        "ollama": {"call", "fields", "answers"},
+        "messages": {"call", "fields", "answers"},
+        "responses": {"call", "fields", "prepare", "answers"},
+        "llama": {"call", "fields", "answers", "openai"},
+        "vectors": {"call", "fields", "prepare", "answers", "openai", "ollama"},
+        "": {"call", "fields", "prepare", "openai", "ollama", "messages", "responses", "llama", "vectors"},
+    },
+    "engine": {
+        "drafts": set(),
+        "schedule": {"drafts"},
+        "text": set(),
+        "answers": {"drafts", "schedule", "text"},
+        "drive": {"schedule", "answers"},
+        "": {"schedule", "text", "answers", "drive"},
+        "load": {"text", ""},
+    },
+    "constraint": {
+        "grammar": set(),
+        "regex": {"grammar"},
+        "schema": {"grammar", "regex"},
+        "trie": set(),
+        "automaton": {"grammar", "trie"},
+        "masks": {"trie", "automaton"},
+        "": {"grammar", "regex", "schema", "trie", "automaton", "masks"},
+    },
+    "tokenizer": {
+        "words": set(),
+        "text": {"words"},
+        "pretokenize": {"words", "text"},
+        "json": {"words", "text", "pretokenize"},
+        "": {"words", "text", "pretokenize", "json"},
+    },
+    "template": {
+        "values": set(),
+        "builtins": {"values"},
+        "parse": {"values", "builtins"},
+        "run": {"values", "builtins", "parse"},
+        "": {"values", "parse", "run"},
+    },
+    "cli": {
+        "terminal": set(),
+        "options": {"terminal"},
+        "batch": {"terminal", "options"},
+        "llama": {"terminal", "options"},
+        "": {"terminal", "options", "batch", "llama"},
+        "chat": {"terminal", "options", ""},
+        "bench": {"terminal", "options", ""},
+        "serve": {"terminal", "options", ""},
+    },
+}
 C_INTERFACE = "octavo.h"  # include/octavo.h, which includes nothing of ours
 SUFFIXES = {".h", ".cc", ".inl"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<(octavo/[^>]+)>)')
@@ -68,9 +126,18 @@ def layer_of_file(root, path):
     return parts[1] if len(parts) > 2 else None
 
 
+def folder_of(parts):
+    """The folder below a layer's own; "": that itself. `parts` of a path from src/."""
+    return parts[1] if len(parts) > 2 else ""
+
+
 def layer_of_include(name):
     first = name.split("/")[0]
     return "public" if first == "octavo" else first
+
+
+def may_include(layer, folder, target):
+    return folder == target or layer not in FOLDERS or target in FOLDERS[layer][folder]
 
 
 def check_file(root, path):
@@ -78,6 +145,9 @@ def check_file(root, path):
     where, layer = path.relative_to(root), layer_of_file(root, path)
     if layer not in ALLOWED:
         return [f"{where}: belongs to no layer; the layers are {', '.join(ALLOWED)}"]
+    folder = folder_of(where.parts[1:])
+    if folder not in FOLDERS.get(layer, {folder}):
+        return [f"{where}: belongs to no folder of {layer}; they are {', '.join(filter(None, FOLDERS[layer]))}"]
     problems = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         match = INCLUDE.match(line)
@@ -93,6 +163,8 @@ def check_file(root, path):
             problems.append(f'{where}:{number}: "{name}" belongs to no layer')
         elif target != layer and target not in ALLOWED[layer]:
             problems.append(f'{where}:{number}: {layer} must not include {target} ("{name}")')
+        elif target == layer and not may_include(layer, folder, folder_of(name.split("/"))):
+            problems.append(f'{where}:{number}: the folder "{folder}" of {layer} must not include "{name}"')
         elif target != layer and name.startswith(PRIVATE):
             problems.append(f'{where}:{number}: only {target} may include "{name}"')
     return problems

@@ -21,7 +21,7 @@ import template_conversations
 import template_snippets
 
 NOW = datetime.datetime(2025, 3, 9, 14, 5, 7)
-# The origins of src/template/text.h, and characters that no template has.
+# The origins of src/template/values/text.h, and characters that no template has.
 ORIGINS = ("template", "system", "user", "tool", "model")
 MARKS = ("\ue000", "\ue001", "\ue002", "\ue003", "\ue004")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes src/tokenizer/bert_characters.inc: the characters that BertNormalizer, StripAccents and Lowercase change.
+"""Writes src/tokenizer/text/bert_characters.inc: the characters that BertNormalizer, StripAccents and Lowercase change.
 
-    tools/make_bert_characters.py > src/tokenizer/bert_characters.inc
+    tools/make_bert_characters.py > src/tokenizer/text/bert_characters.inc
 
 The source is Hugging Face `tokenizers`, asked about each code point: its tables are of several versions of Unicode. The
 version is checked, so that the file changes only on purpose.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes src/tokenizer/unicode_categories.inc: the general category of every code point, as runs.
+"""Writes src/tokenizer/text/unicode_categories.inc: the general category of every code point, as runs.
 
-    tools/make_unicode_categories.py > src/tokenizer/unicode_categories.inc
+    tools/make_unicode_categories.py > src/tokenizer/text/unicode_categories.inc
 
 The source is the regular expression engine inside Hugging Face `tokenizers` (Oniguruma), which cut the texts that the
 vocabularies were trained on: each property is asked for by a pattern. The version of `tokenizers` is checked, so that

@@ -13,11 +13,11 @@
 #include <string>
 #include <string_view>
 
-#include "api/answer_writer.h"
-#include "api/api_error.h"
-#include "api/api_field.h"
-#include "api/completion.h"
-#include "api/response_store.h"
+#include "api/call/answer_writer.h"
+#include "api/call/api_error.h"
+#include "api/call/api_field.h"
+#include "api/call/completion.h"
+#include "api/responses/response_store.h"
 
 namespace octavo {
 

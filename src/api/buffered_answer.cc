@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "api/answer_size.h"
+#include "api/call/answer_size.h"
 #include "octavo/queue_bound.h"
 
 namespace octavo {

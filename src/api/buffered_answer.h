@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/api_error.h"
+#include "api/call/api_error.h"
 
 namespace octavo {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "api/api.h"
-#include "api/api_field.h"
+#include "api/call/api_field.h"
 
 namespace octavo {
 

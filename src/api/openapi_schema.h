@@ -4,7 +4,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
-#include "api/api_field.h"
+#include "api/call/api_field.h"
 
 namespace octavo {
 

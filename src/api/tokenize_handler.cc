@@ -9,13 +9,13 @@
 #include <iterator>
 #include <vector>
 
-#include "api/api_error.h"
-#include "api/context_full.h"
-#include "api/image_placeholder.h"
-#include "api/json_writer.h"
-#include "api/openai_chat.h"
+#include "api/call/api_error.h"
+#include "api/call/context_full.h"
+#include "api/call/json_writer.h"
+#include "api/call/token_ids.h"
+#include "api/fields/image_placeholder.h"
+#include "api/openai/openai_chat.h"
 #include "api/request_engine.h"
-#include "api/token_ids.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/to_size.h"

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "api/api.h"
-#include "api/api_error.h"
 #include "api/buffered_answer.h"
-#include "api/completion.h"
-#include "api/response_store.h"
+#include "api/call/api_error.h"
+#include "api/call/completion.h"
+#include "api/responses/response_store.h"
 #include "octavo/engine.h"
 
 namespace octavo {

@@ -7,8 +7,8 @@
 #include <new>
 #include <utility>
 
-#include "api/openai_finish.h"
-#include "api/vector_call.h"
+#include "api/answers/openai_finish.h"
+#include "api/call/vector_call.h"
 #include "base/random_bytes.h"
 #include "base/to_size.h"
 #include "capi/work_stop.h"

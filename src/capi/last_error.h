@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "api/api_error.h"
+#include "api/call/api_error.h"
 #include "octavo.h"
 #include "octavo/result.h"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "cli/command_parser.h"
+#include "cli/options/command_parser.h"
 
 namespace octavo::capi {
 namespace {

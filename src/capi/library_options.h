@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "cli/process_context.h"
-#include "cli/serve_options.h"
+#include "cli/serve/serve_options.h"
 #include "octavo.h"
 
 namespace octavo::capi {

@@ -4,11 +4,11 @@
 #include <ctime>
 #include <utility>
 
-#include "api/text.h"
+#include "api/call/text.h"
 #include "base/started_thread.h"
 #include "capi/call.h"
-#include "cli/options.h"
-#include "cli/sampling_options.h"
+#include "cli/options/options.h"
+#include "cli/options/sampling_options.h"
 #include "octavo/resources.h"
 
 namespace octavo::capi {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "api/buffered_answer.h"
-#include "api/completion.h"
-#include "api/response_store.h"
+#include "api/call/completion.h"
+#include "api/responses/response_store.h"
 #include "capi/call_list.h"
 #include "capi/callback_scope.h"
 #include "capi/handles.h"

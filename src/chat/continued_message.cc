@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "chat/conversation.h"
-#include "template/text.h"
-#include "template/unicode.h"
+#include "template/values/text.h"
+#include "template/values/unicode.h"
 
 namespace octavo {
 

@@ -18,7 +18,7 @@
 #include "chat/template_caps.h"
 #include "octavo/chat.h"
 #include "octavo/result.h"
-#include "template/template_input.h"
+#include "template/values/template_input.h"
 
 namespace octavo {
 

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "octavo/request.h"
 #include "source/model_source.h"
-#include "tokenizer/vocab.h"
+#include "tokenizer/words/vocab.h"
 
 namespace octavo {
 

@@ -6,7 +6,7 @@
 
 #include "octavo/chat.h"
 #include "octavo/result.h"
-#include "template/template_input.h"
+#include "template/values/template_input.h"
 
 namespace octavo {
 

@@ -14,8 +14,8 @@
 
 #include "chat/chat_template.h"
 #include "octavo/engine.h"
-#include "tokenizer/special_tokens.h"
-#include "tokenizer/vocab.h"
+#include "tokenizer/words/special_tokens.h"
+#include "tokenizer/words/vocab.h"
 
 namespace octavo {
 

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "chat/chat_template.h"
-#include "tokenizer/special_tokens.h"
-#include "tokenizer/vocab.h"
+#include "tokenizer/words/special_tokens.h"
+#include "tokenizer/words/vocab.h"
 
 namespace octavo {
 

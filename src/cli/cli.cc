@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_help.h"
-#include "cli/command_parser.h"
 #include "cli/commands.h"
 #include "cli/llama_server.h"
+#include "cli/options/command_help.h"
+#include "cli/options/command_parser.h"
 #include "octavo/version.h"
 
 namespace octavo::cli {

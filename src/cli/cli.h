@@ -1,7 +1,7 @@
 // The command line: arguments to exit code. Owned by main(); one thread.
 #pragma once
 
-#include "cli/context.h"
+#include "cli/terminal/context.h"
 
 namespace octavo::cli {
 

@@ -2,9 +2,9 @@
 // Everything given by reference must live until the command has been performed.
 #pragma once
 
-#include "cli/command_line.h"
-#include "cli/context.h"
-#include "cli/llama_reader.h"
+#include "cli/llama/llama_reader.h"
+#include "cli/options/command_line.h"
+#include "cli/terminal/context.h"
 
 namespace octavo::cli {
 

@@ -1,6 +1,6 @@
 // octavo convert: writes a folder of safetensors as one GGUF file.
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/options/options.h"
 #include "cli/write_model.h"
 
 namespace octavo::cli {

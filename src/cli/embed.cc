@@ -7,13 +7,13 @@
 #include <ostream>
 #include <utility>
 
-#include "api/relevance.h"
+#include "api/prepare/relevance.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/npy.h"
-#include "cli/options.h"
-#include "cli/parse.h"
+#include "cli/options/options.h"
+#include "cli/terminal/parse.h"
 #include "cli/text_rows.h"
 #include "json/json_string.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/to_size.h"
-#include "cli/interrupt.h"
+#include "cli/terminal/interrupt.h"
 
 namespace octavo::cli {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/context.h"
+#include "cli/terminal/context.h"
 #include "octavo/engine.h"
 
 namespace octavo::cli {

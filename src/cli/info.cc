@@ -5,13 +5,13 @@
 #include "base/to_size.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
-#include "cli/find_model.h"
 #include "cli/info_report.h"
-#include "cli/options.h"
-#include "cli/parse.h"
+#include "cli/options/find_model.h"
+#include "cli/options/options.h"
+#include "cli/terminal/parse.h"
 #include "source/open_model.h"
+#include "tokenizer/json/tokenizer_json.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/tokenizer_json.h"
 
 namespace octavo::cli {
 namespace {

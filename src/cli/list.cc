@@ -5,10 +5,10 @@
 
 #include "base/utf8.h"
 #include "cli/commands.h"
-#include "cli/find_model.h"
 #include "cli/info_report.h"
-#include "cli/options.h"
-#include "cli/parse.h"
+#include "cli/options/find_model.h"
+#include "cli/options/options.h"
+#include "cli/terminal/parse.h"
 #include "hub/local_models.h"
 #include "source/open_model.h"
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/to_size.h"
-#include "cli/command_parser.h"
 #include "cli/commands.h"
-#include "cli/llama_arguments.h"
-#include "cli/llama_translator.h"
+#include "cli/llama/llama_arguments.h"
+#include "cli/llama/llama_translator.h"
+#include "cli/options/command_parser.h"
 #include "model/config.h"
 #include "octavo/device.h"
 #include "octavo/version.h"

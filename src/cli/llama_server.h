@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/command_line.h"
-#include "cli/context.h"
+#include "cli/options/command_line.h"
+#include "cli/terminal/context.h"
 
 namespace octavo::cli {
 

@@ -9,11 +9,11 @@
 
 #include "base/to_size.h"
 #include "cli/commands.h"
-#include "cli/find_model.h"
 #include "cli/generate.h"
 #include "cli/npy.h"
-#include "cli/options.h"
-#include "cli/parse.h"
+#include "cli/options/find_model.h"
+#include "cli/options/options.h"
+#include "cli/terminal/parse.h"
 
 namespace octavo::cli {
 namespace {

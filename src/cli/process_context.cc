@@ -10,8 +10,8 @@
 #include <iostream>
 #include <string_view>
 
-#include "cli/bus_error.h"
 #include "cli/cli.h"
+#include "cli/terminal/bus_error.h"
 #include "octavo/engine.h"
 #include "octavo/machine.h"
 

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "cli/context.h"
+#include "cli/terminal/context.h"
 
 namespace octavo::cli {
 

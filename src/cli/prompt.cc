@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "cli/options.h"
+#include "cli/options/options.h"
 
 namespace octavo::cli {
 namespace {

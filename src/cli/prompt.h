@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/context.h"
+#include "cli/terminal/context.h"
 
 namespace octavo::cli {
 

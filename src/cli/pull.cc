@@ -2,8 +2,8 @@
 #include <ostream>
 
 #include "cli/commands.h"
-#include "cli/find_model.h"
-#include "cli/options.h"
+#include "cli/options/find_model.h"
+#include "cli/options/options.h"
 #include "hub/digest.h"
 
 namespace octavo::cli {

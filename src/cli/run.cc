@@ -11,14 +11,14 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "cli/batch/run_batch.h"
 #include "cli/commands.h"
-#include "cli/find_model.h"
 #include "cli/generate.h"
-#include "cli/options.h"
-#include "cli/output.h"
+#include "cli/options/find_model.h"
+#include "cli/options/options.h"
+#include "cli/options/sampling_options.h"
 #include "cli/prompt.h"
-#include "cli/run_batch.h"
-#include "cli/sampling_options.h"
+#include "cli/terminal/output.h"
 
 namespace octavo::cli {
 namespace {

@@ -7,12 +7,12 @@
 #include <string_view>
 #include <utility>
 
-#include "api/vector_call.h"
+#include "api/call/vector_call.h"
 #include "base/to_size.h"
 #include "cli/generate.h"
-#include "cli/interrupt.h"
-#include "cli/options.h"
-#include "cli/progress.h"
+#include "cli/options/options.h"
+#include "cli/terminal/interrupt.h"
+#include "cli/terminal/progress.h"
 
 namespace octavo::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/command_line.h"
-#include "cli/context.h"
+#include "cli/options/command_line.h"
+#include "cli/terminal/context.h"
 #include "octavo/engine.h"
 
 namespace octavo::cli {

@@ -6,10 +6,10 @@
 
 #include "base/cpu_info.h"
 #include "base/joined.h"
-#include "cli/find_model.h"
-#include "cli/options.h"
-#include "cli/parse.h"
-#include "cli/transfer_bar.h"
+#include "cli/options/find_model.h"
+#include "cli/options/options.h"
+#include "cli/terminal/parse.h"
+#include "cli/terminal/transfer_bar.h"
 #include "convert/gguf_words.h"
 #include "source/open_model.h"
 

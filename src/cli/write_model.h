@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "cli/command_line.h"
-#include "cli/context.h"
+#include "cli/options/command_line.h"
+#include "cli/terminal/context.h"
 #include "convert/quantize_model.h"
 
 namespace octavo::cli {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/stop_check.h"
-#include "constraint/compile_work.h"
 #include "constraint/constraint_state.h"
+#include "constraint/grammar/compile_work.h"
 
 namespace octavo {
 namespace {

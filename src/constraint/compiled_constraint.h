@@ -16,10 +16,10 @@
 
 #include "base/error.h"
 #include "base/to_size.h"
-#include "constraint/automaton.h"
-#include "constraint/constraint_memory.h"
-#include "constraint/token_masks.h"
-#include "constraint/token_trie.h"
+#include "constraint/automaton/automaton.h"
+#include "constraint/masks/constraint_memory.h"
+#include "constraint/masks/token_masks.h"
+#include "constraint/trie/token_trie.h"
 #include "octavo/constraint.h"
 
 namespace octavo {

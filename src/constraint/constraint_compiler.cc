@@ -6,9 +6,9 @@
 
 #include "base/text.h"
 #include "constraint/constraint_rules.h"
-#include "constraint/json_grammar.h"
-#include "constraint/json_schema.h"
-#include "constraint/regex.h"
+#include "constraint/grammar/json_grammar.h"
+#include "constraint/regex/regex.h"
+#include "constraint/schema/json_schema.h"
 
 namespace octavo {
 namespace {

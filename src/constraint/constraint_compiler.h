@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "constraint/compile_work.h"
 #include "constraint/compiled_constraint.h"
-#include "constraint/gbnf.h"
+#include "constraint/grammar/compile_work.h"
+#include "constraint/grammar/gbnf.h"
 #include "octavo/constraint.h"
 
 namespace octavo {

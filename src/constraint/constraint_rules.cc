@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "constraint/character_dfa.h"
-#include "constraint/json_grammar.h"
-#include "constraint/text_without.h"
+#include "constraint/grammar/json_grammar.h"
+#include "constraint/grammar/text_without.h"
+#include "constraint/regex/character_dfa.h"
 
 namespace octavo {
 namespace {

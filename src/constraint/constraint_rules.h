@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "constraint/grammar.h"
-#include "constraint/json_schema.h"
+#include "constraint/grammar/grammar.h"
+#include "constraint/schema/json_schema.h"
 #include "octavo/constraint.h"
 
 namespace octavo {

@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
+#include "constraint/automaton/configurations.h"
 #include "constraint/compiled_constraint.h"
-#include "constraint/configurations.h"
 
 namespace octavo {
 

@@ -5,7 +5,7 @@
 
 #include "base/to_size.h"
 #include "convert/spm_scores.h"
-#include "tokenizer/pretokenizers.h"
+#include "tokenizer/pretokenize/pretokenizers.h"
 
 namespace octavo {
 namespace {

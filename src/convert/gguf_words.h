@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "source/gguf_head.h"
-#include "tokenizer/json_word_source.h"
+#include "tokenizer/json/json_word_source.h"
 
 namespace octavo {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "tokenizer/tokenizer_json.h"
+#include "tokenizer/json/tokenizer_json.h"
 
 namespace octavo {
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/to_size.h"
 #include "chat/infill_prompt.h"
-#include "engine/calibrate.h"
+#include "engine/drive/calibrate.h"
 #include "engine/embedding_prompt.h"
 
 namespace octavo {

@@ -5,30 +5,30 @@
 //     Step: schedule, build, forward, draw                    the thread that drives
 //     Answers, RequestTable: events and ends; who is active   the thread that drives
 //
-// It works on any ModelRunner; engine/load.cc puts the real one in.
+// It works on any ModelRunner; engine/load/load.cc puts the real one in.
 #pragma once
 
 #include <atomic>
 #include <memory>
 
 #include "chat/rank_template.h"
-#include "engine/answers.h"
-#include "engine/cost_model.h"
-#include "engine/drafting.h"
-#include "engine/driver.h"
-#include "engine/engine_constraints.h"
-#include "engine/idle_release.h"
-#include "engine/mask_finder.h"
-#include "engine/model_tokenizer.h"
-#include "engine/queue_usage.h"
+#include "engine/answers/answers.h"
+#include "engine/answers/drafting.h"
+#include "engine/answers/mask_finder.h"
+#include "engine/answers/queue_usage.h"
+#include "engine/answers/request_table.h"
+#include "engine/drive/driver.h"
+#include "engine/drive/idle_release.h"
+#include "engine/drive/statistics.h"
+#include "engine/drive/step.h"
 #include "engine/request_check.h"
 #include "engine/request_maker.h"
-#include "engine/request_table.h"
 #include "engine/resources_impl.h"
-#include "engine/sampling_defaults.h"
-#include "engine/scheduler.h"
-#include "engine/statistics.h"
-#include "engine/step.h"
+#include "engine/schedule/cost_model.h"
+#include "engine/schedule/scheduler.h"
+#include "engine/text/engine_constraints.h"
+#include "engine/text/model_tokenizer.h"
+#include "engine/text/sampling_defaults.h"
 #include "kv/kv_cache_manager.h"
 #include "model/model_runner.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/to_size.h"
-#include "engine/stop_matcher.h"
+#include "engine/answers/stop_matcher.h"
 #include "sampler/sampler.h"
 
 namespace octavo {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "engine/model_tokenizer.h"
+#include "engine/text/model_tokenizer.h"
 #include "engine/vector_rules.h"
 #include "octavo/engine.h"
 

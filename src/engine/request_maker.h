@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "engine/active_request.h"
-#include "engine/dry_breakers.h"
+#include "engine/answers/active_request.h"
+#include "engine/text/dry_breakers.h"
 #include "engine/vector_rules.h"
 
 namespace octavo {

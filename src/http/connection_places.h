@@ -19,7 +19,7 @@
 #include <optional>
 #include <set>
 
-#include "api/api_error.h"
+#include "api/call/api_error.h"
 #include "base/to_size.h"
 #include "http/address.h"
 #include "http/connection_standing.h"

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/api_error.h"
 #include "api/buffered_answer.h"
+#include "api/call/api_error.h"
 #include "http/connection_standing.h"
 #include "http/http_options.h"
 #include "http/received_bytes.h"

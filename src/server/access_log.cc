@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <iterator>
 
-#include "api/iso_time.h"
-#include "api/json_writer.h"
+#include "api/answers/iso_time.h"
+#include "api/call/json_writer.h"
 #include "base/displayable.h"
 #include "base/utf8.h"
 

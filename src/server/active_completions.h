@@ -6,8 +6,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "api/api_error.h"
-#include "api/llama_slots.h"
+#include "api/call/api_error.h"
+#include "api/llama/llama_slots.h"
 #include "http/http_connection.h"
 #include "server/api_keys.h"
 

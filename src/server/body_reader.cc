@@ -3,8 +3,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/json.hpp>
 
-#include "api/keep_alive.h"
-#include "api/ollama_request.h"
+#include "api/fields/keep_alive.h"
+#include "api/ollama/ollama_request.h"
 #include "json/json_document.h"
 #include "server/run_on.h"
 

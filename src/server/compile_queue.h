@@ -6,7 +6,7 @@
 
 #include <stop_token>
 
-#include "api/completion.h"
+#include "api/call/completion.h"
 #include "octavo/queue_bound.h"
 #include "server/exchange.h"
 #include "server/work_queue.h"

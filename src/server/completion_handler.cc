@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <tuple>
 
-#include "api/api_error.h"
-#include "api/keep_alive.h"
-#include "api/openai_finish.h"
-#include "api/vector_call.h"
+#include "api/answers/openai_finish.h"
+#include "api/call/api_error.h"
+#include "api/call/vector_call.h"
+#include "api/fields/keep_alive.h"
 #include "base/to_size.h"
 #include "server/model_metrics.h"
 #include "server/model_routes.h"

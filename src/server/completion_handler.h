@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "api/api.h"
-#include "api/llama_slots.h"
-#include "api/response_store.h"
+#include "api/llama/llama_slots.h"
+#include "api/responses/response_store.h"
 #include "server/active_completions.h"
 #include "server/body_reader.h"
 #include "server/compile_queue.h"

@@ -12,7 +12,7 @@
 #include <mutex>
 #include <vector>
 
-#include "api/completion.h"
+#include "api/call/completion.h"
 
 namespace octavo::server {
 

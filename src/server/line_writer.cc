@@ -13,7 +13,7 @@
 #include <cstring>
 #include <utility>
 
-#include "api/iso_time.h"
+#include "api/answers/iso_time.h"
 #include "base/started_thread.h"
 #include "base/to_size.h"
 

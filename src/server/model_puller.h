@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/api_error.h"
+#include "api/call/api_error.h"
 #include "server/api_keys.h"
 #include "server/metrics.h"
 #include "server/model_table.h"

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "api/api_error.h"
-#include "api/llama_props.h"
-#include "api/tei_info.h"
+#include "api/call/api_error.h"
+#include "api/llama/llama_props.h"
+#include "api/vectors/tei_info.h"
 #include "base/error.h"
 #include "server/ollama_models.h"
 #include "server/openai_models.h"

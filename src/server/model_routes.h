@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/api_error.h"
+#include "api/call/api_error.h"
 #include "server/body_reader.h"
 #include "server/model_table.h"
 #include "server/routes.h"

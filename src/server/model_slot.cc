@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "api/text.h"
+#include "api/call/text.h"
 #include "base/started_thread.h"
 #include "base/utf8.h"
 

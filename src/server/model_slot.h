@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/completion.h"
+#include "api/call/completion.h"
 #include "server/engine_host.h"
 #include "server/model_uses.h"
 

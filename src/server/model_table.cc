@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "api/api_error.h"
-#include "api/keep_alive.h"
+#include "api/call/api_error.h"
+#include "api/fields/keep_alive.h"
 #include "base/text.h"
 
 namespace octavo::server {

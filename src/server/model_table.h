@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "api/api.h"
-#include "api/api_error.h"
+#include "api/call/api_error.h"
 #include "server/model_slot.h"
 #include "server/server_options.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/keep_alive.h"
+#include "api/fields/keep_alive.h"
 
 namespace octavo::server {
 namespace {

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <string>
 
-#include "api/api_error.h"
-#include "api/iso_time.h"
-#include "api/ollama_request.h"
-#include "api/prepare_vectors.h"
+#include "api/answers/iso_time.h"
+#include "api/call/api_error.h"
+#include "api/ollama/ollama_request.h"
+#include "api/prepare/prepare_vectors.h"
 #include "base/error.h"
 #include "json/json_cursor.h"
 

@@ -8,8 +8,8 @@
 #include <list>
 #include <string_view>
 
-#include "api/api_error.h"
-#include "api/completion.h"
+#include "api/call/api_error.h"
+#include "api/call/completion.h"
 #include "octavo/engine.h"
 #include "server/model_table.h"
 

@@ -4,10 +4,10 @@
 
 #include <string_view>
 
-#include "api/api_error.h"
-#include "api/json_writer.h"
-#include "api/ollama_answer.h"
-#include "api/ollama_request.h"
+#include "api/call/api_error.h"
+#include "api/call/json_writer.h"
+#include "api/ollama/ollama_answer.h"
+#include "api/ollama/ollama_request.h"
 #include "base/error.h"
 #include "json/json_cursor.h"
 

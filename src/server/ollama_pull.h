@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "api/api_error.h"
+#include "api/call/api_error.h"
 #include "server/model_puller.h"
 #include "server/routes.h"
 

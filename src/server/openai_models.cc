@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "api/prepare_vectors.h"
+#include "api/prepare/prepare_vectors.h"
 #include "base/utf8.h"
 
 namespace octavo::server {

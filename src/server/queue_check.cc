@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "api/api_error.h"
-#include "api/vector_call.h"
+#include "api/call/api_error.h"
+#include "api/call/vector_call.h"
 
 namespace octavo::server {
 namespace {

@@ -3,7 +3,7 @@
 // Free function without state; any thread.
 #pragma once
 
-#include "api/completion.h"
+#include "api/call/completion.h"
 #include "server/server_options.h"
 
 namespace octavo::server {

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <chrono>
 
-#include "api/openai_finish.h"
+#include "api/answers/openai_finish.h"
 
 namespace octavo::server {
 namespace {

@@ -3,7 +3,7 @@
 // Free functions without state; any thread.
 #pragma once
 
-#include "api/api_error.h"
+#include "api/call/api_error.h"
 #include "http/http_connection.h"
 
 namespace octavo::server {

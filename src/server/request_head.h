@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "api/api_error.h"
+#include "api/call/api_error.h"
 #include "http/http_connection.h"
 #include "http/listener.h"
 #include "server/api_keys.h"

@@ -6,8 +6,8 @@
 
 #include <string_view>
 
-#include "api/api_error.h"
 #include "api/buffered_answer.h"
+#include "api/call/api_error.h"
 #include "server/exchange.h"
 #include "server/request_head.h"
 #include "server/routes.h"

@@ -8,8 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "api/api_error.h"
-#include "api/json_writer.h"
+#include "api/call/api_error.h"
+#include "api/call/json_writer.h"
 #include "base/error.h"
 #include "base/to_size.h"
 

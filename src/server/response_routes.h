@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "api/api_error.h"
-#include "api/response_store.h"
+#include "api/call/api_error.h"
+#include "api/responses/response_store.h"
 #include "server/routes.h"
 
 namespace octavo::server {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "api/openai_chat.h"
+#include "api/openai/openai_chat.h"
 #include "api/tokenize_handler.h"
 
 namespace octavo::server {

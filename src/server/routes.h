@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "api/api.h"
-#include "api/api_error.h"
+#include "api/call/api_error.h"
 #include "api/openapi.h"
 
 namespace octavo::server {

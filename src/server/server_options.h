@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "api/api.h"
-#include "api/completion.h"
-#include "api/response_store.h"
+#include "api/call/completion.h"
+#include "api/responses/response_store.h"
 #include "http/forwarded.h"
 #include "http/http_options.h"
 #include "json/json_limits.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "api/prepare_vectors.h"
+#include "api/prepare/prepare_vectors.h"
 #include "api/tokenize_handler.h"
 #include "base/random_bytes.h"
 #include "base/to_size.h"

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "api/buffered_answer.h"
-#include "api/completion.h"
-#include "api/response_store.h"
+#include "api/call/completion.h"
+#include "api/responses/response_store.h"
 #include "http/forwarded.h"
 #include "http/listener.h"
 #include "server/active_completions.h"

@@ -10,7 +10,7 @@
 #include <set>
 #include <stop_token>
 
-#include "api/api_error.h"
+#include "api/call/api_error.h"
 #include "server/exchange.h"
 
 namespace octavo::server {

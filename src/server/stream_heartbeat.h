@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "api/answer_writer.h"
-#include "api/completion.h"
+#include "api/call/answer_writer.h"
+#include "api/call/completion.h"
 
 namespace octavo::server {
 

@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "template/evaluation.h"
-#include "template/names.h"
-#include "template/statement_parser.h"
-#include "template/statement_runner.h"
+#include "template/parse/names.h"
+#include "template/parse/statement_parser.h"
+#include "template/run/statement_runner.h"
+#include "template/values/evaluation.h"
 
 namespace octavo::jinja {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "octavo/result.h"
-#include "template/template_input.h"
+#include "template/values/template_input.h"
 
 namespace octavo::jinja {
 

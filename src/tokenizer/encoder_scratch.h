@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <memory>
 
-#include "tokenizer/bpe.h"
-#include "tokenizer/pretokenize.h"
-#include "tokenizer/spm.h"
-#include "tokenizer/text_steps.h"
-#include "tokenizer/unigram.h"
+#include "tokenizer/pretokenize/pretokenize.h"
+#include "tokenizer/text/text_steps.h"
+#include "tokenizer/words/bpe.h"
+#include "tokenizer/words/spm.h"
+#include "tokenizer/words/unigram.h"
 
 namespace octavo {
 

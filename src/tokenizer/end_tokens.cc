@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "tokenizer/end_of_generation.h"
+#include "tokenizer/words/end_of_generation.h"
 
 namespace octavo {
 

@@ -7,7 +7,7 @@
 
 #include "octavo/engine.h"
 #include "source/model_source.h"
-#include "tokenizer/vocab.h"
+#include "tokenizer/words/vocab.h"
 
 namespace octavo {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/to_size.h"
-#include "tokenizer/bert_normalizer.h"
-#include "tokenizer/precompiled_charsmap.h"
+#include "tokenizer/text/bert_normalizer.h"
+#include "tokenizer/text/precompiled_charsmap.h"
 
 namespace octavo {
 

@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "source/model_source.h"
+#include "tokenizer/text/text_frame.h"
 #include "tokenizer/text_encoder.h"
-#include "tokenizer/text_frame.h"
-#include "tokenizer/vocab.h"
+#include "tokenizer/words/vocab.h"
 
 namespace octavo {
 

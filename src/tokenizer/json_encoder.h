@@ -4,10 +4,10 @@
 #pragma once
 
 #include "base/error.h"
-#include "tokenizer/special_tokens.h"
+#include "tokenizer/json/tokenizer_json.h"
 #include "tokenizer/text_encoder.h"
-#include "tokenizer/tokenizer_json.h"
-#include "tokenizer/vocab.h"
+#include "tokenizer/words/special_tokens.h"
+#include "tokenizer/words/vocab.h"
 
 namespace octavo {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tokenizer/special_tokens.h"
+#include "tokenizer/words/special_tokens.h"
 
 namespace octavo {
 

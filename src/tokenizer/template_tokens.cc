@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "tokenizer/special_tokens.h"
+#include "tokenizer/words/special_tokens.h"
 
 namespace octavo {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "source/model_source.h"
-#include "tokenizer/vocab.h"
+#include "tokenizer/words/vocab.h"
 
 namespace octavo {
 

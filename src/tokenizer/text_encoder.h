@@ -14,18 +14,18 @@
 
 #include "base/error.h"
 #include "octavo/request_work.h"
-#include "tokenizer/bpe.h"
-#include "tokenizer/character_bpe.h"
-#include "tokenizer/code_point_set.h"
 #include "tokenizer/encoder_scratch.h"
-#include "tokenizer/pretokenize.h"
-#include "tokenizer/special_tokens.h"
-#include "tokenizer/spm.h"
-#include "tokenizer/text_steps.h"
+#include "tokenizer/pretokenize/pretokenize.h"
+#include "tokenizer/text/code_point_set.h"
+#include "tokenizer/text/text_steps.h"
 #include "tokenizer/token_bound.h"
-#include "tokenizer/unigram.h"
-#include "tokenizer/vocab.h"
-#include "tokenizer/word_piece.h"
+#include "tokenizer/words/bpe.h"
+#include "tokenizer/words/character_bpe.h"
+#include "tokenizer/words/special_tokens.h"
+#include "tokenizer/words/spm.h"
+#include "tokenizer/words/unigram.h"
+#include "tokenizer/words/vocab.h"
+#include "tokenizer/words/word_piece.h"
 
 namespace octavo {
 

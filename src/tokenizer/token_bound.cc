@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/to_size.h"
-#include "tokenizer/byte_level.h"
+#include "tokenizer/words/byte_level.h"
 
 namespace octavo {
 

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "tokenizer/vocab.h"
+#include "tokenizer/words/vocab.h"
 
 namespace octavo {
 

@@ -7,15 +7,15 @@
 #include "base/to_size.h"
 #include "tokenizer/end_tokens.h"
 #include "tokenizer/gguf_encoder.h"
+#include "tokenizer/json/json_word_source.h"
+#include "tokenizer/json/tokenizer_json.h"
 #include "tokenizer/json_encoder.h"
-#include "tokenizer/json_word_source.h"
 #include "tokenizer/prompt_fragments.h"
-#include "tokenizer/special_tokens.h"
 #include "tokenizer/template_tokens.h"
+#include "tokenizer/text/text_frame.h"
 #include "tokenizer/text_encoder.h"
-#include "tokenizer/text_frame.h"
-#include "tokenizer/tokenizer_json.h"
-#include "tokenizer/vocab.h"
+#include "tokenizer/words/special_tokens.h"
+#include "tokenizer/words/vocab.h"
 
 namespace octavo {
 

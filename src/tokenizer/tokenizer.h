@@ -20,10 +20,10 @@
 #include "octavo/engine.h"
 #include "source/model_source.h"
 #include "tokenizer/prompt_fragments.h"
-#include "tokenizer/special_tokens.h"
 #include "tokenizer/stream_decoder.h"
-#include "tokenizer/text_frame.h"
-#include "tokenizer/vocab.h"
+#include "tokenizer/text/text_frame.h"
+#include "tokenizer/words/special_tokens.h"
+#include "tokenizer/words/vocab.h"
 
 namespace octavo {
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "api/completion.h"
+#include "api/call/completion.h"
 
 namespace octavo {
 

@@ -1,5 +1,5 @@
 // A prompt without room, as each API's programs look for it.
-#include "api/context_full.h"
+#include "api/call/context_full.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,8 +8,8 @@
 #include <map>
 
 #include "api/api.h"
-#include "api/openai_response.h"
-#include "api/responses_answer.h"
+#include "api/openai/openai_response.h"
+#include "api/responses/responses_answer.h"
 #include "api/text_engine.h"
 #include "api/tokenize_handler.h"
 

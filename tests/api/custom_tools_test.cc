@@ -3,11 +3,11 @@
 
 #include <map>
 
-#include "api/custom_input.h"
-#include "api/custom_tools.h"
-#include "api/openai_response.h"
+#include "api/answers/custom_input.h"
+#include "api/call/custom_tools.h"
+#include "api/call/tool_calling.h"
+#include "api/openai/openai_response.h"
 #include "api/shown_request.h"
-#include "api/tool_calling.h"
 
 namespace octavo {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/api.h"
-#include "api/openai_chat.h"
+#include "api/openai/openai_chat.h"
 #include "api/text_engine.h"
 #include "api/tokenize_handler.h"
 

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "api/history_parts.h"
-#include "api/messages_request.h"
-#include "api/ollama_request.h"
-#include "api/openai_chat.h"
-#include "api/openai_response.h"
-#include "api/prepare.h"
-#include "api/responses_request.h"
+#include "api/call/history_parts.h"
+#include "api/messages/messages_request.h"
+#include "api/ollama/ollama_request.h"
+#include "api/openai/openai_chat.h"
+#include "api/openai/openai_response.h"
+#include "api/prepare/prepare.h"
+#include "api/responses/responses_request.h"
 #include "api/shown_request.h"
 #include "api/text_engine.h"
 

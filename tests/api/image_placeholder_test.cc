@@ -1,12 +1,12 @@
 // Images of requests, which a server that is told to answers with a text in their place.
-#include "api/image_placeholder.h"
+#include "api/fields/image_placeholder.h"
 
 #include <gmock/gmock.h>
 
 #include <map>
 
 #include "api/api.h"
-#include "api/openai_response.h"
+#include "api/openai/openai_response.h"
 
 namespace octavo {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "api/openai_response.h"
-#include "api/tool_calling.h"
+#include "api/call/tool_calling.h"
+#include "api/openai/openai_response.h"
 
 namespace octavo {
 namespace {

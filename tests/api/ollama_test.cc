@@ -4,9 +4,9 @@
 #include <map>
 
 #include "api/api.h"
-#include "api/keep_alive.h"
-#include "api/ollama_request.h"
-#include "api/openai_response.h"
+#include "api/fields/keep_alive.h"
+#include "api/ollama/ollama_request.h"
+#include "api/openai/openai_response.h"
 #include "api/shown_request.h"
 #include "server/ollama_models.h"
 #include "server/routes.h"

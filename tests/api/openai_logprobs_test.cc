@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/openai_logprobs.h"
+#include "api/answers/openai_logprobs.h"
 
-#include "api/openai_response.h"
-#include "api/prompt_logprobs.h"
+#include "api/call/prompt_logprobs.h"
+#include "api/openai/openai_response.h"
 
 namespace octavo {
 namespace {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "api/api.h"
+#include "api/call/completion.h"
 #include "api/compiled_call.h"
-#include "api/completion.h"
-#include "api/openai_chat.h"
-#include "api/openai_completion.h"
+#include "api/openai/openai_chat.h"
+#include "api/openai/openai_completion.h"
 #include "api/text_engine.h"
 
 namespace octavo {

@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "api/answer_tool_calls.h"
-#include "api/openai_response.h"
+#include "api/answers/answer_tool_calls.h"
+#include "api/openai/openai_response.h"
 
 namespace octavo {
 namespace {

@@ -1,4 +1,4 @@
-#include "api/prompt_logprobs.h"
+#include "api/call/prompt_logprobs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 
 #include "api/api.h"
 #include "api/openai_bodies.h"
-#include "api/response_store.h"
+#include "api/responses/response_store.h"
 #include "api/shown_request.h"
 
 namespace octavo {

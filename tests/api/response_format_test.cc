@@ -5,7 +5,7 @@
 #include "api/api.h"
 #include "api/compiled_call.h"
 #include "api/openai_bodies.h"
-#include "api/response_store.h"
+#include "api/responses/response_store.h"
 
 namespace octavo {
 namespace {

@@ -1,5 +1,5 @@
 // Responses that are kept: whose they are, which of them make room, and conversations of several.
-#include "api/response_store.h"
+#include "api/responses/response_store.h"
 
 #include <gmock/gmock.h>
 

@@ -1,12 +1,12 @@
 // Schemas of tools that are none are told whether or not an answer is held to them.
-#include "api/schema_shape.h"
+#include "api/call/schema_shape.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "api/api.h"
 #include "api/openai_bodies.h"
-#include "api/response_store.h"
+#include "api/responses/response_store.h"
 #include "api/shown_request.h"
 
 namespace octavo {

@@ -4,7 +4,7 @@
 #include <boost/json.hpp>
 #include <string>
 
-#include "api/api_request.h"
+#include "api/call/api_request.h"
 
 namespace octavo {
 

@@ -1,4 +1,4 @@
-#include "api/structural_tag.h"
+#include "api/fields/structural_tag.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

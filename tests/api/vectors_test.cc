@@ -9,12 +9,12 @@
 #include <limits>
 
 #include "api/api.h"
-#include "api/relevance.h"
-#include "api/shorter_vectors.h"
-#include "api/tei_info.h"
+#include "api/call/vector_call.h"
+#include "api/prepare/relevance.h"
+#include "api/prepare/shorter_vectors.h"
 #include "api/text_engine.h"
-#include "api/vector_answer.h"
-#include "api/vector_call.h"
+#include "api/vectors/tei_info.h"
+#include "api/vectors/vector_answer.h"
 
 namespace octavo {
 namespace {

@@ -1,10 +1,10 @@
 // Warnings: a few are told, each in a few words, and of the others their number, by whatever API.
-#include "api/warnings.h"
+#include "api/call/warnings.h"
 
 #include <gmock/gmock.h>
 
 #include "api/api.h"
-#include "api/openai_response.h"
+#include "api/openai/openai_response.h"
 #include "base/text.h"
 #include "octavo/request_event.h"
 

@@ -19,7 +19,7 @@
 #include "source/open_model.h"
 #include "support/memory_source.h"
 #include "tokenizer/real_vocab.h"
-#include "tokenizer/vocab.h"
+#include "tokenizer/words/vocab.h"
 
 namespace octavo::test {
 namespace {

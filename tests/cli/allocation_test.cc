@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/fake_engine.h"
-#include "cli/serve_models.h"
+#include "cli/options/command_line.h"
+#include "cli/serve/serve_models.h"
 #include "replaced_new.h"
 #include "support/temp_folder.h"
 

@@ -1,4 +1,4 @@
-#include "cli/batch_line.h"
+#include "cli/batch/batch_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cli/batch.h"
+#include "cli/batch/batch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "api/text_engine.h"
-#include "cli/batch_output.h"
-#include "cli/run_batch.h"
+#include "cli/batch/batch_output.h"
+#include "cli/batch/run_batch.h"
 #include "support/temp_file.h"
 
 namespace octavo::cli {

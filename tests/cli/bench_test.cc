@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
+#include "cli/bench/bench_report.h"
 #include "cli/bench_engine.h"
-#include "cli/bench_report.h"
 #include "cli/fake_engine.h"
 #include "kv/kv_budget.h"
 #include "model/model_state.h"

@@ -1,5 +1,5 @@
 // A mapped file that loses its pages ends the program with a line that names it.
-#include "cli/bus_error.h"
+#include "cli/terminal/bus_error.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "cli/conversation_file.h"
+#include "cli/chat/conversation_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cli/conversation.h"
+#include "cli/chat/conversation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Command lines of llama.cpp's server: the table of arguments, and what it makes of those that other programs build.
-#include "cli/llama_arguments.h"
+#include "cli/llama/llama_arguments.h"
 
 #include <gmock/gmock.h>
 
@@ -9,8 +9,8 @@
 
 #include "cli/commands.h"
 #include "cli/fake_engine.h"
-#include "cli/llama_translator.h"
-#include "cli/named_templates.h"
+#include "cli/llama/llama_translator.h"
+#include "cli/options/named_templates.h"
 #include "support/source_dir.h"
 
 namespace octavo::cli {

@@ -1,4 +1,4 @@
-#include "cli/message_reader.h"
+#include "cli/terminal/message_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The chat templates that have names.
-#include "cli/named_templates.h"
+#include "cli/options/named_templates.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "cli/nearest.h"
+#include "cli/options/nearest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "cli/output.h"
+#include "cli/terminal/output.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "cli/progress.h"
+#include "cli/terminal/progress.h"
 
 namespace octavo::cli {
 namespace {

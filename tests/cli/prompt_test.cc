@@ -10,7 +10,7 @@
 #include <array>
 
 #include "cli/fake_engine.h"
-#include "cli/standard_input.h"
+#include "cli/terminal/standard_input.h"
 #include "support/temp_file.h"
 
 namespace octavo {

@@ -1,5 +1,5 @@
 // The models that a server is given by the command line.
-#include "cli/serve_models.h"
+#include "cli/serve/serve_models.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <set>
 #include <stdexcept>
 
-#include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/fake_engine.h"
+#include "cli/options/command_line.h"
 #include "support/temp_file.h"
 #include "support/temp_folder.h"
 #include "support/tiny_model.h"

@@ -1,6 +1,6 @@
 // What the command line prints does not steer the terminal that it comes to: the stream itself, and the commands that
 // print names and texts which strangers chose.
-#include "cli/terminal_stream.h"
+#include "cli/terminal/terminal_stream.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "cli/fake_engine.h"
-#include "cli/serve_models.h"
+#include "cli/serve/serve_models.h"
 #include "support/temp_folder.h"
 #include "support/tiny_model.h"
 

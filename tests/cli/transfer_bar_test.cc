@@ -1,4 +1,4 @@
-#include "cli/transfer_bar.h"
+#include "cli/terminal/transfer_bar.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Texts in a narrow terminal: where lines are broken, what is left as it is, and when a word may be seen.
-#include "cli/word_wrap.h"
+#include "cli/terminal/word_wrap.h"
 
 #include <gtest/gtest.h>
 

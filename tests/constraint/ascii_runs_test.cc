@@ -1,11 +1,11 @@
-#include "constraint/ascii_runs.h"
+#include "constraint/automaton/ascii_runs.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "constraint/configurations.h"
+#include "constraint/automaton/configurations.h"
 #include "constraint/random_pattern.h"
-#include "constraint/regex.h"
+#include "constraint/regex/regex.h"
 
 namespace octavo {
 namespace {

@@ -1,10 +1,10 @@
 // Grammars that become automata, those that are refused, and the bound on their size.
-#include "constraint/automaton.h"
+#include "constraint/automaton/automaton.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "constraint/configurations.h"
+#include "constraint/automaton/configurations.h"
 #include "constraint/vocabulary.h"
 
 namespace octavo {

@@ -1,5 +1,5 @@
 // Automata over characters: the standard library's engine, sets of texts and the grammar that is written are the truth.
-#include "constraint/character_dfa.h"
+#include "constraint/regex/character_dfa.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "constraint/json_schema.h"
+#include "constraint/schema/json_schema.h"
 #include "constraint/schema_under_test.h"
 
 namespace octavo {

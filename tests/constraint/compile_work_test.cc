@@ -1,5 +1,5 @@
 // The bounds of compiling: its work in counted steps, the depth of what clients nest, and the stop token.
-#include "constraint/compile_work.h"
+#include "constraint/grammar/compile_work.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,11 +8,11 @@
 #include <memory>
 
 #include "base/utf8.h"
-#include "constraint/automaton.h"
+#include "constraint/automaton/automaton.h"
 #include "constraint/constraint_rules.h"
-#include "constraint/gbnf.h"
-#include "constraint/json_schema.h"
-#include "constraint/regex.h"
+#include "constraint/grammar/gbnf.h"
+#include "constraint/regex/regex.h"
+#include "constraint/schema/json_schema.h"
 #include "constraint/vocabulary.h"
 #include "support/small_stack.h"
 

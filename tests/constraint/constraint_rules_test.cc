@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "constraint/constraint_compiler.h"
-#include "constraint/gbnf.h"
+#include "constraint/grammar/gbnf.h"
 #include "constraint/vocabulary.h"
 
 namespace octavo {

@@ -1,4 +1,4 @@
-#include "constraint/decimal.h"
+#include "constraint/schema/decimal.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

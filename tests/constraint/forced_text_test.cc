@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "constraint/gbnf.h"
+#include "constraint/grammar/gbnf.h"
 #include "constraint/vocabulary.h"
 
 namespace octavo {

@@ -1,11 +1,11 @@
-#include "constraint/free_runs.h"
+#include "constraint/masks/free_runs.h"
 
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <string>
 
-#include "constraint/grammar.h"
+#include "constraint/grammar/grammar.h"
 
 namespace octavo {
 namespace {

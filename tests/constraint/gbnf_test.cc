@@ -1,4 +1,4 @@
-#include "constraint/gbnf.h"
+#include "constraint/grammar/gbnf.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "constraint/json_grammar.h"
+#include "constraint/grammar/json_grammar.h"
 
 #include <gtest/gtest.h>
 

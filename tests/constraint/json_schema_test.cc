@@ -1,5 +1,5 @@
 // Keywords of JSON Schema, a few facts each. Whole collections are compared by tools/schema_truth.py.
-#include "constraint/json_schema.h"
+#include "constraint/schema/json_schema.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

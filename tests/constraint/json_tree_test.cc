@@ -1,4 +1,4 @@
-#include "constraint/json_tree.h"
+#include "constraint/schema/json_tree.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

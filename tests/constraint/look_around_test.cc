@@ -1,11 +1,11 @@
-#include "constraint/look_around.h"
+#include "constraint/regex/look_around.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <regex>
 
-#include "constraint/character_dfa.h"
+#include "constraint/regex/character_dfa.h"
 
 namespace octavo {
 namespace {

@@ -1,4 +1,4 @@
-#include "constraint/plain_runs.h"
+#include "constraint/masks/plain_runs.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "constraint/random_pattern.h"
-#include "constraint/regex.h"
+#include "constraint/regex/regex.h"
 
 namespace octavo {
 namespace {

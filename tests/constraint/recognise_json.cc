@@ -11,9 +11,9 @@
 #include <random>
 #include <string>
 
-#include "constraint/automaton.h"
-#include "constraint/configurations.h"
-#include "constraint/json_schema.h"
+#include "constraint/automaton/automaton.h"
+#include "constraint/automaton/configurations.h"
+#include "constraint/schema/json_schema.h"
 
 namespace {
 

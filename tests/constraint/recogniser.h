@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/utf8.h"
-#include "constraint/grammar.h"
+#include "constraint/grammar/grammar.h"
 
 namespace octavo::test {
 

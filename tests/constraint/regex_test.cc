@@ -1,5 +1,5 @@
 // Regular expressions, by what they take and refuse; the standard library's engine is the truth for what both know.
-#include "constraint/regex.h"
+#include "constraint/regex/regex.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

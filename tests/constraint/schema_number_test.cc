@@ -1,5 +1,5 @@
 // Numbers within bounds against arithmetic on hundredths.
-#include "constraint/schema_number.h"
+#include "constraint/schema/schema_number.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

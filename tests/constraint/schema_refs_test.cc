@@ -1,4 +1,4 @@
-#include "constraint/schema_refs.h"
+#include "constraint/schema/schema_refs.h"
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "constraint/automaton.h"
-#include "constraint/configurations.h"
-#include "constraint/json_schema.h"
+#include "constraint/automaton/automaton.h"
+#include "constraint/automaton/configurations.h"
+#include "constraint/schema/json_schema.h"
 
 namespace octavo::test {
 

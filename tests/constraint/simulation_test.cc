@@ -1,12 +1,12 @@
 // States that cover others, and the sets that are left: every text that a state reads, the one that covers it reads.
-#include "constraint/simulation.h"
+#include "constraint/automaton/simulation.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "constraint/configurations.h"
+#include "constraint/automaton/configurations.h"
 #include "constraint/random_pattern.h"
-#include "constraint/regex.h"
+#include "constraint/regex/regex.h"
 
 namespace octavo {
 namespace {

@@ -1,4 +1,4 @@
-#include "constraint/text_without.h"
+#include "constraint/grammar/text_without.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,10 +5,10 @@
 
 #include <atomic>
 
-#include "constraint/json_grammar.h"
-#include "constraint/json_schema.h"
+#include "constraint/grammar/json_grammar.h"
 #include "constraint/recogniser.h"
-#include "constraint/regex.h"
+#include "constraint/regex/regex.h"
+#include "constraint/schema/json_schema.h"
 #include "constraint/vocabulary.h"
 
 namespace octavo {

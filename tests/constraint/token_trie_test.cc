@@ -1,4 +1,4 @@
-#include "constraint/token_trie.h"
+#include "constraint/trie/token_trie.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "constraint/utf8_ranges.h"
+#include "constraint/automaton/utf8_ranges.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "engine/admission.h"
+#include "engine/schedule/admission.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

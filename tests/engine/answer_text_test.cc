@@ -1,5 +1,5 @@
 // The text of an answer: stop texts, characters and reasoning together.
-#include "engine/answer_text.h"
+#include "engine/answers/answer_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "engine/batch_builder.h"
+#include "engine/drive/batch_builder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "engine/block_budget.h"
+#include "engine/schedule/block_budget.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "engine/block_claims.h"
+#include "engine/schedule/block_claims.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/checkpoint_places.h"
+#include "engine/schedule/checkpoint_places.h"
 
 #include <gtest/gtest.h>
 

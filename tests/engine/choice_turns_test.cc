@@ -1,5 +1,5 @@
 // Choices of a prompt that begin in a step, and those that the step has no time for.
-#include "engine/choice_turns.h"
+#include "engine/schedule/choice_turns.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <regex>
 
-#include "constraint/token_masks.h"
+#include "constraint/masks/token_masks.h"
 #include "engine/test_engine.h"
 
 namespace octavo {

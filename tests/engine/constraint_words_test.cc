@@ -1,5 +1,5 @@
 // A text that a constraint forces, in the tokens of real vocabularies.
-#include "engine/constraint_words.h"
+#include "engine/text/constraint_words.h"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // Decode rows of several requests and owners in a step that has no time for all of them.
-#include "engine/decode_turns.h"
+#include "engine/schedule/decode_turns.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

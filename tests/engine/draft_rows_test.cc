@@ -1,5 +1,5 @@
 // Which drafted tokens have rows in a step: those that pay, in what others leave of its rows, time and memory.
-#include "engine/draft_rows.h"
+#include "engine/schedule/draft_rows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

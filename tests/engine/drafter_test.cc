@@ -1,5 +1,5 @@
-#include "engine/drafter.h"
-#include "engine/head_drafts.h"
+#include "engine/drafts/drafter.h"
+#include "engine/drive/head_drafts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

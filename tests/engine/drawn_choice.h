@@ -9,7 +9,7 @@
 
 #include "constraint/constraint_compiler.h"
 #include "constraint/vocabulary.h"
-#include "engine/mask_finder.h"
+#include "engine/answers/mask_finder.h"
 
 namespace octavo::test {
 

@@ -1,4 +1,4 @@
-#include "engine/dry_breakers.h"
+#include "engine/text/dry_breakers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

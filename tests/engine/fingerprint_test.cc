@@ -1,5 +1,5 @@
 // The fingerprint names all that decides an answer's bits.
-#include "engine/fingerprint.h"
+#include "engine/load/fingerprint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

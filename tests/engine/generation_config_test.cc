@@ -1,4 +1,4 @@
-#include "engine/generation_config.h"
+#include "engine/load/generation_config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

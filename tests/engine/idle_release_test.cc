@@ -1,5 +1,5 @@
 // An engine that has nothing to do gives its KV memory back to the system, and takes it again.
-#include "engine/idle_release.h"
+#include "engine/drive/idle_release.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Masks between two draws: found within the step where they are kept or quick, else outside of it.
-#include "engine/mask_finder.h"
+#include "engine/answers/mask_finder.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What lists of models are told of a file.
-#include "engine/model_file.h"
+#include "engine/load/model_file.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/ngram_index.h"
+#include "engine/drafts/ngram_index.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/preemption.h"
+#include "engine/schedule/preemption.h"
 
 #include <gtest/gtest.h>
 

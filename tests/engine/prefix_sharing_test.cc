@@ -1,4 +1,4 @@
-#include "engine/prefix_sharing.h"
+#include "engine/schedule/prefix_sharing.h"
 
 #include <gtest/gtest.h>
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/to_size.h"
-#include "engine/admission.h"
-#include "engine/block_budget.h"
-#include "engine/preemption.h"
-#include "engine/prefix_sharing.h"
+#include "engine/schedule/admission.h"
+#include "engine/schedule/block_budget.h"
+#include "engine/schedule/preemption.h"
+#include "engine/schedule/prefix_sharing.h"
 #include "engine/scheduler_harness.h"
 
 namespace octavo::test {

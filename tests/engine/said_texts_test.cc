@@ -1,4 +1,4 @@
-#include "engine/said_texts.h"
+#include "engine/drafts/said_texts.h"
 
 #include <gtest/gtest.h>
 

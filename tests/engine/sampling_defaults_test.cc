@@ -1,4 +1,4 @@
-#include "engine/sampling_defaults.h"
+#include "engine/text/sampling_defaults.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

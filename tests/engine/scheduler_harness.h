@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/scheduler.h"
+#include "engine/schedule/scheduler.h"
 #include "support/state_room.h"
 
 namespace octavo::test {

@@ -1,4 +1,4 @@
-#include "engine/sequence_queues.h"
+#include "engine/schedule/sequence_queues.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "engine/step_budget.h"
+#include "engine/schedule/step_budget.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/stop_matcher.h"
+#include "engine/answers/stop_matcher.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Files whose words are missing or of an unknown kind: they load for token ids, and what needs words says why not.
-#include "engine/model_tokenizer.h"
+#include "engine/text/model_tokenizer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,10 +5,10 @@
 #include <boost/json.hpp>
 #include <thread>
 
-#include "api/answer_fields.h"
 #include "api/api.h"
-#include "api/prepare.h"
-#include "api/sampling_fields.h"
+#include "api/fields/answer_fields.h"
+#include "api/fields/sampling_fields.h"
+#include "api/prepare/prepare.h"
 #include "server/test_client.h"
 
 namespace octavo::test {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/keep_alive.h"
+#include "api/fields/keep_alive.h"
 #include "api/scripted_engine.h"
 
 namespace octavo::server {

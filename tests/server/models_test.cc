@@ -4,7 +4,7 @@
 #include <boost/json.hpp>
 #include <map>
 
-#include "api/iso_time.h"
+#include "api/answers/iso_time.h"
 #include "server/test_client.h"
 
 namespace octavo::test {

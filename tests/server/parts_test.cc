@@ -5,7 +5,7 @@
 #include <boost/json.hpp>
 #include <thread>
 
-#include "api/text.h"
+#include "api/call/text.h"
 #include "http/http_connection.h"
 #include "http/page_policy.h"
 #include "server/chat_page.h"

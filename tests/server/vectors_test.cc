@@ -3,7 +3,7 @@
 
 #include <boost/json.hpp>
 
-#include "api/vector_call.h"
+#include "api/call/vector_call.h"
 #include "server/test_client.h"
 
 namespace octavo::test {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "template/template_input.h"
+#include "template/values/template_input.h"
 
 namespace octavo::test {
 

@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "support/source_dir.h"
+#include "tokenizer/json/tokenizer_json.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/tokenizer_json.h"
 
 namespace octavo {
 namespace {

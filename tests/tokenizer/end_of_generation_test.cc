@@ -1,5 +1,5 @@
 // Every family's answers end: by its keys, by the texts of its tokens, and at last by any end that it has.
-#include "tokenizer/end_of_generation.h"
+#include "tokenizer/words/end_of_generation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

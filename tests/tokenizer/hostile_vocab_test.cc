@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "tokenizer/small_vocab.h"
-#include "tokenizer/vocab.h"
+#include "tokenizer/words/vocab.h"
 
 namespace octavo::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "tokenizer/golden_corpus.h"
-#include "tokenizer/pretokenize.h"
+#include "tokenizer/pretokenize/pretokenize.h"
 #include "tokenizer/real_vocab.h"
 #include "tokenizer/small_vocab.h"
 #include "tokenizer/token_bound.h"

@@ -1,4 +1,4 @@
-#include "tokenizer/merge_queue.h"
+#include "tokenizer/words/merge_queue.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,5 +1,5 @@
 // Normalization; tools/tokenizer_truth.py compares it with that of `tokenizers` for every mark.
-#include "tokenizer/normalize.h"
+#include "tokenizer/text/normalize.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Patterns: what they match, and what is refused. tools/tokenizer_truth.py compares those of the table with Oniguruma.
-#include "tokenizer/pattern.h"
+#include "tokenizer/pretokenize/pattern.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tokenizer/pattern_program.h"
-#include "tokenizer/pretokenize.h"
+#include "tokenizer/pretokenize/pattern_program.h"
+#include "tokenizer/pretokenize/pretokenize.h"
 
 namespace octavo::test {
 namespace {

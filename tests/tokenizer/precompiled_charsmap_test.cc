@@ -1,5 +1,5 @@
 // The seed of the fuzz target, which tools/make_tokenizer_seeds.py writes, read as `tokenizers` reads it.
-#include "tokenizer/precompiled_charsmap.h"
+#include "tokenizer/text/precompiled_charsmap.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Words that the pre-tokenizers cut, at the places where patterns differ; the corpus of golden_test.cc covers the rest.
-#include "tokenizer/pretokenize.h"
+#include "tokenizer/pretokenize/pretokenize.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,8 +8,8 @@
 #include "source/open_model.h"
 #include "support/gguf_writer.h"
 #include "support/temp_file.h"
-#include "tokenizer/byte_level.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/words/byte_level.h"
 
 namespace octavo::test {
 

@@ -1,4 +1,4 @@
-#include "tokenizer/special_tokens.h"
+#include "tokenizer/words/special_tokens.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "tokenizer/spm.h"
+#include "tokenizer/words/spm.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,5 +1,5 @@
 // Tokens around a text, and around two; ids of pairs are those of `tokenizers` (tools/encoder_words_truth.py).
-#include "tokenizer/text_frame.h"
+#include "tokenizer/text/text_frame.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "source/open_model.h"
+#include "tokenizer/json/tokenizer_json.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/tokenizer_json.h"
 
 static_assert(std::endian::native == std::endian::little);
 

@@ -1,5 +1,5 @@
 // Ids here are those of `tokenizers` for the two files; tools/tokenizer_truth.py compares all families.
-#include "tokenizer/tokenizer_json.h"
+#include "tokenizer/json/tokenizer_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 
 #include "base/utf8.h"
 #include "constraint/constraint_rules.h"
-#include "constraint/gbnf.h"
+#include "constraint/grammar/gbnf.h"
 #include "toolcalls/parsed_answer.h"
 
 namespace octavo {

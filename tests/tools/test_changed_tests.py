@@ -24,7 +24,7 @@ def selected(*files):
 
 class Layers(unittest.TestCase):
     def test_a_layer_that_few_depend_on_has_all_of_their_tests_and_scripts_of_its_own(self):
-        entries, left_out = selected("src/engine/drafter.cc")
+        entries, left_out = selected("src/engine/drafts/drafter.cc")
         self.assertEqual(entries, {
             "engine.1of4", "engine.2of4", "engine_allocations", "cli", "capi", "e2e.server_operation",
             "fuzz.fuzz_engine_generation_config_on_random_inputs"})
@@ -78,8 +78,8 @@ class Files(unittest.TestCase):
         self.assertIn("include/octavo/engine.h: tests of cli", left_out)
 
     def test_linters_read_changed_sources_alone(self):
-        files = ["src/engine/drafter.cc", "src/engine/drafter.h", "src/engine/gone.cc", "tests/api/vectors_test.cc", "README.md"]
-        self.assertEqual(changed_tests.read_by_tidy(ROOT, files), ["src/engine/drafter.cc"])
+        files = ["src/engine/drafts/drafter.cc", "src/engine/drafts/drafter.h", "src/engine/gone.cc", "tests/api/vectors_test.cc", "README.md"]
+        self.assertEqual(changed_tests.read_by_tidy(ROOT, files), ["src/engine/drafts/drafter.cc"])
         self.assertEqual(changed_tests.read_by_format(ROOT, files), [
             file for file in (*files[:2], files[3]) if (ROOT / file).exists()])
 

@@ -29,9 +29,9 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(check_layers.check_tree(self.root), [])
 
     def test_an_include_that_points_up_is_named_with_its_line(self):
-        self.write("src/kv/block_table.cc", '#include "base/error.h"\n\n#include "engine/sequence.h"\n')
+        self.write("src/kv/block_table.cc", '#include "base/error.h"\n\n#include "engine/schedule/sequence.h"\n')
         self.assertEqual(check_layers.check_tree(self.root),
-                         ['src/kv/block_table.cc:3: kv must not include engine ("engine/sequence.h")'])
+                         ['src/kv/block_table.cc:3: kv must not include engine ("engine/schedule/sequence.h")'])
 
     def test_a_sideways_include_that_is_not_listed_fails(self):
         self.write("src/sampler/sampler.cc", '#  include "model/config.h"\n')
@@ -42,6 +42,29 @@ class CheckLayers(unittest.TestCase):
         self.write("src/source/open_model.cc", '#include "source/gguf/gguf_file.h"\n')
         self.assertEqual(check_layers.check_tree(self.root),
                          ['src/model/config.h:2: only source may include "source/gguf/gguf_file.h"'])
+
+    def test_folders_of_a_layer_include_what_their_table_says(self):
+        self.write("src/engine/schedule/a.h", '#include "engine/drafts/draft.h"\n#include "engine/schedule/b.h"\n')
+        self.write("src/engine/engine_impl.cc", '#include "engine/schedule/a.h"\n')
+        self.assertEqual(check_layers.check_tree(self.root), [])
+        self.write("src/engine/drafts/draft.cc", '#include "engine/schedule/a.h"\n')
+        self.write("src/engine/text/words.cc", '#include "engine/engine_impl.h"\n')
+        self.assertEqual(check_layers.check_tree(self.root),
+                         ['src/engine/drafts/draft.cc:1: the folder "drafts" of engine must not include '
+                          '"engine/schedule/a.h"',
+                          'src/engine/text/words.cc:1: the folder "text" of engine must not include '
+                          '"engine/engine_impl.h"'])
+
+    def test_a_folder_that_the_table_of_its_layer_lacks_fails(self):
+        self.write("src/engine/misc/a.h", "")
+        self.assertEqual(len(check_layers.check_tree(self.root)), 1)
+
+    def test_the_folders_of_a_layer_make_no_circle(self):
+        for layer, folders in check_layers.FOLDERS.items():
+            seen = set()
+            for folder, below in folders.items():
+                self.assertLessEqual(below, seen, f"{layer}/{folder}")
+                seen.add(folder)
 
     def test_the_public_headers_include_no_layer(self):
         self.write("include/octavo/engine.h", '#include "base/error.h"\n')

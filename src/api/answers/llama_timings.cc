@@ -1,0 +1,45 @@
+#include "api/answers/llama_timings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+namespace octavo {
+namespace {
+
+/// Milliseconds and a rate of so many tokens, under names that begin alike.
+void append_times(std::string_view name, std::int64_t count, double seconds, std::string& out) {
+  const auto tokens = static_cast<double>(count);
+  const double ms = seconds * 1e3, per_token = count > 0 ? ms / tokens : 0, rate = ms > 0 ? tokens * 1e3 / ms : 0;
+  fmt::format_to(std::back_inserter(out),
+                 "\"{0}_n\":{1},\"{0}_ms\":{2:.3f},\"{0}_per_token_ms\":{3:.3f},\"{0}_per_second\":{4:.3f}", name,
+                 count, ms, per_token, rate);
+}
+
+}  // namespace
+
+void LlamaTimings::add(const RequestStats& stats, bool is_first_choice) {
+  generated_tokens_ += stats.generated_tokens;
+  drafted_tokens_ += stats.drafted_tokens;
+  accepted_tokens_ += stats.accepted_draft_tokens;
+  generated_s_ = std::max(generated_s_, stats.total_s - stats.time_to_first_token_s);
+  prompt_s_ = std::max(prompt_s_, stats.time_to_first_token_s - stats.queued_s);
+  if (!is_first_choice) return;
+  prompt_tokens_ += stats.prompt_tokens;
+  cached_tokens_ += stats.cached_tokens;
+}
+
+void LlamaTimings::append(std::string& out) const {
+  fmt::format_to(std::back_inserter(out), ",\"timings\":{{\"cache_n\":{},", cached_tokens_);
+  append_times("prompt", prompt_tokens_ - cached_tokens_, prompt_s_, out);
+  out += ',';
+  append_times("predicted", generated_tokens_, generated_s_, out);
+  if (drafted_tokens_ > 0)  // there, too, an answer without drafts says nothing of them
+    fmt::format_to(std::back_inserter(out), ",\"draft_n\":{},\"draft_n_accepted\":{}", drafted_tokens_,
+                   accepted_tokens_);
+  out += '}';
+}
+
+}  // namespace octavo

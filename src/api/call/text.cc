@@ -1,0 +1,69 @@
+#include "api/call/text.h"
+
+#include <algorithm>
+
+#include "base/utf8.h"
+
+namespace octavo {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::string_view without_suffix(std::string_view file_name) {
+  if (file_name.ends_with(".gguf")) file_name.remove_suffix(5);
+  return file_name;
+}
+
+/// Without "-00001-of-00003", the number of a part.
+std::string_view without_part(std::string_view stem) {
+  constexpr std::string_view kPattern = "-ddddd-of-ddddd";
+  if (stem.size() < kPattern.size()) return stem;
+  const std::string_view end = stem.substr(stem.size() - kPattern.size());
+  const bool is_part =
+      std::ranges::equal(end, kPattern, [](char c, char wanted) { return wanted == 'd' ? is_digit(c) : c == wanted; });
+  return is_part ? stem.substr(0, stem.size() - kPattern.size()) : stem;
+}
+
+/// A slug that is not the name of any model.
+bool says_nothing(std::string_view slug) {
+  if (slug == "model" || slug == "pytorch_model" || slug.starts_with("ggml-model")) return true;
+  if (slug.starts_with("sha256-")) slug.remove_prefix(7);
+  const bool is_hex = std::ranges::all_of(slug, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
+  return is_hex && slug.size() >= 32;
+}
+
+}  // namespace
+
+std::string slug(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || upper;
+    if (kept) {
+      out += upper ? static_cast<char>(c - 'A' + 'a') : c;
+    } else if (!out.empty() && out.back() != '-') {
+      out += '-';
+    }
+  }
+  while (out.ends_with('-')) out.pop_back();
+  return out.empty() ? "model" : out;
+}
+
+std::string model_id(const ModelInfo& info) {
+  const std::string of_file = slug(without_part(without_suffix(info.file_name)));
+  return says_nothing(of_file) ? slug(info.name) : of_file;
+}
+
+std::vector<std::string> model_aliases(const ModelInfo& info, std::string_view id, std::span<const std::string> given) {
+  std::vector<std::string> aliases;
+  const auto add = [&](std::string_view name) {
+    const bool is_known = name.empty() || name == id || std::ranges::find(aliases, name) != aliases.end();
+    if (!is_known) aliases.emplace_back(name);
+  };
+  for (const std::string& name : given) add(to_valid_utf8(name));
+  add(without_suffix(info.file_name));
+  add(info.file_name);
+  return aliases;
+}
+
+}  // namespace octavo

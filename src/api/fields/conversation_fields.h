@@ -1,0 +1,32 @@
+// The fields of chats that several APIs have: what the template finds beside the messages.
+//
+// Constants, and free functions without state; any thread.
+#pragma once
+
+#include "api/call/api_field.h"
+#include "api/fields/reasoning_fields.h"
+
+namespace octavo {
+
+/// A request for a chat, whose prompt is made of this field.
+ApiRequest chat_request_of(const ServedModel& model, std::string_view prompt_field);
+/// The conversation of a request that is a chat.
+Conversation& conversation_in(FieldReader& reader);
+
+namespace field {
+
+void take_kwargs(FieldReader& reader, const ApiField& field);
+void take_parallel_tool_calls(FieldReader& reader, const ApiField& field);
+
+constexpr ApiField kwargs() {
+  return object("chat_template_kwargs", "",
+                "names that the chat template finds, such as `enable_thinking`, with any values; not those that it has "
+                "by itself",
+                take_kwargs);
+}
+constexpr ApiField parallel_tool_calls() {
+  return boolean("parallel_tool_calls", "true", "an answer may have several calls of tools", take_parallel_tool_calls);
+}
+
+}  // namespace field
+}  // namespace octavo

@@ -1,0 +1,36 @@
+// An answer as llama.cpp's server gives it at /completion and /infill: one object, or one for each piece of a stream.
+// https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/answers/answer_blocks.h"
+
+namespace octavo {
+
+class LlamaAnswer final : public AnswerBlocks {
+ public:
+  /// `engine`: AnswerBlocks's.
+  LlamaAnswer(const CompletionCall& call, std::string id, std::string model, const Engine& engine);
+
+ protected:
+  void write_begin(std::string&) override {}
+  void begin_block(const Block&, std::size_t, std::string&) override {}
+  void write_delta(const Block& block, std::size_t index, std::string_view delta, std::string& out) override;
+  void end_block(const Block&, std::size_t, std::string&) override {}
+  void write_end(std::string& out) override;
+  void write_error(const ApiError& error, std::string& out) override;
+  std::string body() override;
+  /// A stream has them without being asked, as llama.cpp's.
+  bool keeps_tokens() const override { return call().stream || call().return_token_ids; }
+
+ private:
+  void append_begin(std::string& out);
+  /// The object that the answer ends with, whose content is `content`. `probabilities`: elements of an array.
+  void append_end(std::string_view content, std::string_view probabilities, std::string& out);
+
+  const std::string model_;
+};
+
+}  // namespace octavo

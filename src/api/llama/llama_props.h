@@ -1,0 +1,17 @@
+// GET /props of llama.cpp's server: what the model is, and the settings of an answer that names none.
+// https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
+//
+// Free function without state; any thread.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <string>
+
+#include "api/call/completion.h"
+#include "octavo/engine.h"
+
+namespace octavo {
+
+boost::json::object llama_props(const ServedModel& model, const ModelInfo& info);
+
+}  // namespace octavo

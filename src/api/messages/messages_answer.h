@@ -1,0 +1,38 @@
+// An answer as Anthropic's Messages API has it: a message of blocks, or events that build one.
+// https://docs.anthropic.com/en/api/messages, .../messages-streaming
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/answers/answer_blocks.h"
+
+namespace octavo {
+
+class MessagesAnswer final : public AnswerBlocks {
+ public:
+  MessagesAnswer(const CompletionCall& call, std::string id, std::string model);
+
+  std::string heartbeat(std::string_view text) const override;
+
+ protected:
+  void write_begin(std::string& out) override;
+  void begin_block(const Block& block, std::size_t index, std::string& out) override;
+  void write_delta(const Block& block, std::size_t index, std::string_view delta, std::string& out) override;
+  void end_block(const Block& block, std::size_t index, std::string& out) override;
+  void write_end(std::string& out) override;
+  void write_error(const ApiError& error, std::string& out) override;
+  std::string body() override;
+
+ private:
+  void append_head(std::string& out) const;
+  void append_stop(std::string& out) const;
+  void append_usage(std::string& out) const;
+
+  const std::string model_;
+};
+
+/// {"type": "error", "error": {"type", "message"}}
+std::string messages_error_body(const ApiError& error);
+
+}  // namespace octavo

@@ -1,0 +1,429 @@
+// The answer of a call, as a stream of events or as one body. A chunk is written straight into the bytes that go out.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "api/answers/answer_tool_calls.h"
+#include "api/answers/llama_timings.h"
+#include "api/answers/openai_finish.h"
+#include "api/answers/openai_logprobs.h"
+#include "api/call/completion.h"
+#include "api/call/json_writer.h"
+#include "api/openai/openai_usage.h"
+#include "base/to_size.h"
+
+namespace octavo {
+namespace {
+
+/// One answer to one prompt.
+struct Answer {
+  std::optional<AnswerLogprobs> logprobs = {};
+  std::unique_ptr<AnswerToolCalls> calls = {};  // where tools may be called
+  std::string text = {};                        // of a call that is not streamed
+  std::string reasoning = {};                   // the same
+  std::vector<TokenId> tokens = {};             // with return_token_ids: what is still to be sent
+  std::size_t num_tokens = 0;                   // that were generated
+  bool began = false;
+  FinishReason finish = FinishReason::kNone;
+  int stop_text = -1;  // RequestStats'
+};
+
+/// An event's text as clients see it.
+struct Shown {
+  std::string_view content, reasoning;
+  std::string_view calls = {};  // elements of a delta's tool_calls
+};
+
+std::string_view finish_of(const Answer& answer) {
+  const bool calls = answer.finish == FinishReason::kStop && answer.calls && answer.calls->any();
+  return calls ? answer.calls->finish_name() : finish_name(answer.finish);
+}
+
+std::string error_event(const ApiError& error) { return "data: " + error_body(error) + "\n\n"; }
+
+}  // namespace
+
+struct CompletionResponse::State {
+  const CompletionCall& call;
+  const Engine& engine;  // until the last event
+  std::string head;      // of each chunk or of the body, up to what differs
+  OpenAiUsage usage;
+  LlamaTimings timings = {};
+  std::vector<Answer> answers = {};               // [prompts, n]
+  std::vector<std::string> prompt_logprobs = {};  // [prompts], where they are asked for
+  std::size_t num_ended = 0;
+  std::size_t held_bytes = 0;
+  bool prompt_ids_sent = false;  // chat: once a stream
+  bool warnings_sent = false;    // once a stream
+  std::optional<ApiError> error = {};
+
+  const CallPrompt& prompt_of(std::size_t index) const { return call.prompts[index / to_size(call.n)]; }
+  void add_prompt(const RequestEvent& event, std::size_t index, Answer& answer);
+  void end(Answer& answer, bool is_first_choice, const RequestEvent& event);
+  void show(std::size_t index, Answer& answer, const RequestEvent& event, std::string& out);
+  void keep(std::size_t index, Answer& answer, const RequestEvent& event, const Shown& shown);
+  void stream(std::size_t index, Answer& answer, const RequestEvent& event, const Shown& shown, std::string& out);
+  void begin_stream(std::size_t index, Answer& answer, std::string& out);
+  void begin_chunk(std::size_t index, std::string& out) const;
+  void end_choice(std::size_t index, std::string_view finish, std::string& out) const;
+  void end_chunk(std::size_t index, std::string_view finish, std::string& out) const;
+  void end_last_chunk(std::size_t index, const RequestStats& stats, std::string& out) const;
+  void append_stop_reason(const Answer& answer, std::string& out) const;
+  void append_text(std::string_view text, std::string& out) const;
+  void append_delta(const Answer& answer, const Shown& shown, std::string& out) const;
+  void append_reasoning(std::string_view reasoning, std::string& out) const;
+  void append_prompt_ids(std::size_t index, std::string& out) const;
+  void append_logprobs(Answer& answer, std::string& out) const;
+  void append_token_ids(Answer& answer, std::string& out) const;
+  void append_choice(std::size_t index, std::string& out);
+  std::string usage_chunk() const;
+  std::string body();
+};
+
+CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine& engine, const ServedModel& model,
+                                       std::string_view id, std::int64_t created)
+    : state_(std::make_unique<State>(
+          State{.call = call,
+                .engine = engine,
+                .head = {},
+                .usage = {call.reasoning.is_counted, call.counts_prediction, call.prompts.size()}})) {
+  const std::string_view object = !call.is_chat ? "text_completion"
+                                  : call.stream ? "chat.completion.chunk"
+                                                : "chat.completion";
+  std::string& head = state_->head;
+  if (call.stream) head += "data: ";
+  head += '{';
+  append_json_field(head, "id", id);
+  head += ',';
+  append_json_field(head, "object", object);
+  fmt::format_to(std::back_inserter(head), ",\"created\":{},", created);
+  append_json_field(head, "model", model.id);
+  head += ',';
+  append_json_field(head, "system_fingerprint", model.fingerprint);
+  head += ",\"choices\":[";
+
+  state_->answers.resize(call.prompts.size() * to_size(call.n));
+  for (std::size_t i = 0; call.tools != nullptr && i < state_->answers.size(); ++i)
+    state_->answers[i].calls =
+        std::make_unique<AnswerToolCalls>(*call.tools, fmt::format("{} {}", id, i),
+                                          CallStyle{.is_kept = !call.stream, .is_function = call.calls_are_functions});
+  if (call.num_prompt_logprobs >= 0) state_->prompt_logprobs.resize(call.prompts.size());
+  if (call.num_logprobs < 0) return;
+  for (std::size_t i = 0; i < state_->answers.size(); ++i) {
+    state_->answers[i].logprobs.emplace(engine, call.is_chat ? LogprobForm::kChat : LogprobForm::kCompletion,
+                                        state_->prompt_of(i).last_token,
+                                        call.names_tokens_by_id ? TokenNaming::kIds : TokenNaming::kTexts);
+  }
+}
+
+CompletionResponse::~CompletionResponse() = default;
+
+std::size_t CompletionResponse::held_bytes() const { return state_->held_bytes; }
+
+bool CompletionResponse::done() const { return state_->num_ended == state_->answers.size(); }
+
+const ApiError* CompletionResponse::error() const { return state_->error ? &*state_->error : nullptr; }
+
+std::string CompletionResponse::fail(const ApiError& error) {
+  if (!state_->error) state_->error = error;
+  return error_event(error);
+}
+
+std::string CompletionResponse::on_event(const RequestEvent& event) {
+  State& state = *state_;
+  const std::size_t index = event.prompt_index * to_size(state.call.n) + event.choice;
+  Answer& answer = state.answers[index];
+  std::string out;
+  if (event.finish != FinishReason::kNone) state.end(answer, event.choice == 0, event);
+  if (state.error) return out;  // a client that was told of it expects nothing more
+  if (std::optional<ApiError> error = error_of(event.finish, event.stats)) {
+    state.error = std::move(error);
+    return state.call.stream ? error_event(*state.error) : out;
+  }
+  state.add_prompt(event, index, answer);
+  if (event.token >= 0) ++answer.num_tokens;
+  if (state.call.return_token_ids && event.token >= 0) answer.tokens.push_back(event.token);
+  state.show(index, answer, event, out);
+  return out;
+}
+
+bool CompletionResponse::is_long(const RequestEvent& event) const {
+  const CompletionCall& call = state_->call;
+  const std::size_t index = event.prompt_index * to_size(call.n) + event.choice;
+  const Answer& answer = state_->answers[index];
+  int of_token = 0;
+  if (answer.logprobs && call.echo && !answer.began) of_token += 1 + call.num_logprobs;
+  if (call.num_prompt_logprobs >= 0 && state_->prompt_logprobs[event.prompt_index].empty())
+    of_token += 1 + call.num_prompt_logprobs;
+  return of_token > 0 && state_->prompt_of(index).tokens.size() * to_size(of_token) > kMostNumbersHere;
+}
+
+/// The engine, which gives its tokens their texts, may be gone behind the last event.
+void CompletionResponse::State::add_prompt(const RequestEvent& event, std::size_t index, Answer& answer) {
+  const CallPrompt& prompt = prompt_of(index);
+  if (answer.logprobs && call.echo && !answer.began) answer.logprobs->add_prompt(prompt, call.num_logprobs);
+  if (call.num_prompt_logprobs < 0 || !prompt_logprobs[event.prompt_index].empty()) return;
+  prompt_logprobs[event.prompt_index] = prompt_logprobs_json(prompt, call.num_prompt_logprobs, engine);
+  held_bytes += prompt_logprobs[event.prompt_index].size() * to_size(call.n);
+}
+
+void CompletionResponse::State::show(std::size_t index, Answer& answer, const RequestEvent& event, std::string& out) {
+  AnswerToolCalls::Shown parsed;
+  if (answer.calls) {
+    held_bytes -= answer.calls->held_bytes();
+    parsed = answer.calls->push(event);
+    held_bytes += answer.calls->held_bytes();
+  }
+  Shown shown =
+      answer.calls ? Shown{parsed.content, parsed.reasoning, parsed.deltas} : Shown{event.text, event.reasoning};
+  if (!call.reasoning.is_shown) shown.reasoning = {};
+  if (call.stream) {
+    stream(index, answer, event, shown, out);
+  } else {
+    keep(index, answer, event, shown);
+  }
+}
+
+// A choice that says nothing stands beside it: a chunk without choices would be taken for the one with the usage.
+std::string CompletionResponse::progress(std::size_t prompt_index, const PromptProgress& progress) const {
+  const State& state = *state_;
+  std::string out;
+  if (state.error) return out;
+  const std::size_t index = prompt_index * to_size(state.call.n);
+  state.begin_chunk(index, out);
+  out += state.call.is_chat ? R"("delta":{},"logprobs":null)" : R"("text":"","logprobs":null)";
+  state.end_choice(index, {}, out);
+  fmt::format_to(std::back_inserter(out),
+                 ",\"prompt_progress\":{{\"total\":{},\"cache\":{},\"processed\":{},\"time_ms\":{}}}}}\n\n",
+                 progress.prompt_tokens, progress.cached_tokens, progress.computed_tokens,
+                 std::llround(progress.seconds * 1000));
+  return out;
+}
+
+std::string CompletionResponse::finish() {
+  const State& state = *state_;
+  if (!state.call.stream) return state_->body();
+  return (state.call.include_usage ? state.usage_chunk() : std::string()) + "data: [DONE]\n\n";
+}
+
+void CompletionResponse::State::end(Answer& answer, bool is_first_choice, const RequestEvent& event) {
+  answer.finish = event.finish;
+  answer.stop_text = event.stats.stop_text;
+  ++num_ended;
+  usage.add(event.stats, is_first_choice);
+  timings.add(event.stats, is_first_choice);
+}
+
+void CompletionResponse::State::keep(std::size_t index, Answer& answer, const RequestEvent& event, const Shown& shown) {
+  const auto size_of = [&] {
+    return answer.text.size() + answer.reasoning.size() * (call.reasoning.has_both_names ? 2 : 1) +
+           (answer.logprobs ? answer.logprobs->held_bytes() : 0);
+  };
+  // The text of add_prompt() is counted as well: until then nothing of this answer was.
+  const std::size_t size_before = answer.began ? size_of() : 0;
+  if (!std::exchange(answer.began, true) && call.echo) answer.text = prompt_of(index).text;
+  if (answer.logprobs) answer.logprobs->add(event);
+  answer.text += shown.content;
+  answer.reasoning += shown.reasoning;
+  held_bytes += size_of() - size_before;
+}
+
+void CompletionResponse::State::begin_chunk(std::size_t index, std::string& out) const {
+  out += head;
+  fmt::format_to(std::back_inserter(out), "{{\"index\":{},", index);
+}
+
+void CompletionResponse::State::end_choice(std::size_t index, std::string_view finish, std::string& out) const {
+  out += ",\"finish_reason\":";
+  if (finish.empty()) {
+    out += "null";
+  } else {
+    append_json_string(out, finish);
+    append_stop_reason(answers[index], out);
+  }
+  out += "}]";
+  if (call.continuous_usage) {  // as vLLM counts: of this choice
+    const std::size_t num_prompt = prompt_of(index).num_tokens, num_tokens = answers[index].num_tokens;
+    fmt::format_to(std::back_inserter(out),
+                   ",\"usage\":{{\"prompt_tokens\":{},\"completion_tokens\":{},\"total_tokens\":{}}}", num_prompt,
+                   num_tokens, num_prompt + num_tokens);
+  } else if (call.include_usage) {
+    out += ",\"usage\":null";
+  }
+}
+
+void CompletionResponse::State::end_chunk(std::size_t index, std::string_view finish, std::string& out) const {
+  end_choice(index, finish, out);
+  out += "}\n\n";
+}
+
+/// Of a choice that has ended, with its own timings.
+void CompletionResponse::State::end_last_chunk(std::size_t index, const RequestStats& stats, std::string& out) const {
+  end_choice(index, finish_of(answers[index]), out);
+  LlamaTimings own;
+  own.add(stats, true);
+  own.append(out);
+  out += "}\n\n";
+}
+
+void CompletionResponse::State::append_logprobs(Answer& answer, std::string& out) const {
+  out += ",\"logprobs\":";
+  if (answer.logprobs && !answer.logprobs->empty()) {
+    answer.logprobs->take(out);
+  } else {
+    out += "null";
+  }
+}
+
+/// vLLM's extension: the stop text that the answer ended at.
+void CompletionResponse::State::append_stop_reason(const Answer& answer, std::string& out) const {
+  const std::string_view text = call.stop_text(answer.stop_text);
+  if (answer.finish != FinishReason::kStop || text.empty()) return;
+  out += ',';
+  append_json_field(out, "stop_reason", text);
+}
+
+void CompletionResponse::State::append_text(std::string_view text, std::string& out) const {
+  append_json_field(out, "text", text);
+}
+
+void CompletionResponse::State::append_delta(const Answer& answer, const Shown& shown, std::string& out) const {
+  out += "\"delta\":{";
+  append_reasoning(shown.reasoning, out);
+  if (!shown.content.empty() || (shown.reasoning.empty() && shown.calls.empty())) {
+    append_json_field(out, "content", shown.content);
+    out += ',';
+  }
+  if (!shown.calls.empty()) {
+    answer.calls->append_deltas(out, shown.calls);
+    out += ',';
+  }
+  out.back() = '}';
+}
+
+/// Its fields, with a comma behind each; nothing where there is none.
+void CompletionResponse::State::append_reasoning(std::string_view reasoning, std::string& out) const {
+  if (reasoning.empty()) return;
+  append_json_field(out, "reasoning_content", reasoning);
+  out += ',';
+  if (!call.reasoning.has_both_names) return;
+  append_json_field(out, "reasoning", reasoning);
+  out += ',';
+}
+
+void CompletionResponse::State::append_prompt_ids(std::size_t index, std::string& out) const {
+  if (!call.return_token_ids) return;
+  out += ",\"prompt_token_ids\":";
+  append_json_ids(out, prompt_of(index).tokens);
+}
+
+void CompletionResponse::State::append_token_ids(Answer& answer, std::string& out) const {
+  if (!call.return_token_ids) return;
+  out += ",\"token_ids\":";
+  append_json_ids(out, answer.tokens);
+  answer.tokens.clear();
+}
+
+// Streams an event. Nothing is streamed of one that shows nothing: the token's text waits for more of a character or
+// may become a stop text.
+void CompletionResponse::State::stream(std::size_t index, Answer& answer, const RequestEvent& event, const Shown& shown,
+                                       std::string& out) {
+  if (!std::exchange(answer.began, true)) begin_stream(index, answer, out);
+  if (answer.logprobs) answer.logprobs->add(event);
+  const bool ended = event.finish != FinishReason::kNone;
+  const bool has_logprobs = answer.logprobs && !answer.logprobs->empty();
+  const bool shows = !shown.content.empty() || !shown.reasoning.empty() || !shown.calls.empty() || has_logprobs ||
+                     (ended && !answer.tokens.empty());
+  // The end of a chat's answer is a chunk of its own, with an empty delta; a completion's may have text.
+  if (shows || (ended && !call.is_chat)) {
+    begin_chunk(index, out);
+    if (call.is_chat) {
+      append_delta(answer, shown, out);
+    } else {
+      append_text(shown.content, out);
+    }
+    append_logprobs(answer, out);
+    append_token_ids(answer, out);
+    if (ended && !call.is_chat) {
+      end_last_chunk(index, event.stats, out);
+    } else {
+      end_chunk(index, "", out);
+    }
+  }
+  if (!ended || !call.is_chat) return;
+  begin_chunk(index, out);
+  out += "\"delta\":{},\"logprobs\":null";
+  end_last_chunk(index, event.stats, out);
+}
+
+// The chunk before all text: whose answer it is in a chat, the echoed prompt in a completion.
+void CompletionResponse::State::begin_stream(std::size_t index, Answer& answer, std::string& out) {
+  if (!call.is_chat && !call.echo && !call.return_token_ids && (call.warnings.empty() || warnings_sent)) return;
+  begin_chunk(index, out);
+  if (call.is_chat) {
+    out += "\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"logprobs\":null";
+  } else {
+    append_text(prompt_of(index).text, out);
+    append_logprobs(answer, out);
+    append_prompt_ids(index, out);
+    append_token_ids(answer, out);
+  }
+  // Beside the choices stand, once, the warnings and of a chat the ids.
+  end_choice(index, {}, out);
+  if (call.is_chat && !std::exchange(prompt_ids_sent, true)) append_prompt_ids(0, out);
+  if (!std::exchange(warnings_sent, true)) append_warnings(out, call.warnings);
+  out += "}\n\n";
+}
+
+std::string CompletionResponse::State::usage_chunk() const {
+  std::string out = head + "],";
+  usage.append(out);
+  out += "}\n\n";
+  return out;
+}
+
+void CompletionResponse::State::append_choice(std::size_t index, std::string& out) {
+  Answer& answer = answers[index];
+  fmt::format_to(std::back_inserter(out), "{{\"index\":{},", index);
+  if (call.is_chat) {
+    out += "\"message\":{\"role\":\"assistant\",";
+    append_reasoning(answer.reasoning, out);
+    append_content(out, answer.text, answer.calls.get());
+    out += '}';
+  } else {
+    append_json_field(out, "text", answer.text);
+  }
+  append_logprobs(answer, out);
+  if (!call.is_chat) append_prompt_ids(index, out);
+  append_token_ids(answer, out);
+  if (!prompt_logprobs.empty()) out += ",\"prompt_logprobs\":" + prompt_logprobs[index / to_size(call.n)];
+  out += ',';
+  append_json_field(out, "finish_reason", finish_of(answer));
+  append_stop_reason(answer, out);
+  out += '}';
+}
+
+std::string CompletionResponse::State::body() {
+  std::string out = head;
+  out.reserve(held_bytes + held_bytes / 8);  // and escapes, and what stands around each choice
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (i > 0) out += ',';
+    append_choice(i, out);
+    answers[i].logprobs.reset();  // it is written, and need not be held twice
+    answers[i].calls.reset();
+    std::string().swap(answers[i].text);
+    std::string().swap(answers[i].reasoning);
+  }
+  out += "],";
+  usage.append(out);
+  timings.append(out);
+  if (call.is_chat) append_prompt_ids(0, out);
+  append_warnings(out, call.warnings);
+  out += '}';
+  return out;
+}
+
+}  // namespace octavo

@@ -1,0 +1,31 @@
+// The way from a request for vectors or scores of texts to what the engine is asked for: the texts become tokens, and
+// all is held against what the model makes, its context and the bounds of a call.
+//
+// A free function without state; any thread. It takes as long as tokenizing does.
+#pragma once
+
+#include "api/call/api_request.h"
+#include "api/call/completion.h"
+
+namespace octavo {
+
+/// Errors name the field: the model makes no such thing (400, unsupported_model), a text that is empty or has no room,
+/// too many tokens in all, an answer that is too large to hold.
+ApiResult<CompletionCall> prepare_vectors(ApiRequest request, const Engine& engine, const ServedModel& model);
+
+/// The 400 of an encoder that is asked for an answer in words; nothing where the model writes.
+std::optional<ApiError> writes_nothing(const ModelInfo& info, std::string_view model);
+
+// Serves's, of each kind of call:
+
+/// Whether the model has a next token.
+bool writes_text(const ModelInfo& info, const RequestPolicy& policy);
+/// Whether the model ranks documents.
+bool ranks(const ModelInfo& info, const RequestPolicy& policy);
+/// Whether the model gives pairs of texts scores, by a ranking head or by comparing vectors.
+bool scores_pairs(const ModelInfo& info, const RequestPolicy& policy);
+/// Whether vectors are made for whoever asks: an encoder's, and where the server was started so those of any model; not
+/// of one whose pooling makes scores.
+bool makes_vectors(const ModelInfo& info, const RequestPolicy& policy);
+
+}  // namespace octavo

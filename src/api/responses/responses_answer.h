@@ -1,0 +1,57 @@
+// An answer as OpenAI's Responses API has it: a response of items, or events that build one.
+// https://platform.openai.com/docs/api-reference/responses/object, .../responses-streaming
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "api/answers/answer_blocks.h"
+#include "api/responses/responses_request.h"
+
+namespace octavo {
+
+class ResponsesAnswer final : public AnswerBlocks {
+ public:
+  /// The call has CompletionCall::response. `created`: seconds since 1970.
+  ResponsesAnswer(const CompletionCall& call, const Engine& engine, std::string model, std::int64_t created);
+
+ protected:
+  void write_begin(std::string& out) override;
+  void begin_block(const Block& block, std::size_t index, std::string& out) override;
+  void write_delta(const Block& block, std::size_t index, std::string_view delta, std::string& out) override;
+  void end_block(const Block& block, std::size_t index, std::string& out) override;
+  void write_end(std::string& out) override;
+  void write_error(const ApiError& error, std::string& out) override;
+  /// Also of a stream's last event. Keeps the response if its call asks for it.
+  std::string body() override;
+  bool keeps_stream() const override { return true; }
+
+ private:
+  enum class Status : std::uint8_t { kInProgress, kCompleted, kIncomplete, kFailed };
+
+  void begin_event(std::string& out, std::string_view name);
+  /// Begins an event about a block, or about the only part of its content.
+  void begin_block_event(std::string& out, std::string_view name, const Block& block, std::size_t index);
+  void begin_part_event(std::string& out, std::string_view name, const Block& block, std::size_t index);
+  std::string item_id(const Block& block, std::size_t index) const;
+  void append_item(const Block& block, std::size_t index, bool is_begun, std::string& out) const;
+  void append_status(Status status, const ApiError* error, std::string& out) const;
+  void append_head(Status status, const ApiError* error, std::string& out) const;
+  void append_tail(Status status, std::string& out) const;
+  void write_whole(std::string_view event, Status status, const ApiError* error, std::string& out);
+  Status end_status() const;
+  /// All but its input.
+  StoredResponse complete() const;
+
+  const ResponseCall& response_;
+  const std::string model_;
+  const std::int64_t created_;
+  std::int64_t sequence_number_ = 0;  // of the next event
+};
+
+/// The events of a response that has failed before anything was computed. `id`: 16 hexadecimal digits.
+std::string refused_response_stream(const ApiError& error, std::string_view model, std::string_view id,
+                                    std::int64_t created);
+
+}  // namespace octavo

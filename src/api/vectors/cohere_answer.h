@@ -1,0 +1,40 @@
+// The answer to Cohere's calls for vectors, and its errors: lists of vectors of each kind that was asked for.
+//
+// Used by one thread, the I/O thread; the call outlives it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/vectors/vector_answer.h"
+
+namespace octavo {
+
+class CohereAnswer final : public RowsAnswer {
+ public:
+  /// `version`: of the API, 1 or 2. The first tells floats in no object, where no kinds are asked for.
+  CohereAnswer(const CompletionCall& call, std::string_view id, int version);
+
+  std::size_t held_bytes() const override { return held_bytes_; }
+  std::string finish() override;
+
+ protected:
+  void take(const Piece& piece) override;
+
+ private:
+  /// All vectors of a kind, which are then gone.
+  void append_list(std::string& out, std::size_t kind);
+
+  const std::string id_;
+  const int version_;
+  const bool is_by_type_;
+  const std::vector<VectorKind> kinds_;
+  std::vector<std::vector<std::string>> lists_;  // of each kind, by text
+  std::size_t held_bytes_ = 0;
+};
+
+/// {"message": "..."}
+std::string cohere_error_body(const ApiError& error);
+
+}  // namespace octavo

@@ -1,0 +1,258 @@
+#include "api/vectors/vector_answer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "api/answers/openai_finish.h"
+#include "api/call/context_full.h"
+#include "api/call/json_writer.h"
+#include "api/prepare/relevance.h"
+#include "api/vectors/vector_text.h"
+#include "base/to_size.h"
+#include "base/utf8.h"
+#include "octavo/embedding.h"
+
+namespace octavo {
+namespace {
+
+ApiError no_memory_for_rows() {
+  return {.status = 500,
+          .message = "The server had no memory left for the model's numbers.",
+          .type = "server_error",
+          .code = "internal_error"};
+}
+
+ApiError not_finite(const VectorCall& vectors, std::size_t index) {
+  return {.status = 500,
+          .message = fmt::format("The model's numbers for text {} of {} are not finite.", index, vectors.field),
+          .type = "server_error",
+          .code = "not_finite"};
+}
+
+void append_usage(std::string& out, std::int64_t num_tokens) {
+  fmt::format_to(std::back_inserter(out), R"("usage":{{"prompt_tokens":{0},"total_tokens":{0}}})", num_tokens);
+}
+
+}  // namespace
+
+std::string RowsAnswer::on_event(const RequestEvent& event) {
+  if (event.finish == FinishReason::kNone || error_) return {};
+  error_ = error_of(event.finish, event.stats);
+  if (error_) return {};
+  std::vector<float> floats = vectors_.rows[event.prompt_index]->take();
+  if (floats.empty()) {
+    error_ = no_memory_for_rows();
+    return {};
+  }
+  num_left_ += floats.size();
+  left_.push_back({.index = event.prompt_index, .floats = std::move(floats)});
+  while (!leaves_work_ && num_left_ > 0 && !error_) work();
+  return {};
+}
+
+/// Whole rows, one at least.
+void RowsAnswer::work() {
+  const auto width = to_size(std::max(1, vectors_.width));
+  for (std::size_t room = std::max(width, kNumbersOfPiece / width * width); room > 0 && num_left_ > 0 && !error_;) {
+    Left& first = left_.front();
+    const std::size_t count = std::min(room, first.floats.size() - first.num_taken);
+    const std::span<float> floats = std::span(first.floats).subspan(first.num_taken, count);
+    const bool is_last = first.num_taken + count == first.floats.size();
+    if (std::ranges::all_of(floats, [](float x) { return std::isfinite(x); })) {
+      take({.index = first.index, .floats = floats, .is_first = first.num_taken == 0, .is_last = is_last});
+    } else {
+      error_ = not_finite(vectors_, first.index);
+    }
+    room -= count;
+    num_left_ -= count;
+    first.num_taken += count;
+    if (!is_last) continue;
+    left_.pop_front();
+    if (!error_) ++num_done_;
+  }
+}
+
+std::span<const float> RowsAnswer::shown(std::span<float> vector) const {
+  const int dimensions = vectors_.form.dimensions;
+  if (dimensions > 0) vector = vector.first(std::min(vector.size(), to_size(dimensions)));
+  normalize(vector, vectors_.norm, vectors_.bits);
+  return vector;
+}
+
+VectorAnswer::VectorAnswer(const CompletionCall& call, std::string_view model, VectorList list)
+    : RowsAnswer(call), model_(model), form_(list), waiting_(call.vectors->rows.size()) {}
+
+void VectorAnswer::append_vector(std::string& out, std::span<float> vector) const {
+  const std::vector<VectorKind>& kinds = vectors().form.kinds;
+  octavo::append_vector(out, shown(vector), kinds.empty() ? VectorKind::kFloat : kinds.front());
+}
+
+void VectorAnswer::begin_element(std::string& out, std::size_t index) const {
+  if (form_ == VectorList::kOpenAi)
+    fmt::format_to(std::back_inserter(out), R"({{"object":"embedding","index":{},"embedding":)", index);
+  if (form_ == VectorList::kLlama) fmt::format_to(std::back_inserter(out), R"({{"index":{},"embedding":)", index);
+  if (tells_rows()) out += '[';
+}
+
+void VectorAnswer::append_vectors(std::string& out, const Piece& piece) const {
+  const std::size_t width = tells_rows() ? to_size(vectors().width) : piece.floats.size();
+  for (std::size_t begin = 0; begin < piece.floats.size(); begin += width) {
+    if (begin > 0 || !piece.is_first) out += ',';
+    append_vector(out, piece.floats.subspan(begin, width));
+  }
+}
+
+void VectorAnswer::take(const Piece& piece) {
+  Element& element = waiting_[piece.index];
+  const std::size_t before = element.text.size();
+  if (piece.is_first) begin_element(element.text, piece.index);
+  append_vectors(element.text, piece);
+  if (piece.is_last) {
+    if (tells_rows()) element.text += ']';
+    if (form_ == VectorList::kOpenAi || form_ == VectorList::kLlama) element.text += '}';
+    element.is_whole = true;
+  }
+  waiting_bytes_ += element.text.size() - before;
+  move_to_list();
+}
+
+void VectorAnswer::move_to_list() {
+  for (; next_ < waiting_.size() && waiting_[next_].is_whole; ++next_) {
+    std::string& text = waiting_[next_].text;
+    if (next_ > 0) list_ += ',';
+    list_ += text;
+    waiting_bytes_ -= text.size();
+    std::string().swap(text);
+  }
+}
+
+std::string VectorAnswer::finish() {
+  std::string out;
+  switch (form_) {
+    case VectorList::kOpenAi: out = R"({"object":"list",)"; break;
+    case VectorList::kOllama: out = "{"; break;
+    case VectorList::kOllamaOne: out = R"({"embedding":)" + (list_.empty() ? "[]" : std::move(list_)); break;
+    case VectorList::kLlama:
+    case VectorList::kTei:
+    case VectorList::kTeiRows: list_.insert(0, 1, '['); return std::move(list_) + ']';
+  }
+  if (form_ != VectorList::kOllamaOne) {
+    append_json_field(out, "model", model_);
+    out += form_ == VectorList::kOpenAi ? R"(,"data":[)" : R"(,"embeddings":[)";
+    out += list_;
+    out += ']';
+  }
+  if (form_ == VectorList::kOpenAi) {
+    out += ',';
+    append_usage(out, vectors().num_tokens);
+  } else if (form_ == VectorList::kOllama) {
+    const auto passed = std::chrono::steady_clock::now() - begin_;
+    fmt::format_to(std::back_inserter(out), R"(,"total_duration":{},"load_duration":0,"prompt_eval_count":{})",
+                   std::chrono::duration_cast<std::chrono::nanoseconds>(passed).count(), vectors().num_tokens);
+  }
+  append_warnings(out, call().warnings);
+  out += '}';
+  return out;
+}
+
+ScoreAnswer::ScoreAnswer(const CompletionCall& call, std::string_view model, std::string_view id, std::int64_t created,
+                         ScoreList list)
+    : RowsAnswer(call), model_(model), id_(id), created_(created), list_(list) {
+  if (vectors().task == VectorTask::kComparisons) {
+    compared_.resize(vectors().rows.size());
+  } else {
+    scores_.resize(vectors().rows.size());
+  }
+}
+
+void ScoreAnswer::take(const Piece& piece) {
+  if (vectors().task == VectorTask::kComparisons) {
+    held_bytes_ += piece.floats.size_bytes();
+    compared_[piece.index].assign(piece.floats.begin(), piece.floats.end());
+    return;
+  }
+  held_bytes_ += sizeof(double);
+  const double logit = relevance_logit(piece.floats);
+  scores_[piece.index] = vectors().form.is_raw ? logit : relevance(logit, Math(vectors().bits));
+}
+
+std::vector<double> ScoreAnswer::compared() const {
+  const std::size_t num_queries = vectors().num_queries;
+  std::vector<double> scores;
+  for (std::size_t i = num_queries; i < compared_.size(); ++i)
+    scores.push_back(cosine(compared_[num_queries == 1 ? 0 : i - num_queries], compared_[i]));
+  return scores;
+}
+
+void ScoreAnswer::append_ranks(std::string& out) const {
+  const bool is_plain = vectors().form.is_plain;
+  std::vector<std::size_t> best = best_first(scores_);
+  best.resize(std::min(best.size(), vectors().form.most_results));
+  out += '[';
+  for (const std::size_t index : best) {
+    if (!out.ends_with('[')) out += ',';
+    fmt::format_to(std::back_inserter(out), R"({{"index":{},"{}":{})", index, is_plain ? "score" : "relevance_score",
+                   scores_[index]);
+    if (vectors().form.shows_documents) {
+      out += is_plain ? "," : R"(,"document":{)";
+      append_json_field(out, "text", to_valid_utf8(vectors().documents[index]));
+      if (!is_plain) out += '}';
+    }
+    out += '}';
+  }
+  out += ']';
+}
+
+std::vector<double> ScoreAnswer::scores() const {
+  return vectors().task == VectorTask::kComparisons ? compared() : scores_;
+}
+
+std::string ScoreAnswer::finish() {
+  std::string out;
+  if (list_ == ScoreList::kNumbers) return fmt::format("[{}]", fmt::join(scores(), ","));
+  if (vectors().form.is_plain) {
+    append_ranks(out);
+    return out;
+  }
+  out = "{";
+  append_json_field(out, "id", id_);
+  out += R"(,"object":"list",)";
+  append_json_field(out, "model", model_);
+  if (list_ == ScoreList::kRanks) {
+    out += R"(,"results":)";
+    append_ranks(out);
+    fmt::format_to(std::back_inserter(out),
+                   R"(,"meta":{{"api_version":{{"version":"2"}},"tokens":{{"input_tokens":{}}}}},)",
+                   vectors().num_tokens);
+  } else {
+    const std::vector<double> told = scores();
+    fmt::format_to(std::back_inserter(out), R"(,"created":{},"data":[)", created_);
+    for (std::size_t i = 0; i < told.size(); ++i)
+      fmt::format_to(std::back_inserter(out), R"({}{{"index":{},"object":"score","score":{}}})", i == 0 ? "" : ",", i,
+                     told[i]);
+    out += "],";
+  }
+  append_usage(out, vectors().num_tokens);
+  append_warnings(out, call().warnings);
+  out += '}';
+  return out;
+}
+
+std::string tei_error_body(const ApiError& error) {
+  std::string out = "{";
+  append_json_field(out, "error", to_valid_utf8(tei_message(error)));
+  out += ',';
+  append_json_field(out, "error_type",
+                    error.status == 429 || error.status == 503 ? "Overloaded"
+                    : error.status >= 500                      ? "Backend"
+                                                               : "Validation");
+  out += '}';
+  return out;
+}
+
+}  // namespace octavo

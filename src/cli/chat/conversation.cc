@@ -1,0 +1,148 @@
+#include "cli/chat/conversation.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/to_size.h"
+
+namespace octavo::cli {
+namespace {
+
+constexpr std::string_view kSpaces = " \t\r\n";
+
+std::string_view without_end_spaces(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(kSpaces) + 1);
+}
+
+std::string_view without_spaces(std::string_view text) {
+  const std::string_view rest = without_end_spaces(text);
+  return rest.substr(std::min(rest.find_first_not_of(kSpaces), rest.size()));
+}
+
+/// How many tokens spell the first `num_bytes` bytes; nothing: a token reaches over that place.
+std::optional<std::size_t> tokens_of_bytes(const Engine& engine, std::span<const TokenId> tokens,
+                                           std::size_t num_bytes) {
+  std::size_t low = 0, high = tokens.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (engine.detokenize(tokens.first(middle)).size() < num_bytes) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (engine.detokenize(tokens.first(low)).size() != num_bytes) return std::nullopt;
+  return low;
+}
+
+}  // namespace
+
+std::size_t Conversation::num_tokens() const {
+  if (turns_.empty() || !turns_.back().drawn) return tokens_.size();
+  return tokens_.size() + turns_.back().drawn->size();
+}
+
+void Conversation::set_system(std::string text) {
+  system_ = std::move(text);
+  forget_prompts();
+}
+
+void Conversation::ask(std::string question) { turns_.push_back({.question = std::move(question)}); }
+
+void Conversation::set_answer(std::string text, std::optional<std::vector<TokenId>> drawn, std::string reasoning) {
+  ChatTurn& turn = turns_.back();
+  turn.is_answered = true;
+  turn.answer = std::move(text);
+  turn.drawn = std::move(drawn);
+  turn.reasoning = std::move(reasoning);
+}
+
+void Conversation::drop_answer() {
+  std::string question = std::move(turns_.back().question);
+  turns_.back() = {.question = std::move(question)};
+}
+
+void Conversation::drop_turn() {
+  turns_.pop_back();
+  if (marks_.size() <= turns_.size()) return;
+  marks_.pop_back();
+  if (marks_.empty() || marks_.back().num_tokens == 0) return forget_prompts();
+  text_.resize(marks_.back().num_bytes);
+  tokens_.resize(marks_.back().num_tokens);
+}
+
+void Conversation::replace_turns(std::vector<ChatTurn> turns) {
+  turns_ = std::move(turns);
+  forget_prompts();
+}
+
+Result<ChatPrompt> Conversation::prompt() {
+  while (marks_.size() < turns_.size()) OCTAVO_TRY_VOID(extend_to(marks_.size()));
+  return ChatPrompt{.tokens = tokens_,
+                    .generation_prompt_tokens = generation_prompt_tokens_,
+                    .ends_in_reasoning = ends_in_reasoning_};
+}
+
+void Conversation::forget_prompts() {
+  marks_.clear();
+  text_.clear();
+  tokens_.clear();
+}
+
+/// Makes the prompt of `turn` of the one before.
+Result<void> Conversation::extend_to(std::size_t turn) {
+  OCTAVO_TRY(const ChatPrompt prompt, engine_.chat_prompt(messages_before(turn), {}));
+  const std::vector<TokenId>& rendered = prompt.tokens;
+  std::string text = engine_.detokenize(rendered);
+  const ChatTurn* before = turn == 0 ? nullptr : &turns_[turn - 1];
+  const std::optional<std::size_t> kept =
+      before != nullptr && before->drawn ? end_of_answer(*before, rendered, text) : std::nullopt;
+  if (kept) {
+    tokens_.insert(tokens_.end(), before->drawn->begin(), before->drawn->end());
+    tokens_.insert(tokens_.end(), rendered.begin() + static_cast<std::ptrdiff_t>(*kept), rendered.end());
+  } else {
+    tokens_ = rendered;
+    std::ranges::fill(marks_, Mark{});
+  }
+  text_ = std::move(text);
+  generation_prompt_tokens_ = prompt.generation_prompt_tokens;
+  ends_in_reasoning_ = prompt.ends_in_reasoning;
+  marks_.push_back({.num_bytes = text_.size(), .num_tokens = tokens_.size()});
+  return {};
+}
+
+/// What was said before the answer of `turn`.
+std::vector<ChatMessage> Conversation::messages_before(std::size_t turn) const {
+  std::vector<ChatMessage> messages;
+  messages.reserve(2 * turn + 2);
+  if (!system_.empty()) messages.push_back({.role = "system", .content = system_});
+  for (std::size_t i = 0; i < turn; ++i) {
+    messages.push_back({.role = "user", .content = turns_[i].question});
+    messages.push_back({.role = "assistant", .content = turns_[i].answer, .reasoning = turns_[i].reasoning});
+  }
+  messages.push_back({.role = "user", .content = turns_[turn].question});
+  return messages;
+}
+
+/// The first token of `rendered`, whose text is `text`, behind the answer of `turn`; nothing where the text does not
+/// begin with the prompt and the answer as they were.
+std::optional<std::size_t> Conversation::end_of_answer(const ChatTurn& turn, std::span<const TokenId> rendered,
+                                                       std::string_view text) const {
+  if (!text.starts_with(text_)) return std::nullopt;
+  const std::string_view rest = text.substr(text_.size());
+  // With reasoning it is all that was drawn that must be there, marks included.
+  const std::string answer = turn.reasoning.empty() ? turn.answer : engine_.detokenize(*turn.drawn);
+  // A tokenizer may normalize a text, and a template may trim it.
+  const auto plain = engine_.tokenize(answer, {.add_special = false, .parse_special = false});
+  const std::string normalized = plain ? engine_.detokenize(*plain) : answer;
+  const std::array<std::string_view, 4> forms = {answer, normalized, without_end_spaces(normalized),
+                                                 without_spaces(normalized)};
+  for (const std::string_view form : forms) {
+    if (!rest.starts_with(form)) continue;
+    if (const auto end = tokens_of_bytes(engine_, rendered, text_.size() + form.size())) return end;
+  }
+  return std::nullopt;
+}
+
+}  // namespace octavo::cli

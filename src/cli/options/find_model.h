@@ -1,0 +1,41 @@
+// The file of the model that a user names: a path, a name on the hub, or nothing.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/terminal/context.h"
+#include "hub/local_models.h"
+#include "hub/model_ref.h"
+#include "hub/pull.h"
+
+namespace octavo::cli {
+
+/// The model to use: the file of this name; ORG/REPO[:TYPE] from the hub's cache, or else fetched, which a line says;
+/// the only model on this machine whose name has this as a part, which a line says; or without a name the default
+/// model. Errors: the default model is not there, or nobody says where; what the hub answered; no or several models of
+/// that name, with those there are; a stop was asked for while it was fetched.
+Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context,
+                                            const std::stop_token& stop = {});
+
+/// The draft file of a name: a file; or ORG/REPO[:TYPE] from the hub's cache, or else fetched. Errors: those of a
+/// model.
+Result<std::filesystem::path> resolve_draft(const std::string& named, const Context& context,
+                                            const std::stop_token& stop = {});
+/// The draft file that lies beside a model whose own file has no draft head, which a line says. None: there is none.
+std::optional<std::filesystem::path> find_draft_beside(const std::filesystem::path& model, const Context& context);
+
+/// Fetches what a name stands for, with a bar on a terminal and a line for what happens.
+Result<std::filesystem::path> pull_model(const hub::ModelRef& ref, const Context& context,
+                                         const std::stop_token& stop = {}, hub::PullKind kind = hub::PullKind::kModel);
+/// The same of a file by its address.
+Result<std::filesystem::path> pull_url(const std::string& url, const std::string& sha256, const Context& context);
+
+/// The first of some models' names, for a message; empty: there are none.
+std::string names_of(const std::vector<const hub::LocalModel*>& models);
+
+}  // namespace octavo::cli

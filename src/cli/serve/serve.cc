@@ -1,0 +1,147 @@
+// octavo serve: an OpenAI-compatible server.
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <ostream>
+#include <utility>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/llama_server.h"
+#include "cli/serve/serve_options.h"
+#include "cli/serve/serve_pull.h"
+#include "cli/terminal/parse.h"
+#include "octavo/resources.h"
+#include "server/server.h"
+
+namespace octavo::cli {
+namespace {
+
+/// An idle connection costs a descriptor, and systems allow 1024 unless asked.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// The program alone has this: in a process that has other owners, the allocator is theirs.
+void return_memory() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
+/// Sets what follows from the options.
+Result<void> complete(server::ServerOptions& server) {
+  server.engine.require_words = true;
+  const int most = server.engine.kv_layout == KvLayout::kContiguous ? 1 : server.engine.max_sequences;
+  server.requests.max_choices = std::min(kMaxChoices, most);
+  if (server.http.received_bound() < server.http.largest_request_bytes())
+    return fail("--max-received-size: found {}, expected at least {}, what one request may take by --max-body-size",
+                format_bytes(server.http.received_bound()), format_bytes(server.http.largest_request_bytes()));
+  return {};
+}
+
+/// A terminal that closes sends SIGHUP, and then the server must end; a service has none.
+bool has_terminal() {
+  const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+  if (terminal < 0) return false;
+  ::close(terminal);
+  return true;
+}
+
+/// Says at which addresses the server listens, and what is unsafe about them.
+void say_addresses(const server::Server& server, Context& context) {
+  context.err << "octavo: listening at " << server.url() << '\n';
+  if (const std::string url = server.metrics_url(); !url.empty())
+    context.err << "octavo: metrics at " << url << "/metrics\n";
+  if (server.is_open_to_all())
+    context.err << "octavo: warning: everybody who can reach this address may use the server and read /metrics; "
+                   "with --api-key-file only those who have a key may\n";
+  context.err << std::flush;
+}
+
+/// Several models share threads, and memory within a limit.
+Result<std::vector<server::ModelEntry>> offered_models(ServeOptions& options, Context& context) {
+  server::ServerOptions& server = options.server;
+  EngineOptions& engine = server.engine;
+  OCTAVO_TRY(const bool is_one, is_one_model(options.models, context));
+  server.models.clients_unload = !is_one || server.models.idle_unload.count() > 0;
+  if (!engine.repack && !is_one)
+    return fail(
+        "--no-repack: found several models, expected one: their weights would stay in their files, and one that is cut "
+        "short would end the server for all of them");
+  if (!engine.repack)
+    context.err << "octavo: --no-repack: the server ends if the model's file is cut short or its disk fails\n"
+                << std::flush;
+  if (is_one) {
+    std::vector<server::ModelEntry> models;
+    models.push_back(one_model(options.models, engine, context));
+    return models;
+  }
+  if (server.models.memory_bytes == 0) server.models.memory_bytes = default_models_memory();
+  if (engine.kv_memory_bytes == 0) engine.kv_memory_bytes = kv_share_of(server.models.memory_bytes);
+  OCTAVO_TRY(engine.resources, Resources::create({.num_threads = std::exchange(engine.num_threads, 0)}));
+  server.read_models = [models = options.models, engine, &context](const std::stop_token& stop) {
+    return find_models(models, engine, context, stop);
+  };
+  return server.read_models({});
+}
+
+Result<int> serve(ServeOptions options, Dialect dialect, Context& context) {
+  OCTAVO_TRY_VOID(complete(options.server));
+  OCTAVO_TRY(server::ServerFiles files, server::ServerFiles::open(options.server));
+  raise_descriptor_limit();
+  for (const int signal : {SIGPIPE, SIGXFSZ})
+    std::signal(signal, SIG_IGN);  // a log that nobody reads any more, or that may not grow, is no reason to end
+  options.server.reopen_on_hangup = !has_terminal();
+  options.server.bodies.return_memory = return_memory;
+  options.server.on_notice = [&context](const std::string& notice) {
+    context.err << "octavo: " << notice << '\n' << std::flush;
+  };
+  std::string url;
+  options.server.on_ready = [&context, &url, dialect] {
+    if (dialect == Dialect::kLlamaServer) context.err << "octavo: server is listening on " << url << '\n';
+    context.err << "octavo: ready at " << url << '\n' << std::flush;
+  };
+  OCTAVO_TRY_VOID(check_pulls(options.server.pull, files.keys, context));
+  OCTAVO_TRY(std::vector<server::ModelEntry> models, offered_models(options, context));
+  OCTAVO_TRY(const auto server, server::Server::create(std::move(options.server), std::move(files), std::move(models)));
+  url = server->url();
+  say_addresses(*server, context);
+  OCTAVO_TRY_VOID(server->run());
+  return kDone;
+}
+
+}  // namespace
+
+void add_serve_command(Program& program, Context& context, Dialect dialect) {
+  auto options = std::make_shared<ServeOptions>();
+  options->models.pulled = std::make_shared<PulledModels>();
+  Command& command = program.add_command("serve", "Serves models over HTTP: a page to chat on, OpenAI's API");
+  command.footer(
+      "POST /v1/chat/completions, /v1/completions, /tokenize, /detokenize;\n"
+      "GET /v1/models, /health, /ready, /metrics, /version; / is a page to chat on.\n"
+      "docs/server/ and docs/several_models.md describe them. Arguments of\n"
+      "llama.cpp's server are taken as well: docs/llama_server.md. SIGTERM and Ctrl-C\n"
+      "finish what runs, then end it;\n"
+      "a second one ends it at once. A file for --config has lines such as: port = 8080\n\n"
+      "Examples:\n"
+      "  octavo serve\n"
+      "  octavo serve model.gguf --host 0.0.0.0 --api-key-file keys --kv-memory 4GiB\n"
+      "  octavo serve -m small.gguf -m large.gguf --models-memory 16GiB\n"
+      "  curl localhost:8080/v1/completions -H 'Content-Type: application/json' \\\n"
+      "    -d '{\"prompt\": \"Once upon a time\", \"max_tokens\": 20}'");
+  add_serve_options(command, *options, context);
+  if (dialect == Dialect::kOctavo)
+    command.rewrite([&](std::span<const std::string> args) { return rewrite_llama_arguments(args, command, context); });
+  command.action([options, dialect, &context] { return serve(*options, dialect, context); });
+}
+
+}  // namespace octavo::cli

@@ -1,0 +1,22 @@
+// The options of `octavo serve`: its rows, which the command line, a file of options and that file's sections about one
+// model read.
+//
+// Used by the thread that reads the command line, and by one that reads the file's sections anew.
+#pragma once
+
+#include "cli/options/command_line.h"
+#include "cli/serve/serve_models.h"
+#include "cli/terminal/context.h"
+#include "server/server_options.h"
+
+namespace octavo::cli {
+
+struct ServeOptions {
+  server::ServerOptions server;
+  ModelsOptions models;
+};
+
+/// `options` and the context outlive the command.
+void add_serve_options(Command& command, ServeOptions& options, Context& context);
+
+}  // namespace octavo::cli

@@ -1,0 +1,65 @@
+#include "engine/answers/active_request.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/to_size.h"
+
+namespace octavo {
+
+void Choice::begin(const ActiveRequest& request, int index) {
+  const Sequence& prompt = request.prompt;
+  const int all = prompt.params.prompt_tokens;
+  const bool is_last = to_size(index) + 1 == request.choices.size();  // it takes the prompt's place
+  Sequence begun{
+      .params = prompt.params,
+      .tokens = std::move(sequence.tokens),
+      .chain = std::move(sequence.chain),
+      .draw_ms = prompt.draw_ms,
+      .pending = {.prompt_logits_from = all, .reported_progress = is_last ? prompt.pending.reported_progress : all}};
+  begun.params.choice = index;
+  begun.tokens.assign(prompt.tokens.begin(), prompt.tokens.end());
+  begun.chain = prompt.chain;
+  sequence = std::move(begun);
+  text.restart(request.last_token, request.endings.stop, request.reasoning);
+  const ReasoningMarks* marks = request.reasoning.marks;
+  budget.restart(request.reasoning_budget, marks == nullptr ? std::span<const TokenId>() : marks->closing_tokens(),
+                 reasoning_state());
+  if (request.constraint != nullptr) {
+    constraint.begin(request.constraint, request.last_token);
+    mask.drop();
+    mask.bits.assign(request.first_mask.bits.begin(), request.first_mask.bits.end());
+    mask.state = request.first_mask.state;
+    mask.work = request.first_mask.work;
+  } else {
+    constraint.end();
+  }
+  num_reasoning = 0;
+  top_logprobs.resize(to_size(request.num_top_logprobs));
+  surprise_bound = first_surprise_bound(request.sampling.mirostat);
+  times = {};
+  drafts = {};
+  owes_last_event = false;
+}
+
+RequestStats ActiveRequest::stats_of(const Sequence& sequence, const ChoiceTimes& times_of_it) const {
+  const Choice::Clock::time_point now = Choice::Clock::now();
+  const auto& [first_step, first_token, in_prefill, in_decode] = times_of_it;
+  const double total = seconds(now - submitted);
+  const double queued = first_step ? std::max(0.0, seconds(*first_step - submitted)) : total;
+  const double prefill = seconds(in_prefill), decode = seconds(in_decode);
+  return {.prompt_tokens = sequence.params.prompt_tokens,
+          .cached_tokens = sequence.cached_tokens,
+          .diverged_at = sequence.diverged_at,
+          .generated_tokens = sequence.num_tokens() - sequence.params.prompt_tokens,
+          .preemptions = sequence.num_preemptions,
+          .time_to_first_token_s = first_token ? seconds(*first_token - submitted) : 0,
+          .total_s = total,
+          .queued_s = queued,
+          .prefill_s = prefill,
+          .decode_s = decode,
+          .error = error,
+          .stalled_s = std::max(0.0, total - queued - prefill - decode)};
+}
+
+}  // namespace octavo

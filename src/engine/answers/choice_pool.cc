@@ -1,0 +1,44 @@
+#include "engine/answers/choice_pool.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/to_size.h"
+
+namespace octavo {
+namespace {
+
+/// A power of two, so that many are of one size.
+std::size_t room_of(const std::unique_ptr<Choice>& choice) {
+  return std::bit_floor(choice->sequence.tokens.capacity());
+}
+
+}  // namespace
+
+std::unique_ptr<Choice> ChoicePool::take(const ActiveRequest& request, int choice, int block_size) {
+  const std::vector<TokenId>& prompt = request.prompt.tokens;
+  const std::size_t room = std::bit_ceil(prompt.size() + to_size(request.endings.max_generated));
+  std::unique_ptr<Choice> taken;
+  const auto found = std::ranges::find(spares_, room, room_of);
+  if (found != spares_.end()) {
+    num_tokens_ -= room;
+    taken = std::exchange(*found, std::move(spares_.back()));
+    spares_.pop_back();
+  } else {
+    taken = std::make_unique<Choice>(words_);
+  }
+  taken->sequence.tokens.reserve(room);
+  taken->sequence.chain.reserve(room / to_size(block_size) + 1);
+  taken->begin(request, choice);
+  return taken;
+}
+
+void ChoicePool::keep(std::unique_ptr<Choice> choice) {
+  const std::size_t room = room_of(choice);
+  if (spares_.size() == kMost || room > kMostTokens - num_tokens_) return;
+  num_tokens_ += room;
+  spares_.push_back(std::move(choice));
+}
+
+}  // namespace octavo

@@ -1,0 +1,120 @@
+#include "engine/drive/batch_builder.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/to_size.h"
+
+namespace octavo {
+namespace {
+
+void begin(StepPlan& plan) {
+  plan.batch.clear();
+  plan.batch.copies.assign(plan.copies.begin(), plan.copies.end());
+  plan.batch.advances.assign(plan.advances.begin(), plan.advances.end());
+}
+
+/// Adds the types of the sequence's rows, which were added last.
+void add_token_types(Batch& batch, const Sequence& sequence) {
+  const std::vector<std::uint8_t>& types = sequence.token_types;
+  if (types.empty() && batch.token_types.empty()) return;
+  batch.token_types.resize(batch.tokens.size());
+  const auto first = to_size(batch.seq_begin.back());
+  for (std::size_t row = first; row < batch.tokens.size(); ++row)
+    if (const auto position = to_size(batch.positions[row]); position < types.size())
+      batch.token_types[row] = types[position];
+}
+
+/// Sequences that want vectors come last, so that rows of logits are one range, and those of vectors another. In place,
+/// and the order is kept otherwise.
+void put_vectors_last(std::vector<ScheduledSequence>& sequences) {
+  auto end = sequences.begin();  // of those that want none
+  for (auto at = sequences.begin(); at != sequences.end(); ++at) {
+    if (at->sequence->params.makes_vector) continue;
+    std::rotate(end, at, at + 1);
+    ++end;
+  }
+}
+
+void add_rows(StepPlan& plan, int planned, int& num_drafted_rows) {
+  const auto [sequence, num_tokens, num_drafted] = plan.sequences[to_size(planned)];
+  Batch& batch = plan.batch;
+  const int end = sequence->num_computed + num_tokens;
+  const int num_known = sequence->num_tokens();
+  OCTAVO_CHECK(num_tokens > num_drafted && end - num_drafted <= num_known, "{} tokens of {}, {} are drafted", end,
+               num_known, num_drafted);
+  const PositionRange wanted = sequence->wanted_rows(end);
+  for (int position = sequence->num_computed; position < end; ++position) {
+    if (wanted.begin <= position && position < wanted.end) {
+      batch.logit_rows.push_back(batch.num_rows());
+      plan.logit_rows.push_back({.planned = planned,
+                                 .position = position,
+                                 .draws = sequence->draws_after(position),
+                                 .drafted = position < num_known ? -1 : num_drafted_rows++});
+    }
+    batch.tokens.push_back(position < num_known ? sequence->tokens[to_size(position)]
+                                                : sequence->draft.tokens[to_size(position - num_known)]);
+    batch.positions.push_back(position);
+  }
+  add_token_types(batch, *sequence);
+  batch.seq_begin.push_back(batch.num_rows());
+  batch.kv_len.push_back(end);
+}
+
+void add_tables(Batch& batch, const KvCacheManager& kv, SequenceId sequence, int kv_len, int num_drafted) {
+  const auto num_blocks = to_size((kv_len - 1) / kv.block_size() + 1);
+  for (std::size_t g = 0; g < batch.groups.size(); ++g) {
+    Batch::Group& group = batch.groups[g];
+    const std::span<const BlockId> blocks = kv.table(sequence, static_cast<int>(g)).block_ids();
+    OCTAVO_CHECK(num_blocks <= blocks.size(), "{} tokens in {} blocks", kv_len, blocks.size());
+    group.block_ids.insert(group.block_ids.end(), blocks.begin(),
+                           blocks.begin() + static_cast<std::ptrdiff_t>(num_blocks));
+    group.block_begin.push_back(static_cast<std::int32_t>(group.block_ids.size()));
+  }
+  if (!kv.has_snapshots()) return;
+  const std::optional<BlockId> state_slot = kv.table(sequence, kv.num_groups()).get(0);
+  OCTAVO_CHECK(state_slot.has_value(), "sequence {} has no state_slot", sequence);
+  batch.state_slots.push_back(*state_slot);
+  batch.num_drafted.push_back(num_drafted);
+}
+
+}  // namespace
+
+void build_batch(StepPlan& plan, const KvCacheManager& kv) {
+  begin(plan);
+  ++plan.num_batches;
+  plan.logit_rows.clear();
+  plan.first_vector_row = 0;
+  put_vectors_last(plan.sequences);
+  int num_drafted_rows = 0;
+  for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
+    const auto& [sequence, num_tokens, num_drafted] = plan.sequences[i];
+    add_rows(plan, static_cast<int>(i), num_drafted_rows);
+    add_tables(plan.batch, kv, sequence->kv, sequence->num_computed + num_tokens, num_drafted);
+    if (!sequence->params.makes_vector) plan.first_vector_row = plan.logit_rows.size();
+  }
+}
+
+void build_guesses(StepPlan& plan, const KvCacheManager& kv, std::span<Sequence* const> sequences, bool of_assistant) {
+  begin(plan);
+  Batch& batch = plan.batch;
+  for (const Sequence* sequence : sequences) {
+    OCTAVO_CHECK(sequence->num_uncomputed() == 1, "{} tokens are not computed", sequence->num_uncomputed());
+    const int end = sequence->num_computed + (of_assistant ? 0 : sequence->draft.num_wanted);
+    batch.tokens.push_back(sequence->tokens.back());
+    batch.positions.push_back(sequence->num_computed);
+    batch.seq_begin.push_back(batch.num_rows());
+    batch.kv_len.push_back(end);
+    batch.num_guesses.push_back(sequence->draft.num_wanted);
+    if (of_assistant) batch.hidden_rows.push_back(sequence->draft.hidden.row);
+    add_tables(batch, kv, sequence->kv, end, 0);
+  }
+}
+
+void build_release(StepPlan& plan, KvCacheManager& kv, bool cached) {
+  plan.clear();
+  plan.batch.advances.assign(plan.advances.begin(), plan.advances.end());
+  kv.release_memory(cached, plan.batch.releases);
+}
+
+}  // namespace octavo

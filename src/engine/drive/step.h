@@ -1,0 +1,61 @@
+// One step of an engine, the one loop that every user of the library runs: schedule, build, forward, sample, accept,
+// append, emit. One StepPlan goes through all of them. It works on any ModelRunner.
+//
+// Owned by the engine; only the thread that drives it may call it. Other engines may share the thread pool: a step has
+// it while it computes and draws, never during a callback.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "base/thread_pool.h"
+#include "engine/drive/head_drafts.h"
+#include "engine/drive/step_parts.h"
+#include "engine/drive/step_sampler.h"
+
+namespace octavo {
+
+class Step {
+ public:
+  using Clock = Choice::Clock;
+
+  /// `num_drawable`: ids that may be drawn.
+  /// `profile`: steps are timed by part, into the counts.
+  Step(const StepParts& parts, int num_drawable, Math math, bool profile = false);
+
+  /// Computes one step of all sequences that the scheduler has; it has at least one. `start`: when the step began.
+  void run(Clock::time_point start);
+  /// Engine::release_memory().
+  void release_memory(bool cached);
+
+ private:
+  void guess(StepPlan& plan);
+  void schedule(StepPlan& plan);
+  bool compute(StepPlan& plan);
+  bool compute_rows(StepPlan& plan);
+  bool is_unwanted() const;
+  FinishReason reason_of_refusal(const ActiveRequest& request) const;
+  void end_not_finite(const StepPlan& plan, std::optional<ThreadPool::Step>& workers);
+  void sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& workers);
+  void pool_rows(const StepPlan& plan, std::span<const LogitRow> rows, std::span<const float> hidden);
+  void accept(const StepPlan& plan, std::size_t begin, std::size_t end);
+  void take_threads(std::optional<ThreadPool::Step>& workers);
+  void attribute_time(const StepPlan& plan, Clock::time_point start);
+  void append_samples(StepPlan& plan);
+  void append(const Sample& sample);
+  void verify_draft(Sample& sample);
+  void observe(const StepPlan& plan, Clock::time_point start, double predicted_ms);
+
+  const StepParts parts_;
+  StepClock clock_;
+  StepSampler sampler_;
+  HeadDrafts head_;
+  BatchOutcome outcome_;
+  Clock::duration waited_ = {};     // in this step, for threads that others had
+  double guesses_ms_ = 0;           // of this step's guesses of the draft head
+  double events_ms_ = 0;            // of this step's tokens
+  Clock::time_point last_samples_;  // when the last step's tokens were drawn
+  Clock::time_point last_end_;      // when it was over, the callbacks behind it included
+};
+
+}  // namespace octavo

@@ -1,0 +1,39 @@
+// The parts of an engine that a step works with.
+//
+// Plain references: all of it must outlive whoever holds them. Only the thread that drives the engine may use them.
+#pragma once
+
+#include "base/thread_pool.h"
+#include "engine/answers/answers.h"
+#include "engine/answers/drafting.h"
+#include "engine/answers/request_table.h"
+#include "engine/drive/active_engines.h"
+#include "engine/drive/inbox.h"
+#include "engine/schedule/cost_model.h"
+#include "engine/schedule/scheduler.h"
+#include "engine/schedule/step_plan.h"
+#include "kv/kv_cache_manager.h"
+#include "model/model_runner.h"
+
+namespace octavo {
+
+struct StepParts {
+  KvCacheManager& kv;
+  ModelRunner& runner;
+  ThreadPool& threads;
+  const ActiveEngines& active_engines;  // of all that share the threads
+  Scheduler& scheduler;
+  CostModel& cost;
+  StepPlan& plan;  // filled anew in each step
+  RequestTable& requests;
+  Answers& answers;
+  MaskFinder& masks;
+  Drafting& drafting;
+  const Inbox& inbox;   // requests that are to end
+  EngineStats& counts;  // steps and their times are counted here
+};
+
+/// Has the runner compute the plan's batch.
+BatchOutcome compute_batch(const StepParts& parts);
+
+}  // namespace octavo

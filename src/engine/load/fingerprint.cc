@@ -1,0 +1,32 @@
+#include "engine/load/fingerprint.h"
+
+#include <fmt/format.h>
+#include <gnu/libc-version.h>
+
+#include <cstddef>
+#include <span>
+
+#include "base/cpu_info.h"
+#include "engine/load/build_digest.h"
+#include "model/content_hash.h"
+
+namespace octavo {
+
+namespace {
+
+std::string digits_of(const std::string& parts) {
+  return fmt::format("{:016x}", hash_of(std::as_bytes(std::span(parts))).low);
+}
+
+}  // namespace
+
+std::string system_fingerprint(Bits bits, std::string_view isa, std::string_view kv_type, std::string_view file_hash) {
+  if (bits == Bits::kPortable)
+    return "fp_portable_" + digits_of(fmt::format("{}\n{}\n{}", source_digest(), kv_type, file_hash));
+  // The C library's sines and exponentials differ by its version, and by whether the processor has fused multiply-add.
+  const std::string parts = fmt::format("{}\n{}\n{}\n{}\n{}\n{}", build_digest(), ::gnu_get_libc_version(),
+                                        isa_supported(IsaLevel::kAvx2), isa, kv_type, file_hash);
+  return "fp_" + digits_of(parts);
+}
+
+}  // namespace octavo

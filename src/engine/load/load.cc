@@ -1,0 +1,260 @@
+// Putting an engine together: the file, its words, the threads, the model.
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <new>
+#include <system_error>
+
+#include "base/stop_check.h"
+#include "base/text.h"
+#include "base/to_size.h"
+#include "chat/named_prompts.h"
+#include "engine/engine_impl.h"
+#include "engine/load/draft_file.h"
+#include "engine/load/embedding_info.h"
+#include "engine/load/fingerprint.h"
+#include "engine/load/generation_config.h"
+#include "engine/load/matrix_types.h"
+#include "engine/load/model_file.h"
+#include "engine/load/runner_factory.h"
+#include "kv/kv_element.h"
+#include "model/model_work.h"
+#include "source/open_model.h"
+#include "toolcalls/tool_format.h"
+
+namespace octavo {
+namespace {
+
+constexpr int kMaxStepTokens = 65536;  // rows; activations of all of them are held
+constexpr double kMaxTargetMs = 60'000;
+constexpr double kMaxIdleSeconds = 1e9;
+
+Result<void> check_range(std::string_view field, int value, int low, int high) {
+  if (value >= low && value <= high) return {};
+  if (high == std::numeric_limits<int>::max()) return fail("{}: found {}, expected at least {}", field, value, low);
+  return fail("{}: found {}, expected {} to {}", field, value, low, high);
+}
+
+Result<void> check_options(const EngineOptions& options) {
+  OCTAVO_TRY_VOID(check_range("num_threads", options.num_threads, 0, kMaxThreads));
+  OCTAVO_TRY_VOID(check_range("block_size", options.block_size, 1, kMaxBlockSize));
+  if (!std::has_single_bit(static_cast<unsigned>(options.block_size))) {
+    return fail("block_size: found {}, expected a power of two from 1 to {}", options.block_size, kMaxBlockSize);
+  }
+  OCTAVO_TRY_VOID(check_type(options.kv_type));
+  OCTAVO_TRY_VOID(check_range("bits", static_cast<int>(options.bits), 0, 1));
+  OCTAVO_TRY_VOID(check_range("device", static_cast<int>(options.device), 0, 2));
+  OCTAVO_TRY_VOID(check_range("gpu_layers", options.gpu_layers, -1, std::numeric_limits<int>::max()));
+  OCTAVO_TRY_VOID(check_range("kv_layout", static_cast<int>(options.kv_layout), 0, 1));
+  OCTAVO_TRY_VOID(check_range("policy", static_cast<int>(options.policy), 0, 2));
+  OCTAVO_TRY_VOID(check_range("draft", static_cast<int>(options.draft), 0, 4));
+  OCTAVO_TRY_VOID(check_range("max_drafts", options.max_drafts, 1, kMaxDraftTokens));
+  OCTAVO_TRY_VOID(check_range("max_context", options.max_context, 0, std::numeric_limits<int>::max()));
+  if (options.max_context == 1) return fail("max_context: found 1, expected 0 (the model's) or at least 2");
+  OCTAVO_TRY_VOID(check_range("max_step_tokens", options.max_step_tokens, 1, kMaxStepTokens));
+  OCTAVO_TRY_VOID(check_range("max_queued", options.max_queued, 0, std::numeric_limits<int>::max()));
+  if (options.max_queued_tokens < 0 || options.max_queued_tokens > QueueBound::kMost)
+    return fail("max_queued_tokens: found {}, expected 0 (no bound) to {}", options.max_queued_tokens,
+                QueueBound::kMost);
+  if (!(options.itl_target_ms >= 0 && options.itl_target_ms <= kMaxTargetMs)) {
+    return fail("itl_target_ms: found {}, expected 0 (no target) to {}", options.itl_target_ms, kMaxTargetMs);
+  }
+  if (!(options.idle_release_s >= 0 && options.idle_release_s <= kMaxIdleSeconds)) {
+    return fail("idle_release_s: found {}, expected 0 (never) to {}", options.idle_release_s, kMaxIdleSeconds);
+  }
+  return check_range("max_sequences", options.max_sequences, 1, kMaxStepTokens);
+}
+
+/// The facts that callers are told, as far as the model and its runner know them.
+ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const RunnerInfo& runner, IsaLevel isa,
+                  const EngineOptions& options) {
+  const std::string file_hash = hex_of(runner.content_hash);
+  return {.name = config.name,
+          .file_name = printable(source.path().filename().string()),
+          .file_hash = file_hash,
+          .fingerprint = system_fingerprint(options.bits, isa_name(isa), kv_type_name(options.kv_type), file_hash),
+          .architecture = config.architecture,
+          .file = model_file(source, config, options.quantize),
+          .embedding = embedding_info(config, options.pooling),
+          .vocab_size = runner.vocab_size,
+          .num_layers = config.num_layers(),
+          .max_context = runner.max_context,
+          .weight_bytes = runner.weight_bytes,
+          .mapped_weight_bytes = runner.mapped_weight_bytes,
+          .weight_bytes_per_token = runner.weight_bytes_per_token,
+          .kv_bytes_per_token = runner.room.layout.bytes_per_token(),
+          .kv_arena_bytes = runner.room.bytes(),
+          .kv_memory_bytes = runner.kv_memory_bytes,
+          .device = runner.device,
+          .device_has_all = runner.device_has_all,
+          .isa = std::string(isa_name(isa)),
+          .bits = options.bits};
+}
+
+/// Those that the engine is given, or its own.
+Result<std::shared_ptr<Resources>> resources_for(const EngineOptions& options) {
+  if (options.resources == nullptr) return Resources::create({.num_threads = options.num_threads});
+  if (options.num_threads != 0)
+    return fail("num_threads: found {} beside resources, which have {}; expected 0", options.num_threads,
+                options.resources->num_threads());
+  return options.resources;
+}
+
+/// The file's, behind those of a generation_config.json.
+Result<SamplingDefaults> sampling_defaults_of(const ModelSource& source, const ModelTokenizer& words,
+                                              std::string_view generation_config) {
+  OCTAVO_TRY(SamplingDefaults of_file, SamplingDefaults::read(source));
+  if (generation_config.empty()) return of_file;
+  const auto of_config = parse_generation_config(generation_config, words.num_tokens());
+  if (!of_config) return fail("generation_config: {}", of_config.error().message);
+  return of_file.behind(*of_config);
+}
+
+RunnerOptions runner_options(const EngineOptions& options, IsaLevel isa) {
+  return {.isa = isa,
+          .bits = options.bits,
+          .device = options.device,
+          .gpu_layers = options.gpu_layers,
+          .kv_type = options.kv_type,
+          .kv_layout = options.kv_layout,
+          .block_size = options.block_size,
+          .kv_memory_bytes = options.kv_memory_bytes,
+          .max_context = options.max_context,
+          .max_rows = options.max_step_tokens,
+          .max_seqs = options.max_sequences,
+          .prefix_cache = options.prefix_cache,
+          .repack = options.repack,
+          .on_load_progress = options.on_load_progress,
+          .stop = options.stop};
+}
+
+/// The weights that the model needs; with those of its draft head, which becomes a part of `config`, where drafts are
+/// to come from it. Of one that is not whole, an error where it was asked for.
+Result<WeightList> list_weights(const ModelSource& source, const EngineOptions& options, bool is_head_in_file,
+                                ModelConfig& config) {
+  OCTAVO_TRY(const MatrixTypes types, matrix_types(source, options.quantize));
+  const bool must_have = is_head_in_file || (options.draft == DraftMode::kMtp && options.draft_path.empty());
+  if (must_have && !config.prediction_layer)
+    return fail("draft: found mtp, but {} carries {} layers of prediction; expected one, of a family that has such",
+                source.name(), config.num_skipped_layers);
+  const bool may_have = options.draft == DraftMode::kAuto && options.draft_path.empty();
+  if ((must_have || may_have) && config.prediction_layer) {
+    ModelConfig with_head = config;
+    with_head.add_draft_head();
+    Result<WeightList> list = WeightList::create(source, with_head, types);
+    if (list || must_have) {
+      config = std::move(with_head);
+      return list;
+    }
+  }
+  return WeightList::create(source, config, types);
+}
+
+/// Nothing of a sequence stays to be found or to be gone on with, and each is computed in one step.
+void be_encoder(const EngineOptions& options, EngineParts& parts) {
+  parts.prefix_cache = false;
+  parts.draft.mode = DraftMode::kOff;
+  parts.limits.grouped_tokens = options.max_step_tokens;
+  parts.limits.max_step_tokens = parts.runner->info().max_rows;
+}
+
+/// The model on its device, and the facts about it.
+Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts& parts) {
+  const ModelSource& source = *parts.source;
+  Resources::Impl& resources = parts.resources->impl();
+  OCTAVO_TRY(ModelConfig config, ModelConfig::load(source, Math(options.bits)));
+  OCTAVO_TRY_VOID(refuse_draft_file(source, config));
+  if (options.pooling == Pooling::kRank && config.head.num_scores == 0)
+    return fail("pooling: found rank, expected none, mean, cls or last: {} has no ranking head", source.name());
+  std::optional<AssistantRequest> assistant;
+  const ModelSource* with_head = nullptr;  // that of the model and of a head in a draft file
+  if (!options.draft_path.empty() && options.draft != DraftMode::kOff) {
+    OCTAVO_TRY(DraftFile file,
+               DraftFile::open(options.draft_path, source, config,
+                               {.quantize = options.quantize, .math = Math(options.bits), .stop = options.stop}));
+    parts.draft_source = std::move(file.source);
+    if (file.assistant) {
+      assistant.emplace(*parts.draft_source, std::move(*file.assistant), std::move(file.weights));
+    } else {
+      with_head = parts.draft_source.get();
+    }
+  }
+  const ModelSource& weight_source = with_head != nullptr ? *with_head : source;
+  OCTAVO_TRY(WeightList weights, list_weights(weight_source, options, with_head != nullptr, config));
+  auto work = std::make_shared<const ModelWork>(model_work(config, weights, options.repack, options.kv_type));
+  OCTAVO_TRY(parts.runner, make_runner({.source = weight_source,
+                                        .config = config,
+                                        .weights = std::move(weights),
+                                        .options = runner_options(options, isa),
+                                        .pool = resources.threads,
+                                        .kv_budget = resources.kv_memory,
+                                        .assistant = std::move(assistant)}));
+  parts.info = info_of(source, config, parts.runner->info(), isa, options);
+  OCTAVO_TRY_VOID(read_named_prompts(source, config.architecture, config.name, parts.info.embedding));
+  if (config.is_encoder) be_encoder(options, parts);
+  parts.info.work = std::move(work);
+  parts.info.num_threads = parts.resources->num_threads();
+  return {};
+}
+
+Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
+  OCTAVO_TRY_VOID(check_options(options));
+  OCTAVO_TRY(const IsaLevel isa, parse_isa(options.isa));
+  EngineParts parts;
+  OCTAVO_TRY(parts.source, open_model(options.model_path, options.stop, Math(options.bits)));
+  OCTAVO_TRY(parts.words, ModelTokenizer::load(*parts.source, options.require_words, options.chat_template,
+                                               options.tokenizer_path, options.stop));
+  OCTAVO_TRY(parts.sampling_defaults, sampling_defaults_of(*parts.source, parts.words, options.generation_config));
+  OCTAVO_TRY(parts.rank_template, RankTemplate::load(*parts.source));
+  parts.words.add_end_tokens(parts.sampling_defaults.end_tokens);
+  OCTAVO_TRY(parts.resources, resources_for(options));
+  parts.prefix_cache = options.prefix_cache;
+  parts.profile = options.profile;
+  parts.limits = {.max_step_tokens = options.max_step_tokens,
+                  .max_sequences = options.max_sequences,
+                  .step_ms = options.itl_target_ms,
+                  .policy = options.policy};
+  parts.draft = {.mode = options.draft, .max_tokens = options.max_drafts};
+  parts.idle.all = std::chrono::duration<double>(options.idle_release_s);
+  parts.queue_bounds = {.requests = {options.max_queued}, .tokens = {options.max_queued_tokens}};
+
+  OCTAVO_TRY_VOID(load_model(options, isa, parts));
+  if (const ChatTokenizer* chat = parts.words.chat()) {
+    const std::span<const EndToken> ends = chat->tokenizer().end_tokens();
+    parts.info.end_tokens.assign(ends.begin(), ends.end());
+    if (const ToolFormat* format = chat->tool_format()) parts.info.tool_format = format->name;
+    if (const ThinkingSwitch* thinking = chat->thinking())
+      parts.info.thinking = {.name = std::string(thinking->name()),
+                             .efforts = {thinking->efforts().begin(), thinking->efforts().end()}};
+    parts.info.chat_template = chat->chat_template();
+    parts.info.fills_gaps = chat->infill_marks() != nullptr;
+  }
+  if (const ReasoningMarks* marks = parts.words.reasoning()) parts.info.reasoning = marks->family().name;
+  parts.info.num_tokens = std::min(parts.info.vocab_size, parts.words.num_tokens());
+  if (options.repack) {  // nothing reads them any more
+    parts.source.reset();
+    parts.draft_source.reset();
+  }
+  OCTAVO_TRY(std::unique_ptr<EngineImpl> engine, EngineImpl::create(std::move(parts)));
+  if (options.itl_target_ms > 0) {
+    engine->calibrate(options.stop);
+    engine->release_memory(true);  // that the made-up tokens have touched
+  }
+  OCTAVO_TRY_VOID(check_stop(options.stop, "loading"));
+  return engine;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::load(EngineOptions options) {
+  const std::string path = options.model_path.string();
+  try {
+    return load_parts(std::move(options));
+  } catch (const std::bad_alloc&) {
+    return fail("{}: found no memory left while loading, expected room for the weights and the KV memory", path);
+  } catch (const std::system_error& error) {  // the system refuses another thread
+    return fail("{}: starting threads: {}", path, error.what());
+  }
+}
+
+}  // namespace octavo

@@ -1,0 +1,65 @@
+// Lets waiting sequences run: new ones, and those that go on after a preemption.
+//
+// Sequences are admitted by rank, and nobody overtakes. A sequence is admitted when there are places to run for all its
+// choices and when the blocks of all its tokens that are not cached, and one to grow (one more a choice), can be
+// promised to it. It takes places and memory from others of worse rank where the rules allow that (preemption.h).
+//
+// Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction,
+// where the list of those that are admitted has room for twice the sequences that may run and one more.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/schedule/block_budget.h"
+#include "engine/schedule/preemption.h"
+#include "engine/schedule/prefix_sharing.h"
+#include "engine/schedule/sequence.h"
+#include "engine/schedule/sequence_queues.h"
+#include "kv/kv_cache_manager.h"
+
+namespace octavo {
+
+class Admission {
+ public:
+  /// All of these must outlive it.
+  struct Parts {
+    KvCacheManager& kv;
+    SequenceQueues& queues;
+    BlockBudget& block_budget;
+    PrefixSharing& sharing;
+    Preemption& preemption;
+  };
+  explicit Admission(const Parts& parts);
+
+  /// Admits whoever can be, best rank first. Appends those that are admitted for the first time to `newly_admitted`.
+  void admit(std::vector<Sequence*>& newly_admitted);
+  /// Somebody waits who has a higher priority than somebody that runs, or a better rank than somebody of another owner.
+  bool is_urgent() const;
+  /// It is no longer the scheduler's: another one may come to lie at its address.
+  void forget(const Sequence& sequence);
+
+ private:
+  /// An admission that found no room, and the state of things then.
+  struct Failure {
+    const Sequence* sequence = nullptr;
+    std::uint64_t num_publications = 0;
+    std::vector<int> room;  // [groups]
+  };
+
+  bool could_run(const Sequence& sequence) const;
+  bool make_room_to_run(const Sequence& sequence);
+  Sequence* victim_to_run(const Sequence& sequence, const Sequence* before) const;
+  bool try_start(Sequence& sequence, std::vector<Sequence*>& newly_admitted);
+  bool has_room_to_start(const Sequence& sequence);
+  void start(Sequence& sequence, bool was_holding, std::vector<Sequence*>& newly_admitted);
+  bool failed_before(const Sequence& sequence) const;
+  void remember_failure(const Sequence& sequence);
+
+  Parts parts_;
+  std::vector<int> needed_;  // [groups] scratch of has_room_to_start()
+  Failure last_failure_;     // until something changes, it fails again
+};
+
+}  // namespace octavo

@@ -1,0 +1,91 @@
+#include "engine/schedule/checkpoint_places.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/to_size.h"
+
+namespace octavo {
+namespace {
+
+/// Leading blocks that two sequences have in common, of those that are hashed: a hash covers all before it.
+std::size_t common_blocks(const BlockChain& a, const BlockChain& b) {
+  if (a.root_hash() != b.root_hash()) return 0;
+  std::size_t common = 0, end = std::min(a.size(), b.size()) + 1;  // those of `end` differ
+  while (end - common > 1) {
+    const std::size_t middle = (common + end) / 2;
+    (a.hashes()[middle - 1] == b.hashes()[middle - 1] ? common : end) = middle;
+  }
+  return common;
+}
+
+}  // namespace
+
+void CheckpointPlaces::plan(Sequence& sequence) const {
+  const int at = sequence.num_computed, block_size = kv_.block_size(), interval = kv_.checkpoint_interval();
+  const std::int64_t end_of_interval = (std::int64_t{at} / interval + 1) * interval;
+  Place place{.at = static_cast<int>(std::min<std::int64_t>(std::numeric_limits<int>::max(), end_of_interval))};
+  const int settled =
+      (sequence.params.prompt_tokens - sequence.params.generation_prompt_tokens) / block_size * block_size;
+  if (settled > at && settled <= place.at) place = {.at = settled, .uses = 1};  // the next turn
+  place = place_of_others(sequence, place);
+  sequence.notes.checkpoint_at = place.at;
+  sequence.notes.checkpoint_uses = place.uses;
+}
+
+/// The first place at which others part from a sequence that lies before `before`; if there is none, that.
+CheckpointPlaces::Place CheckpointPlaces::place_of_others(const Sequence& sequence, Place before) const {
+  const int last_kept = static_cast<int>(kv_.longest_cut(sequence.kv, sequence.num_computed));
+  for (int passed = sequence.num_computed;;) {
+    Place nearest{.at = before.at};
+    const auto look_at = [&](const Sequence* other) {
+      const int at = divergence(sequence, *other);
+      if (at <= passed || at > nearest.at) return;
+      nearest = {.at = at, .uses = at < nearest.at ? 1 : nearest.uses + 1};
+    };
+    std::ranges::for_each(queues_.running(), look_at);
+    std::ranges::for_each(queues_.waiting(), look_at);
+    if (nearest.at == before.at) return {.at = before.at, .uses = before.uses + nearest.uses};
+    const std::int64_t saved = std::int64_t{nearest.uses} * (nearest.at - last_kept);
+    if (saved >= kLeastSavedBlocks * kv_.block_size()) return nearest;
+    passed = nearest.at;
+  }
+}
+
+/// The last position from which `other` could go on if the sequence kept its state there; 0 where it needs none.
+int CheckpointPlaces::divergence(const Sequence& sequence, const Sequence& other) const {
+  const int block_size = kv_.block_size();
+  const auto next = to_size(sequence.num_computed / block_size);
+  const BlockChain &own = sequence.chain, &others = other.chain;
+  const bool goes_on_alike = &other != &sequence && other.may_use_cache() &&
+                             next < std::min(own.size(), others.size()) && own.hashes()[next] == others.hashes()[next];
+  if (!goes_on_alike || (other.is_running() && !other.is_catching_up())) return 0;
+  const int most = (other.num_tokens() - 1) / block_size;  // the last token is computed whatever is cached
+  const int at = std::min(static_cast<int>(common_blocks(own, others)), most) * block_size;
+  return at > other.num_computed ? at : 0;
+}
+
+Sequence* CheckpointPlaces::claimant(const Sequence& sequence, std::span<Sequence* const> prompts) const {
+  const int at = sequence.num_computed, block_size = kv_.block_size();
+  if (!sequence.may_use_cache() || at % block_size != 0) return nullptr;
+  const auto found = std::ranges::find_if(prompts, [&](const Sequence* other) {
+    const int place = other->notes.checkpoint_at;
+    const bool is_first = other->num_computed > at || (other->num_computed == at && other->has_rows());
+    if (other == &sequence || !is_first || place <= other->num_computed || place >= sequence.num_tokens()) return false;
+    const auto last = to_size(place / block_size - 1);
+    return place <= other->notes.num_admitted_tokens && last < std::min(sequence.chain.size(), other->chain.size()) &&
+           sequence.chain.root_hash() == other->chain.root_hash() &&
+           sequence.chain.hashes()[last] == other->chain.hashes()[last];
+  });
+  return found == prompts.end() ? nullptr : *found;
+}
+
+void CheckpointPlaces::raise_priorities(std::span<Sequence* const> prompts) const {
+  for (const Sequence* sequence : prompts) {
+    Sequence* first = claimant(*sequence, prompts);
+    if (first != nullptr)
+      first->notes.priority_in_step = std::max(first->notes.priority_in_step, sequence->params.priority);
+  }
+}
+
+}  // namespace octavo

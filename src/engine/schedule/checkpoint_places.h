@@ -1,0 +1,54 @@
+// The places at which the recurrent states of prompts are kept, and who waits for a prompt to come to one.
+//
+// A prompt goes on from a checkpoint or computes everything, so checkpoints stand where it pays:
+// - at the last whole block before the generation prompt, with which the next turn of a conversation begins;
+// - where others that are to be read part from it, if that saves them more than a chunk that ends there costs;
+// - every KvCacheManager::checkpoint_interval() tokens, so that they take no more memory than keys and values beside
+// them. A chunk ends at a place. Answers pass the last kind of places alone.
+//
+// Of prompts that begin alike one computes what they share. The others wait until it has come to a place from which
+// they can go on (docs/scheduling.md).
+//
+// Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing.
+#pragma once
+
+#include <span>
+
+#include "engine/schedule/sequence.h"
+#include "engine/schedule/sequence_queues.h"
+#include "kv/kv_cache_manager.h"
+
+namespace octavo {
+
+class CheckpointPlaces {
+ public:
+  /// Tokens that a place where others part must save them all together: a step has costs of its own, about those of
+  /// four blocks of a prompt.
+  static constexpr int kLeastSavedBlocks = 4;
+
+  /// Both must outlive it.
+  CheckpointPlaces(const KvCacheManager& kv, const SequenceQueues& queues) : kv_(kv), queues_(queues) {}
+
+  /// False where no sequence has a state, or nobody could find it.
+  bool exist() const { return kv_.keeps_checkpoints(); }
+  /// Sets SchedulerNotes::checkpoint_at and checkpoint_uses: the first place behind the tokens that a sequence has
+  /// computed, and how many others are foreseen to go on from there.
+  void plan(Sequence& sequence) const;
+  /// The prompt, of those that are running, that computes what this one needs next and will keep a state from which
+  /// this one can go on; null if there is none. It is ahead, or as far and has rows in this step.
+  Sequence* claimant(const Sequence& sequence, std::span<Sequence* const> prompts) const;
+  /// Claimants have the best priority of those that wait for them: SchedulerNotes::priority_in_step.
+  void raise_priorities(std::span<Sequence* const> prompts) const;
+
+ private:
+  struct Place {
+    int at = 0, uses = 0;
+  };
+  Place place_of_others(const Sequence& sequence, Place before) const;
+  int divergence(const Sequence& sequence, const Sequence& other) const;
+
+  const KvCacheManager& kv_;
+  const SequenceQueues& queues_;
+};
+
+}  // namespace octavo

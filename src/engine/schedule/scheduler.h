@@ -1,0 +1,144 @@
+// Decides which sequences advance in a step, and by how many tokens each: integers, no tensors.
+//
+// Owned by the engine; only the thread that drives it may call it. It also hands out KV blocks, because who may run is
+// a question of memory. docs/scheduling.md tells the rules in full; each is kept by a type of its own:
+// - Everything goes by rank (sequence.h): by age, priority is a head start in age, and sequences of an owner that has
+//   others already are younger by that (owner_ranks.h). The queues keep that order, and count those that run
+//   (sequence_queues.h).
+// - Blocks are promised at admission and kept free for whom they are promised to (block_budget.h, admission.h).
+// - A sequence that cannot advance takes blocks of those with worse rank (preemption.h).
+// - A step has a budget of rows, and of predicted milliseconds if there is a cost model (step_budget.h). The policy
+// says
+//   who gets it: prompts first, then decodes; decodes, then prompts; or decodes, and prompts only where none waits or
+//   they have aged. If decodes of several requests do not fit the time together, they take turns (decode_turns.h), and
+//   so do the choices of a prompt when they begin (choice_turns.h).
+// - Drafted tokens of answers have rows as far as those pay beside all that (draft_rows.h).
+// - Prompts that need the same block wait for one of them to compute it (block_claims.h), and attach to it then
+//   (prefix_sharing.h). Where sequences have a recurrent state they wait for a checkpoint (checkpoint_places.h).
+// A prompt, a chunk of it, what a preemption took, and the token that was drawn last all advance in the same way; they
+// differ in counts alone.
+// No room is an outcome, not an error. A sequence whose max_cached exceeds the cache must not be added.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/schedule/admission.h"
+#include "engine/schedule/block_budget.h"
+#include "engine/schedule/checkpoint_places.h"
+#include "engine/schedule/choice_turns.h"
+#include "engine/schedule/cost_model.h"
+#include "engine/schedule/decode_turns.h"
+#include "engine/schedule/draft_rows.h"
+#include "engine/schedule/owner_ranks.h"
+#include "engine/schedule/pinned_prefixes.h"
+#include "engine/schedule/preemption.h"
+#include "engine/schedule/prefix_sharing.h"
+#include "engine/schedule/scheduler_counts.h"
+#include "engine/schedule/sequence.h"
+#include "engine/schedule/sequence_queues.h"
+#include "engine/schedule/step_plan.h"
+#include "kv/kv_cache_manager.h"
+
+namespace octavo {
+
+class Scheduler {
+ public:
+  using Limits = StepLimits;
+  static constexpr int kMaxStepsWaited = 32;
+
+  /// The cache, and the cost model if there is one, must outlive the scheduler.
+  Scheduler(const Limits& limits, KvCacheManager& kv, const CostModel* cost = nullptr);
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  /// Takes a sequence with at least one token, none computed, its blocks hashed, and an empty sequence of the cache. It
+  /// must stay where it is until remove().
+  void add(Sequence& sequence);
+  /// Forgets a sequence that it was given. The caller drops its sequence in the cache.
+  void remove(Sequence& sequence);
+
+  /// An empty plan with room for any step of this scheduler.
+  StepPlan make_plan() const { return {limits_, kv_, cost_}; }
+  /// Fills `plan` with the next step, whose blocks are reserved. It is empty only when there is no sequence, or when
+  /// all wait for masks. `num_engines` engines share the threads and have work, this one among them. Throws
+  /// std::bad_alloc where the system has no memory: what runs must be removed before the next call.
+  /// `spent_ms`: that the step has taken already.
+  void schedule(StepPlan& plan, int num_engines = 1, double spent_ms = 0);
+  /// The step was computed, and the next `num_tokens` of the tokens that it computed of a sequence count: they are
+  /// among Sequence::tokens and are committed, blocks that became full can be found, and windows give blocks back, so
+  /// far and no further. It may be called several times in a step, until all of them count.
+  void accept(Sequence& sequence, int num_tokens);
+  /// Rows of a sequence that the step computed and that accept() was not told of do not count. It is called once a step
+  /// for each planned sequence that was not removed since and of which less counts than was computed.
+  void take_back(Sequence& sequence);
+
+  /// Makes a choice of a sequence whose tokens are all computed: `child`, which has the same tokens and owner and an
+  /// empty sequence of the cache with room for them, runs on from there in a place that the parent held for it.
+  /// Allocates nothing.
+  void fork(Sequence& parent, Sequence& child);
+  /// Makes a choice that runs in the parent's own place; the parent is no longer the scheduler's.
+  void replace(Sequence& parent, Sequence& child);
+
+  /// Prefixes that stay in the cache whatever else runs.
+  PinnedPrefixes& pins() { return pins_; }
+  const PinnedPrefixes& pins() const { return pins_; }
+
+  /// Its lists are in order of rank, and its counts agree with them.
+  Result<void> check_integrity() const;
+
+  bool empty() const { return queues_.empty(); }
+  const Limits& limits() const { return limits_; }
+  /// Null: no time is predicted.
+  const CostModel* cost() const { return cost_; }
+  std::span<Sequence* const> running() const { return queues_.running(); }
+  int num_waiting() const { return static_cast<int>(queues_.waiting().size()); }
+  int num_running() const { return static_cast<int>(queues_.running().size()); }
+  std::uint64_t num_preemptions() const { return counts_.preemptions; }
+  std::uint64_t num_preempted_blocks() const { return counts_.preempted_blocks; }
+  std::uint64_t num_computed_tokens() const { return counts_.computed_tokens; }
+  std::uint64_t num_prompt_tokens() const { return counts_.prompt_tokens; }
+  std::uint64_t num_cached_tokens() const { return counts_.cached_tokens; }
+  std::uint64_t num_diverged_prompts() const { return counts_.diverged_prompts; }
+  std::uint64_t num_lookup_tokens() const { return counts_.lookup_tokens; }
+
+ private:
+  void begin_step(StepPlan& plan, int num_engines, double spent_ms);
+  void schedule_by_policy(StepPlan& plan);
+  void choose_choices(StepPlan& plan);
+  void schedule_decodes(StepPlan& plan, bool only_aged, bool within_time);
+  bool schedule_decode(StepPlan& plan, Sequence& sequence);
+  void schedule_prompts(StepPlan& plan);
+  bool schedule_prompt(StepPlan& plan, Sequence& sequence);
+  bool schedule_whole(StepPlan& plan, Sequence& sequence);
+  const Sequence* claimant_for(const StepPlan& plan, const Sequence& sequence) const;
+  bool schedule_chunk(StepPlan& plan, Sequence& sequence, int max_tokens);
+  void schedule_best(StepPlan& plan);
+  bool some_wait_for_masks() const;
+  void advance(StepPlan& plan, Sequence& sequence, int num_tokens);
+  void schedule_drafts(StepPlan& plan);
+  void reserve(StepPlan& plan, const Sequence& sequence, int first, int end);
+  void start_child(const Sequence& parent, Sequence& child);
+
+  Limits limits_;
+  PrefillConfig prefill_config_;
+  KvCacheManager& kv_;
+  const CostModel* cost_;
+  SchedulerCounts counts_;
+  OwnerRanks owners_;  // of all sequences
+  SequenceQueues queues_;
+  PinnedPrefixes pins_;
+  BlockBudget block_budget_;
+  PrefixSharing sharing_;
+  Preemption preemption_;
+  Admission admission_;
+  CheckpointPlaces places_;
+  DecodeTurns turns_;
+  ChoiceTurns choice_turns_;
+  DraftRows draft_rows_;
+  std::uint64_t step_ = 0;
+  std::vector<Sequence*> prompts_;  // scratch of schedule_prompts(): in the order in which they get rows
+  std::vector<int> needed_;         // [groups] scratch of schedule_decode()
+};
+
+}  // namespace octavo

@@ -1,0 +1,52 @@
+#include "engine/schedule/step_plan.h"
+
+#include "base/to_size.h"
+#include "model/model_runner.h"
+
+namespace octavo {
+
+StepPlan::StepPlan(const StepLimits& limits, const KvCacheManager& kv, const CostModel* cost)
+    : claims(kv.block_size(), limits.max_step_tokens, limits.max_sequences),
+      budget(limits.max_step_tokens, limits.step_ms, cost) {
+  const auto rows = to_size(limits.max_step_tokens);
+  const auto most_sequences = to_size(limits.max_sequences);
+  sequences.reserve(most_sequences);
+  beginning.reserve(most_sequences);
+  newly_admitted.reserve(2 * most_sequences + 1);  // Admission lets no more begin in a step
+  copies.reserve(most_sequences * to_size(kv.num_pools()));
+  batch.tokens.reserve(rows);
+  batch.positions.reserve(rows);
+  batch.logit_rows.reserve(rows);
+  logit_rows.reserve(rows);
+  batch.seq_begin.reserve(most_sequences + 1);
+  batch.kv_len.reserve(most_sequences);
+  batch.groups.resize(to_size(kv.num_groups()));
+  batch.releases.reserve(kv.most_released_runs());
+  batch.copies.reserve(most_sequences * to_size(kv.num_pools()));
+  if (kv.has_snapshots()) {
+    batch.state_slots.reserve(most_sequences);
+    batch.num_drafted.reserve(most_sequences);
+    advances.reserve(kMaxDraftedRows);
+    batch.advances.reserve(kMaxDraftedRows);
+  }
+  for (Batch::Group& group : batch.groups) group.block_begin.reserve(most_sequences + 1);
+  samples.all.reserve(most_sequences);
+}
+
+void StepPlan::reserve_tables(std::size_t num_blocks) {
+  for (Batch::Group& group : batch.groups)
+    if (group.block_ids.capacity() < num_blocks) group.block_ids.reserve(2 * num_blocks);
+}
+
+void StepPlan::clear() {
+  sequences.clear();
+  beginning.clear();
+  newly_admitted.clear();
+  copies.clear();
+  claims.clear();
+  batch.clear();
+  logit_rows.clear();
+  samples.clear();
+}
+
+}  // namespace octavo

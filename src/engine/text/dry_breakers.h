@@ -1,0 +1,51 @@
+// The tokens that contain a breaker of DRY, for each list of breakers that requests have named of late, or that
+// somebody holds.
+//
+// Finding them takes a look at every token of the vocabulary, some milliseconds; nearly all requests name the same few
+// lists. Owned by the engine's RequestMaker; any thread, none of which waits for another's search.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/text/model_tokenizer.h"
+
+namespace octavo {
+
+/// A list of breakers, and the tokens that contain one, ascending.
+struct BreakerTokens {
+  std::vector<std::string> breakers = {};
+  std::vector<TokenId> tokens = {};
+};
+
+class DryBreakers {
+ public:
+  /// Lists that are kept though nobody holds them.
+  static constexpr std::size_t kMaxLists = 8;
+
+  /// The words must outlive this; the first `num_drawable` tokens count.
+  DryBreakers(const ModelTokenizer& words, int num_drawable) : words_(words), num_drawable_(num_drawable) {}
+
+  /// Without words no token contains a text. Throws std::bad_alloc.
+  std::shared_ptr<const BreakerTokens> tokens_of(const std::vector<std::string>& breakers) const;
+  /// Times that the vocabulary was searched.
+  std::uint64_t num_searches() const;
+
+ private:
+  std::vector<TokenId> search(std::span<const std::string> breakers) const;
+  std::shared_ptr<const BreakerTokens> find(const std::vector<std::string>& breakers) const;
+  void keep(const std::shared_ptr<const BreakerTokens>& found) const;
+
+  const ModelTokenizer& words_;
+  const int num_drawable_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::shared_ptr<const BreakerTokens>> kept_;  // at most kMaxLists, the last one used in front
+  mutable std::vector<std::weak_ptr<const BreakerTokens>> held_;    // by others, or not any more
+  mutable std::uint64_t num_searches_ = 0;
+};
+
+}  // namespace octavo

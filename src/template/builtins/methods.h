@@ -1,0 +1,18 @@
+// The methods of strings, dicts, lists, tuples and numbers that templates may call.
+//
+// Methods that change their object (append, pop, update) are left out: the sandbox of transformers refuses them too.
+#pragma once
+
+#include "template/values/evaluation.h"
+
+namespace octavo::jinja {
+
+/// The method of a name for a value's type, or null.
+const NamedMethod* find_method(const Value& value, std::string_view name);
+/// Whether Python's sandbox refuses its method: it changes the object, or begins with two underscores.
+bool is_refused(const Value& value, std::string_view name);
+
+std::span<const NamedMethod> text_methods();
+std::span<const NamedMethod> text_query_methods();
+
+}  // namespace octavo::jinja
