@@ -1,17 +1,14 @@
 #include "api/tokenize_handler.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
-#include <iterator>
 #include <vector>
 
 #include "api/call/api_error.h"
 #include "api/call/context_full.h"
-#include "api/call/json_writer.h"
 #include "api/call/token_ids.h"
 #include "api/fields/image_placeholder.h"
 #include "api/openai/openai_chat.h"
@@ -21,6 +18,7 @@
 #include "base/to_size.h"
 #include "base/utf8.h"
 #include "json/json_cursor.h"
+#include "json/json_writer.h"
 
 namespace octavo {
 namespace {
@@ -125,10 +123,7 @@ ApiResult<std::string> apply_template(const boost::json::object& body, const Eng
   const auto prompt = engine.render_chat_template(conversation.messages, conversation.options);
   if (!prompt) return std::unexpected(invalid_value("messages", "messages: " + prompt.error().message));
   if (auto error = held.hold(json_string_bytes(*prompt))) return std::unexpected(std::move(*error));
-  std::string out = R"({"prompt":")";
-  append_json_escaped(out, to_valid_utf8(*prompt));
-  out += "\"}";
-  return out;
+  return json_object("prompt", to_valid_utf8(*prompt));
 }
 
 /// vLLM's. `has_texts`: each as the vocabulary writes it.
@@ -136,36 +131,36 @@ ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, bool has_tex
                                    BufferedAnswer& held) {
   const std::size_t id_bytes = std::to_string(engine.info().num_tokens).size() + 1;
   if (auto error = held.hold(tokens.size() * id_bytes)) return std::unexpected(std::move(*error));
-  std::string out =
-      fmt::format(R"({{"count":{},"max_model_len":{},"tokens":)", tokens.size(), engine.info().max_context);
-  append_json_ids(out, tokens);
-  if (has_texts) out += ",\"token_strs\":[";
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().fields("count", tokens.size(), "max_model_len", engine.info().max_context, "tokens", tokens);
+  if (has_texts) json.key("token_strs").begin_array();
   for (std::size_t i = 0; has_texts && i < tokens.size(); ++i) {
-    if (i > 0) out += ',';
-    append_json_string(out, to_valid_utf8(engine.vocabulary_text(tokens[i])));
+    json.value(to_valid_utf8(engine.vocabulary_text(tokens[i])));
     if (auto error = held.hold(out.size())) return std::unexpected(std::move(*error));
   }
-  if (has_texts) out += ']';
-  out += '}';
+  if (has_texts) json.end_array();
+  json.end_object();
   return out;
 }
 
 /// llama.cpp's: each token with its text, or its bytes where they are none.
 ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const Engine& engine, BufferedAnswer& held) {
-  std::string out = R"({"tokens":[)";
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().key("tokens").begin_array();
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::string piece = text_of_some(tokens, i, 1, engine);
-    fmt::format_to(std::back_inserter(out), R"({}{{"id":{},"piece":)", i == 0 ? "" : ",", tokens[i]);
+    json.begin_object().fields("id", tokens[i]).key("piece");
     if (is_valid_utf8(piece)) {
-      append_json_string(out, piece);
+      json.value(piece);
     } else {
-      const auto bytes = std::span(reinterpret_cast<const unsigned char*>(piece.data()), piece.size());
-      fmt::format_to(std::back_inserter(out), "[{}]", fmt::join(bytes, ","));
+      json.value(std::span(reinterpret_cast<const unsigned char*>(piece.data()), piece.size()));
     }
-    out += '}';
+    json.end_object();
     if (auto error = held.hold(out.size())) return std::unexpected(std::move(*error));
   }
-  out += "]}";
+  json.end_array().end_object();
   return out;
 }
 

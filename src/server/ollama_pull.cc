@@ -5,11 +5,12 @@
 #include <string_view>
 
 #include "api/call/api_error.h"
-#include "api/call/json_writer.h"
+#include "api/call/warnings.h"
 #include "api/ollama/ollama_answer.h"
 #include "api/ollama/ollama_request.h"
 #include "base/error.h"
 #include "json/json_cursor.h"
+#include "json/json_writer.h"
 
 namespace octavo::server {
 namespace {
@@ -38,20 +39,13 @@ ApiError forbidden(std::string message) {
   return {.status = 403, .message = std::move(message), .type = "permission_error", .code = "not_allowed"};
 }
 
-std::string status_line(std::string_view status) {
-  std::string out = "{";
-  append_json_field(out, "status", status);
-  return out + "}\n";
-}
+std::string status_line(std::string_view status) { return json_object("status", status) + '\n'; }
 
 std::string file_line(const FetchProgress& file) {
   const std::string_view digits = std::string_view(file.digest).substr(file.digest.find(':') + 1);
-  std::string out = "{";
-  append_json_field(out, "status", fmt::format("pulling {}", digits.substr(0, kShownDigits)));
-  out += ',';
-  append_json_field(out, "digest", file.digest);
-  out += fmt::format(",\"total\":{},\"completed\":{}}}\n", file.total_bytes, file.completed_bytes);
-  return out;
+  return json_object("status", fmt::format("pulling {}", digits.substr(0, kShownDigits)), "digest", file.digest,
+                     "total", file.total_bytes, "completed", file.completed_bytes) +
+         '\n';
 }
 
 constexpr std::string_view kVerifying = "verifying sha256 digest", kWriting = "writing manifest";
@@ -91,10 +85,12 @@ std::string last_pull_lines(const PullNews& told, const ModelPuller::Outcome& ou
 }
 
 std::string pull_success(std::span<const std::string> warnings) {
-  std::string out = "{";
-  append_json_field(out, "status", "success");
-  append_warnings(out, warnings);
-  return out + '}';
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().fields("status", "success");
+  write_warnings(warnings, json);
+  json.end_object();
+  return out;
 }
 
 std::optional<ApiError> refused_change(const RouteMatch& match) {

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "api/call/api_error.h"
-#include "api/call/json_writer.h"
 #include "base/error.h"
 #include "base/to_size.h"
+#include "json/json_writer.h"
 
 namespace octavo::server {
 namespace {
@@ -68,20 +68,15 @@ ApiResult<std::string> list_items(std::vector<const ResponseItem*> items, const 
   }
   const bool has_more = rest.size() > page.limit;
   rest = rest.first(std::min(rest.size(), page.limit));
-  std::string out = R"({"object":"list","data":[)";
-  for (const ResponseItem* item : rest) {
-    if (out.back() != '[') out += ',';
-    out += *item->json;
-  }
-  out += ']';
-  const auto append_id = [&out](std::string_view name, const ResponseItem* item) {
-    out += ',';
-    if (item != nullptr) return append_json_field(out, name, item->id);
-    fmt::format_to(std::back_inserter(out), "\"{}\":null", name);
-  };
-  append_id("first_id", rest.empty() ? nullptr : rest.front());
-  append_id("last_id", rest.empty() ? nullptr : rest.back());
-  out += has_more ? ",\"has_more\":true}" : ",\"has_more\":false}";
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().fields("object", "list").key("data").begin_array();
+  for (const ResponseItem* item : rest) json.raw(*item->json);
+  const auto id_of = [](const ResponseItem* item) { return std::optional<std::string_view>(item->id); };
+  json.end_array()
+      .fields("first_id", rest.empty() ? std::nullopt : id_of(rest.front()), "last_id",
+              rest.empty() ? std::nullopt : id_of(rest.back()), "has_more", has_more)
+      .end_object();
   return out;
 }
 
@@ -92,9 +87,7 @@ ApiResult<std::string> answer_stored_response(const RouteMatch& match, std::stri
   ResponseStore& store = *responses.store;
   if (match.route == Route::kDeleteResponse) {
     if (!store.erase(responses.owner, match.argument)) return std::unexpected(no_response(match.argument, "id"));
-    std::string out = "{";
-    append_json_field(out, "id", match.argument);
-    return out + R"(,"object":"response","deleted":true})";
+    return json_object("id", match.argument, "object", "response", "deleted", true);
   }
   const ResponseStore::Response response = store.find(responses.owner, match.argument);
   if (response == nullptr) return std::unexpected(no_response(match.argument, "id"));
