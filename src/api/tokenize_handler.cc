@@ -116,16 +116,6 @@ ApiResult<std::string> detokenize(std::span<const TokenId> tokens, bool has_both
   return out;
 }
 
-ApiResult<std::string> apply_template(const boost::json::object& body, const Engine& engine, const ServedModel& model,
-                                      BufferedAnswer& held) {
-  OCTAVO_TRY(ApiRequest request, read_openai_conversation(body, {.engine = engine, .model = model}));
-  const Conversation conversation = conversation_of(request);
-  const auto prompt = engine.render_chat_template(conversation.messages, conversation.options);
-  if (!prompt) return std::unexpected(invalid_value("messages", "messages: " + prompt.error().message));
-  if (auto error = held.hold(json_string_bytes(*prompt))) return std::unexpected(std::move(*error));
-  return json_object("prompt", to_valid_utf8(*prompt));
-}
-
 /// vLLM's. `has_texts`: each as the vocabulary writes it.
 ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, bool has_texts, const Engine& engine,
                                    BufferedAnswer& held) {
@@ -164,6 +154,21 @@ ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const Engine
   return out;
 }
 
+/// How tokens are shown.
+struct Shown {
+  bool with_pieces, has_texts;
+};
+
+/// Error: the body is for another model.
+ApiResult<Shown> read_shown(const boost::json::object& body, const ServedModel& model) {
+  const JsonCursor given(body);
+  OCTAVO_TRY(const auto name, to_api_result(given["model"].string()));
+  if (name && !model.answers_to(*name)) return std::unexpected(model_not_served(*name, model));
+  OCTAVO_TRY(const auto with_pieces, to_api_result(given["with_pieces"].boolean()));
+  OCTAVO_TRY(const auto has_texts, to_api_result(given["return_token_strs"].boolean()));
+  return Shown{.with_pieces = with_pieces.value_or(false), .has_texts = has_texts.value_or(false)};
+}
+
 constexpr ApiField kTextRows[] = {
     field::string("prompt", "", "a text, unless `content` or `messages` is given"),
     field::boolean("add_special_tokens", "true", "the tokens of `prompt` begin with the model's BOS token"),
@@ -198,31 +203,43 @@ ApiFields detokenize_fields() {
   return kTables;
 }
 
-ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& model_engine, const ServedModel& model,
-                                       BufferedAnswer& held, const std::stop_token& stop) {
-  const RequestEngine engine(model_engine, stop, call.responses.body_bytes);
-  if (!model.policy.image_placeholder.empty()) replace_images(call.body, model.policy.image_placeholder);
-  const boost::json::object& body = call.body;
-  const ApiContext context{.engine = engine, .model = model, .responses = &call.responses};
-  if (call.kind == TokenizeCall::Kind::kApplyTemplate) return apply_template(body, engine, model, held);
-  if (call.kind == TokenizeCall::Kind::kCount) {
-    OCTAVO_TRY(const auto counted, tokens_of(call.counted->read(body, context), engine));
-    return fmt::format("{}{}}}", call.counted->answer, counted.size());
-  }
-  const JsonCursor given(body);
-  OCTAVO_TRY(const auto name, to_api_result(given["model"].string()));
-  if (name && !model.answers_to(*name)) return std::unexpected(model_not_served(*name, model));
-  OCTAVO_TRY(const auto with_pieces, to_api_result(given["with_pieces"].boolean()));
-  OCTAVO_TRY(const auto has_texts, to_api_result(given["return_token_strs"].boolean()));
-  const bool is_detokenize = call.kind == TokenizeCall::Kind::kDetokenize;
-  const auto tokens = is_detokenize                  ? read_ids(body, engine)
-                      : given["messages"].is_given() ? tokens_of(read_openai_conversation(body, context), engine)
-                                                     : tokens_of_text(body, engine);
+ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& held) {
+  OCTAVO_TRY(const Shown shown, read_shown(call.body, context.model));
+  const auto tokens = JsonCursor(call.body)["messages"].is_given()
+                          ? tokens_of(read_openai_conversation(call.body, context), context.engine)
+                          : tokens_of_text(call.body, context.engine);
   if (!tokens) return std::unexpected(tokens.error());
+  return shown.with_pieces ? list_pieces(*tokens, context.engine, held)
+                           : list_tokens(*tokens, shown.has_texts, context.engine, held);
+}
+
+ApiResult<std::string> answer_detokenize(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& held) {
+  OCTAVO_TRY_VOID(read_shown(call.body, context.model));
+  OCTAVO_TRY(const auto tokens, read_ids(call.body, context.engine));
   // vLLM's clients name a model. llama.cpp's, ollama among them, do not, and nothing else tells their bodies apart.
-  if (is_detokenize) return detokenize(*tokens, !given["model"].is_given(), engine, held);
-  return with_pieces.value_or(false) ? list_pieces(*tokens, engine, held)
-                                     : list_tokens(*tokens, has_texts.value_or(false), engine, held);
+  return detokenize(tokens, !JsonCursor(call.body)["model"].is_given(), context.engine, held);
+}
+
+ApiResult<std::string> answer_apply_template(const TokenizeCall& call, const ApiContext& context,
+                                             BufferedAnswer& held) {
+  OCTAVO_TRY(ApiRequest request, read_openai_conversation(call.body, context));
+  const Conversation conversation = conversation_of(request);
+  const auto prompt = context.engine.render_chat_template(conversation.messages, conversation.options);
+  if (!prompt) return std::unexpected(invalid_value("messages", "messages: " + prompt.error().message));
+  if (auto error = held.hold(json_string_bytes(*prompt))) return std::unexpected(std::move(*error));
+  return json_object("prompt", to_valid_utf8(*prompt));
+}
+
+ApiResult<std::string> answer_count(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& /*held*/) {
+  OCTAVO_TRY(const auto counted, tokens_of(call.counted->read(call.body, context), context.engine));
+  return fmt::format("{}{}}}", call.counted->answer, counted.size());
+}
+
+ApiResult<std::string> answer_by(TokenizeCall call, const Engine& engine, const ServedModel& model,
+                                 BufferedAnswer& held, const std::stop_token& stop) {
+  const RequestEngine own(engine, stop, call.responses.body_bytes);
+  if (!model.policy.image_placeholder.empty()) replace_images(call.body, model.policy.image_placeholder);
+  return call.answer(call, {.engine = own, .model = model, .responses = &call.responses}, held);
 }
 
 }  // namespace octavo

@@ -2,7 +2,8 @@
 // values.
 //
 //     JsonWriter json(out);
-//     json.begin_object().fields("id", id, "created", 12).key("data").begin_array().value("a").end_array().end_object();
+//     json.begin_object().fields("id", id, "created",
+//     12).key("data").begin_array().value("a").end_array().end_object();
 //
 // Whether a comma is needed is seen by the last character of the string: none behind {, [ and :, nor behind white space
 // or nothing, where a text begins. So a writer has no state, and several may write one text, each a part. It is a view

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "api/call/api_error.h"
@@ -20,19 +22,18 @@ using Stage = PullNews::Stage;
 constexpr std::size_t kShownDigits = 12;  // of a digest, as ollama shows it
 
 struct Change {
-  std::string_view pattern;
+  std::string_view path;
   std::string_view instead;
 };
 constexpr Change kChanges[] = {
-    {.pattern = "/api/delete", .instead = "removes no models for its clients: type `octavo rm NAME` where it runs"},
-    {.pattern = "/api/copy",
+    {.path = "/api/delete", .instead = "removes no models for its clients: type `octavo rm NAME` where it runs"},
+    {.path = "/api/copy",
      .instead = "makes no copies of models: a further name for one is a line `alias = [\"NAME\"]` of the file that "
                 "`octavo serve --config FILE` reads"},
-    {.pattern = "/api/create",
+    {.path = "/api/create",
      .instead = "makes no models for its clients: type `octavo convert` or `octavo quantize` where it runs; a system "
                 "prompt and samplers stand in each request"},
-    {.pattern = "/api/push",
-     .instead = "sends models to nobody: type `hf upload`, the hub's own tool, where the file is"},
+    {.path = "/api/push", .instead = "sends models to nobody: type `hf upload`, the hub's own tool, where the file is"},
 };
 
 ApiError forbidden(std::string message) {
@@ -93,10 +94,10 @@ std::string pull_success(std::span<const std::string> warnings) {
   return out;
 }
 
-std::optional<ApiError> refused_change(const RouteMatch& match) {
-  for (const Change& change : kChanges)
-    if (match.pattern == change.pattern) return forbidden(fmt::format("this server {}", change.instead));
-  return std::nullopt;
+ApiError refused_change(std::string_view path) {
+  const auto* const change = std::ranges::find(kChanges, path, &Change::path);
+  OCTAVO_CHECK(change != std::end(kChanges), "{} changes nothing", path);
+  return forbidden(fmt::format("this server {}", change->instead));
 }
 
 ApiError pulls_not_allowed() {

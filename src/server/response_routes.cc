@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/to_size.h"
 #include "json/json_writer.h"
+#include "server/service_parts.h"
 
 namespace octavo::server {
 namespace {
@@ -80,26 +81,41 @@ ApiResult<std::string> list_items(std::vector<const ResponseItem*> items, const 
   return out;
 }
 
+HttpResponse told(ApiResult<std::string> body) {
+  return body ? HttpResponse{.body = std::move(*body)} : to_response(body.error());
+}
+
+/// What `tell` tells of the response that the path names.
+template <class Tell>
+HttpResponse about_response(const RouteCall& call, const Tell& tell) {
+  const std::string& id = call.match.argument;
+  const ResponseStore::Response response = call.parts.responses.find(call.exchange.key.name, id);
+  return response == nullptr ? to_response(no_response(id, "id")) : told(tell(*response));
+}
+
 }  // namespace
 
-ApiResult<std::string> answer_stored_response(const RouteMatch& match, std::string_view target,
-                                              const OwnResponses& responses) {
-  ResponseStore& store = *responses.store;
-  if (match.route == Route::kDeleteResponse) {
-    if (!store.erase(responses.owner, match.argument)) return std::unexpected(no_response(match.argument, "id"));
-    return json_object("id", match.argument, "object", "response", "deleted", true);
-  }
-  const ResponseStore::Response response = store.find(responses.owner, match.argument);
-  if (response == nullptr) return std::unexpected(no_response(match.argument, "id"));
-  if (match.route == Route::kResponse) {
-    if (query_value(target, "stream") == "true")
+HttpResponse show_response(const RouteCall& call) {
+  return about_response(call, [&](const StoredResponse& response) -> ApiResult<std::string> {
+    if (query_value(call.exchange.request.target(), "stream") == "true")
       return std::unexpected(unsupported("stream", "stream: a response that is kept has ended, and is told whole"));
-    return response->body();
-  }
-  OCTAVO_TRY(const Page page, read_page(target));
-  std::vector<const ResponseItem*> items;
-  for (const ResponseItem& item : response->input) items.push_back(&item);
-  return list_items(std::move(items), page);
+    return response.body();
+  });
+}
+
+HttpResponse delete_response(const RouteCall& call) {
+  const std::string& id = call.match.argument;
+  if (!call.parts.responses.erase(call.exchange.key.name, id)) return to_response(no_response(id, "id"));
+  return {.body = json_object("id", id, "object", "response", "deleted", true)};
+}
+
+HttpResponse list_response_input(const RouteCall& call) {
+  return about_response(call, [&](const StoredResponse& response) -> ApiResult<std::string> {
+    OCTAVO_TRY(const Page page, read_page(call.exchange.request.target()));
+    std::vector<const ResponseItem*> items;
+    for (const ResponseItem& item : response.input) items.push_back(&item);
+    return list_items(std::move(items), page);
+  });
 }
 
 }  // namespace octavo::server

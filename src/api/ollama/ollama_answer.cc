@@ -79,7 +79,7 @@ void OllamaAnswer::write_delta(const Block& block, std::size_t, std::string_view
   if (block.kind == Block::Kind::kCall) return;
   const bool is_reasoning = block.kind == Block::Kind::kReasoning;
   write_object(is_reasoning ? Parts{.thinking = delta} : Parts{.content = delta, .logprobs = delta_logprobs()}, false,
-                out);
+               out);
   out += '\n';
 }
 

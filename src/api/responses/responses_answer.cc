@@ -243,9 +243,10 @@ std::string refused_response_stream(const ApiError& error, std::string_view mode
   for (const std::string_view event : {"response.created", "response.in_progress", "response.failed"}) {
     const bool has_failed = event == "response.failed";
     JsonWriter json = begin_typed_event(out, event).fields("sequence_number", sequence_number++);
-    json.key("response").begin_object().fields("id", fmt::format("resp_{}", id), "object", "response", "created_at",
-                                               created, "model", model, "status",
-                                               has_failed ? "failed" : "in_progress");
+    json.key("response")
+        .begin_object()
+        .fields("id", fmt::format("resp_{}", id), "object", "response", "created_at", created, "model", model, "status",
+                has_failed ? "failed" : "in_progress");
     write_error_member(has_failed ? &error : nullptr, json);
     json.raw(R"("incomplete_details":null,"instructions":null,"metadata":{},"parallel_tool_calls":true,)"
              R"("tool_choice":"auto","tools":[],"output":[],"usage":null)");

@@ -124,9 +124,7 @@ std::string VectorAnswer::finish() {
   switch (form_) {
     case VectorList::kOpenAi: json.begin_object().fields("object", "list", "model", model_).key("data"); break;
     case VectorList::kOllama: json.begin_object().fields("model", model_).key("embeddings"); break;
-    case VectorList::kOllamaOne:
-      json.begin_object().fields("embedding", JsonText{list_.empty() ? "[]" : list_});
-      break;
+    case VectorList::kOllamaOne: json.begin_object().fields("embedding", JsonText{list_.empty() ? "[]" : list_}); break;
     case VectorList::kLlama:
     case VectorList::kTei:
     case VectorList::kTeiRows: list_.insert(0, 1, '['); return std::move(list_) + ']';
@@ -136,8 +134,8 @@ std::string VectorAnswer::finish() {
     write_usage(vectors().num_tokens, json);
   } else if (form_ == VectorList::kOllama) {
     const auto passed = std::chrono::steady_clock::now() - begin_;
-    json.fields("total_duration", std::chrono::duration_cast<std::chrono::nanoseconds>(passed).count(),
-                "load_duration", 0, "prompt_eval_count", vectors().num_tokens);
+    json.fields("total_duration", std::chrono::duration_cast<std::chrono::nanoseconds>(passed).count(), "load_duration",
+                0, "prompt_eval_count", vectors().num_tokens);
   }
   write_warnings(call().warnings, json);
   json.end_object();

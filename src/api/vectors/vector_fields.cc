@@ -224,7 +224,8 @@ void take_most_tokens(FieldReader& reader, const ApiField& field) {
   if (!most) return;
   if (*most == 0) return reader.refuse(given.wrong_value("an integer from 1, or -1"));
   const std::int64_t bounded = std::min<std::int64_t>(*most, std::numeric_limits<int>::max());
-  reader.request.vectors().max_tokens = AskedVectors::MaxTokens{.tokens = static_cast<int>(bounded), .field = field.path};
+  reader.request.vectors().max_tokens =
+      AskedVectors::MaxTokens{.tokens = static_cast<int>(bounded), .field = field.path};
 }
 
 void take_normalize(FieldReader& reader, const ApiField& field) {
