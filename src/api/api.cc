@@ -36,13 +36,6 @@ ApiResult<CompletionCall> parse_by(const boost::json::object& body, const ApiCon
   return prepare(std::move(request), context.engine, context.model);
 }
 
-/// The same of a body that asks for vectors or scores.
-template <ApiResult<ApiRequest> (*kRead)(const boost::json::object&, const ApiContext&)>
-ApiResult<CompletionCall> parse_vectors_by(const boost::json::object& body, const ApiContext& context) {
-  OCTAVO_TRY(ApiRequest request, kRead(body, context));
-  return prepare_vectors(std::move(request), context.engine, context.model);
-}
-
 std::unique_ptr<AnswerWriter> openai_writer(const NewAnswer& answer) {
   const std::string_view prefix = answer.call.is_chat ? "chatcmpl-" : "cmpl-";
   return std::make_unique<CompletionResponse>(answer.call, answer.engine, answer.model,
@@ -193,7 +186,7 @@ constinit const Api kApis[] = {
      .example = R"({"input": "Hello"})",
      .serves = makes_vectors,
      .fields = openai_embedding_fields,
-     .parse = parse_vectors_by<read_openai_embedding>,
+     .parse = parse_by<read_openai_embedding>,
      .make_writer = vector_writer<VectorList::kOpenAi>,
      .stream_type = {},
      .error_body = error_body},
@@ -203,7 +196,7 @@ constinit const Api kApis[] = {
      .example = R"({"content": "Hello"})",
      .serves = makes_vectors,
      .fields = llama_embedding_fields,
-     .parse = parse_vectors_by<read_llama_embedding>,
+     .parse = parse_by<read_llama_embedding>,
      .make_writer = vector_writer<VectorList::kLlama>,
      .stream_type = {},
      .error_body = error_body},
@@ -213,7 +206,7 @@ constinit const Api kApis[] = {
      .example = R"({"input": "Hello"})",
      .serves = makes_vectors,
      .fields = ollama_embed_fields,
-     .parse = parse_vectors_by<read_ollama_embed>,
+     .parse = parse_by<read_ollama_embed>,
      .make_writer = vector_writer<VectorList::kOllama>,
      .stream_type = {},
      .error_body = ollama_error_body,
@@ -224,7 +217,7 @@ constinit const Api kApis[] = {
      .example = kTextExample,
      .serves = makes_vectors,
      .fields = ollama_embedding_fields,
-     .parse = parse_vectors_by<read_ollama_embedding>,
+     .parse = parse_by<read_ollama_embedding>,
      .make_writer = vector_writer<VectorList::kOllamaOne>,
      .stream_type = {},
      .error_body = ollama_error_body,
@@ -235,7 +228,7 @@ constinit const Api kApis[] = {
      .example = R"({"inputs": "Hello"})",
      .serves = makes_vectors,
      .fields = tei_embed_fields,
-     .parse = parse_vectors_by<read_tei_embed>,
+     .parse = parse_by<read_tei_embed>,
      .make_writer = vector_writer<VectorList::kTei>,
      .stream_type = {},
      .error_body = tei_error_body},
@@ -245,7 +238,7 @@ constinit const Api kApis[] = {
      .example = R"({"inputs": "Hello"})",
      .serves = makes_vectors,
      .fields = tei_embed_all_fields,
-     .parse = parse_vectors_by<read_tei_embed_all>,
+     .parse = parse_by<read_tei_embed_all>,
      .make_writer = vector_writer<VectorList::kTeiRows>,
      .stream_type = {},
      .error_body = tei_error_body},
@@ -255,7 +248,7 @@ constinit const Api kApis[] = {
      .example = R"({"inputs": {"source_sentence": "Hello", "sentences": ["Hi", "Bye"]}})",
      .serves = makes_vectors,
      .fields = tei_similarity_fields,
-     .parse = parse_vectors_by<read_tei_similarity>,
+     .parse = parse_by<read_tei_similarity>,
      .make_writer = score_writer<ScoreList::kNumbers>,
      .stream_type = {},
      .error_body = tei_error_body},
@@ -265,7 +258,7 @@ constinit const Api kApis[] = {
      .example = R"({"texts": ["Hello"], "input_type": "search_query"})",
      .serves = makes_vectors,
      .fields = cohere_embed_fields,
-     .parse = parse_vectors_by<read_cohere_embed>,
+     .parse = parse_by<read_cohere_embed>,
      .make_writer = cohere_writer<1>,
      .stream_type = {},
      .error_body = cohere_error_body},
@@ -275,7 +268,7 @@ constinit const Api kApis[] = {
      .example = R"({"texts": ["Hello"], "input_type": "search_query", "embedding_types": ["float"]})",
      .serves = makes_vectors,
      .fields = cohere_embed_fields,
-     .parse = parse_vectors_by<read_cohere_embed>,
+     .parse = parse_by<read_cohere_embed>,
      .make_writer = cohere_writer<2>,
      .stream_type = {},
      .error_body = cohere_error_body},
@@ -285,7 +278,7 @@ constinit const Api kApis[] = {
      .example = R"({"query": "What is red?", "documents": ["Roses are.", "Violets are not."]})",
      .serves = ranks,
      .fields = rerank_fields,
-     .parse = parse_vectors_by<read_rerank>,
+     .parse = parse_by<read_rerank>,
      .make_writer = score_writer<ScoreList::kRanks>,
      .stream_type = {},
      .error_body = error_body,
@@ -296,7 +289,7 @@ constinit const Api kApis[] = {
      .example = R"({"text_1": "What is red?", "text_2": "Roses are."})",
      .serves = scores_pairs,
      .fields = score_fields,
-     .parse = parse_vectors_by<read_score>,
+     .parse = parse_by<read_score>,
      .make_writer = score_writer<ScoreList::kScores>,
      .stream_type = {},
      .error_body = error_body},

@@ -1,17 +1,14 @@
 #include "api/tokenize_handler.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
-#include <iterator>
 #include <vector>
 
 #include "api/call/api_error.h"
 #include "api/call/context_full.h"
-#include "api/call/json_writer.h"
 #include "api/call/token_ids.h"
 #include "api/fields/image_placeholder.h"
 #include "api/openai/openai_chat.h"
@@ -21,6 +18,7 @@
 #include "base/to_size.h"
 #include "base/utf8.h"
 #include "json/json_cursor.h"
+#include "json/json_writer.h"
 
 namespace octavo {
 namespace {
@@ -118,55 +116,57 @@ ApiResult<std::string> detokenize(std::span<const TokenId> tokens, bool has_both
   return out;
 }
 
-ApiResult<std::string> apply_template(const boost::json::object& body, const Engine& engine, const ServedModel& model,
-                                      BufferedAnswer& held) {
-  OCTAVO_TRY(ApiRequest request, read_openai_conversation(body, {.engine = engine, .model = model}));
-  const Conversation conversation = conversation_of(request);
-  const auto prompt = engine.render_chat_template(conversation.messages, conversation.options);
-  if (!prompt) return std::unexpected(invalid_value("messages", "messages: " + prompt.error().message));
-  if (auto error = held.hold(json_string_bytes(*prompt))) return std::unexpected(std::move(*error));
-  std::string out = R"({"prompt":")";
-  append_json_escaped(out, to_valid_utf8(*prompt));
-  out += "\"}";
-  return out;
-}
-
 /// vLLM's. `has_texts`: each as the vocabulary writes it.
 ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, bool has_texts, const Engine& engine,
                                    BufferedAnswer& held) {
   const std::size_t id_bytes = std::to_string(engine.info().num_tokens).size() + 1;
   if (auto error = held.hold(tokens.size() * id_bytes)) return std::unexpected(std::move(*error));
-  std::string out =
-      fmt::format(R"({{"count":{},"max_model_len":{},"tokens":)", tokens.size(), engine.info().max_context);
-  append_json_ids(out, tokens);
-  if (has_texts) out += ",\"token_strs\":[";
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().fields("count", tokens.size(), "max_model_len", engine.info().max_context, "tokens", tokens);
+  if (has_texts) json.key("token_strs").begin_array();
   for (std::size_t i = 0; has_texts && i < tokens.size(); ++i) {
-    if (i > 0) out += ',';
-    append_json_string(out, to_valid_utf8(engine.vocabulary_text(tokens[i])));
+    json.value(to_valid_utf8(engine.vocabulary_text(tokens[i])));
     if (auto error = held.hold(out.size())) return std::unexpected(std::move(*error));
   }
-  if (has_texts) out += ']';
-  out += '}';
+  if (has_texts) json.end_array();
+  json.end_object();
   return out;
 }
 
 /// llama.cpp's: each token with its text, or its bytes where they are none.
 ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const Engine& engine, BufferedAnswer& held) {
-  std::string out = R"({"tokens":[)";
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().key("tokens").begin_array();
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const std::string piece = text_of_some(tokens, i, 1, engine);
-    fmt::format_to(std::back_inserter(out), R"({}{{"id":{},"piece":)", i == 0 ? "" : ",", tokens[i]);
+    json.begin_object().fields("id", tokens[i]).key("piece");
     if (is_valid_utf8(piece)) {
-      append_json_string(out, piece);
+      json.value(piece);
     } else {
-      const auto bytes = std::span(reinterpret_cast<const unsigned char*>(piece.data()), piece.size());
-      fmt::format_to(std::back_inserter(out), "[{}]", fmt::join(bytes, ","));
+      json.value(std::span(reinterpret_cast<const unsigned char*>(piece.data()), piece.size()));
     }
-    out += '}';
+    json.end_object();
     if (auto error = held.hold(out.size())) return std::unexpected(std::move(*error));
   }
-  out += "]}";
+  json.end_array().end_object();
   return out;
+}
+
+/// How tokens are shown.
+struct Shown {
+  bool with_pieces, has_texts;
+};
+
+/// Error: the body is for another model.
+ApiResult<Shown> read_shown(const boost::json::object& body, const ServedModel& model) {
+  const JsonCursor given(body);
+  OCTAVO_TRY(const auto name, to_api_result(given["model"].string()));
+  if (name && !model.answers_to(*name)) return std::unexpected(model_not_served(*name, model));
+  OCTAVO_TRY(const auto with_pieces, to_api_result(given["with_pieces"].boolean()));
+  OCTAVO_TRY(const auto has_texts, to_api_result(given["return_token_strs"].boolean()));
+  return Shown{.with_pieces = with_pieces.value_or(false), .has_texts = has_texts.value_or(false)};
 }
 
 constexpr ApiField kTextRows[] = {
@@ -203,31 +203,43 @@ ApiFields detokenize_fields() {
   return kTables;
 }
 
-ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& model_engine, const ServedModel& model,
-                                       BufferedAnswer& held, const std::stop_token& stop) {
-  const RequestEngine engine(model_engine, stop, call.responses.body_bytes);
-  if (!model.policy.image_placeholder.empty()) replace_images(call.body, model.policy.image_placeholder);
-  const boost::json::object& body = call.body;
-  const ApiContext context{.engine = engine, .model = model, .responses = &call.responses};
-  if (call.kind == TokenizeCall::Kind::kApplyTemplate) return apply_template(body, engine, model, held);
-  if (call.kind == TokenizeCall::Kind::kCount) {
-    OCTAVO_TRY(const auto counted, tokens_of(call.counted->read(body, context), engine));
-    return fmt::format("{}{}}}", call.counted->answer, counted.size());
-  }
-  const JsonCursor given(body);
-  OCTAVO_TRY(const auto name, to_api_result(given["model"].string()));
-  if (name && !model.answers_to(*name)) return std::unexpected(model_not_served(*name, model));
-  OCTAVO_TRY(const auto with_pieces, to_api_result(given["with_pieces"].boolean()));
-  OCTAVO_TRY(const auto has_texts, to_api_result(given["return_token_strs"].boolean()));
-  const bool is_detokenize = call.kind == TokenizeCall::Kind::kDetokenize;
-  const auto tokens = is_detokenize                  ? read_ids(body, engine)
-                      : given["messages"].is_given() ? tokens_of(read_openai_conversation(body, context), engine)
-                                                     : tokens_of_text(body, engine);
+ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& held) {
+  OCTAVO_TRY(const Shown shown, read_shown(call.body, context.model));
+  const auto tokens = JsonCursor(call.body)["messages"].is_given()
+                          ? tokens_of(read_openai_conversation(call.body, context), context.engine)
+                          : tokens_of_text(call.body, context.engine);
   if (!tokens) return std::unexpected(tokens.error());
+  return shown.with_pieces ? list_pieces(*tokens, context.engine, held)
+                           : list_tokens(*tokens, shown.has_texts, context.engine, held);
+}
+
+ApiResult<std::string> answer_detokenize(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& held) {
+  OCTAVO_TRY_VOID(read_shown(call.body, context.model));
+  OCTAVO_TRY(const auto tokens, read_ids(call.body, context.engine));
   // vLLM's clients name a model. llama.cpp's, ollama among them, do not, and nothing else tells their bodies apart.
-  if (is_detokenize) return detokenize(*tokens, !given["model"].is_given(), engine, held);
-  return with_pieces.value_or(false) ? list_pieces(*tokens, engine, held)
-                                     : list_tokens(*tokens, has_texts.value_or(false), engine, held);
+  return detokenize(tokens, !JsonCursor(call.body)["model"].is_given(), context.engine, held);
+}
+
+ApiResult<std::string> answer_apply_template(const TokenizeCall& call, const ApiContext& context,
+                                             BufferedAnswer& held) {
+  OCTAVO_TRY(ApiRequest request, read_openai_conversation(call.body, context));
+  const Conversation conversation = conversation_of(request);
+  const auto prompt = context.engine.render_chat_template(conversation.messages, conversation.options);
+  if (!prompt) return std::unexpected(invalid_value("messages", "messages: " + prompt.error().message));
+  if (auto error = held.hold(json_string_bytes(*prompt))) return std::unexpected(std::move(*error));
+  return json_object("prompt", to_valid_utf8(*prompt));
+}
+
+ApiResult<std::string> answer_count(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& /*held*/) {
+  OCTAVO_TRY(const auto counted, tokens_of(call.counted->read(call.body, context), context.engine));
+  return fmt::format("{}{}}}", call.counted->answer, counted.size());
+}
+
+ApiResult<std::string> answer_by(TokenizeCall call, const Engine& engine, const ServedModel& model,
+                                 BufferedAnswer& held, const std::stop_token& stop) {
+  const RequestEngine own(engine, stop, call.responses.body_bytes);
+  if (!model.policy.image_placeholder.empty()) replace_images(call.body, model.policy.image_placeholder);
+  return call.answer(call, {.engine = own, .model = model, .responses = &call.responses}, held);
 }
 
 }  // namespace octavo

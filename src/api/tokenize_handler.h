@@ -3,7 +3,6 @@
 #pragma once
 
 #include <boost/json/object.hpp>
-#include <cstdint>
 #include <stop_token>
 #include <string>
 
@@ -16,24 +15,33 @@
 
 namespace octavo {
 
-struct TokenizeCall {
-  enum class Kind : std::uint8_t { kTokenize, kDetokenize, kApplyTemplate, kCount };
+struct TokenizeCall;
+/// The body of an answer, whose bytes `held` counts as they are made.
+using AnswerTokens = ApiResult<std::string> (*)(const TokenizeCall& call, const ApiContext& context,
+                                                BufferedAnswer& held);
 
-  Kind kind = Kind::kTokenize;
+struct TokenizeCall {
+  AnswerTokens answer = nullptr;  // one of those below
   boost::json::object body = {};
-  const CountedPath* counted = nullptr;  // the path of kCount
+  const CountedPath* counted = nullptr;  // the path of answer_count()
   OwnResponses responses = {};           // that a counted body of /v1/responses may go on with
 };
 
 /// {"prompt": TEXT, "add_special_tokens": true} or {"messages": [...]} -> {"count", "max_model_len", "tokens"};
-/// {"content": TEXT, "with_pieces": true} -> {"tokens": [{"id", "piece"}, ...]}; {"model": NAME, "tokens": [...]} ->
-/// {"prompt": TEXT}, without a model {"prompt": TEXT, "content": TEXT}; {"messages": [...]} -> {"prompt": TEXT}, the
-/// text that the chat template makes of them. A body of Anthropic's Messages API or OpenAI's Responses API ->
-/// {"input_tokens"}. The body of the answer, whose bytes `held` counts as they are made. Errors: 404, `model` names
-/// another one; the answer is too large to hold; more than kMaxCountedTokens tokens (context_full.h), where the
-/// context holds no more either. It ends soon, with an error, once the stop is asked for.
-ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& engine, const ServedModel& model,
-                                       BufferedAnswer& held, const std::stop_token& stop = {});
+/// {"content": TEXT, "with_pieces": true} -> {"tokens": [{"id", "piece"}, ...]}
+ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& held);
+/// {"model": NAME, "tokens": [...]} -> {"prompt": TEXT}, without a model {"prompt": TEXT, "content": TEXT}
+ApiResult<std::string> answer_detokenize(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& held);
+/// {"messages": [...]} -> {"prompt": TEXT}, the text that the chat template makes of them.
+ApiResult<std::string> answer_apply_template(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& held);
+/// A body of Anthropic's Messages API or OpenAI's Responses API -> {"input_tokens"}
+ApiResult<std::string> answer_count(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& held);
+
+/// Answers a call by its function. Errors: 404, `model` names another one; the answer is too large to hold; more than
+/// kMaxCountedTokens tokens (context_full.h), where the context holds no more either. It ends soon, with an error, once
+/// the stop is asked for.
+ApiResult<std::string> answer_by(TokenizeCall call, const Engine& engine, const ServedModel& model,
+                                 BufferedAnswer& held, const std::stop_token& stop = {});
 
 /// The fields of bodies of /tokenize and of /detokenize.
 ApiFields tokenize_fields();

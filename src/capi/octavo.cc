@@ -170,11 +170,11 @@ CallResult<void> submit(octavo_handle model_handle, octavo_handle queue_handle, 
 CallResult<TokenizeCall> read_tokenize_call(std::string_view path, std::string_view text) {
   TokenizeCall call;
   if (path == "/tokenize") {
-    call.kind = TokenizeCall::Kind::kTokenize;
+    call.answer = answer_tokenize;
   } else if (path == "/detokenize") {
-    call.kind = TokenizeCall::Kind::kDetokenize;
+    call.answer = answer_detokenize;
   } else if (path == "/apply-template") {
-    call.kind = TokenizeCall::Kind::kApplyTemplate;
+    call.answer = answer_apply_template;
   } else {
     return std::unexpected(
         wrong(fmt::format("path: found '{}', expected /tokenize, /detokenize or /apply-template", path)));
@@ -190,7 +190,7 @@ CallResult<void> answer(octavo_handle handle, std::string_view path, std::string
   call.responses.body_bytes = body.size();
   const StopOfCall stop(model->stop_token());
   BufferedAnswer held(model->held());
-  auto told = answer_tokenize(std::move(call), model->engine(), model->served(), held, stop.token());
+  auto told = answer_by(std::move(call), model->engine(), model->served(), held, stop.token());
   if (!told) return std::unexpected(stop.tell(std::move(told.error())));
   give(*told, json);
   return {};

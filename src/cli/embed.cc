@@ -15,7 +15,7 @@
 #include "cli/options/options.h"
 #include "cli/terminal/parse.h"
 #include "cli/text_rows.h"
-#include "json/json_string.h"
+#include "json/json_writer.h"
 
 namespace octavo::cli {
 namespace {
@@ -33,13 +33,14 @@ struct EmbedOptions {
 };
 
 std::string json_line(std::size_t index, std::span<const float> rows, std::size_t width, bool are_of_tokens) {
-  std::string line = fmt::format("{{\"index\":{},\"embedding\":{}", index, are_of_tokens ? "[" : "");
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const bool is_first = i % width == 0;
-    line += is_first ? i == 0 ? "[" : "],[" : ",";
-    fmt::format_to(std::back_inserter(line), "{}", rows[i]);
-  }
-  return line + (are_of_tokens ? "]]}\n" : "]}\n");
+  std::string line;
+  JsonWriter json(line);
+  json.begin_object().fields("index", index).key("embedding");
+  if (are_of_tokens) json.begin_array();
+  for (std::size_t begin = 0; begin < rows.size(); begin += width) json.value(rows.subspan(begin, width));
+  if (are_of_tokens) json.end_array();
+  json.end_object();
+  return line + '\n';
 }
 
 /// The cosine of each text with each, a line a text, and the text behind it.

@@ -13,7 +13,7 @@
 #include "cli/options/options.h"
 #include "cli/terminal/parse.h"
 #include "cli/text_rows.h"
-#include "json/json_string.h"
+#include "json/json_writer.h"
 
 namespace octavo::cli {
 namespace {
@@ -35,8 +35,7 @@ void print(std::span<const double> scores, const std::vector<std::string>& docum
   best.resize(std::min(best.size(), to_size(options.top)));
   for (const std::size_t index : best) {
     if (options.json) {
-      out << fmt::format("{{\"index\":{},\"score\":{},\"text\":{}}}\n", index, scores[index],
-                         json_string(to_valid_utf8(documents[index])));
+      out << json_object("index", index, "score", scores[index], "text", to_valid_utf8(documents[index])) << '\n';
     } else {
       out << fmt::format("{:8.4f}  {:>4}  {}\n", scores[index], index, escaped(documents[index]));
     }

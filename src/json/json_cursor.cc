@@ -10,12 +10,14 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace octavo {
 namespace {
 
 namespace json = boost::json;
 
+constexpr std::string_view kBehindFile = ": ";
 constexpr std::size_t kMaxShownBytes = 60;
 constexpr double kLargestExact = 9007199254740992.0;  // 2^53: up to here a double names one integer
 
@@ -95,7 +97,7 @@ std::string JsonCursor::path() const {
     if (step.name == nullptr) {
       path += fmt::format("[{}]", step.number);
     } else {
-      if (!path.empty()) path += '.';
+      if (!path.empty() && !path.ends_with(kBehindFile)) path += '.';
       path.append(step.name, step.number);
     }
   }
@@ -104,8 +106,13 @@ std::string JsonCursor::path() const {
 
 JsonError JsonCursor::error(std::string_view message, std::string_view code) const {
   std::string path = this->path();
-  std::string text = path.empty() ? std::string(message) : fmt::format("{}: {}", path, message);
+  const std::string_view between = path.empty() || path.ends_with(kBehindFile) ? "" : kBehindFile;
+  std::string text = fmt::format("{}{}{}", path, between, message);
   return {.path = std::move(path), .message = std::move(text), .code = code};
+}
+
+JsonError JsonCursor::wrong(std::string_view found, std::string_view expected) const {
+  return error(fmt::format("found {}, expected {}", found, expected));
 }
 
 JsonError JsonCursor::wrong_type(std::string_view expected) const {
@@ -137,6 +144,11 @@ JsonCursor::Read<bool> JsonCursor::boolean() const {
   });
 }
 
+JsonResult<bool> JsonCursor::boolean_or(bool otherwise) const {
+  OCTAVO_TRY(const auto given, boolean());
+  return given.value_or(otherwise);
+}
+
 JsonCursor::Read<std::int64_t> JsonCursor::integer(std::int64_t min, std::int64_t max) const {
   return read<std::int64_t>([this, min, max](const json::value& value) -> Read<std::int64_t> {
     const std::optional<std::int64_t> given = as_integer(value);
@@ -152,6 +164,12 @@ JsonCursor::Read<std::int64_t> JsonCursor::integer_from(std::int64_t min) const 
   const double* number = value() == nullptr ? nullptr : value_->if_double();
   const bool is_beyond = value() != nullptr && (value_->is_uint64() || (number != nullptr && *number > kLargestExact));
   return is_beyond ? Read<std::int64_t>(kMax) : integer(min, kMax);
+}
+
+JsonResult<std::int64_t> JsonCursor::needed_integer(std::int64_t min, std::int64_t max) const {
+  OCTAVO_TRY(const auto given, integer(min, max));
+  if (!given) return std::unexpected(wrong_value(fmt::format("an integer from {} to {}", min, max)));
+  return *given;
 }
 
 template <class Number>
@@ -173,6 +191,11 @@ JsonCursor::Read<std::string_view> JsonCursor::string() const {
     if (const json::string* given = value.if_string()) return std::string_view(*given);
     return std::unexpected(wrong_type("a string"));
   });
+}
+
+JsonResult<std::string_view> JsonCursor::string_or(std::string_view otherwise) const {
+  OCTAVO_TRY(const auto given, string());
+  return given.value_or(otherwise);
 }
 
 JsonResult<std::string_view> JsonCursor::needed_string(std::string_view expected) const {
@@ -201,6 +224,22 @@ JsonResult<const json::array*> JsonCursor::array(std::string_view expected) cons
   if (astray_ != Astray::kNo) return std::unexpected(wrong_type(wanted()));
   if (const json::array* given = value_->if_array()) return given;
   return std::unexpected(wrong_type(expected));
+}
+
+JsonResult<const json::array*> JsonCursor::needed_array(std::string_view expected) const {
+  auto given = array(expected);
+  if (given && *given == nullptr) return std::unexpected(wrong_value(expected));
+  return given;
+}
+
+JsonResult<void> JsonCursor::expect_only(std::initializer_list<std::string_view> names) const {
+  OCTAVO_TRY(const json::object* given, needed_object());
+  for (const auto& member : *given) {
+    const std::string_view name = member.key();
+    if (std::ranges::find(names, name) == names.end())
+      return std::unexpected(wrong(fmt::format("the member {}", quote(name)), "none but those that are known"));
+  }
+  return {};
 }
 
 }  // namespace octavo

@@ -12,11 +12,13 @@
 #include <boost/json/value.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "json/json_error.h"
+#include "json/json_limits.h"
 
 namespace octavo {
 
@@ -28,7 +30,8 @@ std::optional<std::int64_t> as_integer(const boost::json::value& value);
 
 class JsonCursor {
  public:
-  /// The cursor at the whole of a text; `path` is the text's place in another one: "tools[2]".
+  /// The cursor at the whole of a text; `path` is the text's place in another one, "tools[2]", or a file's name with
+  /// a colon and a space behind it.
   explicit JsonCursor(const boost::json::object& root, std::string_view path = {}) : root_(&root), root_path_(path) {}
   JsonCursor(const JsonCursor& other) { *this = other; }
   JsonCursor& operator=(const JsonCursor& other);
@@ -52,24 +55,34 @@ class JsonCursor {
 
   /// A value of the kind; none where no value is given. Errors: another kind; a value out of the bounds.
   JsonResult<std::optional<bool>> boolean() const;
+  JsonResult<bool> boolean_or(bool otherwise) const;
   JsonResult<std::optional<std::int64_t>> integer(std::int64_t min, std::int64_t max) const;
   /// An integer of at least `min`; an integer beyond 64 bits is the largest that they hold.
   JsonResult<std::optional<std::int64_t>> integer_from(std::int64_t min) const;
+  /// An integer that must be there.
+  JsonResult<std::int64_t> needed_integer(std::int64_t min, std::int64_t max) const;
   JsonResult<std::optional<double>> number(double min, double max) const;
   /// A number; bounds are compared and written as floats: 0.01, not 0.009999999776482582.
   JsonResult<std::optional<float>> number(float min, float max) const;
   JsonResult<std::optional<std::string_view>> string() const;
+  JsonResult<std::string_view> string_or(std::string_view otherwise) const;
   /// A string that must be there.
   JsonResult<std::string_view> needed_string(std::string_view expected = "a string") const;
   /// An object or array; nullptr where none is given. `expected` names it in errors: "a message (an object)".
   JsonResult<const boost::json::object*> object(std::string_view expected = "an object") const;
   JsonResult<const boost::json::array*> array(std::string_view expected) const;
-  /// An object that must be there; never nullptr.
+  /// An array, or an object, that must be there; never nullptr.
+  JsonResult<const boost::json::array*> needed_array(std::string_view expected) const;
   JsonResult<const boost::json::object*> needed_object(std::string_view expected = "an object") const;
+
+  /// Error: no object is given, or one with another member.
+  JsonResult<void> expect_only(std::initializer_list<std::string_view> names) const;
 
   /// The error "PATH: found THE VALUE, expected ...", of the kind, or of the value.
   JsonError wrong_type(std::string_view expected) const;
   JsonError wrong_value(std::string_view expected, std::string_view code = "invalid_value") const;
+  /// "PATH: found FOUND, expected EXPECTED"
+  JsonError wrong(std::string_view found, std::string_view expected) const;
   /// "PATH: MESSAGE"
   JsonError error(std::string_view message, std::string_view code = "invalid_value") const;
 
@@ -99,7 +112,7 @@ class JsonCursor {
   Read<Number> read_number(Number min, Number max) const;
   JsonError wrong_number(std::string_view expected) const;
 
-  static constexpr std::size_t kMaxDepth = 16;  // the deepest place of an API is 7 away
+  static constexpr std::size_t kMaxDepth = kMaxJsonDepth;
 
   const boost::json::object* root_ = nullptr;
   std::string_view root_path_;

@@ -4,6 +4,9 @@
 #include <expected>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "octavo/result.h"
 
 namespace octavo {
 
@@ -15,5 +18,12 @@ struct JsonError {
 
 template <class T>
 using JsonResult = std::expected<T, JsonError>;
+
+/// The value, or the mistake in a file's words.
+template <class T>
+Result<T> to_result(JsonResult<T> read) {
+  if (!read) return std::unexpected(Error{.message = std::move(read.error().message)});
+  return std::move(*read);
+}
 
 }  // namespace octavo

@@ -3,22 +3,21 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <iterator>
 
 #include "api/answers/iso_time.h"
-#include "api/call/json_writer.h"
 #include "base/displayable.h"
 #include "base/utf8.h"
+#include "json/json_writer.h"
 
 namespace octavo::server {
 namespace {
 
 /// JSON lets DEL and all characters beyond ASCII stand as they are; those that people are not shown are escaped as
 /// well. `text` is valid UTF-8.
-void append_log_field(std::string& line, std::string_view name, std::string_view text) {
-  std::string field;
-  append_json_field(field, name, text);
-  for (std::string_view rest = field; !rest.empty();) {
+void write_log_field(std::string& line, std::string_view name, std::string_view text) {
+  const std::string string = json_string(text);
+  JsonWriter(line).key(name);
+  for (std::string_view rest = string; !rest.empty();) {
     const DisplayStep step = next_display_step(rest);
     if (step.is_displayable) {
       line += rest.substr(0, step.length);
@@ -32,18 +31,18 @@ void append_log_field(std::string& line, std::string_view name, std::string_view
 }  // namespace
 
 std::string to_json_line(const AccessRecord& record, std::chrono::system_clock::time_point time) {
-  std::string line = fmt::format("{{\"time\":\"{}\",", iso_time(time));
+  std::string line;
+  JsonWriter json(line);
   const auto text = [&line](std::string_view name, std::string_view value) {
-    if (value.empty()) return;
-    append_log_field(line, name, value);
-    line += ',';
+    if (!value.empty()) write_log_field(line, name, value);
   };
-  const auto count = [&line](std::string_view name, std::int64_t value) {
-    if (value >= 0) fmt::format_to(std::back_inserter(line), "\"{}\":{},", name, value);
+  const auto count = [&json](std::string_view name, std::int64_t value) {
+    if (value >= 0) json.fields(name, value);
   };
-  const auto milliseconds = [&line](std::string_view name, double seconds) {
-    if (seconds >= 0) fmt::format_to(std::back_inserter(line), "\"{}\":{:.3f},", name, seconds * 1000);
+  const auto milliseconds = [&json](std::string_view name, double seconds) {
+    if (seconds >= 0) json.fields(name, JsonText{fmt::format("{:.3f}", seconds * 1000)});
   };
+  json.begin_object().fields("time", iso_time(time));
   text("id", record.id);
   text("peer", record.peer);
   text("client", record.client);
@@ -53,7 +52,7 @@ std::string to_json_line(const AccessRecord& record, std::chrono::system_clock::
   count("status", record.status);
   count("bytes", static_cast<std::int64_t>(record.response_bytes));
   milliseconds("duration_ms", record.duration_s);
-  if (record.streamed) line += "\"streamed\":true,";
+  if (record.streamed) json.fields("streamed", true);
   count("prompt_tokens", record.prompt_tokens);
   count("cached_tokens", record.cached_tokens);
   count("diverged_at", record.diverged_at);
@@ -64,7 +63,7 @@ std::string to_json_line(const AccessRecord& record, std::chrono::system_clock::
   text("trace_id", record.trace_id);
   text("parent_id", record.parent_id);
   text("prompt", record.prompt);
-  line.back() = '}';
+  json.end_object();
   return line;
 }
 

@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include "api/call/api_error.h"
-#include "api/call/json_writer.h"
+#include "api/call/warnings.h"
 #include "api/ollama/ollama_answer.h"
 #include "api/ollama/ollama_request.h"
 #include "base/error.h"
 #include "json/json_cursor.h"
+#include "json/json_writer.h"
 
 namespace octavo::server {
 namespace {
@@ -19,39 +22,31 @@ using Stage = PullNews::Stage;
 constexpr std::size_t kShownDigits = 12;  // of a digest, as ollama shows it
 
 struct Change {
-  std::string_view pattern;
+  std::string_view path;
   std::string_view instead;
 };
 constexpr Change kChanges[] = {
-    {.pattern = "/api/delete", .instead = "removes no models for its clients: type `octavo rm NAME` where it runs"},
-    {.pattern = "/api/copy",
+    {.path = "/api/delete", .instead = "removes no models for its clients: type `octavo rm NAME` where it runs"},
+    {.path = "/api/copy",
      .instead = "makes no copies of models: a further name for one is a line `alias = [\"NAME\"]` of the file that "
                 "`octavo serve --config FILE` reads"},
-    {.pattern = "/api/create",
+    {.path = "/api/create",
      .instead = "makes no models for its clients: type `octavo convert` or `octavo quantize` where it runs; a system "
                 "prompt and samplers stand in each request"},
-    {.pattern = "/api/push",
-     .instead = "sends models to nobody: type `hf upload`, the hub's own tool, where the file is"},
+    {.path = "/api/push", .instead = "sends models to nobody: type `hf upload`, the hub's own tool, where the file is"},
 };
 
 ApiError forbidden(std::string message) {
   return {.status = 403, .message = std::move(message), .type = "permission_error", .code = "not_allowed"};
 }
 
-std::string status_line(std::string_view status) {
-  std::string out = "{";
-  append_json_field(out, "status", status);
-  return out + "}\n";
-}
+std::string status_line(std::string_view status) { return json_object("status", status) + '\n'; }
 
 std::string file_line(const FetchProgress& file) {
   const std::string_view digits = std::string_view(file.digest).substr(file.digest.find(':') + 1);
-  std::string out = "{";
-  append_json_field(out, "status", fmt::format("pulling {}", digits.substr(0, kShownDigits)));
-  out += ',';
-  append_json_field(out, "digest", file.digest);
-  out += fmt::format(",\"total\":{},\"completed\":{}}}\n", file.total_bytes, file.completed_bytes);
-  return out;
+  return json_object("status", fmt::format("pulling {}", digits.substr(0, kShownDigits)), "digest", file.digest,
+                     "total", file.total_bytes, "completed", file.completed_bytes) +
+         '\n';
 }
 
 constexpr std::string_view kVerifying = "verifying sha256 digest", kWriting = "writing manifest";
@@ -91,16 +86,18 @@ std::string last_pull_lines(const PullNews& told, const ModelPuller::Outcome& ou
 }
 
 std::string pull_success(std::span<const std::string> warnings) {
-  std::string out = "{";
-  append_json_field(out, "status", "success");
-  append_warnings(out, warnings);
-  return out + '}';
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().fields("status", "success");
+  write_warnings(warnings, json);
+  json.end_object();
+  return out;
 }
 
-std::optional<ApiError> refused_change(const RouteMatch& match) {
-  for (const Change& change : kChanges)
-    if (match.pattern == change.pattern) return forbidden(fmt::format("this server {}", change.instead));
-  return std::nullopt;
+ApiError refused_change(std::string_view path) {
+  const auto* const change = std::ranges::find(kChanges, path, &Change::path);
+  OCTAVO_CHECK(change != std::end(kChanges), "{} changes nothing", path);
+  return forbidden(fmt::format("this server {}", change->instead));
 }
 
 ApiError pulls_not_allowed() {

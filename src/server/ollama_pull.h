@@ -31,9 +31,8 @@ std::string last_pull_lines(const PullNews& told, const ModelPuller::Outcome& ou
 /// {"status": "success"}, with the warnings.
 std::string pull_success(std::span<const std::string> warnings);
 
-/// The 403 of a route by which ollama's clients change models, with what its operator types instead; none: it is
-/// another route.
-std::optional<ApiError> refused_change(const RouteMatch& match);
+/// The 403 of a path by which ollama's clients change models, with what its operator types instead.
+ApiError refused_change(std::string_view path);
 /// The same of /api/pull on a server that was started without it.
 ApiError pulls_not_allowed();
 

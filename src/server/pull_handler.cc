@@ -6,6 +6,7 @@
 
 #include "server/model_routes.h"
 #include "server/request_head.h"
+#include "server/service_parts.h"
 
 namespace octavo::server {
 
@@ -106,6 +107,23 @@ asio::awaitable<void> PullHandler::answer_stream(const ModelPuller::Reader& read
     if (connected && is_over) co_return;
   }
   exchange_.record.status = 499;
+}
+
+asio::awaitable<void> pull_model(RouteCall call) {
+  const ServerOptions& options = call.parts.options;
+  PullHandler handler({.options = options.pull,
+                       .keys = call.parts.keys,
+                       .responder = call.parts.responder,
+                       .bodies = call.parts.bodies,
+                       .puller = call.parts.puller,
+                       .max_silence = options.answers.keepalive_interval},
+                      call.exchange);
+  co_await handler.run();
+}
+
+asio::awaitable<void> refuse_change(RouteCall call) {
+  const ApiError error = refused_change(call.match.row->path);
+  co_await call.parts.responder.refuse(call.exchange, error);
 }
 
 }  // namespace octavo::server

@@ -50,4 +50,8 @@ class PullHandler {
   HttpConnection& connection_;
 };
 
+/// The routes by which ollama's clients have models fetched, and would change those that are there.
+asio::awaitable<void> pull_model(RouteCall call);
+asio::awaitable<void> refuse_change(RouteCall call);
+
 }  // namespace octavo::server

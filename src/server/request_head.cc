@@ -30,13 +30,12 @@ std::optional<ApiError> check_host(const HttpRequest& request, const HostList& h
 }
 
 /// An error for a route that exists, but not at this entrance.
-std::optional<ApiError> check_entrance(const RouteMatch& match, const Entrance& entrance) {
-  const bool is_probe = match.route == Route::kHealth || match.route == Route::kReady;
-  const bool is_metrics = match.route == Route::kMetrics || match.route == Route::kLlamaSlots;
-  const bool is_there = entrance.metrics_alone ? is_probe || is_metrics : !is_metrics || entrance.has_metrics;
+std::optional<ApiError> check_entrance(const RouteRow& row, const Entrance& entrance) {
+  const bool is_metrics = row.is_metrics;
+  const bool is_there = entrance.metrics_alone ? row.is_probe || is_metrics : !is_metrics || entrance.has_metrics;
   if (is_there) return std::nullopt;
   return ApiError{.status = 404,
-                  .message = fmt::format("there is no {} at this address{}", match.pattern,
+                  .message = fmt::format("there is no {} at this address{}", row.path,
                                          is_metrics ? ": it has its own, set with --metrics-listen" : ""),
                   .code = "not_found"};
 }
@@ -81,9 +80,9 @@ std::optional<ApiError> check_head(const HttpRequest& request, const Routes& rou
   if (request.method() == http::verb::options && !origins.empty()) return std::nullopt;
   auto match = routes.find(request.method(), request.target());
   if (!match) return std::move(match.error());
-  if (auto error = check_entrance(*match, entrance)) return error;
+  if (auto error = check_entrance(*match->row, entrance)) return error;
   if (auto error = check_page(request, origins)) return error;
-  if (match->needs_key && !entrance.metrics_alone)
+  if (match->row->needs_key && !entrance.metrics_alone)
     if (auto error = check_key(request, keys)) return error;
   return std::nullopt;
 }

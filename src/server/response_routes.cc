@@ -9,9 +9,10 @@
 #include <utility>
 
 #include "api/call/api_error.h"
-#include "api/call/json_writer.h"
 #include "base/error.h"
 #include "base/to_size.h"
+#include "json/json_writer.h"
+#include "server/service_parts.h"
 
 namespace octavo::server {
 namespace {
@@ -68,45 +69,53 @@ ApiResult<std::string> list_items(std::vector<const ResponseItem*> items, const 
   }
   const bool has_more = rest.size() > page.limit;
   rest = rest.first(std::min(rest.size(), page.limit));
-  std::string out = R"({"object":"list","data":[)";
-  for (const ResponseItem* item : rest) {
-    if (out.back() != '[') out += ',';
-    out += *item->json;
-  }
-  out += ']';
-  const auto append_id = [&out](std::string_view name, const ResponseItem* item) {
-    out += ',';
-    if (item != nullptr) return append_json_field(out, name, item->id);
-    fmt::format_to(std::back_inserter(out), "\"{}\":null", name);
-  };
-  append_id("first_id", rest.empty() ? nullptr : rest.front());
-  append_id("last_id", rest.empty() ? nullptr : rest.back());
-  out += has_more ? ",\"has_more\":true}" : ",\"has_more\":false}";
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().fields("object", "list").key("data").begin_array();
+  for (const ResponseItem* item : rest) json.raw(*item->json);
+  const auto id_of = [](const ResponseItem* item) { return std::optional<std::string_view>(item->id); };
+  json.end_array()
+      .fields("first_id", rest.empty() ? std::nullopt : id_of(rest.front()), "last_id",
+              rest.empty() ? std::nullopt : id_of(rest.back()), "has_more", has_more)
+      .end_object();
   return out;
+}
+
+HttpResponse told(ApiResult<std::string> body) {
+  return body ? HttpResponse{.body = std::move(*body)} : to_response(body.error());
+}
+
+/// What `tell` tells of the response that the path names.
+template <class Tell>
+HttpResponse about_response(const RouteCall& call, const Tell& tell) {
+  const std::string& id = call.match.argument;
+  const ResponseStore::Response response = call.parts.responses.find(call.exchange.key.name, id);
+  return response == nullptr ? to_response(no_response(id, "id")) : told(tell(*response));
 }
 
 }  // namespace
 
-ApiResult<std::string> answer_stored_response(const RouteMatch& match, std::string_view target,
-                                              const OwnResponses& responses) {
-  ResponseStore& store = *responses.store;
-  if (match.route == Route::kDeleteResponse) {
-    if (!store.erase(responses.owner, match.argument)) return std::unexpected(no_response(match.argument, "id"));
-    std::string out = "{";
-    append_json_field(out, "id", match.argument);
-    return out + R"(,"object":"response","deleted":true})";
-  }
-  const ResponseStore::Response response = store.find(responses.owner, match.argument);
-  if (response == nullptr) return std::unexpected(no_response(match.argument, "id"));
-  if (match.route == Route::kResponse) {
-    if (query_value(target, "stream") == "true")
+HttpResponse show_response(const RouteCall& call) {
+  return about_response(call, [&](const StoredResponse& response) -> ApiResult<std::string> {
+    if (query_value(call.exchange.request.target(), "stream") == "true")
       return std::unexpected(unsupported("stream", "stream: a response that is kept has ended, and is told whole"));
-    return response->body();
-  }
-  OCTAVO_TRY(const Page page, read_page(target));
-  std::vector<const ResponseItem*> items;
-  for (const ResponseItem& item : response->input) items.push_back(&item);
-  return list_items(std::move(items), page);
+    return response.body();
+  });
+}
+
+HttpResponse delete_response(const RouteCall& call) {
+  const std::string& id = call.match.argument;
+  if (!call.parts.responses.erase(call.exchange.key.name, id)) return to_response(no_response(id, "id"));
+  return {.body = json_object("id", id, "object", "response", "deleted", true)};
+}
+
+HttpResponse list_response_input(const RouteCall& call) {
+  return about_response(call, [&](const StoredResponse& response) -> ApiResult<std::string> {
+    OCTAVO_TRY(const Page page, read_page(call.exchange.request.target()));
+    std::vector<const ResponseItem*> items;
+    for (const ResponseItem& item : response.input) items.push_back(&item);
+    return list_items(std::move(items), page);
+  });
 }
 
 }  // namespace octavo::server

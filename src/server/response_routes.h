@@ -1,16 +1,14 @@
 // Responses that are kept, asked for again: GET and DELETE of /v1/responses/{id}, and GET of its input_items.
 #pragma once
 
-#include <string_view>
-
-#include "api/call/api_error.h"
-#include "api/responses/response_store.h"
+#include "http/http_connection.h"
 #include "server/routes.h"
 
 namespace octavo::server {
 
-/// The body of the answer. `target`: the request's, with its query. Errors: 404; a query that is none.
-ApiResult<std::string> answer_stored_response(const RouteMatch& match, std::string_view target,
-                                              const OwnResponses& responses);
+/// Errors: 404; a query that is none.
+HttpResponse show_response(const RouteCall& call);
+HttpResponse delete_response(const RouteCall& call);
+HttpResponse list_response_input(const RouteCall& call);
 
 }  // namespace octavo::server

@@ -7,12 +7,11 @@
 #include <optional>
 #include <utility>
 
+#include "server/api_routes.h"
 #include "server/route_rows.h"
 
 namespace octavo::server {
 namespace {
-
-constexpr Route kQueried[] = {Route::kLlamaProps, Route::kLlamaSlots, Route::kTeiInfo};  // their query names a model
 
 using boost::beast::http::verb;
 
@@ -90,13 +89,14 @@ std::optional<std::string> percent_decode(std::string_view text) {
 }  // namespace
 
 Routes::Routes(std::span<const Api> apis) : apis_(apis) {
-  const auto add = [this](Route route, std::string_view path, const Api& api) {
-    if (!path.empty())
-      rows_.push_back({.route = route, .path = path, .method = verb::post, .needs_key = true, .api = &api});
+  const auto add = [this](std::string_view path, const Api& api, auto* answer) {
+    if (path.empty()) return;
+    rows_.push_back(
+        {.path = path, .method = verb::post, .answer = answer, .needs_key = true, .needs_models = true, .api = &api});
   };
   for (const Api& api : apis) {
-    for (const std::string_view path : api.paths) add(Route::kAnswer, path, api);
-    add(Route::kCount, api.counted.path, api);
+    for (const std::string_view path : api.paths) add(path, api, answer_of_api);
+    add(api.counted.path, api, count_of_api);
   }
   const std::span<const RouteRow> own = own_routes();
   rows_.insert(rows_.end(), own.begin(), own.end());
@@ -131,20 +131,14 @@ ApiResult<RouteMatch> Routes::find(verb method, std::string_view target) const {
     if (!argument || (is_spelt_out && route.path != path)) continue;
     known = route.path;
     if (!takes(route, method)) continue;
-    const bool is_queried = std::ranges::find(kQueried, route.route) != std::end(kQueried);
-    auto decoded = percent_decode(is_queried ? query_value(target, "model") : *argument);
+    auto decoded = percent_decode(route.is_queried ? query_value(target, "model") : *argument);
     if (!decoded)
       return std::unexpected(
           ApiError{.status = 400,
                    .message = fmt::format("{}: found a % without two hexadecimal digits, expected one as %25", path),
                    .param = "id",
                    .code = "invalid_value"});
-    return RouteMatch{.route = route.route,
-                      .api = route.api,
-                      .pattern = route.path,
-                      .argument = std::move(*decoded),
-                      .is_post = route.method == verb::post,
-                      .needs_key = route.needs_key};
+    return RouteMatch{.row = &route, .argument = std::move(*decoded)};
   }
   if (known.empty())
     return std::unexpected(

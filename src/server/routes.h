@@ -1,8 +1,8 @@
 // The paths that there are, and their methods. Immutable; any thread.
 #pragma once
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/beast/http/verb.hpp>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,52 +15,32 @@
 
 namespace octavo::server {
 
-enum class Route : std::uint8_t {
-  kChatPage,
-  kHealth,
-  kReady,
-  kMetrics,
-  kVersion,
-  kOpenApi,
-  kModels,
-  kModel,
-  kLoadModel,
-  kUnloadModel,
-  kTokenize,
-  kDetokenize,
-  kApplyTemplate,
-  kAnswer,  // of one of the APIs
-  kCount,   // the tokens of what one of them would be asked
-  kResponse,
-  kDeleteResponse,
-  kResponseInput,
-  kLlamaProps,
-  kLlamaSlots,
-  kTeiInfo,
-  kOllamaTags,
-  kOllamaRunning,
-  kOllamaShow,
-  kOllamaVersion,
-  kOllamaPull,
-  kOllamaChange,  // one that is refused
-};
+struct Exchange;
+struct RouteRow;
+struct ServiceParts;
 
 struct RouteMatch {
-  Route route;
-  const Api* api = nullptr;  // of kAnswer and kCount
-  std::string_view pattern;  // the path as metrics name it, without a client's text in it
-  std::string argument;      // that stands for {id}, or of /props, /slots and /info the query's model, with its
-                             // percent-escapes decoded: any bytes
-  bool is_post;
-  bool needs_key;
+  const RouteRow* row;
+  std::string argument;  // that stands for {id}, or of a queried row its query's model, with its percent-escapes
+                         // decoded: any bytes
+};
+
+/// A request on its way to its answer, and the parts of the server that answer it. All outlive the answer.
+struct RouteCall {
+  ServiceParts& parts;
+  Exchange& exchange;
+  const RouteMatch& match;
 };
 
 struct RouteRow {
-  Route route;
-  std::string_view path;  // "{id}" stands for a client's text
+  std::string_view path;  // "{id}" stands for a client's text; so metrics name it
   boost::beast::http::verb method = boost::beast::http::verb::get;
+  boost::asio::awaitable<void> (*answer)(RouteCall call) = nullptr;
   bool needs_key = false;
-  bool takes_slashes = false;  // in the client's text
+  bool needs_models = false;  // answered when models are being served: before, and a POST when one has failed, with 503
+  bool takes_slashes = false;                 // in the client's text
+  bool is_queried = false;                    // its query names a model
+  bool is_probe = false, is_metrics = false;  // Entrance's
   const Api* api = nullptr;
   RouteText text = {};  // of one that is of no API
 };

@@ -64,10 +64,10 @@ Read read_of(ApiResult<T> result) {
   return {};
 }
 
-Read tokenized(TokenizeCall::Kind kind, const json::object& body) {
+Read tokenized(AnswerTokens answer, const json::object& body) {
   BufferBudget budget({.answer_bytes = 1 << 20, .all_bytes = 1 << 20});
   BufferedAnswer held(budget);
-  return read_of(answer_tokenize({.kind = kind, .body = body}, engine(), kModel, held));
+  return read_of(answer_by({.answer = answer, .body = body}, engine(), kModel, held));
 }
 
 constexpr std::string_view kHi = R"({"messages": [{"role": "user", "content": "Hi"}]})";
@@ -148,14 +148,15 @@ std::vector<Way> ways() {
                        },
                    .full = full});
   }
-  using Kind = TokenizeCall::Kind;
-  const auto reads = [](Kind kind) { return [kind](const json::object& body) { return tokenized(kind, body); }; };
+  const auto reads = [](AnswerTokens answer) {
+    return [answer](const json::object& body) { return tokenized(answer, body); };
+  };
   const std::string hi(kHi);
   const Bodies texts = {R"({"prompt": "Hi"})", R"({"content": "Hi"})", hi};
   const Bodies full = openai_conversations();
-  all.push_back({"/apply-template", openai_conversation_fields(), {hi}, reads(Kind::kApplyTemplate), full});
-  all.push_back({"/tokenize", tokenize_fields(), texts, reads(Kind::kTokenize), full});
-  all.push_back({"/detokenize", detokenize_fields(), {R"({"tokens": [65]})"}, reads(Kind::kDetokenize)});
+  all.push_back({"/apply-template", openai_conversation_fields(), {hi}, reads(answer_apply_template), full});
+  all.push_back({"/tokenize", tokenize_fields(), texts, reads(answer_tokenize), full});
+  all.push_back({"/detokenize", detokenize_fields(), {R"({"tokens": [65]})"}, reads(answer_detokenize)});
   return all;
 }
 

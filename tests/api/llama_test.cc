@@ -73,8 +73,8 @@ TEST_F(LlamaRequest, ContentIsTokenizedAsThereWithoutABeginningUnlessItIsAskedFo
   BufferBudget budget({.answer_bytes = 1000, .all_bytes = 1000});
   const auto tokens = [&](const std::string& fields) {
     BufferedAnswer held(budget);
-    const auto text = answer_tokenize({.kind = TokenizeCall::Kind::kTokenize, .body = parsed("{" + fields + "}")},
-                                      engine_, kAnsweringModel, held);
+    const auto text =
+        answer_by({.answer = answer_tokenize, .body = parsed("{" + fields + "}")}, engine_, kAnsweringModel, held);
     EXPECT_TRUE(text.has_value()) << text.error().message;
     return text ? parsed(*text).at("count").as_int64() : -1;
   };
@@ -89,9 +89,9 @@ TEST_F(LlamaRequest, ContentIsTokenizedAsThereWithoutABeginningUnlessItIsAskedFo
 TEST_F(LlamaRequest, PiecesOfTokensAreTextsOrTheirBytes) {
   BufferBudget budget({.answer_bytes = 1000, .all_bytes = 1000});
   BufferedAnswer held(budget);
-  const auto text = answer_tokenize(
-      {.kind = TokenizeCall::Kind::kTokenize, .body = parsed(R"({"content": "<bos>aä", "with_pieces": true})")},
-      engine_, kAnsweringModel, held);
+  const auto text =
+      answer_by({.answer = answer_tokenize, .body = parsed(R"({"content": "<bos>aä", "with_pieces": true})")}, engine_,
+                kAnsweringModel, held);
   ASSERT_TRUE(text.has_value()) << text.error().message;
   EXPECT_EQ(*text, R"({"tokens":[{"id":256,"piece":"<bos>"},{"id":97,"piece":"a"},{"id":195,"piece":[195]},)"
                    R"({"id":164,"piece":[164]}]})");
@@ -100,9 +100,9 @@ TEST_F(LlamaRequest, PiecesOfTokensAreTextsOrTheirBytes) {
 TEST_F(LlamaRequest, TokensHaveTheTextsOfTheVocabularyWhereVllmsFieldAsksForThem) {
   BufferBudget budget({.answer_bytes = 1000, .all_bytes = 1000});
   BufferedAnswer held(budget);
-  const auto text = answer_tokenize(
-      {.kind = TokenizeCall::Kind::kTokenize, .body = parsed(R"({"prompt": "<bos>b", "return_token_strs": true})")},
-      engine_, kAnsweringModel, held);
+  const auto text =
+      answer_by({.answer = answer_tokenize, .body = parsed(R"({"prompt": "<bos>b", "return_token_strs": true})")},
+                engine_, kAnsweringModel, held);
   ASSERT_TRUE(text.has_value()) << text.error().message;
   EXPECT_EQ(*text, R"JSON({"count":2,"max_model_len":100,"tokens":[256,98],"token_strs":["(bos)","b"]})JSON");
 }

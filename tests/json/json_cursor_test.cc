@@ -95,6 +95,43 @@ TEST_F(JsonCursorTest, APartOfAnotherTextKeepsItsPlace) {
   EXPECT_EQ(error_of(tool["name"].string()), "tools[2].function.name: found the number 3, expected a string");
 }
 
+TEST_F(JsonCursorTest, AFileIsNamedInFrontOfItsPlaces) {
+  const JsonCursor file = read(R"({"rope": {"factor": "x"}})", "config.json: ");
+  EXPECT_EQ(error_of(file["rope"]["factor"].needed_integer(0, 9)),
+            "config.json: rope.factor: found the string \"x\", expected an integer from 0 to 9");
+  EXPECT_EQ(file.wrong("nothing", "a model").message, "config.json: found nothing, expected a model");
+  EXPECT_EQ(to_result(file["rope"]["none"].needed_integer(0, 9)).error().message,
+            "config.json: rope.none: found none, expected an integer from 0 to 9");
+}
+
+TEST_F(JsonCursorTest, AValueThatIsMissingMayHaveAnother) {
+  const JsonCursor body = read(R"({"yes": true, "text": "a", "null": null})");
+  EXPECT_EQ(body["yes"].boolean_or(false), true);
+  EXPECT_EQ(body["none"].boolean_or(true), true);
+  EXPECT_EQ(body["null"].string_or("b"), "b");
+  EXPECT_EQ(body["text"].string_or("b"), "a");
+  EXPECT_EQ(error_of(body["text"].boolean_or(false)), "text: found the string \"a\", expected true or false");
+  EXPECT_EQ(error_of(body["yes"].string_or("b")), "yes: found true, expected a string");
+  EXPECT_EQ(error_of(body["none"].needed_array("a list")), "none: found none, expected a list");
+}
+
+TEST_F(JsonCursorTest, AnObjectMayBeExpectedToHaveKnownMembersAlone) {
+  const JsonCursor body = read(R"({"a": {"b": 1, "c": 2}, "d": 3})");
+  EXPECT_TRUE(body.expect_only({"a", "d", "x"}));
+  EXPECT_TRUE(body["a"].expect_only({"b", "c"}));
+  EXPECT_EQ(error_of(body["a"].expect_only({"b"})), "a: found the member 'c', expected none but those that are known");
+  EXPECT_EQ(error_of(body["d"].expect_only({})), "d: found the number 3, expected an object");
+  EXPECT_EQ(error_of(body["x"].expect_only({})), "x: found none, expected an object");
+}
+
+TEST_F(JsonCursorTest, APlaceMayBeAsDeepAsATextMay) {
+  std::string text = "1";
+  for (std::size_t i = 0; i < kMaxJsonDepth; ++i) text = R"({"a": )" + text + "}";
+  JsonCursor place = read(text);
+  for (std::size_t i = 0; i < kMaxJsonDepth; ++i) place = place["a"];
+  EXPECT_EQ(place.integer(0, 1), 1);
+}
+
 /// Memory of which the large pieces can be locked: whoever reads them then ends the process.
 class LockableMemory : public json::memory_resource {
  public:

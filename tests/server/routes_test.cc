@@ -16,7 +16,7 @@ using boost::beast::http::verb;
 /// The pattern of the route; empty: there is none.
 std::string_view pattern_of(verb method, std::string_view target) {
   const auto match = Routes().find(method, target);
-  return match ? match->pattern : std::string_view();
+  return match ? match->row->path : std::string_view();
 }
 
 TEST(Routes, PathsAreFoundWithAndWithoutTheVersion) {
@@ -38,13 +38,13 @@ TEST(Routes, PathsAreFoundWithAndWithoutTheVersion) {
 }
 
 TEST(Routes, ThoseThatAreThereBothWaysStayTwo) {
-  EXPECT_EQ(Routes().find(verb::post, "/completions")->api->name, "llama_completion");
-  EXPECT_EQ(Routes().find(verb::post, "/v1/completions")->api->name, "openai_completion");
-  EXPECT_EQ(Routes().find(verb::post, "/embeddings")->api->name, "llama_embedding");
-  EXPECT_EQ(Routes().find(verb::post, "/v1/embeddings")->api->name, "openai_embedding");
-  EXPECT_EQ(Routes().find(verb::post, "/embed")->api->name, "tei_embed");
-  EXPECT_EQ(Routes().find(verb::post, "/v1/embed")->api->name, "cohere_embed_v1");
-  EXPECT_EQ(Routes().find(verb::get, "/models")->route, Route::kModels);
+  EXPECT_EQ(Routes().find(verb::post, "/completions")->row->api->name, "llama_completion");
+  EXPECT_EQ(Routes().find(verb::post, "/v1/completions")->row->api->name, "openai_completion");
+  EXPECT_EQ(Routes().find(verb::post, "/embeddings")->row->api->name, "llama_embedding");
+  EXPECT_EQ(Routes().find(verb::post, "/v1/embeddings")->row->api->name, "openai_embedding");
+  EXPECT_EQ(Routes().find(verb::post, "/embed")->row->api->name, "tei_embed");
+  EXPECT_EQ(Routes().find(verb::post, "/v1/embed")->row->api->name, "cohere_embed_v1");
+  EXPECT_EQ(pattern_of(verb::get, "/models"), "/models");
 }
 
 TEST(Routes, SlashesTooManyAreLeftOut) {
@@ -81,8 +81,8 @@ TEST(Routes, TheDescriptionHasEachWithItsMethodAndASummary) {
       const verb asked = method == "get" ? verb::get : method == "post" ? verb::post : verb::delete_;
       const auto match = Routes().find(asked, path);
       ASSERT_TRUE(match.has_value()) << path;
-      EXPECT_EQ(match->pattern, std::string_view(path));
-      EXPECT_EQ(match->needs_key, operation.as_object().contains("security")) << path;
+      EXPECT_EQ(match->row->path, std::string_view(path));
+      EXPECT_EQ(match->row->needs_key, operation.as_object().contains("security")) << path;
       EXPECT_FALSE(operation.at("summary").as_string().empty()) << path;
       ++num_operations;
     }
@@ -91,8 +91,8 @@ TEST(Routes, TheDescriptionHasEachWithItsMethodAndASummary) {
 
 TEST(Routes, AKeyIsAskedForHoweverThePathIsWritten) {
   for (const char* target : {"/chat/completions", "//v1/chat/completions", "/v1/api/chat", "/v1/tokenize/"})
-    EXPECT_TRUE(Routes().find(verb::post, target)->needs_key) << target;
-  EXPECT_TRUE(Routes().find(verb::get, "/v1/metrics")->needs_key);
+    EXPECT_TRUE(Routes().find(verb::post, target)->row->needs_key) << target;
+  EXPECT_TRUE(Routes().find(verb::get, "/v1/metrics")->row->needs_key);
 }
 
 TEST(Routes, AnErrorHasTheFormOfTheApiHoweverThePathIsWritten) {

@@ -64,13 +64,13 @@ TEST(EncoderJson, UnigramGivesTheIdsOfTokenizers) {
 
 TEST(EncoderJson, WhatIsWrongIsNamedWithItsPath) {
   EXPECT_THAT(error_with("word_piece", R"("unk_token":"[UNK]")", R"("unk_token":"[X]")"),
-              HasSubstr("t.json: model.unk_token: found '[X]', expected a token of vocab"));
+              HasSubstr("t.json: model.unk_token: found the string \"[X]\", expected a token of vocab"));
   EXPECT_THAT(error_with("word_piece", R"("max_input_chars_per_word":100)", R"("max_input_chars_per_word":100000)"),
-              HasSubstr("model.max_input_chars_per_word: found 100000, expected a number from 0 to 1000"));
+              HasSubstr("model.max_input_chars_per_word: found the number 100000, expected an integer from 0 to 1000"));
   EXPECT_THAT(error_with("word_piece", R"("decoder":{"type":"WordPiece","prefix":"##","cleanup":true})",
                          R"("decoder":{"type":"Metaspace","replacement":"▁"})"),
               HasSubstr("decoder WordPiece false"));
-  EXPECT_THAT(error_with("unigram", R"("unk_id":3)", R"("unk_id":99)"), HasSubstr("model.unk_id: found 99"));
+  EXPECT_THAT(error_with("unigram", R"("unk_id":3)", R"("unk_id":99)"), HasSubstr("model.unk_id: found the number 99"));
   EXPECT_THAT(error_with("unigram", R"(["▁",-3.5])", R"(["▁"])"),
               HasSubstr("model.vocab[4]: found no score, expected a text and its score"));
   EXPECT_THAT(error_with("unigram", R"(["▁",-3.5])", R"(["▁",{}])"), HasSubstr("model.vocab[4]: found another value"));

@@ -77,18 +77,42 @@ TEST(TokenizerJson, WhatIsNotKnownIsRefusedWithItsPath) {
     return error_of(replaced(json, from, to));
   };
   EXPECT_THAT(error_with(R"("type":"NFC")", R"("type":"Nmt")"),
-              StartsWith("t.json: normalizer.type: found 'Nmt', expected NFC"));
+              StartsWith("t.json: normalizer.type: found the string \"Nmt\", expected NFC"));
   EXPECT_THAT(error_with(R"("type":"ByteLevel","add_prefix_space":false,"trim_offsets")", R"("type":"Words","x")"),
-              HasSubstr("pre_tokenizer.pretokenizers[1].type: found 'Words', expected ByteLevel"));
+              HasSubstr("pre_tokenizer.pretokenizers[1].type: found the string \"Words\", expected ByteLevel"));
   EXPECT_THAT(error_with(R"("type":"BPE")", R"("type":"WordLevel")"),
-              StartsWith("t.json: model.type: found 'WordLevel', expected BPE, WordPiece or Unigram"));
+              StartsWith("t.json: model.type: found the string \"WordLevel\", expected BPE, WordPiece or Unigram"));
   EXPECT_THAT(error_with(R"("dropout":null)", R"("dropout":0.1)"),
-              StartsWith("t.json: model.dropout: found a number, expected null"));
+              StartsWith("t.json: model.dropout: found the number 0.1, expected null"));
   EXPECT_THAT(error_with(R"("version":"1.0")", R"("version":"1.0","more":1)"), HasSubstr("more"));
   EXPECT_THAT(error_with(R"("single_word":false)", R"("single_word":true)"),
               HasSubstr("added_tokens[0]: found single_word of '<s>'"));
   EXPECT_THAT(error_with(R"("TemplateProcessing")", R"("PairProcessing")"), HasSubstr("post_processor.type"));
   EXPECT_THAT(error_with("\\\\p{L}+", "\\\\p{Nothing}+"), HasSubstr("pre_tokenizer.pretokenizers[0].pattern.Regex"));
+}
+
+TEST(TokenizerJson, WhatIsMissingOrOfAnotherKindIsRefusedWithItsPath) {
+  const std::string json = saved("byte_level");
+  const auto error_with = [&](std::string_view from, std::string_view to) {
+    return error_of(replaced(json, from, to));
+  };
+  EXPECT_EQ(error_of("[]"), "t.json: found an array of 0, expected an object");
+  EXPECT_EQ(error_with(R"("version":"1.0")", R"("version":null)"), "t.json: version: found none, expected a string");
+  EXPECT_EQ(error_with(R"("version":"1.0")", R"("version":"1.0","more":1)"),
+            "t.json: found the member 'more', expected none but those that are known");
+  EXPECT_EQ(error_with(R"("single_word":false)", R"("single_word":0)"),
+            "t.json: added_tokens[0].single_word: found the number 0, expected true or false");
+}
+
+TEST(TokenizerJson, StepsMayBeNestedAsDeeplyAsJsonMay) {
+  const std::string json = saved("byte_level");
+  const auto error_of_sequences = [&](int count) {
+    std::string step = R"({"type":"NFC"})";
+    for (int i = 0; i < count; ++i) step = R"({"type":"Sequence","normalizers":[)" + step + "]}";
+    return error_of(replaced(json, R"("normalizer":{"type":"NFC"})", R"("normalizer":)" + step));
+  };
+  EXPECT_EQ(error_of_sequences(15), "no error");
+  EXPECT_EQ(error_of_sequences(16), "t.json: found JSON nested deeper than 32 levels");
 }
 
 TEST(TokenizerJson, PatternsThatAreTooLongTogetherAreRefused) {

@@ -5,6 +5,7 @@
 
 #include "api/answers/openai_finish.h"
 #include "json/json_document.h"
+#include "json/json_writer.h"
 
 namespace octavo {
 namespace {
@@ -102,8 +103,7 @@ void AnswerBlocks::add_text(Block::Kind kind, std::string_view text, std::string
 void AnswerBlocks::keep_logprobs(Block& block) {
   if (new_logprobs_.empty()) return;
   held_bytes_ += new_logprobs_.size();
-  if (!block.logprobs.empty()) block.logprobs += ',';
-  block.logprobs += std::exchange(new_logprobs_, {});
+  JsonWriter(block.logprobs).raw(std::exchange(new_logprobs_, {}));
 }
 
 void AnswerBlocks::tell_last_logprobs(std::string& out) {

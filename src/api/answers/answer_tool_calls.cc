@@ -1,21 +1,12 @@
 #include "api/answers/answer_tool_calls.h"
 
-#include <fmt/format.h>
-
-#include <iterator>
-
-#include "api/call/json_writer.h"
-
 namespace octavo {
 namespace {
 
 /// The members of a call behind its id.
-void append_called(std::string& out, bool is_custom, std::string_view name, std::string_view arguments) {
-  out += is_custom ? R"("type":"custom","custom":{)" : R"("type":"function","function":{)";
-  append_json_field(out, "name", name);
-  out += ',';
-  append_json_field(out, is_custom ? "input" : "arguments", arguments);
-  out += '}';
+void write_called(bool is_custom, std::string_view name, std::string_view arguments, JsonWriter json) {
+  const std::string_view kind = is_custom ? "custom" : "function";
+  json.fields("type", kind).key(kind).object("name", name, is_custom ? "input" : "arguments", arguments);
 }
 
 bool is_custom(const AnswerPart& part) { return part.tool != nullptr && part.tool->is_custom; }
@@ -29,8 +20,7 @@ void add_function_arguments(std::string_view text, std::string& deltas) {
     deltas.insert(deltas.size() - 1, more);
     return;
   }
-  if (!deltas.empty()) deltas += ',';
-  append_json_field(deltas, "arguments", text);
+  JsonWriter(deltas).fields("arguments", text);
 }
 
 }  // namespace
@@ -58,13 +48,14 @@ void AnswerToolCalls::begin(const AnswerPart& part, std::string& deltas) {
         {.id = std::string(part.id), .name = std::string(part.text), .arguments = {}, .is_custom = is_custom(part)});
     return;
   }
-  if (form_.is_function) return append_json_field(deltas, "name", part.text);
-  if (!deltas.empty()) deltas += ',';
-  fmt::format_to(std::back_inserter(deltas), "{{\"index\":{},", part.index);
-  append_json_field(deltas, "id", part.id);
-  deltas += ',';
-  append_called(deltas, is_custom(part), part.text, {});
-  deltas += '}';
+  JsonWriter json(deltas);
+  if (form_.is_function) {
+    json.fields("name", part.text);
+    return;
+  }
+  json.begin_object().fields("index", part.index, "id", part.id);
+  write_called(is_custom(part), part.text, {}, json);
+  json.end_object();
 }
 
 void AnswerToolCalls::add_arguments(const AnswerPart& part, std::string& deltas) {
@@ -74,51 +65,46 @@ void AnswerToolCalls::add_arguments(const AnswerPart& part, std::string& deltas)
     return;
   }
   if (form_.is_function) return add_function_arguments(part.text, deltas);
-  if (!deltas.empty()) deltas += ',';
-  fmt::format_to(std::back_inserter(deltas), "{{\"index\":{},\"{}\":{{", part.index,
-                 is_custom(part) ? "custom" : "function");
-  append_json_field(deltas, is_custom(part) ? "input" : "arguments", part.text);
-  deltas += "}}";
+  const bool has_input = is_custom(part);
+  JsonWriter json(deltas);
+  json.begin_object().fields("index", part.index).key(has_input ? "custom" : "function");
+  json.object(has_input ? "input" : "arguments", part.text).end_object();
 }
 
-void AnswerToolCalls::append_deltas(std::string& out, std::string_view deltas) const {
-  const char open = form_.is_function ? '{' : '[', close = form_.is_function ? '}' : ']';
-  fmt::format_to(std::back_inserter(out), "\"{}\":{}{}{}", finish_name(), open, deltas, close);
-}
-
-void AnswerToolCalls::append_all(std::string& out) const {
-  fmt::format_to(std::back_inserter(out), "\"{}\":", finish_name());
+void AnswerToolCalls::write_deltas(std::string_view deltas, JsonWriter json) const {
+  json.key(finish_name());
   if (form_.is_function) {
-    out += '{';
-    append_json_field(out, "name", calls_.front().name);
-    out += ',';
-    append_json_field(out, "arguments", calls_.front().arguments);
-    out += '}';
+    json.begin_object().raw(deltas).end_object();
+  } else {
+    json.value(JsonElements{deltas});
+  }
+}
+
+void AnswerToolCalls::write_all(JsonWriter json) const {
+  json.key(finish_name());
+  if (form_.is_function) {
+    json.object("name", calls_.front().name, "arguments", calls_.front().arguments);
     return;
   }
-  out += '[';
+  json.begin_array();
   for (const Call& call : calls_) {
-    if (out.back() != '[') out += ',';
-    out += '{';
-    append_json_field(out, "id", call.id);
-    out += ',';
-    append_called(out, call.is_custom, call.name, call.arguments);
-    out += '}';
+    json.begin_object().fields("id", call.id);
+    write_called(call.is_custom, call.name, call.arguments, json);
+    json.end_object();
   }
-  out += ']';
+  json.end_array();
 }
 
-void append_content(std::string& out, std::string_view text, const AnswerToolCalls* calls) {
+void write_content(std::string_view text, const AnswerToolCalls* calls, JsonWriter json) {
   const bool any = calls != nullptr && calls->any();
+  json.key("content");
   if (any && text.empty()) {
-    out += "\"content\":null";
+    json.value(nullptr);
   } else {
-    append_json_field(out, "content", text);
+    json.value(text);
   }
-  out += ",\"refusal\":null";
-  if (!any) return;
-  out += ',';
-  calls->append_all(out);
+  json.fields("refusal", nullptr);
+  if (any) calls->write_all(json);
 }
 
 }  // namespace octavo

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/answers/answer_parts.h"
+#include "json/json_writer.h"
 
 namespace octavo {
 
@@ -35,9 +36,9 @@ class AnswerToolCalls {
   /// Bytes of the calls that are kept.
   std::size_t held_bytes() const { return held_bytes_; }
   /// A message's field with its calls.
-  void append_all(std::string& out) const;
+  void write_all(JsonWriter json) const;
   /// A delta's field with the deltas of an event.
-  void append_deltas(std::string& out, std::string_view deltas) const;
+  void write_deltas(std::string_view deltas, JsonWriter json) const;
   /// Why an answer with calls has ended.
   std::string_view finish_name() const { return form_.is_function ? "function_call" : "tool_calls"; }
 
@@ -57,6 +58,6 @@ class AnswerToolCalls {
 };
 
 /// A message's content, refusal and calls. One that only calls has no content. `calls`: null where none may be called.
-void append_content(std::string& out, std::string_view text, const AnswerToolCalls* calls);
+void write_content(std::string_view text, const AnswerToolCalls* calls, JsonWriter json);
 
 }  // namespace octavo

@@ -3,19 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 
 namespace octavo {
 namespace {
 
 /// Milliseconds and a rate of so many tokens, under names that begin alike.
-void append_times(std::string_view name, std::int64_t count, double seconds, std::string& out) {
+void write_times(std::string_view name, std::int64_t count, double seconds, JsonWriter json) {
   const auto tokens = static_cast<double>(count);
   const double ms = seconds * 1e3, per_token = count > 0 ? ms / tokens : 0, rate = ms > 0 ? tokens * 1e3 / ms : 0;
-  fmt::format_to(std::back_inserter(out),
-                 "\"{0}_n\":{1},\"{0}_ms\":{2:.3f},\"{0}_per_token_ms\":{3:.3f},\"{0}_per_second\":{4:.3f}", name,
-                 count, ms, per_token, rate);
+  json.raw(fmt::format(R"("{0}_n":{1},"{0}_ms":{2:.3f},"{0}_per_token_ms":{3:.3f},"{0}_per_second":{4:.3f})", name,
+                       count, ms, per_token, rate));
 }
 
 }  // namespace
@@ -31,15 +29,13 @@ void LlamaTimings::add(const RequestStats& stats, bool is_first_choice) {
   cached_tokens_ += stats.cached_tokens;
 }
 
-void LlamaTimings::append(std::string& out) const {
-  fmt::format_to(std::back_inserter(out), ",\"timings\":{{\"cache_n\":{},", cached_tokens_);
-  append_times("prompt", prompt_tokens_ - cached_tokens_, prompt_s_, out);
-  out += ',';
-  append_times("predicted", generated_tokens_, generated_s_, out);
+void LlamaTimings::write(JsonWriter json) const {
+  json.key("timings").begin_object().fields("cache_n", cached_tokens_);
+  write_times("prompt", prompt_tokens_ - cached_tokens_, prompt_s_, json);
+  write_times("predicted", generated_tokens_, generated_s_, json);
   if (drafted_tokens_ > 0)  // there, too, an answer without drafts says nothing of them
-    fmt::format_to(std::back_inserter(out), ",\"draft_n\":{},\"draft_n_accepted\":{}", drafted_tokens_,
-                   accepted_tokens_);
-  out += '}';
+    json.fields("draft_n", drafted_tokens_, "draft_n_accepted", accepted_tokens_);
+  json.end_object();
 }
 
 }  // namespace octavo

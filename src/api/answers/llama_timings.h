@@ -5,8 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
+#include "json/json_writer.h"
 #include "octavo/request.h"
 
 namespace octavo {
@@ -16,8 +16,8 @@ class LlamaTimings {
   /// Adds a choice that has ended. A prompt is counted once, with its first choice, though all of them report it.
   /// Choices are made side by side: their tokens add up, and the longest time counts.
   void add(const RequestStats& stats, bool is_first_choice);
-  /// `,"timings":{...}`
-  void append(std::string& out) const;
+  /// The member `timings`.
+  void write(JsonWriter json) const;
 
  private:
   std::int64_t prompt_tokens_ = 0, cached_tokens_ = 0, generated_tokens_ = 0;

@@ -6,23 +6,16 @@
 #include <iterator>
 #include <utility>
 
-#include "api/call/json_writer.h"
 #include "api/call/prompt_logprobs.h"
 #include "base/utf8.h"
 
 namespace octavo {
 namespace {
 
-void append_bytes(std::string& out, std::string_view bytes) {
-  out += "\"bytes\":[";
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    fmt::format_to(std::back_inserter(out), "{}{}", i == 0 ? "" : ",", static_cast<unsigned char>(bytes[i]));
-  }
-  out += ']';
-}
-
-void separate(std::string& elements) {
-  if (!elements.empty()) elements += ',';
+/// The number that is told: OpenAI's -9999 for all that is too unlikely to say, and for NaN.
+float told(float logprob) {
+  constexpr float kUnlikely = -9999;
+  return logprob > kUnlikely ? logprob : kUnlikely;
 }
 
 /// A word may lose its leading space at the start of a text, so the text of a token is what it adds to the one before.
@@ -64,26 +57,26 @@ void CharacterCount::add(std::string_view bytes) {
 }
 
 std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const Engine& engine) {
-  std::string out = "[null";
+  std::string out;
+  JsonWriter json(out);
+  json.begin_array().value(nullptr);
   for (std::size_t i = 1; i < prompt.tokens.size(); ++i) {
-    out += ",{";
-    const auto append = [&](TokenId token, float logprob, int rank) {
-      if (!out.ends_with('{')) out += ',';
-      fmt::format_to(std::back_inserter(out), R"("{}":{{"logprob":)", token);
-      append_json_logprob(out, logprob);
-      fmt::format_to(std::back_inserter(out), R"(,"rank":{},"decoded_token":)", rank);
-      append_json_string(out, to_valid_utf8(text_behind(prompt.tokens[i - 1], token, engine)));
-      out += '}';
+    json.begin_object();
+    const auto write = [&](TokenId token, float logprob, int rank) {
+      json.key(fmt::format_int(token).c_str())
+          .object("logprob", told(logprob), "rank", rank, "decoded_token",
+                  to_valid_utf8(text_behind(prompt.tokens[i - 1], token, engine)));
     };
-    append(prompt.tokens[i], prompt.logprobs->logprob(i), prompt.logprobs->rank(i));
+    write(prompt.tokens[i], prompt.logprobs->logprob(i), prompt.logprobs->rank(i));
     int rank = 0;
     for (const TokenLogprob& other : prompt.logprobs->top(i, num_top)) {
       ++rank;
-      if (other.token != prompt.tokens[i]) append(other.token, other.logprob, rank);
+      if (other.token != prompt.tokens[i]) write(other.token, other.logprob, rank);
     }
-    out += '}';
+    json.end_object();
   }
-  return out + "]";
+  json.end_array();
+  return out;
 }
 
 std::string AnswerLogprobs::text_after(TokenId previous, TokenId token) const {
@@ -161,82 +154,66 @@ void AnswerLogprobs::write(const Entry& entry) {
   }
 }
 
-void AnswerLogprobs::append_token(TokenId token, std::string_view text, float logprob) {
-  if (form_ == LogprobForm::kLlama) fmt::format_to(std::back_inserter(content_), "\"id\":{},", token);
-  append_json_field(content_, "token", name_of(token, text));
-  content_ += ",\"logprob\":";
-  append_json_logprob(content_, logprob);
-  content_ += ',';
-  append_bytes(content_, text);
+void AnswerLogprobs::write_token(TokenId token, std::string_view text, float logprob) {
+  const std::span bytes(reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  JsonWriter json(content_);
+  if (form_ == LogprobForm::kLlama) json.fields("id", token);
+  json.fields("token", name_of(token, text), "logprob", told(logprob), "bytes", bytes);
 }
 
 void AnswerLogprobs::write_chat(const Entry& entry) {
-  separate(content_);
-  content_ += '{';
-  append_token(entry.token, entry.text, entry.logprob.value_or(0));
-  content_ += ",\"top_logprobs\":[";
-  for (std::size_t i = 0; i < entry.top.size(); ++i) {
-    content_ += i == 0 ? "{" : ",{";
-    append_token(entry.top[i].token, text_after(entry.previous, entry.top[i].token), entry.top[i].logprob);
-    content_ += '}';
+  JsonWriter json(content_);
+  json.begin_object();
+  write_token(entry.token, entry.text, entry.logprob.value_or(0));
+  json.key("top_logprobs").begin_array();
+  for (const TokenLogprob& other : entry.top) {
+    json.begin_object();
+    write_token(other.token, text_after(entry.previous, other.token), other.logprob);
+    json.end_object();
   }
-  content_ += "]}";
+  json.end_array().end_object();
 }
 
 void AnswerLogprobs::write_completion(const Entry& entry) {
-  for (std::string* elements : {&tokens_, &logprobs_, &top_, &offsets_}) separate(*elements);
-  append_json_string(tokens_, name_of(entry.token, entry.text));
-  offsets_ += std::to_string(entry.offset);
+  JsonWriter(tokens_).value(name_of(entry.token, entry.text));
+  JsonWriter(offsets_).value(entry.offset);
   if (entry.logprob) {
-    append_json_logprob(logprobs_, *entry.logprob);
-    append_alternatives(entry);
+    JsonWriter(logprobs_).value(told(*entry.logprob));
+    write_alternatives(entry);
   } else {
-    logprobs_ += "null";
-    top_ += "null";
+    JsonWriter(logprobs_).value(nullptr);
+    JsonWriter(top_).value(nullptr);
   }
 }
 
 // An object by name, so two tokens that read alike are one: the likelier. The drawn token is always among them.
-void AnswerLogprobs::append_alternatives(const Entry& entry) {
+void AnswerLogprobs::write_alternatives(const Entry& entry) {
+  JsonWriter json(top_);
   std::vector<std::string> names;
-  const auto append = [&](std::string name, float logprob) {
+  const auto write = [&](std::string name, float logprob) {
     if (std::ranges::find(names, name) != names.end()) return;
-    if (!names.empty()) top_ += ',';
-    append_json_string(top_, name);
-    top_ += ':';
-    append_json_logprob(top_, logprob);
+    json.escaped_key(name).value(told(logprob));
     names.push_back(std::move(name));
   };
-  top_ += '{';
-  for (const TokenLogprob& other : entry.top) {
-    append(name_of(other.token, text_after(entry.previous, other.token)), other.logprob);
-  }
-  append(name_of(entry.token, entry.text), *entry.logprob);
-  top_ += '}';
+  json.begin_object();
+  for (const TokenLogprob& other : entry.top)
+    write(name_of(other.token, text_after(entry.previous, other.token)), other.logprob);
+  write(name_of(entry.token, entry.text), *entry.logprob);
+  json.end_object();
 }
 
 void AnswerLogprobs::take_entries(std::string& out) {
-  if (!content_.empty()) separate(out);
-  out += content_;
+  JsonWriter(out).raw(content_);
   content_.clear();
   num_written_ = 0;
 }
 
-void AnswerLogprobs::take(std::string& out) {
+void AnswerLogprobs::take(JsonWriter json) {
   if (form_ == LogprobForm::kChat) {
-    out += "{\"content\":[";
-    out += content_;
-    out += "],\"refusal\":null}";
+    json.object("content", JsonElements{content_}, "refusal", nullptr);
   } else {
-    const std::pair<std::string_view, const std::string&> arrays[] = {{"{\"text_offset\":[", offsets_},
-                                                                      {"],\"token_logprobs\":[", logprobs_},
-                                                                      {"],\"tokens\":[", tokens_},
-                                                                      {"],\"top_logprobs\":[", top_}};
-    for (const auto& [begin, elements] : arrays) {
-      out += begin;
-      out += elements;
-    }
-    out += "]}";
+    json.object("text_offset", JsonElements{offsets_}, "token_logprobs", JsonElements{logprobs_}, "tokens",
+                JsonElements{tokens_}, "top_logprobs", JsonElements{top_});
   }
   for (std::string* elements : {&content_, &tokens_, &logprobs_, &top_, &offsets_}) elements->clear();
   num_written_ = 0;

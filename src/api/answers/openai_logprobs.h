@@ -71,7 +71,7 @@ class AnswerLogprobs {
     return content_.size() + tokens_.size() + logprobs_.size() + top_.size() + offsets_.size();
   }
   /// Appends the JSON object of what is to be reported since the last call.
-  void take(std::string& out);
+  void take(JsonWriter json);
   /// Appends, in all forms but a completion's, the elements of its array, with a comma in front where something stands
   /// there.
   void take_entries(std::string& out);
@@ -93,9 +93,9 @@ class AnswerLogprobs {
   void push(const RequestEvent& event);
   void write(const Entry& entry);
   void write_chat(const Entry& entry);
-  void append_token(TokenId token, std::string_view text, float logprob);
+  void write_token(TokenId token, std::string_view text, float logprob);
   void write_completion(const Entry& entry);
-  void append_alternatives(const Entry& entry);
+  void write_alternatives(const Entry& entry);
 
   const Engine& engine_;
   LogprobForm form_;

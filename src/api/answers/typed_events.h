@@ -3,17 +3,20 @@
 // Free functions without state; any thread.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <iterator>
 #include <string>
 #include <string_view>
 
+#include "json/json_writer.h"
+
 namespace octavo {
 
-/// "event: NAME" and the beginning of its data, whose type has the same name.
-inline void begin_typed_event(std::string& out, std::string_view name) {
-  fmt::format_to(std::back_inserter(out), "event: {}\ndata: {{\"type\":\"{}\"", name, name);
+/// "event: NAME" and the beginning of its data, whose type has the same name. The writer is for the members that
+/// follow.
+inline JsonWriter begin_typed_event(std::string& out, std::string_view name) {
+  out += "event: ";
+  out += name;
+  out += "\ndata: ";
+  return JsonWriter(out).begin_object().fields("type", name);
 }
 
 inline void end_typed_event(std::string& out) { out += "}\n\n"; }

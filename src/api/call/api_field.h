@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <string>
@@ -196,7 +197,7 @@ ApiResult<ApiRequest> read_request(ApiRequest request, const boost::json::object
 
 template <auto kMember, auto... kInner, class Object>
 auto& member_of(Object& object) {
-  auto& member = object.*kMember;
+  auto& member = std::invoke(kMember, object);
   if constexpr (sizeof...(kInner) == 0) {
     return member;
   } else {

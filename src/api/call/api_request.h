@@ -136,9 +136,8 @@ struct AskedVectors {
 struct ApiRequest {
   /// All that the engine is asked for but the prompt and the number of tokens.
   Request settings = {};
-  std::variant<NoPrompt, Conversation, TextPrompts, Gap> prompt = NoPrompt();
+  std::variant<NoPrompt, Conversation, TextPrompts, Gap, AskedVectors> prompt = NoPrompt();
   std::string_view prompt_field = "prompt";
-  AskedVectors vectors = {};  // of calls for vectors and scores, which have no prompt
   AnswerLength length = {};
   bool is_seeded = false;                      // else each prompt draws from a seed of its own
   std::optional<std::string> prediction = {};  // a text that the answer is expected to be near to
@@ -152,6 +151,9 @@ struct ApiRequest {
   std::string cache_salt = {};
   std::optional<std::chrono::milliseconds> keep_alive = {};  // of the model, behind this request
   Warnings warnings = {};                                    // what the client should be told
+
+  /// The prompt of a call for vectors or scores.
+  AskedVectors& vectors() { return std::get<AskedVectors>(prompt); }
 };
 
 /// The conversation of a request that has one, with its tools. It is taken out of the request.

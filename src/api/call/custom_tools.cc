@@ -6,10 +6,10 @@
 #include <boost/json/object.hpp>
 #include <utility>
 
-#include "api/call/json_writer.h"
 #include "api/call/template_names.h"
 #include "api/call/tool_fields.h"
 #include "base/error.h"
+#include "json/json_string.h"
 #include "toolcalls/tool_call_parser.h"
 
 namespace octavo {

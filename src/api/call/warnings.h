@@ -6,8 +6,11 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "json/json_writer.h"
 
 namespace octavo {
 
@@ -43,5 +46,10 @@ class Warnings {
   std::vector<std::string> told_ = {};  // the first kMost, then how many more there were
   std::size_t num_given_ = 0;
 };
+
+/// The member `warnings` of an answer; nothing where there are none.
+inline void write_warnings(std::span<const std::string> warnings, JsonWriter json) {
+  if (!warnings.empty()) json.fields("warnings", warnings);
+}
 
 }  // namespace octavo

@@ -1,21 +1,15 @@
 #include "api/llama/llama_answer.h"
 
-#include <fmt/format.h>
-
-#include <iterator>
 #include <utility>
 
 #include "api/answers/llama_timings.h"
-#include "api/call/json_writer.h"
+#include "json/json_writer.h"
 
 namespace octavo {
 namespace {
 
-void append_probabilities(std::string_view elements, std::string& out) {
-  if (elements.empty()) return;
-  out += ",\"completion_probabilities\":[";
-  out += elements;
-  out += ']';
+void write_probabilities(std::string_view elements, JsonWriter json) {
+  if (!elements.empty()) json.fields("completion_probabilities", JsonElements{elements});
 }
 
 }  // namespace
@@ -23,45 +17,38 @@ void append_probabilities(std::string_view elements, std::string& out) {
 LlamaAnswer::LlamaAnswer(const CompletionCall& call, std::string id, std::string model, const Engine& engine)
     : AnswerBlocks(call, std::move(id), &engine, LogprobForm::kLlama), model_(std::move(model)) {}
 
-/// The object's members in front of the text.
-void LlamaAnswer::append_begin(std::string& out) {
-  out += R"({"index":0,"id_slot":-1,"tokens":)";
-  append_json_ids(out, take_tokens());
-  out += ',';
+/// The object's beginning, with the text.
+JsonWriter LlamaAnswer::begin_object(std::string_view content, std::string& out) {
+  return JsonWriter(out).begin_object().fields("index", 0, "id_slot", -1, "tokens", take_tokens(), "content", content);
 }
 
 void LlamaAnswer::write_delta(const Block&, std::size_t, std::string_view delta, std::string& out) {
   out += "data: ";
-  append_begin(out);
-  append_json_field(out, "content", delta);
-  out += ",\"stop\":false";
-  append_probabilities(delta_logprobs(), out);
+  JsonWriter json = begin_object(delta, out).fields("stop", false);
+  write_probabilities(delta_logprobs(), json);
   out += "}\n\n";
 }
 
-void LlamaAnswer::append_end(std::string_view content, std::string_view probabilities, std::string& out) {
-  append_begin(out);
-  append_json_field(out, "content", content);
-  out += ",\"stop\":true,";
-  append_json_field(out, "model", model_);
-  fmt::format_to(std::back_inserter(out), ",\"tokens_predicted\":{},\"tokens_evaluated\":{},\"tokens_cached\":{},",
-                 stats().generated_tokens, stats().prompt_tokens, stats().prompt_tokens + stats().generated_tokens);
+void LlamaAnswer::write_last(std::string_view content, std::string_view probabilities, std::string& out) {
   const std::string_view word = stop_text();
-  append_json_field(out, "stop_type", finish_reason() != FinishReason::kStop ? "limit" : word.empty() ? "eos" : "word");
-  out += ',';
-  append_json_field(out, "stopping_word", word);
-  out += ",\"truncated\":false";
+  JsonWriter json = begin_object(content, out);
+  json.fields("stop", true, "model", model_, "tokens_predicted", stats().generated_tokens, "tokens_evaluated",
+              stats().prompt_tokens, "tokens_cached", stats().prompt_tokens + stats().generated_tokens, "stop_type",
+              finish_reason() != FinishReason::kStop ? "limit"
+              : word.empty()                         ? "eos"
+                                                     : "word",
+              "stopping_word", word, "truncated", false);
   LlamaTimings timings;
   timings.add(stats(), true);
-  timings.append(out);
-  append_probabilities(probabilities, out);
-  append_warnings(out, call().warnings);
-  out += '}';
+  timings.write(json);
+  write_probabilities(probabilities, json);
+  write_warnings(call().warnings, json);
+  json.end_object();
 }
 
 void LlamaAnswer::write_end(std::string& out) {
   out += "data: ";
-  append_end({}, {}, out);
+  write_last({}, {}, out);
   out += "\n\n";
 }
 
@@ -73,7 +60,7 @@ std::string LlamaAnswer::body() {
     content += block.text;
     probabilities += block.logprobs;  // all text is one block: a completion has no reasoning and no calls
   }
-  append_end(content, probabilities, out);
+  write_last(content, probabilities, out);
   return out;
 }
 

@@ -26,9 +26,9 @@ class LlamaAnswer final : public AnswerBlocks {
   bool keeps_tokens() const override { return call().stream || call().return_token_ids; }
 
  private:
-  void append_begin(std::string& out);
+  JsonWriter begin_object(std::string_view content, std::string& out);
   /// The object that the answer ends with, whose content is `content`. `probabilities`: elements of an array.
-  void append_end(std::string_view content, std::string_view probabilities, std::string& out);
+  void write_last(std::string_view content, std::string_view probabilities, std::string& out);
 
   const std::string model_;
 };

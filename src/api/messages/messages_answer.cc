@@ -1,13 +1,10 @@
 #include "api/messages/messages_answer.h"
 
-#include <fmt/format.h>
-
-#include <iterator>
 #include <utility>
 
 #include "api/answers/typed_events.h"
 #include "api/call/context_full.h"
-#include "api/call/json_writer.h"
+#include "json/json_writer.h"
 
 namespace octavo {
 namespace {
@@ -28,37 +25,32 @@ std::string_view error_type(int status) {
 }
 
 /// A block with what it holds: nothing yet, where it begins in a stream.
-void append_block(const Block& block, std::string& out) {
+void write_block(const Block& block, JsonWriter json) {
   switch (block.kind) {
-    case Block::Kind::kText:
-      out += "{\"type\":\"text\",";
-      append_json_field(out, "text", block.text);
-      break;
-    case Block::Kind::kReasoning:
-      out += "{\"type\":\"thinking\",";
-      append_json_field(out, "thinking", block.text);
-      out += ",\"signature\":\"\"";  // nobody needs to trust it: what comes back is read as text
+    case Block::Kind::kText: json.object("type", "text", "text", block.text); break;
+    case Block::Kind::kReasoning:  // nobody needs to trust its signature: what comes back is read as text
+      json.object("type", "thinking", "thinking", block.text, "signature", "");
       break;
     case Block::Kind::kCall:
-      out += "{\"type\":\"tool_use\",";
-      append_json_field(out, "id", block.id);
-      out += ',';
-      append_json_field(out, "name", block.name);
-      out += ",\"input\":";
-      out += block.arguments();
+      json.object("type", "tool_use", "id", block.id, "name", block.name, "input", JsonText{block.arguments()});
       break;
   }
-  out += '}';
+}
+
+/// Tokens that were found cached are counted apart from the others of the prompt.
+void write_usage(std::int64_t prompt_tokens, std::int64_t cached_tokens, std::int64_t generated_tokens,
+                 JsonWriter json) {
+  json.key("usage").object("input_tokens", prompt_tokens - cached_tokens, "cache_creation_input_tokens", 0,
+                           "cache_read_input_tokens", cached_tokens, "output_tokens", generated_tokens);
 }
 
 }  // namespace
 
 std::string messages_error_body(const ApiError& error) {
-  std::string out = "{\"type\":\"error\",\"error\":{";
-  append_json_field(out, "type", error_type(error.status));
-  out += ',';
-  append_json_field(out, "message", anthropic_message(error));
-  out += "}}";
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().fields("type", "error").key("error");
+  json.object("type", error_type(error.status), "message", anthropic_message(error)).end_object();
   return out;
 }
 
@@ -67,90 +59,57 @@ MessagesAnswer::MessagesAnswer(const CompletionCall& call, std::string id, std::
 
 std::string MessagesAnswer::heartbeat(std::string_view) const { return "event: ping\ndata: {\"type\":\"ping\"}\n\n"; }
 
-void MessagesAnswer::append_head(std::string& out) const {
-  append_json_field(out, "id", id());
-  out += ",\"type\":\"message\",\"role\":\"assistant\",";
-  append_json_field(out, "model", model_);
+void MessagesAnswer::write_head(JsonWriter json) const {
+  json.fields("id", id(), "type", "message", "role", "assistant", "model", model_);
 }
 
-void MessagesAnswer::append_stop(std::string& out) const {
+void MessagesAnswer::write_stop(JsonWriter json) const {
   const bool is_cut = finish_reason() != FinishReason::kStop;
   const std::string_view text = is_cut ? std::string_view() : stop_text();
-  append_json_field(out, "stop_reason",
-                    is_cut          ? "max_tokens"
-                    : !text.empty() ? "stop_sequence"
-                    : calls_tools() ? "tool_use"
-                                    : "end_turn");
-  out += ',';
-  if (text.empty()) {
-    out += "\"stop_sequence\":null";
-  } else {
-    append_json_field(out, "stop_sequence", text);
-  }
-}
-
-// Tokens that were found cached are counted apart from the others of the prompt.
-void MessagesAnswer::append_usage(std::string& out) const {
-  fmt::format_to(std::back_inserter(out),
-                 "\"usage\":{{\"input_tokens\":{},\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":{},"
-                 "\"output_tokens\":{}}}",
-                 stats().prompt_tokens - stats().cached_tokens, stats().cached_tokens, stats().generated_tokens);
+  json.fields("stop_reason",
+              is_cut          ? "max_tokens"
+              : !text.empty() ? "stop_sequence"
+              : calls_tools() ? "tool_use"
+                              : "end_turn",
+              "stop_sequence", text.empty() ? std::nullopt : std::optional(text));
 }
 
 // How much of the prompt is cached is not known yet; the last event tells.
 void MessagesAnswer::write_begin(std::string& out) {
-  begin_typed_event(out, "message_start");
-  out += ",\"message\":{";
-  append_head(out);
-  fmt::format_to(std::back_inserter(out),
-                 ",\"content\":[],\"stop_reason\":null,\"stop_sequence\":null,\"usage\":{{\"input_tokens\":{},"
-                 "\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,\"output_tokens\":0}}",
-                 call().prompts.front().num_tokens);
-  append_warnings(out, call().warnings);
-  out += '}';
+  JsonWriter json = begin_typed_event(out, "message_start").key("message").begin_object();
+  write_head(json);
+  json.fields("content", JsonElements(), "stop_reason", nullptr, "stop_sequence", nullptr);
+  write_usage(static_cast<std::int64_t>(call().prompts.front().num_tokens), 0, 0, json);
+  write_warnings(call().warnings, json);
+  json.end_object();
   end_typed_event(out);
 }
 
 void MessagesAnswer::begin_block(const Block& block, std::size_t index, std::string& out) {
-  begin_typed_event(out, "content_block_start");
-  fmt::format_to(std::back_inserter(out), ",\"index\":{},\"content_block\":", index);
-  append_block(block, out);
+  write_block(block, begin_typed_event(out, "content_block_start").fields("index", index).key("content_block"));
   end_typed_event(out);
 }
 
 void MessagesAnswer::write_delta(const Block& block, std::size_t index, std::string_view delta, std::string& out) {
-  begin_typed_event(out, "content_block_delta");
-  fmt::format_to(std::back_inserter(out), ",\"index\":{},\"delta\":{{", index);
+  JsonWriter json = begin_typed_event(out, "content_block_delta").fields("index", index).key("delta");
   switch (block.kind) {
-    case Block::Kind::kText:
-      out += "\"type\":\"text_delta\",";
-      append_json_field(out, "text", delta);
-      break;
-    case Block::Kind::kReasoning:
-      out += "\"type\":\"thinking_delta\",";
-      append_json_field(out, "thinking", delta);
-      break;
-    case Block::Kind::kCall:
-      out += "\"type\":\"input_json_delta\",";
-      append_json_field(out, "partial_json", delta);
-      break;
+    case Block::Kind::kText: json.object("type", "text_delta", "text", delta); break;
+    case Block::Kind::kReasoning: json.object("type", "thinking_delta", "thinking", delta); break;
+    case Block::Kind::kCall: json.object("type", "input_json_delta", "partial_json", delta); break;
   }
-  out += '}';
   end_typed_event(out);
 }
 
 void MessagesAnswer::end_block(const Block&, std::size_t index, std::string& out) {
-  begin_typed_event(out, "content_block_stop");
-  fmt::format_to(std::back_inserter(out), ",\"index\":{}", index);
+  begin_typed_event(out, "content_block_stop").fields("index", index);
   end_typed_event(out);
 }
 
 void MessagesAnswer::write_end(std::string& out) {
-  begin_typed_event(out, "message_delta");
-  out += ",\"delta\":{";
-  append_stop(out);
-  out += "},";
-  append_usage(out);
+  JsonWriter json = begin_typed_event(out, "message_delta").key("delta").begin_object();
+  write_stop(json);
+  json.end_object();
+  write_usage(stats().prompt_tokens, stats().cached_tokens, stats().generated_tokens, json);
   end_typed_event(out);
   begin_typed_event(out, "message_stop");
   end_typed_event(out);
@@ -161,19 +120,17 @@ void MessagesAnswer::write_error(const ApiError& error, std::string& out) {
 }
 
 std::string MessagesAnswer::body() {
-  std::string out = "{";
-  append_head(out);
-  out += ",\"content\":[";
-  for (const Block& block : blocks()) {
-    if (out.back() != '[') out += ',';
-    append_block(block, out);
-  }
-  out += "],";
-  append_stop(out);
-  out += ',';
-  append_usage(out);
-  append_warnings(out, call().warnings);
-  out += '}';
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  write_head(json);
+  json.key("content").begin_array();
+  for (const Block& block : blocks()) write_block(block, json);
+  json.end_array();
+  write_stop(json);
+  write_usage(stats().prompt_tokens, stats().cached_tokens, stats().generated_tokens, json);
+  write_warnings(call().warnings, json);
+  json.end_object();
   return out;
 }
 

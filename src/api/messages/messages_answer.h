@@ -25,9 +25,8 @@ class MessagesAnswer final : public AnswerBlocks {
   std::string body() override;
 
  private:
-  void append_head(std::string& out) const;
-  void append_stop(std::string& out) const;
-  void append_usage(std::string& out) const;
+  void write_head(JsonWriter json) const;
+  void write_stop(JsonWriter json) const;
 
   const std::string model_;
 };

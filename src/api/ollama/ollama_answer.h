@@ -36,8 +36,8 @@ class OllamaAnswer final : public AnswerBlocks {
     std::string_view logprobs = {};  // elements of logprobs
   };
 
-  void append_object(const Parts& parts, bool is_done, std::string& out) const;
-  void append_end(std::string& out) const;
+  void write_object(const Parts& parts, bool is_done, std::string& out) const;
+  void write_done(JsonWriter json) const;
 
   const std::string model_;
   const bool is_chat_;

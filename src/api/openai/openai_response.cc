@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -11,9 +10,9 @@
 #include "api/answers/openai_finish.h"
 #include "api/answers/openai_logprobs.h"
 #include "api/call/completion.h"
-#include "api/call/json_writer.h"
 #include "api/openai/openai_usage.h"
 #include "base/to_size.h"
+#include "json/json_writer.h"
 
 namespace octavo {
 namespace {
@@ -67,18 +66,16 @@ struct CompletionResponse::State {
   void keep(std::size_t index, Answer& answer, const RequestEvent& event, const Shown& shown);
   void stream(std::size_t index, Answer& answer, const RequestEvent& event, const Shown& shown, std::string& out);
   void begin_stream(std::size_t index, Answer& answer, std::string& out);
-  void begin_chunk(std::size_t index, std::string& out) const;
-  void end_choice(std::size_t index, std::string_view finish, std::string& out) const;
-  void end_chunk(std::size_t index, std::string_view finish, std::string& out) const;
+  JsonWriter begin_chunk(std::size_t index, std::string& out) const;
+  void end_choice(std::size_t index, std::string_view finish, JsonWriter json) const;
   void end_last_chunk(std::size_t index, const RequestStats& stats, std::string& out) const;
-  void append_stop_reason(const Answer& answer, std::string& out) const;
-  void append_text(std::string_view text, std::string& out) const;
-  void append_delta(const Answer& answer, const Shown& shown, std::string& out) const;
-  void append_reasoning(std::string_view reasoning, std::string& out) const;
-  void append_prompt_ids(std::size_t index, std::string& out) const;
-  void append_logprobs(Answer& answer, std::string& out) const;
-  void append_token_ids(Answer& answer, std::string& out) const;
-  void append_choice(std::size_t index, std::string& out);
+  void write_stop_reason(const Answer& answer, JsonWriter json) const;
+  void write_delta(const Answer& answer, const Shown& shown, JsonWriter json) const;
+  void write_reasoning(std::string_view reasoning, JsonWriter json) const;
+  void write_prompt_ids(std::size_t index, JsonWriter json) const;
+  void write_logprobs(Answer& answer, JsonWriter json) const;
+  void write_token_ids(Answer& answer, JsonWriter json) const;
+  void write_choice(std::size_t index, JsonWriter json);
   std::string usage_chunk() const;
   std::string body();
 };
@@ -95,15 +92,12 @@ CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine&
                                                 : "chat.completion";
   std::string& head = state_->head;
   if (call.stream) head += "data: ";
-  head += '{';
-  append_json_field(head, "id", id);
-  head += ',';
-  append_json_field(head, "object", object);
-  fmt::format_to(std::back_inserter(head), ",\"created\":{},", created);
-  append_json_field(head, "model", model.id);
-  head += ',';
-  append_json_field(head, "system_fingerprint", model.fingerprint);
-  head += ",\"choices\":[";
+  JsonWriter(head)
+      .begin_object()
+      .fields("id", id, "object", object, "created", created, "model", model.id, "system_fingerprint",
+              model.fingerprint)
+      .key("choices")
+      .begin_array();
 
   state_->answers.resize(call.prompts.size() * to_size(call.n));
   for (std::size_t i = 0; call.tools != nullptr && i < state_->answers.size(); ++i)
@@ -193,13 +187,13 @@ std::string CompletionResponse::progress(std::size_t prompt_index, const PromptP
   std::string out;
   if (state.error) return out;
   const std::size_t index = prompt_index * to_size(state.call.n);
-  state.begin_chunk(index, out);
-  out += state.call.is_chat ? R"("delta":{},"logprobs":null)" : R"("text":"","logprobs":null)";
-  state.end_choice(index, {}, out);
-  fmt::format_to(std::back_inserter(out),
-                 ",\"prompt_progress\":{{\"total\":{},\"cache\":{},\"processed\":{},\"time_ms\":{}}}}}\n\n",
-                 progress.prompt_tokens, progress.cached_tokens, progress.computed_tokens,
-                 std::llround(progress.seconds * 1000));
+  JsonWriter json = state.begin_chunk(index, out);
+  json.raw(state.call.is_chat ? R"("delta":{},"logprobs":null)" : R"("text":"","logprobs":null)");
+  state.end_choice(index, {}, json);
+  json.key("prompt_progress")
+      .object("total", progress.prompt_tokens, "cache", progress.cached_tokens, "processed", progress.computed_tokens,
+              "time_ms", std::llround(progress.seconds * 1000));
+  out += "}\n\n";
   return out;
 }
 
@@ -231,99 +225,74 @@ void CompletionResponse::State::keep(std::size_t index, Answer& answer, const Re
   held_bytes += size_of() - size_before;
 }
 
-void CompletionResponse::State::begin_chunk(std::size_t index, std::string& out) const {
+JsonWriter CompletionResponse::State::begin_chunk(std::size_t index, std::string& out) const {
   out += head;
-  fmt::format_to(std::back_inserter(out), "{{\"index\":{},", index);
+  return JsonWriter(out).begin_object().fields("index", index);
 }
 
-void CompletionResponse::State::end_choice(std::size_t index, std::string_view finish, std::string& out) const {
-  out += ",\"finish_reason\":";
+void CompletionResponse::State::end_choice(std::size_t index, std::string_view finish, JsonWriter json) const {
+  json.key("finish_reason");
   if (finish.empty()) {
-    out += "null";
+    json.value(nullptr);
   } else {
-    append_json_string(out, finish);
-    append_stop_reason(answers[index], out);
+    json.value(finish);
+    write_stop_reason(answers[index], json);
   }
-  out += "}]";
+  json.end_object().end_array();
   if (call.continuous_usage) {  // as vLLM counts: of this choice
     const std::size_t num_prompt = prompt_of(index).num_tokens, num_tokens = answers[index].num_tokens;
-    fmt::format_to(std::back_inserter(out),
-                   ",\"usage\":{{\"prompt_tokens\":{},\"completion_tokens\":{},\"total_tokens\":{}}}", num_prompt,
-                   num_tokens, num_prompt + num_tokens);
+    json.key("usage").object("prompt_tokens", num_prompt, "completion_tokens", num_tokens, "total_tokens",
+                             num_prompt + num_tokens);
   } else if (call.include_usage) {
-    out += ",\"usage\":null";
+    json.fields("usage", nullptr);
   }
-}
-
-void CompletionResponse::State::end_chunk(std::size_t index, std::string_view finish, std::string& out) const {
-  end_choice(index, finish, out);
-  out += "}\n\n";
 }
 
 /// Of a choice that has ended, with its own timings.
 void CompletionResponse::State::end_last_chunk(std::size_t index, const RequestStats& stats, std::string& out) const {
-  end_choice(index, finish_of(answers[index]), out);
+  end_choice(index, finish_of(answers[index]), JsonWriter(out));
   LlamaTimings own;
   own.add(stats, true);
-  own.append(out);
+  own.write(JsonWriter(out));
   out += "}\n\n";
 }
 
-void CompletionResponse::State::append_logprobs(Answer& answer, std::string& out) const {
-  out += ",\"logprobs\":";
+void CompletionResponse::State::write_logprobs(Answer& answer, JsonWriter json) const {
+  json.key("logprobs");
   if (answer.logprobs && !answer.logprobs->empty()) {
-    answer.logprobs->take(out);
+    answer.logprobs->take(json);
   } else {
-    out += "null";
+    json.value(nullptr);
   }
 }
 
 /// vLLM's extension: the stop text that the answer ended at.
-void CompletionResponse::State::append_stop_reason(const Answer& answer, std::string& out) const {
+void CompletionResponse::State::write_stop_reason(const Answer& answer, JsonWriter json) const {
   const std::string_view text = call.stop_text(answer.stop_text);
-  if (answer.finish != FinishReason::kStop || text.empty()) return;
-  out += ',';
-  append_json_field(out, "stop_reason", text);
+  if (answer.finish == FinishReason::kStop && !text.empty()) json.fields("stop_reason", text);
 }
 
-void CompletionResponse::State::append_text(std::string_view text, std::string& out) const {
-  append_json_field(out, "text", text);
+void CompletionResponse::State::write_delta(const Answer& answer, const Shown& shown, JsonWriter json) const {
+  json.key("delta").begin_object();
+  write_reasoning(shown.reasoning, json);
+  if (!shown.content.empty() || (shown.reasoning.empty() && shown.calls.empty())) json.fields("content", shown.content);
+  if (!shown.calls.empty()) answer.calls->write_deltas(shown.calls, json);
+  json.end_object();
 }
 
-void CompletionResponse::State::append_delta(const Answer& answer, const Shown& shown, std::string& out) const {
-  out += "\"delta\":{";
-  append_reasoning(shown.reasoning, out);
-  if (!shown.content.empty() || (shown.reasoning.empty() && shown.calls.empty())) {
-    append_json_field(out, "content", shown.content);
-    out += ',';
-  }
-  if (!shown.calls.empty()) {
-    answer.calls->append_deltas(out, shown.calls);
-    out += ',';
-  }
-  out.back() = '}';
-}
-
-/// Its fields, with a comma behind each; nothing where there is none.
-void CompletionResponse::State::append_reasoning(std::string_view reasoning, std::string& out) const {
+void CompletionResponse::State::write_reasoning(std::string_view reasoning, JsonWriter json) const {
   if (reasoning.empty()) return;
-  append_json_field(out, "reasoning_content", reasoning);
-  out += ',';
-  if (!call.reasoning.has_both_names) return;
-  append_json_field(out, "reasoning", reasoning);
-  out += ',';
+  json.fields("reasoning_content", reasoning);
+  if (call.reasoning.has_both_names) json.fields("reasoning", reasoning);
 }
 
-void CompletionResponse::State::append_prompt_ids(std::size_t index, std::string& out) const {
-  if (!call.return_token_ids) return;
-  out += ",\"prompt_token_ids\":";
-  append_json_ids(out, prompt_of(index).tokens);
+void CompletionResponse::State::write_prompt_ids(std::size_t index, JsonWriter json) const {
+  if (call.return_token_ids) json.fields("prompt_token_ids", prompt_of(index).tokens);
 }
 
-void CompletionResponse::State::append_token_ids(Answer& answer, std::string& out) const {
+void CompletionResponse::State::write_token_ids(Answer& answer, JsonWriter json) const {
   if (!call.return_token_ids) return;
-  out += ",\"token_ids\":";
-  append_json_ids(out, answer.tokens);
+  json.fields("token_ids", answer.tokens);
   answer.tokens.clear();
 }
 
@@ -339,90 +308,89 @@ void CompletionResponse::State::stream(std::size_t index, Answer& answer, const 
                      (ended && !answer.tokens.empty());
   // The end of a chat's answer is a chunk of its own, with an empty delta; a completion's may have text.
   if (shows || (ended && !call.is_chat)) {
-    begin_chunk(index, out);
+    JsonWriter json = begin_chunk(index, out);
     if (call.is_chat) {
-      append_delta(answer, shown, out);
+      write_delta(answer, shown, json);
     } else {
-      append_text(shown.content, out);
+      json.fields("text", shown.content);
     }
-    append_logprobs(answer, out);
-    append_token_ids(answer, out);
+    write_logprobs(answer, json);
+    write_token_ids(answer, json);
     if (ended && !call.is_chat) {
       end_last_chunk(index, event.stats, out);
     } else {
-      end_chunk(index, "", out);
+      end_choice(index, {}, json);
+      out += "}\n\n";
     }
   }
   if (!ended || !call.is_chat) return;
-  begin_chunk(index, out);
-  out += "\"delta\":{},\"logprobs\":null";
+  begin_chunk(index, out).raw(R"("delta":{},"logprobs":null)");
   end_last_chunk(index, event.stats, out);
 }
 
 // The chunk before all text: whose answer it is in a chat, the echoed prompt in a completion.
 void CompletionResponse::State::begin_stream(std::size_t index, Answer& answer, std::string& out) {
   if (!call.is_chat && !call.echo && !call.return_token_ids && (call.warnings.empty() || warnings_sent)) return;
-  begin_chunk(index, out);
+  JsonWriter json = begin_chunk(index, out);
   if (call.is_chat) {
-    out += "\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"logprobs\":null";
+    json.raw(R"("delta":{"role":"assistant","content":""},"logprobs":null)");
   } else {
-    append_text(prompt_of(index).text, out);
-    append_logprobs(answer, out);
-    append_prompt_ids(index, out);
-    append_token_ids(answer, out);
+    json.fields("text", prompt_of(index).text);
+    write_logprobs(answer, json);
+    write_prompt_ids(index, json);
+    write_token_ids(answer, json);
   }
   // Beside the choices stand, once, the warnings and of a chat the ids.
-  end_choice(index, {}, out);
-  if (call.is_chat && !std::exchange(prompt_ids_sent, true)) append_prompt_ids(0, out);
-  if (!std::exchange(warnings_sent, true)) append_warnings(out, call.warnings);
+  end_choice(index, {}, json);
+  if (call.is_chat && !std::exchange(prompt_ids_sent, true)) write_prompt_ids(0, json);
+  if (!std::exchange(warnings_sent, true)) write_warnings(call.warnings, json);
   out += "}\n\n";
 }
 
 std::string CompletionResponse::State::usage_chunk() const {
-  std::string out = head + "],";
-  usage.append(out);
+  std::string out = head;
+  usage.write(JsonWriter(out).end_array());
   out += "}\n\n";
   return out;
 }
 
-void CompletionResponse::State::append_choice(std::size_t index, std::string& out) {
+void CompletionResponse::State::write_choice(std::size_t index, JsonWriter json) {
   Answer& answer = answers[index];
-  fmt::format_to(std::back_inserter(out), "{{\"index\":{},", index);
+  json.begin_object().fields("index", index);
   if (call.is_chat) {
-    out += "\"message\":{\"role\":\"assistant\",";
-    append_reasoning(answer.reasoning, out);
-    append_content(out, answer.text, answer.calls.get());
-    out += '}';
+    json.key("message").begin_object().fields("role", "assistant");
+    write_reasoning(answer.reasoning, json);
+    write_content(answer.text, answer.calls.get(), json);
+    json.end_object();
   } else {
-    append_json_field(out, "text", answer.text);
+    json.fields("text", answer.text);
   }
-  append_logprobs(answer, out);
-  if (!call.is_chat) append_prompt_ids(index, out);
-  append_token_ids(answer, out);
-  if (!prompt_logprobs.empty()) out += ",\"prompt_logprobs\":" + prompt_logprobs[index / to_size(call.n)];
-  out += ',';
-  append_json_field(out, "finish_reason", finish_of(answer));
-  append_stop_reason(answer, out);
-  out += '}';
+  write_logprobs(answer, json);
+  if (!call.is_chat) write_prompt_ids(index, json);
+  write_token_ids(answer, json);
+  if (!prompt_logprobs.empty()) json.fields("prompt_logprobs", JsonText{prompt_logprobs[index / to_size(call.n)]});
+  json.fields("finish_reason", finish_of(answer));
+  write_stop_reason(answer, json);
+  json.end_object();
 }
 
 std::string CompletionResponse::State::body() {
   std::string out = head;
   out.reserve(held_bytes + held_bytes / 8);  // and escapes, and what stands around each choice
+  JsonWriter json(out);
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (i > 0) out += ',';
-    append_choice(i, out);
+    write_choice(i, json);
     answers[i].logprobs.reset();  // it is written, and need not be held twice
     answers[i].calls.reset();
     std::string().swap(answers[i].text);
     std::string().swap(answers[i].reasoning);
   }
-  out += "],";
-  usage.append(out);
-  timings.append(out);
-  if (call.is_chat) append_prompt_ids(0, out);
-  append_warnings(out, call.warnings);
-  out += '}';
+  json.end_array();
+  usage.write(json);
+  timings.write(json);
+  if (call.is_chat) write_prompt_ids(0, json);
+  write_warnings(call.warnings, json);
+  json.end_object();
   return out;
 }
 

@@ -1,9 +1,5 @@
 #include "api/openai/openai_usage.h"
 
-#include <fmt/format.h>
-
-#include <iterator>
-
 namespace octavo {
 
 void OpenAiUsage::add(const RequestStats& stats, bool is_first_choice) {
@@ -17,23 +13,20 @@ void OpenAiUsage::add(const RequestStats& stats, bool is_first_choice) {
   if (num_prompts_ == 1) diverged_at_ = stats.diverged_at;
 }
 
-void OpenAiUsage::append(std::string& out) const {
-  fmt::format_to(std::back_inserter(out),
-                 "\"usage\":{{\"prompt_tokens\":{},\"completion_tokens\":{},\"total_tokens\":{},"
-                 "\"prompt_tokens_details\":{{\"cached_tokens\":{}",
-                 prompt_tokens_, generated_tokens_, prompt_tokens_ + generated_tokens_, cached_tokens_);
-  if (diverged_at_ >= 0) fmt::format_to(std::back_inserter(out), ",\"diverged_at\":{}", diverged_at_);
-  out += '}';
+void OpenAiUsage::write(JsonWriter json) const {
+  json.key("usage").begin_object().fields("prompt_tokens", prompt_tokens_, "completion_tokens", generated_tokens_,
+                                          "total_tokens", prompt_tokens_ + generated_tokens_);
+  json.key("prompt_tokens_details").begin_object().fields("cached_tokens", cached_tokens_);
+  if (diverged_at_ >= 0) json.fields("diverged_at", diverged_at_);
+  json.end_object();
   if (shows_reasoning_ || shows_prediction_) {
-    out += ",\"completion_tokens_details\":{";
-    if (shows_reasoning_) fmt::format_to(std::back_inserter(out), "\"reasoning_tokens\":{}", reasoning_tokens_);
-    if (shows_reasoning_ && shows_prediction_) out += ',';
+    json.key("completion_tokens_details").begin_object();
+    if (shows_reasoning_) json.fields("reasoning_tokens", reasoning_tokens_);
     if (shows_prediction_)
-      fmt::format_to(std::back_inserter(out), "\"accepted_prediction_tokens\":{},\"rejected_prediction_tokens\":{}",
-                     accepted_, rejected_);
-    out += '}';
+      json.fields("accepted_prediction_tokens", accepted_, "rejected_prediction_tokens", rejected_);
+    json.end_object();
   }
-  out += '}';
+  json.end_object();
 }
 
 }  // namespace octavo

@@ -5,8 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
+#include "json/json_writer.h"
 #include "octavo/request.h"
 
 namespace octavo {
@@ -20,8 +20,8 @@ class OpenAiUsage {
 
   /// Adds a choice that has ended. A prompt is counted once, with its first choice, though all of them report it.
   void add(const RequestStats& stats, bool is_first_choice);
-  /// `"usage":{...}`
-  void append(std::string& out) const;
+  /// The member `usage`.
+  void write(JsonWriter json) const;
 
  private:
   bool shows_reasoning_, shows_prediction_;

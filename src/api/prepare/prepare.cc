@@ -9,7 +9,6 @@
 #include "api/call/answer_size.h"
 #include "api/call/api_error.h"
 #include "api/call/context_full.h"
-#include "api/call/json_writer.h"
 #include "api/call/prompt_logprobs.h"
 #include "api/call/tool_constraint.h"
 #include "api/fields/reasoning_fields.h"
@@ -17,6 +16,7 @@
 #include "base/error.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
+#include "json/json_string.h"
 
 namespace octavo {
 namespace {
@@ -307,6 +307,7 @@ class Preparation {
 }  // namespace
 
 ApiResult<CompletionCall> prepare(ApiRequest request, const Engine& engine, const ServedModel& model) {
+  if (std::holds_alternative<AskedVectors>(request.prompt)) return prepare_vectors(std::move(request), engine, model);
   return Preparation(std::move(request), engine, model).prepare();
 }
 

@@ -69,7 +69,7 @@ class VectorPreparation {
         engine_(engine),
         model_(model),
         info_(engine.info()),
-        options_{.prompt_name = asked_.vectors.prompt_name},
+        options_{.prompt_name = asked().prompt_name},
         vectors_(std::make_shared<VectorCall>()) {}
 
   ApiResult<CompletionCall> prepare() {
@@ -87,7 +87,7 @@ class VectorPreparation {
 
  private:
   bool is_of_pairs() const { return vectors_->task == VectorTask::kRanks || vectors_->task == VectorTask::kScores; }
-  const AskedVectors& asked() const { return asked_.vectors; }
+  const AskedVectors& asked() const { return std::get<AskedVectors>(asked_.prompt); }
 
   ApiResult<void> settle_task() {
     vectors_->task = asked().task;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "json/json_writer.h"
+
 namespace octavo {
 namespace {
 
@@ -21,10 +23,7 @@ std::size_t size_of(const std::vector<ResponseItem>& items) {
 
 std::string StoredResponse::body() const {
   std::string out = head;
-  for (const ResponseItem& item : output) {
-    if (&item != output.data()) out += ',';
-    out += *item.json;
-  }
+  for (const ResponseItem& item : output) JsonWriter(out).raw(*item.json);
   return out + tail;
 }
 

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
 #include <utility>
 
 #include "api/answers/typed_events.h"
-#include "api/call/json_writer.h"
 
 namespace octavo {
 namespace {
@@ -22,40 +20,23 @@ std::string_view kind_of(const Block& block) {
   return block.is_custom() ? "ctc" : "fc";
 }
 
-void append_logprobs(std::string_view logprobs, std::string& out) {
-  out += ",\"logprobs\":[";
-  out += logprobs;
-  out += ']';
-}
-
 /// The content part of a message or of reasoning. `is_begun`: its text is still to come.
-void append_part(const Block& block, bool is_begun, std::string& out) {
+void write_part(const Block& block, bool is_begun, JsonWriter json) {
   const std::string_view text = is_begun ? std::string_view() : block.text;
   if (block.kind == Block::Kind::kText) {
-    out += R"({"type":"output_text",)";
-    append_json_field(out, "text", text);
-    out += R"(,"annotations":[])";
-    append_logprobs(is_begun ? std::string_view() : block.logprobs, out);
-    out += '}';
+    json.object("type", "output_text", "text", text, "annotations", JsonElements(), "logprobs",
+                JsonElements{is_begun ? std::string_view() : block.logprobs});
   } else {
-    out += R"({"type":"reasoning_text",)";
-    append_json_field(out, "text", text);
-    out += '}';
+    json.object("type", "reasoning_text", "text", text);
   }
 }
 
 /// The members of a call that its kind has.
-void append_called(const Block& block, bool is_begun, std::string& out) {
-  out += block.is_custom() ? R"(,"type":"custom_tool_call",)" : R"(,"type":"function_call",)";
-  append_json_field(out, "call_id", block.id);
-  out += ',';
-  append_json_field(out, "name", block.name);
-  if (block.tool != nullptr && !block.tool->space.empty()) {
-    out += ',';
-    append_json_field(out, "namespace", block.tool->space);
-  }
-  out += ',';
-  append_json_field(out, block.is_custom() ? "input" : "arguments", is_begun ? std::string_view() : block.text);
+void write_called(const Block& block, bool is_begun, JsonWriter json) {
+  json.fields("type", block.is_custom() ? "custom_tool_call" : "function_call", "call_id", block.id, "name",
+              block.name);
+  if (block.tool != nullptr && !block.tool->space.empty()) json.fields("namespace", block.tool->space);
+  json.fields(block.is_custom() ? "input" : "arguments", is_begun ? std::string_view() : block.text);
 }
 
 std::string_view error_code(const ApiError& error) {
@@ -64,17 +45,13 @@ std::string_view error_code(const ApiError& error) {
 }
 
 /// The member `error` of a response; null: it has none.
-void append_error(const ApiError* error, std::string& out) {
-  out += ",\"error\":";
+void write_error_member(const ApiError* error, JsonWriter json) {
+  json.key("error");
   if (error == nullptr) {
-    out += "null";
-    return;
+    json.value(nullptr);
+  } else {
+    json.object("code", error_code(*error), "message", error->message);
   }
-  out += '{';
-  append_json_field(out, "code", error_code(*error));
-  out += ',';
-  append_json_field(out, "message", error->message);
-  out += '}';
 }
 
 }  // namespace
@@ -95,61 +72,49 @@ std::string ResponsesAnswer::item_id(const Block& block, std::size_t index) cons
 }
 
 /// `is_begun`: its text is still to come.
-void ResponsesAnswer::append_item(const Block& block, std::size_t index, bool is_begun, std::string& out) const {
-  out += '{';
-  append_json_field(out, "id", item_id(block, index));
-  out += ',';
-  append_json_field(out, "status", is_begun ? "in_progress" : block.is_cut ? "incomplete" : "completed");
-  switch (block.kind) {
-    case Block::Kind::kText: out += R"(,"type":"message","role":"assistant","content":[)"; break;
-    case Block::Kind::kReasoning:
-      out += R"(,"type":"reasoning","summary":[],"encrypted_content":null,"content":[)";
-      break;
-    case Block::Kind::kCall:
-      append_called(block, is_begun, out);
-      out += '}';
-      return;
+void ResponsesAnswer::write_item(const Block& block, std::size_t index, bool is_begun, JsonWriter json) const {
+  json.begin_object().fields("id", item_id(block, index), "status",
+                             is_begun       ? "in_progress"
+                             : block.is_cut ? "incomplete"
+                                            : "completed");
+  if (block.kind == Block::Kind::kCall) {
+    write_called(block, is_begun, json);
+    json.end_object();
+    return;
   }
-  if (!is_begun) append_part(block, false, out);
-  out += "]}";
-}
-
-void ResponsesAnswer::append_status(Status status, const ApiError* error, std::string& out) const {
-  switch (status) {
-    case Status::kInProgress: out += R"(,"status":"in_progress","incomplete_details":null)"; break;
-    case Status::kCompleted: out += R"(,"status":"completed","incomplete_details":null)"; break;
-    case Status::kIncomplete:
-      out += R"(,"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"})";
-      break;
-    case Status::kFailed: out += R"(,"status":"failed","incomplete_details":null)"; break;
+  if (block.kind == Block::Kind::kText) {
+    json.fields("type", "message", "role", "assistant");
+  } else {
+    json.fields("type", "reasoning", "summary", JsonElements(), "encrypted_content", nullptr);
   }
-  append_error(error, out);
+  json.key("content").begin_array();
+  if (!is_begun) write_part(block, false, json);
+  json.end_array().end_object();
 }
 
-void ResponsesAnswer::append_head(Status status, const ApiError* error, std::string& out) const {
-  out += '{';
-  append_json_field(out, "id", id());
-  fmt::format_to(std::back_inserter(out), ",\"object\":\"response\",\"created_at\":{},", created_);
-  append_json_field(out, "model", model_);
-  append_status(status, error, out);
-  out += response_.echo;
-  out += ",\"output\":[";
+void ResponsesAnswer::write_head(Status status, const ApiError* error, JsonWriter json) const {
+  static constexpr std::string_view kNames[] = {"in_progress", "completed", "incomplete", "failed"};
+  json.begin_object().fields("id", id(), "object", "response", "created_at", created_, "model", model_, "status",
+                             kNames[std::to_underlying(status)], "incomplete_details",
+                             JsonText{status == Status::kIncomplete ? R"({"reason":"max_output_tokens"})" : "null"});
+  write_error_member(error, json);
+  json.raw(response_.echo).key("output").begin_array();
 }
 
-void ResponsesAnswer::append_tail(Status status, std::string& out) const {
-  out += "],\"usage\":";
+void ResponsesAnswer::write_tail(Status status, JsonWriter json) const {
+  json.end_array().key("usage");
   if (status == Status::kCompleted || status == Status::kIncomplete) {
     const RequestStats& used = stats();
-    fmt::format_to(std::back_inserter(out),
-                   "{{\"input_tokens\":{},\"input_tokens_details\":{{\"cached_tokens\":{}}},\"output_tokens\":{},"
-                   "\"output_tokens_details\":{{\"reasoning_tokens\":{}}},\"total_tokens\":{}}}",
-                   used.prompt_tokens, used.cached_tokens, used.generated_tokens, used.reasoning_tokens,
-                   used.prompt_tokens + used.generated_tokens);
+    json.begin_object().fields("input_tokens", used.prompt_tokens);
+    json.key("input_tokens_details").object("cached_tokens", used.cached_tokens);
+    json.fields("output_tokens", used.generated_tokens);
+    json.key("output_tokens_details").object("reasoning_tokens", used.reasoning_tokens);
+    json.fields("total_tokens", used.prompt_tokens + used.generated_tokens).end_object();
   } else {
-    out += "null";
+    json.value(nullptr);
   }
-  append_warnings(out, call().warnings);
-  out += '}';
+  write_warnings(call().warnings, json);
+  json.end_object();
 }
 
 ResponsesAnswer::Status ResponsesAnswer::end_status() const {
@@ -158,14 +123,14 @@ ResponsesAnswer::Status ResponsesAnswer::end_status() const {
 
 StoredResponse ResponsesAnswer::complete() const {
   StoredResponse response{.id = id(), .previous_id = response_.previous_id};
-  append_head(end_status(), nullptr, response.head);
+  write_head(end_status(), nullptr, JsonWriter(response.head));
   for (std::size_t i = 0; i < blocks().size(); ++i) {
     std::string json;
-    append_item(blocks()[i], i, false, json);
+    write_item(blocks()[i], i, false, JsonWriter(json));
     response.output.push_back(
         {.id = item_id(blocks()[i], i), .json = std::make_shared<const std::string>(std::move(json))});
   }
-  append_tail(end_status(), response.tail);
+  write_tail(end_status(), JsonWriter(response.tail));
   return response;
 }
 
@@ -178,29 +143,24 @@ std::string ResponsesAnswer::body() {
   return whole;
 }
 
-void ResponsesAnswer::begin_event(std::string& out, std::string_view name) {
-  begin_typed_event(out, name);
-  fmt::format_to(std::back_inserter(out), ",\"sequence_number\":{}", sequence_number_++);
+JsonWriter ResponsesAnswer::begin_event(std::string& out, std::string_view name) {
+  return begin_typed_event(out, name).fields("sequence_number", sequence_number_++);
 }
 
-void ResponsesAnswer::begin_block_event(std::string& out, std::string_view name, const Block& block,
-                                        std::size_t index) {
-  begin_event(out, name);
-  out += ',';
-  append_json_field(out, "item_id", item_id(block, index));
-  fmt::format_to(std::back_inserter(out), ",\"output_index\":{}", index);
+JsonWriter ResponsesAnswer::begin_block_event(std::string& out, std::string_view name, const Block& block,
+                                              std::size_t index) {
+  return begin_event(out, name).fields("item_id", item_id(block, index), "output_index", index);
 }
 
-void ResponsesAnswer::begin_part_event(std::string& out, std::string_view name, const Block& block, std::size_t index) {
-  begin_block_event(out, name, block, index);
-  out += ",\"content_index\":0";
+JsonWriter ResponsesAnswer::begin_part_event(std::string& out, std::string_view name, const Block& block,
+                                             std::size_t index) {
+  return begin_block_event(out, name, block, index).fields("content_index", 0);
 }
 
 void ResponsesAnswer::write_whole(std::string_view event, Status status, const ApiError* error, std::string& out) {
-  begin_event(out, event);
-  out += ",\"response\":";
-  append_head(status, error, out);
-  append_tail(status, out);
+  const JsonWriter json = begin_event(out, event).key("response");
+  write_head(status, error, json);
+  write_tail(status, json);
   end_typed_event(out);
 }
 
@@ -210,67 +170,64 @@ void ResponsesAnswer::write_begin(std::string& out) {
 }
 
 void ResponsesAnswer::begin_block(const Block& block, std::size_t index, std::string& out) {
-  begin_event(out, "response.output_item.added");
-  fmt::format_to(std::back_inserter(out), ",\"output_index\":{},\"item\":", index);
-  append_item(block, index, true, out);
+  write_item(block, index, true,
+             begin_event(out, "response.output_item.added").fields("output_index", index).key("item"));
   end_typed_event(out);
   if (block.kind == Block::Kind::kCall) return;
-  begin_part_event(out, "response.content_part.added", block, index);
-  out += ",\"part\":";
-  append_part(block, true, out);
+  write_part(block, true, begin_part_event(out, "response.content_part.added", block, index).key("part"));
   end_typed_event(out);
 }
 
 void ResponsesAnswer::write_delta(const Block& block, std::size_t index, std::string_view delta, std::string& out) {
-  if (block.kind == Block::Kind::kCall) {
-    begin_block_event(
-        out, block.is_custom() ? "response.custom_tool_call_input.delta" : "response.function_call_arguments.delta",
-        block, index);
-  } else {
-    const bool is_text = block.kind == Block::Kind::kText;
-    begin_part_event(out, is_text ? "response.output_text.delta" : "response.reasoning_text.delta", block, index);
-    if (is_text) append_logprobs(delta_logprobs(), out);
+  switch (block.kind) {
+    case Block::Kind::kText:
+      begin_part_event(out, "response.output_text.delta", block, index)
+          .fields("logprobs", JsonElements{delta_logprobs()}, "delta", delta);
+      break;
+    case Block::Kind::kReasoning:
+      begin_part_event(out, "response.reasoning_text.delta", block, index).fields("delta", delta);
+      break;
+    case Block::Kind::kCall:
+      begin_block_event(
+          out, block.is_custom() ? "response.custom_tool_call_input.delta" : "response.function_call_arguments.delta",
+          block, index)
+          .fields("delta", delta);
+      break;
   }
-  out += ',';
-  append_json_field(out, "delta", delta);
   end_typed_event(out);
 }
 
 void ResponsesAnswer::end_block(const Block& block, std::size_t index, std::string& out) {
-  if (block.kind == Block::Kind::kCall && block.is_custom()) {
-    begin_block_event(out, "response.custom_tool_call_input.done", block, index);
-    out += ',';
-    append_json_field(out, "input", block.text);
-    end_typed_event(out);
-  } else if (block.kind == Block::Kind::kCall) {
-    begin_block_event(out, "response.function_call_arguments.done", block, index);
-    out += ',';
-    append_json_field(out, "name", block.name);
-    out += ',';
-    append_json_field(out, "arguments", block.text);
-    end_typed_event(out);
-  } else {
-    const bool is_text = block.kind == Block::Kind::kText;
-    begin_part_event(out, is_text ? "response.output_text.done" : "response.reasoning_text.done", block, index);
-    if (is_text) append_logprobs(block.logprobs, out);
-    out += ',';
-    append_json_field(out, "text", block.text);
-    end_typed_event(out);
-    begin_part_event(out, "response.content_part.done", block, index);
-    out += ",\"part\":";
-    append_part(block, false, out);
+  switch (block.kind) {
+    case Block::Kind::kText:
+      begin_part_event(out, "response.output_text.done", block, index)
+          .fields("logprobs", JsonElements{block.logprobs}, "text", block.text);
+      break;
+    case Block::Kind::kReasoning:
+      begin_part_event(out, "response.reasoning_text.done", block, index).fields("text", block.text);
+      break;
+    case Block::Kind::kCall:
+      if (block.is_custom()) {
+        begin_block_event(out, "response.custom_tool_call_input.done", block, index).fields("input", block.text);
+      } else {
+        begin_block_event(out, "response.function_call_arguments.done", block, index)
+            .fields("name", block.name, "arguments", block.text);
+      }
+      break;
+  }
+  end_typed_event(out);
+  if (block.kind != Block::Kind::kCall) {
+    write_part(block, false, begin_part_event(out, "response.content_part.done", block, index).key("part"));
     end_typed_event(out);
   }
-  begin_event(out, "response.output_item.done");
-  fmt::format_to(std::back_inserter(out), ",\"output_index\":{},\"item\":", index);
-  append_item(block, index, false, out);
+  write_item(block, index, false,
+             begin_event(out, "response.output_item.done").fields("output_index", index).key("item"));
   end_typed_event(out);
 }
 
 void ResponsesAnswer::write_end(std::string& out) {
-  begin_event(out, end_status() == Status::kCompleted ? "response.completed" : "response.incomplete");
-  out += ",\"response\":";
-  out += body();
+  const bool is_complete = end_status() == Status::kCompleted;
+  begin_event(out, is_complete ? "response.completed" : "response.incomplete").key("response").raw(body());
   end_typed_event(out);
 }
 
@@ -285,16 +242,15 @@ std::string refused_response_stream(const ApiError& error, std::string_view mode
   int sequence_number = 0;
   for (const std::string_view event : {"response.created", "response.in_progress", "response.failed"}) {
     const bool has_failed = event == "response.failed";
-    begin_typed_event(out, event);
-    fmt::format_to(std::back_inserter(out),
-                   R"(,"sequence_number":{},"response":{{"id":"resp_{}","object":"response","created_at":{},)",
-                   sequence_number++, id, created);
-    append_json_field(out, "model", model);
-    out += ',';
-    append_json_field(out, "status", has_failed ? "failed" : "in_progress");
-    append_error(has_failed ? &error : nullptr, out);
-    out += R"(,"incomplete_details":null,"instructions":null,"metadata":{},"parallel_tool_calls":true,)"
-           R"("tool_choice":"auto","tools":[],"output":[],"usage":null})";
+    JsonWriter json = begin_typed_event(out, event).fields("sequence_number", sequence_number++);
+    json.key("response")
+        .begin_object()
+        .fields("id", fmt::format("resp_{}", id), "object", "response", "created_at", created, "model", model, "status",
+                has_failed ? "failed" : "in_progress");
+    write_error_member(has_failed ? &error : nullptr, json);
+    json.raw(R"("incomplete_details":null,"instructions":null,"metadata":{},"parallel_tool_calls":true,)"
+             R"("tool_choice":"auto","tools":[],"output":[],"usage":null)");
+    json.end_object();
     end_typed_event(out);
   }
   return out;

@@ -8,6 +8,7 @@
 
 #include "api/answers/answer_blocks.h"
 #include "api/responses/responses_request.h"
+#include "json/json_writer.h"
 
 namespace octavo {
 
@@ -30,15 +31,14 @@ class ResponsesAnswer final : public AnswerBlocks {
  private:
   enum class Status : std::uint8_t { kInProgress, kCompleted, kIncomplete, kFailed };
 
-  void begin_event(std::string& out, std::string_view name);
+  JsonWriter begin_event(std::string& out, std::string_view name);
   /// Begins an event about a block, or about the only part of its content.
-  void begin_block_event(std::string& out, std::string_view name, const Block& block, std::size_t index);
-  void begin_part_event(std::string& out, std::string_view name, const Block& block, std::size_t index);
+  JsonWriter begin_block_event(std::string& out, std::string_view name, const Block& block, std::size_t index);
+  JsonWriter begin_part_event(std::string& out, std::string_view name, const Block& block, std::size_t index);
   std::string item_id(const Block& block, std::size_t index) const;
-  void append_item(const Block& block, std::size_t index, bool is_begun, std::string& out) const;
-  void append_status(Status status, const ApiError* error, std::string& out) const;
-  void append_head(Status status, const ApiError* error, std::string& out) const;
-  void append_tail(Status status, std::string& out) const;
+  void write_item(const Block& block, std::size_t index, bool is_begun, JsonWriter json) const;
+  void write_head(Status status, const ApiError* error, JsonWriter json) const;
+  void write_tail(Status status, JsonWriter json) const;
   void write_whole(std::string_view event, Status status, const ApiError* error, std::string& out);
   Status end_status() const;
   /// All but its input.

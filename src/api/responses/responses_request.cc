@@ -27,6 +27,7 @@
 #include "base/error.h"
 #include "base/random_bytes.h"
 #include "json/json_cursor.h"
+#include "json/json_writer.h"
 
 namespace octavo {
 namespace {
@@ -231,11 +232,7 @@ std::vector<ResponseItem> items_with_ids(const std::vector<ConversationItem>& it
   return made;
 }
 
-/// A comma, the name and the value.
-void append_member(std::string& out, std::string_view name, const json::value& value) {
-  fmt::format_to(std::back_inserter(out), ",\"{}\":{}", name, json::serialize(value));
-}
-
+/// Members of the answer that repeat the request.
 std::string echo_of(const json::object& body, std::string_view previous_id, const CompletionCall& call,
                     bool is_stored) {
   const auto given = [&body](std::string_view name, const json::value& otherwise) {
@@ -244,21 +241,25 @@ std::string echo_of(const json::object& body, std::string_view previous_id, cons
   };
   const SamplingParams& sampling = call.requests.front().sampling;
   std::string echo;
+  JsonWriter writer(echo);
+  const auto add = [&writer](std::string_view name, const json::value& value) {
+    writer.fields(name, JsonText{json::serialize(value)});
+  };
   for (const std::string_view name :
        {"instructions", "max_output_tokens", "max_tool_calls", "prompt_cache_key", "safety_identifier", "user"})
-    append_member(echo, name, given(name, nullptr));
-  append_member(echo, "metadata", given("metadata", json::object()));
-  append_member(echo, "parallel_tool_calls", given("parallel_tool_calls", true));
-  append_member(echo, "previous_response_id", previous_id.empty() ? json::value(nullptr) : json::value(previous_id));
-  append_member(echo, "reasoning", given("reasoning", {{"effort", nullptr}, {"summary", nullptr}}));
-  append_member(echo, "store", is_stored);
-  append_member(echo, "temperature", sampling.temperature);
-  append_member(echo, "text", given("text", {{"format", {{"type", "text"}}}}));
-  append_member(echo, "tool_choice", given("tool_choice", "auto"));
-  append_member(echo, "tools", given("tools", json::array()));
-  append_member(echo, "top_logprobs", std::max(0, call.num_logprobs));
-  append_member(echo, "top_p", sampling.top_p);
-  echo += R"(,"truncation":"disabled","background":false,"service_tier":"default")";
+    add(name, given(name, nullptr));
+  add("metadata", given("metadata", json::object()));
+  add("parallel_tool_calls", given("parallel_tool_calls", true));
+  add("previous_response_id", previous_id.empty() ? json::value(nullptr) : json::value(previous_id));
+  add("reasoning", given("reasoning", {{"effort", nullptr}, {"summary", nullptr}}));
+  add("store", is_stored);
+  add("temperature", sampling.temperature);
+  add("text", given("text", {{"format", {{"type", "text"}}}}));
+  add("tool_choice", given("tool_choice", "auto"));
+  add("tools", given("tools", json::array()));
+  add("top_logprobs", std::max(0, call.num_logprobs));
+  add("top_p", sampling.top_p);
+  writer.fields("truncation", "disabled", "background", false, "service_tier", "default");
   return echo;
 }
 

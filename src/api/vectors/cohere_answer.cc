@@ -1,16 +1,11 @@
 #include "api/vectors/cohere_answer.h"
 
-#include <fmt/format.h>
-
-#include <iterator>
-
 #include "api/answers/openai_finish.h"
 #include "api/call/context_full.h"
-#include "api/call/json_writer.h"
 #include "api/vectors/cohere_fields.h"
 #include "api/vectors/vector_text.h"
 #include "base/utf8.h"
-#include "json/json_string.h"
+#include "json/json_writer.h"
 
 namespace octavo {
 namespace {
@@ -32,53 +27,43 @@ CohereAnswer::CohereAnswer(const CompletionCall& call, std::string_view id, int 
 void CohereAnswer::take(const Piece& piece) {
   const std::span<const float> vector = shown(piece.floats);
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
-    append_vector(lists_[i][piece.index], vector, kinds_[i]);
+    write_vector(vector, kinds_[i], JsonWriter(lists_[i][piece.index]));
     held_bytes_ += lists_[i][piece.index].size();
   }
 }
 
-void CohereAnswer::append_list(std::string& out, std::size_t kind) {
-  out += '[';
+void CohereAnswer::write_list(std::size_t kind, JsonWriter json) {
+  json.begin_array();
   for (std::string& text : lists_[kind]) {
-    if (!out.ends_with('[')) out += ',';
-    out += text;
+    json.raw(text);
     std::string().swap(text);
   }
-  out += ']';
+  json.end_array();
 }
 
 std::string CohereAnswer::finish() {
-  std::string out = "{";
-  append_json_field(out, "id", id_);
-  out += R"(,"texts":[)";
-  for (std::size_t i = 0; i < vectors().documents.size(); ++i) {
-    if (i > 0) out += ',';
-    out += json_string(to_valid_utf8(vectors().documents[i]));
-  }
-  out += R"(],"embeddings":)";
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().fields("id", id_).key("texts").begin_array();
+  for (const std::string& document : vectors().documents) json.value(to_valid_utf8(document));
+  json.end_array().key("embeddings");
   if (is_by_type_) {
-    for (std::size_t i = 0; i < kinds_.size(); ++i) {
-      fmt::format_to(std::back_inserter(out), R"({}"{}":)", i == 0 ? "{" : ",", vector_kind_name(kinds_[i]));
-      append_list(out, i);
-    }
-    out += '}';
+    json.begin_object();
+    for (std::size_t i = 0; i < kinds_.size(); ++i) write_list(i, json.key(vector_kind_name(kinds_[i])));
+    json.end_object();
   } else {
-    append_list(out, 0);
+    write_list(0, json);
   }
-  fmt::format_to(std::back_inserter(out),
-                 R"(,"meta":{{"api_version":{{"version":"{}"}},"billed_units":{{"input_tokens":{}}}}},)"
-                 R"("response_type":"{}")",
-                 version_, vectors().num_tokens, is_by_type_ ? "embeddings_by_type" : "embeddings_floats");
-  append_warnings(out, call().warnings);
-  out += '}';
+  json.key("meta").begin_object().key("api_version").object("version", std::to_string(version_));
+  json.key("billed_units").object("input_tokens", vectors().num_tokens).end_object();
+  json.fields("response_type", is_by_type_ ? "embeddings_by_type" : "embeddings_floats");
+  write_warnings(call().warnings, json);
+  json.end_object();
   return out;
 }
 
 std::string cohere_error_body(const ApiError& error) {
-  std::string out = "{";
-  append_json_field(out, "message", to_valid_utf8(cohere_message(error)));
-  out += '}';
-  return out;
+  return json_object("message", to_valid_utf8(cohere_message(error)));
 }
 
 }  // namespace octavo

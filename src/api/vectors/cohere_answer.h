@@ -24,7 +24,7 @@ class CohereAnswer final : public RowsAnswer {
 
  private:
   /// All vectors of a kind, which are then gone.
-  void append_list(std::string& out, std::size_t kind);
+  void write_list(std::size_t kind, JsonWriter json);
 
   const std::string id_;
   const int version_;

@@ -27,7 +27,7 @@ constexpr Kind kKinds[] = {{"float", VectorKind::kFloat},
 constexpr std::string_view kCuts[] = {"END", "NONE", "START"};
 
 void take_texts(FieldReader& reader, const ApiField& field) {
-  field::take_list(reader, field, reader.request.vectors.texts, field::read_text);
+  field::take_list(reader, field, reader.request.vectors().texts, field::read_text);
 }
 
 /// The only part of a content, which must be a text.
@@ -42,14 +42,14 @@ ApiResult<TextPrompt> read_content(const JsonCursor& given) {
 }
 
 void take_contents(FieldReader& reader, const ApiField& field) {
-  field::take_list(reader, field, reader.request.vectors.texts, read_content);
+  field::take_list(reader, field, reader.request.vectors().texts, read_content);
 }
 
 void take_kinds(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const json::array* array = reader.take(given.array("an array of strings"));
   if (array == nullptr) return;
-  std::vector<VectorKind>& kinds = reader.request.vectors.form.kinds;
+  std::vector<VectorKind>& kinds = reader.request.vectors().form.kinds;
   for (std::size_t i = 0; i < array->size() && !reader.failed(); ++i) {
     const std::string_view name = reader.take(given[i].string()).value_or("");
     const auto* const found = std::ranges::find(kKinds, name, &Kind::name);
@@ -67,14 +67,15 @@ void take_cut(FieldReader& reader, const ApiField& field) {
   if (*side == "START")
     return reader.refuse(given.error("found START, expected END or NONE: it is the end of a long text that is cut",
                                      "unsupported_parameter"));
-  reader.request.vectors.cuts = *side == "END";
+  reader.request.vectors().cuts = *side == "END";
 }
 
 void take_max_tokens(FieldReader& reader, const ApiField& field) {
   const auto most = reader.take(reader.at(field.path).integer_from(1));
   if (!most) return;
   const std::int64_t bounded = std::min<std::int64_t>(*most, std::numeric_limits<int>::max());
-  reader.request.vectors.max_tokens = AskedVectors::MaxTokens{.tokens = static_cast<int>(bounded), .field = field.path};
+  reader.request.vectors().max_tokens =
+      AskedVectors::MaxTokens{.tokens = static_cast<int>(bounded), .field = field.path};
 }
 
 constexpr ApiField kRows[] = {
@@ -105,10 +106,9 @@ ApiFields cohere_embed_fields() {
 
 ApiResult<ApiRequest> read_cohere_embed(const json::object& body, const ApiContext& context) {
   ApiRequest request;  // nothing is drawn
-  request.vectors.cuts = true;
-  request.vectors.form.shows_documents = true;
+  request.prompt = AskedVectors{.cuts = true, .form = {.shows_documents = true}};
   OCTAVO_TRY(request, read_request(std::move(request), body, context, cohere_embed_fields()));
-  if (request.vectors.texts.texts.empty())
+  if (request.vectors().texts.texts.empty())
     return refused(JsonCursor(body)["texts"].wrong_value("an array of texts", "missing_required_parameter"));
   return request;
 }

@@ -28,17 +28,17 @@ ApiResult<TextPrompt> read_document(const JsonCursor& given) {
 }
 
 void take_documents(FieldReader& reader, const ApiField& field) {
-  field::take_list(reader, field, reader.request.vectors.texts, read_document);
+  field::take_list(reader, field, reader.request.vectors().texts, read_document);
 }
 
 void take_plain_texts(FieldReader& reader, const ApiField& field) {
-  field::take_list(reader, field, reader.request.vectors.texts, field::read_text);
-  reader.request.vectors.form.is_plain = reader.at(field.path).is_given();
+  field::take_list(reader, field, reader.request.vectors().texts, field::read_text);
+  reader.request.vectors().form.is_plain = reader.at(field.path).is_given();
 }
 
 void take_most_results(FieldReader& reader, const ApiField& field) {
   const auto most = reader.take(reader.at(field.path).integer_from(1));
-  if (most) reader.request.vectors.form.most_results = to_size(*most);
+  if (most) reader.request.vectors().form.most_results = to_size(*most);
 }
 
 constexpr std::string_view kRawScores = "raw_scores";
@@ -48,7 +48,7 @@ void take_activation(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const auto is_on = reader.take(given.boolean());
   if (!is_on) return;
-  bool& is_raw = reader.request.vectors.form.is_raw;
+  bool& is_raw = reader.request.vectors().form.is_raw;
   if (reader.at(kRawScores).is_given() && is_raw == *is_on)
     return reader.refuse(
         given.error(fmt::format("found {} beside {} of the same, expected one of them", *is_on, kRawScores)));
@@ -58,7 +58,7 @@ void take_activation(FieldReader& reader, const ApiField& field) {
 void take_document_tokens(FieldReader& reader, const ApiField& field) {
   const auto most = reader.take(reader.at(field.path).integer_from(1));
   if (most)
-    reader.request.vectors.max_document_tokens =
+    reader.request.vectors().max_document_tokens =
         static_cast<int>(std::min<std::int64_t>(*most, std::numeric_limits<int>::max()));
 }
 
@@ -79,10 +79,10 @@ void take_side(FieldReader& reader, const ApiField& field, AskedVectors::Texts& 
 }
 
 void take_first_side(FieldReader& reader, const ApiField& field) {
-  take_side(reader, field, reader.request.vectors.queries);
+  take_side(reader, field, reader.request.vectors().queries);
 }
 void take_second_side(FieldReader& reader, const ApiField& field) {
-  take_side(reader, field, reader.request.vectors.texts);
+  take_side(reader, field, reader.request.vectors().texts);
 }
 
 constexpr ApiField activation_row() {
@@ -139,7 +139,7 @@ constexpr ApiField kScoreRows[] = {
 
 ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, ApiFields fields, VectorTask task) {
   ApiRequest request;  // nothing is drawn
-  request.vectors.task = task;
+  request.prompt = AskedVectors{.task = task};
   return read_request(std::move(request), body, context, fields);
 }
 
@@ -152,7 +152,7 @@ ApiFields rerank_fields() {
 
 ApiResult<ApiRequest> read_rerank(const json::object& body, const ApiContext& context) {
   OCTAVO_TRY(ApiRequest request, read(body, context, rerank_fields(), VectorTask::kRanks));
-  if (request.vectors.texts.texts.empty())
+  if (request.vectors().texts.texts.empty())
     return refused(JsonCursor(body)["documents"].wrong_value("an array of texts", "missing_required_parameter"));
   return request;
 }
@@ -164,7 +164,7 @@ ApiFields score_fields() {
 
 ApiResult<ApiRequest> read_score(const json::object& body, const ApiContext& context) {
   OCTAVO_TRY(ApiRequest request, read(body, context, score_fields(), VectorTask::kScores));
-  const AskedVectors::Texts &first = request.vectors.queries, &second = request.vectors.texts;
+  const AskedVectors::Texts &first = request.vectors().queries, &second = request.vectors().texts;
   for (const auto& [texts, name] : {std::pair(&first, "text_1"), std::pair(&second, "text_2")})
     if (texts->texts.empty())
       return refused(JsonCursor(body)[name].wrong_value(kSideForms, "missing_required_parameter"));

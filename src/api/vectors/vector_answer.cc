@@ -1,20 +1,18 @@
 #include "api/vectors/vector_answer.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <utility>
 
 #include "api/answers/openai_finish.h"
 #include "api/call/context_full.h"
-#include "api/call/json_writer.h"
 #include "api/prepare/relevance.h"
 #include "api/vectors/vector_text.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
+#include "json/json_writer.h"
 #include "octavo/embedding.h"
 
 namespace octavo {
@@ -34,8 +32,8 @@ ApiError not_finite(const VectorCall& vectors, std::size_t index) {
           .code = "not_finite"};
 }
 
-void append_usage(std::string& out, std::int64_t num_tokens) {
-  fmt::format_to(std::back_inserter(out), R"("usage":{{"prompt_tokens":{0},"total_tokens":{0}}})", num_tokens);
+void write_usage(std::int64_t num_tokens, JsonWriter json) {
+  json.key("usage").object("prompt_tokens", num_tokens, "total_tokens", num_tokens);
 }
 
 }  // namespace
@@ -87,34 +85,24 @@ std::span<const float> RowsAnswer::shown(std::span<float> vector) const {
 VectorAnswer::VectorAnswer(const CompletionCall& call, std::string_view model, VectorList list)
     : RowsAnswer(call), model_(model), form_(list), waiting_(call.vectors->rows.size()) {}
 
-void VectorAnswer::append_vector(std::string& out, std::span<float> vector) const {
-  const std::vector<VectorKind>& kinds = vectors().form.kinds;
-  octavo::append_vector(out, shown(vector), kinds.empty() ? VectorKind::kFloat : kinds.front());
-}
-
-void VectorAnswer::begin_element(std::string& out, std::size_t index) const {
-  if (form_ == VectorList::kOpenAi)
-    fmt::format_to(std::back_inserter(out), R"({{"object":"embedding","index":{},"embedding":)", index);
-  if (form_ == VectorList::kLlama) fmt::format_to(std::back_inserter(out), R"({{"index":{},"embedding":)", index);
-  if (tells_rows()) out += '[';
-}
-
-void VectorAnswer::append_vectors(std::string& out, const Piece& piece) const {
-  const std::size_t width = tells_rows() ? to_size(vectors().width) : piece.floats.size();
-  for (std::size_t begin = 0; begin < piece.floats.size(); begin += width) {
-    if (begin > 0 || !piece.is_first) out += ',';
-    append_vector(out, piece.floats.subspan(begin, width));
-  }
-}
-
 void VectorAnswer::take(const Piece& piece) {
   Element& element = waiting_[piece.index];
   const std::size_t before = element.text.size();
-  if (piece.is_first) begin_element(element.text, piece.index);
-  append_vectors(element.text, piece);
+  JsonWriter json(element.text);
+  const bool is_object = form_ == VectorList::kOpenAi || form_ == VectorList::kLlama;
+  if (piece.is_first) {
+    if (is_object) json.begin_object();
+    if (form_ == VectorList::kOpenAi) json.fields("object", "embedding");
+    if (is_object) json.fields("index", piece.index).key("embedding");
+    if (tells_rows()) json.begin_array();
+  }
+  const std::vector<VectorKind>& kinds = vectors().form.kinds;
+  const std::size_t width = tells_rows() ? to_size(vectors().width) : piece.floats.size();
+  for (std::size_t begin = 0; begin < piece.floats.size(); begin += width)
+    write_vector(shown(piece.floats.subspan(begin, width)), kinds.empty() ? VectorKind::kFloat : kinds.front(), json);
   if (piece.is_last) {
-    if (tells_rows()) element.text += ']';
-    if (form_ == VectorList::kOpenAi || form_ == VectorList::kLlama) element.text += '}';
+    if (tells_rows()) json.end_array();
+    if (is_object) json.end_object();
     element.is_whole = true;
   }
   waiting_bytes_ += element.text.size() - before;
@@ -124,8 +112,7 @@ void VectorAnswer::take(const Piece& piece) {
 void VectorAnswer::move_to_list() {
   for (; next_ < waiting_.size() && waiting_[next_].is_whole; ++next_) {
     std::string& text = waiting_[next_].text;
-    if (next_ > 0) list_ += ',';
-    list_ += text;
+    JsonWriter(list_).raw(text);
     waiting_bytes_ -= text.size();
     std::string().swap(text);
   }
@@ -133,30 +120,25 @@ void VectorAnswer::move_to_list() {
 
 std::string VectorAnswer::finish() {
   std::string out;
+  JsonWriter json(out);
   switch (form_) {
-    case VectorList::kOpenAi: out = R"({"object":"list",)"; break;
-    case VectorList::kOllama: out = "{"; break;
-    case VectorList::kOllamaOne: out = R"({"embedding":)" + (list_.empty() ? "[]" : std::move(list_)); break;
+    case VectorList::kOpenAi: json.begin_object().fields("object", "list", "model", model_).key("data"); break;
+    case VectorList::kOllama: json.begin_object().fields("model", model_).key("embeddings"); break;
+    case VectorList::kOllamaOne: json.begin_object().fields("embedding", JsonText{list_.empty() ? "[]" : list_}); break;
     case VectorList::kLlama:
     case VectorList::kTei:
     case VectorList::kTeiRows: list_.insert(0, 1, '['); return std::move(list_) + ']';
   }
-  if (form_ != VectorList::kOllamaOne) {
-    append_json_field(out, "model", model_);
-    out += form_ == VectorList::kOpenAi ? R"(,"data":[)" : R"(,"embeddings":[)";
-    out += list_;
-    out += ']';
-  }
+  if (form_ != VectorList::kOllamaOne) json.value(JsonElements{list_});
   if (form_ == VectorList::kOpenAi) {
-    out += ',';
-    append_usage(out, vectors().num_tokens);
+    write_usage(vectors().num_tokens, json);
   } else if (form_ == VectorList::kOllama) {
     const auto passed = std::chrono::steady_clock::now() - begin_;
-    fmt::format_to(std::back_inserter(out), R"(,"total_duration":{},"load_duration":0,"prompt_eval_count":{})",
-                   std::chrono::duration_cast<std::chrono::nanoseconds>(passed).count(), vectors().num_tokens);
+    json.fields("total_duration", std::chrono::duration_cast<std::chrono::nanoseconds>(passed).count(), "load_duration",
+                0, "prompt_eval_count", vectors().num_tokens);
   }
-  append_warnings(out, call().warnings);
-  out += '}';
+  write_warnings(call().warnings, json);
+  json.end_object();
   return out;
 }
 
@@ -189,23 +171,24 @@ std::vector<double> ScoreAnswer::compared() const {
   return scores;
 }
 
-void ScoreAnswer::append_ranks(std::string& out) const {
+void ScoreAnswer::write_ranks(JsonWriter json) const {
   const bool is_plain = vectors().form.is_plain;
   std::vector<std::size_t> best = best_first(scores_);
   best.resize(std::min(best.size(), vectors().form.most_results));
-  out += '[';
+  json.begin_array();
   for (const std::size_t index : best) {
-    if (!out.ends_with('[')) out += ',';
-    fmt::format_to(std::back_inserter(out), R"({{"index":{},"{}":{})", index, is_plain ? "score" : "relevance_score",
-                   scores_[index]);
+    json.begin_object().fields("index", index, is_plain ? "score" : "relevance_score", scores_[index]);
     if (vectors().form.shows_documents) {
-      out += is_plain ? "," : R"(,"document":{)";
-      append_json_field(out, "text", to_valid_utf8(vectors().documents[index]));
-      if (!is_plain) out += '}';
+      const std::string document = to_valid_utf8(vectors().documents[index]);
+      if (is_plain) {
+        json.fields("text", document);
+      } else {
+        json.key("document").object("text", document);
+      }
     }
-    out += '}';
+    json.end_object();
   }
-  out += ']';
+  json.end_array();
 }
 
 std::vector<double> ScoreAnswer::scores() const {
@@ -214,45 +197,37 @@ std::vector<double> ScoreAnswer::scores() const {
 
 std::string ScoreAnswer::finish() {
   std::string out;
-  if (list_ == ScoreList::kNumbers) return fmt::format("[{}]", fmt::join(scores(), ","));
-  if (vectors().form.is_plain) {
-    append_ranks(out);
+  JsonWriter json(out);
+  if (list_ == ScoreList::kNumbers) {
+    json.value(scores());
     return out;
   }
-  out = "{";
-  append_json_field(out, "id", id_);
-  out += R"(,"object":"list",)";
-  append_json_field(out, "model", model_);
-  if (list_ == ScoreList::kRanks) {
-    out += R"(,"results":)";
-    append_ranks(out);
-    fmt::format_to(std::back_inserter(out),
-                   R"(,"meta":{{"api_version":{{"version":"2"}},"tokens":{{"input_tokens":{}}}}},)",
-                   vectors().num_tokens);
-  } else {
-    const std::vector<double> told = scores();
-    fmt::format_to(std::back_inserter(out), R"(,"created":{},"data":[)", created_);
-    for (std::size_t i = 0; i < told.size(); ++i)
-      fmt::format_to(std::back_inserter(out), R"({}{{"index":{},"object":"score","score":{}}})", i == 0 ? "" : ",", i,
-                     told[i]);
-    out += "],";
+  if (vectors().form.is_plain) {
+    write_ranks(json);
+    return out;
   }
-  append_usage(out, vectors().num_tokens);
-  append_warnings(out, call().warnings);
-  out += '}';
+  json.begin_object().fields("id", id_, "object", "list", "model", model_);
+  if (list_ == ScoreList::kRanks) {
+    write_ranks(json.key("results"));
+    json.key("meta").begin_object().key("api_version").object("version", "2");
+    json.key("tokens").object("input_tokens", vectors().num_tokens).end_object();
+  } else {
+    json.fields("created", created_).key("data").begin_array();
+    for (std::size_t index = 0; const double score : scores())
+      json.object("index", index++, "object", "score", "score", score);
+    json.end_array();
+  }
+  write_usage(vectors().num_tokens, json);
+  write_warnings(call().warnings, json);
+  json.end_object();
   return out;
 }
 
 std::string tei_error_body(const ApiError& error) {
-  std::string out = "{";
-  append_json_field(out, "error", to_valid_utf8(tei_message(error)));
-  out += ',';
-  append_json_field(out, "error_type",
-                    error.status == 429 || error.status == 503 ? "Overloaded"
-                    : error.status >= 500                      ? "Backend"
-                                                               : "Validation");
-  out += '}';
-  return out;
+  return json_object("error", to_valid_utf8(tei_message(error)), "error_type",
+                     error.status == 429 || error.status == 503 ? "Overloaded"
+                     : error.status >= 500                      ? "Backend"
+                                                                : "Validation");
 }
 
 }  // namespace octavo

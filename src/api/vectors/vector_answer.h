@@ -18,6 +18,7 @@
 #include "api/call/answer_writer.h"
 #include "api/call/completion.h"
 #include "api/call/vector_call.h"
+#include "json/json_writer.h"
 
 namespace octavo {
 
@@ -83,9 +84,6 @@ class VectorAnswer final : public RowsAnswer {
   void take(const Piece& piece) override;
 
  private:
-  void begin_element(std::string& out, std::size_t index) const;
-  void append_vectors(std::string& out, const Piece& piece) const;
-  void append_vector(std::string& out, std::span<float> vector) const;
   void move_to_list();
   /// An element is a list of rows, one a token or one in all.
   bool tells_rows() const { return form_ == VectorList::kLlama || form_ == VectorList::kTeiRows; }
@@ -120,7 +118,7 @@ class ScoreAnswer final : public RowsAnswer {
 
  private:
   std::vector<double> compared() const;
-  void append_ranks(std::string& out) const;
+  void write_ranks(JsonWriter json) const;
   std::vector<double> scores() const;
 
   const std::string model_, id_;

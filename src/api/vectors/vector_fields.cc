@@ -48,7 +48,7 @@ ApiResult<void> read_texts(const JsonCursor& given, const ApiField& field, int n
 }
 
 void take_texts(FieldReader& reader, const ApiField& field) {
-  AskedVectors::Texts& texts = reader.request.vectors.texts;
+  AskedVectors::Texts& texts = reader.request.vectors().texts;
   const JsonCursor given = reader.at(field.path);
   if (given.is_given() && !texts.texts.empty())
     return reader.refuse(given.error(fmt::format("found texts beside those of {}, expected one of them", texts.field)));
@@ -59,7 +59,7 @@ void take_texts(FieldReader& reader, const ApiField& field) {
 void take_text(FieldReader& reader, const ApiField& field) {
   const auto text = reader.take(reader.at(field.path).string());
   if (!text || text->empty()) return;
-  reader.request.vectors.texts = {.texts = {*text}, .field = field.path};
+  reader.request.vectors().texts = {.texts = {*text}, .field = field.path};
 }
 
 void take_encoding(FieldReader& reader, const ApiField& field) {
@@ -67,14 +67,14 @@ void take_encoding(FieldReader& reader, const ApiField& field) {
   const auto name = reader.take(given.string());
   if (!name) return;
   if (*name != "float" && *name != "base64") return reader.refuse(given.wrong_value("float or base64"));
-  reader.request.vectors.form.kinds = {*name == "base64" ? VectorKind::kBase64 : VectorKind::kFloat};
+  reader.request.vectors().form.kinds = {*name == "base64" ? VectorKind::kBase64 : VectorKind::kFloat};
 }
 
 void take_norm(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const auto norm = reader.take(given.integer(-1, kMaxNorm));
   if (!norm) return;
-  std::optional<int>& settled = reader.request.vectors.form.norm;
+  std::optional<int>& settled = reader.request.vectors().form.norm;
   if (settled && settled != static_cast<int>(*norm))
     return reader.refuse(
         given.error(fmt::format("found {} beside a normalize that means {}, expected one of them", *norm, *settled)));
@@ -165,7 +165,7 @@ constexpr ApiField kTeiAllRows[] = {
 };
 
 void take_sentences(FieldReader& reader, const ApiField& field) {
-  field::take_list(reader, field, reader.request.vectors.texts, field::read_text);
+  field::take_list(reader, field, reader.request.vectors().texts, field::read_text);
 }
 
 constexpr ApiField kTeiSimilarityRows[] = {
@@ -183,7 +183,7 @@ constexpr ApiField kTeiSimilarityRows[] = {
 ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, ApiFields fields,
                            AskedVectors vectors) {
   ApiRequest request;  // nothing is drawn
-  request.vectors = std::move(vectors);
+  request.prompt = std::move(vectors);
   return read_request(std::move(request), body, context, fields);
 }
 
@@ -224,32 +224,33 @@ void take_most_tokens(FieldReader& reader, const ApiField& field) {
   if (!most) return;
   if (*most == 0) return reader.refuse(given.wrong_value("an integer from 1, or -1"));
   const std::int64_t bounded = std::min<std::int64_t>(*most, std::numeric_limits<int>::max());
-  reader.request.vectors.max_tokens = AskedVectors::MaxTokens{.tokens = static_cast<int>(bounded), .field = field.path};
+  reader.request.vectors().max_tokens =
+      AskedVectors::MaxTokens{.tokens = static_cast<int>(bounded), .field = field.path};
 }
 
 void take_normalize(FieldReader& reader, const ApiField& field) {
   const auto normalizes = reader.take(reader.at(field.path).boolean());
-  if (normalizes) reader.request.vectors.form.norm = *normalizes ? 2 : -1;
+  if (normalizes) reader.request.vectors().form.norm = *normalizes ? 2 : -1;
 }
 
 void take_dimensions(FieldReader& reader, const ApiField& field) {
   const auto count = reader.take(reader.at(field.path).integer(1, std::numeric_limits<int>::max()));
   if (!count) return;
-  reader.request.vectors.form.dimensions = static_cast<int>(*count);
-  reader.request.vectors.dimensions_field = field.path;
+  reader.request.vectors().form.dimensions = static_cast<int>(*count);
+  reader.request.vectors().dimensions_field = field.path;
 }
 
 void take_prompt_name(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const auto name = reader.take(given.string());
   if (!name) return;
-  const std::string_view other = reader.request.vectors.prompt_field;
+  const std::string_view other = reader.request.vectors().prompt_field;
   if (!other.empty())
     return reader.refuse(given.error(fmt::format("found a name beside {}, expected one of them", other)));
   const auto words = reader.context.engine.info().embedding.prompt_text(std::string(*name));
   if (!words) return reader.refuse(given.error(words.error().message));
-  reader.request.vectors.prompt_name = std::string(*name);
-  reader.request.vectors.prompt_field = field.path;
+  reader.request.vectors().prompt_name = std::string(*name);
+  reader.request.vectors().prompt_field = field.path;
 }
 
 void take_input_type(FieldReader& reader, const ApiField& field) {
@@ -259,11 +260,11 @@ void take_input_type(FieldReader& reader, const ApiField& field) {
   const auto known = std::ranges::find(kTextTypes, *type, &TextType::name);
   if (known == std::end(kTextTypes))
     return reader.refuse(given.wrong_value("one of " + joined(kTextTypes, &TextType::name)));
-  reader.request.vectors.prompt_field = field.path;
+  reader.request.vectors().prompt_field = field.path;
   const std::vector<NamedPrompt>& prompts = reader.context.engine.info().embedding.prompts;
   for (const std::string_view name : known->prompts) {
     if (std::ranges::find(prompts, name, &NamedPrompt::name) == prompts.end()) continue;
-    reader.request.vectors.prompt_name = std::string(name);
+    reader.request.vectors().prompt_name = std::string(name);
     return;
   }
 }
@@ -272,7 +273,7 @@ void take_query(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const auto text = reader.take(given.string());
   if (!text && !reader.failed()) reader.refuse(given.wrong_value("a string", "missing_required_parameter"));
-  if (text) reader.request.vectors.queries = {.texts = {*text}, .field = field.path};
+  if (text) reader.request.vectors().queries = {.texts = {*text}, .field = field.path};
 }
 
 ApiResult<TextPrompt> read_text(const JsonCursor& given) {
@@ -286,7 +287,7 @@ void take_direction(FieldReader& reader, const ApiField& field) {
   if (!side) return;
   const bool is_left = *side == "Left" || *side == "left";
   if (!is_left && *side != "Right" && *side != "right") return reader.refuse(given.wrong_value("Left or Right"));
-  if (is_left && reader.request.vectors.cuts)
+  if (is_left && reader.request.vectors().cuts)
     reader.refuse(
         given.error("found Left, expected Right: it is the end of a long text that is cut", "unsupported_parameter"));
 }
@@ -332,7 +333,7 @@ ApiResult<ApiRequest> read_openai_embedding(const json::object& body, const ApiC
 ApiResult<ApiRequest> read_llama_embedding(const json::object& body, const ApiContext& context) {
   OCTAVO_TRY(ApiRequest request,
              read(body, context, llama_embedding_fields(), {.takes_rows_of_tokens = true, .takes_base64 = true}));
-  if (request.vectors.texts.texts.empty())
+  if (request.vectors().texts.texts.empty())
     return refused(JsonCursor(body)["content"].wrong_value(kForms, "missing_required_parameter"));
   return request;
 }
@@ -355,7 +356,7 @@ ApiResult<ApiRequest> read_tei_embed_all(const json::object& body, const ApiCont
 
 ApiResult<ApiRequest> read_tei_similarity(const json::object& body, const ApiContext& context) {
   OCTAVO_TRY(ApiRequest request, read(body, context, tei_similarity_fields(), {.task = VectorTask::kComparisons}));
-  if (request.vectors.texts.texts.empty())
+  if (request.vectors().texts.texts.empty())
     return refused(
         JsonCursor(body)["inputs"]["sentences"].wrong_value("an array of texts", "missing_required_parameter"));
   return request;

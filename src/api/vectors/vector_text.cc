@@ -1,11 +1,10 @@
 #include "api/vectors/vector_text.h"
 
-#include <fmt/format.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
 #include <bit>
-#include <iterator>
+#include <string>
 
 namespace octavo {
 namespace {
@@ -15,47 +14,38 @@ static_assert(std::endian::native == std::endian::little, "base64 has the floats
 constexpr std::size_t kBitsOfByte = 8;
 constexpr int kSignedOffset = 128;
 
-}  // namespace
-
-void append_base64(std::string& out, std::span<const float> floats) {
-  const std::size_t begin = out.size(), num_bytes = (floats.size_bytes() + 2) / 3 * 4;
-  out.resize(begin + num_bytes + 1);  // the encoder writes a zero behind the text
-  ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data() + begin),
+/// The little-endian floats in base64.
+void write_base64(std::span<const float> floats, JsonWriter json) {
+  const std::size_t num_bytes = (floats.size_bytes() + 2) / 3 * 4;
+  std::string text(num_bytes + 2, '"');  // the encoder writes a zero behind its own
+  ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data() + 1),
                     reinterpret_cast<const unsigned char*>(floats.data()), static_cast<int>(floats.size_bytes()));
-  out.resize(begin + num_bytes);
+  text.back() = '"';
+  json.raw(text);
 }
 
-void append_numbers(std::string& out, std::span<const float> floats) {
-  out += '[';
-  for (std::size_t i = 0; i < floats.size(); ++i) {
-    if (i > 0) out += ',';
-    fmt::format_to(std::back_inserter(out), "{}", floats[i]);
-  }
-  out += ']';
-}
-
-void append_bits(std::string& out, std::span<const float> floats, int offset) {
-  out += '[';
+/// A bit a float, 1 above 0, the first the highest of its byte: a list of bytes, each less `offset`.
+void write_bits(std::span<const float> floats, int offset, JsonWriter json) {
+  json.begin_array();
   for (std::size_t begin = 0; begin < floats.size(); begin += kBitsOfByte) {
     unsigned byte = 0;
     const std::size_t end = std::min(floats.size(), begin + kBitsOfByte);
     for (std::size_t i = begin; i < end; ++i)
       if (floats[i] > 0) byte |= 0x80U >> (i - begin);
-    fmt::format_to(std::back_inserter(out), "{}{}", begin == 0 ? "" : ",", static_cast<int>(byte) - offset);
+    json.value(static_cast<int>(byte) - offset);
   }
-  out += ']';
+  json.end_array();
 }
 
-void append_vector(std::string& out, std::span<const float> floats, VectorKind kind) {
+}  // namespace
+
+void write_vector(std::span<const float> floats, VectorKind kind, JsonWriter json) {
   switch (kind) {
-    case VectorKind::kFloat: return append_numbers(out, floats);
-    case VectorKind::kBinary: return append_bits(out, floats, kSignedOffset);
-    case VectorKind::kUbinary: return append_bits(out, floats, 0);
-    case VectorKind::kBase64: break;
+    case VectorKind::kFloat: json.value(floats); break;
+    case VectorKind::kBinary: write_bits(floats, kSignedOffset, json); break;
+    case VectorKind::kUbinary: write_bits(floats, 0, json); break;
+    case VectorKind::kBase64: write_base64(floats, json); break;
   }
-  out += '"';
-  append_base64(out, floats);
-  out += '"';
 }
 
 }  // namespace octavo

@@ -9,13 +9,13 @@
 
 #include "api/call/answer_length.h"
 #include "api/call/api_error.h"
-#include "api/call/json_writer.h"
 #include "api/openai/openai_chat.h"
 #include "api/openai/openai_completion.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "json/json_cursor.h"
 #include "json/json_document.h"
+#include "json/json_writer.h"
 
 namespace octavo::cli {
 namespace {
@@ -81,15 +81,14 @@ ApiResult<CompletionCall> parse_body(Parts parts, std::uint64_t line, const Batc
   return parts.is_chat ? parse_chat_completion(body, engine, model) : parse_completion(body, engine, model);
 }
 
-/// {"id":...,"line":...,"custom_id":...,
-std::string begin_of(std::uint64_t line, const std::optional<std::string>& custom_id) {
-  std::string text = fmt::format(R"({{"id":"batch-req-{}","line":{},"custom_id":)", line, line);
-  if (custom_id) {
-    append_json_string(text, to_valid_utf8(*custom_id));
-  } else {
-    text += "null";
-  }
-  return text + ',';
+/// {"id":...,"line":...,"custom_id":...,"response":{"status_code":...,"body":...}, to which the error is to come.
+JsonWriter begin_answer(std::uint64_t line, const std::optional<std::string>& custom_id, int status,
+                        std::string_view body, std::string& out) {
+  JsonWriter json(out);
+  json.begin_object().fields("id", fmt::format("batch-req-{}", line), "line", line, "custom_id",
+                             custom_id ? std::optional(to_valid_utf8(*custom_id)) : std::nullopt);
+  json.key("response").object("status_code", status, "body", JsonText{body});
+  return json;
 }
 
 }  // namespace
@@ -106,17 +105,19 @@ BatchCall parse_batch_line(std::string_view text, std::uint64_t line, const Batc
 }
 
 std::string batch_answer(std::uint64_t line, const std::optional<std::string>& custom_id, std::string_view body) {
-  return begin_of(line, custom_id) +
-         fmt::format("\"response\":{{\"status_code\":200,\"body\":{}}},\"error\":null}}\n", body);
+  std::string out;
+  begin_answer(line, custom_id, 200, body, out).fields("error", nullptr).end_object();
+  return out + '\n';
 }
 
 std::string batch_error(std::uint64_t line, const std::optional<std::string>& custom_id, const ApiError& error) {
-  std::string text = begin_of(line, custom_id);
-  text += fmt::format("\"response\":{{\"status_code\":{},\"body\":{}}},\"error\":{{", error.status, error_body(error));
-  append_json_field(text, "code", error.code.empty() ? "invalid_request" : error.code);
-  text += ',';
-  append_json_field(text, "message", to_valid_utf8(fmt::format("line {}: {}", line, error.message)));
-  return text + "}}\n";
+  std::string out;
+  begin_answer(line, custom_id, error.status, error_body(error), out)
+      .key("error")
+      .object("code", error.code.empty() ? "invalid_request" : error.code, "message",
+              to_valid_utf8(fmt::format("line {}: {}", line, error.message)))
+      .end_object();
+  return out + '\n';
 }
 
 std::optional<std::uint64_t> line_of_answer(std::string_view text) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tokenizer/json/json_parts.h"
 #include "tokenizer/json/tokenizer_json_parser.h"
 
 namespace octavo {
@@ -9,29 +10,28 @@ namespace octavo {
 namespace {
 
 constexpr std::size_t kMaxAround = 16;  // tokens before a text, and behind it
-constexpr std::uint32_t kMaxId = ParsedTokenizerJson::kMaxTokens;
-constexpr std::uint32_t kMaxType = 255;
+constexpr std::int64_t kMaxId = ParsedTokenizerJson::kMaxTokens;
+constexpr std::int64_t kMaxType = 255;
 
-Result<std::uint8_t> read_type_id(const JsonNode& item) {
-  OCTAVO_TRY(const auto node, item.find("type_id"));
-  if (!node) return std::uint8_t{0};
-  OCTAVO_TRY(const std::uint32_t type, node->number(kMaxType));
-  return static_cast<std::uint8_t>(type);
+JsonResult<std::uint8_t> read_type_id(const JsonCursor& item) {
+  OCTAVO_TRY(const auto type, item["type_id"].integer(0, kMaxType));
+  return static_cast<std::uint8_t>(type.value_or(0));
 }
 
 /// Appends the special token of a template.
-Result<void> read_template_token(const JsonNode& item, const JsonNode& special, std::vector<FrameToken>& tokens) {
+JsonResult<void> read_template_token(const JsonCursor& item, const JsonCursor& special,
+                                     std::vector<FrameToken>& tokens) {
   OCTAVO_TRY_VOID(item.expect_only({"id", "type_id"}));
-  OCTAVO_TRY(const JsonNode name_node, item.field("id"));
-  OCTAVO_TRY(const std::string_view name, name_node.text());
+  OCTAVO_TRY(const std::string_view name, item["id"].needed_string());
   OCTAVO_TRY(const std::uint8_t type, read_type_id(item));
-  OCTAVO_TRY(const JsonNode token, special.field(name));
+  const JsonCursor token = special[name];
   OCTAVO_TRY_VOID(token.expect_only({"id", "ids", "tokens"}));
-  OCTAVO_TRY(const JsonNode list, token.field("ids"));
-  OCTAVO_TRY(const auto numbers, list.items());
-  for (const JsonNode& number : numbers) {
-    if (tokens.size() == kMaxAround) return list.refuse("one more token", fmt::format("at most {}", kMaxAround));
-    OCTAVO_TRY(const std::uint32_t id, number.number(kMaxId));
+  const JsonCursor list = token["ids"];
+  OCTAVO_TRY(const boost::json::array* ids, list.needed_array("an array of ids"));
+  for (std::size_t i = 0; i < ids->size(); ++i) {
+    if (tokens.size() == kMaxAround)
+      return std::unexpected(list.wrong("one more token", fmt::format("at most {}", kMaxAround)));
+    OCTAVO_TRY(const std::int64_t id, list[i].needed_integer(0, kMaxId));
     tokens.push_back({static_cast<TokenId>(id), type});
   }
   return {};
@@ -47,21 +47,21 @@ struct Template {
   std::vector<Text> texts = {};
 };
 
-Result<Template> read_template(const JsonNode& list, const JsonNode& special) {
+JsonResult<Template> read_template(const JsonCursor& list, const JsonCursor& special) {
   Template result;
-  OCTAVO_TRY(const auto items, list.items());
-  for (const JsonNode& item : items) {
+  OCTAVO_TRY(const boost::json::array* items, list.needed_array("an array of tokens and texts"));
+  for (std::size_t i = 0; i < items->size(); ++i) {
+    const JsonCursor item = list[i];
     OCTAVO_TRY_VOID(item.expect_only({"SpecialToken", "Sequence"}));
-    OCTAVO_TRY(const auto token, item.find("SpecialToken"));
-    if (token) {
-      OCTAVO_TRY_VOID(read_template_token(*token, special, result.tokens.back()));
+    if (const JsonCursor token = item["SpecialToken"]; token.is_given()) {
+      OCTAVO_TRY_VOID(read_template_token(token, special, result.tokens.back()));
       continue;
     }
-    OCTAVO_TRY(const JsonNode sequence, item.field("Sequence"));
-    OCTAVO_TRY(const JsonNode id_node, sequence.field("id"));
-    OCTAVO_TRY(const std::string_view id, id_node.text());
+    const JsonCursor sequence = item["Sequence"];
+    const JsonCursor id_node = sequence["id"];
+    OCTAVO_TRY(const std::string_view id, id_node.needed_string());
     const bool is_next = id == (result.texts.empty() ? "A" : "B") && result.texts.size() < 2;
-    if (!is_next) return id_node.expect("A, once, and then B, once");
+    if (!is_next) return std::unexpected(id_node.wrong_value("A, once, and then B, once"));
     OCTAVO_TRY(const std::uint8_t type, read_type_id(sequence));
     result.texts.push_back({id, type});
     result.tokens.emplace_back();
@@ -76,17 +76,17 @@ std::vector<TokenId> ids_of(const std::vector<FrameToken>& tokens) {
   return ids;
 }
 
-Result<TextFrame> read_template_processing(const JsonNode& node) {
+JsonResult<TextFrame> read_template_processing(const JsonCursor& node) {
   OCTAVO_TRY_VOID(node.expect_only({"type", "single", "pair", "special_tokens"}));
-  OCTAVO_TRY(const JsonNode special, node.field("special_tokens"));
-  OCTAVO_TRY(const JsonNode single_node, node.field("single"));
+  const JsonCursor special = node["special_tokens"];
+  const JsonCursor single_node = node["single"];
   OCTAVO_TRY(const Template single, read_template(single_node, special));
-  if (single.texts.size() != 1) return single_node.refuse(fmt::format("{} Sequence", single.texts.size()), "one");
+  if (single.texts.size() != 1)
+    return std::unexpected(single_node.wrong(fmt::format("{} Sequence", single.texts.size()), "one"));
   TextFrame frame{.prefix = ids_of(single.tokens[0]), .suffix = ids_of(single.tokens[1])};
-  OCTAVO_TRY(const auto pair_node, node.find("pair"));
-  if (!pair_node) return frame;
+  if (!node["pair"].is_given()) return frame;
   // Files of models that read no pairs have any template here.
-  const auto pair = read_template(*pair_node, special);
+  const auto pair = read_template(node["pair"], special);
   if (!pair || pair->texts.size() != 2) return frame;
   frame.pair = PairFrame{.before = pair->tokens[0],
                          .between = pair->tokens[1],
@@ -97,15 +97,15 @@ Result<TextFrame> read_template_processing(const JsonNode& node) {
 }
 
 /// The id of a token that is written with its text, as in ["[SEP]", 102].
-Result<TokenId> read_named_token(const JsonNode& node, std::string_view name) {
-  OCTAVO_TRY(const JsonNode pair, node.field(name));
-  OCTAVO_TRY(const auto items, pair.items());
-  if (items.size() != 2) return pair.expect("a token's text and its id");
-  OCTAVO_TRY(const std::uint32_t id, items[1].number(kMaxId));
+JsonResult<TokenId> read_named_token(const JsonCursor& node, std::string_view name) {
+  const JsonCursor pair = node[name];
+  OCTAVO_TRY(const boost::json::array* items, pair.needed_array("a token's text and its id"));
+  if (items->size() != 2) return std::unexpected(pair.wrong_value("a token's text and its id"));
+  OCTAVO_TRY(const std::int64_t id, pair[1].needed_integer(0, kMaxId));
   return static_cast<TokenId>(id);
 }
 
-Result<TextFrame> read_bert_processing(const JsonNode& node, bool is_roberta) {
+JsonResult<TextFrame> read_bert_processing(const JsonCursor& node, bool is_roberta) {
   OCTAVO_TRY_VOID(node.expect_only({"type", "sep", "cls", "trim_offsets", "add_prefix_space"}));
   OCTAVO_TRY(const TokenId first, read_named_token(node, "cls"));
   OCTAVO_TRY(const TokenId separator, read_named_token(node, "sep"));
@@ -116,19 +116,20 @@ Result<TextFrame> read_bert_processing(const JsonNode& node, bool is_roberta) {
 
 }  // namespace
 
-Result<TextFrame> read_json_frame(const JsonNode& root) {
-  OCTAVO_TRY(const auto parts, root.parts_of("post_processor", "processors"));
+JsonResult<TextFrame> read_json_frame(const JsonCursor& root) {
+  OCTAVO_TRY(const auto parts, parts_of(root["post_processor"], "processors"));
   std::optional<TextFrame> frame;
-  for (const JsonNode& part : parts) {
-    OCTAVO_TRY(const JsonNode type_node, part.field("type"));
-    OCTAVO_TRY(const std::string_view type, type_node.text());
+  for (const JsonCursor& part : parts) {
+    const JsonCursor type_node = part["type"];
+    OCTAVO_TRY(const std::string_view type, type_node.needed_string());
     if (type == "ByteLevel") {  // changes offsets alone
       OCTAVO_TRY_VOID(part.expect_only({"type", "add_prefix_space", "trim_offsets", "use_regex"}));
       continue;
     }
     const bool is_bert = type == "BertProcessing" || type == "RobertaProcessing";
     if ((!is_bert && type != "TemplateProcessing") || frame)
-      return type_node.expect("one of TemplateProcessing, BertProcessing and RobertaProcessing; ByteLevel or Sequence");
+      return std::unexpected(type_node.wrong_value(
+          "one of TemplateProcessing, BertProcessing and RobertaProcessing; ByteLevel or Sequence"));
     if (is_bert) {
       OCTAVO_TRY(frame, read_bert_processing(part, type == "RobertaProcessing"));
     } else {

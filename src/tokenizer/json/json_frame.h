@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "tokenizer/json/json_node.h"
+#include "json/json_cursor.h"
 #include "tokenizer/text/text_frame.h"
 
 namespace octavo {
@@ -11,6 +11,6 @@ namespace octavo {
 /// Reads post_processor of the whole file `root`: TemplateProcessing, BertProcessing, RobertaProcessing, and ByteLevel,
 /// which changes offsets alone. A template for two texts that are not one behind the other gives no pair. Error:
 /// another part, or a template that is wrong.
-Result<TextFrame> read_json_frame(const JsonNode& root);
+JsonResult<TextFrame> read_json_frame(const JsonCursor& root);
 
 }  // namespace octavo

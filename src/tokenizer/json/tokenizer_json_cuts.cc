@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "tokenizer/json/json_parts.h"
 #include "tokenizer/pretokenize/pattern.h"
 
 namespace octavo {
@@ -20,17 +21,17 @@ std::string escaped_pattern(std::string_view text) {
   return pattern;
 }
 
-Result<CutBehavior> read_behavior(const JsonNode& node) {
+JsonResult<CutBehavior> read_behavior(const JsonCursor& node) {
   constexpr std::pair<std::string_view, CutBehavior> kBehaviors[] = {
       {"Isolated", CutBehavior::kIsolated},
       {"Removed", CutBehavior::kRemoved},
       {"Contiguous", CutBehavior::kContiguous},
       {"MergedWithPrevious", CutBehavior::kMergedWithPrevious},
       {"MergedWithNext", CutBehavior::kMergedWithNext}};
-  OCTAVO_TRY(const std::string_view text, node.text());
+  OCTAVO_TRY(const std::string_view text, node.needed_string());
   for (const auto& [name, behavior] : kBehaviors)
     if (text == name) return behavior;
-  return node.expect("Isolated, Removed, Contiguous, MergedWithPrevious or MergedWithNext");
+  return std::unexpected(node.wrong_value("Isolated, Removed, Contiguous, MergedWithPrevious or MergedWithNext"));
 }
 
 /// Adds the cuts of a pre_tokenizer, one part after another.
@@ -38,10 +39,11 @@ class CutReader {
  public:
   explicit CutReader(TokenizerJsonPipeline& out) : out_(out) {}
 
-  Result<void> read(const JsonNode& node) {
-    OCTAVO_TRY(const JsonNode type_node, node.field("type"));
-    OCTAVO_TRY(const std::string_view type, type_node.text());
-    if (out_.cuts.size() == kMaxCuts) return node.refuse("one more cut", fmt::format("at most {}", kMaxCuts));
+  JsonResult<void> read(const JsonCursor& node) {
+    const JsonCursor type_node = node["type"];
+    OCTAVO_TRY(const std::string_view type, type_node.needed_string());
+    if (out_.cuts.size() == kMaxCuts)
+      return std::unexpected(node.wrong("one more cut", fmt::format("at most {}", kMaxCuts)));
     if (type == "ByteLevel") return read_byte_level(node);
     if (type == "Split") return read_split(node);
     if (type == "Digits") return read_digits(node);
@@ -50,8 +52,8 @@ class CutReader {
     if (type == "BertPreTokenizer") return read_bert(node);
     if (type == "WhitespaceSplit") return add_plain(node, kSpaceCut, CutBehavior::kRemoved, false);
     if (type == "Whitespace") return add_plain(node, kWordsAndSigns, CutBehavior::kRemoved, true);
-    return type_node.expect(
-        "ByteLevel, Split, Digits, Punctuation, Metaspace, Whitespace, WhitespaceSplit, BertPreTokenizer or Sequence");
+    return std::unexpected(type_node.wrong_value(
+        "ByteLevel, Split, Digits, Punctuation, Metaspace, Whitespace, WhitespaceSplit, BertPreTokenizer or Sequence"));
   }
 
  private:
@@ -68,64 +70,60 @@ class CutReader {
     cut.how.is_inverted = is_inverted;
   }
 
-  Result<void> add_plain(const JsonNode& node, std::string_view pattern, CutBehavior behavior, bool is_inverted) {
+  JsonResult<void> add_plain(const JsonCursor& node, std::string_view pattern, CutBehavior behavior, bool is_inverted) {
     OCTAVO_TRY_VOID(node.expect_only({"type"}));
     add(pattern, behavior, is_inverted);
     return {};
   }
 
-  Result<void> expect_first(const JsonNode& node, std::string_view found) const {
+  JsonResult<void> expect_first(const JsonCursor& node, std::string_view found) const {
     if (out_.cuts.empty() && out_.word_steps.empty() && !out_.is_byte_level) return {};
-    return node.refuse(fmt::format("{} behind another part", found), "it first");
+    return std::unexpected(node.wrong(fmt::format("{} behind another part", found), "it first"));
   }
 
-  Result<void> read_byte_level(const JsonNode& node) {
+  JsonResult<void> read_byte_level(const JsonCursor& node) {
     OCTAVO_TRY_VOID(node.expect_only({"type", "add_prefix_space", "trim_offsets", "use_regex"}));
-    if (out_.is_byte_level) return node.refuse("ByteLevel twice", "it once");
-    OCTAVO_TRY(const bool adds_space, node.flag_of("add_prefix_space"));
+    if (out_.is_byte_level) return std::unexpected(node.wrong("ByteLevel twice", "it once"));
+    OCTAVO_TRY(const bool adds_space, node["add_prefix_space"].boolean_or(false));
     if (adds_space) {
       OCTAVO_TRY_VOID(expect_first(node, "ByteLevel with add_prefix_space"));
       out_.word_steps.push_back({.kind = TextStep::Kind::kPrepend, .when = TextStep::When::kUnlessThere, .to = " "});
     }
-    OCTAVO_TRY(const auto use_regex, node.find("use_regex"));
-    bool cuts = true;
-    if (use_regex) {
-      OCTAVO_TRY(cuts, use_regex->flag());
-    }
+    OCTAVO_TRY(const bool cuts, node["use_regex"].boolean_or(true));
     if (cuts) add(kGpt2Cut, CutBehavior::kIsolated, false);
     out_.is_byte_level = true;
     return {};
   }
 
-  Result<void> read_split(const JsonNode& node) {
+  JsonResult<void> read_split(const JsonCursor& node) {
     OCTAVO_TRY_VOID(node.expect_only({"type", "pattern", "behavior", "invert"}));
-    OCTAVO_TRY(const JsonNode pattern, node.field("pattern"));
+    const JsonCursor pattern = node["pattern"];
     OCTAVO_TRY_VOID(pattern.expect_only({"String", "Regex"}));
-    OCTAVO_TRY(const JsonNode behavior_node, node.field("behavior"));
+    const JsonCursor behavior_node = node["behavior"];
     OCTAVO_TRY(const CutBehavior behavior, read_behavior(behavior_node));
-    OCTAVO_TRY(const bool is_inverted, node.flag_of("invert"));
-    OCTAVO_TRY(const auto string, pattern.find("String"));
-    if (string) {
-      OCTAVO_TRY(const std::string_view text, string->text());
-      if (text.empty()) return string->expect("a text that is not empty");
-      OCTAVO_TRY_VOID(count(*string, text));
+    OCTAVO_TRY(const bool is_inverted, node["invert"].boolean_or(false));
+    if (const JsonCursor string = pattern["String"]; string.is_given()) {
+      OCTAVO_TRY(const std::string_view text, string.needed_string());
+      if (text.empty()) return std::unexpected(string.wrong_value("a text that is not empty"));
+      OCTAVO_TRY_VOID(count(string, text));
       if (!removes(text)) add(escaped_pattern(text), behavior, is_inverted);
       return {};
     }
-    OCTAVO_TRY(const JsonNode regex, pattern.field("Regex"));
-    OCTAVO_TRY(const std::string_view text, regex.text());
+    const JsonCursor regex = pattern["Regex"];
+    OCTAVO_TRY(const std::string_view text, regex.needed_string());
     OCTAVO_TRY_VOID(count(regex, text));
-    if (const auto parsed = Pattern::parse(text); !parsed) return regex.refuse(parsed.error().message, "another one");
+    if (const auto parsed = Pattern::parse(text); !parsed)
+      return std::unexpected(regex.wrong(parsed.error().message, "another one"));
     add(text, behavior, is_inverted);
     return {};
   }
 
   /// Error: a cut's own text and those of the cuts before it are longer than one pattern may be.
-  Result<void> count(const JsonNode& node, std::string_view text) {
+  JsonResult<void> count(const JsonCursor& node, std::string_view text) {
     num_text_bytes_ += text.size();
     if (num_text_bytes_ <= Pattern::kMaxBytes) return {};
-    return node.refuse(fmt::format("{} bytes of patterns up to here", num_text_bytes_),
-                       fmt::format("at most {}", Pattern::kMaxBytes));
+    return std::unexpected(node.wrong(fmt::format("{} bytes of patterns up to here", num_text_bytes_),
+                                      fmt::format("at most {}", Pattern::kMaxBytes)));
   }
 
   /// No text has `from` any more, so that nothing is cut there (Gemma cuts at spaces, which are U+2581 by then).
@@ -135,43 +133,39 @@ class CutReader {
     return steps && steps->remove(from);
   }
 
-  Result<void> read_digits(const JsonNode& node) {
+  JsonResult<void> read_digits(const JsonCursor& node) {
     OCTAVO_TRY_VOID(node.expect_only({"type", "individual_digits"}));
-    OCTAVO_TRY(const bool is_individual, node.flag_of("individual_digits"));
+    OCTAVO_TRY(const bool is_individual, node["individual_digits"].boolean_or(false));
     add(kDigitCut, is_individual ? CutBehavior::kIsolated : CutBehavior::kContiguous, false);
     return {};
   }
 
-  Result<void> read_punctuation(const JsonNode& node) {
+  JsonResult<void> read_punctuation(const JsonCursor& node) {
     OCTAVO_TRY_VOID(node.expect_only({"type", "behavior"}));
     CutBehavior behavior = CutBehavior::kIsolated;
-    OCTAVO_TRY(const auto behavior_node, node.find("behavior"));
-    if (behavior_node) {
-      OCTAVO_TRY(behavior, read_behavior(*behavior_node));
+    if (node["behavior"].is_given()) {
+      OCTAVO_TRY(behavior, read_behavior(node["behavior"]));
     }
     add(kPunctuationCut, behavior, false);
     return {};
   }
 
-  Result<void> read_metaspace(const JsonNode& node) {
+  JsonResult<void> read_metaspace(const JsonCursor& node) {
     OCTAVO_TRY_VOID(
         node.expect_only({"type", "replacement", "prepend_scheme", "add_prefix_space", "split", "str_rep"}));
     const bool is_behind_words = out_.cuts.size() == 1 && out_.word_steps.empty() && is_space_cut(out_.cuts.front());
     if (!is_behind_words) OCTAVO_TRY_VOID(expect_first(node, "Metaspace"));
-    OCTAVO_TRY(const JsonNode replacement, node.field("replacement"));
-    OCTAVO_TRY(const std::string_view mark, replacement.text());
-    if (mark.empty() || mark == " ") return replacement.expect("a mark for spaces");
+    const JsonCursor replacement = node["replacement"];
+    OCTAVO_TRY(const std::string_view mark, replacement.needed_string());
+    if (mark.empty() || mark == " ") return std::unexpected(replacement.wrong_value("a mark for spaces"));
     OCTAVO_TRY(const std::string_view scheme, read_prepend_scheme(node));
-    OCTAVO_TRY(const auto split_node, node.find("split"));
-    bool splits = true;
-    if (split_node) {
-      OCTAVO_TRY(splits, split_node->flag());
-    }
+    OCTAVO_TRY(const bool splits, node["split"].boolean_or(true));
     if (is_behind_words) {
       // Each word gets its mark, and the cut in front of marks is the one between words.
       if (scheme != "always" || !splits)
-        return node.refuse(fmt::format("prepend_scheme '{}' and split {} behind WhitespaceSplit", scheme, splits),
-                           "'always' and true");
+        return std::unexpected(
+            node.wrong(fmt::format("prepend_scheme '{}' and split {} behind WhitespaceSplit", scheme, splits),
+                       "'always' and true"));
       out_.cuts.clear();
       out_.word_steps.push_back({.kind = TextStep::Kind::kMarkWords, .to = std::string(mark)});
     } else {
@@ -194,7 +188,7 @@ class CutReader {
          .to = std::string(mark)});
   }
 
-  Result<void> read_bert(const JsonNode& node) {
+  JsonResult<void> read_bert(const JsonCursor& node) {
     OCTAVO_TRY_VOID(node.expect_only({"type"}));
     for (const CutStage& cut : kBertCuts) add(cut.pattern, cut.behavior, cut.is_inverted);
     return {};
@@ -206,26 +200,22 @@ class CutReader {
 
 }  // namespace
 
-Result<std::string_view> read_prepend_scheme(const JsonNode& node) {
-  OCTAVO_TRY(const auto scheme_node, node.find("prepend_scheme"));
-  if (!scheme_node) {
-    OCTAVO_TRY(const auto flag_node, node.find("add_prefix_space"));
-    bool adds_space = true;
-    if (flag_node) {
-      OCTAVO_TRY(adds_space, flag_node->flag());
-    }
+JsonResult<std::string_view> read_prepend_scheme(const JsonCursor& node) {
+  const JsonCursor given = node["prepend_scheme"];
+  if (!given.is_given()) {
+    OCTAVO_TRY(const bool adds_space, node["add_prefix_space"].boolean_or(true));
     return adds_space ? "always" : "never";
   }
-  OCTAVO_TRY(const std::string_view scheme, scheme_node->text());
+  OCTAVO_TRY(const std::string_view scheme, given.needed_string());
   if (scheme != "always" && scheme != "first" && scheme != "never")
-    return scheme_node->expect("always, first or never");
+    return std::unexpected(given.wrong_value("always, first or never"));
   return scheme;
 }
 
-Result<void> read_cuts(const JsonNode& root, TokenizerJsonPipeline& out) {
-  OCTAVO_TRY(const auto parts, root.parts_of("pre_tokenizer", "pretokenizers"));
+JsonResult<void> read_cuts(const JsonCursor& root, TokenizerJsonPipeline& out) {
+  OCTAVO_TRY(const auto parts, parts_of(root["pre_tokenizer"], "pretokenizers"));
   CutReader reader(out);
-  for (const JsonNode& part : parts) OCTAVO_TRY_VOID(reader.read(part));
+  for (const JsonCursor& part : parts) OCTAVO_TRY_VOID(reader.read(part));
   return {};
 }
 

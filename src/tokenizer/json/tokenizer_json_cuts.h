@@ -4,15 +4,15 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "tokenizer/json/json_node.h"
+#include "json/json_cursor.h"
 #include "tokenizer/json/tokenizer_json.h"
 
 namespace octavo {
 
 /// Reads the cuts of `root`, the whole tokenizer.json, into `out`, whose normalizer is known.
-Result<void> read_cuts(const JsonNode& root, TokenizerJsonPipeline& out);
+JsonResult<void> read_cuts(const JsonCursor& root, TokenizerJsonPipeline& out);
 
 /// The "always", "first" or "never" of a Metaspace, or the flag of files from before 2024.
-Result<std::string_view> read_prepend_scheme(const JsonNode& node);
+JsonResult<std::string_view> read_prepend_scheme(const JsonCursor& node);
 
 }  // namespace octavo

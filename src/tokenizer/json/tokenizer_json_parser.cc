@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "json/json_cursor.h"
 #include "json/json_handler.h"
 
 namespace octavo {
@@ -259,7 +260,9 @@ Result<ParsedTokenizerJson> ParsedTokenizerJson::parse(std::string_view text, co
   if (error)
     return fail("{}: found no JSON, expected a tokenizer.json: {} near byte {} of {}", file, error.message(), used,
                 text.size());
-  parsed.rest = parser.handler().release();
+  json::value rest = parser.handler().release();
+  if (!rest.is_object()) return fail("{}: found {}, expected an object", file, describe_json(rest));
+  parsed.rest = std::move(rest.get_object());
   return parsed;
 }
 

@@ -3,7 +3,7 @@
 // Boost.JSON's parser reads the text once, with bounds on depth and on the number of values. Any thread.
 #pragma once
 
-#include <boost/json/value.hpp>
+#include <boost/json/object.hpp>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -38,7 +38,7 @@ struct ParsedTokenizerJson {
   std::vector<std::pair<std::string_view, std::uint32_t>> vocabulary{};  // model.vocab: token and id
   std::vector<double> scores{};                                          // [vocabulary], where model.vocab is an array
   std::vector<MergeText> merges{};                                       // model.merges
-  boost::json::value rest{};  // the whole text, where model.vocab is {} or [], and model.merges []
+  boost::json::object rest{};  // the whole text, where model.vocab is {} or [], and model.merges []
 
   /// Errors begin with `file`: no JSON; more than the bounds allow; values of other kinds in vocabulary and merges.
   static Result<ParsedTokenizerJson> parse(std::string_view text, const std::string& file);

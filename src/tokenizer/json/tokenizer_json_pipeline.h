@@ -2,12 +2,12 @@
 #pragma once
 
 #include "base/error.h"
-#include "tokenizer/json/json_node.h"
+#include "json/json_cursor.h"
 #include "tokenizer/json/tokenizer_json.h"
 
 namespace octavo {
 
 /// `root` is the whole tokenizer.json. Errors: a part that is not known, or that Octavo cannot do.
-Result<TokenizerJsonPipeline> read_pipeline(const JsonNode& root);
+JsonResult<TokenizerJsonPipeline> read_pipeline(const JsonCursor& root);
 
 }  // namespace octavo

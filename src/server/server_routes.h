@@ -1,0 +1,22 @@
+// The routes about the server itself: whether it answers, what it is and does, its page.
+//
+// Free functions without state; the I/O thread.
+#pragma once
+
+#include "http/http_connection.h"
+#include "server/routes.h"
+
+namespace octavo::server {
+
+HttpResponse show_chat_page(const RouteCall& call);
+HttpResponse show_health(const RouteCall& call);
+/// Whether a request would be served now, and if not, why.
+HttpResponse show_readiness(const RouteCall& call);
+HttpResponse show_metrics(const RouteCall& call);
+HttpResponse show_version(const RouteCall& call);
+HttpResponse show_ollama_version(const RouteCall& call);
+HttpResponse show_description(const RouteCall& call);
+/// The answers that are being made, by the query's model alone where it names one.
+HttpResponse show_slots(const RouteCall& call);
+
+}  // namespace octavo::server
