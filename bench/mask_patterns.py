@@ -5,7 +5,7 @@
 
 Each row of PATTERNS is followed along a text of English words, made with a fixed seed, that it takes. Printed are the time
 of compiling, the mean, the median and the longest of the masks (moving on by a token and the mask behind it), and the
-steps that a mask counts for at most (docs/structured_output.md).
+steps that a mask counts for at most (docs/constraints.md).
 """
 import argparse
 import json

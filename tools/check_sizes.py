@@ -5,8 +5,7 @@
 
 A file has at most 600 lines, a header and its source together 700, a function 60 from its first line to its closing
 brace. The member functions of a class that are not in a header are defined in one .cc; a nested type is a class of its
-own. An index becomes std::size_t by to_size() of base/to_size.h. A type of more than 20 data members (names that end
-in "_"; plain values have none) is a warning, which leaves the exit code 0.
+own. An index becomes std::size_t by to_size() of base/to_size.h.
 
 EXCEPTIONS has what is longer, up to a limit of its own, each with its reason.
 """
@@ -18,7 +17,6 @@ import sys
 MAX_FILE_LINES = 600
 MAX_UNIT_LINES = 700
 MAX_FUNCTION_LINES = 60
-MAX_MEMBERS = 20
 SUFFIXES = {".h", ".cc", ".inl"}
 
 Longer = collections.namedtuple("Longer", "limit reason")
@@ -50,39 +48,11 @@ ATTRIBUTE = re.compile(r"__attribute__\s*\(\(.*?\)\)\)?")
 AFTER_PARAMETERS = re.compile(r"\)\s*(?:const\s*|noexcept(?:\([^()]*\))?\s*)*:(?!:)")
 # The name of a member function with its class in front; types begin with a capital letter, namespaces do not.
 MEMBER_FUNCTION = re.compile(r"(?P<owner>(?:\w+::)*[A-Z]\w*)::(?:operator\b.*|~?\w+)\s*$", re.DOTALL)
-MEMBER = re.compile(r"\b([A-Za-z]\w*_)\s*(?:\[[^\]]*\]\s*|:\s*\d+\s*)?$")
 
 
 def without_texts(source):
     """The source with blanks in place of comments, texts and directives, line by line as it was."""
     return TOKENS.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), source)
-
-
-def split_outside_brackets(text):
-    """`text` cut at the commas that stand in no brackets of any kind."""
-    pieces, depth, begin = [], 0, 0
-    for i, c in enumerate(text):
-        if c in "(<[{":
-            depth += 1
-        elif c in ")]}" or (c == ">" and text[i - 1] != "-"):
-            depth -= 1
-        elif c == "," and depth == 0:
-            pieces.append(text[begin:i])
-            begin = i + 1
-    return pieces + [text[begin:]]
-
-
-def members_of(statement):
-    """Names of the data members that one declaration in a type declares."""
-    if re.match(r"\s*(?:friend|using|typedef|template|static_assert|static|enum)\b", statement):
-        return []
-    names = []
-    for piece in split_outside_brackets(statement):
-        declarator = re.split(r"(?<![=!<>])=(?!=)", piece)[0]
-        match = MEMBER.search(declarator.rstrip())
-        if match:
-            names.append(match.group(1))
-    return names
 
 
 def without_template_arguments(text):
@@ -98,20 +68,18 @@ def owner_of(plain_head):
     return match.group("owner") if match else ""
 
 
-class Scope:
-    def __init__(self, kind, name, line):
-        self.kind, self.name, self.line, self.members = kind, name, line, 0
+Scope = collections.namedtuple("Scope", "kind name")
 
 
 class Reader:
-    """Walks the braces of a source and notes its functions and types."""
+    """Walks the braces of a source and notes its functions."""
 
     def __init__(self, source):
         self.text = without_texts(source)
         self.partner = self.match_braces()
-        self.functions, self.types = [], []  # (name, line, length), (name, line, members)
+        self.functions = []  # (name, line, length)
         self.owners = {}  # name of a class with its namespaces -> line of its first member function outside of it
-        self.read(0, len(self.text), Scope("namespace", "", 1))
+        self.read(0, len(self.text), Scope("namespace", ""))
 
     def match_braces(self):
         partner, stack = {}, []
@@ -134,8 +102,6 @@ class Reader:
         while position < end:
             c = self.text[position]
             if c == ";":
-                if scope.kind == "type":
-                    scope.members += len(members_of(head))
                 head, head_begin, position = "", position + 1, position + 1
             elif c == "{":
                 close = self.partner[position]
@@ -197,11 +163,9 @@ class Reader:
             name = namespace.group("name")
             if name is not None:  # no block of a language
                 name = f"{scope.name}{name or UNNAMED}::"
-            self.read(position + 1, close, Scope("namespace", name or scope.name, line))
+            self.read(position + 1, close, Scope("namespace", name or scope.name))
         elif type_match:
-            inner = Scope("type", type_match.group("name"), line)
-            self.read(position + 1, close, inner)
-            self.types.append((inner.name, line, inner.members))
+            self.read(position + 1, close, Scope("type", type_match.group("name")))
         elif not re.match(r"(?:typedef\s+)?enum\b", plain):
             name = re.search(r"(operator[^\w\s]+|[~\w:]+)\s*\(", ATTRIBUTE.sub("", plain))
             self.functions.append((name.group(1) if name else "?", line, self.line_of(close) - line + 1))
@@ -248,35 +212,29 @@ def check_classes(readers):
             for owner, found in sorted(places.items()) if len(found) > 1]
 
 
-def check_members(readers):
-    """Warnings about types of many data members."""
-    return [f"warning: {where}:{line}: {name} has {members} data members, more than {MAX_MEMBERS}"
-            for where, reader in readers.items() for name, line, members in reader.types if members > MAX_MEMBERS]
-
-
 def check_tree(root, exceptions=None):
-    """Messages about everything under `root` that is too long or in the wrong place, and warnings."""
+    """Messages about everything under `root` that is too long or in the wrong place."""
     exceptions = EXCEPTIONS if exceptions is None else exceptions
     root = pathlib.Path(root)
     paths = sorted(p for top in ("src", "include") for p in (root / top).rglob("*") if p.suffix in SUFFIXES)
     if not paths:
-        return [f"{root}: no sources under src/ or include/"], []
+        return [f"{root}: no sources under src/ or include/"]
     files = {p.relative_to(root).as_posix(): p.read_text(encoding="utf-8") for p in paths}
     readers = {where: Reader(text) for where, text in files.items()}
     found = [problem for where, text in files.items() for problem in check_file(where, text, readers[where])]
     found += check_units(files) + check_classes(readers)
     problems = [message for name, length, message in found
                 if name not in exceptions or length > exceptions[name].limit]
-    problems += [f"EXCEPTIONS: {name} needs none" for name in sorted(exceptions.keys() - {name for name, _, _ in found})]
-    return problems, check_members(readers)
+    return problems + [f"EXCEPTIONS: {name} needs none"
+                       for name in sorted(exceptions.keys() - {name for name, _, _ in found})]
 
 
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    problems, warnings = check_tree(sys.argv[1])
-    print("\n".join([*warnings, *(problems or ["files and functions are small, each class is in one file, indexes are "
-                                               "cast by to_size()"])]))
+    problems = check_tree(sys.argv[1])
+    print("\n".join(problems or ["files and functions are small, each class is in one file, indexes are cast by "
+                                 "to_size()"]))
     return 1 if problems else 0
 
 

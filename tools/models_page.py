@@ -3,7 +3,7 @@
 
     tools/models_page.py --root . [--write]
 
-The words of a family and their original are those that tools/tokenizer_truth.py compares; the end of the assistant's
+The words of a family are those that tools/tokenizer_truth.py compares; the end of the assistant's
 turn and the reasoning of a template are what tests/chat/template_ends.inc and template_reasoning.inc say, which
 tests compare with what is found. Written by hand are MODELS, which have which words and templates, and BY_TEXT.
 Prints why the page is not what this script makes, or puts it there; exit code 1 if it is not. Each template of the
@@ -125,21 +125,17 @@ def end_shown(text):
 
 
 def words_of(model):
-    """The cell of a model's words, and the original that they were compared with."""
-    family = tokenizer_truth.FAMILIES.get(model.words)
-    if family is not None:
-        vocabulary = f"`{family.file}`" if family.file else "trained"
-        return model.words, f"{family.source}; {vocabulary}"
-    return model.words, "unproved" if model.words != FILE else "–"
+    """The cell of a model's words; docs/tokenizers.md has the original that each family was compared with."""
+    is_proved = model.words == FILE or model.words in tokenizer_truth.FAMILIES
+    return model.words if is_proved else f"{model.words} (unproved)"
 
 
 def rows(ends, reasoning):
-    yield "| models | words | original, vocabulary | chat template | reasoning | end of the turn |"
-    yield "|---|---|---|---|---|---|"
+    yield "| models | words | chat template | reasoning | end of the turn |"
+    yield "|---|---|---|---|---|"
     for model in MODELS:
-        words, original = words_of(model)
         for template in model.templates or ("",):
-            cells = (model.name, words, original, template or "–", reasoning.get(template, "–"),
+            cells = (model.name, words_of(model), template or "–", reasoning.get(template, "–"),
                      end_shown(BY_TEXT.get(template, ends.get(template, ""))))
             yield "| " + " | ".join(cells) + " |"
 

@@ -183,7 +183,7 @@ def row(name, answer):
     """A template's row of the page."""
     caps = answer["caps"]
     if wants_names(answer):
-        return f"| {name} | wants names of its own |" + " – |" * 7
+        return f"| {name} | wants names of its own |" + " – |" * 5
     contents = [word for word, key in (("text", "text"), ("parts", "parts")) if caps[key]]
     calls = "as text"
     if caps["calls"]:
@@ -195,16 +195,17 @@ def row(name, answer):
     reasoning = {"none": "left out", "part": "a part `thinking`", "name": f"`{caps['reasoning_name']}`"}
     shown_tools = "described" if not caps["tools"] else "yes" if caps["tools_name"] == "tools" \
         else f"`{caps['tools_name']}`"
-    cells = [name, SYSTEMS[caps["system"]], " or ".join(contents), "kept" if caps["repeats"] else "joined",
-             shown_tools, calls,
-             f"`{caps['result_role']}`" if caps["result_role"] else "a user's text", reasoning[caps["reasoning"]],
-             "yes" if caps["prefill"] else "no"]
+    others = [word for word, holds in (
+        ("turns of one role are joined", not caps["repeats"]),
+        (f"results: `{caps['result_role']}`" if caps["result_role"] else "results are a user's text",
+         caps["result_role"] != "tool"), ("no prefill", not caps["prefill"])) if holds]
+    cells = [name, SYSTEMS[caps["system"]], " or ".join(contents), shown_tools, calls, reasoning[caps["reasoning"]],
+             ", ".join(others)]
     return "| " + " | ".join(cells) + " |"
 
 
 def table(files, answers):
-    head = ("template", "system messages", "content", "turns of one role", "tools", "calls: arguments", "results",
-            "earlier reasoning", "prefill")
+    head = ("template", "system messages", "content", "tools", "calls: arguments", "earlier reasoning", "else")
     rows = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     return "\n".join([BEGIN, *rows, *(row(f.stem, a) for f, a in zip(files, answers)), END])
 

@@ -14,8 +14,8 @@ Rounds that are done are kept in MODELS/results-ISA.json and not repeated: a run
 thrown away when the octavo program has changed, and for the files named with --again.
 
 --isa avx2 compares `octavo --isa avx2` with a llama.cpp built without AVX-512 and VNNI, and has goals of its own.
---four compares the four files of the README's picture; with --write their table and picture are written.
---write puts the table into docs/benchmarks.md and the drawing into docs/pictures/.
+--four compares the four files of the picture in docs/benchmarks.md; with --write their table and picture are written.
+--write puts the table into bench/results/peers.md and the drawing into docs/pictures/.
 Needs: numpy, gguf (for the synthetic files); cmake, ninja, g++ (for llama.cpp).
 """
 import argparse
@@ -101,7 +101,7 @@ def measure(args, binaries, models, results):
 
 
 def write(name, all_figures, lines, title):
-    report.replace_section(ROOT / "docs/benchmarks.md", name, lines)
+    report.replace_section(ROOT / "bench/results/peers.md", name, lines)
     picture = ROOT / f"docs/pictures/{name}.svg"
     picture.write_text(report.drawing(all_figures, title), encoding="utf-8")
 
@@ -119,7 +119,7 @@ def parse_arguments():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--files", metavar="KEY,...")
-    parser.add_argument("--four", action="store_true", help="the files of the README's picture")
+    parser.add_argument("--four", action="store_true", help="the files of the picture in docs/benchmarks.md")
     parser.add_argument("--rows", metavar="TEXT,...", help="only rows whose name contains one of these")
     parser.add_argument("--again", default="", metavar="KEY,...", help="throw these files' rounds away first")
     parser.add_argument("--write", action="store_true")

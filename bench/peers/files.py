@@ -96,7 +96,7 @@ FILES = (
 )
 
 
-# The files of the README's picture: a small one, 4B, 8B and a mixture.
+# The files of the picture in docs/benchmarks.md: a small one, 4B, 8B and a mixture.
 FOUR = ("gemma", "qwen3.5-4b-q4_k", "qwen3-8b-q4_k", "gpt-oss-20b-mxfp4")
 
 

@@ -1,4 +1,4 @@
-"""The figures as a table for people, as a section of docs/benchmarks.md, and as a drawing."""
+"""The figures as a table for people, as a section of bench/results/peers.md, and as a drawing."""
 import statistics
 from typing import NamedTuple
 

@@ -110,8 +110,9 @@ class Llama(lib.Uncopied):
     None is one for each physical core. embedding: the model makes vectors too. seed: of requests that name none, -1 is
     a random one each. chat_format: the name of a chat template, such as "chatml"; None is the model's own. verbose:
     bars of loading. n_batch: tokens read in one step at most. kv_memory: of the KV cache, such as "2GiB". n_gpu_layers:
-    0 and -1; another number is warned about, since nothing here runs on a card. Other arguments of llama-cpp-python are
-    taken where their value asks for nothing that is not done, and else a ValueError.
+    0 and -1; another number is warned about, since no layer of a Llama lies on a card: octavo.LLM has `device` and
+    `gpu_layers`. Other arguments of llama-cpp-python are taken where their value asks for nothing that is not done, and
+    else a ValueError.
 
     Raises TypeError for arguments that are not here, and ModelError. `llm` is the octavo.LLM behind it.
     """
@@ -125,7 +126,8 @@ class Llama(lib.Uncopied):
         if not isinstance(model_path, str) and not hasattr(model_path, "__fspath__"):
             raise TypeError(f"model_path: found {type(model_path).__name__}, expected a path")
         if n_gpu_layers not in (0, -1):
-            warnings.warn(f"n_gpu_layers: found {n_gpu_layers!r}, expected 0 or -1: all layers run on the processor")
+            warnings.warn(f"n_gpu_layers: found {n_gpu_layers!r}, expected 0 or -1: a Llama asks for no card, as "
+                          "octavo.LLM(model, device='cuda', gpu_layers=N) does")
         for name, value, same_as, same in (("n_threads_batch", n_threads_batch, "n_threads", n_threads),
                                            ("n_ubatch", n_ubatch, "n_batch", n_batch)):
             if value is not None and value != same:

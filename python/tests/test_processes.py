@@ -298,9 +298,10 @@ except KeyboardInterrupt:
         self.assertEqual(len(os.listdir("/proc/self/fd")), descriptors)
 
     def test_page(self):
-        """The programs of docs/python.md run, one behind the other."""
-        page = (pathlib.Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
-        programs = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        """The programs of docs/python.md and docs/python_packages.md run, one after the other."""
+        docs = pathlib.Path(__file__).parents[2] / "docs"
+        pages = "".join((docs / name).read_text(encoding="utf-8") for name in ("python.md", "python_packages.md"))
+        programs = re.findall(r"^```python\n(.*?)^```$", pages, re.MULTILINE | re.DOTALL)
         self.assertGreater(len(programs), 8)
         if importlib.util.find_spec("pydantic") is None:
             programs = [program for program in programs if "pydantic" not in program]

@@ -178,12 +178,18 @@ std::string fields_of(ApiFields tables) {
   return fmt::format("{}\nBeside them: {}.\n", tables_of(own), fmt::join(links, ", "));
 }
 
-/// What belongs behind each mark.
+/// What belongs after each mark; of APIs that have the same fields the first one's mark has them.
 std::map<std::string, std::string, std::less<>> made_tables() {
   std::map<std::string, std::string, std::less<>> made;
+  std::vector<std::string> told;
   for (const SharedTable& shared : shared_tables())
     made[std::string(shared.name)] = tables_of({shared.rows.begin(), shared.rows.end()});
-  for (const Api& api : all_apis()) made[std::string(api.name)] = fields_of(api.fields());
+  for (const Api& api : all_apis()) {
+    std::string fields = fields_of(api.fields());
+    const bool is_told = std::ranges::find(told, fields) != told.end();
+    made[std::string(api.name)] = is_told ? "\nThe same fields.\n\n" : fields;
+    told.push_back(std::move(fields));
+  }
   return made;
 }
 

@@ -11,7 +11,6 @@ namespace {
 using enum LlamaFate;
 
 constexpr std::string_view kOneCard = "what lies on a card is chosen by -ngl alone";
-constexpr std::string_view kExpertsHere = "experts are computed by the processor";
 constexpr std::string_view kNoDrafts =
     "drafts change no answer, and come from text, a head or an assistant here, not from any other model";
 constexpr std::string_view kPricedDrafts = "a drafted token joins a step where it pays";
@@ -111,8 +110,8 @@ constexpr LlamaArgument kArguments[] = {
     {"-ts,--tensor-split", "LLAMA_ARG_TENSOR_SPLIT", "SHARES", kIgnored, kOneCard},
     {"-mg,--main-gpu", "LLAMA_ARG_MAIN_GPU", "N", kIgnored, kOneCard},
     {"-ot,--override-tensor", "LLAMA_ARG_OVERRIDE_TENSOR", "PATTERNS", kIgnored, kOneCard},
-    {"-cmoe,--cpu-moe", "LLAMA_ARG_CPU_MOE", "", kBuiltIn, kExpertsHere},
-    {"-ncmoe,--n-cpu-moe", "LLAMA_ARG_N_CPU_MOE", "N", kBuiltIn, kExpertsHere},
+    {"-cmoe,--cpu-moe", "LLAMA_ARG_CPU_MOE", "", kIgnored, kOneCard},
+    {"-ncmoe,--n-cpu-moe", "LLAMA_ARG_N_CPU_MOE", "N", kIgnored, kOneCard},
     {"-ncffn,--n-cpu-ffn", "LLAMA_ARG_N_CPU_FFN", "N", kIgnored, kOneCard},
     {"-kvo,--kv-offload", "LLAMA_ARG_KV_OFFLOAD", "", kIgnored, kOneCard},
     {"-nkvo,--no-kv-offload", "LLAMA_ARG_NO_KV_OFFLOAD", "", kIgnored, kOneCard},
