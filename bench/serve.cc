@@ -344,7 +344,7 @@ void scheduler(const Options&, Verdict& verdict) {
     sequence.tokens.reserve(static_cast<std::size_t>(sequence.params.max_cached) + 1);
     sequence.tokens = made_up_tokens(kPrompt, sequence.params.id, 40'000);
     sequence.kv = kv.create_sequence(sequence.params.max_cached);
-    sequence.hash_blocks(kv.hasher(), kv.block_size());
+    sequence.hash_blocks(kv.hashing());
     scheduler.add(sequence);
   }
   std::vector<double> us;

@@ -127,7 +127,7 @@ void Simulation::take_arrivals() {
           token_at(shared ? 1U + static_cast<unsigned>(request.shared_text) : 1000 + sequence.params.id, i));
     }
     sequence.kv = kv_->create_sequence(sequence.params.max_cached);
-    sequence.hash_blocks(kv_->hasher(), kv_->block_size());
+    sequence.hash_blocks(kv_->hashing());
     scheduler_.add(sequence);
     active_[next_arrival_] = std::move(active);
   }

@@ -57,10 +57,7 @@ void compute_step(octavo::CpuRunner& runner, octavo::ThreadPool& pool) {
   octavo::Batch batch;
   batch.groups.resize(static_cast<std::size_t>(runner.info().room.layout.num_groups()));
   batch.clear();
-  for (int i = 0; i < 3; ++i) {
-    batch.tokens.push_back(i * 7 % runner.info().vocab_size);
-    batch.positions.push_back(i);
-  }
+  for (int i = 0; i < 3; ++i) batch.add_row(i * 7 % runner.info().vocab_size, i, i);
   batch.seq_begin.push_back(3);
   batch.kv_len.push_back(3);
   for (octavo::Batch::Group& group : batch.groups) {

@@ -35,18 +35,18 @@ void Assistant::keep_hidden(ResidualStream& stream, int count) {
   });
 }
 
-std::span<const GuessedToken> Assistant::guess(const Batch& batch) {
+std::span<const GuessedToken> Assistant::guess(const GuessBatch& batch) {
   begin(batch);
   while (const Batch* ahead = rounds_.next()) {
-    embed(*ahead);
+    embed(batch.rows, *ahead);
     for (int i = 0; i < config_.num_layers(); ++i) layer(i);
     finish();
   }
   return rounds_.guesses();
 }
 
-void Assistant::begin(const Batch& batch) {
-  const int count = batch.num_seqs();
+void Assistant::begin(const GuessBatch& batch) {
+  const int count = batch.rows.num_seqs();
   OCTAVO_CHECK(to_size(count) == batch.hidden_rows.size(), "{} sequences with {} hidden rows", count,
                batch.hidden_rows.size());
   rounds_.begin(batch, weights_.output);
@@ -57,9 +57,10 @@ void Assistant::begin(const Batch& batch) {
   }
 }
 
-/// The input of the layers, into the stream. Queries are turned as those of the position behind the last key, and see
-/// the keys up to that one, of which a window holds one less than of a row with a key of its own.
-void Assistant::embed(const Batch& ahead) {
+/// The input of the layers, into the stream. Queries are turned as those of the position behind the last key, that of
+/// `rows`, whatever the round; and see the keys up to the last one, of which a window holds one less than of a row with
+/// a key of its own.
+void Assistant::embed(const Batch& rows, const Batch& ahead) {
   const int count = ahead.num_rows();
   context_.enter(StepPart::kEmbedding);
   context_.for_rows_apart(count, [&](std::int64_t row, int worker) {
@@ -69,10 +70,12 @@ void Assistant::embed(const Batch& ahead) {
     std::copy_n(hidden_of(row), model_width_, pair + model_width_);
   });
   standing_ = ahead;
-  for (int row = 0; row < count; ++row)
-    standing_.positions[to_size(row)] = ahead.kv_len[to_size(rounds_.sequence_of(row))];
+  for (int row = 0; row < count; ++row) {
+    const auto s = to_size(rounds_.sequence_of(row));
+    standing_.positions[to_size(row)] = ahead.kv_len[s] - 1;
+    standing_.rope_positions[to_size(row)] = rows.rope_positions[s];
+  }
   attention_.compute_angles(standing_);
-  for (std::int32_t& position : standing_.positions) --position;
   rows_.begin(standing_);
   attention_.plan(rows_);
   context_.enter(StepPart::kMixerInput);

@@ -38,13 +38,13 @@ class Assistant {
   /// Keeps the hidden rows of a batch's first `count` rows of logits, which are in the model's stream.
   void keep_hidden(ResidualStream& stream, int count);
   /// The guesses of a batch of guesses, one sequence's behind another's.
-  std::span<const GuessedToken> guess(const Batch& batch);
+  std::span<const GuessedToken> guess(const GuessBatch& batch);
 
  private:
   const LayerWeights& layer_weights(int layer) const { return weights_.layers[to_size(layer)]; }
   float* hidden_of(std::int64_t row) { return hidden_.data() + rounds_.sequence_of(row) * std::int64_t{model_width_}; }
-  void begin(const Batch& batch);
-  void embed(const Batch& ahead);
+  void begin(const GuessBatch& batch);
+  void embed(const Batch& rows, const Batch& ahead);
   void layer(int index);
   void finish();
   Norm mixer_norm(int layer) const;

@@ -109,7 +109,7 @@ void AttentionMixer::plan(const StepRows& rows) {
 
 void AttentionMixer::compute_angles(const Batch& batch) {
   context_.for_rows(batch.num_rows(), [&](std::int64_t row, int) {
-    for (RopeTable& rope : ropes_) rope.fill(row, batch.positions[to_size(row)]);
+    for (RopeTable& rope : ropes_) rope.fill(row, batch.rope_positions[to_size(row)]);
   });
 }
 

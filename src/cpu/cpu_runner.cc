@@ -157,11 +157,12 @@ Result<void> CpuRunner::add_leading_layers(const RunnerOptions& options, const M
 
 BatchOutcome CpuRunner::wait() {
   const Batch* batch = std::exchange(batch_, nullptr);
+  const GuessBatch* guesses = std::exchange(guess_batch_, nullptr);
   OCTAVO_CHECK(batch != nullptr, "no batch was begun");
   BatchOutcome outcome;
-  compute(*batch, outcome);
+  compute(*batch, guesses, outcome);
   outcome.grown_bytes = kv_.grown_bytes();
-  if (!outcome.is_refused && !batch->num_guesses.empty()) {
+  if (!outcome.is_refused && guesses != nullptr) {
     outcome.guesses = guesses_;
   } else if (!outcome.is_refused && batch->num_rows() > 0) {
     outcome.waited = transformer_->waited();
@@ -172,8 +173,8 @@ BatchOutcome CpuRunner::wait() {
   return outcome;
 }
 
-void CpuRunner::compute(const Batch& batch, BatchOutcome& outcome) try {
-  outcome.is_refused = !compute_rows(batch);
+void CpuRunner::compute(const Batch& batch, const GuessBatch* guesses, BatchOutcome& outcome) try {
+  outcome.is_refused = !compute_rows(batch, guesses);
 } catch (const ThreadPool::Unwanted&) {
   outcome.is_refused = outcome.is_left = true;
 } catch (const std::bad_alloc&) {
@@ -184,7 +185,7 @@ void CpuRunner::compute(const Batch& batch, BatchOutcome& outcome) try {
 }
 
 /// False where there is no memory.
-bool CpuRunner::compute_rows(const Batch& batch) {
+bool CpuRunner::compute_rows(const Batch& batch, const GuessBatch* guesses) {
   if (!fault_.empty()) return false;
   OCTAVO_CHECK(batch.num_rows() <= info_.max_rows, "{} rows, room for {}", batch.num_rows(), info_.max_rows);
   transformer_->advance_states(batch.advances);
@@ -195,10 +196,10 @@ bool CpuRunner::compute_rows(const Batch& batch) {
   kv_.copy_blocks(batch.copies);
   if (leading_ != nullptr) leading_->copy_blocks(batch.copies);
   snapshots_.copy(batch.copies);
-  if (batch.num_guesses.empty()) {
+  if (guesses == nullptr) {
     transformer_->forward(batch);
   } else {
-    guesses_ = transformer_->guess(batch);
+    guesses_ = transformer_->guess(*guesses);
   }
   return true;
 }

@@ -27,6 +27,10 @@ class CpuRunner final : public ModelRunner {
   const RunnerInfo& info() const override { return info_; }
   std::string_view fault() const override { return fault_; }
   void begin(const Batch& batch) override { batch_ = &batch; }
+  void begin(const GuessBatch& batch) override {
+    batch_ = &batch.rows;
+    guess_batch_ = &batch;
+  }
   /// All work is done here.
   BatchOutcome wait() override;
   std::span<const float> logits(int first, int count) override;
@@ -40,8 +44,8 @@ class CpuRunner final : public ModelRunner {
         kv_(std::move(kv)),
         snapshots_(std::move(snapshots)) {}
   Result<void> add_leading_layers(const RunnerOptions& options, const MakeLeadingLayers& make);
-  void compute(const Batch& batch, BatchOutcome& outcome);
-  bool compute_rows(const Batch& batch);
+  void compute(const Batch& batch, const GuessBatch* guesses, BatchOutcome& outcome);
+  bool compute_rows(const Batch& batch, const GuessBatch* guesses);
   bool grow(const Batch& batch);
 
   ModelConfig config_;
@@ -50,8 +54,9 @@ class CpuRunner final : public ModelRunner {
   MemoryBudget::Lease kv_lease_;
   KvArena kv_;
   SnapshotArena snapshots_;
-  const Batch* batch_ = nullptr;           // begun
-  std::span<const GuessedToken> guesses_;  // of the last batch of guesses
+  const Batch* batch_ = nullptr;             // begun
+  const GuessBatch* guess_batch_ = nullptr;  // that the rows belong to; null: all layers are computed
+  std::span<const GuessedToken> guesses_;    // of the last batch of guesses
   RunnerInfo info_;
   std::string fault_;                       // of the other device
   std::vector<float> no_logits_;            // in place of those that it owes

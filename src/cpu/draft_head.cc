@@ -32,10 +32,14 @@ void DraftHead::advance_states(std::span<const StateAdvance> advances) {
 }
 
 /// One row of the pairs. `hidden`: null for zeros, whose norm is zeros.
-void DraftHead::embed_row(std::int32_t token, const float* hidden, std::int64_t row, int worker) {
+void DraftHead::embed_row(const Batch& batch, std::int64_t row, const float* hidden, int worker) {
   const KernelTable& kernels = context_.kernels;
   float *embedding = pair(row), *behind = embedding + width_;
-  context_.scratch.decode_row(kernels, weights_.embedding, token, worker, embedding);
+  if (const float* given = batch.given_vector(row, width_)) {
+    std::copy_n(given, width_, embedding);
+  } else {
+    context_.scratch.decode_row(kernels, weights_.embedding, batch.tokens[to_size(row)], worker, embedding);
+  }
   kernels.rms_norm(embedding, weights_.embedding_norm, width_, epsilon_, embedding);
   if (hidden == nullptr) {
     std::fill_n(behind, width_, 0.0F);
@@ -56,14 +60,13 @@ void DraftHead::follow(const StepRows& rows, AttentionMixer& attention) {
   context_.enter(StepPart::kEmbedding);
   context_.for_rows(count, [&](std::int64_t row, int worker) {
     const auto s = to_size(rows.sequence_of(row));
-    const std::int32_t token = batch.tokens[to_size(row)];
     if (row == batch.seq_begin[s]) {
-      embed_row(token, batch.positions[to_size(row)] == 0 ? nullptr : state(batch.state_slots[s]), row, worker);
+      embed_row(batch, row, batch.positions[to_size(row)] == 0 ? nullptr : state(batch.state_slots[s]), worker);
       return;
     }
     float* hidden = pair(row) + width_;
     context_.kernels.rms_norm(stream_.x(row - 1), output_norm_, width_, epsilon_, hidden);
-    embed_row(token, hidden, row, worker);
+    embed_row(batch, row, hidden, worker);
   });
   keep_hidden(batch);
   context_.enter(StepPart::kMixerInput);
@@ -91,13 +94,14 @@ void DraftHead::keep_hidden(const Batch& batch) {
   }
 }
 
-void DraftHead::begin(const Batch& batch) {
-  const int count = batch.num_seqs();
-  OCTAVO_CHECK(layer_weights_ != nullptr && to_size(count) == batch.state_slots.size(), "{} sequences with {} states",
-               count, batch.state_slots.size());
+void DraftHead::begin(const GuessBatch& batch) {
+  const std::vector<std::int32_t>& state_slots = batch.rows.state_slots;
+  const int count = batch.rows.num_seqs();
+  OCTAVO_CHECK(layer_weights_ != nullptr && to_size(count) == state_slots.size(), "{} sequences with {} states", count,
+               state_slots.size());
   rounds_.begin(batch, weights_.output);
   for (int s = 0; s < count; ++s)
-    std::copy_n(state(batch.state_slots[to_size(s)]), width_, hidden_.data() + std::int64_t{s} * width_);
+    std::copy_n(state(state_slots[to_size(s)]), width_, hidden_.data() + std::int64_t{s} * width_);
 }
 
 const Batch* DraftHead::next() {
@@ -110,7 +114,7 @@ void DraftHead::embed() {
   context_.enter(StepPart::kEmbedding);
   context_.for_rows_apart(count, [&](std::int64_t row, int worker) {
     const std::int32_t position = ahead_->positions[to_size(row)];
-    embed_row(ahead_->tokens[to_size(row)], position == 0 ? nullptr : hidden_of(row), row, worker);
+    embed_row(*ahead_, row, position == 0 ? nullptr : hidden_of(row), worker);
   });
   context_.enter(StepPart::kMixerInput);
   project(count, stream_.x(0));

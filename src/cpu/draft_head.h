@@ -38,7 +38,7 @@ class DraftHead {
   void follow(const StepRows& rows, AttentionMixer& attention);
 
   /// A batch of guesses begins.
-  void begin(const Batch& batch);
+  void begin(const GuessBatch& batch);
   /// The rows of the next guesses; none: all are made. Valid until the next call.
   const Batch* next();
   /// Their input of the layer, into the stream.
@@ -54,7 +54,7 @@ class DraftHead {
  private:
   float* pair(std::int64_t row) { return pairs_.data() + row * 2 * width_; }
   float* state(std::int32_t slot) { return snapshots_.state(slot, layer_); }
-  void embed_row(std::int32_t token, const float* hidden, std::int64_t row, int worker);
+  void embed_row(const Batch& batch, std::int64_t row, const float* hidden, int worker);
   void project(int rows, float* y);
   void keep_hidden(const Batch& batch);
   /// The hidden row in front of a row under way.

@@ -16,14 +16,14 @@ constexpr std::int64_t kPanelsOfAPiece = 32;
 
 }  // namespace
 
-void GuessRounds::begin(const Batch& batch, const WeightMatrix& output) {
-  const int count = batch.num_seqs();
-  OCTAVO_CHECK(count == batch.num_rows() && count <= kMaxLogitRows && to_size(count) == batch.num_guesses.size() &&
-                   to_size(count) == batch.guess_draws.size(),
-               "{} rows of {} sequences", batch.num_rows(), count);
+void GuessRounds::begin(const GuessBatch& batch, const WeightMatrix& output) {
+  const int count = batch.rows.num_seqs();
+  OCTAVO_CHECK(count == batch.rows.num_rows() && count <= kMaxLogitRows && to_size(count) == batch.num_guesses.size() &&
+                   to_size(count) == batch.draws.size(),
+               "{} rows of {} sequences", batch.rows.num_rows(), count);
   batch_ = &batch;
   output_ = &output;
-  ahead_ = batch;
+  ahead_ = batch.rows;
   num_made_ = 0;
   first_.clear();
   std::int32_t num_guesses = 0;
@@ -54,18 +54,19 @@ void GuessRounds::list_panels() {
 }
 
 const Batch* GuessRounds::next() {
-  const Batch& batch = *batch_;
+  const Batch& batch = batch_->rows;
   rows_.clear();
   ahead_.tokens.clear();
   ahead_.positions.clear();
+  ahead_.rope_positions.clear();
   ahead_.seq_begin.assign(1, 0);
   for (int s = 0; s < batch.num_seqs(); ++s) {
     const auto at = to_size(s);
-    if (num_made_ < batch.num_guesses[at]) {
+    if (num_made_ < batch_->num_guesses[at]) {
       rows_.push_back(s);
       const std::int32_t guessed = num_made_ == 0 ? 0 : guesses_[to_size(first_[at] + num_made_ - 1)].token;
-      ahead_.tokens.push_back(num_made_ == 0 ? batch.tokens[at] : guessed);
-      ahead_.positions.push_back(batch.positions[at] + num_made_);
+      ahead_.add_row(num_made_ == 0 ? batch.tokens[at] : guessed, batch.positions[at] + num_made_,
+                     batch.rope_positions[at] + num_made_);
     }
     ahead_.seq_begin.push_back(ahead_.num_rows());
   }
@@ -115,7 +116,7 @@ std::span<TokenLogprob> GuessRounds::likeliest(const float* logits, int sequence
 /// One of the words, which it puts into the order of ids: as the sampler would draw it were there no others.
 TokenLogprob GuessRounds::draw(std::span<TokenLogprob> words, int sequence, Scratch& scratch) const {
   const auto s = to_size(sequence);
-  const GuessDraw& settings = batch_->guess_draws[s];
+  const GuessDraw& settings = batch_->draws[s];
   std::ranges::sort(words, {}, &TokenLogprob::token);
   std::array<float, kDrawnAmong> logits = {};
   std::ranges::transform(words, logits.begin(), &TokenLogprob::logprob);
@@ -127,14 +128,14 @@ TokenLogprob GuessRounds::draw(std::span<TokenLogprob> words, int sequence, Scra
   params.min_p = settings.min_p;
   const DrawKey key{.seed = settings.seed,
                     .choice = settings.choice,
-                    .position = static_cast<std::uint32_t>(batch_->positions[s] + num_made_ + 1)};
+                    .position = static_cast<std::uint32_t>(batch_->rows.positions[s] + num_made_ + 1)};
   const std::span<const float> row = std::span(logits).first(words.size());
   return words[to_size(sample(row, count, params, key, scratch.sampler, {.wants_logprob = false}).token)];
 }
 
 GuessedToken GuessRounds::guess(const float* logits, int sequence, Scratch& scratch) const {
   std::array<TokenLogprob, kDrawnAmong> room = {};
-  const bool draws = batch_->guess_draws[to_size(sequence)].temperature > 0;
+  const bool draws = batch_->draws[to_size(sequence)].temperature > 0;
   const std::span<TokenLogprob> top = likeliest(logits, sequence, std::span(room).first(draws ? room.size() : 1));
   const TokenLogprob best = top.front();
   const TokenLogprob chosen = draws ? draw(top, sequence, scratch) : best;

@@ -24,7 +24,7 @@ class GuessRounds {
   static constexpr int kDrawnAmong = 10;
 
   /// Begins a batch of guesses, which must stay as it is. `output`: the matrix that makes logits of words.
-  void begin(const Batch& batch, const WeightMatrix& output);
+  void begin(const GuessBatch& batch, const WeightMatrix& output);
   /// The rows of the next guesses; none: all are made. Valid until the next call. Each round stands one position behind
   /// the round before.
   const Batch* next();
@@ -56,7 +56,7 @@ class GuessRounds {
   TokenLogprob draw(std::span<TokenLogprob> words, int sequence, Scratch& scratch) const;
   GuessedToken guess(const float* logits, int sequence, Scratch& scratch) const;
 
-  const Batch* batch_ = nullptr;  // as it was given
+  const GuessBatch* batch_ = nullptr;  // as it was given
   const WeightMatrix* output_ = nullptr;
   Batch ahead_;                      // its rows under way
   std::vector<std::int32_t> rows_;   // the sequence of each row under way

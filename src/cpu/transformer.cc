@@ -116,7 +116,7 @@ void Transformer::end_with_draft_head(const Batch& batch) {
   stream_.keep_rows(batch.logit_rows);
 }
 
-std::span<const GuessedToken> Transformer::guess(const Batch& batch) {
+std::span<const GuessedToken> Transformer::guess(const GuessBatch& batch) {
   if (assistant_ != nullptr) return assistant_->guess(batch);
   const int head = config_.num_layers();
   experts_ffn_.begin();
@@ -142,8 +142,12 @@ void Transformer::embed(const Batch& batch) {
 void Transformer::embed_row(const Batch& batch, std::int64_t row, int worker) {
   const KernelTable& kernels = context_.kernels;
   float* x = stream_.x(row);
-  context_.scratch.decode_row(kernels, weights_.embedding, batch.tokens[to_size(row)], worker, x);
-  if (config_.embedding_scale != 1) kernels.scale(x, config_.embedding_scale, config_.width);
+  if (const float* given = batch.given_vector(row, config_.width)) {
+    std::copy_n(given, config_.width, x);
+  } else {
+    context_.scratch.decode_row(kernels, weights_.embedding, batch.tokens[to_size(row)], worker, x);
+    if (config_.embedding_scale != 1) kernels.scale(x, config_.embedding_scale, config_.width);
+  }
   const auto add = [&](const WeightMatrix& table, std::int32_t index) {
     float* own = position_rows_.data() + to_size(worker) * to_size(config_.width);
     context_.scratch.decode_row(kernels, table, index, worker, own);

@@ -52,7 +52,7 @@ class Transformer {
 
   /// The guesses of the draft head, or of the assistant, for a batch of guesses. The stream is another's then: no
   /// logits of the batch before.
-  std::span<const GuessedToken> guess(const Batch& batch);
+  std::span<const GuessedToken> guess(const GuessBatch& batch);
 
   /// The time that the last forward() left to other steps.
   StepClock::Clock::duration waited() const { return waited_; }

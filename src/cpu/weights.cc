@@ -72,7 +72,9 @@ Result<Weights> Weights::load(const ModelSource& source, const WeightList& list,
     parts.push_back(hash_of(std::as_bytes(std::span(name))));
     parts.push_back(hash_of(std::as_bytes(std::span(&type, 1))));
   }
-  weights.content_hash_ = hash_of(std::as_bytes(std::span(parts)));
+  weights.content_hash_ = {
+      .hash = hash_of(std::as_bytes(std::span(parts))),
+      .basis = manner.repack ? WeightsHash::Basis::kAllBytes : WeightsHash::Basis::kSizeTimeAndSamples};
   return weights;
 }
 

@@ -60,9 +60,8 @@ class Weights : public ModelTensors<CpuForm> {
   /// All vectors, in one piece.
   std::span<const float> vectors() const { return vectors_.span(); }
 
-  /// A hash of all bytes of all listed tensors. Of matrices that stay in the file only the first bytes of each were
-  /// read, so the file's size and the time of its last change stand for the rest.
-  const ContentHash& content_hash() const { return content_hash_; }
+  /// A hash of all listed tensors: of matrices that stay in the file, by samples.
+  const WeightsHash& content_hash() const { return content_hash_; }
 
   /// The scratch that threads need to read the matrices.
   PanelScratch make_scratch(int num_threads) const;
@@ -81,7 +80,7 @@ class Weights : public ModelTensors<CpuForm> {
   std::uint64_t mapped_bytes_ = 0;
   std::size_t largest_panel_bytes_ = 0;
   AlignedBuffer<float> vectors_;
-  ContentHash content_hash_;
+  WeightsHash content_hash_;
 };
 
 }  // namespace octavo

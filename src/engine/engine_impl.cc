@@ -41,7 +41,8 @@ Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
   parts.info.max_context = static_cast<int>(capacity);
   parts.limits.max_context = parts.info.max_context;
   parts.limits.max_step_tokens = std::min(parts.limits.max_step_tokens, parts.runner->info().max_rows);
-  OCTAVO_TRY(std::unique_ptr<KvCacheManager> kv, KvCacheManager::create(room, parts.prefix_cache));
+  OCTAVO_TRY(std::unique_ptr<KvCacheManager> kv,
+             KvCacheManager::create(room, parts.prefix_cache, {}, parts.info.fingerprint + parts.info.file_hash));
   return std::unique_ptr<EngineImpl>(new EngineImpl(std::move(parts), std::move(kv)));
 }
 
@@ -74,8 +75,7 @@ EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvCacheManager> kv)
                       .max_pinned = scheduler_.pins().max_tokens(),
                       .vectors = vector_rules(parts_),
                       .words = parts_.words},
-      maker_(parts_.words, num_drawable_, parts_.sampling_defaults.suppressed, kv_->hasher(), kv_->block_size(),
-             request_limits_.vectors),
+      maker_(parts_.words, num_drawable_, parts_.sampling_defaults.suppressed, kv_->hashing(), request_limits_.vectors),
       constraints_(parts_.words, num_drawable_) {}
 
 StepParts EngineImpl::step_parts() {

@@ -8,13 +8,12 @@
 namespace octavo {
 
 RequestMaker::RequestMaker(const ModelTokenizer& words, int num_drawable, std::span<const TokenId> suppressed,
-                           BlockHasher hasher, int block_size, const VectorRules& vectors)
+                           BlockHashing hashing, const VectorRules& vectors)
     : words_(words),
       num_drawable_(num_drawable),
       dry_breakers_(words, num_drawable),
       suppressed_(suppressed),
-      hasher_(std::move(hasher)),
-      block_size_(block_size),
+      hashing_(std::move(hashing)),
       vectors_(vectors) {
   for (TokenId token = 0; token < num_drawable; ++token)
     if (words_.is_end_of_generation(token)) end_tokens_.push_back(token);
@@ -130,7 +129,7 @@ void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
   prompt.num_forks = request.num_choices - 1;
   // The last token that is generated is never fed back.
   prompt.params.max_cached = prompt.params.prompt_tokens + std::max(0, active.endings.max_generated - 1);
-  prompt.hash_blocks(BlockHasher(hasher_), block_size_);
+  prompt.hash_blocks(BlockHashing(hashing_));
 }
 
 }  // namespace octavo

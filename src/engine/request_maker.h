@@ -15,10 +15,10 @@ namespace octavo {
 
 class RequestMaker {
  public:
-  /// `num_drawable`: ids that may be drawn; `suppressed`: those of them that never are. The hashes are those of the KV
-  /// cache's blocks of `block_size` tokens. The words and `suppressed` must outlive this and its requests.
-  RequestMaker(const ModelTokenizer& words, int num_drawable, std::span<const TokenId> suppressed, BlockHasher hasher,
-               int block_size, const VectorRules& vectors);
+  /// `num_drawable`: ids that may be drawn; `suppressed`: those of them that never are. Blocks are hashed as the KV
+  /// cache's are. The words and `suppressed` must outlive this and its requests.
+  RequestMaker(const ModelTokenizer& words, int num_drawable, std::span<const TokenId> suppressed, BlockHashing hashing,
+               const VectorRules& vectors);
 
   /// A request that begins to count its time; its choices generate at most `max_generated` tokens each. Throws
   /// std::bad_alloc.
@@ -38,8 +38,7 @@ class RequestMaker {
   const DryBreakers dry_breakers_;
   std::vector<TokenId> end_tokens_;  // that may be drawn
   const std::span<const TokenId> suppressed_;
-  const BlockHasher hasher_;  // copied for each use, so that any thread may
-  const int block_size_;
+  const BlockHashing hashing_;  // copied for each use, so that any thread may
   const VectorRules vectors_;
 };
 

@@ -76,7 +76,7 @@ BlockId BlockPool::allocate(BlockId hint) {
   if (!std::exchange(node(id).resident, true)) ++num_resident_;
   if (evicts) {
     ++num_evictions_;
-    if (on_evict_) on_evict_(id);
+    on_evict_.tell(id);
   }
   return id;
 }
@@ -131,7 +131,7 @@ void BlockPool::evict_all() {
     node(id).cached = false;
     put_into_ring(id);
     ++num_evictions_;
-    if (on_evict_) on_evict_(id);
+    on_evict_.tell(id);
   }
 }
 

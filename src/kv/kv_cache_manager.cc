@@ -10,19 +10,21 @@
 
 namespace octavo {
 
-Result<std::unique_ptr<KvCacheManager>> KvCacheManager::create(StateRoom room, bool prefix_cache,
-                                                               BlockHasher hasher) try {
+Result<std::unique_ptr<KvCacheManager>> KvCacheManager::create(StateRoom room, bool prefix_cache, BlockHasher hasher,
+                                                               std::string_view model) try {
   const bool shares = prefix_cache && !room.layout.is_contiguous();
   if (shares && !hasher) {
     OCTAVO_TRY(hasher, make_block_hasher());
   }
-  return std::unique_ptr<KvCacheManager>(
-      new KvCacheManager(std::move(room), shares ? std::move(hasher) : BlockHasher()));
+  BlockHashing hashing{.block_size = room.layout.block_size};
+  if (shares) hashing.hasher = std::move(hasher);
+  if (shares && !model.empty()) hashing.origin = BlockChain::origin(hashing.hasher, model, room.layout.name());
+  return std::unique_ptr<KvCacheManager>(new KvCacheManager(std::move(room), std::move(hashing)));
 } catch (const std::bad_alloc&) {
   return fail("no memory for the manager of a KV memory of {} bytes", room.bytes());
 }
 
-KvCacheManager::KvCacheManager(StateRoom room, BlockHasher hasher)
+KvCacheManager::KvCacheManager(StateRoom room, BlockHashing hashing)
     : room_(std::move(room)),
       groups_([&] {
         std::deque<BlockManager> groups;
@@ -31,7 +33,7 @@ KvCacheManager::KvCacheManager(StateRoom room, BlockHasher hasher)
         return groups;
       }()),
       snapshots_(room_.layout.num_groups(), room_.num_snapshots),
-      prefix_(groups_, snapshots_, room_.layout.block_size, std::move(hasher)) {}
+      prefix_(groups_, snapshots_, std::move(hashing)) {}
 
 const KvGroup& KvCacheManager::group(int group) const {
   OCTAVO_CHECK(group >= 0 && group < num_groups(), "group {} of {}", group, num_groups());
@@ -293,17 +295,17 @@ std::size_t KvCacheManager::most_released_runs() const {
   return runs;
 }
 
-Result<int> KvCacheManager::attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
+Result<int> KvCacheManager::attach_prefix(SequenceId id, const RowSource& rows, std::string_view domain) {
   SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr) return sequence_not_found(id);
   if (!sequence->is_empty()) return position_out_of_range(id, 0);
-  return prefix_.attach(*sequence, tokens, domain);
+  return prefix_.attach(*sequence, rows, domain);
 }
 
-Result<int> KvCacheManager::extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
+Result<int> KvCacheManager::extend_prefix(SequenceId id, const RowSource& rows, const BlockChain& chain) {
   SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr) return sequence_not_found(id);
-  return prefix_.extend(*sequence, tokens, chain);
+  return prefix_.extend(*sequence, rows, chain);
 }
 
 void KvCacheManager::keep_checkpoint(SequenceId id, int uses) {
@@ -324,22 +326,22 @@ void KvCacheManager::set_owner(SequenceId id, std::uint64_t owner) {
   sequence->owner = owner;
 }
 
-int KvCacheManager::parting(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) const {
+int KvCacheManager::parting(SequenceId id, const RowSource& rows, const BlockChain& chain) const {
   const SequenceState* sequence = sequences_.find(id);
   OCTAVO_CHECK(sequence != nullptr, "no sequence {}", id);
-  return prefix_.parting(*sequence, tokens, chain);
+  return prefix_.parting(*sequence, rows, chain);
 }
 
-Result<void> KvCacheManager::publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
+Result<void> KvCacheManager::publish(SequenceId id, const RowSource& rows, std::string_view domain) {
   if (!has_sequence(id)) return sequence_not_found(id);
   if (!prefix_.publishes()) return {};
-  return publish(id, tokens, prefix_.chain_of(tokens, domain));
+  return publish(id, rows, prefix_.chain_of(rows, domain));
 }
 
-Result<void> KvCacheManager::publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
+Result<void> KvCacheManager::publish(SequenceId id, const RowSource& rows, const BlockChain& chain) {
   SequenceState* sequence = sequences_.find(id);
   if (sequence == nullptr) return sequence_not_found(id);
-  return prefix_.publish(*sequence, tokens, chain);
+  return prefix_.publish(*sequence, rows, chain);
 }
 
 const BlockTable& KvCacheManager::table(SequenceId id, int group) const {

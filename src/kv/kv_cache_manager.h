@@ -26,8 +26,10 @@ namespace octavo {
 class KvCacheManager {
  public:
   /// Sequences share by content if `prefix_cache` says so, but never in the contiguous layout; an empty hasher stands
-  /// for make_block_hasher(). Error: no memory for the manager itself.
-  static Result<std::unique_ptr<KvCacheManager>> create(StateRoom room, bool prefix_cache, BlockHasher hasher = {});
+  /// for make_block_hasher(). `model` names all that the bits of keys and values depend on beside the layout; where it
+  /// is not empty, the chains of the manager begin with both. Error: no memory for the manager itself.
+  static Result<std::unique_ptr<KvCacheManager>> create(StateRoom room, bool prefix_cache, BlockHasher hasher = {},
+                                                        std::string_view model = {});
   KvCacheManager(const KvCacheManager&) = delete;
   KvCacheManager& operator=(const KvCacheManager&) = delete;
 
@@ -87,8 +89,8 @@ class KvCacheManager {
   std::size_t most_released_runs() const;
 
   // Sharing
-  Result<int> attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
-  Result<int> extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
+  Result<int> attach_prefix(SequenceId id, const RowSource& rows, std::string_view domain);
+  Result<int> extend_prefix(SequenceId id, const RowSource& rows, const BlockChain& chain);
   /// The state of a sequence, which has nothing half computed, is kept as a checkpoint, if its length is whole blocks
   /// and all of them are published. `uses`: how many others are expected to go on from it. CHECKs the id, as the next
   /// does.
@@ -99,13 +101,14 @@ class KvCacheManager {
   /// most, or to nothing; gives the number of tokens that it has then. CHECKs the id.
   std::int64_t revert(SequenceId id, std::int64_t most);
   bool is_published(const BlockHash& hash) const { return prefix_.is_published(hash); }
-  const BlockHasher& hasher() const { return prefix_.hasher(); }
+  /// What the chains of its sequences are made with.
+  const BlockHashing& hashing() const { return prefix_.hashing(); }
   /// Names whose the blocks are that a sequence publishes from now on. CHECKs the id, as the next does.
   void set_owner(SequenceId id, std::uint64_t owner);
   /// PrefixIndex::parting().
-  int parting(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) const;
-  Result<void> publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
-  Result<void> publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
+  int parting(SequenceId id, const RowSource& rows, const BlockChain& chain) const;
+  Result<void> publish(SequenceId id, const RowSource& rows, std::string_view domain);
+  Result<void> publish(SequenceId id, const RowSource& rows, const BlockChain& chain);
 
   // Their figures
   const BlockTable& table(SequenceId id, int pool) const;  // CHECKs both, as the next
@@ -117,7 +120,7 @@ class KvCacheManager {
   Result<void> check_integrity() const;
 
  private:
-  KvCacheManager(StateRoom room, BlockHasher hasher);
+  KvCacheManager(StateRoom room, BlockHashing hashing);
   /// `sequence`: that of `id`; nullptr: there is none.
   /// The position that is missing to a sequence that is cut to so many tokens; nothing: it can be.
   std::optional<std::int64_t> missing_behind(const SequenceState& sequence, std::int64_t num_tokens) const;

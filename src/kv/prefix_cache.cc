@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 
 #include "base/error.h"
 #include "base/to_size.h"
@@ -16,19 +17,32 @@ PrefixCache::PrefixCache(BlockPool& pool, int block_size, bool chained)
   entries_.resize(blocks);
   tokens_.resize(blocks * to_size(block_size));
   index_.assign(std::bit_ceil(2 * blocks + 1), kNoBlock);  // at most half full
-  pool_.on_evict([this](BlockId block) { unpublish(block); });
+  of_pool_ = pool_.on_evict([this](BlockId block) { unpublish(block); });
 }
 
-PrefixCache::~PrefixCache() { pool_.on_evict({}); }
-
-std::span<TokenId> PrefixCache::tokens_of(BlockId block) {
-  const auto size = to_size(block_size_);
-  return std::span(tokens_).subspan(to_size(block) * size, size);
-}
+PrefixCache::~PrefixCache() { pool_.remove_listener(of_pool_); }
 
 std::span<const TokenId> PrefixCache::tokens_of(BlockId block) const {
   const auto size = to_size(block_size_);
   return std::span(tokens_).subspan(to_size(block) * size, size);
+}
+
+RowSource PrefixCache::rows_of(BlockId block) const {
+  return given_.empty() ? RowSource(tokens_of(block)) : RowSource(tokens_of(block), given_[to_size(block)]);
+}
+
+/// False where there is no memory for what was given.
+bool PrefixCache::keep_rows(BlockId block, const RowSource& rows) try {
+  if (rows.has_given() && given_.empty()) given_.resize(entries_.size());
+  if (!given_.empty()) {
+    std::vector<GivenRows>& kept = given_[to_size(block)];
+    kept.clear();
+    rows.for_given([&](const GivenRows& given) { kept.push_back(given); });
+  }
+  std::ranges::copy(rows.tokens(), tokens_.begin() + std::int64_t{block} * block_size_);
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 BlockId PrefixCache::find_hash(const BlockHash& hash) const {
@@ -38,25 +52,25 @@ BlockId PrefixCache::find_hash(const BlockHash& hash) const {
   return kNoBlock;
 }
 
-BlockId PrefixCache::find(const BlockHash& hash, const BlockHash& parent, std::span<const TokenId> tokens,
+BlockId PrefixCache::find(const BlockHash& hash, const BlockHash& parent, const RowSource& rows,
                           BlockId parent_block) const {
   const BlockId block = find_hash(hash);
   if (block == kNoBlock || entry(block).parent != parent) return kNoBlock;
   if (chained_ && entry(block).parent_block != parent_block) return kNoBlock;
-  return std::ranges::equal(tokens_of(block), tokens) ? block : kNoBlock;
+  return rows_of(block) == rows ? block : kNoBlock;
 }
 
 Result<BlockId> PrefixCache::publish(BlockId block, const BlockHash& hash, const BlockHash& parent,
-                                     std::span<const TokenId> tokens, BlockId parent_block) {
+                                     const RowSource& rows, BlockId parent_block) {
   if (block < 0 || block >= pool_.total_count()) return block_out_of_range(block, pool_.total_count());
   if (pool_.references(block) == 0) return block_not_in_use(block);
-  if (tokens.size() != to_size(block_size_)) return wrong_length(to_size(block_size_), tokens.size());
-  if (find_hash(hash) != kNoBlock) return find(hash, parent, tokens, parent_block);
+  if (rows.size() != to_size(block_size_)) return wrong_length(to_size(block_size_), rows.size());
+  if (find_hash(hash) != kNoBlock) return find(hash, parent, rows, parent_block);
   unpublish(block);  // it may have been known under another hash
   const bool follows = chained_ && parent_block != kNoBlock;
   if (follows && hash_of(parent_block) != parent) return kNoBlock;
+  if (!keep_rows(block, rows)) return kNoBlock;
   entry(block) = {.hash = hash, .parent = parent, .published = true};
-  std::ranges::copy(tokens, tokens_of(block).begin());
   if (follows) link_to_parent(block, parent_block);
   insert_into_index(block);
   ++num_published_;
@@ -70,7 +84,7 @@ void PrefixCache::set_owner(BlockId block, std::uint64_t owner) {
   entry(block).owner = owner;
 }
 
-std::optional<std::size_t> PrefixCache::common_with_others(BlockId parent, std::span<const TokenId> tokens,
+std::optional<std::size_t> PrefixCache::common_with_others(BlockId parent, const RowSource& rows,
                                                            std::uint64_t owner) const {
   std::optional<std::size_t> most;
   if (!is_published(parent)) return most;
@@ -78,8 +92,8 @@ std::optional<std::size_t> PrefixCache::common_with_others(BlockId parent, std::
   for (BlockId at = entry(parent).first_child; at != kNoBlock && num_compared < kMaxCompared;
        at = entry(at).next_sibling, ++num_compared) {
     if (entry(at).owner != owner) continue;
-    const auto common = to_size(std::ranges::mismatch(tokens, tokens_of(at)).in1 - tokens.begin());
-    if (common == tokens.size()) return std::nullopt;
+    const std::size_t common = common_rows(rows, rows_of(at));
+    if (common == rows.size()) return std::nullopt;
     most = std::max(most.value_or(0), common);
   }
   return most;
@@ -122,7 +136,7 @@ void PrefixCache::forget(BlockId block) {
     const Result<void> unmarked = pool_.set_cached(block, false);
     OCTAVO_CHECK(unmarked.has_value(), "{}", unmarked.error().message);
   }
-  if (on_forget_) on_forget_(block, hash);
+  on_forget_.tell(block, hash);
 }
 
 void PrefixCache::link_to_parent(BlockId block, BlockId parent) {

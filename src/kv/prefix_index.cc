@@ -11,12 +11,11 @@ namespace octavo {
 
 // A block is found only where it is found in every group without a window: when it goes in one of them, it goes in all
 // groups. Such a group also tells contents apart whose hashes collide, after windows have left them.
-PrefixIndex::PrefixIndex(std::deque<BlockManager>& groups, StateSnapshots& snapshots, int block_size,
-                         BlockHasher hasher)
+PrefixIndex::PrefixIndex(std::deque<BlockManager>& groups, StateSnapshots& snapshots, BlockHashing hashing)
     : groups_(groups),
       snapshots_(snapshots),
-      block_size_(block_size),
-      hasher_(std::move(hasher)),
+      hashing_(std::move(hashing)),
+      block_size_(hashing_.block_size),
       matched_(groups.size()),
       before_(groups.size()) {
   if (!publishes()) return;
@@ -40,22 +39,21 @@ bool PrefixIndex::is_published(const BlockHash& hash) const {
   return publishes() && leading().prefix()->find_hash(hash) != kNoBlock;
 }
 
-int PrefixIndex::parting(const SequenceState& sequence, std::span<const TokenId> tokens,
-                         const BlockChain& chain) const {
+int PrefixIndex::parting(const SequenceState& sequence, const RowSource& rows, const BlockChain& chain) const {
   if (!publishes() || group_without_window_ < 0) return -1;
   const PrefixCache& prefix = *groups_[to_size(group_without_window_)].prefix();
   const auto size = to_size(block_size_);
   std::size_t followed = sequence.chain.size();
   const BlockTable& table = sequence.groups[to_size(group_without_window_)].table;
   BlockId last = followed > 0 ? table.block_ids()[followed - 1] : kNoBlock;
-  while (followed < std::min(tokens.size() / size, chain.size())) {
+  while (followed < std::min(rows.size() / size, chain.size())) {
     const BlockId found =
-        prefix.find(chain.hashes()[followed], chain.parent(followed), tokens.subspan(followed * size, size), last);
+        prefix.find(chain.hashes()[followed], chain.parent(followed), rows.subspan(followed * size, size), last);
     if (found == kNoBlock) break;
     last = found;
     ++followed;
   }
-  const std::span<const TokenId> rest = tokens.subspan(followed * size);
+  const RowSource rest = rows.subspan(followed * size);
   if (last == kNoBlock || rest.empty()) return -1;
   const auto common = prefix.common_with_others(last, rest.first(std::min(size, rest.size())), sequence.owner);
   return common ? static_cast<int>(followed * size + *common) : -1;
@@ -70,11 +68,11 @@ bool PrefixIndex::is_complete(int num_blocks) const {
   return !snapshots_.exist() || snapshots_.behind(before_[leading_group()]) != kNoBlock;
 }
 
-// Leading blocks of `tokens` that the sequence, which is_all_published(), holds or can attach.
-int PrefixIndex::match(const SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& known) {
+// Leading blocks of `rows` that the sequence, which is_all_published(), holds or can attach.
+int PrefixIndex::match(const SequenceState& sequence, const RowSource& rows, const BlockChain& known) {
   const auto size = to_size(block_size_);
   const std::size_t held = sequence.chain.size();
-  const std::size_t most = std::min((tokens.size() - 1) / size, known.size());
+  const std::size_t most = std::min((rows.size() - 1) / size, known.size());
   auto longest = static_cast<int>(held);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const BlockTable& table = sequence.groups[g].table;
@@ -82,7 +80,7 @@ int PrefixIndex::match(const SequenceState& sequence, std::span<const TokenId> t
     before_[g] = held > 0 && !groups_[g].is_windowed() ? table.block_ids()[held - 1] : kNoBlock;
   }
   for (std::size_t i = held; i < most; ++i) {
-    const std::span<const TokenId> block = tokens.subspan(i * size, size);
+    const RowSource block = rows.subspan(i * size, size);
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       const BlockId found = groups_[g].prefix()->find(known.hashes()[i], known.parent(i), block, before_[g]);
       if (!groups_[g].is_windowed() && found == kNoBlock) return longest;
@@ -120,26 +118,26 @@ void PrefixIndex::take_references(SequenceState& sequence, const BlockChain& kno
   sequence.chain.assign(hashes.begin(), hashes.end());
 }
 
-const BlockChain& PrefixIndex::chain_of(std::span<const TokenId> tokens, std::string_view domain) {
-  chain_ = BlockChain(hasher_, domain);
-  chain_.extend(hasher_, block_size_, tokens);
+const BlockChain& PrefixIndex::chain_of(const RowSource& rows, std::string_view domain) {
+  chain_ = BlockChain(hashing_.hasher, domain, hashing_.origin);
+  chain_.extend(hashing_.hasher, block_size_, rows);
   return chain_;
 }
 
-int PrefixIndex::attach(SequenceState& sequence, std::span<const TokenId> tokens, std::string_view domain) {
-  if (!publishes() || tokens.empty()) return 0;
-  const int found = extend(sequence, tokens, chain_of(tokens.first(tokens.size() - 1), domain));
+int PrefixIndex::attach(SequenceState& sequence, const RowSource& rows, std::string_view domain) {
+  if (!publishes() || rows.empty()) return 0;
+  const int found = extend(sequence, rows, chain_of(rows.first(rows.size() - 1), domain));
   const auto size = to_size(block_size_);
   hits_ += static_cast<std::uint64_t>(found);
-  misses_ += (tokens.size() - 1) / size * size - to_size(found);
+  misses_ += (rows.size() - 1) / size * size - to_size(found);
   return found;
 }
 
-int PrefixIndex::extend(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain) {
-  if (!publishes() || tokens.empty()) return 0;
+int PrefixIndex::extend(SequenceState& sequence, const RowSource& rows, const BlockChain& chain) {
+  if (!publishes() || rows.empty()) return 0;
   const std::size_t held = sequence.chain.size();
   if (!sequence.is_all_published(block_size_) || (held > 0 && sequence.root != chain.root_hash())) return 0;
-  const auto matched = to_size(match(sequence, tokens, chain));
+  const auto matched = to_size(match(sequence, rows, chain));
   sequence.root = chain.root_hash();
   if (matched > held) {
     take_references(sequence, chain, static_cast<int>(matched));
@@ -151,8 +149,7 @@ int PrefixIndex::extend(SequenceState& sequence, std::span<const TokenId> tokens
 
 // Publishes one block in every group, first in one without a window. False if it stays private somewhere: other
 // contents have its hash, or the block is known in another domain already.
-bool PrefixIndex::publish_block(SequenceState& sequence, int index, const BlockHash& hash,
-                                std::span<const TokenId> tokens) {
+bool PrefixIndex::publish_block(SequenceState& sequence, int index, const BlockHash& hash, const RowSource& rows) {
   const BlockHash parent = index == 0 ? sequence.root : sequence.chain[to_size(index) - 1];
   const int num_groups = static_cast<int>(groups_.size());
   for (int i = 0; i < num_groups; ++i) {
@@ -163,10 +160,10 @@ bool PrefixIndex::publish_block(SequenceState& sequence, int index, const BlockH
     if (!block) continue;  // it left the window
     const BlockId before = index == 0 ? kNoBlock : table.block_ids()[to_size(index) - 1];
     if (prefix.is_published(*block)) {
-      if (prefix.find(hash, parent, tokens, before) != *block) return false;
+      if (prefix.find(hash, parent, rows, before) != *block) return false;
       continue;
     }
-    const Result<BlockId> shared = prefix.publish(*block, hash, parent, tokens, before);
+    const Result<BlockId> shared = prefix.publish(*block, hash, parent, rows, before);
     OCTAVO_CHECK(shared.has_value(), "{}", shared.error().message);
     if (*shared == kNoBlock) return false;
     if (*shared == *block) {
@@ -180,11 +177,11 @@ bool PrefixIndex::publish_block(SequenceState& sequence, int index, const BlockH
   return true;
 }
 
-Result<void> PrefixIndex::publish(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain) {
+Result<void> PrefixIndex::publish(SequenceState& sequence, const RowSource& rows, const BlockChain& chain) {
   if (!publishes()) return {};
   std::int64_t length = std::numeric_limits<std::int64_t>::max();
   for (const GroupState& state : sequence.groups) length = std::min(length, state.length);
-  if (static_cast<std::int64_t>(tokens.size()) < length) return wrong_length(to_size(length), tokens.size());
+  if (static_cast<std::int64_t>(rows.size()) < length) return wrong_length(to_size(length), rows.size());
   const auto size = to_size(block_size_);
   const std::size_t num_full = std::min(to_size(length) / size, chain.size());
   if (sequence.chain.size() >= num_full) return {};
@@ -192,7 +189,7 @@ Result<void> PrefixIndex::publish(SequenceState& sequence, std::span<const Token
   sequence.root = chain.root_hash();
   for (std::size_t i = sequence.chain.size(); i < num_full; ++i) {
     const BlockHash& hash = chain.hashes()[i];
-    if (!publish_block(sequence, static_cast<int>(i), hash, tokens.subspan(i * size, size))) break;
+    if (!publish_block(sequence, static_cast<int>(i), hash, rows.subspan(i * size, size))) break;
     sequence.chain.push_back(hash);
   }
   return {};

@@ -25,25 +25,25 @@ namespace octavo {
 class PrefixIndex {
  public:
   /// The groups and snapshots must outlive it, and the groups stay as many. With an empty hasher nothing is published.
-  PrefixIndex(std::deque<BlockManager>& groups, StateSnapshots& snapshots, int block_size, BlockHasher hasher);
+  PrefixIndex(std::deque<BlockManager>& groups, StateSnapshots& snapshots, BlockHashing hashing);
   PrefixIndex(const PrefixIndex&) = delete;
   PrefixIndex& operator=(const PrefixIndex&) = delete;
 
-  bool publishes() const { return hasher_ != nullptr; }
-  const BlockHasher& hasher() const { return hasher_; }
+  bool publishes() const { return hashing_.hasher != nullptr; }
+  const BlockHashing& hashing() const { return hashing_; }
   std::uint64_t hits() const { return hits_; }
   std::uint64_t misses() const { return misses_; }
 
   /// PagedKvCache::attach_prefix() and extend_prefix() of a sequence that is known to allow it.
-  int attach(SequenceState& sequence, std::span<const TokenId> tokens, std::string_view domain);
-  int extend(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain);
+  int attach(SequenceState& sequence, const RowSource& rows, std::string_view domain);
+  int extend(SequenceState& sequence, const RowSource& rows, const BlockChain& chain);
   bool is_published(const BlockHash& hash) const;
-  /// The position at which `tokens` part from what their owner published before: they follow it over a block at least,
-  /// and it goes on with other tokens. -1: they do not part, or there is no group without a window.
-  int parting(const SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain) const;
+  /// The position at which `rows` part from what their owner published before: they follow it over a block at least,
+  /// and it goes on with other rows. -1: they do not part, or there is no group without a window.
+  int parting(const SequenceState& sequence, const RowSource& rows, const BlockChain& chain) const;
 
   /// PagedKvCache::publish() of a sequence.
-  Result<void> publish(SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& chain);
+  Result<void> publish(SequenceState& sequence, const RowSource& rows, const BlockChain& chain);
   /// Keeps the state of a sequence as a checkpoint behind its last block, if that is full and published.
   /// `uses`: StateSnapshots::keep().
   void keep_checkpoint(const SequenceState& sequence, int uses);
@@ -51,8 +51,8 @@ class PrefixIndex {
   std::int64_t last_checkpoint(const SequenceState& sequence, std::int64_t most) const;
   /// The sequence's state is the one behind `num_tokens` tokens, where last_checkpoint() has found a checkpoint.
   void attach_checkpoint(SequenceState& sequence, std::int64_t num_tokens);
-  /// The chain of these tokens; valid until the next call.
-  const BlockChain& chain_of(std::span<const TokenId> tokens, std::string_view domain);
+  /// The chain of these rows; valid until the next call.
+  const BlockChain& chain_of(const RowSource& rows, std::string_view domain);
 
   /// A published block is published in the first group without a window too, and checkpoints stand behind such ones.
   Result<void> check_integrity() const;
@@ -63,14 +63,14 @@ class PrefixIndex {
   std::optional<BlockId> leading_block(const SequenceState& sequence, std::int64_t end) const;
   Result<void> check_checkpoints() const;
   bool is_complete(int num_blocks) const;
-  int match(const SequenceState& sequence, std::span<const TokenId> tokens, const BlockChain& known);
+  int match(const SequenceState& sequence, const RowSource& rows, const BlockChain& known);
   void take_references(SequenceState& sequence, const BlockChain& known, int num_blocks);
-  bool publish_block(SequenceState& sequence, int index, const BlockHash& hash, std::span<const TokenId> tokens);
+  bool publish_block(SequenceState& sequence, int index, const BlockHash& hash, const RowSource& rows);
 
   std::deque<BlockManager>& groups_;
   StateSnapshots& snapshots_;  // a checkpoint stands behind a block of the leading group
+  const BlockHashing hashing_;
   const int block_size_;
-  const BlockHasher hasher_;
   int group_without_window_ = -1;  // the first; -1: all have a window
   std::uint64_t hits_ = 0, misses_ = 0;
   std::vector<int> matched_;     // [groups] scratch of match(): blocks held or found in a row

@@ -1,5 +1,8 @@
 #include "kv/state_layout.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -91,6 +94,18 @@ Result<StateLayout> StateLayout::create(KvType type, KvLayout layout, int block_
   }
   if (made.groups.empty()) return fail("found {} layers, expected one with keys and values of its own", layers.size());
   return made;
+}
+
+std::string StateLayout::name() const {
+  std::string name =
+      fmt::format("{} {} of {}", kv_type_name(type), is_contiguous() ? "contiguous" : "blocks", block_size);
+  for (int g = 0; g < num_groups(); ++g)
+    name += fmt::format("; window {}, {} heads of {} bytes, values at {}, layers {}", group(g).window,
+                        group(g).num_kv_heads, head_bytes(g), v_offset(g), fmt::join(group(g).layers, " "));
+  name += fmt::format("; snapshot of {} bytes", snapshot.bytes);
+  for (std::size_t layer = 0; layer < snapshot.places.size(); ++layer)
+    if (snapshot.places[layer]) name += fmt::format(", layer {} at {}", layer, *snapshot.places[layer]);
+  return name;
 }
 
 const KvPlace& StateLayout::place(int layer) const {

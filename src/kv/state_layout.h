@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -63,6 +64,8 @@ struct StateLayout {
   int num_layers() const { return static_cast<int>(places.size()); }
   int num_groups() const { return static_cast<int>(groups.size()); }
   const KvGroup& group(int g) const { return groups[to_size(g)]; }
+  /// All of it in one line: blocks and snapshots of two layouts hold the same only where these are equal.
+  std::string name() const;
   /// CHECKs the layer.
   const KvPlace& place(int layer) const;
   /// The layer whose keys and values a layer reads: itself, unless it borrows.

@@ -238,19 +238,19 @@ Result<void> PagedKvCache::read_kv(SequenceId id, int layer, std::int64_t positi
   return {};
 }
 
-Result<int> PagedKvCache::attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
-  return impl_->manager->attach_prefix(id, tokens, domain);
+Result<int> PagedKvCache::attach_prefix(SequenceId id, const RowSource& rows, std::string_view domain) {
+  return impl_->manager->attach_prefix(id, rows, domain);
 }
-Result<int> PagedKvCache::extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
-  return impl_->manager->extend_prefix(id, tokens, chain);
+Result<int> PagedKvCache::extend_prefix(SequenceId id, const RowSource& rows, const BlockChain& chain) {
+  return impl_->manager->extend_prefix(id, rows, chain);
 }
 bool PagedKvCache::is_published(const BlockHash& hash) const { return impl_->manager->is_published(hash); }
-const BlockHasher& PagedKvCache::hasher() const { return impl_->manager->hasher(); }
-Result<void> PagedKvCache::publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain) {
-  return impl_->manager->publish(id, tokens, domain);
+const BlockHasher& PagedKvCache::hasher() const { return impl_->manager->hashing().hasher; }
+Result<void> PagedKvCache::publish(SequenceId id, const RowSource& rows, std::string_view domain) {
+  return impl_->manager->publish(id, rows, domain);
 }
-Result<void> PagedKvCache::publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain) {
-  return impl_->manager->publish(id, tokens, chain);
+Result<void> PagedKvCache::publish(SequenceId id, const RowSource& rows, const BlockChain& chain) {
+  return impl_->manager->publish(id, rows, chain);
 }
 
 const BlockTable& PagedKvCache::table(SequenceId id, int group) const { return impl_->manager->table(id, group); }

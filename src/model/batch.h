@@ -1,11 +1,14 @@
 // One step's work, as flat arrays of numbers: the only thing that crosses from the scheduler to the model.
 //
 // Built by the engine, read by a ModelRunner. Rows are grouped by sequence; prefill, chunk and decode differ
-// only in how many rows a sequence has.
+// only in how many rows a sequence has. Guesses are a batch of another kind.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <vector>
 
 #include "kv/state_layout.h"
@@ -29,9 +32,20 @@ struct GuessDraw {
   float top_p = 1, min_p = 0;
 };
 
+/// Consecutive rows that are places in something that was given (RowSource): they begin with vectors of it, as these
+/// are, in place of their tokens' embeddings.
+struct GivenVectors {
+  std::int32_t first_row, num_rows;
+  std::int32_t index;    // the place of the first one
+  const float* vectors;  // of all places, [places, width of the model]; they stay until the batch is computed
+};
+
 struct Batch {
-  std::vector<std::int32_t> tokens;       // [num_rows]
-  std::vector<std::int32_t> positions;    // [num_rows] absolute position in the row's sequence
+  std::vector<std::int32_t> tokens;     // [num_rows]
+  std::vector<std::int32_t> positions;  // [num_rows] place in the row's sequence: its slot, the rows that it sees, and
+                                        // whether a state begins with it
+  std::vector<std::int32_t> rope_positions;  // [num_rows] the position that rotations read
+  std::vector<GivenVectors> given;           // ascending; mostly none
   std::vector<std::uint8_t> token_types;  // [num_rows] the part of a pair that the row's token belongs to; empty: all 0
   std::vector<std::int32_t> seq_begin;    // [num_seqs + 1] rows of sequence s: seq_begin[s] .. seq_begin[s + 1]
   std::vector<std::int32_t> kv_len;       // [num_seqs] tokens in the cache after this step's rows are written
@@ -55,27 +69,39 @@ struct Batch {
   std::vector<BlockCopy> copies;         // made before anything is written
   std::vector<std::int32_t> logit_rows;  // rows whose logits are wanted, ascending
 
-  // A batch of guesses goes through the draft head, or the assistant, alone. It has one row a sequence: the last token,
-  // whose position is behind all that the model has computed. The tables hold the places of the guesses, too, up to
-  // kv_len.
-  std::vector<std::int32_t> num_guesses;  // [num_seqs] tokens that the head guesses, at least 1. Otherwise empty
-  std::vector<GuessDraw> guess_draws;     // [num_seqs] where there are guesses
-  std::vector<std::int32_t> hidden_rows;  // [num_seqs] the hidden row in front of that token, where an assistant
-                                          // guesses: among the logit rows of the last batch that had any, below
-                                          // kMaxLogitRows. The tables hold no place of a guess then. Otherwise empty
-  std::vector<std::int32_t> candidate_begin;  // [num_seqs + 1] offsets into candidates
-  std::vector<std::int32_t> candidates;       // tokens behind the first kCommonTokens that a guess may be, ascending
-
   /// Whether nobody wants the rows any more, so that a runner may leave them half done: asked now and then by a long
   /// step, on its thread. Empty: they are wanted.
   std::function<bool()> is_unwanted = {};
 
   int num_rows() const { return static_cast<int>(tokens.size()); }
   int num_seqs() const { return static_cast<int>(kv_len.size()); }
+  /// The vector of `width` that a row begins with in place of its token's embedding; nullptr: none was given.
+  const float* given_vector(std::int64_t row, int width) const {
+    const auto behind = std::ranges::upper_bound(given, row, {}, &GivenVectors::first_row);
+    if (behind == given.begin()) return nullptr;
+    const GivenVectors& at = *std::prev(behind);
+    return row < at.first_row + at.num_rows ? at.vectors + (at.index + row - at.first_row) * width : nullptr;
+  }
+
+  void add_row(std::int32_t token, std::int32_t position, std::int32_t rope_position) {
+    tokens.push_back(token);
+    positions.push_back(position);
+    rope_positions.push_back(rope_position);
+  }
+  /// Makes room for so many rows and sequences, whose tables of blocks come beside.
+  void reserve(std::size_t rows, std::size_t sequences) {
+    for (std::vector<std::int32_t>* of_rows : {&tokens, &positions, &rope_positions, &logit_rows})
+      of_rows->reserve(rows);
+    seq_begin.reserve(sequences + 1);
+    kv_len.reserve(sequences);
+    for (Group& group : groups) group.block_begin.reserve(sequences + 1);
+  }
 
   void clear() {
     tokens.clear();
     positions.clear();
+    rope_positions.clear();
+    given.clear();
     token_types.clear();
     seq_begin.assign(1, 0);
     kv_len.clear();
@@ -89,8 +115,25 @@ struct Batch {
     releases.clear();
     copies.clear();
     logit_rows.clear();
+  }
+};
+
+/// Guesses that go through the draft head, or the assistant, alone.
+struct GuessBatch {
+  Batch rows;  // one a sequence: the last token, whose position is behind all that the model has computed. The tables
+               // hold the places of the guesses, too, up to kv_len; no logits are wanted
+  std::vector<std::int32_t> num_guesses;  // [num_seqs] tokens that are guessed, at least 1
+  std::vector<GuessDraw> draws;           // [num_seqs]
+  std::vector<std::int32_t> hidden_rows;  // [num_seqs] the hidden row in front of that token, where an assistant
+                                          // guesses: among the logit rows of the last batch that had any, below
+                                          // kMaxLogitRows. The tables hold no place of a guess then. Otherwise empty
+  std::vector<std::int32_t> candidate_begin;  // [num_seqs + 1] offsets into candidates
+  std::vector<std::int32_t> candidates;       // tokens behind the first kCommonTokens that a guess may be, ascending
+
+  void clear() {
+    rows.clear();
     num_guesses.clear();
-    guess_draws.clear();
+    draws.clear();
     hidden_rows.clear();
     candidate_begin.assign(1, 0);
     candidates.clear();

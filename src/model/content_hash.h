@@ -15,6 +15,19 @@ struct ContentHash {
   bool operator==(const ContentHash&) const = default;
 };
 
+/// The hash of a model's weights, and what it is of.
+struct WeightsHash {
+  /// Weights that stay in the file are not read as a whole: the size of the files, the time of their last change and
+  /// the first bytes of each matrix stand for them. So a file that was changed and got its old time back may have its
+  /// old hash; what is kept longer than a process must not be found by such a hash alone.
+  enum class Basis : std::uint8_t { kAllBytes, kSizeTimeAndSamples };
+
+  ContentHash hash = {};
+  Basis basis = Basis::kAllBytes;
+
+  bool operator==(const WeightsHash&) const = default;
+};
+
 /// XXH3, 128 bits.
 ContentHash hash_of(std::span<const std::byte> bytes);
 

@@ -69,7 +69,7 @@ struct RunnerInfo {
   std::uint64_t mapped_weight_bytes = 0;     // of these: in the mapped file
   std::uint64_t weight_bytes_per_token = 0;  // that one token alone reads
   std::uint64_t kv_memory_bytes = 0;         // the budget of the room: the options', or what it was without one
-  ContentHash content_hash = {};             // of the weights
+  WeightsHash content_hash = {};
 };
 
 class ModelRunner {
@@ -85,6 +85,8 @@ class ModelRunner {
   /// the batch is refused then; gives memory back, makes the block copies, then runs
   /// all layers over its rows, if there are any, and writes their K and V into the blocks that it names.
   virtual void begin(const Batch& batch) = 0;
+  /// The same with guesses in place of all layers.
+  virtual void begin(const GuessBatch& batch) = 0;
   /// Once after each begin(): until all of that is done.
   virtual BatchOutcome wait() = 0;
 

@@ -5,7 +5,6 @@
 
 #include <cstring>
 #include <functional>
-#include <numeric>
 #include <vector>
 
 #include "base/to_size.h"
@@ -68,6 +67,8 @@ class Mixer {
   }
 
   ModelConfig& config() { return config_; }
+  /// Rotations read every `stride`-th position from now on.
+  void set_rope_stride(int stride) { rope_stride_ = stride; }
   PlainTransformer plain() const { return {config_, weights_}; }
 
  private:
@@ -75,9 +76,8 @@ class Mixer {
     Batch batch;
     batch.groups.resize(to_size(kv_->layout().num_groups()));
     batch.clear();
-    batch.tokens.assign(to_size(count), 0);
-    batch.positions.resize(to_size(count));
-    std::iota(batch.positions.begin(), batch.positions.end(), begin);
+    for (int position = begin; position < begin + count; ++position)
+      batch.add_row(0, position, position * rope_stride_);
     batch.seq_begin.push_back(count);
     batch.kv_len.push_back(begin + count);
     for (Batch::Group& group : batch.groups) {
@@ -99,6 +99,7 @@ class Mixer {
   std::unique_ptr<KvArena> kv_;
   ResidualStream stream_{fixture_.context, kWidth, 128, 1e-5F};
   std::optional<AttentionMixer> mixer_;
+  int rope_stride_ = 1;
 };
 
 std::vector<float> some_rows(unsigned seed) { return random_floats(std::size_t{kRows} * kWidth, seed); }
@@ -124,6 +125,22 @@ TEST(AttentionMixer, EveryFamilysLayerIsAsItsSpecSaysInAnyChunk) {
     const std::vector<float> x = some_rows(1), whole = mixer.run(0, x, kRows);
     expect_near(whole, mixer.plain().mixed(0, as_rows(x)));
     for (const int chunk : {1, 7}) EXPECT_EQ(mixer.run(0, x, chunk), whole) << chunk;
+  }
+}
+
+// Every second position is turned as every one by angles twice as large, and lies in the same slots.
+TEST(AttentionMixer, RotationsReadPositionsOfTheirOwn) {
+  for (const char* arch : {"llama", "gemma3"}) {
+    SCOPED_TRACE(arch);
+    const std::vector<float> x = some_rows(3);
+    Mixer spread({.arch = arch, .window = 9});
+    const std::vector<float> dense = spread.run(0, x, kRows);
+    spread.set_rope_stride(2);
+    Mixer faster({.arch = arch, .window = 9},
+                 [](ModelConfig& config) { config.layers[0].attention()->rope.scaling.divisor /= 2; });
+    const std::vector<float> expected = faster.run(0, x, kRows);
+    EXPECT_NE(expected, dense);
+    for (const int chunk : {kRows, 7, 1}) EXPECT_EQ(spread.run(0, x, chunk), expected) << chunk;
   }
 }
 

@@ -78,8 +78,8 @@ Batch batch_of(const CpuRunner& runner, const std::vector<Rows>& sequences,
   for (const Rows& s : sequences) {
     for (std::size_t i = 0; i < s.tokens.size(); ++i) {
       if (wanted(batch.num_rows())) batch.logit_rows.push_back(batch.num_rows());
-      batch.tokens.push_back(s.tokens[i]);
-      batch.positions.push_back(s.position + static_cast<int>(i));
+      const int position = s.position + static_cast<int>(i);
+      batch.add_row(s.tokens[i], position, position);
     }
     batch.seq_begin.push_back(batch.num_rows());
     batch.kv_len.push_back(s.position + static_cast<int>(s.tokens.size()));
@@ -311,8 +311,7 @@ TEST_P(CpuRunnerTest, ACopiedBlockStandsForTheOneItCameFrom) {
   Batch batch;
   batch.groups.resize(l.runner->info().room.num_blocks.size());
   batch.clear();
-  batch.tokens = {tokens.back()};
-  batch.positions = {19};
+  batch.add_row(tokens.back(), 19, 19);
   batch.seq_begin = {0, 1};
   batch.kv_len = {20};
   batch.logit_rows = {0};
@@ -405,7 +404,8 @@ TEST(CpuRunner, AFileThatWasChangedHasAnotherHashWhereItsWeightsStayInIt) {
         ->info()
         .content_hash;
   };
-  const ContentHash before = hash();
+  const WeightsHash before = hash();
+  EXPECT_EQ(before.basis, WeightsHash::Basis::kSizeTimeAndSamples);
   EXPECT_EQ(hash(), before);
   std::filesystem::last_write_time(path.path(), std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
   EXPECT_NE(hash(), before);

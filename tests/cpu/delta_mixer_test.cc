@@ -48,8 +48,7 @@ class Mixer {
     for (const Part& part : parts) {
       std::memcpy(stream_.x(batch.num_rows()), part.x->data() + part.first * kWidth,
                   sizeof(float) * to_size(part.count * kWidth));
-      for (int i = 0; i < part.count; ++i) batch.positions.push_back(part.first + i);
-      batch.tokens.resize(batch.positions.size());
+      for (int i = part.first; i < part.first + part.count; ++i) batch.add_row(0, i, i);
       batch.seq_begin.push_back(batch.num_rows());
       batch.kv_len.push_back(part.first + part.count);
       batch.state_slots.push_back(part.state_slot);

@@ -39,16 +39,15 @@ class Rounds {
   /// ones and `candidates`.
   std::vector<GuessedToken> guess(std::int32_t position, int count, const GuessDraw& draw,
                                   const std::vector<std::int32_t>& candidates = {}) {
-    Batch batch;
+    GuessBatch batch;
     batch.clear();
     for (int s = 0; s < num_rows_; ++s) {
-      batch.tokens.push_back(0);
-      batch.positions.push_back(position + s);
-      batch.seq_begin.push_back(s + 1);
-      batch.kv_len.push_back(position + s + count);
+      batch.rows.add_row(0, position + s, position + s);
+      batch.rows.seq_begin.push_back(s + 1);
+      batch.rows.kv_len.push_back(position + s + count);
       batch.num_guesses.push_back(count);
-      batch.guess_draws.push_back(draw);
-      batch.guess_draws.back().choice += static_cast<std::uint32_t>(s);
+      batch.draws.push_back(draw);
+      batch.draws.back().choice += static_cast<std::uint32_t>(s);
       batch.candidates.insert(batch.candidates.end(), candidates.begin(), candidates.end());
       batch.candidate_begin.push_back(static_cast<std::int32_t>(batch.candidates.size()));
     }

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <map>
 #include <random>
 
+#include "base/to_size.h"
 #include "cpu/plain_transformer.h"
 #include "kernels/dispatch.h"
 #include "kv/kv_arena.h"
@@ -81,18 +83,31 @@ class Model {
   /// behind the common ones; `hidden_row`: of the last batch's rows of logits, the one before that token.
   std::vector<GuessedToken> guess(const std::vector<std::int32_t>& tokens, int count,
                                   const std::vector<std::int32_t>& candidates = {}, std::int32_t hidden_row = 0) {
-    Batch batch = rows(tokens, tokens.size() - 1, tokens.size());
+    GuessBatch batch;
+    batch.clear();
+    batch.rows = rows(tokens, tokens.size() - 1, tokens.size());
     batch.num_guesses.push_back(count);
-    batch.guess_draws.emplace_back();  // the likeliest words
+    batch.draws.emplace_back();  // the likeliest words
     if (assistant_) {
       batch.hidden_rows.push_back(hidden_row);
-      --batch.kv_len[0];
+      --batch.rows.kv_len[0];
     }
     batch.candidates = candidates;
     batch.candidate_begin.push_back(static_cast<std::int32_t>(candidates.size()));
     const ThreadPool::Step workers(pool_);
     const auto guesses = transformer_->guess(batch);
     return {guesses.begin(), guesses.end()};
+  }
+
+  /// Gives vectors in place of tokens: rows of the sequence from now on.
+  void give(const GivenVectors& given) { given_ = given; }
+  /// The embedding of a token, as layers find it.
+  std::vector<float> embedding_of(std::int32_t token) const {
+    std::vector<float> row(to_size(config_.width));
+    std::memcpy(row.data(), source_.find_tensor("token_embd.weight")->tensor.data.data() + token * row.size() * 4,
+                row.size() * 4);
+    for (float& x : row) x *= config_.embedding_scale;
+    return row;
   }
 
   std::span<const std::int32_t> spoiled() const { return transformer_->spoiled(); }
@@ -105,10 +120,13 @@ class Model {
     Batch batch;
     batch.groups.resize(static_cast<std::size_t>(kv_->layout().num_groups()));
     batch.clear();
-    for (std::size_t i = begin; i < end; ++i) {
-      batch.tokens.push_back(tokens[i]);
-      batch.positions.push_back(static_cast<std::int32_t>(i));
-    }
+    for (std::size_t i = begin; i < end; ++i)
+      batch.add_row(tokens[i], static_cast<std::int32_t>(i), static_cast<std::int32_t>(i));
+    const auto first = static_cast<std::int32_t>(begin);
+    const std::int32_t from = std::max(given_.first_row, first);
+    const std::int32_t to = std::min(given_.first_row + given_.num_rows, static_cast<std::int32_t>(end));
+    if (from < to)
+      batch.given.push_back({from - first, to - from, given_.index + from - given_.first_row, given_.vectors});
     batch.seq_begin.push_back(batch.num_rows());
     batch.kv_len.push_back(static_cast<std::int32_t>(end));
     if (kv_->layout().snapshot.bytes > 0) {
@@ -131,6 +149,7 @@ class Model {
   std::unique_ptr<Transformer> transformer_;
   std::optional<MemorySource> assistant_source_;
   std::optional<AssistantModel> assistant_;
+  GivenVectors given_{};
 };
 
 std::vector<std::int32_t> some_tokens(int count) {
@@ -166,6 +185,43 @@ TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
     SCOPED_TRACE(arch);
     Model model({.arch = arch, .layers = 7, .window = 9});
     expect_as_plain(model);
+  }
+}
+
+// Vectors that are the embeddings of tokens, in place of placeholders: everything is as with these tokens.
+TEST(Transformer, GivenVectorsTakeThePlaceOfEmbeddings) {
+  constexpr std::int32_t kFirst = 5, kCount = 10, kIndex = 2;
+  for (const char* arch : {"llama", "gemma3", "qwen35"}) {
+    SCOPED_TRACE(arch);
+    const bool has_head = std::string_view(arch) == "qwen35";
+    Model model({.arch = arch, .layers = 4, .head = has_head ? TinyModel::Head::kRandom : TinyModel::Head::kNone},
+                [&](ModelConfig& config) {
+                  if (has_head) config.add_draft_head();
+                });
+    const std::vector<std::int32_t> tokens = some_tokens(30);
+    const auto all = [](std::size_t) { return true; };
+    const auto guesses = [&](const std::vector<std::int32_t>& known) {
+      std::vector<std::int32_t> ids;
+      for (const GuessedToken& guess : has_head ? model.guess(known, 3) : std::vector<GuessedToken>())
+        ids.insert(ids.end(), {guess.token, guess.chance});
+      return ids;
+    };
+    const std::vector<float> expected = model.logits({tokens.begin(), tokens.end() - 1}, 64, all);
+    const std::vector<std::int32_t> expected_guesses = guesses(tokens);
+
+    std::vector<std::int32_t> placeholders = tokens;
+    std::fill_n(placeholders.begin() + kFirst, kCount, 0);
+    std::vector<float> vectors(to_size(kIndex * model.config().width), 9.0F);
+    for (std::int32_t row = kFirst; row < kFirst + kCount; ++row) {
+      const std::vector<float> embedding = model.embedding_of(tokens[to_size(row)]);
+      vectors.insert(vectors.end(), embedding.begin(), embedding.end());
+    }
+    EXPECT_NE(model.logits({placeholders.begin(), placeholders.end() - 1}, 64, all), expected);
+    model.give({.first_row = kFirst, .num_rows = kCount, .index = kIndex, .vectors = vectors.data()});
+    for (const std::size_t chunk : {64U, 7U, 1U}) {
+      EXPECT_EQ(model.logits({placeholders.begin(), placeholders.end() - 1}, chunk, all), expected) << chunk;
+      EXPECT_EQ(guesses(placeholders), expected_guesses) << chunk;
+    }
   }
 }
 

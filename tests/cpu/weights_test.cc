@@ -427,7 +427,8 @@ TEST(Weights, ALayerThatBorrowsHasNoKeysAndValues) {
 TEST(Weights, TheHashIsOfEveryByteWhateverTheThreads) {
   const TinyModel model{.type = DType::kQ8_0};
   const MemorySource source = model.source();
-  const ContentHash hash = load(source).content_hash();
+  const WeightsHash hash = load(source).content_hash();
+  EXPECT_EQ(hash.basis, WeightsHash::Basis::kAllBytes);
   EXPECT_EQ(load(source, true, 3).content_hash(), hash);
   EXPECT_EQ(load(model.source()).content_hash(), hash);
   for (const char* name : {"output_norm.weight", "blk.1.ffn_down.weight"}) {
@@ -437,7 +438,7 @@ TEST(Weights, TheHashIsOfEveryByteWhateverTheThreads) {
     const SourceTensor& tensor = *source.find_tensor(name);
     std::string bytes(reinterpret_cast<const char*>(tensor.tensor.data.data()), tensor.tensor.data.size());
     changed.add_tensor(name, tensor.dims, tensor.tensor.type, bytes);
-    const ContentHash moved = load(changed).content_hash();
+    const WeightsHash moved = load(changed).content_hash();
     bytes.back() = static_cast<char>(bytes.back() ^ 1);
     MemorySource other = lacking.source();
     other.add_tensor(name, tensor.dims, tensor.tensor.type, bytes);

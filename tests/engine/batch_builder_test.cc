@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <memory>
 
 #include "support/state_room.h"
@@ -37,6 +38,8 @@ TEST(BatchBuilder, LaysOutADecodeAndAChunkInOneBatch) {
   const Batch& batch = plan.batch;
   EXPECT_THAT(batch.tokens, ElementsAre(14, 22, 23, 24));
   EXPECT_THAT(batch.positions, ElementsAre(4, 2, 3, 4));
+  EXPECT_THAT(batch.rope_positions, ElementsAre(4, 2, 3, 4));
+  EXPECT_THAT(batch.given, IsEmpty());
   EXPECT_THAT(batch.seq_begin, ElementsAre(0, 1, 4));
   EXPECT_THAT(batch.kv_len, ElementsAre(5, 5));
   ASSERT_EQ(batch.groups.size(), 2U);
@@ -95,6 +98,30 @@ TEST(BatchBuilder, CopiesTablesWithTheBlocksThatAWindowGaveBackAndTheStepsCopies
   plan.copies.clear();
   build_batch(plan, *kv);
   EXPECT_THAT(plan.batch.copies, IsEmpty());
+}
+
+TEST(BatchBuilder, RowsThatWereGivenNameTheirVectorsInEveryChunk) {
+  const auto kv = test::tiny_manager({0}, 4, 16, true);
+  Sequence text = make_sequence({1, 2}, 1, *kv), pictures = make_sequence(std::vector<TokenId>(9, 5), 2, *kv);
+  const std::vector<float> vectors(8);
+  pictures.given = {.rows = {{.first = 1, .count = 3}, {.first = 6, .count = 2, .index = 4}},
+                    .vectors = {vectors.data(), vectors.data() + 1}};
+  StepPlan plan({}, *kv);
+  const auto build = [&](int num_tokens) {
+    plan.sequences = {{&text, 1}, {&pictures, num_tokens}};
+    build_batch(plan, *kv);
+    std::vector<std::array<std::int32_t, 3>> given;
+    for (const GivenVectors& g : plan.batch.given) {
+      EXPECT_EQ(g.vectors, vectors.data() + (g.index >= 4 ? 1 : 0));
+      given.push_back({g.first_row, g.num_rows, g.index});
+    }
+    pictures.num_computed += num_tokens;
+    return given;
+  };
+  using Given = std::array<std::int32_t, 3>;
+  EXPECT_THAT(build(5), ElementsAre(Given{1, 2, 1}, Given{5, 1, 4}));
+  EXPECT_THAT(build(1), ElementsAre(Given{1, 1, 5}));
+  EXPECT_THAT(build(1), IsEmpty());
 }
 
 TEST(BatchBuilder, BuildsTheNextStepFromScratch) {

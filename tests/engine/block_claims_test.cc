@@ -16,7 +16,7 @@ Sequence make_sequence(const BlockHasher& hasher, int num_tokens, int num_comput
   sequence.tokens.assign(to_size(num_tokens), 7);
   sequence.params.prompt_tokens = sequence.pending.prompt_logits_from = num_tokens;
   sequence.num_computed = num_computed;
-  sequence.hash_blocks(hasher, kBlockSize);
+  sequence.hash_blocks({.hasher = hasher, .block_size = kBlockSize});
   return sequence;
 }
 

@@ -37,7 +37,7 @@ struct RoomHarness {
     sequence.notes.counts_of_owner = &owners.emplace_back();
     sequence.notes.rank = {.virtual_arrival = static_cast<std::int64_t>(sequences.size())};
     sequence.kv = kv->create_sequence();
-    sequence.hash_blocks(kv->hasher(), kv->block_size());
+    sequence.hash_blocks(kv->hashing());
     queues.reserve_for(sequence);
     queues.add(sequence);
     return sequence;

@@ -153,9 +153,28 @@ TEST(Claims, DomainsDoNotWaitForEachOther) {
   Sequence& other = harness.add(21, 3, kDocument);
   harness.scheduler().remove(other);
   other.params.cache_domain = "another";
-  other.hash_blocks(harness.kv().hasher(), harness.kv().block_size());
+  other.hash_blocks(harness.kv().hashing());
   harness.scheduler().add(other);
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 21), Pair(2, 21)));
+}
+
+TEST(Claims, EqualTokensWithOtherThingsGivenInTheirPlaceDoNotWaitForEachOther) {
+  for (const std::uint8_t name : {1, 2}) {
+    Harness harness = make_harness(64);
+    for (const std::uint8_t own : {std::uint8_t{1}, name}) {
+      Sequence& sequence = harness.add(21, 3, kDocument);
+      harness.scheduler().remove(sequence);
+      sequence.given.rows = {{.first = 2, .count = 9, .digest = {{own}}}};
+      sequence.hash_blocks(harness.kv().hashing());
+      harness.scheduler().add(sequence);
+    }
+    if (name == 1) {
+      EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 21)));
+      EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 1), Pair(2, 1)));
+    } else {
+      EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 21), Pair(2, 21)));
+    }
+  }
 }
 
 TEST(Claims, WithoutAPrefixCacheNobodyWaits) {
@@ -181,7 +200,7 @@ RC_GTEST_PROP(Claims, DocumentIsComputedOnceWhateverTheStepsAndTheOrder, ()) {
     Sequence& sequence = harness.add(shared + extra, 1, kDocument, priority);
     harness.scheduler().remove(sequence);
     for (int j = shared; j < shared + extra; ++j) sequence.tokens[static_cast<std::size_t>(j)] = 5000 + i;
-    sequence.hash_blocks(harness.kv().hasher(), harness.kv().block_size());
+    sequence.hash_blocks(harness.kv().hashing());
     harness.scheduler().add(sequence);
     own += extra;
     if (*rc::gen::arbitrary<bool>()) harness.step();

@@ -57,7 +57,7 @@ class Harness {
     sequence->pending.prompt_logits_from = prompt_tokens;
     sequence->params.max_cached = prompt_tokens + generated_tokens - 1;
     sequence->kv = kv_->create_sequence(sequence->params.max_cached);
-    sequence->hash_blocks(kv_->hasher(), kv_->block_size());
+    sequence->hash_blocks(kv_->hashing());
     scheduler_.add(*sequence);
     return *sequences_.emplace(sequence->params.id, std::move(sequence)).first->second;
   }

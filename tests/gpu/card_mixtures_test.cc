@@ -60,8 +60,7 @@ class Loaded {
     for (const std::vector<std::int32_t>& tokens : sequences) {
       for (std::size_t i = 0; i < tokens.size(); ++i) {
         if (all || i + 1 == tokens.size()) batch.logit_rows.push_back(batch.num_rows());
-        batch.tokens.push_back(tokens[i]);
-        batch.positions.push_back(static_cast<std::int32_t>(i));
+        batch.add_row(tokens[i], static_cast<std::int32_t>(i), static_cast<std::int32_t>(i));
       }
       batch.seq_begin.push_back(batch.num_rows());
       batch.kv_len.push_back(static_cast<std::int32_t>(tokens.size()));

@@ -79,9 +79,11 @@ class Both {
   }
   /// The draft head's guesses behind a sequence's tokens up to `position`.
   void guess(int sequence, int position) {
-    Batch batch = batch_of({{.sequence = sequence, .first = position, .count = 1}});
+    GuessBatch batch;
+    batch.clear();
+    batch.rows = batch_of({{.sequence = sequence, .first = position, .count = 1}});
     batch.num_guesses.push_back(3);
-    batch.guess_draws.emplace_back();
+    batch.draws.emplace_back();
     batch.candidate_begin.push_back(0);
     const std::vector<std::int32_t> of_cpu = guesses(cpu_, batch), of_card = guesses(card_, batch);
     EXPECT_FALSE(of_cpu.empty());
@@ -103,10 +105,7 @@ class Both {
     batch.groups.resize(cpu_.runner->info().room.num_blocks.size());
     batch.clear();
     for (const Turn& turn : turns) {
-      for (int i = turn.first; i < turn.first + turn.count; ++i) {
-        batch.tokens.push_back(tokens_[to_size(i)]);
-        batch.positions.push_back(i);
-      }
+      for (int i = turn.first; i < turn.first + turn.count; ++i) batch.add_row(tokens_[to_size(i)], i, i);
       batch.seq_begin.push_back(batch.num_rows());
       batch.kv_len.push_back(turn.first + turn.count);
       batch.state_slots.push_back(turn.sequence);
@@ -118,7 +117,8 @@ class Both {
     }
     return batch;
   }
-  static BatchOutcome run(Loaded& loaded, const Batch& batch) {
+  template <class AnyBatch>
+  static BatchOutcome run(Loaded& loaded, const AnyBatch& batch) {
     loaded.runner->begin(batch);
     const BatchOutcome outcome = loaded.runner->wait();
     EXPECT_FALSE(outcome.is_refused) << loaded.runner->fault();
@@ -131,7 +131,7 @@ class Both {
     const std::span<const float> found = loaded.runner->logits(0, static_cast<int>(batch.logit_rows.size()));
     return {found.begin(), found.end()};
   }
-  static std::vector<std::int32_t> guesses(Loaded& loaded, const Batch& batch) {
+  static std::vector<std::int32_t> guesses(Loaded& loaded, const GuessBatch& batch) {
     const ThreadPool::Step workers(loaded.pool);
     std::vector<std::int32_t> found;
     for (const GuessedToken& guess : run(loaded, batch).guesses) {

@@ -205,6 +205,26 @@ TEST(BlockPool, MemoryIsBehindBlocksThatWereHandedOutUntilItIsGivenBack) {
   EXPECT_EQ(pool.stats().resident, 6);
 }
 
+TEST(BlockPool, AllListenersAreToldOfAnEvictionInTheirOrder) {
+  BlockPool pool(1);
+  std::vector<int> told;
+  const ListenerId first = pool.on_evict([&](BlockId id) { told.push_back(id + 1); });
+  pool.on_evict([&](BlockId id) { told.push_back(id + 2); });
+  const auto evict = [&] {
+    ASSERT_EQ(pool.allocate(), 0);
+    ASSERT_TRUE(pool.set_cached(0, true));
+    ASSERT_TRUE(pool.free(0));
+    ASSERT_EQ(pool.allocate(), 0);
+    ASSERT_TRUE(pool.free(0));
+  };
+  evict();
+  EXPECT_THAT(told, ElementsAre(1, 2));
+  pool.remove_listener(first);
+  pool.remove_listener(first);
+  evict();
+  EXPECT_THAT(told, ElementsAre(1, 2, 2));
+}
+
 TEST(BlockPool, EvictAllGivesUpEveryFreeCachedBlockAndNoOther) {
   BlockPool pool(5);
   std::vector<BlockId> evicted;

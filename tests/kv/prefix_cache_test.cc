@@ -11,6 +11,7 @@
 namespace octavo {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr BlockHash kRoot{1, 1};
@@ -89,6 +90,32 @@ TEST(PrefixCache, P17_a_chain_is_known_by_its_blocks_not_by_its_hashes) {
   EXPECT_TRUE(cache.check_integrity());
 }
 
+GivenRows given(std::int32_t first, std::int32_t count, std::uint8_t name, std::int32_t index = 0) {
+  return {.first = first, .count = count, .index = index, .digest = {{name}}};
+}
+
+// Under one hash, as of a hasher that sees nothing: what was given is compared, too.
+TEST(PrefixCache, P17_equal_hashes_and_tokens_with_unequal_given_rows_never_match) {
+  BlockPool pool(4);
+  PrefixCache cache(pool, 2);
+  const std::vector<TokenId> ids = tokens(1);
+  const std::vector<GivenRows> one = {given(1, 1, 1)}, other = {given(1, 1, 2)}, later = {given(1, 1, 1, 5)},
+                               longer = {given(0, 2, 1)};
+  ASSERT_EQ(pool.allocate(), 0);
+  ASSERT_EQ(pool.allocate(), 1);
+  ASSERT_EQ(cache.publish(0, hash_of(7), kRoot, RowSource(ids, one)), 0);
+  EXPECT_EQ(cache.find(hash_of(7), kRoot, RowSource(ids, one)), 0);
+  EXPECT_EQ(cache.find(hash_of(7), kRoot, ids), kNoBlock);
+  for (const std::vector<GivenRows>& unequal : {other, later, longer}) {
+    EXPECT_EQ(cache.find(hash_of(7), kRoot, RowSource(ids, unequal)), kNoBlock);
+    EXPECT_EQ(cache.publish(1, hash_of(7), kRoot, RowSource(ids, unequal)), kNoBlock);
+  }
+  cache.unpublish(0);
+  ASSERT_EQ(cache.publish(0, hash_of(7), kRoot, ids), 0);  // a block of tokens alone, where another one was
+  EXPECT_EQ(cache.find(hash_of(7), kRoot, ids), 0);
+  EXPECT_EQ(cache.find(hash_of(7), kRoot, RowSource(ids, one)), kNoBlock);
+}
+
 TEST(PrefixCache, UnpublishTakesAllThatFollows) {
   BlockPool pool(8);
   PrefixCache cache(pool, 2);
@@ -128,6 +155,41 @@ TEST(PrefixCache, P17_no_block_outlives_its_parent_in_a_chain_and_any_may_in_a_w
     EXPECT_EQ(forgotten.size(), chained ? 2U : 1U);
     EXPECT_TRUE(cache.check_integrity());
   }
+}
+
+TEST(PrefixCache, AllListenersAreToldOfABlockThatIsForgotten) {
+  BlockPool pool(1);
+  std::vector<std::string> told;
+  const ListenerId of_pool = pool.on_evict([&](BlockId) { told.emplace_back("pool"); });
+  {
+    PrefixCache cache(pool, 2);
+    const ListenerId first = cache.on_forget([&](BlockId block, const BlockHash& hash) {
+      EXPECT_EQ(block, 0);
+      EXPECT_EQ(hash, hash_of(1));
+      told.emplace_back("first");
+    });
+    cache.on_forget([&](BlockId, const BlockHash&) { told.emplace_back("second"); });
+    const auto publish_and_evict = [&] {
+      ASSERT_EQ(pool.allocate(), 0);
+      ASSERT_EQ(cache.publish(0, hash_of(1), kRoot, tokens(1)), 0);
+      ASSERT_TRUE(pool.free(0));
+      pool.evict_all();
+    };
+    publish_and_evict();
+    EXPECT_THAT(told, ElementsAre("pool", "first", "second"));
+    EXPECT_EQ(cache.num_published(), 0);
+    cache.remove_listener(first);
+    told.clear();
+    publish_and_evict();
+    EXPECT_THAT(told, ElementsAre("pool", "second"));
+  }
+  told.clear();
+  ASSERT_EQ(pool.allocate(), 0);  // the cache is gone, and the pool's own listener is told on
+  ASSERT_TRUE(pool.set_cached(0, true));
+  ASSERT_TRUE(pool.free(0));
+  ASSERT_EQ(pool.allocate(), 0);
+  EXPECT_THAT(told, ElementsAre("pool"));
+  pool.remove_listener(of_pool);
 }
 
 TEST(PrefixCache, WrongArgumentsAreErrorsAndChangeNothing) {
@@ -199,6 +261,34 @@ TEST(BlockHasher, DependsOnEveryArgumentAndOnTheKey) {
   EXPECT_NE(BlockChain::next(one, {root.low, root.high ^ 1}, block), hash);
   EXPECT_NE(BlockChain::next(one, {root.low ^ 1, root.high}, block), hash);
   EXPECT_NE(BlockChain::root(two, "a"), root);
+}
+
+// The numbers are those of another implementation (SipHash-2-4-128 of little-endian links and bytes), so that whatever
+// is kept under them is found by a later version.
+TEST(BlockHasher, OneKeyGivesTheSameHashesInEveryProcess) {
+  BlockHashKey key;
+  for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(i);
+  const BlockHasher hasher = *make_block_hasher(key), again = *make_block_hasher(key);
+  const BlockHash origin = BlockChain::origin(hasher, "model", "layout");
+  EXPECT_EQ(origin, (BlockHash{0xf387d3ab3e52c566, 0xc4f8601fd81ad1f5}));
+  const BlockHash root = BlockChain::root(hasher, "domain", origin);
+  EXPECT_EQ(root, (BlockHash{0xbed4ed7aa64e810e, 0x38147060eb60b5a0}));
+  const std::vector<TokenId> ids = {1, 2, 3, 4};
+  EXPECT_EQ(BlockChain::next(hasher, root, ids), (BlockHash{0xf1699ac3c1c570de, 0x5babc731fc1262fa}));
+  const std::vector<GivenRows> picture = {given(1, 2, 7, 5)};
+  EXPECT_EQ(BlockChain::next(hasher, root, RowSource(ids, picture)),
+            (BlockHash{0x94de53b6b950f3cf, 0xd25ea4795af4cf34}));
+  EXPECT_EQ(BlockChain::root(again, "domain", BlockChain::origin(again, "model", "layout")), root);
+}
+
+TEST(BlockHasher, AnotherModelOrLayoutHasAnotherRootOfTheSameDomain) {
+  const BlockHasher hasher = *make_block_hasher();
+  std::set<std::uint64_t> roots;
+  for (const std::string_view model : {"one", "other"})
+    for (const std::string_view layout : {"f16 of 16", "f16 of 32"})
+      roots.insert(BlockChain::root(hasher, "a", BlockChain::origin(hasher, model, layout)).low);
+  roots.insert(BlockChain::root(hasher, "a").low);
+  EXPECT_EQ(roots.size(), 5U);
 }
 
 }  // namespace

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 namespace octavo {
 namespace {
 
@@ -39,6 +42,29 @@ TEST(StateLayout, LayersWithEqualWindowsAndHeadsShareATable) {
   const std::vector<std::optional<KvLayerShape>> different = {
       KvLayerShape{1, 8}, KvLayerShape{2, 8}, KvLayerShape{1, 16}, KvLayerShape{1, 8, 4}, KvLayerShape{1, 8}};
   EXPECT_EQ(layout_of(different)->num_groups(), 4);
+}
+
+TEST(StateLayout, TwoHaveOneNameOnlyWhereTheirBlocksHoldTheSame) {
+  std::set<std::string> names;
+  const auto add = [&](KvType type, int block_size, const KvLayerShape& shape, std::size_t recurrent_bytes) {
+    const std::vector<std::optional<KvLayerShape>> layers = {shape, std::nullopt};
+    const std::vector<std::size_t> recurrent = {0, recurrent_bytes};
+    const auto name = [&] {
+      return StateLayout::create(type, KvLayout::kPaged, block_size, layers, recurrent)->name();
+    };
+    EXPECT_EQ(name(), name());
+    names.insert(name());
+  };
+  const KvLayerShape shape{.num_kv_heads = 2, .head_dim = 8};
+  add(KvType::kF16, 16, shape, 0);
+  add(KvType::kBF16, 16, shape, 0);
+  add(KvType::kF16, 32, shape, 0);
+  add(KvType::kF16, 16, {.num_kv_heads = 2, .head_dim = 16}, 0);
+  add(KvType::kF16, 16, {.num_kv_heads = 1, .head_dim = 8}, 0);
+  add(KvType::kF16, 16, {.num_kv_heads = 2, .head_dim = 8, .window = 4}, 0);
+  add(KvType::kF16, 16, shape, 64);
+  add(KvType::kF16, 16, shape, 128);
+  EXPECT_EQ(names.size(), 8U);
 }
 
 TEST(StateLayout, ALayerThatBorrowsHasItsLendersPlace) {

@@ -29,16 +29,16 @@ std::vector<TokenId> text(int length, TokenId first = 1) {
 }
 
 /// A sequence of `length` tokens, written in steps and published, that is given back at once.
-void leave_in_cache(PagedKvCache& cache, std::span<const TokenId> tokens, std::string_view domain = "") {
+void leave_in_cache(PagedKvCache& cache, const RowSource& rows, std::string_view domain = "") {
   const SequenceId id = cache.create_sequence();
-  ASSERT_TRUE(step_to(cache, id, static_cast<std::int64_t>(tokens.size()), 0));
-  ASSERT_TRUE(cache.publish(id, tokens, domain));
+  ASSERT_TRUE(step_to(cache, id, static_cast<std::int64_t>(rows.size()), 0));
+  ASSERT_TRUE(cache.publish(id, rows, domain));
   ASSERT_TRUE(cache.drop_sequence(id));
 }
 
-int attached(PagedKvCache& cache, std::span<const TokenId> tokens, std::string_view domain = "") {
+int attached(PagedKvCache& cache, const RowSource& rows, std::string_view domain = "") {
   const SequenceId id = cache.create_sequence();
-  const Result<int> length = cache.attach_prefix(id, tokens, domain);
+  const Result<int> length = cache.attach_prefix(id, rows, domain);
   EXPECT_TRUE(length);
   EXPECT_TRUE(cache.drop_sequence(id));
   return length ? *length : -1;
@@ -186,6 +186,28 @@ TEST(PagedKvCache, P17_a_block_is_found_while_its_sequence_is_still_at_work) {
   }
   EXPECT_EQ(error_of(cache->publish(a, text(11), "")), "wrong length: found 11 elements, expected 12");
   EXPECT_EQ(error_of(cache->publish(99, tokens, "")), "sequence 99 not found");
+}
+
+// Made-up pictures of six rows behind three tokens, in blocks of four.
+TEST(PagedKvCache, P17_equal_tokens_share_only_where_what_was_given_is_the_same) {
+  const auto cache = make_cache(shape({0}));
+  const std::vector<TokenId> tokens(17, 7);
+  const auto picture = [](std::uint8_t name, std::int32_t first = 3, std::int32_t index = 0) {
+    return std::vector<GivenRows>{{.first = first, .count = 6, .index = index, .digest = {{name}}}};
+  };
+  leave_in_cache(*cache, RowSource(tokens, picture(1)));
+  EXPECT_EQ(attached(*cache, RowSource(tokens, picture(1))), 16);
+  EXPECT_EQ(attached(*cache, RowSource(tokens, picture(2))), 0) << "another digest";
+  EXPECT_EQ(attached(*cache, RowSource(tokens, picture(1, 3, 1))), 0) << "other places of it";
+  EXPECT_EQ(attached(*cache, RowSource(tokens, picture(1, 2))), 0) << "one row earlier";
+  EXPECT_EQ(attached(*cache, tokens), 0) << "the tokens alone";
+  std::vector<GivenRows> more = picture(1);
+  more.push_back({.first = 13, .count = 2, .digest = {{2}}});
+  EXPECT_EQ(attached(*cache, RowSource(tokens, more)), 12) << "the same up to another picture";
+  leave_in_cache(*cache, tokens);
+  EXPECT_EQ(attached(*cache, tokens), 16);
+  EXPECT_EQ(attached(*cache, RowSource(tokens, picture(1))), 16) << "both are kept";
+  expect_intact(*cache);
 }
 
 TEST(PagedKvCache, P17_a_block_with_a_gap_in_any_layer_is_not_published) {

@@ -118,9 +118,14 @@ class FakeRunner final : public ModelRunner {
   const RunnerInfo& info() const override { return info_; }
 
   void begin(const Batch& batch) override { batch_ = &batch; }
+  void begin(const GuessBatch& batch) override {
+    batch_ = &batch.rows;
+    guess_batch_ = &batch;
+  }
 
   BatchOutcome wait() override {
     const Batch& batch = *std::exchange(batch_, nullptr);
+    const GuessBatch* guesses = std::exchange(guess_batch_, nullptr);
     for (const StateAdvance& advance : batch.advances) make_advance(advance);
     for (const BlockRun& run : batch.releases) release(run);
     if (batch.num_rows() == 0) return {};
@@ -131,8 +136,8 @@ class FakeRunner final : public ModelRunner {
     }
     if (options_.asks_whether_wanted && batch.is_unwanted && batch.is_unwanted())
       return {.is_refused = true, .is_left = true};
-    if (!batch.num_guesses.empty()) {
-      guess(batch);
+    if (guesses != nullptr) {
+      guess(*guesses);
       return {.guesses = guesses_};
     }
     compute(batch);
@@ -209,6 +214,8 @@ class FakeRunner final : public ModelRunner {
     require(batch.num_rows() >= 1 && batch.num_rows() <= options_.max_rows, "number of rows");
     require(batch.groups.size() == slots_.size(), "number of groups");
     require(batch.seq_begin.size() == batch.kv_len.size() + 1, "seq_begin");
+    require(batch.positions.size() == batch.tokens.size() && batch.rope_positions.size() == batch.tokens.size(),
+            "rows");
     ++num_forwards_;
     num_rows_ += batch.num_rows();
     num_copies_ += static_cast<int>(batch.copies.size());
@@ -229,15 +236,16 @@ class FakeRunner final : public ModelRunner {
   }
 
   /// The row in front of each last token must have been computed, and there must be places for all guesses.
-  void guess(const Batch& batch) {
+  void guess(const GuessBatch& guesses) {
+    const Batch& batch = guesses.rows;
     require(options_.has_draft_head, "batch of guesses");
-    require(batch.num_rows() == batch.num_seqs() && batch.num_guesses.size() == at(batch.num_seqs()), "guesses");
-    require(batch.candidate_begin.size() == at(batch.num_seqs() + 1), "candidates");
-    require(batch.guess_draws.size() == at(batch.num_seqs()), "draws of guesses");
+    require(batch.num_rows() == batch.num_seqs() && guesses.num_guesses.size() == at(batch.num_seqs()), "guesses");
+    require(guesses.candidate_begin.size() == at(batch.num_seqs() + 1), "candidates");
+    require(guesses.draws.size() == at(batch.num_seqs()), "draws of guesses");
     for (const BlockCopy& copy : batch.copies) make_copy(copy);
     guesses_.clear();
     for (int s = 0; s < batch.num_seqs(); ++s) {
-      const int last = batch.positions[at(s)], count = batch.num_guesses[at(s)];
+      const int last = batch.positions[at(s)], count = guesses.num_guesses[at(s)];
       require(batch.seq_begin[at(s)] == s && batch.kv_len[at(s)] == last + count, "places of guesses");
       if (!snapshots_.empty())
         require(snapshots_.at(at(batch.state_slots[at(s)])).size() == at(last), "state before guesses");
@@ -246,13 +254,14 @@ class FakeRunner final : public ModelRunner {
       for (int position = last; position < last + count; ++position) {
         for (std::size_t group = 0; group < slots_.size(); ++group)
           require_unshared(static_cast<int>(group), block_of(batch, group, s, position));
-        ahead.push_back(guess_behind(batch, s, position, ahead));
+        ahead.push_back(guess_behind(guesses, s, position, ahead));
         guesses_.push_back({.token = ahead.back(), .chance = GuessedToken::kSure * 3 / 4});
       }
     }
   }
 
-  std::int32_t guess_behind(const Batch& batch, int s, int last, std::span<const std::int32_t> ahead) {
+  std::int32_t guess_behind(const GuessBatch& guesses, int s, int last, std::span<const std::int32_t> ahead) {
+    const Batch& batch = guesses.rows;
     const int first_ahead = batch.positions[at(s)];
     const std::uint64_t state = row_state(windows_, last, [&](std::size_t group, int position) {
       if (position >= first_ahead) return ahead[at(position - first_ahead)];
@@ -263,7 +272,7 @@ class FakeRunner final : public ModelRunner {
     });
     const std::span<float> row = std::span(logits_).first(at(options_.vocab_size));
     fill_logits(state, row);
-    const GuessDraw& draw = batch.guess_draws[at(s)];
+    const GuessDraw& draw = guesses.draws[at(s)];
     params_.temperature = draw.temperature;
     params_.top_k = draw.top_k;
     params_.top_p = draw.top_p;
@@ -373,6 +382,7 @@ class FakeRunner final : public ModelRunner {
   RunnerInfo info_;
   const KvCacheManager* manager_ = nullptr;
   const Batch* batch_ = nullptr;                      // begun
+  const GuessBatch* guess_batch_ = nullptr;           // that the rows belong to
   std::vector<int> windows_;                          // [groups]
   std::vector<std::vector<Slot>> slots_;              // [groups][blocks * block_size]
   std::vector<std::vector<std::int32_t>> snapshots_;  // [num_snapshots] tokens

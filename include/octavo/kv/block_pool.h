@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "octavo/kv/listeners.h"
 #include "octavo/kv/types.h"
 
 namespace octavo {
@@ -44,9 +45,10 @@ class BlockPool {
   /// Marks the contents of a referenced or a free cached block as worth keeping, or removes the mark.
   Result<void> set_cached(BlockId id, bool cached);
   bool is_cached(BlockId id) const;
-  /// Sets the callback that gets the id of a cached block whose contents allocate() or evict_all() gives up; the block
-  /// is not cached any more.
-  void on_evict(std::function<void(BlockId)> callback) { on_evict_ = std::move(callback); }
+  /// Adds a listener that is told the id of each cached block whose contents allocate() or evict_all() gives up; the
+  /// block is not cached any more. It must not call the pool but for its figures.
+  ListenerId on_evict(std::function<void(BlockId)> listener) { return on_evict_.add(std::move(listener)); }
+  void remove_listener(ListenerId id) { on_evict_.remove(id); }
 
   /// Gives up the contents of all free blocks, in the order in which allocate() would do it.
   void evict_all();
@@ -110,7 +112,7 @@ class BlockPool {
   int num_cached_ = 0;  // free and cached
   int num_resident_ = 0;
   std::uint64_t num_evictions_ = 0;
-  std::function<void(BlockId)> on_evict_;
+  Listeners<BlockId> on_evict_;
   mutable std::vector<std::int32_t> expected_;  // check_integrity's counts
 };
 

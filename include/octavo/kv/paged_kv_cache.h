@@ -165,29 +165,29 @@ class PagedKvCache {
   void release_memory(bool cached);
 
   // Sharing
-  /// Attaches the longest cached run of full blocks at the beginning of `tokens`, at most tokens.size() - 1 tokens, to
-  /// an empty sequence, and gives the run's length in tokens. A windowed group needs only blocks of its last window.
+  /// Attaches the longest cached run of full blocks at the beginning of `rows`, at most rows.size() - 1 tokens, to an
+  /// empty sequence, and gives the run's length in tokens. A windowed group needs only blocks of its last window.
   /// The length is 0 without a prefix cache. Error: the sequence holds blocks.
-  Result<int> attach_prefix(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
+  Result<int> attach_prefix(SequenceId id, const RowSource& rows, std::string_view domain);
   /// Attaches further blocks behind those that a sequence holds, which must all be full and published, and gives the
   /// number of tokens attached now: 0 where the sequence holds other blocks. `chain` has the hashes of the leading full
-  /// blocks of `tokens`.
-  Result<int> extend_prefix(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
+  /// blocks of `rows`.
+  Result<int> extend_prefix(SequenceId id, const RowSource& rows, const BlockChain& chain);
   /// Whether a block is published under `hash` (in the group without a window, if any), so that it can be attached.
   bool is_published(const BlockHash& hash) const;
   /// The function that hashes blocks; empty without a prefix cache. A copy that was made while no thread used this
   /// function may hash at the same time.
   const BlockHasher& hasher() const;
-  /// Publishes the full blocks of a sequence that are written in every layer. `tokens` has at least the sequence's
+  /// Publishes the full blocks of a sequence that are written in every layer. `rows` has at least the sequence's
   /// written tokens. A block whose contents were published by another sequence meanwhile is given back for that block.
   /// Blocks behind one that cannot be published (its hash belongs to other contents, or it was published in another
   /// domain) stay private. The call does nothing without a prefix cache. Error: fewer tokens than are written.
   /// Blocks that write_kv() filled are published before commit(), because blocks that a window has given back cannot be
   /// found.
-  Result<void> publish(SequenceId id, std::span<const TokenId> tokens, std::string_view domain);
-  /// Publishes without hashing: `chain` has the hashes of leading full blocks of `tokens`; blocks behind its end stay
+  Result<void> publish(SequenceId id, const RowSource& rows, std::string_view domain);
+  /// Publishes without hashing: `chain` has the hashes of leading full blocks of `rows`; blocks behind its end stay
   /// private.
-  Result<void> publish(SequenceId id, std::span<const TokenId> tokens, const BlockChain& chain);
+  Result<void> publish(SequenceId id, const RowSource& rows, const BlockChain& chain);
 
   // Counts and checks
   /// The sequence's table; CHECKs the id.

@@ -1,17 +1,19 @@
-// An index that finds KV blocks by their contents: their tokens, all tokens before them, and the domain.
+// An index that finds KV blocks by their contents: their rows, all rows before them, the domain, and what computed
+// them.
 //
-// A full block has a chain hash, over its tokens and the hash of the block before it. The first link of a chain has the
-// cache domain, so that domains do not see each other. Hashes have 128 bits and a random key of the process
-// (SipHash-2-4, Aumasson and Bernstein 2012), and are never trusted alone: a hit compares tokens and the chain.
+// A full block has a chain hash, over its rows and the hash of the block before it. The first links of a chain have the
+// model, the layout and the cache domain, so that none sees another's blocks. Hashes have 128 bits and a secret key
+// (SipHash-2-4, Aumasson and Bernstein 2012), and are never trusted alone: a hit compares rows and the chain.
 //
 // A cache belongs to one BlockPool, that of an attention group; it must not move, and the pool must outlive it. A
-// published block that is freed stays findable until the pool needs it. One thread at a time may call a cache, and no
-// call allocates after construction.
+// published block that is freed stays findable until the pool needs it. One thread at a time may call a cache. No call
+// allocates after construction, but for listeners and for blocks with given rows, whose room is used again.
 //
 // In a chained cache no block stays published without its parent, because a block is worth nothing without those before
 // it. A windowed group is not chained: its leading blocks go first, and blocks behind them can still be attached.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -21,6 +23,8 @@
 #include <vector>
 
 #include "octavo/kv/block_pool.h"
+#include "octavo/kv/listeners.h"
+#include "octavo/kv/row_source.h"
 
 namespace octavo {
 
@@ -34,23 +38,40 @@ struct BlockHash {
 /// tokens before a block (PagedKvCache asks the group without a window, if there is one).
 using BlockHasher = std::function<BlockHash(const BlockHash& parent, std::span<const std::byte> bytes)>;
 
-/// SipHash-2-4 with 128-bit results under a random key. Error: the system gives no random bytes.
-Result<BlockHasher> make_block_hasher();
+/// The key of hashes. Who keeps it finds the same blocks in another process; who knows it can probe for texts of
+/// others.
+using BlockHashKey = std::array<std::byte, 16>;
+
+/// SipHash-2-4 with 128-bit results under a key: without one, a random one of this hasher and its copies. Error:
+/// OpenSSL offers no SipHash.
+Result<BlockHasher> make_block_hasher(const std::optional<BlockHashKey>& key = {});
+
+/// All that the chains of one memory have in common.
+struct BlockHashing {
+  BlockHasher hasher = {};  // empty: nothing is hashed
+  BlockHash origin = {};
+  int block_size = kDefaultBlockSize;
+};
 
 /// The chain of a sequence: the hashes under which its blocks are looked up and published. A plain value; hashing with
 /// a copy of a hasher needs no lock.
 class BlockChain {
  public:
-  /// The first link of a domain, such as an API key; sequences of equal domains find each other's blocks.
-  static BlockHash root(const BlockHasher& hasher, std::string_view domain);
-  static BlockHash next(const BlockHasher& hasher, const BlockHash& parent, std::span<const TokenId> block);
+  /// The link before all roots of one memory: `model` names all that the bits of keys and values depend on, `layout`
+  /// how they lie in a block. Who keeps blocks where caches of other models or layouts may find them needs one.
+  static BlockHash origin(const BlockHasher& hasher, std::string_view model, std::string_view layout);
+  /// The first link of a domain, such as an API key; sequences of equal domains and origins find each other's blocks.
+  static BlockHash root(const BlockHasher& hasher, std::string_view domain, const BlockHash& origin = {});
+  /// Of a block with given rows, each piece of them is a link of its own behind that of the tokens.
+  static BlockHash next(const BlockHasher& hasher, const BlockHash& parent, const RowSource& block);
 
   /// An empty chain of no domain.
   BlockChain() = default;
-  BlockChain(const BlockHasher& hasher, std::string_view domain) : root_(root(hasher, domain)) {}
+  BlockChain(const BlockHasher& hasher, std::string_view domain, const BlockHash& origin = {})
+      : root_(root(hasher, domain, origin)) {}
 
-  /// Adds the missing hashes of full blocks of `tokens`, which begin as they did at earlier calls.
-  void extend(const BlockHasher& hasher, int block_size, std::span<const TokenId> tokens);
+  /// Adds the missing hashes of full blocks of `rows`, which begin as they did at earlier calls.
+  void extend(const BlockHasher& hasher, int block_size, const RowSource& rows);
   /// Keeps room for the hashes of `num_blocks` blocks, so that extend() up to this number allocates no memory.
   void reserve(std::size_t num_blocks) { hashes_.reserve(num_blocks); }
   void clear() { hashes_.clear(); }
@@ -74,10 +95,10 @@ class PrefixCache {
   PrefixCache(const PrefixCache&) = delete;
   PrefixCache& operator=(const PrefixCache&) = delete;
 
-  /// The block published under `hash` with these block_size tokens after `parent`, or kNoBlock. In a chained cache
+  /// The block published under `hash` with these block_size rows after `parent`, or kNoBlock. In a chained cache
   /// `parent_block` is the block found before it (kNoBlock for the first of a chain), because hashes are not trusted.
   /// The call takes no reference: the next allocation may evict a free block.
-  BlockId find(const BlockHash& hash, const BlockHash& parent, std::span<const TokenId> tokens,
+  BlockId find(const BlockHash& hash, const BlockHash& parent, const RowSource& rows,
                BlockId parent_block = kNoBlock) const;
   /// The block published under `hash`, whatever it holds, or kNoBlock.
   BlockId find_hash(const BlockHash& hash) const;
@@ -85,18 +106,16 @@ class PrefixCache {
   /// Makes a referenced block findable, which is immutable from now on. The result is the block that is findable under
   /// the hash: `block`, or a block with the same contents that was there already, which the caller should use instead
   /// (and take a reference to). kNoBlock: another content has the same hash, or a chained cache does not know
-  /// `parent_block` under `parent`, and the block stays private. A block that was published under another hash is
-  /// unpublished first. Errors: a block that is not referenced, a wrong number of tokens.
-  Result<BlockId> publish(BlockId block, const BlockHash& hash, const BlockHash& parent,
-                          std::span<const TokenId> tokens, BlockId parent_block = kNoBlock);
+  /// `parent_block` under `parent`, or there is no memory for given rows, and the block stays private. A block that was
+  /// published under another hash is unpublished first. Errors: a block that is not referenced, a wrong number of rows.
+  Result<BlockId> publish(BlockId block, const BlockHash& hash, const BlockHash& parent, const RowSource& rows,
+                          BlockId parent_block = kNoBlock);
 
   /// Marks a published block as that of an owner, which a number names.
   void set_owner(BlockId block, std::uint64_t owner);
-  /// The most leading tokens that `tokens` has in common with one of the latest kMaxCompared blocks of this owner that
-  /// were published after `parent` in a chained cache. None: there is no such block, or one begins with all of
-  /// `tokens`.
-  std::optional<std::size_t> common_with_others(BlockId parent, std::span<const TokenId> tokens,
-                                                std::uint64_t owner) const;
+  /// The most leading rows that `rows` has in common with one of the latest kMaxCompared blocks of this owner that were
+  /// published after `parent` in a chained cache. None: there is no such block, or one begins with all of `rows`.
+  std::optional<std::size_t> common_with_others(BlockId parent, const RowSource& rows, std::uint64_t owner) const;
   static constexpr int kMaxCompared = 64;
 
   bool is_published(BlockId block) const;
@@ -105,9 +124,12 @@ class PrefixCache {
   /// Forgets a block before it is written, and in a chained cache all blocks that were published after it. A block that
   /// is not published is left alone. A block that the pool evicts is forgotten in the same way.
   void unpublish(BlockId block);
-  /// Sets the callback that gets every block that unpublish() or an eviction forgets, and the hash that it had; the
-  /// callback must not call the cache.
-  void on_forget(std::function<void(BlockId, const BlockHash&)> callback) { on_forget_ = std::move(callback); }
+  /// Adds a listener that is told every block that unpublish() or an eviction forgets, and the hash that it had, before
+  /// anybody writes the block; it must not call the cache.
+  ListenerId on_forget(std::function<void(BlockId, const BlockHash&)> listener) {
+    return on_forget_.add(std::move(listener));
+  }
+  void remove_listener(ListenerId id) { on_forget_.remove(id); }
 
   int num_published() const { return num_published_; }
 
@@ -124,8 +146,9 @@ class PrefixCache {
   };
   Entry& entry(BlockId block) { return entries_[static_cast<std::size_t>(block)]; }
   const Entry& entry(BlockId block) const { return entries_[static_cast<std::size_t>(block)]; }
-  std::span<TokenId> tokens_of(BlockId block);
   std::span<const TokenId> tokens_of(BlockId block) const;
+  RowSource rows_of(BlockId block) const;
+  bool keep_rows(BlockId block, const RowSource& rows);
   std::size_t home(const BlockHash& hash) const { return hash.low & (index_.size() - 1); }
   void insert_into_index(BlockId block);
   void erase_from_index(BlockId block);
@@ -139,10 +162,12 @@ class PrefixCache {
   int block_size_;
   bool chained_;
   int num_published_ = 0;
-  std::vector<Entry> entries_;   // [blocks]
-  std::vector<TokenId> tokens_;  // [blocks][block_size]
-  std::vector<BlockId> index_;   // open addressing by hash.low, linear probing; kNoBlock: empty; a power of two
-  std::function<void(BlockId, const BlockHash&)> on_forget_;
+  std::vector<Entry> entries_;                 // [blocks]
+  std::vector<TokenId> tokens_;                // [blocks][block_size]
+  std::vector<std::vector<GivenRows>> given_;  // [blocks]; empty until a block with given rows is published
+  std::vector<BlockId> index_;  // open addressing by hash.low, linear probing; kNoBlock: empty; a power of two
+  Listeners<BlockId, const BlockHash&> on_forget_;
+  ListenerId of_pool_;  // in the pool's list
 };
 
 }  // namespace octavo

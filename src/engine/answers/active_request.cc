@@ -14,11 +14,13 @@ void Choice::begin(const ActiveRequest& request, int index) {
   Sequence begun{
       .params = prompt.params,
       .tokens = std::move(sequence.tokens),
+      .given = std::move(sequence.given),
       .chain = std::move(sequence.chain),
       .draw_ms = prompt.draw_ms,
       .pending = {.prompt_logits_from = all, .reported_progress = is_last ? prompt.pending.reported_progress : all}};
   begun.params.choice = index;
   begun.tokens.assign(prompt.tokens.begin(), prompt.tokens.end());
+  begun.given = prompt.given;
   begun.chain = prompt.chain;
   sequence = std::move(begun);
   text.restart(request.last_token, request.endings.stop, request.reasoning);

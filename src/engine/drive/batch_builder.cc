@@ -8,12 +8,6 @@
 namespace octavo {
 namespace {
 
-void begin(StepPlan& plan) {
-  plan.batch.clear();
-  plan.batch.copies.assign(plan.copies.begin(), plan.copies.end());
-  plan.batch.advances.assign(plan.advances.begin(), plan.advances.end());
-}
-
 /// Adds the types of the sequence's rows, which were added last.
 void add_token_types(Batch& batch, const Sequence& sequence) {
   const std::vector<std::uint8_t>& types = sequence.token_types;
@@ -23,6 +17,20 @@ void add_token_types(Batch& batch, const Sequence& sequence) {
   for (std::size_t row = first; row < batch.tokens.size(); ++row)
     if (const auto position = to_size(batch.positions[row]); position < types.size())
       batch.token_types[row] = types[position];
+}
+
+/// Adds what was given for those of the sequence's rows that are in the batch: `count` from `first_row` on, which
+/// stands at `position`.
+void add_given(Batch& batch, const Sequence& sequence, int first_row, int position, int count) {
+  for (std::size_t i = 0; i < sequence.given.rows.size(); ++i) {
+    const GivenRows& given = sequence.given.rows[i];
+    const int begin = std::max(given.first, position), end = std::min(given.end(), position + count);
+    if (begin >= end) continue;
+    batch.given.push_back({.first_row = first_row + begin - position,
+                           .num_rows = end - begin,
+                           .index = given.index + begin - given.first,
+                           .vectors = sequence.given.vectors[i]});
+  }
 }
 
 /// Sequences that want vectors come last, so that rows of logits are one range, and those of vectors another. In place,
@@ -52,10 +60,11 @@ void add_rows(StepPlan& plan, int planned, int& num_drafted_rows) {
                                  .draws = sequence->draws_after(position),
                                  .drafted = position < num_known ? -1 : num_drafted_rows++});
     }
-    batch.tokens.push_back(position < num_known ? sequence->tokens[to_size(position)]
-                                                : sequence->draft.tokens[to_size(position - num_known)]);
-    batch.positions.push_back(position);
+    batch.add_row(position < num_known ? sequence->tokens[to_size(position)]
+                                       : sequence->draft.tokens[to_size(position - num_known)],
+                  position, position);
   }
+  add_given(batch, *sequence, batch.seq_begin.back(), sequence->num_computed, num_tokens);
   add_token_types(batch, *sequence);
   batch.seq_begin.push_back(batch.num_rows());
   batch.kv_len.push_back(end);
@@ -81,7 +90,9 @@ void add_tables(Batch& batch, const KvCacheManager& kv, SequenceId sequence, int
 }  // namespace
 
 void build_batch(StepPlan& plan, const KvCacheManager& kv) {
-  begin(plan);
+  plan.batch.clear();
+  plan.batch.copies.assign(plan.copies.begin(), plan.copies.end());
+  plan.batch.advances.assign(plan.advances.begin(), plan.advances.end());
   ++plan.num_batches;
   plan.logit_rows.clear();
   plan.first_vector_row = 0;
@@ -95,19 +106,17 @@ void build_batch(StepPlan& plan, const KvCacheManager& kv) {
   }
 }
 
-void build_guesses(StepPlan& plan, const KvCacheManager& kv, std::span<Sequence* const> sequences, bool of_assistant) {
-  begin(plan);
-  Batch& batch = plan.batch;
+void build_guesses(GuessBatch& batch, const KvCacheManager& kv, std::span<Sequence* const> sequences,
+                   bool of_assistant) {
   for (const Sequence* sequence : sequences) {
     OCTAVO_CHECK(sequence->num_uncomputed() == 1, "{} tokens are not computed", sequence->num_uncomputed());
     const int end = sequence->num_computed + (of_assistant ? 0 : sequence->draft.num_wanted);
-    batch.tokens.push_back(sequence->tokens.back());
-    batch.positions.push_back(sequence->num_computed);
-    batch.seq_begin.push_back(batch.num_rows());
-    batch.kv_len.push_back(end);
+    batch.rows.add_row(sequence->tokens.back(), sequence->num_computed, sequence->num_computed);
+    batch.rows.seq_begin.push_back(batch.rows.num_rows());
+    batch.rows.kv_len.push_back(end);
     batch.num_guesses.push_back(sequence->draft.num_wanted);
     if (of_assistant) batch.hidden_rows.push_back(sequence->draft.hidden.row);
-    add_tables(batch, kv, sequence->kv, end, 0);
+    add_tables(batch.rows, kv, sequence->kv, end, 0);
   }
 }
 

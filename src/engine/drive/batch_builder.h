@@ -12,10 +12,11 @@ namespace octavo {
 /// Logits are asked for where a token is drawn and for prompt rows whose logits are wanted.
 void build_batch(StepPlan& plan, const KvCacheManager& kv);
 
-/// Fills plan.batch with the rows of guesses: the last token of each sequence, and as many guesses as its draft wants,
-/// but for their candidates and draws. An assistant begins with the hidden rows of the drafts and writes nothing.
-/// plan.copies are made first.
-void build_guesses(StepPlan& plan, const KvCacheManager& kv, std::span<Sequence* const> sequences, bool of_assistant);
+/// Adds the rows of guesses to a batch that has its copies and advances: the last token of each sequence, and as many
+/// guesses as its draft wants, but for their candidates and draws. An assistant begins with the hidden rows of the
+/// drafts and writes nothing.
+void build_guesses(GuessBatch& batch, const KvCacheManager& kv, std::span<Sequence* const> sequences,
+                   bool of_assistant);
 
 /// Fills plan.batch with memory that `kv` gives back, and no rows: KvCacheManager::release_memory(). Allocates nothing.
 void build_release(StepPlan& plan, KvCacheManager& kv, bool cached);

@@ -33,6 +33,10 @@ GuessDraw draw_of(const SamplingParams& params) {
 
 }  // namespace
 
+HeadDrafts::HeadDrafts(const StepParts& parts) : parts_(parts) {
+  if (parts.runner.info().has_draft_head) parts.plan.reserve_guesses();
+}
+
 /// The runner has the hidden row that an assistant begins with.
 bool HeadDrafts::has_hidden_row(const Sequence& sequence) const {
   const HiddenRow& hidden = sequence.draft.hidden;
@@ -50,8 +54,9 @@ bool HeadDrafts::plan() {
   find_price();
   ++num_without_;
   is_try_ = price_.num_decodes == 1 && num_without_ > kPatience;
-  StepPlan& plan = parts_.plan;
-  plan.clear();
+  GuessBatch& batch = parts_.plan.guesses;
+  batch.clear();
+  batch.rows.advances.assign(parts_.plan.advances.begin(), parts_.plan.advances.end());
   for (Sequence* sequence : wanting_) {
     if (sequences_.size() == to_size(kMaxLogitRows)) break;
     const int number = num_guesses(*sequence);
@@ -65,21 +70,21 @@ bool HeadDrafts::plan() {
   }
   if (sequences_.empty()) return false;
   num_without_ = 0;
-  build_guesses(plan, parts_.kv, sequences_, parts_.runner.info().has_assistant);
-  add_draws(plan.batch);
+  build_guesses(batch, parts_.kv, sequences_, parts_.runner.info().has_assistant);
+  add_draws(batch);
   return true;
 }
 
 /// The words that guesses may be, and how each sequence's are drawn.
-void HeadDrafts::add_draws(Batch& batch) const {
+void HeadDrafts::add_draws(GuessBatch& batch) const {
   for (const Sequence* sequence : sequences_) {
     ActiveRequest* request = nullptr;
     const Choice& choice = choice_of(*sequence, request);
     const std::span<const TokenId> candidates = choice.drafter->candidates();
     batch.candidates.insert(batch.candidates.end(), candidates.begin(), candidates.end());
     batch.candidate_begin.push_back(static_cast<std::int32_t>(batch.candidates.size()));
-    batch.guess_draws.push_back(draw_of(request->sampling));
-    batch.guess_draws.back().choice = request->choice_index(choice);
+    batch.draws.push_back(draw_of(request->sampling));
+    batch.draws.back().choice = request->choice_index(choice);
   }
 }
 
@@ -122,7 +127,7 @@ bool HeadDrafts::reserve(const Sequence& sequence, int num_guesses) {
   const int first = sequence.num_computed, end = first + num_guesses;
   for (int pool = 0; pool < kv.num_pools(); ++pool)
     if (kv.blocks_needed(sequence.kv, pool, first, end) > kv.pool(pool).stats().free) return false;
-  return kv.reserve(sequence.kv, first, end, parts_.plan.copies).has_value();
+  return kv.reserve(sequence.kv, first, end, parts_.plan.guesses.rows.copies).has_value();
 }
 
 void HeadDrafts::take(std::span<const GuessedToken> guesses, double ms) {

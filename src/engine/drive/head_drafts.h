@@ -33,9 +33,9 @@ class HeadDrafts {
   /// Steps in which guesses were wanted and none paid, after which some are tried, and how many then.
   static constexpr int kPatience = 32, kMostTried = 1;
 
-  explicit HeadDrafts(const StepParts& parts) : parts_(parts) {}
+  explicit HeadDrafts(const StepParts& parts);
 
-  /// Fills the plan with a batch of guesses, whose blocks are reserved. False: there is nothing to guess.
+  /// Fills the plan's batch of guesses, whose blocks are reserved. False: there is nothing to guess.
   bool plan();
   /// The batch was computed, in so many milliseconds: drafters get the guesses.
   void take(std::span<const GuessedToken> guesses, double ms);
@@ -45,7 +45,7 @@ class HeadDrafts {
   std::span<Sequence* const> sequences() const { return sequences_; }
 
  private:
-  void add_draws(Batch& batch) const;
+  void add_draws(GuessBatch& batch) const;
   int num_guesses(const Sequence& sequence) const;
   void find_price();
   bool has_hidden_row(const Sequence& sequence) const;

@@ -17,14 +17,24 @@ bool has_expired(const ActiveRequest& request, Step::Clock::time_point now) {
   return request.deadline && *request.deadline <= now;
 }
 
-}  // namespace
-
-BatchOutcome compute_batch(const StepParts& parts) {
-  parts.runner.begin(parts.plan.batch);
+/// Of the batch that was begun.
+BatchOutcome finish_batch(const StepParts& parts) {
   const BatchOutcome outcome = parts.runner.wait();
   parts.plan.advances.clear();
   parts.kv.set_grown_bytes(outcome.grown_bytes);
   return outcome;
+}
+
+}  // namespace
+
+BatchOutcome compute_batch(const StepParts& parts) {
+  parts.runner.begin(parts.plan.batch);
+  return finish_batch(parts);
+}
+
+BatchOutcome compute_guesses(const StepParts& parts) {
+  parts.runner.begin(parts.plan.guesses);
+  return finish_batch(parts);
 }
 
 Step::Step(const StepParts& parts, int num_drawable, Math math, bool profile)
@@ -38,7 +48,7 @@ void Step::run(Clock::time_point start) {
   clock_.enter(StepPart::kScheduling);
   parts_.masks.collect();
   StepPlan& plan = parts_.plan;
-  guess(plan);
+  guess();
   schedule(plan);
   if (plan.is_empty()) {
     clock_.enter(StepPart::kBetween);
@@ -62,7 +72,7 @@ void Step::run(Clock::time_point start) {
 
 /// The draft head guesses. Where the system has no memory for that, blocks that were to be copied may not be: those
 /// that had guesses end, and others go on.
-void Step::guess(StepPlan& plan) {
+void Step::guess() {
   guesses_ms_ = 0;
   bool is_computed = true;
   try {
@@ -70,7 +80,7 @@ void Step::guess(StepPlan& plan) {
     std::optional<ThreadPool::Step> workers;
     take_threads(workers);
     const Clock::time_point begin = Clock::now();
-    const BatchOutcome outcome = compute_batch(parts_);
+    const BatchOutcome outcome = compute_guesses(parts_);
     guesses_ms_ = seconds(Clock::now() - begin) * 1000;
     is_computed = !outcome.is_refused;
     if (is_computed) head_.take(outcome.guesses, guesses_ms_);
@@ -78,7 +88,6 @@ void Step::guess(StepPlan& plan) {
     is_computed = false;
   }
   head_.give_back();
-  plan.clear();
   if (is_computed) return;
   for (const Sequence* sequence : head_.sequences())
     if (ActiveRequest* request = parts_.requests.find(sequence->params.id))

@@ -29,7 +29,7 @@ class Step {
   void release_memory(bool cached);
 
  private:
-  void guess(StepPlan& plan);
+  void guess();
   void schedule(StepPlan& plan);
   bool compute(StepPlan& plan);
   bool compute_rows(StepPlan& plan);

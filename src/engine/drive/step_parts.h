@@ -33,7 +33,8 @@ struct StepParts {
   EngineStats& counts;  // steps and their times are counted here
 };
 
-/// Has the runner compute the plan's batch.
+/// Has the runner compute the plan's batch, or its guesses.
 BatchOutcome compute_batch(const StepParts& parts);
+BatchOutcome compute_guesses(const StepParts& parts);
 
 }  // namespace octavo

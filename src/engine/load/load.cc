@@ -68,7 +68,7 @@ Result<void> check_options(const EngineOptions& options) {
 /// The facts that callers are told, as far as the model and its runner know them.
 ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const RunnerInfo& runner, IsaLevel isa,
                   const EngineOptions& options) {
-  const std::string file_hash = hex_of(runner.content_hash);
+  const std::string file_hash = hex_of(runner.content_hash.hash);
   return {.name = config.name,
           .file_name = printable(source.path().filename().string()),
           .file_hash = file_hash,

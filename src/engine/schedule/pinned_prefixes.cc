@@ -10,7 +10,7 @@ namespace octavo {
 
 PinnedPrefixes::PinnedPrefixes(KvCacheManager& kv, const StepLimits& limits)
     : kv_(kv), longest_sequence_(limits.max_context), pools_(to_size(kv.num_pools())) {
-  if (!kv.hasher() || longest_sequence_ == 0) return;
+  if (!kv.hashing().hasher || longest_sequence_ == 0) return;
   std::int64_t max_blocks = std::numeric_limits<int>::max() / kv.block_size();
   for (int p = 0; p < kv.num_pools(); ++p) {
     const bool is_state = p == kv.num_groups();
@@ -53,7 +53,7 @@ Result<void> PinnedPrefixes::pin(const Sequence& prompt) {
 void PinnedPrefixes::attach(SequenceId pin, const Sequence& prompt) {
   std::vector<TokenId> tokens = prompt.tokens;
   tokens.push_back(prompt.tokens.back());
-  const Result<int> attached = kv_.extend_prefix(pin, tokens, prompt.chain);
+  const Result<int> attached = kv_.extend_prefix(pin, RowSource(tokens, prompt.given.rows), prompt.chain);
   OCTAVO_CHECK(attached.has_value(), "{}", attached.error().message);
 }
 

@@ -10,7 +10,7 @@ namespace octavo {
 int PrefixSharing::extend(Sequence& sequence) {
   sequence.notes.publications_seen = num_publications_;
   if (!sequence.may_use_cache()) return 0;
-  const Result<int> attached = kv_.extend_prefix(sequence.kv, sequence.tokens, sequence.chain);
+  const Result<int> attached = kv_.extend_prefix(sequence.kv, sequence.rows(), sequence.chain);
   OCTAVO_CHECK(attached.has_value(), "{}", attached.error().message);
   sequence.num_computed += *attached;
   return *attached;
@@ -33,7 +33,7 @@ void PrefixSharing::count_cached(Sequence& sequence) {
 
 void PrefixSharing::find_divergence(Sequence& sequence) {
   if (!sequence.may_use_cache()) return;
-  const std::span<const TokenId> prompt = std::span(sequence.tokens).first(to_size(sequence.params.prompt_tokens));
+  const RowSource prompt = sequence.rows().first(to_size(sequence.params.prompt_tokens));
   sequence.diverged_at = kv_.parting(sequence.kv, prompt, sequence.chain);
   if (sequence.diverged_at >= 0) ++counts_.diverged_prompts;
 }
@@ -41,7 +41,7 @@ void PrefixSharing::find_divergence(Sequence& sequence) {
 void PrefixSharing::count_lookup(const Sequence& sequence) {
   counts_.prompt_tokens += static_cast<std::uint64_t>(sequence.params.prompt_tokens);
   const int most = (sequence.params.prompt_tokens - 1) / kv_.block_size() * kv_.block_size();
-  if (sequence.may_use_cache() && kv_.hasher()) counts_.lookup_tokens += static_cast<std::uint64_t>(most);
+  if (sequence.may_use_cache() && kv_.hashing().hasher) counts_.lookup_tokens += static_cast<std::uint64_t>(most);
 }
 
 // Block by block: each is published before a later position lets it leave its window.
@@ -52,9 +52,9 @@ void PrefixSharing::commit(Sequence& sequence, int end) {
     sequence.num_computed += std::min(left_in_block, end - sequence.num_computed);
     sequence.notes.max_computed = std::max(sequence.notes.max_computed, sequence.num_computed);
     kv_.commit(sequence.kv, sequence.num_computed);
-    if (sequence.num_computed % block_size != 0 || !kv_.hasher()) continue;
-    sequence.chain.extend(kv_.hasher(), block_size, sequence.tokens);
-    const Result<void> published = kv_.publish(sequence.kv, sequence.tokens, sequence.chain);
+    if (sequence.num_computed % block_size != 0 || !kv_.hashing().hasher) continue;
+    sequence.chain.extend(kv_.hashing().hasher, block_size, sequence.rows());
+    const Result<void> published = kv_.publish(sequence.kv, sequence.rows(), sequence.chain);
     OCTAVO_CHECK(published.has_value(), "{}", published.error().message);
     if (!kv_.keeps_checkpoints()) ++num_publications_;
   }

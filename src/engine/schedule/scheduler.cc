@@ -48,8 +48,9 @@ void Scheduler::add(Sequence& sequence) {
                sequence.params.max_cached, kv_.max_sequence_tokens());
   OCTAVO_CHECK(sequence.num_choices() <= limits_.max_sequences, "{} choices of {}", sequence.num_choices(),
                limits_.max_sequences);
-  OCTAVO_CHECK(!kv_.hasher() || static_cast<int>(sequence.chain.size()) == sequence.num_tokens() / kv_.block_size(),
-               "{} hashes of {} tokens", sequence.chain.size(), sequence.num_tokens());
+  OCTAVO_CHECK(
+      !kv_.hashing().hasher || static_cast<int>(sequence.chain.size()) == sequence.num_tokens() / kv_.block_size(),
+      "{} hashes of {} tokens", sequence.chain.size(), sequence.num_tokens());
   queues_.reserve_for(sequence);
   const std::int64_t head_start = std::int64_t{sequence.params.priority} * kStepsPerPriority;
   sequence.notes.own_rank = {.virtual_arrival = static_cast<std::int64_t>(step_) - head_start,

@@ -4,11 +4,11 @@
 
 namespace octavo {
 
-void Sequence::hash_blocks(const BlockHasher& hasher, int block_size) {
-  if (!hasher) return;
-  chain = BlockChain(hasher, params.cache_domain);
-  chain.reserve(tokens.size() / to_size(block_size));
-  chain.extend(hasher, block_size, tokens);
+void Sequence::hash_blocks(const BlockHashing& hashing) {
+  if (!hashing.hasher) return;
+  chain = BlockChain(hashing.hasher, params.cache_domain, hashing.origin);
+  chain.reserve(tokens.size() / to_size(hashing.block_size));
+  chain.extend(hashing.hasher, hashing.block_size, rows());
 }
 
 }  // namespace octavo

@@ -89,11 +89,18 @@ struct SchedulerNotes {
   int turn = 0;                       // scratch of DecodeTurns: among its request's rows, then among its owner's
 };
 
+/// The rows of a prompt that are places in something that was given. Its tokens there are placeholders.
+struct SequenceGiven {
+  std::vector<GivenRows> rows = {};        // as RowSource has them
+  std::vector<const float*> vectors = {};  // of each one's thing, float32 [its places, width]; its request keeps them
+};
+
 struct Sequence {
   enum class State : std::uint8_t { kIdle, kWaiting, kRunning };  // idle: not with the scheduler
 
   SequenceParams params = {};
   std::vector<TokenId> tokens = {};  // the prompt, then what was generated; must not move while the sequence is running
+  SequenceGiven given = {};          // of the prompt; mostly empty
   std::vector<std::uint8_t> token_types = {};  // of the prompt (Request::token_types); empty: all 0
   BlockChain chain = {};                       // hashes of its full blocks; without a prefix cache none
   SequenceId kv = 0;                           // in the engine's KvCacheManager
@@ -112,7 +119,10 @@ struct Sequence {
   SchedulerNotes notes = {};
 
   /// Hashes its blocks under its domain; for a sequence without tokens of an answer.
-  void hash_blocks(const BlockHasher& hasher, int block_size);
+  void hash_blocks(const BlockHashing& hashing);
+
+  /// What its rows are.
+  RowSource rows() const { return {tokens, given.rows}; }
 
   int num_tokens() const { return static_cast<int>(tokens.size()); }
   int num_uncomputed() const { return num_tokens() - num_computed; }

@@ -14,13 +14,9 @@ StepPlan::StepPlan(const StepLimits& limits, const KvCacheManager& kv, const Cos
   beginning.reserve(most_sequences);
   newly_admitted.reserve(2 * most_sequences + 1);  // Admission lets no more begin in a step
   copies.reserve(most_sequences * to_size(kv.num_pools()));
-  batch.tokens.reserve(rows);
-  batch.positions.reserve(rows);
-  batch.logit_rows.reserve(rows);
   logit_rows.reserve(rows);
-  batch.seq_begin.reserve(most_sequences + 1);
-  batch.kv_len.reserve(most_sequences);
   batch.groups.resize(to_size(kv.num_groups()));
+  batch.reserve(rows, most_sequences);
   batch.releases.reserve(kv.most_released_runs());
   batch.copies.reserve(most_sequences * to_size(kv.num_pools()));
   if (kv.has_snapshots()) {
@@ -29,13 +25,26 @@ StepPlan::StepPlan(const StepLimits& limits, const KvCacheManager& kv, const Cos
     advances.reserve(kMaxDraftedRows);
     batch.advances.reserve(kMaxDraftedRows);
   }
-  for (Batch::Group& group : batch.groups) group.block_begin.reserve(most_sequences + 1);
   samples.all.reserve(most_sequences);
 }
 
+void StepPlan::reserve_guesses() {
+  guesses.rows.groups.resize(batch.groups.size());
+  guesses.rows.reserve(to_size(kMaxLogitRows), to_size(kMaxLogitRows));
+  guesses.rows.state_slots.reserve(to_size(kMaxLogitRows));
+  guesses.rows.num_drafted.reserve(to_size(kMaxLogitRows));
+  guesses.rows.copies.reserve(batch.copies.capacity());
+  guesses.rows.advances.reserve(to_size(kMaxDraftedRows));
+  guesses.num_guesses.reserve(to_size(kMaxLogitRows));
+  guesses.draws.reserve(to_size(kMaxLogitRows));
+  guesses.hidden_rows.reserve(to_size(kMaxLogitRows));
+  guesses.candidate_begin.reserve(to_size(kMaxLogitRows) + 1);
+}
+
 void StepPlan::reserve_tables(std::size_t num_blocks) {
-  for (Batch::Group& group : batch.groups)
-    if (group.block_ids.capacity() < num_blocks) group.block_ids.reserve(2 * num_blocks);
+  for (std::vector<Batch::Group>* groups : {&batch.groups, &guesses.rows.groups})
+    for (Batch::Group& group : *groups)
+      if (group.block_ids.capacity() < num_blocks) group.block_ids.reserve(2 * num_blocks);
 }
 
 void StepPlan::clear() {

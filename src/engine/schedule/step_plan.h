@@ -1,8 +1,8 @@
 // The plan of one step: which sequences advance by how many tokens, and all that the step learns on its way.
 //
-// A plan passes through a step as an argument. Scheduler::schedule() fills the sequences, the copies, the claims and
-// the budget; build_batch() the arrays that a runner reads and the list of their rows of logits; StepSampler the
-// samples. Scheduler::accept() then counts what was computed.
+// A plan passes through a step as an argument. HeadDrafts fills the guesses; Scheduler::schedule() the sequences, the
+// copies, the claims and the budget; build_batch() the arrays that a runner reads and the list of their rows of logits;
+// StepSampler the samples. Scheduler::accept() then counts what was computed.
 //
 // The engine owns one plan and uses it again for every step, so that a step allocates nothing after warm-up. One plan
 // is in flight. For a second one, scheduled while the first is computed, these would have to hold:
@@ -57,14 +57,18 @@ struct StepPlan {
   /// The cost model must outlive the plan.
   StepPlan(const StepLimits& limits, const KvCacheManager& kv, const CostModel* cost = nullptr);
 
-  /// Takes room for block tables of `num_blocks` blocks in each group, so that build_batch() of sequences that have no
-  /// more does not allocate.
+  /// Makes room for guesses, where the runner makes some.
+  void reserve_guesses();
+  /// Takes room for block tables of `num_blocks` blocks in each group, so that build_batch() and build_guesses() of
+  /// sequences that have no more do not allocate.
   void reserve_tables(std::size_t num_blocks);
-  /// Empties everything but the budget, which Scheduler::schedule() begins anew.
+  /// Empties everything but the guesses and the budget, which Scheduler::schedule() begins anew.
   void clear();
 
   /// The step has nothing to do.
   bool is_empty() const { return sequences.empty() && beginning.empty(); }
+
+  GuessBatch guesses;  // filled by HeadDrafts
 
   // Filled by Scheduler::schedule().
   std::vector<ScheduledSequence> sequences;
