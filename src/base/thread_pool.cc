@@ -1,6 +1,7 @@
 #include "base/thread_pool.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/cpu_info.h"
@@ -42,13 +43,45 @@ void restore_rounding([[maybe_unused]] std::uint32_t saved) {
 
 // About 50 microseconds; a step's serial stretches are shorter.
 constexpr int kSpinsBeforeYield = 1 << 12;
+constexpr int kSpinsBeforeClock = 1 << 5;  // shorter waits cost more to time than they take
+
+// A portion's word: the region's number in the upper half, then the end of its pieces and the next one, 16 bits each.
+// 16 bits for the number would be the same again within a second.
+constexpr std::size_t kMostPieces = 0xFFFF;
+constexpr std::uint64_t word_of(std::uint32_t number, std::uint32_t end, std::uint32_t next) {
+  return std::uint64_t{number} << 32 | std::uint64_t{end} << 16 | next;
+}
+constexpr std::uint32_t number_of(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
+constexpr std::uint32_t end_of(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 16 & kMostPieces); }
+constexpr std::uint32_t next_of(std::uint64_t word) { return static_cast<std::uint32_t>(word & kMostPieces); }
+
+/// Takes the next piece, if the portion is still of this region and has one.
+std::optional<std::uint32_t> take_piece(std::atomic<std::uint64_t>& portion, std::uint32_t number) {
+  std::uint64_t word = portion.load(std::memory_order_acquire);
+  while (number_of(word) == number && next_of(word) < end_of(word)) {
+    if (portion.compare_exchange_weak(word, word + 1, std::memory_order_acquire)) return next_of(word);
+  }
+  return std::nullopt;
+}
+
+/// The next piece that nobody has taken, and that nobody will.
+std::uint32_t close_portion(std::atomic<std::uint64_t>& portion) {
+  std::uint64_t word = portion.load(std::memory_order_relaxed);
+  while (next_of(word) < end_of(word)) {
+    const std::uint64_t closed = word_of(number_of(word), end_of(word), end_of(word));
+    if (portion.compare_exchange_weak(word, closed, std::memory_order_relaxed)) break;
+  }
+  return next_of(word);
+}
 
 }  // namespace
 
 ThreadPool::ThreadPool(int num_threads)
     : num_threads_(std::max(1, num_threads)),
       oversubscribed_(num_threads_ > usable_cpus()),
-      portions_(to_size(num_threads_)) {
+      rule_(num_threads_),
+      portions_(to_size(num_threads_)),
+      width_(num_threads_) {
   threads_.reserve(to_size(num_threads_ - 1));
   try {
     for (int worker = 1; worker < num_threads_; ++worker)  // what bodies throw is kept for the caller
@@ -66,6 +99,7 @@ void ThreadPool::stop_workers() {
   stop_.store(true, std::memory_order_relaxed);
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();
+  set_width(num_threads_);
   for (std::jthread& thread : threads_) thread.join();
 }
 
@@ -122,7 +156,7 @@ void ThreadPool::pause() {
   if (pauses.is_dropped_) throw Unwanted();
   const StepClock::Clock::time_point begin = StepClock::Clock::now();
   for (std::size_t w = 0; w < portions_.size(); ++w)
-    pauses.left_[w] = {portions_[w].next_piece.load(std::memory_order_relaxed), portions_[w].end_piece};
+    pauses.left_[w] = {portions_[w].next_piece, portions_[w].end_piece};
   StepClock* const clock = clock_;
   const StepPart part = clock == nullptr ? StepPart::kBetween : clock->part();
   enter(StepPart::kBetween);
@@ -134,7 +168,7 @@ void ThreadPool::pause() {
   enter(part);
   spinning_.store(true, std::memory_order_relaxed);
   for (std::size_t w = 0; w < portions_.size(); ++w) {
-    portions_[w].next_piece.store(pauses.left_[w].next_piece, std::memory_order_relaxed);
+    portions_[w].next_piece = pauses.left_[w].next_piece;
     portions_[w].end_piece = pauses.left_[w].end_piece;
   }
   pauses.has_worked_ = false;
@@ -147,30 +181,37 @@ void ThreadPool::end_turn() {
   turn_.notify_all();
 }
 
-void ThreadPool::run(const Region& region) {
-  const std::size_t pieces = (region.num_items + region.grain - 1) / region.grain;
-  std::size_t first = 0;
-  for (std::size_t w = 0; w < portions_.size(); ++w) {
-    portions_[w].next_piece.store(first, std::memory_order_relaxed);
-    first = pieces * (w + 1) / portions_.size();
-    portions_[w].end_piece = first;
-  }
-  run_pieces(region);
-  while (is_pausing_.load(std::memory_order_relaxed)) {
-    pause();
+/// Several regions where the pieces are more than a portion's word can count.
+void ThreadPool::run(Region region) {
+  const std::size_t num_items = region.num_items;
+  for (std::size_t end = 0; end < num_items; region.first_item = end) {
+    end = std::min(num_items, region.first_item + kMostPieces * region.grain);
+    region.num_items = end - region.first_item;
+    share_out((region.num_items + region.grain - 1) / region.grain);
     run_pieces(region);
+    while (is_pausing_.load(std::memory_order_relaxed)) {
+      pause();
+      run_pieces(region);
+    }
+  }
+}
+
+void ThreadPool::share_out(std::size_t num_pieces) {
+  const auto width = to_size(this->width());
+  std::uint32_t first = 0;
+  for (std::size_t w = 0; w < portions_.size(); ++w) {
+    portions_[w].next_piece = first;
+    first = static_cast<std::uint32_t>(num_pieces * std::min(w + 1, width) / width);
+    portions_[w].end_piece = first;
   }
 }
 
 /// All that are left, or as many as there are before a pause.
 void ThreadPool::run_pieces(const Region& region) {
   region_ = region;
-  num_running_.store(num_threads_ - 1, std::memory_order_relaxed);
-  epoch_.fetch_add(1, std::memory_order_release);
-  epoch_.notify_all();
-  work(0);
+  work(0, publish());
   const auto begin = region.is_timed ? StepClock::Clock::now() : StepClock::Clock::time_point();
-  wait_for_workers();
+  wait_for_pieces();
   if (region.is_timed) {
     StepClock::Clock::duration worked = {};
     for (const Portion& portion : portions_) worked += portion.worked;
@@ -182,43 +223,117 @@ void ThreadPool::run_pieces(const Region& region) {
   std::rethrow_exception(std::exchange(failure_, {}));
 }
 
-void ThreadPool::wait_for_workers() {
-  for (int spins = 0; num_running_.load(std::memory_order_acquire) != 0; ++spins) {
-    if (oversubscribed_ || spins > kSpinsBeforeYield) {
-      std::this_thread::yield();
-    } else {
-      pause_cpu();
+/// The pieces that are left are to be taken, as those of a new region. Gives its number.
+std::uint32_t ThreadPool::publish() {
+  const std::uint32_t number = epoch_.load(std::memory_order_relaxed) + 1;
+  for (Portion& portion : portions_) {
+    portion.num_done.store(0, std::memory_order_relaxed);
+    portion.worked = {};
+    // Who takes a piece of it sees all that was written before.
+    portion.word.store(word_of(number, portion.end_piece, portion.next_piece), std::memory_order_release);
+  }
+  epoch_.store(number, std::memory_order_release);
+  epoch_.notify_all();
+  return number;
+}
+
+/// Until each piece that was taken is over. None is taken any more.
+void ThreadPool::wait_for_pieces() {
+  int spins = 0;
+  StepClock::Clock::time_point begin = {};
+  for (Portion& portion : portions_) {
+    const std::uint32_t first = std::exchange(portion.next_piece, close_portion(portion.word));
+    const std::uint32_t num_taken = portion.next_piece - first;
+    for (; portion.num_done.load(std::memory_order_acquire) != num_taken; ++spins) {
+      if (spins == kSpinsBeforeClock) begin = StepClock::Clock::now();
+      if (oversubscribed_ || spins > kSpinsBeforeYield) {
+        std::this_thread::yield();
+      } else {
+        pause_cpu();
+      }
     }
   }
+  if (spins > kSpinsBeforeClock) waited_ += StepClock::Clock::now() - begin;
 }
 
-void ThreadPool::work(int worker) noexcept {
-  const bool is_timed = region_.is_timed;
-  const auto begin = is_timed ? StepClock::Clock::now() : StepClock::Clock::time_point();
-  try {
-    take_pieces(worker);
-  } catch (...) {
-    if (!has_failed_.exchange(true, std::memory_order_relaxed)) failure_ = std::current_exception();
+void ThreadPool::observe(StepClock::Clock::duration took, double foreseen_ms) {
+  using Ms = std::chrono::duration<double, std::milli>;
+  rule_.observe(
+      {.ms = Ms(took).count(), .foreseen_ms = foreseen_ms, .waited_ms = Ms(std::exchange(waited_, {})).count()});
+  is_width_tried_.store(rule_.is_trial(), std::memory_order_relaxed);
+  if (rule_.width() != width()) set_width(rule_.width());
+}
+
+/// Those who are no longer left out wake up; those who are now go to sleep by themselves.
+void ThreadPool::set_width(int width) {
+  const int before = width_.exchange(width, std::memory_order_release);
+  for (int worker = before; worker < width; ++worker) {
+    std::atomic<std::uint32_t>& wake_ups = portions_[to_size(worker)].wake_ups;
+    wake_ups.fetch_add(1, std::memory_order_release);
+    wake_ups.notify_one();
   }
-  if (is_timed) portions_[to_size(worker)].worked = StepClock::Clock::now() - begin;
 }
 
-void ThreadPool::take_pieces(int worker) {
-  const Region region = region_;
+void ThreadPool::sleep_while_left_out(int worker) {
+  std::atomic<std::uint32_t>& wake_ups = portions_[to_size(worker)].wake_ups;
+  for (;;) {
+    const std::uint32_t seen = wake_ups.load(std::memory_order_acquire);
+    if (worker < width_.load(std::memory_order_acquire)) return;
+    wake_ups.wait(seen, std::memory_order_acquire);
+  }
+}
+
+/// Takes pieces of the region as long as there are any. What the region is made of is read once a piece is taken: the
+/// region cannot end before that piece is over, and who takes none may find that it has ended.
+void ThreadPool::work(int worker, std::uint32_t number) noexcept {
+  Region region;
+  StepClock::Clock::time_point begin = {};
   for (std::size_t i = 0; i < portions_.size(); ++i) {
     Portion& portion = portions_[(to_size(worker) + i) % portions_.size()];
-    while (!must_pause(worker) && !has_failed_.load(std::memory_order_relaxed)) {
-      const std::size_t piece = portion.next_piece.fetch_add(1, std::memory_order_relaxed);
-      if (piece >= portion.end_piece) break;
-      const std::size_t first = piece * region.grain;
-      region.call(region.body, first, std::min(first + region.grain, region.num_items), worker);
+    std::uint32_t num_done = 0;
+    while (goes_on(worker)) {
+      const std::optional<std::uint32_t> piece = take_piece(portion.word, number);
+      if (!piece) break;
+      if (region.call == nullptr) {
+        region = region_;
+        if (region.is_timed) begin = StepClock::Clock::now();
+      }
+      call_piece(region, *piece, worker);
+      ++num_done;
     }
+    if (num_done == 0) continue;
+    if (region.is_timed) portions_[to_size(worker)].worked = StepClock::Clock::now() - begin;
+    portion.num_done.fetch_add(num_done, std::memory_order_release);
   }
 }
 
-std::uint32_t ThreadPool::wait_for_region(std::uint32_t seen) {
+bool ThreadPool::goes_on(int worker) noexcept {
+  try {
+    return !must_pause(worker) && !has_failed_.load(std::memory_order_relaxed);
+  } catch (...) {  // of who is asked whether the step is wanted
+    keep_failure();
+    return false;
+  }
+}
+
+void ThreadPool::call_piece(const Region& region, std::size_t piece, int worker) noexcept {
+  const std::size_t first = piece * region.grain, end = std::min(first + region.grain, region.num_items);
+  try {
+    region.call(region.body, region.first_item + first, region.first_item + end, worker);
+  } catch (...) {
+    keep_failure();
+  }
+}
+
+/// Of several the first one.
+void ThreadPool::keep_failure() noexcept {
+  if (!has_failed_.exchange(true, std::memory_order_relaxed)) failure_ = std::current_exception();
+}
+
+std::uint32_t ThreadPool::wait_for_region(std::uint32_t seen, int worker) {
   bool was_in_step = false;
   for (int spins = 0;; ++spins) {
+    if (worker >= width_.load(std::memory_order_relaxed)) sleep_while_left_out(worker);
     const std::uint32_t epoch = epoch_.load(std::memory_order_acquire);
     if (epoch != seen) return epoch;
     const bool in_step = spinning_.load(std::memory_order_relaxed);
@@ -238,10 +353,9 @@ void ThreadPool::worker_main(int worker) {
   set_ieee_rounding();
   std::uint32_t seen = 0;
   for (;;) {
-    seen = wait_for_region(seen);
+    seen = wait_for_region(seen, worker);
     if (stop_.load(std::memory_order_relaxed)) return;
-    work(worker);
-    num_running_.fetch_sub(1, std::memory_order_release);
+    work(worker, seen);
   }
 }
 

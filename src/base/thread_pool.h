@@ -3,9 +3,11 @@
 // Its maker owns it, an engine or several together (octavo/resources.h), and passes it by reference.
 // One thread at a time drives a pool: threads that share it run their regions inside a Step, and
 // steps take turns in the order in which they were begun. Inside a step idle workers spin, so that a
-// region costs about a microsecond; outside they sleep in the kernel. Work is taken in pieces, so
-// that a worker that the system has taken off its CPU does not hold the others. A step that may take
-// long is paused between pieces for the steps of others.
+// region costs about a microsecond; outside they sleep in the kernel. Work is taken in pieces, and a
+// region ends when its pieces are done: a worker that the system has taken off its CPU holds the
+// others for the piece in its hands, and for nothing where it has none. A step that may take long is
+// paused between pieces for the steps of others. Where others take CPUs of the machine, steps have
+// fewer threads (base/pool_width.h), and those that are left out sleep.
 #pragma once
 
 #include <atomic>
@@ -17,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/pool_width.h"
 #include "base/step_clock.h"
 
 namespace octavo {
@@ -33,7 +36,16 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
+  /// The threads that a body may be called on, by which scratch is sized.
   int num_threads() const { return num_threads_; }
+
+  /// The threads that steps have at present, the caller's included: fewer where others take CPUs.
+  int width() const { return width_.load(std::memory_order_relaxed); }
+  /// Whether so many are only tried.
+  bool is_width_tried() const { return is_width_tried_.load(std::memory_order_relaxed); }
+  /// Of the step that has the pool: a stretch of its regions took `took`, and would take `foreseen_ms` on all threads
+  /// of a machine that nobody else uses. The width of the next step follows.
+  void observe(StepClock::Clock::duration took, double foreseen_ms);
 
   /// The time of the present step from now on belongs to `part`, where its clock runs.
   void enter(StepPart part) {
@@ -105,8 +117,7 @@ class ThreadPool {
   /// Whether the region at hand is to pause. For bodies whose pieces are as many as there are workers and take long:
   /// one that then returns is called again, in the next region, for what it has left.
   bool must_pause(int worker) {
-    if (pauses_ == nullptr) return false;
-    if (worker == 0 && pauses_->is_due()) is_pausing_.store(true, std::memory_order_relaxed);
+    if (worker == 0 && pauses_ != nullptr && pauses_->is_due()) is_pausing_.store(true, std::memory_order_relaxed);
     return is_pausing_.load(std::memory_order_relaxed);
   }
 
@@ -118,7 +129,7 @@ class ThreadPool {
   void for_ranges(std::size_t num_items, std::size_t grain, const Body& body) {
     if (num_items == 0) return;
     if (pauses_ != nullptr) pause_if_due();
-    if (num_items <= grain || (num_threads_ == 1 && pauses_ == nullptr)) {
+    if (num_items <= grain || (width() == 1 && pauses_ == nullptr)) {
       body(std::size_t{0}, num_items, 0);
       return;
     }
@@ -132,13 +143,17 @@ class ThreadPool {
     std::size_t num_items = 0;
     std::size_t grain = 1;
     bool is_timed = false;
+    std::size_t first_item = 0;  // of the region's first piece
   };
 
-  /// The pieces of a worker's portion that nobody has taken yet.
+  /// A worker's portion of a region's pieces. The word says of which region they are, where they end, and which is the
+  /// next that nobody has taken: a worker that comes when the region is over finds another number, and takes nothing.
   struct alignas(64) Portion {
-    std::atomic<std::size_t> next_piece{0};
-    std::size_t end_piece = 0;
-    StepClock::Clock::duration worked = {};  // in a region that is timed
+    std::atomic<std::uint64_t> word{0};
+    std::atomic<std::uint32_t> num_done{0};       // pieces of the region that are over
+    std::uint32_t next_piece = 0, end_piece = 0;  // what is left between regions; the caller's
+    StepClock::Clock::duration worked = {};       // in a region that is timed, of the worker who has the portion
+    std::atomic<std::uint32_t> wake_ups{0};       // of that worker, where it was left out
   };
 
   template <class Body>
@@ -151,28 +166,37 @@ class ThreadPool {
   bool others_wait() const {
     return next_turn_.load(std::memory_order_relaxed) != turn_.load(std::memory_order_relaxed) + 1;
   }
-  void run(const Region& region);
+  void run(Region region);
+  void share_out(std::size_t num_pieces);
   void run_pieces(const Region& region);
+  std::uint32_t publish();
   void pause_if_due();
   /// The steps of others that wait; the portions of the region are then as they were.
   void pause();
-  void work(int worker) noexcept;
-  void take_pieces(int worker);
-  void wait_for_workers();
+  void work(int worker, std::uint32_t number) noexcept;
+  bool goes_on(int worker) noexcept;
+  void keep_failure() noexcept;
+  void call_piece(const Region& region, std::size_t piece, int worker) noexcept;
+  void wait_for_pieces();
   void worker_main(int worker);
   void stop_workers();
-  std::uint32_t wait_for_region(std::uint32_t seen);
+  std::uint32_t wait_for_region(std::uint32_t seen, int worker);
+  void sleep_while_left_out(int worker);
+  void set_width(int width);
 
   const int num_threads_;
-  const bool oversubscribed_;  // more workers than CPUs: give the CPU away while waiting
-  Region region_;
-  StepClock* clock_ = nullptr;                       // of the step that has the pool; null: it is not timed
-  Pauses* pauses_ = nullptr;                         // of that step; null: it is not paused
-  std::exception_ptr failure_ = {};                  // of the region, where it has failed
+  const bool oversubscribed_;        // more workers than CPUs: give the CPU away while waiting
+  Region region_;                    // is read by who has taken one of its pieces
+  StepClock* clock_ = nullptr;       // of the step that has the pool; null: it is not timed
+  Pauses* pauses_ = nullptr;         // of that step; null: it is not paused
+  std::exception_ptr failure_ = {};  // of the region, where it has failed
+  PoolWidth rule_;
+  StepClock::Clock::duration waited_ = {};           // by the caller, for pieces of others, since it was observed
   std::vector<Portion> portions_;                    // [num_threads]
-  alignas(64) std::atomic<std::uint32_t> epoch_{0};  // odd or even does not matter; a change starts a region
-  alignas(64) std::atomic<int> num_running_{0};
-  alignas(64) std::atomic<bool> spinning_{false};
+  alignas(64) std::atomic<std::uint32_t> epoch_{0};  // the number of the last region that began
+  alignas(64) std::atomic<int> width_;               // workers from here on are left out
+  std::atomic<bool> is_width_tried_{false};
+  std::atomic<bool> spinning_{false};
   std::atomic<bool> stop_{false};
   std::atomic<bool> is_pausing_{false};  // the region ends between two pieces
   std::atomic<bool> has_failed_{false};  // a body has thrown

@@ -17,6 +17,11 @@ auto out_of_memory() { return fail_as(ErrorKind::kOutOfMemory, "out of memory wh
 auto draining() { return fail_as(ErrorKind::kDraining, "the engine is draining: it takes no further request"); }
 
 /// Steps have a time to keep, or the rows of drafts a price, which wants the model's work.
+CostModel cost_of(const ModelInfo& info) {
+  return info.work ? CostModel(info.work->attention, info.work->experts, info.num_threads)
+                   : CostModel({}, {}, info.num_threads);
+}
+
 bool prices_steps(const EngineParts& parts) {
   return parts.limits.step_ms > 0 || (parts.draft.mode != DraftMode::kOff && parts.info.work != nullptr);
 }
@@ -50,7 +55,7 @@ EngineImpl::EngineImpl(EngineParts parts, std::unique_ptr<KvCacheManager> kv)
     : parts_(std::move(parts)),
       kv_(std::move(kv)),
       num_drawable_(parts_.words.num_drawable(parts_.runner->info().vocab_size)),
-      cost_(parts_.info.work ? CostModel(parts_.info.work->attention, parts_.info.work->experts) : CostModel({})),
+      cost_(cost_of(parts_.info)),
       queue_(parts_.queue_bounds),
       scheduler_(parts_.limits, *kv_, prices_steps(parts_) ? &cost_ : nullptr),
       plan_(scheduler_.make_plan()),

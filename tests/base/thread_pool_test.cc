@@ -1,11 +1,13 @@
 #include "base/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <fstream>
@@ -224,6 +226,120 @@ TEST(ThreadPool, TheCallerWorksToo) {
     while (workers_seen < 3) std::this_thread::yield();
   });
   EXPECT_EQ(workers_seen, 3);
+}
+
+/// Holds threads wherever they are, as a system does that gives their CPU to another process: a signal's handler keeps
+/// a thread until it is let go. One at a time in a process.
+class HeldThreads {
+ public:
+  HeldThreads() {
+    struct sigaction action = {};
+    action.sa_handler = [](int) {
+      ++num_held_;
+      while (is_holding_) continue;
+      --num_held_;
+    };
+    ::sigaction(SIGUSR1, &action, nullptr);
+  }
+  ~HeldThreads() {
+    let_go();
+    ::signal(SIGUSR1, SIG_DFL);
+  }
+  HeldThreads(const HeldThreads&) = delete;
+  HeldThreads& operator=(const HeldThreads&) = delete;
+
+  void hold(const std::vector<pthread_t>& threads) {
+    is_holding_ = true;
+    for (const pthread_t thread : threads) ::pthread_kill(thread, SIGUSR1);
+    while (num_held_ < static_cast<int>(threads.size())) std::this_thread::yield();
+  }
+  void let_go() {
+    is_holding_ = false;
+    while (num_held_ > 0) std::this_thread::yield();
+  }
+
+ private:
+  static inline std::atomic<bool> is_holding_ = false;
+  static inline std::atomic<int> num_held_ = 0;
+};
+
+/// The threads of a pool but for the caller's.
+std::vector<pthread_t> workers_of(ThreadPool& pool) {
+  std::vector<pthread_t> threads(static_cast<std::size_t>(pool.num_threads()));
+  std::atomic<int> num_seen = 0;
+  pool.for_ranges(threads.size(), 1, [&](std::size_t, std::size_t, int worker) {
+    threads[static_cast<std::size_t>(worker)] = ::pthread_self();
+    for (++num_seen; num_seen < pool.num_threads();) std::this_thread::yield();
+  });
+  threads.erase(threads.begin());
+  return threads;
+}
+
+TEST_P(ThreadPoolOf, ARegionNeedsNoWorkerWhoHasNoneOfItsPieces) {
+  ThreadPool pool(GetParam());
+  const std::vector<pthread_t> workers = workers_of(pool);
+  HeldThreads held;
+  held.hold(workers);
+  for (int region = 0; region < 20; ++region) expect_exact(pool, 100, 3);
+  {
+    const ThreadPool::Step step(pool);
+    for (int region = 0; region < 20; ++region) expect_exact(pool, 100, 3);
+    const std::function<bool()> always_wanted;
+    const ThreadPool::Pauses pauses(pool, always_wanted);
+    expect_exact(pool, 100, 3);
+  }
+}
+
+// Wherever they are: between regions, before and after they take a piece, in its midst, and as they count it.
+TEST_P(ThreadPoolOf, RegionsAreExactHoweverWorkersAreHeld) {
+  ThreadPool pool(GetParam());
+  const std::vector<pthread_t> workers = workers_of(pool);
+  std::atomic<bool> is_over = false;
+  std::jthread holder([&] {
+    HeldThreads held;
+    for (unsigned round = 0; !is_over; ++round) {
+      if (!workers.empty()) held.hold({workers[round % workers.size()]});
+      std::this_thread::sleep_for(std::chrono::microseconds(50 + round % 7 * 30));
+      held.let_go();
+      std::this_thread::yield();
+    }
+  });
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+  for (std::size_t items = 1; std::chrono::steady_clock::now() < until; items = items % 97 + 1) {
+    const ThreadPool::Step step(pool);
+    for (int region = 0; region < 5; ++region) expect_exact(pool, items, 1 + items % 3);
+  }
+  is_over = true;
+}
+
+TEST_P(ThreadPoolOf, ARegionWaitsForAPieceInTheHandsOfAWorkerWhoIsHeld) {
+  if (GetParam() == 1) GTEST_SKIP() << "there is nobody else to be held";
+  ThreadPool pool(GetParam());
+  const std::vector<pthread_t> workers = workers_of(pool);
+  HeldThreads held;
+  std::atomic<bool> has_piece = false, is_held = false, is_done = false;
+  std::jthread holder([&] {
+    while (!has_piece) std::this_thread::yield();
+    held.hold({workers.front()});
+    is_held = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    held.let_go();
+  });
+  pool.for_ranges(64, 1, [&](std::size_t, std::size_t, int worker) {
+    if (worker == 1) {
+      has_piece = true;
+      while (!is_held) continue;
+      is_done = true;
+    }
+    while (!is_held) std::this_thread::yield();
+  });
+  EXPECT_TRUE(is_done);
+}
+
+TEST(ThreadPool, ARegionMayHaveMorePiecesThanItsPortionsCount) {
+  ThreadPool pool(2);
+  expect_exact(pool, 200'001, 1);
+  expect_exact(pool, 300'001, 2);
 }
 
 TEST(ThreadPool, CanBeMadeAndDestroyedWithoutWork) {
