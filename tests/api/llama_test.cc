@@ -8,7 +8,7 @@
 #include "api/buffered_answer.h"
 #include "api/llama/llama_props.h"
 #include "api/llama/llama_request.h"
-#include "api/openai/openai_response.h"
+#include "api/openai_response.h"
 #include "api/tokenize_handler.h"
 
 namespace octavo {
