@@ -8,10 +8,10 @@
 #include <map>
 
 #include "api/api.h"
+#include "api/openai_response.h"
 #include "api/responses/responses_answer.h"
 #include "api/text_engine.h"
 #include "api/tokenize_handler.h"
-#include "openai_response.h"
 
 namespace octavo {
 namespace {

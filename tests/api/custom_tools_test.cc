@@ -6,8 +6,8 @@
 #include "api/answers/custom_input.h"
 #include "api/call/custom_tools.h"
 #include "api/call/tool_calling.h"
+#include "api/openai_response.h"
 #include "api/shown_request.h"
-#include "openai_response.h"
 
 namespace octavo {
 namespace {

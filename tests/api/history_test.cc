@@ -12,11 +12,11 @@
 #include "api/messages/messages_request.h"
 #include "api/ollama/ollama_request.h"
 #include "api/openai/openai_chat.h"
+#include "api/openai_response.h"
 #include "api/prepare/prepare.h"
 #include "api/responses/responses_request.h"
 #include "api/shown_request.h"
 #include "api/text_engine.h"
-#include "openai_response.h"
 
 namespace octavo {
 namespace {

@@ -8,8 +8,8 @@
 #include "api/buffered_answer.h"
 #include "api/llama/llama_props.h"
 #include "api/llama/llama_request.h"
+#include "api/openai_response.h"
 #include "api/tokenize_handler.h"
-#include "openai_response.h"
 
 namespace octavo {
 namespace {

@@ -8,9 +8,9 @@
 #include "api/api.h"
 #include "api/messages/messages_answer.h"
 #include "api/messages/messages_request.h"
+#include "api/openai_response.h"
 #include "api/prepare/prepare.h"
 #include "api/shown_request.h"
-#include "openai_response.h"
 #include "server/routes.h"
 
 namespace octavo {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "api/api.h"
+#include "api/openai_response.h"
 #include "api/responses/responses_request.h"
 #include "api/shown_request.h"
-#include "openai_response.h"
 
 namespace octavo {
 namespace {

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 
 #include "api/api.h"
+#include "api/openai_response.h"
 #include "base/text.h"
 #include "octavo/request_event.h"
-#include "openai_response.h"
 
 namespace octavo {
 namespace {
