@@ -109,7 +109,7 @@ struct Request {
   /// The part of a pair of texts that each token belongs to, for models that tell them apart
   /// (EmbeddingPrompt::token_types); empty: all 0.
   std::vector<std::uint8_t> token_types = {};
-  /// The prompt stays in the KV memory behind the request's end (kLength), until cancel() is called with its number:
+  /// The prompt stays in the KV memory after the request's end (kLength), until cancel() is called with its number:
   /// prompts of its cache domain that begin with its whole blocks find them computed, whatever else runs. max_tokens
   /// must be -1. Pins leave room for a sequence as long as the context: what has no room beside them ends as
   /// kNotPinned, as RequestStats::error says, and is kept like any other prompt. Blocks that pins share count once.
@@ -118,7 +118,7 @@ struct Request {
   /// (position of the first row, float32 [num_rows, vocab_size]). max_tokens may then be -1: generate nothing. The
   /// whole prompt is computed, whatever is cached. The callback must not throw.
   std::function<void(int first_position, std::span<const float> logits)> on_prompt_logits = {};
-  /// If set, the callback runs behind a step in which the prompt has come further, and not while the prompt waits to
+  /// If set, the callback runs after a step in which the prompt has come further, and not while the prompt waits to
   /// begin. The last call, when the prompt is computed, comes before the first token's event. The callback may submit
   /// and cancel; it must not throw.
   std::function<void(const PromptProgress&)> on_prompt_progress = {};

@@ -25,7 +25,7 @@ class TokenStream {
 
   RequestId id() const;
 
-  /// The next event, which is valid until the next call; null behind the last event of the last choice. The call waits
+  /// The next event, which is valid until the next call; null after the last event of the last choice. The call waits
   /// for an event, so another thread must drive the engine.
   const RequestEvent* next();
   /// The next event without waiting, for a thread that drives the engine itself; null also where there is none yet.

@@ -18,7 +18,7 @@ namespace octavo {
 /// The error that the exception at hand tells of, in its own words; within a catch clause.
 Error error_of_exception();
 
-/// A thread that does `work(stop)`. What escapes from it is told to `failed(error)`, on that thread and behind all else
+/// A thread that does `work(stop)`. What escapes from it is told to `failed(error)`, on that thread and after all else
 /// that it does; what escapes from that is dropped. Throws std::system_error where the system refuses a thread.
 template <class Work, class Failed>
 [[nodiscard]] std::jthread start_thread(Work work, Failed failed) {

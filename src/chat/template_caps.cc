@@ -294,7 +294,7 @@ class Probe {
     caps_.least_answer = {};
   }
 
-  /// Of a text beside calls one of the two is lost, or both are refused, and behind each other they are not.
+  /// Some templates lose a text beside calls, or the calls, or refuse both, and take the two one after the other.
   void probe_text_beside_calls() {
     if (!caps_.takes_calls) return;
     ChatMessage both = calling(arguments_as_dict(), kAnswer);
@@ -308,7 +308,7 @@ class Probe {
     caps_.calls_alone = renders(messages, {kAnswer, kTool, kArgument, kAnswerTwo});
   }
 
-  /// The same for two calls in a message.
+  /// Some templates lose one of two calls in a message, or refuse them.
   void probe_parallel() {
     if (!caps_.takes_calls || caps_.result_role.empty()) return;
     ChatMessage both = calling();

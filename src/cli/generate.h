@@ -31,7 +31,7 @@ Result<void> check_not_failed(FinishReason finish, const RequestStats& stats = {
 using ShowPiece = std::function<bool(std::size_t choice, std::string_view text)>;
 Result<std::vector<Answer>> generate_choices(Engine& engine, Request request, const ShowPiece& on_text,
                                              const ShowPiece& on_reasoning = nullptr);
-/// The same for a request of one choice. `on_reasoning` gets reasoning that the request has split off; null: nobody.
+/// Runs a request of one choice. `on_reasoning` gets reasoning that the request has split off; null: nobody.
 Result<Answer> generate(Engine& engine, Request request, const std::function<bool(std::string_view)>& on_text,
                         const std::function<bool(std::string_view)>& on_reasoning = nullptr);
 

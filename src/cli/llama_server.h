@@ -17,7 +17,7 @@ inline constexpr std::string_view kLlamaServerName = "llama-server";
 /// `args`: without the program's name. Gives the exit code, which is 1 for all that goes wrong, as it is there.
 int run_llama_server(const std::vector<std::string>& args, Context& context);
 
-/// For Command::rewrite() of `octavo serve`: it takes that one's arguments too, where its own options have other names.
+/// Command::rewrite() of `octavo serve`, which takes llama.cpp's arguments too where its own options have other names.
 Result<std::vector<std::string>> rewrite_llama_arguments(std::span<const std::string> args, Command& serve,
                                                          Context& context);
 

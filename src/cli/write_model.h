@@ -21,7 +21,7 @@ void add_write_options(Command& command, WriteOptions& options);
 
 /// The model of this name, opened.
 Result<std::unique_ptr<const ModelSource>> open_input(const WriteOptions& options, const Context& context);
-/// Its words are written as every reader of GGUF knows them, where that can be; else a warning says so.
+/// The model's words are written as every reader of GGUF knows them, where that can be; else a warning says so.
 Result<int> write_model(const ModelSource& source, const WriteOptions& options, QuantizeOptions request,
                         const Context& context);
 

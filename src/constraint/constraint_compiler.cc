@@ -79,7 +79,7 @@ std::string key_of(const ConstraintSource& source) {
 
 constexpr std::size_t kNameBytes = 60;  // of a source
 
-/// In quotes; of a long text as many whole characters as there is room for.
+/// A text in quotes; as many whole characters of a long one as there is room for.
 std::string beginning(std::string_view text) {
   std::size_t size = std::min(text.size(), kNameBytes);
   while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;

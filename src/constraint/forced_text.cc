@@ -82,7 +82,7 @@ bool may_grow(const TokenTrie& trie, std::string_view text, const Bytes& next) {
       trie.parts(), [&](const TokenTrie::Part& part) { return may_grow(trie, part.begin, part.end, text, next); });
 }
 
-/// Of the tokens of a text, how many stay as they are whatever follows.
+/// The number of a text's leading tokens that stay as they are whatever follows.
 std::size_t count_settled(const ConstraintVocabulary& vocabulary, std::span<const TokenId> tokens,
                           const ForcedText& forced) {
   std::string_view rest = forced.text;

@@ -85,7 +85,7 @@ ReasoningView RequestMaker::view_of(const Request& request, std::span<const Toke
   return view;
 }
 
-/// Of several tokens, the ones behind the first would have to be allowed as well: reasoning is not begun then.
+/// The token that opens reasoning; -1 where a mark has several: those after the first would have to be allowed as well.
 TokenId RequestMaker::opening_mark_of(const ReasoningView& reasoning) {
   if (reasoning.marks == nullptr || reasoning.options.begins_inside) return -1;
   for (const ReasoningMarks::Mark& mark : reasoning.marks->marks())
@@ -117,7 +117,7 @@ void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
   prompt.params.owner = active.owner;
   prompt.tokens = std::move(request.tokens);
   prompt.params.prompt_tokens = static_cast<int>(prompt.tokens.size());
-  // The last token is computed whatever is cached. Behind a pinned prompt others go on.
+  // The last token is computed whatever is cached. A pinned prompt is one that others go on from.
   prompt.params.generation_prompt_tokens = std::max(request.pins ? 0 : 1, request.generation_prompt_tokens);
   prompt.params.samples = active.endings.max_generated != 0;
   prompt.params.makes_vector = active.vector.is_wanted();

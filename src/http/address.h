@@ -23,7 +23,7 @@ std::optional<Address> parse_address(std::string_view text);
 /// One client, for counting: an IPv4 address, or the 64 leading bits of an IPv6 address. A host takes as many addresses
 /// within these bits as it likes. "203.0.113.7", "2001:db8:1:2::/64".
 std::string client_group(const Address& address);
-/// The same as a key that needs no memory: IPv4 within IPv6.
+/// The client as a key that needs no memory: IPv4 within IPv6.
 std::array<unsigned char, 16> client_key(const Address& address);
 
 /// "10.0.0.0/8", "fd00::/8", or one address.

@@ -17,7 +17,7 @@ namespace octavo {
 /// The hops that one header line names, in order; none where a hop has no address ("unknown", "_hidden", garbage).
 using Hops = std::vector<std::optional<Address>>;
 
-/// "203.0.113.7, [2001:db8::1]:4711": addresses, each with a port or without. Of a long list the last
+/// "203.0.113.7, [2001:db8::1]:4711": addresses, each with a port or without. A long list gives its last
 /// kMaxForwardedHops + 1.
 Hops parse_x_forwarded_for(std::string_view line);
 /// "for=203.0.113.7;proto=https, for=\"[2001:db8::1]:4711\"". A line that is not by the grammar is one hop of unknown

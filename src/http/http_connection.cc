@@ -75,7 +75,7 @@ asio::awaitable<void> HttpConnection::read_loop() {
     if (phase_ == Phase::kLingering || gave_up()) drop_parsed(num_unparsed());
     const bool is_answering = phase_ == Phase::kAnswering || phase_ == Phase::kWriting;
     if (is_answering && on_hang_up_) {
-      // The end of the connection is seen only behind all that comes before it: reading goes on, up to a bound.
+      // The end of the connection is seen only after all that comes before it: reading goes on, up to a bound.
       if (num_unparsed() > limits_.max_pipelined_bytes) co_return close();
     } else if (num_unparsed() >= (is_answering ? limits_.max_pipelined_bytes : max_unparsed())) {
       co_await room_.wait();

@@ -150,7 +150,7 @@ class HttpConnection {
   void end();
   /// Feeds what was received to the parser.
   std::optional<ApiError> parse(http::request_parser<http::string_body>& parser);
-  /// After the head was parsed: the check, and the go-ahead that a client with a long body may wait for.
+  /// Checks a head that was parsed, and gives the go-ahead that a client with a long body may wait for.
   asio::awaitable<std::optional<ApiError>> take_head(const http::request_parser<http::string_body>& parser,
                                                      const HeadCheck& check);
   ApiError to_error(boost::system::error_code error) const;

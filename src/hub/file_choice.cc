@@ -111,7 +111,7 @@ Result<std::vector<std::size_t>> choose_by_name(std::span<const std::string> pat
     return name == (whole ? std::string_view(text) : base_name(text));
   };
   for (const bool whole : {true, false}) {
-    // Of shards any one may be named.
+    // Any shard may be named.
     const std::vector<Candidate> candidates =
         candidates_of(paths, [](std::string_view path) { return lower_case(path).ends_with(kSuffix); });
     std::vector<const Candidate*> found;

@@ -22,8 +22,9 @@ namespace octavo::hub {
 /// has, else the only candidate. Error: several candidates are meant; names them.
 Result<std::vector<std::size_t>> choose_files(std::span<const std::string> paths, std::string_view wanted);
 
-/// The same of a draft file, of several without a type the first that has kDraftType or one of default_types(). Where
-/// no file is one by its name, all of them are candidates: a repository may hold an assistant alone.
+/// The indexes of the draft file that `wanted` means; without a type the first that has kDraftType or one of
+/// default_types(). Where no file is one by its name, all of them are candidates: a repository may hold an assistant
+/// alone.
 Result<std::vector<std::size_t>> choose_draft_files(std::span<const std::string> paths, std::string_view wanted);
 
 /// Whether a file's name says that it is a draft file.
@@ -44,7 +45,7 @@ std::span<const std::string_view> default_types();
 
 /// The candidates' names, one for each, for a message: "a-Q4_0.gguf, a-Q8_0.gguf", or "no GGUF file".
 std::string candidates_text(std::span<const std::string> paths);
-/// The same of choose_draft_files().
+/// The candidates of choose_draft_files(), for a message.
 std::string draft_candidates_text(std::span<const std::string> paths);
 
 }  // namespace octavo::hub

@@ -31,7 +31,7 @@ class HubClient {
   /// The address of a file of the repository.
   std::string file_url(const std::string& repo, const std::string& commit, const std::string& path) const;
 
-  /// A get that follows redirects. Of the head, x-linked-etag is what the hub itself said; an etag of another host is
+  /// A get that follows redirects. In the head x-linked-etag is what the hub itself said; an etag of another host is
   /// left out.
   HttpResult get(const std::string& url, const std::vector<std::string>& fields, const HttpSink& sink);
 

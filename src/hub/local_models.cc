@@ -92,12 +92,12 @@ class Models {
   std::set<std::string> names_;
 };
 
-/// Of a file without numbers and suffix.
+/// The name of a file without its shard's numbers and suffix, or of a folder.
 std::string stem_of(const std::string& path, bool is_folder) {
   return is_folder ? fs::path(path).filename().string() : model_stem(path);
 }
 
-/// The same, with its folders.
+/// That name with the folders in front of it.
 std::string path_stem_of(const std::string& path, bool is_folder) {
   return is_folder ? path : (fs::path(path).parent_path() / model_stem(path)).string();
 }

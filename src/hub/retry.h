@@ -14,7 +14,7 @@ struct RetryPolicy {
   std::chrono::seconds longest_wait{60};        // the longest wait of a server; beyond it the get has failed
 };
 
-/// The wait before the next attempt, behind `failures` in a row; none: the failure is final. Failures of the network
+/// The wait before the next attempt, after `failures` in a row; none: the failure is final. Failures of the network
 /// and the statuses 408, 429, 500, 502, 503, 504 are tried again; Retry-After (seconds, a date) counts.
 std::optional<std::chrono::milliseconds> wait_before_retry(const HttpResult& result, int failures,
                                                            const RetryPolicy& policy);

@@ -130,7 +130,7 @@ constexpr int64_t attention_scratch_floats(int head_dim) {
          (int64_t)2 * kTileTokens * (head_dim + 1);                       // the copy of K and V of a tile
 }
 
-/// Memory that this thread will likely read behind an item: neighbouring KV heads of some blocks, part after part. The
+/// Memory that this thread will likely read after an item: neighbouring KV heads of some blocks, part after part. The
 /// item fetches it during its last tile, evenly over its passes.
 struct AttentionAhead {
   struct Part {

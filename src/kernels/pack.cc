@@ -88,7 +88,7 @@ void pack_quantized(PackBlockFn& pack_block, DType type, std::int64_t cols, cons
   if (has_integer_scales(type)) unite_q4_1_scales(packed, num_blocks);
 }
 
-/// Elements of 4 bytes: [16][cols] becomes [cols][16]. Of 2 bytes: a word holds two columns.
+/// Packs elements of 4 bytes, [16][cols] as [cols][16], or of 2 bytes, where a word holds two columns.
 template <std::size_t Size>
 void pack_plain(std::int64_t cols, const PanelRows& rows, std::uint8_t* packed) {
   constexpr std::int64_t kColumns = 16 / Size;  // of four words

@@ -67,7 +67,7 @@ void decode_pairs(const KvLayer& kv, KvType type, float unit, BlockId block, int
   }
 }
 
-// The same of the contiguous layout: a token's integers, then its scales.
+// Decodes the contiguous layout, which has a token's integers, then its scales.
 void decode_i16_by_token(const KvLayer& kv, BlockId block, int slot, float* key, float* value) {
   const auto dim = to_size(kv.head_dim);
   const std::size_t row = to_size(slot) * to_size(kv.token_stride);

@@ -36,7 +36,7 @@ class DeltaState {
 };
 
 /// The norms of the heads of Q and K as RMSNorms whose weights are all alike: x / sqrt(sum of squares + 1e-6), and
-/// queries divided by sqrt(key_dim). That number is the makers', not the model's own epsilon.
+/// queries divided by sqrt(key_dim). The 1e-6 is the makers', not the model's own epsilon.
 struct DeltaNorms {
   float q_weight, k_weight, epsilon;
 

@@ -26,7 +26,7 @@ KvNeed need_of(const StateLayout& layout, std::int64_t num_tokens) {
   return need;
 }
 
-/// Of a model that was read from a file, whose family has checked its specs.
+/// The layout of a model that was read from a file, whose family has checked its specs.
 StateLayout checked_layout(const ModelConfig& config, KvType type, int block_size) {
   Result<StateLayout> layout = state_layout(config, type, KvLayout::kPaged, block_size);
   OCTAVO_CHECK(layout.has_value(), "{}", layout.error().message);

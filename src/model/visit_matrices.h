@@ -8,7 +8,7 @@
 namespace octavo {
 
 /// Calls visit(matrix, of_state) for each matrix that a row meets in a layer; `of_state`: what it computes stays for
-/// later rows. Of experts as many are visited as a row chooses.
+/// later rows. As many experts are visited as a row chooses.
 template <class Form, class Visit>
 void visit_matrices(const AttentionTensors<Form>& w, const Visit& visit) {
   visit(w.q, false);

@@ -40,7 +40,7 @@ class WeightLister {
   /// `has_factor`: a number beside it multiplies its products; otherwise only one beside NVFP4 does.
   Result<void> matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightIndex& target,
                       bool has_factor = true);
-  /// The same without a look for a factor beside it.
+  /// A matrix without a look for a factor beside it.
   Result<void> plain_matrix(const std::string& name, std::int64_t rows, std::int64_t cols, WeightIndex& target);
   /// Q, K and V of a layer with their biases, in a tensor each, or in one as converters write them when asked to.
   Result<void> qkv(int layer, const AttentionSpec& spec, AttentionWeights& w);

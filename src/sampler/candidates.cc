@@ -158,7 +158,7 @@ Candidates::Candidate Candidates::last_of_mass(double target) {
   return last_of_mass(scratch_.ordered, target);  // the last reach has all candidates
 }
 
-/// The same of some candidates, which it brings into another order: halves that need no order are summed as they are.
+/// The last of some candidates, which it brings into another order: halves that need no order are summed as they are.
 /// The C++ library leaves them in an order of its own, so portable sums have the order of all.
 Candidates::Candidate Candidates::last_of_mass(std::span<Candidate> candidates, double target) const {
   constexpr std::size_t kFew = 32;

@@ -78,7 +78,7 @@ bool must_adjust(const Candidates& untouched, const SamplingParams& params, cons
          std::ranges::find(context.suppressed, token) != context.suppressed.end();
 }
 
-/// Of a token among those that are allowed.
+/// The log-probability of a token among those that are allowed.
 float logprob_of_allowed(std::span<const float> row, TokenId token, const DrawContext& context, SamplerScratch& scratch,
                          std::span<TokenLogprob> top) {
   const std::span<const float> masked = scratch.adjuster.adjust(row, {}, {.allowed = context.allowed});

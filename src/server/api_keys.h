@@ -48,7 +48,7 @@ class ApiKeys {
 
   bool empty() const { return keys_.empty(); }
   std::size_t size() const { return keys_.size(); }
-  /// Of an Authorization header's value: "Bearer KEY". Null: it is no key of the file.
+  /// The key in an Authorization header's value, "Bearer KEY". Null: it is none of the file.
   const ApiKey* find(std::string_view authorization) const;
   /// The key by itself.
   const ApiKey* find_key(std::string_view key) const;

@@ -46,8 +46,8 @@ class BodyReader {
   struct Addressing {
     bool has_tags = false;    // its clients write ":latest" behind names, and `name` for `model`
     bool can_unload = false;  // a body may let its model go (asks_to_unload())
-    /// A client that hangs up has no use for the answer. Where many lose patience behind the bodies of others, those
-    /// who wait would wait for nothing.
+    /// A client that hangs up has no use for the answer, so it waits no more for a parser or for the model: those who
+    /// still wait would wait for nothing.
     bool ends_with_hang_up = false;
     bool is_about_slot = false;  // the model is not to be loaded for it, and it must be named
     Serves serves = nullptr;     // the models that a body without a name is for; null: the first, whatever it does

@@ -37,7 +37,7 @@ class EngineHost {
   Engine* engine() const { return state() == State::kLoading ? nullptr : engine_.get(); }
   /// It could not be loaded, or has ended with an exception. Any thread.
   bool failed() const { return state() == State::kFailed; }
-  /// Of kFailed: why.
+  /// The reason for kFailed.
   const Error& error() const { return error_; }
 
  private:

@@ -26,12 +26,12 @@ class EntryReader {
 
   /// Begins to read, or does so again when what is under way is done.
   void read();
-  /// The entries that `take` is given are not the last: it was asked for another reading behind it.
+  /// The entries that `take` is given are not the last: another reading was asked for after it.
   bool is_asked_again() const { return is_asked_again_; }
 
  private:
   void run(const std::stop_token& stop);
-  /// On its thread, behind all else that it does.
+  /// Called on its thread, after all else that it does.
   void hand_over();
   void end();
 

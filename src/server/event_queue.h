@@ -49,10 +49,10 @@ class EventQueue : public std::enable_shared_from_this<EventQueue> {
   /// The engine's callback, which must not throw: an event that the system has no memory for is lost, and those after
   /// it.
   void push(std::size_t prompt_index, const TokenEvent& event) noexcept;
-  /// The same of a prompt's progress, which takes the place of what was told of it before and still waits. Where the
-  /// system has no memory for it, nothing is lost: the prompt's next one tells more.
+  /// A prompt's progress, which takes the place of what was told of it before and still waits. Where the system has no
+  /// memory for it, nothing is lost: the prompt's next one tells more.
   void push(std::size_t prompt_index, const PromptProgress& progress) noexcept;
-  /// All that wait, in order; `items` is overwritten. False: behind them events are lost. The I/O thread, as for the
+  /// All that wait, in order; `items` is overwritten. False: events after them are lost. The I/O thread, as for the
   /// rest.
   bool take(std::vector<Item>& items);
   /// From now on events are dropped and on_ready is not called.

@@ -33,7 +33,7 @@ class LineWriter {
   /// Appends to a file, which is made with mode 0640 or, if private, 0600; "-": standard output. Errors: it cannot be
   /// opened; it is there, is to be private, and others than its owner have rights to it.
   static Result<std::unique_ptr<LineWriter>> open(const std::string& path, const LineWriterOptions& options = {});
-  /// To a descriptor that stays the caller's.
+  /// A writer to a descriptor that stays the caller's.
   static Result<std::unique_ptr<LineWriter>> on_descriptor(int descriptor, const LineWriterOptions& options = {});
   /// Writes what waits, as far as the reader takes it within a second.
   ~LineWriter();

@@ -42,7 +42,7 @@ class Metrics {
   void set_model_memory(std::uint64_t bytes);
   /// A model that was fetched for clients: "done", "failed" or "stopped".
   void count_pull(const std::string& outcome);
-  /// Since the server began.
+  /// The bytes since the server began.
   void set_pulled_bytes(std::uint64_t bytes);
   /// Something of the server's own failed for want of memory, and is tried again.
   void count_failure() noexcept;

@@ -23,8 +23,8 @@ class ModelMetrics {
   void observe_between_tokens(double seconds) { between_tokens_.Observe(seconds); }
   /// A choice has ended.
   void observe_finished(FinishReason reason, const RequestStats& stats);
-  /// Steps since the last call. Of several only the last one's time is known; the others count as their mean. An
-  /// engine that has fewer than the one before is another one.
+  /// Steps since the last call. The last one's time alone is known; the others count as their mean. An engine that has
+  /// fewer than the one before is another one.
   void observe_steps(const EngineStats& stats);
   /// Times that the model was loaded.
   void set_loads(std::uint64_t count) { loads_.Increment(static_cast<double>(count) - loads_.Value()); }

@@ -107,7 +107,7 @@ void ModelPuller::run(const std::string& name, const std::stop_source& stop) {
                             .stop = stop.get_token()}));
 }
 
-/// On its thread, behind all else that it does.
+/// Called on its thread, after all else that it does.
 void ModelPuller::hand_over(Result<bool> fetched) {
   auto result = std::make_shared<Result<bool>>(std::move(fetched));
   boost::asio::post(io_, [this, result] { take(std::move(*result)); });

@@ -102,7 +102,7 @@ class ModelPuller {
 
   /// Called when a model is there that is to be offered; entries_are_read() follows. None: this server's models stay.
   void set_on_fetched(std::function<void()> callback) { on_fetched_ = std::move(callback); }
-  /// The entries were read behind that. `error`: why they stay as they were; null: they are in the table.
+  /// The entries were read after that. `error`: why they stay as they were; null: they are in the table.
   void entries_are_read(const Error* error);
   /// Several times a second: readers look for news.
   void tick();

@@ -64,11 +64,11 @@ class ModelSlot {
   /// When the server came to know of it, in seconds since 1970.
   std::int64_t created() const { return created_; }
 
-  /// While it serves or closes.
+  /// The engine, while the slot serves or closes.
   Engine* engine() const;
   /// The model as requests see it; null before it was loaded for the first time.
   const std::shared_ptr<const ServedModel>& model() const { return model_; }
-  /// Of the last time that it was loaded.
+  /// What the model was when it was last loaded; none: it never was.
   const std::optional<ModelInfo>& info() const { return info_; }
   /// The facts that are known without a load: the same, or of one that was not loaded as it is offered now what its
   /// head says. Null: nothing is.
@@ -85,7 +85,7 @@ class ModelSlot {
   void begin_load(Clock::time_point now);
   /// A load that is under way is stopped by it, and is no failure.
   void begin_unload();
-  /// The same of a load that has failed by it, for this reason.
+  /// Stops a load that is under way, which has failed by it for this reason.
   void give_up_load(Error why, Clock::time_point now);
   void close();
   void reopen();
@@ -148,7 +148,7 @@ class ModelSlot {
 class ModelLease {
  public:
   ModelLease() = default;
-  /// Of a slot that serves, to a client.
+  /// The lease of a slot that serves, to a client.
   ModelLease(ModelSlot& slot, const std::string& client);
   ~ModelLease() { end(); }
   ModelLease(ModelLease&& other) noexcept;
@@ -159,7 +159,7 @@ class ModelLease {
   const ServedModel& model() const { return *model_; }
   const std::string& id() const { return slot_->id(); }
   bool has_failed() const { return slot_->has_failed(); }
-  /// How long its client wants the model to stay behind its last request.
+  /// How long its client wants the model to stay after its last request.
   void set_keep_alive(std::chrono::milliseconds time) { use_->keep_alive = time; }
 
  private:

@@ -104,7 +104,7 @@ class ModelTable {
  private:
   bool serves_calls(const ModelSlot& slot, Serves serves) const;
   bool has_room_for(const std::string& owner) const;
-  /// How long a model stays behind the requests of clients that do not say.
+  /// How long a model stays after the requests of clients that do not say.
   std::chrono::milliseconds kept() const;
   /// The name under which a client says how long a model stays.
   std::string speaker(const std::string& client) const {

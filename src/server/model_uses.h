@@ -20,7 +20,7 @@ class ModelUses {
   struct Use {
     int num_requests = 0;                                      // under way
     Clock::time_point last = {};                               // when the last one was
-    std::optional<std::chrono::milliseconds> keep_alive = {};  // behind that; none: the client did not say
+    std::optional<std::chrono::milliseconds> keep_alive = {};  // after that; none: the client did not say
   };
 
   /// A request of the client begins. The use stays where it is until end().
@@ -33,7 +33,7 @@ class ModelUses {
 
   /// Nobody has used it, or said anything about it.
   bool empty() const { return uses_.empty(); }
-  /// Until when it is wanted, but for one client if that is named; time_point::max(): for ever. `kept`: how long behind
+  /// Until when it is wanted, but for one client if that is named; time_point::max(): for ever. `kept`: how long after
   /// the last request of a client that did not say, and the most that one may say. Requests that run count as if they
   /// ended now.
   Clock::time_point wanted_until(Clock::time_point now, std::chrono::milliseconds kept,

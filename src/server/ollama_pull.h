@@ -23,7 +23,7 @@ struct OllamaPull {
 /// Errors: fields of a wrong type, no name, a registry that is not to be trusted.
 ApiResult<OllamaPull> parse_ollama_pull(const boost::json::object& body);
 
-/// The lines of a stream that say how far a fetch is, behind lines that told `told`: a stage that passed unseen between
+/// The lines of a stream that say how far a fetch is, after lines that told `told`: a stage that passed unseen between
 /// the two is told as well.
 std::string pull_lines(const PullNews& told, const PullNews& news);
 /// The rest of a stream whose last lines told `told`.
@@ -33,7 +33,7 @@ std::string pull_success(std::span<const std::string> warnings);
 
 /// The 403 of a path by which ollama's clients change models, with what its operator types instead.
 ApiError refused_change(std::string_view path);
-/// The same of /api/pull on a server that was started without it.
+/// The 403 of /api/pull on a server that was started without it.
 ApiError pulls_not_allowed();
 
 }  // namespace octavo::server

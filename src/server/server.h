@@ -33,7 +33,7 @@ class Server {
 
   /// "http://127.0.0.1:8080"
   std::string url() const;
-  /// Of the address that /metrics has of its own; empty: it has none.
+  /// The URL of the address that /metrics has of its own; empty: it has none.
   std::string metrics_url() const;
   /// Other machines can call, and nobody needs a key.
   bool is_open_to_all() const;

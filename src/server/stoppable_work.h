@@ -18,7 +18,7 @@ namespace octavo::server {
 class StoppableWork {
  public:
   /// Work that nobody waits for, or that is under way when the server is told to stop, has so long to come to its end:
-  /// some clients close their side of a connection behind a request, and read on.
+  /// some clients close their side of a connection after a request, and read on.
   static constexpr std::chrono::milliseconds kGrace{500};
 
   /// The work for one request, as long as it is under way.

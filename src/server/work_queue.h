@@ -1,9 +1,9 @@
 // A queue of work that waits for one of a few threads. One queue is of bodies, whose JSON is read, to which templates
 // are applied and which are tokenized; another is of constraints to be compiled.
 //
-// A large body takes a thread for as long as a second, so one of several threads never takes one. Of the work that may
-// begin, the client's goes first that has the fewest threads and has waited longest for one. A client's small bodies
-// pass large ones that came a little earlier. Owned by the Service; the I/O thread.
+// A large body takes a thread for as long as a second, so one of several threads never takes one. The client goes
+// first that has the fewest threads and has waited longest for one. A client's small bodies pass large ones that came a
+// little earlier. Owned by the Service; the I/O thread.
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>

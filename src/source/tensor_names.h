@@ -63,7 +63,7 @@ inline constexpr std::string_view kPostFfnNorm = "post_ffw_norm.weight";
 inline constexpr std::string_view kPerLayerGate = "inp_gate.weight", kPerLayerUp = "proj.weight",
                                   kPerLayerPostNorm = "post_norm.weight";
 inline constexpr std::string_view kOutputScale = "layer_output_scale.weight";
-// The same, of a layer of prediction alone.
+// Names of a layer of prediction alone, likewise.
 inline constexpr std::string_view kHeadProjection = "nextn.eh_proj.weight";
 inline constexpr std::string_view kHeadEmbeddingNorm = "nextn.enorm.weight", kHeadHiddenNorm = "nextn.hnorm.weight";
 inline constexpr std::string_view kHeadEmbedding = "nextn.embed_tokens.weight";

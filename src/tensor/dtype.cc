@@ -41,8 +41,8 @@ constexpr std::array<DTypeInfo, kNumDTypes> kTable = {{
     {DType::kNVFP4, "NVFP4", 64, 36},
 }};
 
-// Names of the ids that Octavo does not read, so that an error can say which one was found. Those from 133 on are
-// written by ik_llama.cpp alone.
+// Names of the ids that Octavo does not read, so that an error can say which one was found. Ids from 133 on are written
+// by ik_llama.cpp alone.
 constexpr std::pair<std::uint32_t, std::string_view> kOtherNames[] = {
     {4, "Q4_2"},      {5, "Q4_3"},     {9, "Q8_1"},     {15, "Q8_K"},     {24, "I8"},       {25, "I16"},
     {26, "I32"},      {27, "I64"},     {28, "F64"},     {31, "Q4_0_4_4"}, {32, "Q4_0_4_8"}, {33, "Q4_0_8_8"},

@@ -11,8 +11,8 @@ constexpr std::size_t kLanes = 4;
 constexpr std::size_t kMaxValues = 32;
 constexpr int kMaxTurns = 8;  // of codes and line; most searches end after two
 
-/// Lines are tried that put an extreme value up to so many steps from where it would be the last in range. Of scales
-/// there is one such value, of lines there are two; more steps gain less than one part in a hundred.
+/// Lines are tried that put an extreme value up to so many steps from where it would be the last in range. A scale has
+/// one such value, a line has two; more steps gain less than one part in a hundred.
 constexpr int kScaleSteps = 6, kLineSteps = 2;
 constexpr float kScaleStep = 0.15F, kLineStep = 0.45F;  // of a code
 

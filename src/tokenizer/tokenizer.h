@@ -67,7 +67,7 @@ class Tokenizer {
   /// tokenizer.json says. Where they are cut, the longer one is until both are equally long, then both are. Errors: as
   /// encode_framed(); a vocabulary without a form for two texts (has_pairs()).
   Result<FramedText> encode_pair(std::string_view first, std::string_view second, const FrameOptions& options) const;
-  /// The same in two parts, the first of which may stand in front of several texts. `first` is what encode_first() has
+  /// encode_pair() in two parts; the first may stand in front of several texts. `first` is what encode_first() has
   /// made with the same options, or with more room.
   Result<std::vector<TokenId>> encode_first(std::string_view first, const FrameOptions& options) const;
   Result<FramedText> encode_second(const std::vector<TokenId>& first, std::string_view second,

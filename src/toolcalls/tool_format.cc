@@ -7,7 +7,7 @@
 namespace octavo {
 namespace {
 
-// Those with more to be told by stand first.
+// Formats with more signs to be told by stand first.
 constexpr std::array kFormats = {
     &kHarmonyFormat, &kGemmaFormat,       &kKimiFormat,        &kDsmlFormat,     &kDeepseekR1Format, &kDeepseekFormat,
     &kSolarFormat,   &kMistralFormat,     &kMistralListFormat, &kSeedFormat,     &kQwenFormat,       &kGlmFormat,

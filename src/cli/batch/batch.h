@@ -46,8 +46,8 @@ class BatchRun {
   BatchRun(const BatchRun&) = delete;
   BatchRun& operator=(const BatchRun&) = delete;
 
-  /// Until the input ends or Ctrl-C. `on_progress` is called after each step. Error: the output cannot be
-  /// written.
+  /// Runs until the input ends or Ctrl-C stops it. `on_progress` is called after each step. Error: the output cannot
+  /// be written.
   Result<BatchProgress> run(const std::function<void(const BatchProgress&)>& on_progress);
 
  private:

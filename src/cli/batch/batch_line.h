@@ -36,7 +36,7 @@ BatchCall parse_batch_line(std::string_view text, std::uint64_t line, const Batc
 
 /// The line of an answer, whose JSON is `body`, with its line break.
 std::string batch_answer(std::uint64_t line, const std::optional<std::string>& custom_id, std::string_view body);
-/// The same of a line that failed.
+/// The line of a request that failed, with its line break.
 std::string batch_error(std::uint64_t line, const std::optional<std::string>& custom_id, const ApiError& error);
 
 /// The number of the line that was answered; nothing: `text` is no such answer.

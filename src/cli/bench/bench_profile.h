@@ -14,7 +14,7 @@ namespace octavo::cli {
 /// comes to them; parts that took no time are left out. Threads that wait do so for the others at a region's end, or
 /// for work that one thread does alone.
 std::string profile_table(const BenchRow& row);
-/// The same: an object a part with `part`, `ms` (a step), `share` and `waiting` (both of 1).
+/// The table as JSON: an object a part with `part`, `ms` (a step), `share` and `waiting` (both of 1).
 boost::json::array profile_json(const BenchRow& row);
 
 }  // namespace octavo::cli

@@ -198,7 +198,7 @@ BenchRun BenchRunner::finish(Clock::time_point start, const EngineStats& before,
           .profile = between(before.profile, after.profile)};
 }
 
-/// Of the steps to come: each computes the last token that a sequence has made.
+/// The work of the steps to come, each of which computes the last token that a sequence has made.
 Work BenchRunner::decode_work(const BenchCase& c) const {
   Work work;
   std::vector<SequenceRows> rows;

@@ -32,7 +32,7 @@ std::optional<std::filesystem::path> find_draft_beside(const std::filesystem::pa
 /// Fetches what a name stands for, with a bar on a terminal and a line for what happens.
 Result<std::filesystem::path> pull_model(const hub::ModelRef& ref, const Context& context,
                                          const std::stop_token& stop = {}, hub::PullKind kind = hub::PullKind::kModel);
-/// The same of a file by its address.
+/// Fetches the file at an address, likewise.
 Result<std::filesystem::path> pull_url(const std::string& url, const std::string& sha256, const Context& context);
 
 /// The first of some models' names, for a message; empty: there are none.

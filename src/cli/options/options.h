@@ -72,7 +72,7 @@ bool names_model(const std::string& word);
 /// `words_shown`: how help writes all of them.
 void add_model_option(Command& command, std::string& model, std::string_view words_shown,
                       std::vector<std::string>& words);
-/// The same for a command that takes no other words.
+/// The model's option for a command that takes no other words.
 void add_model_option(Command& command, std::string& model);
 
 /// The defaults of a command with one user, who wants the whole answer soon: steps are as large as is efficient.
@@ -111,7 +111,7 @@ void add_tokenizer_option(Command& command, std::filesystem::path& path);
 
 /// --chat-template: a template that is right: the text of a file, else one with this name, else the value itself.
 Option* add_chat_template_option(Command& command, std::string& chat_template);
-/// --chat-template-file: that of a file alone.
+/// The option --chat-template-file, which takes a file alone.
 Option* add_chat_template_file_option(Command& command, std::string& chat_template);
 /// Error: the model has no chat template that is right, and `instead` is empty. Before it is loaded, which may take
 /// long; loading tells what else is wrong with the file.

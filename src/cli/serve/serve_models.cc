@@ -297,7 +297,7 @@ Result<bool> is_one_model(const ModelsOptions& options, Context& context) {
 
 server::ModelEntry one_model(const ModelsOptions& options, const EngineOptions& engine, Context& context) {
   const std::string model = options.named.empty() ? std::string() : options.named.front();
-  // Of the first load and all that follow: later another amount of memory may be free.
+  // The first load decides for all that follow, when another amount of memory may be free.
   const auto kv_memory_bytes = std::make_shared<std::atomic<std::uint64_t>>(engine.kv_memory_bytes);
   const auto load = [engine, model, kv_memory_bytes,
                      &context](std::stop_token stop) -> Result<std::unique_ptr<Engine>> {

@@ -138,7 +138,7 @@ TokenMasks::EntryPointer TokenMasks::find_members(const Members& members, const 
       key, search, [&](Entry& filled) { return walk_members(members, drops_space, filled); }, known.get());
 }
 
-/// Those that are in a loop, or in a call out of one; of few members none.
+/// The members that are in a loop, or in a call out of one; none where there are few members.
 std::vector<Configuration> TokenMasks::in_loops(const Members& members) const {
   std::vector<Configuration> found;
   if (members.all.size() < kManyMembers) return found;
@@ -335,8 +335,8 @@ LocalId TokenMasks::step(LocalId from, std::uint8_t byte) {
   return walked_->states.after(from, byte);
 }
 
-/// All bytes below a node may follow in this state. Of a set whose members in loops are known only one member is asked
-/// at a time: what all of them lead to is many states that never come again.
+/// All bytes below a node may follow in this state. Where the members in loops of a set are known, only one member is
+/// asked at a time: what all of them lead to is many states that never come again.
 bool TokenMasks::may_follow(LocalId state, const TokenTrie::Below& below) {
   if (known_ranges_ != nullptr) return one_reads(state, below);
   count_runs(state);
@@ -350,7 +350,8 @@ bool TokenMasks::one_reads(LocalId state, const TokenTrie::Below& below) const {
   });
 }
 
-/// The same of a node whose byte leads from `before` to `state`. What one way can tell is asked before all ways are.
+/// Whether a node's byte, which leads from `before` to `state`, and all below it may follow. One way is asked before
+/// all.
 bool TokenMasks::may_follow_byte(LocalId before, std::uint8_t byte, LocalId state, const TokenTrie::Below& below) {
   if (known_ranges_ == nullptr && walked_->free_runs.holds_behind(before, byte, below)) return true;
   return may_follow(state, below);

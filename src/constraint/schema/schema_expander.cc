@@ -409,7 +409,7 @@ bool SchemaExpander::have_disjoint_texts(const SchemaFacts& a, const SchemaFacts
   return common && common->is_empty();
 }
 
-/// One of them must have a member that the other must not have, or that is something else there.
+/// Whether no object fulfils both: a member that one requires is forbidden by the other, or no value of it suits both.
 bool SchemaExpander::have_disjoint_members(const SchemaFacts& a, const SchemaFacts& b) {
   if (have_disjoint_counts(a.min_properties, a.max_properties, b.min_properties, b.max_properties)) return true;
   std::vector<std::string_view> names(a.required.names().begin(), a.required.names().end());

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint64_t kStepsOfName = 32;   // each is looked up several times
 constexpr std::size_t kMaxNameClasses = 64;  // that patterns tell apart
 
-/// Keeps the first of each.
+/// Keeps the first of names that are equal.
 void drop_repeated(std::vector<std::string>& names) {
   std::map<std::string_view, std::size_t> first;
   std::vector<std::string> kept;

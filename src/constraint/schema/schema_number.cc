@@ -32,7 +32,7 @@ class DigitComparison {
     if (to_size(state.place) <= whole_.size()) ++state.place;
     return state;
   }
-  /// Behind the last digit of the whole part.
+  /// The state behind the last digit of the whole part.
   State at_point(State state) const {
     if (to_size(state.place) != whole_.size()) state.order = to_size(state.place) < whole_.size() ? -1 : 1;
     state.place = 0;

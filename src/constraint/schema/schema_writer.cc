@@ -72,7 +72,7 @@ ExpressionId SchemaWriter::body(const SchemaSet& schemas) {
   return grammar_.alternatives(std::move(found));
 }
 
-/// Those of the values that fulfil the schemas.
+/// An alternative for each of the values that fulfils the schemas.
 ExpressionId SchemaWriter::one_of(const SchemaSet& schemas, const std::vector<NodeId>& values) {
   std::vector<std::string> texts;
   std::vector<ExpressionId> written;
@@ -332,7 +332,7 @@ ExpressionId SchemaWriter::in_order(std::span<const NamedMember> members, Expres
   return begun;
 }
 
-/// The same, for each number of members so far: the rules from the last member to the first.
+/// The members where their number is bounded: rules for each number so far, from the last member to the first.
 ExpressionId SchemaWriter::counted(const SchemaFacts& way, std::span<const NamedMember> members, ExpressionId other) {
   const bool has_limit = way.max_properties != SchemaFacts::kNoLimit;
   const std::size_t num_counts = std::size_t{has_limit ? way.max_properties : way.min_properties} + 1;

@@ -68,7 +68,7 @@ TokenTrie::TokenTrie(std::span<const std::string_view> tokens) {
   fill_plain_bits(tokens);
 }
 
-/// Of tokens_[begin, end), below the root.
+/// Adds the nodes of tokens_[begin, end) below the root.
 void TokenTrie::add_nodes(std::span<const std::string_view> tokens, std::uint32_t begin, std::uint32_t end) {
   std::vector<std::uint32_t> open;  // the nodes on the way to the last token
   const auto close_to = [&](std::size_t depth) {

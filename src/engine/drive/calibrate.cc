@@ -19,8 +19,8 @@ constexpr double kLargeMs = 60;                            // a step of a few ro
 struct Probe {
   int rows, depth, logit_rows = 1;
 };
-// It touches memory for the first time, so that it takes longer than it will. Of a large model it is counted all the
-// same, too much being better than nothing: all that is known of a row's cost.
+// It touches memory for the first time, so that it takes longer than it will. A large model's is counted all the same,
+// being all that is known of a row's cost.
 constexpr Probe kFirst{4, 0};
 // The small ones first. Repeats, because a step may be disturbed. One has many rows of logits: where each step has one,
 // what it costs cannot be told from what a step costs.

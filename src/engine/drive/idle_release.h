@@ -11,7 +11,7 @@ namespace octavo {
 class IdleRelease {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Time without work before each.
+  /// The time without work before each release.
   struct Times {
     std::chrono::duration<double> free{30};  // soon enough for the machine's others, late enough not to be in the way
     std::chrono::duration<double> all{600};  // 0: never

@@ -340,8 +340,8 @@ void Step::observe(const StepPlan& plan, Clock::time_point start, double predict
   if (!is_timed && !parts_.drafting.is_on() && parts_.threads.num_threads() == 1) return;
   const double real = seconds(Clock::now() - start - waited_), predicted = predicted_ms / 1000;
   if (plan.batch.num_rows() > 0) {  // a step without any says nothing about others
-    // Of the draws' time only what was foreseen: the rest, as of a thread that was taken off its processor, is the
-    // machine's, whose slowness the model follows.
+    // The draws' time counts as far as it was foreseen: the rest, as of a thread that was taken off its processor, is
+    // the machine's, whose slowness the model follows.
     const double draws_ms = std::min(plan.budget.work().draw_ms, guesses_ms_ + plan.samples.ms + events_ms_);
     parts_.cost.observe(plan.budget.work(), std::max(0.0, real * 1000 - draws_ms), outcome_.expert_bytes);
   }

@@ -55,7 +55,7 @@ class Step {
   double guesses_ms_ = 0;           // of this step's guesses of the draft head
   double events_ms_ = 0;            // of this step's tokens
   Clock::time_point last_samples_;  // when the last step's tokens were drawn
-  Clock::time_point last_end_;      // when it was over, the callbacks behind it included
+  Clock::time_point last_end_;      // when it was over, the callbacks after it included
 };
 
 }  // namespace octavo

@@ -9,8 +9,8 @@
 namespace octavo {
 
 /// "fp_" and 16 hexadecimal digits. Two are equal only for the same compiled objects, instruction set, C library, file
-/// and element type of the KV cache. Then the same request with the same seed gets the same tokens. Of portable bits
-/// "fp_portable_" and digits: equal for the same sources, file and type, on any machine. Any thread.
+/// and element type of the KV cache. Then the same request with the same seed gets the same tokens. Portable bits have
+/// "fp_portable_" and digits, equal for the same sources, file and type on any machine. Any thread.
 std::string system_fingerprint(Bits bits, std::string_view isa, std::string_view kv_type, std::string_view file_hash);
 
 }  // namespace octavo

@@ -91,7 +91,7 @@ ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const Ru
           .bits = options.bits};
 }
 
-/// Those that the engine is given, or its own.
+/// The resources that the engine is given, or its own.
 Result<std::shared_ptr<Resources>> resources_for(const EngineOptions& options) {
   if (options.resources == nullptr) return Resources::create({.num_threads = options.num_threads});
   if (options.num_threads != 0)
@@ -129,7 +129,7 @@ RunnerOptions runner_options(const EngineOptions& options, IsaLevel isa) {
 }
 
 /// The weights that the model needs; with those of its draft head, which becomes a part of `config`, where drafts are
-/// to come from it. Of one that is not whole, an error where it was asked for.
+/// to come from it. A head that is not whole is an error where it was asked for.
 Result<WeightList> list_weights(const ModelSource& source, const EngineOptions& options, bool is_head_in_file,
                                 ModelConfig& config) {
   OCTAVO_TRY(const MatrixTypes types, matrix_types(source, options.quantize));

@@ -31,8 +31,9 @@ void Admission::forget(const Sequence& sequence) {
   if (last_failure_.sequence == &sequence) last_failure_.sequence = nullptr;
 }
 
-/// There are places enough, or others would be suspended. A new one waits all the same where as many are suspended as
-/// may run: they keep memory, and whoever has many owners' names cannot begin any number of answers.
+/// Whether there are places for the sequence's choices, or would be once others are suspended. A new sequence waits all
+/// the same where as many are suspended as may run: these keep memory, and a client with many owners' names could
+/// otherwise begin any number of answers.
 bool Admission::could_run(const Sequence& sequence) const {
   const SequenceQueues& queues = parts_.queues;
   const bool is_new = !sequence.notes.was_admitted && !queues.running().empty();
@@ -110,7 +111,7 @@ void Admission::start(Sequence& sequence, bool was_holding, std::vector<Sequence
   parts_.block_budget.promise(sequence);
 }
 
-/// Nothing that could help has changed since it last found no room. Those that must give way to it grow in every step.
+/// Nothing that could help has changed since it last found no room. Victims grow in every step, which makes no room.
 bool Admission::failed_before(const Sequence& sequence) const {
   const Failure& failure = last_failure_;
   if (failure.sequence != &sequence || failure.num_publications != parts_.sharing.num_publications()) return false;

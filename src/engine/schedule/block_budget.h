@@ -4,8 +4,8 @@
 // out half way. Decodes, other prompts and admissions leave them alone. Counts of blocks are by group, and whoever
 // needs some asks once and hands the counts along: what others give up meanwhile may change what an answer would be.
 //
-// Where sequences have a recurrent state, the snapshots that hold one are counted as blocks of one more group. Those
-// that are checkpoints and nobody's state slot count as free.
+// Where sequences have a recurrent state, the snapshots that hold one are counted as blocks of one more group.
+// Checkpoints that are nobody's state slot count as free.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
 #pragma once

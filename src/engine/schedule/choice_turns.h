@@ -1,8 +1,8 @@
 // The choices that begin in a step. Each draws its first token from the last row of its prompt.
 //
 // Where nothing is timed they begin all at once. Else as many begin as the step has time for, and the prompt runs on,
-// without rows and with the places of the others, until the last one takes its place. Of several prompts each has one
-// in turn. In a step at least one begins, so that all do, however long the rows of others take.
+// without rows and with the places of the others, until the last one takes its place. Several prompts have one each in
+// turn. In a step at least one begins, so that all do, however long the rows of others take.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.
 #pragma once

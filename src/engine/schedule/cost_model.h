@@ -1,7 +1,7 @@
 // The time of a step: predicted from counts, fitted to the steps that were timed.
 //
 // The time is a sum of non-negative costs: of a step, of a row, of a row of logits, of a byte of keys and values read,
-// of a multiply-add of attention, and of a byte of the experts that rows choose. How many these are is known behind the
+// of a multiply-add of attention, and of a byte of the experts that rows choose. How many these are is known after the
 // step only. Before it they are foreseen as rows that choose by chance would read them; rows that choose alike count as
 // fewer, by a factor that follows what steps have read. Timed steps are kept in bins by the number of rows and by the
 // share of attention; a bin forgets its own old steps only. So a long time of decode steps does not wash out the cost
@@ -71,8 +71,8 @@ class CostModel {
  private:
   static constexpr std::size_t kNumCosts = 6;
   using Features = std::array<double, kNumCosts>;
-  /// Sums of weighted products: the normal equations of least squares. Of the products, which are symmetric, those with
-  /// the features up to each one follow each other: the first costs alone are what stands in front.
+  /// Sums of weighted products: the normal equations of least squares. The products are symmetric; each feature's with
+  /// those up to it follow each other, so that the first costs alone are what stands in front.
   struct Sums {
     std::array<double, kNumCosts*(kNumCosts + 1) / 2> products = {};
     Features targets = {};

@@ -1,10 +1,10 @@
 // The decode rows of a step that several requests share: which of them wait for their next turn.
 //
 // The answers of one request may all have a row in each step, though it takes longer then: there is nobody else to
-// wait. If several requests have answers under way, the step's time goes round. Of one owner's requests each has a row,
+// wait. If several requests have answers under way, the step's time goes round. Each request of one owner has a row,
 // however many they are, and further rows go to those that have more answers: second ones, third ones and so on until
-// the time is over. If several owners have some, it is each owner that has a row, and further ones by turns. Of the
-// rows of a request, and of an owner, those go first that had none for the longest time. So a request for hundreds of
+// the time is over. If several owners have some, it is each owner that has a row, and further ones by turns. Within a
+// request, and within an owner, rows go first that had no turn for the longest time. So a request for hundreds of
 // answers, and an owner with hundreds of requests, make the steps of others no longer than the target says.
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing after construction.

@@ -112,7 +112,7 @@ void Preemption::preempt_tail(Sequence& victim, std::span<const int> needed) {
   counts_.preempted_blocks += static_cast<std::uint64_t>(held - held_alone(victim));
 }
 
-/// In all groups.
+/// The blocks of all groups that the sequence alone holds.
 int Preemption::held_alone(const Sequence& sequence) const {
   int blocks = 0;
   for (int group = 0; group < block_budget_.num_groups(); ++group) blocks += block_budget_.held_alone(sequence, group);
@@ -140,7 +140,7 @@ void Preemption::preempt_all(Sequence& victim) {
   release_blocks(victim);
 }
 
-/// Nothing of it is computed any more, other than in blocks that stay cached.
+/// The victim gives up all its blocks and begins anew, but for what it finds cached then.
 void Preemption::release_blocks(Sequence& victim) {
   const Result<void> truncated = kv_.truncate(victim.kv, 0);
   OCTAVO_CHECK(truncated.has_value(), "{}", truncated.error().message);

@@ -108,8 +108,8 @@ void Scheduler::schedule_by_policy(StepPlan& plan) {
 
 void Scheduler::choose_choices(StepPlan& plan) { choice_turns_.choose(queues_.running(), plan.budget, plan.beginning); }
 
-/// Those that do not catch up, best rank first: of those that were passed over too often, or of all whose turn it is;
-/// as long as time is left, or all.
+/// Plans sequences that do not catch up, best rank first: those that were passed over too often, or all whose turn it
+/// is; as long as time is left, or all.
 void Scheduler::schedule_decodes(StepPlan& plan, bool only_aged, bool within_time) {
   if (plan.budget.is_timed() && !only_aged) turns_.choose(queues_.running(), step_, plan.budget);
   for (std::size_t i = 0; i < queues_.running().size();) {
@@ -143,8 +143,8 @@ bool Scheduler::schedule_decode(StepPlan& plan, Sequence& sequence) {
   return true;
 }
 
-/// Those that catch up: the best priority and the fewest uncomputed tokens first, but before them those that were
-/// passed over too often.
+/// Plans sequences that catch up: the best priority and the fewest uncomputed tokens first, but before them those that
+/// were passed over too often.
 void Scheduler::schedule_prompts(StepPlan& plan) {
   prompts_.clear();
   for (Sequence* sequence : queues_.running())
@@ -170,8 +170,8 @@ bool Scheduler::schedule_prompt(StepPlan& plan, Sequence& sequence) {
   return in_time > 0 && schedule_chunk(plan, sequence, in_time);
 }
 
-/// Plans the whole sequence or nothing. The first of a step goes whatever it takes, others as far as the time and the
-/// rows go that several may share.
+/// Plans the whole sequence or nothing: the first of a step whatever it takes, others while the time and the rows last
+/// that several may share.
 bool Scheduler::schedule_whole(StepPlan& plan, Sequence& sequence) {
   const int rows = sequence.num_behind(), taken = limits_.max_step_tokens - plan.budget.rows_left();
   const bool fits = taken + rows <= limits_.grouped_tokens && plan.budget.is_in_time(sequence, rows);

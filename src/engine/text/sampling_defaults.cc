@@ -42,7 +42,7 @@ Result<void> read_top_k(const ModelSource& source, SamplingDefaults& defaults) {
   return {};
 }
 
-/// -1 looks at all tokens, 0 at none.
+/// Reads the repetition penalty, whose window of -1 is all tokens, and of 0 none.
 Result<void> read_penalty(const ModelSource& source, SamplingDefaults& defaults) {
   OCTAVO_TRY(defaults.repetition_penalty, read_float(source, "penalty_repeat"));
   OCTAVO_TRY(defaults.penalty_window, read_int(source, "penalty_last_n"));

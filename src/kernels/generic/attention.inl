@@ -243,8 +243,8 @@ void attend_tile(const TileSource& from, const AttentionItem& item, const Attent
 /// can be, except that
 /// - a level may take fewer (kPassQueries);
 /// - two passes are as long as each other, so that each has time for its half of what is fetched;
-/// - with 16 registers five to seven queries of q8_0 are faster in two passes, and three or four beside eight. Those of
-///   i16, twice as many bytes, rather wait for memory once.
+/// - with 16 registers five to seven queries of q8_0 are faster in two passes, and three or four beside eight. Queries
+///   of i16, twice as many bytes, rather wait for memory once.
 template <KvElement E>
 constexpr int queries_of_pass(int left) {
   constexpr int kMost = kMaxTileQueries;
@@ -372,7 +372,7 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
                    query.out + head);
 }
 
-/// The same with sums of 16 lanes.
+/// attention() with sums of 16 lanes.
 template <KvElement E>
 void attention_of_16(const KvLayer& kv, const AttentionItem& item, const AttentionAhead& next, float* scratch) {
   AttentionItem wide = item;

@@ -19,7 +19,7 @@ class AheadBlocks {
     for (int i = 0; i < ahead.num_parts; ++i) heads_ += ahead.parts[i].num_blocks * ahead.parts[i].num_heads;
     left_ = heads_;
   }
-  /// A pass begins, behind which so many of so many queries are left: what is theirs is left to them.
+  /// A pass begins, after which so many of so many queries are left: what is theirs is left to them.
   void begin_portion(int queries_left, int queries) { end_ = (int)((int64_t)heads_ * queries_left / queries); }
 
   /// The next block; nothing when the portion is used up. Rare: compiled apart from the loops over products.

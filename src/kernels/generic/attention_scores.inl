@@ -175,7 +175,7 @@ OCTAVO_KERNEL_PART F32 add_product(F32 acc, F32 a, F32 b) {
   return N == kMaxTileQueries ? f32_add_product(acc, a, b) : f32_fma(a, b, acc);
 }
 
-/// Of such sums, behind their loop.
+/// Keeps such a sum in its register after the loop.
 template <int N>
 OCTAVO_KERNEL_PART void keep_sum(F32& sum) {
   if constexpr (N == kMaxTileQueries) keep_in_register(sum);
@@ -265,7 +265,7 @@ __attribute__((noinline)) void add_segment(const Queries<E, N>& queries,
   }
 }
 
-/// The same in pairs. s counts in the queries' units.
+/// score_vectors() of pairs of dimensions. s counts in the queries' units.
 template <KvElement E, int N, int T>
   requires(kInPairs<E>)
 inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVectors<typename Kv<E>::Element, T>& from,

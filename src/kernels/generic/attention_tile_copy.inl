@@ -80,7 +80,7 @@ __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem&
   }
 }
 
-/// The same of integers in pairs, from the contiguous layout, where scales lie behind each token's elements.
+/// copy_tile() of integers in pairs, from the contiguous layout, where scales lie behind each token's elements.
 template <KvElement E>
   requires(kInPairs<E>)
 __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem& item, int tile, const KvLayer& copy) {

@@ -64,7 +64,7 @@ __attribute__((always_inline)) inline void add_values(const KvLayer& kv, const A
     for (int j = 0; j < J; ++j) sums[i][j] = acc[i][j];
 }
 
-/// The same for one query, and positions that not all see.
+/// Adds values for one query, and positions that not all see.
 template <KvElement E, int J, bool Full>
 __attribute__((noinline)) void add_values_alone(const KvLayer& kv, const AttentionItem& item, const float* weights,
                                                 int first, int begin, int end, int d, int lanes, F32 (&sums)[J]) {

@@ -51,7 +51,7 @@ OCTAVO_KERNEL_PART void passes(const WeightStream& s, const BlockScales<T> (*dec
 /// Row tiles from which on decoded scales of several panels are read often enough.
 constexpr int64_t kMinTilesOfPairs = 4;
 
-/// The same with scales that are decoded once for all passes; panel by panel where there is no second one, where tiles
+/// passes() with scales that are decoded once for all of them; panel by panel where there is no second one, where tiles
 /// are few, and where there is no room for the scales of more.
 template <DType T, int V>
 OCTAVO_KERNEL_PART void decoded_passes(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a,
@@ -101,7 +101,7 @@ OCTAVO_KERNEL_PART void whole_tiles(const WeightStream& s, const PackedMatrix& w
   }
 }
 
-/// The same as a function of its own, for types whose loops are long. Beside the loops of fewer rows GCC 12 would keep
+/// whole_tiles() as a function apart, for types whose loops are long. Beside the loops of fewer rows GCC 12 would keep
 /// sums of TQ1_0, and addresses of K-quants, in memory.
 template <DType T>
 __attribute__((noinline)) void whole_tiles_apart(const WeightStream& s, const PackedMatrix& w, const ActivationRows& a,

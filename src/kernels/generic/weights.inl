@@ -231,7 +231,7 @@ struct Weights<DType::kNVFP4> {
   }
 };
 
-// Of blocks of 256, Weights<T>::integers gives take(i, scale, minimum), the integers of sub-block i.
+// For blocks of 256 Weights<T>::integers gives take(i, scale, minimum), the integers of sub-block i.
 
 /// The factor of a block's minimums: they are taken away.
 inline F32 minimum_factor(const uint8_t* s, int h) { return times(half_field(s + 32, h), -1.0F); }

@@ -1,6 +1,6 @@
 // Sums of the four byte products of each lane, w unsigned up to `max_byte`, a signed. Some levels sum in fewer bits, so
 // that a sum takes small_sum_quads(max_byte) products at most before small_sum_end adds it to where it began. Here are
-// those that add to int32 in one instruction, which take any number. Exact. Included behind dot_small.
+// those that add to int32 in one instruction, which take any number. Exact. Included after dot_small.
 #pragma once
 
 namespace octavo {

@@ -214,7 +214,7 @@ constexpr Family renamed(Family family, std::string_view model) {
   family.model = model;
   return family;
 }
-/// The same as the language part of a model with others.
+/// The family as the language part of a model with others.
 constexpr Family with_other_parts(Family family, std::string_view model) {
   family.has_other_parts = true;
   return renamed(family, model);

@@ -29,7 +29,7 @@ Result<void> add_modern_bert_keys(const FamilyKeys& keys);
 Result<void> add_nomic_bert_keys(const FamilyKeys& keys);
 Result<void> add_jina_bert_v3_keys(const FamilyKeys& keys);
 Result<void> add_gemma_embedding_keys(const FamilyKeys& keys);
-/// Of the layers without a window: those of pairs that are not rotated are so large that they stay.
+/// The factors of layers without a window; those of pairs that are not rotated are so large that they stay.
 Result<std::vector<float>> gemma4_rope_factors(const JsonObject& config, Math math);
 
 }  // namespace octavo

@@ -31,7 +31,7 @@ struct StoredSlice {
 
 class StoredRows final : public FolderTensor {
  public:
-  /// Slices of one size, one behind another, each with its own order of pieces of `piece_bytes`.
+  /// The tensor is made of `slices`, all of one size, in turn; each has its pieces of `piece_bytes` in `order`.
   StoredRows(std::vector<StoredSlice> slices, const PieceOrder& order, std::uint64_t piece_bytes)
       : slices_(std::move(slices)), order_(order), piece_bytes_(piece_bytes) {}
 

@@ -27,7 +27,7 @@ Result<DType> type_of(const CheckpointTensor& tensor) {
 
 std::uint64_t element_bytes(DType type) { return to_size(dtype_info(type).block_bytes); }
 
-/// Those that GGUF's files have as F32 whatever the checkpoint has.
+/// Whether GGUF's files have the tensor as F32 whatever the checkpoint has.
 bool is_converted(std::string_view name, std::size_t num_dims) {
   return num_dims < 2 || name.ends_with("ffn_gate_inp.weight") || name.ends_with("ssm_conv1d.weight");
 }
@@ -46,7 +46,7 @@ Result<std::uint64_t> half_of(const CheckpointTensor& tensor, std::size_t dim) {
   return fail("{} has dimension {} of {}, expected an even number for gate and up", shown(tensor), dim, size);
 }
 
-/// Of the tensor beside the gate's.
+/// The name of the tensor beside the gate's.
 std::string up_name(std::string name) { return name.replace(name.find("ffn_gate_"), 9, "ffn_up_"); }
 
 void push(std::vector<NamedTensor>& out, std::string name, Dims dims, DType type,

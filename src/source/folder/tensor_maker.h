@@ -13,9 +13,10 @@ namespace octavo {
 /// The beginning of a message: "model.safetensors: tensor 'model.norm.weight'".
 std::string shown(const CheckpointTensor& tensor);
 
-/// A maker lives while a folder is opened. Errors name the file, the tensor, and the expected shape or type.
+/// The most experts of a layer.
 inline constexpr std::uint64_t kMostExperts = 4096;
 
+/// A maker lives while a folder is opened. Errors name the file, the tensor, and the expected shape or type.
 class TensorMaker {
  public:
   /// Reads the numbers of heads of both kinds. The family outlives the maker.

@@ -37,7 +37,7 @@ constexpr TensorName kNormsInFront[] = {{"post_attention_layernorm", "ffn_norm"}
 constexpr TensorName kNormsBehind[] = {{"post_attention_layernorm", "post_attention_norm"},
                                        {"pre_feedforward_layernorm", "ffn_norm"},
                                        {"post_feedforward_layernorm", "post_ffw_norm"}};
-// Behind "mlp.experts.N." or "block_sparse_moe.experts.N.".
+// Names behind "mlp.experts.N." or "block_sparse_moe.experts.N.".
 constexpr TensorName kExperts[] = {{"gate_proj", "ffn_gate_exps"}, {"up_proj", "ffn_up_exps"},
                                    {"down_proj", "ffn_down_exps"}, {"w1", "ffn_gate_exps"},
                                    {"w3", "ffn_up_exps"},          {"w2", "ffn_down_exps"}};

@@ -50,7 +50,7 @@ Result<void> add_to(std::vector<std::int32_t>& ids, const TemplateList& list, co
   return {};
 }
 
-/// Of one id, or of a list of them.
+/// The ids of a member that is one id, or a list of them.
 Result<std::vector<std::int32_t>> ids_of(const JsonObject& object, std::string_view name) {
   std::vector<std::int32_t> ids;
   const TemplateValue* value = object.find(name);

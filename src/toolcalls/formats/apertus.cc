@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kEndOfCalls = "<|tools_suffix|>";
 
-/// Behind the brace. False: it is none.
+/// Reads a call, behind its brace. False: it is none.
 Reading<bool> read_call(CallReader& in) {
   std::string name;
   co_await skip_space(in);
