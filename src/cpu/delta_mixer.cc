@@ -12,12 +12,13 @@
 namespace octavo {
 namespace {
 
-/// The largest of a size over the recurrent layers.
+/// The largest of a size over the recurrent ones of these layers.
 template <class Size>
-int largest(const ModelConfig& config, const Size& size) {
+int largest(const ModelConfig& config, const Size& size, LayerRange layers = {}) {
   int most = 0;
-  for (const LayerSpec& layer : config.layers)
-    if (const DeltaSpec* delta = layer.delta()) most = std::max(most, size(*delta));
+  for (std::size_t i = 0; i < config.layers.size(); ++i)
+    if (const DeltaSpec* delta = config.layers[i].delta(); delta != nullptr && layers.contains(static_cast<int>(i)))
+      most = std::max(most, size(*delta));
   return most;
 }
 
@@ -32,24 +33,25 @@ bool DeltaMixer::reads_int8(const DeltaWeights& w) {
 int DeltaMixer::max_cols(const ModelConfig& config) { return largest(config, std::mem_fn(&DeltaSpec::value_width)); }
 
 DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots,
-                       ComputeContext& context, ResidualStream& stream)
+                       ComputeContext& context, ResidualStream& stream, LayerRange layers)
     : config_(config),
       context_(context),
       stream_(stream),
       snapshots_(snapshots),
       layers_(config.layers.size()),
-      zeros_(AlignedBuffer<float>::zeroed(to_size(largest(config, std::mem_fn(&DeltaSpec::num_channels))))),
-      inputs_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::num_channels)))),
+      zeros_(AlignedBuffer<float>::zeroed(to_size(largest(config, std::mem_fn(&DeltaSpec::num_channels), layers)))),
+      inputs_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::num_channels), layers))),
       mixed_(inputs_.size()),
-      decay_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::num_value_heads)))),
+      decay_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::num_value_heads), layers))),
       beta_(decay_.size()),
       gates_(2 * decay_.size()),
-      gated_(context.make_rows(max_cols(config))),
-      piece_floats_(to_size(largest(config, [](const DeltaSpec& spec) { return spec.key_dim * kDeltaColumns; }))),
+      gated_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::value_width), layers))),
+      piece_floats_(to_size(largest(
+          config, [](const DeltaSpec& spec) { return spec.key_dim * kDeltaColumns; }, layers))),
       ahead_(to_size(context.pool.num_threads()) * piece_floats_) {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const DeltaSpec* spec = config.layers[i].delta();
-    if (spec == nullptr) continue;
+    if (spec == nullptr || !layers.contains(static_cast<int>(i))) continue;
     const DeltaNorms norms(*spec);
     layers_[i] = {.spec = spec,
                   .weights = &std::get<DeltaWeights>(weights.layers[i].mixer),
@@ -62,12 +64,8 @@ DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, Snapsh
   range_of_.reserve(to_size(context.max_rows));
 }
 
-void DeltaMixer::leave_out(int count) {
-  for (Layer& layer : std::span(layers_).first(to_size(count))) layer = {};
-}
-
 void DeltaMixer::plan(const Batch& batch) {
-  if (zeros_.size() == 0) return;  // no layer is recurrent
+  if (zeros_.size() == 0) return;  // no layer of them is recurrent
   OCTAVO_CHECK(to_size(batch.num_seqs()) == batch.state_slots.size(), "{} state_slots of {} sequences",
                batch.state_slots.size(), batch.num_seqs());
   OCTAVO_CHECK(batch.num_drafted.size() == batch.state_slots.size(), "{} num_drafted of {} sequences",
@@ -94,6 +92,7 @@ void DeltaMixer::add_range(const Range& range) {
 }
 
 void DeltaMixer::advance_states(std::span<const StateAdvance> advances) {
+  if (zeros_.size() == 0) return;
   ranges_.clear();
   range_of_.clear();
   for (const StateAdvance& advance : advances)

@@ -11,23 +11,22 @@
 #include <vector>
 
 #include "cpu/residual_stream.h"
-#include "cpu/step_rows.h"
 #include "cpu/weights.h"
+#include "kv/layer_range.h"
 #include "kv/snapshot_arena.h"
 #include "model/batch.h"
 #include "model/delta_state.h"
+#include "stage/step_rows.h"
 
 namespace octavo {
 
 class DeltaMixer {
  public:
-  /// All references must outlive it. The arena's layers are the model's.
+  /// For some of a model's layers, whose states lie in the arena. All references must outlive it.
   DeltaMixer(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots, ComputeContext& context,
-             ResidualStream& stream);
+             ResidualStream& stream, LayerRange layers = {});
 
-  /// The first `count` layers are computed elsewhere, where their states lie.
-  void leave_out(int count);
-  /// Runs kept rows through the states, in all other layers. The next plan() is behind it.
+  /// Runs kept rows through the states. The next plan() comes after it.
   void advance_states(std::span<const StateAdvance> advances);
   /// Notes which rows of the batch are whose. Once a step.
   void plan(const Batch& batch);
@@ -44,7 +43,7 @@ class DeltaMixer {
 
  private:
   struct Layer {
-    const DeltaSpec* spec = nullptr;  // nullptr: the layer has another mixer, or is computed elsewhere
+    const DeltaSpec* spec = nullptr;  // nullptr: the layer has another mixer, or lies elsewhere
     const DeltaWeights* weights = nullptr;
     std::vector<float> q_norm = {},
                        k_norm = {};         // [key_dim] weights that make of an RMSNorm the norm that this mixer has

@@ -17,7 +17,7 @@ DraftHead::DraftHead(const ModelConfig& config, const Weights& weights, Snapshot
       width_(config.width),
       layer_(config.num_layers()),
       epsilon_(config.norm_epsilon) {
-  if (!config.has_draft_head) return;
+  OCTAVO_CHECK(config.has_draft_head, "a head of a model without one");
   layer_weights_ = &weights.layers[to_size(layer_)];
   pairs_ = context.make_rows(2 * width_);
   projected_ = context.make_rows(width_);
@@ -26,7 +26,6 @@ DraftHead::DraftHead(const ModelConfig& config, const Weights& weights, Snapshot
 }
 
 void DraftHead::advance_states(std::span<const StateAdvance> advances) {
-  if (layer_weights_ == nullptr) return;
   for (const auto& [slot, first_row, num_rows] : advances)
     if (num_rows > 0) std::copy_n(kept_.data() + std::int64_t{first_row + num_rows - 1} * width_, width_, state(slot));
 }
@@ -50,7 +49,7 @@ void DraftHead::project(int rows, float* y) {
   context_.multiply({&product, 1}, stream_.quantized(pairs_.data(), 2 * width_), rows);
 }
 
-void DraftHead::follow(const StepRows& rows, AttentionMixer& attention) {
+void DraftHead::follow(const StepRows& rows, CpuStage& stage) {
   const Batch& batch = rows.batch();
   const int count = batch.num_rows();
   context_.enter(StepPart::kEmbedding);
@@ -75,7 +74,7 @@ void DraftHead::follow(const StepRows& rows, AttentionMixer& attention) {
                               stream_.h() + row * width_);
     if (quantize) stream_.quantize_row(stream_.h(), width_, row, count);
   });
-  attention.write_state(layer_, rows);
+  stage.write_head_state(rows);
 }
 
 /// Keeps the hidden rows behind the last known row of each sequence, and behind drafted ones.
@@ -93,8 +92,8 @@ void DraftHead::keep_hidden(const Batch& batch) {
 
 void DraftHead::begin(const Batch& batch) {
   const int count = batch.num_seqs();
-  OCTAVO_CHECK(layer_weights_ != nullptr && to_size(count) == batch.state_slots.size(), "{} sequences with {} states",
-               count, batch.state_slots.size());
+  OCTAVO_CHECK(to_size(count) == batch.state_slots.size(), "{} sequences with {} states", count,
+               batch.state_slots.size());
   rounds_.begin(batch, weights_.output);
   for (int s = 0; s < count; ++s)
     std::copy_n(state(batch.state_slots[to_size(s)]), width_, hidden_.data() + std::int64_t{s} * width_);

@@ -9,33 +9,33 @@
 // sequence's last token is the layer's recurrent state, in the snapshot with the others; in front of a sequence there
 // are zeros. Rows of drafted tokens are kept, and the right ones taken over by advance_states(), as in DeltaMixer.
 //
-// Owned by the transformer, which runs the layer itself; one step uses it at a time.
+// The layer itself is the last stage's. Owned by the transformer; one step uses it at a time.
 #pragma once
 
 #include <span>
 
-#include "cpu/attention_mixer.h"
+#include "cpu/cpu_stage.h"
 #include "cpu/guess_rounds.h"
 #include "cpu/residual_stream.h"
-#include "cpu/step_rows.h"
 #include "cpu/weights.h"
 #include "kv/snapshot_arena.h"
 #include "model/batch.h"
 #include "model/model_runner.h"
+#include "stage/step_rows.h"
 
 namespace octavo {
 
 class DraftHead {
  public:
-  /// All references must outlive it. Takes no memory where the model has no head.
+  /// For a model that has a head. All references must outlive it.
   DraftHead(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots, ComputeContext& context,
             ResidualStream& stream);
 
   /// Takes over the hidden rows of drafted tokens that were right.
   void advance_states(std::span<const StateAdvance> advances);
   /// Writes keys and values of a batch's rows, which are in the stream behind the model's last layer and stay there,
-  /// and keeps the hidden rows.
-  void follow(const StepRows& rows, AttentionMixer& attention);
+  /// and keeps the hidden rows. `stage` has the head's layer and has computed the batch.
+  void follow(const StepRows& rows, CpuStage& stage);
 
   /// A batch of guesses begins.
   void begin(const Batch& batch);

@@ -59,19 +59,19 @@ std::uint64_t CardDelta::scratch_bytes(const ModelConfig& config, int max_rows) 
 }
 
 Result<CardDelta> CardDelta::create(CardContext& context, const ModelConfig& config, const StateRoom& room,
-                                    const CardWeights& weights, int max_rows) {
-  const int num_layers = weights.num_layers();
+                                    LayerRange layers, const CardWeights& weights, int max_rows) {
   CardDelta made(context, config, room.layout);
-  made.layers_.resize(to_size(num_layers));
-  made.stride_ = room.layout.snapshot.bytes_of_first(num_layers);
+  made.layers_.resize(to_size(layers.end));
+  const std::size_t before = room.layout.snapshot.bytes_of_first(layers.first);
+  made.stride_ = room.layout.snapshot.bytes_of_first(layers.end) - before;
   if (made.stride_ == 0) return made;
   OCTAVO_TRY(made.states_, context.device.allocate(to_size(room.num_snapshots) * made.stride_));
-  for (int i = 0; i < num_layers; ++i) {
+  for (int i = layers.first; i < layers.end; ++i) {
     Layer& layer = made.layers_[to_size(i)];
     layer.spec = config.layer(i).delta();
     if (layer.spec == nullptr) continue;
     layer.taps = std::get<DeltaTensors<CardForm>>(weights.layer(i).mixer).taps;
-    layer.states = made.states_.as<float>(*room.layout.snapshot.places[to_size(i)]);
+    layer.states = made.states_.as<float>(*room.layout.snapshot.places[to_size(i)] - before);
     OCTAVO_TRY(layer.kept_inputs, context.device.allocate(kept_input_bytes(*layer.spec)));
     OCTAVO_TRY(layer.kept_gates, context.device.allocate(kept_gate_bytes(*layer.spec)));
   }

@@ -1,7 +1,7 @@
 // A gated delta net as a layer's mixer on the card (cpu/delta_mixer.h), with the states of its layers: those of all
 // snapshots, under the processor's ids.
 //
-// Owned by CardLayers.
+// Owned by CardStage.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace octavo::gpu {
 
 class CardDelta {
  public:
-  /// Takes the memory of the states of the first `num_layers` layers, of what drafted rows keep, and of the rows of a
-  /// step: none where no layer is recurrent. Those of `weights` are the layers. Error: the card has no memory.
+  /// Takes the memory of the states of a stage's layers, of what drafted rows keep, and of the rows of a step: none
+  /// where no layer is recurrent. Error: the card has no memory.
   static Result<CardDelta> create(CardContext& context, const ModelConfig& config, const StateRoom& room,
-                                  const CardWeights& weights, int max_rows);
+                                  LayerRange layers, const CardWeights& weights, int max_rows);
   /// Bytes of a layer's states, and of what its drafted rows keep.
   static std::uint64_t state_bytes(const ModelConfig& config, const StateRoom& room, int layer);
   /// Bytes of all else.
@@ -60,7 +60,7 @@ class CardDelta {
   CardContext* context_;
   const ModelConfig* config_;
   const StateLayout* layout_;
-  std::vector<Layer> layers_;  // [layers]
+  std::vector<Layer> layers_;  // [layers of the model up to the last one]
   std::size_t stride_ = 0;     // bytes of a snapshot's states that lie here
   CardMemory states_;          // [snapshots] of stride_ bytes
   CardMemory inputs_, mixed_;  // [max_rows, channels]
