@@ -16,6 +16,7 @@
 #include "kv/snapshot_arena.h"
 #include "model/batch.h"
 #include "model/delta_state.h"
+#include "stage/recurrent_rows.h"
 #include "stage/step_rows.h"
 
 namespace octavo {
@@ -50,19 +51,9 @@ class DeltaMixer {
     AlignedBuffer<float> kept_inputs = {};  // [kMaxDraftedRows, num_channels] Q, K and V before the convolution
     AlignedBuffer<float> kept_gates = {};   // [kMaxDraftedRows, num_value_heads, 2]
   };
-  /// A sequence's rows of the step.
-  struct Range {
-    int first_row, num_rows;
-    int state_slot;
-    bool begins;          // at position 0: its state is zeros
-    int num_drafted = 0;  // of the rows, the last ones
-    int first_kept = 0;   // the number of the first drafted one among those that are kept
-
-    int num_known() const { return num_rows - num_drafted; }
-  };
+  using Range = RecurrentRows::Range;
 
   void advance(int index);
-  void add_range(const Range& range);
   void load_kept(const Layer& layer, const Range& range, std::int64_t row);
   void keep_drafted(Layer& layer, const Range& range);
   void run_pieces(int index);
@@ -78,8 +69,7 @@ class DeltaMixer {
   ResidualStream& stream_;
   SnapshotArena& snapshots_;
   std::vector<Layer> layers_;            // [num_layers]
-  std::vector<Range> ranges_;            // of the step
-  std::vector<std::int32_t> range_of_;   // [rows of the step]
+  RecurrentRows planned_;                // of the step, or of an advance
   AlignedBuffer<float> zeros_;           // [num_channels] the convolution's inputs before a sequence
   AlignedBuffer<float> inputs_, mixed_;  // [rows, num_channels]: Q, K and V before and behind the convolution; then V
                                          // becomes the result

@@ -16,7 +16,8 @@ DraftHead::DraftHead(const ModelConfig& config, const Weights& weights, Snapshot
       output_norm_(weights.output_norm),
       width_(config.width),
       layer_(config.num_layers()),
-      epsilon_(config.norm_epsilon) {
+      epsilon_(config.norm_epsilon),
+      planned_(context.max_rows) {
   OCTAVO_CHECK(config.has_draft_head, "a head of a model without one");
   layer_weights_ = &weights.layers[to_size(layer_)];
   pairs_ = context.make_rows(2 * width_);
@@ -26,8 +27,9 @@ DraftHead::DraftHead(const ModelConfig& config, const Weights& weights, Snapshot
 }
 
 void DraftHead::advance_states(std::span<const StateAdvance> advances) {
-  for (const auto& [slot, first_row, num_rows] : advances)
-    if (num_rows > 0) std::copy_n(kept_.data() + std::int64_t{first_row + num_rows - 1} * width_, width_, state(slot));
+  planned_.plan_advances(advances);
+  for (const RecurrentRows::Range& range : planned_.ranges())
+    std::copy_n(kept_of(range, range.num_rows - 1), width_, state(range.state_slot));
 }
 
 /// One row of the pairs. `hidden`: null for zeros, whose norm is zeros.
@@ -82,11 +84,11 @@ void DraftHead::keep_hidden(const Batch& batch) {
   const auto keep = [&](std::int64_t row, float* to) {
     context_.kernels.rms_norm(stream_.x(row), output_norm_, width_, epsilon_, to);
   };
-  float* kept = kept_.data();
-  for (std::size_t s = 0; s < batch.state_slots.size(); ++s) {
-    const int end = batch.seq_begin[s + 1], first_drafted = end - batch.num_drafted[s];
-    keep(first_drafted - 1, state(batch.state_slots[s]));
-    for (int row = first_drafted; row < end; ++row, kept += width_) keep(row, kept);
+  planned_.plan(batch);
+  for (const RecurrentRows::Range& range : planned_.ranges()) {
+    const int first_drafted = range.first_row + range.num_known();
+    keep(first_drafted - 1, state(range.state_slot));
+    for (int i = 0; i < range.num_drafted; ++i) keep(first_drafted + i, kept_of(range, i));
   }
 }
 

@@ -21,6 +21,7 @@
 #include "kv/snapshot_arena.h"
 #include "model/batch.h"
 #include "model/model_runner.h"
+#include "stage/recurrent_rows.h"
 #include "stage/step_rows.h"
 
 namespace octavo {
@@ -57,6 +58,10 @@ class DraftHead {
   void embed_row(std::int32_t token, const float* hidden, std::int64_t row, int worker);
   void project(int rows, float* y);
   void keep_hidden(const Batch& batch);
+  /// The kept hidden row of a drafted row of a sequence.
+  float* kept_of(const RecurrentRows::Range& range, int drafted) {
+    return kept_.data() + std::int64_t{range.first_kept + drafted} * width_;
+  }
   /// The hidden row in front of a row under way.
   float* hidden_of(std::int64_t row) { return hidden_.data() + std::int64_t{rounds_.sequence_of(row)} * width_; }
 
@@ -71,6 +76,7 @@ class DraftHead {
   AlignedBuffer<float> pairs_;      // [rows, 2 width]
   AlignedBuffer<float> projected_;  // [rows, width]
   AlignedBuffer<float> kept_;       // [kMaxDraftedRows, width] hidden rows of drafted tokens
+  RecurrentRows planned_;           // of the step, or of an advance
 
   // The state of a batch of guesses.
   GuessRounds rounds_;

@@ -5,7 +5,6 @@
 
 #include "base/to_size.h"
 #include "model/delta_state.h"
-#include "model/model_runner.h"
 
 namespace octavo::gpu {
 namespace {
@@ -95,20 +94,20 @@ void CardDelta::copy_snapshots(std::span<const BlockCopy> copies) {
 
 // Kept rows go through the same kernels from where they are kept, under the numbers that they have there.
 void CardDelta::advance_states(std::span<const StateAdvance> advances) {
+  right_.plan_advances(advances);
+  if (stride_ == 0 || right_.ranges().empty()) return;
   std::vector<DeltaRange> ranges;
   std::vector<std::int32_t> range_of;
-  for (const auto& [slot, first_row, num_rows] : advances) {
-    if (num_rows == 0) continue;
-    range_of.resize(std::max(range_of.size(), to_size(first_row + num_rows)), -1);
-    std::fill_n(range_of.begin() + first_row, num_rows, static_cast<std::int32_t>(ranges.size()));
-    ranges.push_back({.first_row = first_row,
-                      .num_known = num_rows,
+  for (const RecurrentRows::Range& range : right_.ranges()) {
+    range_of.resize(std::max(range_of.size(), to_size(range.first_kept + range.num_rows)), -1);
+    std::fill_n(range_of.begin() + range.first_kept, range.num_rows, static_cast<std::int32_t>(ranges.size()));
+    ranges.push_back({.first_row = range.first_kept,
+                      .num_known = range.num_rows,
                       .num_drafted = 0,
-                      .state_slot = slot,
+                      .state_slot = range.state_slot,
                       .begins = 0,
                       .first_kept = 0});
   }
-  if (stride_ == 0 || ranges.empty()) return;
   context_->device.wait();  // until the arrays of the last advance have gone
   advance_arrays_.clear();
   const std::size_t ranges_at = advance_arrays_.add(std::span<const DeltaRange>(ranges));

@@ -12,6 +12,8 @@
 #include "gpu/card_step.h"
 #include "gpu/kernels/delta_arguments.h"
 #include "kv/state_layout.h"
+#include "model/model_runner.h"
+#include "stage/recurrent_rows.h"
 
 namespace octavo::gpu {
 
@@ -48,7 +50,11 @@ class CardDelta {
   };
 
   CardDelta(CardContext& context, const ModelConfig& config, const StateLayout& layout)
-      : context_(&context), config_(&config), layout_(&layout), advance_arrays_(context.device) {}
+      : context_(&context),
+        config_(&config),
+        layout_(&layout),
+        right_(kMaxDraftedRows),
+        advance_arrays_(context.device) {}
   DeltaLayer delta_layer(const Layer& layer, const CardRanges& ranges) const;
   void advance(int layer, const DeltaTensors<CardForm>& w, const CardStep& step, const float* h);
   void convolve(const Layer& layer, const Rows& rows);
@@ -67,6 +73,7 @@ class CardDelta {
   CardMemory decay_, beta_;    // [max_rows, value heads]
   CardMemory gates_;           // [max_rows, value heads, 2]
   CardMemory gated_;           // [max_rows, value width]
+  RecurrentRows right_;        // of drafted ones, in an advance
   StepArrays advance_arrays_;
 };
 

@@ -24,7 +24,8 @@ CardStep::CardStep(CudaDevice& device, const StageParts& parts, LayerRange layer
       arrays_(device),
       tables_(math_, parts.max_rows),
       layers_(to_size(layers.end)),
-      groups_(parts.room.layout.groups.size()) {
+      groups_(parts.room.layout.groups.size()),
+      recurrent_(parts.max_rows) {
   for (int i = layers.first; i < layers.end; ++i) {
     if (parts.config.layer(i).attention() == nullptr) {
       is_recurrent_ = true;
@@ -87,23 +88,18 @@ void CardStep::send_angles(const Batch& batch) {
 }
 
 void CardStep::send_ranges(const Batch& batch) {
-  num_ranges_ = batch.num_seqs();
-  const auto [ranges_at, ranges] = arrays_.add<DeltaRange>(to_size(num_ranges_));
-  ranges_ = ranges_at;
-  std::int32_t num_kept = 0;
-  for (std::size_t s = 0; s < ranges.size(); ++s) {
-    const std::int32_t first = batch.seq_begin[s], count = batch.seq_begin[s + 1] - first;
-    ranges[s] = {.first_row = first,
-                 .num_known = count - batch.num_drafted[s],
-                 .num_drafted = batch.num_drafted[s],
-                 .state_slot = batch.state_slots[s],
-                 .begins = batch.positions[to_size(first)] == 0 ? 1 : 0,
-                 .first_kept = num_kept};
-    num_kept += batch.num_drafted[s];
-  }
-  const auto [range_of_at, range_of] = arrays_.add<std::int32_t>(batch.tokens.size());
-  range_of_ = range_of_at;
-  for (int row = 0; row < batch.num_rows(); ++row) range_of[to_size(row)] = rows_.sequence_of(row);
+  recurrent_.plan(batch);
+  const std::span<const RecurrentRows::Range> planned = recurrent_.ranges();
+  const auto [place, ranges] = arrays_.add<DeltaRange>(planned.size());
+  ranges_ = place;
+  for (std::size_t i = 0; i < ranges.size(); ++i)
+    ranges[i] = {.first_row = planned[i].first_row,
+                 .num_known = planned[i].num_known(),
+                 .num_drafted = planned[i].num_drafted,
+                 .state_slot = planned[i].state_slot,
+                 .begins = planned[i].begins ? 1 : 0,
+                 .first_kept = planned[i].first_kept};
+  range_of_ = arrays_.add(recurrent_.range_numbers());
 }
 
 /// Rows of a sequence with all heads that read a KV head, as many as a block of threads takes; or one row with a part
@@ -140,8 +136,9 @@ CardRows CardStep::rows_of(int layer) const {
 }
 
 CardRanges CardStep::ranges() const {
-  return {
-      .ranges = arrays_.at<DeltaRange>(ranges_), .range_of = arrays_.at<std::int32_t>(range_of_), .count = num_ranges_};
+  return {.ranges = arrays_.at<DeltaRange>(ranges_),
+          .range_of = arrays_.at<std::int32_t>(range_of_),
+          .count = static_cast<int>(recurrent_.ranges().size())};
 }
 
 CardEntries CardStep::entries_of(int heads_of_kv) const {

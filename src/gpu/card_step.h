@@ -13,6 +13,7 @@
 #include "gpu/kernels/delta_arguments.h"
 #include "gpu/step_arrays.h"
 #include "kv/state_layout.h"
+#include "stage/recurrent_rows.h"
 #include "stage/rope_table.h"
 #include "stage/stage.h"
 #include "stage/step_rows.h"
@@ -105,8 +106,8 @@ class CardStep {
   std::vector<Scale> scales_;
   std::vector<Entries> entries_;
   std::vector<AttentionEntry> made_;  // scratch of send_entries()
-  bool is_recurrent_ = false;         // a layer is
-  int num_ranges_ = 0;
+  RecurrentRows recurrent_;
+  bool is_recurrent_ = false;  // a layer is
   std::size_t positions_ = 0, logit_rows_ = 0, ranges_ = 0, range_of_ = 0;
 };
 
