@@ -28,9 +28,9 @@ Result<void> check_options(const RunnerOptions& options, const ModelSource& sour
     return fail("max_context is {}, expected 1 to {}, what the model was trained for (0: that)", options.max_context,
                 config.context_length);
   for (const LayerSpec& layer : config.layers) {
-    const AttentionSpec* attention = layer.attention();
-    if (attention != nullptr && attention->head_dim > kMaxHeadDim)
-      return fail("{}: heads of {} dimensions are not supported, the most is {}", source.name(), attention->head_dim,
+    const std::optional<KvLayerShape> shape = layer.kv_shape();
+    if (shape && shape->head_dim > kMaxHeadDim)
+      return fail("{}: heads of {} dimensions are not supported, the most is {}", source.name(), shape->head_dim,
                   kMaxHeadDim);
   }
   return {};

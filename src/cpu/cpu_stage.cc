@@ -15,7 +15,9 @@ bool reads_int8(const DeltaWeights& w) { return DeltaMixer::reads_int8(w); }
 }  // namespace
 
 int CpuStage::max_cols(const ModelConfig& config) {
-  return std::max({config.width, AttentionMixer::max_cols(config), DeltaMixer::max_cols(config)});
+  int most = config.width;
+  for (const LayerSpec& layer : config.layers) most = std::max(most, layer.result_width());
+  return most;
 }
 
 Result<std::unique_ptr<CpuStage>> CpuStage::create(const Shared& shared, LayerRange layers, StateRoom room) {

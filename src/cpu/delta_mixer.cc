@@ -14,7 +14,7 @@ namespace {
 
 /// The largest of a size over the recurrent ones of these layers.
 template <class Size>
-int largest(const ModelConfig& config, const Size& size, LayerRange layers = {}) {
+int largest(const ModelConfig& config, const Size& size, LayerRange layers) {
   int most = 0;
   for (std::size_t i = 0; i < config.layers.size(); ++i)
     if (const DeltaSpec* delta = config.layers[i].delta(); delta != nullptr && layers.contains(static_cast<int>(i)))
@@ -29,8 +29,6 @@ double softplus(double x) { return x > 30 ? x : portable::log1p(portable::exp(x)
 bool DeltaMixer::reads_int8(const DeltaWeights& w) {
   return w.qkv.reads_int8() || w.gate.reads_int8() || w.decay.reads_int8() || w.beta.reads_int8();
 }
-
-int DeltaMixer::max_cols(const ModelConfig& config) { return largest(config, std::mem_fn(&DeltaSpec::value_width)); }
 
 DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots,
                        ComputeContext& context, ResidualStream& stream, LayerRange layers)

@@ -39,8 +39,6 @@ class DeltaMixer {
 
   /// True if a matrix wants the mixer's input in int8.
   static bool reads_int8(const DeltaWeights& w);
-  /// The widest rows that it quantizes in the stream.
-  static int max_cols(const ModelConfig& config);
 
  private:
   struct Layer {

@@ -53,8 +53,11 @@ class CardWeights {
   /// As StageLoad's, but for one thread at a time, whose card it is. A copy that fails throws a DeviceError.
   void put_vector(WeightIndex vector, std::span<const float> floats);
   void put_panels(WeightIndex matrix, std::size_t offset, std::span<const std::uint8_t> panels);
-  /// Gives the pinned memory back: all were put.
-  void end_load() { staging_ = {}; }
+  /// All were put: the pinned memory goes back, and nothing reads the list any more.
+  void end_load() {
+    staging_ = {};
+    list_ = nullptr;
+  }
 
   const CardLayerWeights& layer(int i) const { return layers_[to_size(i)]; }
   const CardMatrix& output() const { return output_; }  // absent: it stays with the processor

@@ -70,8 +70,8 @@ std::string reason_against(const PlacementRequest& request) {
 /// Whether a layer behind the first `count` reads the keys and values of one of these, which must be of one stage.
 bool lends_behind(const ModelConfig& config, int count) {
   return std::ranges::any_of(config.own_layers().subspan(to_size(count)), [&](const LayerSpec& layer) {
-    const AttentionSpec* attention = layer.attention();
-    return attention != nullptr && attention->borrows_from && *attention->borrows_from < count;
+    const std::optional<KvLayerShape> shape = layer.kv_shape();
+    return shape && shape->borrows_from && *shape->borrows_from < count;
   });
 }
 
@@ -84,10 +84,7 @@ std::string reason_against_output(const PlacementRequest& request) {
 
 std::int64_t widest_columns(const ModelConfig& config) {
   std::int64_t most = config.width;
-  for (const LayerSpec& layer : config.own_layers()) {
-    if (const AttentionSpec* spec = layer.attention()) most = std::max<std::int64_t>(most, spec->q_width());
-    if (const DeltaSpec* spec = layer.delta()) most = std::max<std::int64_t>(most, spec->value_width());
-  }
+  for (const LayerSpec& layer : config.own_layers()) most = std::max<std::int64_t>(most, layer.result_width());
   return std::max<std::int64_t>(most, widest_feed_forward(config));
 }
 
