@@ -31,14 +31,15 @@ ALLOWED = {
     "constraint": {"public", "base", "json", "tokenizer"},
     # kernels: the sizes of packed weights and of a recurrent state.
     "model": {"public", "base", "tensor", "source", "kernels", "kv"},
+    # The seam between the devices that layers lie on, and what every one of them makes of a step.
+    "stage": {"public", "base", "tensor", "source", "kernels", "kv", "model"},
     # sampler: guesses of a draft head are drawn as the tokens that they guess.
-    "cpu": {"public", "base", "tensor", "source", "kernels", "kv", "attention", "model", "sampler"},
-    # cpu: layers of a model that lie on the CPU's side.
-    "gpu": {"public", "base", "tensor", "source", "kernels", "kv", "attention", "model", "cpu", "sampler"},
+    "cpu": {"public", "base", "tensor", "source", "kernels", "kv", "attention", "model", "stage", "sampler"},
+    "gpu": {"public", "base", "tensor", "source", "kernels", "kv", "attention", "model", "stage", "sampler"},
     "sampler": {"public", "base", "tensor", "kernels"},
     # convert: the types of a model that is quantized as it is loaded.
     "engine": {"public", "base", "json", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "constraint", "kernels", "kv",
-               "attention", "model", "cpu", "gpu", "sampler"},
+               "attention", "model", "stage", "cpu", "gpu", "sampler"},
     # chat: the names by which templates are told whether to think; sampler: a prompt's log-probabilities are those of drawn tokens,
     # reduced by the same functions.
     "api": {"public", "base", "json", "tokenizer", "chat", "toolcalls", "sampler"},

@@ -16,10 +16,10 @@
 #include "cpu/dense_ffn.h"
 #include "cpu/guess_rounds.h"
 #include "cpu/residual_stream.h"
-#include "cpu/step_rows.h"
 #include "cpu/weights.h"
 #include "model/batch.h"
 #include "model/model_runner.h"
+#include "stage/step_rows.h"
 
 namespace octavo {
 

@@ -19,12 +19,6 @@ int largest(const ModelConfig& config, const Size& size) {
   return most;
 }
 
-float scale_at(const AttentionSpec& spec, Math math, int position) {
-  if (!spec.temperature) return spec.scale;
-  const double steps = math.log1p(position / spec.temperature->length);
-  return static_cast<float>(static_cast<double>(spec.scale) * (1 + spec.temperature->slope * steps));
-}
-
 }  // namespace
 
 bool AttentionMixer::reads_int8(const AttentionWeights& w) {
@@ -36,12 +30,13 @@ int AttentionMixer::max_cols(const ModelConfig& config) {
 }
 
 AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights, const KvArena& kv,
-                               ComputeContext& context, ResidualStream& stream)
+                               ComputeContext& context, ResidualStream& stream, LayerRange layers)
     : config_(config),
       context_(context),
       stream_(stream),
       kv_(kv),
       layers_(config.layers.size()),
+      ropes_(context.math, context.max_rows),
       q_(context.make_rows(max_cols(config))),
       attended_(context.make_rows(max_cols(config))),
       gated_q_(context.make_rows(
@@ -52,22 +47,15 @@ AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights
   std::ranges::fill(ones_.span(), 1.0F);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const AttentionSpec* spec = config.layers[i].attention();
-    if (spec == nullptr) continue;
+    if (spec == nullptr || !layers.contains(static_cast<int>(i))) continue;
     Layer& layer = layers_[i];
     layer.spec = spec;
     layer.weights = &std::get<AttentionWeights>(weights.layers[i].mixer);
     layer.place = kv.layout().place(spec->borrows_from.value_or(static_cast<int>(i)));  // an assistant has no places
     layer.plan = find_plan(layer.place.group, *spec);
-    layer.rope = find_rope(spec->rope, spec->rope.factors == Presence::kAbsent ? nullptr : weights.rope_factors);
+    layer.rope = ropes_.add(spec->rope, weights.rope_factors);
   }
   sequences_.reserve(to_size(context.max_rows));
-}
-
-std::size_t AttentionMixer::find_rope(const RopeSpec& spec, const float* factors) {
-  const auto known = std::ranges::find(ropes_, spec, &RopeTable::spec);
-  if (known != ropes_.end()) return to_size(known - ropes_.begin());
-  ropes_.emplace_back(spec, factors, context_);
-  return ropes_.size() - 1;
 }
 
 std::size_t AttentionMixer::find_plan(int group, const AttentionSpec& spec) {
@@ -105,16 +93,6 @@ void AttentionMixer::plan(const StepRows& rows) {
     });
     plan.plan.build(sequences_, plan.reach, kv_.layout().block_size);
   }
-}
-
-void AttentionMixer::compute_angles(const Batch& batch) {
-  context_.for_rows(batch.num_rows(), [&](std::int64_t row, int) {
-    for (RopeTable& rope : ropes_) rope.fill(row, batch.rope_positions[to_size(row)]);
-  });
-}
-
-float AttentionMixer::score_scale(int layer, int position) const {
-  return scale_at(*layers_[to_size(layer)].spec, context_.math, position);
 }
 
 void AttentionMixer::write_state(int index, const StepRows& rows) {
@@ -178,7 +156,7 @@ void AttentionMixer::finish_q(const Layer& layer, const StepRows& rows, std::int
   }
   const std::int64_t batch_row = rows.batch_row(row);
   norm_and_rope(layer, batch_row, layer.weights->q_norm, layer.spec->num_heads, q);
-  context_.kernels.scale(q, scale_at(*layer.spec, context_.math, rows.batch().positions[to_size(batch_row)]), width);
+  context_.kernels.scale(q, score_scale(*layer.spec, context_.math, rows.batch().positions[to_size(batch_row)]), width);
 }
 
 void AttentionMixer::write_kv(const Layer& layer, const StepRows& rows, std::int64_t row) {

@@ -8,28 +8,24 @@
 
 #include "attention/attention_plan.h"
 #include "cpu/residual_stream.h"
-#include "cpu/rope_table.h"
-#include "cpu/step_rows.h"
 #include "cpu/weights.h"
 #include "kv/kv_arena.h"
+#include "kv/layer_range.h"
+#include "stage/rope_table.h"
+#include "stage/step_rows.h"
 
 namespace octavo {
 
 class AttentionMixer {
  public:
-  /// All references must outlive it. The arena's layers are the model's.
+  /// For some of a model's layers, whose keys and values lie in the arena. All references must outlive it.
   AttentionMixer(const ModelConfig& config, const Weights& weights, const KvArena& kv, ComputeContext& context,
-                 ResidualStream& stream);
+                 ResidualStream& stream, LayerRange layers = {});
 
   /// Plans the attention of the rows under way; again when they have become fewer.
   void plan(const StepRows& rows);
   /// The angles of all rows of the batch. Once a step.
-  void compute_angles(const Batch& batch);
-
-  /// The angles by which heads of a layer that attends are rotated.
-  const RopeTable& rope_of(int layer) const { return ropes_[layers_[to_size(layer)].rope]; }
-  /// The number that the scores of a row at `position` are multiplied by, in a layer that attends.
-  float score_scale(int layer, int position) const;
+  void compute_angles(const Batch& batch) { ropes_.fill(batch, context_.pool); }
 
   /// K and V of the rows whose normed input is in the stream, into the cache.
   void write_state(int layer, const StepRows& rows);
@@ -43,7 +39,7 @@ class AttentionMixer {
 
  private:
   struct Layer {
-    const AttentionSpec* spec = nullptr;  // nullptr: the layer has another mixer
+    const AttentionSpec* spec = nullptr;  // nullptr: the layer has another mixer, or lies elsewhere
     const AttentionWeights* weights = nullptr;
     KvPlace place;  // of its keys and values
     std::size_t plan = 0;
@@ -57,7 +53,6 @@ class AttentionMixer {
     AttentionPlan plan;
   };
 
-  std::size_t find_rope(const RopeSpec& spec, const float* factors);
   std::size_t find_plan(int group, const AttentionSpec& spec);
   void finish_q(const Layer& layer, const StepRows& rows, std::int64_t row);
   /// The result of attention as the output matrix reads it.
@@ -75,7 +70,7 @@ class AttentionMixer {
   const KvArena& kv_;
   std::vector<Layer> layers_;  // [num_layers]
   std::vector<GroupPlan> plans_;
-  std::vector<RopeTable> ropes_;
+  RopeTables ropes_;
   std::vector<AttentionSequence> sequences_;  // scratch of plan()
   AlignedBuffer<float> q_, attended_;         // [rows, q_width]
   AlignedBuffer<float> gated_q_;              // [rows, q_rows] where outputs are gated: each head's q and gate

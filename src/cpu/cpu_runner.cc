@@ -12,6 +12,8 @@
 #include "kernels/packed_layout.h"
 #include "kv/kv_budget.h"
 #include "model/model_state.h"
+#include "model/model_work.h"
+#include "model/weight_need.h"
 
 namespace octavo {
 namespace {
@@ -26,9 +28,9 @@ Result<void> check_options(const RunnerOptions& options, const ModelSource& sour
     return fail("max_context is {}, expected 1 to {}, what the model was trained for (0: that)", options.max_context,
                 config.context_length);
   for (const LayerSpec& layer : config.layers) {
-    const AttentionSpec* attention = layer.attention();
-    if (attention != nullptr && attention->head_dim > kMaxHeadDim)
-      return fail("{}: heads of {} dimensions are not supported, the most is {}", source.name(), attention->head_dim,
+    const std::optional<KvLayerShape> shape = layer.kv_shape();
+    if (shape && shape->head_dim > kMaxHeadDim)
+      return fail("{}: heads of {} dimensions are not supported, the most is {}", source.name(), shape->head_dim,
                   kMaxHeadDim);
   }
   return {};
@@ -69,7 +71,7 @@ Result<AssistantModel> load_assistant(AssistantRequest& assistant, const KernelT
 }
 
 /// If neither the engine nor the budget names an amount: half of what is free, as if others had filled theirs.
-Result<MemoryBudget::Lease> take_kv_memory(MemoryBudget& budget, std::uint64_t wanted, std::uint64_t mapped_bytes) {
+Result<MemoryBudget::Lease> lease_of(MemoryBudget& budget, std::uint64_t wanted, std::uint64_t mapped_bytes) {
   if (wanted != 0) return budget.take(wanted);
   if (budget.total() != 0) return budget.take_rest();
   const std::uint64_t available = available_memory_bytes();
@@ -79,80 +81,108 @@ Result<MemoryBudget::Lease> take_kv_memory(MemoryBudget& budget, std::uint64_t w
 
 }  // namespace
 
-Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request, const MakeLeadingLayers& make_leading) {
-  const RunnerOptions& options = request.options;
-  ModelConfig& config = request.config;
-  OCTAVO_TRY_VOID(check_options(options, request.source, config));
+Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request, const MakeStage& make_stage) {
+  OCTAVO_TRY_VOID(check_options(request.options, request.source, request.config));
   OCTAVO_TRY_VOID(check_widths(request.source, request.weights));
-  const KernelTable& kernels = kernel_table(options.isa, options.bits);
-  OCTAVO_TRY(
-      Weights weights,
-      Weights::load(request.source, request.weights, kernels, request.pool,
-                    [&](std::uint64_t done, std::uint64_t total) {
-                      if (options.on_load_progress) options.on_load_progress({done, total});
-                    },
-                    {.repack = options.repack, .beside_others = request.kv_budget.taken() > 0, .stop = options.stop}));
-
-  std::optional<AssistantModel> assistant;
-  if (request.assistant) {
-    OCTAVO_TRY(assistant, load_assistant(*request.assistant, kernels, request));
-  }
-  const int wanted_context = options.max_context != 0 ? options.max_context : config.context_length;
-  const int max_rows = config.is_encoder ? std::max(options.max_rows, wanted_context) : options.max_rows;
-  OCTAVO_TRY(MemoryBudget::Lease lease,
-             take_kv_memory(request.kv_budget, options.kv_memory_bytes,
-                            weights.mapped_bytes() + (assistant ? assistant->weights.mapped_bytes() : 0)));
-  const std::uint64_t kv_memory_bytes = lease.bytes();
-  OCTAVO_TRY(StateRoom room, make_state_room(config, options, wanted_context, kv_memory_bytes));
-  const std::int64_t fitting = room.longest_sequence();
-  if (options.max_context > fitting)
-    return fail("max_context is {} tokens, but a KV memory of {} bytes holds {}", options.max_context, kv_memory_bytes,
-                fitting);
-
-  OCTAVO_TRY(SnapshotArena snapshots, SnapshotArena::create(room));
-  OCTAVO_TRY(KvArena kv, KvArena::create(std::move(room)));
-  if (options.kv_layout == KvLayout::kPaged) lease.shrink(kv.room().bytes());  // the other grows to all of it
-  RunnerInfo info{.room = kv.room(),
-                  .vocab_size = config.vocab_size,
-                  .has_draft_head = config.has_draft_head || assistant,
-                  .has_assistant = assistant.has_value(),
-                  .max_rows = max_rows,
-                  .max_context = static_cast<int>(std::min<std::int64_t>(wanted_context, fitting)),
-                  .width = config.width,
-                  .head_pooling = config.head.pooling,
-                  .num_token_types = config.num_token_types,
-                  .is_encoder = config.is_encoder,
-                  .weight_bytes = weights.total_bytes() + (assistant ? assistant->weights.total_bytes() : 0),
-                  .mapped_weight_bytes = weights.mapped_bytes() + (assistant ? assistant->weights.mapped_bytes() : 0),
-                  .weight_bytes_per_token = weights.bytes_per_token(),
-                  .kv_memory_bytes = kv_memory_bytes,
-                  .content_hash = weights.content_hash()};
-  std::unique_ptr<CpuRunner> runner(
-      new CpuRunner(std::move(config), std::move(weights), std::move(kv), std::move(snapshots)));
-  runner->kv_lease_ = std::move(lease);
-  runner->info_ = std::move(info);
-  runner->assistant_ = std::move(assistant);
-  runner->transformer_ =
-      std::make_unique<Transformer>(runner->config_, runner->weights_, runner->kv_, runner->snapshots_, kernels,
-                                    Math(options.bits), request.pool, max_rows);
-  if (runner->assistant_) runner->transformer_->add_assistant(*runner->assistant_);
-  if (make_leading) OCTAVO_TRY_VOID(runner->add_leading_layers(options, make_leading));
+  std::unique_ptr<CpuRunner> runner(new CpuRunner(std::move(request.config)));
+  if (make_stage) OCTAVO_TRY_VOID(runner->take_kv_memory(request));
+  OCTAVO_TRY_VOID(runner->load_weights(request, make_stage));
+  if (!make_stage) OCTAVO_TRY_VOID(runner->take_kv_memory(request));
+  runner->finish_info(request);
+  OCTAVO_TRY_VOID(runner->make_stages(request));
   return runner;
 }
 
-Result<void> CpuRunner::add_leading_layers(const RunnerOptions& options, const MakeLeadingLayers& make) {
-  OCTAVO_TRY(leading_, make({.config = config_,
-                             .weights = weights_,
-                             .room = kv_.room(),
-                             .options = options,
-                             .max_rows = info_.max_rows}));
-  if (leading_ == nullptr) return {};
-  kv_.leave_out(leading_->count());
-  snapshots_.leave_out(leading_->count());
-  transformer_->add_leading_layers(*leading_);
-  info_.device = leading_->description();
-  info_.device_has_all = leading_->has_output();
+Result<void> CpuRunner::take_kv_memory(const RunnerRequest& request) {
+  const RunnerOptions& options = request.options;
+  const int wanted_context = options.max_context != 0 ? options.max_context : config_.context_length;
+  OCTAVO_TRY(kv_lease_, lease_of(request.kv_budget, options.kv_memory_bytes, mapped_bytes()));
+  info_.kv_memory_bytes = kv_lease_.bytes();
+  OCTAVO_TRY(info_.room, make_state_room(config_, options, wanted_context, info_.kv_memory_bytes));
+  const std::int64_t fitting = info_.room.longest_sequence();
+  if (options.max_context > fitting)
+    return fail("max_context is {} tokens, but a KV memory of {} bytes holds {}", options.max_context,
+                info_.kv_memory_bytes, fitting);
+  if (options.kv_layout == KvLayout::kPaged) kv_lease_.shrink(info_.room.bytes());  // the other grows to all of it
+  info_.max_context = static_cast<int>(std::min<std::int64_t>(wanted_context, fitting));
+  info_.max_rows = config_.is_encoder ? std::max(options.max_rows, wanted_context) : options.max_rows;
   return {};
+}
+
+Result<void> CpuRunner::load_weights(RunnerRequest& request, const MakeStage& make_stage) {
+  const RunnerOptions& options = request.options;
+  const KernelTable& kernels = kernel_table(options.isa, options.bits);
+  std::unique_ptr<StageLoad> stage;
+  if (make_stage) {
+    OCTAVO_TRY(stage, make_stage({.config = config_,
+                                  .weights = request.weights,
+                                  .room = info_.room,
+                                  .options = options,
+                                  .pool = request.pool,
+                                  .max_rows = info_.max_rows}));
+  }
+  const auto load = [&] {
+    return Weights::load(
+        request.source, request.weights, kernels, request.pool,
+        [&](std::uint64_t done, std::uint64_t total) {
+          if (options.on_load_progress) options.on_load_progress({done, total});
+        },
+        {.repack = options.repack,
+         .beside_others = request.kv_budget.taken() > kv_lease_.bytes(),
+         .stop = options.stop},
+        stage.get());
+  };
+  Result<Weights> weights = load();
+  if (!weights && stage != nullptr && stage->has_failed() && options.device == Device::kAuto) {
+    stage.reset();
+    weights = load();
+  }
+  if (!weights) return std::unexpected(std::move(weights.error()));
+  weights_ = std::move(*weights);
+  if (stage != nullptr) device_ = stage->finish();
+  if (request.assistant) {
+    OCTAVO_TRY(assistant_, load_assistant(*request.assistant, kernels, request));
+  }
+  return {};
+}
+
+void CpuRunner::finish_info(const RunnerRequest& request) {
+  const WeightNeed need = weight_need(request.weights);
+  info_.vocab_size = config_.vocab_size;
+  info_.has_draft_head = config_.has_draft_head || assistant_;
+  info_.has_assistant = assistant_.has_value();
+  info_.width = config_.width;
+  info_.head_pooling = config_.head.pooling;
+  info_.num_token_types = config_.num_token_types;
+  info_.is_encoder = config_.is_encoder;
+  info_.weight_bytes = need.vector_bytes + (request.options.repack ? need.packed_bytes : need.mapped_bytes) +
+                       (assistant_ ? assistant_->weights.total_bytes() : 0);
+  info_.mapped_weight_bytes = mapped_bytes();
+  info_.weight_bytes_per_token = weight_bytes_per_token(request.weights, request.options.repack);
+  info_.content_hash = weights_.content_hash();
+  if (device_ == nullptr) return;
+  info_.device = device_->description();
+  info_.device_has_all = device_->has_output();
+}
+
+Result<void> CpuRunner::make_stages(const RunnerRequest& request) {
+  transformer_ =
+      std::make_unique<Transformer>(config_, weights_, kernel_table(request.options.isa, request.options.bits),
+                                    Math(request.options.bits), request.pool, info_.max_rows);
+  LayerRange behind;
+  if (device_ != nullptr) {
+    const LayerRange there = device_->layers();
+    if (there.first > 0) OCTAVO_TRY_VOID(transformer_->add_layers({.first = 0, .end = there.first}, info_.room));
+    transformer_->add_stage(*device_);
+    behind.first = there.end;
+  }
+  OCTAVO_TRY_VOID(transformer_->add_layers(behind, info_.room));
+  if (assistant_) transformer_->add_assistant(*assistant_);
+  return {};
+}
+
+std::uint64_t CpuRunner::mapped_bytes() const {
+  return weights_.mapped_bytes() + (assistant_ ? assistant_->weights.mapped_bytes() : 0);
 }
 
 BatchOutcome CpuRunner::wait() {
@@ -161,14 +191,15 @@ BatchOutcome CpuRunner::wait() {
   OCTAVO_CHECK(batch != nullptr, "no batch was begun");
   BatchOutcome outcome;
   compute(*batch, guesses, outcome);
-  outcome.grown_bytes = kv_.grown_bytes();
+  outcome.grown_bytes = transformer_->grown_bytes();
   if (!outcome.is_refused && guesses != nullptr) {
     outcome.guesses = guesses_;
   } else if (!outcome.is_refused && batch->num_rows() > 0) {
+    const StageFindings found = transformer_->findings();
     outcome.waited = transformer_->waited();
-    outcome.expert_bytes = transformer_->experts().bytes_read();
-    outcome.not_finite = transformer_->experts().not_finite();
-    outcome.spoiled = transformer_->spoiled();
+    outcome.expert_bytes = found.expert_bytes;
+    outcome.not_finite = found.not_finite;
+    outcome.spoiled = found.spoiled;
   }
   return outcome;
 }
@@ -189,28 +220,14 @@ bool CpuRunner::compute_rows(const Batch& batch, const GuessBatch* guesses) {
   if (!fault_.empty()) return false;
   OCTAVO_CHECK(batch.num_rows() <= info_.max_rows, "{} rows, room for {}", batch.num_rows(), info_.max_rows);
   transformer_->advance_states(batch.advances);
-  kv_.release(batch.releases);
-  snapshots_.release(batch.releases);
+  transformer_->release(batch.releases);
   if (batch.num_rows() == 0) return true;
-  if (!grow(batch)) return false;
-  kv_.copy_blocks(batch.copies);
-  if (leading_ != nullptr) leading_->copy_blocks(batch.copies);
-  snapshots_.copy(batch.copies);
+  if (!transformer_->grow(batch)) return false;
+  transformer_->copy_blocks(batch.copies);
   if (guesses == nullptr) {
     transformer_->forward(batch);
   } else {
     guesses_ = transformer_->guess(*guesses);
-  }
-  return true;
-}
-
-/// Memory for the tokens of every sequence, of which those before its first row are kept. Only the contiguous layout
-/// needs more than it has. False where there is none.
-bool CpuRunner::grow(const Batch& batch) {
-  for (int s = 0; s < batch.num_seqs(); ++s) {
-    const int end = batch.kv_len[to_size(s)];
-    const int num_kept = batch.positions[to_size(batch.seq_begin[to_size(s)])];
-    if (kv_.must_grow(end) && !kv_.grow(num_kept, end)) return false;
   }
   return true;
 }

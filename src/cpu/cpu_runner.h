@@ -1,4 +1,5 @@
-// The model on the processor: weights, KV memory and the forward pass behind the ModelRunner seam.
+// A model whose ends are the processor's, behind the ModelRunner seam: weights, KV memory, and a row of stages, those
+// of the processor and one of another device where there is one.
 //
 // Owned by the engine, used by one thread at a time; its work is shared out over the engine's pool.
 #pragma once
@@ -8,12 +9,10 @@
 
 #include "base/memory_budget.h"
 #include "cpu/assistant.h"
-#include "cpu/leading_layers.h"
 #include "cpu/transformer.h"
-#include "kv/kv_arena.h"
-#include "kv/snapshot_arena.h"
 #include "model/model_runner.h"
 #include "model/runner_options.h"
+#include "stage/stage.h"
 
 namespace octavo {
 
@@ -21,8 +20,8 @@ class CpuRunner final : public ModelRunner {
  public:
   /// Loads the model and takes all memory it will ever use, that of the KV cache as room only, which fills as it is
   /// used. Errors name the key, tensor or option. Throws std::system_error where the system refuses a thread.
-  /// `make_leading` makes layers that lie elsewhere.
-  static Result<std::unique_ptr<CpuRunner>> load(RunnerRequest request, const MakeLeadingLayers& make_leading = {});
+  /// `make_stage` makes a stage of layers that lie elsewhere, of whose weights none stay here; empty: all are here.
+  static Result<std::unique_ptr<CpuRunner>> load(RunnerRequest request, const MakeStage& make_stage = {});
 
   const RunnerInfo& info() const override { return info_; }
   std::string_view fault() const override { return fault_; }
@@ -38,29 +37,29 @@ class CpuRunner final : public ModelRunner {
   std::span<const float> apply_head(std::span<const float> pooled, bool ranks) override;
 
  private:
-  CpuRunner(ModelConfig config, Weights weights, KvArena kv, SnapshotArena snapshots)
-      : config_(std::move(config)),
-        weights_(std::move(weights)),
-        kv_(std::move(kv)),
-        snapshots_(std::move(snapshots)) {}
-  Result<void> add_leading_layers(const RunnerOptions& options, const MakeLeadingLayers& make);
+  explicit CpuRunner(ModelConfig config) : config_(std::move(config)) {}
+  // Loading, in this order; KV memory comes before the weights where a stage must know it.
+  Result<void> take_kv_memory(const RunnerRequest& request);
+  Result<void> load_weights(RunnerRequest& request, const MakeStage& make_stage);
+  Result<void> make_stages(const RunnerRequest& request);
+  void finish_info(const RunnerRequest& request);
+  /// Weights that stay in the mapped file.
+  std::uint64_t mapped_bytes() const;
+
   void compute(const Batch& batch, const GuessBatch* guesses, BatchOutcome& outcome);
   bool compute_rows(const Batch& batch, const GuessBatch* guesses);
-  bool grow(const Batch& batch);
 
   ModelConfig config_;
   Weights weights_;
   std::optional<AssistantModel> assistant_;
   MemoryBudget::Lease kv_lease_;
-  KvArena kv_;
-  SnapshotArena snapshots_;
   const Batch* batch_ = nullptr;             // begun
   const GuessBatch* guess_batch_ = nullptr;  // that the rows belong to; null: all layers are computed
   std::span<const GuessedToken> guesses_;    // of the last batch of guesses
   RunnerInfo info_;
-  std::string fault_;                       // of the other device
-  std::vector<float> no_logits_;            // in place of those that it owes
-  std::unique_ptr<LeadingLayers> leading_;  // null: all layers are here
+  std::string fault_;                    // of the other device
+  std::vector<float> no_logits_;         // in place of those that it owes
+  std::unique_ptr<DeviceStage> device_;  // null: all layers are here
   std::unique_ptr<Transformer> transformer_;
 };
 

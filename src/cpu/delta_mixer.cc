@@ -12,12 +12,13 @@
 namespace octavo {
 namespace {
 
-/// The largest of a size over the recurrent layers.
+/// The largest of a size over the recurrent ones of these layers.
 template <class Size>
-int largest(const ModelConfig& config, const Size& size) {
+int largest(const ModelConfig& config, const Size& size, LayerRange layers) {
   int most = 0;
-  for (const LayerSpec& layer : config.layers)
-    if (const DeltaSpec* delta = layer.delta()) most = std::max(most, size(*delta));
+  for (std::size_t i = 0; i < config.layers.size(); ++i)
+    if (const DeltaSpec* delta = config.layers[i].delta(); delta != nullptr && layers.contains(static_cast<int>(i)))
+      most = std::max(most, size(*delta));
   return most;
 }
 
@@ -29,27 +30,27 @@ bool DeltaMixer::reads_int8(const DeltaWeights& w) {
   return w.qkv.reads_int8() || w.gate.reads_int8() || w.decay.reads_int8() || w.beta.reads_int8();
 }
 
-int DeltaMixer::max_cols(const ModelConfig& config) { return largest(config, std::mem_fn(&DeltaSpec::value_width)); }
-
 DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots,
-                       ComputeContext& context, ResidualStream& stream)
+                       ComputeContext& context, ResidualStream& stream, LayerRange layers)
     : config_(config),
       context_(context),
       stream_(stream),
       snapshots_(snapshots),
       layers_(config.layers.size()),
-      zeros_(AlignedBuffer<float>::zeroed(to_size(largest(config, std::mem_fn(&DeltaSpec::num_channels))))),
-      inputs_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::num_channels)))),
+      planned_(context.max_rows),
+      zeros_(AlignedBuffer<float>::zeroed(to_size(largest(config, std::mem_fn(&DeltaSpec::num_channels), layers)))),
+      inputs_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::num_channels), layers))),
       mixed_(inputs_.size()),
-      decay_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::num_value_heads)))),
+      decay_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::num_value_heads), layers))),
       beta_(decay_.size()),
       gates_(2 * decay_.size()),
-      gated_(context.make_rows(max_cols(config))),
-      piece_floats_(to_size(largest(config, [](const DeltaSpec& spec) { return spec.key_dim * kDeltaColumns; }))),
+      gated_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::value_width), layers))),
+      piece_floats_(to_size(largest(
+          config, [](const DeltaSpec& spec) { return spec.key_dim * kDeltaColumns; }, layers))),
       ahead_(to_size(context.pool.num_threads()) * piece_floats_) {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const DeltaSpec* spec = config.layers[i].delta();
-    if (spec == nullptr) continue;
+    if (spec == nullptr || !layers.contains(static_cast<int>(i))) continue;
     const DeltaNorms norms(*spec);
     layers_[i] = {.spec = spec,
                   .weights = &std::get<DeltaWeights>(weights.layers[i].mixer),
@@ -58,63 +59,26 @@ DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, Snapsh
                   .kept_inputs = AlignedBuffer<float>(to_size(kMaxDraftedRows * spec->num_channels())),
                   .kept_gates = AlignedBuffer<float>(to_size(2 * kMaxDraftedRows * spec->num_value_heads))};
   }
-  ranges_.reserve(to_size(context.max_rows));
-  range_of_.reserve(to_size(context.max_rows));
-}
-
-void DeltaMixer::leave_out(int count) {
-  for (Layer& layer : std::span(layers_).first(to_size(count))) layer = {};
 }
 
 void DeltaMixer::plan(const Batch& batch) {
-  if (zeros_.size() == 0) return;  // no layer is recurrent
-  OCTAVO_CHECK(to_size(batch.num_seqs()) == batch.state_slots.size(), "{} state_slots of {} sequences",
-               batch.state_slots.size(), batch.num_seqs());
-  OCTAVO_CHECK(batch.num_drafted.size() == batch.state_slots.size(), "{} num_drafted of {} sequences",
-               batch.num_drafted.size(), batch.num_seqs());
-  ranges_.clear();
-  range_of_.clear();
-  int num_kept = 0;
-  for (std::size_t s = 0; s < batch.state_slots.size(); ++s) {
-    const int first = batch.seq_begin[s], count = batch.seq_begin[s + 1] - first;
-    add_range({.first_row = first,
-               .num_rows = count,
-               .state_slot = batch.state_slots[s],
-               .begins = batch.positions[to_size(first)] == 0,
-               .num_drafted = batch.num_drafted[s],
-               .first_kept = num_kept});
-    num_kept += batch.num_drafted[s];
-  }
-  OCTAVO_CHECK(num_kept <= kMaxDraftedRows, "{} rows of drafted tokens", num_kept);
-}
-
-void DeltaMixer::add_range(const Range& range) {
-  range_of_.insert(range_of_.end(), to_size(range.num_rows), static_cast<std::int32_t>(ranges_.size()));
-  ranges_.push_back(range);
+  if (zeros_.size() > 0) planned_.plan(batch);  // a layer of them is recurrent
 }
 
 void DeltaMixer::advance_states(std::span<const StateAdvance> advances) {
-  ranges_.clear();
-  range_of_.clear();
-  for (const StateAdvance& advance : advances)
-    if (advance.num_rows > 0)
-      add_range({.first_row = static_cast<int>(range_of_.size()),
-                 .num_rows = advance.num_rows,
-                 .state_slot = advance.state_slot,
-                 .begins = false,
-                 .first_kept = advance.first_row});
-  if (ranges_.empty()) return;
+  if (zeros_.size() == 0) return;
+  planned_.plan_advances(advances);
+  if (planned_.ranges().empty()) return;
   context_.enter(StepPart::kRecurrence);
-  const int num_rows = static_cast<int>(range_of_.size());
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Layer& layer = layers_[i];
     if (layer.spec == nullptr) continue;
     const int index = static_cast<int>(i);
     const DeltaState shape(*layer.spec);
-    const auto range_of = [&](std::int64_t row) -> const Range& { return ranges_[to_size(range_of_[to_size(row)])]; };
-    context_.for_rows(num_rows, [&](std::int64_t row, int) { load_kept(layer, range_of(row), row); });
-    context_.for_rows(num_rows, [&](std::int64_t row, int) {
-      convolve(layer, range_of(row), shape.inputs(snapshots_.state(range_of(row).state_slot, index)), row);
+    context_.for_rows(planned_.count(), [&](std::int64_t row, int) { load_kept(layer, planned_.range_of(row), row); });
+    context_.for_rows(planned_.count(), [&](std::int64_t row, int) {
+      const Range& range = planned_.range_of(row);
+      convolve(layer, range, shape.inputs(snapshots_.state(range.state_slot, index)), row);
     });
     run_pieces(index);
   }
@@ -170,10 +134,10 @@ void DeltaMixer::advance(int index) {
   const DeltaState shape(*layer.spec);
   context_.enter(StepPart::kRecurrence);
   // The gates of few rows are found beside their convolutions.
-  context_.for_rows_apart(2 * static_cast<int>(range_of_.size()), [&](std::int64_t item, int) {
+  context_.for_rows_apart(2 * planned_.count(), [&](std::int64_t item, int) {
     const std::int64_t row = item / 2;
     if (item % 2 == 1) return find_gates(layer, row);
-    const Range& range = ranges_[to_size(range_of_[to_size(row)])];
+    const Range& range = planned_.range_of(row);
     convolve(layer, range, shape.inputs(snapshots_.state(range.state_slot, index)), row);
   });
   run_pieces(index);
@@ -185,9 +149,9 @@ void DeltaMixer::run_pieces(int index) {
   const DeltaState shape(*layer.spec);
   // One item more of each sequence keeps the inputs of its last rows.
   const std::size_t items = to_size(layer.spec->num_value_heads * shape.num_pieces()) + 1;
-  context_.pool.for_ranges(ranges_.size() * items, 1, [&](std::size_t begin, std::size_t end, int worker) {
+  context_.pool.for_ranges(planned_.ranges().size() * items, 1, [&](std::size_t begin, std::size_t end, int worker) {
     for (std::size_t i = begin; i < end; ++i) {
-      const Range& range = ranges_[i / items];
+      const Range& range = planned_.ranges()[i / items];
       float* state = snapshots_.state(range.state_slot, index);
       if (i % items == 0) {
         keep_inputs(layer, range, shape.inputs(state));

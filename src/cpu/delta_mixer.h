@@ -11,23 +11,23 @@
 #include <vector>
 
 #include "cpu/residual_stream.h"
-#include "cpu/step_rows.h"
 #include "cpu/weights.h"
+#include "kv/layer_range.h"
 #include "kv/snapshot_arena.h"
 #include "model/batch.h"
 #include "model/delta_state.h"
+#include "stage/recurrent_rows.h"
+#include "stage/step_rows.h"
 
 namespace octavo {
 
 class DeltaMixer {
  public:
-  /// All references must outlive it. The arena's layers are the model's.
+  /// For some of a model's layers, whose states lie in the arena. All references must outlive it.
   DeltaMixer(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots, ComputeContext& context,
-             ResidualStream& stream);
+             ResidualStream& stream, LayerRange layers = {});
 
-  /// The first `count` layers are computed elsewhere, where their states lie.
-  void leave_out(int count);
-  /// Runs kept rows through the states, in all other layers. The next plan() is behind it.
+  /// Runs kept rows through the states. The next plan() comes after it.
   void advance_states(std::span<const StateAdvance> advances);
   /// Notes which rows of the batch are whose. Once a step.
   void plan(const Batch& batch);
@@ -39,31 +39,19 @@ class DeltaMixer {
 
   /// True if a matrix wants the mixer's input in int8.
   static bool reads_int8(const DeltaWeights& w);
-  /// The widest rows that it quantizes in the stream.
-  static int max_cols(const ModelConfig& config);
 
  private:
   struct Layer {
-    const DeltaSpec* spec = nullptr;  // nullptr: the layer has another mixer, or is computed elsewhere
+    const DeltaSpec* spec = nullptr;  // nullptr: the layer has another mixer, or lies elsewhere
     const DeltaWeights* weights = nullptr;
     std::vector<float> q_norm = {},
                        k_norm = {};         // [key_dim] weights that make of an RMSNorm the norm that this mixer has
     AlignedBuffer<float> kept_inputs = {};  // [kMaxDraftedRows, num_channels] Q, K and V before the convolution
     AlignedBuffer<float> kept_gates = {};   // [kMaxDraftedRows, num_value_heads, 2]
   };
-  /// A sequence's rows of the step.
-  struct Range {
-    int first_row, num_rows;
-    int state_slot;
-    bool begins;          // at position 0: its state is zeros
-    int num_drafted = 0;  // of the rows, the last ones
-    int first_kept = 0;   // the number of the first drafted one among those that are kept
-
-    int num_known() const { return num_rows - num_drafted; }
-  };
+  using Range = RecurrentRows::Range;
 
   void advance(int index);
-  void add_range(const Range& range);
   void load_kept(const Layer& layer, const Range& range, std::int64_t row);
   void keep_drafted(Layer& layer, const Range& range);
   void run_pieces(int index);
@@ -79,8 +67,7 @@ class DeltaMixer {
   ResidualStream& stream_;
   SnapshotArena& snapshots_;
   std::vector<Layer> layers_;            // [num_layers]
-  std::vector<Range> ranges_;            // of the step
-  std::vector<std::int32_t> range_of_;   // [rows of the step]
+  RecurrentRows planned_;                // of the step, or of an advance
   AlignedBuffer<float> zeros_;           // [num_channels] the convolution's inputs before a sequence
   AlignedBuffer<float> inputs_, mixed_;  // [rows, num_channels]: Q, K and V before and behind the convolution; then V
                                          // becomes the result

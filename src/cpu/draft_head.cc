@@ -16,8 +16,9 @@ DraftHead::DraftHead(const ModelConfig& config, const Weights& weights, Snapshot
       output_norm_(weights.output_norm),
       width_(config.width),
       layer_(config.num_layers()),
-      epsilon_(config.norm_epsilon) {
-  if (!config.has_draft_head) return;
+      epsilon_(config.norm_epsilon),
+      planned_(context.max_rows) {
+  OCTAVO_CHECK(config.has_draft_head, "a head of a model without one");
   layer_weights_ = &weights.layers[to_size(layer_)];
   pairs_ = context.make_rows(2 * width_);
   projected_ = context.make_rows(width_);
@@ -26,9 +27,9 @@ DraftHead::DraftHead(const ModelConfig& config, const Weights& weights, Snapshot
 }
 
 void DraftHead::advance_states(std::span<const StateAdvance> advances) {
-  if (layer_weights_ == nullptr) return;
-  for (const auto& [slot, first_row, num_rows] : advances)
-    if (num_rows > 0) std::copy_n(kept_.data() + std::int64_t{first_row + num_rows - 1} * width_, width_, state(slot));
+  planned_.plan_advances(advances);
+  for (const RecurrentRows::Range& range : planned_.ranges())
+    std::copy_n(kept_of(range, range.num_rows - 1), width_, state(range.state_slot));
 }
 
 /// One row of the pairs. `hidden`: null for zeros, whose norm is zeros.
@@ -54,7 +55,7 @@ void DraftHead::project(int rows, float* y) {
   context_.multiply({&product, 1}, stream_.quantized(pairs_.data(), 2 * width_), rows);
 }
 
-void DraftHead::follow(const StepRows& rows, AttentionMixer& attention) {
+void DraftHead::follow(const StepRows& rows, CpuStage& stage) {
   const Batch& batch = rows.batch();
   const int count = batch.num_rows();
   context_.enter(StepPart::kEmbedding);
@@ -78,7 +79,7 @@ void DraftHead::follow(const StepRows& rows, AttentionMixer& attention) {
                               stream_.h() + row * width_);
     if (quantize) stream_.quantize_row(stream_.h(), width_, row, count);
   });
-  attention.write_state(layer_, rows);
+  stage.write_head_state(rows);
 }
 
 /// Keeps the hidden rows behind the last known row of each sequence, and behind drafted ones.
@@ -86,19 +87,18 @@ void DraftHead::keep_hidden(const Batch& batch) {
   const auto keep = [&](std::int64_t row, float* to) {
     context_.kernels.rms_norm(stream_.x(row), output_norm_, width_, epsilon_, to);
   };
-  float* kept = kept_.data();
-  for (std::size_t s = 0; s < batch.state_slots.size(); ++s) {
-    const int end = batch.seq_begin[s + 1], first_drafted = end - batch.num_drafted[s];
-    keep(first_drafted - 1, state(batch.state_slots[s]));
-    for (int row = first_drafted; row < end; ++row, kept += width_) keep(row, kept);
+  planned_.plan(batch);
+  for (const RecurrentRows::Range& range : planned_.ranges()) {
+    const int first_drafted = range.first_row + range.num_known();
+    keep(first_drafted - 1, state(range.state_slot));
+    for (int i = 0; i < range.num_drafted; ++i) keep(first_drafted + i, kept_of(range, i));
   }
 }
 
 void DraftHead::begin(const GuessBatch& batch) {
   const std::vector<std::int32_t>& state_slots = batch.rows.state_slots;
   const int count = batch.rows.num_seqs();
-  OCTAVO_CHECK(layer_weights_ != nullptr && to_size(count) == state_slots.size(), "{} sequences with {} states", count,
-               state_slots.size());
+  OCTAVO_CHECK(to_size(count) == state_slots.size(), "{} sequences with {} states", count, state_slots.size());
   rounds_.begin(batch, weights_.output);
   for (int s = 0; s < count; ++s)
     std::copy_n(state(state_slots[to_size(s)]), width_, hidden_.data() + std::int64_t{s} * width_);

@@ -9,33 +9,34 @@
 // sequence's last token is the layer's recurrent state, in the snapshot with the others; in front of a sequence there
 // are zeros. Rows of drafted tokens are kept, and the right ones taken over by advance_states(), as in DeltaMixer.
 //
-// Owned by the transformer, which runs the layer itself; one step uses it at a time.
+// The layer itself is the last stage's. Owned by the transformer; one step uses it at a time.
 #pragma once
 
 #include <span>
 
-#include "cpu/attention_mixer.h"
+#include "cpu/cpu_stage.h"
 #include "cpu/guess_rounds.h"
 #include "cpu/residual_stream.h"
-#include "cpu/step_rows.h"
 #include "cpu/weights.h"
 #include "kv/snapshot_arena.h"
 #include "model/batch.h"
 #include "model/model_runner.h"
+#include "stage/recurrent_rows.h"
+#include "stage/step_rows.h"
 
 namespace octavo {
 
 class DraftHead {
  public:
-  /// All references must outlive it. Takes no memory where the model has no head.
+  /// For a model that has a head. All references must outlive it.
   DraftHead(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots, ComputeContext& context,
             ResidualStream& stream);
 
   /// Takes over the hidden rows of drafted tokens that were right.
   void advance_states(std::span<const StateAdvance> advances);
   /// Writes keys and values of a batch's rows, which are in the stream behind the model's last layer and stay there,
-  /// and keeps the hidden rows.
-  void follow(const StepRows& rows, AttentionMixer& attention);
+  /// and keeps the hidden rows. `stage` has the head's layer and has computed the batch.
+  void follow(const StepRows& rows, CpuStage& stage);
 
   /// A batch of guesses begins.
   void begin(const GuessBatch& batch);
@@ -57,6 +58,10 @@ class DraftHead {
   void embed_row(const Batch& batch, std::int64_t row, const float* hidden, int worker);
   void project(int rows, float* y);
   void keep_hidden(const Batch& batch);
+  /// The kept hidden row of a drafted row of a sequence.
+  float* kept_of(const RecurrentRows::Range& range, int drafted) {
+    return kept_.data() + std::int64_t{range.first_kept + drafted} * width_;
+  }
   /// The hidden row in front of a row under way.
   float* hidden_of(std::int64_t row) { return hidden_.data() + std::int64_t{rounds_.sequence_of(row)} * width_; }
 
@@ -71,6 +76,7 @@ class DraftHead {
   AlignedBuffer<float> pairs_;      // [rows, 2 width]
   AlignedBuffer<float> projected_;  // [rows, width]
   AlignedBuffer<float> kept_;       // [kMaxDraftedRows, width] hidden rows of drafted tokens
+  RecurrentRows planned_;           // of the step, or of an advance
 
   // The state of a batch of guesses.
   GuessRounds rounds_;

@@ -23,10 +23,10 @@ struct ExpertsFfn::Room {
   int experts = 0, chosen = 0, width = 0;
   bool inputs = false, inputs_int8 = false, gated = false, gated_int8 = false, shared = false;
 
-  Room(const ModelConfig& config, const Weights& weights) {
+  Room(const ModelConfig& config, const Weights& weights, LayerRange layers) {
     for (std::size_t i = 0; i < config.layers.size(); ++i) {
       const auto* spec = std::get_if<ExpertsFfnSpec>(&config.layers[i].feed_forward);
-      if (spec == nullptr) continue;
+      if (spec == nullptr || !layers.contains(static_cast<int>(i))) continue;
       experts = std::max(experts, spec->num_experts);
       chosen = std::max(chosen, spec->num_chosen);
       width = std::max(width, spec->width);
@@ -40,8 +40,8 @@ struct ExpertsFfn::Room {
 };
 
 ExpertsFfn::ExpertsFfn(const ModelConfig& config, const Weights& weights, ComputeContext& context,
-                       ResidualStream& stream, DenseFfn& shared)
-    : ExpertsFfn(config.width, Room(config, weights), context, stream, shared) {}
+                       ResidualStream& stream, DenseFfn& shared, LayerRange layers)
+    : ExpertsFfn(config.width, Room(config, weights, layers), context, stream, shared) {}
 
 ExpertsFfn::ExpertsFfn(int width, const Room& room, ComputeContext& context, ResidualStream& stream, DenseFfn& shared)
     : context_(context),
@@ -74,11 +74,6 @@ ExpertsFfn::ExpertsFfn(int width, const Room& room, ComputeContext& context, Res
 void ExpertsFfn::begin() {
   bytes_read_ = 0;
   not_finite_.clear();
-}
-
-void ExpertsFfn::add_counts(std::uint64_t bytes, std::span<const std::int32_t> not_finite) {
-  bytes_read_ += bytes;
-  not_finite_.insert(not_finite_.end(), not_finite.begin(), not_finite.end());
 }
 
 void ExpertsFfn::run(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const StepRows& rows,

@@ -12,22 +12,21 @@
 #include "cpu/dense_ffn.h"
 #include "cpu/expert_choices.h"
 #include "cpu/residual_stream.h"
-#include "cpu/step_rows.h"
 #include "cpu/weights.h"
+#include "kv/layer_range.h"
+#include "stage/step_rows.h"
 
 namespace octavo {
 
 class ExpertsFfn {
  public:
-  /// Has room for the widest of the model's mixtures; none where it has no mixture. `shared` computes the experts of
-  /// every row. All but the config must outlive it.
+  /// Has room for the widest mixture of some of a model's layers; none where they have no mixture. `shared` computes
+  /// the experts of every row. All but the config must outlive it.
   ExpertsFfn(const ModelConfig& config, const Weights& weights, ComputeContext& context, ResidualStream& stream,
-             DenseFfn& shared);
+             DenseFfn& shared, LayerRange layers = {});
 
   /// A new step: nothing is counted yet.
   void begin();
-  /// The counts of layers that lie elsewhere (cpu/leading_layers.h), in front of all others of the step.
-  void add_counts(std::uint64_t bytes, std::span<const std::int32_t> not_finite);
   void run(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const StepRows& rows, const Epilogue& epilogue);
 
   /// True if a matrix wants the feed-forward's input in int8.
@@ -38,7 +37,7 @@ class ExpertsFfn {
 
   /// Bytes of the experts whose weights were read in this step.
   std::uint64_t bytes_read() const { return bytes_read_; }
-  /// The batch's sequences that have a row whose scores are not finite.
+  /// The batch's sequences that have a row whose scores are not finite, as they were found.
   std::span<const std::int32_t> not_finite() const { return not_finite_; }
 
  private:

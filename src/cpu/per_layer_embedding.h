@@ -9,8 +9,8 @@
 #pragma once
 
 #include "cpu/residual_stream.h"
-#include "cpu/step_rows.h"
 #include "cpu/weights.h"
+#include "stage/step_rows.h"
 
 namespace octavo {
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/aligned_buffer.h"
 #include "base/stop_check.h"
 #include "base/text.h"
 #include "base/to_size.h"
@@ -32,6 +33,8 @@ struct Piece {
   std::size_t row_of(std::int64_t panel) const { return to_size(std::min(panel * kPanelRows, job->num_rows)); }
   std::size_t offset() const { return job->offset() + row_of(begin) * tensor().row_bytes(); }
   std::size_t bytes() const { return (row_of(end) - row_of(begin)) * tensor().row_bytes(); }
+  std::size_t packed_offset() const { return to_size(begin) * panel_bytes(job->type, tensor().cols); }
+  std::size_t packed_bytes() const { return to_size(end - begin) * panel_bytes(job->type, tensor().cols); }
 };
 
 std::vector<Piece> cut(const std::vector<RepackJob>& jobs) {
@@ -96,14 +99,24 @@ class FirstError {
   std::optional<Error> error_;
 };
 
+/// Bytes of the largest piece whose panels do not stay here.
+std::size_t largest_sent(std::span<const Piece> pieces) {
+  std::size_t most = 0;
+  for (const Piece& piece : pieces)
+    if (piece.job->panels == nullptr) most = std::max(most, piece.packed_bytes());
+  return most;
+}
+
 /// Packs what a reader has read, in rounds, for each of which it has the threads.
 class Rounds {
  public:
   Rounds(std::span<const Piece> pieces, const ModelSource& source, PieceReader& reader, ThreadPool& pool,
          const RepackManner& manner)
       : pieces_(pieces), source_(source), reader_(reader), pool_(pool), manner_(manner), hashes_(pieces.size()) {
-    converters_.reserve(to_size(pool.num_threads()));
-    for (int i = 0; i < pool.num_threads(); ++i) converters_.emplace_back(pieces);
+    workers_.reserve(to_size(pool.num_threads()));
+    for (int i = 0; i < pool.num_threads(); ++i)
+      workers_.push_back(
+          {.converter = RowConverter(pieces), .panels = AlignedBuffer<std::uint8_t>(largest_sent(pieces))});
   }
 
   /// Packs pieces for a while, as long as there are some that were read. The calling thread calls `on_piece`, if it is
@@ -120,7 +133,7 @@ class Rounds {
       do {
         const std::optional<PieceReader::Piece> read = reader_.try_take();
         if (!read) return;
-        pack(pieces_[read->index], read->bytes, converters_[to_size(worker)]);
+        pack(pieces_[read->index], read->bytes, workers_[to_size(worker)]);
         hashes_[read->index] = hash_of(read->bytes);
         reader_.give_back(*read);
         if (worker == 0 && on_piece) on_piece();
@@ -137,20 +150,31 @@ class Rounds {
   static constexpr auto kRound = std::chrono::milliseconds(50);        // then progress is told
   static constexpr auto kSharedRound = std::chrono::milliseconds(10);  // beside engines that compute
 
-  void pack(const Piece& piece, std::span<const std::byte> bytes, RowConverter& converter) {
+  /// What a thread packs with.
+  struct Worker {
+    RowConverter converter;
+    AlignedBuffer<std::uint8_t> panels;  // of a piece that does not stay here
+  };
+
+  void pack(const Piece& piece, std::span<const std::byte> bytes, Worker& worker) {
     if (manner_.pages == FilePages::kDropped) source_.drop(piece.offset(), piece.bytes());
     const RepackJob& job = *piece.job;
     const Tensor& tensor = piece.tensor();
     if (job.type != tensor.type) {
-      const Result<std::span<const std::byte>> converted = converter.convert(tensor, bytes, job.type);
+      const Result<std::span<const std::byte>> converted = worker.converter.convert(tensor, bytes, job.type);
       if (!converted)
         return error_.set(
             {fmt::format("{}: tensor {}: {}", source_.name(), quote(job.tensor->name), converted.error().message)});
       bytes = *converted;
     }
     const auto rows = static_cast<std::int64_t>(piece.row_of(piece.end) - piece.row_of(piece.begin));
+    std::uint8_t* panels = job.panels != nullptr ? job.panels + piece.packed_offset() : worker.panels.data();
     pack_panels({.type = job.type, .rows = rows, .cols = tensor.cols, .data = bytes}, 0, piece.end - piece.begin,
-                job.panels + to_size(piece.begin) * panel_bytes(job.type, tensor.cols));
+                panels);
+    if (job.send) {
+      const Result<void> sent = job.send(piece.packed_offset(), {panels, piece.packed_bytes()});
+      if (!sent) return error_.set(sent.error());
+    }
     done_.fetch_add(piece.bytes(), std::memory_order_relaxed);
   }
 
@@ -159,7 +183,7 @@ class Rounds {
   PieceReader& reader_;
   ThreadPool& pool_;
   const RepackManner& manner_;
-  std::vector<RowConverter> converters_;  // [thread]
+  std::vector<Worker> workers_;  // [thread]
   std::vector<ContentHash> hashes_;
   FirstError error_;
   std::atomic<std::uint64_t> done_ = 0;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <stop_token>
 #include <vector>
 
@@ -20,13 +21,17 @@
 
 namespace octavo {
 
-/// One matrix, `num_rows` rows of a tensor from `first_row` on, and room for packed_bytes() of it in its type. If that
-/// is not the tensor's, its rows are quantized anew.
+/// Takes panels of a matrix from byte `offset` of them on, on any thread; several at the same time.
+using SendPanels = std::function<Result<void>(std::size_t offset, std::span<const std::uint8_t> panels)>;
+
+/// One matrix, `num_rows` rows of a tensor from `first_row` on, and where packed_bytes() of it in its type go: to
+/// memory, or elsewhere, or both. If the type is not the tensor's, its rows are quantized anew.
 struct RepackJob {
   const SourceTensor* tensor;
   DType type;
   std::int64_t first_row, num_rows;
-  std::uint8_t* panels;
+  std::uint8_t* panels;  // null: none of them stay here
+  SendPanels send = {};  // empty: none of them go elsewhere
 
   std::uint64_t offset() const { return tensor->offset + to_size(first_row) * tensor->tensor.row_bytes(); }
 };
@@ -47,8 +52,8 @@ struct RepackManner {
 /// `progress`, if set, is called on the calling thread, behind each piece that it packs, or beside others between their
 /// steps; the calling thread must have no step of the pool. The result is a hash of all bytes that were packed, the
 /// same for any number of threads. Error: the file ends before it should, or cannot be read; a weight that its type
-/// cannot have; a stop was asked for, which each thread looks at behind a piece. Panels are not complete then. Throws
-/// std::system_error where the system refuses a thread.
+/// cannot have; panels could not be sent; a stop was asked for, which each thread looks at behind a piece. Panels are
+/// not complete then. Throws std::system_error where the system refuses a thread.
 Result<ContentHash> repack(std::vector<RepackJob> jobs, const ModelSource& source, ThreadPool& pool,
                            const RepackProgress& progress, const RepackManner& manner = {});
 

@@ -8,7 +8,7 @@
 #include "base/to_size.h"
 #include "cpu/compute_context.h"
 #include "cpu/residual_stream.h"
-#include "cpu/step_rows.h"
+#include "stage/step_rows.h"
 
 namespace octavo {
 
@@ -23,8 +23,6 @@ class SpoiledRows {
                      [&](std::int64_t row, int) { is_finite_[to_size(row)] = stream.is_finite(row) ? 1 : 0; });
     rows.add_spoiled([&](int row) { return is_finite_[to_size(row)] != 0; }, sequences_);
   }
-  /// Takes over what another device has found.
-  void assign(std::span<const std::int32_t> sequences) { sequences_.assign(sequences.begin(), sequences.end()); }
   /// Ascending.
   std::span<const std::int32_t> sequences() const { return sequences_; }
 

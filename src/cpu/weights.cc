@@ -8,6 +8,7 @@
 #include "base/to_size.h"
 #include "kernels/pack.h"
 #include "model/weight_need.h"
+#include "stage/weight_shares.h"
 #include "tensor/dequantize.h"
 
 namespace octavo {
@@ -22,6 +23,8 @@ void transpose(std::span<float> floats, std::size_t cols) {
   for (std::size_t i = 0; i < floats.size(); ++i) floats[i % cols * num_rows + i / cols] = rows[i];
 }
 
+std::size_t packed_bytes_of(const ListedMatrix& m) { return to_size(m.count) * packed_bytes(m.type, m.rows, m.cols); }
+
 /// Entries of a list become what was loaded for them.
 struct LoadedWeights {
   const WeightList& list;
@@ -33,7 +36,7 @@ struct LoadedWeights {
     return is_present(index) ? matrices[to_size(index.value)] : WeightMatrix();
   }
   ExpertMatrices experts(ExpertsIndex experts) const {
-    if (!is_present(experts.index)) return {};
+    if (!is_present(matrix(experts.index))) return {};
     const ListedMatrix& listed = list.matrix(experts.index);
     return {.first = matrix(experts.index),
             .count = listed.count,
@@ -42,28 +45,40 @@ struct LoadedWeights {
   }
 };
 
-/// The number that a vector is multiplied by; those before it are loaded.
-float factor_of(const ListedVector& v, const std::vector<const float*>& loaded) {
-  return is_present(v.scale) ? v.factor * *loaded[to_size(v.scale.value)] : v.factor;
-}
-
 }  // namespace
 
+struct Weights::Load {
+  const ModelSource& source;
+  const WeightList& list;
+  WeightShares shares;
+  StageLoad* elsewhere;  // null: all of them are here
+};
+
 Result<Weights> Weights::load(const ModelSource& source, const WeightList& list, const KernelTable& kernels,
-                              ThreadPool& pool, const RepackProgress& progress, const LoadManner& manner) {
+                              ThreadPool& pool, const RepackProgress& progress, const LoadManner& manner,
+                              StageLoad* elsewhere) {
   if (!manner.repack && !list.types.empty()) return fail("weights that stay in the file cannot be made other types");
+  OCTAVO_CHECK(manner.repack || elsewhere == nullptr, "weights in the file go nowhere");
+  const Load load{
+      source, list,
+      elsewhere == nullptr ? WeightShares(list) : WeightShares(list, elsewhere->layers(), elsewhere->has_output()),
+      elsewhere};
   Weights weights;
   LoadedWeights loaded{.list = list, .vectors = {}, .matrices = {}};
-  OCTAVO_TRY(const ContentHash vectors, weights.load_vectors(source, list, manner.stop, loaded.vectors));
-  for (const ListedMatrix& m : list.matrices)
-    loaded.matrices.push_back({.type = m.type,
-                               .activations = kernels.activation_form(m.type),
-                               .rows = m.rows,
-                               .cols = m.cols,
-                               .scale = loaded.vector(m.scale)});
-  OCTAVO_TRY(const ContentHash matrices,
-             manner.repack ? weights.pack_matrices(source, list, pool, progress, manner, loaded.matrices)
-                           : weights.map_matrices(source, list, manner.stop, loaded.matrices));
+  OCTAVO_TRY(const ContentHash vectors, weights.load_vectors(load, manner.stop, loaded.vectors));
+  for (std::size_t i = 0; i < list.matrices.size(); ++i) {
+    const ListedMatrix& m = list.matrices[i];
+    loaded.matrices.push_back(load.shares.matrix(i).is_here
+                                  ? WeightMatrix{.type = m.type,
+                                                 .activations = kernels.activation_form(m.type),
+                                                 .rows = m.rows,
+                                                 .cols = m.cols,
+                                                 .scale = loaded.vector(m.scale)}
+                                  : WeightMatrix());
+  }
+  OCTAVO_TRY(const ContentHash matrices, manner.repack
+                                             ? weights.pack_matrices(load, pool, progress, manner, loaded.matrices)
+                                             : weights.map_matrices(load, manner.stop, loaded.matrices));
   static_cast<ModelTensors<CpuForm>&>(weights) = transform<CpuForm>(list.tensors, loaded);
   std::vector<ContentHash> parts;
   for (const std::span<const std::byte> head : source.heads()) parts.push_back(hash_of(head));
@@ -78,61 +93,80 @@ Result<Weights> Weights::load(const ModelSource& source, const WeightList& list,
   return weights;
 }
 
-Result<ContentHash> Weights::load_vectors(const ModelSource& source, const WeightList& list,
-                                          const std::stop_token& stop, std::vector<const float*>& loaded) {
-  vectors_ = AlignedBuffer<float>(weight_need(list).vector_bytes / sizeof(float));
+Result<ContentHash> Weights::load_vectors(const Load& load, const std::stop_token& stop,
+                                          std::vector<const float*>& loaded) {
+  const std::vector<ListedVector>& listed = load.list.vectors;
+  std::size_t here = 0;
+  for (std::size_t i = 0; i < listed.size(); ++i)
+    if (load.shares.vector(i).is_here) here += vector_floats(listed[i].num_floats());
+  vectors_ = AlignedBuffer<float>(here);
   float* floats = vectors_.data();
   std::vector<std::byte> bytes;
-  std::vector<float> whole;
+  std::vector<float> whole, part, first_numbers;
   std::vector<ContentHash> hashes;
-  for (const ListedVector& v : list.vectors) {
+  for (std::size_t i = 0; i < listed.size(); ++i) {
     OCTAVO_TRY_VOID(check_stop(stop, "loading"));
-    const std::size_t size = v.num_floats();
+    const ListedVector& v = listed[i];
     bytes.resize(v.source->tensor.bytes());
-    OCTAVO_TRY_VOID(source.read(v.source->offset, bytes));
+    OCTAVO_TRY_VOID(load.source.read(v.source->offset, bytes));
     hashes.push_back(hash_of(bytes));
     whole.resize(v.num_in_file());
     dequantize(v.source->tensor.type, bytes.data(), whole);
-    std::ranges::copy(std::span(whole).subspan(to_size(v.first), size), floats);
-    const float factor = factor_of(v, loaded);
+    const auto begin = whole.begin() + v.first;
+    part.assign(begin, begin + static_cast<std::ptrdiff_t>(v.num_floats()));
+    const float factor = is_present(v.scale) ? v.factor * first_numbers[to_size(v.scale.value)] : v.factor;
     if (factor != 1)
-      for (float& x : std::span(floats, size)) x *= factor;
-    if (v.transposed) transpose(std::span(floats, size), to_size(v.source->tensor.cols));
-    loaded.push_back(floats);
-    floats += vector_floats(size);
+      for (float& x : part) x *= factor;
+    if (v.transposed) transpose(part, to_size(v.source->tensor.cols));
+    first_numbers.push_back(part.empty() ? 0 : part.front());
+    if (load.shares.vector(i).is_there) OCTAVO_TRY_VOID(load.elsewhere->put_vector({static_cast<int>(i)}, part));
+    loaded.push_back(load.shares.vector(i).is_here ? floats : nullptr);
+    if (!load.shares.vector(i).is_here) continue;
+    std::ranges::copy(part, floats);
+    floats += vector_floats(part.size());
   }
   return hash_of(std::as_bytes(std::span(hashes)));
 }
 
-Result<ContentHash> Weights::pack_matrices(const ModelSource& source, const WeightList& list, ThreadPool& pool,
-                                           const RepackProgress& progress, const LoadManner& manner,
-                                           std::vector<WeightMatrix>& loaded) {
-  const std::uint64_t need = weight_need(list).packed_bytes;
-  matrices_ = AlignedBuffer<std::uint8_t>::with_huge_pages(need);
+Result<ContentHash> Weights::pack_matrices(const Load& load, ThreadPool& pool, const RepackProgress& progress,
+                                           const LoadManner& manner, std::vector<WeightMatrix>& loaded) {
+  const std::vector<ListedMatrix>& listed = load.list.matrices;
+  std::uint64_t here = 0;
+  for (std::size_t i = 0; i < listed.size(); ++i)
+    if (load.shares.matrix(i).is_here) here += packed_bytes_of(listed[i]);
+  matrices_ = AlignedBuffer<std::uint8_t>::with_huge_pages(here);
   std::uint8_t* panels = matrices_.data();
   std::vector<RepackJob> jobs;
   for (std::size_t index = 0; index < loaded.size(); ++index) {
-    const ListedMatrix& m = list.matrices[index];
-    loaded[index].panels = panels;
+    const ListedMatrix& m = listed[index];
+    const WeightShare share = load.shares.matrix(index);
+    if (share.is_here) loaded[index].panels = panels;
     const std::size_t bytes_of_one = packed_bytes(m.type, m.rows, m.cols);
-    for (int i = 0; i < m.count; ++i, panels += bytes_of_one)
-      jobs.push_back(
-          {.tensor = m.source, .type = m.type, .first_row = m.row_of(i), .num_rows = m.rows, .panels = panels});
+    for (int i = 0; i < m.count; ++i) {
+      RepackJob& job = jobs.emplace_back(m.source, m.type, m.row_of(i), m.rows, share.is_here ? panels : nullptr);
+      if (share.is_here) panels += bytes_of_one;
+      if (!share.is_there) continue;
+      job.send = [&load, index, first = to_size(i) * bytes_of_one](std::size_t offset,
+                                                                   std::span<const std::uint8_t> some) {
+        return load.elsewhere->put_panels({static_cast<int>(index)}, first + offset, some);
+      };
+    }
   }
-  const bool fits_beside = source.files().bytes + need <= available_memory_bytes();
-  return repack(std::move(jobs), source, pool, progress,
+  const bool fits_beside = load.source.files().bytes + here <= available_memory_bytes();
+  return repack(std::move(jobs), load.source, pool, progress,
                 {.pages = fits_beside ? FilePages::kKept : FilePages::kDropped,
                  .beside_others = manner.beside_others,
                  .stop = manner.stop});
 }
 
-Result<ContentHash> Weights::map_matrices(const ModelSource& source, const WeightList& list,
-                                          const std::stop_token& stop, std::vector<WeightMatrix>& loaded) {
+Result<ContentHash> Weights::map_matrices(const Load& load, const std::stop_token& stop,
+                                          std::vector<WeightMatrix>& loaded) {
+  const ModelSource& source = load.source;
   const SourceFiles& files = source.files();
   std::vector<ContentHash> hashes = {{files.bytes, static_cast<std::uint64_t>(files.modified_ns)}};
   std::array<std::byte, kSampleBytes> sample;
   for (std::size_t index = 0; index < loaded.size(); ++index) {
-    const ListedMatrix& m = list.matrices[index];
+    const ListedMatrix& m = load.list.matrices[index];
     OCTAVO_TRY_VOID(check_stop(stop, "loading"));
     if (m.source->tensor.data.empty())
       return fail("{}: tensor {} is in no map of a file: without repacking only GGUF files run", source.name(),
@@ -146,21 +180,6 @@ Result<ContentHash> Weights::map_matrices(const ModelSource& source, const Weigh
     hashes.push_back(hash_of(first));
   }
   return hash_of(std::as_bytes(std::span(hashes)));
-}
-
-std::uint64_t Weights::bytes_per_token() const {
-  const bool tied = output.panels == embedding.panels && output.file == embedding.file;
-  const auto unread_rows = [](const WeightMatrix& w) {
-    return w.rows == 0 ? 0 : w.bytes() - w.bytes() / static_cast<std::uint64_t>(w.rows);
-  };
-  std::uint64_t unread = unread_rows(per_layer.table);
-  if (!tied) unread += unread_rows(embedding) + unread_rows(positions) + unread_rows(token_types);
-  if (draft_head.embedding.panels != embedding.panels || draft_head.embedding.file != embedding.file)
-    unread += unread_rows(draft_head.embedding);
-  for (const LayerWeights& layer : layers)
-    if (const auto* experts = std::get_if<ExpertsFfnWeights>(&layer.feed_forward))
-      unread += to_size(experts->gate.count - experts->num_chosen) * bytes_of_one(*experts);
-  return total_bytes() - unread;
 }
 
 PanelScratch Weights::make_scratch(int num_threads) const {

@@ -12,6 +12,7 @@
 #include "cpu/weight_matrix.h"
 #include "model/content_hash.h"
 #include "model/weight_list.h"
+#include "stage/stage.h"
 
 namespace octavo {
 
@@ -46,35 +47,33 @@ struct LoadManner {
 
 class Weights : public ModelTensors<CpuForm> {
  public:
-  /// Loads what is listed: packs the matrices on all threads, or leaves them in the file. Errors: a weight that cannot
-  /// become the type of its matrix; or the file has become shorter than it was.
+  /// Loads what is listed: packs the matrices on all threads, or leaves them in the file. Those of `elsewhere`, if
+  /// there is such a stage, go there, and are absent here. Errors: a weight that cannot become the type of its matrix;
+  /// the file has become shorter than it was; or the stage's device has failed.
   static Result<Weights> load(const ModelSource& source, const WeightList& list, const KernelTable& kernels,
-                              ThreadPool& pool, const RepackProgress& progress, const LoadManner& manner = {});
+                              ThreadPool& pool, const RepackProgress& progress, const LoadManner& manner = {},
+                              StageLoad* elsewhere = nullptr);
 
-  /// Bytes of all weights, and of those that one token alone reads (one row of an embedding).
+  /// Bytes of all weights that are here.
   std::uint64_t total_bytes() const { return matrices_.size() + mapped_bytes_ + vectors_.size_bytes(); }
-  std::uint64_t bytes_per_token() const;
   /// The part of the total that lies in the mapped file.
   std::uint64_t mapped_bytes() const { return mapped_bytes_; }
 
-  /// All vectors, in one piece.
-  std::span<const float> vectors() const { return vectors_.span(); }
-
-  /// A hash of all listed tensors: of matrices that stay in the file, by samples.
+  /// A hash of all listed tensors, wherever they lie: of matrices that stay in the file, by samples.
   const WeightsHash& content_hash() const { return content_hash_; }
 
   /// The scratch that threads need to read the matrices.
   PanelScratch make_scratch(int num_threads) const;
 
  private:
+  /// What is loaded, and where it goes.
+  struct Load;
+
   // Each gives a hash of what it loads.
-  Result<ContentHash> load_vectors(const ModelSource& source, const WeightList& list, const std::stop_token& stop,
-                                   std::vector<const float*>& loaded);
-  Result<ContentHash> pack_matrices(const ModelSource& source, const WeightList& list, ThreadPool& pool,
-                                    const RepackProgress& progress, const LoadManner& manner,
-                                    std::vector<WeightMatrix>& loaded);
-  Result<ContentHash> map_matrices(const ModelSource& source, const WeightList& list, const std::stop_token& stop,
-                                   std::vector<WeightMatrix>& loaded);
+  Result<ContentHash> load_vectors(const Load& load, const std::stop_token& stop, std::vector<const float*>& loaded);
+  Result<ContentHash> pack_matrices(const Load& load, ThreadPool& pool, const RepackProgress& progress,
+                                    const LoadManner& manner, std::vector<WeightMatrix>& loaded);
+  Result<ContentHash> map_matrices(const Load& load, const std::stop_token& stop, std::vector<WeightMatrix>& loaded);
 
   AlignedBuffer<std::uint8_t> matrices_;  // panels
   std::uint64_t mapped_bytes_ = 0;

@@ -65,10 +65,10 @@ std::uint64_t CardAttention::scratch_bytes(const ModelConfig& config, int max_ro
 }
 
 Result<CardAttention> CardAttention::create(CardContext& context, const ModelConfig& config, const StateRoom& room,
-                                            int num_layers, int max_rows) {
+                                            LayerRange layers, int max_rows) {
   CardAttention made(context, config, room.layout);
-  for (int i = 0; i < num_layers; ++i) {
-    if (!room.layout.places[to_size(i)]) {
+  for (int i = 0; i < layers.end; ++i) {
+    if (!layers.contains(i) || !room.layout.places[to_size(i)]) {
       made.kv_.emplace_back();
       continue;
     }
@@ -101,8 +101,8 @@ void CardAttention::copy_blocks(std::span<const BlockCopy> copies) {
   for (const auto& [group, from, to] : copies) {
     if (group == layout_->num_groups()) continue;  // a snapshot
     for (int i = 0; i < static_cast<int>(kv_.size()); ++i) {
-      if (!layout_->places[to_size(i)] || layout_->lender(i) != i || layout_->place(i).group != group) continue;
       const CardKvLayer& kv = kv_[to_size(i)];
+      if (kv.data == nullptr || layout_->lender(i) != i || layout_->place(i).group != group) continue;
       const auto place = [&](int block) {
         return reinterpret_cast<CuPointer>(kv.data) + to_size(block) * to_size(kv.block_bytes);
       };

@@ -1,7 +1,7 @@
 // Attention as a layer's mixer on the card (cpu/attention_mixer.h): Q, K and V of the rows, K and V into the blocks
 // that lie there, the cache's answer, the output matrix.
 //
-// Owned by CardLayers.
+// Owned by CardStage.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,9 @@ namespace octavo::gpu {
 
 class CardAttention {
  public:
-  /// Takes the memory of keys and values of the first `num_layers` layers, and of the rows of a step. Error: the card
-  /// has none.
+  /// Takes the memory of keys and values of a stage's layers, and of the rows of a step. Error: the card has none.
   static Result<CardAttention> create(CardContext& context, const ModelConfig& config, const StateRoom& room,
-                                      int num_layers, int max_rows);
+                                      LayerRange layers, int max_rows);
   /// Bytes of keys and values of a layer.
   static std::uint64_t kv_bytes(const StateRoom& room, int layer);
   /// Bytes of all else.
@@ -47,7 +46,8 @@ class CardAttention {
   CardContext* context_;
   const ModelConfig* config_;
   const StateLayout* layout_;
-  std::vector<CardKvLayer> kv_;  // [layers] their own; of those that borrow: their lenders'; of others nothing
+  std::vector<CardKvLayer> kv_;  // [layers of the model up to the last one] their own; of those that borrow: their
+                                 // lenders'; of others nothing
   std::vector<CardMemory> blocks_;
   CardMemory q_, attended_, k_, v_;  // [max_rows, width of heads]
   CardMemory gated_q_;               // [max_rows, queries and gates]

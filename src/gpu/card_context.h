@@ -1,7 +1,7 @@
 // The things that every part of a layer computes with on the card: the device, the order of sums, and the int8 form of
 // the rows that are multiplied next.
 //
-// Owned by CardLayers.
+// Owned by CardStage.
 #pragma once
 
 #include <cstdint>

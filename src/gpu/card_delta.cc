@@ -5,7 +5,6 @@
 
 #include "base/to_size.h"
 #include "model/delta_state.h"
-#include "model/model_runner.h"
 
 namespace octavo::gpu {
 namespace {
@@ -59,19 +58,19 @@ std::uint64_t CardDelta::scratch_bytes(const ModelConfig& config, int max_rows) 
 }
 
 Result<CardDelta> CardDelta::create(CardContext& context, const ModelConfig& config, const StateRoom& room,
-                                    const CardWeights& weights, int max_rows) {
-  const int num_layers = weights.num_layers();
+                                    LayerRange layers, const CardWeights& weights, int max_rows) {
   CardDelta made(context, config, room.layout);
-  made.layers_.resize(to_size(num_layers));
-  made.stride_ = room.layout.snapshot.bytes_of_first(num_layers);
+  made.layers_.resize(to_size(layers.end));
+  const std::size_t before = room.layout.snapshot.bytes_of_first(layers.first);
+  made.stride_ = room.layout.snapshot.bytes_of_first(layers.end) - before;
   if (made.stride_ == 0) return made;
   OCTAVO_TRY(made.states_, context.device.allocate(to_size(room.num_snapshots) * made.stride_));
-  for (int i = 0; i < num_layers; ++i) {
+  for (int i = layers.first; i < layers.end; ++i) {
     Layer& layer = made.layers_[to_size(i)];
     layer.spec = config.layer(i).delta();
     if (layer.spec == nullptr) continue;
     layer.taps = std::get<DeltaTensors<CardForm>>(weights.layer(i).mixer).taps;
-    layer.states = made.states_.as<float>(*room.layout.snapshot.places[to_size(i)]);
+    layer.states = made.states_.as<float>(*room.layout.snapshot.places[to_size(i)] - before);
     OCTAVO_TRY(layer.kept_inputs, context.device.allocate(kept_input_bytes(*layer.spec)));
     OCTAVO_TRY(layer.kept_gates, context.device.allocate(kept_gate_bytes(*layer.spec)));
   }
@@ -95,20 +94,20 @@ void CardDelta::copy_snapshots(std::span<const BlockCopy> copies) {
 
 // Kept rows go through the same kernels from where they are kept, under the numbers that they have there.
 void CardDelta::advance_states(std::span<const StateAdvance> advances) {
+  right_.plan_advances(advances);
+  if (stride_ == 0 || right_.ranges().empty()) return;
   std::vector<DeltaRange> ranges;
   std::vector<std::int32_t> range_of;
-  for (const auto& [slot, first_row, num_rows] : advances) {
-    if (num_rows == 0) continue;
-    range_of.resize(std::max(range_of.size(), to_size(first_row + num_rows)), -1);
-    std::fill_n(range_of.begin() + first_row, num_rows, static_cast<std::int32_t>(ranges.size()));
-    ranges.push_back({.first_row = first_row,
-                      .num_known = num_rows,
+  for (const RecurrentRows::Range& range : right_.ranges()) {
+    range_of.resize(std::max(range_of.size(), to_size(range.first_kept + range.num_rows)), -1);
+    std::fill_n(range_of.begin() + range.first_kept, range.num_rows, static_cast<std::int32_t>(ranges.size()));
+    ranges.push_back({.first_row = range.first_kept,
+                      .num_known = range.num_rows,
                       .num_drafted = 0,
-                      .state_slot = slot,
+                      .state_slot = range.state_slot,
                       .begins = 0,
                       .first_kept = 0});
   }
-  if (stride_ == 0 || ranges.empty()) return;
   context_->device.wait();  // until the arrays of the last advance have gone
   advance_arrays_.clear();
   const std::size_t ranges_at = advance_arrays_.add(std::span<const DeltaRange>(ranges));

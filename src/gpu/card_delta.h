@@ -1,7 +1,7 @@
 // A gated delta net as a layer's mixer on the card (cpu/delta_mixer.h), with the states of its layers: those of all
 // snapshots, under the processor's ids.
 //
-// Owned by CardLayers.
+// Owned by CardStage.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,17 @@
 #include "gpu/card_step.h"
 #include "gpu/kernels/delta_arguments.h"
 #include "kv/state_layout.h"
+#include "model/model_runner.h"
+#include "stage/recurrent_rows.h"
 
 namespace octavo::gpu {
 
 class CardDelta {
  public:
-  /// Takes the memory of the states of the first `num_layers` layers, of what drafted rows keep, and of the rows of a
-  /// step: none where no layer is recurrent. Those of `weights` are the layers. Error: the card has no memory.
+  /// Takes the memory of the states of a stage's layers, of what drafted rows keep, and of the rows of a step: none
+  /// where no layer is recurrent. Error: the card has no memory.
   static Result<CardDelta> create(CardContext& context, const ModelConfig& config, const StateRoom& room,
-                                  const CardWeights& weights, int max_rows);
+                                  LayerRange layers, const CardWeights& weights, int max_rows);
   /// Bytes of a layer's states, and of what its drafted rows keep.
   static std::uint64_t state_bytes(const ModelConfig& config, const StateRoom& room, int layer);
   /// Bytes of all else.
@@ -48,7 +50,11 @@ class CardDelta {
   };
 
   CardDelta(CardContext& context, const ModelConfig& config, const StateLayout& layout)
-      : context_(&context), config_(&config), layout_(&layout), advance_arrays_(context.device) {}
+      : context_(&context),
+        config_(&config),
+        layout_(&layout),
+        right_(kMaxDraftedRows),
+        advance_arrays_(context.device) {}
   DeltaLayer delta_layer(const Layer& layer, const CardRanges& ranges) const;
   void advance(int layer, const DeltaTensors<CardForm>& w, const CardStep& step, const float* h);
   void convolve(const Layer& layer, const Rows& rows);
@@ -60,13 +66,14 @@ class CardDelta {
   CardContext* context_;
   const ModelConfig* config_;
   const StateLayout* layout_;
-  std::vector<Layer> layers_;  // [layers]
+  std::vector<Layer> layers_;  // [layers of the model up to the last one]
   std::size_t stride_ = 0;     // bytes of a snapshot's states that lie here
   CardMemory states_;          // [snapshots] of stride_ bytes
   CardMemory inputs_, mixed_;  // [max_rows, channels]
   CardMemory decay_, beta_;    // [max_rows, value heads]
   CardMemory gates_;           // [max_rows, value heads, 2]
   CardMemory gated_;           // [max_rows, value width]
+  RecurrentRows right_;        // of drafted ones, in an advance
   StepArrays advance_arrays_;
 };
 

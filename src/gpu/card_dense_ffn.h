@@ -1,7 +1,7 @@
 // The dense feed-forward of a layer on the card, as cpu/dense_ffn.h has it. Experts that compute every row are computed
 // by it too.
 //
-// Owned by CardLayers.
+// Owned by CardStage.
 #pragma once
 
 #include "gpu/card_context.h"

@@ -18,9 +18,9 @@ std::size_t counts_bytes(int rows) { return kCountBytes + to_size(rows) * sizeof
 
 }  // namespace
 
-CardExperts::Room::Room(const ModelConfig& config, int num_layers, int max_rows)
+CardExperts::Room::Room(const ModelConfig& config, LayerRange layers, int max_rows)
     : rows(std::min(max_rows, kMostPassRows)) {
-  for (int i = 0; i < num_layers; ++i) {
+  for (int i = layers.first; i < layers.end; ++i) {
     const auto* spec = std::get_if<ExpertsFfnSpec>(&config.layer(i).feed_forward);
     if (spec == nullptr) continue;
     experts = std::max(experts, spec->num_experts);
@@ -34,7 +34,7 @@ CardExperts::Room::Room(const ModelConfig& config, int num_layers, int max_rows)
 }
 
 std::uint64_t CardExperts::scratch_bytes(const ModelConfig& config, int max_rows) {
-  const Room room(config, config.num_layers(), max_rows);
+  const Room room(config, {.first = 0, .end = config.num_layers()}, max_rows);
   if (room.experts == 0) return 0;
   const std::uint64_t of_rows = to_size(room.experts) + (room.shared_width > 0 ? 1 + to_size(config.width) : 0);
   const std::uint64_t of_slots = 2 * to_size(room.width) + to_size(config.width);
@@ -44,8 +44,8 @@ std::uint64_t CardExperts::scratch_bytes(const ModelConfig& config, int max_rows
 }
 
 Result<CardExperts> CardExperts::create(CardContext& context, CardDenseFfn& shared, const ModelConfig& config,
-                                        int num_layers, int max_rows) {
-  const Room room(config, num_layers, max_rows);
+                                        LayerRange layers, int max_rows) {
+  const Room room(config, layers, max_rows);
   CardExperts made(context, shared, config.width, room);
   if (room.experts > 0) OCTAVO_TRY_VOID(made.take_memory(room, max_rows));
   return made;
@@ -91,8 +91,8 @@ void CardExperts::read_counts(const StepRows& rows) {
   rows.add_spoiled([&](int row) { return not_finite[row] == 0; }, not_finite_);
 }
 
-void CardExperts::run(const ExpertsFfnSpec& spec, const ExpertsFfnTensors<CardForm>& w, std::uint64_t bytes_of_one,
-                      const Rows& rows, float* x, float* h) {
+void CardExperts::run(const ExpertsFfnSpec& spec, const ExpertsFfnTensors<CardForm>& w, const Rows& rows, float* x,
+                      float* h) {
   if (spec.own_norms) {
     multiply_normed_rows(spec, w, rows.count, x, h);
   } else {
@@ -104,7 +104,7 @@ void CardExperts::run(const ExpertsFfnSpec& spec, const ExpertsFfnTensors<CardFo
     const int count = std::min(pass_rows_, rows.count - first);
     const Pass pass{spec, w, rows, first, count, plan_items(count, spec.num_experts, spec.num_chosen, types)};
     choose(pass);
-    group(pass, bytes_of_one);
+    group(pass);
     multiply_up(pass, h);
     multiply_down(pass);
     combine(pass, h);
@@ -158,8 +158,11 @@ void CardExperts::choose(const Pass& pass) {
           .sums_to_one = pass.spec.sums_to_one});
 }
 
-void CardExperts::group(const Pass& pass, std::uint64_t bytes_of_one) {
+void CardExperts::group(const Pass& pass) {
   const int experts = pass.spec.num_experts;
+  std::uint64_t bytes_of_one = 0;
+  for (const CardExpertMatrices* matrices : {&pass.w.gate, &pass.w.up, &pass.w.down})
+    bytes_of_one += matrices->read_bytes();
   context_->device.launch({.kernel = "octavo_group_choices",
                            .grid_x = experts,
                            .threads = kRowThreads,

@@ -1,7 +1,7 @@
 // The mixtures of experts of layers on the card, with the bits of cpu/experts_ffn.h.
 //
 // Rows choose on the card, and are grouped there by expert (kernels/expert_arguments.h): the host learns what they
-// chose behind the step. Its launches follow from the number of rows alone. Owned by CardLayers.
+// chose behind the step. Its launches follow from the number of rows alone. Owned by CardStage.
 #pragma once
 
 #include <array>
@@ -9,19 +9,19 @@
 #include <span>
 #include <vector>
 
-#include "cpu/step_rows.h"
 #include "gpu/card_context.h"
 #include "gpu/card_dense_ffn.h"
 #include "model/layer_spec.h"
+#include "stage/step_rows.h"
 
 namespace octavo::gpu {
 
 class CardExperts {
  public:
-  /// Takes memory for the largest mixture of the first `num_layers` layers; none where they have no mixture. `shared`
-  /// computes the experts of every row. Both references must outlive it. Error: the card has too little.
+  /// Takes memory for the largest mixture of a stage's layers; none where they have no mixture. `shared` computes the
+  /// experts of every row. Both references must outlive it. Error: the card has too little.
   static Result<CardExperts> create(CardContext& context, CardDenseFfn& shared, const ModelConfig& config,
-                                    int num_layers, int max_rows);
+                                    LayerRange layers, int max_rows);
   static std::uint64_t scratch_bytes(const ModelConfig& config, int max_rows);
 
   /// The rows under way: how many, and the batch's row of each, on the card; null: row r is r.
@@ -31,9 +31,8 @@ class CardExperts {
   };
   /// Nothing is counted yet, of a batch of `rows` rows.
   void begin(int rows);
-  /// h = the result for the rows, [rows, width of the model]. `x` is the residual stream; `bytes_of_one` an expert's.
-  void run(const ExpertsFfnSpec& spec, const ExpertsFfnTensors<CardForm>& w, std::uint64_t bytes_of_one,
-           const Rows& rows, float* x, float* h);
+  /// h = the result for the rows, [rows, width of the model]. `x` is the residual stream.
+  void run(const ExpertsFfnSpec& spec, const ExpertsFfnTensors<CardForm>& w, const Rows& rows, float* x, float* h);
   /// Sends what was counted of the batch's `rows` rows to the host, which may read it once the step has ended.
   void send_counts(int rows);
   void read_counts(const StepRows& rows);
@@ -48,7 +47,7 @@ class CardExperts {
     int rows = 0, experts = 0, chosen = 0, shared_width = 0, slots = 0, items = 0;  // rows: of a pass
     std::int64_t width = 0, cols = 0;  // of an expert; the most columns of its matrices
 
-    Room(const ModelConfig& config, int num_layers, int max_rows);
+    Room(const ModelConfig& config, LayerRange layers, int max_rows);
   };
   /// The layer's rows first .. first + count, computed together.
   struct Pass {
@@ -66,7 +65,7 @@ class CardExperts {
   void multiply_normed_rows(const ExpertsFfnSpec& spec, const ExpertsFfnTensors<CardForm>& w, int rows, float* x,
                             float* h);
   void choose(const Pass& pass);
-  void group(const Pass& pass, std::uint64_t bytes_of_one);
+  void group(const Pass& pass);
   void multiply_up(const Pass& pass, const float* h);
   void multiply_down(const Pass& pass);
   void multiply_items(const Pass& pass, const CardExpertMatrices& w, const float* x, float* y);

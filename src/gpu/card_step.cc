@@ -17,41 +17,50 @@ int heads_of_kv(const AttentionSpec& spec) { return spec.num_heads / spec.num_kv
 
 }  // namespace
 
-CardStep::CardStep(CudaDevice& device, const ModelConfig& config, const StateLayout& layout, int num_layers,
-                   int max_rows)
-    : rows_(max_rows), arrays_(device), layers_(to_size(num_layers)), groups_(layout.groups.size()) {
-  for (int i = 0; i < num_layers; ++i) {
-    if (config.layer(i).attention() == nullptr) {
+CardStep::CardStep(CudaDevice& device, const StageParts& parts, LayerRange layers, const float* rope_factors)
+    : pool_(parts.pool),
+      math_(parts.options.bits),
+      rows_(parts.max_rows),
+      arrays_(device),
+      tables_(math_, parts.max_rows),
+      layers_(to_size(layers.end)),
+      groups_(parts.room.layout.groups.size()),
+      recurrent_(parts.max_rows) {
+  for (int i = layers.first; i < layers.end; ++i) {
+    if (parts.config.layer(i).attention() == nullptr) {
       is_recurrent_ = true;
       continue;
     }
-    const AttentionSpec& spec = *config.layer(i).attention();
+    const AttentionSpec& spec = *parts.config.layer(i).attention();
     Layer& layer = layers_[to_size(i)];
     layer.attends = true;
-    layer.group = layout.place(i).group;
-    const auto scale = std::ranges::find_if(
-        scales_, [&](const Scale& known) { return same_scale(*config.layer(known.layer).attention(), spec); });
+    layer.group = parts.room.layout.place(i).group;
+    layer.rope = tables_.add(spec.rope, rope_factors);
+    const auto scale = std::ranges::find_if(scales_, [&](const Scale& known) { return same_scale(*known.spec, spec); });
     layer.scale = to_size(scale - scales_.begin());
-    if (scale == scales_.end()) scales_.push_back({.layer = i});
+    if (scale == scales_.end()) scales_.push_back({.spec = &spec});
     if (std::ranges::find(entries_, heads_of_kv(spec), &Entries::heads_of_kv) == entries_.end())
       entries_.push_back({.heads_of_kv = heads_of_kv(spec)});
   }
+  ropes_.resize(tables_.size());
 }
 
-void CardStep::begin(const Batch& batch, const AttentionMixer& mixer) {
-  rows_.begin(batch);
+void CardStep::begin(const StepRows& rows) {
+  rows_ = rows;
+  const Batch& batch = rows_.batch();
+  tables_.fill(batch, pool_);
   arrays_.clear();
   positions_ = arrays_.add(std::span(batch.positions));
   logit_rows_ = arrays_.add(std::span(batch.logit_rows));
   if (is_recurrent_) send_ranges(batch);
   send_groups(batch);
-  send_angles(batch, mixer);
-  for (Entries& entries : entries_) send_entries(entries, 0);
+  send_angles(batch);
+  if (!rows_.are_kept())
+    for (Entries& entries : entries_) send_entries(entries, 0);
   if (batch.logit_rows.size() < batch.tokens.size()) {
-    StepRows all = rows_;
     rows_.keep_logit_rows();
     for (Entries& entries : entries_) send_entries(entries, 1);
-    rows_ = std::move(all);
+    rows_ = rows;
   }
   arrays_.upload();
 }
@@ -66,42 +75,31 @@ void CardStep::send_groups(const Batch& batch) {
   }
 }
 
-void CardStep::send_angles(const Batch& batch, const AttentionMixer& mixer) {
+void CardStep::send_angles(const Batch& batch) {
   const std::size_t num_rows = batch.tokens.size();
-  ropes_.clear();
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    if (!layers_[i].attends) continue;
-    const RopeTable& table = mixer.rope_of(static_cast<int>(i));
-    const auto known = std::ranges::find(ropes_, &table, &Rope::table);
-    layers_[i].rope = to_size(known - ropes_.begin());
-    if (known == ropes_.end())
-      ropes_.push_back({&table, arrays_.add(table.cosines(num_rows)), arrays_.add(table.sines(num_rows))});
-  }
+  for (std::size_t i = 0; i < ropes_.size(); ++i)
+    ropes_[i] = {arrays_.add(tables_[i].cosines(num_rows)), arrays_.add(tables_[i].sines(num_rows))};
   for (Scale& scale : scales_) {
     const auto [place, scales] = arrays_.add<float>(num_rows);
     scale.scales = place;
-    for (std::size_t row = 0; row < num_rows; ++row) scales[row] = mixer.score_scale(scale.layer, batch.positions[row]);
+    for (std::size_t row = 0; row < num_rows; ++row)
+      scales[row] = score_scale(*scale.spec, math_, batch.positions[row]);
   }
 }
 
 void CardStep::send_ranges(const Batch& batch) {
-  num_ranges_ = batch.num_seqs();
-  const auto [ranges_at, ranges] = arrays_.add<DeltaRange>(to_size(num_ranges_));
-  ranges_ = ranges_at;
-  std::int32_t num_kept = 0;
-  for (std::size_t s = 0; s < ranges.size(); ++s) {
-    const std::int32_t first = batch.seq_begin[s], count = batch.seq_begin[s + 1] - first;
-    ranges[s] = {.first_row = first,
-                 .num_known = count - batch.num_drafted[s],
-                 .num_drafted = batch.num_drafted[s],
-                 .state_slot = batch.state_slots[s],
-                 .begins = batch.positions[to_size(first)] == 0 ? 1 : 0,
-                 .first_kept = num_kept};
-    num_kept += batch.num_drafted[s];
-  }
-  const auto [range_of_at, range_of] = arrays_.add<std::int32_t>(batch.tokens.size());
-  range_of_ = range_of_at;
-  for (int row = 0; row < batch.num_rows(); ++row) range_of[to_size(row)] = rows_.sequence_of(row);
+  recurrent_.plan(batch);
+  const std::span<const RecurrentRows::Range> planned = recurrent_.ranges();
+  const auto [place, ranges] = arrays_.add<DeltaRange>(planned.size());
+  ranges_ = place;
+  for (std::size_t i = 0; i < ranges.size(); ++i)
+    ranges[i] = {.first_row = planned[i].first_row,
+                 .num_known = planned[i].num_known(),
+                 .num_drafted = planned[i].num_drafted,
+                 .state_slot = planned[i].state_slot,
+                 .begins = planned[i].begins ? 1 : 0,
+                 .first_kept = planned[i].first_kept};
+  range_of_ = arrays_.add(recurrent_.range_numbers());
 }
 
 /// Rows of a sequence with all heads that read a KV head, as many as a block of threads takes; or one row with a part
@@ -138,13 +136,14 @@ CardRows CardStep::rows_of(int layer) const {
 }
 
 CardRanges CardStep::ranges() const {
-  return {
-      .ranges = arrays_.at<DeltaRange>(ranges_), .range_of = arrays_.at<std::int32_t>(range_of_), .count = num_ranges_};
+  return {.ranges = arrays_.at<DeltaRange>(ranges_),
+          .range_of = arrays_.at<std::int32_t>(range_of_),
+          .count = static_cast<int>(recurrent_.ranges().size())};
 }
 
 CardEntries CardStep::entries_of(int heads_of_kv) const {
   const auto entries = std::ranges::find(entries_, heads_of_kv, &Entries::heads_of_kv);
-  const std::size_t phase = kept() ? 1 : 0;
+  const std::size_t phase = rows_.are_kept() ? 1 : 0;
   return {.entries = arrays_.at<AttentionEntry>(entries->place[phase]),
           .count = entries->count[phase],
           .queries = entries->queries[phase]};

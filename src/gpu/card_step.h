@@ -1,7 +1,7 @@
 // The facts about a step's rows that kernels must know: positions, tables of blocks, angles, recurrent states, and how
 // attention is shared out among blocks of threads.
 //
-// Owned by CardLayers.
+// Owned by CardStage.
 #pragma once
 
 #include <array>
@@ -9,12 +9,14 @@
 #include <span>
 #include <vector>
 
-#include "cpu/attention_mixer.h"
-#include "cpu/step_rows.h"
 #include "gpu/kernels/arguments.h"
 #include "gpu/kernels/delta_arguments.h"
 #include "gpu/step_arrays.h"
 #include "kv/state_layout.h"
+#include "stage/recurrent_rows.h"
+#include "stage/rope_table.h"
+#include "stage/stage.h"
+#include "stage/step_rows.h"
 
 namespace octavo::gpu {
 
@@ -44,17 +46,17 @@ struct CardRanges {
 
 class CardStep {
  public:
-  /// For the first `num_layers` layers. All references must outlive it.
-  CardStep(CudaDevice& device, const ModelConfig& config, const StateLayout& layout, int num_layers, int max_rows);
+  /// For a stage's layers. `rope_factors`: the model's, if it has any. All references must outlive it.
+  CardStep(CudaDevice& device, const StageParts& parts, LayerRange layers, const float* rope_factors);
 
-  /// Sends what the step needs. The mixer has its angles.
-  void begin(const Batch& batch, const AttentionMixer& mixer);
-  /// From here on row i is the batch's row logit_rows[i].
-  void keep_logit_rows() { rows_.keep_logit_rows(); }
+  /// Makes the angles of the step, and sends what it needs.
+  void begin(const StepRows& rows);
 
+  /// The rows under way, which become fewer in a step.
+  StepRows& rows() { return rows_; }
   const StepRows& rows() const { return rows_; }
   /// The batch's row of each row under way, on the card; null: row r is r.
-  const std::int32_t* batch_rows() const { return kept() ? logit_rows() : nullptr; }
+  const std::int32_t* batch_rows() const { return rows_.are_kept() ? logit_rows() : nullptr; }
   const std::int32_t* logit_rows() const { return arrays_.at<std::int32_t>(logit_rows_); }
   /// The arrays of a layer that attends.
   CardRows rows_of(int layer) const;
@@ -69,18 +71,17 @@ class CardStep {
   struct Layer {
     bool attends = false;  // otherwise it has nothing of these
     int group = 0;
-    std::size_t rope = 0;   // among ropes_
+    std::size_t rope = 0;   // among tables_
     std::size_t scale = 0;  // among scales_
   };
   struct Group {
     std::size_t first_block = 0, blocks = 0;  // places of arrays
   };
   struct Rope {
-    const RopeTable* table = nullptr;
     std::size_t cosines = 0, sines = 0;
   };
   struct Scale {
-    int layer = 0;  // one that has it
+    const AttentionSpec* spec = nullptr;  // of a layer that has it
     std::size_t scales = 0;
   };
   struct Entries {
@@ -89,22 +90,24 @@ class CardStep {
     std::array<int, 2> count = {}, queries = {};
   };
 
-  bool kept() const { return rows_.count() != rows_.batch().num_rows(); }
   void send_groups(const Batch& batch);
-  void send_angles(const Batch& batch, const AttentionMixer& mixer);
+  void send_angles(const Batch& batch);
   void send_entries(Entries& entries, int phase);
   void send_ranges(const Batch& batch);
 
+  ThreadPool& pool_;
+  const Math math_;
   StepRows rows_;
   StepArrays arrays_;
-  std::vector<Layer> layers_;
+  RopeTables tables_;
+  std::vector<Layer> layers_;  // [layers of the model up to the last one]
   std::vector<Group> groups_;
-  std::vector<Rope> ropes_;
+  std::vector<Rope> ropes_;  // [tables]
   std::vector<Scale> scales_;
   std::vector<Entries> entries_;
   std::vector<AttentionEntry> made_;  // scratch of send_entries()
-  bool is_recurrent_ = false;         // a layer is
-  int num_ranges_ = 0;
+  RecurrentRows recurrent_;
+  bool is_recurrent_ = false;  // a layer is
   std::size_t positions_ = 0, logit_rows_ = 0, ranges_ = 0, range_of_ = 0;
 };
 

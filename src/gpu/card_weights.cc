@@ -2,97 +2,103 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <utility>
 
 #include "base/to_size.h"
+#include "kernels/pack.h"
+#include "model/weight_need.h"
+#include "stage/weight_shares.h"
 
 namespace octavo::gpu {
-/// Copies, and says what stands on the card for what the processor has (transform() of model/weight_tree.h). An error
-/// of one copy is kept: the tree is nobody's then.
-class CardWeights::Upload {
- public:
-  Upload(CudaDevice& device, const Weights& weights, const std::function<void(std::uint64_t)>& on_bytes,
-         std::vector<CardMemory>& memory)
-      : device_(device), weights_(weights), on_bytes_(on_bytes), memory_(memory) {}
+namespace {
 
-  /// Takes the memory that copies go by, and copies all vectors.
-  Result<void> begin() {
-    OCTAVO_TRY(staging_, device_.allocate_pinned(kPieceBytes));
-    const std::span<const float> vectors = weights_.vectors();
-    OCTAVO_TRY(const CuPointer to, copy(vectors.data(), vectors.size_bytes()));
-    vectors_ = to;
-    return {};
+// Long enough for a copy's whole rate.
+constexpr std::size_t kPieceBytes = std::size_t{16} << 20;
+
+std::uint64_t bytes_of_one(const ListedMatrix& m) { return packed_bytes(m.type, m.rows, m.cols); }
+
+}  // namespace
+
+/// What stands on the card for entries of a list (transform() of model/weight_tree.h).
+struct CardWeights::Places {
+  const WeightList& list;
+  const CardWeights& weights;
+
+  CardMatrix matrix(WeightIndex index) const {
+    if (!octavo::is_present(index)) return {};
+    const ListedMatrix& m = list.matrix(index);
+    const CuPointer place = weights.matrix_places_[to_size(index.value)];
+    return {m.type, m.rows, m.cols, reinterpret_cast<const std::uint8_t*>(place)};  // NOLINT: the card's
   }
-  Result<void> error() const { return error_; }
-
-  CardMatrix matrix(const WeightMatrix& matrix) const { return matrices(matrix, 1); }
-  CardExpertMatrices experts(const ExpertMatrices& experts) const {
-    return {.first = matrices(experts.first, experts.count),
-            .bytes_of_one = experts.first.bytes(),
-            .bias = vector(experts.bias)};
+  CardExpertMatrices experts(ExpertsIndex experts) const {
+    if (!octavo::is_present(experts.index)) return {};
+    const ListedMatrix& m = list.matrix(experts.index);
+    return {.first = matrix(experts.index), .bytes_of_one = gpu::bytes_of_one(m), .bias = vector(m.bias)};
   }
-  const float* vector(const float* of_host) const {
-    if (of_host == nullptr) return nullptr;
-    const auto bytes = static_cast<CuPointer>(of_host - weights_.vectors().data()) * sizeof(float);
-    return reinterpret_cast<const float*>(vectors_ + bytes);  // NOLINT: the card's
+  const float* vector(WeightIndex index) const {
+    if (!octavo::is_present(index)) return nullptr;
+    return reinterpret_cast<const float*>(weights.vector_places_[to_size(index.value)]);  // NOLINT: the card's
   }
-
- private:
-  /// `count` matrices like the first one, which lie behind it.
-  CardMatrix matrices(const WeightMatrix& first, int count) const {
-    if (!is_present(first) || !error_) return {};
-    const Result<CuPointer> to = copy(first.panels, to_size(count) * first.bytes());
-    if (!to) {
-      error_ = std::unexpected(to.error());
-      return {};
-    }
-    return {first.type, first.rows, first.cols, reinterpret_cast<const std::uint8_t*>(*to)};  // NOLINT: the card's
-  }
-
-  // Long enough for a copy's whole rate.
-  static constexpr std::size_t kPieceBytes = std::size_t{16} << 20;
-
-  Result<CuPointer> copy(const void* data, std::size_t bytes) const {
-    OCTAVO_TRY(CardMemory to, device_.allocate(bytes));
-    const CuPointer place = to.pointer();
-    memory_.push_back(std::move(to));
-    try {
-      const auto* from = static_cast<const std::byte*>(data);
-      for (std::size_t done = 0; done < bytes; done += kPieceBytes) {
-        const std::size_t piece = std::min(kPieceBytes, bytes - done);
-        std::memcpy(staging_.data(), from + done, piece);
-        device_.copy_to_card(place + done, staging_.data(), piece);
-        device_.wait();
-        on_bytes_(piece);
-      }
-    } catch (const DeviceError& error) {
-      return fail("{}", error.what());
-    }
-    return place;
-  }
-
-  CudaDevice& device_;
-  const Weights& weights_;
-  const std::function<void(std::uint64_t)>& on_bytes_;
-  std::vector<CardMemory>& memory_;
-  PinnedMemory staging_;
-  CuPointer vectors_ = 0;
-  mutable Result<void> error_;
 };
 
-Result<CardWeights> CardWeights::load(CudaDevice& device, const Weights& weights, int num_layers, bool output,
-                                      const std::function<void(std::uint64_t)>& on_bytes) {
-  CardWeights loaded;
-  Upload upload(device, weights, on_bytes, loaded.memory_);
-  OCTAVO_TRY_VOID(upload.begin());
-  for (int i = 0; i < num_layers && upload.error(); ++i)
-    loaded.layers_.push_back(transform<CardForm>(weights.layers[to_size(i)], upload));
-  if (output) loaded.output_ = upload.matrix(weights.output);
-  loaded.output_norm_ = upload.vector(weights.output_norm);
-  loaded.output_bias_ = upload.vector(weights.output_bias);
-  OCTAVO_TRY_VOID(upload.error());
-  return loaded;
+Result<CardWeights> CardWeights::allocate(CudaDevice& device, const WeightList& list, LayerRange layers, bool output) {
+  CardWeights made(device, list);
+  OCTAVO_TRY_VOID(made.take_memory(list, layers, output));
+  const Places places{list, made};
+  made.layers_.resize(to_size(layers.end));
+  for (int i = layers.first; i < layers.end; ++i)
+    made.layers_[to_size(i)] = transform<CardForm>(list.tensors.layers[to_size(i)], places);
+  made.output_scales_.resize(to_size(layers.end), 1.0F);
+  if (!output) return made;
+  made.output_ = places.matrix(list.tensors.output);
+  made.output_norm_ = places.vector(list.tensors.output_norm);
+  made.output_bias_ = places.vector(list.tensors.output_bias);
+  return made;
+}
+
+Result<void> CardWeights::take_memory(const WeightList& list, LayerRange layers, bool output) {
+  const WeightShares shares(list, layers, output);
+  std::size_t floats = 0;
+  for (std::size_t i = 0; i < list.vectors.size(); ++i) {
+    vector_places_.push_back(floats * sizeof(float));
+    if (shares.vector(i).is_there) floats += vector_floats(list.vectors[i].num_floats());
+  }
+  OCTAVO_TRY(CardMemory vectors, device_->allocate(floats * sizeof(float)));
+  for (CuPointer& place : vector_places_) place += vectors.pointer();
+  memory_.push_back(std::move(vectors));
+  std::size_t largest = floats * sizeof(float);
+  for (std::size_t i = 0; i < list.matrices.size(); ++i) {
+    matrix_places_.push_back(0);
+    if (!shares.matrix(i).is_there) continue;
+    const std::size_t bytes = to_size(list.matrices[i].count) * bytes_of_one(list.matrices[i]);
+    OCTAVO_TRY(CardMemory panels, device_->allocate(bytes));
+    matrix_places_.back() = panels.pointer();
+    memory_.push_back(std::move(panels));
+    largest = std::max(largest, bytes);
+  }
+  OCTAVO_TRY(staging_, device_->allocate_pinned(std::min(largest, kPieceBytes)));
+  return {};
+}
+
+void CardWeights::put_vector(WeightIndex vector, std::span<const float> floats) {
+  if (vector.value == list_->rope_factors.value) rope_factors_.assign(floats.begin(), floats.end());
+  for (std::size_t i = 0; i < layers_.size(); ++i)
+    if (vector.value == list_->layers[i].output_scale.value) output_scales_[i] = floats.front();
+  copy(vector_places_[to_size(vector.value)], floats.data(), floats.size_bytes());
+}
+
+void CardWeights::put_panels(WeightIndex matrix, std::size_t offset, std::span<const std::uint8_t> panels) {
+  copy(matrix_places_[to_size(matrix.value)] + offset, panels.data(), panels.size());
+}
+
+void CardWeights::copy(CuPointer to, const void* from, std::size_t bytes) {
+  const auto* data = static_cast<const std::byte*>(from);
+  for (std::size_t done = 0; done < bytes; done += staging_.bytes()) {
+    const std::size_t piece = std::min(staging_.bytes(), bytes - done);
+    std::memcpy(staging_.data(), data + done, piece);
+    device_->copy_to_card(to + done, staging_.data(), piece);
+    device_->wait();
+  }
 }
 
 }  // namespace octavo::gpu

@@ -1,15 +1,17 @@
-// The weights of a model's first layers on a card: the processor's panels and vectors, byte for byte.
+// The weights of a stage on a card: panels as the processor has them, byte for byte, and vectors.
 //
-// Owned by CardLayers, immutable after load().
+// Owned by CardStage; they are put there once, and stay as they are.
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <span>
 #include <vector>
 
-#include "cpu/weights.h"
+#include "base/to_size.h"
 #include "gpu/cuda_device.h"
+#include "kv/layer_range.h"
 #include "model/layer_spec.h"
+#include "model/weight_list.h"
 
 namespace octavo::gpu {
 
@@ -26,6 +28,11 @@ struct CardExpertMatrices {
   CardMatrix first;
   std::uint64_t bytes_of_one = 0;  // from one to the next
   const float* bias = nullptr;     // [experts][first.rows], on the card; null: none
+
+  /// Bytes of one as a row reads it, its bias included.
+  std::uint64_t read_bytes() const {
+    return bytes_of_one + (bias == nullptr ? 0 : to_size(first.rows) * sizeof(float));
+  }
 };
 inline bool is_present(const CardExpertMatrices& matrices) { return is_present(matrices.first); }
 
@@ -39,26 +46,48 @@ using CardLayerWeights = LayerTensors<CardForm>;
 
 class CardWeights {
  public:
-  /// Copies the first `num_layers` layers, and with `output` the output matrix, to the card, in pieces, by way of
-  /// pinned memory; `on_bytes` is told the bytes of each piece. Error: the card has no memory for them.
-  static Result<CardWeights> load(CudaDevice& device, const Weights& weights, int num_layers, bool output,
-                                  const std::function<void(std::uint64_t)>& on_bytes);
+  /// Takes the memory of those layers, and with `output` of the output matrix, on the card, and some that is pinned, by
+  /// way of which they are put there. Error: the card has none.
+  static Result<CardWeights> allocate(CudaDevice& device, const WeightList& list, LayerRange layers, bool output);
 
-  int num_layers() const { return static_cast<int>(layers_.size()); }
-  /// In place of a layer's output scale, a number of the host, stand the model's own weights.
+  /// As StageLoad's, but for one thread at a time, whose card it is. A copy that fails throws a DeviceError.
+  void put_vector(WeightIndex vector, std::span<const float> floats);
+  void put_panels(WeightIndex matrix, std::size_t offset, std::span<const std::uint8_t> panels);
+  /// All were put: the pinned memory goes back, and nothing reads the list any more.
+  void end_load() {
+    staging_ = {};
+    list_ = nullptr;
+  }
+
   const CardLayerWeights& layer(int i) const { return layers_[to_size(i)]; }
   const CardMatrix& output() const { return output_; }  // absent: it stays with the processor
   const float* output_norm() const { return output_norm_; }
   const float* output_bias() const { return output_bias_; }
 
- private:
-  class Upload;
+  // Numbers that the host computes with.
+  /// The number that the residual stream is multiplied with behind a layer.
+  float output_scale(int layer) const { return output_scales_[to_size(layer)]; }
+  /// The model's, that frequencies are divided by; null: it has none.
+  const float* rope_factors() const { return rope_factors_.empty() ? nullptr : rope_factors_.data(); }
 
+ private:
+  struct Places;
+
+  explicit CardWeights(CudaDevice& device, const WeightList& list) : device_(&device), list_(&list.tensors) {}
+  Result<void> take_memory(const WeightList& list, LayerRange layers, bool output);
+  void copy(CuPointer to, const void* from, std::size_t bytes);
+
+  CudaDevice* device_;
+  const ModelTensors<ListedForm>* list_;  // until the load has ended
   std::vector<CardMemory> memory_;
-  std::vector<CardLayerWeights> layers_;
+  PinnedMemory staging_;
+  std::vector<CuPointer> matrix_places_, vector_places_;  // [entries of the list]
+  std::vector<CardLayerWeights> layers_;                  // [layers of the model up to the last one]
   CardMatrix output_;
   const float* output_norm_ = nullptr;
   const float* output_bias_ = nullptr;
+  std::vector<float> output_scales_;  // [layers]
+  std::vector<float> rope_factors_;
 };
 
 }  // namespace octavo::gpu

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cpu/leading_layers.h"
 #include "gpu/cuda_driver.h"
 #include "gpu/product_launch.h"
 #include "gpu/step_graphs.h"
 #include "gpu/stream_work.h"
+#include "stage/stage.h"
 
 namespace octavo::gpu {
 

@@ -67,6 +67,14 @@ std::string reason_against(const PlacementRequest& request) {
   return reason_against(request.config.layer(0), request.weights.tensors.layers.front());
 }
 
+/// Whether a layer behind the first `count` reads the keys and values of one of these, which must be of one stage.
+bool lends_behind(const ModelConfig& config, int count) {
+  return std::ranges::any_of(config.own_layers().subspan(to_size(count)), [&](const LayerSpec& layer) {
+    const std::optional<KvLayerShape> shape = layer.kv_shape();
+    return shape && shape->borrows_from && *shape->borrows_from < count;
+  });
+}
+
 std::string reason_against_output(const PlacementRequest& request) {
   if (!is_present(request.weights.tensors.output)) return "there is no output matrix";
   return reason_against(request.weights.tensors.output);
@@ -76,10 +84,7 @@ std::string reason_against_output(const PlacementRequest& request) {
 
 std::int64_t widest_columns(const ModelConfig& config) {
   std::int64_t most = config.width;
-  for (const LayerSpec& layer : config.own_layers()) {
-    if (const AttentionSpec* spec = layer.attention()) most = std::max<std::int64_t>(most, spec->q_width());
-    if (const DeltaSpec* spec = layer.delta()) most = std::max<std::int64_t>(most, spec->value_width());
-  }
+  for (const LayerSpec& layer : config.own_layers()) most = std::max<std::int64_t>(most, layer.result_width());
   return std::max<std::int64_t>(most, widest_feed_forward(config));
 }
 
@@ -105,8 +110,9 @@ Placement place_layers(const PlacementRequest& request, std::uint64_t room) {
   const int wanted = request.gpu_layers, all = request.config.num_layers();
   if (wanted == 0 || !placed.reason.empty()) return placed;
   placed.bytes = scratch_bytes(request, false);
+  std::uint64_t all_bytes = placed.bytes, weight_bytes = request.weights.vector_bytes;
   const auto fits = [&](std::uint64_t bytes) {
-    if (placed.bytes + bytes <= room) return true;
+    if (all_bytes + bytes <= room) return true;
     placed.reason = "its memory is full then";
     return false;
   };
@@ -117,11 +123,14 @@ Placement place_layers(const PlacementRequest& request, std::uint64_t room) {
                         with_state = bytes + CardAttention::kv_bytes(request.room, i) +
                                      CardDelta::state_bytes(request.config, request.room, i);
     if (!placed.reason.empty() || !fits(with_state)) break;
-    if (placed.num_layers == 0) placed.weight_bytes = request.weights.vector_bytes;
+    weight_bytes += bytes;
+    all_bytes += with_state;
+    if (lends_behind(request.config, i + 1)) continue;  // not without those
     placed.num_layers = i + 1;
-    placed.weight_bytes += bytes;
-    placed.bytes += with_state;
+    placed.weight_bytes = weight_bytes;
+    placed.bytes = all_bytes;
   }
+  if (placed.num_layers == 0 && placed.reason.empty()) placed.reason = "more layers read their keys and values";
   if (placed.num_layers < all || (wanted >= 0 && wanted <= all)) return placed;
   placed.reason = reason_against_output(request);
   const std::uint64_t output = request.weights.tensors.output.bytes(),

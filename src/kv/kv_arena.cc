@@ -7,8 +7,8 @@
 
 namespace octavo {
 
-Result<KvArena> KvArena::create(StateRoom room) {
-  KvArena made(std::move(room));
+Result<KvArena> KvArena::create(StateRoom room, LayerRange layers) {
+  KvArena made(std::move(room), layers);
   if (made.layout().is_contiguous()) {
     OCTAVO_TRY_VOID(made.make_caches());
   } else {
@@ -18,7 +18,11 @@ Result<KvArena> KvArena::create(StateRoom room) {
 }
 
 Result<void> KvArena::make_arena() {
-  const std::uint64_t bytes = room_.block_bytes();
+  const auto layer_bytes = [&](int g) { return to_size(room_.num_blocks[to_size(g)]) * layout().layer_block_bytes(g); };
+  std::uint64_t bytes = 0;
+  for (int g = 0; g < layout().num_groups(); ++g)
+    bytes += to_size(std::ranges::count_if(layout().group(g).layers, [&](int l) { return own_.contains(l); })) *
+             layer_bytes(g);
   try {
     // Attention prefetches over page borders: with small pages it waits for translations, one in 64 lines.
     arena_ = PageMemory(to_size(bytes));
@@ -30,7 +34,8 @@ Result<void> KvArena::make_arena() {
     const KvGroup& group = layout().group(g);
     std::vector<KvLayer>& layers = layers_.emplace_back();
     for (int i = 0; i < group.num_layers(); ++i) {
-      layers.push_back({.data = next,
+      const bool is_own = own_.contains(group.layers[to_size(i)]);
+      layers.push_back({.data = is_own ? next : nullptr,
                         .block_bytes = layout().layer_block_bytes(g),
                         .head_bytes = layout().head_bytes(g),
                         .v_offset = static_cast<std::ptrdiff_t>(layout().v_offset(g)),
@@ -40,13 +45,14 @@ Result<void> KvArena::make_arena() {
                         .num_kv_heads = group.num_kv_heads,
                         .head_dim = group.head_dim,
                         .token_stride = group.head_dim});
-      next += to_size(room_.num_blocks[to_size(g)]) * layout().layer_block_bytes(g);
+      if (is_own) next += layer_bytes(g);
     }
   }
   return {};
 }
 
 Result<void> KvArena::make_caches() {
+  OCTAVO_CHECK(own_ == LayerRange(), "the contiguous layout has all layers in one place");
   for (const KvGroup& group : layout().groups) {
     std::vector<ContiguousKvCache>& caches = caches_.emplace_back();
     std::vector<KvLayer>& layers = layers_.emplace_back();
@@ -64,14 +70,10 @@ Result<void> KvArena::make_caches() {
   return {};
 }
 
-void KvArena::leave_out(int count) {
-  OCTAVO_CHECK(!layout().is_contiguous(), "the contiguous layout has all layers here");
-  num_left_out_ = count;
-}
-
-std::size_t KvArena::num_left_out(int group) const {
+std::span<const KvLayer> KvArena::own_layers(int group) const {
   const std::vector<int>& layers = layout().group(group).layers;
-  return to_size(std::ranges::lower_bound(layers, num_left_out_) - layers.begin());
+  const auto first = std::ranges::lower_bound(layers, own_.first), end = std::ranges::lower_bound(layers, own_.end);
+  return std::span(layers_[to_size(group)]).subspan(to_size(first - layers.begin()), to_size(end - first));
 }
 
 void KvArena::copy_blocks(std::span<const BlockCopy> copies) {
@@ -81,7 +83,7 @@ void KvArena::copy_blocks(std::span<const BlockCopy> copies) {
     const int num_blocks = room_.num_blocks[to_size(group)];
     OCTAVO_CHECK(from >= 0 && from < num_blocks && to >= 0 && to < num_blocks, "copy {} to {} of {}", from, to,
                  num_blocks);
-    for (const KvLayer& layer : std::span(layers_[to_size(group)]).subspan(num_left_out(group)))
+    for (const KvLayer& layer : own_layers(group))
       std::memcpy(layer.data + to_size(to) * layer.block_bytes, layer.data + to_size(from) * layer.block_bytes,
                   layer.block_bytes);
   }
@@ -103,7 +105,7 @@ void KvArena::release(std::span<const BlockRun> runs) {
   };
   for (int g = 0; g < layout().num_groups(); ++g) {
     const auto of_group = std::ranges::equal_range(runs, g, {}, &BlockRun::group);
-    for (const KvLayer& layer : std::span(layers_[to_size(g)]).subspan(num_left_out(g))) {
+    for (const KvLayer& layer : own_layers(g)) {
       for (const BlockRun& run : of_group) {
         const std::uint8_t* first = layer.data + to_size(run.first) * layer.block_bytes;
         if (first != end) {

@@ -20,6 +20,7 @@
 #include "base/page_memory.h"
 #include "base/to_size.h"
 #include "kernels/kernels.h"
+#include "kv/layer_range.h"
 #include "kv/state_layout.h"
 #include "octavo/kv/contiguous_kv_cache.h"
 
@@ -27,19 +28,18 @@ namespace octavo {
 
 class KvArena {
  public:
-  /// Memory for `room`. Of the contiguous layout it is taken as the sequence grows. Error: there is none.
-  static Result<KvArena> create(StateRoom room);
+  /// Memory for those of `room`'s layers that lie here: all of them in the contiguous layout, where it is taken as the
+  /// sequence grows. Error: there is none.
+  static Result<KvArena> create(StateRoom room, LayerRange layers = {});
 
   const StateLayout& layout() const { return room_.layout; }
   const StateRoom& room() const { return room_; }
 
-  /// Layer `index` of a group, as the kernels see it.
+  /// Layer `index` of a group, one that lies here, as the kernels see it.
   const KvLayer& layer(int group, int index) const { return layers_[to_size(group)][to_size(index)]; }
 
-  /// The first `count` layers keep their keys and values elsewhere: their memory is not touched from now on.
-  void leave_out(int count);
-
-  /// Copies blocks, in this order, in every layer of their group; copies of snapshots are not its own. CHECKs the ids.
+  /// Copies blocks, in this order, in every layer of their group that lies here; copies of snapshots are not its own.
+  /// CHECKs the ids.
   void copy_blocks(std::span<const BlockCopy> copies);
   /// Gives the memory of blocks back to the system, as whole pages; groups ascending. It reads as zeros until it is
   /// written again. Of the contiguous layout: all memory of the growing caches. Takes no memory itself.
@@ -56,16 +56,16 @@ class KvArena {
   std::uint64_t resident_bytes() const { return arena_.resident_bytes(); }
 
  private:
-  explicit KvArena(StateRoom room) : room_(std::move(room)) {}
+  KvArena(StateRoom room, LayerRange layers) : room_(std::move(room)), own_(layers) {}
   Result<void> make_arena();
   Result<void> make_caches();
-  /// Layers of a group that lie elsewhere, the first ones.
-  std::size_t num_left_out(int group) const;
+  /// The layers of a group that lie here.
+  std::span<const KvLayer> own_layers(int group) const;
 
   StateRoom room_;
   PageMemory arena_;
-  std::vector<std::vector<KvLayer>> layers_;  // [group][layer of the group]
-  int num_left_out_ = 0;
+  LayerRange own_;
+  std::vector<std::vector<KvLayer>> layers_;  // [group][layer of the group] without data where it lies elsewhere
   std::vector<std::vector<ContiguousKvCache>> caches_;  // the same of the contiguous layout, else empty
 };
 

@@ -1,5 +1,5 @@
 // The bytes of recurrent states: snapshots of one size, one behind another, each with the states of all recurrent
-// layers.
+// layers that lie here.
 //
 // Owned by a runner; StateSnapshots (state_snapshots.h) says who holds which. One thread at a time may copy and
 // release; the threads of a step write different states.
@@ -9,32 +9,33 @@
 
 #include "base/error.h"
 #include "base/page_memory.h"
+#include "kv/layer_range.h"
 #include "kv/state_layout.h"
 
 namespace octavo {
 
 class SnapshotArena {
  public:
-  /// Memory for the snapshots of `room`; none where it has none. Error: there is no memory.
-  static Result<SnapshotArena> create(const StateRoom& room);
+  /// Memory for the snapshots of `room`, in those layers that lie here; none where it has none. Error: there is no
+  /// memory.
+  static Result<SnapshotArena> create(const StateRoom& room, LayerRange layers = {});
 
   /// The state of a recurrent layer in a snapshot. CHECKs both.
   float* state(int snapshot, int layer);
-  /// The states of the first `count` layers lie elsewhere: copies leave their memory alone from now on.
-  void leave_out(int count);
   /// Makes those of a batch's copies that are of snapshots, in this order.
   void copy(std::span<const BlockCopy> copies);
   /// Gives the memory of those runs back that are of snapshots.
   void release(std::span<const BlockRun> runs);
 
  private:
-  explicit SnapshotArena(const StateRoom& room);
+  SnapshotArena(const StateRoom& room, LayerRange layers);
   std::size_t offset_of(int snapshot) const;
 
   SnapshotShape shape_;
+  LayerRange own_;
   int number_ = 0;  // of the pool of snapshots
   int num_snapshots_ = 0;
-  std::size_t begin_ = 0;  // of the states that lie here, in a snapshot
+  std::size_t begin_, bytes_;  // of the states that lie here, in a whole snapshot
   PageMemory memory_;
 };
 

@@ -3,13 +3,18 @@
 // An architecture (model/architectures/) reads a file's keys into specs. Weights, memory, the counting of work and the
 // forward pass walk them, and derive nothing a second time. A default is the common case, so that a new field costs no
 // edit where it is not set. Sizes are in elements.
+//
+// A mixer's spec answers what others want to know of any mixer: kv_shape(), state_bytes(), writes_state() and
+// result_width(), which LayerSpec passes on. Who asks for the kind computes it, loads it or shows it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <variant>
 
 #include "model/activation.h"
+#include "octavo/kv/layer_shape.h"
 
 namespace octavo {
 
@@ -79,6 +84,15 @@ struct AttentionSpec {
   int kv_width() const { return num_kv_heads * head_dim; }
   /// Rows of the matrix of Q.
   int q_rows() const { return (gated_output ? 2 : 1) * q_width(); }
+
+  // What every mixer says of itself (LayerSpec).
+  std::optional<KvLayerShape> kv_shape() const {
+    return KvLayerShape{
+        .num_kv_heads = num_kv_heads, .head_dim = head_dim, .window = window, .borrows_from = borrows_from};
+  }
+  std::size_t state_bytes() const { return 0; }
+  bool writes_state() const { return !borrows_from; }
+  int result_width() const { return q_width(); }
 };
 
 /// The most taps of a short convolution.
@@ -99,6 +113,12 @@ struct DeltaSpec {
   /// Channels of the convolution: Q, K and V.
   int num_channels() const { return 2 * key_width() + value_width(); }
   bool operator==(const DeltaSpec&) const = default;
+
+  // What every mixer says of itself (LayerSpec).
+  std::optional<KvLayerShape> kv_shape() const { return std::nullopt; }
+  std::size_t state_bytes() const;
+  bool writes_state() const { return true; }
+  int result_width() const { return value_width(); }
 };
 
 /// down(activation(gate x, up x)): Shazeer, 2020.
@@ -148,8 +168,23 @@ struct LayerSpec {
   AttentionSpec* attention() { return std::get_if<AttentionSpec>(&mixer); }
   /// The recurrence of a layer that has one; nullptr for other mixers.
   const DeltaSpec* delta() const { return std::get_if<DeltaSpec>(&mixer); }
+
+  /// The keys and values that its mixer reads of each token, its own or another layer's; none: it reads none.
+  std::optional<KvLayerShape> kv_shape() const {
+    return std::visit([](const auto& spec) { return spec.kv_shape(); }, mixer);
+  }
+  /// Bytes of a sequence's recurrent state in it; 0: it has none.
+  std::size_t state_bytes() const {
+    return std::visit([](const auto& spec) { return spec.state_bytes(); }, mixer);
+  }
   /// It leaves something for the rows behind it, which must be computed for every row.
-  bool writes_state() const { return delta() != nullptr || !attention()->borrows_from; }
+  bool writes_state() const {
+    return std::visit([](const auto& spec) { return spec.writes_state(); }, mixer);
+  }
+  /// Columns of the matrix that gives the mixer's result.
+  int result_width() const {
+    return std::visit([](const auto& spec) { return spec.result_width(); }, mixer);
+  }
 };
 
 }  // namespace octavo

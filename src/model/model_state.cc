@@ -3,17 +3,9 @@
 #include <array>
 
 #include "kv/kv_budget.h"
-#include "model/delta_state.h"
 
 namespace octavo {
 namespace {
-
-KvLayerShape shape_of(const AttentionSpec& attention) {
-  return {.num_kv_heads = attention.num_kv_heads,
-          .head_dim = attention.head_dim,
-          .window = attention.window,
-          .borrows_from = attention.borrows_from};
-}
 
 KvNeed need_of(const StateLayout& layout, std::int64_t num_tokens) {
   KvNeed need{.bytes_per_token = layout.bytes_per_token(),
@@ -39,14 +31,12 @@ Result<StateLayout> state_layout(const ModelConfig& config, KvType type, KvLayou
   std::vector<std::optional<KvLayerShape>> layers;
   std::vector<std::size_t> recurrent_bytes;
   for (const LayerSpec& layer : config.layers) {
-    const AttentionSpec* attention = layer.attention();
-    layers.push_back(attention == nullptr ? std::nullopt : std::optional(shape_of(*attention)));
+    layers.push_back(layer.kv_shape());
     if (config.is_encoder) {  // each layer writes over what the one before has read
       layers.back()->window = 0;
       if (layers.size() > 1) layers.back()->borrows_from = 0;
     }
-    const DeltaSpec* delta = layer.delta();
-    recurrent_bytes.push_back(delta == nullptr ? 0 : DeltaState(*delta).bytes());
+    recurrent_bytes.push_back(layer.state_bytes());
   }
   if (config.has_draft_head) recurrent_bytes.back() = to_size(config.width) * sizeof(float);
   return StateLayout::create(type, layout, block_size, layers, recurrent_bytes);
@@ -57,7 +47,7 @@ KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int6
 }
 
 std::uint64_t kv_bytes_of_token(const AttentionSpec& attention, KvType type) {
-  KvLayerShape own = shape_of(attention);  // a layer that borrows reads as many bytes
+  KvLayerShape own = *attention.kv_shape();  // a layer that borrows reads as many bytes
   own.borrows_from.reset();
   const std::array<std::optional<KvLayerShape>, 1> alone = {own};
   const Result<StateLayout> layout = StateLayout::create(type, KvLayout::kPaged, kDefaultBlockSize, alone);

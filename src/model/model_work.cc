@@ -10,6 +10,7 @@
 #include "model/delta_state.h"
 #include "model/model_state.h"
 #include "model/visit_matrices.h"
+#include "model/weight_need.h"
 
 namespace octavo {
 namespace {
@@ -131,6 +132,26 @@ ModelWork model_work(const ModelConfig& config, const WeightList& weights, bool 
           .output = output_work(config, weights),
           .attention = attention_work(config, kv_type),
           .experts = experts_work(config, weights, is_packed)};
+}
+
+std::uint64_t weight_bytes_per_token(const WeightList& weights, bool is_packed) {
+  const WeightNeed need = weight_need(weights);
+  const ModelTensors<ListedForm>& w = weights.tensors;
+  const auto unread_rows = [&](WeightIndex index) -> std::uint64_t {
+    if (!is_present(index)) return 0;
+    const ListedMatrix& m = weights.matrix(index);
+    const std::uint64_t bytes = is_packed ? packed_bytes(m.type, m.rows, m.cols) : m.bytes_of_one();
+    return bytes - bytes / static_cast<std::uint64_t>(m.rows);
+  };
+  std::uint64_t unread = unread_rows(w.per_layer.table);
+  if (w.output.value != w.embedding.value)
+    unread += unread_rows(w.embedding) + unread_rows(w.positions) + unread_rows(w.token_types);
+  if (w.draft_head.embedding.value != w.embedding.value) unread += unread_rows(w.draft_head.embedding);
+  for (const LayerTensors<ListedForm>& layer : w.layers)
+    if (const auto* experts = std::get_if<ExpertsFfnTensors<ListedForm>>(&layer.feed_forward))
+      unread += to_size(weights.matrix(experts->gate.index).count - experts->num_chosen) *
+                bytes_of_an_expert(weights, *experts, is_packed);
+  return need.vector_bytes + (is_packed ? need.packed_bytes : need.mapped_bytes) - unread;
 }
 
 RowRange attending_rows(const AttentionWork& layers, RowRange rows, int num_logits) {

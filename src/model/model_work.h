@@ -63,6 +63,10 @@ double distinct_experts(const ExpertsWork& layers, double rows);
 /// All four.
 ModelWork model_work(const ModelConfig& config, const WeightList& weights, bool is_packed, KvType kv_type);
 
+/// Bytes of the weights that one token alone reads (one row of an embedding), of all layers wherever they lie.
+/// `is_packed`: as above.
+std::uint64_t weight_bytes_per_token(const WeightList& weights, bool is_packed);
+
 /// Rows of a sequence at positions first .. first + count - 1.
 struct RowRange {
   int first = 0, count = 0;

@@ -55,7 +55,7 @@ void expect_matrices_of_their_own(const TinyModel& model, bool repack) {
   }
   const WeightNeed need = weight_need(source, ModelConfig::load(source).value()).value();
   EXPECT_EQ(weights.total_bytes(), need.vector_bytes + (repack ? need.packed_bytes : need.mapped_bytes));
-  EXPECT_EQ(weights.bytes_per_token(),
+  EXPECT_EQ(read_by_a_token(source, repack),
             weights.total_bytes() - 5 * bytes_of_one(w) - weights.embedding.bytes() / 80 * 79);
 }
 

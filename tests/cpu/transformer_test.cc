@@ -12,7 +12,6 @@
 #include "base/to_size.h"
 #include "cpu/plain_transformer.h"
 #include "kernels/dispatch.h"
-#include "kv/kv_arena.h"
 #include "kv/kv_budget.h"
 #include "model/model_runner.h"
 #include "model/model_state.h"
@@ -28,19 +27,21 @@ constexpr int kMaxTokens = 64;
 class Model {
  public:
   explicit Model(const TinyModel& recipe, const std::function<void(ModelConfig&)>& change = {},
-                 const std::optional<TinyModel>& assistant = {})
+                 const std::optional<TinyModel>& assistant = {}, const std::vector<LayerRange>& stages = {LayerRange()})
       : source_(recipe.source()) {
     config_ = ModelConfig::load(source_).value();
     if (change) change(config_);
     Result<Weights> loaded = load_weights(source_, config_, pool_, false);
     if (!loaded) throw std::runtime_error(loaded.error().message);
     weights_ = std::move(*loaded);
-    const StateLayout layout = state_layout(config_, KvType::kF32, KvLayout::kPaged, kDefaultBlockSize).value();
-    const StateRoom room = make_room(layout, {.bytes = 4U << 20}).value();
-    kv_ = std::make_unique<KvArena>(KvArena::create(room).value());
-    snapshots_ = std::make_unique<SnapshotArena>(SnapshotArena::create(room).value());
-    transformer_ = std::make_unique<Transformer>(config_, weights_, *kv_, *snapshots_, kernel_table(IsaLevel::kScalar),
-                                                 Math(), pool_, kMaxTokens);
+    layout_ = state_layout(config_, KvType::kF32, KvLayout::kPaged, kDefaultBlockSize).value();
+    transformer_ =
+        std::make_unique<Transformer>(config_, weights_, kernel_table(IsaLevel::kScalar), Math(), pool_, kMaxTokens);
+    const StateRoom room = make_room(layout_, {.bytes = 4U << 20}).value();
+    for (const LayerRange& layers : stages) {
+      const Result<void> added = transformer_->add_layers(layers, room);
+      if (!added) throw std::runtime_error(added.error().message);
+    }
     if (!assistant) return;
     assistant_source_ = assistant->source();
     AssistantRequest request = assistant_of(config_, *assistant_source_).value();
@@ -110,7 +111,7 @@ class Model {
     return row;
   }
 
-  std::span<const std::int32_t> spoiled() const { return transformer_->spoiled(); }
+  std::span<const std::int32_t> spoiled() const { return transformer_->findings().spoiled; }
   const ModelConfig& config() const { return config_; }
   PlainTransformer plain() const { return {config_, weights_}; }
 
@@ -118,7 +119,7 @@ class Model {
   /// A batch of these rows of one sequence, without logits.
   Batch rows(const std::vector<std::int32_t>& tokens, std::size_t begin, std::size_t end) const {
     Batch batch;
-    batch.groups.resize(static_cast<std::size_t>(kv_->layout().num_groups()));
+    batch.groups.resize(static_cast<std::size_t>(layout_.num_groups()));
     batch.clear();
     for (std::size_t i = begin; i < end; ++i)
       batch.add_row(tokens[i], static_cast<std::int32_t>(i), static_cast<std::int32_t>(i));
@@ -129,7 +130,7 @@ class Model {
       batch.given.push_back({from - first, to - from, given_.index + from - given_.first_row, given_.vectors});
     batch.seq_begin.push_back(batch.num_rows());
     batch.kv_len.push_back(static_cast<std::int32_t>(end));
-    if (kv_->layout().snapshot.bytes > 0) {
+    if (layout_.snapshot.bytes > 0) {
       batch.state_slots.push_back(0);
       batch.num_drafted.push_back(0);
     }
@@ -144,8 +145,7 @@ class Model {
   ThreadPool pool_{2};
   ModelConfig config_;
   Weights weights_;
-  std::unique_ptr<KvArena> kv_;
-  std::unique_ptr<SnapshotArena> snapshots_;
+  StateLayout layout_;
   std::unique_ptr<Transformer> transformer_;
   std::optional<MemorySource> assistant_source_;
   std::optional<AssistantModel> assistant_;
@@ -362,6 +362,19 @@ void expect_guesses(const PlainTransformer::Rows& expected, const std::vector<Gu
     for (const double logit : expected[i]) sum += std::exp(logit - *best);
     EXPECT_EQ(found[i].token, best - expected[i].begin()) << i;
     EXPECT_NEAR(found[i].chance, GuessedToken::kSure / sum, 2) << i;
+  }
+}
+
+TEST(Transformer, ARowOfStagesGivesTheBitsOfOne) {
+  const std::vector<std::int32_t> tokens = some_tokens(40);
+  for (const char* arch : {"llama", "qwen35", "qwen3moe", "gemma3", "gemma4"}) {
+    SCOPED_TRACE(arch);
+    const TinyModel recipe{.arch = arch, .layers = 4, .window = 9};
+    Model one(recipe), three(recipe, {}, {}, {{.first = 0, .end = 1}, {.first = 1, .end = 3}, {.first = 3}});
+    for (const std::size_t every : {1U, 5U}) {
+      const auto wanted = [&](std::size_t i) { return i % every == 0; };
+      EXPECT_EQ(one.logits(tokens, 9, wanted), three.logits(tokens, 9, wanted));
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "cpu/weights.h"
 #include "kernels/pack.h"
+#include "model/model_work.h"
 #include "support/load_runner.h"
 #include "support/tiny_model.h"
 
@@ -23,6 +24,11 @@ inline Result<Weights> try_load(const ModelSource& source, const ModelConfig& co
 
 inline Weights load(const ModelSource& source, bool repack = true, int threads = 1) {
   return try_load(source, ModelConfig::load(source).value(), repack, threads).value();
+}
+
+/// Bytes that one token reads of the weights of `source`.
+inline std::uint64_t read_by_a_token(const ModelSource& source, bool repack) {
+  return weight_bytes_per_token(WeightList::create(source, ModelConfig::load(source).value()).value(), repack);
 }
 
 /// The error of loading `source` by the keys of the whole model.

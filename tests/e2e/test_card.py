@@ -242,6 +242,11 @@ class Faults(unittest.TestCase):
                                 env={**os.environ, "LD_LIBRARY_PATH": ""})
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
+    def test_auto_goes_on_where_a_card_fails_while_it_is_loaded(self):
+        result = support.octavo("run", "-m", model_of("llama"), "-p", "One", "--raw", "-n", "2", "--device", "auto",
+                                env={**os.environ, "OCTAVO_CARD_FAILS": "cuMemcpyHtoDAsync_v2:3"})
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+
     def test_a_driver_that_is_too_old(self):
         self.assertIn("is for CUDA 10.2, expected 11.4 or later",
                       self.error_of("--device", "cuda", OCTAVO_CARD_DRIVER="10020"))

@@ -13,7 +13,7 @@
 #include "base/to_size.h"
 #include "cpu/cpu_runner.h"
 #include "gpu/kernels_ptx.h"
-#include "gpu/make_card_layers.h"
+#include "gpu/make_card_stage.h"
 #include "support/tiny_model.h"
 
 namespace octavo::gpu {
@@ -45,7 +45,7 @@ class Loaded {
                                       .kv_memory_bytes = 1U << 20},
                           .pool = pool_,
                           .kv_budget = budget_};
-    const Result<MakeLeadingLayers> make = card_layers_for(request);
+    const Result<MakeStage> make = card_stage_for(request);
     if (!make) throw std::runtime_error(make.error().message);
     Result<std::unique_ptr<CpuRunner>> runner = CpuRunner::load(std::move(request), *make);
     if (!runner) throw std::runtime_error(runner.error().message);

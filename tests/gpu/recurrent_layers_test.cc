@@ -1,4 +1,4 @@
-// Hybrids whose first layers lie on a card against the same on the processor: batch for batch the same bits, through
+// Hybrids with a stage on a card against the same on the processor: batch for batch the same bits, through
 // drafted rows, their advances, copies of states and company. The card is an emulation (standin/libcuda.cc).
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -6,14 +6,16 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "base/to_size.h"
 #include "cpu/cpu_runner.h"
+#include "gpu/card_stage.h"
 #include "gpu/kernels_ptx.h"
-#include "gpu/make_card_layers.h"
+#include "gpu/make_card_stage.h"
 #include "support/tiny_model.h"
 
 namespace octavo::test {
@@ -27,6 +29,17 @@ struct Turn {
   int num_drafted = 0;
 };
 
+/// Makes a stage on the card of any layers.
+MakeStage maker_of(LayerRange layers, Bits bits) {
+  return [layers, bits](const StageParts& parts) -> Result<std::unique_ptr<StageLoad>> {
+    OCTAVO_TRY(std::unique_ptr<gpu::CudaDevice> device, gpu::CudaDevice::open());
+    OCTAVO_TRY(const gpu::SumOrder order, gpu::sum_order_of(IsaLevel::kAvx2, bits));
+    OCTAVO_TRY(std::unique_ptr<gpu::CardStage> stage,
+               gpu::CardStage::create(std::move(device), parts, gpu::shapes_of(parts.weights), order, layers, false));
+    return gpu::CardStage::load(std::move(stage), parts);
+  };
+}
+
 /// A runner and what it lives by.
 struct Loaded {
   MemorySource source;
@@ -34,7 +47,9 @@ struct Loaded {
   MemoryBudget budget{0};
   std::unique_ptr<CpuRunner> runner = {};
 
-  Loaded(const TinyModel& recipe, Bits bits, Device device, int gpu_layers) : source(recipe.source()) {
+  /// With the first `gpu_layers` on the card, or those of `stage`.
+  Loaded(const TinyModel& recipe, Bits bits, Device device, int gpu_layers, std::optional<LayerRange> stage = {})
+      : source(recipe.source()) {
     ModelConfig config = ModelConfig::load(source).value();
     if (recipe.head != TinyModel::Head::kNone) config.add_draft_head();
     WeightList list = WeightList::create(source, config).value();
@@ -50,7 +65,7 @@ struct Loaded {
                                       .max_seqs = 8},
                           .pool = pool,
                           .kv_budget = budget};
-    MakeLeadingLayers make = gpu::card_layers_for(request).value();
+    const MakeStage make = stage ? maker_of(*stage, bits) : gpu::card_stage_for(request).value();
     runner = CpuRunner::load(std::move(request), make).value();
   }
 };
@@ -58,8 +73,8 @@ struct Loaded {
 /// The same batches on the processor and with layers on a card.
 class Both {
  public:
-  Both(const TinyModel& recipe, Bits bits, int gpu_layers)
-      : cpu_(recipe, bits, Device::kCpu, 0), card_(recipe, bits, Device::kCuda, gpu_layers) {
+  Both(const TinyModel& recipe, Bits bits, int gpu_layers, std::optional<LayerRange> stage = {})
+      : cpu_(recipe, bits, Device::kCpu, 0), card_(recipe, bits, Device::kCuda, gpu_layers, stage) {
     EXPECT_NE(card_.runner->info().device, cpu_.runner->info().device);
     std::mt19937 random(3);
     for (std::int32_t& token : tokens_) token = static_cast<std::int32_t>(random() % 80);
@@ -183,6 +198,14 @@ TEST_P(RecurrentLayersOfACard, HaveTheProcessorsBits) {
       Both both({.arch = "qwen35", .layers = layers, .taps = 2 + layers}, GetParam(), on_card);
       live(both);
     }
+}
+
+TEST_P(RecurrentLayersOfACard, HaveThemBetweenStagesOfTheProcessor) {
+  for (const LayerRange stage : {LayerRange{.first = 1, .end = 3}, LayerRange{.first = 2, .end = 4}}) {
+    SCOPED_TRACE(stage.first);
+    Both both({.arch = "qwen35", .layers = 4, .taps = 3}, GetParam(), 0, stage);
+    live(both);
+  }
 }
 
 TEST_P(RecurrentLayersOfACard, HaveThemInFrontOfADraftHead) {

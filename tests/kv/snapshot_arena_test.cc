@@ -38,15 +38,20 @@ TEST(SnapshotArena, CopiesAreOfTheWholeStateAndOfNothingElse) {
   EXPECT_EQ(arena.state(2, 2)[0], 2);
 }
 
-TEST(SnapshotArena, CopiesLeaveTheStatesOfLayersAloneThatLieElsewhere) {
+TEST(SnapshotArena, StatesOfLayersThatLieElsewhereTakeNoMemory) {
   const StateRoom room = make_room(layout(), {.num_blocks = 4, .num_snapshots = 2}).value();
-  SnapshotArena arena = SnapshotArena::create(room).value();
-  for (const int layer : {0, 2}) arena.state(0, layer)[0] = 7;
-  arena.leave_out(1);
+  SnapshotArena first = SnapshotArena::create(room, {.first = 0, .end = 1}).value();
+  SnapshotArena behind = SnapshotArena::create(room, {.first = 1}).value();
+  EXPECT_EQ(first.state(1, 0) - first.state(0, 0), 128 / 4);
+  EXPECT_EQ(behind.state(1, 2) - behind.state(0, 2), 256 / 4);
+  first.state(0, 0)[0] = 3;
+  behind.state(0, 2)[0] = 7;
   const BlockCopy copies[] = {{.group = 1, .from = 0, .to = 1}};
-  arena.copy(copies);
-  EXPECT_EQ(arena.state(1, 0)[0], 0);
-  EXPECT_EQ(arena.state(1, 2)[0], 7);
+  first.copy(copies);
+  behind.copy(copies);
+  EXPECT_EQ(first.state(1, 0)[0], 3);
+  EXPECT_EQ(behind.state(1, 2)[0], 7);
+  EXPECT_DEATH(behind.state(0, 0), "layer 0 has no state here");
   EXPECT_EQ(room.layout.snapshot.bytes_of_first(0), 0U);
   EXPECT_EQ(room.layout.snapshot.bytes_of_first(1), 128U);
   EXPECT_EQ(room.layout.snapshot.bytes_of_first(3), 384U);

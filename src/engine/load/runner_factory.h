@@ -8,8 +8,8 @@
 
 namespace octavo {
 
-/// Loads a model: the processor's runner, whose first layers may be those of the device that the request's options name
-/// (cpu/leading_layers.h). Errors are those of the device's load(); throws std::system_error where the system refuses a
+/// Loads a model: the processor's runner, one of whose stages (stage/stage.h) may be on the device that the request's
+/// options name. Errors are those of the device's load(); throws std::system_error where the system refuses a
 /// thread.
 Result<std::unique_ptr<ModelRunner>> make_runner(RunnerRequest request);
 

@@ -1,19 +1,31 @@
 // Angles against the definition, in float64.
-#include "cpu/rope_table.h"
+#include "stage/rope_table.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+#include <random>
+#include <tuple>
 #include <vector>
 
 #include "base/to_size.h"
-#include "cpu/compute_fixture.h"
+#include "kernels/dispatch.h"
 
 namespace octavo::test {
 namespace {
 
-constexpr int kDim = 16;
+constexpr int kDim = 16, kRows = 32;
+
+const KernelTable& kernels() { return kernel_table(IsaLevel::kScalar); }
+
+std::vector<float> random_head(unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> head(kDim);
+  for (float& x : head) x = normal(random);
+  return head;
+}
 
 /// The share of pair i's frequency that YaRN keeps: a ramp between the pairs that turn slow_turns and fast_turns times
 /// within the original context, both taken to whole pairs if the spec says so.
@@ -48,15 +60,14 @@ std::vector<float> rotated(const RopeSpec& spec, const std::vector<float>& facto
 
 void expect_as_defined(const RopeSpec& spec, const std::vector<float>& factors = {}) {
   const std::vector<int> positions = {0, 1, 5, 4095, 1'000'000};
-  ComputeFixture fixture;
-  RopeTable table(spec, factors.empty() ? nullptr : factors.data(), fixture.context);
+  RopeTable table(spec, factors.empty() ? nullptr : factors.data(), Math(), kRows);
   EXPECT_EQ(table.spec(), spec);
   for (std::size_t row = 0; row < positions.size(); ++row) table.fill(static_cast<std::int64_t>(row), positions[row]);
   for (std::size_t row = 0; row < positions.size(); ++row) {
-    const std::vector<float> head = random_floats(kDim, static_cast<unsigned>(row));
+    const std::vector<float> head = random_head(static_cast<unsigned>(row));
     const std::vector<float> expected = rotated(spec, factors, positions[row], head);
     std::vector<float> found = head;
-    table.rotate(fixture.context.kernels, static_cast<std::int64_t>(row), found.data());
+    table.rotate(kernels(), static_cast<std::int64_t>(row), found.data());
     for (std::size_t i = 0; i < kDim; ++i) EXPECT_NEAR(found[i], expected[i], 1e-6) << positions[row] << " " << i;
   }
 }
@@ -93,25 +104,44 @@ TEST(RopeTable, YarnsRampMayBeginWithinAPair) {
 }
 
 TEST(RopeTable, YarnsFastestPairTurnsAsBeforeAndItsSlowestByTheDivisor) {
-  ComputeFixture fixture;
   const RopeSpec spec{.num_rotated = kDim, .scaling = {.divisor = 8, .yarn = YarnRamp{.original_context = 4096}}};
-  RopeTable table(spec, nullptr, fixture.context);
+  RopeTable table(spec, nullptr, Math(), kRows);
   table.fill(0, 800);
   std::vector<float> head(kDim, 0.0F);
   head[0] = head[kDim / 2 - 1] = 1;
-  table.rotate(fixture.context.kernels, 0, head.data());
+  table.rotate(kernels(), 0, head.data());
   EXPECT_NEAR(head[0], std::cos(800.0), 1e-6);
   EXPECT_NEAR(head[kDim / 2 - 1], std::cos(100.0 * std::pow(1e4, -7.0 / 8)), 1e-6);
 }
 
 TEST(RopeTable, PositionZeroRotatesNothing) {
-  ComputeFixture fixture;
-  RopeTable table({.num_rotated = kDim}, nullptr, fixture.context);
+  RopeTable table({.num_rotated = kDim}, nullptr, Math(), kRows);
   table.fill(3, 0);
-  const std::vector<float> head = random_floats(kDim, 1);
+  const std::vector<float> head = random_head(1);
   std::vector<float> found = head;
-  table.rotate(fixture.context.kernels, 3, found.data());
+  table.rotate(kernels(), 3, found.data());
   EXPECT_EQ(found, head);
+}
+
+TEST(RopeTables, LayersThatRotateAlikeHaveOneTable) {
+  ThreadPool pool(2);
+  RopeTables tables(Math(), kRows);
+  const std::vector<float> factors = {1, 1, 2, 3, 4, 8, 16, 32};
+  const RopeSpec plain{.num_rotated = kDim}, slowed{.num_rotated = kDim, .factors = Presence::kRequired};
+  EXPECT_EQ(tables.add(plain, factors.data()), 0U);
+  EXPECT_EQ(tables.add(slowed, factors.data()), 1U);
+  EXPECT_EQ(tables.add(plain, factors.data()), 0U);
+  ASSERT_EQ(tables.size(), 2U);
+  Batch batch;
+  for (int row = 0; row < kRows; ++row) batch.positions.push_back(3 * row + 1);
+  const ThreadPool::Step step(pool);
+  tables.fill(batch, pool);
+  for (const auto& [spec, number, given] : {std::tuple(plain, 0U, false), std::tuple(slowed, 1U, true)}) {
+    RopeTable alone(spec, given ? factors.data() : nullptr, Math(), kRows);
+    for (int row = 0; row < kRows; ++row) alone.fill(row, batch.positions[to_size(row)]);
+    EXPECT_TRUE(std::ranges::equal(tables[number].cosines(kRows), alone.cosines(kRows)));
+    EXPECT_TRUE(std::ranges::equal(tables[number].sines(kRows), alone.sines(kRows)));
+  }
 }
 
 }  // namespace

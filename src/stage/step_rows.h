@@ -1,6 +1,6 @@
 // The rows that are under way in a step: first all of its batch, later only those whose logits are wanted.
 //
-// Owned by the transformer; its parts read it.
+// They go from stage to stage; the parts of a stage read them. Owned by the runner.
 #pragma once
 
 #include <vector>
@@ -20,6 +20,8 @@ class StepRows {
   void keep_logit_rows() { kept_ = true; }
 
   const Batch& batch() const { return *batch_; }
+  /// Whether they are the rows whose logits are wanted, of which there are fewer than the batch has.
+  bool are_kept() const { return kept_; }
   int count() const { return kept_ ? static_cast<int>(batch_->logit_rows.size()) : batch_->num_rows(); }
   std::int64_t batch_row(std::int64_t row) const { return kept_ ? batch_->logit_rows[to_size(row)] : row; }
   int sequence_of(std::int64_t batch_row) const { return sequence_of_[to_size(batch_row)]; }

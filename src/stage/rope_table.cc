@@ -1,4 +1,4 @@
-#include "cpu/rope_table.h"
+#include "stage/rope_table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -32,12 +32,12 @@ double kept_share(const RopeSpec& spec, Math math, std::size_t pair) {
 
 }  // namespace
 
-RopeTable::RopeTable(const RopeSpec& spec, const float* factors, const ComputeContext& context)
+RopeTable::RopeTable(const RopeSpec& spec, const float* factors, Math math, int max_rows)
     : spec_(spec),
-      math_(context.math),
+      math_(math),
       frequencies_(to_size(spec.num_rotated / 2)),
-      cosines_(context.make_rows(spec.num_rotated / 2)),
-      sines_(context.make_rows(spec.num_rotated / 2)) {
+      cosines_(to_size(max_rows) * frequencies_.size()),
+      sines_(cosines_.size()) {
   for (std::size_t i = 0; i < frequencies_.size(); ++i) {
     const double exponent = -2.0 * static_cast<double>(i) / spec.num_rotated;
     const double factor = factors != nullptr ? static_cast<double>(factors[i]) : 1.0;
@@ -54,6 +54,27 @@ void RopeTable::fill(std::int64_t row, int position) {
     cosines_.data()[first + i] = static_cast<float>(spec_.scaling.magnitude * math_.cos(angle));
     sines_.data()[first + i] = static_cast<float>(spec_.scaling.magnitude * math_.sin(angle));
   }
+}
+
+std::size_t RopeTables::add(const RopeSpec& spec, const float* factors) {
+  const auto known = std::ranges::find(tables_, spec, &RopeTable::spec);
+  if (known != tables_.end()) return to_size(known - tables_.begin());
+  tables_.emplace_back(spec, spec.factors == Presence::kAbsent ? nullptr : factors, math_, max_rows_);
+  return tables_.size() - 1;
+}
+
+void RopeTables::fill(const Batch& batch, ThreadPool& pool) {
+  constexpr std::size_t kGrain = 8;
+  pool.for_ranges(batch.rope_positions.size(), kGrain, [&](std::size_t begin, std::size_t end, int) {
+    for (std::size_t row = begin; row < end; ++row)
+      for (RopeTable& table : tables_) table.fill(static_cast<std::int64_t>(row), batch.rope_positions[row]);
+  });
+}
+
+float score_scale(const AttentionSpec& spec, Math math, int position) {
+  if (!spec.temperature) return spec.scale;
+  const double steps = math.log1p(position / spec.temperature->length);
+  return static_cast<float>(static_cast<double>(spec.scale) * (1 + spec.temperature->slope * steps));
 }
 
 }  // namespace octavo

@@ -1,0 +1,149 @@
+#include "cpu/cpu_stage.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/to_size.h"
+
+namespace octavo {
+namespace {
+
+bool reads_int8(const AttentionWeights& w) { return AttentionMixer::reads_int8(w); }
+bool reads_int8(const DeltaWeights& w) { return DeltaMixer::reads_int8(w); }
+
+}  // namespace
+
+int CpuStage::max_cols(const ModelConfig& config) {
+  int most = config.width;
+  for (const LayerSpec& layer : config.layers) most = std::max(most, layer.result_width());
+  return most;
+}
+
+Result<std::unique_ptr<CpuStage>> CpuStage::create(const Shared& shared, LayerRange layers, StateRoom room) {
+  OCTAVO_TRY(SnapshotArena snapshots, SnapshotArena::create(room, layers));
+  OCTAVO_TRY(KvArena kv, KvArena::create(std::move(room), layers));
+  return std::unique_ptr<CpuStage>(new CpuStage(shared, layers, std::move(kv), std::move(snapshots)));
+}
+
+CpuStage::CpuStage(const Shared& shared, LayerRange layers, KvArena kv, SnapshotArena snapshots)
+    : config_(shared.config),
+      weights_(shared.weights),
+      context_(shared.context),
+      stream_(shared.stream),
+      per_layer_(shared.per_layer),
+      layers_{.first = layers.first, .end = std::min(layers.end, config_.num_layers())},
+      head_(config_.num_layers()),
+      last_with_state_(config_.last_layer_with_state()),
+      has_head_(config_.has_draft_head && layers.contains(head_)),
+      kv_(std::move(kv)),
+      snapshots_(std::move(snapshots)),
+      attention_(config_, weights_, kv_, context_, stream_, layers),
+      delta_(config_, weights_, snapshots_, context_, stream_, layers),
+      dense_ffn_(config_, context_, stream_),
+      experts_ffn_(config_, weights_, context_, stream_, dense_ffn_, layers),
+      spoiled_(context_.max_rows) {}
+
+void CpuStage::release(std::span<const BlockRun> runs) {
+  kv_.release(runs);
+  snapshots_.release(runs);
+}
+
+void CpuStage::copy_blocks(std::span<const BlockCopy> copies) {
+  kv_.copy_blocks(copies);
+  snapshots_.copy(copies);
+}
+
+void CpuStage::forward(StepRows& rows, float* x) {
+  OCTAVO_CHECK(x == stream_.x(0), "rows of another stream");
+  spoiled_.clear();
+  experts_ffn_.begin();
+  if (layers_.is_empty() && !has_head_) return;
+  begin(rows);
+  delta_.plan(rows.batch());
+  walk(layers_, last_with_state_, rows);
+}
+
+void CpuStage::begin(StepRows& rows) {
+  context_.enter(StepPart::kScheduling);
+  rows_ = &rows;
+  attention_.plan(rows);
+  attention_.compute_angles(rows.batch());
+}
+
+StageFindings CpuStage::findings() const {
+  return {.expert_bytes = experts_ffn_.bytes_read(),
+          .not_finite = experts_ffn_.not_finite(),
+          .spoiled = spoiled_.sequences()};
+}
+
+void CpuStage::forward_head(StepRows& rows) {
+  experts_ffn_.begin();
+  begin(rows);
+  norm_input(head_);
+  run_layer(head_, false);
+}
+
+void CpuStage::norm_input(int layer) {
+  const int count = rows_->count();
+  const Norm norm = mixer_norm(layer);
+  context_.enter(StepPart::kRows);
+  context_.for_rows(count, [&](std::int64_t row, int) { stream_.norm_row(norm, row, row, count); });
+}
+
+void CpuStage::keep_logit_rows() {
+  stream_.keep_rows(rows_->batch().logit_rows);
+  attention_.plan(*rows_);
+}
+
+void CpuStage::run_layer(int index, bool state_written) {
+  const LayerSpec& spec = config_.layer(index);
+  const LayerWeights& w = weights_.layers[to_size(index)];
+  const Epilogue behind_mixer{.post_norm = w.post_mixer_norm,
+                              .sum_norm = {.weight = w.mixer_sum_norm, .bias = w.mixer_sum_bias},
+                              .next = feed_forward_norm(index)};
+  std::visit([&](const auto& mixer) { mixer_of(mixer).run(index, *rows_, state_written, behind_mixer); }, spec.mixer);
+  Epilogue behind_layer{.sum_norm = {.weight = w.ffn_sum_norm, .bias = w.ffn_sum_bias},
+                        .scale = w.output_scale != nullptr ? *w.output_scale : 1};
+  if (index + 1 < layers_.end) behind_layer.next = mixer_norm(index + 1);
+  if (config_.per_layer_width == 0) {
+    behind_layer.post_norm = w.post_ffn_norm;
+    return run_feed_forward(index, behind_layer);
+  }
+  run_feed_forward(index, {.post_norm = w.post_ffn_norm, .next = PerLayerEmbedding::input_of(w.per_layer)});
+  behind_layer.post_norm = w.per_layer.post_norm;
+  per_layer_.run(index, *rows_, behind_layer);
+}
+
+void CpuStage::run_feed_forward(int layer, const Epilogue& epilogue) {
+  std::visit([&](const auto& ffn) { run_feed_forward(ffn, layer, epilogue); }, config_.layer(layer).feed_forward);
+}
+
+void CpuStage::write_state(int layer) {
+  std::visit([&](const auto& mixer) { mixer_of(mixer).write_state(layer, *rows_); }, config_.layer(layer).mixer);
+}
+
+void CpuStage::run_feed_forward(const DenseFfnSpec& spec, int layer, const Epilogue& epilogue) {
+  const LayerWeights& w = weights_.layers[to_size(layer)];
+  dense_ffn_.run(spec, std::get<DenseFfnWeights>(w.feed_forward), rows_->count(), epilogue);
+}
+
+void CpuStage::run_feed_forward(const ExpertsFfnSpec& spec, int layer, const Epilogue& epilogue) {
+  const LayerWeights& w = weights_.layers[to_size(layer)];
+  experts_ffn_.run(spec, std::get<ExpertsFfnWeights>(w.feed_forward), *rows_, epilogue);
+}
+
+Norm CpuStage::mixer_norm(int layer) const {
+  const LayerWeights& w = weights_.layers[to_size(layer)];
+  return {.weight = w.mixer_norm, .quantize = std::visit([](const auto& mixer) { return reads_int8(mixer); }, w.mixer)};
+}
+
+Norm CpuStage::feed_forward_norm(int layer) const {
+  const LayerWeights& w = weights_.layers[to_size(layer)];
+  const auto* experts = std::get_if<ExpertsFfnWeights>(&w.feed_forward);
+  const bool int8 = experts != nullptr ? ExpertsFfn::reads_int8(*experts)
+                                       : DenseFfn::reads_int8(std::get<DenseFfnWeights>(w.feed_forward));
+  return {.weight = w.ffn_norm, .quantize = int8};
+}
+
+}  // namespace octavo

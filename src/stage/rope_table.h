@@ -1,0 +1,68 @@
+// What layers make of a step's positions: cosines and sines, for the layers whose heads are rotated alike, and the
+// number that scores are multiplied by.
+//
+// Angles are made in float64, once a step, by the processor for every device. Owned by a stage; the threads of a step
+// fill different rows.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/aligned_buffer.h"
+#include "base/math.h"
+#include "base/thread_pool.h"
+#include "base/to_size.h"
+#include "kernels/kernels.h"
+#include "model/batch.h"
+#include "model/layer_spec.h"
+
+namespace octavo {
+
+class RopeTable {
+ public:
+  /// For batches of up to `max_rows` rows. `factors`: [num_rotated / 2], which frequencies are divided by; nullptr:
+  /// none.
+  RopeTable(const RopeSpec& spec, const float* factors, Math math, int max_rows);
+
+  const RopeSpec& spec() const { return spec_; }
+  /// The numbers of the first rows of the batch, [rows, num_rotated / 2].
+  std::span<const float> cosines(std::size_t rows) const { return {cosines_.data(), rows * frequencies_.size()}; }
+  std::span<const float> sines(std::size_t rows) const { return {sines_.data(), rows * frequencies_.size()}; }
+  /// The angles of row `row` of the batch, at `position`.
+  void fill(std::int64_t row, int position);
+  /// Rotates the first num_rotated dimensions of a head of that row.
+  void rotate(const KernelTable& kernels, std::int64_t row, float* head) const {
+    const auto rope = spec_.layout == RopeLayout::kNeighbours ? kernels.rope_neighbours : kernels.rope_halves;
+    const std::int64_t angles = row * (spec_.num_rotated / 2);
+    rope(head, cosines_.data() + angles, sines_.data() + angles, spec_.num_rotated);
+  }
+
+ private:
+  RopeSpec spec_;
+  Math math_;
+  std::vector<double> frequencies_;       // [num_rotated / 2] radians a position
+  AlignedBuffer<float> cosines_, sines_;  // [rows, num_rotated / 2]
+};
+
+/// The tables of a stage's layers.
+class RopeTables {
+ public:
+  RopeTables(Math math, int max_rows) : math_(math), max_rows_(max_rows) {}
+
+  /// The number of the table that has the angles of a layer with `spec`. `factors`: the model's, if it has any.
+  std::size_t add(const RopeSpec& spec, const float* factors);
+  std::size_t size() const { return tables_.size(); }
+  const RopeTable& operator[](std::size_t number) const { return tables_[number]; }
+  /// The angles of all rows of a batch, on all threads. Once a step.
+  void fill(const Batch& batch, ThreadPool& pool);
+
+ private:
+  Math math_;
+  int max_rows_;
+  std::vector<RopeTable> tables_;
+};
+
+/// The number that the scores of a row at `position` are multiplied by.
+float score_scale(const AttentionSpec& spec, Math math, int position);
+
+}  // namespace octavo

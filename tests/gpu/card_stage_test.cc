@@ -1,0 +1,129 @@
+// What a stage on a card takes over: weights, of which none stay in memory, and layers that belong together. The card
+// is an emulation (standin/libcuda.cc).
+#include "gpu/card_stage.h"
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "cpu/weights.h"
+#include "gpu/kernels_ptx.h"
+#include "gpu/make_card_stage.h"
+#include "gpu/placement.h"
+#include "kernels/dispatch.h"
+#include "kernels/pack.h"
+#include "kv/kv_budget.h"
+#include "model/model_state.h"
+#include "model/weight_need.h"
+#include "support/tiny_model.h"
+
+namespace octavo::gpu {
+namespace {
+
+StateRoom room_of(const ModelConfig& config) {
+  return make_room(state_layout(config, KvType::kI16, KvLayout::kPaged, kDefaultBlockSize).value(),
+                   {.num_blocks = 4, .num_snapshots = 2})
+      .value();
+}
+
+/// A model's bytes in memory beside a stage on a card.
+class Resident {
+ public:
+  explicit Resident(const test::TinyModel& recipe) : source_(recipe.source()) {}
+
+  /// With `gpu_layers` on the card, as options have it; 0: all in memory.
+  std::uint64_t bytes(int gpu_layers) {
+    RunnerRequest request{.source = source_,
+                          .config = config_,
+                          .weights = list_,
+                          .options = {.bits = Bits::kPortable,
+                                      .device = gpu_layers > 0 ? Device::kCuda : Device::kCpu,
+                                      .gpu_layers = gpu_layers,
+                                      .kv_memory_bytes = 1U << 20},
+                          .pool = pool_,
+                          .kv_budget = budget_};
+    const MakeStage make = card_stage_for(request).value();
+    std::unique_ptr<StageLoad> stage;
+    if (make)
+      stage = make({.config = config_,
+                    .weights = list_,
+                    .room = room_,
+                    .options = request.options,
+                    .pool = pool_,
+                    .max_rows = 8})
+                  .value();
+    const KernelTable& kernels = kernel_table(IsaLevel::kScalar, Bits::kPortable);
+    const Weights weights = Weights::load(source_, list_, kernels, pool_, {}, {}, stage.get()).value();
+    hashes_.insert(hex_of(weights.content_hash()));
+    return weights.total_bytes();
+  }
+  /// Bytes of the listed entries whose names begin so.
+  std::uint64_t bytes_of(const std::string& prefix) const {
+    std::uint64_t bytes = 0;
+    for (const ListedMatrix& m : list_.matrices)
+      if (m.source->name.starts_with(prefix)) bytes += to_size(m.count) * packed_bytes(m.type, m.rows, m.cols);
+    for (const ListedVector& v : list_.vectors)
+      if (v.source->name.starts_with(prefix)) bytes += vector_floats(v.num_floats()) * sizeof(float);
+    return bytes;
+  }
+  std::size_t num_hashes() const { return hashes_.size(); }
+
+ private:
+  test::MemorySource source_;
+  ModelConfig config_ = ModelConfig::load(source_).value();
+  WeightList list_ = WeightList::create(source_, config_).value();
+  StateRoom room_ = room_of(config_);
+  ThreadPool pool_{2};
+  MemoryBudget budget_{0};
+  std::set<std::string> hashes_;
+};
+
+class StageOnACard : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (kernels_ptx().empty()) GTEST_SKIP() << "not run, this program has no kernels for cards";
+    ASSERT_NE(dlopen(OCTAVO_STANDIN_CUDA, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
+  }
+};
+
+TEST_F(StageOnACard, WeightsOfItsLayersTakeNoMemory) {
+  for (const char* arch : {"llama", "qwen35", "gpt-oss"}) {
+    SCOPED_TRACE(arch);
+    Resident model({.arch = arch, .layers = 3, .tied = false, .type = DType::kQ8_0});
+    const std::uint64_t all = model.bytes(0);
+    EXPECT_EQ(all - model.bytes(1), model.bytes_of("blk.0."));
+    EXPECT_EQ(all - model.bytes(2), model.bytes_of("blk.0.") + model.bytes_of("blk.1."));
+    // With the output matrix there: the embeddings stay, and the norm that vectors of texts and draft heads read.
+    EXPECT_EQ(model.bytes(4), model.bytes_of("token_embd.weight") + model.bytes_of("output_norm.weight"));
+    EXPECT_EQ(model.num_hashes(), 1U);  // wherever weights lie
+  }
+}
+
+TEST_F(StageOnACard, AnEmbeddingThatIsTheOutputMatrixIsInBothPlaces) {
+  Resident model({.layers = 2, .tied = true, .type = DType::kQ8_0});
+  EXPECT_EQ(model.bytes(3), model.bytes_of("token_embd.weight") + model.bytes_of("output_norm.weight"));
+}
+
+TEST(PlacementOfLayers, LayersThatReadOthersKeysAndValuesGoWithThem) {
+  const test::MemorySource source =
+      test::TinyModel{.layers = 4, .without = {"blk.2.attn_k.weight", "blk.2.attn_v.weight"}}.source();
+  ModelConfig config = ModelConfig::load(source).value();
+  config.layers[2].attention()->borrows_from = 1;
+  const WeightShapes shapes = shapes_of(WeightList::create(source, config).value());
+  const StateRoom room = room_of(config);
+  const auto placed = [&](int gpu_layers) {
+    return place_layers({.config = config, .weights = shapes, .room = room, .max_rows = 8, .gpu_layers = gpu_layers},
+                        std::uint64_t{1} << 40)
+        .num_layers;
+  };
+  EXPECT_EQ(placed(1), 1);
+  EXPECT_EQ(placed(2), 1);
+  EXPECT_EQ(placed(3), 3);
+  EXPECT_EQ(placed(-1), 4);
+}
+
+}  // namespace
+}  // namespace octavo::gpu

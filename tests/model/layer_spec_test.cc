@@ -1,0 +1,42 @@
+// What a layer says of itself, whatever its mixer is.
+#include "model/layer_spec.h"
+
+#include <gtest/gtest.h>
+
+#include "model/delta_state.h"
+
+namespace octavo::test {
+namespace {
+
+TEST(LayerSpec, ALayerThatAttendsHasKeysAndValuesAndNoState) {
+  const LayerSpec layer{.mixer =
+                            AttentionSpec{.num_heads = 6, .num_kv_heads = 2, .head_dim = 32, .window = 7, .rope = {}}};
+  ASSERT_TRUE(layer.kv_shape());
+  EXPECT_EQ(layer.kv_shape()->num_kv_heads, 2);
+  EXPECT_EQ(layer.kv_shape()->head_dim, 32);
+  EXPECT_EQ(layer.kv_shape()->window, 7);
+  EXPECT_EQ(layer.kv_shape()->borrows_from, std::nullopt);
+  EXPECT_EQ(layer.state_bytes(), 0U);
+  EXPECT_TRUE(layer.writes_state());
+  EXPECT_EQ(layer.result_width(), 192);
+}
+
+TEST(LayerSpec, ALayerThatBorrowsReadsKeysAndValuesAndWritesNothing) {
+  const LayerSpec layer{
+      .mixer = AttentionSpec{.num_heads = 1, .num_kv_heads = 1, .head_dim = 8, .rope = {}, .borrows_from = 3}};
+  EXPECT_EQ(layer.kv_shape()->borrows_from, 3);
+  EXPECT_FALSE(layer.writes_state());
+}
+
+TEST(LayerSpec, ARecurrentLayerHasAStateAndNoKeys) {
+  const DeltaSpec spec{.num_key_heads = 1, .num_value_heads = 3, .key_dim = 4, .value_dim = 5, .taps = 4};
+  const LayerSpec layer{.mixer = spec};
+  EXPECT_FALSE(layer.kv_shape());
+  EXPECT_EQ(layer.state_bytes(), DeltaState(spec).bytes());
+  EXPECT_GT(layer.state_bytes(), 3U * 4 * 5 * sizeof(float));
+  EXPECT_TRUE(layer.writes_state());
+  EXPECT_EQ(layer.result_width(), 15);
+}
+
+}  // namespace
+}  // namespace octavo::test
