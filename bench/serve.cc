@@ -351,7 +351,7 @@ void scheduler(const Options&, Verdict& verdict) {
   while (std::ssize(us) < kSteps) {
     const Clock::time_point begin = Clock::now();
     scheduler.schedule(plan);
-    for (const auto& [sequence, num_tokens, num_drafted] : plan.sequences) scheduler.accept(*sequence, num_tokens);
+    for (ScheduledSequence& planned : plan.sequences) scheduler.accept(planned, planned.num_tokens);
     const double step_us = 1e6 * seconds_since(begin);
     if (scheduler.num_running() == kRunning &&
         std::ranges::all_of(plan.sequences, [](const ScheduledSequence& planned) { return planned.num_tokens == 1; })) {

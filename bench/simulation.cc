@@ -142,7 +142,7 @@ void Simulation::step() {
   now_ms_ += real;
   error_sum_ += std::abs(predicted - real) / real;
   const Clock::time_point computed = Clock::now();
-  for (const auto& [sequence, num_tokens, num_drafted] : plan_.sequences) scheduler_.accept(*sequence, num_tokens);
+  for (ScheduledSequence& planned : plan_.sequences) scheduler_.accept(planned, planned.num_tokens);
   scheduler_time_ += Clock::now() - computed;
   cost_.observe(plan_.budget.work(), real);
   ++outcome_.steps;

@@ -105,7 +105,7 @@ TEST_F(ClaimantsOfCheckpoints, OneThatIsAheadComputesWhatAnotherNeeds) {
 TEST_F(ClaimantsOfCheckpoints, OneThatIsAsFarMustHaveRowsInThisStep) {
   room.compute(second, 4);
   EXPECT_EQ(claimant(), nullptr);
-  first.notes.num_planned = 1;
+  first.notes.planned_in_step = room.queues.step();
   EXPECT_EQ(claimant(), &first);
 }
 

@@ -35,12 +35,26 @@ class Prompts {
     others.tokens.assign(to_size(num_rows), 0);
     others.params.samples = false;
     if (num_rows > 0) budget_.take(others, num_rows);
+    planned_.clear();
+    beginning_.clear();
     for (Sequence* prompt : running_) {
-      prompt->notes.num_beginning = !prompt->awaits_choices() && prompt->num_forks > 0 ? 1 : 0;
-      if (!prompt->awaits_choices()) budget_.take(*prompt, prompt->num_uncomputed());
+      if (prompt->awaits_choices()) continue;
+      const int rows = prompt->num_uncomputed();
+      planned_.push_back({.sequence = prompt, .num_tokens = rows, .num_beginning = prompt->num_forks > 0 ? 1 : 0});
+      budget_.take(*prompt, rows);
     }
-    turns_.choose(running_, budget_, beginning_);
+    turns_.choose(running_, planned_, budget_, beginning_);
     return cost_.predict_ms(budget_.work());
+  }
+  /// Once more in the same step.
+  void choose_again() { turns_.choose(running_, planned_, budget_, beginning_); }
+  /// Choices of a prompt that begin in the step.
+  int num_beginning(const Sequence& prompt) const {
+    for (const ScheduledSequence& planned : planned_)
+      if (planned.sequence == &prompt) return planned.num_beginning;
+    for (const BeginningChoices& computed : beginning_)
+      if (computed.prompt == &prompt) return computed.number;
+    return 0;
   }
 
  private:
@@ -49,23 +63,34 @@ class Prompts {
   StepBudget budget_{512, step_ms_, &cost_};
   ChoiceTurns turns_{64};
   std::deque<Sequence> sequences_;
-  std::vector<Sequence*> running_, beginning_;
+  std::vector<Sequence*> running_;
+  std::vector<ScheduledSequence> planned_;
+  std::vector<BeginningChoices> beginning_;
 };
 
 TEST(ChoiceTurns, WithoutATargetAllBeginAtOnce) {
   Prompts prompts(0);
   const Sequence& prompt = prompts.add(128, 5, false);
   prompts.step();
-  EXPECT_EQ(prompt.notes.num_beginning, 128);
+  EXPECT_EQ(prompts.num_beginning(prompt), 128);
+}
+
+TEST(ChoiceTurns, WhatBeginsStillDoesWhereMoreIsPlannedInTheStep) {
+  Prompts prompts(0);
+  const Sequence &computed = prompts.add(5, 2, true), &planned = prompts.add(3, 2, false);
+  prompts.step();
+  prompts.choose_again();
+  EXPECT_EQ(prompts.num_beginning(computed), 5);
+  EXPECT_EQ(prompts.num_beginning(planned), 3);
 }
 
 TEST(ChoiceTurns, AsManyBeginAsTheTimeIsLeftFor) {
   Prompts prompts(20);
   const Sequence& prompt = prompts.add(128, 2, false);
   EXPECT_NEAR(prompts.step(), 19, 0.1) << "1 ms, 4 rows, 7 draws";
-  EXPECT_EQ(prompt.notes.num_beginning, 7);
+  EXPECT_EQ(prompts.num_beginning(prompt), 7);
   prompts.step(10);
-  EXPECT_EQ(prompt.notes.num_beginning, 2);
+  EXPECT_EQ(prompts.num_beginning(prompt), 2);
 }
 
 TEST(ChoiceTurns, PromptsThatAreComputedHaveThemByTurns) {
@@ -73,26 +98,26 @@ TEST(ChoiceTurns, PromptsThatAreComputedHaveThemByTurns) {
   const Sequence &first = prompts.add(128, 2, true), &second = prompts.add(3, 2, true),
                  &third = prompts.add(9, 2, true);
   EXPECT_NEAR(prompts.step(4), 21, 0.1);
-  EXPECT_EQ(first.notes.num_beginning, 3);
-  EXPECT_EQ(second.notes.num_beginning, 3);
-  EXPECT_EQ(third.notes.num_beginning, 2);
+  EXPECT_EQ(prompts.num_beginning(first), 3);
+  EXPECT_EQ(prompts.num_beginning(second), 3);
+  EXPECT_EQ(prompts.num_beginning(third), 2);
 }
 
 TEST(ChoiceTurns, BeforeADrawWasMeasuredNoMoreThanTwoBegin) {
   Prompts prompts(50);
   const Sequence& prompt = prompts.add(128, 0, false);
   prompts.step();
-  EXPECT_EQ(prompt.notes.num_beginning, ChoiceTurns::kUnmeasured);
+  EXPECT_EQ(prompts.num_beginning(prompt), ChoiceTurns::kUnmeasured);
 }
 
 TEST(ChoiceTurns, AFullStepHasRoomForATenthOfDrawsAndForOneWhateverItCosts) {
   Prompts prompts(10);
   Sequence &first = prompts.add(128, 1.9, true), &second = prompts.add(128, 1.9, true);
   EXPECT_NEAR(prompts.step(99), 109.5, 0.1);
-  EXPECT_EQ(first.notes.num_beginning + second.notes.num_beginning, 5) << "of 10 ms";
+  EXPECT_EQ(prompts.num_beginning(first) + prompts.num_beginning(second), 5) << "of 10 ms";
   first.draw_ms = second.draw_ms = 30;
   prompts.step(99);
-  EXPECT_EQ(first.notes.num_beginning + second.notes.num_beginning, 1);
+  EXPECT_EQ(prompts.num_beginning(first) + prompts.num_beginning(second), 1);
 }
 
 TEST(ChoiceTurns, OtherSequencesBeginNothing) {
@@ -101,8 +126,8 @@ TEST(ChoiceTurns, OtherSequencesBeginNothing) {
   decoding.tokens.push_back(0);
   const Sequence& single = prompts.add(1, 1, false);
   prompts.step();
-  EXPECT_EQ(decoding.notes.num_beginning, 0);
-  EXPECT_EQ(single.notes.num_beginning, 0) << "its one choice begins with its last row";
+  EXPECT_EQ(prompts.num_beginning(decoding), 0);
+  EXPECT_EQ(prompts.num_beginning(single), 0) << "its one choice begins with its last row";
 }
 
 }  // namespace

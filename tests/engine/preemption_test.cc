@@ -79,7 +79,7 @@ TEST(Preemption, TheNextOneGivesUpWhatIsStillMissing) {
 TEST(Preemption, NeverTakesFromABetterRankOrFromOneWithRows) {
   RoomHarness room({.num_blocks = 6});
   Sequence &first = room.run(8, 8), &second = room.run(8, 8), &third = room.run(8, 8);
-  third.notes.num_planned = 1;
+  third.notes.planned_in_step = room.queues.step();
   EXPECT_FALSE(room.preemption.make_room(second, std::array{1}));
   EXPECT_EQ(room.preemption.victim_for(second), nullptr);
   EXPECT_TRUE(first.is_running() && third.is_running());

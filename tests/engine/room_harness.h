@@ -23,7 +23,9 @@ struct RoomHarness {
         block_budget(*kv, pins, 64),
         sharing(*kv, counts),
         preemption(*kv, queues, block_budget, counts),
-        admission({*kv, queues, block_budget, sharing, preemption}) {}
+        admission({*kv, queues, block_budget, sharing, preemption}) {
+    queues.begin_step();
+  }
 
   /// A waiting sequence of `num_tokens` tokens. Ranks are in the order of these calls; its owner is its own.
   Sequence& add(int num_tokens, int first_token = -1, int num_forks = 0) {

@@ -23,14 +23,14 @@ void draft(Sequence& sequence, int num_tokens) {
 
 /// The tokens of the plan that were known count, and the first `num_right` of the drafted ones, which its sequence has
 /// then.
-void accept(Harness& harness, const ScheduledSequence& planned, int num_right) {
+void accept(Harness& harness, ScheduledSequence planned, int num_right) {
   Sequence& sequence = *planned.sequence;
-  harness.scheduler().accept(sequence, planned.num_tokens - planned.num_drafted);
+  harness.scheduler().accept(planned, planned.num_tokens - planned.num_drafted);
   for (int i = 0; i < num_right; ++i) {
     sequence.tokens.push_back(0);
-    harness.scheduler().accept(sequence, 1);
+    harness.scheduler().accept(planned, 1);
   }
-  if (sequence.has_rows()) harness.scheduler().take_back(sequence);
+  if (planned.num_left() > 0) harness.scheduler().take_back(planned);
   draft(sequence, 0);
 }
 
@@ -120,9 +120,9 @@ TEST(Accept, ADraftEndsWhereARecurrentStateIsKept) {
 
 TEST(AcceptDeathTest, MoreThanWasComputedIsABugOfTheCaller) {
   Harness harness({.max_step_tokens = 16, .max_sequences = 4}, {.num_blocks = 16});
-  Sequence& sequence = harness.add(6, 20);
-  harness.schedule();
-  EXPECT_DEATH(harness.scheduler().accept(sequence, 7), "7 of 6 tokens");
+  harness.add(6, 20);
+  std::vector<ScheduledSequence> plan = harness.schedule();
+  EXPECT_DEATH(harness.scheduler().accept(plan.at(0), 7), "7 of 6 tokens");
 }
 
 // Whatever part of each draft is right, all end and every block is accounted for after every step.

@@ -159,7 +159,7 @@ TEST(Claims, DomainsDoNotWaitForEachOther) {
 }
 
 TEST(Claims, EqualTokensWithOtherThingsGivenInTheirPlaceDoNotWaitForEachOther) {
-  for (const std::uint8_t name : {1, 2}) {
+  for (const std::uint8_t name : {std::uint8_t{1}, std::uint8_t{2}}) {
     Harness harness = make_harness(64);
     for (const std::uint8_t own : {std::uint8_t{1}, name}) {
       Sequence& sequence = harness.add(21, 3, kDocument);

@@ -68,10 +68,10 @@ class Harness {
     return plan_.sequences;
   }
   void complete(std::span<const ScheduledSequence> plan) {
-    for (const auto& [sequence, num_tokens, num_drafted] : plan) {
-      scheduler_.accept(*sequence, num_tokens - num_drafted);
-      if (num_drafted > 0) scheduler_.take_back(*sequence);  // none was right
-      sequence->draft.clear();
+    for (ScheduledSequence planned : plan) {
+      scheduler_.accept(planned, planned.num_tokens - planned.num_drafted);
+      if (planned.num_drafted > 0) scheduler_.take_back(planned);  // none was right
+      planned.sequence->draft.clear();
     }
     for (const ScheduledSequence& planned : plan) {
       Sequence& sequence = *planned.sequence;

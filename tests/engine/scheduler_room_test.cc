@@ -144,7 +144,7 @@ TEST(Scheduler, ForksRunInThePlacesThatTheirParentHeld) {
   Sequence& other = harness.add(5, 4);
   const Sequence& late = harness.add(5, 4);
   const auto accept_all = [&](const std::vector<ScheduledSequence>& planned) {
-    for (const auto& [s, num_tokens, num_drafted] : planned) harness.scheduler().accept(*s, num_tokens);
+    for (ScheduledSequence one : planned) harness.scheduler().accept(one, one.num_tokens);
   };
   const std::vector<ScheduledSequence> first_plan = harness.schedule();
   EXPECT_TRUE(harness.is_running(other));
@@ -184,8 +184,8 @@ TEST(Scheduler, SequenceIsNotTakenForAnotherThatLayAtItsAddress) {
   harness.step();
   EXPECT_FALSE(sequence.is_running()) << "it asks for three blocks, and two are free";
   harness.remove(first);
-  harness.schedule();
-  harness.scheduler().accept(sequence, 11);
+  std::vector<ScheduledSequence> plan = harness.schedule();
+  harness.scheduler().accept(plan.at(0), 11);
   make(child, 7, 11, 12);
   harness.scheduler().replace(sequence, child);
   EXPECT_TRUE(harness.kv().drop_sequence(sequence.kv));

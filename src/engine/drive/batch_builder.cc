@@ -45,7 +45,9 @@ void put_vectors_last(std::vector<ScheduledSequence>& sequences) {
 }
 
 void add_rows(StepPlan& plan, int planned, int& num_drafted_rows) {
-  const auto [sequence, num_tokens, num_drafted] = plan.sequences[to_size(planned)];
+  const ScheduledSequence& scheduled = plan.sequences[to_size(planned)];
+  const Sequence* sequence = scheduled.sequence;
+  const int num_tokens = scheduled.num_tokens, num_drafted = scheduled.num_drafted;
   Batch& batch = plan.batch;
   const int end = sequence->num_computed + num_tokens;
   const int num_known = sequence->num_tokens();
@@ -99,10 +101,11 @@ void build_batch(StepPlan& plan, const KvCacheManager& kv) {
   put_vectors_last(plan.sequences);
   int num_drafted_rows = 0;
   for (std::size_t i = 0; i < plan.sequences.size(); ++i) {
-    const auto& [sequence, num_tokens, num_drafted] = plan.sequences[i];
+    const ScheduledSequence& planned = plan.sequences[i];
+    const Sequence& sequence = *planned.sequence;
     add_rows(plan, static_cast<int>(i), num_drafted_rows);
-    add_tables(plan.batch, kv, sequence->kv, sequence->num_computed + num_tokens, num_drafted);
-    if (!sequence->params.makes_vector) plan.first_vector_row = plan.logit_rows.size();
+    add_tables(plan.batch, kv, sequence.kv, sequence.num_computed + planned.num_tokens, planned.num_drafted);
+    if (!sequence.params.makes_vector) plan.first_vector_row = plan.logit_rows.size();
   }
 }
 

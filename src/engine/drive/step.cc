@@ -243,10 +243,10 @@ void Step::pool_rows(const StepPlan& plan, std::span<const LogitRow> rows, std::
 
 /// All tokens that the step computed of the plan's sequences [begin, end) count, but for drafted ones. Choices of
 /// prompts that are computed now begin.
-void Step::accept(const StepPlan& plan, std::size_t begin, std::size_t end) {
-  for (const auto& [sequence, num_tokens, num_drafted] : std::span(plan.sequences).subspan(begin, end - begin)) {
-    if (!sequence->has_rows()) continue;  // cancelled by a callback of this step
-    parts_.scheduler.accept(*sequence, num_tokens - num_drafted);
+void Step::accept(StepPlan& plan, std::size_t begin, std::size_t end) {
+  for (ScheduledSequence& planned : std::span(plan.sequences).subspan(begin, end - begin)) {
+    if (!planned.sequence->is_running()) continue;  // cancelled by a callback of this step
+    parts_.scheduler.accept(planned, planned.num_tokens - planned.num_drafted);
   }
   StepSampler::start_choices(plan.samples, parts_.requests);
 }
@@ -283,7 +283,7 @@ void Step::append_samples(StepPlan& plan) {
     const int first = sample.position;
     parts_.drafting.count_rows(*sample.choice, sample.num_drafted);
     append(sample);
-    if (sample.num_drafted > 0) verify_draft(sample);
+    if (sample.num_drafted > 0) verify_draft(sample, plan.sequences[to_size(sample.planned)]);
     const Clock::time_point begin = Clock::now();
     Drafting::follow(*sample.choice, first);
     parts_.drafting.propose(*sample.request, *sample.choice);
@@ -304,7 +304,7 @@ void Step::append(const Sample& sample) {
 
 /// A sample's token is appended. As long as what was appended is what was drafted, the rows behind it count, and the
 /// next token is drawn as in a step of its own: everything that it depends on is as far as the answer.
-void Step::verify_draft(Sample& sample) {
+void Step::verify_draft(Sample& sample, ScheduledSequence& planned) {
   Choice& choice = *sample.choice;
   Sequence& sequence = choice.sequence;
   const int first = sample.position, num_rows = sample.num_drafted;
@@ -319,7 +319,7 @@ void Step::verify_draft(Sample& sample) {
     const bool goes_on = right == appended && parts_.masks.find_at_once(choice);
     if (!goes_on) right = std::min(right, appended - 1);  // the last token has its row in the step that draws from it
     parts_.drafting.count_accepted(choice, num_right, right);
-    parts_.scheduler.accept(sequence, right - num_right);
+    parts_.scheduler.accept(planned, right - num_right);
     if (advance != nullptr) advance->num_rows = right;
     if (!goes_on) break;
     const Clock::time_point begin = Clock::now();
@@ -328,7 +328,7 @@ void Step::verify_draft(Sample& sample) {
     num_right = right;
     append(sample);
   }
-  if (sequence.has_rows()) parts_.scheduler.take_back(sequence);
+  if (sequence.is_running() && planned.num_left() > 0) parts_.scheduler.take_back(planned);
 }
 
 /// Counts the step, and tells the cost model how long it took, without the time that other engines had the threads.

@@ -38,12 +38,12 @@ class Step {
   void end_not_finite(const StepPlan& plan, std::optional<ThreadPool::Step>& workers);
   void sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& workers);
   void pool_rows(const StepPlan& plan, std::span<const LogitRow> rows, std::span<const float> hidden);
-  void accept(const StepPlan& plan, std::size_t begin, std::size_t end);
+  void accept(StepPlan& plan, std::size_t begin, std::size_t end);
   void take_threads(std::optional<ThreadPool::Step>& workers);
   void attribute_time(const StepPlan& plan, Clock::time_point start);
   void append_samples(StepPlan& plan);
   void append(const Sample& sample);
-  void verify_draft(Sample& sample);
+  void verify_draft(Sample& sample, ScheduledSequence& planned);
   void observe(const StepPlan& plan, Clock::time_point start, double predicted_ms);
 
   const StepParts parts_;

@@ -40,12 +40,12 @@ StepSampler::StepSampler(ThreadPool& threads, int vocab_size, int num_drawable, 
 }
 
 void StepSampler::list_beginning(StepPlan& plan, RequestTable& requests) {
-  for (const Sequence* prompt : plan.beginning) {
+  for (const auto& [prompt, number] : plan.beginning) {
     ActiveRequest* request = requests.find(prompt->params.id);
     if (request == nullptr) continue;  // cancelled by a callback of this step
     const Sample like{
         .row = request->last_row, .position = prompt->num_tokens(), .request = request, .choice = nullptr, .token = {}};
-    list_choices(plan.samples, *request, prompt->notes.num_beginning, like, requests);
+    list_choices(plan.samples, *request, number, like, requests);
   }
 }
 
@@ -54,9 +54,10 @@ void StepSampler::list(StepPlan& plan, const LogitSlice& slice, RequestTable& re
   for (std::size_t i = 0; i < slice.rows.size(); ++i) {
     const LogitRow& row = slice.rows[i];
     if (!row.draws) continue;
-    const Sequence& sequence = *plan.sequences[to_size(row.planned)].sequence;
-    if (!sequence.has_rows()) continue;  // cancelled by a callback of this step
-    if (row.drafted >= 0) {              // behind the row of the sequence's last token
+    const ScheduledSequence& planned = plan.sequences[to_size(row.planned)];
+    const Sequence& sequence = *planned.sequence;
+    if (!sequence.is_running()) continue;  // cancelled by a callback of this step
+    if (row.drafted >= 0) {                // behind the row of the sequence's last token
       Sample& last = plan.samples.all.back();
       if (last.num_drafted++ == 0) last.first_drafted = row.drafted;
       continue;
@@ -67,13 +68,14 @@ void StepSampler::list(StepPlan& plan, const LogitSlice& slice, RequestTable& re
                   .request = &request,
                   .choice = nullptr,
                   .token = {},
+                  .planned = row.planned,
                   .logit_row = slice.first + static_cast<int>(i)};
     if (&sequence != &request.prompt) {
       sample.choice = request.choices[to_size(sequence.params.choice)].get();
       plan.samples.all.push_back(sample);
       continue;
     }
-    int count = std::max(1, sequence.notes.num_beginning);
+    int count = std::max(1, planned.num_beginning);
     // Without memory for the row there is no later step to begin in.
     if (count < sequence.num_choices() && !requests.keep_last_row(request, sample.row)) count = sequence.num_choices();
     list_choices(plan.samples, request, count, sample, requests);

@@ -62,7 +62,7 @@ Sequence* Admission::victim_to_run(const Sequence& sequence, const Sequence* bef
   for (auto it = running.rbegin(); it != running.rend() && (*it)->notes.rank > sequence.notes.rank; ++it) {
     const bool considered = before != nullptr && (*it)->notes.rank >= before->notes.rank;
     const bool is_of_another = (*it)->notes.counts_of_owner != sequence.notes.counts_of_owner;
-    if (!considered && is_of_another && !(*it)->has_rows()) return *it;
+    if (!considered && is_of_another && !parts_.queues.has_rows(**it)) return *it;
   }
   return nullptr;
 }
@@ -105,7 +105,6 @@ void Admission::start(Sequence& sequence, bool was_holding, std::vector<Sequence
   }
   sequence.notes.num_admitted_tokens = sequence.num_tokens();
   sequence.notes.prefill_turns = {};
-  sequence.notes.num_beginning = 0;
   sequence.notes.steps_waited = 0;
   parts_.queues.start_first(was_holding);  // those that made room have worse rank
   parts_.block_budget.promise(sequence);

@@ -70,7 +70,7 @@ Sequence* CheckpointPlaces::claimant(const Sequence& sequence, std::span<Sequenc
   if (!sequence.may_use_cache() || at % block_size != 0) return nullptr;
   const auto found = std::ranges::find_if(prompts, [&](const Sequence* other) {
     const int place = other->notes.checkpoint_at;
-    const bool is_first = other->num_computed > at || (other->num_computed == at && other->has_rows());
+    const bool is_first = other->num_computed > at || (other->num_computed == at && queues_.has_rows(*other));
     if (other == &sequence || !is_first || place <= other->num_computed || place >= sequence.num_tokens()) return false;
     const auto last = to_size(place / block_size - 1);
     return place <= other->notes.num_admitted_tokens && last < std::min(sequence.chain.size(), other->chain.size()) &&

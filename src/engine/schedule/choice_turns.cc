@@ -5,11 +5,6 @@
 namespace octavo {
 namespace {
 
-bool has_choices_left(const Sequence& sequence) {
-  const int left = sequence.num_choices() - sequence.notes.num_beginning;
-  return left > 0 && (sequence.awaits_choices() || sequence.notes.num_beginning > 0);
-}
-
 int most_beginning(const Sequence& prompt, const StepBudget& budget) {
   return budget.is_timed() && prompt.draw_ms == 0 ? std::min(ChoiceTurns::kUnmeasured, prompt.num_choices())
                                                   : prompt.num_choices();
@@ -17,32 +12,47 @@ int most_beginning(const Sequence& prompt, const StepBudget& budget) {
 
 }  // namespace
 
-void ChoiceTurns::begin_step(std::span<Sequence* const> running) {
-  for (Sequence* sequence : running) sequence->notes.num_beginning = 0;
+/// Prompts among `running` that have choices to begin: those that are computed already, and those of which some begin
+/// with their last rows.
+void ChoiceTurns::list_prompts(std::span<Sequence* const> running, std::span<ScheduledSequence> planned,
+                               std::span<const BeginningChoices> beginning) {
+  prompts_.clear();
+  for (Sequence* sequence : running) {
+    if (sequence->awaits_choices()) {
+      const auto known = std::ranges::find(beginning, sequence, &BeginningChoices::prompt);
+      prompts_.push_back({.prompt = sequence, .number = known != beginning.end() ? known->number : 0});
+    } else if (sequence->num_forks > 0) {
+      const auto rows = std::ranges::find(planned, sequence, &ScheduledSequence::sequence);
+      if (rows != planned.end() && rows->num_beginning > 0)
+        prompts_.push_back({.prompt = sequence, .number = rows->num_beginning, .rows = &*rows});
+    }
+  }
 }
 
-void ChoiceTurns::choose(std::span<Sequence* const> running, StepBudget& budget, std::vector<Sequence*>& beginning) {
-  prompts_.clear();
-  bool must_begin = true;
-  for (Sequence* sequence : running) {
-    if (has_choices_left(*sequence)) prompts_.push_back(sequence);
-    if (sequence->notes.num_beginning > 0) must_begin = false;
-  }
+void ChoiceTurns::choose(std::span<Sequence* const> running, std::span<ScheduledSequence> planned, StepBudget& budget,
+                         std::vector<BeginningChoices>& beginning) {
+  list_prompts(running, planned, beginning);
+  bool must_begin = std::ranges::all_of(prompts_, [](const Turn& turn) { return turn.number == 0; });
   const double ms = budget.ms_with_draws();
   for (bool goes_on = true; goes_on;) {
     goes_on = false;
-    for (Sequence* prompt : prompts_) {
-      if (prompt->notes.num_beginning == most_beginning(*prompt, budget)) continue;
-      if (!must_begin && !budget.is_draw_within(*prompt, ms)) continue;
-      ++prompt->notes.num_beginning;
-      budget.take_draw(*prompt);
+    for (Turn& turn : prompts_) {
+      if (turn.number == most_beginning(*turn.prompt, budget)) continue;
+      if (!must_begin && !budget.is_draw_within(*turn.prompt, ms)) continue;
+      ++turn.number;
+      budget.take_draw(*turn.prompt);
       must_begin = false;
       goes_on = true;
     }
   }
   beginning.clear();
-  for (Sequence* sequence : running)
-    if (sequence->awaits_choices() && sequence->notes.num_beginning > 0) beginning.push_back(sequence);
+  for (const Turn& turn : prompts_) {
+    if (turn.rows != nullptr) {
+      turn.rows->num_beginning = turn.number;
+    } else if (turn.number > 0) {
+      beginning.push_back({.prompt = turn.prompt, .number = turn.number});
+    }
+  }
 }
 
 }  // namespace octavo

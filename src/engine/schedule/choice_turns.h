@@ -13,6 +13,7 @@
 #include "base/to_size.h"
 #include "engine/schedule/sequence.h"
 #include "engine/schedule/step_budget.h"
+#include "engine/schedule/step_plan.h"
 
 namespace octavo {
 
@@ -23,16 +24,23 @@ class ChoiceTurns {
 
   explicit ChoiceTurns(int max_sequences) { prompts_.reserve(to_size(max_sequences)); }
 
-  /// A new step: none of `running` begins anything.
-  static void begin_step(std::span<Sequence* const> running);
-
-  /// Raises SchedulerNotes::num_beginning of prompts among `running` that are computed, or will be by the rows that
-  /// are planned, as far as time is left, which it takes. `beginning` becomes those that were computed already and of
-  /// which choices begin in this step. It may be called again when more is planned.
-  void choose(std::span<Sequence* const> running, StepBudget& budget, std::vector<Sequence*>& beginning);
+  /// Raises the numbers of choices that begin, of prompts among `running` that are computed, in `beginning`, or will be
+  /// by the rows that are `planned`, there; as far as time is left, which it takes. It may be called again when more is
+  /// planned.
+  void choose(std::span<Sequence* const> running, std::span<ScheduledSequence> planned, StepBudget& budget,
+              std::vector<BeginningChoices>& beginning);
 
  private:
-  std::vector<Sequence*> prompts_;  // scratch of choose(): those that have choices left to begin
+  struct Turn {
+    Sequence* prompt;
+    int number = 0;                     // of choices that begin
+    ScheduledSequence* rows = nullptr;  // null: it was computed before
+  };
+
+  void list_prompts(std::span<Sequence* const> running, std::span<ScheduledSequence> planned,
+                    std::span<const BeginningChoices> beginning);
+
+  std::vector<Turn> prompts_;  // scratch of choose()
 };
 
 }  // namespace octavo

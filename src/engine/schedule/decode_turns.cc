@@ -25,9 +25,10 @@ void DecodeTurns::choose(std::span<Sequence* const> running, std::uint64_t step,
 
   number_within_requests();
   if (!std::ranges::all_of(rows_, is_of_first_owner)) number_within_owners();
-  const auto has_its_row = [](const Sequence* s) { return s->notes.turn == 0 || s->has_rows(); };
+  const auto has_rows = [step](const Sequence* s) { return s->notes.planned_in_step == step; };
+  const auto has_its_row = [&](const Sequence* s) { return s->notes.turn == 0 || has_rows(s); };
   for (const Sequence* sequence : rows_)
-    if (has_its_row(sequence) && !sequence->has_rows()) budget.take(*sequence, sequence->num_uncomputed());
+    if (has_its_row(sequence) && !has_rows(sequence)) budget.take(*sequence, sequence->num_uncomputed());
   const double ms = budget.ms_beside();
   std::ranges::sort(rows_, {}, by_turn);
   for (Sequence* sequence : rows_) {

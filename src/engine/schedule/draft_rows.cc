@@ -24,11 +24,13 @@ void DraftRows::choose(std::span<ScheduledSequence> planned, StepBudget& budget)
   if (!list_drafts(planned)) return;
   int logit_rows = 0;
   Price price;
-  for (const auto& [sequence, num_tokens, num_drafted] : planned) {
-    logit_rows += sequence->num_logit_rows(sequence->num_computed + num_tokens);
-    if (sequence->is_catching_up()) continue;
-    price.tokens += sequence->num_draws(sequence->num_computed + num_tokens);
-    if (cost_ != nullptr) price.decodes += work_to_advance(*cost_, *sequence, num_tokens);
+  for (const ScheduledSequence& one : planned) {
+    const Sequence& sequence = *one.sequence;
+    const int end = sequence.num_computed + one.num_tokens;
+    logit_rows += sequence.num_logit_rows(end);
+    if (sequence.is_catching_up()) continue;
+    price.tokens += sequence.num_draws(end);
+    if (cost_ != nullptr) price.decodes += work_to_advance(*cost_, sequence, one.num_tokens);
   }
   // Its own next tokens are all that an answer alone makes wait.
   const bool is_alone = price.tokens == 1 && !budget.has_prompt_rows();

@@ -66,7 +66,7 @@ bool Preemption::is_any_missing() const {
 /// `before`; null if there is none.
 Sequence* Preemption::victim_for(const Sequence& sequence, bool admits, const Sequence* before) const {
   const auto may_give = [&](const Sequence& other) {
-    if (other.notes.rank <= sequence.notes.rank || other.has_rows()) return false;
+    if (other.notes.rank <= sequence.notes.rank || queues_.has_rows(other)) return false;
     if (before != nullptr && other.notes.rank >= before->notes.rank) return false;
     if (!other.is_running()) return other.num_computed > 0;
     return !admits || other.params.priority < sequence.params.priority ||

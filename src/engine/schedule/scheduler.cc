@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <new>
 #include <tuple>
-#include <utility>
 
 #include "base/error.h"
 #include "base/to_size.h"
@@ -53,7 +52,7 @@ void Scheduler::add(Sequence& sequence) {
       "{} hashes of {} tokens", sequence.chain.size(), sequence.num_tokens());
   queues_.reserve_for(sequence);
   const std::int64_t head_start = std::int64_t{sequence.params.priority} * kStepsPerPriority;
-  sequence.notes.own_rank = {.virtual_arrival = static_cast<std::int64_t>(step_) - head_start,
+  sequence.notes.own_rank = {.virtual_arrival = static_cast<std::int64_t>(queues_.step()) - head_start,
                              .id = sequence.params.id,
                              .choice = sequence.params.choice};
   owners_.add(sequence, to_size(queues_.choices_of_all() + sequence.num_choices()));
@@ -64,7 +63,6 @@ void Scheduler::remove(Sequence& sequence) {
   queues_.remove(sequence);
   owners_.remove(sequence);
   admission_.forget(sequence);
-  sequence.notes.num_planned = 0;
 }
 
 void Scheduler::schedule(StepPlan& plan, int num_engines, double spent_ms) {
@@ -82,9 +80,8 @@ void Scheduler::schedule(StepPlan& plan, int num_engines, double spent_ms) {
 }
 
 void Scheduler::begin_step(StepPlan& plan, int num_engines, double spent_ms) {
-  ++step_;
-  if (owners_.update_ranks(static_cast<std::int64_t>(step_))) queues_.sort();
-  ChoiceTurns::begin_step(queues_.running());
+  queues_.begin_step();
+  if (owners_.update_ranks(static_cast<std::int64_t>(queues_.step()))) queues_.sort();
   plan.clear();
   plan.budget.begin(std::ranges::any_of(queues_.running(), [](const Sequence* s) { return !s->is_catching_up(); }),
                     num_engines, spent_ms);
@@ -106,19 +103,21 @@ void Scheduler::schedule_by_policy(StepPlan& plan) {
   }
 }
 
-void Scheduler::choose_choices(StepPlan& plan) { choice_turns_.choose(queues_.running(), plan.budget, plan.beginning); }
+void Scheduler::choose_choices(StepPlan& plan) {
+  choice_turns_.choose(queues_.running(), plan.sequences, plan.budget, plan.beginning);
+}
 
 /// Plans sequences that do not catch up, best rank first: those that were passed over too often, or all whose turn it
 /// is; as long as time is left, or all.
 void Scheduler::schedule_decodes(StepPlan& plan, bool only_aged, bool within_time) {
-  if (plan.budget.is_timed() && !only_aged) turns_.choose(queues_.running(), step_, plan.budget);
+  if (plan.budget.is_timed() && !only_aged) turns_.choose(queues_.running(), queues_.step(), plan.budget);
   for (std::size_t i = 0; i < queues_.running().size();) {
     Sequence& sequence = *queues_.running()[i];
-    const bool is_another = sequence.is_catching_up() || sequence.awaits_choices() || sequence.has_rows() ||
+    const bool is_another = sequence.is_catching_up() || sequence.awaits_choices() || queues_.has_rows(sequence) ||
                             sequence.waits_for_mask || (only_aged && sequence.notes.steps_waited < kMaxStepsWaited);
     if (is_another) {
       ++i;
-    } else if (plan.budget.rows_left() == 0 || sequence.notes.skipped_in_step == step_ ||
+    } else if (plan.budget.rows_left() == 0 || sequence.notes.skipped_in_step == queues_.step() ||
                (within_time && !plan.budget.is_in_time(sequence, sequence.num_uncomputed()))) {
       ++sequence.notes.steps_waited;
       ++i;
@@ -239,22 +238,20 @@ void Scheduler::advance(StepPlan& plan, Sequence& sequence, int num_tokens) {
   reserve(plan, sequence, sequence.num_computed, sequence.num_computed + num_tokens);
   block_budget_.promise(sequence);
   plan.budget.take(sequence, num_tokens);
-  plan.sequences.push_back({.sequence = &sequence, .num_tokens = num_tokens});
-  sequence.notes.num_planned = num_tokens;
   const bool ends = sequence.num_computed + num_tokens == sequence.num_tokens();
-  sequence.notes.num_beginning = ends && sequence.num_forks > 0 ? 1 : 0;
-  sequence.notes.planned_in_step = step_;
+  plan.sequences.push_back(
+      {.sequence = &sequence, .num_tokens = num_tokens, .num_beginning = ends && sequence.num_forks > 0 ? 1 : 0});
+  sequence.notes.planned_in_step = queues_.step();
   sequence.notes.steps_waited = 0;
 }
 
 /// Last of all, so that it takes what nobody else has use for.
 void Scheduler::schedule_drafts(StepPlan& plan) {
   draft_rows_.choose(plan.sequences, plan.budget);
-  for (const auto& [sequence, num_tokens, num_drafted] : plan.sequences) {
-    if (num_drafted == 0) continue;
-    const int end = sequence->num_computed + num_tokens;
-    reserve(plan, *sequence, end - num_drafted, end);
-    sequence->notes.num_planned = num_tokens;
+  for (const ScheduledSequence& planned : plan.sequences) {
+    if (planned.num_drafted == 0) continue;
+    const int end = planned.sequence->num_computed + planned.num_tokens;
+    reserve(plan, *planned.sequence, end - planned.num_drafted, end);
   }
 }
 
@@ -263,17 +260,18 @@ void Scheduler::reserve(StepPlan& plan, const Sequence& sequence, int first, int
   OCTAVO_CHECK(reserved.has_value(), "sequence {}: {}", sequence.params.id, reserved.error().message);
 }
 
-void Scheduler::accept(Sequence& sequence, int num_tokens) {
-  int& num_planned = sequence.notes.num_planned;
-  OCTAVO_CHECK(0 <= num_tokens && num_tokens <= num_planned, "{} of {} tokens of sequence {}", num_tokens, num_planned,
-               sequence.params.id);
-  num_planned -= num_tokens;
+void Scheduler::accept(ScheduledSequence& planned, int num_tokens) {
+  Sequence& sequence = *planned.sequence;
+  OCTAVO_CHECK(0 <= num_tokens && num_tokens <= planned.num_left(), "{} of {} tokens of sequence {}", num_tokens,
+               planned.num_left(), sequence.params.id);
+  planned.num_accepted += num_tokens;
   counts_.computed_tokens += static_cast<std::uint64_t>(num_tokens);
   sharing_.commit(sequence, sequence.num_computed + num_tokens);
 }
 
-void Scheduler::take_back(Sequence& sequence) {
-  counts_.computed_tokens += static_cast<std::uint64_t>(std::exchange(sequence.notes.num_planned, 0));
+void Scheduler::take_back(const ScheduledSequence& planned) {
+  const Sequence& sequence = *planned.sequence;
+  counts_.computed_tokens += static_cast<std::uint64_t>(planned.num_left());
   const Result<void> cut = kv_.truncate(sequence.kv, sequence.num_computed);
   OCTAVO_CHECK(cut.has_value(), "sequence {}: {}", sequence.params.id, cut.error().message);
 }

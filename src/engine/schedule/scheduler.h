@@ -65,13 +65,14 @@ class Scheduler {
   /// std::bad_alloc where the system has no memory: what runs must be removed before the next call.
   /// `spent_ms`: that the step has taken already.
   void schedule(StepPlan& plan, int num_engines = 1, double spent_ms = 0);
-  /// The step was computed, and the next `num_tokens` of the tokens that it computed of a sequence count: they are
-  /// among Sequence::tokens and are committed, blocks that became full can be found, and windows give blocks back, so
-  /// far and no further. It may be called several times in a step, until all of them count.
-  void accept(Sequence& sequence, int num_tokens);
+  /// The step was computed, and the next `num_tokens` of the tokens that it computed of a sequence, which was not
+  /// removed since, count: they are among Sequence::tokens and are committed, blocks that became full can be found, and
+  /// windows give blocks back, so far and no further. It may be called several times in a step, until all of them
+  /// count.
+  void accept(ScheduledSequence& planned, int num_tokens);
   /// Rows of a sequence that the step computed and that accept() was not told of do not count. It is called once a step
   /// for each planned sequence that was not removed since and of which less counts than was computed.
-  void take_back(Sequence& sequence);
+  void take_back(const ScheduledSequence& planned);
 
   /// Makes a choice of a sequence whose tokens are all computed: `child`, which has the same tokens and owner and an
   /// empty sequence of the cache with room for them, runs on from there in a place that the parent held for it.
@@ -136,7 +137,6 @@ class Scheduler {
   DecodeTurns turns_;
   ChoiceTurns choice_turns_;
   DraftRows draft_rows_;
-  std::uint64_t step_ = 0;
   std::vector<Sequence*> prompts_;  // scratch of schedule_prompts(): in the order in which they get rows
   std::vector<int> needed_;         // [groups] scratch of schedule_decode()
 };

@@ -80,13 +80,11 @@ struct SchedulerNotes {
   int checkpoint_uses = 0;              // uses of that checkpoint that are foreseen
   int max_computed = 0;                 // the most tokens that were ever in the cache: it has had these itself
   int steps_waited = 0;                 // steps in a row in which it was running, could have had rows and got none
-  // In the current step
-  int num_planned = 0;                // tokens that the step computes, until they are accepted or taken back
-  int num_beginning = 0;              // choices that begin in this step; of a prompt that is computed by its end
-  int priority_in_step = 0;           // the best of its own and of those that wait for what it computes
-  std::uint64_t planned_in_step = 0;  // the last step in which it had rows
-  std::uint64_t skipped_in_step = 0;  // the last step in which others had its turn (decode_turns.h)
-  int turn = 0;                       // scratch of DecodeTurns: among its request's rows, then among its owner's
+  std::uint64_t planned_in_step = 0;    // the last step in which it had rows; 0: none yet
+  std::uint64_t skipped_in_step = 0;    // the last step in which others had its turn (decode_turns.h)
+  // Scratch of scheduling a step
+  int priority_in_step = 0;  // the best of its own and of those that wait for what it computes
+  int turn = 0;              // of DecodeTurns: among its request's rows, then among its owner's
 };
 
 /// The rows of a prompt that are places in something that was given. Its tokens there are placeholders.
@@ -129,8 +127,6 @@ struct Sequence {
   const Rank& rank() const { return notes.rank; }
   const Rank& own_rank() const { return notes.own_rank; }
   bool is_running() const { return state == State::kRunning; }
-  /// The current step computes some of its tokens.
-  bool has_rows() const { return notes.num_planned > 0; }
   /// Tokens that it had when it was admitted and that are not computed yet.
   int num_behind() const { return std::max(0, notes.num_admitted_tokens - num_computed); }
   /// It has more to compute than what was drawn since it was admitted: the policy may cut that into chunks, and let

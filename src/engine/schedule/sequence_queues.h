@@ -7,6 +7,7 @@
 // Owned by the scheduler; only the thread that drives the engine may call it. Only add() allocates.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -32,6 +33,12 @@ class SequenceQueues {
   /// Some waiting sequence holds blocks.
   bool anybody_holds() const { return num_holding_ > 0; }
 
+  /// Whether the step that is scheduled computes tokens of a sequence, as far as it is planned.
+  bool has_rows(const Sequence& sequence) const { return sequence.notes.planned_in_step == step_; }
+  std::uint64_t step() const { return step_; }
+  /// The next step is scheduled.
+  void begin_step() { ++step_; }
+
   /// Takes room for a sequence wherever it may have to go; throws std::bad_alloc, and nothing has changed.
   void reserve_for(const Sequence& sequence);
   /// It waits from now on. There is room for it.
@@ -56,6 +63,7 @@ class SequenceQueues {
 
  private:
   int max_sequences_;
+  std::uint64_t step_ = 0;
   std::vector<Sequence*> waiting_;
   std::vector<Sequence*> running_;
   int choices_of_all_ = 0;

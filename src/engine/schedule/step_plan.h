@@ -5,8 +5,8 @@
 // StepSampler the samples. Scheduler::accept() then counts what was computed.
 //
 // The engine owns one plan and uses it again for every step, so that a step allocates nothing after warm-up. One plan
-// is in flight. For a second one, scheduled while the first is computed, these would have to hold:
-// - what SchedulerNotes keep of the current step (num_planned, num_beginning) belongs to the plan;
+// is in flight. What a step makes of a sequence stands in its plan, not in the sequence. For a second plan, scheduled
+// while the first is computed, these would have to hold, too:
 // - the second plan takes no sequence whose next token the first one draws, or takes a placeholder for that token;
 // - a block that the first plan writes is neither given back nor published before the first plan is accepted.
 // Only the thread that drives the engine may touch it.
@@ -41,6 +41,16 @@ struct ScheduledSequence {
   Sequence* sequence;
   int num_tokens;
   int num_drafted = 0;
+  int num_beginning = 0;  // choices that begin in this step, of a prompt that is computed by its end
+  int num_accepted = 0;   // of its tokens, until now
+
+  int num_left() const { return num_tokens - num_accepted; }
+};
+
+/// A prompt that was computed before the step, and choices of it that begin in it.
+struct BeginningChoices {
+  Sequence* prompt;
+  int number;
 };
 
 /// One row of logits: the distribution of the token after `position` of a planned sequence. Several rows of a sequence
@@ -72,7 +82,7 @@ struct StepPlan {
 
   // Filled by Scheduler::schedule().
   std::vector<ScheduledSequence> sequences;
-  std::vector<Sequence*> beginning;       // prompts that are computed already and of which choices begin in this step
+  std::vector<BeginningChoices> beginning;
   std::vector<Sequence*> newly_admitted;  // sequences that were admitted for the first time
   std::vector<BlockCopy> copies;          // of blocks, made before the step writes
   BlockClaims claims;
