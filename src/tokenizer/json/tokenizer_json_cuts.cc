@@ -115,7 +115,7 @@ class CutReader {
     OCTAVO_TRY(const JsonNode regex, pattern.field("Regex"));
     OCTAVO_TRY(const std::string_view text, regex.text());
     OCTAVO_TRY_VOID(count(regex, text));
-    if (const auto parsed = Pattern::parse(text); !parsed) return regex.refuse(parsed.error().message, "another one");
+    if (const auto parsed = parse_pattern(text); !parsed) return regex.refuse(parsed.error().message, "another one");
     add(text, behavior, is_inverted);
     return {};
   }
@@ -123,9 +123,9 @@ class CutReader {
   /// Error: a cut's own text and those of the cuts before it are longer than one pattern may be.
   Result<void> count(const JsonNode& node, std::string_view text) {
     num_text_bytes_ += text.size();
-    if (num_text_bytes_ <= Pattern::kMaxBytes) return {};
+    if (num_text_bytes_ <= kMaxPatternBytes) return {};
     return node.refuse(fmt::format("{} bytes of patterns up to here", num_text_bytes_),
-                       fmt::format("at most {}", Pattern::kMaxBytes));
+                       fmt::format("at most {}", kMaxPatternBytes));
   }
 
   /// No text has `from` any more, so that nothing is cut there (Gemma cuts at spaces, which are U+2581 by then).
