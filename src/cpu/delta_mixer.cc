@@ -3,23 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 
 #include "base/error.h"
 #include "base/to_size.h"
+#include "model/largest.h"
 #include "model/model_runner.h"
 
 namespace octavo {
 namespace {
-
-/// The largest of a size over the recurrent layers.
-template <class Size>
-int largest(const ModelConfig& config, const Size& size) {
-  int most = 0;
-  for (const LayerSpec& layer : config.layers)
-    if (const DeltaSpec* delta = layer.delta()) most = std::max(most, size(*delta));
-  return most;
-}
 
 double softplus(double x) { return x > 30 ? x : portable::log1p(portable::exp(x)); }
 
@@ -29,7 +20,9 @@ bool DeltaMixer::reads_int8(const DeltaWeights& w) {
   return w.qkv.reads_int8() || w.gate.reads_int8() || w.decay.reads_int8() || w.beta.reads_int8();
 }
 
-int DeltaMixer::max_cols(const ModelConfig& config) { return largest(config, std::mem_fn(&DeltaSpec::value_width)); }
+int DeltaMixer::max_cols(const ModelConfig& config) {
+  return largest<DeltaSpec>(config.layers, &DeltaSpec::value_width);
+}
 
 DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, SnapshotArena& snapshots,
                        ComputeContext& context, ResidualStream& stream)
@@ -38,14 +31,15 @@ DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, Snapsh
       stream_(stream),
       snapshots_(snapshots),
       layers_(config.layers.size()),
-      zeros_(AlignedBuffer<float>::zeroed(to_size(largest(config, std::mem_fn(&DeltaSpec::num_channels))))),
-      inputs_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::num_channels)))),
+      zeros_(AlignedBuffer<float>::zeroed(to_size(largest<DeltaSpec>(config.layers, &DeltaSpec::num_channels)))),
+      inputs_(context.make_rows(largest<DeltaSpec>(config.layers, &DeltaSpec::num_channels))),
       mixed_(inputs_.size()),
-      decay_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::num_value_heads)))),
+      decay_(context.make_rows(largest<DeltaSpec>(config.layers, &DeltaSpec::num_value_heads))),
       beta_(decay_.size()),
       gates_(2 * decay_.size()),
       gated_(context.make_rows(max_cols(config))),
-      piece_floats_(to_size(largest(config, [](const DeltaSpec& spec) { return spec.key_dim * kDeltaColumns; }))),
+      piece_floats_(to_size(
+          largest<DeltaSpec>(config.layers, [](const DeltaSpec& spec) { return spec.key_dim * kDeltaColumns; }))),
       ahead_(to_size(context.pool.num_threads()) * piece_floats_) {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const DeltaSpec* spec = config.layers[i].delta();

@@ -11,6 +11,7 @@
 #include "gpu/kernels/delta_arguments.h"
 #include "gpu/kernels/limits.h"
 #include "gpu/product_launch.h"
+#include "model/largest.h"
 #include "model/model_runner.h"
 #include "model/visit_matrices.h"
 #include "tensor/dtype.h"
@@ -75,23 +76,9 @@ std::string reason_against_output(const PlacementRequest& request) {
 }  // namespace
 
 std::int64_t widest_columns(const ModelConfig& config) {
-  std::int64_t most = config.width;
-  for (const LayerSpec& layer : config.own_layers()) {
-    if (const AttentionSpec* spec = layer.attention()) most = std::max<std::int64_t>(most, spec->q_width());
-    if (const DeltaSpec* spec = layer.delta()) most = std::max<std::int64_t>(most, spec->value_width());
-  }
-  return std::max<std::int64_t>(most, widest_feed_forward(config));
-}
-
-int widest_feed_forward(const ModelConfig& config) {
-  int most = 0;
-  for (const LayerSpec& layer : config.own_layers())
-    if (const auto* dense = std::get_if<DenseFfnSpec>(&layer.feed_forward)) {
-      most = std::max(most, dense->width);
-    } else {
-      most = std::max(most, std::get<ExpertsFfnSpec>(layer.feed_forward).shared_width);
-    }
-  return most;
+  const std::span<const LayerSpec> layers = config.own_layers();
+  return std::max({config.width, largest<AttentionSpec>(layers, &AttentionSpec::q_width),
+                   largest<DeltaSpec>(layers, &DeltaSpec::value_width), widest_dense(layers)});
 }
 
 std::uint64_t room_on(const CudaDevice& device) {
