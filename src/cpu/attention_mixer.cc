@@ -6,27 +6,15 @@
 
 #include "base/error.h"
 #include "base/to_size.h"
+#include "model/largest.h"
 
 namespace octavo {
-namespace {
-
-/// The largest of a size over the layers that attend.
-template <class Size>
-int largest(const ModelConfig& config, const Size& size) {
-  int most = 0;
-  for (const LayerSpec& layer : config.layers)
-    if (const AttentionSpec* attention = layer.attention()) most = std::max(most, size(*attention));
-  return most;
-}
-
-}  // namespace
-
 bool AttentionMixer::reads_int8(const AttentionWeights& w) {
   return w.q.reads_int8() || w.k.reads_int8() || w.v.reads_int8();
 }
 
 int AttentionMixer::max_cols(const ModelConfig& config) {
-  return largest(config, std::mem_fn(&AttentionSpec::q_width));
+  return largest<AttentionSpec>(config.layers, &AttentionSpec::q_width);
 }
 
 AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights, const KvArena& kv,
@@ -39,11 +27,12 @@ AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights
       ropes_(context.math, context.max_rows),
       q_(context.make_rows(max_cols(config))),
       attended_(context.make_rows(max_cols(config))),
-      gated_q_(context.make_rows(
-          largest(config, [](const AttentionSpec& spec) { return spec.gated_output ? spec.q_rows() : 0; }))),
-      k_(context.make_rows(largest(config, std::mem_fn(&AttentionSpec::kv_width)))),
+      gated_q_(context.make_rows(largest<AttentionSpec>(
+          config.layers, [](const AttentionSpec& spec) { return spec.gated_output ? spec.q_rows() : 0; }))),
+      k_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::kv_width))),
       v_(k_.size()),
-      ones_(to_size(largest(config, [](const AttentionSpec& spec) { return spec.v_norm ? spec.head_dim : 0; }))) {
+      ones_(to_size(largest<AttentionSpec>(
+          config.layers, [](const AttentionSpec& spec) { return spec.v_norm ? spec.head_dim : 0; }))) {
   std::ranges::fill(ones_.span(), 1.0F);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const AttentionSpec* spec = config.layers[i].attention();

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 
 #include "base/error.h"
 #include "base/to_size.h"
+#include "model/largest.h"
 #include "model/model_runner.h"
 
 namespace octavo {
@@ -14,12 +14,8 @@ namespace {
 
 /// The largest of a size over the recurrent ones of these layers.
 template <class Size>
-int largest(const ModelConfig& config, const Size& size, LayerRange layers) {
-  int most = 0;
-  for (std::size_t i = 0; i < config.layers.size(); ++i)
-    if (const DeltaSpec* delta = config.layers[i].delta(); delta != nullptr && layers.contains(static_cast<int>(i)))
-      most = std::max(most, size(*delta));
-  return most;
+int largest_of(const ModelConfig& config, LayerRange layers, const Size& size) {
+  return largest<DeltaSpec>(layers.within(std::span(config.layers)), size);
 }
 
 double softplus(double x) { return x > 30 ? x : portable::log1p(portable::exp(x)); }
@@ -38,15 +34,15 @@ DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, Snapsh
       snapshots_(snapshots),
       layers_(config.layers.size()),
       planned_(context.max_rows),
-      zeros_(AlignedBuffer<float>::zeroed(to_size(largest(config, std::mem_fn(&DeltaSpec::num_channels), layers)))),
-      inputs_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::num_channels), layers))),
+      zeros_(AlignedBuffer<float>::zeroed(to_size(largest_of(config, layers, &DeltaSpec::num_channels)))),
+      inputs_(context.make_rows(largest_of(config, layers, &DeltaSpec::num_channels))),
       mixed_(inputs_.size()),
-      decay_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::num_value_heads), layers))),
+      decay_(context.make_rows(largest_of(config, layers, &DeltaSpec::num_value_heads))),
       beta_(decay_.size()),
       gates_(2 * decay_.size()),
-      gated_(context.make_rows(largest(config, std::mem_fn(&DeltaSpec::value_width), layers))),
-      piece_floats_(to_size(largest(
-          config, [](const DeltaSpec& spec) { return spec.key_dim * kDeltaColumns; }, layers))),
+      gated_(context.make_rows(largest_of(config, layers, &DeltaSpec::value_width))),
+      piece_floats_(
+          to_size(largest_of(config, layers, [](const DeltaSpec& spec) { return spec.key_dim * kDeltaColumns; }))),
       ahead_(to_size(context.pool.num_threads()) * piece_floats_) {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const DeltaSpec* spec = config.layers[i].delta();

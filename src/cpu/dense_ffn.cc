@@ -3,28 +3,16 @@
 #include <algorithm>
 
 #include "base/to_size.h"
+#include "model/largest.h"
 
 namespace octavo {
-namespace {
-
-int largest_width(const ModelConfig& config) {
-  int most = 0;
-  for (const LayerSpec& layer : config.layers) {
-    if (const auto* dense = std::get_if<DenseFfnSpec>(&layer.feed_forward)) most = std::max(most, dense->width);
-    if (const auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward))
-      most = std::max(most, experts->shared_width);
-  }
-  return most;
-}
-
-}  // namespace
 
 DenseFfn::DenseFfn(const ModelConfig& config, ComputeContext& context, ResidualStream& stream)
     : context_(context),
       stream_(stream),
-      gated_(context.make_rows(largest_width(config))),
+      gated_(context.make_rows(widest_dense(config.layers))),
       gated_scratch_(to_size(context.pool.num_threads()) * to_size(gated_scratch_floats(context.max_rows))),
-      gated_int8_(context.make_quantized_rows(largest_width(config))) {}
+      gated_int8_(context.make_quantized_rows(widest_dense(config.layers))) {}
 
 void DenseFfn::run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue) {
   compute(spec, w, rows, stream_.h());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/to_size.h"
+#include "model/largest.h"
 
 namespace octavo::gpu {
 namespace {
@@ -12,20 +13,16 @@ namespace {
 /// Bytes for the partial results of tiles; of more, blocks of threads go over all tiles.
 constexpr std::uint64_t kPartialBytes = std::uint64_t{32} << 20;
 
-struct Widths {
-  std::uint64_t q = 0, kv = 0, gated_q = 0;
-};
 /// The widest rows of Q, of K, and of Q with gates.
-Widths widths_of(const ModelConfig& config) {
-  Widths most;
-  for (const LayerSpec& layer : config.own_layers())
-    if (const AttentionSpec* spec = layer.attention()) {
-      most.q = std::max(most.q, static_cast<std::uint64_t>(spec->q_width()));
-      most.kv = std::max(most.kv, static_cast<std::uint64_t>(spec->kv_width()));
-      if (spec->gated_output) most.gated_q = std::max(most.gated_q, static_cast<std::uint64_t>(spec->q_rows()));
-    }
-  return most;
-}
+struct Widths {
+  std::uint64_t q, kv, gated_q;
+
+  explicit Widths(const ModelConfig& config)
+      : q(to_size(largest<AttentionSpec>(config.own_layers(), &AttentionSpec::q_width))),
+        kv(to_size(largest<AttentionSpec>(config.own_layers(), &AttentionSpec::kv_width))),
+        gated_q(to_size(largest<AttentionSpec>(
+            config.own_layers(), [](const AttentionSpec& spec) { return spec.gated_output ? spec.q_rows() : 0; }))) {}
+};
 
 bool reads_int8(const AttentionTensors<CardForm>& w, bool keys) {
   const auto reads = [](const CardMatrix& m) { return is_present(m) && m.reads_int8(); };
@@ -60,7 +57,7 @@ std::uint64_t CardAttention::kv_bytes(const StateRoom& room, int layer) {
 }
 
 std::uint64_t CardAttention::scratch_bytes(const ModelConfig& config, int max_rows) {
-  const Widths widths = widths_of(config);
+  const Widths widths(config);
   return to_size(max_rows) * (2 * widths.q + 2 * widths.kv + widths.gated_q) * sizeof(float) + kPartialBytes;
 }
 
@@ -87,7 +84,7 @@ Result<CardAttention> CardAttention::create(CardContext& context, const ModelCon
                         .head_dim = room.layout.group(group).head_dim});
     made.blocks_.push_back(std::move(blocks));
   }
-  const Widths widths = widths_of(config);
+  const Widths widths(config);
   OCTAVO_TRY(made.q_, context.allocate_rows(max_rows, widths.q));
   OCTAVO_TRY(made.attended_, context.allocate_rows(max_rows, widths.q));
   OCTAVO_TRY(made.gated_q_, context.allocate_rows(max_rows, widths.gated_q));

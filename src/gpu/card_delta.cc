@@ -1,31 +1,22 @@
 #include "gpu/card_delta.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "base/to_size.h"
 #include "model/delta_state.h"
+#include "model/largest.h"
 
 namespace octavo::gpu {
 namespace {
-
-/// The largest of a size over the recurrent layers; 0 where there is none.
-template <class Size>
-std::uint64_t largest(const ModelConfig& config, const Size& size) {
-  int most = 0;
-  for (const LayerSpec& layer : config.own_layers())
-    if (const DeltaSpec* spec = layer.delta()) most = std::max(most, size(*spec));
-  return static_cast<std::uint64_t>(most);
-}
 
 /// The widest rows of the layers.
 struct Widths {
   std::uint64_t channels, heads, values;
 
   explicit Widths(const ModelConfig& config)
-      : channels(largest(config, std::mem_fn(&DeltaSpec::num_channels))),
-        heads(largest(config, std::mem_fn(&DeltaSpec::num_value_heads))),
-        values(largest(config, std::mem_fn(&DeltaSpec::value_width))) {}
+      : channels(to_size(largest<DeltaSpec>(config.own_layers(), &DeltaSpec::num_channels))),
+        heads(to_size(largest<DeltaSpec>(config.own_layers(), &DeltaSpec::num_value_heads))),
+        values(to_size(largest<DeltaSpec>(config.own_layers(), &DeltaSpec::value_width))) {}
 };
 
 std::uint64_t kept_input_bytes(const DeltaSpec& spec) {

@@ -1,12 +1,12 @@
 #include "gpu/card_dense_ffn.h"
 
 #include "base/to_size.h"
-#include "gpu/placement.h"
+#include "model/largest.h"
 
 namespace octavo::gpu {
 
 std::uint64_t CardDenseFfn::scratch_bytes(const ModelConfig& config, int max_rows) {
-  return 2 * to_size(max_rows) * to_size(widest_feed_forward(config)) * sizeof(float);
+  return 2 * to_size(max_rows) * to_size(widest_dense(config.own_layers())) * sizeof(float);
 }
 
 Result<CardDenseFfn> CardDenseFfn::create(CardContext& context, const ModelConfig& config, int max_rows) {

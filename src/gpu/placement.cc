@@ -11,6 +11,7 @@
 #include "gpu/kernels/delta_arguments.h"
 #include "gpu/kernels/limits.h"
 #include "gpu/product_launch.h"
+#include "model/largest.h"
 #include "model/model_runner.h"
 #include "model/visit_matrices.h"
 #include "tensor/dtype.h"
@@ -85,18 +86,7 @@ std::string reason_against_output(const PlacementRequest& request) {
 std::int64_t widest_columns(const ModelConfig& config) {
   std::int64_t most = config.width;
   for (const LayerSpec& layer : config.own_layers()) most = std::max<std::int64_t>(most, layer.result_width());
-  return std::max<std::int64_t>(most, widest_feed_forward(config));
-}
-
-int widest_feed_forward(const ModelConfig& config) {
-  int most = 0;
-  for (const LayerSpec& layer : config.own_layers())
-    if (const auto* dense = std::get_if<DenseFfnSpec>(&layer.feed_forward)) {
-      most = std::max(most, dense->width);
-    } else {
-      most = std::max(most, std::get<ExpertsFfnSpec>(layer.feed_forward).shared_width);
-    }
-  return most;
+  return std::max<std::int64_t>(most, widest_dense(config.own_layers()));
 }
 
 std::uint64_t room_on(const CudaDevice& device) {

@@ -33,9 +33,7 @@ struct PlacementRequest {
 /// The largest placement that fits `room` bytes, up to what is asked for.
 Placement place_layers(const PlacementRequest& request, std::uint64_t room);
 
-/// The widest rows that products of the layers read, and those between the matrices of a dense feed-forward, but for
-/// the experts that rows choose.
+/// The widest rows that products of the layers read, but for those of the experts that rows choose.
 std::int64_t widest_columns(const ModelConfig& config);
-int widest_feed_forward(const ModelConfig& config);
 
 }  // namespace octavo::gpu

@@ -4,6 +4,9 @@
 // of a WeightList; a device has forms of its own (cpu/weights.h). transform() turns one form into another.
 #pragma once
 
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -23,6 +26,12 @@ struct AttentionTensors {
   typename Form::Vector sinks{};        // [num_heads]
   typename Form::Matrix o{};            // [width, q_width]
   typename Form::Vector o_bias{};       // [width]
+
+  static constexpr auto members() {
+    using W = AttentionTensors;
+    return std::tuple(&W::q, &W::k, &W::v, &W::q_bias, &W::k_bias, &W::v_bias, &W::q_norm, &W::k_norm, &W::sinks, &W::o,
+                      &W::o_bias);
+  }
 };
 
 /// The tensors of a DeltaSpec.
@@ -36,6 +45,12 @@ struct DeltaTensors {
   typename Form::Vector decay_scale{};    // [num_value_heads], below 0
   typename Form::Vector norm{};           // [value_dim]
   typename Form::Matrix output{};         // [width, value_width]
+
+  static constexpr auto members() {
+    using W = DeltaTensors;
+    return std::tuple(&W::qkv, &W::gate, &W::decay, &W::beta, &W::taps, &W::decay_bias, &W::decay_scale, &W::norm,
+                      &W::output);
+  }
 };
 
 /// The tensors of a DenseFfnSpec. Biases may be absent.
@@ -45,6 +60,11 @@ struct DenseFfnTensors {
   typename Form::Matrix down{};                  // [width, ffn width]
   typename Form::Vector gate_bias{}, up_bias{};  // [ffn width]
   typename Form::Vector down_bias{};             // [width]
+
+  static constexpr auto members() {
+    using W = DenseFfnTensors;
+    return std::tuple(&W::gate, &W::up, &W::down, &W::gate_bias, &W::up_bias, &W::down_bias);
+  }
 };
 
 /// The tensors of an ExpertsFfnSpec.
@@ -67,6 +87,12 @@ struct ExpertsFfnTensors {
   typename Form::Vector post_shared_norm{};
 
   bool has_shared() const { return is_present(shared.gate); }
+  static constexpr auto members() {
+    using W = ExpertsFfnTensors;
+    return std::tuple(&W::router, &W::gate, &W::up, &W::down, &W::num_chosen, &W::router_bias, &W::result_scales,
+                      &W::shared, &W::shared_gate, &W::router_norm, &W::experts_norm, &W::post_experts_norm,
+                      &W::post_shared_norm);
+  }
 };
 
 /// The use that a layer makes of its own embedding of a token; absent where a model has none.
@@ -75,6 +101,11 @@ struct PerLayerTensors {
   typename Form::Matrix gate{};       // [per_layer_width, width]
   typename Form::Matrix up{};         // [width, per_layer_width]
   typename Form::Vector post_norm{};  // [width]
+
+  static constexpr auto members() {
+    using W = PerLayerTensors;
+    return std::tuple(&W::gate, &W::up, &W::post_norm);
+  }
 };
 
 /// The embeddings that tokens have for each layer (cpu/per_layer_embedding.h); absent where a model has none.
@@ -83,6 +114,11 @@ struct PerLayerTableTensors {
   typename Form::Matrix table{};       // [vocab_size, num_layers per_layer_width]
   typename Form::Matrix projection{};  // [num_layers per_layer_width, width]
   typename Form::Vector norm{};        // [per_layer_width]
+
+  static constexpr auto members() {
+    using W = PerLayerTableTensors;
+    return std::tuple(&W::table, &W::projection, &W::norm);
+  }
 };
 
 /// The tensors of a HeadSpec; each may be absent.
@@ -93,6 +129,11 @@ struct HeadTensors {
   typename Form::Matrix scores{};               // [num_scores, width]
   typename Form::Vector scores_bias{};          // [num_scores]
   typename Form::Matrix vector_up{}, vector{};  // [any, width], [embedding width, any]: of vectors, not of scores
+
+  static constexpr auto members() {
+    using W = HeadTensors;
+    return std::tuple(&W::dense, &W::dense_bias, &W::norm, &W::scores, &W::scores_bias, &W::vector_up, &W::vector);
+  }
 };
 
 /// The tensors of a LayerSpec. Norms are [width], and may be absent.
@@ -107,6 +148,13 @@ struct LayerTensors {
   typename Form::Vector post_ffn_norm{};
   PerLayerTensors<Form> per_layer{};
   typename Form::Vector output_scale{};  // [1]; absent: 1
+
+  static constexpr auto members() {
+    using W = LayerTensors;
+    return std::tuple(&W::mixer_norm, &W::mixer, &W::post_mixer_norm, &W::mixer_sum_norm, &W::mixer_sum_bias,
+                      &W::ffn_sum_norm, &W::ffn_sum_bias, &W::ffn_norm, &W::feed_forward, &W::post_ffn_norm,
+                      &W::per_layer, &W::output_scale);
+  }
 };
 
 /// The tensors of a draft head beside its layer's; absent where there is no head. The last three may be the model's.
@@ -117,6 +165,11 @@ struct DraftHeadTensors {
   typename Form::Matrix embedding{};                      // [vocab_size, width]
   typename Form::Matrix output{};                         // [vocab_size, width]
   typename Form::Vector output_norm{};                    // [width]
+
+  static constexpr auto members() {
+    using W = DraftHeadTensors;
+    return std::tuple(&W::projection, &W::embedding_norm, &W::hidden_norm, &W::embedding, &W::output, &W::output_norm);
+  }
 };
 
 /// The tensors of an assistant beside those of a model; absent of others.
@@ -124,6 +177,11 @@ template <class Form>
 struct AssistantTensors {
   typename Form::Matrix pre_projection{};   // [width, 2 model width], of an embedding and a hidden row behind it
   typename Form::Matrix post_projection{};  // [model width, width]
+
+  static constexpr auto members() {
+    using W = AssistantTensors;
+    return std::tuple(&W::pre_projection, &W::post_projection);
+  }
 };
 
 /// The tensors of a model.
@@ -142,117 +200,61 @@ struct ModelTensors {
   AssistantTensors<Form> assistant{};
   HeadTensors<Form> head{};
   std::vector<LayerTensors<Form>> layers{};  // behind the model's: the draft head's
+
+  static constexpr auto members() {
+    using W = ModelTensors;
+    return std::tuple(&W::embedding, &W::positions, &W::token_types, &W::embedding_norm, &W::embedding_norm_bias,
+                      &W::output, &W::output_norm, &W::output_bias, &W::rope_factors, &W::per_layer, &W::draft_head,
+                      &W::assistant, &W::head, &W::layers);
+  }
 };
 
-// transform<To>(tensors, map): the same tree in another form. map.matrix(), map.experts() and map.vector() give what
-// stands there for an entry, present or absent.
+// transform<To>(part, map): the same part of a tree in another form. map.matrix(), map.experts() and map.vector() give
+// what stands there for an entry, present or absent.
 
-template <class To, class From, class Map>
-AttentionTensors<To> transform(const AttentionTensors<From>& w, const Map& map) {
-  return {.q = map.matrix(w.q),
-          .k = map.matrix(w.k),
-          .v = map.matrix(w.v),
-          .q_bias = map.vector(w.q_bias),
-          .k_bias = map.vector(w.k_bias),
-          .v_bias = map.vector(w.v_bias),
-          .q_norm = map.vector(w.q_norm),
-          .k_norm = map.vector(w.k_norm),
-          .sinks = map.vector(w.sinks),
-          .o = map.matrix(w.o),
-          .o_bias = map.vector(w.o_bias)};
+/// The form whose entries say what they are. All are of one size, so that a part has no gaps for another.
+struct EntryKinds {
+  struct alignas(8) Matrix {};
+  struct alignas(8) Experts {};
+  struct alignas(8) Vector {};
+};
+
+template <class To, template <class> class Part, class From, class Map>
+Part<To> transform(const Part<From>& w, const Map& map);
+
+/// Makes `to` of an entry of the kind.
+template <class To, class Kind, class Entry, class Map, class Target>
+void transform_entry(const Entry& entry, const Map& map, Target& to) {
+  if constexpr (std::is_same_v<Kind, EntryKinds::Matrix>) {
+    to = map.matrix(entry);
+  } else if constexpr (std::is_same_v<Kind, EntryKinds::Experts>) {
+    to = map.experts(entry);
+  } else if constexpr (std::is_same_v<Kind, EntryKinds::Vector>) {
+    to = map.vector(entry);
+  } else if constexpr (std::is_same_v<Kind, int>) {
+    to = entry;
+  } else if constexpr (std::is_same_v<Kind, std::vector<LayerTensors<EntryKinds>>>) {
+    to.reserve(entry.size());
+    for (const auto& layer : entry) to.push_back(transform<To>(layer, map));
+  } else if constexpr (requires { entry.index(); }) {
+    std::visit([&](const auto& part) { to = transform<To>(part, map); }, entry);
+  } else {
+    to = transform<To>(entry, map);
+  }
 }
 
-template <class To, class From, class Map>
-DeltaTensors<To> transform(const DeltaTensors<From>& w, const Map& map) {
-  return {.qkv = map.matrix(w.qkv),
-          .gate = map.matrix(w.gate),
-          .decay = map.matrix(w.decay),
-          .beta = map.matrix(w.beta),
-          .taps = map.vector(w.taps),
-          .decay_bias = map.vector(w.decay_bias),
-          .decay_scale = map.vector(w.decay_scale),
-          .norm = map.vector(w.norm),
-          .output = map.matrix(w.output)};
-}
-
-template <class To, class From, class Map>
-DenseFfnTensors<To> transform(const DenseFfnTensors<From>& w, const Map& map) {
-  return {.gate = map.matrix(w.gate),
-          .up = map.matrix(w.up),
-          .down = map.matrix(w.down),
-          .gate_bias = map.vector(w.gate_bias),
-          .up_bias = map.vector(w.up_bias),
-          .down_bias = map.vector(w.down_bias)};
-}
-
-template <class To, class From, class Map>
-ExpertsFfnTensors<To> transform(const ExpertsFfnTensors<From>& w, const Map& map) {
-  return {.router = map.matrix(w.router),
-          .gate = map.experts(w.gate),
-          .up = map.experts(w.up),
-          .down = map.experts(w.down),
-          .num_chosen = w.num_chosen,
-          .router_bias = map.vector(w.router_bias),
-          .result_scales = map.vector(w.result_scales),
-          .shared = transform<To>(w.shared, map),
-          .shared_gate = map.matrix(w.shared_gate),
-          .router_norm = map.vector(w.router_norm),
-          .experts_norm = map.vector(w.experts_norm),
-          .post_experts_norm = map.vector(w.post_experts_norm),
-          .post_shared_norm = map.vector(w.post_shared_norm)};
-}
-
-template <class To, class From, class Map>
-LayerTensors<To> transform(const LayerTensors<From>& w, const Map& map) {
-  LayerTensors<To> layer{.mixer_norm = map.vector(w.mixer_norm),
-                         .post_mixer_norm = map.vector(w.post_mixer_norm),
-                         .mixer_sum_norm = map.vector(w.mixer_sum_norm),
-                         .mixer_sum_bias = map.vector(w.mixer_sum_bias),
-                         .ffn_sum_norm = map.vector(w.ffn_sum_norm),
-                         .ffn_sum_bias = map.vector(w.ffn_sum_bias),
-                         .ffn_norm = map.vector(w.ffn_norm),
-                         .post_ffn_norm = map.vector(w.post_ffn_norm),
-                         .per_layer = {.gate = map.matrix(w.per_layer.gate),
-                                       .up = map.matrix(w.per_layer.up),
-                                       .post_norm = map.vector(w.per_layer.post_norm)},
-                         .output_scale = map.vector(w.output_scale)};
-  std::visit([&](const auto& mixer) { layer.mixer = transform<To>(mixer, map); }, w.mixer);
-  std::visit([&](const auto& feed_forward) { layer.feed_forward = transform<To>(feed_forward, map); }, w.feed_forward);
-  return layer;
-}
-
-template <class To, class From, class Map>
-ModelTensors<To> transform(const ModelTensors<From>& w, const Map& map) {
-  ModelTensors<To> model{.embedding = map.matrix(w.embedding),
-                         .positions = map.matrix(w.positions),
-                         .token_types = map.matrix(w.token_types),
-                         .embedding_norm = map.vector(w.embedding_norm),
-                         .embedding_norm_bias = map.vector(w.embedding_norm_bias),
-                         .output = map.matrix(w.output),
-                         .output_norm = map.vector(w.output_norm),
-                         .output_bias = map.vector(w.output_bias),
-                         .rope_factors = map.vector(w.rope_factors),
-                         .per_layer = {.table = map.matrix(w.per_layer.table),
-                                       .projection = map.matrix(w.per_layer.projection),
-                                       .norm = map.vector(w.per_layer.norm)},
-                         .draft_head = {.projection = map.matrix(w.draft_head.projection),
-                                        .embedding_norm = map.vector(w.draft_head.embedding_norm),
-                                        .hidden_norm = map.vector(w.draft_head.hidden_norm),
-                                        .embedding = map.matrix(w.draft_head.embedding),
-                                        .output = map.matrix(w.draft_head.output),
-                                        .output_norm = map.vector(w.draft_head.output_norm)},
-                         .assistant = {.pre_projection = map.matrix(w.assistant.pre_projection),
-                                       .post_projection = map.matrix(w.assistant.post_projection)},
-                         .head = {.dense = map.matrix(w.head.dense),
-                                  .dense_bias = map.vector(w.head.dense_bias),
-                                  .norm = map.vector(w.head.norm),
-                                  .scores = map.matrix(w.head.scores),
-                                  .scores_bias = map.vector(w.head.scores_bias),
-                                  .vector_up = map.matrix(w.head.vector_up),
-                                  .vector = map.matrix(w.head.vector)}};
-  model.layers.reserve(w.layers.size());
-  for (const LayerTensors<From>& layer : w.layers) model.layers.push_back(transform<To>(layer, map));
-  return model;
+template <class To, template <class> class Part, class From, class Map>
+Part<To> transform(const Part<From>& w, const Map& map) {
+  Part<To> made;
+  const auto one = [&]<class Kind>(Kind Part<EntryKinds>::* /*kind*/, auto from, auto to) {
+    transform_entry<To, Kind>(w.*from, map, made.*to);
+  };
+  [&]<class... Kinds, std::size_t... I>(std::tuple<Kinds Part<EntryKinds>::*...> kinds, std::index_sequence<I...>) {
+    static_assert(sizeof(Part<EntryKinds>) - (sizeof(Kinds) + ...) < sizeof(EntryKinds::Vector),
+                  "members() leaves one out");
+    (one(std::get<I>(kinds), std::get<I>(Part<From>::members()), std::get<I>(Part<To>::members())), ...);
+  }(Part<EntryKinds>::members(), std::make_index_sequence<std::tuple_size_v<decltype(Part<To>::members())>>());
+  return made;
 }
 
 }  // namespace octavo

@@ -145,4 +145,15 @@ Reading<bool> read_parameter_call(CallReader& in, const ParameterStyle& style) {
   }
 }
 
+Reading<bool> read_parameter_calls(CallReader& in, std::span<const std::string_view> marks,
+                                   const ParameterStyle& style) {
+  for (;;) {
+    co_await skip_space(in);
+    const int next = co_await choose(in, marks);
+    if (next != 0) co_return next > 0;
+    const bool is_read = co_await read_parameter_call(in, style);
+    if (!is_read) co_return false;
+  }
+}
+
 }  // namespace octavo

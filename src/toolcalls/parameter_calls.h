@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -41,6 +42,10 @@ struct ParameterStyle {
 
 /// Takes a call behind the mark in front of its name.
 Reading<bool> read_parameter_call(CallReader& in, const ParameterStyle& style);
+/// Takes calls behind the first of `marks` each, up to one of the others. False: none of them is there, or a call is
+/// not whole.
+Reading<bool> read_parameter_calls(CallReader& in, std::span<const std::string_view> marks,
+                                   const ParameterStyle& style);
 
 /// Takes a value of any of the `types` (bits of JsonType) up to `mark` and appends it to `out` in JSON. Text that is no
 /// value of these types becomes a string. False: there was no mark.

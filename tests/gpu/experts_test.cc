@@ -14,7 +14,6 @@
 #include "base/to_size.h"
 #include "cpu/expert_choices.h"
 #include "gpu/emulation/emulated_kernels.h"
-#include "gpu/kernels/double_functions.h"
 #include "gpu/kernels/expert_arguments.h"
 #include "gpu/packed_weights.h"
 #include "gpu/product_launch.h"
@@ -58,17 +57,6 @@ void run(const KernelLaunch& launch) {
        .threads = launch.threads,
        .shared_bytes = to_size(launch.shared_bytes)},
       launch.kernel, launch.argument.data());
-}
-
-TEST(ExponentialOfCard, HasTheBitsOfThePortableOne) {
-  std::mt19937_64 random(1);
-  std::uniform_real_distribution<double> exponent(-40, 10.5);
-  const auto expect = [](double x) {
-    const double found = exp_of(x), expected = portable::exp(x);
-    EXPECT_EQ(std::memcmp(&found, &expected, sizeof found), 0) << x;
-  };
-  for (int i = 0; i < 100'000; ++i) expect(-std::exp2(exponent(random)));
-  for (const double x : {0.0, -0.0, -745.13, -745.14, -745.15, -708.4, -1e300, -0.34657359, -0.5, -1e-310}) expect(x);
 }
 
 /// Rows of scores that chose on both sides.

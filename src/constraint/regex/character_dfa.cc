@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kStepsOfLookUp = 8;  // in a tree
 
 Result<std::optional<CharacterDfa>> without_look_around(std::string_view pattern, RegexReach reach, CompileWork& work) {
-  OCTAVO_TRY(const RegexNode tree, RegexParser(pattern, work).parse());
+  OCTAVO_TRY(const RegexNode tree, parse_ecma_regex(pattern, work));
   const PatternNfa nfa(tree, reach, work);
   if (nfa.is_too_large()) return std::nullopt;
   const CharacterClasses classes(nfa.sets(), work);

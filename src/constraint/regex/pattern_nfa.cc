@@ -45,6 +45,8 @@ std::uint32_t PatternNfa::lay(const RegexNode& node, std::uint32_t next) {
       return add({.next = std::move(ways)});
     }
     case RegexNode::Kind::kRepeat: return lay_repeat(node, next);
+    case RegexNode::Kind::kNext:
+    case RegexNode::Kind::kNotNext: break;  // ECMA's dialect has none
   }
   return next;
 }
@@ -52,7 +54,7 @@ std::uint32_t PatternNfa::lay(const RegexNode& node, std::uint32_t next) {
 std::uint32_t PatternNfa::lay_repeat(const RegexNode& node, std::uint32_t next) {
   const RegexNode& child = node.children.front();
   std::uint32_t start = next;
-  if (node.max == Grammar::kAnyNumber) {
+  if (node.max == RegexNode::kAnyNumber) {
     const std::uint32_t loop = add({});
     const std::uint32_t body = lay(child, loop);
     if (!is_too_large()) states_[loop].next = {body, next};

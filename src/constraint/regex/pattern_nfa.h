@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "constraint/regex/character_dfa.h"
-#include "constraint/regex/regex_parser.h"
+#include "tokenizer/text/regex_parser.h"
 
 namespace octavo {
 

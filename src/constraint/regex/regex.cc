@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "constraint/regex/character_dfa.h"
 #include "constraint/regex/look_around.h"
-#include "constraint/regex/regex_parser.h"
 
 namespace octavo {
 namespace {
@@ -38,6 +37,8 @@ class RegexWriter {
         OCTAVO_TRY(const ExpressionId child, write(node.children.front(), Border::kInner, Border::kInner));
         return between(left, grammar_.repeat(child, node.min, node.max), right);
       }
+      case Kind::kNext:
+      case Kind::kNotNext: break;  // ECMA's dialect has none
     }
     return grammar_.empty();
   }
@@ -95,6 +96,15 @@ class RegexWriter {
 
 }  // namespace
 
+Result<RegexNode> parse_ecma_regex(std::string_view pattern, CompileWork& work) {
+  const auto count = [&work](std::uint64_t num_steps) -> Result<void> {
+    if (!work.add(num_steps)) return std::unexpected(work.error());
+    return {};
+  };
+  return parse_regex(
+      pattern, {.dialect = RegexDialect::kEcma, .max_bytes = std::size_t{1} << 16, .max_depth = 200, .count = count});
+}
+
 Result<ExpressionId> read_regex(std::string_view pattern, RegexReach reach, const CharacterWriter& write,
                                 Grammar& grammar) {
   if (!split_look_around(pattern, reach).looks.empty()) {
@@ -102,7 +112,7 @@ Result<ExpressionId> read_regex(std::string_view pattern, RegexReach reach, cons
     if (!texts) return fail("the pattern {}: with what it looks around for it takes too many states", quote(pattern));
     return texts->is_empty() ? Grammar::nothing() : texts->write(write, grammar);
   }
-  OCTAVO_TRY(const RegexNode tree, RegexParser(pattern, grammar.work()).parse());
+  OCTAVO_TRY(const RegexNode tree, parse_ecma_regex(pattern, grammar.work()));
   const Border border = reach == RegexReach::kWhole ? Border::kClosed : Border::kOpen;
   return RegexWriter(pattern, write, grammar).write(tree, border, border);
 }

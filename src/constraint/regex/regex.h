@@ -12,21 +12,22 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "constraint/grammar/compile_work.h"
 #include "constraint/grammar/grammar.h"
+#include "tokenizer/text/regex_parser.h"
 
 namespace octavo {
 
 /// Writes one character of a set as it stands in the text.
 using CharacterWriter = std::function<ExpressionId(Grammar&, const CodePointSet&)>;
 
-inline constexpr std::size_t kMaxRegexBytes = 1 << 16;
-inline constexpr int kMaxRegexDepth = 200;
-inline constexpr std::size_t kMaxRegexRanges = 1 << 20;  // ranges of characters in all classes of a pattern
-
 enum class RegexReach : std::uint8_t {
   kWhole,      // all of the text matches
   kSomewhere,  // a part of the text matches, as in JSON Schema's `pattern`
 };
+
+/// Reads a pattern into a tree. Errors name the place in the pattern and the finding; or the work ends.
+Result<RegexNode> parse_ecma_regex(std::string_view pattern, CompileWork& work);
 
 /// Reads a pattern. Errors name the place in the pattern, the finding, and the syntax that is taken.
 Result<ExpressionId> read_regex(std::string_view pattern, RegexReach reach, const CharacterWriter& write,

@@ -3,20 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
 
 namespace octavo {
 namespace {
-
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const Utf8Step step = next_utf8_step(text);
-    if (step.kind != Utf8Step::Kind::kCharacter) return false;
-    text.remove_prefix(step.length);
-  }
-  return true;
-}
 
 // The bytes at the front of `bytes` that the first `text_bytes` of its shown form stand for. A character's rest that
 // has not arrived is no part of `bytes`, so what is incomplete at their end was shown as U+FFFD.
@@ -55,7 +47,7 @@ Result<void> StopTexts::check(std::string_view field, std::span<const std::strin
     if (texts[i].empty() || texts[i].size() > kMaxStopTextBytes) {
       return fail("{}[{}]: found {} bytes, expected 1 to {}", field, i, texts[i].size(), kMaxStopTextBytes);
     }
-    if (!is_utf8(texts[i])) return fail("{}[{}]: found bytes that are not UTF-8, expected text", field, i);
+    if (!is_valid_utf8(texts[i])) return fail("{}[{}]: found bytes that are not UTF-8, expected text", field, i);
   }
   return {};
 }

@@ -61,8 +61,8 @@ OCTAVO_GPU_DEVICE float int16_top(float top, float sum) {
 /// The sum of |values[0 .. n)| and the largest of them, by a warp.
 OCTAVO_GPU_DEVICE float int16_top_of_segment(const float* values, int n, int lanes, int lane) {
   float top = 0.0F, sum = 0.0F;
-  for (int d = lane; d < n; d += 32) top = larger_of(magnitude(values[d]), top);
-  for (int d = lane % lanes; d < n; d += lanes) sum = simt::add(sum, magnitude(values[d]));
+  for (int d = lane; d < n; d += 32) top = f32_max(f32_abs(values[d]), top);
+  for (int d = lane % lanes; d < n; d += lanes) sum = simt::add(sum, f32_abs(values[d]));
   return int16_top<kI16ScaleDims>(largest_of_warp(top), sum_of_lanes(sum, lanes));
 }
 
@@ -178,7 +178,7 @@ OCTAVO_GPU_DEVICE void tile_scores(const AttentionArguments& a, const int32_t* b
     const bool sees = m.lo[i] <= token && token < m.hi[i];
     float score = sees ? s[i] : minus_infinity();
     if (sees && a.soft_cap != 0.0F && minus_infinity() < score)
-      score = simt::mul(simt::div(a.soft_cap, m.unit[i]), tanh_of(simt::mul(score, simt::div(m.unit[i], a.soft_cap))));
+      score = simt::mul(simt::div(a.soft_cap, m.unit[i]), f32_tanh(simt::mul(score, simt::div(m.unit[i], a.soft_cap))));
     m.scores[i][token] = score;
     const float top = largest_of_warp(score);
     if (token % 32 == 0) m.top[i][token / 32] = top;
@@ -195,9 +195,9 @@ OCTAVO_GPU_DEVICE void tile_weights(const AttentionArguments& a, AttentionMemory
   OCTAVO_GPU_UNROLL
   for (int i = 0; i < N; ++i) {
     max[i] = m.top[i][0];
-    for (int w = 1; w < 8; ++w) max[i] = larger_of(m.top[i][w], max[i]);
+    for (int w = 1; w < 8; ++w) max[i] = f32_max(m.top[i][w], max[i]);
     const float scale = simt::mul(kLog2E, m.unit[i]), offset = simt::mul(-max[i], scale);
-    m.scores[i][t] = exp2_of_negative(simt::fma(m.scores[i][t], scale, offset));
+    m.scores[i][t] = f32_exp2_of_negative(simt::fma(m.scores[i][t], scale, offset));
   }
   simt::sync_block();
   const int i = t / 32, lane = t % 32;
@@ -209,7 +209,7 @@ OCTAVO_GPU_DEVICE void tile_weights(const AttentionArguments& a, AttentionMemory
   if (lane != 0) return;
   float* const part = part_of(m, dim, i);
   float top = m.top[i][0];
-  for (int w = 1; w < 8; ++w) top = larger_of(m.top[i][w], top);
+  for (int w = 1; w < 8; ++w) top = f32_max(m.top[i][w], top);
   part[dim] = m.lo[i] == m.hi[i] ? minus_infinity() : simt::mul(top, m.unit[i]);
   part[dim + 1] = sum;
 }
@@ -228,7 +228,7 @@ OCTAVO_GPU_DEVICE void round_weights(const AttentionArguments& a, const int32_t*
     return simt::mul(m.scores[i][token], scale);
   };
   float top = 0.0F, sum = 0.0F;
-  for (int k = lane; k < kTileTokens; k += 32) top = larger_of(product(k), top);
+  for (int k = lane; k < kTileTokens; k += 32) top = f32_max(product(k), top);
   for (int k = lane % a.lanes; k < kTileTokens; k += a.lanes) sum = simt::add(sum, product(k));
   const float largest = int16_top<kTileTokens>(largest_of_warp(top), sum_of_lanes(sum, a.lanes));
   const float factor = largest > 0.0F ? simt::div(32767.0F, largest) : 0.0F;
@@ -295,7 +295,7 @@ OCTAVO_GPU_DEVICE void tile_values(const AttentionArguments& a, const int32_t* b
 
 /// The factor of a result whose largest score is `distance` <= 0 above the largest of all; 0 if a weight would be 0.
 OCTAVO_GPU_DEVICE float merging_weight(float distance) {
-  return simt::mul(distance, kLog2E) < kLeastExponent ? 0.0F : exp_of(distance);
+  return simt::mul(distance, kLog2E) < kLeastExponent ? 0.0F : f32_exp(distance);
 }
 
 /// The largest score and the sum of weights of some positions.
@@ -414,28 +414,18 @@ OCTAVO_GPU_DEVICE void merge_tiles(const MergeTilesArguments& a) {
 
 }  // namespace octavo::gpu
 
-OCTAVO_GPU_KERNEL(octavo::gpu::kAttentionThreads, 1) octavo_attend_1_f16(octavo::gpu::AttentionArguments a) {
-  octavo::gpu::attend<octavo::gpu::CardKvType::kF16, 1>(a);
-}
-OCTAVO_GPU_KERNEL(octavo::gpu::kAttentionThreads, 1) octavo_attend_1_i16(octavo::gpu::AttentionArguments a) {
-  octavo::gpu::attend<octavo::gpu::CardKvType::kI16, 1>(a);
-}
-OCTAVO_GPU_KERNEL(octavo::gpu::kAttentionThreads, 1) octavo_attend_2_f16(octavo::gpu::AttentionArguments a) {
-  octavo::gpu::attend<octavo::gpu::CardKvType::kF16, 2>(a);
-}
-OCTAVO_GPU_KERNEL(octavo::gpu::kAttentionThreads, 1) octavo_attend_2_i16(octavo::gpu::AttentionArguments a) {
-  octavo::gpu::attend<octavo::gpu::CardKvType::kI16, 2>(a);
-}
-OCTAVO_GPU_KERNEL(octavo::gpu::kAttentionThreads, 1) octavo_attend_4_f16(octavo::gpu::AttentionArguments a) {
-  octavo::gpu::attend<octavo::gpu::CardKvType::kF16, 4>(a);
-}
-OCTAVO_GPU_KERNEL(octavo::gpu::kAttentionThreads, 1) octavo_attend_4_i16(octavo::gpu::AttentionArguments a) {
-  octavo::gpu::attend<octavo::gpu::CardKvType::kI16, 4>(a);
-}
-OCTAVO_GPU_KERNEL(octavo::gpu::kAttentionThreads, 1) octavo_attend_8_f16(octavo::gpu::AttentionArguments a) {
-  octavo::gpu::attend<octavo::gpu::CardKvType::kF16, 8>(a);
-}
-OCTAVO_GPU_KERNEL(octavo::gpu::kAttentionThreads, 1) octavo_attend_8_i16(octavo::gpu::AttentionArguments a) {
-  octavo::gpu::attend<octavo::gpu::CardKvType::kI16, 8>(a);
-}
+#define OCTAVO_GPU_ATTEND(queries, name, type)                          \
+  OCTAVO_GPU_KERNEL(octavo::gpu::kAttentionThreads, 1)                  \
+  octavo_attend_##queries##_##name(octavo::gpu::AttentionArguments a) { \
+    octavo::gpu::attend<octavo::gpu::CardKvType::type, queries>(a);     \
+  }
+OCTAVO_GPU_ATTEND(1, f16, kF16)
+OCTAVO_GPU_ATTEND(1, i16, kI16)
+OCTAVO_GPU_ATTEND(2, f16, kF16)
+OCTAVO_GPU_ATTEND(2, i16, kI16)
+OCTAVO_GPU_ATTEND(4, f16, kF16)
+OCTAVO_GPU_ATTEND(4, i16, kI16)
+OCTAVO_GPU_ATTEND(8, f16, kF16)
+OCTAVO_GPU_ATTEND(8, i16, kI16)
+#undef OCTAVO_GPU_ATTEND
 OCTAVO_GPU_KERNEL(32, 1) octavo_merge_tiles(octavo::gpu::MergeTilesArguments a) { octavo::gpu::merge_tiles(a); }

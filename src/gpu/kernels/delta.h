@@ -5,8 +5,8 @@
 // here a warp has each.
 #pragma once
 
+#include "base/double_functions.h"
 #include "gpu/kernels/delta_arguments.h"
-#include "gpu/kernels/double_functions.h"
 #include "gpu/kernels/functions.h"
 
 namespace octavo::gpu {
@@ -66,14 +66,14 @@ OCTAVO_GPU_DEVICE void convolve_heads(const ConvolveHeadsArguments& a) {
   for (int d = lane; d < dim; d += 32) mixed[d] = simt::mul(simt::mul(x[d], factor), weight);
 }
 
-OCTAVO_GPU_DEVICE double softplus(double x) { return x > 30 ? x : log1p_of(exp_of(x)); }
+OCTAVO_GPU_DEVICE double softplus(double x) { return x > 30 ? x : portable::log1p_of(portable::exp_of({x, 0})); }
 
 OCTAVO_GPU_DEVICE void find_gates(const FindGatesArguments& a) {
   const int i = simt::block_x() * kRowThreads + simt::thread(), head = i % a.num_heads;
   if (i >= a.count) return;
   const double step = softplus((double)simt::add(a.decay[i], a.decay_bias[head]));
-  a.gates[2 * i] = simt::to_float(exp_of(simt::mul((double)a.decay_scale[head], step)));
-  a.gates[2 * i + 1] = simt::to_float(simt::div(1, simt::add(1, exp_of(-(double)a.beta[i]))));
+  a.gates[2 * i] = simt::to_float(portable::exp_of({simt::mul((double)a.decay_scale[head], step), 0}));
+  a.gates[2 * i + 1] = simt::to_float(simt::div(1, simt::add(1, portable::exp_of({-(double)a.beta[i], 0}))));
 }
 
 /// A block's part of the delta rule: a piece of a head's state in shared memory, a column a lane, the rows shared out

@@ -1,14 +1,14 @@
 // Mixtures of experts: the choice of rows, its grouping by expert, and what goes around the products of the groups.
 #pragma once
 
+#include "base/double_functions.h"
 #include "gpu/kernels/activations.h"
-#include "gpu/kernels/double_functions.h"
 #include "gpu/kernels/expert_arguments.h"
 #include "gpu/kernels/functions.h"
 
 namespace octavo::gpu {
 
-OCTAVO_GPU_DEVICE bool is_finite(float v) { return magnitude(v) < simt::as_float(0x7F800000); }
+OCTAVO_GPU_DEVICE bool is_finite(float v) { return f32_abs(v) < simt::as_float(0x7F800000); }
 
 /// The order in which the processor takes scores of which one is not finite: one by one, each behind those that are not
 /// below it. By one thread.
@@ -60,7 +60,7 @@ OCTAVO_GPU_DEVICE void choose_experts(const ChooseExpertsArguments& a) {
   const double highest = simt::to_double(scores[experts[0]]);
   const int sharing = a.sums_to_one ? a.num_chosen : a.num_experts;
   for (int i = t; i < sharing; i += kRowThreads)
-    powers[i] = exp_of(simt::sub(simt::to_double(scores[a.sums_to_one ? experts[i] : i]), highest));
+    powers[i] = portable::exp_of({simt::sub(simt::to_double(scores[a.sums_to_one ? experts[i] : i]), highest), 0});
   simt::sync_block();
   double sum = 0;
   for (int i = 0; i < sharing; ++i) sum = simt::add(sum, powers[i]);

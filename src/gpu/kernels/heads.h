@@ -59,7 +59,7 @@ OCTAVO_GPU_DEVICE void gate_attended(const GateAttendedArguments& a) {
 template <class Place>
 OCTAVO_GPU_DEVICE void write_segment(const float* x, int count, uint16_t* scale_out, int lane, const Place& place) {
   float top = 0.0F;
-  for (int i = lane; i < count; i += 32) top = larger_of(magnitude(x[i]), top);
+  for (int i = lane; i < count; i += 32) top = f32_max(f32_abs(x[i]), top);
   top = largest_of_warp(top);
   const float most = (float)kI16Top, largest_half = 65504.0F, one = 1.0F / (float)kI16One;
   uint16_t scale = simt::float_to_half(top < largest_half ? top : largest_half);
@@ -68,7 +68,7 @@ OCTAVO_GPU_DEVICE void write_segment(const float* x, int count, uint16_t* scale_
   const float factor = unit > 0.0F ? simt::div(1.0F, unit) : 0.0F;
   for (int i = lane; i < count; i += 32) {
     const float scaled = simt::mul(x[i], factor);
-    *place(i) = (uint16_t)simt::to_int(larger_of(smaller_of(scaled, most), -most));
+    *place(i) = (uint16_t)simt::to_int(f32_max(f32_min(scaled, most), -most));
   }
   if (lane == 0) *scale_out = scale;
 }
@@ -79,8 +79,8 @@ OCTAVO_GPU_DEVICE void write_head(const CardKvLayer& kv, const CardKvHead& to, i
   const int dim = kv.head_dim;
   if (T == CardKvType::kF16) {
     for (int d = lane; d < dim; d += 32) {
-      to.k[k_place<T>(kv, token, d)] = simt::float_to_half(larger_of(smaller_of(k[d], 65504.0F), -65504.0F));
-      to.v[v_place<T>(kv, token, d)] = simt::float_to_half(larger_of(smaller_of(v[d], 65504.0F), -65504.0F));
+      to.k[k_place<T>(kv, token, d)] = simt::float_to_half(f32_max(f32_min(k[d], 65504.0F), -65504.0F));
+      to.v[v_place<T>(kv, token, d)] = simt::float_to_half(f32_max(f32_min(v[d], 65504.0F), -65504.0F));
     }
     return;
   }

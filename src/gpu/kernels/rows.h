@@ -90,7 +90,7 @@ OCTAVO_GPU_DEVICE void finish_logits(const FinishLogitsArguments& a) {
   if (column >= a.width) return;
   float& y = a.y[(int64_t)simt::block_y() * a.width + column];
   if (a.bias != nullptr) y = simt::add(y, a.bias[column]);
-  if (a.cap != 0.0F) y = simt::mul(a.cap, tanh_of(simt::mul(y, simt::div(1.0F, a.cap))));
+  if (a.cap != 0.0F) y = simt::mul(a.cap, f32_tanh(simt::mul(y, simt::div(1.0F, a.cap))));
 }
 
 }  // namespace octavo::gpu

@@ -13,26 +13,6 @@ namespace {
 
 static_assert(kTileTokens % (8 * kLanes) == 0);
 
-/// Weights below 2^kLeastExponent are 0. No sum that holds a 1 can feel them, and times a half, 2^-24 or more, all
-/// others stay normal: a processor takes many times as long over subnormal numbers.
-inline constexpr float kLeastExponent = -100.0F;
-
-/// 2^x for x <= 0, with a relative error of 1e-7 (minimax of degree 5 on [-1/2, 1/2]). It is 0 from kLeastExponent
-/// down, and for a NaN, whose bits would make a weight of any size.
-inline F32 f32_exp2_of_negative(F32 x) {
-  const F32 to_integer = f32_set(12582912.0F);  // 1.5 * 2^23: adding it rounds, and leaves the integer in the low bits
-  const F32 shifted = f32_add(x, to_integer);
-  const F32 f = f32_sub(x, f32_sub(shifted, to_integer));
-  F32 p = f32_set(1.32647273e-3F);
-  p = f32_fma(p, f, f32_set(9.67151299e-3F));
-  p = f32_fma(p, f, f32_set(5.55073358e-2F));
-  p = f32_fma(p, f, f32_set(2.40222424e-1F));
-  p = f32_fma(p, f, f32_set(6.93147004e-1F));
-  p = f32_fma(p, f, f32_set(1.0F));
-  const F32 power = i32_as_f32(i32_add(f32_as_i32(p), i32_shl<23>(f32_as_i32(shifted))));
-  return f32_select(f32_less(f32_set(kLeastExponent), x), power, f32_zero());
-}
-
 /// Scores that a query sees become cap tanh(score / cap); in pairs they count in the query's unit. A function of its
 /// own, so that the loops of models without a cap keep their registers.
 template <KvElement E, int N>
@@ -52,8 +32,6 @@ __attribute__((noinline)) void cap_scores(const TileView<N>& view, const Queries
     }
   }
 }
-
-inline constexpr float kLog2E = 1.44269504F;
 
 /// A query's result over some positions: o[head_dim], then the largest score and the sum of weights.
 inline float& max_of(float* state, int head_dim) { return state[head_dim]; }

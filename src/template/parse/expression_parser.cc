@@ -72,26 +72,23 @@ Expression* ExpressionParser::parse_conditional() {
   return value;
 }
 
-Expression* ExpressionParser::parse_or() {
-  Expression* left = parse_and();
-  while (tokens_.skip_name("or")) {
-    Expression* both = make(ExpressionKind::kOr, left->where);
+Expression* ExpressionParser::parse_joined(std::string_view word, ExpressionKind kind, Part part) {
+  Expression* left = (this->*part)();
+  while (tokens_.skip_name(word)) {
+    Expression* both = make(kind, left->where);
     both->first = left;
-    both->second = parse_and();
+    both->second = (this->*part)();
     left = done(both);
   }
   return left;
 }
 
+Expression* ExpressionParser::parse_or() {
+  return parse_joined("or", ExpressionKind::kOr, &ExpressionParser::parse_and);
+}
+
 Expression* ExpressionParser::parse_and() {
-  Expression* left = parse_not();
-  while (tokens_.skip_name("and")) {
-    Expression* both = make(ExpressionKind::kAnd, left->where);
-    both->first = left;
-    both->second = parse_not();
-    left = done(both);
-  }
-  return left;
+  return parse_joined("and", ExpressionKind::kAnd, &ExpressionParser::parse_not);
 }
 
 Expression* ExpressionParser::parse_not() {

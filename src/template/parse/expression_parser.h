@@ -22,12 +22,16 @@ class ExpressionParser {
   Expression* join(std::span<Expression* const> parts, Position where);
 
  private:
+  using Part = Expression* (ExpressionParser::*)();
+
   Expression* make(ExpressionKind kind, Position where);
   /// Notes the height of the tree, once its parts are there.
   Expression* done(Expression* expression);
   Expression* make_binary(Operator operation, Expression* first, Expression* second);
 
   Expression* parse_conditional();
+  /// Operands of one kind with a word between them.
+  Expression* parse_joined(std::string_view word, ExpressionKind kind, Part part);
   Expression* parse_or();
   Expression* parse_and();
   Expression* parse_not();

@@ -112,7 +112,7 @@ class CutReader {
     const JsonCursor regex = pattern["Regex"];
     OCTAVO_TRY(const std::string_view text, regex.needed_string());
     OCTAVO_TRY_VOID(count(regex, text));
-    if (const auto parsed = Pattern::parse(text); !parsed)
+    if (const auto parsed = parse_pattern(text); !parsed)
       return std::unexpected(regex.wrong(parsed.error().message, "another one"));
     add(text, behavior, is_inverted);
     return {};
@@ -121,9 +121,9 @@ class CutReader {
   /// Error: a cut's own text and those of the cuts before it are longer than one pattern may be.
   JsonResult<void> count(const JsonCursor& node, std::string_view text) {
     num_text_bytes_ += text.size();
-    if (num_text_bytes_ <= Pattern::kMaxBytes) return {};
+    if (num_text_bytes_ <= kMaxPatternBytes) return {};
     return std::unexpected(node.wrong(fmt::format("{} bytes of patterns up to here", num_text_bytes_),
-                                      fmt::format("at most {}", Pattern::kMaxBytes)));
+                                      fmt::format("at most {}", kMaxPatternBytes)));
   }
 
   /// No text has `from` any more, so that nothing is cut there (Gemma cuts at spaces, which are U+2581 by then).

@@ -5,17 +5,17 @@ namespace octavo {
 namespace {
 
 using Op = PatternProgram::Instruction::Op;
-using Kind = PatternNode::Kind;
+using Kind = RegexNode::Kind;
 
 /// Writes instructions from the end of the pattern to its begin: each knows the one that follows it. A node that is
 /// visited writes at least one, as none of those within a repeat reads nothing; so kMaxInstructions bounds the visits.
 class Writer {
  public:
-  Writer(const Pattern& pattern, const SymbolMap& map) : pattern_(pattern), map_(map) {}
+  explicit Writer(const SymbolMap& map) : map_(map) {}
 
-  Result<PatternProgram> write() {
+  Result<PatternProgram> write(const RegexNode& pattern) {
     const std::uint32_t match = add({.op = Op::kMatch});
-    program_.start = write_node(pattern_.root, match);
+    program_.start = write_node(pattern, match);
     if (is_full_) return fail("the pattern becomes more than {} instructions", PatternProgram::kMaxInstructions);
     return std::move(program_);
   }
@@ -30,22 +30,21 @@ class Writer {
     return static_cast<std::uint32_t>(program_.instructions.size()) - 1;
   }
 
-  std::bitset<257> symbols_of(const PatternNode& node) const {
+  std::bitset<257> symbols_of(const RegexNode& node) const {
     std::bitset<257> symbols;
-    const std::bitset<256> set = map_.symbols_of(pattern_.sets[node.set]);
+    const std::bitset<256> set = map_.symbols_of(node.set);
     for (std::size_t i = 1; i < map_.num_symbols(); ++i) symbols[i] = set[i] != (node.kind == Kind::kNotNext);
-    symbols[PatternProgram::kEnd] = node.kind == Kind::kNotNext || node.kind == Kind::kLineEnd;
+    symbols[PatternProgram::kEnd] = node.kind == Kind::kNotNext || node.kind == Kind::kEnd;
     return symbols;
   }
 
   /// The first instruction of `node`, which goes on to `next`.
-  std::uint32_t write_node(std::uint32_t index, std::uint32_t next) {
-    const PatternNode& node = pattern_.nodes[index];
+  std::uint32_t write_node(const RegexNode& node, std::uint32_t next) {
     switch (node.kind) {
       case Kind::kSet: return add({.op = Op::kTake, .next = next, .symbols = symbols_of(node)});
       case Kind::kNext:
       case Kind::kNotNext:
-      case Kind::kLineEnd: return add({.op = Op::kLook, .next = next, .symbols = symbols_of(node)});
+      case Kind::kEnd: return add({.op = Op::kLook, .next = next, .symbols = symbols_of(node)});
       case Kind::kSequence:
         for (std::size_t i = node.children.size(); i-- > 0;) next = write_node(node.children[i], next);
         return next;
@@ -57,6 +56,7 @@ class Writer {
         return first;
       }
       case Kind::kRepeat: return write_repeat(node, next);
+      case Kind::kBegin: break;  // no pattern has it
     }
     return next;
   }
@@ -66,10 +66,10 @@ class Writer {
                    : add({.op = Op::kSplit, .next = inside, .other = outside});
   }
 
-  std::uint32_t write_repeat(const PatternNode& node, std::uint32_t next) {
-    const std::uint32_t child = node.children.front();
+  std::uint32_t write_repeat(const RegexNode& node, std::uint32_t next) {
+    const RegexNode& child = node.children.front();
     std::uint32_t first = next;
-    if (node.max == PatternNode::kAnyNumber) {
+    if (node.max == RegexNode::kAnyNumber) {
       const std::uint32_t loop = split(node.is_lazy, next, next);
       const std::uint32_t inside = write_node(child, loop);
       (node.is_lazy ? program_.instructions[loop].other : program_.instructions[loop].next) = inside;
@@ -83,7 +83,6 @@ class Writer {
     return first;
   }
 
-  const Pattern& pattern_;
   const SymbolMap& map_;
   PatternProgram program_;
   bool is_full_ = false;
@@ -91,8 +90,8 @@ class Writer {
 
 }  // namespace
 
-Result<PatternProgram> PatternProgram::create(const Pattern& pattern, const SymbolMap& map) {
-  return Writer(pattern, map).write();
+Result<PatternProgram> PatternProgram::create(const RegexNode& pattern, const SymbolMap& map) {
+  return Writer(map).write(pattern);
 }
 
 }  // namespace octavo

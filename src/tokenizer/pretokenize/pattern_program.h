@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "tokenizer/pretokenize/pattern.h"
 #include "tokenizer/pretokenize/symbol_map.h"
+#include "tokenizer/text/regex_parser.h"
 
 namespace octavo {
 
@@ -33,7 +33,7 @@ struct PatternProgram {
   std::uint32_t start = 0;
 
   /// Error: the program has more than kMaxInstructions.
-  static Result<PatternProgram> create(const Pattern& pattern, const SymbolMap& map);
+  static Result<PatternProgram> create(const RegexNode& pattern, const SymbolMap& map);
 };
 
 }  // namespace octavo

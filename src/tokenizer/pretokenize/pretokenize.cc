@@ -29,10 +29,9 @@ Result<PreTokenizer> PreTokenizer::create(std::string_view name) {
 
 Result<PreTokenizer> PreTokenizer::create(std::span<const CutStage> stages, Normalization normalization,
                                           bool ignore_merges) {
-  std::vector<Pattern> patterns;
+  std::vector<RegexNode> patterns;
   for (const CutStage& stage : stages) {
-    OCTAVO_TRY(Pattern pattern, Pattern::parse(stage.pattern));
-    patterns.push_back(std::move(pattern));
+    OCTAVO_TRY(patterns.emplace_back(), parse_pattern(stage.pattern));
   }
   OCTAVO_TRY(SymbolMap map, SymbolMap::create(patterns));
   std::vector<Stage> automata;

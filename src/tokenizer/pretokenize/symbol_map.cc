@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -13,14 +14,16 @@ namespace octavo {
 
 namespace {
 
+void add_sets(const RegexNode& node, std::set<CodePointSet>& sets) {
+  if (!node.set.ranges().empty()) sets.insert(node.set);
+  for (const RegexNode& child : node.children) add_sets(child, sets);
+}
+
 /// Every code point at which a set begins or ends, in order, with 0 and the limit.
-std::vector<std::uint32_t> borders_of(std::span<const Pattern> patterns) {
+std::vector<std::uint32_t> borders_of(const std::set<CodePointSet>& sets) {
   std::vector<std::uint32_t> borders = {0, CodePointSet::kLimit};
-  for (const Pattern& pattern : patterns) {
-    for (const CodePointSet& set : pattern.sets) {
-      for (const CodePointSet::Range& range : set.ranges()) borders.insert(borders.end(), {range.begin, range.end});
-    }
-  }
+  for (const CodePointSet& set : sets)
+    for (const CodePointSet::Range& range : set.ranges()) borders.insert(borders.end(), {range.begin, range.end});
   std::ranges::sort(borders);
   borders.erase(std::ranges::unique(borders).begin(), borders.end());
   return borders;
@@ -28,17 +31,17 @@ std::vector<std::uint32_t> borders_of(std::span<const Pattern> patterns) {
 
 }  // namespace
 
-Result<SymbolMap> SymbolMap::create(std::span<const Pattern> patterns) {
+Result<SymbolMap> SymbolMap::create(std::span<const RegexNode> patterns) {
+  std::set<CodePointSet> sets;
+  for (const RegexNode& pattern : patterns) add_sets(pattern, sets);
   SymbolMap map;
   map.representative_.push_back(0);
   std::vector<std::uint8_t> symbols(CodePointSet::kLimit);
   std::map<std::vector<bool>, std::uint8_t> known;  // by the sets that a code point lies in
-  const std::vector<std::uint32_t> borders = borders_of(patterns);
+  const std::vector<std::uint32_t> borders = borders_of(sets);
   for (std::size_t i = 0; i + 1 < borders.size(); ++i) {
     std::vector<bool> lies_in;
-    for (const Pattern& pattern : patterns) {
-      for (const CodePointSet& set : pattern.sets) lies_in.push_back(set.contains(borders[i]));
-    }
+    for (const CodePointSet& set : sets) lies_in.push_back(set.contains(borders[i]));
     const auto [entry, is_new] = known.try_emplace(std::move(lies_in), static_cast<std::uint8_t>(map.num_symbols_));
     if (is_new) {
       if (map.num_symbols_ == 256) return fail("the patterns tell more than 255 kinds of characters apart");

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "tokenizer/pretokenize/pattern.h"
 #include "tokenizer/text/code_point_set.h"
+#include "tokenizer/text/regex_parser.h"
 
 namespace octavo {
 
@@ -23,7 +23,7 @@ class SymbolMap {
   static constexpr std::uint8_t kContinuation = 0;
 
   /// Error: the patterns tell more than 255 kinds of characters apart.
-  static Result<SymbolMap> create(std::span<const Pattern> patterns);
+  static Result<SymbolMap> create(std::span<const RegexNode> patterns);
 
   std::size_t num_symbols() const { return num_symbols_; }
   std::uint8_t symbol(std::uint32_t code_point) const {

@@ -1,6 +1,7 @@
 #include "tokenizer/pretokenize/word_automaton.h"
 
 #include <map>
+#include <optional>
 
 #include "base/to_size.h"
 
@@ -23,7 +24,7 @@ class Stepper {
 
   Threads start() {
     Threads threads;
-    follow(program_.start, threads, is_known_);
+    follow(program_.start, std::nullopt, threads, is_known_);
     forget(is_known_);
     return threads;
   }
@@ -31,7 +32,7 @@ class Stepper {
   /// The threads after `symbol` (kEnd: none, the text ends); `matches`: one of them matched before it.
   Threads step(const Threads& threads, std::size_t symbol, bool& matches) {
     Threads open;
-    for (const std::uint32_t thread : threads) open_looks(thread, symbol, open);
+    for (const std::uint32_t thread : threads) follow(thread, symbol, open, is_open_);
     forget(is_open_);
     Threads next;
     matches = false;
@@ -39,7 +40,7 @@ class Stepper {
       const auto& instruction = program_.instructions[thread];
       matches = instruction.op == Op::kMatch;
       if (matches) break;  // what is less preferred than a match counts no more
-      if (instruction.symbols[symbol]) follow(instruction.next, next, is_known_);
+      if (instruction.symbols[symbol]) follow(instruction.next, std::nullopt, next, is_known_);
     }
     forget(is_known_);
     return next;
@@ -62,8 +63,8 @@ class Stepper {
     marks.marked.clear();
   }
 
-  /// Adds `thread`, or what its splits lead to, to `threads`.
-  void follow(std::uint32_t thread, Threads& threads, Marks& known) {
+  /// Adds `thread`, or what its splits lead to, and its looks where the symbol that follows is known, to `threads`.
+  void follow(std::uint32_t thread, std::optional<std::size_t> symbol, Threads& threads, Marks& known) {
     Threads todo = {thread};
     while (!todo.empty()) {
       const std::uint32_t top = todo.back();
@@ -71,30 +72,12 @@ class Stepper {
       ++num_steps_;
       if (!known.mark(top)) continue;
       const auto& instruction = program_.instructions[top];
-      if (instruction.op != Op::kSplit) {
-        threads.push_back(top);
-        continue;
-      }
-      todo.push_back(instruction.other);
-      todo.push_back(instruction.next);
-    }
-  }
-
-  /// Adds the threads that `thread` leads to, looks decided by the symbol that follows, to `open`.
-  void open_looks(std::uint32_t thread, std::size_t symbol, Threads& open) {
-    Threads todo = {thread};
-    while (!todo.empty()) {
-      const std::uint32_t top = todo.back();
-      todo.pop_back();
-      ++num_steps_;
-      if (!is_open_.mark(top)) continue;
-      const auto& instruction = program_.instructions[top];
       if (instruction.op == Op::kSplit) {
         todo.push_back(instruction.other);
         todo.push_back(instruction.next);
-      } else if (instruction.op != Op::kLook) {
-        open.push_back(top);
-      } else if (instruction.symbols[symbol]) {
+      } else if (instruction.op != Op::kLook || !symbol) {
+        threads.push_back(top);
+      } else if (instruction.symbols[*symbol]) {
         todo.push_back(instruction.next);
       }
     }
@@ -107,7 +90,7 @@ class Stepper {
 
 }  // namespace
 
-Result<WordAutomaton> WordAutomaton::create(const Pattern& pattern, const SymbolMap& map, std::uint64_t& num_steps) {
+Result<WordAutomaton> WordAutomaton::create(const RegexNode& pattern, const SymbolMap& map, std::uint64_t& num_steps) {
   OCTAVO_TRY(const PatternProgram program, PatternProgram::create(pattern, map));
   Stepper stepper(program, num_steps);
   WordAutomaton automaton;

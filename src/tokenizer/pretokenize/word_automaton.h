@@ -21,7 +21,7 @@ class WordAutomaton {
 
   /// Builds an automaton and adds its steps to `num_steps`, which counts those of all patterns of a pre-tokenizer.
   /// Error: more than kMaxStates or kMaxBuildSteps, or a pattern that can match nothing.
-  static Result<WordAutomaton> create(const Pattern& pattern, const SymbolMap& map, std::uint64_t& num_steps);
+  static Result<WordAutomaton> create(const RegexNode& pattern, const SymbolMap& map, std::uint64_t& num_steps);
 
   struct Match {
     std::uint32_t begin, end;

@@ -3,20 +3,16 @@
 #include "toolcalls/json_calls.h"
 
 namespace octavo {
-namespace {
 
-Reading<bool> read(CallReader& in, std::size_t) { co_return co_await read_json_calls(in, "</tool_calls>"); }
-
-}  // namespace
-
-constinit const ToolFormat kBracketedFormat = {.name = "tool-calls",
-                                               .signs = {"<tool_calls>", "</tool_calls>"},
-                                               .opens = {"<tool_calls>"},
-                                               .tokens = {"<tool_calls>", "</tool_calls>"},
-                                               .form = {.open = "<tool_calls>[",
-                                                        .call = "{\"name\": \"$NAME\", \"arguments\": $ARGS}",
-                                                        .between = ", ",
-                                                        .close = "]</tool_calls>"},
-                                               .read = read};
+constinit const ToolFormat kBracketedFormat = {
+    .name = "tool-calls",
+    .signs = {"<tool_calls>", "</tool_calls>"},
+    .opens = {"<tool_calls>"},
+    .tokens = {"<tool_calls>", "</tool_calls>"},
+    .form = {.open = "<tool_calls>[",
+             .call = "{\"name\": \"$NAME\", \"arguments\": $ARGS}",
+             .between = ", ",
+             .close = "]</tool_calls>"},
+    .read = [](CallReader& in, std::size_t) { return read_json_calls(in, "</tool_calls>"); }};
 
 }  // namespace octavo

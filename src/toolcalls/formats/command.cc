@@ -3,11 +3,6 @@
 #include "toolcalls/json_calls.h"
 
 namespace octavo {
-namespace {
-
-Reading<bool> read(CallReader& in, std::size_t) { co_return co_await read_json_calls(in, "<|END_ACTION|>"); }
-
-}  // namespace
 
 constinit const ToolFormat kCommandFormat = {
     .name = "command",
@@ -18,6 +13,6 @@ constinit const ToolFormat kCommandFormat = {
              .call = "{\"tool_call_id\": \"$INDEX\", \"tool_name\": \"$NAME\", \"parameters\": $ARGS}",
              .between = ",\n    ",
              .close = "\n]<|END_ACTION|>"},
-    .read = read};
+    .read = [](CallReader& in, std::size_t) { return read_json_calls(in, "<|END_ACTION|>"); }};
 
 }  // namespace octavo

@@ -16,16 +16,6 @@ constexpr ParameterStyle kStyle = {.name_ends = "\"",
 constexpr std::array<std::string_view, 3> kNext = {"<｜DSML｜invoke name=\"", "</｜DSML｜function_calls>",
                                                    "</｜DSML｜tool_calls>"};
 
-Reading<bool> read(CallReader& in, std::size_t) {
-  for (;;) {
-    co_await skip_space(in);
-    const int next = co_await choose(in, kNext);
-    if (next != 0) co_return next > 0;
-    const bool is_read = co_await read_parameter_call(in, kStyle);
-    if (!is_read) co_return false;
-  }
-}
-
 }  // namespace
 
 constinit const ToolFormat kDsmlFormat = {
@@ -37,6 +27,6 @@ constinit const ToolFormat kDsmlFormat = {
              .call = "<｜DSML｜invoke name=\"$NAME\">\n$PARAMETERS</｜DSML｜invoke>\n",
              .close = "</｜DSML｜function_calls>",
              .parameter = "<｜DSML｜parameter name=\"$KEY\" string=\"$KIND\">$VALUE</｜DSML｜parameter>\n"},
-    .read = read};
+    .read = [](CallReader& in, std::size_t) { return read_parameter_calls(in, kNext, kStyle); }};
 
 }  // namespace octavo

@@ -1,4 +1,4 @@
-// The rows of the table, one a file of this folder.
+// The rows of the table, a family of them in each file of this folder.
 #pragma once
 
 #include "toolcalls/tool_format.h"

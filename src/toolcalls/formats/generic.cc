@@ -4,13 +4,6 @@
 #include "toolcalls/json_calls.h"
 
 namespace octavo {
-namespace {
-
-Reading<bool> read(CallReader& in, std::size_t open) {
-  co_return co_await read_json_calls(in, {}, open == 0 ? '{' : '[');
-}
-
-}  // namespace
 
 constinit const ToolFormat kGenericFormat = {
     .name = "generic",
@@ -18,6 +11,6 @@ constinit const ToolFormat kGenericFormat = {
     .at_beginning = true,
     .only_known = true,
     .form = {.call = "{\"name\": \"$NAME\", \"arguments\": $ARGS}", .is_repeated = false},
-    .read = read};
+    .read = [](CallReader& in, std::size_t open) { return read_json_calls(in, {}, open == 0 ? '{' : '['); }};
 
 }  // namespace octavo

@@ -14,8 +14,6 @@ constexpr ParameterStyle kStyle = {.name_ends = "<\n",
                                    .behind_value = "</arg_value>",
                                    .behind_call = "</tool_call>"};
 
-Reading<bool> read(CallReader& in, std::size_t) { co_return co_await read_parameter_call(in, kStyle); }
-
 }  // namespace
 
 constinit const ToolFormat kGlmFormat = {
@@ -27,6 +25,6 @@ constinit const ToolFormat kGlmFormat = {
     .form = {.call = "<tool_call>$NAME\n$PARAMETERS</tool_call>",
              .between = "\n",
              .parameter = "<arg_key>$KEY</arg_key>\n<arg_value>$VALUE</arg_value>\n"},
-    .read = read};
+    .read = [](CallReader& in, std::size_t) { return read_parameter_call(in, kStyle); }};
 
 }  // namespace octavo

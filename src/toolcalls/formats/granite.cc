@@ -3,20 +3,16 @@
 #include "toolcalls/json_calls.h"
 
 namespace octavo {
-namespace {
 
-Reading<bool> read(CallReader& in, std::size_t) { co_return co_await read_json_calls(in, {}); }
-
-}  // namespace
-
-constinit const ToolFormat kGraniteFormat = {.name = "granite",
-                                             .signs = {"<|tool_call|>"},
-                                             .opens = {"<|tool_call|>"},
-                                             .tokens = {"<|tool_call|>"},
-                                             .form = {.open = "<|tool_call|>[",
-                                                      .call = "{\"name\": \"$NAME\", \"arguments\": $ARGS}",
-                                                      .between = ", ",
-                                                      .close = "]"},
-                                             .read = read};
+constinit const ToolFormat kGraniteFormat = {
+    .name = "granite",
+    .signs = {"<|tool_call|>"},
+    .opens = {"<|tool_call|>"},
+    .tokens = {"<|tool_call|>"},
+    .form = {.open = "<|tool_call|>[",
+             .call = "{\"name\": \"$NAME\", \"arguments\": $ARGS}",
+             .between = ", ",
+             .close = "]"},
+    .read = [](CallReader& in, std::size_t) { return read_json_calls(in, {}); }};
 
 }  // namespace octavo

@@ -24,10 +24,6 @@ Reading<bool> read_call(CallReader& in) {
   co_return co_await read_rest_of_call(in, kEndOfCall);
 }
 
-Reading<bool> read(CallReader& in, std::size_t open) {
-  co_return co_await read_marked_calls(in, open == 1, kMarks, read_call);
-}
-
 }  // namespace
 
 constinit const ToolFormat kKimiFormat = {
@@ -40,6 +36,6 @@ constinit const ToolFormat kKimiFormat = {
     .form = {.open = "<|tool_calls_section_begin|>",
              .call = "<|tool_call_begin|>functions.$NAME:$INDEX<|tool_call_argument_begin|>$ARGS<|tool_call_end|>",
              .close = "<|tool_calls_section_end|>"},
-    .read = read};
+    .read = [](CallReader& in, std::size_t open) { return read_marked_calls(in, open == 1, kMarks, read_call); }};
 
 }  // namespace octavo

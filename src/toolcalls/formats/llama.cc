@@ -3,13 +3,6 @@
 #include "toolcalls/json_calls.h"
 
 namespace octavo {
-namespace {
-
-Reading<bool> read(CallReader& in, std::size_t open) {
-  co_return co_await read_json_calls(in, {}, open == 0 ? '{' : '\0');
-}
-
-}  // namespace
 
 constinit const ToolFormat kLlamaFormat = {
     .name = "llama",
@@ -19,6 +12,6 @@ constinit const ToolFormat kLlamaFormat = {
     .at_beginning = true,
     .only_known = true,
     .form = {.call = "{\"name\": \"$NAME\", \"parameters\": $ARGS}", .is_repeated = false},
-    .read = read};
+    .read = [](CallReader& in, std::size_t open) { return read_json_calls(in, {}, open == 0 ? '{' : '\0'); }};
 
 }  // namespace octavo

@@ -1,30 +1,35 @@
-// Qwen3-Coder, Qwen 3.5, Nemotron 3, Step 3.5: each argument between marks, a line of its own.
+// Qwen3-Coder, Qwen 3.5, Nemotron 3, Step 3.5: each argument between marks, a line of its own; the outer mark is often
+// left out. Seed-OSS: arguments within the line, and outer marks of its own.
 #include "toolcalls/formats/formats.h"
 #include "toolcalls/parameter_calls.h"
 
 namespace octavo {
 namespace {
 
-constexpr ParameterStyle kStyle = {.name_ends = ">",
-                                   .behind_name = ">",
-                                   .before_key = "<parameter=",
-                                   .key_ends = ">",
-                                   .behind_key = ">",
-                                   .behind_value = "</parameter>",
-                                   .behind_call = "</function>",
-                                   .trims_lines = true};
+constexpr ParameterStyle kInline = {.name_ends = ">",
+                                    .behind_name = ">",
+                                    .before_key = "<parameter=",
+                                    .key_ends = ">",
+                                    .behind_key = ">",
+                                    .behind_value = "</parameter>",
+                                    .behind_call = "</function>"};
+constexpr ParameterStyle kOnLines = [] {
+  ParameterStyle style = kInline;
+  style.trims_lines = true;
+  return style;
+}();
 
-/// The outer mark is often left out.
-Reading<bool> read(CallReader& in, std::size_t open) {
-  if (open == 0) {
+/// `is_open`: the mark in front of the name was taken.
+Reading<bool> read_function(CallReader& in, bool is_open, const ParameterStyle& style, std::string_view close) {
+  if (!is_open) {
     co_await skip_space(in);
     const bool is_call = co_await expect(in, "<function=");
     if (!is_call) co_return false;
   }
-  const bool is_read = co_await read_parameter_call(in, kStyle);
+  const bool is_read = co_await read_parameter_call(in, style);
   if (!is_read) co_return false;
   co_await skip_space(in);
-  co_return co_await expect(in, "</tool_call>");
+  co_return co_await expect(in, close);
 }
 
 }  // namespace
@@ -39,6 +44,17 @@ constinit const ToolFormat kQwenFormat = {
     .form = {.call = "<tool_call>\n<function=$NAME>\n$PARAMETERS</function>\n</tool_call>",
              .between = "\n",
              .parameter = "<parameter=$KEY>\n$VALUE\n</parameter>\n"},
-    .read = read};
+    .read = [](CallReader& in, std::size_t open) { return read_function(in, open != 0, kOnLines, "</tool_call>"); }};
+
+constinit const ToolFormat kSeedFormat = {
+    .name = "seed",
+    .signs = {"<seed:tool_call>"},
+    .opens = {"<seed:tool_call>"},
+    .tokens = {"<seed:tool_call>", "</seed:tool_call>"},
+    .end = "</seed:tool_call>",
+    .form = {.call = "<seed:tool_call>\n<function=$NAME>\n$PARAMETERS</function>\n</seed:tool_call>",
+             .between = "\n",
+             .parameter = "<parameter=$KEY>$VALUE</parameter>\n"},
+    .read = [](CallReader& in, std::size_t) { return read_function(in, false, kInline, "</seed:tool_call>"); }};
 
 }  // namespace octavo

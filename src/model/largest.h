@@ -1,0 +1,37 @@
+// The largest of a size over a model's layers, for memory that all of them use.
+//
+// Pure functions.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <type_traits>
+#include <variant>
+
+#include "model/layer_spec.h"
+
+namespace octavo {
+
+/// The largest size(spec), or spec.*size, of the parts of one kind, a mixer or a feed-forward; 0 where there is none.
+template <class Spec, class Size>
+int largest(std::span<const LayerSpec> layers, const Size& size) {
+  int most = 0;
+  const auto look = [&](const auto& part) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(part)>, Spec>)
+      most = std::max(most, std::invoke(size, part));
+  };
+  for (const LayerSpec& layer : layers) {
+    std::visit(look, layer.mixer);
+    std::visit(look, layer.feed_forward);
+  }
+  return most;
+}
+
+/// The widest dense feed-forward, the expert for every row of a mixture among them.
+inline int widest_dense(std::span<const LayerSpec> layers) {
+  return std::max(largest<DenseFfnSpec>(layers, &DenseFfnSpec::width),
+                  largest<ExpertsFfnSpec>(layers, &ExpertsFfnSpec::shared_width));
+}
+
+}  // namespace octavo
