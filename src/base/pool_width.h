@@ -10,12 +10,14 @@
 
 #include <vector>
 
+#include "base/to_size.h"
+
 namespace octavo {
 
 class PoolWidth {
  public:
   /// `widest`: the pool's threads, at least 1, which is the first width.
-  explicit PoolWidth(int widest) : times_(static_cast<std::size_t>(widest)), width_(widest) {}
+  explicit PoolWidth(int widest) : times_(to_size(widest)), width_(widest) {}
 
   /// Threads of the next step, the caller's included.
   int width() const { return width_; }
@@ -47,7 +49,7 @@ class PoolWidth {
     void restart(bool has_helped);
   };
 
-  Times& times(int width) { return times_[static_cast<std::size_t>(width - 1)]; }
+  Times& times(int width) { return times_[to_size(width - 1)]; }
   int widest() const { return static_cast<int>(times_.size()); }
   int stride(const Pause& pause, int most) const;
   void begin_trial(int width);

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <cstdint>
 
-#include "base/to_size.h"
-
 namespace octavo {
 namespace {
 

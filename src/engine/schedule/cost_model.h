@@ -20,6 +20,7 @@
 #include <span>
 #include <vector>
 
+#include "base/to_size.h"
 #include "model/model_work.h"
 
 namespace octavo {
@@ -42,7 +43,7 @@ class CostModel {
   explicit CostModel(std::vector<AttentionWork> attention, std::vector<ExpertsWork> experts = {}, int num_threads = 1)
       : attention_(std::move(attention)),
         experts_(std::move(experts)),
-        slowdowns_(static_cast<std::size_t>(num_threads), 0),
+        slowdowns_(to_size(num_threads), 0),
         width_(num_threads) {
     slowdowns_.back() = 1;
   }
@@ -66,7 +67,7 @@ class CostModel {
   double expert_bytes(const StepWork& work) const { return expert_bytes(work, spread_); }
 
   /// The machine of the last steps of this width against what the fit says: 1 is as fitted, 2 half as fast.
-  double slowdown() const { return slowdowns_[static_cast<std::size_t>(width_ - 1)]; }
+  double slowdown() const { return slowdowns_[to_size(width_ - 1)]; }
 
  private:
   static constexpr std::size_t kNumCosts = 6;
