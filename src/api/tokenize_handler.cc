@@ -15,7 +15,7 @@
 #include "api/call/token_ids.h"
 #include "api/fields/image_placeholder.h"
 #include "api/openai/openai_chat.h"
-#include "api/request_engine.h"
+#include "api/request_text.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/to_size.h"
@@ -34,22 +34,22 @@ ApiError not_counted(const Error& error, const std::string& param, std::size_t m
 }
 
 /// The tokens of a conversation.
-ApiResult<std::vector<TokenId>> tokens_of(ApiResult<ApiRequest> read, const Engine& engine) {
+ApiResult<std::vector<TokenId>> tokens_of(ApiResult<ApiRequest> read, const ModelText& words) {
   if (!read) return std::unexpected(std::move(read.error()));
-  const std::size_t most = std::max(kMaxCountedTokens, to_size(engine.info().max_context));
+  const std::size_t most = std::max(kMaxCountedTokens, to_size(words.info().max_context));
   Conversation conversation = conversation_of(*read);
   conversation.options.max_tokens = most;
-  auto tokens = engine.apply_chat_template(conversation.messages, conversation.options);
+  auto tokens = words.apply_chat_template(conversation.messages, conversation.options);
   if (tokens) return std::move(*tokens);
   if (tokens.error().kind != ErrorKind::kContextOverflow) return std::unexpected(to_api_error(tokens.error()));
   const ContextFull full{
-      .prompt_tokens = static_cast<std::int64_t>(most) + 1, .context = engine.info().max_context, .is_counted = false};
+      .prompt_tokens = static_cast<std::int64_t>(most) + 1, .context = words.info().max_context, .is_counted = false};
   return std::unexpected(context_overflow(full, read->prompt_field));
 }
 
-ApiResult<std::vector<TokenId>> tokens_of_text(const boost::json::object& body, const Engine& engine) {
+ApiResult<std::vector<TokenId>> tokens_of_text(const boost::json::object& body, const ModelText& words) {
   const JsonCursor given(body);
-  const std::size_t most = std::max(kMaxCountedTokens, to_size(engine.info().max_context));
+  const std::size_t most = std::max(kMaxCountedTokens, to_size(words.info().max_context));
   // llama.cpp's names, by which tokens of a beginning must be asked for, beside vLLM's.
   OCTAVO_TRY(const auto content, to_api_result(given["content"].string()));
   OCTAVO_TRY(const auto prompt, to_api_result(given["prompt"].string()));
@@ -59,20 +59,20 @@ ApiResult<std::vector<TokenId>> tokens_of_text(const boost::json::object& body, 
   OCTAVO_TRY(const auto parses, to_api_result(given["parse_special"].boolean()));
   if (!text)
     return std::unexpected(invalid_value("prompt", "expected 'prompt' or 'content' (a string), or 'messages'"));
-  auto tokens = engine.tokenize(*text, {.add_special = adds.value_or(!is_llama),
-                                        .parse_special = !is_llama || parses.value_or(true),
-                                        .max_tokens = most});
+  auto tokens = words.tokenize(*text, {.add_special = adds.value_or(!is_llama),
+                                       .parse_special = !is_llama || parses.value_or(true),
+                                       .max_tokens = most});
   if (!tokens) return std::unexpected(not_counted(tokens.error(), is_llama ? "content" : "prompt", most));
   return std::move(*tokens);
 }
 
-ApiResult<std::vector<TokenId>> read_ids(const boost::json::object& body, const Engine& engine) {
+ApiResult<std::vector<TokenId>> read_ids(const boost::json::object& body, const ModelText& words) {
   const JsonCursor given = JsonCursor(body)["tokens"];
   OCTAVO_TRY(const boost::json::array* list, to_api_result(given.array("an array of token ids")));
   if (list == nullptr) return refused(given.wrong_value("an array of token ids"));
   if (list->size() > kMaxTokens)
     return refused(given.error(fmt::format("found {} tokens, expected at most {}", list->size(), kMaxTokens)));
-  return read_token_ids(given, *list, engine.info().num_tokens, "invalid_value");
+  return read_token_ids(given, *list, words.info().num_tokens, "invalid_value");
 }
 
 /// The beginning of the last character of some bytes, if it lacks bytes; else their end.
@@ -86,22 +86,23 @@ std::size_t whole_characters(std::string_view bytes) {
 }
 
 /// A token's text depends on the token before it.
-std::string text_of_some(std::span<const TokenId> tokens, std::size_t begin, std::size_t count, const Engine& engine) {
+std::string text_of_some(std::span<const TokenId> tokens, std::size_t begin, std::size_t count,
+                         const ModelText& words) {
   const std::size_t before = begin > 0 ? 1 : 0;
-  const std::string text = engine.detokenize(tokens.subspan(begin - before, count + before));
-  return text.substr(engine.detokenize(tokens.subspan(begin - before, before)).size());
+  const std::string text = words.detokenize(tokens.subspan(begin - before, count + before));
+  return text.substr(words.detokenize(tokens.subspan(begin - before, before)).size());
 }
 
 /// Piece by piece: a few million ids may be a text that is many times what an answer may take. `has_both_names`: vLLM's
 /// `prompt`, and llama.cpp's `content` with the same text.
-ApiResult<std::string> detokenize(std::span<const TokenId> tokens, bool has_both_names, const Engine& engine,
+ApiResult<std::string> detokenize(std::span<const TokenId> tokens, bool has_both_names, const ModelText& words,
                                   BufferedAnswer& held) {
   std::string out = R"({"prompt":")";
   const std::size_t begin_of_text = out.size();
   std::string bytes;  // not written yet: the beginning of a character
   for (std::size_t begin = 0; begin < tokens.size(); begin += kPieceTokens) {
     const std::size_t count = std::min(kPieceTokens, tokens.size() - begin);
-    bytes += text_of_some(tokens, begin, count, engine);
+    bytes += text_of_some(tokens, begin, count, words);
     const bool is_last = begin + count == tokens.size();
     const std::size_t length = is_last ? bytes.size() : whole_characters(bytes);
     append_json_escaped(out, to_valid_utf8(std::string_view(bytes).substr(0, length)));
@@ -118,11 +119,11 @@ ApiResult<std::string> detokenize(std::span<const TokenId> tokens, bool has_both
   return out;
 }
 
-ApiResult<std::string> apply_template(const boost::json::object& body, const Engine& engine, const ServedModel& model,
+ApiResult<std::string> apply_template(const boost::json::object& body, const ModelText& words, const ServedModel& model,
                                       BufferedAnswer& held) {
-  OCTAVO_TRY(ApiRequest request, read_openai_conversation(body, {.engine = engine, .model = model}));
+  OCTAVO_TRY(ApiRequest request, read_openai_conversation(body, {.words = words, .model = model}));
   const Conversation conversation = conversation_of(request);
-  const auto prompt = engine.render_chat_template(conversation.messages, conversation.options);
+  const auto prompt = words.render_chat_template(conversation.messages, conversation.options);
   if (!prompt) return std::unexpected(invalid_value("messages", "messages: " + prompt.error().message));
   if (auto error = held.hold(json_string_bytes(*prompt))) return std::unexpected(std::move(*error));
   std::string out = R"({"prompt":")";
@@ -132,17 +133,17 @@ ApiResult<std::string> apply_template(const boost::json::object& body, const Eng
 }
 
 /// vLLM's. `has_texts`: each as the vocabulary writes it.
-ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, bool has_texts, const Engine& engine,
+ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, bool has_texts, const ModelText& words,
                                    BufferedAnswer& held) {
-  const std::size_t id_bytes = std::to_string(engine.info().num_tokens).size() + 1;
+  const std::size_t id_bytes = std::to_string(words.info().num_tokens).size() + 1;
   if (auto error = held.hold(tokens.size() * id_bytes)) return std::unexpected(std::move(*error));
   std::string out =
-      fmt::format(R"({{"count":{},"max_model_len":{},"tokens":)", tokens.size(), engine.info().max_context);
+      fmt::format(R"({{"count":{},"max_model_len":{},"tokens":)", tokens.size(), words.info().max_context);
   append_json_ids(out, tokens);
   if (has_texts) out += ",\"token_strs\":[";
   for (std::size_t i = 0; has_texts && i < tokens.size(); ++i) {
     if (i > 0) out += ',';
-    append_json_string(out, to_valid_utf8(engine.vocabulary_text(tokens[i])));
+    append_json_string(out, to_valid_utf8(words.vocabulary_text(tokens[i])));
     if (auto error = held.hold(out.size())) return std::unexpected(std::move(*error));
   }
   if (has_texts) out += ']';
@@ -151,10 +152,10 @@ ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, bool has_tex
 }
 
 /// llama.cpp's: each token with its text, or its bytes where they are none.
-ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const Engine& engine, BufferedAnswer& held) {
+ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const ModelText& words, BufferedAnswer& held) {
   std::string out = R"({"tokens":[)";
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const std::string piece = text_of_some(tokens, i, 1, engine);
+    const std::string piece = text_of_some(tokens, i, 1, words);
     fmt::format_to(std::back_inserter(out), R"({}{{"id":{},"piece":)", i == 0 ? "" : ",", tokens[i]);
     if (is_valid_utf8(piece)) {
       append_json_string(out, piece);
@@ -203,15 +204,15 @@ ApiFields detokenize_fields() {
   return kTables;
 }
 
-ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& model_engine, const ServedModel& model,
+ApiResult<std::string> answer_tokenize(TokenizeCall call, const ModelText& model_text, const ServedModel& model,
                                        BufferedAnswer& held, const std::stop_token& stop) {
-  const RequestEngine engine(model_engine, stop, call.responses.body_bytes);
+  const RequestText words(model_text, stop, call.responses.body_bytes);
   if (!model.policy.image_placeholder.empty()) replace_images(call.body, model.policy.image_placeholder);
   const boost::json::object& body = call.body;
-  const ApiContext context{.engine = engine, .model = model, .responses = &call.responses};
-  if (call.kind == TokenizeCall::Kind::kApplyTemplate) return apply_template(body, engine, model, held);
+  const ApiContext context{.words = words, .model = model, .responses = &call.responses};
+  if (call.kind == TokenizeCall::Kind::kApplyTemplate) return apply_template(body, words, model, held);
   if (call.kind == TokenizeCall::Kind::kCount) {
-    OCTAVO_TRY(const auto counted, tokens_of(call.counted->read(body, context), engine));
+    OCTAVO_TRY(const auto counted, tokens_of(call.counted->read(body, context), words));
     return fmt::format("{}{}}}", call.counted->answer, counted.size());
   }
   const JsonCursor given(body);
@@ -220,14 +221,14 @@ ApiResult<std::string> answer_tokenize(TokenizeCall call, const Engine& model_en
   OCTAVO_TRY(const auto with_pieces, to_api_result(given["with_pieces"].boolean()));
   OCTAVO_TRY(const auto has_texts, to_api_result(given["return_token_strs"].boolean()));
   const bool is_detokenize = call.kind == TokenizeCall::Kind::kDetokenize;
-  const auto tokens = is_detokenize                  ? read_ids(body, engine)
-                      : given["messages"].is_given() ? tokens_of(read_openai_conversation(body, context), engine)
-                                                     : tokens_of_text(body, engine);
+  const auto tokens = is_detokenize                  ? read_ids(body, words)
+                      : given["messages"].is_given() ? tokens_of(read_openai_conversation(body, context), words)
+                                                     : tokens_of_text(body, words);
   if (!tokens) return std::unexpected(tokens.error());
   // vLLM's clients name a model. llama.cpp's, ollama among them, do not, and nothing else tells their bodies apart.
-  if (is_detokenize) return detokenize(*tokens, !given["model"].is_given(), engine, held);
-  return with_pieces.value_or(false) ? list_pieces(*tokens, engine, held)
-                                     : list_tokens(*tokens, has_texts.value_or(false), engine, held);
+  if (is_detokenize) return detokenize(*tokens, !given["model"].is_given(), words, held);
+  return with_pieces.value_or(false) ? list_pieces(*tokens, words, held)
+                                     : list_tokens(*tokens, has_texts.value_or(false), words, held);
 }
 
 }  // namespace octavo

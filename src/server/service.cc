@@ -292,7 +292,8 @@ asio::awaitable<void> Service::answer_tokens(Exchange& exchange, const RouteMatc
                         .responses = responses_of(exchange, body->num_bytes)};
       const StoppableWork::Part part(counting_, exchange, Clock::now());
       auto work = [&] {
-        return answer_tokenize(std::move(call), body->model.engine(), body->model.model(), response.held, part.stop());
+        return answer_tokenize(std::move(call), *body->model.engine().text(), body->model.model(), response.held,
+                               part.stop());
       };
       text = co_await run_on(bodies_.threads(), work);
       if (part.error()) text = std::unexpected(*part.error());

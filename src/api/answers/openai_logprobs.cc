@@ -26,10 +26,10 @@ void separate(std::string& elements) {
 }
 
 /// A word may lose its leading space at the start of a text, so the text of a token is what it adds to the one before.
-std::string text_behind(TokenId previous, TokenId token, const Engine& engine) {
-  if (previous < 0) return engine.detokenize({&token, 1});
+std::string text_behind(TokenId previous, TokenId token, const ModelText& words) {
+  if (previous < 0) return words.detokenize({&token, 1});
   const TokenId both[] = {previous, token};
-  return engine.detokenize(both).substr(engine.detokenize({&previous, 1}).size());
+  return words.detokenize(both).substr(words.detokenize({&previous, 1}).size());
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ void CharacterCount::add(std::string_view bytes) {
   }
 }
 
-std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const Engine& engine) {
+std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const ModelText& words) {
   std::string out = "[null";
   for (std::size_t i = 1; i < prompt.tokens.size(); ++i) {
     out += ",{";
@@ -72,7 +72,7 @@ std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const En
       fmt::format_to(std::back_inserter(out), R"("{}":{{"logprob":)", token);
       append_json_logprob(out, logprob);
       fmt::format_to(std::back_inserter(out), R"(,"rank":{},"decoded_token":)", rank);
-      append_json_string(out, to_valid_utf8(text_behind(prompt.tokens[i - 1], token, engine)));
+      append_json_string(out, to_valid_utf8(text_behind(prompt.tokens[i - 1], token, words)));
       out += '}';
     };
     append(prompt.tokens[i], prompt.logprobs->logprob(i), prompt.logprobs->rank(i));
@@ -87,7 +87,7 @@ std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const En
 }
 
 std::string AnswerLogprobs::text_after(TokenId previous, TokenId token) const {
-  return text_behind(previous, token, engine_);
+  return text_behind(previous, token, *words_);
 }
 
 std::string AnswerLogprobs::name_of(TokenId token, std::string_view text) const {
@@ -96,7 +96,7 @@ std::string AnswerLogprobs::name_of(TokenId token, std::string_view text) const 
 }
 
 void AnswerLogprobs::add_prompt(const CallPrompt& prompt, int num_top) {
-  const std::size_t num_bytes = engine_.detokenize(prompt.tokens).size();
+  const std::size_t num_bytes = words_->detokenize(prompt.tokens).size();
   // Tokens that the text does not spell, such as BOS, take no room in it.
   const std::size_t unspelled = num_bytes - std::min(num_bytes, prompt.text.size());
   std::size_t begin = 0;

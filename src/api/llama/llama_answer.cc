@@ -20,8 +20,9 @@ void append_probabilities(std::string_view elements, std::string& out) {
 
 }  // namespace
 
-LlamaAnswer::LlamaAnswer(const CompletionCall& call, std::string id, std::string model, const Engine& engine)
-    : AnswerBlocks(call, std::move(id), &engine, LogprobForm::kLlama), model_(std::move(model)) {}
+LlamaAnswer::LlamaAnswer(const CompletionCall& call, std::string id, std::string model,
+                         std::shared_ptr<const ModelText> words)
+    : AnswerBlocks(call, std::move(id), std::move(words), LogprobForm::kLlama), model_(std::move(model)) {}
 
 /// The object's members in front of the text.
 void LlamaAnswer::append_begin(std::string& out) {
