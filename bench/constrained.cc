@@ -77,7 +77,7 @@ void run_round(Engine& engine, const Options& options, int rows, int round, Answ
       request.tokens.push_back(static_cast<TokenId>(random() % static_cast<unsigned>(engine.info().num_tokens)));
     request.logprobs = kind != Answers::kForcedUndrawn;
     if (kind != Answers::kFree)
-      request.constraint = value_or_throw(engine.compile_constraint(
+      request.constraint = value_or_throw(engine.text()->compile_constraint(
           {.kind = ConstraintKind::kJsonSchema, .text = schema_of(round * rows + i + 10), .is_strict = true}));
     ids.push_back(value_or_throw(engine.submit(std::move(request), [&num_begun, is_first = true](const auto&) mutable {
       if (std::exchange(is_first, false)) ++num_begun;

@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   octavo::Engine& engine = **loaded;
-  auto tokens = engine.tokenize(argc > 2 ? argv[2] : "The old lighthouse keeper opened the door and saw", {});
+  auto tokens = engine.text()->tokenize(argc > 2 ? argv[2] : "The old lighthouse keeper opened the door and saw", {});
   if (!tokens) {
     std::fprintf(stderr, "%s\n", tokens.error().message.c_str());
     return 1;

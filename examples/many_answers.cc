@@ -32,7 +32,7 @@ octavo::Request ask(const octavo::Engine& engine, int client) {
   const octavo::ChatMessage message{.role = "user",
                                     .content = text + "When is room " + std::to_string(client + 3) + " cleaned?"};
   octavo::Request request;
-  request.tokens = engine.apply_chat_template({&message, 1}).value();
+  request.tokens = engine.text()->apply_chat_template({&message, 1}).value();
   request.sampling = {.temperature = 0.8F, .top_k = 40, .seed = 1 + static_cast<std::uint64_t>(client)};
   request.max_tokens = 24;
   return request;

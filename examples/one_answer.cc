@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   octavo::Engine& engine = **loaded;
 
   const octavo::ChatMessage question{.role = "user", .content = argc > 2 ? argv[2] : "Name the capital of France."};
-  auto tokens = engine.apply_chat_template({&question, 1});
+  auto tokens = engine.text()->apply_chat_template({&question, 1});
   if (!tokens) {
     std::fprintf(stderr, "%s\n", tokens.error().message.c_str());
     return 1;

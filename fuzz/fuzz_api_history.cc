@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "api/api.h"
+#include "api/fake_text.h"
 #include "api/messages/messages_request.h"
 #include "api/ollama/ollama_request.h"
 #include "api/openai/openai_chat.h"
 #include "api/responses/responses_request.h"
-#include "api/text_engine.h"
 #include "fuzz_bytes.h"
 #include "json/json_document.h"
 
@@ -88,11 +88,11 @@ std::vector<json::array> histories(const json::value& value) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static test::TextEngine engine;
+  static test::FakeText words;
   static const ServedModel model{.id = "text"};
   static ResponseStore store({.max_bytes = 100'000});
   const OwnResponses own{.store = &store};
-  const ApiContext context{.engine = engine, .model = model, .responses = &own};
+  const ApiContext context{.words = words, .model = model, .responses = &own};
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   boost::system::error_code error;
   const json::value value = json::parse(input, error);

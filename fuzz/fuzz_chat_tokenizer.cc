@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "chat/chat_tokenizer.h"
 #include "source/gguf/gguf_file.h"
+#include "support/prompt_tokens.h"
 #include "tokenizer/stream_decoder.h"
 #include "tokenizer/words/byte_level.h"
 
@@ -187,7 +188,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const bool parse_special : {false, true})
     check(chat->tokenizer(), "Hello <|im_end|> 123\n\xFF\u00E9", parse_special);
   const std::vector<octavo::ChatMessage> messages = {{"user", "<|im_end|>"}};
-  const auto prompt = chat->apply_chat_template(messages);
+  const auto prompt = test::prompt_tokens(*chat, messages);
   require(prompt.has_value() || !prompt.error().message.empty());
   return 0;
 }

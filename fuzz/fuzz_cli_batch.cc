@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "api/text_engine.h"
+#include "api/fake_text.h"
 #include "cli/batch/batch_line.h"
 
 namespace {
@@ -18,9 +18,9 @@ void require(bool condition) {
 }
 
 void check(const std::string& input) {
-  static const test::TextEngine engine;
+  static const test::FakeText words;
   static const ServedModel model{.id = "text"};
-  const BatchCall call = parse_batch_line(input, 3, {.max_tokens = 5, .seed = 7}, engine, model);
+  const BatchCall call = parse_batch_line(input, 3, {.max_tokens = 5, .seed = 7}, words, model);
   if (call.call) {
     require(!call.call->requests.empty() && !call.call->stream);
     for (const Request& request : call.call->requests) require(!request.tokens.empty());

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "api/text_engine.h"
+#include "api/fake_text.h"
 #include "cli/chat/conversation_file.h"
 
 namespace {
@@ -17,12 +17,12 @@ void require(bool condition) {
 }
 
 void check(const std::string& text) {
-  static const test::TextEngine engine;
+  static const test::FakeText words;
   Result<SavedConversation> saved = parse_conversation(text);
   if (!saved) return require(!saved.error().message.empty());
   require(saved->turns.size() <= kMaxConversationMessages);
   for (const ChatTurn& turn : saved->turns) require(turn.is_answered);
-  Conversation conversation(engine);
+  Conversation conversation(test::not_owned(words));
   conversation.set_system(saved->system);
   conversation.replace_turns(saved->turns);
   const auto again = parse_conversation(conversation_to_json(conversation, "model"));

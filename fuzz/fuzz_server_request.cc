@@ -10,9 +10,9 @@
 #include "api/api.h"
 #include "api/call/completion.h"
 #include "api/call/prompt_logprobs.h"
+#include "api/fake_text.h"
 #include "api/openai/openai_chat.h"
 #include "api/openai/openai_completion.h"
-#include "api/text_engine.h"
 #include "base/utf8.h"
 #include "json/json_document.h"
 
@@ -60,24 +60,24 @@ void check_events(std::string_view bytes) {
   }
 }
 
-void check_requests(const CompletionCall& call, const Engine& engine) {
+void check_requests(const CompletionCall& call, const ModelText& words) {
   require(!call.requests.empty() && call.requests.size() == call.prompts.size());
   require(call.n >= 1 && call.n <= kMaxChoices);
   for (const Request& request : call.requests) {
     require(!request.tokens.empty() && request.num_choices == call.n);
-    for (const TokenId token : request.tokens) require(token >= 0 && token < engine.info().num_tokens);
+    for (const TokenId token : request.tokens) require(token >= 0 && token < words.info().num_tokens);
     const auto length = static_cast<std::int64_t>(request.tokens.size()) + std::max(0, request.max_tokens);
-    require(length <= engine.info().max_context);
+    require(length <= words.info().max_context);
     if (request.on_prompt_logits) {
-      const std::vector<float> logits(request.tokens.size() * static_cast<std::size_t>(engine.info().vocab_size));
+      const std::vector<float> logits(request.tokens.size() * static_cast<std::size_t>(words.info().vocab_size));
       request.on_prompt_logits(0, logits);
     }
   }
 }
 
 /// Two events for each choice, whose tokens are taken from the input.
-void answer(const CompletionCall& call, const Engine& engine, const ServedModel& model, std::string_view input) {
-  CompletionResponse response(call, engine, model, "id", 1);
+void answer(const CompletionCall& call, const ModelText& words, const ServedModel& model, std::string_view input) {
+  CompletionResponse response(call, test::not_owned(words), model, "id", 1);
   std::size_t next = 0;
   for (std::size_t prompt = 0; prompt < call.prompts.size(); ++prompt) {
     for (int choice = 0; choice < call.n; ++choice) {
@@ -85,7 +85,7 @@ void answer(const CompletionCall& call, const Engine& engine, const ServedModel&
         RequestEvent event;
         event.prompt_index = prompt;
         event.choice = static_cast<std::uint32_t>(choice);
-        event.token = (static_cast<unsigned char>(input[next++ % input.size()]) * 7) % engine.info().num_tokens;
+        event.token = (static_cast<unsigned char>(input[next++ % input.size()]) * 7) % words.info().num_tokens;
         event.top_logprobs.assign(static_cast<std::size_t>(std::max(0, call.num_logprobs)), {.token = event.token});
         event.finish = finish;
         check_events(response.on_event(event));
@@ -101,14 +101,14 @@ void answer(const CompletionCall& call, const Engine& engine, const ServedModel&
   }
 }
 
-void check(const ApiResult<CompletionCall>& call, const Engine& engine, const ServedModel& model,
+void check(const ApiResult<CompletionCall>& call, const ModelText& words, const ServedModel& model,
            std::string_view input) {
   if (!call) {
     require(call.error().status >= 400 && !call.error().message.empty() && is_json(error_body(call.error())));
     return;
   }
-  check_requests(*call, engine);
-  answer(*call, engine, model, input);
+  check_requests(*call, words);
+  answer(*call, words, model, input);
 }
 
 /// Lines of a stream: each is JSON, alone or behind "data: ".
@@ -130,14 +130,15 @@ std::string answer_text(const boost::json::object& body, std::string_view input)
 }
 
 /// An answer of reasoning, text and whatever calls the input makes of it, by the API that it was asked by.
-void check_api(const Api& api, const boost::json::object& body, const Engine& engine, const ServedModel& model,
+void check_api(const Api& api, const boost::json::object& body, const ModelText& words, const ServedModel& model,
                std::string_view input) {
   static ResponseStore store({.max_bytes = 100'000});
-  const ApiResult<CompletionCall> call = parse_call(api, body, engine, model, {.store = &store});
-  if (!call) return check(call, engine, model, input);
-  if (!call->requests.empty()) check_requests(*call, engine);
+  const ApiResult<CompletionCall> call = parse_call(api, body, words, model, {.store = &store});
+  if (!call) return check(call, words, model, input);
+  if (!call->requests.empty()) check_requests(*call, words);
   if (call->n > 1 || call->prompts.size() > 1) return;  // those of several answers have been checked
-  const auto writer = api.make_writer({.call = *call, .engine = engine, .model = model, .id = "id", .created = 1});
+  const auto writer =
+      api.make_writer({.call = *call, .words = test::not_owned(words), .model = model, .id = "id", .created = 1});
   std::string bytes = call->stream ? writer->begin() : std::string();
   for (const FinishReason finish : {FinishReason::kNone, FinishReason::kStop}) {
     RequestEvent event;
@@ -161,9 +162,9 @@ void check_api(const Api& api, const boost::json::object& body, const Engine& en
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static test::TextEngine engine;
-  engine.set_fills_gaps();
-  engine.set_tool_format("hermes");
+  static test::FakeText words;
+  words.set_fills_gaps();
+  words.set_tool_format("hermes");
   static const ServedModel model{.id = "text"}, blind{.id = "text", .policy = {.image_placeholder = "[image]"}};
   const std::string input(reinterpret_cast<const char*>(data), size);
   const auto body = parse_json_object(input, kLimits);
@@ -176,9 +177,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const boost::json::key_value_pair& member : *body) check_limits(member.value(), 2, table_members, bytes);
   require(body->size() <= kLimits.max_members);
   require(table_members <= kLimits.max_table_members && bytes <= kLimits.max_memory_bytes);
-  check(parse_completion(*body, engine, model), engine, model, input);
-  check(parse_chat_completion(*body, engine, model), engine, model, input);
+  check(parse_completion(*body, words, model), words, model, input);
+  check(parse_chat_completion(*body, words, model), words, model, input);
   for (const Api& api : all_apis())
-    for (const ServedModel* served : {&model, &blind}) check_api(api, *body, engine, *served, input);
+    for (const ServedModel* served : {&model, &blind}) check_api(api, *body, words, *served, input);
   return 0;
 }

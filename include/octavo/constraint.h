@@ -1,7 +1,7 @@
 // Constraints on the text of an answer: a regular expression, a grammar, JSON by a schema, any JSON object, or one of
 // some texts.
 //
-//     auto digits = engine->compile_constraint({.kind = octavo::ConstraintKind::kRegex, .text = "[0-9]{4}"});
+//     auto digits = engine->text()->compile_constraint({.kind = octavo::ConstraintKind::kRegex, .text = "[0-9]{4}"});
 //     if (!digits) return report(digits.error().message);
 //     request.constraint = *digits;
 //
@@ -66,8 +66,8 @@ struct ConstraintSource {
   std::vector<std::string> schemas = {};
 };
 
-/// A constraint that Engine::compile_constraint() has made, for requests to the same engine. It is immutable, and any
-/// number of requests may share it.
+/// A constraint that ModelText::compile_constraint() has made, for requests to the same engine. It is immutable, and
+/// any number of requests may share it.
 class Constraint {
  public:
   virtual ~Constraint() = default;

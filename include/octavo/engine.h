@@ -2,7 +2,7 @@
 //
 //     auto engine = octavo::Engine::load({.model_path = "model.gguf"});
 //     if (!engine) return report(engine.error().message);
-//     octavo::Request request{.tokens = *(*engine)->tokenize("Once upon a time", {})};
+//     octavo::Request request{.tokens = *(*engine)->text()->tokenize("Once upon a time", {})};
 //     (*engine)->submit(std::move(request), [](const octavo::TokenEvent& event) { std::cout << event.text; });
 //     (*engine)->run();
 //
@@ -17,29 +17,24 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "octavo/bits.h"
-#include "octavo/chat.h"
-#include "octavo/constraint.h"
 #include "octavo/device.h"
 #include "octavo/draft.h"
 #include "octavo/embedding.h"
 #include "octavo/kv_stats.h"
 #include "octavo/kv_type.h"
+#include "octavo/model_info.h"
+#include "octavo/model_text.h"
 #include "octavo/prefill_priority.h"
 #include "octavo/queue_bound.h"
 #include "octavo/request.h"
-#include "octavo/request_work.h"
 #include "octavo/resources.h"
 #include "octavo/result.h"
 #include "octavo/step_profile.h"
-#include "octavo/token.h"
 #include "octavo/version.h"
 
 namespace octavo {
@@ -122,100 +117,6 @@ struct EngineOptions {
   std::stop_token stop = {};
 };
 
-struct TokenizeOptions {
-  bool add_special = true;    // BOS/EOS as the file says, unless the text already begins with BOS
-  bool parse_special = true;  // control tokens written in the text become those tokens
-  /// A text of more tokens is refused as kContextOverflow, at the cost of a text of max_tokens. 0: any number.
-  std::size_t max_tokens = 0;
-  RequestWork* work = nullptr;  // of the request that the text is for, which counts it and can stop it; null: none
-};
-
-/// The prompt of a conversation, ending where the assistant begins.
-struct ChatPrompt {
-  std::vector<TokenId> tokens = {};
-  int generation_prompt_tokens = 0;  // tokens at the end of the prompt that only ask for an answer, as the template
-                                     // writes them behind the last message
-  bool ends_in_reasoning = false;    // the template has written an opening mark: ReasoningParams::begins_inside
-};
-
-/// A text with a gap, which the model is to fill.
-struct InfillText {
-  struct File {
-    std::string name = {}, text = {};
-  };
-  std::string prefix = {}, suffix = {};  // the text before the gap, and the text behind it
-  std::vector<File> files = {};          // other files of the project, the nearest ones last
-  RequestWork* work = nullptr;           // as in TokenizeOptions
-};
-
-struct InfillPrompt {
-  std::vector<TokenId> tokens = {};
-  int files_left_out = 0;  // the number of first files that found no room
-};
-
-struct ModelWork;
-
-/// A token that ends an answer.
-struct EndToken {
-  TokenId id = -1;
-  std::string text = {};
-  std::string source = {};  // the file's key for it, "chat template", or "its text" (a table has that text)
-};
-
-/// The facts about a model's file that lists of models show. What is not known is empty or 0.
-struct ModelFile {
-  std::string format = {};         // "gguf", or "safetensors"
-  std::string weight_type = {};    // the mix that the file, or the option `quantize`, names (Q4_K_M); else the type of
-                                   // most of its bytes
-  std::string vocabulary = {};     // its kind, as GGUF calls it (tokenizer.ggml.model); empty: a folder's
-  std::uint64_t num_weights = 0;   // of all its tensors
-  std::uint64_t weight_bytes = 0;  // of these, as they stand in the file
-  int context_length = 0;          // that the model was trained for
-  int width = 0;                   // of an embedding
-};
-
-/// What a model's chat template reads of thinking.
-struct ThinkingInfo {
-  std::string name = {};  // the name, or the word in a system message, that turns it on and off; empty: there is none
-  std::vector<std::string> efforts = {};  // levels of `reasoning_effort` that it takes; empty: it tells none apart
-};
-
-/// The model that was loaded.
-struct ModelInfo {
-  std::string name;         // general.name, at most 256 bytes; the file's name where it has none
-  std::string file_name;    // without folders
-  std::string file_hash;    // 32 hexadecimal digits over all metadata and weights; without repack over metadata, the
-                            // file's size and time, and the beginning of each matrix
-  std::string fingerprint;  // "fp_" and 16 digits over the build, the C library, the instruction set, file_hash and
-                            // kv_type: requests with equal fingerprints and seeds get equal tokens; with portable bits
-                            // "fp_portable_" and digits over the sources, file_hash and kv_type
-  std::string architecture;
-  ModelFile file = {};
-  std::vector<EndToken> end_tokens = {};  // tokens that end an answer; none: limits and stops alone end it
-  std::string reasoning = {};             // the family whose marks surround reasoning; empty: no known family
-  ThinkingInfo thinking = {};             // requests say it by the names enable_thinking and reasoning_effort
-  std::string tool_format = {};           // the form of calls of tools in answers; empty: there is no chat template
-  std::string chat_template = {};         // in Jinja: the option's, or else the file's; empty: none
-  EmbeddingInfo embedding = {};           // the vectors that it makes of texts
-  bool fills_gaps = false;                // the vocabulary has the tokens that infill_prompt() needs
-  int vocab_size = 0;
-  int num_tokens = 0;  // ids that have a text; a model may pad its vocabulary beyond them
-  int num_layers = 0;
-  int max_context = 0;  // the context in force: the option's, or else the model's, or as much as the KV budget holds
-  std::uint64_t weight_bytes = 0;
-  std::uint64_t mapped_weight_bytes = 0;     // weights in the file's pages, not in memory of this process
-  std::uint64_t weight_bytes_per_token = 0;  // weights that are read to compute one token alone
-  std::uint64_t kv_bytes_per_token = 0;
-  std::uint64_t kv_arena_bytes = 0;            // the size up to which the KV memory can grow
-  std::uint64_t kv_memory_bytes = 0;           // the budget of KV memory: the option's, or the default that was chosen
-  std::shared_ptr<const ModelWork> work = {};  // the work of a token, for estimates of speed (`octavo bench`)
-  int num_threads = 0;
-  std::string device = "cpu";   // or the card's name and what it computes
-  bool device_has_all = false;  // that card computes all layers and the output matrix
-  std::string isa;
-  Bits bits = Bits::kNative;
-};
-
 /// Counts of an engine since it was loaded, its present state, and its memory.
 struct EngineStats {
   KvStats kv;  // hits and misses count tokens of admitted prompts: those that others had computed, and those that were
@@ -258,7 +159,9 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  virtual const ModelInfo& info() const = 0;
+  /// The model's texts, which may outlive the engine; never null.
+  const std::shared_ptr<const ModelText>& text() const { return text_; }
+  const ModelInfo& info() const { return text_->info(); }
   /// Any thread may call it. While another thread is inside a step, the figures are at most as old as the last step.
   virtual EngineStats stats() const = 0;
 
@@ -296,72 +199,11 @@ class Engine {
   /// for the step under way, does nothing in a callback, and never changes an answer.
   virtual void release_memory([[maybe_unused]] bool cached) {}  // an engine without KV memory has nothing to give
 
-  /// Errors: too many tokens (TokenizeOptions); a vocabulary that is missing or of an unknown kind (kNoWords); those of
-  /// `work`, here and below.
-  virtual Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const = 0;
-  /// The bytes of the tokens. Control tokens give their text; ids outside the vocabulary give nothing.
-  virtual std::string detokenize(std::span<const TokenId> tokens) const = 0;
-  /// A token as the vocabulary writes it, where a space may be "\u0120" or "\u2581"; empty: there is no such token.
-  virtual std::string vocabulary_text(TokenId token) const { return detokenize({&token, 1}); }
-  /// The prompt of a conversation, which is brought into the template's shape where possible. Errors: a template
-  /// that is missing or wrong, refuses the conversation or writes no text; more tokens than max_tokens; kNoWords.
-  virtual Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
-                                                           const ChatTemplateOptions& options) const = 0;
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages) const {
-    return apply_chat_template(messages, {});
-  }
-  /// The prompt of a conversation with what a request has to know of it beside its tokens.
-  virtual Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
-                                         const ChatTemplateOptions& options) const {
-    Result<std::vector<TokenId>> tokens = apply_chat_template(messages, options);
-    if (!tokens) return std::unexpected(std::move(tokens.error()));
-    return ChatPrompt{.tokens = std::move(*tokens)};
-  }
-  /// The prompt of a gap that the model is to fill, of at most `max_tokens` tokens: the first files are left out where
-  /// room is short. Errors: ModelInfo::fills_gaps is not set, kNoWords; more tokens than max_tokens (kContextOverflow).
-  virtual Result<InfillPrompt> infill_prompt([[maybe_unused]] const InfillText& text,
-                                             [[maybe_unused]] std::size_t max_tokens) const {
-    return std::unexpected(Error{.message = "this engine fills no gaps", .kind = ErrorKind::kNoWords});
-  }
-  /// A text as the model's vectors are made of it, behind the words of the prompt that is asked for. Errors: a text
-  /// that is longer than it may be and must not be cut (kContextOverflow); a prompt that the model has not; kNoWords.
-  virtual Result<EmbeddingPrompt> embedding_prompt([[maybe_unused]] std::string_view text,
-                                                   [[maybe_unused]] const EmbeddingPromptOptions& options) const {
-    return std::unexpected(Error{.message = "this engine makes no vectors", .kind = ErrorKind::kNoWords});
-  }
-  /// A query and a document as the model's ranking head reads them, the query first: both in the file's template for
-  /// them where there is one, whose document loses its end where it may be cut; else a pair of texts, of which the
-  /// longer one does; in a vocabulary without a form for two, one text behind the other, and the document is cut.
-  /// Errors as above; the model has no ranking head (kOther).
-  virtual Result<EmbeddingPrompt> rank_prompt([[maybe_unused]] std::string_view query,
-                                              [[maybe_unused]] std::string_view document,
-                                              [[maybe_unused]] const EmbeddingPromptOptions& options) const {
-    return std::unexpected(Error{.message = "this engine ranks nothing", .kind = ErrorKind::kNoWords});
-  }
-  /// The text of a conversation's prompt before it becomes tokens, without BOS unless the template writes BOS. Control
-  /// tokens of the template cannot be told from the same text in a message.
-  virtual Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
-                                                   const ChatTemplateOptions& options) const = 0;
-  /// A constraint for requests to this engine. Any thread may call it; a source that is remembered is not compiled
-  /// again. Errors: a source that cannot be read or is too large, with the place; kNoWords; a compile of more counted
-  /// steps than the bound, which the error names; a stop that `stop` asked for (kStopped). The compile looks at `stop`
-  /// many times a second.
-  virtual Result<std::shared_ptr<const Constraint>> compile_constraint(
-      [[maybe_unused]] const ConstraintSource& source, [[maybe_unused]] const std::stop_token& stop = {}) const {
-    return std::unexpected(Error{.message = "this engine has no words to constrain", .kind = ErrorKind::kNoWords});
-  }
-  /// Finds the tokens that end DRY's repetitions under these parameters, by a look at the whole vocabulary. submit()
-  /// looks itself unless the result of a call with the same breakers is held. Null: there is nothing to find. Any
-  /// thread may call it.
-  virtual std::shared_ptr<const void> find_dry_breakers([[maybe_unused]] const SamplingParams& params) const {
-    return nullptr;
-  }
-  /// `defaults` with the sampling settings that the model asks for: those of EngineOptions::generation_config, then
-  /// general.sampling.* of its file.
-  virtual SamplingParams default_sampling(SamplingParams defaults) const = 0;
-
  protected:
-  Engine() = default;
+  explicit Engine(std::shared_ptr<const ModelText> text) : text_(std::move(text)) {}
+
+ private:
+  const std::shared_ptr<const ModelText> text_;
 };
 
 }  // namespace octavo

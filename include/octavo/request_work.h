@@ -3,7 +3,7 @@
 //
 //     std::stop_source stop;
 //     octavo::RequestWork work(stop.get_token());
-//     auto tokens = engine->tokenize(text, {.work = &work});  // on another thread: stop.request_stop()
+//     auto tokens = engine->text()->tokenize(text, {.work = &work});  // on another thread: stop.request_stop()
 //
 // One thread works for a request at a time; any thread may ask for the stop.
 #pragma once

@@ -16,7 +16,7 @@
 #include "api/openai/openai_completion.h"
 #include "api/prepare/prepare.h"
 #include "api/prepare/prepare_vectors.h"
-#include "api/request_engine.h"
+#include "api/request_text.h"
 #include "api/responses/responses_answer.h"
 #include "api/responses/responses_request.h"
 #include "api/vectors/cohere_answer.h"
@@ -33,12 +33,12 @@ namespace {
 template <ApiResult<ApiRequest> (*kRead)(const boost::json::object&, const ApiContext&)>
 ApiResult<CompletionCall> parse_by(const boost::json::object& body, const ApiContext& context) {
   OCTAVO_TRY(ApiRequest request, kRead(body, context));
-  return prepare(std::move(request), context.engine, context.model);
+  return prepare(std::move(request), context.words, context.model);
 }
 
 std::unique_ptr<AnswerWriter> openai_writer(const NewAnswer& answer) {
   const std::string_view prefix = answer.call.is_chat ? "chatcmpl-" : "cmpl-";
-  return std::make_unique<CompletionResponse>(answer.call, answer.engine, answer.model,
+  return std::make_unique<CompletionResponse>(answer.call, answer.words, answer.model,
                                               std::string(prefix) + std::string(answer.id), answer.created);
 }
 
@@ -47,7 +47,7 @@ std::unique_ptr<AnswerWriter> messages_writer(const NewAnswer& answer) {
 }
 
 std::unique_ptr<AnswerWriter> responses_writer(const NewAnswer& answer) {
-  return std::make_unique<ResponsesAnswer>(answer.call, answer.engine, answer.model.id, answer.created);
+  return std::make_unique<ResponsesAnswer>(answer.call, answer.words, answer.model.id, answer.created);
 }
 
 std::string refused_response(const RefusedStream& refused) {
@@ -55,12 +55,12 @@ std::string refused_response(const RefusedStream& refused) {
 }
 
 std::unique_ptr<AnswerWriter> llama_writer(const NewAnswer& answer) {
-  return std::make_unique<LlamaAnswer>(answer.call, std::string(answer.id), answer.model.id, answer.engine);
+  return std::make_unique<LlamaAnswer>(answer.call, std::string(answer.id), answer.model.id, answer.words);
 }
 
 template <bool kIsChat>
 std::unique_ptr<AnswerWriter> ollama_writer(const NewAnswer& answer) {
-  return std::make_unique<OllamaAnswer>(answer.call, std::string(answer.id), answer.model.id, answer.engine, kIsChat);
+  return std::make_unique<OllamaAnswer>(answer.call, std::string(answer.id), answer.model.id, answer.words, kIsChat);
 }
 
 template <VectorList kList>
@@ -315,18 +315,19 @@ WriteError error_form(std::span<const Api> apis, std::string_view path) {
   return other == found->other_errors.end() ? found->error_body : other->write;
 }
 
-ApiResult<CompletionCall> parse_call(const Api& api, boost::json::object body, const Engine& engine,
+ApiResult<CompletionCall> parse_call(const Api& api, boost::json::object body, const ModelText& words,
                                      const ServedModel& model, const OwnResponses& responses,
-                                     const std::stop_token& stop) {
+                                     const std::stop_token& stop, std::span<const TokenId> prompt) {
   const std::size_t num_images =
       model.policy.image_placeholder.empty() ? 0 : replace_images(body, model.policy.image_placeholder);
-  const RequestEngine own(engine, stop, responses.body_bytes);
-  OCTAVO_TRY(CompletionCall call, api.parse(body, {.engine = own, .model = model, .responses = &responses}));
+  const RequestText own(words, stop, responses.body_bytes);
+  OCTAVO_TRY(CompletionCall call,
+             api.parse(body, {.words = own, .model = model, .responses = &responses, .prompt = prompt}));
   if (num_images > 0)
     call.warnings.push_back(
         fmt::format("{} of the request's images are replaced by the text '{}': the model reads text", num_images,
                     model.policy.image_placeholder));
-  if (!call.requests.empty()) call.dry_breakers = engine.find_dry_breakers(call.requests.front().sampling);
+  if (!call.requests.empty()) call.dry_breakers = words.find_dry_breakers(call.requests.front().sampling);
   return call;
 }
 

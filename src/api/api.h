@@ -21,10 +21,10 @@
 
 namespace octavo {
 
-/// The things that an answer is written from. The call outlives the writer, the engine the last event that it is given.
+/// The things that an answer is written from. The call outlives the writer.
 struct NewAnswer {
   const CompletionCall& call;
-  const Engine& engine;
+  std::shared_ptr<const ModelText> words;
   const ServedModel& model;
   std::string_view id;   // 16 hexadecimal digits that no other call has
   std::int64_t created;  // seconds since 1970
@@ -88,9 +88,9 @@ WriteError error_form(std::span<const Api> apis, std::string_view path);
 
 /// The call that a body asks for. `responses`: those that one of /v1/responses may go on with, and where its own will
 /// be kept. Images are replaced by the model's placeholder, if it has one, which a warning says. It ends soon, with an
-/// error, once the stop is asked for.
-ApiResult<CompletionCall> parse_call(const Api& api, boost::json::object body, const Engine& engine,
+/// error, once the stop is asked for. `prompt`: token ids that take the place of the body's.
+ApiResult<CompletionCall> parse_call(const Api& api, boost::json::object body, const ModelText& words,
                                      const ServedModel& model, const OwnResponses& responses,
-                                     const std::stop_token& stop = {});
+                                     const std::stop_token& stop = {}, std::span<const TokenId> prompt = {});
 
 }  // namespace octavo

@@ -12,7 +12,7 @@
 #include "api/call/token_ids.h"
 #include "api/fields/image_placeholder.h"
 #include "api/openai/openai_chat.h"
-#include "api/request_engine.h"
+#include "api/request_text.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "base/to_size.h"
@@ -32,22 +32,22 @@ ApiError not_counted(const Error& error, const std::string& param, std::size_t m
 }
 
 /// The tokens of a conversation.
-ApiResult<std::vector<TokenId>> tokens_of(ApiResult<ApiRequest> read, const Engine& engine) {
+ApiResult<std::vector<TokenId>> tokens_of(ApiResult<ApiRequest> read, const ModelText& words) {
   if (!read) return std::unexpected(std::move(read.error()));
-  const std::size_t most = std::max(kMaxCountedTokens, to_size(engine.info().max_context));
+  const std::size_t most = std::max(kMaxCountedTokens, to_size(words.info().max_context));
   Conversation conversation = conversation_of(*read);
   conversation.options.max_tokens = most;
-  auto tokens = engine.apply_chat_template(conversation.messages, conversation.options);
+  auto tokens = words.apply_chat_template(conversation.messages, conversation.options);
   if (tokens) return std::move(*tokens);
   if (tokens.error().kind != ErrorKind::kContextOverflow) return std::unexpected(to_api_error(tokens.error()));
   const ContextFull full{
-      .prompt_tokens = static_cast<std::int64_t>(most) + 1, .context = engine.info().max_context, .is_counted = false};
+      .prompt_tokens = static_cast<std::int64_t>(most) + 1, .context = words.info().max_context, .is_counted = false};
   return std::unexpected(context_overflow(full, read->prompt_field));
 }
 
-ApiResult<std::vector<TokenId>> tokens_of_text(const boost::json::object& body, const Engine& engine) {
+ApiResult<std::vector<TokenId>> tokens_of_text(const boost::json::object& body, const ModelText& words) {
   const JsonCursor given(body);
-  const std::size_t most = std::max(kMaxCountedTokens, to_size(engine.info().max_context));
+  const std::size_t most = std::max(kMaxCountedTokens, to_size(words.info().max_context));
   // llama.cpp's names, by which tokens of a beginning must be asked for, beside vLLM's.
   OCTAVO_TRY(const auto content, to_api_result(given["content"].string()));
   OCTAVO_TRY(const auto prompt, to_api_result(given["prompt"].string()));
@@ -57,20 +57,20 @@ ApiResult<std::vector<TokenId>> tokens_of_text(const boost::json::object& body, 
   OCTAVO_TRY(const auto parses, to_api_result(given["parse_special"].boolean()));
   if (!text)
     return std::unexpected(invalid_value("prompt", "expected 'prompt' or 'content' (a string), or 'messages'"));
-  auto tokens = engine.tokenize(*text, {.add_special = adds.value_or(!is_llama),
-                                        .parse_special = !is_llama || parses.value_or(true),
-                                        .max_tokens = most});
+  auto tokens = words.tokenize(*text, {.add_special = adds.value_or(!is_llama),
+                                       .parse_special = !is_llama || parses.value_or(true),
+                                       .max_tokens = most});
   if (!tokens) return std::unexpected(not_counted(tokens.error(), is_llama ? "content" : "prompt", most));
   return std::move(*tokens);
 }
 
-ApiResult<std::vector<TokenId>> read_ids(const boost::json::object& body, const Engine& engine) {
+ApiResult<std::vector<TokenId>> read_ids(const boost::json::object& body, const ModelText& words) {
   const JsonCursor given = JsonCursor(body)["tokens"];
   OCTAVO_TRY(const boost::json::array* list, to_api_result(given.array("an array of token ids")));
   if (list == nullptr) return refused(given.wrong_value("an array of token ids"));
   if (list->size() > kMaxTokens)
     return refused(given.error(fmt::format("found {} tokens, expected at most {}", list->size(), kMaxTokens)));
-  return read_token_ids(given, *list, engine.info().num_tokens, "invalid_value");
+  return read_token_ids(given, *list, words.info().num_tokens, "invalid_value");
 }
 
 /// The beginning of the last character of some bytes, if it lacks bytes; else their end.
@@ -84,22 +84,23 @@ std::size_t whole_characters(std::string_view bytes) {
 }
 
 /// A token's text depends on the token before it.
-std::string text_of_some(std::span<const TokenId> tokens, std::size_t begin, std::size_t count, const Engine& engine) {
+std::string text_of_some(std::span<const TokenId> tokens, std::size_t begin, std::size_t count,
+                         const ModelText& words) {
   const std::size_t before = begin > 0 ? 1 : 0;
-  const std::string text = engine.detokenize(tokens.subspan(begin - before, count + before));
-  return text.substr(engine.detokenize(tokens.subspan(begin - before, before)).size());
+  const std::string text = words.detokenize(tokens.subspan(begin - before, count + before));
+  return text.substr(words.detokenize(tokens.subspan(begin - before, before)).size());
 }
 
 /// Piece by piece: a few million ids may be a text that is many times what an answer may take. `has_both_names`: vLLM's
 /// `prompt`, and llama.cpp's `content` with the same text.
-ApiResult<std::string> detokenize(std::span<const TokenId> tokens, bool has_both_names, const Engine& engine,
+ApiResult<std::string> detokenize(std::span<const TokenId> tokens, bool has_both_names, const ModelText& words,
                                   BufferedAnswer& held) {
   std::string out = R"({"prompt":")";
   const std::size_t begin_of_text = out.size();
   std::string bytes;  // not written yet: the beginning of a character
   for (std::size_t begin = 0; begin < tokens.size(); begin += kPieceTokens) {
     const std::size_t count = std::min(kPieceTokens, tokens.size() - begin);
-    bytes += text_of_some(tokens, begin, count, engine);
+    bytes += text_of_some(tokens, begin, count, words);
     const bool is_last = begin + count == tokens.size();
     const std::size_t length = is_last ? bytes.size() : whole_characters(bytes);
     append_json_escaped(out, to_valid_utf8(std::string_view(bytes).substr(0, length)));
@@ -117,16 +118,16 @@ ApiResult<std::string> detokenize(std::span<const TokenId> tokens, bool has_both
 }
 
 /// vLLM's. `has_texts`: each as the vocabulary writes it.
-ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, bool has_texts, const Engine& engine,
+ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, bool has_texts, const ModelText& words,
                                    BufferedAnswer& held) {
-  const std::size_t id_bytes = std::to_string(engine.info().num_tokens).size() + 1;
+  const std::size_t id_bytes = std::to_string(words.info().num_tokens).size() + 1;
   if (auto error = held.hold(tokens.size() * id_bytes)) return std::unexpected(std::move(*error));
   std::string out;
   JsonWriter json(out);
-  json.begin_object().fields("count", tokens.size(), "max_model_len", engine.info().max_context, "tokens", tokens);
+  json.begin_object().fields("count", tokens.size(), "max_model_len", words.info().max_context, "tokens", tokens);
   if (has_texts) json.key("token_strs").begin_array();
   for (std::size_t i = 0; has_texts && i < tokens.size(); ++i) {
-    json.value(to_valid_utf8(engine.vocabulary_text(tokens[i])));
+    json.value(to_valid_utf8(words.vocabulary_text(tokens[i])));
     if (auto error = held.hold(out.size())) return std::unexpected(std::move(*error));
   }
   if (has_texts) json.end_array();
@@ -135,12 +136,12 @@ ApiResult<std::string> list_tokens(std::span<const TokenId> tokens, bool has_tex
 }
 
 /// llama.cpp's: each token with its text, or its bytes where they are none.
-ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const Engine& engine, BufferedAnswer& held) {
+ApiResult<std::string> list_pieces(std::span<const TokenId> tokens, const ModelText& words, BufferedAnswer& held) {
   std::string out;
   JsonWriter json(out);
   json.begin_object().key("tokens").begin_array();
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const std::string piece = text_of_some(tokens, i, 1, engine);
+    const std::string piece = text_of_some(tokens, i, 1, words);
     json.begin_object().fields("id", tokens[i]).key("piece");
     if (is_valid_utf8(piece)) {
       json.value(piece);
@@ -206,40 +207,40 @@ ApiFields detokenize_fields() {
 ApiResult<std::string> answer_tokenize(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& held) {
   OCTAVO_TRY(const Shown shown, read_shown(call.body, context.model));
   const auto tokens = JsonCursor(call.body)["messages"].is_given()
-                          ? tokens_of(read_openai_conversation(call.body, context), context.engine)
-                          : tokens_of_text(call.body, context.engine);
+                          ? tokens_of(read_openai_conversation(call.body, context), context.words)
+                          : tokens_of_text(call.body, context.words);
   if (!tokens) return std::unexpected(tokens.error());
-  return shown.with_pieces ? list_pieces(*tokens, context.engine, held)
-                           : list_tokens(*tokens, shown.has_texts, context.engine, held);
+  return shown.with_pieces ? list_pieces(*tokens, context.words, held)
+                           : list_tokens(*tokens, shown.has_texts, context.words, held);
 }
 
 ApiResult<std::string> answer_detokenize(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& held) {
   OCTAVO_TRY_VOID(read_shown(call.body, context.model));
-  OCTAVO_TRY(const auto tokens, read_ids(call.body, context.engine));
+  OCTAVO_TRY(const auto tokens, read_ids(call.body, context.words));
   // vLLM's clients name a model. llama.cpp's, ollama among them, do not, and nothing else tells their bodies apart.
-  return detokenize(tokens, !JsonCursor(call.body)["model"].is_given(), context.engine, held);
+  return detokenize(tokens, !JsonCursor(call.body)["model"].is_given(), context.words, held);
 }
 
 ApiResult<std::string> answer_apply_template(const TokenizeCall& call, const ApiContext& context,
                                              BufferedAnswer& held) {
   OCTAVO_TRY(ApiRequest request, read_openai_conversation(call.body, context));
   const Conversation conversation = conversation_of(request);
-  const auto prompt = context.engine.render_chat_template(conversation.messages, conversation.options);
+  const auto prompt = context.words.render_chat_template(conversation.messages, conversation.options);
   if (!prompt) return std::unexpected(invalid_value("messages", "messages: " + prompt.error().message));
   if (auto error = held.hold(json_string_bytes(*prompt))) return std::unexpected(std::move(*error));
   return json_object("prompt", to_valid_utf8(*prompt));
 }
 
 ApiResult<std::string> answer_count(const TokenizeCall& call, const ApiContext& context, BufferedAnswer& /*held*/) {
-  OCTAVO_TRY(const auto counted, tokens_of(call.counted->read(call.body, context), context.engine));
+  OCTAVO_TRY(const auto counted, tokens_of(call.counted->read(call.body, context), context.words));
   return fmt::format("{}{}}}", call.counted->answer, counted.size());
 }
 
-ApiResult<std::string> answer_by(TokenizeCall call, const Engine& engine, const ServedModel& model,
+ApiResult<std::string> answer_by(TokenizeCall call, const ModelText& words, const ServedModel& model,
                                  BufferedAnswer& held, const std::stop_token& stop) {
-  const RequestEngine own(engine, stop, call.responses.body_bytes);
+  const RequestText own(words, stop, call.responses.body_bytes);
   if (!model.policy.image_placeholder.empty()) replace_images(call.body, model.policy.image_placeholder);
-  return call.answer(call, {.engine = own, .model = model, .responses = &call.responses}, held);
+  return call.answer(call, {.words = own, .model = model, .responses = &call.responses}, held);
 }
 
 }  // namespace octavo

@@ -11,7 +11,7 @@
 #include "api/call/api_error.h"
 #include "api/call/completion.h"
 #include "api/responses/response_store.h"
-#include "octavo/engine.h"
+#include "octavo/model_text.h"
 
 namespace octavo {
 
@@ -40,7 +40,7 @@ ApiResult<std::string> answer_count(const TokenizeCall& call, const ApiContext& 
 /// Answers a call by its function. Errors: 404, `model` names another one; the answer is too large to hold; more than
 /// kMaxCountedTokens tokens (context_full.h), where the context holds no more either. It ends soon, with an error, once
 /// the stop is asked for.
-ApiResult<std::string> answer_by(TokenizeCall call, const Engine& engine, const ServedModel& model,
+ApiResult<std::string> answer_by(TokenizeCall call, const ModelText& words, const ServedModel& model,
                                  BufferedAnswer& held, const std::stop_token& stop = {});
 
 /// The fields of bodies of /tokenize and of /detokenize.

@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ctime>
-#include <new>
 #include <utility>
 
 #include "api/answers/openai_finish.h"
-#include "api/call/vector_call.h"
 #include "base/random_bytes.h"
 #include "base/to_size.h"
 #include "capi/work_stop.h"
@@ -36,11 +33,12 @@ CallResult<std::shared_ptr<Call>> Call::parse(std::shared_ptr<LoadedModel> model
                                               CallRequest request) {
   const StopOfCall stop(model->stop_token());
   const auto told = [&stop](ApiError error) { return std::unexpected(stop.tell(std::move(error))); };
-  auto call = parse_call(*request.api, std::move(request.body), model->engine(), model->served(),
-                         {.store = &model->responses(), .owner = {}, .body_bytes = request.body_bytes}, stop.token());
+  auto call = parse_call(*request.api, std::move(request.body), *model->engine().text(), model->served(),
+                         {.store = &model->responses(), .owner = {}, .body_bytes = request.body_bytes}, stop.token(),
+                         request.prompt);
   if (!call) return told(std::move(call.error()));
   if (call->constraint)
-    if (auto compiled = compile_constraint(*call, model->engine(), stop.token()); !compiled)
+    if (auto compiled = compile_constraint(*call, *model->engine().text(), stop.token()); !compiled)
       return told(std::move(compiled.error()));
   if (call->vectors && request.form != OCTAVO_JSON)
     return told(invalid_value("form", "form: found OCTAVO_TOKENS, expected OCTAVO_JSON: vectors have no tokens"));
@@ -58,12 +56,11 @@ Call::Call(std::shared_ptr<LoadedModel> model, std::shared_ptr<EventQueue> queue
       wants_logits_(request.wants_logits),
       pins_(request.pins),
       call_(std::move(call)),
-      num_answers_(call_.requests.size() * to_size(call_.n)) {
-  submitted_.ids.reserve(call_.requests.size());
-  for (const Request& one : call_.requests) submitted_.prompt_tokens.push_back(one.tokens.size());
+      num_answers_(call_.requests.size() * to_size(call_.n)),
+      run_(model_->engine(), prompts()) {
   if (form_ == OCTAVO_JSON)
     writer_ = api_.make_writer({.call = call_,
-                                .engine = model_->engine(),
+                                .words = model_->engine().text(),
                                 .model = model_->served(),
                                 .id = fmt::format("{:016x}", random_seed()),
                                 .created = std::time(nullptr)});
@@ -86,110 +83,56 @@ CallResult<void> Call::start() {
   return {};
 }
 
-bool Call::has_turn() const {
-  if (call_.vectors == nullptr || submitted_.num_open == 0) return true;
-  const std::size_t more = submitted_.prompt_tokens[submitted_.next];
-  return submitted_.num_open < kMaxTextsAtOnce && submitted_.num_tokens_open + more <= kMaxTokensAtOnce;
+CallPrompts Call::prompts() {
+  CallPrompts prompts = prompts_of(call_);
+  prompts.make = [this, make = std::move(prompts.make)](std::size_t prompt) -> Result<Request> {
+    OCTAVO_TRY(Request request, make(prompt));
+    if (call_.stream && call_.return_progress && writer_)
+      request.on_prompt_progress = [self = shared_from_this(), prompt](const PromptProgress& progress) {
+        self->queue_->push({.call = self, .event = RequestEvent(progress, prompt)});
+      };
+    if (wants_logits_)
+      request.on_prompt_logits = [self = shared_from_this()](int first, std::span<const float> logits) {
+        self->on_logits(first, logits);
+      };
+    if (wants_logits_ || pins_) request.max_tokens = -1;
+    request.pins = pins_;
+    return request;
+  };
+  prompts.on_event = [this](std::size_t prompt, const TokenEvent& event) { on_event(prompt, event); };
+  return prompts;
 }
 
-// The lock is not held while the engine is called: its own callbacks want it. Whoever ends the call meanwhile does not
-// know the request that is on its way.
+/// The first error of an engine that takes no more, unless the call was cancelled meanwhile, which its end says.
 std::optional<ApiError> Call::submit_more() {
-  std::unique_lock lock(submitted_.mutex);
-  if (std::exchange(submitted_.is_under_way, true)) return {};
-  std::optional<ApiError> error;
-  std::optional<RequestId> late;
-  bool is_put_back = false;
-  while (!error && !submitted_.is_ending && submitted_.next < call_.requests.size() && has_turn()) {
-    const std::size_t prompt = submitted_.next++;
-    submitted_.num_open += to_size(call_.n);
-    submitted_.num_tokens_open += submitted_.prompt_tokens[prompt];
-    lock.unlock();
-    const Result<RequestId> id = try_submit(prompt);
-    lock.lock();
-    if (id) {
-      note_request(*id);
-      if (submitted_.is_ending) late = *id;
-      continue;
-    }
-    submitted_.num_open -= to_size(call_.n);
-    submitted_.num_tokens_open -= submitted_.prompt_tokens[prompt];
-    const bool may_wait = id.error().kind == ErrorKind::kQueueFull && submitted_.num_open > 0 && call_.vectors;
-    if (!may_wait) error = to_api_error(id.error());
-    submitted_.next = prompt;
-    is_put_back = true;
-    break;
-  }
-  submitted_.is_under_way = false;
-  lock.unlock();
-  if (late) model_->engine().cancel(*late);
-  if (is_put_back && submitted_.is_ending && !error) abort();
-  return error;
-}
-
-/// The lock is held. A request may have ended before submit() tells its number: what it has pinned is known all the
-/// same.
-void Call::note_request(RequestId id) {
-  std::vector<RequestId>& ids = submitted_.ids;
-  if (!submitted_.is_settled && (!pins_ || std::ranges::find(ids, id) == ids.end())) ids.push_back(id);
-}
-
-/// An engine's callback, which must not throw, is where most prompts of a long call begin.
-Result<RequestId> Call::try_submit(std::size_t prompt) {
-  try {
-    return submit(prompt);
-  } catch (const std::bad_alloc&) {
-    return fail_as(ErrorKind::kOutOfMemory, "the system had no memory for the request");
-  }
-}
-
-Result<RequestId> Call::submit(std::size_t prompt) {
-  const std::shared_ptr<Call> self = shared_from_this();
-  Request request = call_.vectors ? call_.requests[prompt] : std::move(call_.requests[prompt]);
-  if (call_.stream && call_.return_progress && writer_)
-    request.on_prompt_progress = [self, prompt](const PromptProgress& progress) {
-      self->queue_->push({.call = self, .event = RequestEvent(progress, prompt)});
-    };
-  if (wants_logits_) {
-    request.max_tokens = -1;
-    request.on_prompt_logits = [self](int first, std::span<const float> logits) { self->on_logits(first, logits); };
-  }
-  if (pins_) {
-    request.max_tokens = -1;
-    request.pins = true;
-  }
-  return model_->engine().submit(std::move(request),
-                                 [self, prompt](const TokenEvent& event) { self->on_event(prompt, event); });
+  const Result<void> done = run_.go_on(shared_from_this());
+  if (done) return {};
+  if (done.error().kind != ErrorKind::kStopped) return to_api_error(done.error());
+  abort();
+  return {};
 }
 
 void Call::on_event(std::size_t prompt, const TokenEvent& event) {
-  const bool is_last_of_choice = event.finish != FinishReason::kNone;
   try {
-    if (pins_) {
-      const std::lock_guard lock(submitted_.mutex);
-      note_request(event.request);
-    }
     if (!queue_->push({.call = shared_from_this(), .event = RequestEvent(event, prompt)})) give_up();
   } catch (const std::exception&) {
     queue_->note_lost_news(shared_from_this());
   }
-  if (!is_last_of_choice) return;
+  if (event.finish == FinishReason::kNone) return;
+  if (auto error = submit_more()) fail_with(std::move(*error));
+}
+
+/// The call ends with this.
+void Call::fail_with(ApiError error) {
   {
-    const std::lock_guard lock(submitted_.mutex);
-    --submitted_.num_open;
-    if (call_.vectors) submitted_.num_tokens_open -= submitted_.prompt_tokens[prompt];
-  }
-  auto error = submit_more();
-  if (!error) return;
-  {
-    const std::lock_guard lock(submitted_.mutex);
-    submitted_.failure = std::move(error);
+    const std::lock_guard lock(ending_.mutex);
+    ending_.failure = std::move(error);
   }
   abort();
 }
 
 void Call::on_logits(int first_row, std::span<const float> logits) {
-  if (submitted_.is_ending) return;
+  if (run_.is_stopped()) return;
   try {
     if (!queue_->push({.call = shared_from_this(),
                        .event = {},
@@ -210,26 +153,14 @@ void Call::cancel() {
 
 /// Requests that wait are told as failed, since the engine never hears of them.
 void Call::end_requests() {
-  submitted_.is_ending = true;
-  std::vector<RequestId> ids;
-  bool is_waiting = false;
-  {
-    const std::lock_guard lock(submitted_.mutex);
-    ids = submitted_.ids;
-    is_waiting = submitted_.next < call_.requests.size();
-  }
-  for (const RequestId id : ids) model_->engine().cancel(id);
-  if (is_waiting) abort();
+  if (run_.cancel()) abort();
 }
 
 /// Its news have no room: the call's end comes before those of its requests. The engine's thread.
 void Call::give_up() {
-  {
-    const std::lock_guard lock(submitted_.mutex);
-    submitted_.failure = too_much_news(queue_->max_waiting_bytes());
-  }
-  abort();
-  if (!submitted_.is_ending) end_requests();
+  const bool is_first = !run_.is_stopped();
+  fail_with(too_much_news(queue_->max_waiting_bytes()));
+  if (is_first) end_requests();
 }
 
 // Nobody has heard of it: what came of those of its requests that were taken is not told.
@@ -258,8 +189,8 @@ bool Call::write(News news, EventBatch& batch) {
 
 ApiError Call::failure() {
   if (has_lost_news_) return lost();
-  const std::lock_guard lock(submitted_.mutex);
-  if (submitted_.failure) return *submitted_.failure;
+  const std::lock_guard lock(ending_.mutex);
+  if (ending_.failure) return *ending_.failure;
   return is_cancelled_ ? *error_of(FinishReason::kCancelled) : engine_failed();
 }
 
@@ -316,8 +247,7 @@ void Call::end(const ApiError* error, EventBatch& batch) {
   }
   batch.add(told, std::move(message), std::move(body));
   has_ended_ = true;
-  const std::lock_guard lock(submitted_.mutex);
-  submitted_.keeps_pins = error == nullptr;
+  ending_.keeps_pins = error == nullptr;
 }
 
 void Call::leave() {
@@ -328,16 +258,8 @@ void Call::leave() {
 
 /// Pins of a call that was cancelled meanwhile, or of which another prompt has no room, go back at once.
 void Call::settle_pins() {
-  std::vector<RequestId> ids;
-  bool keeps_pins = false;
-  {
-    const std::lock_guard lock(submitted_.mutex);
-    ids = std::exchange(submitted_.ids, {});
-    submitted_.is_settled = true;
-    keeps_pins = submitted_.keeps_pins;
-  }
-  model_->keep_pins(id_, std::move(ids));
-  if (!keeps_pins || is_cancelled_) model_->give_back_pins(id_);
+  model_->keep_pins(id_, run_.requests());
+  if (!ending_.keeps_pins || is_cancelled_) model_->give_back_pins(id_);
 }
 
 }  // namespace octavo::capi

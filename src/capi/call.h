@@ -12,9 +12,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "api/api.h"
+#include "api/call/call_run.h"
 #include "capi/event_batch.h"
 #include "capi/event_queue.h"
 #include "capi/loaded_model.h"
@@ -26,6 +28,7 @@ struct CallRequest {
   const Api* api = nullptr;
   boost::json::object body = {};
   std::uint64_t body_bytes = 0;
+  std::span<const TokenId> prompt = {};  // the caller's, in place of the body's; empty: the body's
   octavo_form form = OCTAVO_JSON;
   bool wants_logits = false;
   bool pins = false;
@@ -63,14 +66,12 @@ class Call : public std::enable_shared_from_this<Call> {
  private:
   Call(std::shared_ptr<LoadedModel> model, std::shared_ptr<EventQueue> queue, const CallRequest& request,
        CompletionCall call);
+  CallPrompts prompts();
   std::optional<ApiError> submit_more();
-  Result<RequestId> try_submit(std::size_t prompt);
-  Result<RequestId> submit(std::size_t prompt);
-  void note_request(RequestId id);
-  bool has_turn() const;
   void on_event(std::size_t prompt, const TokenEvent& event);
   void on_logits(int first_row, std::span<const float> logits);
   void end_requests();
+  void fail_with(ApiError error);
   void give_up();
   void refuse();
 
@@ -97,19 +98,13 @@ class Call : public std::enable_shared_from_this<Call> {
   std::atomic<bool> is_cancelled_ = false;
   std::atomic<bool> is_refused_ = false;  // octavo_submit() has given an error
 
-  // Requests on their way to the engine
-  struct Submitted {
+  /// How it ends.
+  struct Ending {
     std::mutex mutex = {};
-    bool is_under_way = false;  // some thread is in submit_more()
-    std::size_t next = 0;       // prompt that goes to the engine
-    std::size_t num_open = 0, num_tokens_open = 0;
-    std::vector<std::size_t> prompt_tokens = {};
-    std::vector<RequestId> ids = {};
-    std::atomic<bool> is_ending = false;  // they are cancelled, those on their way too; without the lock
-    bool keeps_pins = false;              // the call has ended without an error
-    bool is_settled = false;              // what they have pinned is the model's to remember
-    std::optional<ApiError> failure = {};
-  } submitted_;
+    std::optional<ApiError> failure = {};  // with the lock
+    std::atomic<bool> keeps_pins = false;  // the call has ended without an error
+  } ending_;
+  CallRun run_;
 
   // The thread that polls
   std::unique_ptr<AnswerWriter> writer_;

@@ -60,7 +60,7 @@ CallResult<std::shared_ptr<ConstraintMask>> ConstraintMask::compile(std::shared_
   const auto source = read_source(kind, text);
   if (!source) return std::unexpected(source.error());
   const StopOfCall stop(model->stop_token());
-  auto compiled = model->engine().compile_constraint(*source, stop.token());
+  auto compiled = model->engine().text()->compile_constraint(*source, stop.token());
   if (!compiled) return std::unexpected(stop.tell(compiled.error()));
   auto constraint = std::dynamic_pointer_cast<const CompiledConstraint>(std::move(*compiled));
   return std::shared_ptr<ConstraintMask>(new ConstraintMask(std::move(model), std::move(constraint)));

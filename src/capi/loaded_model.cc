@@ -18,7 +18,7 @@ ServedModel served_model(const Engine& engine, const LibraryOptions& options) {
   const cli::ServeOptions& serve = options.serve();
   ServedModel model = ServedModel::of(engine.info());
   model.created = std::time(nullptr);
-  model.sampling_defaults = engine.default_sampling({});
+  model.sampling_defaults = engine.text()->default_sampling({});
   cli::apply_sampling(serve.models.sampling, model.sampling_defaults);
   model.takes_any_name = true;
   model.policy = serve.server.requests;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/json/array.hpp>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -144,10 +143,12 @@ CallResult<CallRequest> read_request(const octavo_request& asked) {
   OCTAVO_TRY(const std::string_view text, text_of(asked.body, asked.body_size, "body_size"));
   OCTAVO_TRY(auto body, read_body(text));
   OCTAVO_TRY_VOID(check_array(asked.tokens, asked.num_tokens, "tokens"));
-  if (asked.num_tokens > 0) body["prompt"] = boost::json::array(asked.tokens, asked.tokens + asked.num_tokens);
+  if (asked.num_tokens > 0 && api->name != "openai_completion" && api->name != "llama_completion")
+    return std::unexpected(wrong(fmt::format("tokens: found them beside {}, expected /v1/completions", path)));
   return CallRequest{.api = api,
                      .body = std::move(body),
                      .body_bytes = text.size(),
+                     .prompt = {asked.tokens, asked.num_tokens},
                      .form = static_cast<octavo_form>(asked.form),
                      .wants_logits = asked.wants_logits != 0,
                      .pins = asked.pins != 0,
@@ -190,7 +191,7 @@ CallResult<void> answer(octavo_handle handle, std::string_view path, std::string
   call.responses.body_bytes = body.size();
   const StopOfCall stop(model->stop_token());
   BufferedAnswer held(model->held());
-  auto told = answer_by(std::move(call), model->engine(), model->served(), held, stop.token());
+  auto told = answer_by(std::move(call), *model->engine().text(), model->served(), held, stop.token());
   if (!told) return std::unexpected(stop.tell(std::move(told.error())));
   give(*told, json);
   return {};
@@ -203,9 +204,9 @@ CallResult<void> tokenize(octavo_handle handle, std::string_view text, std::uint
     return std::unexpected(wrong(fmt::format("flags: found {}, expected those of octavo_tokenize()", flags)));
   const StopOfCall stop(model->stop_token());
   RequestWork work(stop.token());
-  const auto found = model->engine().tokenize(text, {.add_special = (flags & OCTAVO_ADD_SPECIAL) != 0,
-                                                     .parse_special = (flags & OCTAVO_PARSE_SPECIAL) != 0,
-                                                     .work = &work});
+  const auto found = model->engine().text()->tokenize(text, {.add_special = (flags & OCTAVO_ADD_SPECIAL) != 0,
+                                                             .parse_special = (flags & OCTAVO_PARSE_SPECIAL) != 0,
+                                                             .work = &work});
   if (!found) return std::unexpected(stop.tell(found.error()));
   count = found->size();
   std::ranges::copy(std::span(*found).first(std::min(count, tokens.size())), tokens.begin());
@@ -333,7 +334,7 @@ octavo_status octavo_detokenize(octavo_handle handle, const int32_t* tokens, siz
     OCTAVO_TRY_VOID(need(text, "text"));
     OCTAVO_TRY_VOID(check_array(tokens, count, "tokens"));
     OCTAVO_TRY(auto model, find_model(handle));
-    give(model->engine().detokenize({tokens, count}), *text);
+    give(model->engine().text()->detokenize({tokens, count}), *text);
     return {};
   });
 }

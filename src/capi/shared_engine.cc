@@ -7,7 +7,8 @@
 
 namespace octavo::capi {
 
-SharedEngine::SharedEngine(std::shared_ptr<LoadedModel> model) : model_(std::move(model)), engine_(model_->engine()) {
+SharedEngine::SharedEngine(std::shared_ptr<LoadedModel> model)
+    : Engine(model->engine().text()), model_(std::move(model)), engine_(model_->engine()) {
   model_->add_guest(this, [this] { cancel_all(); });
 }
 

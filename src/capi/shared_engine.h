@@ -20,7 +20,6 @@ class SharedEngine final : public Engine {
   SharedEngine(const SharedEngine&) = delete;
   SharedEngine& operator=(const SharedEngine&) = delete;
 
-  const ModelInfo& info() const override { return engine_.info(); }
   EngineStats stats() const override { return engine_.stats(); }
   Result<RequestId> submit(Request request, TokenCallback on_event) override;
   void cancel(RequestId id) override { engine_.cancel(id); }
@@ -29,43 +28,6 @@ class SharedEngine final : public Engine {
   void run_until(std::stop_token stop) override;
   void drain() override;
   void release_memory(bool cached) override { engine_.release_memory(cached); }
-
-  Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override {
-    return engine_.tokenize(text, options);
-  }
-  std::string detokenize(std::span<const TokenId> tokens) const override { return engine_.detokenize(tokens); }
-  std::string vocabulary_text(TokenId token) const override { return engine_.vocabulary_text(token); }
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
-                                                   const ChatTemplateOptions& options) const override {
-    return engine_.apply_chat_template(messages, options);
-  }
-  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
-                                 const ChatTemplateOptions& options) const override {
-    return engine_.chat_prompt(messages, options);
-  }
-  Result<InfillPrompt> infill_prompt(const InfillText& text, std::size_t max_tokens) const override {
-    return engine_.infill_prompt(text, max_tokens);
-  }
-  Result<EmbeddingPrompt> embedding_prompt(std::string_view text,
-                                           const EmbeddingPromptOptions& options) const override {
-    return engine_.embedding_prompt(text, options);
-  }
-  Result<EmbeddingPrompt> rank_prompt(std::string_view query, std::string_view document,
-                                      const EmbeddingPromptOptions& options) const override {
-    return engine_.rank_prompt(query, document, options);
-  }
-  Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
-                                           const ChatTemplateOptions& options) const override {
-    return engine_.render_chat_template(messages, options);
-  }
-  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
-                                                               const std::stop_token& stop = {}) const override {
-    return engine_.compile_constraint(source, stop);
-  }
-  std::shared_ptr<const void> find_dry_breakers(const SamplingParams& params) const override {
-    return engine_.find_dry_breakers(params);
-  }
-  SamplingParams default_sampling(SamplingParams defaults) const override { return engine_.default_sampling(defaults); }
 
  private:
   /// The open choices, which callbacks count down behind the server's end.

@@ -89,12 +89,6 @@ Result<std::string> ChatTokenizer::render_chat_template(std::span<const ChatMess
   return text;
 }
 
-Result<std::vector<TokenId>> ChatTokenizer::apply_chat_template(std::span<const ChatMessage> messages,
-                                                                const ChatTemplateOptions& options) const {
-  OCTAVO_TRY(ChatPrompt prompt, chat_prompt(messages, options));
-  return std::move(prompt.tokens);
-}
-
 /// Tokens of what the template writes behind the last message, about: where text of both forms words together, they
 /// are the message's.
 Result<int> ChatTokenizer::count_generation_prompt(std::span<const PromptPart> parts) const {

@@ -15,7 +15,7 @@
 #include "chat/chat_template.h"
 #include "chat/infill_marks.h"
 #include "chat/reasoning_marks.h"
-#include "octavo/engine.h"
+#include "octavo/model_text.h"
 #include "source/model_source.h"
 #include "tokenizer/tokenizer.h"
 
@@ -30,16 +30,13 @@ class ChatTokenizer {
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
-  /// The prompt of a conversation by the chat template; content is never parsed for control tokens. Errors: no message;
-  /// a template that is missing or wrong, or refuses the conversation; more tokens than options.max_tokens
-  /// (kContextOverflow), if that is not 0.
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
-                                                   const ChatTemplateOptions& options = {}) const;
+  /// The prompt of a conversation by the chat template, and whether it ends behind a mark that opens reasoning; content
+  /// is never parsed for control tokens. Errors: no message; a template that is missing or wrong, or refuses the
+  /// conversation; more tokens than options.max_tokens (kContextOverflow), if that is not 0.
+  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages, const ChatTemplateOptions& options = {}) const;
   /// The text of the prompt, without regard to max_tokens.
   Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                            const ChatTemplateOptions& options = {}) const;
-  /// The prompt, and whether it ends behind a mark that opens reasoning.
-  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages, const ChatTemplateOptions& options = {}) const;
 
   /// The marks around reasoning in this model's answers; null: no known marks.
   const ReasoningMarks* reasoning() const { return reasoning_ ? &*reasoning_ : nullptr; }

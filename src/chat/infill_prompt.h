@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "chat/chat_tokenizer.h"
-#include "octavo/engine.h"
+#include "octavo/model_text.h"
 
 namespace octavo {
 

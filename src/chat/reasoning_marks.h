@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "chat/chat_template.h"
-#include "octavo/engine.h"
+#include "octavo/model_text.h"
 #include "tokenizer/words/special_tokens.h"
 #include "tokenizer/words/vocab.h"
 

@@ -91,7 +91,7 @@ Result<int> embed(const EmbedOptions& options, Context& context) {
     return fail("--prompt-name: {}", words.error().message);
   const EmbeddingPromptOptions how{.cuts = options.truncates, .prompt_name = options.prompt_name};
   const auto prompt = [&](std::size_t index) -> Result<EmbeddingPrompt> {
-    auto made = engine->embedding_prompt(texts[index], how);
+    auto made = engine->text()->embedding_prompt(texts[index], how);
     if (!made) return fail("text {}: {}", index + 1, made.error().message);
     return made;
   };

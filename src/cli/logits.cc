@@ -86,12 +86,12 @@ void print_json(const Summary& summary, std::size_t num_ids, std::ostream& out) 
   out << boost::json::serialize(object) << '\n' << std::flush;
 }
 
-void print_table(const Summary& summary, std::size_t num_ids, const Engine& engine, std::ostream& out) {
+void print_table(const Summary& summary, std::size_t num_ids, const ModelText& words, std::ostream& out) {
   out << fmt::format("tokens     {}\n", num_ids);
   if (const auto mean = summary.mean_nll(num_ids)) out << fmt::format("mean nll   {:.6f}\n", *mean);
   out << "most likely after the last token:\n     id    log p  piece\n";
   for (const TokenLogprob& t : summary.top)
-    out << fmt::format("{:>7}  {:7.4f}  {}\n", t.id, t.logprob, escaped(engine.detokenize({&t.id, 1})));
+    out << fmt::format("{:>7}  {:7.4f}  {}\n", t.id, t.logprob, escaped(words.detokenize({&t.id, 1})));
   out.flush();
 }
 
@@ -130,7 +130,7 @@ Result<int> logits(const LogitsOptions& options, Context& context) {
   if (options.json) {
     print_json(summary, options.ids.size(), context.out);
   } else if (options.out.empty()) {
-    print_table(summary, options.ids.size(), *engine, context.out);
+    print_table(summary, options.ids.size(), *engine->text(), context.out);
   }
   if (!context.out) return fail("cannot write to the standard output");
   return kDone;

@@ -62,7 +62,7 @@ Result<int> rerank(const RerankOptions& options, Context& context) {
   };
   const EmbeddingPromptOptions how{.cuts = options.truncates};
   const auto prompt = [&](std::size_t index) -> Result<EmbeddingPrompt> {
-    auto made = engine->rank_prompt(options.query, documents[index], how);
+    auto made = engine->text()->rank_prompt(options.query, documents[index], how);
     if (!made) return fail("document {}: {}", index + 1, made.error().message);
     return made;
   };

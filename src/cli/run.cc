@@ -43,13 +43,13 @@ struct RunOptions {
 
 Result<ChatPrompt> make_prompt(const RunOptions& options, const std::string& prompt, const Engine& engine) {
   if (options.raw) {
-    OCTAVO_TRY(std::vector<TokenId> tokens, engine.tokenize(prompt, {}));
+    OCTAVO_TRY(std::vector<TokenId> tokens, engine.text()->tokenize(prompt, {}));
     return ChatPrompt{.tokens = std::move(tokens)};
   }
   std::vector<ChatMessage> messages;
   if (!options.system.empty()) messages.push_back({.role = "system", .content = options.system});
   messages.push_back({.role = "user", .content = prompt});
-  return engine.chat_prompt(messages, {});
+  return engine.text()->chat_prompt(messages, {});
 }
 
 Result<Request> make_request(const RunOptions& options, const std::string& text, const Engine& engine,
@@ -69,7 +69,7 @@ Result<Request> make_request(const RunOptions& options, const std::string& text,
   if (options.constraint) {
     ConstraintSource source = *options.constraint;
     source.closes_objects = options.closes_objects;
-    OCTAVO_TRY(request.constraint, engine.compile_constraint(source));
+    OCTAVO_TRY(request.constraint, engine.text()->compile_constraint(source));
     for (const std::string& warning : request.constraint->warnings()) context.log->warn("--json-schema: {}", warning);
   }
   if (options.raw) return request;  // a text that goes on is not looked at for reasoning

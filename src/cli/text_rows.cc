@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/call/call_run.h"
 #include "api/call/vector_call.h"
 #include "base/to_size.h"
 #include "cli/generate.h"
@@ -23,7 +24,6 @@ constexpr int kMaxNorm = 16;
 /// A text that the engine has, or has had.
 struct Text {
   std::shared_ptr<TextRows> rows;
-  RequestId id = 0;
   FinishReason finish = FinishReason::kNone;
   RequestStats stats = {};
 };
@@ -31,50 +31,55 @@ struct Text {
 class Run {
  public:
   Run(Engine& engine, const TextRowsRun& wanted, Context& context)
-      : engine_(engine), wanted_(wanted), bar_(context.err, wanted.label) {}
-  ~Run() {
-    for (const auto& text : texts_) engine_.cancel(text->id);
-  }
+      : engine_(engine),
+        wanted_(wanted),
+        bar_(context.err, wanted.label),
+        run_(std::make_shared<CallRun>(
+            engine, CallPrompts{.num_tokens = std::vector<std::size_t>(wanted.num_texts),  // any number
+                                .make = [this](std::size_t index) { return begin(index); },
+                                .on_event = [this](std::size_t index, const TokenEvent& event) { note(index, event); },
+                                .most_at_once = kMaxTextsAtOnce})) {}
+  ~Run() { run_->cancel(); }
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
   Result<bool> run() {
     const InterruptGuard guard;
     for (;;) {
-      while (num_begun_ < wanted_.num_texts && texts_.size() < kMaxTextsAtOnce) OCTAVO_TRY_VOID(begin());
       OCTAVO_TRY_VOID(take_ended());
       if (num_taken_ == wanted_.num_texts) return true;
+      OCTAVO_TRY_VOID(run_->go_on(run_));
       if (guard.interrupted()) return false;
       engine_.step();
     }
   }
 
  private:
-  Result<void> begin() {
-    OCTAVO_TRY(EmbeddingPrompt prompt, wanted_.prompt(num_begun_));
+  Result<Request> begin(std::size_t index) {
+    if (texts_.size() == kMaxTextsAtOnce) return fail_as(ErrorKind::kQueueFull, "the first of the texts is awaited");
+    OCTAVO_TRY(EmbeddingPrompt prompt, wanted_.prompt(index));
     const std::size_t num_rows = wanted_.pooling == Pooling::kNone ? prompt.tokens.size() : 1;
-    auto text = std::make_unique<Text>(Text{.rows = std::make_shared<TextRows>(num_rows * wanted_.width)});
+    const Text& text = texts_.emplace_back(std::make_shared<TextRows>(num_rows * wanted_.width));
     Request request{.tokens = std::move(prompt.tokens), .max_tokens = -1};
     request.token_types = std::move(prompt.token_types);
-    request.embedding = {
-        .pooling = wanted_.pooling,
-        .on_rows = [rows = text->rows](int, int, std::span<const float> floats) { rows->add(floats); }};
-    OCTAVO_TRY(text->id, engine_.submit(std::move(request), [text = text.get()](const TokenEvent& event) {
-      text->finish = event.finish;
-      if (event.finish != FinishReason::kNone) text->stats = event.stats;
-    }));
-    texts_.push_back(std::move(text));
-    ++num_begun_;
-    return {};
+    request.embedding = {.pooling = wanted_.pooling,
+                         .on_rows = [rows = text.rows](int, int, std::span<const float> floats) { rows->add(floats); }};
+    return request;
+  }
+
+  void note(std::size_t index, const TokenEvent& event) {
+    Text& text = texts_[index - num_taken_];
+    text.finish = event.finish;
+    if (event.finish != FinishReason::kNone) text.stats = event.stats;
   }
 
   Result<void> take_ended() {
-    while (!texts_.empty() && texts_.front()->finish != FinishReason::kNone) {
-      const std::unique_ptr<Text> text = std::move(texts_.front());
+    while (!texts_.empty() && texts_.front().finish != FinishReason::kNone) {
+      const Text text = std::move(texts_.front());
       texts_.pop_front();
-      OCTAVO_TRY_VOID(check_not_failed(text->finish, text->stats));
       const std::size_t index = num_taken_++;
-      std::vector<float> rows = text->rows->take();
+      OCTAVO_TRY_VOID(check_not_failed(text.finish, text.stats));
+      std::vector<float> rows = text.rows->take();
       if (rows.empty()) return fail("out of memory: the system had none left for the numbers of text {}", index + 1);
       if (!std::ranges::all_of(rows, [](float x) { return std::isfinite(x); }))
         return fail("the model's numbers for text {} are not finite", index + 1);
@@ -87,8 +92,9 @@ class Run {
   Engine& engine_;
   const TextRowsRun& wanted_;
   ProgressBar bar_;
-  std::deque<std::unique_ptr<Text>> texts_ = {};  // from the first that is not taken on
-  std::size_t num_begun_ = 0, num_taken_ = 0;
+  std::deque<Text> texts_ = {};  // from the first that is not taken on
+  std::size_t num_taken_ = 0;
+  const std::shared_ptr<CallRun> run_;
 };
 
 /// The lines of a text, without what ends them and without a byte order mark in front.

@@ -11,7 +11,6 @@
 #include <atomic>
 #include <memory>
 
-#include "chat/rank_template.h"
 #include "engine/answers/answers.h"
 #include "engine/answers/drafting.h"
 #include "engine/answers/mask_finder.h"
@@ -26,9 +25,7 @@
 #include "engine/resources_impl.h"
 #include "engine/schedule/cost_model.h"
 #include "engine/schedule/scheduler.h"
-#include "engine/text/engine_constraints.h"
-#include "engine/text/model_tokenizer.h"
-#include "engine/text/sampling_defaults.h"
+#include "engine/text/model_text_impl.h"
 #include "kv/kv_cache_manager.h"
 #include "model/model_runner.h"
 
@@ -39,13 +36,10 @@ struct EngineParts {
   std::unique_ptr<const ModelSource> source;        // the runner's views point into it; null if weights are packed
   std::unique_ptr<const ModelSource> draft_source;  // of a draft file, the same; null without one
   std::shared_ptr<Resources> resources;
-  ModelTokenizer words;
+  TextParts text;
   std::unique_ptr<ModelRunner> runner;
-  ModelInfo info;  // max_context: the model's and the options'; the engine lowers it to what the KV memory holds
   bool prefix_cache = true;
   bool profile = false;  // steps are timed by part
-  RankTemplate rank_template;
-  SamplingDefaults sampling_defaults;
   Scheduler::Limits limits;
   DraftOptions draft = {};
   IdleRelease::Times idle = {};
@@ -57,7 +51,6 @@ class EngineImpl final : public Engine {
   /// Errors: a KV memory that cannot hold two tokens.
   static Result<std::unique_ptr<EngineImpl>> create(EngineParts parts);
 
-  const ModelInfo& info() const override { return parts_.info; }
   EngineStats stats() const override;
   Result<RequestId> submit(Request request, TokenCallback on_event) override;
   void cancel(RequestId id) override;
@@ -69,26 +62,6 @@ class EngineImpl final : public Engine {
   /// for.
   void calibrate(const std::stop_token& stop = {});
 
-  Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override;
-  std::string detokenize(std::span<const TokenId> tokens) const override;
-  std::string vocabulary_text(TokenId token) const override;
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
-                                                   const ChatTemplateOptions& options) const override;
-  Result<EmbeddingPrompt> embedding_prompt(std::string_view text, const EmbeddingPromptOptions& options) const override;
-  Result<EmbeddingPrompt> rank_prompt(std::string_view query, std::string_view document,
-                                      const EmbeddingPromptOptions& options) const override;
-  Result<InfillPrompt> infill_prompt(const InfillText& text, std::size_t max_tokens) const override;
-  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
-                                 const ChatTemplateOptions& options) const override;
-  Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
-                                           const ChatTemplateOptions& options) const override;
-  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
-                                                               const std::stop_token& stop = {}) const override;
-  std::shared_ptr<const void> find_dry_breakers(const SamplingParams& params) const override {
-    return maker_.find_dry_breakers(params);
-  }
-  SamplingParams default_sampling(SamplingParams defaults) const override;
-
   /// The manager of the runner's memory.
   const KvCacheManager& kv() const { return *kv_; }
   /// The KV cache is in order, and every sequence agrees with them. At any time; after every step where
@@ -96,14 +69,12 @@ class EngineImpl final : public Engine {
   Result<void> check_integrity() const { return requests_.check_integrity(); }
 
  private:
-  EngineImpl(EngineParts parts, std::unique_ptr<KvCacheManager> kv);
+  EngineImpl(EngineParts parts, std::shared_ptr<const ModelTextImpl> text, std::unique_ptr<KvCacheManager> kv);
   StepParts step_parts();
-  /// The options with the context as the most tokens.
-  EmbeddingPromptOptions limited(EmbeddingPromptOptions options) const;
 
-  EngineParts parts_;
+  const ModelTextImpl& text_;
+  EngineParts parts_;                         // but for the text
   const std::unique_ptr<KvCacheManager> kv_;  // of the runner's memory
-  const int num_drawable_;
   CostModel cost_;
   QueueUsage queue_;  // outlives the requests
   Scheduler scheduler_;
@@ -119,7 +90,6 @@ class EngineImpl final : public Engine {
 
   const RequestLimits request_limits_;
   const RequestMaker maker_;
-  mutable EngineConstraints constraints_;
   std::atomic<RequestId> next_id_ = 1;
 };
 

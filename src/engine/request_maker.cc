@@ -7,16 +7,10 @@
 
 namespace octavo {
 
-RequestMaker::RequestMaker(const ModelTokenizer& words, int num_drawable, std::span<const TokenId> suppressed,
-                           BlockHashing hashing, const VectorRules& vectors)
-    : words_(words),
-      num_drawable_(num_drawable),
-      dry_breakers_(words, num_drawable),
-      suppressed_(suppressed),
-      hashing_(std::move(hashing)),
-      vectors_(vectors) {
-  for (TokenId token = 0; token < num_drawable; ++token)
-    if (words_.is_end_of_generation(token)) end_tokens_.push_back(token);
+RequestMaker::RequestMaker(const ModelTextImpl& text, BlockHashing hashing, const VectorRules& vectors)
+    : text_(text), hashing_(std::move(hashing)), vectors_(vectors) {
+  for (TokenId token = 0; token < text_.num_drawable(); ++token)
+    if (text_.words().is_end_of_generation(token)) end_tokens_.push_back(token);
 }
 
 std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request, TokenCallback on_event,
@@ -29,8 +23,8 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
     active->deadline = active->submitted + std::chrono::duration_cast<Choice::Clock::duration>(time);
   }
   active->sampling = std::move(request.sampling);
-  active->dry_breakers = find_dry_breakers(active->sampling);
-  active->suppressed = suppressed_;
+  active->dry_breakers = text_.dry_breakers(active->sampling);
+  active->suppressed = text_.suppressed();
   active->endings = endings_of(request, max_generated);
   active->shown_tokens = std::move(request.shown_tokens);
   active->reasoning = view_of(request, active->shown_tokens);
@@ -54,7 +48,7 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
   active->logprobs = request.logprobs;
   active->max_drafts = request.max_drafts;
   active->prediction = std::move(request.prediction);
-  if (request.tokens.back() < words_.num_tokens())  // not a row of the model's padding
+  if (request.tokens.back() < text_.words().num_tokens())  // not a row of the model's padding
     active->last_token = request.tokens.back();
   active->choices.resize(to_size(request.num_choices));
   active->num_active = request.num_choices;
@@ -63,15 +57,11 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
   return active;
 }
 
-std::shared_ptr<const BreakerTokens> RequestMaker::find_dry_breakers(const SamplingParams& params) const {
-  return params.dry.multiplier > 0 ? dry_breakers_.tokens_of(params.dry.breakers) : nullptr;
-}
-
 /// On the caller's thread. It was found when the constraint was compiled, and is mostly still kept.
 void RequestMaker::find_first_mask(ActiveRequest& active) const {
   ConstraintState state;
   state.begin(active.constraint, active.last_token);
-  active.first_mask.bits.resize(mask_words(to_size(num_drawable_)));
+  active.first_mask.bits.resize(mask_words(to_size(text_.num_drawable())));
   active.first_mask.set(state.allow(active.first_mask.bits));
 }
 
@@ -79,7 +69,7 @@ ReasoningView RequestMaker::view_of(const Request& request, std::span<const Toke
   const ReasoningParams& reasoning = request.reasoning;
   ReasoningView view = {.options = {.shown = shown, .shows_all = request.shows_control_tokens}};
   if (reasoning.mode == ReasoningMode::kPlain) return view;
-  view.marks = words_.reasoning();
+  view.marks = text_.words().reasoning();
   view.options.begins_inside = reasoning.begins_inside;
   view.options.is_left_in = reasoning.mode == ReasoningMode::kLeftIn;
   return view;

@@ -8,23 +8,19 @@
 #include <vector>
 
 #include "engine/answers/active_request.h"
-#include "engine/text/dry_breakers.h"
+#include "engine/text/model_text_impl.h"
 #include "engine/vector_rules.h"
 
 namespace octavo {
 
 class RequestMaker {
  public:
-  /// `num_drawable`: ids that may be drawn; `suppressed`: those of them that never are. Blocks are hashed as the KV
-  /// cache's are. The words and `suppressed` must outlive this and its requests.
-  RequestMaker(const ModelTokenizer& words, int num_drawable, std::span<const TokenId> suppressed, BlockHashing hashing,
-               const VectorRules& vectors);
+  /// Blocks are hashed as the KV cache's are. The text must outlive this and its requests.
+  RequestMaker(const ModelTextImpl& text, BlockHashing hashing, const VectorRules& vectors);
 
   /// A request that begins to count its time; its choices generate at most `max_generated` tokens each. Throws
   /// std::bad_alloc.
   std::unique_ptr<ActiveRequest> make(RequestId id, Request request, TokenCallback on_event, int max_generated) const;
-  /// Engine::find_dry_breakers(). Null where DRY is off.
-  std::shared_ptr<const BreakerTokens> find_dry_breakers(const SamplingParams& params) const;
 
  private:
   ReasoningView view_of(const Request& request, std::span<const TokenId> shown) const;
@@ -33,12 +29,9 @@ class RequestMaker {
   void fill_prompt(Request& request, ActiveRequest& active) const;
   void find_first_mask(ActiveRequest& active) const;
 
-  const ModelTokenizer& words_;
-  const int num_drawable_;
-  const DryBreakers dry_breakers_;
+  const ModelTextImpl& text_;
   std::vector<TokenId> end_tokens_;  // that may be drawn
-  const std::span<const TokenId> suppressed_;
-  const BlockHashing hashing_;  // copied for each use, so that any thread may
+  const BlockHashing hashing_;       // copied for each use, so that any thread may
   const VectorRules vectors_;
 };
 

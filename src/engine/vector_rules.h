@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "octavo/engine.h"
+#include "octavo/request.h"
 
 namespace octavo {
 

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "octavo/engine.h"
+#include "octavo/request.h"
 #include "sampler/candidates.h"
 #include "sampler/logit_adjust.h"
 #include "sampler/philox.h"

@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "octavo/engine.h"
+#include "octavo/request.h"
 
 namespace octavo {
 

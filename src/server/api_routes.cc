@@ -31,7 +31,8 @@ asio::awaitable<void> answer_about_tokens(RouteCall call, AnswerTokens answer, B
                          .responses = parts.responses_of(exchange, body->num_bytes)};
       const StoppableWork::Part part(parts.counting, exchange, Clock::now());
       auto work = [&] {
-        return answer_by(std::move(asked), body->model.engine(), body->model.model(), response.held, part.stop());
+        return answer_by(std::move(asked), *body->model.engine().text(), body->model.model(), response.held,
+                         part.stop());
       };
       text = co_await run_on(parts.bodies.threads(), work);
       if (part.error()) text = std::unexpected(*part.error());

@@ -42,7 +42,7 @@ ApiResult<void> CompileQueue::check_room(const std::string& client) const {
   return std::unexpected(to_api_error({.message = std::move(message), .kind = ErrorKind::kQueueFull}));
 }
 
-asio::awaitable<ApiResult<void>> CompileQueue::compile(Exchange& exchange, CompletionCall& call, const Engine& engine,
+asio::awaitable<ApiResult<void>> CompileQueue::compile(Exchange& exchange, CompletionCall& call, const ModelText& words,
                                                        std::stop_token stop) {
   HttpConnection& connection = exchange.connection;
   const std::string client = client_of(exchange);
@@ -54,7 +54,7 @@ asio::awaitable<ApiResult<void>> CompileQueue::compile(Exchange& exchange, Compl
   if (connection.gave_up()) co_return std::unexpected(too_much_received());
   connection.body_is_taken();
   if (stop.stop_requested()) co_return ApiResult<void>();
-  auto work = [&] { return compile_constraint(call, engine, stop); };
+  auto work = [&] { return compile_constraint(call, words, stop); };
   co_return co_await run_on(queue_.threads(), work);
 }
 

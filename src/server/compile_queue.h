@@ -21,7 +21,7 @@ class CompileQueue {
   /// Waits for the call's turn, and compiles its constraints. Whoever asks `stop` to stop it notifies the connection's
   /// wake(); then the result tells nothing. Errors: compile_constraint()'s; too many calls wait (429); the connection
   /// gave up what it holds.
-  asio::awaitable<ApiResult<void>> compile(Exchange& exchange, CompletionCall& call, const Engine& engine,
+  asio::awaitable<ApiResult<void>> compile(Exchange& exchange, CompletionCall& call, const ModelText& words,
                                            std::stop_token stop);
 
   std::size_t num_waiting() const { return queue_.num_waiting(); }

@@ -6,11 +6,8 @@
 #include <algorithm>
 #include <tuple>
 
-#include "api/answers/openai_finish.h"
 #include "api/call/api_error.h"
-#include "api/call/vector_call.h"
 #include "api/fields/keep_alive.h"
-#include "base/to_size.h"
 #include "server/model_metrics.h"
 #include "server/model_routes.h"
 #include "server/queue_check.h"
@@ -21,8 +18,6 @@
 
 namespace octavo::server {
 namespace {
-
-constexpr double kLeastDeadlineS = 1e-3;
 
 ApiError no_memory() {
   return {.status = 500,
@@ -43,10 +38,10 @@ std::string cache_domain(std::string key_name, std::string_view salt) {
 }
 
 /// Clients send the same schema with every request: it waits for nobody's compiling.
-void take_remembered_constraints(CompletionCall& call, const Engine& engine) {
+void take_remembered_constraints(CompletionCall& call, const ModelText& words) {
   const std::stop_source stopped;
   stopped.request_stop();
-  std::ignore = compile_constraint(call, engine, stopped.get_token());  // else its turn is still to come
+  std::ignore = compile_constraint(call, words, stopped.get_token());  // else its turn is still to come
 }
 
 /// The client is told where the operator lets no model stay that long.
@@ -87,17 +82,14 @@ CompletionHandler::~CompletionHandler() {
 
 void CompletionHandler::cancel() noexcept {
   work_.stop.request_stop();
-  left_.requests = {};
-  if (choices_.num_open == 0 || !model_) return;
-  for (const RequestId id : requests_) {
-    if (model_.has_failed()) break;  // it is driven no more
-    try {
-      model_.engine().cancel(id);
-    } catch (const std::exception&) {
-      shared_.metrics.count_failure();  // no memory to say so: it goes on to its end, unheard
-    }
+  if (!run_) return;
+  run_->stop();
+  if (!model_ || model_.has_failed()) return;  // it is driven no more
+  try {
+    run_->cancel();
+  } catch (const std::exception&) {
+    shared_.metrics.count_failure();  // no memory to say so: it goes on to its end, unheard
   }
-  requests_.clear();
 }
 
 void CompletionHandler::abort(const ApiError& error) {
@@ -109,42 +101,32 @@ void CompletionHandler::abort(const ApiError& error) {
 void CompletionHandler::begin_drain() {
   if (work_.is_under_way) abort(shutting_down());
   // A call that the engine has begun with is served to its end, so that it gets the rest before it takes no more.
-  left_.goes_in_turns = false;
+  if (run_) run_->drop_bounds();
   if (const auto submitted = submit_more(); !submitted) abort(submitted.error());
 }
 
 void CompletionHandler::tick(Clock::time_point now) {
   if (work_.is_under_way && work_.deadline && now >= *work_.deadline) abort(deadline_over());
-  if ((heartbeat_ && heartbeat_->is_due(now)) || left_.waits_for_room) connection_.wake().notify();
+  if ((heartbeat_ && heartbeat_->is_due(now)) || waits_for_room_) connection_.wake().notify();
 }
 
 void CompletionHandler::append_running(std::vector<RunningAnswer>& running) const {
-  if (!model_ || model_.has_failed()) return;
-  for (std::size_t i = 0; i < requests_.size() * choices_.of_prompt; ++i) {
-    if (progress_[i].has_ended) continue;
-    const std::size_t prompt = i / choices_.of_prompt;
-    running.push_back({.model = model_.id(),
-                       .device = model_.engine().info().device,
-                       .is_drafted = choices_.are_drafted,
-                       .max_context = model_.engine().info().max_context,
-                       .prompt = prompts_.progress[prompt],
-                       .prompt_tokens = prompts_.num_tokens[prompt],
-                       .generated_tokens = progress_[i].num_tokens});
-  }
+  if (!run_ || !model_ || model_.has_failed()) return;
+  progress_->append_running(model_.id(), model_.engine().info(), run_->num_submitted(), running);
 }
 
 asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(const Api& api, AddressedBody body) {
   model_ = std::move(body.model);
   metrics_ = &shared_.metrics.of_model(model_.id());
   auto work = [&]() -> ApiResult<CompletionCall> {
-    const Engine& engine = model_.engine();
-    OCTAVO_TRY(CompletionCall call, parse_call(api, std::move(body.object), engine, model_.model(),
+    const ModelText& words = *model_.engine().text();
+    OCTAVO_TRY(CompletionCall call, parse_call(api, std::move(body.object), words, model_.model(),
                                                {.store = &shared_.responses,
                                                 .owner = exchange_.key.name,
                                                 .client = client_of(exchange_),
                                                 .body_bytes = body.num_bytes},
                                                work_.stop.get_token()));
-    take_remembered_constraints(call, engine);
+    take_remembered_constraints(call, words);
     return call;
   };
   if (shared_.active.is_draining()) co_return std::unexpected(shutting_down());
@@ -165,7 +147,7 @@ asio::awaitable<ApiResult<void>> CompletionHandler::compile(CompletionCall& call
   const double deadline_s = call.requests.front().deadline_s;
   if (deadline_s > 0) work_.deadline = time_after(begin, deadline_s);
   work_.is_under_way = true;
-  auto compiled = co_await shared_.compiling.compile(exchange_, call, model_.engine(), work_.stop.get_token());
+  auto compiled = co_await shared_.compiling.compile(exchange_, call, *model_.engine().text(), work_.stop.get_token());
   work_.is_under_way = false;
   const Clock::time_point end = Clock::now();
   if (work_.deadline && end >= *work_.deadline) given_up_ = deadline_over();
@@ -223,54 +205,34 @@ ApiResult<void> CompletionHandler::hold(const CompletionCall& call) {
 }
 
 ApiResult<void> CompletionHandler::submit(CompletionCall& call) {
-  choices_.of_prompt = to_size(call.n);
-  if (!call.requests.empty()) {
-    const Request& first = call.requests.front();
-    choices_.first = first.first_choice;
-    choices_.are_drafted = shared_.options.engine.draft != DraftMode::kOff && first.max_drafts > 0;
-  }
-  progress_.assign(call.requests.size() * choices_.of_prompt, {});
-  counted_.assign(call.requests.size(), false);
-  prompts_.progress.assign(call.requests.size(), {});
-  for (const Request& request : call.requests) prompts_.num_tokens.push_back(static_cast<int>(request.tokens.size()));
+  progress_.emplace(call, shared_.options.engine.draft != DraftMode::kOff);
   if (call.stream) {
-    heartbeat_.emplace(call, prompts_.progress,
+    heartbeat_.emplace(call, progress_->prompts(),
                        StreamHeartbeat::Intervals{.comment = shared_.options.answers.keepalive_interval,
                                                   .progress = shared_.options.answers.progress_interval},
                        Clock::now());
   }
-  left_ = {.requests = call.requests, .goes_in_turns = call.vectors != nullptr, .begin = Clock::now()};
+  CallPrompts prompts = prompts_of(call);
+  prompts.make = [make = std::move(prompts.make), queue = queue_](std::size_t prompt) -> Result<Request> {
+    OCTAVO_TRY(Request request, make(prompt));
+    request.on_prompt_progress = [queue, prompt](const PromptProgress& told) { queue->push(prompt, told); };
+    return request;
+  };
+  prompts.on_event = [queue = queue_](std::size_t prompt, const TokenEvent& event) { queue->push(prompt, event); };
+  run_ = std::make_shared<CallRun>(model_.engine(), std::move(prompts));
   return submit_more();
 }
 
-bool CompletionHandler::has_turn(const Request& request) const {
-  return !left_.goes_in_turns || choices_.num_open == 0 ||
-         (choices_.num_open < kMaxTextsAtOnce && left_.num_tokens_open + request.tokens.size() <= kMaxTokensAtOnce);
-}
-
 ApiResult<void> CompletionHandler::submit_more() {
-  left_.waits_for_room = false;
-  while (!left_.requests.empty() && has_turn(left_.requests.front())) {
-    const std::size_t i = prompts_.num_tokens.size() - left_.requests.size();
-    const auto push = [queue = queue_, i](const auto& told) { queue->push(i, told); };
-    Request request = left_.goes_in_turns ? left_.requests.front() : std::move(left_.requests.front());
-    request.on_prompt_progress = push;
-    if (choices_.num_submitted > 0 && request.deadline_s > 0)
-      request.deadline_s = std::max(kLeastDeadlineS, request.deadline_s - seconds_between(left_.begin, Clock::now()));
-    const auto id = model_.engine().submit(std::move(request), push);
-    if (!id && id.error().kind == ErrorKind::kQueueFull && left_.goes_in_turns && choices_.num_submitted > 0) {
-      left_.waits_for_room = choices_.num_open == 0;  // else the next end of one of its own comes first
-      return {};
-    }
-    if (!id) return std::unexpected(to_api_error(id.error()));
-    requests_.push_back(*id);
-    left_.requests = left_.requests.subspan(1);
-    left_.num_tokens_open += to_size(prompts_.num_tokens[i]);
-    choices_.num_submitted += choices_.of_prompt;
-    choices_.num_open += choices_.of_prompt;
-  }
+  waits_for_room_ = false;
+  const Result<void> done = run_ ? run_->go_on(run_) : Result<void>();
+  if (done) return {};
+  waits_for_room_ = done.error().kind == ErrorKind::kQueueFull && run_->is_bounded() && run_->num_submitted() > 0;
+  if (!waits_for_room_) return std::unexpected(to_api_error(done.error()));
   return {};
 }
+
+bool CompletionHandler::is_over() const { return !run_->has_left() && queue_->num_ended() == run_->num_choices(); }
 
 asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Addressing how, std::string id) {
   ApiResult<BodyResult> body = co_await shared_.bodies.read(exchange_, how);
@@ -293,14 +255,17 @@ asio::awaitable<void> CompletionHandler::run(const Api& api, BodyReader::Address
   }
   std::unique_ptr<AnswerWriter> writer;
   if (ready) {
-    writer = api.make_writer(
-        {.call = *call, .engine = model_.engine(), .model = model_.model(), .id = id, .created = std::time(nullptr)});
+    writer = api.make_writer({.call = *call,
+                              .words = model_.engine().text(),
+                              .model = model_.model(),
+                              .id = id,
+                              .created = std::time(nullptr)});
     writer_ = writer.get();
     if (!call->stream) writer->leave_work();
     if (call->keep_alive) model_.set_keep_alive(*call->keep_alive);
     ready = submit(*call);
   }
-  if (choices_.num_open == 0) model_ = ModelLease();
+  if (!run_ || run_->num_submitted() == 0) model_ = ModelLease();
   if (!ready) {
     cancel();
     co_await shared_.responder.refuse(exchange_, ready.error());
@@ -321,7 +286,7 @@ void CompletionHandler::on_events(std::size_t waiting_bytes) {
   connection_.wake().notify();
   if (!connection_.writing()) return;
   if (waiting_bytes > connection_.limits().max_unsent_bytes) return connection_.close();
-  if (!left_.requests.empty() || queue_->num_ended() < choices_.num_submitted) return;
+  if (!is_over()) return;
   try {
     take_items();
     unsent_.bytes += write_items(*writer_);
@@ -332,7 +297,7 @@ void CompletionHandler::on_events(std::size_t waiting_bytes) {
 }
 
 void CompletionHandler::take_items() {
-  taken_.is_last = left_.requests.empty() && queue_->num_ended() == choices_.num_submitted;
+  taken_.is_last = is_over();
   taken_.is_shown = !given_up_;  // else what comes is the end that cancel() made, and the client is told why
   if (!queue_->take(items_)) given_up_ = no_memory();
 }
@@ -340,10 +305,10 @@ void CompletionHandler::take_items() {
 bool CompletionHandler::is_for_writer(const EventQueue::Item& item, AnswerWriter& writer, std::string& out) {
   const RequestEvent& event = item.event;
   if (event.progress) {
-    prompts_.progress[event.prompt_index] = *event.progress;
+    progress_->note_prompt(event);
     return false;
   }
-  observe(item);
+  progress_->note_answer(item, exchange_, *metrics_);
   if (taken_.is_shown && heartbeat_) out += heartbeat_->before_event(event.prompt_index, writer);
   return taken_.is_shown;
 }
@@ -374,36 +339,6 @@ asio::awaitable<std::string> CompletionHandler::write_long_items(AnswerWriter& w
 bool CompletionHandler::has_long_items(const AnswerWriter& writer) const {
   return std::ranges::any_of(
       items_, [&](const EventQueue::Item& item) { return !item.event.progress && writer.is_long(item.event); });
-}
-
-void CompletionHandler::observe(const EventQueue::Item& item) {
-  AccessRecord& record = exchange_.record;
-  const RequestEvent& event = item.event;
-  const std::size_t choice = event.choice - choices_.first;
-  Progress& progress = progress_[event.prompt_index * choices_.of_prompt + choice];
-  if (event.token >= 0) {
-    if (progress.last_token == Clock::time_point{}) {
-      const double seconds = seconds_between(exchange_.begin, item.at);
-      metrics_->observe_first_token(seconds);
-      if (record.time_to_first_token_s < 0) record.time_to_first_token_s = seconds;
-    } else {
-      metrics_->observe_between_tokens(seconds_between(progress.last_token, item.at));
-    }
-    progress.last_token = item.at;
-    ++progress.num_tokens;
-  }
-  if (event.finish == FinishReason::kNone) return;
-  progress.has_ended = true;
-  --choices_.num_open;
-  metrics_->observe_finished(event.finish, event.stats);
-  record.finish_reason = finish_reason_name(event.finish);
-  record.generated_tokens = std::max<std::int64_t>(record.generated_tokens, 0) + event.stats.generated_tokens;
-  if (counted_[event.prompt_index]) return;
-  left_.num_tokens_open -= to_size(prompts_.num_tokens[event.prompt_index]);
-  counted_[event.prompt_index] = true;
-  record.prompt_tokens = std::max<std::int64_t>(record.prompt_tokens, 0) + event.stats.prompt_tokens;
-  if (record.diverged_at < 0) record.diverged_at = event.stats.diverged_at;
-  record.cached_tokens = std::max<std::int64_t>(record.cached_tokens, 0) + event.stats.cached_tokens;
 }
 
 asio::awaitable<void> CompletionHandler::answer_whole(AnswerWriter& writer) {

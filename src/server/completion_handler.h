@@ -7,16 +7,17 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
 
 #include "api/api.h"
+#include "api/call/call_run.h"
 #include "api/llama/llama_slots.h"
 #include "api/responses/response_store.h"
 #include "server/active_completions.h"
 #include "server/body_reader.h"
+#include "server/call_progress.h"
 #include "server/compile_queue.h"
 #include "server/event_queue.h"
 #include "server/metrics.h"
@@ -62,13 +63,6 @@ class CompletionHandler {
   void append_running(std::vector<RunningAnswer>& running) const;
 
  private:
-  /// One choice while it is made.
-  struct Progress {
-    Clock::time_point last_token = {};
-    int num_tokens = 0;
-    bool has_ended = false;
-  };
-
   /// What is held beside what the writer holds.
   struct Unsent {
     std::size_t call_bytes = 0;     // of the call's prompts, as far as the answer repeats them, and its warnings
@@ -77,6 +71,14 @@ class CompletionHandler {
     BufferedAnswer held = {};       // all three
 
     std::optional<ApiError> hold() { return held.hold_own(call_bytes + written_bytes + bytes.size()); }
+  };
+
+  /// What other threads do for the call before the engine has it: its body is read, its constraints are compiled.
+  struct Work {
+    std::stop_source stop = {};  // asked for when the call is given up
+    bool is_under_way = false;   // or waits to
+    Clock::time_point begin = {};
+    std::optional<Clock::time_point> deadline = {};
   };
 
   /// What came from the engine.
@@ -100,7 +102,8 @@ class CompletionHandler {
   ApiResult<void> submit(CompletionCall& call);
   /// Goes on with those that were left. Error: the engine takes none, and none is in work.
   ApiResult<void> submit_more();
-  bool has_turn(const Request& request) const;
+  /// The engine has told all ends that come.
+  bool is_over() const;
   asio::awaitable<void> answer_whole(AnswerWriter& writer);
   asio::awaitable<void> write_piece(AnswerWriter& writer);
   asio::awaitable<void> answer_stream(AnswerWriter& writer, std::string_view content_type);
@@ -117,7 +120,6 @@ class CompletionHandler {
   bool has_long_items(const AnswerWriter& writer) const;
   /// Notes the event, and adds to `out` what a stream says in front of it. False: that was all.
   bool is_for_writer(const EventQueue::Item& item, AnswerWriter& writer, std::string& out);
-  void observe(const EventQueue::Item& item);
   void cancel() noexcept;
 
   const Shared shared_;
@@ -129,35 +131,11 @@ class CompletionHandler {
   std::shared_ptr<EventQueue> queue_;
   std::vector<EventQueue::Item> items_;
   Taken taken_;
-  std::vector<RequestId> requests_;
-  struct {
-    std::vector<PromptProgress> progress = {};  // of one that waits, of no tokens
-    std::vector<int> num_tokens = {};
-  } prompts_;  // of the requests
-  struct {
-    std::span<Request> requests = {};  // the call's, in their order
-    bool goes_in_turns = false;        // some at a time
-    bool waits_for_room = false;       // in the engine's queue
-    std::size_t num_tokens_open = 0;   // in prompts of those that are in work
-    Clock::time_point begin = {};      // of the first one's work
-  } left_;                             // the requests that the engine has not got yet
-  std::vector<Progress> progress_;     // [prompt][choice]
-  std::vector<bool> counted_;          // [prompt]: its tokens are in the record
-  struct {
-    std::size_t of_prompt = 1;
-    std::uint32_t first = 0;
-    bool are_drafted = false;
-    std::size_t num_submitted = 0;
-    std::size_t num_open = 0;  // of these, whose end has not been taken
-  } choices_;
+  std::shared_ptr<CallRun> run_ = {};  // once it is submitted
+  bool waits_for_room_ = false;        // in the engine's queue, which is full, with nothing in work
+  std::optional<CallProgress> progress_ = {};
   Unsent unsent_;
-  /// What other threads do for the call before the engine has it: its body is read, its constraints are compiled.
-  struct {
-    std::stop_source stop = {};  // asked for when the call is given up
-    bool is_under_way = false;   // or waits to
-    Clock::time_point begin = {};
-    std::optional<Clock::time_point> deadline = {};
-  } work_;
+  Work work_;
   std::optional<StreamHeartbeat> heartbeat_;  // of a stream
   BufferedAnswer held_;                       // of an answer that is made whole
   std::optional<ApiError> given_up_ = {};     // why the server ends the answer, if it does

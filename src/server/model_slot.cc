@@ -119,7 +119,7 @@ void ModelSlot::take_model(const RequestPolicy& policy) {
   model.policy = policy;
   model.created = created_;
   model.takes_any_name = entry_.takes_any_name;
-  model.sampling_defaults = engine()->default_sampling({});
+  model.sampling_defaults = engine()->text()->default_sampling({});
   if (entry_.set_sampling) entry_.set_sampling(model.sampling_defaults);
   model_ = std::make_shared<const ServedModel>(std::move(model));
 }

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "octavo/engine.h"
+#include "octavo/model_info.h"
 #include "source/model_source.h"
 #include "tokenizer/words/vocab.h"
 

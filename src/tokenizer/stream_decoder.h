@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "octavo/engine.h"
+#include "octavo/token.h"
 
 namespace octavo {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "octavo/engine.h"
+#include "octavo/model_text.h"
 #include "source/model_source.h"
 #include "tokenizer/prompt_fragments.h"
 #include "tokenizer/stream_decoder.h"

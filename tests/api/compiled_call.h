@@ -7,9 +7,9 @@
 
 namespace octavo {
 
-inline ApiResult<CompletionCall> compiled(ApiResult<CompletionCall> call, const Engine& engine) {
+inline ApiResult<CompletionCall> compiled(ApiResult<CompletionCall> call, const ModelText& words) {
   if (!call) return call;
-  if (auto done = compile_constraint(*call, engine, {}); !done) return std::unexpected(std::move(done.error()));
+  if (auto done = compile_constraint(*call, words, {}); !done) return std::unexpected(std::move(done.error()));
   return call;
 }
 

@@ -8,9 +8,9 @@
 #include <map>
 
 #include "api/api.h"
+#include "api/fake_text.h"
 #include "api/openai_response.h"
 #include "api/responses/responses_answer.h"
-#include "api/text_engine.h"
 #include "api/tokenize_handler.h"
 
 namespace octavo {
@@ -26,11 +26,11 @@ constexpr std::string_view kSaidByOpenAi =
 
 class ContextFullTest : public ::testing::Test {
  protected:
-  ContextFullTest() { engine_.set_fills_gaps(); }
+  ContextFullTest() { words_.set_fills_gaps(); }
 
   /// The error of a body, in the form of its API.
   json::object refused(std::string_view api, const std::string& body) {
-    const auto call = parse_call(api_named(api), json::parse(body).as_object(), engine_, kAnsweringModel, {});
+    const auto call = parse_call(api_named(api), json::parse(body).as_object(), words_, kAnsweringModel, {});
     EXPECT_FALSE(call.has_value()) << body;
     if (call) return {};
     EXPECT_EQ(call.error().status, 400);
@@ -44,7 +44,7 @@ class ContextFullTest : public ::testing::Test {
   /// The prompt of chat() has BOS, "user:" and ";" around the text.
   static constexpr std::int64_t kAround = 7;
 
-  TextEngine engine_;
+  FakeText words_;
 };
 
 TEST_F(ContextFullTest, ProgramsOfOpenAiAndOfLlamaCppFindWhatTheyLookForInOneObject) {
@@ -90,7 +90,7 @@ TEST_F(ContextFullTest, OllamasSentenceHasBothNumbers) {
 }
 
 TEST_F(ContextFullTest, TextsForVectorsAreToldTheSameWay) {
-  engine_.embedding() = {.generates = false, .pooling = Pooling::kMean, .width = 2};
+  words_.embedding() = {.generates = false, .pooling = Pooling::kMean, .width = 2};
   const std::string text = text_of(149);  // the end token is behind it
   const json::object error = refused("openai_embedding", R"({"input": ")" + text + "\"}").at("error").as_object();
   EXPECT_EQ(error.at("type"), "exceed_context_size_error");
@@ -122,19 +122,18 @@ TEST_F(ContextFullTest, ACountBeyondThatIsToldInTheWordsOfItsApi) {
   BufferedAnswer held;
   const auto counted = answer_by(
       {.answer = answer_count, .body = json::parse(chat(kMaxCountedTokens)).as_object(), .counted = &messages.counted},
-      engine_, kAnsweringModel, held);
+      words_, kAnsweringModel, held);
   ASSERT_FALSE(counted.has_value());
   EXPECT_THAT(messages.error_body(counted.error()), HasSubstr("prompt is too long: 262145 tokens > 100 maximum"));
 }
 
 TEST_F(ContextFullTest, AStreamEndsWithIt) {
   const ApiError error = context_overflow({.prompt_tokens = 150, .context = 100}, "input");
-  const auto call =
-      parse_call(api_named("openai_chat"), json::parse(chat(3)).as_object(), engine_, kAnsweringModel, {});
+  const auto call = parse_call(api_named("openai_chat"), json::parse(chat(3)).as_object(), words_, kAnsweringModel, {});
   ASSERT_TRUE(call.has_value());
-  EXPECT_THAT(new_writer(api_named("openai_chat"), *call, engine_)->fail(error), HasSubstr(R"("n_prompt_tokens":150)"));
-  EXPECT_THAT(new_writer(api_named("messages"), *call, engine_)->fail(error), HasSubstr("prompt is too long: 150"));
-  EXPECT_THAT(new_writer(api_named("ollama_chat"), *call, engine_)->fail(error), HasSubstr("the input length exceeds"));
+  EXPECT_THAT(new_writer(api_named("openai_chat"), *call, words_)->fail(error), HasSubstr(R"("n_prompt_tokens":150)"));
+  EXPECT_THAT(new_writer(api_named("messages"), *call, words_)->fail(error), HasSubstr("prompt is too long: 150"));
+  EXPECT_THAT(new_writer(api_named("ollama_chat"), *call, words_)->fail(error), HasSubstr("the input length exceeds"));
 }
 
 TEST_F(ContextFullTest, AResponseThatIsRefusedInItsStreamHasTheCodeThatCodexReads) {

@@ -28,16 +28,16 @@ std::string tools(const std::string& list) { return R"(, "tools": [)" + list + "
 
 class CustomTools : public OpenAiResponse {
  protected:
-  void SetUp() override { engine_.set_tool_format("hermes"); }
+  void SetUp() override { words_.set_tool_format("hermes"); }
 
   ApiResult<CompletionCall> chat(const std::string& fields, const std::string& messages = "") {
     const std::string body = R"({"messages": [{"role": "user", "content": "hi"})" + messages + "]" + fields + "}";
-    return compiled(parse_chat_completion(json::parse(body).as_object(), engine_, kAnsweringModel), engine_);
+    return compiled(parse_chat_completion(json::parse(body).as_object(), words_, kAnsweringModel), words_);
   }
   /// The tools as a template finds them.
   json::value functions(const std::string& list) {
     EXPECT_TRUE(chat(tools(list)).has_value());
-    return json_of(engine_.last_options.tools);
+    return json_of(words_.last_options.tools);
   }
 };
 
@@ -51,7 +51,7 @@ TEST_F(CustomTools, AreFunctionsOfOneTextToTheModel) {
   EXPECT_TRUE(call->tools->tools.has("patch"));
   EXPECT_THAT(call->warnings, IsEmpty());
   EXPECT_EQ(call->requests[0].constraint, nullptr);
-  EXPECT_TRUE(engine_.last_options.describe_tools);
+  EXPECT_TRUE(words_.last_options.describe_tools);
 }
 
 TEST_F(CustomTools, ARegularExpressionIsEnforcedAndShown) {
@@ -61,8 +61,8 @@ TEST_F(CustomTools, ARegularExpressionIsEnforcedAndShown) {
   EXPECT_THAT(std::string(function.at("description").as_string()), HasSubstr("regular expression:\n[a-z]+|"));
   open_chat(tools(kWord));
   EXPECT_NE(call_.requests[0].constraint, nullptr);
-  EXPECT_THAT(engine_.compiled.schemas.at(engine_.compiled.rules.at(0).schema), HasSubstr("^(?:[a-z]+|)$"));
-  EXPECT_TRUE(engine_.compiled.rules.at(0).is_strict);
+  EXPECT_THAT(words_.compiled.schemas.at(words_.compiled.rules.at(0).schema), HasSubstr("^(?:[a-z]+|)$"));
+  EXPECT_TRUE(words_.compiled.rules.at(0).is_strict);
 }
 
 TEST_F(CustomTools, AGrammarInLarkIsShownAndAWarningSaysThatItIsNotEnforced) {
@@ -77,13 +77,13 @@ TEST_F(CustomTools, AGrammarInLarkIsShownAndAWarningSaysThatItIsNotEnforced) {
 TEST_F(CustomTools, OneMayHaveToBeCalled) {
   open_chat(tools(kFunction + "," + kText) + R"(, "tool_choice": {"type": "custom", "custom": {"name": "patch"}})");
   EXPECT_TRUE(call_.tools->is_single);
-  EXPECT_THAT(engine_.compiled.text, HasSubstr("patch"));
-  EXPECT_THAT(engine_.compiled.text, Not(HasSubstr("time")));
+  EXPECT_THAT(words_.compiled.text, HasSubstr("patch"));
+  EXPECT_THAT(words_.compiled.text, Not(HasSubstr("time")));
 }
 
 TEST_F(CustomTools, AnErrorInAGrammarIsNamedByWhereTheClientWroteIt) {
   const std::string must = R"(, "tool_choice": "required")";
-  engine_.compile_error = "tools[0].custom.format.grammar.definition: #/properties/input/pattern: found a group";
+  words_.compile_error = "tools[0].custom.format.grammar.definition: #/properties/input/pattern: found a group";
   const auto call = chat(tools(kWord) + must);
   ASSERT_FALSE(call.has_value());
   EXPECT_EQ(call.error().param, "tools[0].custom.format.grammar.definition");
@@ -98,7 +98,7 @@ TEST_F(CustomTools, AnErrorInASchemaIsNamedByWhereTheClientWroteIt) {
                                                      {"#/anyOf/1/items/2/const", ".anyOf[1].items[2].const"},
                                                      {"#/$defs/a~1b~01/1/type", ".$defs.a/b~1.1.type"}};
   for (const auto& [pointer, place] : places) {
-    engine_.compile_error = schema + ": " + pointer + ": found nothing";
+    words_.compile_error = schema + ": " + pointer + ": found nothing";
     const auto call =
         chat(tools(R"({"type": "function", "function": {"name": "time", "parameters": {"type": "object"}}})") + must);
     ASSERT_FALSE(call.has_value());
@@ -141,7 +141,7 @@ TEST_F(CustomTools, EarlierCallsAreShownAsCallsOfTheFunction) {
   };
   const auto call = ask(R"({"id": "c1", "type": "custom", "custom": {"name": "patch", "input": "a \"b\"\n"}})");
   ASSERT_TRUE(call.has_value()) << call.error().message;
-  const ToolCall& shown = engine_.last_messages.at(1).tool_calls.at(0);
+  const ToolCall& shown = words_.last_messages.at(1).tool_calls.at(0);
   EXPECT_EQ(shown.id, "c1");
   EXPECT_EQ(shown.name, "patch");
   EXPECT_EQ(std::get<std::string>(shown.arguments), R"({"input": "a \"b\"\n"})");
@@ -157,7 +157,7 @@ const std::string kCalls =
 TEST_F(CustomTools, AMessageHasTheirInput) {
   open_chat(tools(kFunction + "," + kText));
   send(token('x', kCalls));
-  send(last(TextEngine::kEnd, "", FinishReason::kStop));
+  send(last(FakeText::kEnd, "", FinishReason::kStop));
   const json::value calls = choice(body()).at("message").at("tool_calls");
   EXPECT_EQ(calls.at(0).at("type"), "custom");
   EXPECT_EQ(calls.at(0).at("custom"), json::parse(R"({"name": "patch", "input": "+ \"a\"\n"})"));

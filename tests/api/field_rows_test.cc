@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "api/api.h"
+#include "api/fake_text.h"
 #include "api/openai/openai_chat.h"
-#include "api/text_engine.h"
 #include "api/tokenize_handler.h"
 
 namespace octavo {
 namespace {
 
 namespace json = boost::json;
-using test::TextEngine;
+using test::FakeText;
 
 const ServedModel kModel{.id = "text", .policy = {.embeds = true, .max_client_priority = 5}};
 
@@ -39,14 +39,14 @@ struct Way {
   Bodies full = {};
 };
 
-const TextEngine& engine() {
+const FakeText& words() {
   static const auto made = [] {
-    auto engine = std::make_unique<TextEngine>();
-    engine->set_fills_gaps();
-    engine->set_tool_format("hermes");
-    engine->set_name("Qwen3-Embedding");  // whose vectors may be cut
-    engine->embedding() = {.pooling = Pooling::kLast, .width = 8, .labels = {"yes", "no"}};
-    return engine;
+    auto words = std::make_unique<FakeText>();
+    words->set_fills_gaps();
+    words->set_tool_format("hermes");
+    words->set_name("Qwen3-Embedding");  // whose vectors may be cut
+    words->embedding() = {.pooling = Pooling::kLast, .width = 8, .labels = {"yes", "no"}};
+    return words;
   }();
   return *made;
 }
@@ -67,7 +67,7 @@ Read read_of(ApiResult<T> result) {
 Read tokenized(AnswerTokens answer, const json::object& body) {
   BufferBudget budget({.answer_bytes = 1 << 20, .all_bytes = 1 << 20});
   BufferedAnswer held(budget);
-  return read_of(answer_by({.answer = answer, .body = body}, engine(), kModel, held));
+  return read_of(answer_by({.answer = answer, .body = body}, words(), kModel, held));
 }
 
 constexpr std::string_view kHi = R"({"messages": [{"role": "user", "content": "Hi"}]})";
@@ -134,7 +134,7 @@ std::vector<Way> ways() {
                    .bodies = {body},
                    .read =
                        [&api](const json::object& given) {
-                         return read_of(parse_call(api, given, engine(), kModel, no_responses()));
+                         return read_of(parse_call(api, given, words(), kModel, no_responses()));
                        },
                    .full = full});
     if (api.counted.path.empty()) continue;
@@ -144,7 +144,7 @@ std::vector<Way> ways() {
                    .read =
                        [&api](const json::object& given) {
                          return read_of(api.counted.read(
-                             given, {.engine = engine(), .model = kModel, .responses = &no_responses()}));
+                             given, {.words = words(), .model = kModel, .responses = &no_responses()}));
                        },
                    .full = full});
   }

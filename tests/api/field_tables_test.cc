@@ -29,8 +29,8 @@
 #include "api/ollama/ollama_request.h"
 #include "api/openai/openai_completion.h"
 #include "api/vectors/vector_fields.h"
+#include "fake_text.h"
 #include "support/source_dir.h"
-#include "text_engine.h"
 
 namespace octavo {
 namespace {
@@ -259,9 +259,9 @@ std::optional<std::string_view> number_in_words(std::string_view otherwise) {
 }
 
 TEST(FieldTables, ADefaultInWordsIsThatOfASamplerThatIsToldNothing) {
-  const test::TextEngine engine;
-  const auto settings = [&engine](const SamplingParams& sampling) {
-    return llama_props({.id = "m", .sampling_defaults = sampling}, engine.info());
+  const test::FakeText words;
+  const auto settings = [&words](const SamplingParams& sampling) {
+    return llama_props({.id = "m", .sampling_defaults = sampling}, words.info());
   };
   int num_checked = 0;
   for (const ApiField& row : kSamplingFields) {
@@ -269,7 +269,7 @@ TEST(FieldTables, ADefaultInWordsIsThatOfASamplerThatIsToldNothing) {
     if (!number) continue;
     const auto body = boost::json::parse(fmt::format(R"({{"{}": {}}})", row.path, *number));
     const ServedModel model{.id = "m"};
-    const ApiContext context{.engine = engine, .model = model};
+    const ApiContext context{.words = words, .model = model};
     ApiRequest request;
     FieldReader reader(body.as_object(), context, request);
     row.take(reader, row);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/call/history_parts.h"
+#include "api/fake_text.h"
 #include "api/messages/messages_request.h"
 #include "api/ollama/ollama_request.h"
 #include "api/openai/openai_chat.h"
@@ -16,12 +17,11 @@
 #include "api/prepare/prepare.h"
 #include "api/responses/responses_request.h"
 #include "api/shown_request.h"
-#include "api/text_engine.h"
 
 namespace octavo {
 namespace {
 
-using test::TextEngine;
+using test::FakeText;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -33,7 +33,7 @@ class History : public ::testing::Test {
  protected:
   using Read = ApiResult<ApiRequest> (History::*)(const std::string&);
 
-  ApiContext context() { return {.engine = engine_, .model = kAnsweringModel, .responses = &own_}; }
+  ApiContext context() { return {.words = words_, .model = kAnsweringModel, .responses = &own_}; }
   ApiResult<ApiRequest> messages(const std::string& said) {
     return read_messages(body(R"({"max_tokens": 9, "messages": [)" + said + "]}"), context());
   }
@@ -62,7 +62,7 @@ class History : public ::testing::Test {
 
   const json::object& body(const std::string& text) { return bodies_.emplace_back(json::parse(text).as_object()); }
 
-  TextEngine engine_;
+  FakeText words_;
   ResponseStore store_{{}};
   OwnResponses own_{.store = &store_, .owner = "one"};
   std::list<json::object> bodies_ = {};
@@ -297,7 +297,7 @@ TEST_F(History, AToolOfAnItemThatCannotBeReadIsLeftOutWithAWarning) {
 }
 
 TEST_F(History, AResponseThatIsGoneOnWithKeepsItsTools) {
-  engine_.set_tool_format("hermes");
+  words_.set_tool_format("hermes");
   const auto call = [&](const std::string& fields) { return parse_response_call(body("{" + fields + "}"), context()); };
   const auto first = call(R"("input": [)" + kMoreTools + R"(, {"role": "user", "content": "go"}])");
   ASSERT_TRUE(first.has_value()) << first.error().message;

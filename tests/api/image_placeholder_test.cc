@@ -32,10 +32,10 @@ const std::map<std::string_view, std::string> kBodies = {
 TEST(ImagePlaceholder, StandsForTheImagesOfEveryApiAndTheAnswerSaysSo) {
   ResponseStore store({});
   for (const auto& [api, body] : kBodies) {
-    const TextEngine engine;
-    const auto call = parse_call(api_named(api), parsed(body), engine, kBlind, {.store = &store});
+    const FakeText words;
+    const auto call = parse_call(api_named(api), parsed(body), words, kBlind, {.store = &store});
     ASSERT_TRUE(call.has_value()) << call.error().message;
-    EXPECT_EQ(engine.detokenize(call->requests[0].tokens), "<bos>user:a\n[image]\n[image];");
+    EXPECT_EQ(words.detokenize(call->requests[0].tokens), "<bos>user:a\n[image]\n[image];");
     EXPECT_THAT(call->warnings, ElementsAre(HasSubstr("2 of the request's images are replaced by the text '[image]'")));
   }
 }
@@ -43,8 +43,8 @@ TEST(ImagePlaceholder, StandsForTheImagesOfEveryApiAndTheAnswerSaysSo) {
 TEST(ImagePlaceholder, WithoutOneARequestWithAnImageIsRefused) {
   ResponseStore store({});
   for (const auto& [api, body] : kBodies) {
-    const TextEngine engine;
-    const auto call = parse_call(api_named(api), parsed(body), engine, kAnsweringModel, {.store = &store});
+    const FakeText words;
+    const auto call = parse_call(api_named(api), parsed(body), words, kAnsweringModel, {.store = &store});
     ASSERT_FALSE(call.has_value()) << body;
     EXPECT_EQ(call.error().status, 400);
     EXPECT_THAT(call.error().message, HasSubstr("reads text"));

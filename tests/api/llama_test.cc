@@ -25,17 +25,17 @@ json::object parsed(const std::string& text) { return json::parse(text).as_objec
 
 class LlamaRequest : public ::testing::Test {
  protected:
-  LlamaRequest() { engine_.set_fills_gaps(); }
+  LlamaRequest() { words_.set_fills_gaps(); }
   ApiResult<CompletionCall> call(const Api& api, const std::string& fields) {
-    return parse_call(api, parsed("{" + fields + "}"), engine_, kAnsweringModel, {});
+    return parse_call(api, parsed("{" + fields + "}"), words_, kAnsweringModel, {});
   }
   std::string prompt(const Api& api, const std::string& fields) {
     const auto made = call(api, fields);
     EXPECT_TRUE(made.has_value()) << made.error().message;
-    return made ? engine_.detokenize(made->requests.front().tokens) : std::string();
+    return made ? words_.detokenize(made->requests.front().tokens) : std::string();
   }
 
-  TextEngine engine_;
+  FakeText words_;
 };
 
 TEST_F(LlamaRequest, ACompletionGoesOnUntilTheContextEndsIfNothingElseIsAsked) {
@@ -55,7 +55,7 @@ TEST_F(LlamaRequest, TheServersLimitCountsWhereARequestNamesNone) {
   ServedModel model = kAnsweringModel;
   model.policy.max_tokens = 7;
   const auto limit = [&](const Api& api, const std::string& fields) {
-    const auto made = parse_call(api, parsed("{" + fields + "}"), engine_, model, {});
+    const auto made = parse_call(api, parsed("{" + fields + "}"), words_, model, {});
     EXPECT_TRUE(made.has_value()) << made.error().message;
     return made ? made->requests.front().max_tokens : -2;
   };
@@ -69,12 +69,12 @@ TEST_F(LlamaRequest, TheServersLimitCountsWhereARequestNamesNone) {
 }
 
 TEST_F(LlamaRequest, ContentIsTokenizedAsThereWithoutABeginningUnlessItIsAskedFor) {
-  engine_.adds_bos = true;
+  words_.adds_bos = true;
   BufferBudget budget({.answer_bytes = 1000, .all_bytes = 1000});
   const auto tokens = [&](const std::string& fields) {
     BufferedAnswer held(budget);
     const auto text =
-        answer_by({.answer = answer_tokenize, .body = parsed("{" + fields + "}")}, engine_, kAnsweringModel, held);
+        answer_by({.answer = answer_tokenize, .body = parsed("{" + fields + "}")}, words_, kAnsweringModel, held);
     EXPECT_TRUE(text.has_value()) << text.error().message;
     return text ? parsed(*text).at("count").as_int64() : -1;
   };
@@ -90,7 +90,7 @@ TEST_F(LlamaRequest, PiecesOfTokensAreTextsOrTheirBytes) {
   BufferBudget budget({.answer_bytes = 1000, .all_bytes = 1000});
   BufferedAnswer held(budget);
   const auto text =
-      answer_by({.answer = answer_tokenize, .body = parsed(R"({"content": "<bos>aä", "with_pieces": true})")}, engine_,
+      answer_by({.answer = answer_tokenize, .body = parsed(R"({"content": "<bos>aä", "with_pieces": true})")}, words_,
                 kAnsweringModel, held);
   ASSERT_TRUE(text.has_value()) << text.error().message;
   EXPECT_EQ(*text, R"({"tokens":[{"id":256,"piece":"<bos>"},{"id":97,"piece":"a"},{"id":195,"piece":[195]},)"
@@ -102,7 +102,7 @@ TEST_F(LlamaRequest, TokensHaveTheTextsOfTheVocabularyWhereVllmsFieldAsksForThem
   BufferedAnswer held(budget);
   const auto text =
       answer_by({.answer = answer_tokenize, .body = parsed(R"({"prompt": "<bos>b", "return_token_strs": true})")},
-                engine_, kAnsweringModel, held);
+                words_, kAnsweringModel, held);
   ASSERT_TRUE(text.has_value()) << text.error().message;
   EXPECT_EQ(*text, R"JSON({"count":2,"max_model_len":100,"tokens":[256,98],"token_strs":["(bos)","b"]})JSON");
 }
@@ -123,7 +123,7 @@ TEST_F(LlamaRequest, FilesThatDoNotFitBesideTheAnswerAreLeftOutFromTheFirstOn) {
   const auto made =
       call(api_named("llama_infill"), R"("input_prefix": "a", "input_suffix": "c", "n_predict": 70, )" + files);
   ASSERT_TRUE(made.has_value()) << made.error().message;
-  EXPECT_EQ(engine_.detokenize(made->requests[0].tokens), "{tmp:near}(a)c_");
+  EXPECT_EQ(words_.detokenize(made->requests[0].tokens), "{tmp:near}(a)c_");
   EXPECT_THAT(made->warnings, ElementsAre(HasSubstr("the first 1 of 2 files are left out")));
   EXPECT_THAT(call(api_named("llama_infill"), R"("input_prefix": "a", "input_suffix": "c", )" + files)->warnings,
               IsEmpty());
@@ -189,7 +189,7 @@ TEST_F(LlamaRequest, WhatIsWrongIsRefusedWithItsField) {
 }
 
 TEST_F(LlamaRequest, AModelThatFillsNoGapsIs501) {
-  const TextEngine none;
+  const FakeText none;
   for (const auto& [name, fields] :
        std::map<std::string_view, std::string>{{"llama_infill", R"({"input_prefix": "a", "input_suffix": "c"})"},
                                                {"openai_completion", R"({"prompt": "a", "suffix": "c"})"},
@@ -208,10 +208,10 @@ class LlamaAnswers : public ::testing::Test {
   void open(const std::string& fields) {
     auto call =
         parse_call(api_named("llama_completion"), parsed(R"({"prompt": "ab", "stop": ["X", "Y"])" + fields + "}"),
-                   engine_, kAnsweringModel, {});
+                   words_, kAnsweringModel, {});
     ASSERT_TRUE(call.has_value()) << call.error().message;
     call_ = std::move(*call);
-    writer_ = new_writer(api_named("llama_completion"), call_, engine_);
+    writer_ = new_writer(api_named("llama_completion"), call_, words_);
   }
   std::string send(RequestEvent end) {
     std::string out = call_.stream ? writer_->begin() : std::string();
@@ -220,7 +220,7 @@ class LlamaAnswers : public ::testing::Test {
     return out + writer_->finish();
   }
 
-  TextEngine engine_;
+  FakeText words_;
   CompletionCall call_;
   std::unique_ptr<AnswerWriter> writer_;
 };
@@ -254,7 +254,7 @@ TEST_F(LlamaAnswers, AStreamIsPiecesAndAnEnd) {
 }
 
 TEST_F(LlamaAnswers, TokensAreThoseThatWereGeneratedIfTheyAreAskedForOrStreamed) {
-  const RequestEvent end = last(TextEngine::kEnd, "", FinishReason::kStop);
+  const RequestEvent end = last(FakeText::kEnd, "", FinishReason::kStop);
   const auto tokens_of = [](const json::object& object) { return json::serialize(object.at("tokens")); };
   open("");
   EXPECT_EQ(tokens_of(parsed(send(end))), "[]");
@@ -269,9 +269,9 @@ TEST_F(LlamaAnswers, TokensAreThoseThatWereGeneratedIfTheyAreAskedForOrStreamed)
 }
 
 std::vector<RequestEvent> events_with_logprobs() {
-  RequestEvent hello = token(TextEngine::kHello, "Hello");
-  hello.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.5F}, {.token = 'x', .logprob = -2}};
-  return {hello, token(TextEngine::kWorld, " world"), last(TextEngine::kEnd, "", FinishReason::kStop)};
+  RequestEvent hello = token(FakeText::kHello, "Hello");
+  hello.top_logprobs = {{.token = FakeText::kHello, .logprob = -0.5F}, {.token = 'x', .logprob = -2}};
+  return {hello, token(FakeText::kWorld, " world"), last(FakeText::kEnd, "", FinishReason::kStop)};
 }
 
 TEST_F(LlamaAnswers, ProbabilitiesAreThoseOfTheAnswersTokensWithTheirIds) {

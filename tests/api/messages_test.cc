@@ -23,8 +23,8 @@ using ::testing::StartsWith;
 json::object parsed(const std::string& text) { return json::parse(text).as_object(); }
 
 ApiResult<ApiRequest> read(const std::string& fields) {
-  static const TextEngine engine;
-  return read_messages(parsed("{" + fields + "}"), {.engine = engine, .model = kAnsweringModel});
+  static const FakeText words;
+  return read_messages(parsed("{" + fields + "}"), {.words = words, .model = kAnsweringModel});
 }
 
 ApiRequest request_for(const std::string& messages, const std::string& fields = "") {
@@ -104,14 +104,14 @@ TEST(MessagesRequest, SpeculationBoundsTheTokensThatAreGuessed) {
 }
 
 TEST(MessagesRequest, AFormThatCannotBeCompiledIsNamedAsTheClientKnowsIt) {
-  const TextEngine engine;
+  const FakeText words;
   auto call =
       parse_call(api_named("messages"), parsed(R"({"max_tokens": 1, "messages": [{"role": "user", "content": "hi"}],
                                     "output_config": {"format": {"type": "json_schema", "schema": {}}}})"),
-                 engine, kAnsweringModel, {});
+                 words, kAnsweringModel, {});
   ASSERT_TRUE(call.has_value()) << call.error().message;
   call->constraint->source.text = "wrong";
-  const auto refused = compile_constraint(*call, engine, {});
+  const auto refused = compile_constraint(*call, words, {});
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().param, "output_config.format.schema");
   EXPECT_EQ(refused.error().message, "output_config.format.schema: found nonsense");
@@ -119,12 +119,12 @@ TEST(MessagesRequest, AFormThatCannotBeCompiledIsNamedAsTheClientKnowsIt) {
 
 // max_tokens must be there, and agents send the largest that a model could have.
 TEST(MessagesRequest, ALimitBeyondTheContextIsUntilItsEnd) {
-  const TextEngine engine;
+  const FakeText words;
   const auto call = [&](const std::string& text, int max_tokens) {
     return parse_call(api_named("messages"),
                       parsed(fmt::format(R"({{"max_tokens": {}, "messages": [{{"role": "user", "content": "{}"}}]}})",
                                          max_tokens, text)),
-                      engine, kAnsweringModel, {});
+                      words, kAnsweringModel, {});
   };
   const auto cut = call("hi", 32000);
   ASSERT_TRUE(cut.has_value()) << cut.error().message;
@@ -169,8 +169,8 @@ TEST(MessagesRequest, ThinkingIsBoundedWhereTheModelDoesSo) {
   EXPECT_EQ(request_for(hi, on).reasoning_budget.tokens, 5);
   EXPECT_EQ(chat_of(hi, on).at("names").at("enable_thinking"), true);
   EXPECT_EQ(chat_of(hi, R"(, "thinking": {"type": "disabled"})").at("names").at("enable_thinking"), false);
-  const TextEngine engine;  // its answers have no reasoning
-  EXPECT_EQ(prepare(request_for(hi, on), engine, kAnsweringModel)->requests.at(0).reasoning.budget, -1);
+  const FakeText words;  // its answers have no reasoning
+  EXPECT_EQ(prepare(request_for(hi, on), words, kAnsweringModel)->requests.at(0).reasoning.budget, -1);
 }
 
 TEST(MessagesRequest, ToolsOfTheServersOwnAreLeftOutWithAWarning) {
@@ -208,8 +208,8 @@ TEST(MessagesRequest, WhatIsWrongIsRefusedWithItsPlace) {
     EXPECT_EQ(chat.error().status, 400);
   }
   EXPECT_EQ(read(R"("messages": )" + hi).error().param, "max_tokens");
-  const TextEngine engine;
-  EXPECT_TRUE(read_counted_messages(parsed(R"({"messages": )" + hi + "}"), {.engine = engine, .model = kAnsweringModel})
+  const FakeText words;
+  EXPECT_TRUE(read_counted_messages(parsed(R"({"messages": )" + hi + "}"), {.words = words, .model = kAnsweringModel})
                   .has_value());
 }
 
@@ -231,16 +231,16 @@ std::vector<std::pair<std::string, json::object>> named_events(const std::string
 class MessagesAnswers : public ::testing::Test {
  protected:
   void open(const std::string& fields) {
-    engine_.set_tool_format("hermes");
+    words_.set_tool_format("hermes");
     auto call = parse_call(api_named("messages"),
                            parsed(R"({"max_tokens": 9, "messages": [{"role": "user", "content": "hi"}],
                                       "tools": [{"name": "time", "input_schema": {"type": "object"}}])" +
                                   fields + "}"),
-                           engine_, kAnsweringModel, {});
+                           words_, kAnsweringModel, {});
     ASSERT_TRUE(call.has_value()) << call.error().message;
     call_ = std::move(*call);
     call_.reasoning.is_shown = true;
-    writer_ = new_writer(api_named("messages"), call_, engine_);
+    writer_ = new_writer(api_named("messages"), call_, words_);
   }
   std::string send() {
     std::string out = call_.stream ? writer_->begin() : std::string();
@@ -248,7 +248,7 @@ class MessagesAnswers : public ::testing::Test {
     return out;
   }
 
-  TextEngine engine_;
+  FakeText words_;
   CompletionCall call_;
   std::unique_ptr<AnswerWriter> writer_;
 };

@@ -18,11 +18,11 @@ const std::string kCall = "<tool_call>\n{\"name\": \"weather\", \"arguments\": {
 
 class OldFunctions : public OpenAiResponse {
  protected:
-  void SetUp() override { engine_.set_tool_format("hermes"); }
+  void SetUp() override { words_.set_tool_format("hermes"); }
 
   ApiResult<CompletionCall> chat(const std::string& fields) {
     const std::string body = R"({"messages": [{"role": "user", "content": "hi"}])" + fields + "}";
-    return compiled(parse_chat_completion(json::parse(body).as_object(), engine_, kAnsweringModel), engine_);
+    return compiled(parse_chat_completion(json::parse(body).as_object(), words_, kAnsweringModel), words_);
   }
   /// The text as one token a byte, ended by an end token.
   std::vector<json::object> send_text(const std::string& text) {
@@ -30,7 +30,7 @@ class OldFunctions : public OpenAiResponse {
     for (const char c : text)
       for (json::object& event : send(token(static_cast<unsigned char>(c), std::string(1, c))))
         all.push_back(std::move(event));
-    for (json::object& event : send(last(TextEngine::kEnd, "", FinishReason::kStop))) all.push_back(std::move(event));
+    for (json::object& event : send(last(FakeText::kEnd, "", FinishReason::kStop))) all.push_back(std::move(event));
     return all;
   }
 };
@@ -41,7 +41,7 @@ TEST_F(OldFunctions, AreToolsOfWhichAnAnswerCallsOneAtMost) {
   ASSERT_NE(call->tools, nullptr);
   EXPECT_TRUE(call->calls_are_functions);
   EXPECT_TRUE(call->tools->is_single);
-  const auto& tools = std::get<TemplateList>(engine_.last_options.tools);
+  const auto& tools = std::get<TemplateList>(words_.last_options.tools);
   EXPECT_EQ(tools.size(), 2U) << "the template shows them as tools";
   EXPECT_EQ(chat(kFunctions + R"(, "function_call": "none")")->tools, nullptr);
   EXPECT_NE(chat(kFunctions + R"(, "function_call": "auto")")->tools, nullptr);
@@ -103,7 +103,7 @@ TEST_F(OldFunctions, ACallThatComesInOneEventIsOneDelta) {
 // The limit has cut the call: what might have been a mark is given behind what was sure to be its arguments.
 TEST_F(OldFunctions, ArgumentsThatACutEndsAreOneText) {
   const std::string cut = "<tool_call>\n<function=weather>\n<parameter=city>\nRo</para";
-  engine_.set_tool_format("qwen");
+  words_.set_tool_format("qwen");
   const auto arguments_in = [&](std::size_t piece) {
     response_.reset();  // before the call that it refers to
     open_chat(kFunctions + R"(, "stream": true)");
@@ -129,9 +129,9 @@ TEST_F(OldFunctions, EarlierCallsAndTheirResultsAreRead) {
       {"role": "assistant", "content": null, "function_call": {"name": "time", "arguments": "{\"zone\": 1}"}},
       {"role": "function", "name": "time", "content": "noon"}]})")
                                               .as_object(),
-                                          engine_, kAnsweringModel);
+                                          words_, kAnsweringModel);
   ASSERT_TRUE(call.has_value()) << call.error().message;
-  const std::vector<ChatMessage>& messages = engine_.last_messages;
+  const std::vector<ChatMessage>& messages = words_.last_messages;
   ASSERT_EQ(messages.size(), 3U);
   ASSERT_EQ(messages[1].tool_calls.size(), 1U);
   EXPECT_EQ(messages[1].tool_calls[0].name, "time");

@@ -23,12 +23,12 @@ const std::string kHi = R"("messages": [{"role": "user", "content": "hi"}])";
 json::object parsed(const std::string& text) { return json::parse(text).as_object(); }
 
 ApiResult<ApiRequest> read_chat(const std::string& fields) {
-  static const TextEngine engine;
-  return read_ollama_chat(parsed("{" + fields + "}"), {.engine = engine, .model = kAnsweringModel});
+  static const FakeText words;
+  return read_ollama_chat(parsed("{" + fields + "}"), {.words = words, .model = kAnsweringModel});
 }
 ApiResult<ApiRequest> read_generate(const std::string& fields) {
-  static const TextEngine engine;
-  return read_ollama_generate(parsed("{" + fields + "}"), {.engine = engine, .model = kAnsweringModel});
+  static const FakeText words;
+  return read_ollama_generate(parsed("{" + fields + "}"), {.words = words, .model = kAnsweringModel});
 }
 
 ApiRequest request_of_chat(const std::string& fields) {
@@ -74,9 +74,9 @@ TEST(OllamaRequest, GuessesAreBoundedByOllamasOptionAndByTheFieldOfEveryApi) {
 
 // 0 is no limit in ollama; a context of another size changes no prompt that fits this one.
 TEST(OllamaRequest, LimitsBeyondTheContextAreCutAndSaid) {
-  const TextEngine engine;
+  const FakeText words;
   const auto call_of = [&](const Api& api, const std::string& options) {
-    return parse_call(api, parsed("{" + kHi + R"(, "prompt": "hi", "options": )" + options + "}"), engine,
+    return parse_call(api, parsed("{" + kHi + R"(, "prompt": "hi", "options": )" + options + "}"), words,
                       kAnsweringModel, {});
   };
   for (const std::string_view name : {"ollama_chat", "ollama_generate"}) {
@@ -95,10 +95,10 @@ TEST(OllamaRequest, LimitsBeyondTheContextAreCutAndSaid) {
 }
 
 TEST(OllamaRequest, SamplersOfOldAreReadOrSaidToBeLeftOut) {
-  const TextEngine engine;
+  const FakeText words;
   const auto call = parse_call(api_named("ollama_chat"),
                                parsed("{" + kHi + R"(, "options": {"mirostat": 2, "mirostat_tau": 3, "tfs_z": 0.5}})"),
-                               engine, kAnsweringModel, {});
+                               words, kAnsweringModel, {});
   ASSERT_TRUE(call.has_value()) << call.error().message;
   EXPECT_EQ(call->requests[0].sampling.mirostat.version, 2);
   EXPECT_EQ(call->requests[0].sampling.mirostat.tau, 3);
@@ -210,12 +210,12 @@ TEST(KeepAlive, OfNothingWithoutAPromptUnloads) {
 class OllamaAnswers : public ::testing::Test {
  protected:
   void open(const Api& api, const std::string& fields) {
-    engine_.set_tool_format("hermes");
-    auto call = parse_call(api, parsed("{" + fields + "}"), engine_, kAnsweringModel, {});
+    words_.set_tool_format("hermes");
+    auto call = parse_call(api, parsed("{" + fields + "}"), words_, kAnsweringModel, {});
     ASSERT_TRUE(call.has_value()) << call.error().message;
     call_ = std::move(*call);
     call_.reasoning.is_shown = true;
-    writer_ = new_writer(api, call_, engine_);
+    writer_ = new_writer(api, call_, words_);
   }
   std::vector<json::object> lines(const std::string& bytes) {
     std::vector<json::object> all;
@@ -229,7 +229,7 @@ class OllamaAnswers : public ::testing::Test {
     return all;
   }
 
-  TextEngine engine_;
+  FakeText words_;
   CompletionCall call_;
   std::unique_ptr<AnswerWriter> writer_;
 };
@@ -279,10 +279,10 @@ TEST_F(OllamaAnswers, LogprobsStandBesideThePieceOfTheirTokens) {
            {"ollama_chat", kHi + asks},
            {"ollama_generate", R"("prompt": "hi")" + asks},
            {"ollama_generate", R"("raw": true, "prompt": "hi")" + asks}}) {
-    RequestEvent hello = token(TextEngine::kHello, "Hello");
-    hello.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.5F}, {.token = 'x', .logprob = -2}};
-    const std::vector<RequestEvent> events = {hello, token(TextEngine::kWorld, " world"),
-                                              last(TextEngine::kEnd, "", FinishReason::kStop)};
+    RequestEvent hello = token(FakeText::kHello, "Hello");
+    hello.top_logprobs = {{.token = FakeText::kHello, .logprob = -0.5F}, {.token = 'x', .logprob = -2}};
+    const std::vector<RequestEvent> events = {hello, token(FakeText::kWorld, " world"),
+                                              last(FakeText::kEnd, "", FinishReason::kStop)};
     open(api_named(name), fields + R"(, "stream": false)");
     EXPECT_EQ(call_.requests[0].top_logprobs, 2);
     for (const RequestEvent& event : events) writer_->on_event(event);

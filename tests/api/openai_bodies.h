@@ -8,13 +8,13 @@
 
 #include "api/call/completion.h"
 #include "api/compiled_call.h"
+#include "api/fake_text.h"
 #include "api/openai/openai_chat.h"
 #include "api/openai/openai_completion.h"
-#include "api/text_engine.h"
 
 namespace octavo {
 
-using test::TextEngine;
+using test::FakeText;
 
 inline const ServedModel kAskedModel{.id = "text",
                                      .aliases = {"Text.gguf"},
@@ -25,12 +25,11 @@ inline const ServedModel kAskedModel{.id = "text",
 class OpenAiRequest : public ::testing::Test {
  protected:
   ApiResult<CompletionCall> completion(const std::string& fields) {
-    return compiled(parse_completion(boost::json::parse("{" + fields + "}").as_object(), engine_, kAskedModel),
-                    engine_);
+    return compiled(parse_completion(boost::json::parse("{" + fields + "}").as_object(), words_, kAskedModel), words_);
   }
   ApiResult<CompletionCall> chat(const std::string& fields) {
-    return compiled(parse_chat_completion(boost::json::parse("{" + fields + "}").as_object(), engine_, kAskedModel),
-                    engine_);
+    return compiled(parse_chat_completion(boost::json::parse("{" + fields + "}").as_object(), words_, kAskedModel),
+                    words_);
   }
   /// The one request of a completion with this prompt and these fields.
   Request request(const std::string& fields) {
@@ -51,10 +50,10 @@ class OpenAiRequest : public ::testing::Test {
   std::string chat_prompt(const std::string& messages) {
     const auto call = chat(R"("messages": )" + messages);
     EXPECT_TRUE(call.has_value()) << messages << ": " << call.error().message;
-    return call ? engine_.detokenize(call->requests.at(0).tokens) : "";
+    return call ? words_.detokenize(call->requests.at(0).tokens) : "";
   }
 
-  TextEngine engine_;
+  FakeText words_;
 };
 
 inline const std::string kUser = R"("messages": [{"role": "user", "content": "hi"}])";

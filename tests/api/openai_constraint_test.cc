@@ -22,8 +22,8 @@ class OpenAiConstraint : public OpenAiRequest, public ::testing::WithParamInterf
 TEST_P(OpenAiConstraint, IsCompiledForTheRequest) {
   const AskedField& asked = GetParam();
   EXPECT_NE(request(asked.fields).constraint, nullptr);
-  EXPECT_EQ(engine_.compiled.kind, asked.kind);
-  EXPECT_EQ(engine_.compiled.text, asked.text);
+  EXPECT_EQ(words_.compiled.kind, asked.kind);
+  EXPECT_EQ(words_.compiled.text, asked.text);
   const auto call = chat(kUser + ", " + asked.fields);
   ASSERT_TRUE(call.has_value());
   EXPECT_NE(call->requests.at(0).constraint, nullptr);
@@ -59,7 +59,7 @@ TEST_F(OpenAiRequest, AStructuralTagHasThreeNames) {
        {R"("response_format": {"type": "structural_tag", )" + tag.substr(1), R"("structural_tag": )" + tag,
         R"("structured_outputs": {"structural_tag": )" + tag + "}"}) {
     EXPECT_NE(request(fields).constraint, nullptr) << fields;
-    grammars.push_back(engine_.compiled.text);
+    grammars.push_back(words_.compiled.text);
   }
   EXPECT_THAT(grammars, ::testing::Each(grammars.front()));
   EXPECT_EQ(completion_error(R"("structural_tag": "x")").param, "structural_tag");
@@ -67,7 +67,7 @@ TEST_F(OpenAiRequest, AStructuralTagHasThreeNames) {
 
 TEST_F(OpenAiRequest, ChoicesArriveInTheirOrder) {
   request(R"("guided_choice": ["b", "a"])");
-  EXPECT_THAT(engine_.compiled.choices, ElementsAre("b", "a"));
+  EXPECT_THAT(words_.compiled.choices, ElementsAre("b", "a"));
 }
 
 TEST_F(OpenAiRequest, FieldsThatAskForNoConstraintGiveNone) {
@@ -94,21 +94,21 @@ TEST_F(OpenAiRequest, APromptThatCannotFitIsRefusedBeforeItsConstraintIsCompiled
     ASSERT_FALSE(call.has_value());
     EXPECT_EQ(call.error().code, "context_length_exceeded") << call.error().message;
   }
-  EXPECT_EQ(engine_.num_compiled, 0);
+  EXPECT_EQ(words_.num_compiled, 0);
   const auto fitting = completion(R"("prompt": ["a", "b"])" + form);
   ASSERT_TRUE(fitting) << fitting.error().message;
   for (const auto& request : fitting->requests) EXPECT_NE(request.constraint, nullptr);
-  EXPECT_EQ(engine_.num_compiled, 1);
+  EXPECT_EQ(words_.num_compiled, 1);
 }
 
 TEST_F(OpenAiRequest, ASchemaIsStrictWhereResponseFormatSaysSo) {
   const std::string format = R"("response_format": {"type": "json_schema", "json_schema": {"schema": {}, "strict": )";
   request((format + "true}}").c_str());
-  EXPECT_TRUE(engine_.compiled.is_strict);
+  EXPECT_TRUE(words_.compiled.is_strict);
   request((format + "false}}").c_str());
-  EXPECT_FALSE(engine_.compiled.is_strict);
+  EXPECT_FALSE(words_.compiled.is_strict);
   request(R"("guided_json": {})");
-  EXPECT_FALSE(engine_.compiled.is_strict);
+  EXPECT_FALSE(words_.compiled.is_strict);
 }
 
 struct SchemaBody {
@@ -133,11 +133,11 @@ class AdditionalProperties : public ::testing::Test {
   ApiResult<CompletionCall> read(const SchemaBody& body, const std::string& fields, const ServedModel& model) {
     ResponseStore store({});
     return compiled(parse_call(api_named(body.api), boost::json::parse("{" + (body.fields + fields) + "}").as_object(),
-                               engine_, model, {.store = &store}),
-                    engine_);
+                               words_, model, {.store = &store}),
+                    words_);
   }
 
-  TextEngine engine_;
+  FakeText words_;
 };
 
 TEST_F(AdditionalProperties, AreClosedInEveryApiUnlessItsRequestOrTheServerSaysAsWritten) {
@@ -147,11 +147,11 @@ TEST_F(AdditionalProperties, AreClosedInEveryApiUnlessItsRequestOrTheServerSaysA
   const std::string open = R"(, "additional_properties": "as_written")";
   for (const SchemaBody& body : kSchemaBodies) {
     const auto closes = [&](const std::string& fields, const ServedModel& model) {
-      engine_.num_compiled = 0;
+      words_.num_compiled = 0;
       const auto call = read(body, fields, model);
       EXPECT_TRUE(call.has_value()) << body.fields << fields << ": " << call.error().message;
-      EXPECT_EQ(engine_.num_compiled, 1) << body.fields << fields;
-      return engine_.compiled.closes_objects;
+      EXPECT_EQ(words_.num_compiled, 1) << body.fields << fields;
+      return words_.compiled.closes_objects;
     };
     EXPECT_TRUE(closes("", kAskedModel)) << body.fields;
     EXPECT_FALSE(closes(open, kAskedModel)) << body.fields;

@@ -40,7 +40,7 @@ TEST_F(OpenAiRequest, ReadsCallsOfToolsAndTheirResults) {
       {"role": "tool", "tool_call_id": "c1", "name": "f", "content": [{"type": "text", "text": "cold"}]},
       {"role": "function", "name": "g", "content": "x"}])");
   ASSERT_TRUE(call) << call.error().message;
-  const std::vector<ChatMessage>& messages = engine_.last_messages;
+  const std::vector<ChatMessage>& messages = words_.last_messages;
   ASSERT_EQ(messages.size(), 4U);
   EXPECT_EQ(messages[1].reasoning, "hm");
   ASSERT_EQ(messages[1].tool_calls.size(), 3U);
@@ -62,7 +62,7 @@ TEST_F(OpenAiRequest, ReadsCallsOfToolsAndTheirResults) {
 TEST_F(OpenAiRequest, ReadsEarlierReasoningUnderItsTwoNames) {
   const auto reasoning = [&](const std::string& fields) {
     EXPECT_TRUE(chat(R"("messages": [{"role": "assistant", "content": "a", )" + fields + "}]")) << fields;
-    return engine_.last_messages.at(0).reasoning;
+    return words_.last_messages.at(0).reasoning;
   };
   EXPECT_EQ(reasoning(R"("reasoning_content": "a")"), "a");
   EXPECT_EQ(reasoning(R"("reasoning": "b")"), "b");
@@ -91,11 +91,11 @@ TEST_F(OpenAiRequest, CallsThatItCannotReadAreRefused) {
 
 TEST_F(OpenAiRequest, ThePromptMayEndWithTheLastMessage) {
   ASSERT_TRUE(chat(kUser));
-  EXPECT_TRUE(engine_.last_options.add_generation_prompt);
-  EXPECT_FALSE(engine_.last_options.continue_final_message);
+  EXPECT_TRUE(words_.last_options.add_generation_prompt);
+  EXPECT_FALSE(words_.last_options.continue_final_message);
   ASSERT_TRUE(chat(kUser + R"(, "add_generation_prompt": false, "continue_final_message": true)"));
-  EXPECT_FALSE(engine_.last_options.add_generation_prompt);
-  EXPECT_TRUE(engine_.last_options.continue_final_message);
+  EXPECT_FALSE(words_.last_options.add_generation_prompt);
+  EXPECT_TRUE(words_.last_options.continue_final_message);
   const ApiError both = chat_error(kUser + R"(, "continue_final_message": true)");
   EXPECT_EQ(both.param, "continue_final_message");
   EXPECT_THAT(both.message, HasSubstr("add_generation_prompt"));
@@ -106,9 +106,9 @@ TEST_F(OpenAiRequest, ThePromptMayEndWithTheLastMessage) {
 TEST_F(OpenAiRequest, ToolsThatMayNotBeCalledAreShownToTheTemplateIfItHasAPlaceForThem) {
   ASSERT_TRUE(chat(kUser + R"(, "tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "none")"));
   const TemplateDict function = {{"name", std::string("f")}};
-  EXPECT_EQ(engine_.last_options.tools,
+  EXPECT_EQ(words_.last_options.tools,
             TemplateValue(TemplateList{TemplateDict{{"type", std::string("function")}, {"function", function}}}));
-  EXPECT_FALSE(engine_.last_options.describe_tools);
+  EXPECT_FALSE(words_.last_options.describe_tools);
   EXPECT_EQ(chat_error(kUser + R"(, "tools": [5], "tool_choice": "none")").param, "tools[0]");
 }
 
@@ -135,9 +135,9 @@ TEST_F(OpenAiRequest, NamesOfTheServerAreGivenToTheTemplateWhereARequestGivesNon
   ServedModel model = kAskedModel;
   model.policy.template_names = {{"enable_thinking", true}, {"reasoning_effort", std::string("high")}};
   const auto names_of = [&](const std::string& fields) {
-    const auto call = parse_chat_completion(boost::json::parse("{" + kUser + fields + "}").as_object(), engine_, model);
+    const auto call = parse_chat_completion(boost::json::parse("{" + kUser + fields + "}").as_object(), words_, model);
     EXPECT_TRUE(call.has_value()) << call.error().message;
-    return engine_.last_options.names;
+    return words_.last_options.names;
   };
   EXPECT_EQ(names_of(""), model.policy.template_names);
   EXPECT_EQ(names_of(R"(, "reasoning_effort": "low")"),
@@ -154,7 +154,7 @@ TEST_F(OpenAiRequest, NamesForTheTemplateAreGivenToIt) {
   EXPECT_EQ(named->requests[0].tokens.size(), plain->requests[0].tokens.size() + names.size());
   ASSERT_TRUE(chat(kUser + R"(, "reasoning_effort": "low", "chat_template_kwargs": {"list": [1, {"a": "b"}]})"));
   const TemplateList list = {std::int64_t{1}, TemplateDict{{"a", std::string("b")}}};
-  EXPECT_EQ(engine_.last_options.names,
+  EXPECT_EQ(words_.last_options.names,
             (TemplateDict{{"reasoning_effort", std::string("low")}, {"enable_thinking", true}, {"list", list}}));
   for (const std::string wrong : {R"({"documents": []})", R"({"messages": "x"})", R"({"tools": null})"}) {
     const auto refused = chat(kUser + R"(, "chat_template_kwargs": )" + wrong);
@@ -171,7 +171,7 @@ TEST_F(OpenAiRequest, AChatsReasoningIsSplitOffWhereTheModelHasMarks) {
   EXPECT_EQ(plain->requests[0].reasoning.budget, -1);
   EXPECT_FALSE(plain->reasoning.is_counted);
 
-  engine_.set_reasoning("think");
+  words_.set_reasoning("think");
   const auto split = chat(kUser);
   ASSERT_TRUE(split);
   EXPECT_EQ(split->requests[0].reasoning.mode, ReasoningMode::kSplit);
@@ -187,7 +187,7 @@ TEST_F(OpenAiRequest, AChatsReasoningIsSplitOffWhereTheModelHasMarks) {
 }
 
 TEST_F(OpenAiRequest, ReasoningsBudgetHasSeveralNamesAndMinusOneIsAny) {
-  engine_.set_reasoning("think");
+  words_.set_reasoning("think");
   for (const std::string name :
        {"reasoning_budget", "reasoning_budget_tokens", "thinking_budget_tokens", "thinking_token_budget"}) {
     EXPECT_EQ(chat(kUser + ", \"" + name + "\": 7")->requests[0].reasoning.budget, 7) << name;

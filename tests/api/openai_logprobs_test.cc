@@ -17,10 +17,10 @@ using ::testing::IsEmpty;
 
 TEST_F(OpenAiResponse, LogprobsOfAChatHaveBytesAndAlternatives) {
   open_chat(R"(, "logprobs": true, "top_logprobs": 2)");
-  RequestEvent event = token(TextEngine::kHello, "Hello");
-  event.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.5F}, {.token = 'x', .logprob = -2}};
+  RequestEvent event = token(FakeText::kHello, "Hello");
+  event.top_logprobs = {{.token = FakeText::kHello, .logprob = -0.5F}, {.token = 'x', .logprob = -2}};
   response_->on_event(event);
-  response_->on_event(last(TextEngine::kEnd, "", FinishReason::kStop));
+  response_->on_event(last(FakeText::kEnd, "", FinishReason::kStop));
   EXPECT_EQ(json::serialize(choice(body()).at("logprobs")),
             R"({"content":[{"token":"Hello","logprob":-5E-1,"bytes":[72,101,108,108,111],"top_logprobs":[)"
             R"({"token":"Hello","logprob":-5E-1,"bytes":[72,101,108,108,111]},)"
@@ -29,8 +29,8 @@ TEST_F(OpenAiResponse, LogprobsOfAChatHaveBytesAndAlternatives) {
 
 TEST_F(OpenAiResponse, PartsOfACharacterSurviveInLogprobs) {
   open_chat(R"(, "logprobs": true, "stream": true)");
-  EXPECT_EQ(send(token(TextEngine::kSmileBegin, "")).size(), 1);  // the role alone: its text is still to come
-  const auto events = send(token(TextEngine::kSmileEnd, "\xF0\x9F\x98\x80"));
+  EXPECT_EQ(send(token(FakeText::kSmileBegin, "")).size(), 1);  // the role alone: its text is still to come
+  const auto events = send(token(FakeText::kSmileEnd, "\xF0\x9F\x98\x80"));
   ASSERT_EQ(events.size(), 1);
   const json::array content = choice(events[0]).at("logprobs").at("content").as_array();
   ASSERT_EQ(content.size(), 2);
@@ -41,10 +41,10 @@ TEST_F(OpenAiResponse, PartsOfACharacterSurviveInLogprobs) {
 
 TEST_F(OpenAiResponse, LogprobsOfACompletionAreFourArrays) {
   open_completion(R"(, "logprobs": 1)");
-  RequestEvent first = token(TextEngine::kGrin, "\xF0\x9F\x98\x80");
-  first.top_logprobs = {{.token = TextEngine::kGrin, .logprob = -0.5F}};
-  RequestEvent second = last(TextEngine::kWorld, " world", FinishReason::kLength);
-  second.top_logprobs = {{.token = TextEngine::kSmileBegin, .logprob = -0.25F}};
+  RequestEvent first = token(FakeText::kGrin, "\xF0\x9F\x98\x80");
+  first.top_logprobs = {{.token = FakeText::kGrin, .logprob = -0.5F}};
+  RequestEvent second = last(FakeText::kWorld, " world", FinishReason::kLength);
+  second.top_logprobs = {{.token = FakeText::kSmileBegin, .logprob = -0.25F}};
   response_->on_event(first);
   response_->on_event(second);
   EXPECT_EQ(json::serialize(choice(body()).at("logprobs")),
@@ -54,29 +54,29 @@ TEST_F(OpenAiResponse, LogprobsOfACompletionAreFourArrays) {
 
 TEST_F(OpenAiResponse, TokensThatReadAlikeAreOneAlternative) {
   open_completion(R"(, "logprobs": 2)");
-  RequestEvent event = last(TextEngine::kAgain, "Hello", FinishReason::kLength);
-  event.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.25F}, {.token = TextEngine::kAgain, .logprob = -3}};
+  RequestEvent event = last(FakeText::kAgain, "Hello", FinishReason::kLength);
+  event.top_logprobs = {{.token = FakeText::kHello, .logprob = -0.25F}, {.token = FakeText::kAgain, .logprob = -3}};
   response_->on_event(event);
   EXPECT_EQ(json::serialize(choice(body()).at("logprobs").at("top_logprobs")), R"([{"Hello":-2.5E-1}])");
 }
 
 TEST_F(OpenAiResponse, IdsStandForTokensIfAskedFor) {
   open_completion(R"(, "logprobs": 2, "return_tokens_as_token_ids": true)");
-  RequestEvent event = last(TextEngine::kAgain, "Hello", FinishReason::kLength);
-  event.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.25F}, {.token = TextEngine::kAgain, .logprob = -3}};
+  RequestEvent event = last(FakeText::kAgain, "Hello", FinishReason::kLength);
+  event.top_logprobs = {{.token = FakeText::kHello, .logprob = -0.25F}, {.token = FakeText::kAgain, .logprob = -3}};
   response_->on_event(event);
   const json::object logprobs = choice(body()).at("logprobs").as_object();
-  const std::string again = fmt::format("token_id:{}", static_cast<int>(TextEngine::kAgain));
+  const std::string again = fmt::format("token_id:{}", static_cast<int>(FakeText::kAgain));
   EXPECT_EQ(logprobs.at("tokens").at(0), json::value(again));
   EXPECT_EQ(json::serialize(logprobs.at("top_logprobs")),
-            fmt::format(R"([{{"token_id:{}":-2.5E-1,"{}":-3}}])", static_cast<int>(TextEngine::kHello), again));
+            fmt::format(R"([{{"token_id:{}":-2.5E-1,"{}":-3}}])", static_cast<int>(FakeText::kHello), again));
   open_chat(R"(, "top_logprobs": 1, "return_tokens_as_token_ids": true)");
   event.top_logprobs.pop_back();
   response_->on_event(event);
   EXPECT_EQ(json::serialize(choice(body()).at("logprobs").at("content").at(0)),
             fmt::format(R"({{"token":"{}","logprob":-5E-1,"bytes":[72,101,108,108,111],"top_logprobs":[)"
                         R"({{"token":"token_id:{}","logprob":-2.5E-1,"bytes":[72,101,108,108,111]}}]}})",
-                        again, static_cast<int>(TextEngine::kHello)));
+                        again, static_cast<int>(FakeText::kHello)));
 }
 
 TEST_F(OpenAiResponse, WhatIsTooUnlikelyToSayIsMinus9999) {
@@ -88,7 +88,7 @@ TEST_F(OpenAiResponse, WhatIsTooUnlikelyToSayIsMinus9999) {
 }
 
 TEST_F(OpenAiResponse, LogprobsOfReasoningAreReportedWhenItIsShown) {
-  engine_.set_reasoning("think");
+  words_.set_reasoning("think");
   open_chat(R"(, "logprobs": true, "stream": true)");
   const auto names = [&](const RequestEvent& event) {
     std::string all;
@@ -134,7 +134,7 @@ TEST_F(OpenAiResponse, TextThatAStopHeldBackIsReportedWhenTheLimitEndsTheAnswer)
 TEST_F(OpenAiResponse, ControlTokensInAnAnswerAreReportedThoughTheyShowNothing) {
   open_chat(R"(, "logprobs": true, "ignore_eos": true)");
   response_->on_event(token('a', "a"));
-  response_->on_event(token(TextEngine::kEnd, ""));
+  response_->on_event(token(FakeText::kEnd, ""));
   response_->on_event(token('b', "b"));
   response_->on_event(last('c', "", FinishReason::kStop));  // a stop token
   const json::object answer = choice(body());
@@ -146,9 +146,9 @@ TEST_F(OpenAiResponse, ControlTokensInAnAnswerAreReportedThoughTheyShowNothing) 
 }
 
 TEST_F(OpenAiResponse, EchoBeginsWithThePromptAndItsLogprobs) {
-  engine_.adds_bos = true;
+  words_.adds_bos = true;
   open_completion(R"(, "echo": true, "logprobs": 1, "max_tokens": 1)");
-  const auto width = static_cast<std::size_t>(engine_.info().vocab_size);
+  const auto width = static_cast<std::size_t>(words_.info().vocab_size);
   std::vector<float> logits(3 * width, 0);
   logits['a'] = 20;          // behind BOS
   logits[width + 'x'] = 20;  // behind "a"
@@ -177,7 +177,7 @@ TEST_F(OpenAiResponse, TheFirstEventBehindALongPromptWhoseLogprobsAreToldIsLong)
   for (const char* const more : {R"(, "echo": true, "logprobs": 1)", R"(, "prompt_logprobs": 1)"}) {
     open_completion(std::string(more) + R"(, "max_tokens": 2)");
     const std::vector<TokenId> few = call_.prompts[0].tokens;
-    const std::vector<float> logits(few.size() * static_cast<std::size_t>(engine_.info().vocab_size), 0);
+    const std::vector<float> logits(few.size() * static_cast<std::size_t>(words_.info().vocab_size), 0);
     call_.requests[0].on_prompt_logits(0, logits);
     EXPECT_FALSE(response_->is_long(token('c', "c"))) << more;
     call_.prompts[0].tokens = many;
@@ -193,9 +193,9 @@ TEST_F(OpenAiResponse, TheFirstEventBehindALongPromptWhoseLogprobsAreToldIsLong)
 }
 
 TEST_F(OpenAiResponse, APromptsLogProbabilitiesAreVllmsBesideEachChoice) {
-  engine_.adds_bos = true;
+  words_.adds_bos = true;
   open_completion(R"(, "prompt_logprobs": 1, "max_tokens": 1, "n": 2)");
-  const auto width = static_cast<std::size_t>(engine_.info().vocab_size);
+  const auto width = static_cast<std::size_t>(words_.info().vocab_size);
   std::vector<float> logits(3 * width, 0);
   logits['a'] = 20;          // behind BOS
   logits[width + 'x'] = 20;  // behind "a"
@@ -223,7 +223,7 @@ TEST_F(OpenAiResponse, APromptsLogProbabilitiesAreVllmsBesideEachChoice) {
 
 TEST_F(OpenAiResponse, AnEchoedPartOfACharacterIsAReplacementAndInLogprobsItsBytes) {
   const std::string fields = R"({"prompt": [72, 260], "echo": true, "logprobs": 0, "max_tokens": 1})";
-  open(parse_completion(json::parse(fields).as_object(), engine_, kAnsweringModel), "cmpl-1");
+  open(parse_completion(json::parse(fields).as_object(), words_, kAnsweringModel), "cmpl-1");
   send(last('x', "x", FinishReason::kLength));
   const json::object answer = choice(body());
   EXPECT_EQ(answer.at("text"), "H\xEF\xBF\xBDx");
@@ -238,8 +238,8 @@ TEST_F(OpenAiResponse, OffsetsCountTheReplacementsOfWhatIsNoCharacter) {
   response_->on_event(token(0xF0, ""));                // begins a character,
   response_->on_event(token(0x9F, ""));                // goes on,
   response_->on_event(token('b', replacement + "b"));  // and does not end it
-  response_->on_event(token(TextEngine::kSmileBegin, ""));
-  response_->on_event(token(TextEngine::kSmileEnd, "\xF0\x9F\x98\x80"));
+  response_->on_event(token(FakeText::kSmileBegin, ""));
+  response_->on_event(token(FakeText::kSmileEnd, "\xF0\x9F\x98\x80"));
   response_->on_event(last('c', "c", FinishReason::kLength));
   EXPECT_EQ(json::serialize(choice(body()).at("logprobs").at("text_offset")), "[0,1,2,3,3,4,5,5]");
 }
@@ -247,7 +247,7 @@ TEST_F(OpenAiResponse, OffsetsCountTheReplacementsOfWhatIsNoCharacter) {
 TEST_F(OpenAiResponse, OffsetsOfAnEchoedPromptAreThoseOfItsText) {
   // Half a character, the other half; then a half that the answer's bytes cannot complete: they are decoded alone.
   const std::string fields = R"({"prompt": [260, 261, 72, 260], "echo": true, "logprobs": 0, "max_tokens": 2})";
-  open(parse_completion(json::parse(fields).as_object(), engine_, kAnsweringModel), "cmpl-1");
+  open(parse_completion(json::parse(fields).as_object(), words_, kAnsweringModel), "cmpl-1");
   const std::string replacement = "\xEF\xBF\xBD";
   response_->on_event(token(0x98, replacement));
   response_->on_event(last('x', "x", FinishReason::kLength));
@@ -258,7 +258,7 @@ TEST_F(OpenAiResponse, OffsetsOfAnEchoedPromptAreThoseOfItsText) {
 
 TEST_F(OpenAiResponse, EchoWithoutAnAnswerIsThePrompt) {
   open_completion(R"(, "echo": true, "logprobs": 0, "max_tokens": 0)");
-  call_.requests[0].on_prompt_logits(0, std::vector<float>(2 * static_cast<std::size_t>(engine_.info().vocab_size), 0));
+  call_.requests[0].on_prompt_logits(0, std::vector<float>(2 * static_cast<std::size_t>(words_.info().vocab_size), 0));
   RequestEvent event;
   event.finish = FinishReason::kLength;
   response_->on_event(event);

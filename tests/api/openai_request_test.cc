@@ -30,12 +30,12 @@ TEST_F(OpenAiRequest, TakesAPromptInEachOfItsForms) {
   EXPECT_THAT(tokens(R"(["ab", "c"])"), ElementsAre(ElementsAre('a', 'b'), ElementsAre('c')));
   EXPECT_THAT(tokens("[5, 6]"), ElementsAre(ElementsAre(5, 6)));
   EXPECT_THAT(tokens("[[5, 6], [7]]"), ElementsAre(ElementsAre(5, 6), ElementsAre(7)));
-  EXPECT_THAT(tokens(R"("a<end>")"), ElementsAre(ElementsAre('a', TextEngine::kEnd)));
+  EXPECT_THAT(tokens(R"("a<end>")"), ElementsAre(ElementsAre('a', FakeText::kEnd)));
 }
 
 TEST_F(OpenAiRequest, AddsBosToTextButNotToIds) {
-  engine_.adds_bos = true;
-  EXPECT_THAT(completion(R"("prompt": "a")")->requests[0].tokens, ElementsAre(TextEngine::kBos, 'a'));
+  words_.adds_bos = true;
+  EXPECT_THAT(completion(R"("prompt": "a")")->requests[0].tokens, ElementsAre(FakeText::kBos, 'a'));
   EXPECT_THAT(completion(R"("prompt": [97])")->requests[0].tokens, ElementsAre(97));
 }
 
@@ -177,7 +177,7 @@ TEST_F(OpenAiRequest, PromptLogitsAreWantedForEchoWithLogprobsOnly) {
 }
 
 TEST_F(OpenAiRequest, AnEchoedPromptIsTheTextThatWasSent) {
-  engine_.adds_bos = true;
+  words_.adds_bos = true;
   EXPECT_EQ(completion(R"("prompt": "a<end>b", "echo": true)")->prompts[0].text, "a<end>b");
   EXPECT_EQ(completion(R"("prompt": [97, 258], "echo": true)")->prompts[0].text, "aHello");
   EXPECT_EQ(completion(R"("prompt": "a")")->prompts[0].text, "");
@@ -208,7 +208,7 @@ TEST_F(OpenAiRequest, AnAnswerTooLargeToHoldIsRefusedBeforeItIsMade) {
   model.policy.max_answer_bytes = 60'000;
   const auto parse = [&](const std::string& fields, bool is_chat) {
     const auto body = boost::json::parse("{" + fields + "}").as_object();
-    return is_chat ? parse_chat_completion(body, engine_, model) : parse_completion(body, engine_, model);
+    return is_chat ? parse_chat_completion(body, words_, model) : parse_completion(body, words_, model);
   };
   const std::string many = R"(, "n": 128, "max_tokens": 50, "logprobs": )";
   const auto refused = parse(R"("prompt": "a")" + many + "20", false);
@@ -226,7 +226,7 @@ TEST_F(OpenAiRequest, ChoicesAreAsManyAsCanAdvanceTogether) {
   ServedModel model = kAskedModel;
   model.policy.max_choices = 4;
   const auto parse = [&](int n) {
-    return parse_completion(boost::json::parse(fmt::format(R"({{"prompt": "a", "n": {}}})", n)).as_object(), engine_,
+    return parse_completion(boost::json::parse(fmt::format(R"({{"prompt": "a", "n": {}}})", n)).as_object(), words_,
                             model);
   };
   EXPECT_TRUE(parse(4));
@@ -241,7 +241,7 @@ TEST_F(OpenAiRequest, EchoedPromptsCountAlsoInAStream) {
   const auto parse = [&](int num_prompts) {
     std::string fields = R"({"echo": true, "logprobs": 20, "max_tokens": 1, "stream": true, "prompt": [")" + prompt;
     for (int i = 1; i < num_prompts; ++i) fields += R"(", ")" + prompt;
-    return parse_completion(boost::json::parse(fields + "\"]}").as_object(), engine_, model);
+    return parse_completion(boost::json::parse(fields + "\"]}").as_object(), words_, model);
   };
   EXPECT_TRUE(parse(1));
   EXPECT_EQ(parse(2).error().code, "answer_too_large");
@@ -253,7 +253,7 @@ TEST_F(OpenAiRequest, AnEchoCountsTheBytesThatItIsWrittenIn) {
   const auto parse = [&](const std::string& prompt, const std::string& more) {
     return parse_completion(
         boost::json::parse(R"({"echo": true, "max_tokens": 1, "n": 100, "prompt": )" + prompt + more + "}").as_object(),
-        engine_, model);
+        words_, model);
   };
   std::string escapes, ids = "[258", plain(90, 'a');
   for (int i = 0; i < 90; ++i) escapes += "\\u0001";  // one byte, which JSON writes as six
@@ -319,13 +319,13 @@ TEST_F(OpenAiRequest, SettingsCountForEachPrompt) {
 TEST_F(OpenAiRequest, APredictionIsATextToDraftFrom) {
   const auto call = chat(kUser + R"(, "prediction": {"type": "content", "content": "abc"})");
   ASSERT_TRUE(call.has_value()) << call.error().message;
-  EXPECT_EQ(engine_.detokenize(call->requests.at(0).prediction), "abc");
+  EXPECT_EQ(words_.detokenize(call->requests.at(0).prediction), "abc");
   EXPECT_TRUE(call->counts_prediction);
   const auto parts = chat(kUser + R"(, "prediction": {"type": "content", "content": [{"type": "text", "text": "a"},
       {"type": "text", "text": "b"}]})");
   ASSERT_TRUE(parts.has_value()) << parts.error().message;
-  EXPECT_EQ(engine_.detokenize(parts->requests.at(0).prediction), "ab");
-  EXPECT_EQ(engine_.detokenize(request(R"("prediction": {"type": "content", "content": "abc"})").prediction), "abc");
+  EXPECT_EQ(words_.detokenize(parts->requests.at(0).prediction), "ab");
+  EXPECT_EQ(words_.detokenize(request(R"("prediction": {"type": "content", "content": "abc"})").prediction), "abc");
   EXPECT_FALSE(chat(kUser)->counts_prediction);
 }
 
@@ -337,7 +337,7 @@ TEST_F(OpenAiRequest, APredictionOfTheWrongKindIsAnError) {
 }
 
 TEST_F(OpenAiRequest, APredictionBeyondTheContextIsLeftAlone) {
-  const std::string text(static_cast<std::size_t>(engine_.info().max_context) + 1, 'a');
+  const std::string text(static_cast<std::size_t>(words_.info().max_context) + 1, 'a');
   const auto call = chat(kUser + R"(, "prediction": {"type": "content", "content": ")" + text + "\"}");
   ASSERT_TRUE(call.has_value()) << call.error().message;
   EXPECT_TRUE(call->requests.at(0).prediction.empty());

@@ -12,19 +12,20 @@
 #include "api/api.h"
 #include "api/call/completion.h"
 #include "api/compiled_call.h"
+#include "api/fake_text.h"
 #include "api/openai/openai_chat.h"
 #include "api/openai/openai_completion.h"
-#include "api/text_engine.h"
 
 namespace octavo {
 
 namespace json = boost::json;
-using test::TextEngine;
+using test::FakeText;
 
 inline const ServedModel kAnsweringModel{.id = "text", .fingerprint = "fp_1", .created = 1};
 
-inline std::unique_ptr<AnswerWriter> new_writer(const Api& api, const CompletionCall& call, const Engine& engine) {
-  return api.make_writer({.call = call, .engine = engine, .model = kAnsweringModel, .id = "0123", .created = 1});
+inline std::unique_ptr<AnswerWriter> new_writer(const Api& api, const CompletionCall& call, const ModelText& words) {
+  return api.make_writer(
+      {.call = call, .words = test::not_owned(words), .model = kAnsweringModel, .id = "0123", .created = 1});
 }
 
 /// The JSON of each event but [DONE], which must be the last if it is there.
@@ -54,7 +55,7 @@ inline RequestEvent token(TokenId id, const std::string& text, std::uint32_t cho
   event.logprob = -0.5F;
   event.text = text;
   event.bytes = text;
-  event.is_text = id != TextEngine::kBos && id != TextEngine::kEnd;
+  event.is_text = id != FakeText::kBos && id != FakeText::kEnd;
   return event;
 }
 
@@ -89,17 +90,17 @@ class OpenAiResponse : public ::testing::Test {
  protected:
   void open_chat(const std::string& fields) {
     const std::string body = R"({"messages": [{"role": "user", "content": "hi"}])" + fields + "}";
-    open(parse_chat_completion(json::parse(body).as_object(), engine_, kAnsweringModel), "chatcmpl-1");
+    open(parse_chat_completion(json::parse(body).as_object(), words_, kAnsweringModel), "chatcmpl-1");
   }
   void open_completion(const std::string& fields) {
     const std::string body = R"({"prompt": "ab")" + fields + "}";
-    open(parse_completion(json::parse(body).as_object(), engine_, kAnsweringModel), "cmpl-1");
+    open(parse_completion(json::parse(body).as_object(), words_, kAnsweringModel), "cmpl-1");
   }
   void open(ApiResult<CompletionCall> call, const std::string& id) {
-    call = compiled(std::move(call), engine_);
+    call = compiled(std::move(call), words_);
     ASSERT_TRUE(call.has_value()) << call.error().message;
     call_ = std::move(*call);
-    response_ = std::make_unique<CompletionResponse>(call_, engine_, kAnsweringModel, id, 1234);
+    response_ = std::make_unique<CompletionResponse>(call_, test::not_owned(words_), kAnsweringModel, id, 1234);
   }
   std::vector<json::object> send(RequestEvent event, std::size_t prompt = 0) {
     event.prompt_index = prompt;
@@ -108,7 +109,7 @@ class OpenAiResponse : public ::testing::Test {
   json::object body() { return json::parse(response_->finish()).as_object(); }
   static json::object choice(const json::object& event) { return event.at("choices").at(0).as_object(); }
 
-  TextEngine engine_;
+  FakeText words_;
   CompletionCall call_;
   std::unique_ptr<CompletionResponse> response_;
 };

@@ -22,7 +22,7 @@ TEST_F(OpenAiResponse, AChatsBodyHasOpenAisShape) {
   open_chat("");
   EXPECT_EQ(response_->on_event(token('H', "H")), "");
   EXPECT_FALSE(response_->done());
-  EXPECT_EQ(response_->on_event(last(TextEngine::kEnd, "", FinishReason::kStop)), "");
+  EXPECT_EQ(response_->on_event(last(FakeText::kEnd, "", FinishReason::kStop)), "");
   EXPECT_TRUE(response_->done());
   EXPECT_EQ(
       without_timings(body()),
@@ -73,7 +73,7 @@ TEST_F(OpenAiResponse, AnAnswersEndHasLlamaCppsTimings) {
 TEST_F(OpenAiResponse, WarningsOfASchemaStandInTheBodyOrOnceInAStream) {
   const std::string odd = R"(, "guided_json": {"odd": 1})", warnings = R"("warnings":["guided_json.odd: \"it\""])";
   open_chat(odd);
-  response_->on_event(last(TextEngine::kEnd, "", FinishReason::kStop));
+  response_->on_event(last(FakeText::kEnd, "", FinishReason::kStop));
   EXPECT_THAT(response_->finish(), HasSubstr(warnings));
   for (const bool is_chat : {true, false}) {
     const std::string fields = R"(, "stream": true, "n": 2)" + odd;
@@ -98,7 +98,7 @@ TEST_F(OpenAiResponse, AChatsStreamBeginsWithTheRoleAndEndsWithAnEmptyDelta) {
       R"([{"index":0,"delta":{"content":"H"},"logprobs":null,"finish_reason":null}]})"
       "\n\n");
   EXPECT_EQ(
-      response_->on_event(last(TextEngine::kEnd, "", FinishReason::kStop)),
+      response_->on_event(last(FakeText::kEnd, "", FinishReason::kStop)),
       R"(data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1234,"model":"text","system_fingerprint":"fp_1","choices":)"
       R"([{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"timings":{"cache_n":4,"prompt_n":6,"prompt_ms":0.000,)"
       R"("prompt_per_token_ms":0.000,"prompt_per_second":0.000,"predicted_n":2,"predicted_ms":0.000,)"
@@ -132,7 +132,7 @@ TEST_F(OpenAiResponse, ProgressIsAnEventOfAChoiceThatSaysNothing) {
       R"("prompt_progress":{"total":7500,"cache":1024,"processed":4096,"time_ms":12346}})"
       "\n\n");
   const json::value two_prompts = json::parse(R"({"prompt": ["a", "b"], "n": 3, "stream": true})");
-  open(parse_completion(two_prompts.as_object(), engine_, kAnsweringModel), "cmpl-1");
+  open(parse_completion(two_prompts.as_object(), words_, kAnsweringModel), "cmpl-1");
   const json::object event = events_of(response_->progress(1, progress)).at(0);
   EXPECT_EQ(choice(event).at("index"), 3);
   EXPECT_EQ(choice(event).at("text"), "");
@@ -159,10 +159,10 @@ TEST_F(OpenAiResponse, TheEndOfTheContextIsALength) {
 
 TEST_F(OpenAiResponse, AnEventThatShowsNothingSendsNothing) {
   open_completion(R"(, "stream": true)");
-  EXPECT_EQ(response_->on_event(token(TextEngine::kSmileBegin, "")), "");
+  EXPECT_EQ(response_->on_event(token(FakeText::kSmileBegin, "")), "");
   open_chat(R"(, "stream": true)");
-  EXPECT_EQ(send(token(TextEngine::kSmileBegin, "")).size(), 1);  // the role
-  EXPECT_EQ(response_->on_event(token(TextEngine::kSmileBegin, "")), "");
+  EXPECT_EQ(send(token(FakeText::kSmileBegin, "")).size(), 1);  // the role
+  EXPECT_EQ(response_->on_event(token(FakeText::kSmileBegin, "")), "");
 }
 
 TEST_F(OpenAiResponse, UsageIsTheLastChunkIfAskedForAndNullBefore) {
@@ -285,11 +285,11 @@ TEST_F(OpenAiResponse, GivingUpIsAnErrorEvent) {
 }
 
 TEST_F(OpenAiResponse, ReasoningHasAFieldOfItsOwn) {
-  engine_.set_reasoning("think");
+  words_.set_reasoning("think");
   open_chat("");
   response_->on_event(reasoning('a', "a"));
   response_->on_event(token('H', "H"));
-  RequestEvent end = last(TextEngine::kEnd, "", FinishReason::kStop);
+  RequestEvent end = last(FakeText::kEnd, "", FinishReason::kStop);
   end.stats.reasoning_tokens = 1;
   response_->on_event(end);
   EXPECT_EQ(response_->held_bytes(), 2U);
@@ -326,7 +326,7 @@ TEST_F(OpenAiResponse, UsageSaysHowMuchOfAPredictionWasRightAndTimingsWhatWasDra
 }
 
 TEST_F(OpenAiResponse, AStreamsDeltasHaveReasoningOrContentOrBoth) {
-  engine_.set_reasoning("think");
+  words_.set_reasoning("think");
   open_chat(R"(, "stream": true)");
   const auto delta = [&](const RequestEvent& event) {
     const auto events = send(event);
@@ -341,10 +341,10 @@ TEST_F(OpenAiResponse, AStreamsDeltasHaveReasoningOrContentOrBoth) {
 }
 
 TEST_F(OpenAiResponse, ReasoningIsNamedTwiceOrNotSentIfAskedFor) {
-  engine_.set_reasoning("think");
+  words_.set_reasoning("think");
   open_chat(R"(, "include_reasoning": true)");
   response_->on_event(reasoning('a', "a"));
-  response_->on_event(last(TextEngine::kEnd, "", FinishReason::kLength));
+  response_->on_event(last(FakeText::kEnd, "", FinishReason::kLength));
   EXPECT_EQ(json::serialize(choice(body()).at("message")),
             R"({"role":"assistant","reasoning_content":"a","reasoning":"a","content":"","refusal":null})");
   open_chat(R"(, "include_reasoning": false, "stream": true)");
@@ -355,13 +355,13 @@ TEST_F(OpenAiResponse, ReasoningIsNamedTwiceOrNotSentIfAskedFor) {
 TEST_F(OpenAiResponse, TokenIdsAreReturnedIfAskedFor) {
   open_completion(R"(, "return_token_ids": true)");
   response_->on_event(token('c', "c"));
-  response_->on_event(last(TextEngine::kEnd, "", FinishReason::kStop));
+  response_->on_event(last(FakeText::kEnd, "", FinishReason::kStop));
   const json::object answer = choice(body());
   EXPECT_EQ(json::serialize(answer.at("prompt_token_ids")), "[97,98]");
   EXPECT_EQ(json::serialize(answer.at("token_ids")), "[99,257]");
   open_chat(R"(, "return_token_ids": true)");
-  response_->on_event(last(TextEngine::kEnd, "", FinishReason::kStop));
-  EXPECT_EQ(body().at("prompt_token_ids").at(0), json::value(TextEngine::kBos));
+  response_->on_event(last(FakeText::kEnd, "", FinishReason::kStop));
+  EXPECT_EQ(body().at("prompt_token_ids").at(0), json::value(FakeText::kBos));
 }
 
 TEST_F(OpenAiResponse, StreamedTokenIdsAreEachSentOnce) {
@@ -376,10 +376,10 @@ TEST_F(OpenAiResponse, StreamedTokenIdsAreEachSentOnce) {
       for (const json::value& id : c.at("token_ids").as_array()) ids.push_back(id.as_int64());
     }
   };
-  collect(send(token(TextEngine::kSmileBegin, "")));
-  collect(send(token(TextEngine::kSmileEnd, "\xF0\x9F\x98\x80")));
-  collect(send(last(TextEngine::kEnd, "", FinishReason::kStop)));
-  EXPECT_THAT(ids, ElementsAre(TextEngine::kSmileBegin, TextEngine::kSmileEnd, TextEngine::kEnd));
+  collect(send(token(FakeText::kSmileBegin, "")));
+  collect(send(token(FakeText::kSmileEnd, "\xF0\x9F\x98\x80")));
+  collect(send(last(FakeText::kEnd, "", FinishReason::kStop)));
+  EXPECT_THAT(ids, ElementsAre(FakeText::kSmileBegin, FakeText::kSmileEnd, FakeText::kEnd));
   EXPECT_EQ(with_prompt, 1);
 }
 

@@ -95,8 +95,8 @@ TEST_F(OpenAiRequest, WordsAndTokensThatMayBeDrawnAreVllms) {
   const SamplingParams found = request(R"("allowed_token_ids": [1, 2], "bad_words": ["ab"])").sampling;
   EXPECT_THAT(found.allowed_tokens, ElementsAre(1, 2));
   ASSERT_EQ(found.bad_words.size(), 2) << "at the beginning, and behind a space";
-  EXPECT_EQ(found.bad_words[0], *engine_.tokenize("ab", {.add_special = false, .parse_special = false}));
-  EXPECT_EQ(found.bad_words[1], *engine_.tokenize(" ab", {.add_special = false, .parse_special = false}));
+  EXPECT_EQ(found.bad_words[0], *words_.tokenize("ab", {.add_special = false, .parse_special = false}));
+  EXPECT_EQ(found.bad_words[1], *words_.tokenize(" ab", {.add_special = false, .parse_special = false}));
 }
 
 TEST_F(OpenAiRequest, SamplersOutOfRangeAreRefusedByName) {
@@ -139,7 +139,7 @@ TEST_F(OpenAiRequest, APriorityBeyondTheServersLimitIsRefusedWithTheLimit) {
   EXPECT_THAT(completion_error(R"("priority": -6)").message,
               HasSubstr("priority: found the number -6, expected an integer from -5 to 1000"));
   const auto object = boost::json::parse(R"({"prompt": "ab", "priority": -1})").as_object();
-  const auto call = parse_completion(object, engine_, {.id = "text"});
+  const auto call = parse_completion(object, words_, {.id = "text"});
   ASSERT_FALSE(call) << "by default clients can only step back";
   EXPECT_THAT(call.error().message, HasSubstr("priority: found the number -1, expected an integer from 0 to 1000"));
 }
@@ -159,7 +159,7 @@ TEST_F(OpenAiRequest, TheServersSeedCountsWhereARequestNamesNone) {
   model.policy.seed = 7;
   const auto seeds = [&](const std::string& fields) {
     const auto call =
-        parse_completion(boost::json::parse(R"({"prompt": ["a", "a"])" + fields + "}").as_object(), engine_, model);
+        parse_completion(boost::json::parse(R"({"prompt": ["a", "a"])" + fields + "}").as_object(), words_, model);
     EXPECT_TRUE(call.has_value()) << call.error().message;
     return std::pair(call->requests.at(0).sampling.seed, call->requests.at(1).sampling.seed);
   };

@@ -19,11 +19,11 @@ const std::string kTools =
 
 class OpenAiTools : public OpenAiResponse {
  protected:
-  void SetUp() override { engine_.set_tool_format("hermes"); }
+  void SetUp() override { words_.set_tool_format("hermes"); }
 
   ApiResult<CompletionCall> chat(const std::string& fields) {
     const std::string body = R"({"messages": [{"role": "user", "content": "hi"}])" + fields + "}";
-    return compiled(parse_chat_completion(json::parse(body).as_object(), engine_, kAnsweringModel), engine_);
+    return compiled(parse_chat_completion(json::parse(body).as_object(), words_, kAnsweringModel), words_);
   }
   ApiError chat_error(const std::string& fields) {
     const auto call = chat(fields);
@@ -36,7 +36,7 @@ class OpenAiTools : public OpenAiResponse {
     for (const char c : text)
       for (json::object& event : send(token(static_cast<unsigned char>(c), std::string(1, c))))
         all.push_back(std::move(event));
-    for (json::object& event : send(last(TextEngine::kEnd, "", finish))) all.push_back(std::move(event));
+    for (json::object& event : send(last(FakeText::kEnd, "", finish))) all.push_back(std::move(event));
     return all;
   }
   json::object message() {
@@ -52,7 +52,7 @@ const std::string kCall = "<tool_call>\n{\"name\": \"weather\", \"arguments\": {
 
 TEST_F(OpenAiTools, ToolsMayBeCalledUnlessTheChoiceIsNone) {
   EXPECT_NE(chat(kTools)->tools, nullptr);
-  EXPECT_TRUE(engine_.last_options.describe_tools);
+  EXPECT_TRUE(words_.last_options.describe_tools);
   EXPECT_NE(chat(kTools + R"(, "tool_choice": "auto")")->tools, nullptr);
   EXPECT_EQ(chat(kTools + R"(, "tool_choice": "none")")->tools, nullptr);
   EXPECT_EQ(chat(R"(, "tools": [])")->tools, nullptr);
@@ -76,7 +76,7 @@ TEST_F(OpenAiTools, WrongToolsAreRefusedWithTheirPlace) {
 }
 
 TEST_F(OpenAiTools, AModelWithoutAChatTemplateSaysSo) {
-  engine_.set_tool_format("");
+  words_.set_tool_format("");
   const ApiError error = chat_error(kTools);
   EXPECT_EQ(error.status, 400);
   EXPECT_EQ(error.param, "tools");
@@ -86,7 +86,7 @@ TEST_F(OpenAiTools, AModelWithoutAChatTemplateSaysSo) {
 TEST_F(OpenAiTools, AnAnswerThatMustCallIsHeldToTheSchemas) {
   open_chat(kTools + R"(, "tool_choice": "required")");
   EXPECT_NE(call_.requests[0].constraint, nullptr);
-  const ConstraintSource& held = engine_.compiled;
+  const ConstraintSource& held = words_.compiled;
   EXPECT_EQ(held.kind, ConstraintKind::kGrammar);
   EXPECT_THAT(held.text, HasSubstr("root ::= calls\n"));
   ASSERT_EQ(held.rules.size(), 2U);
@@ -96,17 +96,17 @@ TEST_F(OpenAiTools, AnAnswerThatMustCallIsHeldToTheSchemas) {
 
 TEST_F(OpenAiTools, ParametersAreClosedUnlessTheRequestSaysAsWritten) {
   open_chat(kTools + R"(, "tool_choice": "required")");
-  EXPECT_TRUE(engine_.compiled.closes_objects);
+  EXPECT_TRUE(words_.compiled.closes_objects);
   open_chat(kTools + R"(, "tool_choice": "required", "additional_properties": "as_written")");
-  EXPECT_FALSE(engine_.compiled.closes_objects);
+  EXPECT_FALSE(words_.compiled.closes_objects);
 }
 
 TEST_F(OpenAiTools, TheToolThatIsNamedIsTheOnlyOne) {
   const std::string named = R"(, "tool_choice": {"type": "function", "function": {"name": "time"}})";
   open_chat(kTools + named);
-  EXPECT_EQ(engine_.compiled.rules.size(), 1U);
-  EXPECT_THAT(engine_.compiled.text, HasSubstr("time"));
-  EXPECT_THAT(engine_.compiled.text, ::testing::Not(HasSubstr("weather")));
+  EXPECT_EQ(words_.compiled.rules.size(), 1U);
+  EXPECT_THAT(words_.compiled.text, HasSubstr("time"));
+  EXPECT_THAT(words_.compiled.text, ::testing::Not(HasSubstr("weather")));
   EXPECT_TRUE(call_.tools->is_single);
   const std::map<std::string, std::string> params = {
       {R"("must")", "tool_choice"},
@@ -125,7 +125,7 @@ TEST_F(OpenAiTools, CallsOfStrictToolsAreHeldWhereTheyAreMade) {
   open_chat(R"(, "tools": [{"function": {"name": "a", "strict": true, "parameters": {"type": "object", "x-mine": 1}}},
                            {"function": {"name": "b", "parameters": {"type": "object", "x-its": 1}}}])");
   EXPECT_NE(call_.requests[0].constraint, nullptr);
-  const ConstraintSource& held = engine_.compiled;
+  const ConstraintSource& held = words_.compiled;
   EXPECT_THAT(held.text, HasSubstr("root ::= free calls?\n"));
   ASSERT_EQ(held.rules.size(), 3U);
   EXPECT_TRUE(held.rules[0].is_strict);
@@ -134,10 +134,10 @@ TEST_F(OpenAiTools, CallsOfStrictToolsAreHeldWhereTheyAreMade) {
 }
 
 TEST_F(OpenAiTools, CallsOfToolsThatAreDescribedAreHeldWhereTheyAreMade) {
-  engine_.set_tool_format("described");
+  words_.set_tool_format("described");
   open_chat(kTools);
   EXPECT_NE(call_.requests[0].constraint, nullptr);
-  const ConstraintSource& held = engine_.compiled;
+  const ConstraintSource& held = words_.compiled;
   EXPECT_THAT(held.text, HasSubstr("root ::= free calls?\n"));
   EXPECT_THAT(held.text, ::testing::Not(HasSubstr("*")));  // one call
   ASSERT_EQ(held.rules.size(), 3U);
@@ -145,30 +145,30 @@ TEST_F(OpenAiTools, CallsOfToolsThatAreDescribedAreHeldWhereTheyAreMade) {
   EXPECT_FALSE(held.rules[0].is_strict);
   const auto both = chat(kTools + R"(, "guided_regex": "a")");  // nobody has asked for the form of the calls
   ASSERT_TRUE(both) << both.error().message;
-  EXPECT_EQ(engine_.compiled.text, "a");
+  EXPECT_EQ(words_.compiled.text, "a");
   EXPECT_EQ(chat(kTools + R"(, "tool_choice": "none")")->requests[0].constraint, nullptr);
 }
 
 TEST_F(OpenAiTools, ContentMayHaveAFormBesideCalls) {
   open_chat(kTools + R"(, "response_format": {"type": "json_object"})");
-  EXPECT_THAT(engine_.compiled.text, HasSubstr("root ::= content | calls\n"));
-  EXPECT_EQ(engine_.num_compiled, 1) << "the form of the content alone is asked of nobody";
+  EXPECT_THAT(words_.compiled.text, HasSubstr("root ::= content | calls\n"));
+  EXPECT_EQ(words_.num_compiled, 1) << "the form of the content alone is asked of nobody";
 }
 
 TEST_F(OpenAiTools, AConversationThatCannotFitIsRefusedBeforeItsCallsAreCompiled) {
   const std::string messages = R"({"messages": [{"role": "user", "content": ")" + std::string(1000, 'x') + "\"}]";
   const std::string body = messages + kTools + R"(, "tool_choice": "required"})";
-  const auto call = parse_chat_completion(json::parse(body).as_object(), engine_, kAnsweringModel);
+  const auto call = parse_chat_completion(json::parse(body).as_object(), words_, kAnsweringModel);
   ASSERT_FALSE(call.has_value());
   EXPECT_EQ(call.error().code, "context_length_exceeded");
-  EXPECT_EQ(engine_.num_compiled, 0);
+  EXPECT_EQ(words_.num_compiled, 0);
 }
 
 TEST_F(OpenAiTools, ParametersArePartsOfTheSchemaOfTheirTool) {
-  engine_.set_tool_format("lfm");
+  words_.set_tool_format("lfm");
   const auto parameters_of = [this](const std::string& schema) {
     open_chat(R"(, "tools": [{"function": {"name": "a", "strict": true, "parameters": )" + schema + "}}]");
-    return engine_.compiled;
+    return words_.compiled;
   };
   const std::string shared =
       R"({"properties":{"a/b~":{"$ref":"#/$defs/x"},"c":{"$defs":{"y":{}}}},"$defs":{"x":{"type":"null"}}})";
@@ -194,13 +194,13 @@ TEST_F(OpenAiTools, TwoFormsOfAnAnswerAreRefused) {
 
 TEST_F(OpenAiTools, AnswersAreHeldToTheNotationOfTheModelsCalls) {
   const std::string body = kTools + R"(, "tool_choice": "required")";
-  engine_.set_tool_format("gemma");
+  words_.set_tool_format("gemma");
   open_chat(body);
-  EXPECT_EQ(engine_.compiled.rules.at(0).notation, ValueNotation::kMarked);
-  EXPECT_EQ(engine_.compiled.rules.at(0).texts.at(0), "<|\"|>");
-  engine_.set_tool_format("lfm");
+  EXPECT_EQ(words_.compiled.rules.at(0).notation, ValueNotation::kMarked);
+  EXPECT_EQ(words_.compiled.rules.at(0).texts.at(0), "<|\"|>");
+  words_.set_tool_format("lfm");
   open_chat(body);
-  EXPECT_EQ(engine_.compiled.rules.at(0).notation, ValueNotation::kPython);
+  EXPECT_EQ(words_.compiled.rules.at(0).notation, ValueNotation::kPython);
 }
 
 TEST_F(OpenAiTools, AMessageHasItsCalls) {
@@ -326,7 +326,7 @@ TEST_F(OpenAiTools, OneCallIsEnoughWithoutParallelOnes) {
 }
 
 TEST_F(OpenAiTools, ReasoningStandsBesideCalls) {
-  engine_.set_reasoning("think");
+  words_.set_reasoning("think");
   open_chat(kTools);
   send(reasoning('x', "I need the weather."));
   send_text(kCall);
@@ -336,12 +336,12 @@ TEST_F(OpenAiTools, ReasoningStandsBesideCalls) {
 }
 
 TEST_F(OpenAiTools, ACallMayEndTheReasoning) {
-  engine_.set_tool_format("qwen");
-  engine_.set_reasoning("think");
+  words_.set_tool_format("qwen");
+  words_.set_reasoning("think");
   open_chat(kTools);
   send(reasoning(
       'x', "Now.\n<tool_call>\n<function=weather>\n<parameter=days>\n2\n</parameter>\n</function>\n</tool_call>"));
-  send(last(TextEngine::kEnd, "", FinishReason::kStop));
+  send(last(FakeText::kEnd, "", FinishReason::kStop));
   const json::object found = message();
   EXPECT_EQ(found.at("reasoning_content"), "Now.");
   ASSERT_EQ(found.at("tool_calls").as_array().size(), 1U);
@@ -360,7 +360,7 @@ TEST_F(OpenAiTools, ChoicesHaveCallsOfTheirOwn) {
 }
 
 TEST_F(OpenAiTools, TheModelsOwnIdIsKept) {
-  engine_.set_tool_format("mistral");
+  words_.set_tool_format("mistral");
   open_chat(kTools);
   send_text("[TOOL_CALLS]time[CALL_ID]abcdefgh1[ARGS]{}");
   EXPECT_EQ(message().at("tool_calls").at(0).at("id"), "abcdefgh1");
@@ -375,8 +375,8 @@ TEST_F(OpenAiTools, CallsCountInWhatIsHeld) {
 
 TEST_F(OpenAiTools, ASchemaIsNamedByItsPlaceInWhatIsHeld) {
   open_chat(kTools + R"(, "tool_choice": "required")");
-  ASSERT_FALSE(engine_.compiled.rules.empty());
-  EXPECT_EQ(engine_.compiled.rules[0].origin, "tools[0].function.parameters");
+  ASSERT_FALSE(words_.compiled.rules.empty());
+  EXPECT_EQ(words_.compiled.rules[0].origin, "tools[0].function.parameters");
 }
 
 }  // namespace

@@ -95,11 +95,11 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(OpenAiRequest, DocumentsAreGivenToATemplateThatHasAPlaceForThem) {
   const std::string documents = R"("documents": [{"title": "a", "text": "b"}])";
-  engine_.set_chat_template("{% for d in documents %}{{ d.text }}{% endfor %}");
+  words_.set_chat_template("{% for d in documents %}{{ d.text }}{% endfor %}");
   ASSERT_TRUE(chat(kUser + ", " + documents).has_value());
-  ASSERT_EQ(engine_.last_options.names.size(), 1U);
-  EXPECT_EQ(engine_.last_options.names[0].first, "documents");
-  const auto& given = std::get<TemplateList>(engine_.last_options.names[0].second);
+  ASSERT_EQ(words_.last_options.names.size(), 1U);
+  EXPECT_EQ(words_.last_options.names[0].first, "documents");
+  const auto& given = std::get<TemplateList>(words_.last_options.names[0].second);
   EXPECT_EQ(std::get<TemplateDict>(given.at(0)).size(), 2U);
   EXPECT_EQ(chat_error(kUser + R"(, "documents": ["b"])").param, "documents[0]");
   EXPECT_TRUE(chat(kUser + R"(, "documents": [])").has_value());
@@ -195,7 +195,7 @@ TEST_F(OpenAiRequest, StopTextsAreAtMostSixtyFour) {
 }
 
 TEST_F(OpenAiRequest, APromptWithoutSpecialTokensHasNoBos) {
-  engine_.adds_bos = true;
+  words_.adds_bos = true;
   EXPECT_EQ(request("").tokens.size(), 3U);
   EXPECT_EQ(request(R"("add_special_tokens": false)").tokens.size(), 2U);
 }

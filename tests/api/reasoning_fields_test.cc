@@ -27,19 +27,19 @@ const ApiBody kChats[] = {{"openai_chat", kUser},
 
 class Thinking : public ::testing::Test {
  protected:
-  Thinking() { engine_.set_thinking({.name = "enable_thinking", .efforts = {"low", "high"}}); }
+  Thinking() { words_.set_thinking({.name = "enable_thinking", .efforts = {"low", "high"}}); }
 
   ApiResult<CompletionCall> read(const ApiBody& body, const std::string& fields) {
     ResponseStore store({});
     return parse_call(api_named(body.api), boost::json::parse("{" + body.needed + ", " + fields + "}").as_object(),
-                      engine_, model_, {.store = &store});
+                      words_, model_, {.store = &store});
   }
   /// What the template finds.
   boost::json::object names(const ApiBody& body, const std::string& fields) {
     const auto call = read(body, fields);
     EXPECT_TRUE(call.has_value()) << body.api << " " << fields << ": " << call.error().message;
     EXPECT_THAT(call->warnings, IsEmpty()) << body.api << " " << fields;
-    return json_of(TemplateValue(engine_.last_options.names)).as_object();
+    return json_of(TemplateValue(words_.last_options.names)).as_object();
   }
   Warnings warnings(const ApiBody& body, const std::string& fields) {
     const auto call = read(body, fields);
@@ -47,7 +47,7 @@ class Thinking : public ::testing::Test {
     return call ? call->warnings : Warnings();
   }
 
-  TextEngine engine_;
+  FakeText words_;
   ServedModel model_ = kAskedModel;
 };
 
@@ -105,7 +105,7 @@ TEST_F(Thinking, TwoSwitchesThatSayTheOppositeAreRefusedByTheSecond) {
 }
 
 TEST_F(Thinking, ThatATemplateHasNoSwitchForIsAWarning) {
-  engine_.set_thinking({});
+  words_.set_thinking({});
   for (const ApiBody& body : kChats) {
     EXPECT_THAT(warnings(body, R"("enable_thinking": false)"),
                 ElementsAre("enable_thinking: the model's chat template has no switch for thinking: it has no effect"));
@@ -122,8 +122,8 @@ TEST_F(Thinking, ALevelThatTheTemplateDoesNotTakeIsAWarning) {
 }
 
 TEST_F(Thinking, WithoutASwitchIsClosedWhereItBegins) {
-  engine_.set_thinking({});
-  engine_.set_reasoning("think");
+  words_.set_thinking({});
+  words_.set_reasoning("think");
   for (const ApiBody& body : kChats) {
     const auto call = read(body, R"("enable_thinking": false)");
     ASSERT_TRUE(call.has_value()) << call.error().message;
@@ -134,12 +134,12 @@ TEST_F(Thinking, WithoutASwitchIsClosedWhereItBegins) {
 }
 
 TEST_F(Thinking, OfAModelWhoseTemplateHasASwitchHasTheBudgetThatItHad) {
-  engine_.set_reasoning("think");
+  words_.set_reasoning("think");
   EXPECT_EQ(read(kChats[0], R"("enable_thinking": false)")->requests.at(0).reasoning.budget, 100);
 }
 
 TEST_F(Thinking, IsNotShownWhereItIsExcluded) {
-  engine_.set_reasoning("think");
+  words_.set_reasoning("think");
   EXPECT_FALSE(read(kChats[0], R"("reasoning": {"exclude": true})")->reasoning.is_shown);
   EXPECT_TRUE(read(kChats[0], R"("reasoning": {"exclude": false})")->reasoning.is_shown);
 }

@@ -27,20 +27,20 @@ class ResponseFormat : public ::testing::Test {
  protected:
   ApiResult<CompletionCall> read(const ApiBody& body, const std::string& fields) {
     ResponseStore store({});
-    engine_.num_compiled = 0;
+    words_.num_compiled = 0;
     return compiled(
-        parse_call(api_named(body.api), boost::json::parse("{" + body.needed + ", " + fields + "}").as_object(),
-                   engine_, kAskedModel, {.store = &store}),
-        engine_);
+        parse_call(api_named(body.api), boost::json::parse("{" + body.needed + ", " + fields + "}").as_object(), words_,
+                   kAskedModel, {.store = &store}),
+        words_);
   }
   /// What each API makes of the fields.
   void expect_compiled(const std::string& fields, ConstraintKind kind, std::string_view text) {
     for (const ApiBody& body : kBodies) {
       const auto call = read(body, fields);
       ASSERT_TRUE(call.has_value()) << body.api << " " << fields << ": " << call.error().message;
-      EXPECT_EQ(engine_.num_compiled, 1) << body.api << " " << fields;
-      EXPECT_EQ(engine_.compiled.kind, kind) << body.api << " " << fields;
-      EXPECT_EQ(engine_.compiled.text, text) << body.api << " " << fields;
+      EXPECT_EQ(words_.num_compiled, 1) << body.api << " " << fields;
+      EXPECT_EQ(words_.compiled.kind, kind) << body.api << " " << fields;
+      EXPECT_EQ(words_.compiled.text, text) << body.api << " " << fields;
     }
   }
   void expect_refused(const std::string& fields, std::string_view param) {
@@ -53,7 +53,7 @@ class ResponseFormat : public ::testing::Test {
     }
   }
 
-  TextEngine engine_;
+  FakeText words_;
 };
 
 TEST_F(ResponseFormat, ASchemaHoldsInEveryFormThatServersGiveIt) {
@@ -133,7 +133,7 @@ TEST_F(ResponseFormat, TheFormatsOfResponsesAndMessagesAreReadAlike) {
                                      std::pair{kBodies[2], R"("output_format": )" + object}}) {
     const auto call = read(body, fields);
     ASSERT_TRUE(call.has_value()) << fields << ": " << call.error().message;
-    EXPECT_EQ(engine_.compiled.text, R"({"const":1})") << fields;
+    EXPECT_EQ(words_.compiled.text, R"({"const":1})") << fields;
   }
 }
 

@@ -31,18 +31,18 @@ std::string call_of(const std::string& name, const std::string& arguments) {
 
 class ResponsesCalls : public ::testing::Test {
  protected:
-  void SetUp() override { engine_.set_tool_format("hermes"); }
+  void SetUp() override { words_.set_tool_format("hermes"); }
 
   void open(const std::string& fields, const std::string& input = "\"hi\"") {
     auto call =
         parse_call(api_named("responses"), parsed(R"({"max_output_tokens": 9, "input": )" + input + fields + "}"),
-                   engine_, kAnsweringModel, {.store = &store_, .owner = "one"});
+                   words_, kAnsweringModel, {.store = &store_, .owner = "one"});
     ASSERT_TRUE(call.has_value()) << call.error().message;
     call_ = std::move(*call);
-    writer_ = new_writer(api_named("responses"), call_, engine_);
+    writer_ = new_writer(api_named("responses"), call_, words_);
   }
   ApiError error(const std::string& fields) {
-    auto call = parse_call(api_named("responses"), parsed(R"({"input": "hi")" + fields + "}"), engine_, kAnsweringModel,
+    auto call = parse_call(api_named("responses"), parsed(R"({"input": "hi")" + fields + "}"), words_, kAnsweringModel,
                            {.store = &store_});
     EXPECT_FALSE(call.has_value()) << fields;
     return call ? ApiError{} : call.error();
@@ -50,7 +50,7 @@ class ResponsesCalls : public ::testing::Test {
   ApiRequest request(const std::string& fields) {
     const OwnResponses own{.store = &store_};
     auto made = read_counted_response(parsed(R"({"input": "hi")" + fields + "}"),
-                                      {.engine = engine_, .model = kAnsweringModel, .responses = &own});
+                                      {.words = words_, .model = kAnsweringModel, .responses = &own});
     EXPECT_TRUE(made.has_value()) << made.error().message;
     return made ? std::move(*made) : ApiRequest{.prompt = Conversation()};
   }
@@ -74,11 +74,11 @@ class ResponsesCalls : public ::testing::Test {
   static std::vector<RequestEvent> spelled(const std::string& text) {
     std::vector<RequestEvent> events;
     for (const char c : text) events.push_back(token(static_cast<unsigned char>(c), std::string(1, c)));
-    events.push_back(last(TextEngine::kEnd, "", FinishReason::kStop));
+    events.push_back(last(FakeText::kEnd, "", FinishReason::kStop));
     return events;
   }
 
-  TextEngine engine_;
+  FakeText words_;
   ResponseStore store_{{}};
   CompletionCall call_;
   std::unique_ptr<AnswerWriter> writer_;
@@ -197,13 +197,13 @@ TEST_F(ResponsesCalls, EarlierCallsAndTheirOutputsAreReadBack) {
       {"type": "custom_tool_call_output", "call_id": "c1", "output": "done"},
       {"type": "function_call", "call_id": "c2", "namespace": "files", "name": "read", "arguments": "{}"},
       {"type": "function_call_output", "call_id": "c2", "output": [{"type": "input_text", "text": "it"}]}])");
-  ASSERT_EQ(engine_.last_messages.size(), 5U);
-  const ToolCall& first = engine_.last_messages[1].tool_calls.at(0);
+  ASSERT_EQ(words_.last_messages.size(), 5U);
+  const ToolCall& first = words_.last_messages[1].tool_calls.at(0);
   EXPECT_EQ(first.name, "patch");
   EXPECT_EQ(std::get<std::string>(first.arguments), R"({"input": "\"a\""})");
-  EXPECT_EQ(engine_.last_messages[2].role, "tool");
-  EXPECT_EQ(engine_.last_messages[2].tool_call_id, "c1");
-  EXPECT_EQ(engine_.last_messages[3].tool_calls.at(0).name, "files__read");
+  EXPECT_EQ(words_.last_messages[2].role, "tool");
+  EXPECT_EQ(words_.last_messages[2].tool_call_id, "c1");
+  EXPECT_EQ(words_.last_messages[3].tool_calls.at(0).name, "files__read");
   EXPECT_EQ(error(R"(, "input": [{"type": "custom_tool_call", "call_id": "c", "name": "a", "input": 5}])").param,
             "input[0].input");
 }
@@ -213,8 +213,8 @@ TEST_F(ResponsesCalls, WhatIsKeptHasItsNamespace) {
   send(spelled(call_of("files__write", R"({"input": "b"})")));
   open(kTools + R"(, "previous_response_id": ")" + call_.response->id + "\"", R"([{"type": "custom_tool_call_output",
       "call_id": "c", "output": "done"}])");
-  ASSERT_EQ(engine_.last_messages.size(), 3U);
-  EXPECT_EQ(engine_.last_messages[1].tool_calls.at(0).name, "files__write");
+  ASSERT_EQ(words_.last_messages.size(), 3U);
+  EXPECT_EQ(words_.last_messages[1].tool_calls.at(0).name, "files__write");
 }
 
 json::array logprobs_of(const json::object& response, std::size_t item) {
@@ -232,9 +232,9 @@ const std::string kInclude = R"(, "include": ["message.output_text.logprobs"])";
 TEST_F(ResponsesCalls, LogprobsAreThoseOfTheTextsTokens) {
   open(kInclude + R"(, "top_logprobs": 2)");
   EXPECT_EQ(call_.requests[0].top_logprobs, 2);
-  RequestEvent event = token(TextEngine::kHello, "Hello");
-  event.top_logprobs = {{.token = TextEngine::kHello, .logprob = -0.5F}, {.token = 'x', .logprob = -2}};
-  const json::object response = send({event, last(TextEngine::kEnd, "", FinishReason::kStop)})[0];
+  RequestEvent event = token(FakeText::kHello, "Hello");
+  event.top_logprobs = {{.token = FakeText::kHello, .logprob = -0.5F}, {.token = 'x', .logprob = -2}};
+  const json::object response = send({event, last(FakeText::kEnd, "", FinishReason::kStop)})[0];
   EXPECT_EQ(response.at("top_logprobs"), 2);
   EXPECT_EQ(json::serialize(logprobs_of(response, 0)),
             R"([{"token":"Hello","logprob":-5E-1,"bytes":[72,101,108,108,111],"top_logprobs":[)"
@@ -285,7 +285,7 @@ TEST_F(ResponsesCalls, AStreamsDeltasHaveTheLogprobsOfTheirTokens) {
 
 TEST_F(ResponsesCalls, TokensWithoutTextAtTheEndAreToldWithTheText) {
   open(kInclude + R"(, "stream": true)");
-  RequestEvent half = last(TextEngine::kSmileBegin, "\xEF\xBF\xBD", FinishReason::kLength);
+  RequestEvent half = last(FakeText::kSmileBegin, "\xEF\xBF\xBD", FinishReason::kLength);
   half.text = "";
   half.bytes = "";
   std::size_t num_told = 0, num_done = 0;

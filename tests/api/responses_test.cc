@@ -23,13 +23,13 @@ class ResponsesRequest : public ::testing::Test {
   ApiResult<CompletionCall> call(const std::string& fields) {
     const OwnResponses own{.store = &store_, .owner = "one"};
     return parse_response_call(parsed("{" + fields + "}"),
-                               {.engine = engine_, .model = kAnsweringModel, .responses = &own});
+                               {.words = words_, .model = kAnsweringModel, .responses = &own});
   }
   /// The request, as far as its prompt goes.
   ApiResult<ApiRequest> read(const std::string& fields) {
     const OwnResponses own{.store = &store_, .owner = "one"};
     return read_counted_response(parsed("{" + fields + "}"),
-                                 {.engine = engine_, .model = kAnsweringModel, .responses = &own});
+                                 {.words = words_, .model = kAnsweringModel, .responses = &own});
   }
   json::object chat_of(const std::string& fields) {
     auto request = read(fields);
@@ -38,7 +38,7 @@ class ResponsesRequest : public ::testing::Test {
   }
   json::value messages(const std::string& fields) { return chat_of(fields).at("messages"); }
 
-  TextEngine engine_;
+  FakeText words_;
   ResponseStore store_{{}};
 };
 
@@ -193,16 +193,16 @@ TEST_F(ResponsesRequest, ALimitBeyondTheContextIsSaidByItsOwnName) {
 class ResponsesAnswers : public ::testing::Test {
  protected:
   void open(const std::string& fields, const std::string& input = "\"hi\"") {
-    engine_.set_tool_format("hermes");
+    words_.set_tool_format("hermes");
     auto call = parse_call(api_named("responses"),
                            parsed(R"({"max_output_tokens": 9, "tools": [{"type": "function", "name": "time",
                                       "parameters": {"type": "object"}}], "input": )" +
                                   input + fields + "}"),
-                           engine_, kAnsweringModel, {.store = &store_, .owner = "one"});
+                           words_, kAnsweringModel, {.store = &store_, .owner = "one"});
     ASSERT_TRUE(call.has_value()) << call.error().message;
     call_ = std::move(*call);
     call_.reasoning.is_shown = true;
-    writer_ = new_writer(api_named("responses"), call_, engine_);
+    writer_ = new_writer(api_named("responses"), call_, words_);
   }
   std::string send() {
     std::string out = call_.stream ? writer_->begin() : std::string();
@@ -211,7 +211,7 @@ class ResponsesAnswers : public ::testing::Test {
   }
   ResponseStore::Response kept() { return store_.find("one", call_.response->id); }
 
-  TextEngine engine_;
+  FakeText words_;
   ResponseStore store_{{.max_request_bytes = std::uint64_t{8} << 20}};
   CompletionCall call_;
   std::unique_ptr<AnswerWriter> writer_;
@@ -318,14 +318,14 @@ TEST_F(ResponsesAnswers, ALaterRequestGoesOnWithWhatIsKept) {
   open(R"(, "previous_response_id": ")" + first + "\"",
        R"([{"type": "function_call_output", "call_id": "c", "output": "noon"}])");
   std::vector<std::string> said;
-  for (const ChatMessage& message : engine_.last_messages) {
+  for (const ChatMessage& message : words_.last_messages) {
     std::string text = message.role + ":" + message.content;
     for (const ContentPart& part : message.parts) text += part.text;
     if (!message.tool_calls.empty()) text += "+" + message.tool_calls[0].name;
     said.push_back(text);
   }
   EXPECT_THAT(said, ElementsAre("user:hi", "assistant:Hello!+time", "tool:noon"));  // the instructions were that one's
-  EXPECT_EQ(engine_.last_messages[1].reasoning, "I think");
+  EXPECT_EQ(words_.last_messages[1].reasoning, "I think");
   send();
   EXPECT_EQ(parsed(writer_->finish()).at("previous_response_id").as_string(), first);
   ASSERT_NE(kept(), nullptr);
@@ -339,9 +339,9 @@ TEST_F(ResponsesAnswers, AnItemIsFoundByItsName) {
   writer_->finish();
   const std::string message = kept()->output[1].id;
   open("", R"([{"type": "item_reference", "id": ")" + message + R"("}, {"role": "user", "content": "more"}])");
-  ASSERT_EQ(engine_.last_messages.size(), 2U);
-  ASSERT_EQ(engine_.last_messages[0].parts.size(), 1U);
-  EXPECT_EQ(engine_.last_messages[0].parts[0].text, "Hello!");
+  ASSERT_EQ(words_.last_messages.size(), 2U);
+  ASSERT_EQ(words_.last_messages[0].parts.size(), 1U);
+  EXPECT_EQ(words_.last_messages[0].parts[0].text, "Hello!");
 }
 
 TEST_F(ResponsesAnswers, WhatARequestRefersToCountsLikeWhatItSendsAndIsSharedInTheStore) {
@@ -361,7 +361,7 @@ TEST_F(ResponsesAnswers, WhatARequestRefersToCountsLikeWhatItSendsAndIsSharedInT
   writer_->finish();
   ASSERT_EQ(kept()->input.size(), 6U);
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(kept()->input[i].json, thought.json) << i;
-  const auto call = parse_call(api_named("responses"), parsed(R"({"input": )" + refer(9) + "}"), engine_,
+  const auto call = parse_call(api_named("responses"), parsed(R"({"input": )" + refer(9) + "}"), words_,
                                kAnsweringModel, {.store = &store_, .owner = "one", .body_bytes = 2000});
   ASSERT_FALSE(call.has_value());
   EXPECT_EQ(call.error().status, 400);
@@ -379,9 +379,9 @@ TEST_F(ResponsesAnswers, OneThatIsNotToBeKeptIsNot) {
 }
 
 TEST_F(ResponsesAnswers, ToolsThatAreLeftOutAreTold) {
-  engine_.set_tool_format("hermes");
+  words_.set_tool_format("hermes");
   auto call = parse_call(api_named("responses"), parsed(R"({"input": "hi", "tools": [{"type": "web_search"}]})"),
-                         engine_, kAnsweringModel, {.store = &store_});
+                         words_, kAnsweringModel, {.store = &store_});
   ASSERT_TRUE(call.has_value()) << call.error().message;
   EXPECT_THAT(call->warnings, ElementsAre(HasSubstr("tools[0]: a tool of type the string \"web_search\"")));
   EXPECT_EQ(call->tools, nullptr);

@@ -91,14 +91,14 @@ const ToolBody kTools[] = {
 };
 
 TEST(ToolSchemas, ThatAreNoneAreRefusedWhereACallIsNotHeldToThem) {
-  TextEngine engine;
-  engine.set_tool_format("generic");
+  FakeText words;
+  words.set_tool_format("generic");
   ResponseStore store({});
   for (const ToolBody& body : kTools) {
     const auto read = [&](std::string_view schema) {
       return parse_call(api_named(body.api),
                         boost::json::parse(fmt::format("{{{}{}{}}}", body.before, schema, body.after)).as_object(),
-                        engine, kAskedModel, {.store = &store});
+                        words, kAskedModel, {.store = &store});
     };
     for (const auto& [wrong, place] :
          {std::pair{R"({"properties": 5})", ".properties"}, std::pair{R"({"type": 7})", ".type"},
@@ -113,7 +113,7 @@ TEST(ToolSchemas, ThatAreNoneAreRefusedWhereACallIsNotHeldToThem) {
     const auto call =
         read(R"({"type": "object", "properties": {"a": {"type": "string", "enum": null}}, "required": null})");
     ASSERT_TRUE(call.has_value()) << body.place << call.error().message;
-    EXPECT_THAT(boost::json::serialize(json_of(engine.last_options.tools)),
+    EXPECT_THAT(boost::json::serialize(json_of(words.last_options.tools)),
                 HasSubstr(R"("parameters":{"type":"object","properties":{"a":{"type":"string"}}})"));
   }
 }

@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "octavo/engine.h"
+#include "support/no_text.h"
 
 namespace octavo::test {
 
@@ -57,17 +58,101 @@ struct EngineScript {
   Breakers breakers;  // under the mutex
 };
 
-class ScriptedEngine final : public Engine {
+class ScriptedText final : public NoText {
  public:
-  explicit ScriptedEngine(EngineScript& script) : script_(script) {
-    info_.name = "Scripted Engine 1";
-    info_.vocab_size = info_.num_tokens = 256;
-    info_.max_context = script.context;
-    info_.embedding = script.embedding;
-    info_.weight_bytes = script.weight_bytes;
+  explicit ScriptedText(EngineScript& script) : script_(script) {
+    model.name = "Scripted Engine 1";
+    model.vocab_size = model.num_tokens = 256;
+    model.max_context = script.context;
+    model.embedding = script.embedding;
+    model.weight_bytes = script.weight_bytes;
   }
 
-  const ModelInfo& info() const override { return info_; }
+  /// One token a byte.
+  Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override {
+    ++script_.num_tokenized;
+    if (options.work != nullptr) OCTAVO_TRY_VOID(options.work->add_text(text.size()));
+    while (script_.tokenizing_held && text.size() >= script_.held_text_bytes) {
+      if (options.work != nullptr && options.work->is_stopped()) {
+        ++script_.num_tokenizes_stopped;
+        return std::unexpected(options.work->stopped());
+      }
+      std::this_thread::sleep_for(script_.step_time);
+    }
+    std::vector<TokenId> tokens;
+    if (options.max_tokens > 0 && text.size() > options.max_tokens)
+      return fail_as(ErrorKind::kContextOverflow, "too many tokens");
+    for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
+    return tokens;
+  }
+  std::string detokenize(std::span<const TokenId> tokens) const override {
+    std::string text;
+    for (const TokenId id : tokens) text.append(script_.bytes_per_token, static_cast<char>(id));
+    return text;
+  }
+  static std::string text_of(const ChatMessage& message) {
+    std::string text = message.content;
+    for (const ContentPart& part : message.parts) text += part.text;
+    return text;
+  }
+  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
+                                 const ChatTemplateOptions& options) const override {
+    std::string text;
+    for (const ChatMessage& message : messages) text += text_of(message);
+    OCTAVO_TRY(auto tokens, tokenize(text, {.max_tokens = options.max_tokens, .work = options.work}));
+    return ChatPrompt{.tokens = std::move(tokens)};
+  }
+  Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
+                                           const ChatTemplateOptions&) const override {
+    std::string text;
+    for (const ChatMessage& message : messages) text += text_of(message);
+    return text;
+  }
+  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
+                                                               const std::stop_token& stop) const override {
+    struct Nothing final : Constraint {};
+    {
+      const std::lock_guard lock(script_.mutex);
+      if (script_.remembered.contains(source.text)) return std::make_shared<const Nothing>();
+      if (stop.stop_requested()) return fail_as(ErrorKind::kStopped, "compiling was stopped");
+      script_.compiles.push_back(source.text);
+    }
+    while (script_.compiling_held && !stop.stop_requested()) std::this_thread::sleep_for(script_.step_time);
+    if (stop.stop_requested()) {
+      ++script_.num_compiles_stopped;
+      return fail_as(ErrorKind::kStopped, "compiling was stopped");
+    }
+    const std::lock_guard lock(script_.mutex);
+    script_.remembered.insert(source.text);
+    return std::make_shared<const Nothing>();
+  }
+  Result<EmbeddingPrompt> embedding_prompt(std::string_view text,
+                                           const EmbeddingPromptOptions& options) const override {
+    OCTAVO_TRY(std::vector<TokenId> tokens, tokenize(text, {.max_tokens = options.max_tokens, .work = options.work}));
+    return EmbeddingPrompt{.tokens = std::move(tokens)};
+  }
+  Result<EmbeddingPrompt> rank_prompt(std::string_view query, std::string_view document,
+                                      const EmbeddingPromptOptions& options) const override {
+    return embedding_prompt(std::string(query) + std::string(document), options);
+  }
+  std::shared_ptr<const void> find_dry_breakers(const SamplingParams& params) const override {
+    if (params.dry.multiplier <= 0) return nullptr;
+    auto found = std::make_shared<const int>(0);
+    const std::lock_guard lock(script_.mutex);
+    script_.breakers.searched_by = std::this_thread::get_id();
+    script_.breakers.found = found;
+    return found;
+  }
+
+ private:
+  EngineScript& script_;
+};
+
+class ScriptedEngine final : public Engine {
+ public:
+  explicit ScriptedEngine(EngineScript& script)
+      : Engine(std::make_shared<const ScriptedText>(script)), script_(script) {}
+
   EngineStats stats() const override {
     if (script_.stats_fail) throw std::bad_alloc();
     const std::lock_guard lock(mutex_);
@@ -96,15 +181,6 @@ class ScriptedEngine final : public Engine {
     active_[id] = {.request = std::move(request), .on_event = std::move(on_event), .num_tokens = 0};
     changed_.notify_all();
     return id;
-  }
-
-  std::shared_ptr<const void> find_dry_breakers(const SamplingParams& params) const override {
-    if (params.dry.multiplier <= 0) return nullptr;
-    auto found = std::make_shared<const int>(0);
-    const std::lock_guard lock(script_.mutex);
-    script_.breakers.searched_by = std::this_thread::get_id();
-    script_.breakers.found = found;
-    return found;
   }
 
   void cancel(RequestId id) override {
@@ -147,74 +223,6 @@ class ScriptedEngine final : public Engine {
     changed_.notify_all();
   }
 
-  /// One token a byte.
-  Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override {
-    ++script_.num_tokenized;
-    if (options.work != nullptr) OCTAVO_TRY_VOID(options.work->add_text(text.size()));
-    while (script_.tokenizing_held && text.size() >= script_.held_text_bytes) {
-      if (options.work != nullptr && options.work->is_stopped()) {
-        ++script_.num_tokenizes_stopped;
-        return std::unexpected(options.work->stopped());
-      }
-      std::this_thread::sleep_for(script_.step_time);
-    }
-    std::vector<TokenId> tokens;
-    if (options.max_tokens > 0 && text.size() > options.max_tokens)
-      return fail_as(ErrorKind::kContextOverflow, "too many tokens");
-    for (const char c : text) tokens.push_back(static_cast<unsigned char>(c));
-    return tokens;
-  }
-  std::string detokenize(std::span<const TokenId> tokens) const override {
-    std::string text;
-    for (const TokenId id : tokens) text.append(script_.bytes_per_token, static_cast<char>(id));
-    return text;
-  }
-  static std::string text_of(const ChatMessage& message) {
-    std::string text = message.content;
-    for (const ContentPart& part : message.parts) text += part.text;
-    return text;
-  }
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
-                                                   const ChatTemplateOptions& options) const override {
-    std::string text;
-    for (const ChatMessage& message : messages) text += text_of(message);
-    return tokenize(text, {.max_tokens = options.max_tokens, .work = options.work});
-  }
-  Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
-                                           const ChatTemplateOptions&) const override {
-    std::string text;
-    for (const ChatMessage& message : messages) text += text_of(message);
-    return text;
-  }
-  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
-                                                               const std::stop_token& stop) const override {
-    struct Nothing final : Constraint {};
-    {
-      const std::lock_guard lock(script_.mutex);
-      if (script_.remembered.contains(source.text)) return std::make_shared<const Nothing>();
-      if (stop.stop_requested()) return fail_as(ErrorKind::kStopped, "compiling was stopped");
-      script_.compiles.push_back(source.text);
-    }
-    while (script_.compiling_held && !stop.stop_requested()) std::this_thread::sleep_for(script_.step_time);
-    if (stop.stop_requested()) {
-      ++script_.num_compiles_stopped;
-      return fail_as(ErrorKind::kStopped, "compiling was stopped");
-    }
-    const std::lock_guard lock(script_.mutex);
-    script_.remembered.insert(source.text);
-    return std::make_shared<const Nothing>();
-  }
-  Result<EmbeddingPrompt> embedding_prompt(std::string_view text,
-                                           const EmbeddingPromptOptions& options) const override {
-    OCTAVO_TRY(std::vector<TokenId> tokens, tokenize(text, {.max_tokens = options.max_tokens, .work = options.work}));
-    return EmbeddingPrompt{.tokens = std::move(tokens)};
-  }
-  Result<EmbeddingPrompt> rank_prompt(std::string_view query, std::string_view document,
-                                      const EmbeddingPromptOptions& options) const override {
-    return embedding_prompt(std::string(query) + std::string(document), options);
-  }
-  SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
-
  private:
   struct Active {
     Request request;
@@ -248,7 +256,7 @@ class ScriptedEngine final : public Engine {
   /// The number of tokens, and zeros.
   void give_row(const Request& request) const {
     const bool is_rank = request.embedding.pooling == Pooling::kRank;
-    std::vector<float> row(is_rank ? info_.embedding.labels.size() : static_cast<std::size_t>(info_.embedding.width));
+    std::vector<float> row(is_rank ? info().embedding.labels.size() : static_cast<std::size_t>(info().embedding.width));
     row.front() = static_cast<float>(request.tokens.size());
     request.embedding.on_rows(0, 1, row);
   }
@@ -274,7 +282,6 @@ class ScriptedEngine final : public Engine {
   }
 
   EngineScript& script_;
-  ModelInfo info_;
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<RequestId, Active> active_;

@@ -101,7 +101,7 @@ TEST_F(OpenAiRequest, StructuralTagsAreTakenInBothPlacesAsObjectsAndAsText) {
                                     R"("structured_outputs": {"structural_tag": {)" + kStructures + "}}",
                                     R"("structured_outputs": {"structural_tag": )" + text + "}"}) {
     EXPECT_NE(request(fields).constraint, nullptr) << fields;
-    EXPECT_EQ(engine_.compiled.rules.size(), 3U) << fields;
+    EXPECT_EQ(words_.compiled.rules.size(), 3U) << fields;
   }
   EXPECT_EQ(chat_error(kUser + R"(, "structured_outputs": {"structural_tag": "{"})").param,
             "structured_outputs.structural_tag");

@@ -10,9 +10,9 @@
 
 #include "api/api.h"
 #include "api/call/vector_call.h"
+#include "api/fake_text.h"
 #include "api/prepare/relevance.h"
 #include "api/prepare/shorter_vectors.h"
-#include "api/text_engine.h"
 #include "api/vectors/tei_info.h"
 #include "api/vectors/vector_answer.h"
 
@@ -20,7 +20,7 @@ namespace octavo {
 namespace {
 
 namespace json = boost::json;
-using test::TextEngine;
+using test::FakeText;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -28,17 +28,17 @@ using Rows = std::vector<std::vector<float>>;  // of each request, one behind th
 
 class Vectors : public ::testing::Test {
  protected:
-  Vectors() { engine_.embedding() = {.generates = false, .pooling = Pooling::kMean, .width = 2}; }
+  Vectors() { words_.embedding() = {.generates = false, .pooling = Pooling::kMean, .width = 2}; }
 
   ApiResult<CompletionCall> parse(std::string_view api, const std::string& body) {
-    return parse_call(api_named(api), json::parse(body).as_object(), engine_, model_, {});
+    return parse_call(api_named(api), json::parse(body).as_object(), words_, model_, {});
   }
   ApiError error_of(std::string_view api, const std::string& body) {
     const auto call = parse(api, body);
     EXPECT_FALSE(call.has_value()) << body;
     return call ? ApiError{.status = 200} : call.error();
   }
-  /// The request for the engine; control tokens are their texts.
+  /// The request for the words; control tokens are their texts.
   std::vector<std::string> prompts(std::string_view api, const std::string& body) {
     const auto call = parse(api, body);
     EXPECT_TRUE(call.has_value()) << body << ": " << call.error().message;
@@ -47,7 +47,7 @@ class Vectors : public ::testing::Test {
       for (const Request& request : call->requests) {
         EXPECT_EQ(request.max_tokens, -1);
         EXPECT_TRUE(request.embedding.on_rows);
-        texts.push_back(engine_.detokenize(request.tokens));
+        texts.push_back(words_.detokenize(request.tokens));
       }
     return texts;
   }
@@ -56,8 +56,8 @@ class Vectors : public ::testing::Test {
     const auto call = parse(api, body);
     EXPECT_TRUE(call.has_value()) << body << ": " << call.error().message;
     if (!call) return "";
-    const auto writer =
-        api_named(api).make_writer({.call = *call, .engine = engine_, .model = model_, .id = "0123", .created = 7});
+    const auto writer = api_named(api).make_writer(
+        {.call = *call, .words = test::not_owned(words_), .model = model_, .id = "0123", .created = 7});
     EXPECT_EQ(call->requests.size(), rows.size());
     for (std::size_t i = rows.size(); i-- > 0;) {
       EXPECT_FALSE(writer->done());
@@ -75,7 +75,7 @@ class Vectors : public ::testing::Test {
     return json::parse(answer(api, body, rows));
   }
 
-  TextEngine engine_;
+  FakeText words_;
   ServedModel model_{.id = "vectors"};
 };
 
@@ -113,14 +113,14 @@ TEST_F(Vectors, AWrongInputIsNamedByItsPlace) {
 }
 
 TEST_F(Vectors, AQueryIsReadOnceForItsDocuments) {
-  engine_.embedding().labels = {""};
-  engine_.embedding().pooling = Pooling::kRank;
+  words_.embedding().labels = {""};
+  words_.embedding().pooling = Pooling::kRank;
   EXPECT_EQ(prompts("rerank", R"({"query": "q", "documents": ["a", "b", "c"]})").size(), 3U);
-  ASSERT_EQ(engine_.queries.size(), 1U);
-  EXPECT_NE(*engine_.queries.begin(), nullptr);
-  engine_.queries.clear();
+  ASSERT_EQ(words_.queries.size(), 1U);
+  EXPECT_NE(*words_.queries.begin(), nullptr);
+  words_.queries.clear();
   prompts("rerank", R"({"query": "q", "documents": ["a", "b"], "max_tokens_per_doc": 5})");
-  EXPECT_EQ(engine_.queries.size(), 1U) << "also for the room that a document has beside it";
+  EXPECT_EQ(words_.queries.size(), 1U) << "also for the room that a document has beside it";
 }
 
 TEST_F(Vectors, TextsAndTheirTokensAreBounded) {
@@ -134,7 +134,7 @@ TEST_F(Vectors, TextsAndTheirTokensAreBounded) {
 }
 
 TEST_F(Vectors, AllTokensOfACallAreBounded) {
-  engine_.set_context(1000);
+  words_.set_context(1000);
   json::array texts(kMaxTexts, json::string(kMaxTokensOfTexts / kMaxTexts - 1, 'a'));  // and the end
   EXPECT_TRUE(parse("openai_embedding", json::serialize(json::object{{"input", texts}})));
   texts.back() = json::string(kMaxTokensOfTexts / kMaxTexts, 'a');
@@ -176,12 +176,12 @@ TEST_F(Vectors, ARefusalForLengthSaysHowManyTokensThereAre) {
       "This model's maximum context length is 100 tokens. However, your input resulted in 251 tokens. Please "
       "reduce the length of the input. The request (251 tokens) exceeds the available context size (100 tokens).");
   EXPECT_THAT(message(std::string(250, 'a'), R"(, "add_special_tokens": false)"), HasSubstr("resulted in 250 tokens"));
-  engine_.embedding().prompts = {{"query", "query: "}};
+  words_.embedding().prompts = {{"query", "query: "}};
   EXPECT_THAT(message(std::string(250, 'a'), R"(, "prompt_name": "query")"), HasSubstr("resulted in 258 tokens"));
   EXPECT_THAT(message(std::string(100'000, 'a')),
               AllOf(HasSubstr("resulted in 65538 tokens"), HasSubstr("There may be more tokens")))
       << "no more are counted";
-  engine_.num_ends = 2;
+  words_.num_ends = 2;
   EXPECT_EQ(message("a", R"(, "truncate_prompt_tokens": 1)"),
             "truncate_prompt_tokens: found 1, expected at least 2: so many tokens of input are not cut");
   EXPECT_EQ(prompts("openai_embedding", R"({"input": "a", "truncate_prompt_tokens": 2})").at(0), "<end><end>");
@@ -233,8 +233,8 @@ TEST_F(Vectors, DimensionsAreThoseOfModelsThatAreTrainedToBeCut) {
       error_of("openai_embedding", R"({"input": "a", "dimensions": 1})").message,
       "dimensions: found 1, expected none, or 2: vectors is not known to be trained so that its vectors can be cut");
   EXPECT_EQ(prompts("openai_embedding", R"({"input": "a", "dimensions": 2})").size(), 1);
-  engine_.set_name("Qwen3 Embedding 0.6B");
-  engine_.embedding().width = 64;
+  words_.set_name("Qwen3 Embedding 0.6B");
+  words_.embedding().width = 64;
   EXPECT_EQ(error_of("openai_embedding", R"({"input": "a", "dimensions": 65})").message,
             "dimensions: found 65, expected 32 to 64");
   EXPECT_THAT(error_of("ollama_embed", R"({"input": "a", "dimensions": 31})").message, HasSubstr("expected 32 to 64"));
@@ -272,7 +272,7 @@ TEST_F(Vectors, LlamasAnswerIsAnArrayOfRowsOfEachText) {
 }
 
 TEST_F(Vectors, WithoutPoolingLlamasAnswerHasARowOfEachToken) {
-  engine_.embedding().pooling = Pooling::kNone;
+  words_.embedding().pooling = Pooling::kNone;
   EXPECT_EQ(answer("llama_embedding", R"({"content": "ab"})", {{0, 2, 3, 4, 5, 6}}),  // as they are
             R"([{"index":0,"embedding":[[0,2],[3,4],[5,6]]}])");
   EXPECT_EQ(answer("llama_embedding", R"({"content": "a", "embd_normalize": 2})", {{0, 2, 3, 4}}),
@@ -329,13 +329,13 @@ TEST_F(Vectors, TeisSimilaritiesAreCosinesWithTheFirst) {
 
 TEST_F(Vectors, TeisInfoTellsWhatTheModelMakes) {
   const auto type = [this](const RequestPolicy& policy) {
-    return json::serialize(tei_info("vectors", engine_.info(), policy).at("model_type"));
+    return json::serialize(tei_info("vectors", words_.info(), policy).at("model_type"));
   };
   EXPECT_EQ(type({}), R"({"embedding":{"pooling":"mean"}})");
-  EXPECT_EQ(tei_info("vectors", engine_.info(), {}).at("max_input_length"), 100);
-  engine_.embedding() = {.pooling = Pooling::kRank, .labels = {"yes", ""}};
+  EXPECT_EQ(tei_info("vectors", words_.info(), {}).at("max_input_length"), 100);
+  words_.embedding() = {.pooling = Pooling::kRank, .labels = {"yes", ""}};
   EXPECT_EQ(type({}), R"({"reranker":{"id2label":{"0":"yes","1":"LABEL_1"},"label2id":{"yes":0,"LABEL_1":1}}})");
-  engine_.embedding() = {.pooling = Pooling::kLast, .width = 2};
+  words_.embedding() = {.pooling = Pooling::kLast, .width = 2};
   EXPECT_EQ(type({}), "null") << "it writes text, and makes vectors where the server is told to";
   EXPECT_EQ(type({.embeds = true}), R"({"embedding":{"pooling":"last"}})");
 }
@@ -359,7 +359,7 @@ TEST_F(Vectors, CoheresAnswerHasAListOfEachKind) {
 }
 
 TEST_F(Vectors, CoheresBitsAreTheHighestOfTheirByteFirst) {
-  engine_.embedding().width = 10;
+  words_.embedding().width = 10;
   const json::value whole = parsed_answer("cohere_embed", R"({"texts": ["a"], "embedding_types": ["ubinary"]})",
                                           {{1, -1, -1, -1, -1, -1, -1, 1, 0, 1}});
   EXPECT_EQ(json::serialize(whole.at_pointer("/embeddings/ubinary")), "[[129,64]]");
@@ -385,7 +385,7 @@ TEST_F(Vectors, CoheresTextsMayBeContentsAndLoseTheirEndUnlessTheBodySaysOtherwi
 }
 
 TEST_F(Vectors, WordsInFrontOfATextAreChosenByTheirName) {
-  engine_.embedding().prompts = {{.name = "query", .text = "q: "}, {.name = "passage", .text = "p: "}};
+  words_.embedding().prompts = {{.name = "query", .text = "q: "}, {.name = "passage", .text = "p: "}};
   const auto prompt = [this](std::string_view api, const std::string& body) { return prompts(api, body).at(0); };
   EXPECT_EQ(prompt("openai_embedding", R"({"input": "a"})"), "a<end>");
   EXPECT_EQ(prompt("openai_embedding", R"({"input": "a", "prompt_name": "query"})"), "q: a<end>");
@@ -393,7 +393,7 @@ TEST_F(Vectors, WordsInFrontOfATextAreChosenByTheirName) {
   EXPECT_EQ(prompt("tei_embed", R"({"inputs": "a", "prompt_name": "passage"})"), "p: a<end>");
   EXPECT_EQ(prompt("cohere_embed", R"({"texts": ["a"], "input_type": "search_query"})"), "q: a<end>");
   EXPECT_EQ(prompt("cohere_embed", R"({"texts": ["a"], "input_type": "clustering"})"), "a<end>");
-  engine_.embedding().default_prompt = "passage";
+  words_.embedding().default_prompt = "passage";
   for (const char* api : {"openai_embedding", "llama_embedding", "ollama_embed", "score"})
     EXPECT_THAT(prompt(api, R"({"input": "a", "text_1": "a", "text_2": "b"})"), "p: a<end>") << api;
   EXPECT_EQ(prompt("openai_embedding", R"({"input": "a", "prompt_name": ""})"), "a<end>");
@@ -401,7 +401,7 @@ TEST_F(Vectors, WordsInFrontOfATextAreChosenByTheirName) {
 }
 
 TEST_F(Vectors, FieldsThatContradictEachOtherAreRefused) {
-  engine_.embedding().prompts = {{"query", "query: "}};
+  words_.embedding().prompts = {{"query", "query: "}};
   const auto message = [this](const std::string& more) {
     return error_of("openai_embedding", R"({"input": "a", )" + more + "}").message;
   };
@@ -424,7 +424,7 @@ TEST_F(Vectors, AnUnknownNameOfWordsIsRefusedWithThoseThatThereAre) {
   const std::string body = R"({"inputs": "a", "prompt_name": "question"})";
   EXPECT_EQ(error_of("tei_embed", body).message,
             "prompt_name: found 'question', expected none: the model has no prompts with names");
-  engine_.embedding().prompts = {{.name = "query", .text = "q: "}, {.name = "passage", .text = "p: "}};
+  words_.embedding().prompts = {{.name = "query", .text = "q: "}, {.name = "passage", .text = "p: "}};
   EXPECT_EQ(error_of("tei_embed", body).message, "prompt_name: found 'question', expected one of query, passage");
   EXPECT_EQ(error_of("openai_embedding", R"({"input": [[97]], "prompt_name": "query"})").message,
             "input[0]: found token ids, expected a text: prompt_name asks for words in front of it");
@@ -434,15 +434,16 @@ TEST_F(Vectors, AnUnknownNameOfWordsIsRefusedWithThoseThatThereAre) {
 
 TEST_F(Vectors, RowsOfALongTextAreWrittenInPiecesAndAreTheSameAnswer) {
   constexpr int kWidth = 4096, kTokens = 10;
-  engine_.embedding() = {.generates = false, .pooling = Pooling::kNone, .width = kWidth};
+  words_.embedding() = {.generates = false, .pooling = Pooling::kNone, .width = kWidth};
   const std::string text(kTokens - 1, 'a');  // and the end
   const std::string body = R"({"content": [")" + text + R"(", ")" + text + "\"]}";
   std::vector<float> rows(kWidth * kTokens);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
   const auto call = parse("llama_embedding", body);
   ASSERT_TRUE(call) << call.error().message;
-  const auto writer = api_named("llama_embedding")
-                          .make_writer({.call = *call, .engine = engine_, .model = model_, .id = "0", .created = 7});
+  const auto writer =
+      api_named("llama_embedding")
+          .make_writer({.call = *call, .words = test::not_owned(words_), .model = model_, .id = "0", .created = 7});
   writer->leave_work();
   for (std::size_t i = 0; i < 2; ++i) {
     call->requests.at(i).embedding.on_rows(0, kTokens, rows);
@@ -467,7 +468,7 @@ TEST_F(Vectors, RowsOfALongTextAreWrittenInPiecesAndAreTheSameAnswer) {
 }
 
 TEST_F(Vectors, NumbersThatAreNotFiniteInALaterPieceAreAnError) {
-  engine_.embedding() = {.generates = false, .pooling = Pooling::kNone, .width = 4096};
+  words_.embedding() = {.generates = false, .pooling = Pooling::kNone, .width = 4096};
   std::vector<float> rows(4096 * 10);
   rows[4096 * 7] = std::numeric_limits<float>::infinity();
   EXPECT_EQ(answer("llama_embedding", R"({"content": "aaaaaaaaa"})", {rows}),
@@ -475,7 +476,7 @@ TEST_F(Vectors, NumbersThatAreNotFiniteInALaterPieceAreAnError) {
 }
 
 TEST_F(Vectors, TextsMayHaveSoManyPairsOfTokensInARequest) {
-  engine_.set_context(100'000);
+  words_.set_context(100'000);
   const auto ids = [](std::size_t count, std::size_t length) {
     return json::serialize(json::object{{"input", json::array(count, json::array(length, 97))}});
   };
@@ -497,7 +498,7 @@ TEST_F(Vectors, NumbersThatAreNotFiniteAreAnErrorThatNamesTheText) {
 
 TEST_F(Vectors, AnAnswerBeyondTheServersBoundIsRefusedBeforeWorkBegins) {
   model_.policy.max_answer_bytes = 1000;
-  engine_.embedding().width = 64;
+  words_.embedding().width = 64;
   EXPECT_EQ(prompts("openai_embedding", R"({"input": "a"})").size(), 1);
   const ApiError error = error_of("openai_embedding", R"({"input": ["a", "b"]})");
   EXPECT_EQ(error.code, "answer_too_large");
@@ -508,7 +509,7 @@ TEST_F(Vectors, AnAnswerBeyondTheServersBoundIsRefusedBeforeWorkBegins) {
 }
 
 TEST_F(Vectors, AModelThatWritesMakesVectorsOnlyWhereTheServerIsToldTo) {
-  engine_.embedding().generates = true;
+  words_.embedding().generates = true;
   for (const Api& api : all_apis()) {
     if (!api.stream_type.empty() || api.name == "rerank") continue;
     const ApiError error = error_of(api.name, std::string(api.example));
@@ -521,8 +522,8 @@ TEST_F(Vectors, AModelThatWritesMakesVectorsOnlyWhereTheServerIsToldTo) {
 }
 
 TEST_F(Vectors, AModelThatWritesMakesVectorsUnaskedWhereItsFileNamesAPooling) {
-  engine_.embedding().generates = true;
-  engine_.embedding().names_pooling = true;
+  words_.embedding().generates = true;
+  words_.embedding().names_pooling = true;
   EXPECT_EQ(prompts("openai_embedding", R"({"input": "a"})").size(), 1);
   EXPECT_TRUE(parse("openai_completion", R"({"prompt": "a"})").has_value());
 }
@@ -540,7 +541,7 @@ TEST_F(Vectors, AnEncoderWritesNothingAndSaysSo) {
 
 class Ranks : public Vectors {
  protected:
-  Ranks() { engine_.embedding() = {.generates = false, .pooling = Pooling::kRank, .width = 1, .labels = {""}}; }
+  Ranks() { words_.embedding() = {.generates = false, .pooling = Pooling::kRank, .width = 1, .labels = {""}}; }
 };
 
 TEST_F(Ranks, EachDocumentIsReadBehindTheQuery) {
@@ -586,14 +587,14 @@ TEST_F(Ranks, TextsAskForTeisAnswer) {
 }
 
 TEST_F(Ranks, OfTwoLabelsTheFirstSaysYes) {
-  engine_.embedding().labels = {"yes", "no"};
+  words_.embedding().labels = {"yes", "no"};
   const std::string body = R"({"query": "q", "documents": ["a"])";
   EXPECT_NEAR(parsed_answer("rerank", body + "}", {{2, 1}}).at_pointer("/results/0/relevance_score").as_double(),
               std::exp(2) / (std::exp(2) + std::exp(1)), 1e-12);
   EXPECT_EQ(
       parsed_answer("rerank", body + R"(, "raw_scores": true})", {{2, 0.5}}).at_pointer("/results/0/relevance_score"),
       1.5);
-  engine_.embedding().labels = {"contradiction", "entailment", "neutral"};
+  words_.embedding().labels = {"contradiction", "entailment", "neutral"};
   EXPECT_THAT(error_of("rerank", body + "}").message,
               HasSubstr("the head of vectors has 3 labels, expected one or two"));
 }
@@ -678,7 +679,7 @@ TEST_F(Ranks, ScoresTakeEachOfVllmsNames) {
 }
 
 TEST_F(Ranks, AModelWithoutARankingHeadRanksNothing) {
-  engine_.embedding() = {.generates = false, .pooling = Pooling::kMean, .width = 2};
+  words_.embedding() = {.generates = false, .pooling = Pooling::kMean, .width = 2};
   const ApiError error = error_of("rerank", R"({"query": "q", "documents": ["a"]})");
   EXPECT_EQ(error.status, 400);
   EXPECT_THAT(error.message, HasSubstr("model: vectors has no ranking head"));
@@ -688,7 +689,7 @@ TEST_F(Ranks, AModelThatRanksHasNoVectors) {
   EXPECT_THAT(error_of("openai_embedding", R"({"input": "a"})").message, HasSubstr("ranks documents (/v1/rerank)"));
   EXPECT_THAT(error_of("openai_chat", R"({"messages": [{"role": "user", "content": "a"}]})").message,
               HasSubstr("/v1/rerank ranks documents with it"));
-  engine_.embedding().pooling = Pooling::kMean;  // --pooling mean
+  words_.embedding().pooling = Pooling::kMean;  // --pooling mean
   EXPECT_EQ(prompts("openai_embedding", R"({"input": "a"})").size(), 1);
 }
 

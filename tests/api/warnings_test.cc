@@ -54,19 +54,19 @@ struct Told {
 };
 
 Told told_of_tools(const std::string& api, const std::string& fields, const std::string& tool, int count) {
-  TextEngine engine;
-  engine.set_tool_format("hermes");
+  FakeText words;
+  words.set_tool_format("hermes");
   ResponseStore store({});
   std::string tools;
   for (int i = 0; i < count; ++i) tools += (i == 0 ? "" : ",") + tool;
   const json::object body = json::parse("{\"stream\": true, " + fields + ", \"tools\": [" + tools + "]}").as_object();
-  auto call = parse_call(api_named(api), body, engine, kAnsweringModel, {.store = &store});
+  auto call = parse_call(api_named(api), body, words, kAnsweringModel, {.store = &store});
   EXPECT_TRUE(call.has_value()) << call.error().message;
   if (!call) return {};
   EXPECT_EQ(call->warnings.num_given(), static_cast<std::size_t>(count));
-  const auto writer = new_writer(api_named(api), *call, engine);
+  const auto writer = new_writer(api_named(api), *call, words);
   std::string bytes = writer->begin() + writer->on_event(token('a', "a"));
-  bytes += writer->on_event(last(TextEngine::kEnd, "", FinishReason::kStop));
+  bytes += writer->on_event(last(FakeText::kEnd, "", FinishReason::kStop));
   bytes += writer->finish();
   EXPECT_THAT(bytes, HasSubstr(fmt::format("and {} more", count - 16)));
   return {.num_bytes = bytes.size(), .num_held = writer->held_bytes()};

@@ -18,6 +18,7 @@
 #include "json/json_text.h"
 #include "source/open_model.h"
 #include "support/memory_source.h"
+#include "support/prompt_tokens.h"
 #include "tokenizer/real_vocab.h"
 #include "tokenizer/words/vocab.h"
 
@@ -201,7 +202,7 @@ TEST(ControlTexts, BecomeNoControlTokensInAnyVocabulary) {
     std::ranges::copy_if(all, std::back_inserter(texts), [&](const auto& text) { return !looked_for.contains(text); });
     const auto control_tokens = [&](std::string_view kind, const std::string& text) {
       const Conversation conversation = with_everywhere(kind, text);
-      const auto ids = chat->apply_chat_template(conversation.messages, conversation.options);
+      const auto ids = test::prompt_tokens(*chat, conversation.messages, conversation.options);
       std::vector<TokenId> control;
       for (const TokenId id : ids.value_or(std::vector<TokenId>{}))
         if (chat->tokenizer().is_control(id) || chat->tokenizer().is_end_of_generation(id)) control.push_back(id);

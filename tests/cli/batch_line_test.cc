@@ -5,18 +5,18 @@
 
 #include <boost/json.hpp>
 
-#include "api/text_engine.h"
+#include "api/fake_text.h"
 
 namespace octavo::cli {
 namespace {
 
 using testing::HasSubstr;
 
-const test::TextEngine kEngine;
+const test::FakeText kWords;
 const ServedModel kModel{.id = "text"};
 
 BatchCall parse(std::string_view text, const BatchDefaults& defaults = {}, std::uint64_t line = 7) {
-  return parse_batch_line(text, line, defaults, kEngine, kModel);
+  return parse_batch_line(text, line, defaults, kWords, kModel);
 }
 
 std::string error_of(std::string_view text) {

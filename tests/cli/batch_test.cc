@@ -9,7 +9,7 @@
 #include <map>
 #include <sstream>
 
-#include "api/text_engine.h"
+#include "api/fake_text.h"
 #include "cli/batch/batch_output.h"
 #include "cli/batch/run_batch.h"
 #include "support/temp_file.h"
@@ -27,22 +27,9 @@ class CountingEngine final : public Engine {
   int num_steps = 0;
   int raise_at_step = -1;  // Ctrl-C
 
-  const ModelInfo& info() const override { return text_.info(); }
-  EngineStats stats() const override { return {}; }
-  SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
-  Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override {
-    return text_.tokenize(text, options);
-  }
-  std::string detokenize(std::span<const TokenId> tokens) const override { return text_.detokenize(tokens); }
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
-                                                   const ChatTemplateOptions& options) const override {
-    return text_.apply_chat_template(messages, options);
-  }
-  Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
-                                           const ChatTemplateOptions& options) const override {
-    return text_.render_chat_template(messages, options);
-  }
+  CountingEngine() : Engine(std::make_shared<const test::FakeText>()) {}
 
+  EngineStats stats() const override { return {}; }
   Result<RequestId> submit(Request request, TokenCallback on_event) override {
     if (request.tokens.front() == 'F') return std::unexpected(Error{"refused"});
     active_[++last_id_] = {.left = request.tokens.size(), .on_event = std::move(on_event)};
@@ -78,7 +65,6 @@ class CountingEngine final : public Engine {
     std::size_t left = 0;
     TokenCallback on_event;
   };
-  test::TextEngine text_;
   std::map<RequestId, Active> active_;
   RequestId last_id_ = 0;
 };

@@ -10,6 +10,7 @@
 
 #include "model/model_work.h"
 #include "octavo/engine.h"
+#include "support/no_text.h"
 
 namespace octavo::test {
 
@@ -29,25 +30,40 @@ struct BenchRecord {
   std::function<void()> before_step;
 };
 
-class BenchEngine final : public Engine {
+class BenchText final : public NoText {
  public:
   static constexpr TokenId kFirstOrdinary = 20;  // those below it are special
 
-  BenchEngine(BenchRecord& record, EngineOptions options) : record_(record) {
-    ++record.num_loads;
-    info_.name = "bench <&> fake";
-    info_.architecture = "llama";
-    info_.vocab_size = 100;
-    info_.max_context = options.max_context;
-    info_.weight_bytes = info_.weight_bytes_per_token = 1'000'000;
-    info_.work = std::make_shared<const ModelWork>(
+  explicit BenchText(int max_context) {
+    model.name = "bench <&> fake";
+    model.architecture = "llama";
+    model.vocab_size = 100;
+    model.max_context = max_context;
+    model.weight_bytes = model.weight_bytes_per_token = 1'000'000;
+    model.work = std::make_shared<const ModelWork>(
         ModelWork{.layers = {.int8_multiply_adds = 1000, .bytes = 900'000},
                   .output = {.int8_multiply_adds = 100, .bytes = 100'000},
                   .attention = {{.num_layers = 1, .kv_bytes = 10, .float_multiply_adds = 5}}});
+  }
+
+  /// A special token's text is one thing where special tokens are parsed, and its characters where not.
+  Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override {
+    if (text.starts_with("<") && options.parse_special) return std::vector<TokenId>{1};
+    return std::vector<TokenId>(text.begin(), text.end());
+  }
+  std::string detokenize(std::span<const TokenId> tokens) const override {
+    return (tokens[0] < kFirstOrdinary ? "<" : "t") + std::to_string(tokens[0]);
+  }
+};
+
+class BenchEngine final : public Engine {
+ public:
+  BenchEngine(BenchRecord& record, EngineOptions options)
+      : Engine(std::make_shared<const BenchText>(options.max_context)), record_(record) {
+    ++record.num_loads;
     record.options = std::move(options);
   }
 
-  const ModelInfo& info() const override { return info_; }
   EngineStats stats() const override { return stats_; }
 
   Result<RequestId> submit(Request request, TokenCallback on_event) override {
@@ -89,27 +105,6 @@ class BenchEngine final : public Engine {
     return true;
   }
 
-  /// A special token's text is one thing where special tokens are parsed, and its characters where not.
-  Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override {
-    if (text.starts_with("<") && options.parse_special) return std::vector<TokenId>{1};
-    return std::vector<TokenId>(text.begin(), text.end());
-  }
-  std::string detokenize(std::span<const TokenId> tokens) const override {
-    return (tokens[0] < kFirstOrdinary ? "<" : "t") + std::to_string(tokens[0]);
-  }
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage>,
-                                                   const ChatTemplateOptions&) const override {
-    return {};
-  }
-  Result<std::string> render_chat_template(std::span<const ChatMessage>, const ChatTemplateOptions&) const override {
-    return std::string();
-  }
-  SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
-  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource&,
-                                                               const std::stop_token&) const override {
-    return std::shared_ptr<const Constraint>();
-  }
-
  private:
   void add(StepPart part, StepPartTime time) {
     StepPartTime& sum = stats_.profile.parts[static_cast<std::size_t>(part)];
@@ -132,7 +127,6 @@ class BenchEngine final : public Engine {
   }
 
   BenchRecord& record_;
-  ModelInfo info_;
   EngineStats stats_;
   std::deque<Running> running_;
   RequestId last_id_ = 0;

@@ -142,7 +142,7 @@ TEST_F(Bench, SequencesHaveTheirOwnOrdinaryTokensAndNoPrefixCache) {
   EXPECT_FALSE(record.options.prefix_cache);
   std::set<std::vector<TokenId>> prompts;
   for (const Request& request : record.requests) {
-    EXPECT_THAT(request.tokens, Each(AllOf(testing::Ge(BenchEngine::kFirstOrdinary), testing::Lt(100))));
+    EXPECT_THAT(request.tokens, Each(AllOf(testing::Ge(test::BenchText::kFirstOrdinary), testing::Lt(100))));
     EXPECT_TRUE(request.ignore_eos);
     EXPECT_EQ(request.sampling.temperature, 0);
     if (request.tokens.size() > 1) prompts.insert(request.tokens);

@@ -21,7 +21,7 @@ TEST(ConversationFile, WhatIsSavedIsLoaded) {
   test::FakeEngineState state;
   state.info.num_tokens = 256;
   const test::FakeEngine engine(state);
-  Conversation conversation(engine);
+  Conversation conversation(engine.text());
   conversation.set_system("Be \"brief\".\n");
   conversation.ask("What?\nWho?");
   conversation.set_answer("Hi", std::vector<TokenId>{'H', 'i'});
@@ -31,7 +31,7 @@ TEST(ConversationFile, WhatIsSavedIsLoaded) {
   std::filesystem::remove(file.string());
   ASSERT_TRUE(save_conversation(file.string(), conversation, "model"));
   ASSERT_TRUE(save_conversation(file.string(), conversation, "model"));  // in place of itself
-  const auto loaded = load_conversation(file.string(), engine);
+  const auto loaded = load_conversation(file.string(), *engine.text());
   ASSERT_TRUE(loaded) << loaded.error().message;
   EXPECT_EQ(loaded->system, "Be \"brief\".\n");
   ASSERT_EQ(loaded->turns.size(), 2U);
@@ -52,7 +52,7 @@ TEST(ConversationFile, TokensThatDoNotSpellTheirAnswerAreLeftOut) {
                               R"({"role":"assistant","content":"Hi","tokens":)" +
                                   tokens + "}]}",
                               ".json");
-    const auto loaded = load_conversation(file.string(), engine);
+    const auto loaded = load_conversation(file.string(), *engine.text());
     ASSERT_TRUE(loaded) << loaded.error().message;
     EXPECT_EQ(loaded->turns[0].answer, "Hi");
     EXPECT_FALSE(loaded->turns[0].drawn) << tokens;
@@ -62,7 +62,7 @@ TEST(ConversationFile, TokensThatDoNotSpellTheirAnswerAreLeftOut) {
 TEST(ConversationFile, AnotherFileIsNotReplaced) {
   test::FakeEngineState state;
   const test::FakeEngine engine(state);
-  const Conversation conversation(engine);
+  const Conversation conversation(engine.text());
   const test::TempFile file("my thesis", ".json");
   const auto saved = save_conversation(file.string(), conversation, "m");
   ASSERT_FALSE(saved);
@@ -74,7 +74,7 @@ TEST(ConversationFile, AnotherFileIsNotReplaced) {
 TEST(ConversationFile, NoFileBesideItIsTouched) {
   test::FakeEngineState state;
   const test::FakeEngine engine(state);
-  const Conversation conversation(engine);
+  const Conversation conversation(engine.text());
   const test::TempFolder folder;
   const std::filesystem::path precious = folder.write("precious", "precious"), path = folder.path() / "talk.json";
   std::filesystem::create_symlink(precious, folder.path() / "talk.json.part");
@@ -85,7 +85,7 @@ TEST(ConversationFile, NoFileBesideItIsTouched) {
   EXPECT_EQ(std::filesystem::file_size(precious), 8U);
   EXPECT_TRUE(std::filesystem::is_symlink(folder.path() / "talk.json.part"));
   EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0600));
-  EXPECT_TRUE(load_conversation(path, engine));
+  EXPECT_TRUE(load_conversation(path, *engine.text()));
 }
 
 TEST(ConversationFile, ErrorsNameTheFieldAndWhatWasFound) {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "support/no_text.h"
+
 namespace octavo::cli {
 namespace {
 
@@ -14,25 +16,12 @@ constexpr TokenId kUser = 256, kAssistant = 257, kEnd = 258;  // control tokens
 constexpr TokenId kHe = 300, kLlo = 301;                      // "He", "llo": drawn, while the tokenizer gives bytes
 
 /// A token for each byte, and a template that writes a control token before and behind each message.
-class TemplateEngine final : public Engine {
+class TemplateText final : public test::NoText {
  public:
   bool trims = false;             // the contents of answers
   bool drops_reasoning = false;   // of answers, up to </think>
   bool writes_reasoning = false;  // of answers, with a mark behind it
   bool has_control_tokens = true;
-  ModelInfo model = {};
-
-  const ModelInfo& info() const override { return model; }
-  EngineStats stats() const override { return {}; }
-  Result<RequestId> submit(Request, TokenCallback) override { return RequestId{1}; }
-  void cancel(RequestId) override {}
-  bool step() override { return false; }
-  void run_until(std::stop_token) override {}
-  void drain() override {}
-  Result<std::string> render_chat_template(std::span<const ChatMessage>, const ChatTemplateOptions&) const override {
-    return std::string();
-  }
-  SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
 
   Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions&) const override {
     std::vector<TokenId> tokens;
@@ -44,8 +33,7 @@ class TemplateEngine final : public Engine {
     for (const TokenId token : tokens) text += text_of(token);
     return text;
   }
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
-                                                   const ChatTemplateOptions&) const override {
+  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages, const ChatTemplateOptions&) const override {
     std::vector<TokenId> tokens;
     for (const ChatMessage& message : messages) {
       tokens.push_back(message.role == "assistant" ? kAssistant : kUser);
@@ -67,7 +55,7 @@ class TemplateEngine final : public Engine {
       }
     }
     tokens.push_back(kAssistant);
-    return tokens;
+    return ChatPrompt{.tokens = std::move(tokens)};
   }
 
  private:
@@ -93,8 +81,8 @@ const std::vector<TokenId> kDrawn = {kHe, kLlo};
 const std::vector<TokenId> kNewPart = {kEnd, kUser, 'b', kEnd, kAssistant};
 
 TEST(Conversation, APromptIsTheOneBeforeTheDrawnTokensAndTheNewPart) {
-  const TemplateEngine engine;
-  Conversation conversation(engine);
+  const TemplateText words;
+  Conversation conversation(test::not_owned(words));
   conversation.ask("a");
   const std::vector<TokenId> first = conversation.prompt()->tokens;
   EXPECT_THAT(first, ElementsAreArray({kUser, TokenId{'a'}, kEnd, kAssistant}));
@@ -109,8 +97,8 @@ TEST(Conversation, APromptIsTheOneBeforeTheDrawnTokensAndTheNewPart) {
 }
 
 TEST(Conversation, AnAnswerWithoutTokensIsTokenizedAnew) {
-  const TemplateEngine engine;
-  Conversation conversation(engine);
+  const TemplateText words;
+  Conversation conversation(test::not_owned(words));
   conversation.ask("a");
   const std::vector<TokenId> first = conversation.prompt()->tokens;
   conversation.set_answer("Hi", std::nullopt);
@@ -119,9 +107,9 @@ TEST(Conversation, AnAnswerWithoutTokensIsTokenizedAnew) {
 }
 
 TEST(Conversation, AnAnswerThatTheTemplateTrimsStaysAsItWasDrawn) {
-  TemplateEngine engine;
-  engine.trims = true;
-  Conversation conversation(engine);
+  TemplateText words;
+  words.trims = true;
+  Conversation conversation(test::not_owned(words));
   conversation.ask("a");
   const std::vector<TokenId> first = conversation.prompt()->tokens;
   const std::vector<TokenId> drawn = {' ', kHe, kLlo, ' '};
@@ -131,9 +119,9 @@ TEST(Conversation, AnAnswerThatTheTemplateTrimsStaysAsItWasDrawn) {
 }
 
 TEST(Conversation, WhereTheTemplateDropsOldReasoningAllIsRenderedAnew) {
-  TemplateEngine engine;
-  engine.drops_reasoning = true;
-  Conversation conversation(engine);
+  TemplateText words;
+  words.drops_reasoning = true;
+  Conversation conversation(test::not_owned(words));
   conversation.ask("a");
   const std::vector<TokenId> first = conversation.prompt()->tokens;
   conversation.set_answer("hm</think>Hello", std::vector<TokenId>{'h', 'm', kHe, kLlo});
@@ -142,8 +130,8 @@ TEST(Conversation, WhereTheTemplateDropsOldReasoningAllIsRenderedAnew) {
 }
 
 TEST(Conversation, SplitReasoningCountsAsAPartOfWhatWasDrawn) {
-  const TemplateEngine engine;
-  Conversation conversation(engine);
+  const TemplateText words;
+  Conversation conversation(test::not_owned(words));
   conversation.ask("a");
   const std::vector<TokenId> first = conversation.prompt()->tokens;
   // The template writes the answer alone: the reasoning that was drawn is not to come back.
@@ -153,9 +141,9 @@ TEST(Conversation, SplitReasoningCountsAsAPartOfWhatWasDrawn) {
 }
 
 TEST(Conversation, EarlierReasoningIsGivenToTheTemplate) {
-  TemplateEngine engine;
-  engine.writes_reasoning = true;
-  Conversation conversation(engine);
+  TemplateText words;
+  words.writes_reasoning = true;
+  Conversation conversation(test::not_owned(words));
   conversation.ask("a");
   const std::vector<TokenId> first = conversation.prompt()->tokens;
   const std::vector<TokenId> drawn = {'h', 'm', '|', kHe, kLlo};
@@ -165,9 +153,9 @@ TEST(Conversation, EarlierReasoningIsGivenToTheTemplate) {
 }
 
 TEST(Conversation, WhereATokenReachesOverTheEndOfAnAnswerAllIsRenderedAnew) {
-  TemplateEngine engine;
-  engine.has_control_tokens = false;
-  Conversation conversation(engine);
+  TemplateText words;
+  words.has_control_tokens = false;
+  Conversation conversation(test::not_owned(words));
   conversation.ask("a");
   const std::vector<TokenId> first = conversation.prompt()->tokens;
   conversation.set_answer("He!", std::vector<TokenId>{kHe, '!'});
@@ -176,8 +164,8 @@ TEST(Conversation, WhereATokenReachesOverTheEndOfAnAnswerAllIsRenderedAnew) {
 }
 
 TEST(Conversation, AfterATurnIsTakenBackTheOneBeforeItGoesOnAsItWasDrawn) {
-  const TemplateEngine engine;
-  Conversation conversation(engine);
+  const TemplateText words;
+  Conversation conversation(test::not_owned(words));
   conversation.ask("a");
   const std::vector<TokenId> first = conversation.prompt()->tokens;
   conversation.set_answer("Hello", kDrawn);
@@ -195,8 +183,8 @@ TEST(Conversation, AfterATurnIsTakenBackTheOneBeforeItGoesOnAsItWasDrawn) {
 }
 
 TEST(Conversation, AnAnswerThatIsTakenBackLeavesItsPrompt) {
-  const TemplateEngine engine;
-  Conversation conversation(engine);
+  const TemplateText words;
+  Conversation conversation(test::not_owned(words));
   conversation.ask("a");
   const std::vector<TokenId> first = conversation.prompt()->tokens;
   conversation.set_answer("Hello", kDrawn);
@@ -208,8 +196,8 @@ TEST(Conversation, AnAnswerThatIsTakenBackLeavesItsPrompt) {
 }
 
 TEST(Conversation, ANewSystemMessageStandsBeforeAnswersAsTheyWereDrawn) {
-  const TemplateEngine engine;
-  Conversation conversation(engine);
+  const TemplateText words;
+  Conversation conversation(test::not_owned(words));
   conversation.ask("a");
   const std::vector<TokenId> first = conversation.prompt()->tokens;
   conversation.set_answer("Hello", kDrawn);
@@ -219,8 +207,8 @@ TEST(Conversation, ANewSystemMessageStandsBeforeAnswersAsTheyWereDrawn) {
 }
 
 TEST(Conversation, LoadedTurnsGoOnAsTheyWereDrawn) {
-  const TemplateEngine engine;
-  Conversation conversation(engine);
+  const TemplateText words;
+  Conversation conversation(test::not_owned(words));
   conversation.replace_turns({{.question = "a", .is_answered = true, .answer = "Hello", .drawn = kDrawn}});
   conversation.ask("b");
   EXPECT_EQ(conversation.prompt()->tokens, joined(joined({kUser, 'a', kEnd, kAssistant}, kDrawn), kNewPart));

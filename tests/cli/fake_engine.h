@@ -16,6 +16,7 @@
 
 #include "cli/cli.h"
 #include "octavo/engine.h"
+#include "support/no_text.h"
 
 namespace octavo::test {
 
@@ -50,11 +51,58 @@ struct FakeEngineState {
   int num_cancelled = 0;
 };
 
+class StateText final : public NoText {
+ public:
+  explicit StateText(FakeEngineState& state) : NoText(state.info), state_(state) {}
+
+  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
+                                                               const std::stop_token& = {}) const override {
+    struct Empty final : Constraint {
+      explicit Empty(std::vector<std::string> warnings) : Constraint(std::move(warnings)) {}
+    };
+    if (source.text == "(") return std::unexpected(Error{"found a group that is not closed"});
+    state_.constraints.push_back(source);
+    const bool is_odd = source.text.find("odd") != std::string::npos;
+    return std::make_shared<const Empty>(is_odd ? std::vector<std::string>{"#/odd: it"} : std::vector<std::string>());
+  }
+  /// One token a byte.
+  Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions&) const override {
+    return std::vector<TokenId>(text.begin(), text.end());
+  }
+  /// A token a byte.
+  Result<EmbeddingPrompt> embedding_prompt(std::string_view text,
+                                           const EmbeddingPromptOptions& options) const override {
+    EmbeddingPrompt prompt{.tokens = {text.begin(), text.end()}};
+    const auto most = static_cast<std::size_t>(state_.info.max_context);
+    if (text.size() > most && !options.cuts) return std::unexpected(Error{"found too long a text"});
+    prompt.tokens.resize(std::min(most, prompt.tokens.size()));
+    return prompt;
+  }
+  Result<EmbeddingPrompt> rank_prompt(std::string_view query, std::string_view document,
+                                      const EmbeddingPromptOptions& options) const override {
+    return embedding_prompt(std::string(query) + std::string(document), options);
+  }
+  std::string detokenize(std::span<const TokenId> tokens) const override { return {tokens.begin(), tokens.end()}; }
+  /// As many tokens as the contents have bytes.
+  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages, const ChatTemplateOptions&) const override {
+    state_.conversations.emplace_back(messages.begin(), messages.end());
+    std::vector<TokenId> tokens;
+    for (const ChatMessage& message : messages)
+      tokens.insert(tokens.end(), message.content.size(), static_cast<TokenId>('x'));
+    return ChatPrompt{.tokens = std::move(tokens), .ends_in_reasoning = state_.prompts_end_in_reasoning};
+  }
+  SamplingParams default_sampling(SamplingParams defaults) const override {
+    return state_.file_sampling.temperature < 0 ? defaults : state_.file_sampling;
+  }
+
+ private:
+  FakeEngineState& state_;
+};
+
 class FakeEngine final : public Engine {
  public:
-  explicit FakeEngine(FakeEngineState& state) : state_(state) {}
+  explicit FakeEngine(FakeEngineState& state) : Engine(std::make_shared<const StateText>(state)), state_(state) {}
 
-  const ModelInfo& info() const override { return state_.info; }
   EngineStats stats() const override { return state_.stats; }
 
   Result<RequestId> submit(Request request, TokenCallback on_event) override {
@@ -94,54 +142,6 @@ class FakeEngine final : public Engine {
     TokenEvent event{.request = 1, .token = static_cast<TokenId>(i), .logprob = -0.5F, .text = {}};
     emit(event, last ? FinishReason::kStop : full ? FinishReason::kLength : FinishReason::kNone);
     return true;
-  }
-  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
-                                                               const std::stop_token& = {}) const override {
-    struct Empty final : Constraint {
-      explicit Empty(std::vector<std::string> warnings) : Constraint(std::move(warnings)) {}
-    };
-    if (source.text == "(") return std::unexpected(Error{"found a group that is not closed"});
-    state_.constraints.push_back(source);
-    const bool is_odd = source.text.find("odd") != std::string::npos;
-    return std::make_shared<const Empty>(is_odd ? std::vector<std::string>{"#/odd: it"} : std::vector<std::string>());
-  }
-  /// One token a byte.
-  Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions&) const override {
-    return std::vector<TokenId>(text.begin(), text.end());
-  }
-  /// A token a byte.
-  Result<EmbeddingPrompt> embedding_prompt(std::string_view text,
-                                           const EmbeddingPromptOptions& options) const override {
-    EmbeddingPrompt prompt{.tokens = {text.begin(), text.end()}};
-    const auto most = static_cast<std::size_t>(state_.info.max_context);
-    if (text.size() > most && !options.cuts) return std::unexpected(Error{"found too long a text"});
-    prompt.tokens.resize(std::min(most, prompt.tokens.size()));
-    return prompt;
-  }
-  Result<EmbeddingPrompt> rank_prompt(std::string_view query, std::string_view document,
-                                      const EmbeddingPromptOptions& options) const override {
-    return embedding_prompt(std::string(query) + std::string(document), options);
-  }
-  std::string detokenize(std::span<const TokenId> tokens) const override { return {tokens.begin(), tokens.end()}; }
-  /// As many tokens as the contents have bytes.
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
-                                                   const ChatTemplateOptions&) const override {
-    state_.conversations.emplace_back(messages.begin(), messages.end());
-    std::vector<TokenId> tokens;
-    for (const ChatMessage& message : messages)
-      tokens.insert(tokens.end(), message.content.size(), static_cast<TokenId>('x'));
-    return tokens;
-  }
-  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
-                                 const ChatTemplateOptions& options) const override {
-    OCTAVO_TRY(std::vector<TokenId> tokens, apply_chat_template(messages, options));
-    return ChatPrompt{.tokens = std::move(tokens), .ends_in_reasoning = state_.prompts_end_in_reasoning};
-  }
-  Result<std::string> render_chat_template(std::span<const ChatMessage>, const ChatTemplateOptions&) const override {
-    return std::string();
-  }
-  SamplingParams default_sampling(SamplingParams defaults) const override {
-    return state_.file_sampling.temperature < 0 ? defaults : state_.file_sampling;
   }
 
  private:

@@ -21,7 +21,7 @@ using test::TestEngineOptions;
 using ::testing::HasSubstr;
 
 std::shared_ptr<const Constraint> compile(TestEngine& engine, std::string regex) {
-  return engine->compile_constraint({.kind = ConstraintKind::kRegex, .text = std::move(regex)}).value();
+  return engine->text()->compile_constraint({.kind = ConstraintKind::kRegex, .text = std::move(regex)}).value();
 }
 
 /// Ends where the model says so.
@@ -196,7 +196,7 @@ TEST(Constraint, EveryChoiceHasItsOwnPlaceInIt) {
 
 TEST(Constraint, ThatTheWordsCannotWriteIsNotCompiled) {
   TestEngine engine;
-  const auto compiled = engine->compile_constraint({.kind = ConstraintKind::kRegex, .text = "A\u00E9"}, {});
+  const auto compiled = engine->text()->compile_constraint({.kind = ConstraintKind::kRegex, .text = "A\u00E9"}, {});
   ASSERT_FALSE(compiled.has_value());
   EXPECT_THAT(compiled.error().message, testing::HasSubstr("no token of its vocabulary has the byte 0xC3"));
 }
@@ -248,7 +248,7 @@ TEST(Constraint, AnAnswerEndsByItsWorkAtTheSameTokenAloneAndInCompany) {
 TEST(Constraint, OfAnotherEngineIsRefused) {
   TestEngine engine, other;
   EXPECT_THAT(engine.refusal(constrained_request(other, "A", 1)), HasSubstr("constraint: found one of another engine"));
-  const auto wrong = engine->compile_constraint({.text = "("});
+  const auto wrong = engine->text()->compile_constraint({.text = "("});
   ASSERT_FALSE(wrong);
   EXPECT_THAT(wrong.error().message, HasSubstr("not closed"));
 }

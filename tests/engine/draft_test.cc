@@ -148,7 +148,7 @@ TEST(Draft, AConstraintsAutomatonIsAsFarAsTheAnswer) {
       for (std::uint64_t seed = 1; seed <= 12; ++seed) {
         Request request = make_request(6, 60, seed);
         request.ignore_eos = false;
-        request.constraint = engine
+        request.constraint = engine->text()
                                  ->compile_constraint({.kind = ConstraintKind::kRegex,
                                                        .text = seed % 2 == 0 ? "([A-C]{2,5}\u20AC)+D?"
                                                                              : "([AB]CDEFGHIJ[KL]MNO){2}P[QR]"})
@@ -167,7 +167,7 @@ TEST(Draft, ATokenThatTheConstraintForbidsCostsNoRow) {
   TestEngine engine({.draft = {.mode = DraftMode::kNgram}});
   Request request = make_request(6, 60, 3);
   request.ignore_eos = false;
-  request.constraint = engine->compile_constraint({.kind = ConstraintKind::kRegex, .text = "A{20}"}).value();
+  request.constraint = engine->text()->compile_constraint({.kind = ConstraintKind::kRegex, .text = "A{20}"}).value();
   request.prediction.assign(30, test::kTinyA + 1);
   request.logprobs = true;
   const test::Answer answer = engine.run(std::move(request));
@@ -187,7 +187,7 @@ TEST(Draft, TheBudgetOfReasoningIsSpentTokenByToken) {
             .mode = ReasoningMode::kSplit, .begins_inside = seed % 2 == 0, .budget = static_cast<int>(seed % 5) * 3};
         if (is_constrained)
           request.constraint =
-              engine->compile_constraint({.kind = ConstraintKind::kRegex, .text = "([AB]CDEF){3}"}).value();
+              engine->text()->compile_constraint({.kind = ConstraintKind::kRegex, .text = "([AB]CDEF){3}"}).value();
         requests.push_back(std::move(request));
       }
       return requests;
@@ -351,7 +351,9 @@ TEST(Draft, AHeadGuessesForForksAndForWhatConstraintsAllow) {
     all[0].num_choices = 3;
     all[1].ignore_eos = false;
     all[1].constraint =
-        engine->compile_constraint({.kind = ConstraintKind::kRegex, .text = "([AB]CDEFGHIJ[KL]MNO){2}P[QR]"}).value();
+        engine->text()
+            ->compile_constraint({.kind = ConstraintKind::kRegex, .text = "([AB]CDEFGHIJ[KL]MNO){2}P[QR]"})
+            .value();
     return all;
   };
   const Drafted plain = run(options, DraftMode::kOff, requests), drafted = run(options, DraftMode::kMtp, requests);

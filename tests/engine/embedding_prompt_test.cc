@@ -1,5 +1,5 @@
 // Texts and pairs of texts as tokens of a vocabulary that puts BOS in front: alone, one behind the other, cut, refused.
-#include "engine/embedding_prompt.h"
+#include "engine/text/embedding_prompt.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -166,9 +166,9 @@ TEST(Engine, ContextIsWhatThePoolHolds) {
 TEST(Engine, KvMemoryTooSmallForAnythingIsAnError) {
   EngineParts parts;
   parts.resources = Resources::create({.num_threads = 1}).value();
-  parts.words = ModelTokenizer(test::tiny_tokenizer(32));
+  parts.text.words = ModelTokenizer(test::tiny_tokenizer(32));
   parts.runner = std::make_unique<test::FakeRunner>(test::FakeRunner::Options{.block_size = 1, .num_blocks = 1});
-  parts.info.max_context = 100;
+  parts.text.info.max_context = 100;
   const auto engine = EngineImpl::create(std::move(parts));
   ASSERT_FALSE(engine);
   EXPECT_THAT(engine.error().message, HasSubstr("room for 1 tokens"));
@@ -321,7 +321,8 @@ TEST(Engine, StatsCountTokensAndTime) {
 
 TEST(Engine, SamplingDefaultsOfTheFileGoOverTheCallers) {
   TestEngine engine({.sampling_defaults = {.temperature = 0.3F, .min_p = 0.1F}});
-  const SamplingParams params = engine->default_sampling({.temperature = 0.7F, .top_k = 40, .top_p = 0.9F, .seed = 5});
+  const SamplingParams params =
+      engine->text()->default_sampling({.temperature = 0.7F, .top_k = 40, .top_p = 0.9F, .seed = 5});
   EXPECT_EQ(params.temperature, 0.3F);
   EXPECT_EQ(params.top_k, 40);
   EXPECT_EQ(params.top_p, 0.9F);
@@ -331,11 +332,11 @@ TEST(Engine, SamplingDefaultsOfTheFileGoOverTheCallers) {
 
 TEST(Engine, TextGoesThroughTheTokenizer) {
   TestEngine engine;
-  const auto tokens = engine->tokenize("AB", {});
+  const auto tokens = engine->text()->tokenize("AB", {});
   ASSERT_TRUE(tokens);
   EXPECT_THAT(*tokens, ElementsAre(test::kTinyA, test::kTinyA + 1));
-  EXPECT_EQ(engine->detokenize(*tokens), "AB");
-  EXPECT_FALSE(engine->apply_chat_template(std::vector<ChatMessage>{{"user", "A"}}, {}));
+  EXPECT_EQ(engine->text()->detokenize(*tokens), "AB");
+  EXPECT_FALSE(engine->text()->apply_chat_template(std::vector<ChatMessage>{{"user", "A"}}, {}));
 }
 
 TEST(Engine, RequestsThatCannotBeServedAreRefusedWithTheNumbers) {
@@ -364,7 +365,7 @@ TEST(Engine, RequestsThatCannotBeServedAreRefusedWithTheNumbers) {
 TEST(Engine, DetokenizesIdsBeyondTheVocabularyToNothing) {
   TestEngine engine;
   const std::vector<TokenId> some = {3, -1, 4, 32, 1 << 30, 5};
-  EXPECT_EQ(engine->detokenize(some), engine->detokenize(std::vector<TokenId>{3, 4, 5}));
+  EXPECT_EQ(engine->text()->detokenize(some), engine->text()->detokenize(std::vector<TokenId>{3, 4, 5}));
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ TEST(Reasoning, MarksOfSeveralTokensAreForcedOneAfterAnother) {
         reasoning_request(8, {.mode = ReasoningMode::kSplit, .begins_inside = true, .budget = budget}, 30);
     const Answer answer = engine.run(request);
     const std::vector<TokenId> closing(answer.tokens.begin() + budget, answer.tokens.begin() + budget + 8);
-    EXPECT_EQ(engine->detokenize(closing), "[/THINK]");
+    EXPECT_EQ(engine->text()->detokenize(closing), "[/THINK]");
     EXPECT_LE(answer.reasoning.size(), static_cast<std::size_t>(budget));
     EXPECT_EQ(answer.stats.reasoning_tokens, budget + 8);
     EXPECT_FALSE(answer.text.empty());

@@ -88,7 +88,7 @@ class RealEngine {
     EngineParts parts;
     parts.source = open_model(file_of_model(arch, options.vocab).path()).value();
     parts.resources = Resources::create({.num_threads = options.num_threads}).value();
-    parts.words = ModelTokenizer(test::tiny_tokenizer(options.num_words));
+    parts.text.words = ModelTokenizer(test::tiny_tokenizer(options.num_words));
     ModelConfig config = ModelConfig::load(*parts.source).value();
     if (config.prediction_layer && options.draft != DraftMode::kOff) config.add_draft_head();
     std::optional<AssistantRequest> assistant;
@@ -117,7 +117,7 @@ class RealEngine {
     parts.runner = std::move(runner).value();
     parts.prefix_cache = options.prefix_cache;
     parts.draft.mode = options.draft.value_or(usual);
-    parts.info.max_context = 1024;
+    parts.text.info.max_context = 1024;
     parts.limits = {.max_step_tokens = options.max_step_tokens, .max_sequences = 16, .step_ms = options.step_ms};
     engine_ = EngineImpl::create(std::move(parts)).value();
   }
@@ -157,7 +157,7 @@ class RealEngine {
     return all;
   }
   std::shared_ptr<const Constraint> compile(const ConstraintSource& source) {
-    return engine_->compile_constraint(source).value();
+    return engine_->text()->compile_constraint(source).value();
   }
   /// The sum of the probabilities of the likeliest tokens in place of those that are drawn, all among the top_k.
   double sum_of_likeliest(Request request) {

@@ -66,7 +66,7 @@ TEST(Samplers, DryBreakersAreTheTokensThatContainTheirText) {
   // The tiny vocabulary has a token for each letter: a sequence "ABCABCAB" would go on with C but for the breaker.
   TestEngine engine;
   Request request = make_request(1, 1);
-  const std::vector<TokenId> abc = *engine->tokenize("ABC", {.add_special = false, .parse_special = false});
+  const std::vector<TokenId> abc = *engine->text()->tokenize("ABC", {.add_special = false, .parse_special = false});
   ASSERT_EQ(abc.size(), 3U);
   request.tokens = {abc[0], abc[1], abc[2], abc[0], abc[1], abc[2], abc[0], abc[1]};
   request.sampling = {.temperature = 0, .logit_bias = {{abc[2], 50.0F}}, .dry = {.multiplier = 100, .base = 2}};

@@ -48,16 +48,16 @@ class TestEngine {
     EngineParts parts;
     parts.resources =
         options.resources ? options.resources : Resources::create({.num_threads = options.num_threads}).value();
-    parts.words = ModelTokenizer(options.tokenizer(options.tokenizer_size));
+    parts.text.words = ModelTokenizer(options.tokenizer(options.tokenizer_size));
     parts.runner = std::move(runner);
-    parts.info.max_context = options.max_context;
-    parts.info.vocab_size = options.runner.vocab_size;
+    parts.text.info.max_context = options.max_context;
+    parts.text.info.vocab_size = options.runner.vocab_size;
     parts.prefix_cache = options.prefix_cache;
     parts.limits = options.limits;
     parts.idle = options.idle;
     parts.draft = options.draft;
     parts.queue_bounds = {.requests = {options.max_queued}, .tokens = {options.max_queued_tokens}};
-    parts.sampling_defaults = options.sampling_defaults;
+    parts.text.sampling_defaults = options.sampling_defaults;
     Result<std::unique_ptr<EngineImpl>> engine = EngineImpl::create(std::move(parts));
     if (!engine) throw std::runtime_error(engine.error().message);
     engine_ = std::move(*engine);

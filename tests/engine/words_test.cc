@@ -94,16 +94,16 @@ TEST_P(WithoutWords, SaysWhyNotWhereTextIsAskedFor) {
   const auto loaded = load(false);
   ASSERT_TRUE(loaded);
   Engine& engine = **loaded;
-  expect_no_words(engine.tokenize("a", {}));
+  expect_no_words(engine.text()->tokenize("a", {}));
   const ChatMessage message{.role = "user", .content = "a"};
-  expect_no_words(engine.apply_chat_template({&message, 1}));
+  expect_no_words(engine.text()->apply_chat_template({&message, 1}));
   Request request = test::make_request(3, 2, 1, 80);
   request.stop = {"a"};
   const auto submitted = engine.submit(std::move(request), {});
   expect_no_words(submitted);
   EXPECT_THAT(submitted.error().message, HasSubstr("stop: found 1 texts, expected none"));
   constexpr TokenId kSome[] = {0, 1, 79};
-  EXPECT_EQ(engine.detokenize(kSome), "");
+  EXPECT_EQ(engine.text()->detokenize(kSome), "");
 }
 
 TEST_P(WithoutWords, IsRefusedWhereWordsAreRequired) { expect_no_words(load(true)); }

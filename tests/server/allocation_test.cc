@@ -6,7 +6,7 @@
 #include <boost/json.hpp>
 
 #include "api/api.h"
-#include "api/text_engine.h"
+#include "api/fake_text.h"
 #include "replaced_new.h"
 #include "server/test_client.h"
 
@@ -68,17 +68,17 @@ TEST_F(ServingAllocations, NothingIsLostByATimeWithoutAnyMemory) {
 }
 
 /// Bytes that are allocated while a body is read.
-long bytes_to_read(const Api& api, const std::string& body, const TextEngine& engine, const OwnResponses& responses) {
+long bytes_to_read(const Api& api, const std::string& body, const FakeText& words, const OwnResponses& responses) {
   boost::json::object object = boost::json::parse(body).as_object();
   const long before = num_allocated_bytes;
-  const auto call = parse_call(api, std::move(object), engine, {.id = "m"}, responses);
+  const auto call = parse_call(api, std::move(object), words, {.id = "m"}, responses);
   EXPECT_TRUE(call.has_value()) << call.error().message;
   return num_allocated_bytes - before;
 }
 
 TEST(CallAllocations, AnItemIsReadOnceHoweverOftenItIsReferredTo) {
   constexpr long kItemBytes = 400'000;
-  const TextEngine engine;
+  const FakeText words;
   ResponseStore store({});
   const std::string item = R"({"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":")" +
                            std::string(kItemBytes, 'x') + R"("}],"id":"rs_a_i0"})";
@@ -89,7 +89,7 @@ TEST(CallAllocations, AnItemIsReadOnceHoweverOftenItIsReferredTo) {
       references += R"({"type": "item_reference", "id": "rs_a_i0"}, {"role": "user", "content": "hi"},)";
     return bytes_to_read(
         api_named("responses"),
-        R"({"max_output_tokens": 9, "input": [)" + references + R"({"role": "user", "content": "hi"}]})", engine,
+        R"({"max_output_tokens": 9, "input": [)" + references + R"({"role": "user", "content": "hi"}]})", words,
         {.store = &store});
   };
   const long one = bytes_of(1);

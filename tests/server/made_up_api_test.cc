@@ -43,7 +43,7 @@ ApiResult<CompletionCall> parse_shout(const boost::json::object& body, const Api
   FieldReader reader(body, context, request);
   reader.read(shout_fields());
   if (reader.failed()) return std::unexpected(*reader.error());
-  return prepare(std::move(request), context.engine, context.model);
+  return prepare(std::move(request), context.words, context.model);
 }
 
 /// The number of tokens that the answer has.

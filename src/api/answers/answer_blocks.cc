@@ -18,10 +18,11 @@ std::string_view AnswerBlocks::Block::arguments() const {
   return parse_json_object(text, {}) ? std::string_view(text) : "{}";
 }
 
-AnswerBlocks::AnswerBlocks(const CompletionCall& call, std::string id, const Engine* engine, LogprobForm form)
+AnswerBlocks::AnswerBlocks(const CompletionCall& call, std::string id, std::shared_ptr<const ModelText> words,
+                           LogprobForm form)
     : call_(call), id_(std::move(id)) {
   if (call.tools != nullptr) parts_ = std::make_unique<AnswerParts>(*call.tools, id_);
-  if (engine != nullptr && call.num_logprobs >= 0) logprobs_.emplace(*engine, form, call.prompts.front().last_token);
+  if (words && call.num_logprobs >= 0) logprobs_.emplace(std::move(words), form, call.prompts.front().last_token);
 }
 
 std::string AnswerBlocks::begin() {

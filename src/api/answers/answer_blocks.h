@@ -35,9 +35,9 @@ class AnswerBlocks : public AnswerWriter {
     std::string_view arguments() const;
   };
 
-  /// `id` names the answer. The call has one prompt and one choice; or no prompt, and the answer is empty. `engine`:
-  /// for log-probabilities in this form, there until the last event; null: the API has none.
-  AnswerBlocks(const CompletionCall& call, std::string id, const Engine* engine = nullptr,
+  /// `id` names the answer. The call has one prompt and one choice; or no prompt, and the answer is empty. `words`:
+  /// for log-probabilities in this form; null: the API has none.
+  AnswerBlocks(const CompletionCall& call, std::string id, std::shared_ptr<const ModelText> words = {},
                LogprobForm form = LogprobForm::kChat);
 
   std::string begin() final;

@@ -19,10 +19,10 @@ float told(float logprob) {
 }
 
 /// A word may lose its leading space at the start of a text, so the text of a token is what it adds to the one before.
-std::string text_behind(TokenId previous, TokenId token, const Engine& engine) {
-  if (previous < 0) return engine.detokenize({&token, 1});
+std::string text_behind(TokenId previous, TokenId token, const ModelText& words) {
+  if (previous < 0) return words.detokenize({&token, 1});
   const TokenId both[] = {previous, token};
-  return engine.detokenize(both).substr(engine.detokenize({&previous, 1}).size());
+  return words.detokenize(both).substr(words.detokenize({&previous, 1}).size());
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ void CharacterCount::add(std::string_view bytes) {
   }
 }
 
-std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const Engine& engine) {
+std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const ModelText& words) {
   std::string out;
   JsonWriter json(out);
   json.begin_array().value(nullptr);
@@ -65,7 +65,7 @@ std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const En
     const auto write = [&](TokenId token, float logprob, int rank) {
       json.key(fmt::format_int(token).c_str())
           .object("logprob", told(logprob), "rank", rank, "decoded_token",
-                  to_valid_utf8(text_behind(prompt.tokens[i - 1], token, engine)));
+                  to_valid_utf8(text_behind(prompt.tokens[i - 1], token, words)));
     };
     write(prompt.tokens[i], prompt.logprobs->logprob(i), prompt.logprobs->rank(i));
     int rank = 0;
@@ -80,7 +80,7 @@ std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const En
 }
 
 std::string AnswerLogprobs::text_after(TokenId previous, TokenId token) const {
-  return text_behind(previous, token, engine_);
+  return text_behind(previous, token, *words_);
 }
 
 std::string AnswerLogprobs::name_of(TokenId token, std::string_view text) const {
@@ -89,7 +89,7 @@ std::string AnswerLogprobs::name_of(TokenId token, std::string_view text) const 
 }
 
 void AnswerLogprobs::add_prompt(const CallPrompt& prompt, int num_top) {
-  const std::size_t num_bytes = engine_.detokenize(prompt.tokens).size();
+  const std::size_t num_bytes = words_->detokenize(prompt.tokens).size();
   // Tokens that the text does not spell, such as BOS, take no room in it.
   const std::size_t unspelled = num_bytes - std::min(num_bytes, prompt.text.size());
   std::size_t begin = 0;

@@ -2,8 +2,7 @@
 // /completion.
 //
 // A token is reported when all of its text has been shown, so that what a stop text holds back or cuts off does not
-// show up here. One object an answer, used by one thread; the engine, which gives tokens their texts, outlives its last
-// event.
+// show up here. One object an answer, used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +15,7 @@
 #include <vector>
 
 #include "api/call/completion.h"
-#include "octavo/engine.h"
+#include "octavo/model_text.h"
 
 namespace octavo {
 
@@ -53,13 +52,14 @@ enum class TokenNaming : std::uint8_t {
 
 /// vLLM's `prompt_logprobs`: an array of null, then an object by ids for each token behind the first, with its own and
 /// at most `num_top` likeliest.
-std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const Engine& engine);
+std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const ModelText& words);
 
 class AnswerLogprobs {
  public:
   /// `previous` is the prompt's last token.
-  AnswerLogprobs(const Engine& engine, LogprobForm form, TokenId previous, TokenNaming names = TokenNaming::kTexts)
-      : engine_(engine), form_(form), names_(names), previous_(previous) {}
+  AnswerLogprobs(std::shared_ptr<const ModelText> words, LogprobForm form, TokenId previous,
+                 TokenNaming names = TokenNaming::kTexts)
+      : words_(std::move(words)), form_(form), names_(names), previous_(previous) {}
 
   /// The echoed prompt, before all events, with so many alternatives beside each token; completions only.
   void add_prompt(const CallPrompt& prompt, int num_top);
@@ -97,7 +97,7 @@ class AnswerLogprobs {
   void write_completion(const Entry& entry);
   void write_alternatives(const Entry& entry);
 
-  const Engine& engine_;
+  std::shared_ptr<const ModelText> words_;
   LogprobForm form_;
   TokenNaming names_;
   TokenId previous_;

@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "api/call/api_error.h"
-#include "octavo/engine.h"
+#include "octavo/model_text.h"
 
 namespace octavo {
 

@@ -144,11 +144,12 @@ using FieldTable = std::span<const ApiField>;
 /// The tables that an API is read by, in this order.
 using ApiFields = std::span<const FieldTable>;
 
-/// The engine and the model that will answer a request, as far as its reading asks for them.
+/// The model that will answer a request, as far as its reading asks for it.
 struct ApiContext {
-  const Engine& engine;
+  const ModelText& words;
   const ServedModel& model;
   const OwnResponses* responses = nullptr;  // that requests of /v1/responses may go on with; else null
+  std::span<const TokenId> prompt = {};     // token ids that take the place of the body's `prompt`; empty: the body's
 };
 
 /// A request with what the server gives to those that say nothing.

@@ -22,7 +22,7 @@
 #include "api/call/vector_call.h"
 #include "api/call/warnings.h"
 #include "octavo/chat.h"
-#include "octavo/engine.h"
+#include "octavo/model_text.h"
 
 namespace octavo {
 

@@ -75,10 +75,10 @@ ApiError model_not_served(std::string_view name, const ServedModel& model) {
           .code = "model_not_found"};
 }
 
-ApiResult<void> compile_constraint(CompletionCall& call, const Engine& engine, const std::stop_token& stop) {
+ApiResult<void> compile_constraint(CompletionCall& call, const ModelText& words, const std::stop_token& stop) {
   if (!call.constraint) return {};
   call.constraint->source.closes_objects = call.closes_objects;
-  const auto compiled = engine.compile_constraint(call.constraint->source, stop);
+  const auto compiled = words.compile_constraint(call.constraint->source, stop);
   if (!compiled) {
     CompilerNote note = note_of(*call.constraint, compiled.error().message);
     return std::unexpected(invalid_value(std::move(note.place), std::move(note.text)));

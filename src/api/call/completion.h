@@ -23,7 +23,7 @@
 #include "api/call/api_request.h"
 #include "api/call/warnings.h"
 #include "base/to_size.h"
-#include "octavo/engine.h"
+#include "octavo/model_text.h"
 #include "octavo/request_event.h"
 
 namespace octavo {
@@ -95,7 +95,7 @@ struct CompletionCall : AnswerForm {
   std::vector<CallPrompt> prompts = {};                      // beside each request
   Warnings warnings = {};                                    // Constraint's and the API's, which the answer shows
   std::vector<std::string> stop = {};                        // Request::stop, for answers that say at which they ended
-  std::shared_ptr<const void> dry_breakers = {};             // Engine::find_dry_breakers(), held for its requests
+  std::shared_ptr<const void> dry_breakers = {};             // ModelText::find_dry_breakers(), held for its requests
   std::string user_cache_salt = {};                          // cache_salt; the server joins it with the key's domain
   std::optional<std::chrono::milliseconds> keep_alive = {};  // ollama's: of the model, behind this call
 
@@ -109,16 +109,15 @@ struct CompletionCall : AnswerForm {
 ApiError model_not_served(std::string_view name, const ServedModel& model);
 
 /// Compiles CompletionCall::constraint: its requests have it then, and its warnings come first. A constraint takes
-/// some seconds at most; those that the engine remembers take no time and cannot be stopped. Errors: one that cannot be
+/// some seconds at most; those that the model remembers take no time and cannot be stopped. Errors: one that cannot be
 /// compiled, with the field; one that `stop` has ended, which leaves the call as it was.
-ApiResult<void> compile_constraint(CompletionCall& call, const Engine& engine, const std::stop_token& stop);
+ApiResult<void> compile_constraint(CompletionCall& call, const ModelText& words, const std::stop_token& stop);
 
-/// The answer to one call. `call` outlives it; the requests in it may have been moved from. `engine`, which gives
-/// tokens their texts, outlives the last event.
+/// The answer to one call. `call` outlives it; the requests in it may have been moved from.
 class CompletionResponse final : public AnswerWriter {
  public:
-  CompletionResponse(const CompletionCall& call, const Engine& engine, const ServedModel& model, std::string_view id,
-                     std::int64_t created);
+  CompletionResponse(const CompletionCall& call, std::shared_ptr<const ModelText> words, const ServedModel& model,
+                     std::string_view id, std::int64_t created);
   ~CompletionResponse() override;
 
   /// "data: {...}\n\n" as often as needed.

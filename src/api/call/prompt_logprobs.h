@@ -12,7 +12,7 @@
 
 #include "base/math.h"
 #include "base/to_size.h"
-#include "octavo/engine.h"
+#include "octavo/request.h"
 
 namespace octavo {
 

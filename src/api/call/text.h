@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "octavo/engine.h"
+#include "octavo/model_info.h"
 
 namespace octavo {
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+
 #include "api/call/api_error.h"
 #include "json/json_cursor.h"
 
@@ -18,6 +21,16 @@ ApiResult<std::vector<TokenId>> read_token_ids(const JsonCursor& given, const bo
     tokens.push_back(static_cast<TokenId>(*id));
   }
   return tokens;
+}
+
+ApiResult<std::vector<TokenId>> check_token_ids(const JsonCursor& given, std::span<const TokenId> ids, int num_tokens) {
+  const auto wrong = std::ranges::find_if(ids, [&](TokenId id) { return id < 0 || id >= num_tokens; });
+  if (wrong == ids.end()) return std::vector<TokenId>(ids.begin(), ids.end());
+  const std::string place = fmt::format("{}[{}]", given.path(), wrong - ids.begin());
+  return refused({.path = place,
+                  .message = fmt::format("{}: found the number {}, expected a token id from 0 to {}", place, *wrong,
+                                         num_tokens - 1),
+                  .code = "invalid_type"});
 }
 
 }  // namespace octavo

@@ -117,9 +117,9 @@ void set_content_form(const CompletionCall& call, CallGrammarOptions& options) {
 
 }  // namespace
 
-std::optional<TokenId> token_of(std::string_view text, const Engine& engine) {
+std::optional<TokenId> token_of(std::string_view text, const ModelText& words) {
   if (text.empty()) return std::nullopt;
-  const auto tokens = engine.tokenize(text, {.add_special = false, .parse_special = true});
+  const auto tokens = words.tokenize(text, {.add_special = false, .parse_special = true});
   if (!tokens || tokens->size() != 1) return std::nullopt;
   return tokens->front();
 }
@@ -131,7 +131,7 @@ ToolCallParser::Sure sure_of_calls(const AskedTools& asked, const ToolFormat& fo
   return is_held && !call.constraint ? Sure::kOpened : Sure::kNothing;
 }
 
-ApiResult<void> hold_calls(const AskedTools& asked, const Engine& engine, CompletionCall& call) {
+ApiResult<void> hold_calls(const AskedTools& asked, const ModelText& words, CompletionCall& call) {
   const ToolCalling& calling = *call.tools;
   CallGrammarOptions options = {.must_call = asked.choice.mode == ToolChoice::Mode::kRequired,
                                 .is_single = calling.is_single};
@@ -147,7 +147,7 @@ ApiResult<void> hold_calls(const AskedTools& asked, const Engine& engine, Comple
         invalid_value(field, field + ": found calls that must have a form beside another form of the answer, expected "
                                      "one of them"));
   }
-  const auto token = [&engine](std::string_view text) { return token_of(text, engine); };
+  const auto token = [&words](std::string_view text) { return token_of(text, words); };
   // The form of the content is a part of this one.
   call.constraint = AskedConstraint{
       .field = field, .source = call_grammar(*calling.format, offered_tools(asked, calling), options, token)};

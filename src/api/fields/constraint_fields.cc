@@ -227,10 +227,10 @@ void ask_for_tag(FieldReader& reader, const JsonCursor& given) {
       text == nullptr ? JsonResult<json::object>() : parse_json_object(*text, JsonLimits());
   const json::object* tag = text == nullptr ? given.if_object() : parsed ? &*parsed : nullptr;
   if (tag == nullptr) return reader.refuse(given.wrong_type("an object of structures and triggers, or its text"));
-  const Engine& engine = reader.context.engine;
+  const ModelText& words = reader.context.words;
   const std::string path = given.path();
   auto source =
-      structural_tag(JsonCursor(*tag, path), [&engine](std::string_view mark) { return token_of(mark, engine); });
+      structural_tag(JsonCursor(*tag, path), [&words](std::string_view mark) { return token_of(mark, words); });
   if (!source) return reader.refuse(std::move(source.error()));
   ask_for(reader, given.path(), std::move(*source));
 }

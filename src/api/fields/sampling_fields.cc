@@ -43,7 +43,7 @@ std::optional<double> bias_of(const json::value& value) {
 class LogitBias {
  public:
   LogitBias(FieldReader& reader, const ApiField& field)
-      : reader_(reader), given_(reader.at(field.path)), num_tokens_(reader.context.engine.info().num_tokens) {}
+      : reader_(reader), given_(reader.at(field.path)), num_tokens_(reader.context.words.info().num_tokens) {}
 
   std::vector<std::pair<TokenId, float>> read() {
     if (!given_.is_given()) return {};
@@ -86,7 +86,7 @@ class LogitBias {
     const std::optional<float> number = take_bias(bias);
     if (!number) return;
     const std::size_t left = kMaxLogitBias - biases_.size();
-    const auto tokens = reader_.context.engine.tokenize(
+    const auto tokens = reader_.context.words.tokenize(
         text, {.add_special = false, .parse_special = false, .max_tokens = std::max<std::size_t>(left, 1)});
     if (!tokens && tokens.error().kind != ErrorKind::kContextOverflow)
       return reader_.refuse(place.error(tokens.error().message));
@@ -125,7 +125,7 @@ std::vector<TokenId> read_ids(FieldReader& reader, const JsonCursor& given, std:
     reader.refuse(given.wrong_type(fmt::format("an array of {} {} token ids", least == 0 ? "at most" : "1 to", most)));
     return {};
   }
-  auto tokens = read_token_ids(given, *ids, reader.context.engine.info().num_tokens);
+  auto tokens = read_token_ids(given, *ids, reader.context.words.info().num_tokens);
   if (tokens) return std::move(*tokens);
   reader.refuse(std::move(tokens.error()));
   return {};

@@ -14,8 +14,9 @@ void write_probabilities(std::string_view elements, JsonWriter json) {
 
 }  // namespace
 
-LlamaAnswer::LlamaAnswer(const CompletionCall& call, std::string id, std::string model, const Engine& engine)
-    : AnswerBlocks(call, std::move(id), &engine, LogprobForm::kLlama), model_(std::move(model)) {}
+LlamaAnswer::LlamaAnswer(const CompletionCall& call, std::string id, std::string model,
+                         std::shared_ptr<const ModelText> words)
+    : AnswerBlocks(call, std::move(id), std::move(words), LogprobForm::kLlama), model_(std::move(model)) {}
 
 /// The object's beginning, with the text.
 JsonWriter LlamaAnswer::begin_object(std::string_view content, std::string& out) {

@@ -11,8 +11,8 @@ namespace octavo {
 
 class LlamaAnswer final : public AnswerBlocks {
  public:
-  /// `engine`: AnswerBlocks's.
-  LlamaAnswer(const CompletionCall& call, std::string id, std::string model, const Engine& engine);
+  /// `words`: AnswerBlocks's.
+  LlamaAnswer(const CompletionCall& call, std::string id, std::string model, std::shared_ptr<const ModelText> words);
 
  protected:
   void write_begin(std::string&) override {}

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "api/call/completion.h"
-#include "octavo/engine.h"
+#include "octavo/model_info.h"
 
 namespace octavo {
 

@@ -39,9 +39,9 @@ std::string ollama_unloaded(std::string_view model, bool is_chat, std::span<cons
   return out;
 }
 
-OllamaAnswer::OllamaAnswer(const CompletionCall& call, std::string id, std::string model, const Engine& engine,
-                           bool is_chat)
-    : AnswerBlocks(call, std::move(id), &engine), model_(std::move(model)), is_chat_(is_chat) {}
+OllamaAnswer::OllamaAnswer(const CompletionCall& call, std::string id, std::string model,
+                           std::shared_ptr<const ModelText> words, bool is_chat)
+    : AnswerBlocks(call, std::move(id), std::move(words)), model_(std::move(model)), is_chat_(is_chat) {}
 
 std::string OllamaAnswer::heartbeat(std::string_view) const {
   std::string out;

@@ -12,8 +12,9 @@ namespace octavo {
 
 class OllamaAnswer final : public AnswerBlocks {
  public:
-  /// `engine`: AnswerBlocks's. `is_chat`: of /api/chat, else of /api/generate.
-  OllamaAnswer(const CompletionCall& call, std::string id, std::string model, const Engine& engine, bool is_chat);
+  /// `words`: AnswerBlocks's. `is_chat`: of /api/chat, else of /api/generate.
+  OllamaAnswer(const CompletionCall& call, std::string id, std::string model, std::shared_ptr<const ModelText> words,
+               bool is_chat);
 
   /// An empty piece: a line that is no object would end some readers.
   std::string heartbeat(std::string_view text) const override;

@@ -27,7 +27,7 @@ namespace json = boost::json;
 constexpr std::string_view kLatest = ":latest";
 
 void take_context_length(FieldReader& reader, const ApiField& field) {
-  const int context = reader.context.engine.info().max_context;
+  const int context = reader.context.words.info().max_context;
   const auto asked = reader.take(reader.at(field.path).integer_from(0));
   if (asked && *asked > context)
     reader.request.warnings.push_back(

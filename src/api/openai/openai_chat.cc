@@ -54,7 +54,7 @@ void take_documents(FieldReader& reader, const ApiField& field) {
   if (documents == nullptr || documents->empty()) return;
   for (std::size_t i = 0; i < documents->size(); ++i)
     if (!(*documents)[i].is_object()) return reader.refuse(given[i].wrong_type("a document (an object)"));
-  if (!reader.context.engine.info().chat_template.contains("documents"))
+  if (!reader.context.words.info().chat_template.contains("documents"))
     return reader.refuse(given.error("the model's chat template has no place for documents", "unsupported_parameter"));
   set_template_name(conversation_in(reader).options.names, field.path, template_value(*given.value()));
 }
@@ -153,10 +153,10 @@ ApiResult<ApiRequest> read_openai_conversation(const json::object& body, const A
   return read_chat(body, context, openai_conversation_fields());
 }
 
-ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const Engine& engine,
+ApiResult<CompletionCall> parse_chat_completion(const json::object& body, const ModelText& words,
                                                 const ServedModel& model) {
-  OCTAVO_TRY(ApiRequest request, read_openai_chat(body, {.engine = engine, .model = model}));
-  return prepare(std::move(request), engine, model);
+  OCTAVO_TRY(ApiRequest request, read_openai_chat(body, {.words = words, .model = model}));
+  return prepare(std::move(request), words, model);
 }
 
 }  // namespace octavo

@@ -19,7 +19,7 @@ ApiFields openai_conversation_fields();
 ApiResult<ApiRequest> read_openai_conversation(const boost::json::object& body, const ApiContext& context);
 
 /// A body read and prepared.
-ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body, const Engine& engine,
+ApiResult<CompletionCall> parse_chat_completion(const boost::json::object& body, const ModelText& words,
                                                 const ServedModel& model);
 
 }  // namespace octavo

@@ -152,13 +152,22 @@ void take_suffix(FieldReader& reader, const ApiField& field) {
 
 void take_prompt(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
+  const int num_tokens = reader.context.words.info().num_tokens;
+  if (!reader.context.prompt.empty()) {
+    auto* texts = std::get_if<TextPrompts>(&reader.request.prompt);
+    if (texts == nullptr) return reader.refuse(given.error("found token ids beside a suffix, expected a string"));
+    auto ids = check_token_ids(given, reader.context.prompt, num_tokens);
+    if (!ids) return reader.refuse(std::move(ids.error()));
+    texts->prompts.emplace_back(std::move(*ids));
+    return;
+  }
   if (Gap* gap = std::get_if<Gap>(&reader.request.prompt)) {
     const auto prompt = reader.take(given.string());
     if (!prompt && !reader.failed()) reader.refuse(given.wrong_value("a string", "missing_required_parameter"));
     if (prompt) gap->text.prefix = *prompt;
     return;
   }
-  reader.keep(read_prompts(given, reader.request.settings.num_choices, reader.context.engine.info().num_tokens,
+  reader.keep(read_prompts(given, reader.request.settings.num_choices, num_tokens,
                            std::get<TextPrompts>(reader.request.prompt)));
 }
 
@@ -181,9 +190,9 @@ ApiResult<ApiRequest> read_openai_completion(const json::object& body, const Api
   return read_request(std::move(request), body, context, openai_completion_fields());
 }
 
-ApiResult<CompletionCall> parse_completion(const json::object& body, const Engine& engine, const ServedModel& model) {
-  OCTAVO_TRY(ApiRequest request, read_openai_completion(body, {.engine = engine, .model = model}));
-  return prepare(std::move(request), engine, model);
+ApiResult<CompletionCall> parse_completion(const json::object& body, const ModelText& words, const ServedModel& model) {
+  OCTAVO_TRY(ApiRequest request, read_openai_completion(body, {.words = words, .model = model}));
+  return prepare(std::move(request), words, model);
 }
 
 }  // namespace octavo

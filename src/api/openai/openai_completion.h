@@ -19,7 +19,7 @@ ApiFields openai_completion_fields();
 ApiResult<ApiRequest> read_openai_completion(const boost::json::object& body, const ApiContext& context);
 
 /// A body read and prepared.
-ApiResult<CompletionCall> parse_completion(const boost::json::object& body, const Engine& engine,
+ApiResult<CompletionCall> parse_completion(const boost::json::object& body, const ModelText& words,
                                            const ServedModel& model);
 
 /// A text, or an array of its token ids.

@@ -47,8 +47,8 @@ std::string error_event(const ApiError& error) { return "data: " + error_body(er
 
 struct CompletionResponse::State {
   const CompletionCall& call;
-  const Engine& engine;  // until the last event
-  std::string head;      // of each chunk or of the body, up to what differs
+  std::shared_ptr<const ModelText> words;
+  std::string head;  // of each chunk or of the body, up to what differs
   OpenAiUsage usage;
   LlamaTimings timings = {};
   std::vector<Answer> answers = {};               // [prompts, n]
@@ -80,11 +80,11 @@ struct CompletionResponse::State {
   std::string body();
 };
 
-CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine& engine, const ServedModel& model,
-                                       std::string_view id, std::int64_t created)
+CompletionResponse::CompletionResponse(const CompletionCall& call, std::shared_ptr<const ModelText> words,
+                                       const ServedModel& model, std::string_view id, std::int64_t created)
     : state_(std::make_unique<State>(
           State{.call = call,
-                .engine = engine,
+                .words = std::move(words),
                 .head = {},
                 .usage = {call.reasoning.is_counted, call.counts_prediction, call.prompts.size()}})) {
   const std::string_view object = !call.is_chat ? "text_completion"
@@ -107,7 +107,7 @@ CompletionResponse::CompletionResponse(const CompletionCall& call, const Engine&
   if (call.num_prompt_logprobs >= 0) state_->prompt_logprobs.resize(call.prompts.size());
   if (call.num_logprobs < 0) return;
   for (std::size_t i = 0; i < state_->answers.size(); ++i) {
-    state_->answers[i].logprobs.emplace(engine, call.is_chat ? LogprobForm::kChat : LogprobForm::kCompletion,
+    state_->answers[i].logprobs.emplace(state_->words, call.is_chat ? LogprobForm::kChat : LogprobForm::kCompletion,
                                         state_->prompt_of(i).last_token,
                                         call.names_tokens_by_id ? TokenNaming::kIds : TokenNaming::kTexts);
   }
@@ -155,12 +155,11 @@ bool CompletionResponse::is_long(const RequestEvent& event) const {
   return of_token > 0 && state_->prompt_of(index).tokens.size() * to_size(of_token) > kMostNumbersHere;
 }
 
-/// The engine, which gives its tokens their texts, may be gone behind the last event.
 void CompletionResponse::State::add_prompt(const RequestEvent& event, std::size_t index, Answer& answer) {
   const CallPrompt& prompt = prompt_of(index);
   if (answer.logprobs && call.echo && !answer.began) answer.logprobs->add_prompt(prompt, call.num_logprobs);
   if (call.num_prompt_logprobs < 0 || !prompt_logprobs[event.prompt_index].empty()) return;
-  prompt_logprobs[event.prompt_index] = prompt_logprobs_json(prompt, call.num_prompt_logprobs, engine);
+  prompt_logprobs[event.prompt_index] = prompt_logprobs_json(prompt, call.num_prompt_logprobs, *words);
   held_bytes += prompt_logprobs[event.prompt_index].size() * to_size(call.n);
 }
 

@@ -67,13 +67,13 @@ ApiResult<void> check_settings(std::size_t num_prompts, const Request& request) 
           num_prompts, num_bytes, kMaxRepeatedBytes)));
 }
 
-ApiResult<void> check_fills_gaps(const Engine& engine, std::string_view field) {
-  if (engine.info().fills_gaps) return {};
+ApiResult<void> check_fills_gaps(const ModelText& words, std::string_view field) {
+  if (words.info().fills_gaps) return {};
   return std::unexpected(
       ApiError{.status = 501,
                .message = fmt::format("{}: {} fills no gaps: its vocabulary has no tokens for what stands before one, "
                                       "behind it, and in it",
-                                      field, engine.info().name),
+                                      field, words.info().name),
                .param = std::string(field),
                .code = "unsupported_model"});
 }
@@ -81,11 +81,11 @@ ApiResult<void> check_fills_gaps(const Engine& engine, std::string_view field) {
 /// The prompt of a gap with those of its files that have room beside the answer. Where the answer's limit leaves not
 /// even the gap its room, that is cut as any other. Without any room there are up to `counted` tokens.
 Result<InfillPrompt> fitting_prompt(const InfillText& text, std::int64_t max_tokens, std::size_t counted,
-                                    const Engine& engine) {
-  const std::int64_t context = engine.info().max_context;
-  auto prompt = engine.infill_prompt(text, to_size(std::max<std::int64_t>(1, context - max_tokens)));
+                                    const ModelText& words) {
+  const std::int64_t context = words.info().max_context;
+  auto prompt = words.infill_prompt(text, to_size(std::max<std::int64_t>(1, context - max_tokens)));
   if (prompt || prompt.error().kind != ErrorKind::kContextOverflow) return prompt;
-  prompt = engine.infill_prompt({.prefix = text.prefix, .suffix = text.suffix}, counted);
+  prompt = words.infill_prompt({.prefix = text.prefix, .suffix = text.suffix}, counted);
   if (prompt) prompt->files_left_out = static_cast<int>(text.files.size());
   return prompt;
 }
@@ -103,11 +103,11 @@ ApiError not_tokenized(const Error& error, int context, std::size_t counted, std
 /// A request on its way into a call.
 class Preparation {
  public:
-  Preparation(ApiRequest request, const Engine& engine, const ServedModel& model)
+  Preparation(ApiRequest request, const ModelText& words, const ServedModel& model)
       : asked_(std::move(request)),
-        engine_(engine),
+        words_(words),
         model_(model),
-        context_(engine.info().max_context),
+        context_(words.info().max_context),
         counted_(std::max(kMaxCountedTokens, to_size(context_))) {}
 
   ApiResult<CompletionCall> prepare() {
@@ -116,7 +116,7 @@ class Preparation {
     call_.keep_alive = asked_.keep_alive;
     if (std::holds_alternative<NoPrompt>(asked_.prompt)) {
       call_.num_logprobs = -1;  // there will be no token to have one
-    } else if (auto error = writes_nothing(engine_.info(), model_.id)) {
+    } else if (auto error = writes_nothing(words_.info(), model_.id)) {
       return std::unexpected(std::move(*error));
     } else {
       OCTAVO_TRY_VOID(settle());
@@ -152,8 +152,8 @@ class Preparation {
   void predict() {
     if (!asked_.prediction) return;
     call_.counts_prediction = true;
-    auto tokens = engine_.tokenize(*asked_.prediction,
-                                   {.add_special = false, .parse_special = false, .max_tokens = to_size(context_)});
+    auto tokens = words_.tokenize(*asked_.prediction,
+                                  {.add_special = false, .parse_special = false, .max_tokens = to_size(context_)});
     if (tokens) {
       settings().prediction = std::move(*tokens);
     } else {
@@ -169,7 +169,7 @@ class Preparation {
     constexpr TokenizeOptions kPlain{.add_special = false, .parse_special = false};
     for (const std::string& word : asked_.bad_words) {
       for (const std::string& text : {word, ' ' + word}) {
-        Result<std::vector<TokenId>> tokens = engine_.tokenize(text, kPlain);
+        Result<std::vector<TokenId>> tokens = words_.tokenize(text, kPlain);
         if (!tokens)
           return std::unexpected(invalid_value("bad_words", fmt::format("bad_words: {}", tokens.error().message)));
         if (!tokens->empty()) settings().sampling.bad_words.push_back(std::move(*tokens));
@@ -182,7 +182,7 @@ class Preparation {
     const bool calls_tools = asked_.tools.choice.mode != ToolChoice::Mode::kNone;
     if (calls_tools) OCTAVO_TRY_VOID(offer_tools(conversation));
     conversation.options.max_tokens = counted_;
-    auto prompt = engine_.chat_prompt(conversation.messages, conversation.options);
+    auto prompt = words_.chat_prompt(conversation.messages, conversation.options);
     const std::string_view field = asked_.prompt_field;
     if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context_, counted_, field, field));
     settings().generation_prompt_tokens = prompt->generation_prompt_tokens;
@@ -192,28 +192,28 @@ class Preparation {
     AnswerSize size(call_);
     size.add({.num_tokens = prompt->tokens.size()}, static_cast<std::uint64_t>(settings().max_tokens));
     if (auto error = check_answer_size(size, model_.policy.max_answer_bytes)) return std::unexpected(std::move(*error));
-    add_prompt(call_, std::move(prompt->tokens), {}, std::move(settings()), engine_.info());
+    add_prompt(call_, std::move(prompt->tokens), {}, std::move(settings()), words_.info());
     // Schemas are copied, so not of a prompt that cannot fit.
-    return calls_tools ? hold_calls(asked_.tools, engine_, call_) : ApiResult<void>();
+    return calls_tools ? hold_calls(asked_.tools, words_, call_) : ApiResult<void>();
   }
 
   /// A completion is not looked at for reasoning, nor is the answer of a model that has none: all of it is content.
   void settle_reasoning() {
     const ReasoningMode mode = settings().reasoning.mode;
-    warn_of_thinking(asked_.thinking, engine_.info(), std::holds_alternative<Conversation>(asked_.prompt),
+    warn_of_thinking(asked_.thinking, words_.info(), std::holds_alternative<Conversation>(asked_.prompt),
                      asked_.warnings);
     settings().reasoning = {};
-    if (!call_.is_chat || engine_.info().reasoning.empty()) {
+    if (!call_.is_chat || words_.info().reasoning.empty()) {
       call_.reasoning = {};
       return;
     }
-    const int budget = closes_thinking(asked_.thinking, engine_.info()) ? 0 : model_.policy.reasoning_budget;
+    const int budget = closes_thinking(asked_.thinking, words_.info()) ? 0 : model_.policy.reasoning_budget;
     settings().reasoning = {.mode = mode, .budget = asked_.reasoning_budget.tokens.value_or(budget)};
     call_.reasoning.is_counted = true;
   }
 
   ApiResult<void> offer_tools(const Conversation& conversation) {
-    const ToolFormat* format = find_tool_format(engine_.info().tool_format);
+    const ToolFormat* format = find_tool_format(words_.info().tool_format);
     if (format == nullptr) {
       const std::string field(asked_.tools.field);
       return std::unexpected(
@@ -221,8 +221,8 @@ class Preparation {
     }
     const bool is_single = asked_.tools.is_single || !asked_.tools.choice.only.empty();
     for (const std::string_view text : format->tokens)
-      if (const auto token = token_of(text, engine_)) settings().shown_tokens.push_back(*token);
-    if (const auto end = is_single ? token_of(format->end, engine_) : std::nullopt)
+      if (const auto token = token_of(text, words_)) settings().shown_tokens.push_back(*token);
+    if (const auto end = is_single ? token_of(format->end, words_) : std::nullopt)
       settings().stop_tokens.push_back(*end);
     call_.tools = std::make_shared<ToolCalling>(ToolCalling{.format = format,
                                                             .tools = ToolSet(conversation.options.tools),
@@ -249,8 +249,8 @@ class Preparation {
   ApiResult<std::vector<TokenId>> tokens_of(const TextPrompts& texts, std::size_t index) const {
     const TextPrompt& prompt = texts.prompts[index];
     if (const auto* ids = std::get_if<std::vector<TokenId>>(&prompt)) return *ids;
-    auto tokens = engine_.tokenize(std::get<std::string_view>(prompt),
-                                   {.add_special = texts.add_special, .parse_special = true, .max_tokens = counted_});
+    auto tokens = words_.tokenize(std::get<std::string_view>(prompt),
+                                  {.add_special = texts.add_special, .parse_special = true, .max_tokens = counted_});
     if (tokens && !tokens->empty()) return std::move(*tokens);
     const std::string field(asked_.prompt_field);
     const std::string place = texts.are_listed ? fmt::format("{}[{}]", field, index) : field;
@@ -263,22 +263,22 @@ class Preparation {
     OCTAVO_TRY_VOID(set_length(settings(), tokens.size(), asked_.length, context_, std::string(asked_.prompt_field)));
     shortest_ = std::min(shortest_, settings().max_tokens);
     std::string echoed;  // ids may spell parts of characters, which no JSON can hold
-    if (call_.echo) echoed = text != nullptr ? std::string(*text) : to_valid_utf8(engine_.detokenize(tokens));
+    if (call_.echo) echoed = text != nullptr ? std::string(*text) : to_valid_utf8(words_.detokenize(tokens));
     size_.add({.num_tokens = tokens.size(), .num_bytes = json_string_bytes(echoed)},
               static_cast<std::uint64_t>(std::max(0, settings().max_tokens)));
     if (auto error = check_answer_size(size_, model_.policy.max_answer_bytes))
       return std::unexpected(std::move(*error));
-    add_prompt(call_, std::move(tokens), std::move(echoed), settings(), engine_.info());
+    add_prompt(call_, std::move(tokens), std::move(echoed), settings(), words_.info());
     if (!asked_.is_seeded) ++settings().sampling.seed;  // prompts that are equal get answers of their own
     return {};
   }
 
   ApiResult<void> prepare_gap(const Gap& gap) {
     const InfillText& text = gap.text;
-    OCTAVO_TRY_VOID(check_fills_gaps(engine_, gap.field));
+    OCTAVO_TRY_VOID(check_fills_gaps(words_, gap.field));
     if (call_.echo) return std::unexpected(unsupported("echo", "echo: the prompt of a gap is not repeated"));
     auto prompt =
-        fitting_prompt(text, std::min<std::int64_t>(asked_.length.asked.value_or(1), context_), counted_, engine_);
+        fitting_prompt(text, std::min<std::int64_t>(asked_.length.asked.value_or(1), context_), counted_, words_);
     const std::string_view field = asked_.prompt_field;
     if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context_, counted_, field, field));
     if (prompt->files_left_out > 0)
@@ -295,7 +295,7 @@ class Preparation {
   }
 
   ApiRequest asked_;
-  const Engine& engine_;
+  const ModelText& words_;
   const ServedModel& model_;
   const int context_;
   const std::size_t counted_;  // tokens of a prompt at most, so that one without room is told by its number
@@ -306,9 +306,9 @@ class Preparation {
 
 }  // namespace
 
-ApiResult<CompletionCall> prepare(ApiRequest request, const Engine& engine, const ServedModel& model) {
-  if (std::holds_alternative<AskedVectors>(request.prompt)) return prepare_vectors(std::move(request), engine, model);
-  return Preparation(std::move(request), engine, model).prepare();
+ApiResult<CompletionCall> prepare(ApiRequest request, const ModelText& words, const ServedModel& model) {
+  if (std::holds_alternative<AskedVectors>(request.prompt)) return prepare_vectors(std::move(request), words, model);
+  return Preparation(std::move(request), words, model).prepare();
 }
 
 }  // namespace octavo

@@ -13,6 +13,6 @@ inline constexpr std::size_t kMaxRepeatedBytes = std::size_t{16} << 20;  // of s
 
 /// Errors name the fields that the request says it was read from: a prompt without room, a limit that cannot be met, an
 /// answer that is too large to hold; 501, the model fills no gaps.
-ApiResult<CompletionCall> prepare(ApiRequest request, const Engine& engine, const ServedModel& model);
+ApiResult<CompletionCall> prepare(ApiRequest request, const ModelText& words, const ServedModel& model);
 
 }  // namespace octavo

@@ -64,11 +64,11 @@ std::uint64_t shown_bytes(const VectorForm& form, int width) {
 
 class VectorPreparation {
  public:
-  VectorPreparation(ApiRequest request, const Engine& engine, const ServedModel& model)
+  VectorPreparation(ApiRequest request, const ModelText& words, const ServedModel& model)
       : asked_(std::move(request)),
-        engine_(engine),
+        words_(words),
         model_(model),
-        info_(engine.info()),
+        info_(words.info()),
         options_{.prompt_name = asked().prompt_name},
         vectors_(std::make_shared<VectorCall>()) {}
 
@@ -148,7 +148,7 @@ class VectorPreparation {
   /// The tokens of words alone; one more than are counted where they go on behind these.
   std::size_t count(std::string_view words) const {
     const std::size_t most = std::max(kMostCounted, to_size(info_.max_context));
-    const auto ids = engine_.tokenize(words, {.add_special = false, .parse_special = false, .max_tokens = most});
+    const auto ids = words_.tokenize(words, {.add_special = false, .parse_special = false, .max_tokens = most});
     return ids ? ids->size() : most + 1;
   }
   ContextFull full_by(std::size_t num_tokens) const {
@@ -176,7 +176,7 @@ class VectorPreparation {
   ApiError not_taken(const Error& error, std::string_view text, const std::string& place) const {
     if (error.kind != ErrorKind::kContextOverflow)
       return invalid_value(place, fmt::format("{}: {}", place, error.message));
-    const std::size_t num_around = size_of(engine_.embedding_prompt("", whole()));
+    const std::size_t num_around = size_of(words_.embedding_prompt("", whole()));
     const auto words = info_.embedding.prompt_text(options_.prompt_name);
     return has_no_room(place, num_around + count(std::string(words.value_or("")) + std::string(text)), num_around);
   }
@@ -186,7 +186,7 @@ class VectorPreparation {
                           const std::string& query_place, const std::string& place) const {
     if (error.kind != ErrorKind::kContextOverflow)
       return invalid_value(place, fmt::format("{}: {}", place, error.message));
-    const std::size_t num_around = size_of(engine_.rank_prompt("", "", whole()));
+    const std::size_t num_around = size_of(words_.rank_prompt("", "", whole()));
     const std::size_t of_query = num_around + count(query);
     if (of_query > options_.max_tokens) return has_no_room(query_place, of_query, of_query);
     const std::size_t num_tokens = of_query + count(document);
@@ -220,7 +220,7 @@ class VectorPreparation {
       return prompt;
     }
     const auto words = std::get<std::string_view>(text);
-    auto prompt = engine_.embedding_prompt(words, options_);
+    auto prompt = words_.embedding_prompt(words, options_);
     if (!prompt) return std::unexpected(not_taken(prompt.error(), words, place));
     return std::move(*prompt);
   }
@@ -234,12 +234,12 @@ class VectorPreparation {
     EmbeddingPromptOptions options = options_;
     if (query_index == 0) options.query = &query_tokens_;
     if (asked().max_document_tokens > 0) {
-      auto frame = engine_.rank_prompt(query, "", options);
+      auto frame = words_.rank_prompt(query, "", options);
       if (!frame) return std::unexpected(pair_not_taken(frame.error(), query, document, query_place, place));
       options.cuts = true;
       options.max_tokens = std::min(options.max_tokens, frame->tokens.size() + to_size(asked().max_document_tokens));
     }
-    auto prompt = engine_.rank_prompt(query, document, options);
+    auto prompt = words_.rank_prompt(query, document, options);
     if (!prompt) return std::unexpected(pair_not_taken(prompt.error(), query, document, query_place, place));
     return std::move(*prompt);
   }
@@ -316,7 +316,7 @@ class VectorPreparation {
   }
 
   ApiRequest asked_;
-  const Engine& engine_;
+  const ModelText& words_;
   const ServedModel& model_;
   const ModelInfo& info_;
   EmbeddingPromptOptions options_;
@@ -327,8 +327,8 @@ class VectorPreparation {
 
 }  // namespace
 
-ApiResult<CompletionCall> prepare_vectors(ApiRequest request, const Engine& engine, const ServedModel& model) {
-  return VectorPreparation(std::move(request), engine, model).prepare();
+ApiResult<CompletionCall> prepare_vectors(ApiRequest request, const ModelText& words, const ServedModel& model) {
+  return VectorPreparation(std::move(request), words, model).prepare();
 }
 
 std::optional<ApiError> writes_nothing(const ModelInfo& info, std::string_view model) {

@@ -11,7 +11,7 @@ namespace octavo {
 
 /// Errors name the field: the model makes no such thing (400, unsupported_model), a text that is empty or has no room,
 /// too many tokens in all, an answer that is too large to hold.
-ApiResult<CompletionCall> prepare_vectors(ApiRequest request, const Engine& engine, const ServedModel& model);
+ApiResult<CompletionCall> prepare_vectors(ApiRequest request, const ModelText& words, const ServedModel& model);
 
 /// The 400 of an encoder that is asked for an answer in words; nothing where the model writes.
 std::optional<ApiError> writes_nothing(const ModelInfo& info, std::string_view model);

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "octavo/engine.h"
+#include "octavo/model_info.h"
 
 namespace octavo {
 

@@ -56,9 +56,9 @@ void write_error_member(const ApiError* error, JsonWriter json) {
 
 }  // namespace
 
-ResponsesAnswer::ResponsesAnswer(const CompletionCall& call, const Engine& engine, std::string model,
+ResponsesAnswer::ResponsesAnswer(const CompletionCall& call, std::shared_ptr<const ModelText> words, std::string model,
                                  std::int64_t created)
-    : AnswerBlocks(call, call.response->id, &engine),
+    : AnswerBlocks(call, call.response->id, std::move(words)),
       response_(*call.response),
       model_(std::move(model)),
       created_(created) {

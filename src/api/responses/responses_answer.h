@@ -15,7 +15,8 @@ namespace octavo {
 class ResponsesAnswer final : public AnswerBlocks {
  public:
   /// The call has CompletionCall::response. `created`: seconds since 1970.
-  ResponsesAnswer(const CompletionCall& call, const Engine& engine, std::string model, std::int64_t created);
+  ResponsesAnswer(const CompletionCall& call, std::shared_ptr<const ModelText> words, std::string model,
+                  std::int64_t created);
 
  protected:
   void write_begin(std::string& out) override;

@@ -284,7 +284,7 @@ ApiResult<ApiRequest> read_counted_response(const json::object& body, const ApiC
 
 ApiResult<CompletionCall> parse_response_call(const json::object& body, const ApiContext& context) {
   OCTAVO_TRY(ReadResponse read, read_response(body, context, responses_fields()));
-  OCTAVO_TRY(CompletionCall call, prepare(std::move(read.request), context.engine, context.model));
+  OCTAVO_TRY(CompletionCall call, prepare(std::move(read.request), context.words, context.model));
   OCTAVO_TRY(const auto store, to_api_result(JsonCursor(body)["store"].boolean()));
   const bool is_kept = store.value_or(true) && context.responses->store->keeps_any();
   ResponseCall made{

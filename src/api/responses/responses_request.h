@@ -13,7 +13,7 @@
 #include "api/call/api_field.h"
 #include "api/call/completion.h"
 #include "api/responses/response_store.h"
-#include "octavo/engine.h"
+#include "octavo/model_text.h"
 
 namespace octavo {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "api/call/completion.h"
-#include "octavo/engine.h"
+#include "octavo/model_info.h"
 
 namespace octavo {
 

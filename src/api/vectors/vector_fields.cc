@@ -52,7 +52,7 @@ void take_texts(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   if (given.is_given() && !texts.texts.empty())
     return reader.refuse(given.error(fmt::format("found texts beside those of {}, expected one of them", texts.field)));
-  reader.keep(read_texts(given, field, reader.context.engine.info().num_tokens, texts));
+  reader.keep(read_texts(given, field, reader.context.words.info().num_tokens, texts));
 }
 
 /// ollama's older call has one text.
@@ -247,7 +247,7 @@ void take_prompt_name(FieldReader& reader, const ApiField& field) {
   const std::string_view other = reader.request.vectors().prompt_field;
   if (!other.empty())
     return reader.refuse(given.error(fmt::format("found a name beside {}, expected one of them", other)));
-  const auto words = reader.context.engine.info().embedding.prompt_text(std::string(*name));
+  const auto words = reader.context.words.info().embedding.prompt_text(std::string(*name));
   if (!words) return reader.refuse(given.error(words.error().message));
   reader.request.vectors().prompt_name = std::string(*name);
   reader.request.vectors().prompt_field = field.path;
@@ -261,7 +261,7 @@ void take_input_type(FieldReader& reader, const ApiField& field) {
   if (known == std::end(kTextTypes))
     return reader.refuse(given.wrong_value("one of " + joined(kTextTypes, &TextType::name)));
   reader.request.vectors().prompt_field = field.path;
-  const std::vector<NamedPrompt>& prompts = reader.context.engine.info().embedding.prompts;
+  const std::vector<NamedPrompt>& prompts = reader.context.words.info().embedding.prompts;
   for (const std::string_view name : known->prompts) {
     if (std::ranges::find(prompts, name, &NamedPrompt::name) == prompts.end()) continue;
     reader.request.vectors().prompt_name = std::string(name);

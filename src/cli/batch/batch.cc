@@ -5,6 +5,7 @@
 #include <ostream>
 #include <utility>
 
+#include "api/call/call_run.h"
 #include "base/error.h"
 #include "base/to_size.h"
 #include "cli/terminal/interrupt.h"
@@ -26,7 +27,7 @@ struct BatchRun::Item {
   std::uint64_t line = 0, num_bytes = 0;
   BatchCall call;
   std::unique_ptr<CompletionResponse> response = {};
-  std::vector<RequestId> requests = {};
+  std::shared_ptr<CallRun> run = {};
   std::string result = {};  // once it is done
   bool is_done = false, has_failed = false;
 };
@@ -55,7 +56,7 @@ Result<BatchProgress> BatchRun::run(const std::function<void(const BatchProgress
 }
 
 bool BatchRun::has_room() const {
-  return num_active_ < settings_.parallel && items_.size() < to_size(kReadAhead) * to_size(settings_.parallel);
+  return num_active_ < to_size(settings_.parallel) && items_.size() < to_size(kReadAhead) * to_size(settings_.parallel);
 }
 
 void BatchRun::read_ahead() {
@@ -77,7 +78,7 @@ void BatchRun::read_ahead() {
                    .message = fmt::format("found more than {} bytes, expected at most so many", kMaxBatchLineBytes),
                    .code = "line_too_long"});
     } else {
-      item->call = parse_batch_line(line.text, line.number, settings_.defaults, engine_, model_);
+      item->call = parse_batch_line(line.text, line.number, settings_.defaults, *engine_.text(), model_);
     }
     start(*items_.emplace_back(std::move(item)));
   }
@@ -86,7 +87,7 @@ void BatchRun::read_ahead() {
 /// A compile may wait for memory that answers in work hold, so that these go on meanwhile.
 ApiResult<void> BatchRun::compile(CompletionCall& call) {
   if (!call.constraint) return {};
-  auto compiled = std::async(std::launch::async, [&] { return compile_constraint(call, engine_, {}); });
+  auto compiled = std::async(std::launch::async, [&] { return compile_constraint(call, *engine_.text(), {}); });
   while (compiled.wait_for(std::chrono::seconds(0)) != std::future_status::ready && engine_.step()) {
   }
   return compiled.get();
@@ -97,19 +98,15 @@ void BatchRun::start(Item& item) {
   CompletionCall& call = *item.call.call;
   if (const auto compiled = compile(call); !compiled) return finish(item, compiled.error());
   const std::string id = fmt::format("{}-batch-{}", call.is_chat ? "chatcmpl" : "cmpl", item.line);
-  item.response = std::make_unique<CompletionResponse>(call, engine_, model_, id, unix_time());
-  for (std::size_t i = 0; i < call.requests.size(); ++i) {
-    const int num_choices = call.requests[i].num_choices;
-    const Result<RequestId> request = engine_.submit(
-        std::move(call.requests[i]), [this, &item, i](const TokenEvent& event) { take(item, i, event); });
-    if (!request) {
-      finish(item, to_api_error(request.error()));
-      for (const RequestId submitted : item.requests) engine_.cancel(submitted);
-      return;
-    }
-    num_active_ += num_choices;
-    item.requests.push_back(*request);
-  }
+  item.response = std::make_unique<CompletionResponse>(call, engine_.text(), model_, id, unix_time());
+  CallPrompts prompts = prompts_of(call);
+  prompts.on_event = [this, &item](std::size_t prompt, const TokenEvent& event) { take(item, prompt, event); };
+  item.run = std::make_shared<CallRun>(engine_, std::move(prompts));
+  const Result<void> submitted = item.run->go_on(item.run);
+  num_active_ += item.run->num_choices();
+  if (submitted) return;
+  finish(item, to_api_error(submitted.error()));
+  item.run->cancel();
 }
 
 void BatchRun::take(Item& item, std::size_t prompt, const TokenEvent& event) {
@@ -163,7 +160,7 @@ Result<void> BatchRun::write(const Item& item) {
 void BatchRun::stop() {
   for (const auto& item : items_) {
     item->is_done = true;
-    for (const RequestId id : item->requests) engine_.cancel(id);
+    if (item->run) item->run->cancel();
   }
   items_.clear();
 }

@@ -71,7 +71,7 @@ class BatchRun {
   std::ostream& out_;
   bool input_ended_ = false;
   std::uint64_t num_bytes_read_ = 0;
-  int num_active_ = 0;                       // answers in work
+  std::size_t num_active_ = 0;               // answers in work
   std::deque<std::unique_ptr<Item>> items_;  // of lines in their order, the first not written yet
   BatchProgress progress_;
 };

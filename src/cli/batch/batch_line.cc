@@ -70,7 +70,7 @@ bool is_given(const json::object& body, std::string_view name) {
 }
 
 ApiResult<CompletionCall> parse_body(Parts parts, std::uint64_t line, const BatchDefaults& defaults,
-                                     const Engine& engine, const ServedModel& model) {
+                                     const ModelText& words, const ServedModel& model) {
   json::object& body = parts.body;
   if (const json::value* stream = body.if_contains("stream"); stream != nullptr && *stream == true)
     return std::unexpected(unsupported("stream", "stream: found true, expected none: answers come whole"));
@@ -78,7 +78,7 @@ ApiResult<CompletionCall> parse_body(Parts parts, std::uint64_t line, const Batc
   if (defaults.max_tokens > 0 &&
       std::ranges::none_of(kLengthNames, [&](std::string_view name) { return is_given(body, name); }))
     body["max_tokens"] = defaults.max_tokens;
-  return parts.is_chat ? parse_chat_completion(body, engine, model) : parse_completion(body, engine, model);
+  return parts.is_chat ? parse_chat_completion(body, words, model) : parse_completion(body, words, model);
 }
 
 /// {"id":...,"line":...,"custom_id":...,"response":{"status_code":...,"body":...}, to which the error is to come.
@@ -94,14 +94,14 @@ JsonWriter begin_answer(std::uint64_t line, const std::optional<std::string>& cu
 }  // namespace
 
 BatchCall parse_batch_line(std::string_view text, std::uint64_t line, const BatchDefaults& defaults,
-                           const Engine& engine, const ServedModel& model) {
+                           const ModelText& words, const ServedModel& model) {
   auto object = parse_json_object(text, kLimits);
   if (!object) return {.call = std::unexpected(to_api_error(std::move(object.error())))};
   auto id = take_id(*object);
   if (!id) return {.call = std::unexpected(std::move(id.error()))};
   auto parts = read_parts(*object);
   if (!parts) return {.custom_id = std::move(*id), .call = std::unexpected(std::move(parts.error()))};
-  return {.custom_id = std::move(*id), .call = parse_body(std::move(*parts), line, defaults, engine, model)};
+  return {.custom_id = std::move(*id), .call = parse_body(std::move(*parts), line, defaults, words, model)};
 }
 
 std::string batch_answer(std::uint64_t line, const std::optional<std::string>& custom_id, std::string_view body) {

@@ -32,7 +32,7 @@ struct BatchCall {
 
 /// The request of line number `line`.
 BatchCall parse_batch_line(std::string_view text, std::uint64_t line, const BatchDefaults& defaults,
-                           const Engine& engine, const ServedModel& model);
+                           const ModelText& words, const ServedModel& model);
 
 /// The line of an answer, whose JSON is `body`, with its line break.
 std::string batch_answer(std::uint64_t line, const std::optional<std::string>& custom_id, std::string_view body);

@@ -74,8 +74,8 @@ double rate(int tokens, const std::vector<double>& seconds) {
   return middle > 0 ? tokens / middle : 0;
 }
 
-Result<Request> request_for(const Text& text, Engine& engine, int max_tokens) {
-  OCTAVO_TRY(std::vector<TokenId> tokens, engine.tokenize(text.prompt, {}));
+Result<Request> request_for(const Text& text, const ModelText& words, int max_tokens) {
+  OCTAVO_TRY(std::vector<TokenId> tokens, words.tokenize(text.prompt, {}));
   Request request{.tokens = std::move(tokens),
                   .sampling = {.temperature = 0},
                   .max_tokens = max_tokens,
@@ -84,7 +84,7 @@ Result<Request> request_for(const Text& text, Engine& engine, int max_tokens) {
   if (text.acceptance > 0) request.sampling = {.temperature = 1, .seed = 1};  // it repeats itself little
   if (text.has_schema) {
     OCTAVO_TRY(request.constraint,
-               engine.compile_constraint({.kind = ConstraintKind::kJsonSchema, .text = std::string(kSchema)}));
+               words.compile_constraint({.kind = ConstraintKind::kJsonSchema, .text = std::string(kSchema)}));
   }
   return request;
 }
@@ -106,7 +106,7 @@ Result<Answer> timed(Engine& engine, const Request& request, std::vector<double>
 /// False after Ctrl-C.
 Result<bool> measure(const Text& text, Engine& engine, int max_tokens, int repeat, const InterruptGuard& guard,
                      DraftRow& row) {
-  OCTAVO_TRY(Request drafted, request_for(text, engine, max_tokens));
+  OCTAVO_TRY(Request drafted, request_for(text, *engine.text(), max_tokens));
   Request plain = drafted;
   plain.max_drafts = 0;
   OCTAVO_TRY(const Answer expected, timed(engine, plain, nullptr));  // also warms the machine up

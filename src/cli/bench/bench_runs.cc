@@ -23,17 +23,17 @@ StepProfile between(const StepProfile& before, const StepProfile& after) {
 int divided_up(std::int64_t n, int by) { return static_cast<int>((n + by - 1) / by); }
 
 /// False for a model whose words are missing or of an unknown kind.
-bool has_words(const Engine& engine) {
-  const auto tokens = engine.tokenize("", {});
+bool has_words(const ModelText& words) {
+  const auto tokens = words.tokenize("", {});
   return tokens || tokens.error().kind != ErrorKind::kNoWords;
 }
 
 /// The tokenizer makes of a special token's text one thing where special tokens are parsed, and another where not.
-bool is_ordinary(const Engine& engine, TokenId token) {
-  const std::string text = engine.detokenize({&token, 1});
+bool is_ordinary(const ModelText& words, TokenId token) {
+  const std::string text = words.detokenize({&token, 1});
   if (text.empty()) return false;
-  const auto plain = engine.tokenize(text, {.add_special = false, .parse_special = false});
-  const auto parsed = engine.tokenize(text, {.add_special = false, .parse_special = true});
+  const auto plain = words.tokenize(text, {.add_special = false, .parse_special = false});
+  const auto parsed = words.tokenize(text, {.add_special = false, .parse_special = true});
   return plain && parsed && *plain == *parsed;
 }
 
@@ -63,12 +63,12 @@ int longest_sequence(const BenchCase& c, int max_step_tokens) {
                       : decode_prompt(c) + head_start(c, max_step_tokens) + c.gen + 1;
 }
 
-Result<RandomTokens> RandomTokens::create(const Engine& engine) {
+Result<RandomTokens> RandomTokens::create(const ModelText& words) {
   RandomTokens tokens;
-  const bool all_ordinary = !has_words(engine);
-  std::uniform_int_distribution<TokenId> any(0, engine.info().vocab_size - 1);
+  const bool all_ordinary = !has_words(words);
+  std::uniform_int_distribution<TokenId> any(0, words.info().vocab_size - 1);
   for (std::size_t tries = 0; tries < 4 * kTokenSample && tokens.ordinary_.size() < kTokenSample; ++tries)
-    if (const TokenId token = any(tokens.random_); all_ordinary || is_ordinary(engine, token))
+    if (const TokenId token = any(tokens.random_); all_ordinary || is_ordinary(words, token))
       tokens.ordinary_.push_back(token);
   if (tokens.ordinary_.empty())
     return fail("found no ordinary token among {} of the model's vocabulary", 4 * kTokenSample);
@@ -83,7 +83,7 @@ std::vector<TokenId> RandomTokens::take(int count) {
 }
 
 Result<BenchRunner> BenchRunner::create(Engine& engine, int max_step_tokens, const InterruptGuard& guard) {
-  OCTAVO_TRY(RandomTokens tokens, RandomTokens::create(engine));
+  OCTAVO_TRY(RandomTokens tokens, RandomTokens::create(*engine.text()));
   return BenchRunner(engine, max_step_tokens, guard, std::move(tokens));
 }
 

@@ -39,7 +39,7 @@ struct BenchRun {
 /// Tokens at random, the ordinary ones of the vocabulary: none that the tokenizer knows as special.
 class RandomTokens {
  public:
-  static Result<RandomTokens> create(const Engine& engine);
+  static Result<RandomTokens> create(const ModelText& words);
   std::vector<TokenId> take(int count);
 
  private:

@@ -41,16 +41,16 @@ std::string figures_of(const Answer& answer, const ModelInfo& info) {
 }
 
 /// The tokens of an answer that belong to its text; nothing where a stop text was cut off, which ends within tokens.
-std::optional<std::vector<TokenId>> tokens_of_text(const Engine& engine, std::span<const TokenId> prompt,
+std::optional<std::vector<TokenId>> tokens_of_text(const ModelText& words, std::span<const TokenId> prompt,
                                                    const Answer& answer, bool has_stop_texts) {
   std::vector<TokenId> tokens = answer.tokens;
   if (answer.finish != FinishReason::kStop) return tokens;
   tokens.pop_back();
   if (!has_stop_texts) return tokens;
   std::vector<TokenId> all(prompt.begin(), prompt.end());
-  const std::size_t begin = engine.detokenize(all).size();
+  const std::size_t begin = words.detokenize(all).size();
   all.insert(all.end(), tokens.begin(), tokens.end());
-  if (!engine.detokenize(all).substr(begin).ends_with(answer.text)) return std::nullopt;  // reasoning comes before it
+  if (!words.detokenize(all).substr(begin).ends_with(answer.text)) return std::nullopt;  // reasoning comes before it
   return tokens;
 }
 
@@ -100,7 +100,7 @@ ChatSession::ChatSession(ChatSettings settings, std::string title, std::unique_p
       context_(context),
       sampling_(resolve_sampling(settings_.sampling, *engine_, context)),
       interactive_(context.in_is_terminal && context.out.is_terminal()),
-      conversation_(*engine_) {
+      conversation_(engine_->text()) {
   settings_.sampling.seed = sampling_.seed;  // /set changes others and not this one
   conversation_.set_system(settings_.system);
   settings_.reasoning_budget = usable_reasoning_budget(*engine_, settings_.reasoning_budget, context_);
@@ -207,7 +207,7 @@ void ChatSession::keep(Answer answer, std::span<const TokenId> prompt) {
     conversation_.drop_turn();
     return say("nothing was written; the message is taken back");
   }
-  auto tokens = tokens_of_text(*engine_, prompt, answer, !settings_.stop.empty());
+  auto tokens = tokens_of_text(*engine_->text(), prompt, answer, !settings_.stop.empty());
   conversation_.set_answer(std::move(answer.text), std::move(tokens), std::move(answer.reasoning));
 }
 
@@ -275,7 +275,7 @@ Result<void> ChatSession::load(const std::string& path) {
     note("/load: found no name of a file, expected one");
     return {};
   }
-  Result<SavedConversation> saved = load_conversation(path, *engine_);
+  Result<SavedConversation> saved = load_conversation(path, *engine_->text());
   if (!saved) {
     note("/load: " + escaped(saved.error().message));
     return {};

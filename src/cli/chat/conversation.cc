@@ -21,18 +21,18 @@ std::string_view without_spaces(std::string_view text) {
 }
 
 /// How many tokens spell the first `num_bytes` bytes; nothing: a token reaches over that place.
-std::optional<std::size_t> tokens_of_bytes(const Engine& engine, std::span<const TokenId> tokens,
+std::optional<std::size_t> tokens_of_bytes(const ModelText& words, std::span<const TokenId> tokens,
                                            std::size_t num_bytes) {
   std::size_t low = 0, high = tokens.size();
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
-    if (engine.detokenize(tokens.first(middle)).size() < num_bytes) {
+    if (words.detokenize(tokens.first(middle)).size() < num_bytes) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  if (engine.detokenize(tokens.first(low)).size() != num_bytes) return std::nullopt;
+  if (words.detokenize(tokens.first(low)).size() != num_bytes) return std::nullopt;
   return low;
 }
 
@@ -92,9 +92,9 @@ void Conversation::forget_prompts() {
 
 /// Makes the prompt of `turn` of the one before.
 Result<void> Conversation::extend_to(std::size_t turn) {
-  OCTAVO_TRY(const ChatPrompt prompt, engine_.chat_prompt(messages_before(turn), {}));
+  OCTAVO_TRY(const ChatPrompt prompt, words_->chat_prompt(messages_before(turn), {}));
   const std::vector<TokenId>& rendered = prompt.tokens;
-  std::string text = engine_.detokenize(rendered);
+  std::string text = words_->detokenize(rendered);
   const ChatTurn* before = turn == 0 ? nullptr : &turns_[turn - 1];
   const std::optional<std::size_t> kept =
       before != nullptr && before->drawn ? end_of_answer(*before, rendered, text) : std::nullopt;
@@ -132,15 +132,15 @@ std::optional<std::size_t> Conversation::end_of_answer(const ChatTurn& turn, std
   if (!text.starts_with(text_)) return std::nullopt;
   const std::string_view rest = text.substr(text_.size());
   // With reasoning it is all that was drawn that must be there, marks included.
-  const std::string answer = turn.reasoning.empty() ? turn.answer : engine_.detokenize(*turn.drawn);
+  const std::string answer = turn.reasoning.empty() ? turn.answer : words_->detokenize(*turn.drawn);
   // A tokenizer may normalize a text, and a template may trim it.
-  const auto plain = engine_.tokenize(answer, {.add_special = false, .parse_special = false});
-  const std::string normalized = plain ? engine_.detokenize(*plain) : answer;
+  const auto plain = words_->tokenize(answer, {.add_special = false, .parse_special = false});
+  const std::string normalized = plain ? words_->detokenize(*plain) : answer;
   const std::array<std::string_view, 4> forms = {answer, normalized, without_end_spaces(normalized),
                                                  without_spaces(normalized)};
   for (const std::string_view form : forms) {
     if (!rest.starts_with(form)) continue;
-    if (const auto end = tokens_of_bytes(engine_, rendered, text_.size() + form.size())) return end;
+    if (const auto end = tokens_of_bytes(*words_, rendered, text_.size() + form.size())) return end;
   }
   return std::nullopt;
 }

@@ -7,14 +7,16 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "octavo/engine.h"
+#include "octavo/model_text.h"
 
 namespace octavo::cli {
 
@@ -30,8 +32,7 @@ struct ChatTurn {
 
 class Conversation {
  public:
-  /// The engine must outlive this.
-  explicit Conversation(const Engine& engine) : engine_(engine) {}
+  explicit Conversation(std::shared_ptr<const ModelText> words) : words_(std::move(words)) {}
 
   const std::string& system() const { return system_; }
   std::span<const ChatTurn> turns() const { return turns_; }
@@ -64,7 +65,7 @@ class Conversation {
   std::optional<std::size_t> end_of_answer(const ChatTurn& turn, std::span<const TokenId> rendered,
                                            std::string_view text) const;
 
-  const Engine& engine_;
+  std::shared_ptr<const ModelText> words_;
   std::string system_;
   std::vector<ChatTurn> turns_;
   std::vector<Mark> marks_;  // of the turns whose prompts are known

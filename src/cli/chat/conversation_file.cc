@@ -91,10 +91,10 @@ JsonResult<SavedConversation> read_conversation(const JsonCursor& whole) {
 
 std::string_view without_first_space(std::string_view text) { return text.starts_with(' ') ? text.substr(1) : text; }
 
-bool spells(const Engine& engine, const std::vector<TokenId>& tokens, const ChatTurn& turn) {
-  const int num_tokens = engine.info().num_tokens;
+bool spells(const ModelText& words, const std::vector<TokenId>& tokens, const ChatTurn& turn) {
+  const int num_tokens = words.info().num_tokens;
   if (std::ranges::any_of(tokens, [num_tokens](TokenId token) { return token >= num_tokens; })) return false;
-  const std::string spelled = to_valid_utf8(engine.detokenize(tokens));
+  const std::string spelled = to_valid_utf8(words.detokenize(tokens));
   if (!turn.reasoning.empty()) return spelled.ends_with(turn.answer) && spelled.contains(turn.reasoning);
   return without_first_space(spelled) == without_first_space(turn.answer);
 }
@@ -153,12 +153,12 @@ std::string conversation_to_json(const Conversation& conversation, std::string_v
   return json::serialize(object) + '\n';
 }
 
-Result<SavedConversation> load_conversation(const std::filesystem::path& path, const Engine& engine) {
+Result<SavedConversation> load_conversation(const std::filesystem::path& path, const ModelText& words) {
   OCTAVO_TRY(const std::string text, read_file(path));
   Result<SavedConversation> saved = parse_conversation(text);
   if (!saved) return fail("{}: {}", path.string(), saved.error().message);
   for (ChatTurn& turn : saved->turns)
-    if (turn.drawn && !spells(engine, *turn.drawn, turn)) turn.drawn.reset();
+    if (turn.drawn && !spells(words, *turn.drawn, turn)) turn.drawn.reset();
   return saved;
 }
 

@@ -30,9 +30,9 @@ struct SavedConversation {
 Result<SavedConversation> parse_conversation(std::string_view text);
 std::string conversation_to_json(const Conversation& conversation, std::string_view model);
 
-/// Errors name the file. Tokens that do not spell their answer in the words of `engine` are left out: another model
-/// has drawn them, or somebody has changed the text.
-Result<SavedConversation> load_conversation(const std::filesystem::path& path, const Engine& engine);
+/// Errors name the file. Tokens that do not spell their answer in `words` are left out: another model has drawn them,
+/// or somebody has changed the text.
+Result<SavedConversation> load_conversation(const std::filesystem::path& path, const ModelText& words);
 /// Saves into a new file, or in place of one that has a conversation; any other file is refused. Readers see the old
 /// contents or the new ones.
 Result<void> save_conversation(const std::filesystem::path& path, const Conversation& conversation,

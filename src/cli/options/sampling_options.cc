@@ -157,7 +157,7 @@ void apply_sampling(const SamplingFlags& flags, SamplingParams& params) {
 SamplingParams resolve_sampling(const SamplingFlags& flags, const Engine& engine, const Context& context) {
   SamplingParams defaults;
   defaults.temperature = 0.7F;
-  SamplingParams params = engine.default_sampling(defaults);
+  SamplingParams params = engine.text()->default_sampling(defaults);
   apply_sampling(flags, params);
   params.seed = flags.seed ? *flags.seed : random_seed();
   context.log->info("sampling: temperature {}, top-k {}, top-p {}, min-p {}, seed {}, order {}", params.temperature,

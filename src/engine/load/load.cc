@@ -189,12 +189,30 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts&
                                         .pool = resources.threads,
                                         .kv_budget = resources.kv_memory,
                                         .assistant = std::move(assistant)}));
-  parts.info = info_of(source, config, parts.runner->info(), isa, options);
-  OCTAVO_TRY_VOID(read_named_prompts(source, config.architecture, config.name, parts.info.embedding));
+  ModelInfo& info = parts.text.info;
+  info = info_of(source, config, parts.runner->info(), isa, options);
+  OCTAVO_TRY_VOID(read_named_prompts(source, config.architecture, config.name, info.embedding));
   if (config.is_encoder) be_encoder(options, parts);
-  parts.info.work = std::move(work);
-  parts.info.num_threads = parts.resources->num_threads();
+  info.work = std::move(work);
+  info.num_threads = parts.resources->num_threads();
   return {};
+}
+
+/// The facts that callers are told of the words.
+void tell_of_words(TextParts& text) {
+  ModelInfo& info = text.info;
+  if (const ChatTokenizer* chat = text.words.chat()) {
+    const std::span<const EndToken> ends = chat->tokenizer().end_tokens();
+    info.end_tokens.assign(ends.begin(), ends.end());
+    if (const ToolFormat* format = chat->tool_format()) info.tool_format = format->name;
+    if (const ThinkingSwitch* thinking = chat->thinking())
+      info.thinking = {.name = std::string(thinking->name()),
+                       .efforts = {thinking->efforts().begin(), thinking->efforts().end()}};
+    info.chat_template = chat->chat_template();
+    info.fills_gaps = chat->infill_marks() != nullptr;
+  }
+  if (const ReasoningMarks* marks = text.words.reasoning()) info.reasoning = marks->family().name;
+  info.num_tokens = std::min(info.vocab_size, text.words.num_tokens());
 }
 
 Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
@@ -202,11 +220,12 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY(const IsaLevel isa, parse_isa(options.isa));
   EngineParts parts;
   OCTAVO_TRY(parts.source, open_model(options.model_path, options.stop, Math(options.bits)));
-  OCTAVO_TRY(parts.words, ModelTokenizer::load(*parts.source, options.require_words, options.chat_template,
-                                               options.tokenizer_path, options.stop));
-  OCTAVO_TRY(parts.sampling_defaults, sampling_defaults_of(*parts.source, parts.words, options.generation_config));
-  OCTAVO_TRY(parts.rank_template, RankTemplate::load(*parts.source));
-  parts.words.add_end_tokens(parts.sampling_defaults.end_tokens);
+  TextParts& text = parts.text;
+  OCTAVO_TRY(text.words, ModelTokenizer::load(*parts.source, options.require_words, options.chat_template,
+                                              options.tokenizer_path, options.stop));
+  OCTAVO_TRY(text.sampling_defaults, sampling_defaults_of(*parts.source, text.words, options.generation_config));
+  OCTAVO_TRY(text.rank_template, RankTemplate::load(*parts.source));
+  text.words.add_end_tokens(text.sampling_defaults.end_tokens);
   OCTAVO_TRY(parts.resources, resources_for(options));
   parts.prefix_cache = options.prefix_cache;
   parts.profile = options.profile;
@@ -219,18 +238,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   parts.queue_bounds = {.requests = {options.max_queued}, .tokens = {options.max_queued_tokens}};
 
   OCTAVO_TRY_VOID(load_model(options, isa, parts));
-  if (const ChatTokenizer* chat = parts.words.chat()) {
-    const std::span<const EndToken> ends = chat->tokenizer().end_tokens();
-    parts.info.end_tokens.assign(ends.begin(), ends.end());
-    if (const ToolFormat* format = chat->tool_format()) parts.info.tool_format = format->name;
-    if (const ThinkingSwitch* thinking = chat->thinking())
-      parts.info.thinking = {.name = std::string(thinking->name()),
-                             .efforts = {thinking->efforts().begin(), thinking->efforts().end()}};
-    parts.info.chat_template = chat->chat_template();
-    parts.info.fills_gaps = chat->infill_marks() != nullptr;
-  }
-  if (const ReasoningMarks* marks = parts.words.reasoning()) parts.info.reasoning = marks->family().name;
-  parts.info.num_tokens = std::min(parts.info.vocab_size, parts.words.num_tokens());
+  tell_of_words(text);
   if (options.repack) {  // nothing reads them any more
     parts.source.reset();
     parts.draft_source.reset();

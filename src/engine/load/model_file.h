@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "model/config.h"
-#include "octavo/engine.h"
+#include "octavo/model_info.h"
 #include "source/model_source.h"
 
 namespace octavo {

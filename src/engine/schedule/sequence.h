@@ -15,9 +15,9 @@
 
 #include "engine/drafts/draft.h"
 #include "engine/schedule/pooled_rows.h"
-#include "octavo/engine.h"
 #include "octavo/kv/chunk_size.h"
 #include "octavo/kv/prefix_cache.h"
+#include "octavo/request.h"
 
 namespace octavo {
 

@@ -22,7 +22,7 @@ class EngineConstraints {
   /// The words must outlive it.
   EngineConstraints(const ModelTokenizer& words, int num_drawable) : words_(words), num_drawable_(num_drawable) {}
 
-  /// Engine::compile_constraint().
+  /// ModelText::compile_constraint().
   Result<std::shared_ptr<const CompiledConstraint>> compile(const ConstraintSource& source,
                                                             const std::stop_token& stop);
   /// Error: it is another engine's. Null is none, and right.

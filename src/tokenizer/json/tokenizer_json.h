@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "octavo/engine.h"
+#include "octavo/model_text.h"
 #include "tokenizer/json/tokenizer_json_parser.h"
 #include "tokenizer/pretokenize/pretokenizers.h"
 #include "tokenizer/text/text_frame.h"

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "octavo/engine.h"
+#include "octavo/model_text.h"
 
 namespace octavo {
 

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/to_size.h"
-#include "octavo/engine.h"
+#include "octavo/model_text.h"
 #include "source/model_source.h"
 
 namespace octavo {

@@ -1,13 +1,19 @@
-// A model's engine as one request's reading has it: every text of the request that becomes tokens, and every template
+// A model's texts as one request's reading has them: every text of the request that becomes tokens, and every template
 // that is rendered for it, is part of one RequestWork.
 //
 // Lives while a body is read, on the thread that reads it.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
-#include "octavo/engine.h"
+#include "octavo/model_text.h"
 
 namespace octavo {
 
@@ -15,58 +21,47 @@ namespace octavo {
 /// body. A body is read a few times at most; it is a query in front of each of many documents that is read more often.
 inline constexpr std::uint64_t kMostTextBytes = std::uint64_t{32} << 20, kMostReadings = 4;
 
-class RequestEngine final : public Engine {
+class RequestText final : public ModelText {
  public:
-  RequestEngine(const Engine& engine, std::stop_token stop, std::uint64_t body_bytes)
-      : engine_(engine), work_(std::move(stop), kMostTextBytes + kMostReadings * body_bytes) {}
+  RequestText(const ModelText& words, std::stop_token stop, std::uint64_t body_bytes)
+      : words_(words), work_(std::move(stop), kMostTextBytes + kMostReadings * body_bytes) {}
 
   const RequestWork& work() const { return work_; }
 
-  const ModelInfo& info() const override { return engine_.info(); }
-  EngineStats stats() const override { return engine_.stats(); }
-  std::string detokenize(std::span<const TokenId> tokens) const override { return engine_.detokenize(tokens); }
-  std::string vocabulary_text(TokenId token) const override { return engine_.vocabulary_text(token); }
-  SamplingParams default_sampling(SamplingParams defaults) const override { return engine_.default_sampling(defaults); }
+  const ModelInfo& info() const override { return words_.info(); }
+  std::string detokenize(std::span<const TokenId> tokens) const override { return words_.detokenize(tokens); }
+  std::string vocabulary_text(TokenId token) const override { return words_.vocabulary_text(token); }
+  SamplingParams default_sampling(SamplingParams defaults) const override { return words_.default_sampling(defaults); }
 
   Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override {
-    return engine_.tokenize(text, with_work(options));
-  }
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
-                                                   const ChatTemplateOptions& options) const override {
-    return engine_.apply_chat_template(messages, with_work(options));
+    return words_.tokenize(text, with_work(options));
   }
   Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
                                  const ChatTemplateOptions& options) const override {
-    return engine_.chat_prompt(messages, with_work(options));
+    return words_.chat_prompt(messages, with_work(options));
   }
   Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                            const ChatTemplateOptions& options) const override {
-    return engine_.render_chat_template(messages, with_work(options));
+    return words_.render_chat_template(messages, with_work(options));
   }
   Result<InfillPrompt> infill_prompt(const InfillText& text, std::size_t max_tokens) const override {
-    return engine_.infill_prompt(with_work(text), max_tokens);
+    return words_.infill_prompt(with_work(text), max_tokens);
   }
   Result<EmbeddingPrompt> embedding_prompt(std::string_view text,
                                            const EmbeddingPromptOptions& options) const override {
-    return engine_.embedding_prompt(text, with_work(options));
+    return words_.embedding_prompt(text, with_work(options));
   }
   Result<EmbeddingPrompt> rank_prompt(std::string_view query, std::string_view document,
                                       const EmbeddingPromptOptions& options) const override {
-    return engine_.rank_prompt(query, document, with_work(options));
+    return words_.rank_prompt(query, document, with_work(options));
   }
   Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
                                                                const std::stop_token& stop = {}) const override {
-    return engine_.compile_constraint(source, stop);
+    return words_.compile_constraint(source, stop);
   }
-
-  // Nothing is computed for a body that is read.
-  Result<RequestId> submit(Request /*request*/, TokenCallback /*on_event*/) override {
-    return std::unexpected(Error{.message = "no request is taken while one is read", .kind = ErrorKind::kDraining});
+  std::shared_ptr<const void> find_dry_breakers(const SamplingParams& params) const override {
+    return words_.find_dry_breakers(params);
   }
-  void cancel(RequestId /*id*/) override {}
-  bool step() override { return false; }
-  void run_until(std::stop_token /*stop*/) override {}
-  void drain() override {}
 
  private:
   /// Options of any kind, with the work.
@@ -76,7 +71,7 @@ class RequestEngine final : public Engine {
     return options;
   }
 
-  const Engine& engine_;
+  const ModelText& words_;
   mutable RequestWork work_;  // counts what the const calls read
 };
 

@@ -1,4 +1,4 @@
-#include "engine/embedding_prompt.h"
+#include "engine/text/embedding_prompt.h"
 
 #include <span>
 #include <string>

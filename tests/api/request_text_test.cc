@@ -1,18 +1,18 @@
 // An engine as the reading of one request has it: what is read is counted, and ends.
-#include "api/request_engine.h"
+#include "api/request_text.h"
 
 #include <gmock/gmock.h>
 
-#include "api/text_engine.h"
+#include "api/fake_text.h"
 
 namespace octavo::test {
 namespace {
 
 using ::testing::HasSubstr;
 
-TEST(RequestEngine, ATextCountsEachTimeThatItIsRead) {
-  const TextEngine engine;
-  const RequestEngine own(engine, {}, 100);
+TEST(RequestText, ATextCountsEachTimeThatItIsRead) {
+  const FakeText words;
+  const RequestText own(words, {}, 100);
   ASSERT_TRUE(own.tokenize("abc", {}));
   ASSERT_TRUE(own.tokenize("abc", {}));
   ASSERT_TRUE(own.embedding_prompt("abcd", {}));
@@ -20,9 +20,9 @@ TEST(RequestEngine, ATextCountsEachTimeThatItIsRead) {
   EXPECT_EQ(own.work().text_bytes(), 3U + 3 + 4 + 4);
 }
 
-TEST(RequestEngine, AQueryInFrontOfManyDocumentsEndsAtABound) {
-  const TextEngine engine;
-  const RequestEngine own(engine, {}, 1000);
+TEST(RequestText, AQueryInFrontOfManyDocumentsEndsAtABound) {
+  const FakeText words;
+  const RequestText own(words, {}, 1000);
   const std::string query(std::size_t{4} << 20, ' ');
   int num_read = 0;
   auto prompt = own.rank_prompt(query, "a", {});
@@ -34,10 +34,10 @@ TEST(RequestEngine, AQueryInFrontOfManyDocumentsEndsAtABound) {
                                                             kMostTextBytes + kMostReadings * 1000)));
 }
 
-TEST(RequestEngine, AStopEndsWhatIsRead) {
-  const TextEngine engine;
+TEST(RequestText, AStopEndsWhatIsRead) {
+  const FakeText words;
   std::stop_source stop;
-  const RequestEngine own(engine, stop.get_token(), 0);
+  const RequestText own(words, stop.get_token(), 0);
   ASSERT_TRUE(own.tokenize("abc", {}));
   stop.request_stop();
   EXPECT_EQ(own.tokenize("abc", {}).error().kind, ErrorKind::kStopped);

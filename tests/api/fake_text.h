@@ -1,4 +1,4 @@
-// An engine that knows tokens and texts and computes nothing: for tests of what stands between JSON and the engine.
+// A model's tokens and texts, made up: for tests of what stands between JSON and the engine.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "base/error.h"
-#include "octavo/engine.h"
+#include "support/no_text.h"
 
 namespace octavo::test {
 
 /// Token i < 256 is byte i; then come the words below. kBos and kEnd are control tokens.
-class TextEngine final : public Engine {
+class FakeText final : public NoText {
  public:
   static constexpr TokenId kBos = 256, kEnd = 257, kHello = 258, kWorld = 259, kSmileBegin = 260, kSmileEnd = 261,
                            kGrin = 262, kAgain = 263;
@@ -26,17 +26,13 @@ class TextEngine final : public Engine {
   mutable int num_compiled = 0;
   std::string compile_error = {};  // of each constraint, if there is one
 
-  TextEngine() {
-    info_.name = "Text";
-    info_.max_context = 100;
-    info_.num_tokens = 256 + static_cast<int>(kWords.size());
-    info_.vocab_size = info_.num_tokens + 2;  // padded
+  FakeText() {
+    model.name = "Text";
+    model.max_context = 100;
+    model.num_tokens = 256 + static_cast<int>(kWords.size());
+    model.vocab_size = model.num_tokens + 2;  // padded
   }
 
-  const ModelInfo& info() const override { return info_; }
-  EngineStats stats() const override { return {}; }
-  Result<RequestId> submit(Request, TokenCallback) override { return std::unexpected(Error{"computes nothing"}); }
-  void cancel(RequestId) override {}
   /// Takes all but the text "wrong"; a text with "odd" in it gets a warning.
   Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource& source,
                                                                const std::stop_token& = {}) const override {
@@ -53,10 +49,6 @@ class TextEngine final : public Engine {
     return std::make_shared<const Kept>(
         source, is_odd ? std::vector<std::string>{"#/odd: \"it\""} : std::vector<std::string>());
   }
-  bool step() override { return false; }
-  void run_until(std::stop_token) override {}
-  void drain() override {}
-
   /// One token a byte; BOS before it all, if asked for.
   Result<std::vector<TokenId>> tokenize(std::string_view text, const TokenizeOptions& options) const override {
     if (options.work != nullptr) OCTAVO_TRY_VOID(options.work->add_text(text.size()));
@@ -79,17 +71,13 @@ class TextEngine final : public Engine {
   /// Not quite what the token adds to a text.
   std::string vocabulary_text(TokenId token) const override { return token == kBos ? "(bos)" : bytes_of(token); }
   /// BOS, then the text of conversation_text().
-  Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
-                                                   const ChatTemplateOptions& options) const override {
+  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
+                                 const ChatTemplateOptions& options) const override {
     std::vector<TokenId> tokens = {kBos};
     for (const char c : conversation_text(messages, options)) tokens.push_back(static_cast<unsigned char>(c));
     last_messages = {messages.begin(), messages.end()};
     last_options = options;
-    return within(options.max_tokens, std::move(tokens));
-  }
-  Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
-                                 const ChatTemplateOptions& options) const override {
-    OCTAVO_TRY(std::vector<TokenId> tokens, apply_chat_template(messages, options));
+    OCTAVO_TRY(tokens, within(options.max_tokens, std::move(tokens)));
     return ChatPrompt{.tokens = std::move(tokens), .ends_in_reasoning = reasons()};
   }
   /// "{name:text}" of each file that fits, "(prefix)suffix_".
@@ -111,7 +99,7 @@ class TextEngine final : public Engine {
   /// A token a byte, and kEnd behind them if asked for.
   Result<EmbeddingPrompt> embedding_prompt(std::string_view text,
                                            const EmbeddingPromptOptions& options) const override {
-    OCTAVO_TRY(const std::string_view words, info_.embedding.prompt_text(options.prompt_name));
+    OCTAVO_TRY(const std::string_view words, model.embedding.prompt_text(options.prompt_name));
     if (options.work != nullptr) OCTAVO_TRY_VOID(options.work->add_text(words.size() + text.size()));
     EmbeddingPrompt prompt;
     for (const char c : std::string(words) + std::string(text)) prompt.tokens.push_back(static_cast<unsigned char>(c));
@@ -128,34 +116,33 @@ class TextEngine final : public Engine {
     std::fill_n(prompt.token_types.begin(), std::min(query.size() + 1, prompt.tokens.size()), std::uint8_t{0});
     return prompt;
   }
-  /// The messages as apply_chat_template() has them, without BOS, and a "|" where the prompt ends with the assistant's.
+  /// The messages as chat_prompt() has them, without BOS, and a "|" where the prompt ends with the assistant's.
   Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                            const ChatTemplateOptions& options) const override {
     return conversation_text(messages, options) + (options.add_generation_prompt ? "|" : "");
   }
-  SamplingParams default_sampling(SamplingParams defaults) const override { return defaults; }
 
   bool adds_bos = false;
   std::size_t num_ends = 1;  // kEnd behind a text that vectors are made of
   /// From now on its model has marks of this family, and prompts end inside.
-  void set_reasoning(std::string family) { info_.reasoning = std::move(family); }
-  bool reasons() const { return !info_.reasoning.empty(); }
+  void set_reasoning(std::string family) { model.reasoning = std::move(family); }
+  bool reasons() const { return !model.reasoning.empty(); }
   /// From now on its template reads this of thinking.
-  void set_thinking(ThinkingInfo thinking) { info_.thinking = std::move(thinking); }
-  void set_chat_template(std::string text) { info_.chat_template = std::move(text); }
-  void set_context(int tokens) { info_.max_context = tokens; }
+  void set_thinking(ThinkingInfo thinking) { model.thinking = std::move(thinking); }
+  void set_chat_template(std::string text) { model.chat_template = std::move(text); }
+  void set_context(int tokens) { model.max_context = tokens; }
   /// From now on its model fills gaps.
-  void set_fills_gaps() { info_.fills_gaps = true; }
+  void set_fills_gaps() { model.fills_gaps = true; }
   /// The vectors that its model makes.
-  EmbeddingInfo& embedding() { return info_.embedding; }
+  EmbeddingInfo& embedding() { return model.embedding; }
   void set_name(std::string name, std::string architecture = "") {
-    info_.name = std::move(name);
-    info_.architecture = std::move(architecture);
+    model.name = std::move(name);
+    model.architecture = std::move(architecture);
   }
   /// From now on its model calls tools in this format.
-  void set_tool_format(std::string name) { info_.tool_format = std::move(name); }
+  void set_tool_format(std::string name) { model.tool_format = std::move(name); }
   mutable std::set<const QueryTokens*> queries = {};    // that rank_prompt() was given
-  mutable std::vector<ChatMessage> last_messages = {};  // that apply_chat_template() was given
+  mutable std::vector<ChatMessage> last_messages = {};  // that chat_prompt() was given
   mutable ChatTemplateOptions last_options = {};
 
  private:
@@ -189,8 +176,6 @@ class TextEngine final : public Engine {
     return id < 256 ? std::string(1, static_cast<char>(id))
                     : std::string(kWords.at(static_cast<std::size_t>(id - 256)));
   }
-
-  ModelInfo info_;
 };
 
 }  // namespace octavo::test
