@@ -85,9 +85,9 @@ struct EmbeddingPromptOptions {
   bool cuts = false;           // a longer text loses its end; otherwise it is refused (kContextOverflow)
   bool add_special = true;     // the tokens that the model's maker puts around a text
   std::optional<std::string> prompt_name = {};  // of a single text (EmbeddingInfo::prompt_text)
-  /// ModelText::rank_prompt() takes the query's tokens from here, or leaves them here: the query is read once for all of
-  /// its documents, with options alike but for a `max_tokens` that may become less. In a template words form across the
-  /// query's ends, so that it is read with each document. Null: the query has one document.
+  /// ModelText::rank_prompt() takes the query's tokens from here, or leaves them here: the query is read once for all
+  /// of its documents, with options alike but for a `max_tokens` that may become less. In a template words form across
+  /// the query's ends, so that it is read with each document. Null: the query has one document.
   QueryTokens* query = nullptr;
   RequestWork* work = nullptr;  // as in TokenizeOptions
 };

@@ -111,7 +111,7 @@ void CompletionHandler::tick(Clock::time_point now) {
 }
 
 void CompletionHandler::append_running(std::vector<RunningAnswer>& running) const {
-  if (!run_ || !model_ || model_.has_failed()) return;
+  if (!run_ || run_->is_stopped() || !model_ || model_.has_failed()) return;
   progress_->append_running(model_.id(), model_.engine().info(), run_->num_submitted(), running);
 }
 

@@ -9,7 +9,7 @@
 
 #include "api/api.h"
 #include "api/fake_text.h"
-#include "api/openai/openai_response.h"
+#include "api/openai_response.h"
 #include "api/responses/responses_answer.h"
 #include "api/tokenize_handler.h"
 

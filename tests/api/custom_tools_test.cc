@@ -6,7 +6,7 @@
 #include "api/answers/custom_input.h"
 #include "api/call/custom_tools.h"
 #include "api/call/tool_calling.h"
-#include "api/openai/openai_response.h"
+#include "api/openai_response.h"
 #include "api/shown_request.h"
 
 namespace octavo {

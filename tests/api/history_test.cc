@@ -13,7 +13,7 @@
 #include "api/messages/messages_request.h"
 #include "api/ollama/ollama_request.h"
 #include "api/openai/openai_chat.h"
-#include "api/openai/openai_response.h"
+#include "api/openai_response.h"
 #include "api/prepare/prepare.h"
 #include "api/responses/responses_request.h"
 #include "api/shown_request.h"

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "api/api.h"
-#include "api/openai/openai_response.h"
+#include "api/openai_response.h"
 
 namespace octavo {
 namespace {

@@ -8,8 +8,9 @@
 #include "api/buffered_answer.h"
 #include "api/llama/llama_props.h"
 #include "api/llama/llama_request.h"
-#include "api/openai/openai_response.h"
+#include "api/openai_response.h"
 #include "api/tokenize_handler.h"
+#include "octavo/version.h"
 
 namespace octavo {
 namespace {

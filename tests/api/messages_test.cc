@@ -8,7 +8,7 @@
 #include "api/api.h"
 #include "api/messages/messages_answer.h"
 #include "api/messages/messages_request.h"
-#include "api/openai/openai_response.h"
+#include "api/openai_response.h"
 #include "api/prepare/prepare.h"
 #include "api/shown_request.h"
 #include "server/routes.h"

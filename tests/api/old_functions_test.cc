@@ -5,7 +5,7 @@
 #include <map>
 
 #include "api/call/tool_calling.h"
-#include "api/openai/openai_response.h"
+#include "api/openai_response.h"
 
 namespace octavo {
 namespace {

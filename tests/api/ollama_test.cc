@@ -6,7 +6,7 @@
 #include "api/api.h"
 #include "api/fields/keep_alive.h"
 #include "api/ollama/ollama_request.h"
-#include "api/openai/openai_response.h"
+#include "api/openai_response.h"
 #include "api/shown_request.h"
 #include "server/ollama_models.h"
 #include "server/routes.h"

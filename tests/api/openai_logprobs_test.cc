@@ -6,7 +6,7 @@
 #include "api/answers/openai_logprobs.h"
 
 #include "api/call/prompt_logprobs.h"
-#include "api/openai/openai_response.h"
+#include "api/openai_response.h"
 
 namespace octavo {
 namespace {

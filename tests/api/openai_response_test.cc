@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/openai/openai_response.h"
+#include "api/openai_response.h"
 
 namespace octavo {
 namespace {

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "api/answers/answer_tool_calls.h"
-#include "api/openai/openai_response.h"
+#include "api/openai_response.h"
 
 namespace octavo {
 namespace {

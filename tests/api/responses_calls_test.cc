@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "api/api.h"
-#include "api/openai/openai_response.h"
+#include "api/openai_response.h"
 #include "api/responses/responses_request.h"
 #include "api/shown_request.h"
 

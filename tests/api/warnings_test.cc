@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "api/api.h"
-#include "api/openai/openai_response.h"
+#include "api/openai_response.h"
 #include "base/text.h"
 #include "octavo/request_event.h"
 

@@ -541,7 +541,12 @@ TEST_F(Capi, WrongArgumentsAreErrorsThatSayWhatWasFound) {
   expect(submit(model_, queue_, {.body = R"({"prompt": 5})"}), OCTAVO_INVALID, "prompt: found the number 5");
   EXPECT_STREQ(last_error().field, "prompt");
   EXPECT_EQ(last_error().http, 400);
-  expect(submit(model_, queue_, {.tokens = {1 << 30}}), OCTAVO_INVALID, "1073741824");
+  expect(submit(model_, queue_, {.tokens = {1, 1 << 30}}), OCTAVO_INVALID,
+         "prompt[1]: found the number 1073741824, expected a token id from 0 to");
+  expect(submit(model_, queue_, {.api = "/v1/chat/completions", .tokens = {1}}), OCTAVO_INVALID,
+         "tokens: found them beside /v1/chat/completions, expected /v1/completions");
+  expect(submit(model_, queue_, {.body = R"({"suffix": "b"})", .tokens = {1}}), OCTAVO_INVALID,
+         "prompt: found token ids beside a suffix, expected a string");
   expect(submit(model_, queue_, {.tokens = {1}, .wants_logits = true}), OCTAVO_INVALID, "wants_logits");
   expect(submit(model_, queue_, {.tokens = {1}, .pins = true}), OCTAVO_INVALID, "pins");
   expect(submit(model_, queue_, {.tokens = std::vector<std::int32_t>(9000, 1)}), OCTAVO_TOO_LONG, "8192 tokens");

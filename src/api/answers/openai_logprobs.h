@@ -16,6 +16,7 @@
 
 #include "api/call/completion.h"
 #include "octavo/model_text.h"
+#include "octavo/request.h"
 
 namespace octavo {
 

@@ -23,6 +23,7 @@
 #include "api/call/warnings.h"
 #include "octavo/chat.h"
 #include "octavo/model_text.h"
+#include "octavo/request.h"
 
 namespace octavo {
 
