@@ -10,6 +10,7 @@
 #include "api/llama/llama_request.h"
 #include "api/openai_response.h"
 #include "api/tokenize_handler.h"
+#include "octavo/version.h"
 
 namespace octavo {
 namespace {
