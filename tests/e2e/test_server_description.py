@@ -17,8 +17,9 @@ TEMPLATE = support.TEST_DATA / "templates" / "Qwen-Qwen2.5-7B-Instruct.jinja"
 # Random bodies of each operation: what they alone find is several fields that do not go together. One costs what twenty
 # of the others do, each of which has one field at its bounds or behind them.
 NUM_EXAMPLES = 4
-# A body of /tokenize has a text or a conversation, and of a text nothing is read that belongs to conversations. Of a
-# history's parts nothing is refused that is not read, and routes that count tokens want nothing else to be right.
+# A body of /tokenize has a text or a conversation, and of a text nothing is read that belongs to conversations. Of the
+# parts of a history in `input` nothing is refused that is not read, and who counts its tokens wants nothing else to be
+# right.
 CONFIGURATION = """
 [checks]
 enabled = false
@@ -31,7 +32,7 @@ allow_header_conformance.enabled = true
 negative_data_rejection.enabled = true
 
 [[operations]]
-include-path = ["/tokenize", "/v1/messages/count_tokens", "/v1/responses/input_tokens"]
+include-path = ["/tokenize", "/v1/responses/input_tokens"]
 checks.negative_data_rejection.enabled = false
 """
 
