@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/npy.h"
 #include "cli/options/options.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/parse.h"
 #include "cli/text_rows.h"
 #include "json/json_string.h"
@@ -106,9 +107,7 @@ Result<int> embed(const EmbedOptions& options, Context& context) {
   if (!is_whole) return kInterrupted;
   if (npy) OCTAVO_TRY_VOID(npy->finish());
   if (options.compares) print_similarities(compared, texts, context.out);
-  context.out.flush();
-  if (!context.out) return fail("cannot write to the standard output");
-  return kDone;
+  return finish_output(context);
 }
 
 }  // namespace

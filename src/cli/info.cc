@@ -8,6 +8,7 @@
 #include "cli/info_report.h"
 #include "cli/options/find_model.h"
 #include "cli/options/options.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/parse.h"
 #include "source/open_model.h"
 #include "tokenizer/json/tokenizer_json.h"
@@ -361,8 +362,7 @@ Result<int> info(const InfoCommandOptions& options, Context& context) {
     if (report.card) print_card(*report.card, *report.memory, report.config->num_layers(), context.out);
     context.out.flush();
   }
-  if (!context.out) return fail("cannot write to the standard output");
-  return kDone;
+  return finish_output(context);
 }
 
 /// Here a word can be nothing but the model's file, whatever the file is.

@@ -8,6 +8,7 @@
 #include "cli/info_report.h"
 #include "cli/options/find_model.h"
 #include "cli/options/options.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/parse.h"
 #include "hub/local_models.h"
 #include "source/open_model.h"
@@ -104,8 +105,7 @@ Result<int> list(const ListOptions& options, const Context& context) {
     print_rows(rows, context.out);
     context.out.flush();
   }
-  if (!context.out) return fail("cannot write to the standard output");
-  return kDone;
+  return finish_output(context);
 }
 
 Result<int> remove_model(const std::string& name, const std::vector<std::string>& folders, const Context& context) {
@@ -119,9 +119,7 @@ Result<int> remove_model(const std::string& name, const std::vector<std::string>
   OCTAVO_TRY(const hub::RemovedModel done, hub::remove_local_model(context.hub, *same));
   for (const auto& file : done.removed) context.out << "removed " << escaped(file.string()) << '\n';
   for (const auto& file : done.kept) context.out << "kept " << escaped(file.string()) << ", which was only linked to\n";
-  context.out.flush();
-  if (!context.out) return fail("cannot write to the standard output");
-  return kDone;
+  return finish_output(context);
 }
 
 void add_folders_option(Command& command, std::vector<std::string>& folders) {

@@ -13,6 +13,7 @@
 #include "cli/npy.h"
 #include "cli/options/find_model.h"
 #include "cli/options/options.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/parse.h"
 
 namespace octavo::cli {
@@ -132,8 +133,7 @@ Result<int> logits(const LogitsOptions& options, Context& context) {
   } else if (options.out.empty()) {
     print_table(summary, options.ids.size(), *engine, context.out);
   }
-  if (!context.out) return fail("cannot write to the standard output");
-  return kDone;
+  return finish_output(context);
 }
 
 }  // namespace

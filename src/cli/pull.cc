@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/options/find_model.h"
 #include "cli/options/options.h"
+#include "cli/terminal/output.h"
 #include "hub/digest.h"
 
 namespace octavo::cli {
@@ -43,8 +44,7 @@ Result<int> pull(const PullOptions& options, const Context& context) {
                                                        : pull_model(*hub::ModelRef::parse(options.name), context, {},
                                                                     hub::PullKind::kModelAndDraft));
   context.out << path.string() << '\n' << std::flush;
-  if (!context.out) return fail("cannot write to the standard output");
-  return kDone;
+  return finish_output(context);
 }
 
 }  // namespace

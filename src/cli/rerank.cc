@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/options/options.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/parse.h"
 #include "cli/text_rows.h"
 #include "json/json_string.h"
@@ -77,8 +78,7 @@ Result<int> rerank(const RerankOptions& options, Context& context) {
                                             context));
   if (!is_whole) return kInterrupted;
   print(scores, documents, options, context.out);
-  if (!context.out) return fail("cannot write to the standard output");
-  return kDone;
+  return finish_output(context);
 }
 
 }  // namespace

@@ -190,8 +190,7 @@ Result<int> run(const RunOptions& options, Context& context) {
   }
   if (context.err.is_terminal()) context.err << speed_line(answers.front(), engine->info()) << '\n' << std::flush;
   log_stats(engine->stats(), context);
-  if (!context.out) return fail("cannot write to the standard output");
-  return std::ranges::any_of(answers, &Answer::interrupted) ? kInterrupted : kDone;
+  return finish_output(context, std::ranges::any_of(answers, &Answer::interrupted) ? kInterrupted : kDone);
 }
 
 void add_prompt_options(Command& command, RunOptions& options) {

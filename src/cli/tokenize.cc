@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/options/find_model.h"
 #include "cli/options/options.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/parse.h"
 #include "source/open_model.h"
 #include "tokenizer/json/tokenizer_json.h"
@@ -41,8 +42,7 @@ Result<int> print_decoded(const TokenizeOptionsOf& options, const Tokenizer& tok
   } else {
     context.out << text << '\n' << std::flush;
   }
-  if (!context.out) return fail("cannot write to the standard output");
-  return kDone;
+  return finish_output(context);
 }
 
 void print_ids(const std::vector<TokenId>& ids, std::ostream& out) {
@@ -103,9 +103,7 @@ Result<int> tokenize(const TokenizeOptionsOf& options, Context& context) {
     for (const TokenId id : tokens.ids)
       context.out << fmt::format("{:>7}  {}\n", id, escaped(tokenizer.token_bytes(id)));
   }
-  context.out.flush();
-  if (!context.out) return fail("cannot write to the standard output");
-  return kDone;
+  return finish_output(context);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/joined.h"
 #include "cli/options/find_model.h"
 #include "cli/options/options.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/parse.h"
 #include "cli/terminal/transfer_bar.h"
 #include "convert/gguf_words.h"
@@ -63,8 +64,7 @@ Result<int> write_model(const ModelSource& source, const WriteOptions& options, 
   if (!report) return std::unexpected(report.error());
   warn(*report, words, context);
   print_report(*report, options.out, context.out);
-  if (!context.out) return fail("cannot write to the standard output");
-  return kDone;
+  return finish_output(context);
 }
 
 }  // namespace octavo::cli

@@ -19,6 +19,7 @@
 #include "cli/commands.h"
 #include "cli/options/find_model.h"
 #include "cli/options/options.h"
+#include "cli/terminal/output.h"
 #include "cli/terminal/parse.h"
 #include "cli/terminal/progress.h"
 #include "model/model_state.h"
@@ -149,8 +150,8 @@ Result<int> bench_drafts(const BenchOptions& options, Context& context) {
   const int max_tokens = std::ranges::max(options.gens);
   OCTAVO_TRY(const std::vector<DraftRow> rows, measure_drafts(*engine, max_tokens, options.repeat, guard));
   if (guard.interrupted()) return kInterrupted;
-  context.out << draft_table(rows, options.format) << std::flush;
-  return context.out ? Result<int>(kDone) : fail("cannot write to the standard output");
+  context.out << draft_table(rows, options.format);
+  return finish_output(context);
 }
 
 Result<int> bench(const BenchOptions& options, Context& context) {
@@ -177,8 +178,7 @@ Result<int> bench(const BenchOptions& options, Context& context) {
   if (options.format != BenchFormat::kMarkdown)  // the table has them below it
     for (const std::string& line : warnings(report)) context.log->warn("{}", line);
   if (!options.plot.empty()) OCTAVO_TRY_VOID(write_plot(options.plot, report));
-  if (!context.out) return fail("cannot write to the standard output");
-  return kDone;
+  return finish_output(context);
 }
 
 }  // namespace

@@ -4,6 +4,12 @@
 
 namespace octavo::cli {
 
+Result<int> finish_output(const Context& context, int code) {
+  context.out.flush();
+  if (!context.out) return fail("cannot write to the standard output");
+  return code;
+}
+
 bool TextOutput::write(std::string_view text) {
   if (text.empty()) return static_cast<bool>(out_);
   out_ << text << std::flush;

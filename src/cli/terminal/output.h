@@ -5,9 +5,13 @@
 #include <optional>
 #include <string_view>
 
+#include "cli/terminal/context.h"
 #include "cli/terminal/terminal_stream.h"
 
 namespace octavo::cli {
+
+/// The exit code of a command that has written all. Error: not all has arrived at the standard output.
+Result<int> finish_output(const Context& context, int code = kDone);
 
 class TextOutput {
  public:
