@@ -136,6 +136,20 @@ TEST_F(History, AnUnknownKindIsANoteAndOneWarning) {
   }
 }
 
+TEST_F(History, ABlockOfMessagesHasATypeWhereverItStandsAlsoWhereTokensAreCounted) {
+  const std::string block = R"({"text": "x"})";
+  const auto counted = [this](const std::string& said) {
+    return read_counted_messages(body(R"({"messages": [)" + said + "]}"), context());
+  };
+  const std::string result = R"({"type": "tool_result", "tool_use_id": "t", "content": [)" + block + "]}";
+  for (const std::string& said : {user_of(block), user_of(block) + ", " + kAnswer, user_of(result)})
+    for (const ApiResult<ApiRequest>& request : {messages(said), counted(said)}) {
+      ASSERT_FALSE(request.has_value()) << said;
+      EXPECT_EQ(request.error().status, 400);
+      EXPECT_THAT(request.error().message, HasSubstr(".type: found none, expected text: this server reads text only"));
+    }
+}
+
 TEST_F(History, ADocumentOfTextIsItsTextEvenInTheNewestMessage) {
   for (const std::string document :
        {R"({"type": "document", "title": "T", "source": {"type": "text", "media_type": "text/plain", "data": "word"}})",
