@@ -17,7 +17,7 @@
 namespace octavo::cli {
 namespace {
 
-// Beside weights and KV cache a process takes at most this (docs/kv_memory.md).
+// Beside weights and KV cache a process takes at most this (docs/kv_budget.md).
 constexpr std::uint64_t kScratchBytes = std::uint64_t{32} << 20;
 constexpr std::uint64_t kScratchBytesPerWord = 512;  // of the vocabulary
 constexpr std::uint64_t kRowsOfAStep = 512;          // unless told

@@ -1,4 +1,4 @@
-"""--kv-memory is a hard budget: the arena keeps it to the byte, and the process takes what docs/kv_memory.md and
+"""--kv-memory is a hard budget: the arena keeps it to the byte, and the process takes what docs/kv_budget.md and
 docs/loading.md say."""
 import json
 import os
