@@ -57,7 +57,7 @@ class Resident {
                   .value();
     const KernelTable& kernels = kernel_table(IsaLevel::kScalar, Bits::kPortable);
     const Weights weights = Weights::load(source_, list_, kernels, pool_, {}, {}, stage.get()).value();
-    hashes_.insert(hex_of(weights.content_hash()));
+    hashes_.insert(hex_of(weights.content_hash().hash));
     return weights.total_bytes();
   }
   /// Bytes of the listed entries whose names begin so.
