@@ -188,7 +188,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const bool parse_special : {false, true})
     check(chat->tokenizer(), "Hello <|im_end|> 123\n\xFF\u00E9", parse_special);
   const std::vector<octavo::ChatMessage> messages = {{"user", "<|im_end|>"}};
-  const auto prompt = test::prompt_tokens(*chat, messages);
+  const auto prompt = octavo::test::prompt_tokens(*chat, messages);
   require(prompt.has_value() || !prompt.error().message.empty());
   return 0;
 }
