@@ -143,9 +143,8 @@ struct EngineStats {
   double step_s = 0, predicted_step_s = 0;  // sums
   double step_error_s = 0;                  // sum of |real - predicted|
   double last_step_s = 0, last_predicted_step_s = 0;
-  int step_threads = 0;  // of the last step: fewer than ModelInfo::num_threads while others take CPUs; 0: no step yet
-  StepProfile profile;   // where EngineOptions::profile is set
-  std::string fault;     // the device has failed for good, so that all requests end with this; empty: it has not
+  StepProfile profile;  // where EngineOptions::profile is set
+  std::string fault;    // the device has failed for good, so that all requests end with this; empty: it has not
 };
 
 class Engine {

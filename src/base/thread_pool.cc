@@ -43,7 +43,6 @@ void restore_rounding([[maybe_unused]] std::uint32_t saved) {
 
 // About 50 microseconds; a step's serial stretches are shorter.
 constexpr int kSpinsBeforeYield = 1 << 12;
-constexpr int kSpinsBeforeClock = 1 << 5;  // shorter waits cost more to time than they take
 
 // A portion's word: the region's number in the upper half, then the end of its pieces and the next one, 16 bits each.
 // 16 bits for the number would be the same again within a second.
@@ -79,9 +78,7 @@ std::uint32_t close_portion(std::atomic<std::uint64_t>& portion) {
 ThreadPool::ThreadPool(int num_threads)
     : num_threads_(std::max(1, num_threads)),
       oversubscribed_(num_threads_ > usable_cpus()),
-      rule_(num_threads_),
-      portions_(to_size(num_threads_)),
-      width_(num_threads_) {
+      portions_(to_size(num_threads_)) {
   threads_.reserve(to_size(num_threads_ - 1));
   try {
     for (int worker = 1; worker < num_threads_; ++worker)  // what bodies throw is kept for the caller
@@ -99,7 +96,6 @@ void ThreadPool::stop_workers() {
   stop_.store(true, std::memory_order_relaxed);
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();
-  set_width(num_threads_);
   for (std::jthread& thread : threads_) thread.join();
 }
 
@@ -197,11 +193,10 @@ void ThreadPool::run(Region region) {
 }
 
 void ThreadPool::share_out(std::size_t num_pieces) {
-  const auto width = to_size(this->width());
   std::uint32_t first = 0;
   for (std::size_t w = 0; w < portions_.size(); ++w) {
     portions_[w].next_piece = first;
-    first = static_cast<std::uint32_t>(num_pieces * std::min(w + 1, width) / width);
+    first = static_cast<std::uint32_t>(num_pieces * (w + 1) / portions_.size());
     portions_[w].end_piece = first;
   }
 }
@@ -240,46 +235,16 @@ std::uint32_t ThreadPool::publish() {
 /// Until each piece that was taken is over. None is taken any more.
 void ThreadPool::wait_for_pieces() {
   int spins = 0;
-  StepClock::Clock::time_point begin = {};
   for (Portion& portion : portions_) {
     const std::uint32_t first = std::exchange(portion.next_piece, close_portion(portion.word));
     const std::uint32_t num_taken = portion.next_piece - first;
     for (; portion.num_done.load(std::memory_order_acquire) != num_taken; ++spins) {
-      if (spins == kSpinsBeforeClock) begin = StepClock::Clock::now();
       if (oversubscribed_ || spins > kSpinsBeforeYield) {
         std::this_thread::yield();
       } else {
         pause_cpu();
       }
     }
-  }
-  if (spins > kSpinsBeforeClock) waited_ += StepClock::Clock::now() - begin;
-}
-
-void ThreadPool::observe(StepClock::Clock::duration took, double foreseen_ms) {
-  using Ms = std::chrono::duration<double, std::milli>;
-  rule_.observe(
-      {.ms = Ms(took).count(), .foreseen_ms = foreseen_ms, .waited_ms = Ms(std::exchange(waited_, {})).count()});
-  is_width_tried_.store(rule_.is_trial(), std::memory_order_relaxed);
-  if (rule_.width() != width()) set_width(rule_.width());
-}
-
-/// Those who are no longer left out wake up; those who are now go to sleep by themselves.
-void ThreadPool::set_width(int width) {
-  const int before = width_.exchange(width, std::memory_order_release);
-  for (int worker = before; worker < width; ++worker) {
-    std::atomic<std::uint32_t>& wake_ups = portions_[to_size(worker)].wake_ups;
-    wake_ups.fetch_add(1, std::memory_order_release);
-    wake_ups.notify_one();
-  }
-}
-
-void ThreadPool::sleep_while_left_out(int worker) {
-  std::atomic<std::uint32_t>& wake_ups = portions_[to_size(worker)].wake_ups;
-  for (;;) {
-    const std::uint32_t seen = wake_ups.load(std::memory_order_acquire);
-    if (worker < width_.load(std::memory_order_acquire)) return;
-    wake_ups.wait(seen, std::memory_order_acquire);
   }
 }
 
@@ -330,10 +295,9 @@ void ThreadPool::keep_failure() noexcept {
   if (!has_failed_.exchange(true, std::memory_order_relaxed)) failure_ = std::current_exception();
 }
 
-std::uint32_t ThreadPool::wait_for_region(std::uint32_t seen, int worker) {
+std::uint32_t ThreadPool::wait_for_region(std::uint32_t seen) {
   bool was_in_step = false;
   for (int spins = 0;; ++spins) {
-    if (worker >= width_.load(std::memory_order_relaxed)) sleep_while_left_out(worker);
     const std::uint32_t epoch = epoch_.load(std::memory_order_acquire);
     if (epoch != seen) return epoch;
     const bool in_step = spinning_.load(std::memory_order_relaxed);
@@ -353,7 +317,7 @@ void ThreadPool::worker_main(int worker) {
   set_ieee_rounding();
   std::uint32_t seen = 0;
   for (;;) {
-    seen = wait_for_region(seen, worker);
+    seen = wait_for_region(seen);
     if (stop_.load(std::memory_order_relaxed)) return;
     work(worker, seen);
   }

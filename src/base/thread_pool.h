@@ -6,8 +6,7 @@
 // region costs about a microsecond; outside they sleep in the kernel. Work is taken in pieces, and a
 // region ends when its pieces are done: a worker that the system has taken off its CPU holds the
 // others for the piece in its hands, and for nothing where it has none. A step that may take long is
-// paused between pieces for the steps of others. Where others take CPUs of the machine, steps have
-// fewer threads (base/pool_width.h), and those that are left out sleep.
+// paused between pieces for the steps of others.
 #pragma once
 
 #include <atomic>
@@ -19,7 +18,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/pool_width.h"
 #include "base/step_clock.h"
 
 namespace octavo {
@@ -36,16 +34,7 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// The threads that a body may be called on, by which scratch is sized.
   int num_threads() const { return num_threads_; }
-
-  /// The threads that steps have at present, the caller's included: fewer where others take CPUs.
-  int width() const { return width_.load(std::memory_order_relaxed); }
-  /// Whether so many are only tried.
-  bool is_width_tried() const { return is_width_tried_.load(std::memory_order_relaxed); }
-  /// Of the step that has the pool: a stretch of its regions took `took`, and would take `foreseen_ms` on all threads
-  /// of a machine that nobody else uses. The width of the next step follows.
-  void observe(StepClock::Clock::duration took, double foreseen_ms);
 
   /// The time of the present step from now on belongs to `part`, where its clock runs.
   void enter(StepPart part) {
@@ -129,7 +118,7 @@ class ThreadPool {
   void for_ranges(std::size_t num_items, std::size_t grain, const Body& body) {
     if (num_items == 0) return;
     if (pauses_ != nullptr) pause_if_due();
-    if (num_items <= grain || (width() == 1 && pauses_ == nullptr)) {
+    if (num_items <= grain || (num_threads_ == 1 && pauses_ == nullptr)) {
       body(std::size_t{0}, num_items, 0);
       return;
     }
@@ -153,7 +142,6 @@ class ThreadPool {
     std::atomic<std::uint32_t> num_done{0};       // pieces of the region that are over
     std::uint32_t next_piece = 0, end_piece = 0;  // what is left between regions; the caller's
     StepClock::Clock::duration worked = {};       // in a region that is timed, of the worker who has the portion
-    std::atomic<std::uint32_t> wake_ups{0};       // of that worker, where it was left out
   };
 
   template <class Body>
@@ -180,23 +168,17 @@ class ThreadPool {
   void wait_for_pieces();
   void worker_main(int worker);
   void stop_workers();
-  std::uint32_t wait_for_region(std::uint32_t seen, int worker);
-  void sleep_while_left_out(int worker);
-  void set_width(int width);
+  std::uint32_t wait_for_region(std::uint32_t seen);
 
   const int num_threads_;
-  const bool oversubscribed_;        // more workers than CPUs: give the CPU away while waiting
-  Region region_;                    // is read by who has taken one of its pieces
-  StepClock* clock_ = nullptr;       // of the step that has the pool; null: it is not timed
-  Pauses* pauses_ = nullptr;         // of that step; null: it is not paused
-  std::exception_ptr failure_ = {};  // of the region, where it has failed
-  PoolWidth rule_;
-  StepClock::Clock::duration waited_ = {};           // by the caller, for pieces of others, since it was observed
+  const bool oversubscribed_;                        // more workers than CPUs: give the CPU away while waiting
+  Region region_;                                    // is read by who has taken one of its pieces
+  StepClock* clock_ = nullptr;                       // of the step that has the pool; null: it is not timed
+  Pauses* pauses_ = nullptr;                         // of that step; null: it is not paused
+  std::exception_ptr failure_ = {};                  // of the region, where it has failed
   std::vector<Portion> portions_;                    // [num_threads]
   alignas(64) std::atomic<std::uint32_t> epoch_{0};  // the number of the last region that began
-  alignas(64) std::atomic<int> width_;               // workers from here on are left out
-  std::atomic<bool> is_width_tried_{false};
-  std::atomic<bool> spinning_{false};
+  alignas(64) std::atomic<bool> spinning_{false};
   std::atomic<bool> stop_{false};
   std::atomic<bool> is_pausing_{false};  // the region ends between two pieces
   std::atomic<bool> has_failed_{false};  // a body has thrown

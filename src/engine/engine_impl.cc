@@ -14,11 +14,6 @@ auto out_of_memory() { return fail_as(ErrorKind::kOutOfMemory, "out of memory wh
 auto draining() { return fail_as(ErrorKind::kDraining, "the engine is draining: it takes no further request"); }
 
 /// Steps have a time to keep, or the rows of drafts a price, which wants the model's work.
-CostModel cost_of(const ModelInfo& info) {
-  return info.work ? CostModel(info.work->attention, info.work->experts, info.num_threads)
-                   : CostModel({}, {}, info.num_threads);
-}
-
 bool prices_steps(const EngineParts& parts, const ModelInfo& info) {
   return parts.limits.step_ms > 0 || (parts.draft.mode != DraftMode::kOff && info.work != nullptr);
 }
@@ -53,7 +48,7 @@ EngineImpl::EngineImpl(EngineParts parts, std::shared_ptr<const ModelTextImpl> t
       text_(*text),
       parts_(std::move(parts)),
       kv_(std::move(kv)),
-      cost_(cost_of(info())),
+      cost_(info().work ? CostModel(info().work->attention, info().work->experts) : CostModel({})),
       queue_(parts_.queue_bounds),
       scheduler_(parts_.limits, *kv_, prices_steps(parts_, info()) ? &cost_ : nullptr),
       plan_(scheduler_.make_plan()),

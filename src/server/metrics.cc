@@ -69,8 +69,6 @@ std::vector<Figure> figures(const EngineStats& stats) {
       {"octavo:spec_decode_num_draft_tokens_total", "These tokens", counter, count(stats.drafted_tokens)},
       {"octavo:spec_decode_num_accepted_tokens_total", "Of these, tokens that were drawn then", counter,
        count(stats.accepted_draft_tokens)},
-      {"octavo:step_threads", "Threads of the last step, fewer than all while others take CPUs", gauge,
-       count(stats.step_threads)},
       {"octavo:engine_steps_total", "Steps of the engine", counter, count(stats.steps)},
       {"octavo:step_prediction_error_seconds_total", "Sum of |real - predicted| of the steps' times", counter,
        stats.step_error_s},

@@ -107,36 +107,6 @@ TEST(CostModel, FollowsAMachineThatBecomesSlowerWithinAFewSteps) {
       << "chunks, too, are taken to be slower, though none was seen since";
 }
 
-TEST(CostModel, AWidthOfThePoolHasASlownessOfItsOwn) {
-  CostModel model(kLayers, {}, 2);
-  Machine machine;
-  observe_many(model, machine, 200);
-  const StepWork decodes = step_of(model, 8, 515, 0, 0), chunk = step_of(model, 8, 515, 128, 0);
-  Machine narrow;
-  narrow.speed = 1 / 1.6;
-  model.set_width(1, false);
-  EXPECT_NEAR(model.predict_ms(decodes), 2 * machine.ms(decodes), 0.1 * machine.ms(decodes))
-      << "half of the threads are taken to need twice the time";
-  for (int i = 0; i < 30; ++i) model.observe(decodes, narrow.ms(decodes));
-  expect_close(model, narrow, decodes, 0.05);
-  expect_close(model, narrow, chunk, 0.1);
-  model.set_width(2, false);
-  expect_close(model, machine, decodes, 0.05);
-  expect_close(model, machine, chunk, 0.05);
-}
-
-TEST(CostModel, AWidthThatIsTriedTeachesNothingOfUndisturbedSteps) {
-  CostModel model(kLayers, {}, 2);
-  Machine machine;
-  observe_many(model, machine, 200);
-  const StepWork decodes = step_of(model, 8, 515, 0, 0);
-  const double before = model.undisturbed_ms(decodes);
-  model.set_width(2, true);
-  for (int i = 0; i < 30; ++i) model.observe(decodes, 4 * machine.ms(decodes));
-  EXPECT_EQ(model.undisturbed_ms(decodes), before);
-  EXPECT_GT(model.predict_ms(decodes), 3 * before) << "but the next steps are foreseen as slow as these";
-}
-
 const std::vector<ExpertsWork> kExperts = {
     {.num_experts = 128, .num_chosen = 8, .bytes = 1'000'000},
     {.num_experts = 128, .num_chosen = 8, .only_logit_rows = true, .bytes = 10'000}};

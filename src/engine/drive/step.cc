@@ -48,7 +48,6 @@ void Step::run(Clock::time_point start) {
   clock_.enter(StepPart::kScheduling);
   parts_.masks.collect();
   StepPlan& plan = parts_.plan;
-  parts_.cost.set_width(parts_.threads.width(), parts_.threads.is_width_tried());
   guess();
   schedule(plan);
   if (plan.is_empty()) {
@@ -152,11 +151,9 @@ bool Step::compute_rows(StepPlan& plan) {
   try {
     build_batch(plan, parts_.kv);
     plan.batch.is_unwanted = [this] { return is_unwanted(); };
-    const Clock::time_point begin = Clock::now();
     outcome_ = compute_batch(parts_);
     plan.batch.is_unwanted = {};
     waited_ += outcome_.waited;
-    parts_.threads.observe(Clock::now() - begin - outcome_.waited, parts_.cost.undisturbed_ms(plan.budget.work()));
     return !outcome_.is_refused;
   } catch (const std::bad_alloc&) {
     return false;
@@ -335,9 +332,8 @@ void Step::verify_draft(Sample& sample, ScheduledSequence& planned) {
 void Step::observe(const StepPlan& plan, Clock::time_point start, double predicted_ms) {
   EngineStats& counts = parts_.counts;
   ++counts.steps;
-  counts.step_threads = parts_.cost.width();
   const bool is_timed = parts_.scheduler.limits().step_ms > 0;
-  if (!is_timed && !parts_.drafting.is_on() && parts_.threads.num_threads() == 1) return;
+  if (!is_timed && !parts_.drafting.is_on()) return;
   const double real = seconds(Clock::now() - start - waited_), predicted = predicted_ms / 1000;
   if (plan.batch.num_rows() > 0) {  // a step without any says nothing about others
     // The draws' time counts as far as it was foreseen: the rest, as of a thread that was taken off its processor, is

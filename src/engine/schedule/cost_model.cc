@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "model/model_work.h"
+
 namespace octavo {
 namespace {
 
@@ -91,31 +93,12 @@ double CostModel::fitted_ms(const StepWork& work) const {
   return ms;
 }
 
-double CostModel::predict_ms(const StepWork& work) const { return slowdown() * fitted_ms(work) + work.draw_ms; }
-
-/// A width without steps is as fast as its threads are many, if it is narrower, and no faster if it is wider.
-void CostModel::set_width(int width, bool is_tried) {
-  double& slowdown_there = slowdowns_[to_size(width - 1)];
-  if (slowdown_there == 0) slowdown_there = std::min(kMaxSlowdown, slowdown() * std::max(1.0, 1.0 * width_ / width));
-  width_ = width;
-  is_width_tried_ = is_tried;
-}
+double CostModel::predict_ms(const StepWork& work) const { return slowdown_ * fitted_ms(work) + work.draw_ms; }
 
 void CostModel::observe(const StepWork& work, double ms, std::uint64_t expert_bytes) {
   const double before = fitted_ms(work);
   const Features x = features(work, static_cast<double>(expert_bytes));
   if (expert_bytes > 0) follow_spread(work, static_cast<double>(expert_bytes));
-  if (to_size(width_) == slowdowns_.size() && !is_width_tried_) learn(work, x, ms);
-  if (!observed_ || before <= 0) {
-    observed_ = true;
-    return;
-  }
-  double& slowdown = slowdowns_[to_size(width_ - 1)];
-  const double off = std::clamp(ms / before, 1 / kMaxSlowdown, kMaxSlowdown);
-  slowdown = std::clamp((1 - kFollow) * slowdown + kFollow * off, 1 / kMaxSlowdown, kMaxSlowdown);
-}
-
-void CostModel::learn(const StepWork& work, const Features& x, double ms) {
   const double scale = std::max(ms, kMinMs);
   Sums& bin = bins_[bin_of(work)];
   for (std::size_t i = 0, product = 0; i < kNumCosts; ++i) {
@@ -126,6 +109,12 @@ void CostModel::learn(const StepWork& work, const Features& x, double ms) {
   }
   // Experts' bytes are the last cost, and a dense model never has it.
   experts_.empty() ? fit<kNumCosts - 1>() : fit<kNumCosts>();
+  if (!observed_ || before <= 0) {
+    observed_ = true;
+    return;
+  }
+  const double off = std::clamp(ms / before, 1 / kMaxSlowdown, kMaxSlowdown);
+  slowdown_ = std::clamp((1 - kFollow) * slowdown_ + kFollow * off, 1 / kMaxSlowdown, kMaxSlowdown);
 }
 
 template <std::size_t kNum>

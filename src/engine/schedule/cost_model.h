@@ -5,11 +5,9 @@
 // step only. Before it they are foreseen as rows that choose by chance would read them; rows that choose alike count as
 // fewer, by a factor that follows what steps have read. Timed steps are kept in bins by the number of rows and by the
 // share of attention; a bin forgets its own old steps only. So a long time of decode steps does not wash out the cost
-// of a prompt's chunk, of which it says nothing. On top of the fit lies a factor that follows the last steps quickly:
-// a machine that others use as well is slower in everything at once. Each width of the thread pool has a factor of its
-// own, and the fit is of steps on all threads alone, so that a step of another width is foreseen at once. Draws are no
-// part of the fit: what one costs is measured by itself, as it depends on the samplers of its request
-// (Sequence::draw_ms).
+// of a prompt's chunk, of which it says nothing. On top of the fit lies one factor that follows the last steps quickly:
+// a machine that others use as well is slower in everything at once. Draws are no part of the fit: what one costs is
+// measured by itself, as it depends on the samplers of its request (Sequence::draw_ms).
 //
 // Owned by the engine; only the thread that drives it may call it. Nothing allocates after construction.
 #pragma once
@@ -20,7 +18,6 @@
 #include <span>
 #include <vector>
 
-#include "base/to_size.h"
 #include "model/model_work.h"
 
 namespace octavo {
@@ -39,25 +36,14 @@ struct StepWork {
 
 class CostModel {
  public:
-  /// The attention and the experts of the model (ModelWork), and the threads of the pool that computes it.
-  explicit CostModel(std::vector<AttentionWork> attention, std::vector<ExpertsWork> experts = {}, int num_threads = 1)
-      : attention_(std::move(attention)),
-        experts_(std::move(experts)),
-        slowdowns_(to_size(num_threads), 0),
-        width_(num_threads) {
-    slowdowns_.back() = 1;
-  }
+  /// The attention and the experts of the model (ModelWork).
+  explicit CostModel(std::vector<AttentionWork> attention, std::vector<ExpertsWork> experts = {})
+      : attention_(std::move(attention)), experts_(std::move(experts)) {}
 
   /// The work of `num_rows` rows of one sequence, the first at position `first_row`; `logits`: rows whose logits are
   /// wanted.
   StepWork work(int first_row, int num_rows, int logits) const;
 
-  /// The threads that the steps from now on have, at most num_threads, and whether so many are only tried.
-  void set_width(int width, bool is_tried);
-  int width() const { return width_; }
-
-  /// The milliseconds of a step without draws, on all threads of a machine that nobody else uses.
-  double undisturbed_ms(const StepWork& work) const { return fitted_ms(work); }
   /// Milliseconds, at least 0. Before anything was observed: those of the draws.
   double predict_ms(const StepWork& work) const;
   /// `ms`: without its draws. `expert_bytes`: those that the step has read.
@@ -66,8 +52,8 @@ class CostModel {
   /// Bytes of the experts that the rows are foreseen to choose.
   double expert_bytes(const StepWork& work) const { return expert_bytes(work, spread_); }
 
-  /// The machine of the last steps of this width against what the fit says: 1 is as fitted, 2 half as fast.
-  double slowdown() const { return slowdowns_[to_size(width_ - 1)]; }
+  /// The machine of the last steps against what the fit says: 1 is as fitted, 2 half as fast.
+  double slowdown() const { return slowdown_; }
 
  private:
   static constexpr std::size_t kNumCosts = 6;
@@ -83,7 +69,6 @@ class CostModel {
   static Features features(const StepWork& work, double expert_bytes);
   static std::size_t bin_of(const StepWork& work);
   double expert_bytes(const StepWork& work, double spread) const;
-  void learn(const StepWork& work, const Features& x, double ms);
   void follow_spread(const StepWork& work, double expert_bytes);
   double fitted_ms(const StepWork& work) const;
   /// The prediction with the first kNum costs alone.
@@ -96,10 +81,8 @@ class CostModel {
   std::vector<ExpertsWork> experts_;
   double spread_ = 1;  // rows behind the first count as so many that choose by chance
   std::array<Sums, kRowBins * kAttentionBins> bins_ = {};
-  Features costs_ = {};            // milliseconds a unit of each feature
-  std::vector<double> slowdowns_;  // [width - 1]; 0: there was no step of that width
-  int width_;
-  bool is_width_tried_ = false;
+  Features costs_ = {};  // milliseconds a unit of each feature
+  double slowdown_ = 1;
   bool observed_ = false;
 };
 
