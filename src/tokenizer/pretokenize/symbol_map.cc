@@ -41,6 +41,7 @@ Result<SymbolMap> SymbolMap::create(std::span<const RegexNode> patterns) {
   const std::vector<std::uint32_t> borders = borders_of(sets);
   for (std::size_t i = 0; i + 1 < borders.size(); ++i) {
     std::vector<bool> lies_in;
+    lies_in.reserve(sets.size());
     for (const CodePointSet& set : sets) lies_in.push_back(set.contains(borders[i]));
     const auto [entry, is_new] = known.try_emplace(std::move(lies_in), static_cast<std::uint8_t>(map.num_symbols_));
     if (is_new) {
