@@ -40,10 +40,11 @@ Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
              KvCacheManager::create(runner.room, parts.prefix_cache, {}, info.fingerprint + info.file_hash));
   auto text =
       std::make_shared<const ModelTextImpl>(std::move(parts.text), runner.vocab_size, runner.num_token_types > 1);
-  return std::unique_ptr<EngineImpl>(new EngineImpl(std::move(parts), std::move(text), std::move(kv)));
+  return std::unique_ptr<EngineImpl>(new EngineImpl(std::move(parts), text, std::move(kv)));
 }
 
-EngineImpl::EngineImpl(EngineParts parts, std::shared_ptr<const ModelTextImpl> text, std::unique_ptr<KvCacheManager> kv)
+EngineImpl::EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextImpl>& text,
+                       std::unique_ptr<KvCacheManager> kv)
     : Engine(text),
       text_(*text),
       parts_(std::move(parts)),

@@ -69,7 +69,7 @@ class EngineImpl final : public Engine {
   Result<void> check_integrity() const { return requests_.check_integrity(); }
 
  private:
-  EngineImpl(EngineParts parts, std::shared_ptr<const ModelTextImpl> text, std::unique_ptr<KvCacheManager> kv);
+  EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextImpl>& text, std::unique_ptr<KvCacheManager> kv);
   StepParts step_parts();
 
   const ModelTextImpl& text_;

@@ -303,7 +303,7 @@ void Step::append(const Sample& sample) {
 /// next token is drawn as in a step of its own: everything that it depends on is as far as the answer.
 void Step::verify_draft(Sample& sample, ScheduledSequence& planned) {
   Choice& choice = *sample.choice;
-  Sequence& sequence = choice.sequence;
+  const Sequence& sequence = choice.sequence;
   const int first = sample.position, num_rows = sample.num_drafted;
   StateAdvance* advance = nullptr;
   if (parts_.kv.has_snapshots() && choice.active) {
