@@ -25,7 +25,7 @@ JsonWriter LlamaAnswer::begin_object(std::string_view content, std::string& out)
 
 void LlamaAnswer::write_delta(const Block&, std::size_t, std::string_view delta, std::string& out) {
   out += "data: ";
-  JsonWriter json = begin_object(delta, out).fields("stop", false);
+  const JsonWriter json = begin_object(delta, out).fields("stop", false);
   write_probabilities(delta_logprobs(), json);
   out += "}\n\n";
 }
