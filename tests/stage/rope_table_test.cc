@@ -133,12 +133,12 @@ TEST(RopeTables, LayersThatRotateAlikeHaveOneTable) {
   EXPECT_EQ(tables.add(plain, factors.data()), 0U);
   ASSERT_EQ(tables.size(), 2U);
   Batch batch;
-  for (int row = 0; row < kRows; ++row) batch.positions.push_back(3 * row + 1);
+  for (int row = 0; row < kRows; ++row) batch.add_row(0, row, 3 * row + 1);
   const ThreadPool::Step step(pool);
   tables.fill(batch, pool);
   for (const auto& [spec, number, given] : {std::tuple(plain, 0U, false), std::tuple(slowed, 1U, true)}) {
     RopeTable alone(spec, given ? factors.data() : nullptr, Math(), kRows);
-    for (int row = 0; row < kRows; ++row) alone.fill(row, batch.positions[to_size(row)]);
+    for (int row = 0; row < kRows; ++row) alone.fill(row, batch.rope_positions[to_size(row)]);
     EXPECT_TRUE(std::ranges::equal(tables[number].cosines(kRows), alone.cosines(kRows)));
     EXPECT_TRUE(std::ranges::equal(tables[number].sines(kRows), alone.sines(kRows)));
   }
