@@ -54,6 +54,10 @@ class BenchText final : public NoText {
   std::string detokenize(std::span<const TokenId> tokens) const override {
     return (tokens[0] < kFirstOrdinary ? "<" : "t") + std::to_string(tokens[0]);
   }
+  Result<std::shared_ptr<const Constraint>> compile_constraint(const ConstraintSource&,
+                                                               const std::stop_token&) const override {
+    return std::shared_ptr<const Constraint>();
+  }
 };
 
 class BenchEngine final : public Engine {
