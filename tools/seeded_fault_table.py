@@ -62,7 +62,7 @@ KERNELS = [
           "score > best[at - 1]", "score >= best[at - 1]", "at > 0 && score > best[at - 1]; --at"),
     Fault(18, "the temperature of attention is another row's, where only some rows go on", "cpu/attention_mixer.cc",
           "batch_row", "row", "rows.batch().positions[to_size(batch_row)]), width);"),
-    Fault(19, "blocks that are given back keep their memory", "cpu/cpu_runner.cc", "kv_.release(batch.releases);", ""),
+    Fault(19, "blocks that are given back keep their memory", "cpu/cpu_stage.cc", "kv_.release(runs);", ""),
     Fault(20, "a reader that waits for a buffer is not told that one came back", "cpu/piece_reader.cc",
           "changed_.notify_all();", "", "free_.push_back(piece.buffer);\n  changed_.notify_all();"),
 ]

@@ -7,6 +7,7 @@
 #include <optional>
 #include <ostream>
 
+#include "base/math.h"
 #include "base/to_size.h"
 #include "cli/commands.h"
 #include "cli/generate.h"

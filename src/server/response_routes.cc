@@ -113,6 +113,7 @@ HttpResponse list_response_input(const RouteCall& call) {
   return about_response(call, [&](const StoredResponse& response) -> ApiResult<std::string> {
     OCTAVO_TRY(const Page page, read_page(call.exchange.request.target()));
     std::vector<const ResponseItem*> items;
+    items.reserve(response.input.size());
     for (const ResponseItem& item : response.input) items.push_back(&item);
     return list_items(std::move(items), page);
   });

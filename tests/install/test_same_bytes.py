@@ -14,7 +14,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["OCTAVO_BUILD"])
 LEFT_OUT = (".git", "build", "tests", "docs", "bench", "examples", "fuzz")
-DIGEST = "src/engine/load/build_digest.cc"
+DIGEST = "src/engine/build_digest.cc"
 
 
 def run(*command):

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "tokenizer/pretokenize/pattern.h"
 
 namespace octavo {
 
