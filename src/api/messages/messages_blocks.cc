@@ -100,9 +100,10 @@ class BlockReader {
       OCTAVO_TRY(message.tool_calls.emplace_back(), read_call(block));
       return {};
     }
-    // A block without a type is none of any kind, wherever it stands.
-    const bool has_no_type = block.if_object() != nullptr && !block["type"].is_given();
-    OCTAVO_TRY(ReadPart part, history_.read_part(block, has_no_type || (is_newest_ && !is_inside)));
+    const bool is_new = is_newest_ && !is_inside;
+    // A block without a type is of no kind, wherever it stands.
+    if (!is_new && block.if_object() != nullptr) OCTAVO_TRY_VOID(to_api_result(block["type"].needed_string()));
+    OCTAVO_TRY(ReadPart part, history_.read_part(block, is_new));
     if (part.kind == ReadPart::Kind::kThought && message.role == "assistant") {
       add_thought(part.text, message.reasoning);
     } else if (part.kind != ReadPart::Kind::kNothing) {
