@@ -15,7 +15,8 @@ using boost::beast::http::verb;
 
 /// The pattern of the route; empty: there is none.
 std::string_view pattern_of(verb method, std::string_view target) {
-  const auto match = Routes().find(method, target);
+  static const Routes routes;  // whose row it is
+  const auto match = routes.find(method, target);
   return match ? match->row->path : std::string_view();
 }
 
@@ -74,12 +75,13 @@ TEST(Routes, APathThatIsSpeltOutIsNoClientsText) {
 }
 
 TEST(Routes, TheDescriptionHasEachWithItsMethodAndASummary) {
-  const auto described = boost::json::parse(Routes().description()).at("paths").as_object();
+  const Routes routes;
+  const auto described = boost::json::parse(routes.description()).at("paths").as_object();
   std::size_t num_operations = 0;
   for (const auto& [path, operations] : described)
     for (const auto& [method, operation] : operations.as_object()) {
       const verb asked = method == "get" ? verb::get : method == "post" ? verb::post : verb::delete_;
-      const auto match = Routes().find(asked, path);
+      const auto match = routes.find(asked, path);
       ASSERT_TRUE(match.has_value()) << path;
       EXPECT_EQ(match->row->path, std::string_view(path));
       EXPECT_EQ(match->row->needs_key, operation.as_object().contains("security")) << path;
