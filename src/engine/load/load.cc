@@ -5,6 +5,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/cpu_info.h"
 #include "base/stop_check.h"
 #include "base/text.h"
 #include "chat/named_prompts.h"
