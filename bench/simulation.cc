@@ -179,9 +179,9 @@ SimulatedOutcome Simulation::run() {
   OCTAVO_CHECK(intact.has_value() && kv_->stats().blocks_referenced == 0, "blocks are lost at the end");
   const auto steps = static_cast<double>(outcome_.steps);
   outcome_.duration_ms = now_ms_;
-  outcome_.computed_tokens = scheduler_.num_computed_tokens();
-  outcome_.cached_tokens = scheduler_.num_cached_tokens();
-  outcome_.preemptions = scheduler_.num_preemptions();
+  outcome_.computed_tokens = scheduler_.counts().computed_tokens;
+  outcome_.cached_tokens = scheduler_.counts().cached_tokens;
+  outcome_.preemptions = scheduler_.counts().preemptions;
   outcome_.prediction_error = error_sum_ / steps;
   outcome_.scheduler_us = std::chrono::duration<double, std::micro>(scheduler_time_).count() / steps;
   return std::move(outcome_);

@@ -94,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   octavo::ThreadPool pool(1);
   octavo::MemoryBudget budget(0);
   const auto runner = octavo::test::load_cpu_runner(
-      *file, {.kv_memory_bytes = 1U << 20, .max_rows = 4, .max_seqs = 1, .repack = repack}, pool, budget);
+      *file, {.kv_memory_bytes = 1U << 20, .max_step_tokens = 4, .max_sequences = 1, .repack = repack}, pool, budget);
   if (!runner) {
     if (runner.error().message.empty()) std::abort();  // every refusal gives its reason
     return 0;

@@ -7,7 +7,6 @@
 #include <boost/json.hpp>
 #include <vector>
 
-#include "api/call/api_error.h"
 #include "api/call/context_full.h"
 #include "api/call/token_ids.h"
 #include "api/fields/image_placeholder.h"

@@ -5,7 +5,6 @@
 // whoever waits. Free functions without state; any thread.
 #pragma once
 
-#include <functional>
 #include <stop_token>
 #include <thread>
 #include <type_traits>

@@ -290,7 +290,7 @@ void ThreadPool::call_piece(const Region& region, std::size_t piece, int worker)
   }
 }
 
-/// Of several the first one.
+/// Keeps the exception under way, of several the first one.
 void ThreadPool::keep_failure() noexcept {
   if (!has_failed_.exchange(true, std::memory_order_relaxed)) failure_ = std::current_exception();
 }

@@ -13,7 +13,6 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "api/api.h"
 #include "api/call/call_run.h"
@@ -47,7 +46,7 @@ class Call : public std::enable_shared_from_this<Call> {
   std::uint64_t id() const { return id_; }
   /// From now on it is found by its number, and cancelled by whoever knows that.
   void enlist();
-  /// Hands the requests to the engine; once, behind enlist(). Error: it takes none of them.
+  /// Hands the requests to the engine; once, after enlist(). Error: it takes none of them.
   CallResult<void> start();
   /// Ends what is under way; the last event says so. Any thread.
   void cancel();

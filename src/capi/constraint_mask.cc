@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/to_size.h"
 #include "capi/work_stop.h"
-#include "json/json_cursor.h"
 #include "json/json_document.h"
 
 namespace octavo::capi {

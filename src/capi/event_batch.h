@@ -1,7 +1,6 @@
 // A batch of events with all that they point to. One thread at a time; whoever polled owns it until it is freed.
 #pragma once
 
-#include <cstddef>
 #include <deque>
 #include <memory>
 #include <string>

@@ -6,10 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <iterator>
-#include <list>
 #include <utility>
 
 #include "capi/call.h"
@@ -156,7 +153,7 @@ std::vector<News> EventQueue::take() {
   for (const Call* call = lost_.get(); call != nullptr; call = call->place().lost.next.get()) ++num_lost;
   const std::size_t count = std::min(news_.size(), kMostAtOnce);
   std::vector<News> taken;
-  taken.reserve(count + num_lost);  // nothing throws behind it
+  taken.reserve(count + num_lost);  // nothing throws after it
   const auto end = news_.begin() + static_cast<std::ptrdiff_t>(count);
   for (auto news = news_.begin(); news != end; ++news) {
     waiting_bytes_ -= news->bytes();

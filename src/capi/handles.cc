@@ -4,7 +4,6 @@
 #include <pthread.h>
 
 #include <cstdlib>
-#include <iterator>
 #include <utility>
 
 namespace octavo::capi {

@@ -6,9 +6,7 @@
 
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/error.h"
 #include "cli/process_context.h"

@@ -3,7 +3,6 @@
 // The server's threads call it; it holds the model.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -30,7 +29,7 @@ class SharedEngine final : public Engine {
   void release_memory(bool cached) override { engine_.release_memory(cached); }
 
  private:
-  /// The open choices, which callbacks count down behind the server's end.
+  /// The open choices, which callbacks count down after the server's end.
   struct Open {
     std::mutex mutex = {};
     std::condition_variable_any changed = {};

@@ -1,7 +1,5 @@
 #include "capi/work_stop.h"
 
-#include <utility>
-
 namespace octavo::capi {
 namespace {
 

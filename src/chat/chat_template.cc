@@ -1,7 +1,6 @@
 #include "chat/chat_template.h"
 
 #include <optional>
-#include <utility>
 
 #include "base/error.h"
 #include "chat/continued_message.h"

@@ -1,5 +1,4 @@
 // The values of a shaped conversation, for the template.
-#include <array>
 #include <utility>
 #include <variant>
 

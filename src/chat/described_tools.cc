@@ -2,7 +2,6 @@
 
 #include <ctime>
 #include <string>
-#include <utility>
 
 #include "base/error.h"
 #include "chat/input_value.h"

@@ -1,7 +1,5 @@
 #include "chat/infill_prompt.h"
 
-#include <string>
-
 #include "chat/infill_marks.h"
 #include "tokenizer/text_encoder.h"
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/to_size.h"
-
 namespace octavo {
 
 namespace {

@@ -1,7 +1,5 @@
 #include "chat/reasoning_splitter.h"
 
-#include <algorithm>
-
 #include "base/to_size.h"
 #include "base/utf8.h"
 

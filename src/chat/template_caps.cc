@@ -1,7 +1,5 @@
 #include "chat/template_caps.h"
 
-#include <array>
-#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <vector>

@@ -6,7 +6,6 @@
 #include <memory>
 #include <ostream>
 #include <utility>
-#include <vector>
 
 #include "base/to_size.h"
 #include "cli/commands.h"

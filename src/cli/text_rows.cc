@@ -9,7 +9,6 @@
 
 #include "api/call/call_run.h"
 #include "api/call/vector_call.h"
-#include "base/to_size.h"
 #include "cli/generate.h"
 #include "cli/options/options.h"
 #include "cli/terminal/interrupt.h"
@@ -144,7 +143,7 @@ void add_pooling_option(Command& command, std::optional<Pooling>& pooling) {
   for (const Pooling one : {Pooling::kNone, Pooling::kMean, Pooling::kCls, Pooling::kLast, Pooling::kRank})
     choices.emplace_back(pooling_name(one), one);
   add_choice(
-      command, "--pooling", "KIND", choices, [&pooling](Pooling chosen) { pooling = chosen; },
+      command, "--pooling", "KIND", choices, store_in(pooling),
       "How the rows of a text's tokens become its vector: mean, cls (the first), last, none (they stay), rank (the "
       "ranking head); default: the model's, else last, of an encoder mean")
       ->per_model();

@@ -4,7 +4,6 @@
 // Shared by all answers under the same constraint; any thread may use it.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>

@@ -1,7 +1,6 @@
 #include "convert/gguf_words.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "base/to_size.h"
 #include "convert/spm_scores.h"

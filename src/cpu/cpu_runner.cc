@@ -18,9 +18,9 @@
 namespace octavo {
 namespace {
 
-Result<void> check_options(const RunnerOptions& options, const ModelSource& source, const ModelConfig& config) {
-  OCTAVO_CHECK(options.max_rows >= 1 && options.max_seqs >= 1, "{} rows, {} sequences", options.max_rows,
-               options.max_seqs);
+Result<void> check_options(const EngineOptions& options, const ModelSource& source, const ModelConfig& config) {
+  OCTAVO_CHECK(options.max_step_tokens >= 1 && options.max_sequences >= 1, "{} rows, {} sequences",
+               options.max_step_tokens, options.max_sequences);
   if (options.block_size < 1 || options.block_size > kMaxBlockSize ||
       !std::has_single_bit(static_cast<unsigned>(options.block_size)))
     return fail("block_size is {}, expected a power of two from 1 to {}", options.block_size, kMaxBlockSize);
@@ -45,23 +45,23 @@ Result<void> check_widths(const ModelSource& source, const WeightList& list) {
   return {};
 }
 
-Result<StateRoom> make_state_room(const ModelConfig& config, const RunnerOptions& options, int context,
+Result<StateRoom> make_state_room(const ModelConfig& config, const EngineOptions& options, int context,
                                   std::uint64_t budget) {
   const std::int64_t max_tokens = options.kv_layout == KvLayout::kContiguous
                                       ? context
-                                      : (std::int64_t{context} + options.block_size) * options.max_seqs;
+                                      : (std::int64_t{context} + options.block_size) * options.max_sequences;
   OCTAVO_TRY(StateLayout layout, state_layout(config, options.kv_type, options.kv_layout, options.block_size));
   return make_room(std::move(layout), {.bytes = budget,
                                        .max_tokens = max_tokens,
                                        .longest_sequence = context,
-                                       .max_sequences = options.max_seqs,
+                                       .max_sequences = options.max_sequences,
                                        .required_sequence = options.max_context,
                                        .checkpoints = options.prefix_cache});
 }
 
 Result<AssistantModel> load_assistant(AssistantRequest& assistant, const KernelTable& kernels,
                                       const RunnerRequest& request) {
-  const RunnerOptions& options = request.options;
+  const EngineOptions& options = request.options;
   OCTAVO_TRY_VOID(check_widths(assistant.source, assistant.weights));
   OCTAVO_TRY(
       Weights weights,
@@ -94,7 +94,7 @@ Result<std::unique_ptr<CpuRunner>> CpuRunner::load(RunnerRequest request, const 
 }
 
 Result<void> CpuRunner::take_kv_memory(const RunnerRequest& request) {
-  const RunnerOptions& options = request.options;
+  const EngineOptions& options = request.options;
   const int wanted_context = options.max_context != 0 ? options.max_context : config_.context_length;
   OCTAVO_TRY(kv_lease_, lease_of(request.kv_budget, options.kv_memory_bytes, mapped_bytes()));
   info_.kv_memory_bytes = kv_lease_.bytes();
@@ -105,13 +105,13 @@ Result<void> CpuRunner::take_kv_memory(const RunnerRequest& request) {
                 info_.kv_memory_bytes, fitting);
   if (options.kv_layout == KvLayout::kPaged) kv_lease_.shrink(info_.room.bytes());  // the other grows to all of it
   info_.max_context = static_cast<int>(std::min<std::int64_t>(wanted_context, fitting));
-  info_.max_rows = config_.is_encoder ? std::max(options.max_rows, wanted_context) : options.max_rows;
+  info_.max_rows = config_.is_encoder ? std::max(options.max_step_tokens, wanted_context) : options.max_step_tokens;
   return {};
 }
 
 Result<void> CpuRunner::load_weights(RunnerRequest& request, const MakeStage& make_stage) {
-  const RunnerOptions& options = request.options;
-  const KernelTable& kernels = kernel_table(options.isa, options.bits);
+  const EngineOptions& options = request.options;
+  const KernelTable& kernels = kernel_table(request.isa, options.bits);
   std::unique_ptr<StageLoad> stage;
   if (make_stage) {
     OCTAVO_TRY(stage, make_stage({.config = config_,
@@ -166,9 +166,8 @@ void CpuRunner::finish_info(const RunnerRequest& request) {
 }
 
 Result<void> CpuRunner::make_stages(const RunnerRequest& request) {
-  transformer_ =
-      std::make_unique<Transformer>(config_, weights_, kernel_table(request.options.isa, request.options.bits),
-                                    Math(request.options.bits), request.pool, info_.max_rows);
+  transformer_ = std::make_unique<Transformer>(config_, weights_, kernel_table(request.isa, request.options.bits),
+                                               Math(request.options.bits), request.pool, info_.max_rows);
   LayerRange behind;
   if (device_ != nullptr) {
     const LayerRange there = device_->layers();

@@ -11,7 +11,7 @@
 #include "cpu/assistant.h"
 #include "cpu/transformer.h"
 #include "model/model_runner.h"
-#include "model/runner_options.h"
+#include "model/runner_request.h"
 #include "stage/stage.h"
 
 namespace octavo {

@@ -57,7 +57,7 @@ std::unique_ptr<ActiveRequest> RequestMaker::make(RequestId id, Request request,
   return active;
 }
 
-/// On the caller's thread. It was found when the constraint was compiled, and is mostly still kept.
+/// Runs on the caller's thread. The mask was found when the constraint was compiled, and is mostly still kept.
 void RequestMaker::find_first_mask(ActiveRequest& active) const {
   ConstraintState state;
   state.begin(active.constraint, active.last_token);

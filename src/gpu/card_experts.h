@@ -1,10 +1,9 @@
 // The mixtures of experts of layers on the card, with the bits of cpu/experts_ffn.h.
 //
 // Rows choose on the card, and are grouped there by expert (kernels/expert_arguments.h): the host learns what they
-// chose behind the step. Its launches follow from the number of rows alone. Owned by CardStage.
+// chose after the step. Its launches follow from the number of rows alone. Owned by CardStage.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>

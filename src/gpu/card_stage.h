@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -68,14 +67,14 @@ class CardStage final : public DeviceStage, private LayerWalk {
   /// Each gives the bias of its last matrix, which is added behind it; null: none.
   const float* feed_forward(const DenseFfnSpec& spec, int layer);
   const float* feed_forward(const ExpertsFfnSpec& spec, int layer);
-  /// Behind a part of a layer; `scale` is 1 but behind the layer.
+  /// Ends a part of a layer; `scale` is 1 but for its last part.
   void finish_rows(const float* bias, const float* post_norm, float scale, const float* next_norm);
   /// h = norm(x) of `rows` rows from `first` on.
   void norm_rows(const float* norm, int first, int rows);
   void compute_wanted_logits();
   /// Begins the logits of `count` rows from `first` on, to the front of logits_of_host_.
   void compute_logits(int first, int count);
-  /// Behind the layers of a model with a draft head, which follows on the processor.
+  /// Keeps rows for a draft head, which follows the layers on the processor.
   void keep_rows_of_logits();
 
   const ModelConfig& config_;
@@ -96,7 +95,7 @@ class CardStage final : public DeviceStage, private LayerWalk {
   PinnedMemory logits_of_host_;     // [kMaxLogitRows, vocab_size]
   std::vector<std::int32_t> spoiled_;
   int num_computed_ = 0;  // of the last step's logit rows, the first ones: those whose logits are in logits_of_host_
-  bool wants_logits_ = false;  // logits() was called behind the last step
+  bool wants_logits_ = false;  // logits() was called after the last step
 };
 
 }  // namespace octavo::gpu

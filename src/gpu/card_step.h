@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "gpu/kernels/arguments.h"
@@ -46,7 +45,7 @@ struct CardRanges {
 
 class CardStep {
  public:
-  /// For a stage's layers. `rope_factors`: the model's, if it has any. All references must outlive it.
+  /// The arrays of a stage's layers. `rope_factors`: the model's, if it has any. All references must outlive it.
   CardStep(CudaDevice& device, const StageParts& parts, LayerRange layers, const float* rope_factors);
 
   /// Makes the angles of the step, and sends what it needs.

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/to_size.h"
 #include "kernels/pack.h"
 #include "model/weight_need.h"
 #include "stage/weight_shares.h"

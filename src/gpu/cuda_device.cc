@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 #include <utility>
 
-#include "base/to_size.h"
 #include "gpu/kernels_ptx.h"
 #include "gpu/ptx_text.h"
 

@@ -22,7 +22,7 @@ struct FitOptions {
   int block_size = 16;
   int context = 0;      // tokens
   int max_rows = 512;   // of a step
-  int gpu_layers = -1;  // RunnerOptions::gpu_layers
+  int gpu_layers = -1;  // EngineOptions::gpu_layers
 };
 
 /// Errors: there is no card, or the context has no room.

@@ -55,7 +55,7 @@ Result<MakeStage> card_stage_for(RunnerRequest& request) {
   if (request.assistant) return fail("device: found cuda, expected cpu: an assistant reads keys and values in memory");
   if (!request.options.repack && wanted == Device::kAuto) return MakeStage();
   if (!request.options.repack) return fail("device: found cuda, expected cpu: weights stay in the file (--no-repack)");
-  const Result<SumOrder> order = sum_order_of(request.options.isa, request.options.bits);
+  const Result<SumOrder> order = sum_order_of(request.isa, request.options.bits);
   if (!order && wanted == Device::kAuto) return MakeStage();
   if (!order) return fail("device: found cuda, but {}", order.error().message);
   Result<std::unique_ptr<CudaDevice>> opened = CudaDevice::open();

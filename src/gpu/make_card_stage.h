@@ -1,7 +1,7 @@
 // Makes a stage on a card, where there is one and where that is wanted.
 #pragma once
 
-#include "model/runner_options.h"
+#include "model/runner_request.h"
 #include "stage/stage.h"
 
 namespace octavo::gpu {

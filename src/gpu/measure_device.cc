@@ -20,7 +20,7 @@ constexpr int kBlocks = 8;
 /// Far more than a card's caches, and little of its memory.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30, kPartOfFree = 32;
 
-/// Bytes a second of work that is begun by begin() and moves so many bytes: the median of runs, behind one that warms
+/// Bytes a second of work that is begun by begin() and moves so many bytes: the median of runs, after one that warms
 /// up.
 template <class Begin>
 double rate_of(CudaDevice& device, std::uint64_t bytes, Begin&& begin) {

@@ -57,7 +57,7 @@ std::string reason_against(const LayerSpec& spec, const LayerShape& layer) {
   return reason;
 }
 
-/// The same of any layer of the model.
+/// Why the card can compute no layer of the model; empty: nothing is against it.
 std::string reason_against(const PlacementRequest& request) {
   if (request.room.layout.is_contiguous())
     return "its keys and values are to lie in one piece (--kv-layout contiguous)";

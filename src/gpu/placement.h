@@ -28,7 +28,7 @@ struct PlacementRequest {
   const WeightShapes& weights;
   const StateRoom& room;
   int max_rows = 0;    // of a step
-  int gpu_layers = 0;  // RunnerOptions::gpu_layers
+  int gpu_layers = 0;  // EngineOptions::gpu_layers
 };
 /// The largest placement that fits `room` bytes, up to what is asked for.
 Placement place_layers(const PlacementRequest& request, std::uint64_t room);

@@ -58,7 +58,7 @@ KernelLaunch quantize_launch(const float* x, std::int64_t stride, std::int64_t r
 /// are not plain floats. `order` concerns K types.
 KernelLaunch product_launch(const WeightsOnCard& w, ScaleOrder order, const ActPair* x, std::int64_t rows, float* y,
                             std::int64_t ldy, int multiprocessors);
-/// The same of weights that are plain floats, with rows of floats at x + r * stride; stride is a multiple of 4.
+/// The product with weights that are plain floats, with rows of floats at x + r * stride; stride is a multiple of 4.
 KernelLaunch product_launch(const WeightsOnCard& w, const float* x, std::int64_t stride, std::int64_t rows, float* y,
                             std::int64_t ldy);
 

@@ -55,7 +55,7 @@ struct alignas(8) Floats2 {
 //     to_int(v)                           to nearest, ties to even; INT32_MIN for what no int32 is near
 //     as_float, as_int                    the same bits
 //     mul, add, sub, div, to_float        of float64, too; to_int(v) of one that an int32 is near
-//     to_double, as_double, as_long       from int32 or float; the same bits
+//     to_double, as_double                from int32 or float; the same bits
 //     finish(v)                           v is computed before what stands behind this, which a compiler might prefer
 //     half_to_float, float_to_half, bf16_to_float
 //     load8, load8f, load16, load16f      8 or 16 bytes from an address that is a multiple of as many

@@ -82,7 +82,6 @@ OCTAVO_GPU_DEVICE double to_double(float v) { return (double)v; }
 OCTAVO_GPU_DEVICE float to_float(double v) { return __nvvm_d2f_rn(v); }
 OCTAVO_GPU_DEVICE int to_int(double v) { return __nvvm_d2i_rn(v); }
 OCTAVO_GPU_DEVICE double as_double(int64_t v) { return __builtin_bit_cast(double, v); }
-OCTAVO_GPU_DEVICE int64_t as_long(double v) { return __builtin_bit_cast(int64_t, v); }
 OCTAVO_GPU_DEVICE void finish(float& v) { asm volatile("" : "+f"(v)); }
 OCTAVO_GPU_DEVICE float half_to_float(uint16_t half) {
   float v;

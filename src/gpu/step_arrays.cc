@@ -1,6 +1,5 @@
 #include "gpu/step_arrays.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace octavo::gpu {

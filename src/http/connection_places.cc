@@ -1,6 +1,5 @@
 #include "http/connection_places.h"
 
-#include <limits>
 #include <tuple>
 #include <utility>
 

@@ -5,7 +5,6 @@
 #include <boost/asio/ssl/context.hpp>
 #include <chrono>
 #include <memory>
-#include <string>
 
 #include "base/error.h"
 #include "http/http_options.h"

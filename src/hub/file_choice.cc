@@ -4,7 +4,6 @@
 #include <array>
 #include <cctype>
 #include <map>
-#include <optional>
 
 #include "base/text.h"
 #include "source/shard_name.h"
@@ -15,7 +14,8 @@ namespace {
 constexpr std::string_view kSuffix = ".gguf";
 constexpr std::size_t kMostShown = 12;  // candidates in a message
 
-/// From what most people want to what takes most memory.
+/// The types in the order in which one is taken where a name has none: from what most people want to what takes most
+/// memory.
 constexpr std::array<std::string_view, 18> kDefaultTypes = {"Q4_K_M", "Q4_K_S", "Q4_K_XL", "Q4_K",   "Q4_0",   "Q4_1",
                                                             "MXFP4",  "IQ4_XS", "IQ4_NL",  "Q5_K_M", "Q5_K_S", "Q6_K",
                                                             "Q8_0",   "Q3_K_M", "IQ3_M",   "BF16",   "F16",    "F32"};
@@ -147,8 +147,6 @@ bool is_draft_file(std::string_view path) {
   all += lower_case(path);
   return all.ends_with(kSuffix) && (base_name(all).starts_with("mtp-") || all.contains("/mtp/"));
 }
-
-std::span<const std::string_view> default_types() { return kDefaultTypes; }
 
 Result<std::vector<std::size_t>> choose_files(std::span<const std::string> paths, std::string_view wanted) {
   if (lower_case(wanted).ends_with(kSuffix)) return choose_by_name(paths, wanted);

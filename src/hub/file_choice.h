@@ -18,12 +18,12 @@
 namespace octavo::hub {
 
 /// The indexes of the files that `wanted` means, in the order of shards; none: no candidate has that name. `wanted` is
-/// a type's name or a file's, with its folders or without; empty: the first type of default_types() that a candidate
-/// has, else the only candidate. Error: several candidates are meant; names them.
+/// a type's name or a file's, with its folders or without; empty: the first of kDefaultTypes that a candidate has,
+/// else the only candidate. Error: several candidates are meant; names them.
 Result<std::vector<std::size_t>> choose_files(std::span<const std::string> paths, std::string_view wanted);
 
 /// The indexes of the draft file that `wanted` means; without a type the first that has kDraftType or one of
-/// default_types(). Where no file is one by its name, all of them are candidates: a repository may hold an assistant
+/// kDefaultTypes. Where no file is one by its name, all of them are candidates: a repository may hold an assistant
 /// alone.
 Result<std::vector<std::size_t>> choose_draft_files(std::span<const std::string> paths, std::string_view wanted);
 
@@ -39,9 +39,6 @@ inline constexpr std::string_view kDraftType = "Q8_0";
 
 /// The models among files, in the order of their names, each with the indexes of its files.
 std::vector<std::vector<std::size_t>> model_files(std::span<const std::string> paths);
-
-/// Types in the order in which one is taken where a name has none.
-std::span<const std::string_view> default_types();
 
 /// The candidates' names, one for each, for a message: "a-Q4_0.gguf, a-Q8_0.gguf", or "no GGUF file".
 std::string candidates_text(std::span<const std::string> paths);

@@ -97,7 +97,7 @@ std::string stem_of(const std::string& path, bool is_folder) {
   return is_folder ? fs::path(path).filename().string() : model_stem(path);
 }
 
-/// That name with the folders in front of it.
+/// The name of stem_of() with the folders in front of it.
 std::string path_stem_of(const std::string& path, bool is_folder) {
   return is_folder ? path : (fs::path(path).parent_path() / model_stem(path)).string();
 }

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "hub/hub_client.h"
 #include "hub/model_ref.h"
-#include "hub/retry.h"
 #include "hub/settings.h"
 
 namespace octavo::hub {

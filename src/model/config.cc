@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "base/error.h"
 #include "base/text.h"
 #include "model/architectures/architectures.h"
 #include "model/architectures/encoder_keys.h"

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/to_size.h"
-#include "sampler/softmax.h"
 
 namespace octavo {
 namespace {

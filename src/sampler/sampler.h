@@ -6,7 +6,6 @@
 // thread has a scratch; calls with different scratches may run at once.
 #pragma once
 
-#include <cstdint>
 #include <span>
 
 #include "base/error.h"

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
-
 #include "api/answers/iso_time.h"
 #include "base/displayable.h"
 #include "base/utf8.h"

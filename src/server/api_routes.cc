@@ -1,6 +1,5 @@
 #include "server/api_routes.h"
 
-#include <optional>
 #include <utility>
 
 #include "api/prepare/prepare_vectors.h"

@@ -8,7 +8,6 @@
 
 #include "api/call/api_error.h"
 #include "api/fields/keep_alive.h"
-#include "server/model_metrics.h"
 #include "server/model_routes.h"
 #include "server/queue_check.h"
 #include "server/request_deadline.h"

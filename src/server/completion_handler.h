@@ -4,7 +4,6 @@
 // Lives in the coroutine that answers; the I/O thread.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <stop_token>

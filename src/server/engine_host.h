@@ -33,7 +33,7 @@ class EngineHost {
   void stop();
 
   State state() const { return state_.load(std::memory_order_acquire); }  // any thread
-  /// From kServing on; null before. After it has failed nothing but its destructor may be relied on.
+  /// The engine, from kServing on; null before. After it has failed nothing but its destructor may be relied on.
   Engine* engine() const { return state() == State::kLoading ? nullptr : engine_.get(); }
   /// It could not be loaded, or has ended with an exception. Any thread.
   bool failed() const { return state() == State::kFailed; }

@@ -5,11 +5,9 @@
 #include <boost/json.hpp>
 #include <variant>
 
-#include "api/call/api_error.h"
 #include "api/llama/llama_props.h"
 #include "api/vectors/tei_info.h"
 #include "base/error.h"
-#include "http/http_connection.h"
 #include "server/ollama_models.h"
 #include "server/openai_models.h"
 #include "server/service_parts.h"

@@ -45,6 +45,11 @@ class ModelSlot {
     kClosing,    // it ends what runs, and takes nothing new
     kUnloading,  // its engine ends, or its load does
   };
+  struct Times {
+    Clock::time_point load_begin = {};  // when the load that is under way began, or the last one did
+    Clock::time_point load_failed = {}, loaded = {}, last_use = {};
+    Clock::duration of_load = {}, of_failed_load = {};  // what it took the last time
+  };
 
   /// `on_change` is called on other threads when update() has something to see; it must not throw.
   ModelSlot(ModelEntry entry, std::chrono::milliseconds stall_timeout, std::function<void()> on_change);
@@ -75,9 +80,6 @@ class ModelSlot {
   const ModelInfo* known() const;
   /// Why it could not be loaded the last time, if so.
   const std::optional<Error>& load_error() const { return load_error_; }
-  Clock::time_point load_failed_at() const { return times_.load_failed; }
-  /// How long that attempt was.
-  Clock::duration failed_load_time() const { return times_.of_failed_load; }
   /// The engine has ended with an exception, and is driven no more.
   bool has_failed() const { return host_ && host_->failed() && host_->engine() != nullptr; }
   const Error& failure() const { return host_->error(); }
@@ -102,15 +104,10 @@ class ModelSlot {
 
   std::uint64_t num_loads() const { return num_loads_; }
   int num_leases() const { return num_leases_; }
-  Clock::time_point last_use() const { return times_.last_use; }
-  Clock::time_point loaded_at() const { return times_.loaded; }
+  const Times& times() const { return times_; }
   /// Who uses it since it was loaded.
   ModelUses& uses() { return uses_; }
   const ModelUses& uses() const { return uses_; }
-  /// When the load that is under way began, or the last one did.
-  Clock::time_point load_begin() const { return times_.load_begin; }
-  /// What it took to load it the last time.
-  Clock::duration load_time() const { return times_.of_load; }
   /// Looks at the engine's progress.
   void observe(const EngineStats& stats, Clock::time_point now) { progress_.update(stats, now); }
   bool has_stalled(Clock::time_point now) const { return progress_.stalled(now); }
@@ -130,10 +127,7 @@ class ModelSlot {
   std::shared_ptr<const ServedModel> model_;
   std::optional<ModelInfo> info_;
   std::optional<Error> load_error_;
-  struct Times {
-    Clock::time_point load_begin = {}, load_failed = {}, loaded = {}, last_use = {};
-    Clock::duration of_load = {}, of_failed_load = {};
-  } times_;
+  Times times_;
   ModelUses uses_;
   std::uint64_t num_loads_ = 0;
   int num_leases_ = 0;

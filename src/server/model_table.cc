@@ -4,11 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <string>
 #include <unordered_map>
 #include <utility>
 
-#include "api/call/api_error.h"
 #include "api/fields/keep_alive.h"
 #include "base/text.h"
 
@@ -163,7 +161,7 @@ std::optional<ModelTable::Clock::time_point> ModelTable::expiry(const ModelSlot&
     return until == Clock::time_point::max() ? std::nullopt : std::optional(until);
   }
   if (kept() == kKeptForever) return std::nullopt;
-  return (slot.num_leases() > 0 ? now : slot.last_use()) + kept();
+  return (slot.num_leases() > 0 ? now : slot.times().last_use) + kept();
 }
 
 ApiResult<void> ModelTable::preload(ModelSlot& slot, const std::string& owner, Clock::time_point now) {
@@ -225,9 +223,9 @@ bool ModelTable::await_load(const LoadWait& wait, Clock::time_point now) {
   if (loading == slots_.end()) return false;
   // Without a model for the start there is no server.
   if (loading->entry().is_loaded_at_start && loading->model() == nullptr) return true;
-  const bool had_turn = now - std::max(wait.since_, loading->load_begin()) >= options_.models.max_wait / 2;
+  const bool had_turn = now - std::max(wait.since_, loading->times().load_begin) >= options_.models.max_wait / 2;
   if (!had_turn) return true;
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - loading->load_begin()).count();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - loading->times().load_begin).count();
   loading->give_up_load({fmt::format("it was not there after {} s, and others are waited for", seconds)}, now);
   return true;
 }
@@ -236,10 +234,10 @@ ModelSlot* ModelTable::next_to_go(const LoadWait& wait, Clock::time_point now) {
   ModelSlot* next = nullptr;
   for (ModelSlot& slot : slots_) {
     if (slot.state() != State::kServing || slot.has_failed()) continue;
-    const bool had_turn = now - std::max(wait.since_, slot.loaded_at()) >= options_.models.turn;
-    const bool is_left = slot.num_leases() == 0 && now - slot.last_use() >= slot.load_time();
+    const bool had_turn = now - std::max(wait.since_, slot.times().loaded) >= options_.models.turn;
+    const bool is_left = slot.num_leases() == 0 && now - slot.times().last_use >= slot.times().of_load;
     if (!had_turn && !is_left) continue;
-    const auto order = [](const ModelSlot& s) { return std::pair(s.num_leases() > 0, s.last_use()); };
+    const auto order = [](const ModelSlot& s) { return std::pair(s.num_leases() > 0, s.times().last_use); };
     if (next == nullptr || order(slot) < order(*next)) next = &slot;
   }
   return next;
@@ -251,7 +249,7 @@ std::optional<ApiResult<ModelLease>> ModelTable::answer_to(const LoadWait& wait,
   if (has_failed_engine()) return std::unexpected(engine_failed());
   if (slot.is_removed()) return std::unexpected(not_found(slot.id()));
   if (slot.state() == State::kServing) return ModelLease(slot, speaker(wait.owner_));
-  if (slot.load_error() && now - slot.load_failed_at() < std::max(kLoadAgain, slot.failed_load_time()))
+  if (slot.load_error() && now - slot.times().load_failed < std::max(kLoadAgain, slot.times().of_failed_load))
     return std::unexpected(not_loaded(slot));
   const std::uint64_t limit = options_.models.memory_bytes, wanted = slot.entry().memory_bytes;
   if (limit > 0 && wanted > limit)

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "api/answers/iso_time.h"
-#include "api/call/api_error.h"
 #include "api/ollama/ollama_request.h"
 #include "api/prepare/prepare_vectors.h"
 #include "base/error.h"

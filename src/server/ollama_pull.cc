@@ -6,7 +6,6 @@
 #include <iterator>
 #include <string_view>
 
-#include "api/call/api_error.h"
 #include "api/call/warnings.h"
 #include "api/ollama/ollama_answer.h"
 #include "api/ollama/ollama_request.h"

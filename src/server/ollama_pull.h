@@ -5,7 +5,6 @@
 #pragma once
 
 #include <boost/json/object.hpp>
-#include <optional>
 #include <span>
 #include <string>
 

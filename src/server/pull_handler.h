@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <optional>
-#include <string>
 
 #include "server/api_keys.h"
 #include "server/body_reader.h"

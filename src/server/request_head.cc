@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "http/origin_check.h"
-#include "server/routes.h"
 
 namespace octavo::server {
 namespace {

@@ -1,7 +1,5 @@
 #include "server/route_rows.h"
 
-#include <array>
-
 #include "api/openai/openai_chat.h"
 #include "api/tokenize_handler.h"
 #include "server/api_routes.h"

@@ -18,7 +18,8 @@ using boost::beast::http::verb;
 constexpr std::string_view kArgument = "{id}";
 constexpr std::string_view kVersion = "/v1";
 
-/// Without the query, and without scheme and authority, which a request through a proxy may have (RFC 9112, 3.2.2).
+/// The target without its query, and without scheme and authority, which a request through a proxy may have (RFC
+/// 9112, 3.2.2).
 std::string_view path_of(std::string_view target) {
   target = target.substr(0, target.find('?'));
   const std::size_t scheme = target.find("://");

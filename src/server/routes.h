@@ -3,7 +3,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/beast/http/verb.hpp>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>

@@ -19,7 +19,8 @@ std::string refusal(const ApiError& error) {
       body.size(), body);
 }
 
-/// For destructors. If close() throws, the socket is closed, and a waiting coroutine is left to the time-outs.
+/// Closes a connection for a destructor. If close() throws, the socket is closed, and a waiting coroutine is left to
+/// the time-outs.
 void close_quietly(HttpConnection& connection) noexcept {
   try {
     connection.close();

@@ -151,7 +151,7 @@ void Server::start_loop(asio::awaitable<void> loop) {
   });
 }
 
-/// Without a loop of its own, which might need memory.
+/// Pauses without a loop of its own, which might need memory.
 void Server::pause_loops() {
   const auto work = asio::make_work_guard(io_);
   const Clock::time_point end = Clock::now() + kPause;
@@ -167,7 +167,7 @@ void Server::pause_loops() {
   }
 }
 
-/// On another thread. Without memory for it the next tick sees the change.
+/// Called on another thread. Without memory for it the next tick sees the change.
 void Server::announce_model_change() noexcept {
   try {
     asio::post(io_, [this] { on_model_change(); });

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <boost/asio/signal_set.hpp>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>

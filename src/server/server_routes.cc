@@ -61,7 +61,7 @@ HttpResponse show_chat_page(const RouteCall& call) {
   return page;
 }
 
-// While it loads: the words that programs wait behind which start llama.cpp's server.
+// While a model loads, the answer has the words on which programs wait that start llama.cpp's server.
 HttpResponse show_health(const RouteCall& call) {
   if (call.parts.models.is_started()) return {.body = json_object("status", "ok")};
   return {.status = 503, .body = R"({"error":{"message":"Loading model","type":"unavailable_error","code":503}})"};

@@ -54,7 +54,6 @@ inline constexpr std::string_view kResultScales = "ffn_down_exps.scale";
 inline constexpr std::string_view kRouterNorm = "ffn_gate_inp.scale", kExpertsNorm = "pre_ffw_norm_2.weight",
                                   kPostExpertsNorm = "post_ffw_norm_2.weight",
                                   kPostSharedNorm = "post_ffw_norm_1.weight";
-inline constexpr std::string_view kExpertBiases = "_exps.bias";  // the end of the names of these three's biases
 inline constexpr std::string_view kSharedExpertGate = "ffn_gate_inp_shexp.weight";
 inline constexpr std::string_view kGateOfSharedExpert = "ffn_gate_shexp.weight",
                                   kUpOfSharedExpert = "ffn_up_shexp.weight",

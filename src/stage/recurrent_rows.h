@@ -3,7 +3,7 @@
 //
 // A drafted row goes through a copy of its sequence's state. What it brings is kept, under its number among the drafted
 // rows of the batch; once it is known how many were right, these are run through the state itself. Integers only. Owned
-// by whoever has states; nothing allocates behind the constructor.
+// by whoever has states; nothing allocates after the constructor.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,6 @@
 #include "base/aligned_buffer.h"
 #include "base/math.h"
 #include "base/thread_pool.h"
-#include "base/to_size.h"
 #include "kernels/kernels.h"
 #include "model/batch.h"
 #include "model/layer_spec.h"

@@ -20,7 +20,7 @@
 #include "kv/state_layout.h"
 #include "model/batch.h"
 #include "model/config.h"
-#include "model/runner_options.h"
+#include "model/runner_request.h"
 #include "model/weight_list.h"
 #include "stage/step_rows.h"
 
@@ -53,7 +53,7 @@ class Stage {
   virtual void release(std::span<const BlockRun> runs) = 0;
   /// Copies blocks and snapshots in these layers, in this order.
   virtual void copy_blocks(std::span<const BlockCopy> copies) = 0;
-  /// Computes the layers. `x` has the rows under way, [rows.count(), width], and then what they are behind the layers.
+  /// Computes the layers. `x` has the rows under way, [rows.count(), width], and then what the layers make of them.
   /// The stage that has the model's last layer with state keeps of `rows` those whose logits are wanted, in front.
   virtual void forward(StepRows& rows, float* x) = 0;
   virtual StageFindings findings() const = 0;
@@ -94,7 +94,7 @@ struct StageParts {
   const ModelConfig& config;
   const WeightList& weights;
   const StateRoom& room;
-  const RunnerOptions& options;
+  const EngineOptions& options;
   ThreadPool& pool;
   int max_rows;
 };

@@ -8,7 +8,6 @@
 
 #include <ctime>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 
-#include "base/to_size.h"
 #include "tensor/dequantize.h"
 #include "tensor/encode_blocks.h"
 #include "tensor/fit.h"

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <iterator>
 #include <limits>
 
 #include "base/joined.h"
@@ -81,8 +80,6 @@ void encode_halfs(std::span<const float> row, std::byte* out, Convert convert) {
 }
 
 }  // namespace
-
-bool can_quantize(DType type) { return std::ranges::find(kWritten, type) != std::end(kWritten); }
 
 std::string written_dtype_names() {
   return joined(kWritten, [](DType type) { return dtype_info(type).name; });

@@ -10,7 +10,6 @@
 
 namespace octavo {
 
-bool can_quantize(DType type);
 /// The types that can be written, separated by ", ", for error messages.
 std::string written_dtype_names();
 

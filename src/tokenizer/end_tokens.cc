@@ -1,7 +1,6 @@
 #include "tokenizer/end_tokens.h"
 
 #include <map>
-#include <optional>
 #include <string_view>
 
 #include "tokenizer/words/end_of_generation.h"

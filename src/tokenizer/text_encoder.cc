@@ -84,6 +84,23 @@ bool TextEncoder::Run::goes_on(std::size_t bytes) {
   return !has_too_many() && !is_stopped();
 }
 
+template <class Encode>
+Result<void> TextEncoder::encode_fragments(std::vector<Fragment> fragments, bool is_first, Run& run,
+                                           const Encode& encode) const {
+  strip(fragments);
+  for (const Fragment& fragment : fragments) {
+    if (fragment.token >= 0) {
+      run.ids.push_back(fragment.token);
+    } else {
+      OCTAVO_TRY_VOID(encode(fragment.text, is_first));
+    }
+    is_first = false;
+    if (run.has_too_many()) return run.end();
+    if (!run.goes_on(fragment.text.size())) return {};
+  }
+  return {};
+}
+
 Result<void> TextEncoder::encode(const Vocab& vocab, std::vector<Fragment> fragments, bool parse_special,
                                  const EncodeLimits& limits, std::vector<TokenId>& ids) const {
   std::size_t num_bytes = 0;
@@ -92,27 +109,13 @@ Result<void> TextEncoder::encode(const Vocab& vocab, std::vector<Fragment> fragm
   std::unique_ptr<EncoderScratch> scratch = spare_->take();
   scratch->watch(limits.work);
   Run run{.vocab = vocab, .limits = limits, .ids = ids, .scratch = *scratch};
-  auto result = encode_fragments(std::move(fragments), parse_special, run);
+  auto result = encode_fragments(std::move(fragments), true, run, [&](std::string_view text, bool is_first) {
+    return encode_text(text, is_first, parse_special, run);
+  });
   scratch->watch(nullptr);
   spare_->give(std::move(scratch));
   if (run.is_stopped()) return std::unexpected(limits.work->stopped());  // not all of the text was encoded
   return result;
-}
-
-Result<void> TextEncoder::encode_fragments(std::vector<Fragment> fragments, bool parse_special, Run& run) const {
-  strip(fragments);
-  bool is_first = true;
-  for (const Fragment& fragment : fragments) {
-    if (fragment.token >= 0) {
-      run.ids.push_back(fragment.token);
-    } else {
-      OCTAVO_TRY_VOID(encode_text(fragment.text, is_first, parse_special, run));
-    }
-    is_first = false;
-    if (run.has_too_many()) return run.end();
-    if (!run.goes_on(fragment.text.size())) return {};
-  }
-  return {};
 }
 
 Result<void> TextEncoder::encode_text(std::string_view text, bool is_first, bool parse_special, Run& run) const {
@@ -124,19 +127,9 @@ Result<void> TextEncoder::encode_text(std::string_view text, bool is_first, bool
   OCTAVO_TRY(text, parts_.normalizer.apply(text, is_first, run.scratch.normalizing));
   const SpecialTokens& special = parse_special ? parts_.normalized_special : parts_.normalized_ordinary;
   if (special.is_empty()) return encode_pieces(text, is_first, run);
-  std::vector<Fragment> fragments = special.split(text);
-  strip(fragments);
-  for (const Fragment& fragment : fragments) {
-    if (fragment.token >= 0) {
-      run.ids.push_back(fragment.token);
-    } else {
-      OCTAVO_TRY_VOID(encode_pieces(fragment.text, is_first, run));
-    }
-    is_first = false;
-    if (run.has_too_many()) return run.end();
-    if (!run.goes_on(fragment.text.size())) return {};
-  }
-  return {};
+  return encode_fragments(special.split(text), is_first, run, [&](std::string_view piece, bool is_first_piece) {
+    return encode_pieces(piece, is_first_piece, run);
+  });
 }
 
 Result<void> TextEncoder::encode_pieces(std::string_view text, bool is_first, Run& run) const {

@@ -91,7 +91,9 @@ class TextEncoder {
   bool may_join_any() const;
   /// Takes the white space beside tokens that want it out of `fragments`.
   void strip(std::vector<Fragment>& fragments) const;
-  Result<void> encode_fragments(std::vector<Fragment> fragments, bool parse_special, Run& run) const;
+  /// Adds the tokens of fragments; `encode` adds those of a text, and is told whether it is the first.
+  template <class Encode>
+  Result<void> encode_fragments(std::vector<Fragment> fragments, bool is_first, Run& run, const Encode& encode) const;
   Result<void> encode_text(std::string_view text, bool is_first, bool parse_special, Run& run) const;
   Result<void> encode_pieces(std::string_view text, bool is_first, Run& run) const;
   void encode_word(std::string_view word, Run& run) const;

@@ -4,18 +4,13 @@
 #include <utility>
 
 #include "base/stop_check.h"
-#include "base/to_size.h"
 #include "tokenizer/end_tokens.h"
 #include "tokenizer/gguf_encoder.h"
 #include "tokenizer/json/json_word_source.h"
 #include "tokenizer/json/tokenizer_json.h"
 #include "tokenizer/json_encoder.h"
-#include "tokenizer/prompt_fragments.h"
 #include "tokenizer/template_tokens.h"
-#include "tokenizer/text/text_frame.h"
 #include "tokenizer/text_encoder.h"
-#include "tokenizer/words/special_tokens.h"
-#include "tokenizer/words/vocab.h"
 
 namespace octavo {
 

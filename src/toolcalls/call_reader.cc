@@ -64,6 +64,8 @@ void CallReader::finish() {
   is_over_ = false;
 }
 
+// What is awaited gets a name before a condition reads it: GCC 12 makes code that traps of a coroutine with several
+// conditions that await.
 Reading<bool> expect(CallReader& in, std::string_view text) {
   for (const char c : text) {
     const int next = co_await in.peek();
@@ -98,6 +100,11 @@ Reading<bool> skip_space(CallReader& in) {
     if (!is_space(next)) co_return true;
     in.take();
   }
+}
+
+Reading<bool> expect_after_space(CallReader& in, std::string_view text) {
+  co_await skip_space(in);
+  co_return co_await expect(in, text);
 }
 
 Reading<bool> read_name(CallReader& in, std::string_view ends, std::string& name) {
@@ -150,8 +157,7 @@ Reading<bool> read_plain_string(CallReader& in, std::string& out) {
   if (!opens) co_return false;
   const bool is_named = co_await read_name(in, "\"\\", out);
   if (!is_named) co_return false;
-  const bool closes = co_await expect(in, "\"");
-  co_return closes;
+  co_return co_await expect(in, "\"");
 }
 
 }  // namespace octavo

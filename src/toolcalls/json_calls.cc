@@ -41,8 +41,7 @@ Reading<bool> read_member(CallReader& in, Call& call, std::string_view close) {
   std::string key;
   const bool has_key = co_await read_plain_string(in, key);
   if (!has_key) co_return false;
-  co_await skip_space(in);
-  const bool has_colon = co_await expect(in, ":");
+  const bool has_colon = co_await expect_after_space(in, ":");
   if (!has_colon) co_return false;
   co_await skip_space(in);
   if (!in.is_in_call() && (key == "name" || key == "tool_name")) {
@@ -139,8 +138,7 @@ Reading<bool> read_rest_of_call(CallReader& in, std::string_view close) {
   const bool is_read = co_await read_json_arguments(in, close);
   in.end();
   if (!is_read) co_return true;
-  co_await skip_space(in);
-  co_return co_await expect(in, close);
+  co_return co_await expect_after_space(in, close);
 }
 
 Reading<bool> read_marked_calls(CallReader& in, bool is_at_call, CallMarks marks,

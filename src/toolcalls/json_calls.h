@@ -17,7 +17,7 @@ namespace octavo {
 /// but for an `id` in front of the arguments.
 Reading<bool> read_json_calls(CallReader& in, std::string_view close, char first = 0);
 
-/// Takes arguments in JSON, behind begin(). Text that cannot be read is appended as it is, up to `close`.
+/// Takes arguments in JSON, after begin(). Text that cannot be read is appended as it is, up to `close`.
 Reading<bool> read_json_arguments(CallReader& in, std::string_view close);
 
 /// Takes arguments, the end of their call, and `close`. False: `close` is missing.

@@ -80,8 +80,7 @@ Reading<bool> read_parameter(CallReader& in, const ParameterStyle& style, Object
     types = kind == 0 ? kJsonString : kAnyJson & ~kJsonString;
   }
   if (!style.before_value.empty()) {
-    co_await skip_space(in);
-    const bool begins = co_await expect(in, style.before_value);
+    const bool begins = co_await expect_after_space(in, style.before_value);
     if (!begins) co_return false;
   }
   object.key(key);

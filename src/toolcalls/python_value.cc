@@ -82,8 +82,7 @@ Reading<bool> read_members(CallReader& in, int open, int depth) {
       if (next != '"' && next != '\'') co_return false;
       const bool has_key = co_await read_string(in, static_cast<char>(next));
       if (!has_key) co_return false;
-      co_await skip_space(in);
-      const bool has_colon = co_await expect(in, ":");
+      const bool has_colon = co_await expect_after_space(in, ":");
       if (!has_colon) co_return false;
       in.arguments() += ": ";
     }

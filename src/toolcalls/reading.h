@@ -32,7 +32,7 @@ class [[nodiscard]] Reading {
 
     std::optional<T> value = {};
     std::exception_ptr failure = {};
-    std::coroutine_handle<> awaiting = {};  // the coroutine that goes on behind this one
+    std::coroutine_handle<> awaiting = {};  // the coroutine that goes on after this one
   };
 
   Reading() = default;

@@ -13,7 +13,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "toolcalls/call_reader.h"
 #include "toolcalls/mark_finder.h"

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/to_size.h"
+#include "constraint/vocabulary.h"
 
 namespace octavo {
 namespace {
@@ -67,7 +68,7 @@ TEST(TokenTrie, StringsOfJsonFindTheTextThatTheyTakeInPartsOfItsOwn) {
   for (const TokenTrie::Part& part : trie.parts()) {
     found.emplace_back();
     for (std::size_t id = 0; id < texts.size(); ++id)
-      if (allows_token(part.bits, id)) found.back().insert(texts[id]);
+      if (test::allows_token(part.bits, id)) found.back().insert(texts[id]);
     std::set<std::string> below;
     for (std::uint32_t i = part.tokens.begin; i < part.tokens.end; ++i) below.insert(texts[to_size(trie.tokens()[i])]);
     EXPECT_EQ(below, found.back());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -31,6 +32,10 @@ inline std::shared_ptr<const ConstraintVocabulary> byte_vocabulary() {
   std::vector<std::string> texts;
   for (int byte = 0; byte < 256; ++byte) texts.emplace_back(1, static_cast<char>(byte));
   return make_vocabulary(std::move(texts));
+}
+
+inline bool allows_token(std::span<const MaskWord> mask, std::size_t token) {
+  return (mask[token / kMaskBits] >> token % kMaskBits & 1) != 0;
 }
 
 inline std::vector<TokenId> allowed_tokens(const ConstraintState& state, const ConstraintVocabulary& vocabulary) {

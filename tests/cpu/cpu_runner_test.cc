@@ -34,7 +34,7 @@ struct Loaded {
   std::vector<std::int32_t> spoiled = {};  // of the last step
 };
 
-Result<Loaded> try_load(const TinyModel& model, RunnerOptions options, int threads) {
+Result<Loaded> try_load(const TinyModel& model, EngineOptions options, int threads) {
   Loaded l;
   l.path = std::make_unique<TempFile>(model.bytes(), ".gguf");
   OCTAVO_TRY(l.source, open_model(l.path->path()));
@@ -44,13 +44,13 @@ Result<Loaded> try_load(const TinyModel& model, RunnerOptions options, int threa
   return l;
 }
 
-Loaded load(const TinyModel& model, const RunnerOptions& options = {}, int threads = 1) {
+Loaded load(const TinyModel& model, const EngineOptions& options = {}, int threads = 1) {
   Result<Loaded> l = try_load(model, options, threads);
   if (!l) throw std::runtime_error(l.error().message);
   return std::move(*l);
 }
 
-std::string error_of(const TinyModel& model, const RunnerOptions& options = {}) {
+std::string error_of(const TinyModel& model, const EngineOptions& options = {}) {
   const Result<Loaded> l = try_load(model, options, 1);
   return l ? "no error" : l.error().message;
 }
@@ -141,8 +141,8 @@ bool same_bits(std::span<const float> a, std::span<const float> b) {
 class CpuRunnerTest : public ::testing::TestWithParam<std::string> {
  protected:
   TinyModel model() const { return {.arch = GetParam(), .layers = 6, .type = DType::kQ8_0}; }
-  static RunnerOptions options(KvType kv_type = kDefaultKvType) {
-    return {.isa = supported_isa_levels().back(), .kv_type = kv_type};
+  static EngineOptions options(KvType kv_type = kDefaultKvType) {
+    return {.isa = std::string(isa_name(supported_isa_levels().back())), .kv_type = kv_type};
   }
 };
 INSTANTIATE_TEST_SUITE_P(Architectures, CpuRunnerTest, ::testing::Values("llama", "qwen2", "qwen3", "gemma3"));
@@ -266,7 +266,7 @@ TEST_P(CpuRunnerTest, ScatteredBlocksAndOtherBlockSizesGiveTheSameBits) {
   const std::vector<float> in_order = read(l, tokens, 64, blocks_from(0, 7));
   EXPECT_TRUE(same_bits(in_order, read(l, tokens, 64, {31, 2, 17, 90, 4, 60, 8})));
   for (const int block_size : {1, 8, 32, 256}) {
-    RunnerOptions other = options();
+    EngineOptions other = options();
     other.block_size = block_size;
     Loaded sized = load(model(), other);
     EXPECT_TRUE(same_bits(in_order, read(sized, tokens, 64, blocks_from(0, 100 / block_size + 1)))) << block_size;
@@ -277,7 +277,7 @@ TEST_P(CpuRunnerTest, TheContiguousLayoutGivesTheSameBits) {
   const std::vector<std::int32_t> tokens = some_tokens(300, 5);
   for (const KvType type : {KvType::kF16, KvType::kBF16, KvType::kF32, KvType::kI16}) {
     Loaded paged = load(model(), options(type));
-    RunnerOptions contiguous_options = options(type);
+    EngineOptions contiguous_options = options(type);
     contiguous_options.kv_layout = KvLayout::kContiguous;
     Loaded contiguous = load(model(), contiguous_options);
     // One token, then pieces: the cache grows a few times on the way.
@@ -293,7 +293,7 @@ TEST_P(CpuRunnerTest, WeightsLeftInTheFileGiveTheSameBits) {
     TinyModel recipe = model();
     recipe.tied = tied;
     Loaded packed = load(recipe, options(), 2);
-    RunnerOptions mapped_options = options();
+    EngineOptions mapped_options = options();
     mapped_options.repack = false;
     Loaded mapped = load(recipe, mapped_options, 3);
     const std::vector<float> expected = read(packed, tokens, tokens.size(), blocks_from(0, 5));
@@ -430,11 +430,11 @@ TEST(CpuRunner, TheKvMemoryIsAHardBudget) {
 TEST(CpuRunner, TheKvMemoryIsNoLargerThanWhatItsSequencesCanUse) {
   const std::uint64_t large = std::uint64_t{1} << 33;
   const std::uint64_t block = std::uint64_t{528} * 16;
-  const Loaded one = load({}, {.kv_memory_bytes = large, .max_seqs = 1});
+  const Loaded one = load({}, {.kv_memory_bytes = large, .max_sequences = 1});
   EXPECT_EQ(one.runner->info().room.bytes(), (1024 / 16 + 1) * block)
       << "the context, and a block to copy one that is shared";
   EXPECT_EQ(one.runner->info().max_context, 1024);
-  EXPECT_EQ(load({}, {.kv_memory_bytes = large, .max_context = 100, .max_seqs = 3}).runner->info().room.bytes(),
+  EXPECT_EQ(load({}, {.kv_memory_bytes = large, .max_context = 100, .max_sequences = 3}).runner->info().room.bytes(),
             (3 * 116 / 16 + 1) * block);
 }
 
@@ -469,11 +469,11 @@ void load_within_a_limit() {
   ASSERT_TRUE(source);
   ThreadPool pool(1);
   MemoryBudget budget(0);
-  const auto runner = load_cpu_runner(**source, {.max_seqs = 256}, pool, budget);  // could use 140 MB
+  const auto runner = load_cpu_runner(**source, {.max_sequences = 256}, pool, budget);  // could use 140 MB
   ASSERT_TRUE(runner) << runner.error().message;
   ASSERT_LE((*runner)->info().room.bytes(), std::uint64_t{50} << 20);
   ASSERT_EQ((*runner)->info().max_context, 1024);
-  ASSERT_THAT(error_of({}, {.kv_memory_bytes = std::uint64_t{130} << 20, .max_seqs = 256}),
+  ASSERT_THAT(error_of({}, {.kv_memory_bytes = std::uint64_t{130} << 20, .max_sequences = 256}),
               HasSubstr("no memory for a KV arena of "));
 }
 

@@ -101,7 +101,6 @@ TEST(CostModel, FollowsAMachineThatBecomesSlowerWithinAFewSteps) {
     const StepWork work = step_of(model, 8, 500 + i, 0, 0);
     model.observe(work, machine.ms(work));
   }
-  EXPECT_GT(model.slowdown(), 1.1);
   expect_close(model, machine, step_of(model, 8, 515, 0, 0), 0.15);
   EXPECT_GT(model.predict_ms(step_of(model, 8, 515, 128, 0)), 0.5 * machine.ms(step_of(model, 8, 515, 128, 0)))
       << "chunks, too, are taken to be slower, though none was seen since";

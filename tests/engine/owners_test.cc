@@ -102,7 +102,7 @@ TEST(Owners, MemoryOfOneWhoHoldsAllOfItGoesToAnother) {
   EXPECT_TRUE(Harness::is_running(other));
   EXPECT_TRUE(Harness::is_running(first)) << "an owner's first sequence has the rank that it would have alone";
   EXPECT_FALSE(Harness::is_running(second));
-  EXPECT_EQ(harness.scheduler().num_preempted_blocks(), 2U) << "what was missing, and no more";
+  EXPECT_EQ(harness.scheduler().counts().preempted_blocks, 2U) << "what was missing, and no more";
   EXPECT_TRUE(harness.intact());
   run_to_end(harness);
 }

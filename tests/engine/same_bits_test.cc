@@ -99,20 +99,20 @@ class RealEngine {
     }
     const DraftMode usual = config.has_draft_head || assistant ? DraftMode::kMtp : DraftMode::kOff;
     std::uint64_t kv_bytes = 8U << 20;
-    int max_seqs = 16;
+    int max_sequences = 16;
     if (options.kv_tokens != 0) {
       const KvNeed need = kv_need(config, type, kDefaultBlockSize, options.kv_tokens);
       kv_bytes = need.bytes + need.recurrent_bytes;  // of two sequences
-      if (need.recurrent_bytes != 0) max_seqs = 2;
+      if (need.recurrent_bytes != 0) max_sequences = 2;
     }
     auto runner =
         test::load_cpu_runner(*parts.source, std::move(config),
-                              {.isa = supported_isa_levels().back(),
+                              {.isa = std::string(isa_name(supported_isa_levels().back())),
                                .kv_type = type,
                                .kv_layout = options.layout,
                                .kv_memory_bytes = kv_bytes,
-                               .max_rows = options.max_step_tokens,
-                               .max_seqs = max_seqs},
+                               .max_step_tokens = options.max_step_tokens,
+                               .max_sequences = max_sequences},
                               parts.resources->impl().threads, parts.resources->impl().kv_memory, std::move(assistant));
     parts.runner = std::move(runner).value();
     parts.prefix_cache = options.prefix_cache;

@@ -51,7 +51,7 @@ TEST(Accept, OfDraftedTokensThoseThatWereRightCount) {
   EXPECT_TRUE(harness.intact());
   sequence.tokens.push_back(0);
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 1)));
-  EXPECT_EQ(harness.scheduler().num_computed_tokens(), 6U + 5 + 1);
+  EXPECT_EQ(harness.scheduler().counts().computed_tokens, 6U + 5 + 1);
 }
 
 TEST(Accept, WindowGivesBackOnlyWhatTheAcceptedTokensLeaveBehind) {

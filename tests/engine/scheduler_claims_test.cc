@@ -74,7 +74,7 @@ TEST(Claims, PromptThatHasHadRowsAttachesToWhatAnotherPublishes) {
   EXPECT_EQ(first.num_computed, 24);
   EXPECT_EQ(first.cached_tokens, 16);
   run_to_end(harness);
-  EXPECT_EQ(harness.scheduler().num_computed_tokens(), 28U + 12 + 2 + 2 + 2);
+  EXPECT_EQ(harness.scheduler().counts().computed_tokens, 28U + 12 + 2 + 2 + 2);
 }
 
 TEST(Claims, PassToTheBestWaiterWhenTheOwnerIsCancelled) {
@@ -109,7 +109,7 @@ TEST(Claims, PassOnWhenTheOwnerIsPreempted) {
   EXPECT_EQ(waiter.cached_tokens, 16);
   ASSERT_TRUE(harness.kv().drop_sequence(thief));
   run_to_end(harness);
-  EXPECT_LE(harness.scheduler().num_computed_tokens(), 33U + 40 + 8);
+  EXPECT_LE(harness.scheduler().counts().computed_tokens, 33U + 40 + 8);
 }
 
 TEST(Claims, OwnerWithinABlockGoesFirstForAWaiterOfHigherPriority) {
@@ -211,7 +211,7 @@ RC_GTEST_PROP(Claims, DocumentIsComputedOnceWhateverTheStepsAndTheOrder, ()) {
     RC_ASSERT(steps < 10'000);
   }
   const auto most = static_cast<std::uint64_t>(shared + own + count * harness.kv().block_size());
-  RC_ASSERT(harness.scheduler().num_computed_tokens() <= most);
+  RC_ASSERT(harness.scheduler().counts().computed_tokens <= most);
 }
 
 }  // namespace

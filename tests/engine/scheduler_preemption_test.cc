@@ -27,7 +27,7 @@ TEST(Preemption, TakesOneBlockWhereOneIsMissing) {
   const Sequence& old = harness.add(8, 9);     // grows from two blocks to four
   const Sequence& young = harness.add(12, 5);  // three, and one to grow
   harness.step();
-  while (harness.scheduler().num_preempted_blocks() == 0) ASSERT_FALSE(harness.step().empty());
+  while (harness.scheduler().counts().preempted_blocks == 0) ASSERT_FALSE(harness.step().empty());
   EXPECT_EQ(harness.num_blocks(old), 4);
   EXPECT_EQ(harness.num_blocks(young), 2);
   EXPECT_EQ(young.num_computed, 8);
@@ -40,7 +40,7 @@ TEST(Preemption, GoesOnOnlyWhenWhatItLostAndOneBlockMoreFit) {
   const Sequence& old = harness.add(8, 9);
   const Sequence& young = harness.add(12, 8);
   harness.step();
-  while (harness.scheduler().num_preempted_blocks() == 0) ASSERT_FALSE(harness.step().empty());
+  while (harness.scheduler().counts().preempted_blocks == 0) ASSERT_FALSE(harness.step().empty());
   while (harness.sequences().size() == 2) {
     if (Harness::is_running(young)) {
       const int lost = (young.num_tokens() + 3) / 4 - 2;
@@ -48,7 +48,7 @@ TEST(Preemption, GoesOnOnlyWhenWhatItLostAndOneBlockMoreFit) {
     }
     ASSERT_FALSE(harness.step().empty());
   }
-  EXPECT_LE(harness.scheduler().num_preemptions(), 2U);
+  EXPECT_LE(harness.scheduler().counts().preemptions, 2U);
   run_to_end(harness);
 }
 
@@ -72,7 +72,7 @@ TEST(Preemption, WorstRankGivesFirstAndTheBestIsNeverAVictim) {
     ASSERT_NE(best_victim, best);
     ASSERT_TRUE(best_victim == 0 || worst_left < best_victim);
   }
-  EXPECT_GT(harness.scheduler().num_preemptions(), 0U);
+  EXPECT_GT(harness.scheduler().counts().preemptions, 0U);
 }
 
 TEST(Preemption, BlocksThatOthersHoldAsWellAreNotCounted) {
@@ -84,7 +84,7 @@ TEST(Preemption, BlocksThatOthersHoldAsWellAreNotCounted) {
   const Sequence& sharer = harness.add(14, 20, 7);
   harness.step();
   harness.step();
-  while (harness.scheduler().num_preempted_blocks() == 0) ASSERT_FALSE(harness.step().empty());
+  while (harness.scheduler().counts().preempted_blocks == 0) ASSERT_FALSE(harness.step().empty());
   EXPECT_EQ(harness.num_blocks(sharer), 4) << "they would not be free if it gave them back";
   EXPECT_TRUE(harness.intact());
   run_to_end(harness);
@@ -109,7 +109,7 @@ TEST(Preemption, OfAWindowedSequenceTakesAllOfItWhereItCannotBeShorter) {
   harness.add(16, 40);
   const Sequence& young = harness.add(20, 30);
   harness.step();
-  while (harness.scheduler().num_preempted_blocks() == 0) ASSERT_FALSE(harness.step().empty());
+  while (harness.scheduler().counts().preempted_blocks == 0) ASSERT_FALSE(harness.step().empty());
   EXPECT_EQ(young.num_computed, 0);
   EXPECT_TRUE(harness.intact());
   run_to_end(harness);
@@ -120,8 +120,8 @@ TEST(Preemption, TwoThatDoNotFitTogetherDoNotChaseEachOther) {
     Harness harness({.max_step_tokens = 64, .max_sequences = 4}, {.num_blocks = blocks});
     for (int i = 0; i < 2; ++i) harness.add(4, 4 * blocks - 4);
     run_to_end(harness);
-    EXPECT_LE(harness.scheduler().num_preemptions(), 4U) << blocks;
-    EXPECT_LE(harness.scheduler().num_computed_tokens(), static_cast<std::uint64_t>(3 * 4 * blocks)) << blocks;
+    EXPECT_LE(harness.scheduler().counts().preemptions, 4U) << blocks;
+    EXPECT_LE(harness.scheduler().counts().computed_tokens, static_cast<std::uint64_t>(3 * 4 * blocks)) << blocks;
   }
 }
 
@@ -140,7 +140,7 @@ RC_GTEST_PROP(Preemption, WorkThatIsDoneAgainIsBounded, ()) {
     RC_ASSERT(harness.intact());
     RC_ASSERT(steps < 10'000);
   }
-  RC_ASSERT(harness.scheduler().num_computed_tokens() <= 4 * needed);
+  RC_ASSERT(harness.scheduler().counts().computed_tokens <= 4 * needed);
 }
 
 }  // namespace

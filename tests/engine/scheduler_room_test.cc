@@ -24,8 +24,8 @@ TEST(Scheduler, PromptBeginsBehindItsCachedPrefix) {
   EXPECT_EQ(same.cached_tokens, 12);
   EXPECT_TRUE(harness.intact());
   harness.complete(plan);
-  EXPECT_EQ(harness.scheduler().num_cached_tokens(), 12U);
-  EXPECT_EQ(harness.scheduler().num_computed_tokens(), 14U + 1 + 2);
+  EXPECT_EQ(harness.scheduler().counts().cached_tokens, 12U);
+  EXPECT_EQ(harness.scheduler().counts().computed_tokens, 14U + 1 + 2);
 }
 
 TEST(Scheduler, PromptWithoutRowsLooksAgainWhenOthersHavePublished) {
@@ -68,7 +68,7 @@ TEST(Scheduler, PromisedBlocksAreNotTakenByDecodes) {
     ASSERT_FALSE(harness.step().empty());
     ASSERT_TRUE(harness.intact());
   }
-  EXPECT_EQ(harness.scheduler().num_preemptions(), 0U);
+  EXPECT_EQ(harness.scheduler().counts().preemptions, 0U);
   EXPECT_TRUE(harness.is_running(decoder));
 }
 
@@ -101,7 +101,7 @@ TEST(Scheduler, WindowedPromptsAreAdmittedByWhatTheyHoldAtOneTime) {
     ASSERT_FALSE(harness.step().empty());
     ASSERT_TRUE(harness.intact());
   }
-  EXPECT_EQ(harness.scheduler().num_preemptions(), 0U);
+  EXPECT_EQ(harness.scheduler().counts().preemptions, 0U);
 }
 
 TEST(Scheduler, WhereNoPromptHasRoomForARowTheOldestTakesTheBlocksOfTheYoungest) {
@@ -115,7 +115,7 @@ TEST(Scheduler, WhereNoPromptHasRoomForARowTheOldestTakesTheBlocksOfTheYoungest)
   ASSERT_TRUE(harness.kv().reserve(thief, 0, std::int64_t{4} * harness.pool().free_count(), copies));
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 8)));  // in the two blocks that the younger one held
   EXPECT_FALSE(harness.is_running(younger));
-  EXPECT_EQ(harness.scheduler().num_preemptions(), 1U);
+  EXPECT_EQ(harness.scheduler().counts().preemptions, 1U);
   ASSERT_TRUE(harness.kv().drop_sequence(thief));
   while (!harness.scheduler().empty()) {
     ASSERT_FALSE(harness.step().empty());

@@ -111,12 +111,12 @@ TEST(Scheduler, SequenceThatCannotGrowTakesTailBlocksOfTheYoungest) {
   const Sequence& second = harness.add(4, 13);
   EXPECT_EQ(harness.step().size(), 2U);  // one block each, one spare each
   EXPECT_EQ(harness.step().size(), 2U);  // two blocks each
-  while (harness.scheduler().num_preemptions() == 0) ASSERT_FALSE(harness.step().empty());
+  while (harness.scheduler().counts().preemptions == 0) ASSERT_FALSE(harness.step().empty());
   EXPECT_TRUE(harness.is_running(first));
   EXPECT_FALSE(harness.is_running(second));
   EXPECT_EQ(second.num_computed, 8);  // of three blocks one was needed, and two are kept
   EXPECT_EQ(harness.num_blocks(second), 2);
-  EXPECT_EQ(harness.scheduler().num_preempted_blocks(), 0U);
+  EXPECT_EQ(harness.scheduler().counts().preempted_blocks, 0U);
   const int tokens = second.num_tokens();
   EXPECT_TRUE(harness.intact());
   while (!harness.is_running(second)) {
@@ -125,7 +125,7 @@ TEST(Scheduler, SequenceThatCannotGrowTakesTailBlocksOfTheYoungest) {
   }
   EXPECT_EQ(second.num_tokens(), tokens);
   EXPECT_EQ(second.num_computed, 4);  // meanwhile the first took one more
-  EXPECT_EQ(harness.scheduler().num_preempted_blocks(), 1U);
+  EXPECT_EQ(harness.scheduler().counts().preempted_blocks, 1U);
   EXPECT_THAT(harness.step(), ElementsAre(Pair(2, tokens - 4)));  // what it lost, in one go
 }
 
@@ -137,7 +137,7 @@ TEST(Scheduler, YoungestThatCannotGrowGoesItself) {
   EXPECT_EQ(harness.step().size(), 3U);
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 1), Pair(2, 1)));
   EXPECT_FALSE(harness.is_running(youngest));
-  EXPECT_EQ(harness.scheduler().num_preemptions(), 1U);
+  EXPECT_EQ(harness.scheduler().counts().preemptions, 1U);
   EXPECT_EQ(youngest.num_tokens(), 5);
 }
 

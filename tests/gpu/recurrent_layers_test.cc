@@ -56,13 +56,13 @@ struct Loaded {
     RunnerRequest request{.source = source,
                           .config = std::move(config),
                           .weights = std::move(list),
-                          .options = {.isa = IsaLevel::kAvx2,
-                                      .bits = bits,
+                          .options = {.bits = bits,
                                       .device = device,
                                       .gpu_layers = gpu_layers,
                                       .kv_memory_bytes = 4U << 20,
-                                      .max_rows = 32,
-                                      .max_seqs = 8},
+                                      .max_step_tokens = 32,
+                                      .max_sequences = 8},
+                          .isa = IsaLevel::kAvx2,
                           .pool = pool,
                           .kv_budget = budget};
     const MakeStage make = stage ? maker_of(*stage, bits) : gpu::card_stage_for(request).value();

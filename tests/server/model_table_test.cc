@@ -165,7 +165,7 @@ TEST_F(Models, OneThatNobodyUsesStaysForAsLongAsItTookToLoad) {
   ASSERT_TRUE(until([&] { return waiting->is_over(); }));
   EXPECT_TRUE(waiting->take());
   const auto other = wait("b");
-  now_ = slot("a").last_use() + slot("a").load_time() - 1ms;
+  now_ = slot("a").times().last_use + slot("a").times().of_load - 1ms;
   table_->advance(now_);
   EXPECT_EQ(slot("a").state(), State::kServing);
   table_->advance(now_ += 2ms);
@@ -176,7 +176,7 @@ TEST_F(Models, OneInUseKeepsItsTurnThenTakesNothingNewAndGoes) {
   make_two();
   auto used = std::make_unique<ModelLease>(load("a"));
   const auto waiting = wait("b");
-  now_ = std::max(now_, slot("a").loaded_at()) + options_.models.turn - 1ms;
+  now_ = std::max(now_, slot("a").times().loaded) + options_.models.turn - 1ms;
   table_->advance(now_);
   EXPECT_EQ(slot("a").state(), State::kServing);
   EXPECT_TRUE(wait("a")->is_over()) << "it takes requests until its turn is over";
@@ -219,7 +219,7 @@ TEST_F(Models, OneThatWasToGoStaysIfWhoeverWantedItsRoomLeaves) {
   make_two();
   const ModelLease used = load("a");
   auto waiting = wait("b");
-  now_ = std::max(now_, slot("a").loaded_at()) + options_.models.turn;
+  now_ = std::max(now_, slot("a").times().loaded) + options_.models.turn;
   table_->advance(now_);
   EXPECT_EQ(slot("a").state(), State::kClosing);
   waiting.reset();
@@ -351,7 +351,7 @@ TEST_F(Models, WithoutRequestsGoAfterTheirTimeAndNotWithOne) {
     table_->advance(now_);
     EXPECT_EQ(slot("a").state(), State::kServing);
   }
-  now_ = slot("a").last_use() + 61s;
+  now_ = slot("a").times().last_use + 61s;
   EXPECT_TRUE(until([&] { return slot("a").state() == State::kUnloaded; }));
   EXPECT_EQ(table_->memory_taken(), 0U);
 }
@@ -368,7 +368,7 @@ TEST_F(Models, StayAsLongAsAClientWantsBehindItsRequest) {
     used.set_keep_alive(30s);
     EXPECT_EQ(table_->expiry(slot("a"), now_), now_ + 30s) << "what was said last counts, and somebody uses it";
   }
-  const ModelTable::Clock::time_point left = slot("a").last_use();
+  const ModelTable::Clock::time_point left = slot("a").times().last_use;
   EXPECT_EQ(table_->expiry(slot("a"), now_), left + 30s);
   table_->advance(now_ = left + 29s);
   EXPECT_EQ(slot("a").state(), State::kServing);
@@ -384,9 +384,9 @@ TEST_F(Models, StayForNoClientLongerThanTheOperatorLetsAnyBeIdle) {
   make_two();
   for (const std::chrono::milliseconds wanted : {kKeptForever, std::chrono::milliseconds(300s)}) {
     load("a").set_keep_alive(wanted);
-    EXPECT_EQ(table_->expiry(slot("a"), now_), slot("a").last_use() + 60s);
+    EXPECT_EQ(table_->expiry(slot("a"), now_), slot("a").times().last_use + 60s);
   }
-  now_ = slot("a").last_use() + 60s;
+  now_ = slot("a").times().last_use + 60s;
   EXPECT_TRUE(until([&] { return slot("a").state() == State::kUnloaded; }));
 }
 
@@ -432,7 +432,7 @@ TEST_F(Models, AClientLetsGoOfItsOwnUseAlone) {
   make_two();
   load("a");
   ASSERT_TRUE(wait("a", "another")->take());
-  now_ = slot("a").last_use();
+  now_ = slot("a").times().last_use;
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(table_->unload(slot("a"), "somebody", now_).value()) << "another may want it";
     wait("a", "somebody")->take()->set_keep_alive(0s);
@@ -444,7 +444,7 @@ TEST_F(Models, AClientLetsGoOfItsOwnUseAlone) {
     const auto lease = wait("a", "another")->take();
     EXPECT_FALSE(table_->unload(slot("a"), "somebody", now_ += 70s).value()) << "another uses it";
   }
-  now_ = slot("a").last_use();
+  now_ = slot("a").times().last_use;
   EXPECT_TRUE(table_->unload(slot("a"), "another", now_).value());
   EXPECT_EQ(slot("a").state(), State::kUnloading) << "nobody wants it";
   EXPECT_EQ(models_[0].num_loads, 1);

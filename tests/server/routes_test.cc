@@ -15,7 +15,7 @@ using boost::beast::http::verb;
 
 /// The pattern of the route; empty: there is none.
 std::string_view pattern_of(verb method, std::string_view target) {
-  static const Routes routes;
+  static const Routes routes;  // whose row it is
   const auto match = routes.find(method, target);
   return match ? match->row->path : std::string_view();
 }

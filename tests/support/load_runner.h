@@ -18,14 +18,17 @@ inline Result<Weights> load_weights(const ModelSource& source, const ModelConfig
   return Weights::load(source, list, kernel_table(IsaLevel::kScalar), pool, {}, {.repack = repack});
 }
 
+/// The level `auto` is the scalar one here.
 inline Result<std::unique_ptr<CpuRunner>> load_cpu_runner(const ModelSource& source, ModelConfig config,
-                                                          RunnerOptions options, ThreadPool& pool, MemoryBudget& budget,
+                                                          EngineOptions options, ThreadPool& pool, MemoryBudget& budget,
                                                           std::optional<AssistantRequest> assistant = {}) {
   OCTAVO_TRY(WeightList list, WeightList::create(source, config));
+  OCTAVO_TRY(const IsaLevel isa, parse_isa(options.isa == "auto" ? "scalar" : options.isa));
   return CpuRunner::load({.source = source,
                           .config = std::move(config),
                           .weights = std::move(list),
                           .options = std::move(options),
+                          .isa = isa,
                           .pool = pool,
                           .kv_budget = budget,
                           .assistant = std::move(assistant)});
@@ -37,7 +40,7 @@ inline Result<AssistantRequest> assistant_of(const ModelConfig& model, const Mod
   OCTAVO_TRY(WeightList list, WeightList::create(source, config));
   return AssistantRequest{.source = source, .config = std::move(config), .weights = std::move(list)};
 }
-inline Result<std::unique_ptr<CpuRunner>> load_cpu_runner(const ModelSource& source, RunnerOptions options,
+inline Result<std::unique_ptr<CpuRunner>> load_cpu_runner(const ModelSource& source, EngineOptions options,
                                                           ThreadPool& pool, MemoryBudget& budget) {
   OCTAVO_TRY(ModelConfig config, ModelConfig::load(source));
   return load_cpu_runner(source, std::move(config), std::move(options), pool, budget);

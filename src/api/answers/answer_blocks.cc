@@ -1,7 +1,6 @@
 #include "api/answers/answer_blocks.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "api/answers/openai_finish.h"
 #include "json/json_document.h"

@@ -88,7 +88,7 @@ class AnswerBlocks : public AnswerWriter {
   void keep_logprobs(Block& block);
   /// Tells the log-probabilities of tokens without text at the answer's end.
   void tell_last_logprobs(std::string& out);
-  /// Before a block ends at the answer's end.
+  /// Tells the block that is open of the answer's end, before it ends there.
   void mark_cut();
 
   const CompletionCall& call_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "api/call/api_error.h"
 #include "api/call/context_full.h"
 #include "base/error.h"
 

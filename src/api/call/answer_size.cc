@@ -23,7 +23,7 @@ constexpr std::uint64_t kIdBytes = 7;  // six digits and a comma
 // alternatives.
 constexpr std::uint64_t kSpellings = 3;
 
-/// Beside a token's text.
+/// The bytes that log-probabilities take beside a token's text.
 std::uint64_t logprob_bytes(const CompletionCall& call) {
   if (call.num_logprobs < 0) return 0;
   const auto num_alternatives = static_cast<std::uint64_t>(call.num_logprobs);

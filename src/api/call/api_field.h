@@ -95,7 +95,6 @@ constexpr ApiField one_of(std::string_view path, std::span<const std::string_vie
   return field;
 }
 
-inline constexpr double kNoMin = std::numeric_limits<double>::lowest();
 inline constexpr double kNoMax = std::numeric_limits<double>::max();
 constexpr ApiField number(std::string_view path, double min, double max, std::string_view otherwise,
                           std::string_view text, TakeField take = nullptr) {

@@ -150,7 +150,7 @@ struct ApiRequest {
   AskedBudget reasoning_budget = {};
   AnswerForm form = {};
   std::string cache_salt = {};
-  std::optional<std::chrono::milliseconds> keep_alive = {};  // of the model, behind this request
+  std::optional<std::chrono::milliseconds> keep_alive = {};  // how long the model stays after this
   Warnings warnings = {};                                    // what the client should be told
 
   /// The prompt of a call for vectors or scores.

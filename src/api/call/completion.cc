@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
-#include "api/call/api_error.h"
 #include "api/call/custom_tools.h"
 #include "api/call/text.h"
 #include "json/json_cursor.h"

@@ -97,7 +97,7 @@ struct CompletionCall : AnswerForm {
   std::vector<std::string> stop = {};                        // Request::stop, for answers that say at which they ended
   std::shared_ptr<const void> dry_breakers = {};             // ModelText::find_dry_breakers(), held for its requests
   std::string user_cache_salt = {};                          // cache_salt; the server joins it with the key's domain
-  std::optional<std::chrono::milliseconds> keep_alive = {};  // ollama's: of the model, behind this call
+  std::optional<std::chrono::milliseconds> keep_alive = {};  // ollama's: how long the model stays after this
 
   /// The stop text of RequestStats::stop_text; empty: none.
   std::string_view stop_text(int index) const {

@@ -9,7 +9,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "api/call/api_error.h"
 #include "api/call/warnings.h"

@@ -1,11 +1,9 @@
 #include "api/call/prompt_logprobs.h"
 
-#include <algorithm>
 #include <cmath>
 #include <ranges>
 #include <utility>
 
-#include "base/to_size.h"
 #include "sampler/softmax.h"
 #include "sampler/top_tokens.h"
 

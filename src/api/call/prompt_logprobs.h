@@ -31,7 +31,7 @@ class PromptLogprobs {
   float logprob(std::size_t position) const { return logprobs_[position]; }
   /// Among all tokens, from 1: of equal ones the lower id goes first.
   int rank(std::size_t position) const { return ranks_[position]; }
-  /// At most so many, the likeliest first; at equal log-probability the lower id.
+  /// At most so many tokens, the likeliest first; at equal log-probability the lower id.
   std::span<const TokenLogprob> top(std::size_t position, int most) const {
     return std::span(top_).subspan(position * num_top_, std::min(to_size(most), num_top_));
   }

@@ -8,7 +8,6 @@
 #include <boost/json/value.hpp>
 #include <cmath>
 #include <cstdint>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>

@@ -6,8 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "api/call/api_error.h"
-
 namespace octavo {
 
 namespace json = boost::json;

@@ -16,7 +16,7 @@ namespace octavo {
 TemplateValue template_value(const boost::json::value& value);
 TemplateValue template_value(const boost::json::object& object);
 
-/// In the place of the value that the name has, if it has one.
+/// Gives the name a value, which takes the place of the one that it has, if it has one.
 void set_template_name(TemplateDict& names, std::string_view name, TemplateValue value);
 /// Each member of `given`. Error: a name that the template finds by itself, behind `path`.
 ApiResult<void> add_template_names(const boost::json::object& given, std::string_view path, TemplateDict& names);

@@ -14,7 +14,7 @@ std::string_view without_suffix(std::string_view file_name) {
   return file_name;
 }
 
-/// Without "-00001-of-00003", the number of a part.
+/// The name of a file without "-00001-of-00003", the number of a part.
 std::string_view without_part(std::string_view stem) {
   constexpr std::string_view kPattern = "-ddddd-of-ddddd";
   if (stem.size() < kPattern.size()) return stem;

@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <string>
 
-#include "api/call/api_error.h"
-#include "json/json_cursor.h"
-
 namespace octavo {
 
 ApiResult<std::vector<TokenId>> read_token_ids(const JsonCursor& given, const boost::json::array& ids, int num_tokens,

@@ -16,7 +16,7 @@ namespace octavo {
 /// code.
 ApiResult<std::vector<TokenId>> read_token_ids(const JsonCursor& given, const boost::json::array& ids, int num_tokens,
                                                std::string_view code = "invalid_type");
-/// The same of ids that stand in place of what the body has at `given`.
+/// Checks ids that stand in place of what the body has at `given`, as read_token_ids() does.
 ApiResult<std::vector<TokenId>> check_token_ids(const JsonCursor& given, std::span<const TokenId> ids, int num_tokens);
 
 }  // namespace octavo

@@ -7,7 +7,6 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <set>
-#include <utility>
 
 #include "api/call/api_error.h"
 #include "toolcalls/call_grammar.h"

@@ -10,7 +10,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// Of OpenAI's chats and responses, and of Anthropic's messages.
+/// The types of images in OpenAI's chats and responses, and in Anthropic's messages.
 constexpr std::array<std::string_view, 3> kImageTypes = {"image_url", "input_image", "image"};
 
 bool is_image(const json::object& part) {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "api/call/api_error.h"
 #include "base/error.h"
 #include "base/to_size.h"
 #include "json/json_cursor.h"

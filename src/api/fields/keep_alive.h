@@ -1,4 +1,4 @@
-// How long a model is to stay in memory behind a request: `keep_alive` of ollama's API.
+// How long a model is to stay in memory after a request: `keep_alive` of ollama's API.
 // https://github.com/ollama/ollama/blob/main/docs/faq.md
 //
 // Free functions without state; any thread.

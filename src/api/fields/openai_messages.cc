@@ -5,12 +5,10 @@
 #include <boost/json/value.hpp>
 #include <utility>
 
-#include "api/call/api_error.h"
 #include "api/call/custom_tools.h"
 #include "api/call/template_names.h"
 #include "api/call/tool_fields.h"
 #include "base/error.h"
-#include "json/json_cursor.h"
 
 namespace octavo {
 namespace {

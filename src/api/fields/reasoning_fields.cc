@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "api/call/template_names.h"
 #include "api/fields/answer_fields.h"

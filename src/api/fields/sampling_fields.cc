@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/json/value.hpp>
 #include <charconv>
-#include <limits>
 #include <utility>
 
 #include "api/call/completion.h"

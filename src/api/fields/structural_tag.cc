@@ -7,9 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/call/api_error.h"
 #include "base/error.h"
-#include "json/json_cursor.h"
 #include "toolcalls/gbnf_literal.h"
 
 namespace octavo {

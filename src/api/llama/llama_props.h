@@ -5,7 +5,6 @@
 #pragma once
 
 #include <boost/json/object.hpp>
-#include <string>
 
 #include "api/call/completion.h"
 #include "octavo/model_info.h"

@@ -44,7 +44,7 @@ void take_num_predict(FieldReader& reader, const ApiField& field) {
   reader.request.length.field = field.path;
 }
 
-/// Behind `speculation`, whose bound holds too.
+/// The field is read after `speculation`, whose bound holds too.
 void take_most_drafts(FieldReader& reader, const ApiField& field) {
   const auto most = reader.take(reader.at(field.path).integer_from(0));
   int& max_drafts = reader.request.settings.max_drafts;

@@ -31,7 +31,7 @@ constexpr ApiField named_by_tag() {
 }
 constexpr ApiField keep_alive() {
   return any("keep_alive", "the server's",
-             "how long the model stays in memory behind the request: seconds, or a text such as `5m` or `1h30m`; below "
+             "how long the model stays in memory after the request: seconds, or a text such as `5m` or `1h30m`; below "
              "0: for ever; 0: until the answer is made",
              take_keep_alive);
 }

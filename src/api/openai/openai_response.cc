@@ -247,7 +247,7 @@ void CompletionResponse::State::end_choice(std::size_t index, std::string_view f
   }
 }
 
-/// Of a choice that has ended, with its own timings.
+/// Ends the last chunk of a choice that has ended, with its own timings.
 void CompletionResponse::State::end_last_chunk(std::size_t index, const RequestStats& stats, std::string& out) const {
   end_choice(index, finish_of(answers[index]), JsonWriter(out));
   LlamaTimings own;

@@ -25,7 +25,7 @@ class ResponsesAnswer final : public AnswerBlocks {
   void end_block(const Block& block, std::size_t index, std::string& out) override;
   void write_end(std::string& out) override;
   void write_error(const ApiError& error, std::string& out) override;
-  /// Also of a stream's last event. Keeps the response if its call asks for it.
+  /// The response's JSON, which a stream's last event has as well. Keeps the response if its call asks for it.
   std::string body() override;
   bool keeps_stream() const override { return true; }
 

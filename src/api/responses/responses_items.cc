@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <string>
 #include <utility>
 
-#include "api/call/api_error.h"
 #include "api/call/custom_tools.h"
 #include "api/responses/foreign_items.h"
 #include "base/error.h"
-#include "json/json_cursor.h"
 
 namespace octavo {
 namespace {

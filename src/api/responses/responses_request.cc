@@ -6,11 +6,9 @@
 #include <array>
 #include <boost/json.hpp>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <utility>
 
-#include "api/call/api_error.h"
 #include "api/call/history_parts.h"
 #include "api/call/template_names.h"
 #include "api/call/tool_fields.h"
@@ -79,7 +77,7 @@ void take_format(FieldReader& reader, const ApiField& field) {
   read_format(reader, reader.at(field.path), {.schema_member = "schema"});
 }
 
-/// Tools and their choice are read behind the items, which may have tools as well.
+/// Tools and their choice are read after the items, which may have tools as well.
 void leave_to_items(FieldReader&, const ApiField&) {}
 
 void refuse_if_asked(FieldReader& reader, const ApiField& field) {

@@ -18,7 +18,6 @@
 #include "api/call/tool_fields.h"
 #include "api/responses/foreign_items.h"
 #include "base/error.h"
-#include "json/json_cursor.h"
 #include "toolcalls/tool_call_parser.h"
 
 namespace octavo {

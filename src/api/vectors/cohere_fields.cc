@@ -71,11 +71,8 @@ void take_cut(FieldReader& reader, const ApiField& field) {
 }
 
 void take_max_tokens(FieldReader& reader, const ApiField& field) {
-  const auto most = reader.take(reader.at(field.path).integer_from(1));
-  if (!most) return;
-  const std::int64_t bounded = std::min<std::int64_t>(*most, std::numeric_limits<int>::max());
-  reader.request.vectors().max_tokens =
-      AskedVectors::MaxTokens{.tokens = static_cast<int>(bounded), .field = field.path};
+  if (const auto most = reader.take(reader.at(field.path).integer_from(1)))
+    field::note_most_tokens(reader, field, *most);
 }
 
 constexpr ApiField kRows[] = {

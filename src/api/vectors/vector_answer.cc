@@ -12,7 +12,6 @@
 #include "api/vectors/vector_text.h"
 #include "base/to_size.h"
 #include "base/utf8.h"
-#include "json/json_writer.h"
 #include "octavo/embedding.h"
 
 namespace octavo {

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
-#include <utility>
 
 #include "api/call/completion.h"
 #include "api/fields/answer_fields.h"
@@ -218,14 +216,18 @@ ApiResult<void> check_num_texts(const JsonCursor& given, std::size_t count) {
   return refused(given.error(fmt::format("found {} texts, expected at most {}", count, kMaxTexts)));
 }
 
+void note_most_tokens(FieldReader& reader, const ApiField& field, std::int64_t most) {
+  const std::int64_t bounded = std::min<std::int64_t>(most, std::numeric_limits<int>::max());
+  reader.request.vectors().max_tokens =
+      AskedVectors::MaxTokens{.tokens = static_cast<int>(bounded), .field = field.path};
+}
+
 void take_most_tokens(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const auto most = reader.take(given.integer_from(AskedVectors::kToTheContext));
   if (!most) return;
   if (*most == 0) return reader.refuse(given.wrong_value("an integer from 1, or -1"));
-  const std::int64_t bounded = std::min<std::int64_t>(*most, std::numeric_limits<int>::max());
-  reader.request.vectors().max_tokens =
-      AskedVectors::MaxTokens{.tokens = static_cast<int>(bounded), .field = field.path};
+  note_most_tokens(reader, field, *most);
 }
 
 void take_normalize(FieldReader& reader, const ApiField& field) {

@@ -34,6 +34,8 @@ namespace field {
 
 /// So many texts at most. Error: there are more, named by the place of them all.
 ApiResult<void> check_num_texts(const JsonCursor& given, std::size_t count);
+/// A text is cut to so many tokens, as the field says.
+void note_most_tokens(FieldReader& reader, const ApiField& field, std::int64_t most);
 void take_most_tokens(FieldReader& reader, const ApiField& field);
 /// The one text that others are compared with, which is needed.
 void take_query(FieldReader& reader, const ApiField& field);

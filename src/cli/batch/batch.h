@@ -9,8 +9,6 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "api/call/completion.h"
 #include "cli/batch/batch_input.h"

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
-#include <istream>
 #include <ostream>
 
 #include "api/call/text.h"

@@ -6,7 +6,6 @@
 #include <boost/json.hpp>
 #include <random>
 
-#include "base/to_size.h"
 #include "cli/generate.h"
 
 namespace octavo::cli {

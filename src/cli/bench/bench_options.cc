@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "cli/options/options.h"
-
 namespace octavo::cli {
 namespace {
 
@@ -14,9 +12,8 @@ constexpr int kMaxRepeats = 10000;
 void add_format_option(Command& command, BenchFormat& format) {
   const std::vector<std::pair<std::string, BenchFormat>> formats = {
       {"md", BenchFormat::kMarkdown}, {"csv", BenchFormat::kCsv}, {"json", BenchFormat::kJson}};
-  add_choice(
-      command, "--format", "FORMAT", formats, [&format](BenchFormat f) { format = f; },
-      "md (default): a table in Markdown; csv; json: one object with machine, model and results");
+  add_choice(command, "--format", "FORMAT", formats, store_in(format),
+             "md (default): a table in Markdown; csv; json: one object with machine, model and results");
 }
 
 }  // namespace

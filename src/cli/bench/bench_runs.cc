@@ -1,7 +1,6 @@
 #include "cli/bench/bench_runs.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/to_size.h"
 #include "cli/generate.h"

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
-
-#include "base/to_size.h"
 
 namespace octavo::cli {
 namespace {

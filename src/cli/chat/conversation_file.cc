@@ -5,11 +5,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 #include <utility>
 
-#include "base/error.h"
 #include "base/file_writing.h"
 #include "base/to_size.h"
 #include "base/utf8.h"

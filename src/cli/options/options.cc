@@ -92,17 +92,16 @@ struct DraftSource {
 void add_device_options(Command& command, Device& device, int& gpu_layers, const std::string& text) {
   const std::vector<std::pair<std::string, Device>> devices = {
       {"cpu", Device::kCpu}, {"cuda", Device::kCuda}, {"auto", Device::kAuto}};
-  add_choice(command, "--device", "NAME", devices, [&device](Device chosen) { device = chosen; }, text)->per_model();
+  add_choice(command, "--device", "NAME", devices, store_in(device), text)->per_model();
   const auto parse = [](const std::string& number) -> Result<int> {
     if (number == "auto" || number == "all") return -1;
     const auto layers = parse_integer(number, 0, std::numeric_limits<int>::max());
     if (!layers) return fail("{}; or auto, or all", layers.error().message);
     return static_cast<int>(*layers);
   };
-  add_parsed(
-      command, "--gpu-layers", "N", parse, [&gpu_layers](int layers) { gpu_layers = layers; },
-      "Layers on the card at most, the first ones; more than the model has: the output matrix, too; auto or all "
-      "(default): as many as it has room for")
+  add_parsed(command, "--gpu-layers", "N", parse, store_in(gpu_layers),
+             "Layers on the card at most, the first ones; more than the model has: the output matrix, too; auto or all "
+             "(default): as many as it has room for")
       ->per_model();
 }
 
@@ -110,7 +109,7 @@ Option* add_integers(Command& command, const std::string& name, std::vector<int>
                      const std::string& description) {
   return add_parsed(
       command, name, "N,...", [=](const std::string& text) { return parse_integers(text, low, high); },
-      [&values](const std::vector<int>& list) { values = list; }, description);
+      store_in(values), description);
 }
 
 std::string refuse_empty(const std::string& text) { return text.empty() ? "found an empty value" : ""; }
@@ -156,9 +155,8 @@ void add_kv_type_option(Command& command, KvType& type) {
   std::vector<std::pair<std::string, KvType>> choices;
   for (const KvType t : {KvType::kI16, KvType::kF16, KvType::kBF16, KvType::kQ8_0, KvType::kF32})
     choices.emplace_back(kv_type_name(t), t);
-  add_choice(
-      command, "--kv-type", "TYPE", choices, [&type](KvType v) { type = v; },
-      "Element type of the KV cache: i16 (default), f16, bf16, q8_0, f32")
+  add_choice(command, "--kv-type", "TYPE", choices, store_in(type),
+             "Element type of the KV cache: i16 (default), f16, bf16, q8_0, f32")
       ->per_model();
 }
 
@@ -181,7 +179,7 @@ void add_quantize_option(Command& command, std::string& mix) {
     return std::string(found.name);
   };
   add_parsed(
-      command, "--quantize", "TYPE", name_of, [&mix](std::string name) { mix = std::move(name); },
+      command, "--quantize", "TYPE", name_of, store_in(mix),
       "Make weights that are floats this type while loading: Q8_0, Q4_0, Q4_1, Q4_K_M, Q6_K and others of `octavo "
       "quantize`; default: as they are")
       ->per_model();
@@ -204,12 +202,11 @@ void add_engine_options(Command& command, EngineOptions& options, Context& conte
   command.group("Engine");
   add_integer(command, "-t,--threads", options.num_threads, 1, kMaxThreads,
               "Threads that compute; default: one for each physical core, within a container's quota");
-  add_choice(
-      command, "--isa", "NAME", isa_choices(), [&options](const std::string& name) { options.isa = name; },
-      "Instruction set: auto (default), scalar, avx2, avxvnni, avx512vnni, neon");
+  add_choice(command, "--isa", "NAME", isa_choices(), store_in(options.isa),
+             "Instruction set: auto (default), scalar, avx2, avxvnni, avx512vnni, neon");
   const std::vector<std::pair<std::string, Bits>> bits = {{"native", Bits::kNative}, {"portable", Bits::kPortable}};
   add_choice(
-      command, "--bits", "PROFILE", bits, [&options](Bits chosen) { options.bits = chosen; },
+      command, "--bits", "PROFILE", bits, store_in(options.bits),
       "Last digits of results: native (default), those of this machine at its full speed, or portable, the same on "
       "every machine and with every --isa");
   add_device_options(
@@ -220,11 +217,11 @@ void add_engine_options(Command& command, EngineOptions& options, Context& conte
   const std::vector<std::pair<std::string, KvLayout>> layouts = {{"paged", KvLayout::kPaged},
                                                                  {"contiguous", KvLayout::kContiguous}};
   add_choice(
-      command, "--kv-layout", "LAYOUT", layouts, [&options](KvLayout v) { options.kv_layout = v; },
+      command, "--kv-layout", "LAYOUT", layouts, store_in(options.kv_layout),
       "Where the KV cache lies: paged (default), or contiguous: one growing piece; changes memory, never the answer");
-  const Option* block_size = add_parsed(
-      command, "--block-size", "N", parse_block_size, [&options](int size) { options.block_size = size; },
-      "Tokens in a KV block of the paged layout: a power of two up to 256; default 16");
+  const Option* block_size =
+      add_parsed(command, "--block-size", "N", parse_block_size, store_in(options.block_size),
+                 "Tokens in a KV block of the paged layout: a power of two up to 256; default 16");
   command.on_parsed([&options, block_size]() -> Result<void> {
     if (options.kv_layout == KvLayout::kContiguous && block_size->count() > 0)
       return fail("--block-size: the contiguous layout has no blocks");
@@ -313,13 +310,11 @@ void add_constraint_options(Command& command, std::optional<ConstraintSource>& c
 
 void add_additional_properties_option(Command& command, bool& closes_objects, std::string_view of_whom) {
   const std::vector<std::pair<std::string, bool>> readings = {{"closed", true}, {"as_written", false}};
-  add_choice(
-      command, "--additional-properties", "READING", readings,
-      [&closes_objects](bool closes) { closes_objects = closes; },
-      fmt::format(
-          "Members that {} does not name: closed (default): none, where it names properties and says nothing of "
-          "others; as_written: any",
-          of_whom));
+  add_choice(command, "--additional-properties", "READING", readings, store_in(closes_objects),
+             fmt::format(
+                 "Members that {} does not name: closed (default): none, where it names properties and says nothing of "
+                 "others; as_written: any",
+                 of_whom));
 }
 
 void add_reasoning_budget_option(Command& command, int& budget) {
@@ -333,9 +328,8 @@ void add_reasoning_budget_option(Command& command, int& budget) {
 void add_reasoning_format_option(Command& command, ReasoningMode& mode) {
   const std::vector<std::pair<std::string, ReasoningMode>> formats = {
       {"auto", ReasoningMode::kSplit}, {"deepseek", ReasoningMode::kSplit}, {"none", ReasoningMode::kLeftIn}};
-  add_choice(
-      command, "--reasoning-format", "FORMAT", formats, [&mode](ReasoningMode chosen) { mode = chosen; },
-      "Where a chat names none: auto (default), deepseek: reasoning apart from the content; none: left in it");
+  add_choice(command, "--reasoning-format", "FORMAT", formats, store_in(mode),
+             "Where a chat names none: auto (default), deepseek: reasoning apart from the content; none: left in it");
 }
 
 int usable_reasoning_budget(const Engine& engine, int budget, const Context& context) {
@@ -351,10 +345,8 @@ void add_generation_config_option(Command& command, std::string& generation_conf
     if (!config) return fail("{}: {}", path, config.error().message);
     return text;
   };
-  add_parsed(
-      command, "--generation-config", "FILE", read,
-      [&generation_config](std::string text) { generation_config = std::move(text); },
-      "A generation_config.json of the model: its sampling and end tokens, before those of the model's file")
+  add_parsed(command, "--generation-config", "FILE", read, store_in(generation_config),
+             "A generation_config.json of the model: its sampling and end tokens, before those of the model's file")
       ->per_model();
 }
 
@@ -363,9 +355,8 @@ void add_tokenizer_option(Command& command, std::filesystem::path& path) {
     if (text.empty()) return fail("found an empty value");
     return std::filesystem::path(text);
   };
-  add_parsed(
-      command, "--tokenizer", "FILE", check, [&path](std::filesystem::path file) { path = std::move(file); },
-      "A tokenizer.json, whose words are used instead of the model's own")
+  add_parsed(command, "--tokenizer", "FILE", check, store_in(path),
+             "A tokenizer.json, whose words are used instead of the model's own")
       ->per_model();
 }
 
@@ -380,17 +371,15 @@ Option* add_chat_template_option(Command& command, std::string& chat_template) {
     return value;
   };
   return add_parsed(
-             command, "--chat-template", "FILE", read,
-             [&chat_template](std::string text) { chat_template = std::move(text); },
+             command, "--chat-template", "FILE", read, store_in(chat_template),
              "A chat template in Jinja, used instead of the model's own: a file, the text itself, or a name such as "
              "chatml")
       ->per_model();
 }
 
 Option* add_chat_template_file_option(Command& command, std::string& chat_template) {
-  return add_parsed(
-             command, "--chat-template-file", "FILE", read_template,
-             [&chat_template](std::string text) { chat_template = std::move(text); }, "The same, and always a file")
+  return add_parsed(command, "--chat-template-file", "FILE", read_template, store_in(chat_template),
+                    "The same, and always a file")
       ->per_model();
 }
 

@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +17,12 @@
 #include "octavo/engine.h"
 
 namespace octavo::cli {
+
+/// Stores what an option was given in `value`, which must live until the command has been performed.
+template <class Value>
+auto store_in(Value& value) {
+  return [&value](auto given) { value = std::move(given); };
+}
 
 /// An option whose text `parse` turns into a value, which `store` takes, or refuses with a message.
 template <class Parse, class Store>

@@ -18,8 +18,8 @@ constexpr int kMaxInt = std::numeric_limits<int>::max();
 void add_real(Command& command, const std::string& name, std::optional<float>& value, float low, float high,
               const std::string& description) {
   add_parsed(
-      command, name, "NUMBER", [=](const std::string& text) { return parse_real(text, low, high); },
-      [&value](float v) { value = v; }, description)
+      command, name, "NUMBER", [=](const std::string& text) { return parse_real(text, low, high); }, store_in(value),
+      description)
       ->per_model();
 }
 
@@ -73,10 +73,8 @@ void add_penalties(Command& command, SamplingFlags& flags) {
 }
 
 void add_mirostat(Command& command, SamplingFlags& flags) {
-  add_choice<int>(
-      command, "--mirostat", "0|1|2", {{"0", 0}, {"1", 1}, {"2", 2}},
-      [&flags](int version) { flags.mirostat = version; },
-      "Version of Mirostat, which takes the place of all cuts; default 0, none")
+  add_choice<int>(command, "--mirostat", "0|1|2", {{"0", 0}, {"1", 1}, {"2", 2}}, store_in(flags.mirostat),
+                  "Version of Mirostat, which takes the place of all cuts; default 0, none")
       ->per_model();
   add_real(command, "--mirostat-ent", flags.mirostat_tau, 0, 100, "Mean surprise that it aims at, in bits; default 5");
   add_real(command, "--mirostat-lr", flags.mirostat_eta, 0, 1, "How fast it follows; default 0.1");
@@ -124,7 +122,7 @@ void add_sampling_options(Command& command, SamplingFlags& flags, std::string_vi
   add_mirostat(command, flags);
   add_parsed(
       command, "--samplers", "NAMES", [](const std::string& text) { return SamplerOrder::parse(text); },
-      [&flags](SamplerOrder order) { flags.order = std::move(order); },
+      store_in(flags.order),
       "Steps in their order, between semicolons; those not named are left out. All, in the default order: penalties, "
       "dry, top_n_sigma, top_k, typ_p, top_p, min_p, xtc, temperature")
       ->per_model();

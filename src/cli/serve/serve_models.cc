@@ -7,8 +7,6 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <memory>
-#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -17,10 +15,8 @@
 #include "base/cpu_info.h"
 #include "base/stop_check.h"
 #include "base/text.h"
-#include "base/to_size.h"
 #include "cli/options/find_model.h"
 #include "cli/options/options.h"
-#include "cli/options/sampling_options.h"
 #include "cli/serve/model_sections.h"
 #include "cli/terminal/parse.h"
 #include "engine/load/draft_file.h"

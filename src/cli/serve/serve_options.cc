@@ -91,10 +91,8 @@ void add_network_options(Command& command, server::ListenOptions& listen, server
                   "127.0.0.1, [::1] and --host where only this machine can call and there are no keys, else every one")
       ->check([](const std::string& text) { return message_of(HostList::of(std::span(&text, 1))); })
       ->type_name("NAME");
-  add_parsed(
-      command, "--metrics-listen", "ADDRESS:PORT", parse_listen_address,
-      [&listen](ListenAddress address) { listen.metrics = std::move(address); },
-      "Serve /metrics here, without a key, and not beside the rest; default: beside the rest");
+  add_parsed(command, "--metrics-listen", "ADDRESS:PORT", parse_listen_address, store_in(listen.metrics),
+             "Serve /metrics here, without a key, and not beside the rest; default: beside the rest");
   add_parsed(
       command, "--trusted-proxy", "NETWORK", [](const std::string& text) { return Network::parse(text); },
       [&listen](const Network& network) { listen.proxies.add(network); },
@@ -145,9 +143,8 @@ void add_scheduling_options(Command& command, EngineOptions& engine, RequestPoli
       {"prefill-first", PrefillPriority::kPrefillFirst},
       {"interleaved", PrefillPriority::kInterleaved},
       {"decode-priority", PrefillPriority::kDecodePriority}};
-  add_choice(
-      command, "--policy", "NAME", policies, [&engine](PrefillPriority policy) { engine.policy = policy; },
-      "Who gets a step's time: prefill-first, interleaved (default), decode-priority");
+  add_choice(command, "--policy", "NAME", policies, store_in(engine.policy),
+             "Who gets a step's time: prefill-first, interleaved (default), decode-priority");
   add_integer(command, "--max-queued", engine.max_queued, 0, kMaxCount,
               "Requests that wait; one more is refused; default 1024; 0: no bound");
   add_integer(command, "--max-queued-tokens", engine.max_queued_tokens, 0, kMaxCount,
@@ -192,7 +189,7 @@ void add_sharing_options(Command& command, server::ModelTableOptions& models) {
       ->of_servers();
   add_choice(
       command, "--allow-unload", "WHOSE", std::vector<std::pair<std::string, bool>>{{"own", false}, {"all", true}},
-      [&models](bool is_all) { models.clients_are_one = is_all; },
+      store_in(models.clients_are_one),
       "Whose use of a model a client may end by keep_alive or /models/unload: own (default), or all, that of others "
       "too")
       ->of_servers();
@@ -270,8 +267,7 @@ void add_serve_options(Command& command, ServeOptions& options, Context& context
   add_chat_template_file_option(command, server.engine.chat_template)->excludes(chat_template);
   add_generation_config_option(command, server.engine.generation_config);
   add_tokenizer_option(command, server.engine.tokenizer_path);
-  add_config_option(
-      command, [&options](const std::string& path) { options.models.config_file = path; }, kModelSections);
+  add_config_option(command, store_in(options.models.config_file), kModelSections);
 }
 
 }  // namespace octavo::cli

@@ -87,8 +87,7 @@ void add_pull_options(Command& command, server::PullOptions& pull, const std::sh
   add_parsed(
       command, "--allow-pull-keys", "NAMES",
       [](const std::string& text) -> Result<std::vector<std::string>> { return split_names(text); },
-      [&pull](std::vector<std::string> names) { pull.keys = std::move(names); },
-      "The names of the keys that may, between commas; '*': all. Needed where there are keys")
+      store_in(pull.keys), "The names of the keys that may, between commas; '*': all. Needed where there are keys")
       ->check(refuse_empty)
       ->needs(allow)
       ->of_servers();

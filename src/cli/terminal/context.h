@@ -7,7 +7,6 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "base/error.h"

@@ -5,7 +5,6 @@
 #include <clocale>
 #include <cstdio>
 #include <istream>
-#include <ostream>
 #include <string_view>
 
 #include "base/to_size.h"

@@ -8,7 +8,6 @@
 // Owned by a TerminalStream, one thread at a time.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

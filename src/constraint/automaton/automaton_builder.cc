@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "base/to_size.h"
 #include "constraint/automaton/automaton_loops.h"
-#include "constraint/automaton/utf8_ranges.h"
 
 namespace octavo {
 namespace {

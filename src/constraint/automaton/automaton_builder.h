@@ -7,9 +7,7 @@
 
 #include <map>
 #include <span>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "constraint/automaton/automaton.h"

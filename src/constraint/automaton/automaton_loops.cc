@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <span>
 
-#include "base/to_size.h"
-
 namespace octavo {
 namespace {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 
-#include "base/to_size.h"
 #include "base/utf8.h"
 
 namespace octavo {

@@ -1,7 +1,6 @@
 #include "constraint/grammar/compile_work.h"
 
 #include <algorithm>
-#include <string>
 
 #include "base/stop_check.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <utility>
 
 #include "base/text.h"
 #include "base/to_size.h"

@@ -1,7 +1,6 @@
 #include "constraint/grammar/grammar.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace octavo {
 namespace {

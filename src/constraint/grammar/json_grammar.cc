@@ -1,9 +1,5 @@
 #include "constraint/grammar/json_grammar.h"
 
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "constraint/grammar/text_without.h"
 #include "json/json_string.h"
 

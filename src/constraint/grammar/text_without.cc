@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxMarkBytes = 4096;  // each of its beginnings is a part of the grammar
 
-/// Behind the first character of the marks: the beginnings of what follows, and the characters that lead on.
+/// The beginnings of what follows the first character of the marks, each with the characters that lead on.
 using Beginnings = std::map<std::string, CodePointSet>;
 
 Result<Beginnings> beginnings_of(std::span<const std::string> marks, CompileWork& work) {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/to_size.h"
-#include "constraint/trie/plain_text.h"
 
 namespace octavo {
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/to_size.h"
-
 namespace octavo {
 namespace {
 

@@ -194,7 +194,7 @@ TokenMasks::EntryPointer TokenMasks::find_or_walk(const Key& key, const MaskSear
   return entry ? keep(key, std::move(*entry)) : nullptr;
 }
 
-/// Beside the states that are kept, and if it outgrows them, without.
+/// Walks beside the states that are kept, and without them if it outgrows them.
 template <class Walk>
 std::optional<TokenMasks::Entry> TokenMasks::walked(const MaskSearch& search, const Walk& walk, const Entry* loops,
                                                     bool keeps_ranges) {

@@ -8,7 +8,8 @@
 namespace octavo {
 namespace {
 
-/// Behind the part that begins at `place`: an escape, a class, a group or a character. Of what is not closed, the end.
+/// The place behind the part that begins at `place`: an escape, a class, a group or a character; the end where it is
+/// not closed.
 std::size_t end_of_part(std::string_view pattern, std::size_t place) {
   int depth = 0;
   bool in_class = false;

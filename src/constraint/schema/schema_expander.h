@@ -6,8 +6,6 @@
 #pragma once
 
 #include <map>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // The formats of JSON Schema as patterns.
 #include <algorithm>
 #include <array>
-#include <iterator>
 
 #include "constraint/schema/schema_texts.h"
 

@@ -45,7 +45,7 @@ class DigitComparison {
     if (to_size(state.place) < fraction_.size()) ++state.place;
     return state;
   }
-  /// At the end of a number with a point, or of at_point(): below 0, 0 or above.
+  /// The order at the end of a number with a point, or of at_point(): below 0, 0 or above.
   int result(State state) const {
     if (state.order != 0) return state.order;
     return to_size(state.place) < fraction_.size() ? -1 : 0;

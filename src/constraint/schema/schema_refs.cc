@@ -1,9 +1,7 @@
 #include "constraint/schema/schema_refs.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
-#include <utility>
 #include <vector>
 
 namespace octavo {

@@ -4,8 +4,6 @@
 #include <ranges>
 #include <utility>
 
-#include "constraint/schema/schema_number.h"
-
 namespace octavo {
 namespace {
 

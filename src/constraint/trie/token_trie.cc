@@ -1,7 +1,5 @@
 #include "constraint/trie/token_trie.h"
 
-#include <algorithm>
-
 #include "base/to_size.h"
 #include "constraint/trie/utf8_places.h"
 
@@ -88,7 +86,7 @@ void TokenTrie::add_nodes(std::span<const std::string_view> tokens, std::uint32_
   close_to(0);
 }
 
-/// From the last node to the first: children before their parents.
+/// Goes from the last node to the first: children come before their parents.
 void TokenTrie::find_below() {
   below_.resize(num_nodes());
   for (std::uint32_t node = num_nodes(); node-- > 0;)

@@ -1,9 +1,6 @@
 #include "engine/answers/active_request.h"
 
-#include <algorithm>
 #include <utility>
-
-#include "base/to_size.h"
 
 namespace octavo {
 

@@ -11,7 +11,7 @@
 namespace octavo {
 namespace {
 
-/// Without the places at the end for which there was no token.
+/// The tokens, without the places at the end for which there was none.
 std::span<const TokenLogprob> known_tokens(std::span<const TokenLogprob> top) {
   const auto end = std::ranges::find(top, TokenId{-1}, &TokenLogprob::token);
   return top.first(to_size(end - top.begin()));

@@ -123,7 +123,7 @@ void RequestTable::clear_retired() {
   retired_.clear();
 }
 
-/// In the table of a sequence of that many tokens, in each group.
+/// The blocks in the table of a sequence of that many tokens, in each group.
 std::size_t RequestTable::table_blocks(int num_tokens) const { return to_size(num_tokens / kv_.block_size() + 1); }
 
 /// It is read, or never will be.

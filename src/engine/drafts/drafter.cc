@@ -1,8 +1,6 @@
 #include "engine/drafts/drafter.h"
 
 #include <algorithm>
-#include <bit>
-#include <utility>
 
 #include "base/to_size.h"
 

@@ -6,7 +6,6 @@
 // may call it.
 #pragma once
 
-#include <cstdint>
 #include <list>
 #include <span>
 #include <string>
@@ -37,8 +36,6 @@ class SaidTexts {
   Found find(std::string_view domain, std::span<const TokenId> text);
   /// An answer of the domain is over. Where there is no memory for another domain, nothing of it is kept.
   void add(std::string_view domain, std::span<const TokenId> answer);
-
-  std::size_t num_domains() const { return domains_.size(); }
 
  private:
   struct Part {

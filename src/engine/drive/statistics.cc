@@ -7,15 +7,15 @@ EngineStats Statistics::current() const {
   stats.kv = kv_.stats();
   stats.waiting = scheduler_.num_waiting();
   stats.running = scheduler_.num_running();
-  stats.computed_tokens = scheduler_.num_computed_tokens();
-  stats.prompt_tokens = scheduler_.num_prompt_tokens();
-  stats.cached_tokens = scheduler_.num_cached_tokens();
-  stats.diverged_prompts = scheduler_.num_diverged_prompts();
+  stats.computed_tokens = scheduler_.counts().computed_tokens;
+  stats.prompt_tokens = scheduler_.counts().prompt_tokens;
+  stats.cached_tokens = scheduler_.counts().cached_tokens;
+  stats.diverged_prompts = scheduler_.counts().diverged_prompts;
   stats.kv.hits = stats.cached_tokens;
-  stats.kv.misses = scheduler_.num_lookup_tokens() - stats.cached_tokens;
+  stats.kv.misses = scheduler_.counts().lookup_tokens - stats.cached_tokens;
   stats.pinned_bytes = scheduler_.pins().bytes();
-  stats.preemptions = scheduler_.num_preemptions();
-  stats.preempted_blocks = scheduler_.num_preempted_blocks();
+  stats.preemptions = scheduler_.counts().preemptions;
+  stats.preempted_blocks = scheduler_.counts().preempted_blocks;
   return stats;
 }
 

@@ -17,7 +17,7 @@ bool has_expired(const ActiveRequest& request, Step::Clock::time_point now) {
   return request.deadline && *request.deadline <= now;
 }
 
-/// Of the batch that was begun.
+/// Waits for the batch that was begun, and notes what it has grown by.
 BatchOutcome finish_batch(const StepParts& parts) {
   const BatchOutcome outcome = parts.runner.wait();
   parts.plan.advances.clear();
@@ -160,8 +160,7 @@ bool Step::compute_rows(StepPlan& plan) {
   }
 }
 
-/// In the midst of the step: all requests with rows in it have been cancelled, or their deadlines have passed, since it
-/// began.
+/// Whether, since the step began, all requests with rows in it have been cancelled or their deadlines have passed.
 bool Step::is_unwanted() const {
   const Clock::time_point now = Clock::now();
   return std::ranges::all_of(parts_.plan.sequences, [&](const ScheduledSequence& planned) {
@@ -222,7 +221,7 @@ void Step::sample_and_accept(StepPlan& plan, std::optional<ThreadPool::Step>& wo
   accept(plan, num_accepted, plan.sequences.size());  // where no logits are wanted
 }
 
-/// Adds rows to the vectors of their requests; behind the last row of a prompt comes the model's head.
+/// Adds rows to the vectors of their requests; after the last row of a prompt comes the model's head.
 void Step::pool_rows(const StepPlan& plan, std::span<const LogitRow> rows, std::span<const float> hidden) {
   const std::size_t width = hidden.size() / rows.size();
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -269,7 +268,7 @@ void Step::attribute_time(const StepPlan& plan, Clock::time_point start) {
   last_samples_ = now;
 }
 
-/// Tokens become events; behind each one that a draft has guessed comes the next.
+/// Tokens become events; after each one that a draft has guessed comes the next.
 void Step::append_samples(StepPlan& plan) {
   events_ms_ = 0;
   for (Sample& sample : plan.samples.all) {

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "model/config.h"
-#include "model/runner_options.h"
+#include "model/runner_request.h"
 
 namespace octavo {
 

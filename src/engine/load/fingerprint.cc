@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
 
-#include <cstddef>
 #include <span>
 
 #include "base/cpu_info.h"

@@ -5,9 +5,9 @@
 #include <new>
 #include <system_error>
 
+#include "base/cpu_info.h"
 #include "base/stop_check.h"
 #include "base/text.h"
-#include "base/to_size.h"
 #include "chat/named_prompts.h"
 #include "engine/engine_impl.h"
 #include "engine/load/draft_file.h"
@@ -100,7 +100,7 @@ Result<std::shared_ptr<Resources>> resources_for(const EngineOptions& options) {
   return options.resources;
 }
 
-/// The file's, behind those of a generation_config.json.
+/// The file's defaults, which come after those of a generation_config.json.
 Result<SamplingDefaults> sampling_defaults_of(const ModelSource& source, const ModelTokenizer& words,
                                               std::string_view generation_config) {
   OCTAVO_TRY(SamplingDefaults of_file, SamplingDefaults::read(source));
@@ -108,24 +108,6 @@ Result<SamplingDefaults> sampling_defaults_of(const ModelSource& source, const M
   const auto of_config = parse_generation_config(generation_config, words.num_tokens());
   if (!of_config) return fail("generation_config: {}", of_config.error().message);
   return of_file.behind(*of_config);
-}
-
-RunnerOptions runner_options(const EngineOptions& options, IsaLevel isa) {
-  return {.isa = isa,
-          .bits = options.bits,
-          .device = options.device,
-          .gpu_layers = options.gpu_layers,
-          .kv_type = options.kv_type,
-          .kv_layout = options.kv_layout,
-          .block_size = options.block_size,
-          .kv_memory_bytes = options.kv_memory_bytes,
-          .max_context = options.max_context,
-          .max_rows = options.max_step_tokens,
-          .max_seqs = options.max_sequences,
-          .prefix_cache = options.prefix_cache,
-          .repack = options.repack,
-          .on_load_progress = options.on_load_progress,
-          .stop = options.stop};
 }
 
 /// The weights that the model needs; with those of its draft head, which becomes a part of `config`, where drafts are
@@ -185,7 +167,8 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts&
   OCTAVO_TRY(parts.runner, make_runner({.source = weight_source,
                                         .config = config,
                                         .weights = std::move(weights),
-                                        .options = runner_options(options, isa),
+                                        .options = options,
+                                        .isa = isa,
                                         .pool = resources.threads,
                                         .kv_budget = resources.kv_memory,
                                         .assistant = std::move(assistant)}));

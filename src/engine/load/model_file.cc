@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 
 #include "base/text.h"
 #include "convert/type_mix.h"

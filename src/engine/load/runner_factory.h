@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "model/model_runner.h"
-#include "model/runner_options.h"
+#include "model/runner_request.h"
 
 namespace octavo {
 

@@ -6,7 +6,7 @@
 // - every KvCacheManager::checkpoint_interval() tokens, so that they take no more memory than keys and values beside
 // them. A chunk ends at a place. Answers pass the last kind of places alone.
 //
-// Of prompts that begin alike one computes what they share. The others wait until it has come to a place from which
+// One of the prompts that begin alike computes what they share. The others wait until it has come to a place from which
 // they can go on (docs/scheduling.md).
 //
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing.

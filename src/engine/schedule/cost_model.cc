@@ -2,10 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <cstdint>
-
-#include "model/model_work.h"
 
 namespace octavo {
 namespace {

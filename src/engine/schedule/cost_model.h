@@ -15,7 +15,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "model/model_work.h"
@@ -52,9 +51,6 @@ class CostModel {
   /// Bytes of the experts that the rows are foreseen to choose.
   double expert_bytes(const StepWork& work) const { return expert_bytes(work, spread_); }
 
-  /// The machine of the last steps against what the fit says: 1 is as fitted, 2 half as fast.
-  double slowdown() const { return slowdown_; }
-
  private:
   static constexpr std::size_t kNumCosts = 6;
   using Features = std::array<double, kNumCosts>;
@@ -82,7 +78,7 @@ class CostModel {
   double spread_ = 1;  // rows behind the first count as so many that choose by chance
   std::array<Sums, kRowBins * kAttentionBins> bins_ = {};
   Features costs_ = {};  // milliseconds a unit of each feature
-  double slowdown_ = 1;
+  double slowdown_ = 1;  // the machine of the last steps against the fit: 2 is half as fast
   bool observed_ = false;
 };
 

@@ -62,7 +62,8 @@ bool OwnerRanks::update_ranks(std::int64_t step) {
   return true;
 }
 
-/// Behind the choices of its owner that are counted so far. It has come to this place now, if not before.
+/// The arrival of a sequence behind the choices of its owner that are counted so far. It has come to this place now, if
+/// not before.
 std::int64_t OwnerRanks::virtual_arrival(const Sequence& sequence, std::int64_t step) {
   const std::int64_t behind = std::int64_t{kStepsPerChoice} * sequence.notes.counts_of_owner->choices_before;
   if (!sequence.notes.is_ranked) return sequence.notes.own_rank.virtual_arrival + behind;

@@ -31,7 +31,6 @@ class OwnerRanks {
   /// Sets the ranks of all, at the beginning of step `step`. False: nobody has come or gone, and none has changed.
   bool update_ranks(std::int64_t step);
 
-  int num_owners() const { return static_cast<int>(owners_.size()); }
   /// It knows `num_sequences` sequences, in order, and counts them for their owners.
   Result<void> check_integrity(std::size_t num_sequences) const;
 

@@ -1,7 +1,6 @@
 #include "engine/schedule/scheduler.h"
 
 #include <algorithm>
-#include <new>
 #include <tuple>
 
 #include "base/error.h"

@@ -95,13 +95,7 @@ class Scheduler {
   std::span<Sequence* const> running() const { return queues_.running(); }
   int num_waiting() const { return static_cast<int>(queues_.waiting().size()); }
   int num_running() const { return static_cast<int>(queues_.running().size()); }
-  std::uint64_t num_preemptions() const { return counts_.preemptions; }
-  std::uint64_t num_preempted_blocks() const { return counts_.preempted_blocks; }
-  std::uint64_t num_computed_tokens() const { return counts_.computed_tokens; }
-  std::uint64_t num_prompt_tokens() const { return counts_.prompt_tokens; }
-  std::uint64_t num_cached_tokens() const { return counts_.cached_tokens; }
-  std::uint64_t num_diverged_prompts() const { return counts_.diverged_prompts; }
-  std::uint64_t num_lookup_tokens() const { return counts_.lookup_tokens; }
+  const SchedulerCounts& counts() const { return counts_; }
 
  private:
   void begin_step(StepPlan& plan, int num_engines, double spent_ms);

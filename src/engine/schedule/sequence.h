@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
 

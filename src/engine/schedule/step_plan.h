@@ -12,7 +12,6 @@
 // Only the thread that drives the engine may touch it.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "engine/schedule/block_claims.h"

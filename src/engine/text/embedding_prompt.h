@@ -15,8 +15,8 @@ namespace octavo {
 /// Error: more tokens than `options` allow, and the text must not be cut (kContextOverflow).
 Result<EmbeddingPrompt> make_embedding_prompt(const Tokenizer& tokenizer, std::string_view text,
                                               const EmbeddingPromptOptions& options);
-/// In the template that the file has for it, whose document is what loses its end; or as a pair of texts, of which the
-/// longer one does; in a vocabulary without a form for two, one text behind the other.
+/// A prompt in the template that the file has for it, whose document is what loses its end; or a pair of texts, of
+/// which the longer one does; in a vocabulary without a form for two, one text behind the other.
 Result<EmbeddingPrompt> make_rank_prompt(const Tokenizer& tokenizer, const RankTemplate& rank_template,
                                          std::string_view query, std::string_view document,
                                          const EmbeddingPromptOptions& options);

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <limits>
-#include <utility>
 
 #include "sampler/sampler.h"
 

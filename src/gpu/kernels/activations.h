@@ -1,6 +1,6 @@
 // Rows of floats to int8 (act_pair.h), with the bits of quantize_row() of the CPU's kernels.
 //
-// Of a row with a number that is not finite the CPU's levels make different bytes. Here such a number is never lost:
+// The CPU's levels make different bytes of a row with a number that is not finite. Here such a number is never lost:
 // the scale of its block is not finite either.
 #pragma once
 

@@ -117,7 +117,7 @@ struct BlockScales {
   float minimum[F::kParts][2];
   int s[2], eight_t[2];  // where they are pairs
 
-  /// Of block b of a slice; `decoded` are its scales in shared memory.
+  /// Loads those of block b of a slice; `decoded` are its scales in shared memory.
   OCTAVO_GPU_DEVICE void load(const uint8_t* slice, const uint8_t* decoded, int b, int g) {
     OCTAVO_GPU_UNROLL
     for (int r = 0; r < 2; ++r) {

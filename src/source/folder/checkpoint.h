@@ -4,13 +4,11 @@
 // Read-only once opened.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <span>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "source/folder/safetensors_file.h"

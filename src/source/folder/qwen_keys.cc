@@ -1,5 +1,4 @@
 // Qwen 2, 3 and 3.5.
-#include "base/to_size.h"
 #include "source/folder/config_keys.h"
 #include "source/folder/family_keys.h"
 

@@ -1,11 +1,9 @@
 #include "source/folder/safetensors_file.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "base/text.h"
-#include "base/to_size.h"
 #include "json/json_file.h"
 #include "json/json_text.h"
 

@@ -4,8 +4,6 @@
 #include <map>
 
 #include "base/stop_check.h"
-#include "base/text.h"
-#include "base/to_size.h"
 #include "source/folder/config_keys.h"
 #include "source/folder/tensor_maker.h"
 #include "source/tensor_names.h"

@@ -1,7 +1,6 @@
 #include "template/builtins/attributes.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/to_size.h"
 #include "template/builtins/globals.h"

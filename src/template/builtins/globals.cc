@@ -1,9 +1,7 @@
 #include "template/builtins/globals.h"
 
 #include <algorithm>
-#include <limits>
 
-#include "base/to_size.h"
 #include "template/builtins/arguments.h"
 #include "template/builtins/attributes.h"
 #include "template/builtins/strftime.h"

@@ -1,5 +1,4 @@
 // Filters that order and group items.
-#include <algorithm>
 
 #include "template/builtins/arguments.h"
 #include "template/builtins/filter_arguments.h"

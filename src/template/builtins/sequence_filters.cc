@@ -1,7 +1,6 @@
 // Filters that take something of a sequence, or make a list of it.
 #include <algorithm>
 
-#include "base/to_size.h"
 #include "template/builtins/arguments.h"
 #include "template/builtins/filter_arguments.h"
 #include "template/builtins/filters.h"

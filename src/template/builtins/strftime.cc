@@ -2,8 +2,6 @@
 
 #include <array>
 
-#include "base/to_size.h"
-
 namespace octavo::jinja {
 
 namespace {

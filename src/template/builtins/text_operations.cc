@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/to_size.h"
 #include "template/values/find_text.h"
 #include "template/values/iteration.h"
 #include "template/values/operators.h"

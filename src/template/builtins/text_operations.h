@@ -1,8 +1,6 @@
 // The operations that string methods and filters share.
 #pragma once
 
-#include <optional>
-
 #include "template/values/evaluation.h"
 #include "template/values/unicode.h"
 

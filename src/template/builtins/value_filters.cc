@@ -3,7 +3,6 @@
 #include <cmath>
 #include <optional>
 
-#include "base/to_size.h"
 #include "template/builtins/arguments.h"
 #include "template/builtins/attributes.h"
 #include "template/builtins/filters.h"

@@ -267,22 +267,29 @@ bool ExpressionParser::at_tuple_end(std::string_view end) const {
          (!end.empty() && token.is_name(end));
 }
 
-Expression* ExpressionParser::parse_tuple(bool with_condition, std::string_view end) {
+template <class Parse>
+Expression* ExpressionParser::parse_items(std::string_view end, const Parse& parse) {
   std::vector<Expression*> items;
   bool is_tuple = false;
   const Position where = tokens_.current().where;
   for (;;) {
     if (!items.empty()) tokens_.expect_operator(",");
     if (at_tuple_end(end)) break;
-    items.push_back(with_condition ? parse_conditional() : parse_or());
+    items.push_back(parse());
     if (!tokens_.current().is_operator(",")) break;
     is_tuple = true;
   }
-  if (!is_tuple && !items.empty()) return items[0];
-  if (!is_tuple) tokens_.fail_expected("an expression");
+  if (items.empty()) return nullptr;
+  if (!is_tuple) return items[0];
   Expression* tuple = make(ExpressionKind::kTuple, where);
   tuple->parts = tokens_.arena().copy(items);
   return done(tuple);
+}
+
+Expression* ExpressionParser::parse_tuple(bool with_condition, std::string_view end) {
+  Expression* tuple = parse_items(end, [&] { return with_condition ? parse_conditional() : parse_or(); });
+  if (tuple == nullptr) tokens_.fail_expected("an expression");
+  return tuple;
 }
 
 void ExpressionParser::require_assignable(const Expression& target) const {
@@ -297,23 +304,8 @@ void ExpressionParser::require_assignable(const Expression& target) const {
 }
 
 Expression* ExpressionParser::parse_target(bool with_attributes, std::string_view end) {
-  std::vector<Expression*> items;
-  bool is_tuple = false;
-  const Position where = tokens_.current().where;
-  for (;;) {
-    if (!items.empty()) tokens_.expect_operator(",");
-    if (at_tuple_end(end)) break;
-    items.push_back(parse_primary(with_attributes));
-    if (!tokens_.current().is_operator(",")) break;
-    is_tuple = true;
-  }
-  if (items.empty()) tokens_.fail_expected("a name to assign to");
-  Expression* target = items[0];
-  if (is_tuple) {
-    target = make(ExpressionKind::kTuple, where);
-    target->parts = tokens_.arena().copy(items);
-    done(target);
-  }
+  Expression* target = parse_items(end, [&] { return parse_primary(with_attributes); });
+  if (target == nullptr) tokens_.fail_expected("a name to assign to");
   require_assignable(*target);
   return target;
 }

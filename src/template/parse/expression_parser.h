@@ -10,8 +10,6 @@ class ExpressionParser {
   explicit ExpressionParser(TokenStream& tokens) : tokens_(tokens) {}
 
   Expression* parse() { return parse_conditional(); }
-  /// Parses no conditional expression, because the `if` of `for x in y if z` belongs to the statement.
-  Expression* parse_without_condition() { return parse_or(); }
   /// Parses one expression, or a tuple of several between commas. `end` is a name that ends the tuple.
   Expression* parse_tuple(bool with_condition = true, std::string_view end = {});
   /// Parses the target of `set` and `for`: names, or with `with_attributes` attributes of a namespace.
@@ -58,6 +56,9 @@ class ExpressionParser {
   void parse_argument(Expression& call, std::vector<Expression*>& parts, std::vector<NamedExpression>& named);
   const Text* parse_dotted_name();
   bool at_tuple_end(std::string_view end) const;
+  /// One item, or the tuple of several between commas. Null: there is none.
+  template <class Parse>
+  Expression* parse_items(std::string_view end, const Parse& parse);
   void require_assignable(const Expression& target) const;
 
   TokenStream& tokens_;

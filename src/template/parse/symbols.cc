@@ -1,7 +1,6 @@
 #include "template/parse/symbols.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/error.h"
 

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/to_size.h"
 #include "template/parse/string_escapes.h"
 #include "template/values/unicode.h"
 

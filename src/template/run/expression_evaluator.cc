@@ -1,7 +1,5 @@
 #include "template/run/expression_evaluator.h"
 
-#include <algorithm>
-
 #include "template/builtins/attributes.h"
 #include "template/run/statement_runner.h"
 #include "template/values/iteration.h"

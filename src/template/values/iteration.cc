@@ -1,6 +1,5 @@
 #include "template/values/iteration.h"
 
-#include "base/to_size.h"
 #include "template/values/loop.h"
 #include "template/values/python_text.h"
 

@@ -1,7 +1,5 @@
 #include "template/values/reversal.h"
 
-#include <algorithm>
-
 #include "base/to_size.h"
 
 namespace octavo::jinja {

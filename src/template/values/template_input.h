@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "octavo/result.h"
 #include "template/values/value.h"
 
 namespace octavo::jinja {

@@ -1,7 +1,5 @@
 #include "tokenizer/json/json_frame.h"
 
-#include <utility>
-
 #include "tokenizer/json/json_parts.h"
 #include "tokenizer/json/tokenizer_json_parser.h"
 

@@ -2,7 +2,6 @@
 // thread.
 #pragma once
 
-#include "base/error.h"
 #include "json/json_cursor.h"
 #include "tokenizer/text/text_frame.h"
 

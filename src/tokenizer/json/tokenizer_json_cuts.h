@@ -3,7 +3,6 @@
 
 #include <string_view>
 
-#include "base/error.h"
 #include "json/json_cursor.h"
 #include "tokenizer/json/tokenizer_json.h"
 

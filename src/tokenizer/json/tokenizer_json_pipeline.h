@@ -1,7 +1,6 @@
 // Reads normalizer, pre_tokenizer, decoder and post_processor of a tokenizer.json. Only TokenizerJson uses it.
 #pragma once
 
-#include "base/error.h"
 #include "json/json_cursor.h"
 #include "tokenizer/json/tokenizer_json.h"
 

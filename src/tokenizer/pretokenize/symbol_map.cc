@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string>
 #include <unordered_map>
 
-#include "base/to_size.h"
 #include "base/utf8.h"
 #include "tokenizer/words/byte_level.h"
 

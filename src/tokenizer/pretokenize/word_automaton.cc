@@ -1,9 +1,6 @@
 #include "tokenizer/pretokenize/word_automaton.h"
 
 #include <map>
-#include <optional>
-
-#include "base/to_size.h"
 
 namespace octavo {
 

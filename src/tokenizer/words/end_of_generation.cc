@@ -1,7 +1,6 @@
 #include "tokenizer/words/end_of_generation.h"
 
 #include <algorithm>
-#include <array>
 
 namespace octavo {
 

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/text.h"
-#include "base/to_size.h"
 #include "source/unspecified.h"
 #include "tokenizer/words/byte_level.h"
 #include "tokenizer/words/end_of_generation.h"

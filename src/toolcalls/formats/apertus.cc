@@ -13,24 +13,20 @@ Reading<bool> read_call(CallReader& in) {
   co_await skip_space(in);
   const bool has_name = co_await read_plain_string(in, name);
   if (!has_name) co_return false;
-  co_await skip_space(in);
-  const bool has_colon = co_await expect(in, ":");
+  const bool has_colon = co_await expect_after_space(in, ":");
   if (!has_colon || !in.begin(name)) co_return false;
   co_await skip_space(in);
   const bool is_read = co_await read_json_arguments(in, kEndOfCalls);
   in.end();
   if (!is_read) co_return false;
-  co_await skip_space(in);
-  co_return co_await expect(in, "}");
+  co_return co_await expect_after_space(in, "}");
 }
 
 Reading<bool> read(CallReader& in, std::size_t) {
-  co_await skip_space(in);
-  const bool opens = co_await expect(in, "[");
+  const bool opens = co_await expect_after_space(in, "[");
   if (!opens) co_return false;
   for (;;) {
-    co_await skip_space(in);
-    const bool begins = co_await expect(in, "{");
+    const bool begins = co_await expect_after_space(in, "{");
     if (!begins) co_return false;
     const bool is_read = co_await read_call(in);
     if (!is_read) co_return false;
@@ -43,8 +39,7 @@ Reading<bool> read(CallReader& in, std::size_t) {
   const bool closes = co_await expect(in, "]");
   if (!closes) co_return false;
   in.keep_read();
-  co_await skip_space(in);
-  co_return co_await expect(in, kEndOfCalls);
+  co_return co_await expect_after_space(in, kEndOfCalls);
 }
 
 }  // namespace

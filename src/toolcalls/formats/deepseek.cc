@@ -21,8 +21,7 @@ Reading<bool> read_call(CallReader& in) {
   if (is_fenced) {
     const bool has_own = co_await read_name(in, "\n", name);
     if (!has_own) co_return false;
-    co_await skip_space(in);
-    const bool has_fence = co_await expect(in, "```json");
+    const bool has_fence = co_await expect_after_space(in, "```json");
     if (!has_fence) co_return false;
   }
   if (!in.begin(name)) co_return false;

@@ -116,8 +116,7 @@ Reading<bool> read(CallReader& in, std::size_t) {
   if (!is_read) co_await read_rest(in, kEndOfCall);
   in.end();
   if (!is_read) co_return true;
-  co_await skip_space(in);
-  co_return co_await expect(in, kEndOfCall);
+  co_return co_await expect_after_space(in, kEndOfCall);
 }
 
 }  // namespace

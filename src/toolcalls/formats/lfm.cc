@@ -35,8 +35,7 @@ Reading<bool> read_arguments(CallReader& in) {
 }
 
 Reading<bool> read(CallReader& in, std::size_t) {
-  co_await skip_space(in);
-  const bool opens = co_await expect(in, "[");
+  const bool opens = co_await expect_after_space(in, "[");
   if (!opens) co_return false;
   for (;;) {
     std::string name;
@@ -56,8 +55,7 @@ Reading<bool> read(CallReader& in, std::size_t) {
   const bool closes = co_await expect(in, "]");
   if (!closes) co_return false;
   in.keep_read();
-  co_await skip_space(in);
-  co_return co_await expect(in, kEndOfCalls);
+  co_return co_await expect_after_space(in, kEndOfCalls);
 }
 
 }  // namespace

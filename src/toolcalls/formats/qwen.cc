@@ -22,14 +22,12 @@ constexpr ParameterStyle kOnLines = [] {
 /// `is_open`: the mark in front of the name was taken.
 Reading<bool> read_function(CallReader& in, bool is_open, const ParameterStyle& style, std::string_view close) {
   if (!is_open) {
-    co_await skip_space(in);
-    const bool is_call = co_await expect(in, "<function=");
+    const bool is_call = co_await expect_after_space(in, "<function=");
     if (!is_call) co_return false;
   }
   const bool is_read = co_await read_parameter_call(in, style);
   if (!is_read) co_return false;
-  co_await skip_space(in);
-  co_return co_await expect(in, close);
+  co_return co_await expect_after_space(in, close);
 }
 
 }  // namespace

@@ -22,8 +22,7 @@ Reading<bool> read_call(CallReader& in) {
 
 Reading<bool> read(CallReader& in, std::size_t open) {
   if (open == 0) {
-    co_await skip_space(in);
-    const bool is_call = co_await expect(in, "<|tool_call:begin|>");
+    const bool is_call = co_await expect_after_space(in, "<|tool_call:begin|>");
     if (!is_call) co_return false;
   }
   co_return co_await read_call(in);

@@ -117,7 +117,6 @@ inline double to_double(float v) { return v; }
 inline float to_float(double v) { return static_cast<float>(v); }
 inline int to_int(double v) { return static_cast<int>(__builtin_rint(v)); }
 inline double as_double(int64_t v) { return std::bit_cast<double>(v); }
-inline int64_t as_long(double v) { return std::bit_cast<int64_t>(v); }
 inline void finish(float& /*v*/) {}
 inline float half_to_float(uint16_t half) { return f16_to_f32(half); }
 inline uint16_t float_to_half(float v) { return f32_to_f16(v); }
