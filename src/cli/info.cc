@@ -66,6 +66,11 @@ std::string heads_text(const std::vector<HeadShape>& shapes) {
 void print_layers(const InfoReport& report, const LayerShapes& shapes, std::ostream& out) {
   const ModelConfig& c = *report.config;
   if (shapes.heads.size() > 1) print_line("heads", heads_text(shapes.heads), out);
+  if (shapes.num_without_mixer + shapes.num_without_ffn > 0)
+    print_line("left out",
+               fmt::format("{} of {} layers have no attention, {} no feed-forward", shapes.num_without_mixer,
+                           c.num_layers(), shapes.num_without_ffn),
+               out);
   if (c.is_assistant()) {
     print_line("borrowing", "all layers read the keys and values of the model that it drafts for", out);
   } else if (shapes.num_borrowing > 0) {
@@ -263,6 +268,8 @@ boost::json::object config_to_json(const InfoReport& report) {
                           {"tied_output", config.tied_output && !config.is_encoder},
                           {"num_recurrent", shapes.num_recurrent},
                           {"num_borrowing", shapes.num_borrowing},
+                          {"num_without_mixer", shapes.num_without_mixer},
+                          {"num_without_feed_forward", shapes.num_without_ffn},
                           {"per_layer_width", config.per_layer_width},
                           {"draft_head", config.has_draft_head}};
   boost::json::array& heads = out["heads"].emplace_array();

@@ -173,6 +173,8 @@ void add_heads(const AttentionSpec& attention, LayerShapes& shapes) {
 LayerShapes shapes_of_layers(const ModelConfig& config) {
   LayerShapes shapes;
   for (const LayerSpec& layer : config.own_layers()) {
+    if (!layer.has_mixer()) ++shapes.num_without_mixer;
+    if (!layer.has_feed_forward()) ++shapes.num_without_ffn;
     if (const auto* dense = std::get_if<DenseFfnSpec>(&layer.feed_forward))
       shapes.ffn_width = std::max(shapes.ffn_width, dense->width);
     if (const auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward)) {

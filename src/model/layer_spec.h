@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <variant>
 
 #include "model/activation.h"
@@ -152,17 +153,37 @@ struct ExpertsFfnSpec {
   Presence result_scales = Presence::kAbsent;  // a number for each expert, which multiplies its result
 };
 
+/// Stands for the mixer or the feed-forward of a layer that has none, and for which the file has no tensor.
+struct NoPart {
+  // What every mixer says of itself (LayerSpec).
+  std::optional<KvLayerShape> kv_shape() const { return std::nullopt; }
+  std::size_t state_bytes() const { return 0; }
+  bool writes_state() const { return false; }
+  int result_width() const { return 0; }
+};
+
+/// Calls visit(spec) with a layer's mixer or feed-forward, if it has one.
+template <class Part, class Visit>
+void visit_part(Part& part, const Visit& visit) {
+  const auto visit_one = [&](auto& spec) {
+    if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(spec)>, NoPart>) visit(spec);
+  };
+  std::visit(visit_one, part);
+}
+
 /// x += post_norm(mixer(norm x)); x += post_norm(feed_forward(norm x)). With sum_norms: x = norm(x + mixer(x)); x =
 /// norm(x + feed_forward(x)), as the first transformers (Vaswani et al., 2017; Devlin et al., 2019).
 struct LayerSpec {
-  std::variant<AttentionSpec, DeltaSpec> mixer = {};
-  std::variant<DenseFfnSpec, ExpertsFfnSpec> feed_forward = {};
+  std::variant<AttentionSpec, DeltaSpec, NoPart> mixer = {};
+  std::variant<DenseFfnSpec, ExpertsFfnSpec, NoPart> feed_forward = {};
   Presence mixer_norm = Presence::kRequired;  // of the mixer's input
   bool sum_norms = false;                     // norms of the stream behind its two sums, and none of the parts' inputs
   bool post_norms = false;                    // norms of what the mixer and the feed-forward give, before their sums
   bool ffn_norm_is_post_attention = false;    // files call the feed-forward's norm post_attention_norm
   bool output_scale = false;                  // a number that the residual stream is multiplied with behind the layer
 
+  bool has_mixer() const { return !std::holds_alternative<NoPart>(mixer); }
+  bool has_feed_forward() const { return !std::holds_alternative<NoPart>(feed_forward); }
   /// The attention of a layer that has one; nullptr for other mixers.
   const AttentionSpec* attention() const { return std::get_if<AttentionSpec>(&mixer); }
   AttentionSpec* attention() { return std::get_if<AttentionSpec>(&mixer); }

@@ -70,8 +70,10 @@ class WeightLister {
   Result<void> list_layer(int layer, LayerWeights& w);
   Result<void> list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w);
   Result<void> list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w);
+  static Result<void> list_mixer(int /*layer*/, const NoPart& /*spec*/, LayerWeights& w);
   Result<void> list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w);
   Result<void> list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w);
+  static Result<void> list_feed_forward(int /*layer*/, const NoPart& /*spec*/, LayerWeights& w);
   Result<void> list_sum_norms(int layer, LayerWeights& w);
   Result<void> list_per_layer(int layer, PerLayerWeights& w);
   Result<void> list_per_layer_tables();
@@ -308,6 +310,16 @@ Result<void> WeightLister::list_mixer(int layer, const DeltaSpec& spec, LayerWei
   return matrix(name(tensor_names::kDeltaOutput), config_.width, spec.value_width(), d.output);
 }
 
+Result<void> WeightLister::list_mixer(int /*layer*/, const NoPart& /*spec*/, LayerWeights& w) {
+  w.mixer.emplace<NoTensors<ListedForm>>();
+  return {};
+}
+
+Result<void> WeightLister::list_feed_forward(int /*layer*/, const NoPart& /*spec*/, LayerWeights& w) {
+  w.feed_forward.emplace<NoTensors<ListedForm>>();
+  return {};
+}
+
 Result<void> WeightLister::list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w) {
   const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
   DenseFfnWeights& f = w.feed_forward.emplace<DenseFfnWeights>();
@@ -384,17 +396,17 @@ Result<void> WeightLister::list_layer(int layer, LayerWeights& w) {
   OCTAVO_TRY_VOID(std::visit([&](const auto& mixer) { return list_mixer(layer, mixer, w); }, spec.mixer));
   const std::string_view norm =
       spec.ffn_norm_is_post_attention ? tensor_names::kPostAttentionNorm : tensor_names::kFfnNorm;
-  const Presence ffn_norm = spec.sum_norms ? Presence::kAbsent : Presence::kRequired;
+  const auto required_if = [](bool is) { return is ? Presence::kRequired : Presence::kAbsent; };
+  const Presence ffn_norm = required_if(spec.has_feed_forward() && !spec.sum_norms);
   OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, norm), config_.width, ffn_norm, w.ffn_norm));
   if (spec.sum_norms) OCTAVO_TRY_VOID(list_sum_norms(layer, w));
   OCTAVO_TRY_VOID(std::visit([&](const auto& ffn) { return list_feed_forward(layer, ffn, w); }, spec.feed_forward));
-  const Presence post_norms = spec.post_norms ? Presence::kRequired : Presence::kAbsent;
-  OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kPostAttentionNorm), config_.width, post_norms,
-                         w.post_mixer_norm));
-  OCTAVO_TRY_VOID(
-      vector(tensor_names::of_layer(layer, tensor_names::kPostFfnNorm), config_.width, post_norms, w.post_ffn_norm));
-  const Presence output_scale = spec.output_scale ? Presence::kRequired : Presence::kAbsent;
-  OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kOutputScale), 1, output_scale, w.output_scale));
+  OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kPostAttentionNorm), config_.width,
+                         required_if(spec.has_mixer() && spec.post_norms), w.post_mixer_norm));
+  OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kPostFfnNorm), config_.width,
+                         required_if(spec.has_feed_forward() && spec.post_norms), w.post_ffn_norm));
+  OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kOutputScale), 1, required_if(spec.output_scale),
+                         w.output_scale));
   return config_.per_layer_width > 0 ? list_per_layer(layer, w.per_layer) : Result<void>{};
 }
 

@@ -270,11 +270,12 @@ class PlainTransformer {
 
   void layer(int index, Rows& x) {
     const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
-    const Rows mixed = this->mixed(index, x);
+    const LayerSpec& spec = config_.layer(index);
+    const Rows mixed = spec.has_mixer() ? this->mixed(index, x) : Rows(x.size(), Row(x[0].size(), 0.0));
     for (std::size_t position = 0; position < x.size(); ++position) {
       const Row& m = mixed[position];
       add(x[position], w.post_mixer_norm != nullptr ? norm(m, w.post_mixer_norm) : m);
-      const Row fed = feed_forward(index, x[position]);
+      const Row fed = spec.has_feed_forward() ? feed_forward(index, x[position]) : Row(m.size(), 0.0);
       add(x[position], w.post_ffn_norm != nullptr ? norm(fed, w.post_ffn_norm) : fed);
       if (config_.per_layer_width > 0) add(x[position], of_own_embedding(index, inputs_[position], x[position]));
       if (w.output_scale != nullptr)

@@ -70,6 +70,7 @@ struct Places {
     vectors.insert({{p + "attn_q.bias", a.q_bias}, {p + "attn_k.bias", a.k_bias}, {p + "attn_v.bias", a.v_bias}});
     vectors.insert({{p + "attn_q_norm.weight", a.q_norm}, {p + "attn_k_norm.weight", a.k_norm}});
   }
+  void insert(const std::string& /*p*/, const NoTensors<CpuForm>& /*w*/) {}
   void insert(const std::string& p, const DeltaWeights& d) {
     matrices.insert({{p + "attn_qkv.weight", &d.qkv}, {p + "attn_gate.weight", &d.gate}});
     matrices.insert({{p + "ssm_alpha.weight", &d.decay}, {p + "ssm_beta.weight", &d.beta}});

@@ -28,6 +28,7 @@ MODELS = {
     "qwen2": ("tiny-qwen2", {"types": ("Q5_K", "F32", "BF16")}),
     "qwen3": ("tiny-qwen3", {"types": ("Q4_0", "Q4_1", "Q5_0", "Q1_0")}),
     "mistral3": ("tiny-mistral3", {"types": ("Q4_K",), "yarn": 256.0}),
+    "deci": ("tiny-deci", {"types": ("Q4_K", "Q8_0")}),
     "gemma2": ("tiny-gemma2", {"types": ("Q8_0", "Q4_K"), "window": 19}),
     "gemma3": ("tiny-gemma3", {"types": ("Q8_0", "Q4_K"), "window": 19}),
     "qwen35": ("tiny-qwen35", {"types": ("Q8_0", "Q4_K", "F16", "F32")}),
@@ -82,7 +83,7 @@ class SameBits(unittest.TestCase):
     def test_any_number_of_layers_and_any_cut_into_steps(self):
         for name, layers, chunk in (("llama", "1", "7"), ("llama", "2", "1"), ("llama", "all", "1"),
                                     ("llama", "all", "7"), ("qwen35", "1", "7"), ("qwen35", "3", "1"),
-                                    ("qwen35", "all", "7")):
+                                    ("qwen35", "all", "7"), ("deci", "1", "7"), ("deci", "3", "1")):
             with self.subTest(model=name, layers=layers, chunk=chunk):
                 self.expect_same(model_of(name), "--chunk", chunk, *ORDERS[0],
                                  device=("--device", "cuda", "--gpu-layers", layers))

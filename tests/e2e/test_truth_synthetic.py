@@ -94,6 +94,10 @@ class FloatWeights(Truth):
     def test_mistral3_with_rope_factors(self):
         self.check_exact(support.few_words_model("tiny-mistral3", types=F32, rope_freqs=True))
 
+    def test_deci_whose_layers_may_lack_attention_or_the_feed_forward(self):
+        self.check_exact(support.few_words_model("tiny-deci", types=F32))
+        self.check_exact(support.few_words_model("tiny-deci", types=F32, rope_freqs=True, biases=True, factors=True))
+
     def test_biases_that_files_may_have(self):
         for shape in ("tiny-llama", "tiny-qwen2"):
             with self.subTest(shape=shape):

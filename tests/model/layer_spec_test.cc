@@ -38,5 +38,15 @@ TEST(LayerSpec, ARecurrentLayerHasAStateAndNoKeys) {
   EXPECT_EQ(layer.result_width(), 15);
 }
 
+TEST(LayerSpec, ALayerWithoutAMixerKeepsNothing) {
+  const LayerSpec layer{.mixer = NoPart(), .feed_forward = DenseFfnSpec{.width = 8}};
+  EXPECT_FALSE(layer.has_mixer());
+  EXPECT_TRUE(layer.has_feed_forward());
+  EXPECT_FALSE(layer.kv_shape());
+  EXPECT_EQ(layer.state_bytes(), 0U);
+  EXPECT_FALSE(layer.writes_state());
+  EXPECT_EQ(layer.result_width(), 0);
+}
+
 }  // namespace
 }  // namespace octavo::test
