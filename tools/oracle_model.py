@@ -92,6 +92,7 @@ class Model:
         self.width = self.key("embedding_length")
         self.heads = int(np.max(self.key("attention.head_count")))  # of the layers that attend
         self.head_dim = self.key("attention.key_length", self.width // self.heads)
+        self.value_dim = self.key("attention.value_length", self.head_dim)
         self.eps = self.key("attention.layer_norm_rms_epsilon")
         self.rope_base = self.key("rope.freq_base", 10000.0)
         self.window = self.key("attention.sliding_window", 0) if self.arch in GLOBAL_EVERY else 0
@@ -189,7 +190,7 @@ class Model:
             q, gate = np.split(q.reshape(n, heads, 2 * self.head_dim), 2, axis=-1)
             gate = gate.transpose(1, 0, 2)
         q = q.reshape(n, heads, self.head_dim).transpose(1, 0, 2)
-        k, v = (x.reshape(n, kv_heads, self.head_dim).transpose(1, 0, 2) for x in (k, v))
+        k, v = (x.reshape(n, kv_heads, dim).transpose(1, 0, 2) for x, dim in ((k, self.head_dim), (v, self.value_dim)))
         if p + "attn_q_norm.weight" in w:
             q, k = self.norm(q, p + "attn_q_norm.weight"), self.norm(k, p + "attn_k_norm.weight")
         local = self.is_local(layer)

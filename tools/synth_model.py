@@ -45,11 +45,16 @@ class Shape(NamedTuple):
     experts: int = 0  # of width ffn each
     chosen: int = 0
     shared: int = 0  # the width of an expert for all rows, or of the dense feed-forward beside a mixture (gemma4)
+    value_dim: int = 0  # of heads; 0: head_dim
+
+    def v_dim(self):
+        return self.value_dim or self.head_dim
 
 
 SHAPES = {
     "tiny-llama": Shape("llama", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
     "tiny-llama-8k": Shape("llama", 2, 256, 4, 2, 64, 512, 8192, 100000.0, True),
+    "tiny-llama-values": Shape("llama", 2, 256, 4, 2, 96, 512, 2048, 10000.0, True, value_dim=64),
     "tiny-qwen2": Shape("qwen2", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-qwen3": Shape("qwen3", 2, 256, 4, 2, 128, 512, 2048, 1000000.0, True),
     "tiny-mistral3": Shape("mistral3", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, False),
@@ -269,7 +274,7 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     writer.add_feed_forward_length(shape.ffn if alike else [layer.ffn for layer in layers])
     writer.add_head_count_kv(shape.kv_heads if alike else [layer.kv_heads for layer in layers])
     writer.add_key_length(shape.head_dim)
-    writer.add_value_length(shape.head_dim)
+    writer.add_value_length(shape.v_dim())
     if shape.arch in WINDOWED:
         writer.add_sliding_window(window)
     if shape.arch == "gemma2":  # so low that these weights meet them: the scores of real models are larger
@@ -350,12 +355,12 @@ def add_delta_net(tensors, prefix, width, recurrence, types):
 
 
 def add_attention(tensors, prefix, shape, types):
-    width, q_width, kv_rows = shape.width, shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
+    width, q_width, out_width = shape.width, shape.heads * shape.head_dim, shape.heads * shape.v_dim()
     q_rows = 2 * q_width if shape.arch in HYBRIDS else q_width  # there with a gate
     tensors.matrix(prefix + "attn_q.weight", q_rows, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "attn_k.weight", kv_rows, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "attn_v.weight", kv_rows, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "attn_output.weight", width, q_width, next(types), q_width**-0.5)
+    tensors.matrix(prefix + "attn_k.weight", shape.kv_heads * shape.head_dim, width, next(types), width**-0.5)
+    tensors.matrix(prefix + "attn_v.weight", shape.kv_heads * shape.v_dim(), width, next(types), width**-0.5)
+    tensors.matrix(prefix + "attn_output.weight", width, out_width, next(types), out_width**-0.5)
 
 
 def add_layer(tensors, prefix, shape, types, recurrence=None):
@@ -426,9 +431,10 @@ def add_biases(tensors, prefix, shape):
 def add_optional_biases(tensors, prefix, shape):
     """Of an architecture that has none of its own: of Q, K and V, of hybrids with the gates' among Q's, and in Llama's
     layers of all else."""
-    q_width, kv_rows = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
+    q_width = shape.heads * shape.head_dim
     if shape.heads:
-        for projection, rows in (("q", 2 * q_width if shape.arch in HYBRIDS else q_width), ("k", kv_rows), ("v", kv_rows)):
+        for projection, rows in (("q", 2 * q_width if shape.arch in HYBRIDS else q_width),
+                                 ("k", shape.kv_heads * shape.head_dim), ("v", shape.kv_heads * shape.v_dim())):
             tensors.vector(prefix + f"attn_{projection}.bias", rows, 0, 0.5)
     if shape.arch not in LLAMAS:
         return

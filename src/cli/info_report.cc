@@ -159,12 +159,12 @@ void add_heads(const AttentionSpec& attention, LayerShapes& shapes) {
   shapes.head_dim = std::max(shapes.head_dim, attention.head_dim);
   const auto same = std::ranges::find_if(shapes.heads, [&](const HeadShape& known) {
     return known.num_heads == attention.num_heads && known.num_kv_heads == attention.num_kv_heads &&
-           known.head_dim == attention.head_dim;
+           known.head_dim == attention.head_dim && known.v_dim == attention.v_dim();
   });
   if (same != shapes.heads.end()) {
     ++same->num_layers;
   } else {
-    shapes.heads.push_back({attention.num_heads, attention.num_kv_heads, attention.head_dim, 1});
+    shapes.heads.push_back({attention.num_heads, attention.num_kv_heads, attention.head_dim, attention.v_dim(), 1});
   }
 }
 

@@ -17,7 +17,7 @@ namespace octavo::cli {
 
 /// Layers with equal heads.
 struct HeadShape {
-  int num_heads = 0, num_kv_heads = 0, head_dim = 0;
+  int num_heads = 0, num_kv_heads = 0, head_dim = 0, v_dim = 0;
   int num_layers = 0;
 };
 

@@ -19,7 +19,7 @@ struct Widths {
 
   explicit Widths(const ModelConfig& config)
       : q(to_size(largest<AttentionSpec>(config.own_layers(), &AttentionSpec::q_width))),
-        kv(to_size(largest<AttentionSpec>(config.own_layers(), &AttentionSpec::kv_width))),
+        kv(to_size(largest<AttentionSpec>(config.own_layers(), &AttentionSpec::k_width))),
         gated_q(to_size(largest<AttentionSpec>(
             config.own_layers(), [](const AttentionSpec& spec) { return spec.gated_output ? spec.q_rows() : 0; }))) {}
 };
@@ -81,7 +81,7 @@ Result<CardAttention> CardAttention::create(CardContext& context, const ModelCon
                         .v_offset = static_cast<std::int64_t>(room.layout.v_offset(group)),
                         .block_size = room.layout.block_size,
                         .num_kv_heads = room.layout.group(group).num_kv_heads,
-                        .head_dim = room.layout.group(group).head_dim});
+                        .head_dim = room.layout.group(group).k_dim});
     made.blocks_.push_back(std::move(blocks));
   }
   const Widths widths(config);

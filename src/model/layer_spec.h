@@ -63,7 +63,8 @@ struct AttentionTemperature {
 struct AttentionSpec {
   int num_heads = 0;
   int num_kv_heads = 0;
-  int head_dim = 0;
+  int head_dim = 0;       // of Q and K
+  int value_dim = 0;      // of V, and of a head's result; 0: as head_dim. Gates, and V that is K, are as wide as K
   bool is_causal = true;  // a row sees none behind it; otherwise it sees the whole sequence, which a step must have
   int window = 0;      // tokens that a row sees, its own included; 0: all before it. Of a row that is not causal: half
                        // of it on either side
@@ -81,19 +82,24 @@ struct AttentionSpec {
   bool v_norm = false;        // RMSNorm over each head of V, without weights
   std::optional<int> borrows_from = {};  // the earlier layer whose keys and values it reads; none: it has its own
 
+  int v_dim() const { return value_dim > 0 ? value_dim : head_dim; }
   int q_width() const { return num_heads * head_dim; }
-  int kv_width() const { return num_kv_heads * head_dim; }
+  int k_width() const { return num_kv_heads * head_dim; }
+  int v_width() const { return num_kv_heads * v_dim(); }
   /// Rows of the matrix of Q.
   int q_rows() const { return (gated_output ? 2 : 1) * q_width(); }
 
   // What every mixer says of itself (LayerSpec).
   std::optional<KvLayerShape> kv_shape() const {
-    return KvLayerShape{
-        .num_kv_heads = num_kv_heads, .head_dim = head_dim, .window = window, .borrows_from = borrows_from};
+    return KvLayerShape{.num_kv_heads = num_kv_heads,
+                        .k_dim = head_dim,
+                        .v_dim = v_dim(),
+                        .window = window,
+                        .borrows_from = borrows_from};
   }
   std::size_t state_bytes() const { return 0; }
   bool writes_state() const { return !borrows_from; }
-  int result_width() const { return q_width(); }
+  int result_width() const { return num_heads * v_dim(); }
 };
 
 /// The most taps of a short convolution.

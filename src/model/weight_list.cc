@@ -240,7 +240,7 @@ Result<void> WeightLister::list_mixer(int layer, const AttentionSpec& spec, Laye
   OCTAVO_TRY_VOID(vector(name(tensor_names::kQNorm), spec.head_dim, spec.qk_norm, a.q_norm));
   if (!spec.borrows_from) OCTAVO_TRY_VOID(vector(name(tensor_names::kKNorm), spec.head_dim, spec.qk_norm, a.k_norm));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kSinks), spec.num_heads, spec.sinks, a.sinks));
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kAttentionOutput), config_.width, spec.q_width(), a.o));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kAttentionOutput), config_.width, spec.result_width(), a.o));
   return vector(name(tensor_names::kAttentionOutputBias), config_.width, spec.output_bias, a.o_bias);
 }
 
@@ -249,8 +249,8 @@ Result<void> WeightLister::qkv(int layer, const AttentionSpec& spec, AttentionWe
   if (source_.find_tensor(name(tensor_names::kQkv)) != nullptr) return fused_qkv(layer, spec, w);
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kQ), spec.q_rows(), config_.width, w.q));
   if (!spec.borrows_from) {
-    OCTAVO_TRY_VOID(matrix(name(tensor_names::kK), spec.kv_width(), config_.width, w.k));
-    if (!spec.v_is_k) OCTAVO_TRY_VOID(matrix(name(tensor_names::kV), spec.kv_width(), config_.width, w.v));
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kK), spec.k_width(), config_.width, w.k));
+    if (!spec.v_is_k) OCTAVO_TRY_VOID(matrix(name(tensor_names::kV), spec.v_width(), config_.width, w.v));
   }
   return qkv_biases(layer, spec, w);
 }
@@ -259,10 +259,10 @@ Result<void> WeightLister::qkv(int layer, const AttentionSpec& spec, AttentionWe
 Result<void> WeightLister::fused_qkv(int layer, const AttentionSpec& spec, AttentionWeights& w) {
   const std::string name = tensor_names::of_layer(layer, tensor_names::kQkv);
   OCTAVO_TRY(const SourceTensor* tensor,
-             find(name, spec.q_rows() + 2 * spec.kv_width(), config_.width, Presence::kRequired));
+             find(name, spec.q_rows() + spec.k_width() + spec.v_width(), config_.width, Presence::kRequired));
   std::int64_t first = 0;
   for (WeightIndex* part : {&w.q, &w.k, &w.v}) {
-    const std::int64_t rows = part == &w.q ? spec.q_rows() : spec.kv_width();
+    const std::int64_t rows = part == &w.q ? spec.q_rows() : part == &w.k ? spec.k_width() : spec.v_width();
     *part =
         add({.source = tensor, .type = tensor->tensor.type, .rows = rows, .cols = config_.width, .first_row = first});
     OCTAVO_TRY_VOID(scale(name, 1, *part));
@@ -280,9 +280,11 @@ Result<void> WeightLister::qkv_biases(int layer, const AttentionSpec& spec, Atte
   for (const auto& [suffix, target] :
        {std::pair{tensor_names::kQBias, &w.q_bias}, std::pair{tensor_names::kKBias, &w.k_bias},
         std::pair{tensor_names::kVBias, &w.v_bias}}) {
-    const std::int64_t size = target == &w.q_bias ? spec.q_rows() : spec.kv_width();
+    const std::int64_t size = target == &w.q_bias   ? spec.q_rows()
+                              : target == &w.k_bias ? spec.k_width()
+                                                    : spec.v_width();
     if (is_fused) {
-      OCTAVO_TRY_VOID(vector(fused, spec.q_rows() + 2 * spec.kv_width(), spec.qkv_bias, *target));
+      OCTAVO_TRY_VOID(vector(fused, spec.q_rows() + spec.k_width() + spec.v_width(), spec.qkv_bias, *target));
       list_.vectors.back().first = first;
       list_.vectors.back().size = size;
     } else {

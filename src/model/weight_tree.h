@@ -17,14 +17,14 @@ namespace octavo {
 /// it is k.
 template <class Form>
 struct AttentionTensors {
-  typename Form::Matrix q{}, k{}, v{};  // [q_width | kv_width, width]
+  typename Form::Matrix q{}, k{}, v{};  // [q_width | k_width | v_width, width]
   typename Form::Vector q_bias{};       // [q_rows]
-  typename Form::Vector k_bias{};       // [kv_width]
-  typename Form::Vector v_bias{};       // [kv_width]
+  typename Form::Vector k_bias{};       // [k_width]
+  typename Form::Vector v_bias{};       // [v_width]
   typename Form::Vector q_norm{};       // [head_dim]
   typename Form::Vector k_norm{};       // [head_dim]
   typename Form::Vector sinks{};        // [num_heads]
-  typename Form::Matrix o{};            // [width, q_width]
+  typename Form::Matrix o{};            // [width, result_width]
   typename Form::Vector o_bias{};       // [width]
 
   static constexpr auto members() {

@@ -203,6 +203,15 @@ TEST(Info, LayersWithHeadsOfTheirOwnAndBorrowedOnesAreTold) {
   EXPECT_EQ(skipped.at("tensors").as_int64(), 2);
 }
 
+TEST(Info, ValuesOfAnotherWidthThanKeysAreShown) {
+  const TempFile file(test::TinyModel{.v_head_dim = 20}.bytes());
+  CliRun text, cli;
+  ASSERT_EQ(text.run({"info", file.string()}), 0) << text.err.str();
+  EXPECT_THAT(text.out.str(), HasSubstr("2 layers with 4 of 32, values of 20 (2 for keys and values)"));
+  const auto json = json_of(cli, {file.string()});
+  EXPECT_EQ(json.at("shape").at("heads").at(0).at("v_dim").as_int64(), 20);
+}
+
 TEST(Info, LayersWithoutAttentionOrFeedForwardAreCounted) {
   const TempFile file(test::TinyModel{.arch = "deci", .layers = 6}.bytes());
   CliRun text, cli;

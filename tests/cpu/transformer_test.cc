@@ -312,6 +312,15 @@ TEST(Transformer, LayersMayHaveHeadsOfTheirOwnShape) {
   expect_as_plain(model);
 }
 
+TEST(Transformer, ValuesMayBeNarrowerOrWiderThanKeys) {
+  for (const std::uint32_t value_dim : {20U, 48U})
+    for (const bool fused : {false, true}) {
+      SCOPED_TRACE(value_dim);
+      Model model({.layers = 3, .v_head_dim = value_dim, .fused_qkv = fused, .biases = !fused});
+      expect_as_plain(model);
+    }
+}
+
 // Wide heads where a layer sees all, and behind both kinds layers that borrow from the last of their kind.
 TEST(Transformer, Gemma4HasTwoShapesOfHeadsThatAreLent) {
   Model model({.arch = "gemma4", .layers = 6, .window = 9});

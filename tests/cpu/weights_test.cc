@@ -276,8 +276,8 @@ TEST(Weights, QueriesKeysAndValuesInOneTensorAreThreeMatricesAndThreeBiases) {
         expect_same_matrix(a.k, b.k);
         expect_same_matrix(a.v, b.v);
         expect_same_vector(a.q_bias, b.q_bias, spec->q_width());
-        expect_same_vector(a.k_bias, b.k_bias, spec->kv_width());
-        expect_same_vector(a.v_bias, b.v_bias, spec->kv_width());
+        expect_same_vector(a.k_bias, b.k_bias, spec->k_width());
+        expect_same_vector(a.v_bias, b.v_bias, spec->v_width());
       }
       const WeightNeed need = weight_need(fused_source, config).value();
       EXPECT_EQ(fused.total_bytes(), need.vector_bytes + (repack ? need.packed_bytes : need.mapped_bytes));

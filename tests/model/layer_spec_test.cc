@@ -13,7 +13,8 @@ TEST(LayerSpec, ALayerThatAttendsHasKeysAndValuesAndNoState) {
                             AttentionSpec{.num_heads = 6, .num_kv_heads = 2, .head_dim = 32, .window = 7, .rope = {}}};
   ASSERT_TRUE(layer.kv_shape());
   EXPECT_EQ(layer.kv_shape()->num_kv_heads, 2);
-  EXPECT_EQ(layer.kv_shape()->head_dim, 32);
+  EXPECT_EQ(layer.kv_shape()->k_dim, 32);
+  EXPECT_EQ(layer.kv_shape()->v_dim, 32);
   EXPECT_EQ(layer.kv_shape()->window, 7);
   EXPECT_EQ(layer.kv_shape()->borrows_from, std::nullopt);
   EXPECT_EQ(layer.state_bytes(), 0U);

@@ -20,7 +20,8 @@ namespace octavo::test {
 struct TinyModel {
   std::string arch = "llama";
   std::uint32_t layers = 2, width = 64, heads = 4, kv_heads = 2, head_dim = 32, ffn = 96, context = 1024, vocab = 80;
-  std::uint32_t window = 24;  // of families with windows
+  std::uint32_t window = 24;     // of families with windows
+  std::uint32_t v_head_dim = 0;  // of values that attention reads; 0: head_dim
   // qwen35, qwen35moe: every second layer attends. Sizes of heads are no multiples of anything.
   std::uint32_t key_heads = 2, value_heads = 4, key_dim = 18, value_dim = 24, taps = 4, attention_every = 2;
   // gemma4: every third layer sees all, with wider heads, one KV head and K for V; the last two of five and more
@@ -123,7 +124,7 @@ struct TinyModel {
     if (is_deci()) write_deci(writer);
     if (!is_gemma4() && !is_deci()) key(writer, "attention.head_count_kv", kv_heads);
     key(writer, "attention.key_length", is_gemma4() ? global_head_dim : head_dim);
-    key(writer, "attention.value_length", is_gemma4() ? global_head_dim : head_dim);
+    key(writer, "attention.value_length", is_gemma4() ? global_head_dim : v_head_dim > 0 ? v_head_dim : head_dim);
     key(writer, "attention.layer_norm_rms_epsilon", 1e-5F);
     key(writer, "rope.freq_base", 10000.0F);
     if (gemma() || is_gpt_oss()) key(writer, "attention.sliding_window", window);
@@ -259,7 +260,7 @@ struct TinyModel {
     };
     bias("attn_q.bias", heads * head_dim * (is_hybrid() ? 2 : 1));
     bias("attn_k.bias", kv_heads * head_dim);
-    bias("attn_v.bias", kv_heads * head_dim);
+    bias("attn_v.bias", kv_heads * (v_head_dim > 0 ? v_head_dim : head_dim));
     if (arch != "llama" && arch != "mistral3") return;
     bias("attn_output.bias", width);
     if (num_experts() > 0) return;
@@ -364,6 +365,7 @@ struct TinyModel {
       const std::string p = "blk." + std::to_string(i) + ".";
       const std::uint64_t dim = head_dim_of(i), own_ffn = ffn_of(i);
       const std::uint64_t q_width = heads * dim, kv_width = kv_heads_of(i) * dim;
+      const std::uint64_t v_dim = v_head_dim > 0 ? v_head_dim : dim, v_width = kv_heads_of(i) * v_dim;
       const bool attends = has_mixer(i) && (!is_hybrid() || i == layers || (i + 1) % attention_every == 0);
       if (i == layers) write_head(writer, random, p);
       if (has_mixer(i)) vector(p + "attn_norm.weight", width);
@@ -371,13 +373,13 @@ struct TinyModel {
         vector(p + (ffn_norm_is_post_attention() ? "post_attention_norm.weight" : "ffn_norm.weight"), width);
       const bool has_v = !borrows(i) && !(is_global(i) && v_is_k);
       if (attends && has_v && fused_qkv) {
-        fused(writer, random, p + "attn_qkv.weight", {is_hybrid() ? 2 * q_width : q_width, kv_width, kv_width}, false);
-        matrix(p + "attn_output.weight", width, q_width);
+        fused(writer, random, p + "attn_qkv.weight", {is_hybrid() ? 2 * q_width : q_width, kv_width, v_width}, false);
+        matrix(p + "attn_output.weight", width, heads * v_dim);
       } else if (attends) {
         matrix(p + "attn_q.weight", is_hybrid() ? 2 * q_width : q_width, width);
         if (!borrows(i)) matrix(p + "attn_k.weight", kv_width, width);
-        if (has_v) matrix(p + "attn_v.weight", kv_width, width);
-        matrix(p + "attn_output.weight", width, q_width);
+        if (has_v) matrix(p + "attn_v.weight", v_width, width);
+        matrix(p + "attn_output.weight", width, heads * v_dim);
       } else if (is_hybrid()) {
         write_delta_net(writer, random, p);
       }

@@ -55,9 +55,10 @@ Result<void> read_head_dim(const ModelKeys& keys, const ModelConfig& config, con
     return fail("{}: {} is {} and {} is {}: their product is over {}", keys.path(), keys.key("attention.head_count"),
                 attention.num_heads, keys.key(names.key_length), attention.head_dim, kMaxModelSize);
   OCTAVO_TRY(const int value_length, keys.size_or(names.value_length, attention.head_dim));
-  if (value_length != attention.head_dim)
-    return fail("{}: {} is {}, expected {} as the keys", keys.path(), keys.key(names.value_length), value_length,
-                attention.head_dim);
+  if (value_length != attention.head_dim) attention.value_dim = value_length;
+  if (static_cast<std::int64_t>(attention.num_heads) * value_length > kMaxModelSize)
+    return fail("{}: {} is {} and {} is {}: their product is over {}", keys.path(), keys.key("attention.head_count"),
+                attention.num_heads, keys.key(names.value_length), value_length, kMaxModelSize);
   if (attention.head_dim % 2 != 0)
     return fail("{}: {} is {}, expected an even number", keys.path(), keys.key(names.key_length), attention.head_dim);
   attention.scale = 1.0F / std::sqrt(static_cast<float>(attention.head_dim));
