@@ -256,6 +256,12 @@ class Faults(unittest.TestCase):
         self.assertIn("compute capability 7.0, expected 8.0 or newer",
                       self.error_of("--device", "cuda", OCTAVO_CARD_MAJOR="7"))
 
+    def test_values_that_are_not_as_wide_as_keys(self):
+        model = support.few_words_model("tiny-llama-values", types=("Q4_K", "Q6_K"))
+        result = support.octavo("run", "-m", model, "-p", "One", "--raw", "-n", "2", "--device", "cuda")
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertIn("computes no layer of this model: its values are not as wide as its keys", result.stderr)
+
     def test_a_card_that_is_full(self):
         self.assertIn("computes no layer of this model: its memory is full",
                       self.error_of("--device", "cuda", OCTAVO_CARD_MEMORY="300000000"))
