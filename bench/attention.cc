@@ -78,7 +78,8 @@ class Setup {
            .k_order = k_order,
            .block_size = kBlockSize,
            .num_kv_heads = kKvHeads,
-           .head_dim = c.head_dim,
+           .k_dim = c.head_dim,
+           .v_dim = c.head_dim,
            .token_stride = c.head_dim};
     const int blocks = (c.depth + kBlockSize - 1) / kBlockSize, shared = c.shared / kBlockSize;
     std::vector<std::int32_t> ids(static_cast<std::size_t>(shared + c.batch * (blocks - shared)));
@@ -225,9 +226,12 @@ int run(int argc, char** argv) {
     if (token_major && scale_dims(c.type) > 0) continue;
     const Setup setup(c, token_major ? KOrder::kTokenMajor : KOrder::kDimMajor,
                       kernels.write_kv[static_cast<std::size_t>(c.type)], arena, warm);
-    AttentionPlan plan(
-        {.num_heads = kKvHeads * c.group, .num_kv_heads = kKvHeads, .head_dim = c.head_dim, .max_rows = 16},
-        pool.num_threads());
+    AttentionPlan plan({.num_heads = kKvHeads * c.group,
+                        .num_kv_heads = kKvHeads,
+                        .k_dim = c.head_dim,
+                        .v_dim = c.head_dim,
+                        .max_rows = 16},
+                       pool.num_threads());
     plan.build(setup.sequences(), {}, kBlockSize);
     const Figures f = measure(setup, plan, kernels, c.type, machine, pool, rounds);
     const std::uint64_t layer_bytes = plan.kv_bytes_loaded(setup.layers()[0]);

@@ -326,7 +326,7 @@ void storm(const Options& options, Verdict& verdict) {
 
 void scheduler(const Options&, Verdict& verdict) {
   constexpr int kRunning = 64, kWaiting = 1000, kSteps = 400, kPrompt = 64;
-  const std::optional<KvLayerShape> layer = KvLayerShape{.num_kv_heads = 1, .head_dim = 1};
+  const std::optional<KvLayerShape> layer = KvLayerShape{.num_kv_heads = 1, .k_dim = 1, .v_dim = 1};
   StateRoom room{.layout = *StateLayout::create(KvType::kF16, KvLayout::kPaged, kDefaultBlockSize, {&layer, 1}),
                  .num_blocks = {kRunning * (kPrompt + kSteps + 96) / kDefaultBlockSize}};
   auto manager = KvCacheManager::create(std::move(room), true);

@@ -79,7 +79,7 @@ class Simulation {
 };
 
 std::unique_ptr<KvCacheManager> make_manager(const SimulationOptions& options) {
-  const std::optional<KvLayerShape> layer = KvLayerShape{.num_kv_heads = 1, .head_dim = 1};
+  const std::optional<KvLayerShape> layer = KvLayerShape{.num_kv_heads = 1, .k_dim = 1, .v_dim = 1};
   Result<StateLayout> layout = StateLayout::create(KvType::kF16, KvLayout::kPaged, kDefaultBlockSize, {&layer, 1});
   OCTAVO_CHECK(layout.has_value(), "{}", layout.error().message);
   auto manager =

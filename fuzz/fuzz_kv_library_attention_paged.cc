@@ -22,9 +22,11 @@ std::vector<KvLayerShape> some_layers(Bytes& bytes) {
   for (int count = 1 + bytes.below(5); count > 0; --count) {
     const bool wide = bytes.below(2) == 0;
     KvLayerShape& layer = layers.emplace_back();
-    layer = {.num_kv_heads = wide ? 2 : 1, .head_dim = wide ? 3 : 16, .window = bytes.below(3) * 5};
+    layer = {
+        .num_kv_heads = wide ? 2 : 1, .k_dim = wide ? 3 : 16, .v_dim = wide ? 3 : 16, .window = bytes.below(3) * 5};
     if (bytes.below(3) == 0) layer.borrows_from = bytes.below(4);
-    if (layers.size() > 1 && bytes.below(2) == 0) layer = {layers[0].num_kv_heads, layers[0].head_dim, 5, 0};
+    if (layers.size() > 1 && bytes.below(2) == 0)
+      layer = {layers[0].num_kv_heads, layers[0].k_dim, layers[0].v_dim, 5, 0};
   }
   return layers;
 }

@@ -7,10 +7,10 @@ from gguf.quants import dequantize
 
 from gguf_file import GgufFile
 
-ARCHITECTURES = ("llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3",
+ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3",
                  "gemma4", "gemma4-assistant", "gpt-oss")
 HYBRIDS = ("qwen35", "qwen35moe")
-NEIGHBOURS = ("llama", "mistral3")  # whose files pair neighbouring dimensions for RoPE
+NEIGHBOURS = ("llama", "mistral3", "deci")  # whose files pair neighbouring dimensions for RoPE
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2}  # layers 5, 11, ... of gemma3 see all, the others a window
@@ -90,9 +90,9 @@ class Model:
         if self.arch != "gemma4-assistant":  # of which all layers are there for predictions
             self.layers -= self.key("nextn_predict_layers", 0)
         self.width = self.key("embedding_length")
-        self.heads = self.key("attention.head_count")
-        self.kv_heads = self.key("attention.head_count_kv", self.heads)
+        self.heads = int(np.max(self.key("attention.head_count")))  # of the layers that attend
         self.head_dim = self.key("attention.key_length", self.width // self.heads)
+        self.value_dim = self.key("attention.value_length", self.head_dim)
         self.eps = self.key("attention.layer_norm_rms_epsilon")
         self.rope_base = self.key("rope.freq_base", 10000.0)
         self.window = self.key("attention.sliding_window", 0) if self.arch in GLOBAL_EVERY else 0
@@ -113,6 +113,11 @@ class Model:
         if value is None:
             raise ValueError(f"metadata lacks {self.arch}.{name}")
         return value
+
+    def of_layer(self, name, layer, default=None):
+        """A number that all layers have alike, or each its own."""
+        value = self.key(name, default)
+        return value[layer] if isinstance(value, list) else value
 
     def norm(self, x, name):
         return x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) * self.weights[name]
@@ -177,27 +182,28 @@ class Model:
     def attention(self, h, layer):
         """h: normed rows [tokens, width] -> [tokens, width]."""
         w, p, n = self.weights, f"blk.{layer}.", len(h)
+        heads = self.of_layer("attention.head_count", layer)
+        kv_heads = self.of_layer("attention.head_count_kv", layer, heads)
         q, k, v = (h @ w[p + f"attn_{c}.weight"].T + w.get(p + f"attn_{c}.bias", 0) for c in "qkv")
         gate = None
         if self.arch in HYBRIDS:  # each head's q, then its gate
-            q, gate = np.split(q.reshape(n, self.heads, 2 * self.head_dim), 2, axis=-1)
+            q, gate = np.split(q.reshape(n, heads, 2 * self.head_dim), 2, axis=-1)
             gate = gate.transpose(1, 0, 2)
-        q = q.reshape(n, self.heads, self.head_dim).transpose(1, 0, 2)
-        k, v = (x.reshape(n, self.kv_heads, self.head_dim).transpose(1, 0, 2) for x in (k, v))
+        q = q.reshape(n, heads, self.head_dim).transpose(1, 0, 2)
+        k, v = (x.reshape(n, kv_heads, dim).transpose(1, 0, 2) for x, dim in ((k, self.head_dim), (v, self.value_dim)))
         if p + "attn_q_norm.weight" in w:
             q, k = self.norm(q, p + "attn_q_norm.weight"), self.norm(k, p + "attn_k_norm.weight")
         local = self.is_local(layer)
         positions = np.arange(n)
         q, k = self.rope(q, positions, local), self.rope(k, positions, local)
-        repeats = self.heads // self.kv_heads
-        k, v = np.repeat(k, repeats, 0), np.repeat(v, repeats, 0)
+        k, v = np.repeat(k, heads // kv_heads, 0), np.repeat(v, heads // kv_heads, 0)
         scores = soft_cap((q * self.score_scale(positions)) @ k.transpose(0, 2, 1), self.score_cap)
         hidden = positions[None, :] > positions[:, None]
         if local and self.window:
             hidden |= positions[:, None] - positions[None, :] >= self.window
         scores = np.where(hidden, np.float32(-np.inf), scores)
         if p + "attn_sinks.weight" in w:  # a logit more for each head, without a value
-            sinks = np.broadcast_to(w[p + "attn_sinks.weight"][:, None, None], (self.heads, n, 1))
+            sinks = np.broadcast_to(w[p + "attn_sinks.weight"][:, None, None], (heads, n, 1))
             out = softmax(np.concatenate([scores, sinks], -1))[..., :-1] @ v
         else:
             out = softmax(scores) @ v
@@ -296,8 +302,11 @@ class Model:
     def layer(self, x, layer, mixer):
         """The residual stream behind a layer."""
         p = f"blk.{layer}."
-        out = mixer(self.norm(x, p + "attn_norm.weight"), layer)
-        x = x + (self.norm(out, p + "post_attention_norm.weight") if self.gemma else out)
+        if self.of_layer("attention.head_count", layer):
+            out = mixer(self.norm(x, p + "attn_norm.weight"), layer)
+            x = x + (self.norm(out, p + "post_attention_norm.weight") if self.gemma else out)
+        if not self.of_layer("feed_forward_length", layer, 1):  # mixtures need not have the key
+            return x
         ffn_norm = "post_attention_norm" if self.arch in (*HYBRIDS, "gpt-oss") else "ffn_norm"
         out = self.feed_forward(self.norm(x, p + ffn_norm + ".weight"), layer)
         return x + (self.norm(out, p + "post_ffw_norm.weight") if self.gemma else out)

@@ -45,7 +45,7 @@ ENGINE = [
 
 KERNELS = [
     Fault(11, "the state of an earlier query takes part in the merge of tiles", "kernels/generic/attention.inl",
-          "if (merge.first) max_of(state, merge.head_dim) = kNoScore;", ""),
+          "if (merge.first) max_of(state, merge.v_dim) = kNoScore;", ""),
     Fault(12, "an odd last panel is multiplied together with what lies behind it", "kernels/generic/matmul.inl",
           "panel_end - p < kAtOnce ? panel_end - p : kAtOnce", "kAtOnce"),
     Fault(13, "of three blocks at the end of a row the last one is not quantized", "kernels/generic/quantize.inl",

@@ -12,7 +12,7 @@ Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as
 tokens. `--type` is the type of the 2-d layer weights, `--mix` gives them several types in turn; embeddings and
 output are `--embd-type` (default: F32 where the layers are not quantized, else Q6_K where the width is a multiple of
 256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2, gemma3, gemma4 and gpt-oss; `--rope-freqs`
-adds Llama 3's per-frequency factors (llama, mistral3); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and
+adds Llama 3's per-frequency factors (llama, mistral3, deci); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and
 rotates three quarters of a head (gpt-oss: all of it; mistral3 too, and scores grow with the position). `--biases` adds
 those that files of an architecture may have, `--factors` a number beside each matrix of a layer; `--pattern` says which layers have a window: a number n, of which each n-th
 has none, or a flag for each layer (gemma2, gemma3, gpt-oss); `--head` adds a draft head (qwen35, qwen35moe).
@@ -45,15 +45,21 @@ class Shape(NamedTuple):
     experts: int = 0  # of width ffn each
     chosen: int = 0
     shared: int = 0  # the width of an expert for all rows, or of the dense feed-forward beside a mixture (gemma4)
+    value_dim: int = 0  # of heads; 0: head_dim
+
+    def v_dim(self):
+        return self.value_dim or self.head_dim
 
 
 SHAPES = {
     "tiny-llama": Shape("llama", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
     "tiny-llama-8k": Shape("llama", 2, 256, 4, 2, 64, 512, 8192, 100000.0, True),
+    "tiny-llama-values": Shape("llama", 2, 256, 4, 2, 96, 512, 2048, 10000.0, True, value_dim=64),
     "tiny-qwen2": Shape("qwen2", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-qwen3": Shape("qwen3", 2, 256, 4, 2, 128, 512, 2048, 1000000.0, True),
     "tiny-mistral3": Shape("mistral3", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, False),
     "tiny-mistral3-experts": Shape("mistral3", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, False, 6, 2),
+    "tiny-deci": Shape("deci", 6, 256, 4, 2, 64, 512, 2048, 10000.0, True),
     "tiny-gemma2": Shape("gemma2", 4, 256, 4, 2, 128, 512, 2048, 10000.0, True),
     "tiny-gemma3": Shape("gemma3", 6, 256, 4, 1, 256, 512, 2048, 1000000.0, True),
     "tiny-gemma4": Shape("gemma4", 6, 256, 2, 2, 256, 512, 2048, 1000000.0, True),
@@ -106,7 +112,8 @@ RECURRENCES = {
 }
 
 HYBRIDS = ("qwen35", "qwen35moe")
-LLAMAS = ("llama", "mistral3")
+LLAMAS = ("llama", "mistral3", "deci")
+DECI_LAYERS = ((0, 512), (2, 256), (1, 0), (0, 0))  # KV heads and widths of feed-forwards, of each four layers in turn
 WINDOWED = ("gemma2", "gemma3", "gpt-oss")
 
 Q = gguf.GGMLQuantizationType
@@ -236,6 +243,14 @@ def add_vocabulary(writer, path, count=None):
     return num_tokens
 
 
+def shape_of_layer(shape, layer):
+    """The heads and the feed-forward of one layer; 0: it has none."""
+    if shape.arch != "deci":
+        return shape
+    kv_heads, ffn = DECI_LAYERS[layer % len(DECI_LAYERS)]
+    return shape._replace(heads=shape.heads if kv_heads else 0, kv_heads=kv_heads, ffn=ffn)
+
+
 def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     writer.add_name(f"{name} (random weights)")
     writer.add_context_length(shape.context)
@@ -248,16 +263,18 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_expert_feed_forward_length(shape.ffn)
     if shape.shared and shape.arch != "gemma4":
         writer.add_expert_shared_feed_forward_length(shape.shared)
-    writer.add_head_count(shape.heads)
+    layers = [shape_of_layer(shape, i) for i in range(num_layers)]
+    alike = shape.arch != "deci"
+    writer.add_head_count(shape.heads if alike else [layer.heads for layer in layers])
     writer.add_rope_freq_base(shape.rope_base)
     writer.add_layer_norm_rms_eps(1e-6)
     writer.add_vocab_size(num_tokens)
     if name in synth_gemma4.LAYERS:
         return synth_gemma4.add_metadata(writer, name, shape, num_layers, window)
-    writer.add_feed_forward_length(shape.ffn)
-    writer.add_head_count_kv(shape.kv_heads)
+    writer.add_feed_forward_length(shape.ffn if alike else [layer.ffn for layer in layers])
+    writer.add_head_count_kv(shape.kv_heads if alike else [layer.kv_heads for layer in layers])
     writer.add_key_length(shape.head_dim)
-    writer.add_value_length(shape.head_dim)
+    writer.add_value_length(shape.v_dim())
     if shape.arch in WINDOWED:
         writer.add_sliding_window(window)
     if shape.arch == "gemma2":  # so low that these weights meet them: the scores of real models are larger
@@ -338,27 +355,29 @@ def add_delta_net(tensors, prefix, width, recurrence, types):
 
 
 def add_attention(tensors, prefix, shape, types):
-    width, q_width, kv_rows = shape.width, shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
+    width, q_width, out_width = shape.width, shape.heads * shape.head_dim, shape.heads * shape.v_dim()
     q_rows = 2 * q_width if shape.arch in HYBRIDS else q_width  # there with a gate
     tensors.matrix(prefix + "attn_q.weight", q_rows, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "attn_k.weight", kv_rows, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "attn_v.weight", kv_rows, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "attn_output.weight", width, q_width, next(types), q_width**-0.5)
+    tensors.matrix(prefix + "attn_k.weight", shape.kv_heads * shape.head_dim, width, next(types), width**-0.5)
+    tensors.matrix(prefix + "attn_v.weight", shape.kv_heads * shape.v_dim(), width, next(types), width**-0.5)
+    tensors.matrix(prefix + "attn_output.weight", width, out_width, next(types), out_width**-0.5)
 
 
 def add_layer(tensors, prefix, shape, types, recurrence=None):
     width, ffn = shape.width, shape.ffn
     q_rows, kv_rows = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
-    tensors.vector(prefix + "attn_norm.weight", width, 1)
+    if shape.heads:
+        tensors.vector(prefix + "attn_norm.weight", width, 1)
     ffn_norm = "post_attention_norm" if shape.arch in (*HYBRIDS, "gpt-oss") else "ffn_norm"
-    tensors.vector(prefix + ffn_norm + ".weight", width, 1)
+    if ffn:
+        tensors.vector(prefix + ffn_norm + ".weight", width, 1)
     if recurrence:
         add_delta_net(tensors, prefix, width, recurrence, types)
-    else:
+    elif shape.heads:
         add_attention(tensors, prefix, shape, types)
     if shape.experts:
         add_experts(tensors, prefix, shape, types)
-    else:
+    elif ffn:
         tensors.matrix(prefix + "ffn_gate.weight", ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_up.weight", ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
@@ -412,13 +431,16 @@ def add_biases(tensors, prefix, shape):
 def add_optional_biases(tensors, prefix, shape):
     """Of an architecture that has none of its own: of Q, K and V, of hybrids with the gates' among Q's, and in Llama's
     layers of all else."""
-    q_width, kv_rows = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
-    for projection, rows in (("q", 2 * q_width if shape.arch in HYBRIDS else q_width), ("k", kv_rows), ("v", kv_rows)):
-        tensors.vector(prefix + f"attn_{projection}.bias", rows, 0, 0.5)
+    q_width = shape.heads * shape.head_dim
+    if shape.heads:
+        for projection, rows in (("q", 2 * q_width if shape.arch in HYBRIDS else q_width),
+                                 ("k", shape.kv_heads * shape.head_dim), ("v", shape.kv_heads * shape.v_dim())):
+            tensors.vector(prefix + f"attn_{projection}.bias", rows, 0, 0.5)
     if shape.arch not in LLAMAS:
         return
-    tensors.vector(prefix + "attn_output.bias", shape.width, 0)
-    if not shape.experts:
+    if shape.heads:
+        tensors.vector(prefix + "attn_output.bias", shape.width, 0)
+    if shape.ffn and not shape.experts:
         tensors.vector(prefix + "ffn_gate.bias", shape.ffn, 0, 0.5)
         tensors.vector(prefix + "ffn_up.bias", shape.ffn, 0, 0.5)
         tensors.vector(prefix + "ffn_down.bias", shape.width, 0)
@@ -436,9 +458,10 @@ def add_layers(tensors, name, num_layers, num_tokens, embedding, types, biases):
         return
     for i in range(num_layers):
         attends = recurrence is None or (i + 1) % recurrence.attention_every == 0
-        add_layer(tensors, f"blk.{i}.", shape, types, None if attends else recurrence)
+        of_layer = shape_of_layer(shape, i)
+        add_layer(tensors, f"blk.{i}.", of_layer, types, None if attends else recurrence)
         if biases and attends and shape.arch not in ("qwen2", "gpt-oss"):
-            add_optional_biases(tensors, f"blk.{i}.", shape)
+            add_optional_biases(tensors, f"blk.{i}.", of_layer)
 
 
 def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=None, window=512, untied=False,

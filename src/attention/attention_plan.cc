@@ -43,11 +43,11 @@ std::pair<int, int> seen_by(const AttentionSequence& sequence, int position, con
 AttentionPlan::AttentionPlan(const Shape& shape, int num_threads)
     : shape_(shape),
       heads_per_kv_head_(shape.num_heads / shape.num_kv_heads),
-      state_floats_(shape.head_dim + 2),
+      state_floats_(shape.v_dim + 2),
       num_threads_(num_threads),
       tickets_(shape.num_kv_heads, num_threads) {
-  OCTAVO_CHECK(shape.head_dim <= kMaxHeadDim && shape.num_heads % shape.num_kv_heads == 0,
-               "{} dimensions, {} / {} heads", shape.head_dim, shape.num_heads, shape.num_kv_heads);
+  OCTAVO_CHECK(std::max(shape.k_dim, shape.v_dim) <= kMaxHeadDim && shape.num_heads % shape.num_kv_heads == 0,
+               "{} and {} dimensions, {} / {} heads", shape.k_dim, shape.v_dim, shape.num_heads, shape.num_kv_heads);
   const auto one_tile = to_size(shape.max_rows) * to_size(shape.num_heads) * to_size(state_floats_);
   partials_ = AlignedBuffer<float>(std::max(one_tile, kRoundFloats));
   states_ = AlignedBuffer<float>(one_tile);
@@ -105,12 +105,12 @@ bool AttentionPlan::is_cut_by_tiles(const AttentionSequence& s, const AttentionR
 }
 
 void AttentionPlan::add_queries(const AttentionSequence& s, const AttentionReach& reach) {
-  const std::ptrdiff_t row_floats = static_cast<std::ptrdiff_t>(shape_.num_heads) * shape_.head_dim;
   for (int row = 0; row < s.num_rows; ++row) {
     const auto [begin, end] = seen_by(s, s.first_position + row, reach);
     for (int head = 0; head < heads_per_kv_head_; ++head) {
-      const std::ptrdiff_t at = row * row_floats + static_cast<std::ptrdiff_t>(head) * shape_.head_dim;
-      queries_.push_back({.q = s.q + at, .out = s.out + at, .begin = begin, .end = end, .head = head});
+      const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(row) * shape_.num_heads + head;
+      queries_.push_back(
+          {.q = s.q + at * shape_.k_dim, .out = s.out + at * shape_.v_dim, .begin = begin, .end = end, .head = head});
     }
   }
 }
@@ -288,7 +288,8 @@ AttentionItem AttentionPlan::item_of(const Reading& reading, int head, int begin
           .resumes = false,
           .num_queries = reading.num_queries,
           .kv_head = head,
-          .head_stride = heads_per_kv_head_ * shape_.head_dim,
+          .q_stride = heads_per_kv_head_ * shape_.k_dim,
+          .out_stride = heads_per_kv_head_ * shape_.v_dim,
           .begin = std::max(reading.begin, begin_tile * kTileTokens),
           .end = std::min(reading.end, end_tile * kTileTokens)};
 }
@@ -356,7 +357,7 @@ std::optional<AttentionStretch> AttentionPlan::next_stretch(int round, int worke
 // Items of more than kMaxTileQueries take long for their bytes, those of fewer take no time for as many. If a step has
 // both, and needs memory about as long as products, the former fetch for the latter.
 bool AttentionPlan::fetches_far(const KvLayer& kv) const {
-  const double multiply_adds = 2.0 * static_cast<double>(query_tokens_) * shape_.head_dim;
+  const double multiply_adds = static_cast<double>(query_tokens_) * (shape_.k_dim + shape_.v_dim);
   const double bytes = static_cast<double>(tokens_) * static_cast<double>(kv.token_bytes);
   return has_few_ && bytes >= kBytesNeeded * kBytesPerMultiplyAdd * multiply_adds;
 }
@@ -368,7 +369,7 @@ std::size_t AttentionPlan::bytes_meanwhile(const AttentionItem& item, const KvLa
   const auto queries = to_size(item.num_queries), passes = (queries - 1) / kMaxTileQueries + 1;
   const int last_tile = (item.end - 1) / kTileTokens * kTileTokens;
   const auto tokens = to_size(item.end - std::max(item.begin, last_tile));
-  const double multiply_adds = 2.0 * static_cast<double>(queries * tokens) * shape_.head_dim;
+  const double multiply_adds = static_cast<double>(queries * tokens) * (shape_.k_dim + shape_.v_dim);
   return std::min(static_cast<std::size_t>(multiply_adds * kBytesPerMultiplyAdd), passes * tokens * kv.token_bytes);
 }
 
@@ -387,7 +388,7 @@ void AttentionPlan::walk_tasks(int round, int worker, const KvLayer& kv, Attenti
                                const SoftmaxTerms& terms, ThreadPool& pool) {
   const bool far = fetches_far(kv);
   float* scratch = scratch_.data() + to_size(worker) * thread_floats();
-  Walk walk{.states = scratch + attention_scratch_floats(shape_.head_dim)};
+  Walk walk{.states = scratch + attention_scratch_floats(shape_.k_dim, shape_.v_dim)};
   StretchQueue queue(kv);
   const auto take = [&] {
     const std::optional<AttentionStretch> next = next_stretch(round, worker, kv, walk, pool);
@@ -438,10 +439,10 @@ void AttentionPlan::merge(int round, std::size_t seq_index, int head, const Soft
                .states = states_.data() + at,
                .queries = last ? queries_.data() + seq.first_query : nullptr,
                .stride = static_cast<std::int64_t>(stride),
-               .head = static_cast<std::ptrdiff_t>(head) * heads_per_kv_head_ * shape_.head_dim,
+               .head = static_cast<std::ptrdiff_t>(head) * heads_per_kv_head_ * shape_.v_dim,
                .num_tiles = end_tile - first_tile,
                .num_queries = seq.num_queries,
-               .head_dim = shape_.head_dim,
+               .v_dim = shape_.v_dim,
                .first = first_tile == seq.begin / kTileTokens,
                .sinks = terms.sinks == nullptr ? nullptr : terms.sinks + head * heads_per_kv_head_});
 }

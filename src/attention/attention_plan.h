@@ -43,7 +43,8 @@ struct AttentionReach {
   bool operator==(const AttentionReach&) const = default;
 };
 
-/// Query rows of one sequence, [num_rows, num_heads, head_dim], at consecutive positions.
+/// Query rows of one sequence, [num_rows, num_heads, k_dim], and their results, [num_rows, num_heads, v_dim], at
+/// consecutive positions.
 struct AttentionSequence {
   std::span<const std::int32_t> blocks;  // the table; entries that no row sees may be anything
   const float* q;                        // scaled already
@@ -55,7 +56,7 @@ struct AttentionSequence {
 class AttentionPlan {
  public:
   struct Shape {
-    int num_heads, num_kv_heads, head_dim;
+    int num_heads, num_kv_heads, k_dim, v_dim;
     int max_rows;  // the most rows of a step
   };
   AttentionPlan(const Shape& shape, int num_threads);
@@ -110,7 +111,7 @@ class AttentionPlan {
 
   // The place of a thread in its work.
   struct Walk {
-    float* states;                       // [kMaxItemQueries][head_dim + 2] of a range of heads
+    float* states;                       // [kMaxItemQueries][v_dim + 2] of a range of heads
     std::size_t task = 0, end_task = 0;  // the tasks of its ticket
     int tile = 0, head = 0;              // the next item of a range of heads
     bool in_range = false;
@@ -130,7 +131,7 @@ class AttentionPlan {
 
   // Running the plan.
   std::size_t thread_floats() const {
-    return to_size(attention_scratch_floats(shape_.head_dim) + kMaxItemQueries * state_floats_);
+    return to_size(attention_scratch_floats(shape_.k_dim, shape_.v_dim) + kMaxItemQueries * state_floats_);
   }
   static int tiles_up_to(int position) { return (position + kTileTokens - 1) / kTileTokens; }
   int first_tile_of(int round) const { return rounds_.first_tile_of(round); }
@@ -165,8 +166,8 @@ class AttentionPlan {
   bool has_few_ = false;  // whether readings with at most kMaxTileQueries have tasks in the round that runs
   std::vector<std::size_t> tasks_before_;  // [readings + 1] the tasks before each reading, in the round that runs
   AttentionTickets tickets_;               // the tickets of the round that runs
-  AlignedBuffer<float> partials_;          // [tiles of a round][kv_heads][tile queries][head_dim + 2]
-  AlignedBuffer<float> states_;            // [kv_heads][tile queries][head_dim + 2] merged so far
+  AlignedBuffer<float> partials_;          // [tiles of a round][kv_heads][tile queries][v_dim + 2]
+  AlignedBuffer<float> states_;            // [kv_heads][tile queries][v_dim + 2] merged so far
   AlignedBuffer<float> scratch_;           // [threads] the scratch of the kernel, then states of a range of heads
 };
 

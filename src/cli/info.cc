@@ -57,15 +57,23 @@ void print_line(std::string_view label, const std::string& text, std::ostream& o
 std::string heads_text(const std::vector<HeadShape>& shapes) {
   std::string text;
   for (const HeadShape& shape : shapes)
-    text += fmt::format("{}{} layers with {} of {} ({} for keys and values)", text.empty() ? "" : ", ",
-                        shape.num_layers, shape.num_heads, shape.head_dim, shape.num_kv_heads);
+    text += fmt::format("{}{} layers with {} of {}{} ({} for keys and values)", text.empty() ? "" : ", ",
+                        shape.num_layers, shape.num_heads, shape.head_dim,
+                        shape.v_dim == shape.head_dim ? "" : fmt::format(", values of {}", shape.v_dim),
+                        shape.num_kv_heads);
   return text;
 }
 
 /// Peculiarities of layers, a line each.
 void print_layers(const InfoReport& report, const LayerShapes& shapes, std::ostream& out) {
   const ModelConfig& c = *report.config;
-  if (shapes.heads.size() > 1) print_line("heads", heads_text(shapes.heads), out);
+  if (shapes.heads.size() > 1 || (shapes.heads.size() == 1 && shapes.heads[0].v_dim != shapes.heads[0].head_dim))
+    print_line("heads", heads_text(shapes.heads), out);
+  if (shapes.num_without_mixer + shapes.num_without_ffn > 0)
+    print_line("left out",
+               fmt::format("{} of {} layers have no attention, {} no feed-forward", shapes.num_without_mixer,
+                           c.num_layers(), shapes.num_without_ffn),
+               out);
   if (c.is_assistant()) {
     print_line("borrowing", "all layers read the keys and values of the model that it drafts for", out);
   } else if (shapes.num_borrowing > 0) {
@@ -263,6 +271,8 @@ boost::json::object config_to_json(const InfoReport& report) {
                           {"tied_output", config.tied_output && !config.is_encoder},
                           {"num_recurrent", shapes.num_recurrent},
                           {"num_borrowing", shapes.num_borrowing},
+                          {"num_without_mixer", shapes.num_without_mixer},
+                          {"num_without_feed_forward", shapes.num_without_ffn},
                           {"per_layer_width", config.per_layer_width},
                           {"draft_head", config.has_draft_head}};
   boost::json::array& heads = out["heads"].emplace_array();
@@ -270,7 +280,8 @@ boost::json::object config_to_json(const InfoReport& report) {
     heads.push_back({{"num_layers", shape.num_layers},
                      {"num_heads", shape.num_heads},
                      {"num_kv_heads", shape.num_kv_heads},
-                     {"head_dim", shape.head_dim}});
+                     {"head_dim", shape.head_dim},
+                     {"v_dim", shape.v_dim}});
   if (makes_vectors(config)) out["vectors"] = vectors_to_json(config);
   if (shapes.num_experts == 0) return out;
   out["num_experts"] = shapes.num_experts;

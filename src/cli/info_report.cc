@@ -159,12 +159,12 @@ void add_heads(const AttentionSpec& attention, LayerShapes& shapes) {
   shapes.head_dim = std::max(shapes.head_dim, attention.head_dim);
   const auto same = std::ranges::find_if(shapes.heads, [&](const HeadShape& known) {
     return known.num_heads == attention.num_heads && known.num_kv_heads == attention.num_kv_heads &&
-           known.head_dim == attention.head_dim;
+           known.head_dim == attention.head_dim && known.v_dim == attention.v_dim();
   });
   if (same != shapes.heads.end()) {
     ++same->num_layers;
   } else {
-    shapes.heads.push_back({attention.num_heads, attention.num_kv_heads, attention.head_dim, 1});
+    shapes.heads.push_back({attention.num_heads, attention.num_kv_heads, attention.head_dim, attention.v_dim(), 1});
   }
 }
 
@@ -173,6 +173,8 @@ void add_heads(const AttentionSpec& attention, LayerShapes& shapes) {
 LayerShapes shapes_of_layers(const ModelConfig& config) {
   LayerShapes shapes;
   for (const LayerSpec& layer : config.own_layers()) {
+    if (!layer.has_mixer()) ++shapes.num_without_mixer;
+    if (!layer.has_feed_forward()) ++shapes.num_without_ffn;
     if (const auto* dense = std::get_if<DenseFfnSpec>(&layer.feed_forward))
       shapes.ffn_width = std::max(shapes.ffn_width, dense->width);
     if (const auto* experts = std::get_if<ExpertsFfnSpec>(&layer.feed_forward)) {

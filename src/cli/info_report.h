@@ -17,7 +17,7 @@ namespace octavo::cli {
 
 /// Layers with equal heads.
 struct HeadShape {
-  int num_heads = 0, num_kv_heads = 0, head_dim = 0;
+  int num_heads = 0, num_kv_heads = 0, head_dim = 0, v_dim = 0;
   int num_layers = 0;
 };
 
@@ -31,6 +31,8 @@ struct LayerShapes {
   std::vector<HeadShape> heads = {};    // of layers that attend, in their order
   int num_borrowing = 0;                // layers that read the keys and values of an earlier one
   int num_recurrent = 0;                // layers that keep a state in place of keys and values
+  int num_without_mixer = 0;            // layers that neither attend nor keep a state
+  int num_without_ffn = 0;              // layers that have no feed-forward
   std::optional<DeltaSpec> delta = {};  // of the first of these
 };
 LayerShapes shapes_of_layers(const ModelConfig& config);

@@ -26,13 +26,13 @@ AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights
       layers_(config.layers.size()),
       ropes_(context.math, context.max_rows),
       q_(context.make_rows(max_cols(config))),
-      attended_(context.make_rows(max_cols(config))),
+      attended_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::result_width))),
       gated_q_(context.make_rows(largest<AttentionSpec>(
           config.layers, [](const AttentionSpec& spec) { return spec.gated_output ? spec.q_rows() : 0; }))),
-      k_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::kv_width))),
-      v_(k_.size()),
-      ones_(to_size(largest<AttentionSpec>(
-          config.layers, [](const AttentionSpec& spec) { return spec.v_norm ? spec.head_dim : 0; }))) {
+      k_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::k_width))),
+      v_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::v_width))),
+      ones_(to_size(largest<AttentionSpec>(config.layers,
+                                           [](const AttentionSpec& spec) { return spec.v_norm ? spec.v_dim() : 0; }))) {
   std::ranges::fill(ones_.span(), 1.0F);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const AttentionSpec* spec = config.layers[i].attention();
@@ -51,12 +51,13 @@ std::size_t AttentionMixer::find_plan(int group, const AttentionSpec& spec) {
   const AttentionReach reach{.window = spec.window, .is_causal = spec.is_causal};
   const AttentionPlan::Shape shape{.num_heads = spec.num_heads,
                                    .num_kv_heads = spec.num_kv_heads,
-                                   .head_dim = spec.head_dim,
+                                   .k_dim = spec.head_dim,
+                                   .v_dim = spec.v_dim(),
                                    .max_rows = context_.max_rows};
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     const AttentionPlan::Shape& known = plans_[i].shape;
     if (plans_[i].group == group && plans_[i].reach == reach && known.num_heads == shape.num_heads &&
-        known.num_kv_heads == shape.num_kv_heads && known.head_dim == shape.head_dim)
+        known.num_kv_heads == shape.num_kv_heads && known.k_dim == shape.k_dim && known.v_dim == shape.v_dim)
       return i;
   }
   plans_.push_back({group, reach, shape, AttentionPlan(shape, context_.pool.num_threads())});
@@ -68,14 +69,13 @@ void AttentionMixer::plan(const StepRows& rows) {
   for (GroupPlan& plan : plans_) {
     const Batch::Group& tables = batch.groups[to_size(plan.group)];
     const std::int32_t* ids = tables.block_ids.data();
-    const std::int64_t width = std::int64_t{plan.shape.num_heads} * plan.shape.head_dim;
     sequences_.clear();
     rows.for_ranges([&](std::int64_t first, int num_rows) {
       const std::int64_t batch_row = rows.batch_row(first);
       const auto s = to_size(rows.sequence_of(batch_row));
       sequences_.push_back({.blocks = {ids + tables.block_begin[s], ids + tables.block_begin[s + 1]},
-                            .q = q_.data() + first * width,
-                            .out = attended_.data() + first * width,
+                            .q = q_.data() + first * plan.shape.num_heads * plan.shape.k_dim,
+                            .out = attended_.data() + first * plan.shape.num_heads * plan.shape.v_dim,
                             .first_position = batch.positions[to_size(batch_row)],
                             .num_rows = num_rows,
                             .num_tokens = batch.kv_len[s]});
@@ -111,7 +111,7 @@ void AttentionMixer::run(int index, const StepRows& rows, bool state_written, co
   context_.enter(StepPart::kAttention);
   attend(layer);
   context_.enter(StepPart::kRows);
-  const std::int64_t width = layer.spec->q_width();
+  const std::int64_t width = layer.spec->result_width();
   if (layer.spec->gated_output)
     context_.for_rows_apart(count, [&](std::int64_t row, int) { gate_attended(*layer.spec, row); });
   if (w.o.reads_int8()) stream_.quantize_rows(attended_.data(), width, count);
@@ -150,11 +150,11 @@ void AttentionMixer::finish_q(const Layer& layer, const StepRows& rows, std::int
 
 void AttentionMixer::write_kv(const Layer& layer, const StepRows& rows, std::int64_t row) {
   const AttentionWeights& w = *layer.weights;
-  const int width = layer.spec->kv_width();
-  float* k = k_.data() + row * width;
-  float* v = v_.data() + row * width;
-  if (w.k_bias != nullptr) context_.kernels.add(k, w.k_bias, width);
-  if (w.v_bias != nullptr) context_.kernels.add(v, w.v_bias, width);
+  const int k_width = layer.spec->k_width(), v_width = layer.spec->v_width();
+  float* k = k_.data() + row * k_width;
+  float* v = v_.data() + row * v_width;
+  if (w.k_bias != nullptr) context_.kernels.add(k, w.k_bias, k_width);
+  if (w.v_bias != nullptr) context_.kernels.add(v, w.v_bias, v_width);
   finish_v(layer, k, v);
   norm_and_rope(layer, row, w.k_norm, layer.spec->num_kv_heads, k);
   const KvLayer kv = kv_.layer(layer.place.group, layer.place.index);
@@ -167,10 +167,10 @@ void AttentionMixer::write_kv(const Layer& layer, const StepRows& rows, std::int
 
 void AttentionMixer::finish_v(const Layer& layer, const float* k, float* v) {
   const AttentionSpec& spec = *layer.spec;
-  if (spec.v_is_k) std::copy_n(k, spec.kv_width(), v);
+  if (spec.v_is_k) std::copy_n(k, spec.k_width(), v);
   if (!spec.v_norm) return;
-  for (float* head = v; head != v + spec.kv_width(); head += spec.head_dim)
-    context_.kernels.rms_norm(head, ones_.data(), spec.head_dim, config_.norm_epsilon, head);
+  for (float* head = v; head != v + spec.v_width(); head += spec.v_dim())
+    context_.kernels.rms_norm(head, ones_.data(), spec.v_dim(), config_.norm_epsilon, head);
 }
 
 void AttentionMixer::norm_and_rope(const Layer& layer, std::int64_t batch_row, const float* norm, int num_heads,

@@ -29,9 +29,9 @@ Result<void> check_options(const EngineOptions& options, const ModelSource& sour
                 config.context_length);
   for (const LayerSpec& layer : config.layers) {
     const std::optional<KvLayerShape> shape = layer.kv_shape();
-    if (shape && shape->head_dim > kMaxHeadDim)
-      return fail("{}: heads of {} dimensions are not supported, the most is {}", source.name(), shape->head_dim,
-                  kMaxHeadDim);
+    if (shape && std::max(shape->k_dim, shape->v_dim) > kMaxHeadDim)
+      return fail("{}: heads of {} dimensions are not supported, the most is {}", source.name(),
+                  std::max(shape->k_dim, shape->v_dim), kMaxHeadDim);
   }
   return {};
 }

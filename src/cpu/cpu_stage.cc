@@ -11,6 +11,14 @@ namespace {
 
 bool reads_int8(const AttentionWeights& w) { return AttentionMixer::reads_int8(w); }
 bool reads_int8(const DeltaWeights& w) { return DeltaMixer::reads_int8(w); }
+bool reads_int8(const DenseFfnWeights& w) { return DenseFfn::reads_int8(w); }
+bool reads_int8(const ExpertsFfnWeights& w) { return ExpertsFfn::reads_int8(w); }
+bool reads_int8(const NoTensors<CpuForm>& /*w*/) { return false; }
+
+template <class Part>
+Norm norm_of(const float* weight, const Part& part) {
+  return {.weight = weight, .quantize = std::visit([](const auto& w) { return reads_int8(w); }, part)};
+}
 
 }  // namespace
 
@@ -86,9 +94,10 @@ void CpuStage::forward_head(StepRows& rows) {
 
 void CpuStage::norm_input(int layer) {
   const int count = rows_->count();
-  const Norm norm = mixer_norm(layer);
+  const std::optional<Norm> norm = input_norm(layer);
+  if (!norm) return;
   context_.enter(StepPart::kRows);
-  context_.for_rows(count, [&](std::int64_t row, int) { stream_.norm_row(norm, row, row, count); });
+  context_.for_rows(count, [&](std::int64_t row, int) { stream_.norm_row(*norm, row, row, count); });
 }
 
 void CpuStage::keep_logit_rows() {
@@ -99,51 +108,41 @@ void CpuStage::keep_logit_rows() {
 void CpuStage::run_layer(int index, bool state_written) {
   const LayerSpec& spec = config_.layer(index);
   const LayerWeights& w = weights_.layers[to_size(index)];
-  const Epilogue behind_mixer{.post_norm = w.post_mixer_norm,
-                              .sum_norm = {.weight = w.mixer_sum_norm, .bias = w.mixer_sum_bias},
-                              .next = feed_forward_norm(index)};
-  std::visit([&](const auto& mixer) { mixer_of(mixer).run(index, *rows_, state_written, behind_mixer); }, spec.mixer);
-  Epilogue behind_layer{.sum_norm = {.weight = w.ffn_sum_norm, .bias = w.ffn_sum_bias},
-                        .scale = w.output_scale != nullptr ? *w.output_scale : 1};
-  if (index + 1 < layers_.end) behind_layer.next = mixer_norm(index + 1);
-  if (config_.per_layer_width == 0) {
-    behind_layer.post_norm = w.post_ffn_norm;
-    return run_feed_forward(index, behind_layer);
-  }
-  run_feed_forward(index, {.post_norm = w.post_ffn_norm, .next = PerLayerEmbedding::input_of(w.per_layer)});
-  behind_layer.post_norm = w.per_layer.post_norm;
-  per_layer_.run(index, *rows_, behind_layer);
-}
-
-void CpuStage::run_feed_forward(int layer, const Epilogue& epilogue) {
-  std::visit([&](const auto& ffn) { run_feed_forward(ffn, layer, epilogue); }, config_.layer(layer).feed_forward);
+  const bool has_embedding = config_.per_layer_width > 0;
+  Epilogue behind_mixer{.post_norm = w.post_mixer_norm,
+                        .sum_norm = {.weight = w.mixer_sum_norm, .bias = w.mixer_sum_bias}};
+  Epilogue behind_ffn{.post_norm = w.post_ffn_norm, .sum_norm = {.weight = w.ffn_sum_norm, .bias = w.ffn_sum_bias}};
+  Epilogue behind_embedding{.post_norm = w.per_layer.post_norm};
+  Epilogue& behind_parts = spec.has_feed_forward() ? behind_ffn : behind_mixer;
+  Epilogue& behind_layer = has_embedding ? behind_embedding : behind_parts;
+  if (spec.has_feed_forward()) behind_mixer.next = norm_of(w.ffn_norm, w.feed_forward);
+  if (has_embedding) behind_parts.next = PerLayerEmbedding::input_of(w.per_layer);
+  if (index + 1 < layers_.end) behind_layer.next = input_norm(index + 1);
+  if (w.output_scale != nullptr) behind_layer.scale = *w.output_scale;
+  visit_part(spec.mixer, [&](const auto& mixer) { mixer_of(mixer).run(index, *rows_, state_written, behind_mixer); });
+  visit_part(spec.feed_forward, [&](const auto& ffn) { run_feed_forward(ffn, w, behind_ffn); });
+  if (has_embedding) per_layer_.run(index, *rows_, behind_embedding);
 }
 
 void CpuStage::write_state(int layer) {
-  std::visit([&](const auto& mixer) { mixer_of(mixer).write_state(layer, *rows_); }, config_.layer(layer).mixer);
+  visit_part(config_.layer(layer).mixer, [&](const auto& mixer) { mixer_of(mixer).write_state(layer, *rows_); });
 }
 
-void CpuStage::run_feed_forward(const DenseFfnSpec& spec, int layer, const Epilogue& epilogue) {
-  const LayerWeights& w = weights_.layers[to_size(layer)];
+void CpuStage::run_feed_forward(const DenseFfnSpec& spec, const LayerWeights& w, const Epilogue& epilogue) {
   dense_ffn_.run(spec, std::get<DenseFfnWeights>(w.feed_forward), rows_->count(), epilogue);
 }
 
-void CpuStage::run_feed_forward(const ExpertsFfnSpec& spec, int layer, const Epilogue& epilogue) {
-  const LayerWeights& w = weights_.layers[to_size(layer)];
+void CpuStage::run_feed_forward(const ExpertsFfnSpec& spec, const LayerWeights& w, const Epilogue& epilogue) {
   experts_ffn_.run(spec, std::get<ExpertsFfnWeights>(w.feed_forward), *rows_, epilogue);
 }
 
-Norm CpuStage::mixer_norm(int layer) const {
-  const LayerWeights& w = weights_.layers[to_size(layer)];
-  return {.weight = w.mixer_norm, .quantize = std::visit([](const auto& mixer) { return reads_int8(mixer); }, w.mixer)};
-}
-
-Norm CpuStage::feed_forward_norm(int layer) const {
-  const LayerWeights& w = weights_.layers[to_size(layer)];
-  const auto* experts = std::get_if<ExpertsFfnWeights>(&w.feed_forward);
-  const bool int8 = experts != nullptr ? ExpertsFfn::reads_int8(*experts)
-                                       : DenseFfn::reads_int8(std::get<DenseFfnWeights>(w.feed_forward));
-  return {.weight = w.ffn_norm, .quantize = int8};
+std::optional<Norm> CpuStage::input_norm(int layer) const {
+  for (int i = layer; i == layer || i < layers_.end; ++i) {
+    const LayerWeights& w = weights_.layers[to_size(i)];
+    if (config_.layer(i).has_mixer()) return norm_of(w.mixer_norm, w.mixer);
+    if (config_.layer(i).has_feed_forward()) return norm_of(w.ffn_norm, w.feed_forward);
+  }
+  return {};
 }
 
 }  // namespace octavo

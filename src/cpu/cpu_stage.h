@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "cpu/attention_mixer.h"
@@ -68,11 +69,10 @@ class CpuStage final : public Stage, private LayerWalk {
   /// The part that computes mixers of a kind.
   AttentionMixer& mixer_of(const AttentionSpec&) { return attention_; }
   DeltaMixer& mixer_of(const DeltaSpec&) { return delta_; }
-  void run_feed_forward(int layer, const Epilogue& epilogue);
-  void run_feed_forward(const DenseFfnSpec& spec, int layer, const Epilogue& epilogue);
-  void run_feed_forward(const ExpertsFfnSpec& spec, int layer, const Epilogue& epilogue);
-  Norm mixer_norm(int layer) const;
-  Norm feed_forward_norm(int layer) const;
+  void run_feed_forward(const DenseFfnSpec& spec, const LayerWeights& w, const Epilogue& epilogue);
+  void run_feed_forward(const ExpertsFfnSpec& spec, const LayerWeights& w, const Epilogue& epilogue);
+  /// The norm of the first part from a layer on; none: no layer of the stage has one.
+  std::optional<Norm> input_norm(int layer) const;
 
   const ModelConfig& config_;
   const Weights& weights_;

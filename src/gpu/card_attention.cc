@@ -19,7 +19,7 @@ struct Widths {
 
   explicit Widths(const ModelConfig& config)
       : q(to_size(largest<AttentionSpec>(config.own_layers(), &AttentionSpec::q_width))),
-        kv(to_size(largest<AttentionSpec>(config.own_layers(), &AttentionSpec::kv_width))),
+        kv(to_size(largest<AttentionSpec>(config.own_layers(), &AttentionSpec::k_width))),
         gated_q(to_size(largest<AttentionSpec>(
             config.own_layers(), [](const AttentionSpec& spec) { return spec.gated_output ? spec.q_rows() : 0; }))) {}
 };
@@ -81,7 +81,7 @@ Result<CardAttention> CardAttention::create(CardContext& context, const ModelCon
                         .v_offset = static_cast<std::int64_t>(room.layout.v_offset(group)),
                         .block_size = room.layout.block_size,
                         .num_kv_heads = room.layout.group(group).num_kv_heads,
-                        .head_dim = room.layout.group(group).head_dim});
+                        .head_dim = room.layout.group(group).k_dim});
     made.blocks_.push_back(std::move(blocks));
   }
   const Widths widths(config);
@@ -117,20 +117,21 @@ void CardAttention::write_state(int layer, const CardLayerWeights& weights, cons
 void CardAttention::run(int layer, const CardLayerWeights& weights, const CardStep& step, bool state_written,
                         float* h) {
   const auto& w = std::get<AttentionTensors<CardForm>>(weights.mixer);
-  const bool writes = !config_->layer(layer).attention()->borrows_from && !state_written;
+  const AttentionSpec& spec = spec_of(layer);
+  const bool writes = !spec.borrows_from && !state_written;
   const int rows = step.rows().count();
   if (reads_int8(w, writes)) context_->quantize(h, w.q.cols, rows);
-  context_->multiply(w.q, h, rows, products_of(*config_->layer(layer).attention()));
+  context_->multiply(w.q, h, rows, products_of(spec));
   finish_queries(layer, w, step);
   if (writes) write_kv(layer, w, step, h);
   attend(layer, w, step);
-  if (config_->layer(layer).attention()->gated_output) gate_attended(layer, w, step);
+  if (spec.gated_output) gate_attended(layer, w, step);
   if (w.o.reads_int8()) context_->quantize(attended_.as<float>(), w.o.cols, rows);
   context_->multiply(w.o, attended_.as<float>(), rows, h);
 }
 
 HeadArguments CardAttention::head_arguments(int layer, const float* norm, const CardStep& step) const {
-  const AttentionSpec& spec = *config_->layer(layer).attention();
+  const AttentionSpec& spec = spec_of(layer);
   const CardRows rows = step.rows_of(layer);
   return {.norm = norm,
           .rope = {.cosines = rows.cosines,
@@ -143,7 +144,7 @@ HeadArguments CardAttention::head_arguments(int layer, const float* norm, const 
 }
 
 void CardAttention::finish_queries(int layer, const AttentionTensors<CardForm>& w, const CardStep& step) {
-  const AttentionSpec& spec = *config_->layer(layer).attention();
+  const AttentionSpec& spec = spec_of(layer);
   context_->device.launch({.kernel = "octavo_finish_queries",
                            .grid_x = (spec.num_heads + kHeadWarps - 1) / kHeadWarps,
                            .grid_y = step.rows().count(),
@@ -160,7 +161,7 @@ void CardAttention::finish_queries(int layer, const AttentionTensors<CardForm>& 
 }
 
 void CardAttention::gate_attended(int layer, const AttentionTensors<CardForm>& w, const CardStep& step) {
-  const AttentionSpec& spec = *config_->layer(layer).attention();
+  const AttentionSpec& spec = spec_of(layer);
   context_->device.launch({.kernel = "octavo_gate_attended",
                            .grid_x = column_blocks(spec.q_width()),
                            .grid_y = step.rows().count(),
@@ -173,7 +174,7 @@ void CardAttention::gate_attended(int layer, const AttentionTensors<CardForm>& w
 }
 
 void CardAttention::write_kv(int layer, const AttentionTensors<CardForm>& w, const CardStep& step, const float* h) {
-  const AttentionSpec& spec = *config_->layer(layer).attention();
+  const AttentionSpec& spec = spec_of(layer);
   const CardRows arrays = step.rows_of(layer);
   const int rows = step.rows().count();
   context_->multiply(w.k, h, rows, k_.as<float>());
@@ -196,7 +197,7 @@ void CardAttention::write_kv(int layer, const AttentionTensors<CardForm>& w, con
 }
 
 bool CardAttention::is_split(int layer, const CardStep& step, int num_tiles) const {
-  const AttentionSpec& spec = *config_->layer(layer).attention();
+  const AttentionSpec& spec = spec_of(layer);
   const int blocks = step.entries_of(spec.num_heads / spec.num_kv_heads).count * spec.num_kv_heads;
   const std::uint64_t bytes = to_size(num_tiles) * to_size(step.rows().count()) * to_size(spec.num_heads) *
                               to_size(spec.head_dim + 2) * sizeof(float);
@@ -204,7 +205,7 @@ bool CardAttention::is_split(int layer, const CardStep& step, int num_tiles) con
 }
 
 void CardAttention::attend(int layer, const AttentionTensors<CardForm>& w, const CardStep& step) {
-  const AttentionSpec& spec = *config_->layer(layer).attention();
+  const AttentionSpec& spec = spec_of(layer);
   const CardRows arrays = step.rows_of(layer);
   const CardEntries entries = step.entries_of(spec.num_heads / spec.num_kv_heads);
   const int rows = step.rows().count(), num_tiles = step.tiles_of(spec.window);

@@ -33,6 +33,7 @@ class CardAttention {
  private:
   CardAttention(CardContext& context, const ModelConfig& config, const StateLayout& layout)
       : context_(&context), config_(&config), layout_(&layout) {}
+  const AttentionSpec& spec_of(int layer) const { return *config_->layer(layer).attention(); }
   HeadArguments head_arguments(int layer, const float* norm, const CardStep& step) const;
   void finish_queries(int layer, const AttentionTensors<CardForm>& w, const CardStep& step);
   void write_kv(int layer, const AttentionTensors<CardForm>& w, const CardStep& step, const float* h);

@@ -22,7 +22,7 @@ Result<void> load_kernels(CudaDevice& device, const StageParts& parts, const Wei
   std::set<DType> types, of_experts;
   bool is_recurrent = false;
   for (int i = layers.first; i < layers.end; ++i) {
-    is_recurrent = is_recurrent || parts.config.layer(i).delta() != nullptr;
+    is_recurrent = is_recurrent || parts.config.layer(i).state_bytes() > 0;
     const LayerShape& layer = shapes.tensors.layers[to_size(i)];
     visit_matrices(layer, [&](const MatrixShape& m, bool) { types.insert(m.type); });
     if (const auto* experts = std::get_if<ExpertsFfnTensors<ShapeForm>>(&layer.feed_forward))
@@ -177,21 +177,33 @@ void CardStage::keep_rows_of_logits() {
 }
 
 void CardStage::write_state(int layer) {
-  std::visit(
-      [&](const auto& mixer) { mixer_of(mixer).write_state(layer, weights_.layer(layer), *step_, h_.as<float>()); },
-      config_.layer(layer).mixer);
+  visit_part(config_.layer(layer).mixer, [&](const auto& mixer) {
+    mixer_of(mixer).write_state(layer, weights_.layer(layer), *step_, h_.as<float>());
+  });
 }
 
 void CardStage::run_layer(int layer, bool state_written) {
   const CardLayerWeights& w = weights_.layer(layer);
-  const auto* attention = std::get_if<AttentionTensors<CardForm>>(&w.mixer);
-  std::visit([&](const auto& mixer) { mixer_of(mixer).run(layer, w, *step_, state_written, h_.as<float>()); },
-             config_.layer(layer).mixer);
-  finish_rows(attention != nullptr ? attention->o_bias : nullptr, w.post_mixer_norm, 1, w.ffn_norm);
-  const float* bias =
-      std::visit([&](const auto& spec) { return feed_forward(spec, layer); }, config_.layer(layer).feed_forward);
-  const float* next = layer + 1 < layers_.end ? weights_.layer(layer + 1).mixer_norm : nullptr;
-  finish_rows(bias, w.post_ffn_norm, weights_.output_scale(layer), next);
+  const LayerSpec& spec = config_.layer(layer);
+  const float* next = input_norm(layer + 1);
+  const float scale = weights_.output_scale(layer);
+  visit_part(spec.mixer, [&](const auto& mixer) {
+    mixer_of(mixer).run(layer, w, *step_, state_written, h_.as<float>());
+    const auto* attention = std::get_if<AttentionTensors<CardForm>>(&w.mixer);
+    const bool goes_on = spec.has_feed_forward();
+    finish_rows(attention != nullptr ? attention->o_bias : nullptr, w.post_mixer_norm, goes_on ? 1 : scale,
+                goes_on ? w.ffn_norm : next);
+  });
+  visit_part(spec.feed_forward,
+             [&](const auto& ffn) { finish_rows(feed_forward(ffn, layer), w.post_ffn_norm, scale, next); });
+}
+
+const float* CardStage::input_norm(int layer) const {
+  for (; layer < layers_.end; ++layer) {
+    if (config_.layer(layer).has_mixer()) return weights_.layer(layer).mixer_norm;
+    if (config_.layer(layer).has_feed_forward()) return weights_.layer(layer).ffn_norm;
+  }
+  return nullptr;
 }
 
 const float* CardStage::feed_forward(const DenseFfnSpec& spec, int layer) {

@@ -55,7 +55,7 @@ class CardStage final : public DeviceStage, private LayerWalk {
   Result<void> take_memory(const StageParts& parts);
 
   // The walk's steps.
-  void norm_input(int layer) override { norm_rows(weights_.layer(layer).mixer_norm, 0, step_->rows().count()); }
+  void norm_input(int layer) override { norm_rows(input_norm(layer), 0, step_->rows().count()); }
   void find_spoiled() override;
   void write_state(int layer) override;
   void keep_logit_rows() override;
@@ -64,6 +64,8 @@ class CardStage final : public DeviceStage, private LayerWalk {
   /// The part that computes mixers of a kind.
   CardAttention& mixer_of(const AttentionSpec&) { return *attention_; }
   CardDelta& mixer_of(const DeltaSpec&) { return *delta_; }
+  /// The norm of the first part from a layer on; null: no layer of the stage has one.
+  const float* input_norm(int layer) const;
   /// Each gives the bias of its last matrix, which is added behind it; null: none.
   const float* feed_forward(const DenseFfnSpec& spec, int layer);
   const float* feed_forward(const ExpertsFfnSpec& spec, int layer);

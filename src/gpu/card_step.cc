@@ -27,13 +27,10 @@ CardStep::CardStep(CudaDevice& device, const StageParts& parts, LayerRange layer
       groups_(parts.room.layout.groups.size()),
       recurrent_(parts.max_rows) {
   for (int i = layers.first; i < layers.end; ++i) {
-    if (parts.config.layer(i).attention() == nullptr) {
-      is_recurrent_ = true;
-      continue;
-    }
+    is_recurrent_ = is_recurrent_ || parts.config.layer(i).state_bytes() > 0;
+    if (parts.config.layer(i).attention() == nullptr) continue;
     const AttentionSpec& spec = *parts.config.layer(i).attention();
     Layer& layer = layers_[to_size(i)];
-    layer.attends = true;
     layer.group = parts.room.layout.place(i).group;
     layer.rope = tables_.add(spec.rope, rope_factors);
     const auto scale = std::ranges::find_if(scales_, [&](const Scale& known) { return same_scale(*known.spec, spec); });

@@ -68,7 +68,6 @@ class CardStep {
 
  private:
   struct Layer {
-    bool attends = false;  // otherwise it has nothing of these
     int group = 0;
     std::size_t rope = 0;   // among tables_
     std::size_t scale = 0;  // among scales_

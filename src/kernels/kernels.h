@@ -44,18 +44,18 @@ using MatmulFn = void (*)(const PackedMatrix& w, const ActivationRows& x, int64_
 using DecodeRowFn = void (*)(const PackedMatrix& w, int64_t row, float* y);
 
 enum class KOrder : uint8_t {
-  kDimMajor,    // [head_dim][block_size]: a vector holds one dimension of consecutive tokens
-  kTokenMajor,  // [block_size][head_dim], like V: a vector of tokens is transposed at a time
+  kDimMajor,    // [k_dim][block_size]: a vector holds one dimension of consecutive tokens
+  kTokenMajor,  // [block_size][k_dim], like V: a vector of tokens is transposed at a time
 };
 
 /// The K and V of one layer: blocks of `block_size` tokens, each block [kv_heads][head_bytes], a head being, where
-/// token_stride is head_dim,
+/// token_stride is v_dim,
 ///     K       in k_order
-///     V       [block_size][head_dim], v_offset bytes after K
-///     K scale [ceil(head_dim / segment)][block_size]     IEEE halfs, q8_0 and i16 only, behind V
-///     V scale [ceil(head_dim / segment)][block_size]     segment: kQ8ScaleDims or kI16ScaleDims
-/// q8_0 and i16 lie in pairs, for integer products: K is [ceil(head_dim / 2)][block_size][2 dimensions], V is
-/// [ceil(block_size / 2)][head_dim][2 tokens].
+///     V       [block_size][v_dim], v_offset bytes after K
+///     K scale [ceil(k_dim / segment)][block_size]     IEEE halfs, q8_0 and i16 only, behind V
+///     V scale [ceil(v_dim / segment)][block_size]     segment: kQ8ScaleDims or kI16ScaleDims
+/// q8_0 and i16 lie in pairs, for integer products: K is [ceil(k_dim / 2)][block_size][2 dimensions], V is
+/// [ceil(block_size / 2)][v_dim][2 tokens].
 /// The contiguous layout is one block as long as the cache's capacity, token-major, with all V after all K. Scales of
 /// i16 lie behind each token's elements there, and so between them.
 struct KvLayer {
@@ -65,8 +65,9 @@ struct KvLayer {
   ptrdiff_t v_offset;
   size_t token_bytes;  // the bytes of K and V of one token and head, scales included
   KOrder k_order;
-  int block_size, num_kv_heads, head_dim;
-  int token_stride;  // elements from one token to the next in V and in token-major K; head_dim where heads lie apart
+  int block_size, num_kv_heads;
+  int k_dim, v_dim;  // of a head
+  int token_stride;  // elements from one token to the next in V and in token-major K; v_dim where heads lie apart
 };
 
 /// The dimensions of a segment, which share a scale, in q8_0 and i16.
@@ -75,14 +76,14 @@ inline constexpr int kQ8ScaleDims = 32, kI16ScaleDims = 64;
 /// largest dimension becomes. It has 14 bits, so that 64 products with 14 more stay within 32.
 inline constexpr int kI16One = 1 << 13;
 
-/// Writes the K and V of one token, [kv_heads][head_dim] each, rounded to the cache's type.
+/// Writes the K and V of one token, [kv_heads][k_dim] and [kv_heads][v_dim], rounded to the cache's type.
 using WriteKvFn = void (*)(const KvLayer& kv, int32_t block, int token_in_block, const float* k, const float* v);
 
 /// Attention is cut into tiles of this many positions, at multiples of this number, whatever the batch. Each tile has a
 /// softmax of its own, and tiles are merged in the order of their positions.
 inline constexpr int kTileTokens = 256;
-/// Largest head_dim.
-inline constexpr int kMaxHeadDim = 512;
+/// The largest k_dim and v_dim.
+inline constexpr int kMaxHeadDim = 576;
 /// The most queries of one item, which share the tiles of K and V that the item loads.
 inline constexpr int kMaxItemQueries = 128;
 /// The queries whose sums are in registers at the same time, which share each vector of K and V.
@@ -92,8 +93,8 @@ inline constexpr int kFewQueries = 4;
 
 /// A row of the step with one query head of each KV head, and the positions begin <= p < end that it sees.
 struct AttentionQuery {
-  const float* q;  // [head_dim], scaled already; the query head that reads KV head 0
-  float* out;      // [head_dim]
+  const float* q;  // [k_dim], scaled already; the query head that reads KV head 0
+  float* out;      // [v_dim]
   int32_t begin, end;
   int32_t head = 0;  // the number of the query head among those of its KV head
 };
@@ -107,27 +108,27 @@ struct SoftmaxTerms {
 /// One item of attention work: queries of one KV head over the positions begin .. end, which hold all that its queries
 /// see, or whole tiles of it. The queries may belong to several sequences that share these blocks.
 ///
-/// A tile's results are o[head_dim], max and sum of each query. With `partial` they stay there, for MergeTilesFn.
+/// A tile's results are o[v_dim], max and sum of each query. With `partial` they stay there, for MergeTilesFn.
 /// Otherwise tiles are merged, and outputs of queries whose last position is among the item's are written.
 ///
 /// With `states` the item has only some of its queries' tiles; items before and after it have the others.
 struct AttentionItem {
   const int32_t* blocks;          // block of position p: blocks[p / block_size]
   const AttentionQuery* queries;  // [num_queries]
-  float* partial;                 // [tiles][num_queries][head_dim + 2], or null
-  float* states;                  // [num_queries][head_dim + 2] merged so far, or null
+  float* partial;                 // [tiles][num_queries][v_dim + 2], or null
+  float* states;                  // [num_queries][v_dim + 2] merged so far, or null
   bool resumes;                   // whether `states` hold the results of positions before begin
   int32_t num_queries, kv_head;
-  int32_t head_stride;  // floats from the query heads of one KV head to those of the next, in q and out
+  int32_t q_stride, out_stride;  // floats from the query heads of one KV head to those of the next
   int32_t begin, end;
   SoftmaxTerms terms = {};
   bool sums_of_16 = false;  // sums across positions or dimensions have 16 lanes, not as many as the level's vectors
 };
 
 /// Floats of scratch that an AttentionFn needs, for one thread.
-constexpr int64_t attention_scratch_floats(int head_dim) {
-  return (int64_t)(kMaxItemQueries + kMaxTileQueries) * (head_dim + 2) +  // the states and the results of a tile
-         (int64_t)2 * kTileTokens * (head_dim + 1);                       // the copy of K and V of a tile
+constexpr int64_t attention_scratch_floats(int k_dim, int v_dim) {
+  return (int64_t)(kMaxItemQueries + kMaxTileQueries) * (v_dim + 2) +  // the states and the results of a tile
+         (int64_t)kTileTokens * (k_dim + v_dim + 2);                   // the copy of K and V of a tile
 }
 
 /// Memory that this thread will likely read after an item: neighbouring KV heads of some blocks, part after part. The
@@ -155,12 +156,12 @@ using AttentionFn = void (*)(const KvLayer& kv, const AttentionItem& item, const
 
 /// The results of queries of one KV head in consecutive tiles, which are merged into the states of earlier tiles.
 struct TileMerge {
-  const float* partials;          // [num_tiles][num_queries][head_dim + 2], `stride` floats from tile to tile
-  float* states;                  // [num_queries][head_dim + 2]
+  const float* partials;          // [num_tiles][num_queries][v_dim + 2], `stride` floats from tile to tile
+  float* states;                  // [num_queries][v_dim + 2]
   const AttentionQuery* queries;  // queries whose outputs are written; null: more tiles follow
   int64_t stride;
   ptrdiff_t head;  // the place of the KV head's first float in a query's out
-  int32_t num_tiles, num_queries, head_dim;
+  int32_t num_tiles, num_queries, v_dim;
   bool first;                    // there are no earlier tiles, and `states` has nothing yet
   const float* sinks = nullptr;  // the sinks of the KV head's query heads; null: none
 };

@@ -250,7 +250,8 @@ KvLayer ContiguousKvCache::layer() const {
           .k_order = KOrder::kTokenMajor,
           .block_size = capacity_,
           .num_kv_heads = options_.num_kv_heads,
-          .head_dim = options_.head_dim,
+          .k_dim = options_.head_dim,
+          .v_dim = options_.head_dim,
           .token_stride = static_cast<int>(position_elements(options_))};
 }
 

@@ -43,8 +43,9 @@ Result<void> KvArena::make_arena() {
                         .k_order = KOrder::kDimMajor,
                         .block_size = layout().block_size,
                         .num_kv_heads = group.num_kv_heads,
-                        .head_dim = group.head_dim,
-                        .token_stride = group.head_dim});
+                        .k_dim = group.k_dim,
+                        .v_dim = group.v_dim,
+                        .token_stride = group.v_dim});
       if (is_own) next += layer_bytes(g);
     }
   }
@@ -60,7 +61,7 @@ Result<void> KvArena::make_caches() {
       OCTAVO_TRY(ContiguousKvCache cache, ContiguousKvCache::create({.type = layout().type,
                                                                      .batch = 1,
                                                                      .num_kv_heads = group.num_kv_heads,
-                                                                     .head_dim = group.head_dim,
+                                                                     .head_dim = group.k_dim,
                                                                      .initial_capacity = 0,
                                                                      .max_seq_len = layout().block_size}));
       layers.push_back(cache.layer());

@@ -33,9 +33,9 @@ constexpr int scale_dims(KvType type) {
 }
 
 /// Scales of one token's K, or V, of one head.
-constexpr std::size_t scales_per_head(KvType type, int head_dim) {
+constexpr std::size_t scales_per_head(KvType type, int dim) {
   const int dims = scale_dims(type);
-  return dims == 0 ? 0 : to_size((head_dim + dims - 1) / dims);
+  return dims == 0 ? 0 : to_size((dim + dims - 1) / dims);
 }
 
 }  // namespace octavo

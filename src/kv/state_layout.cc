@@ -12,10 +12,15 @@
 namespace octavo {
 namespace {
 
+/// Empty for values as wide as keys.
+std::string values_text(const KvLayerShape& shape) {
+  return shape.v_dim == shape.k_dim ? "" : fmt::format(" with values of {}", shape.v_dim);
+}
+
 Result<void> check_layer(int layer, const KvLayerShape& shape) {
-  if (shape.num_kv_heads < 1 || shape.head_dim < 1)
-    return fail("layer {} has {} KV heads of {} dimensions, expected at least 1 of each", layer, shape.num_kv_heads,
-                shape.head_dim);
+  if (shape.num_kv_heads < 1 || shape.k_dim < 1 || shape.v_dim < 1)
+    return fail("layer {} has {} KV heads of {} dimensions{}, expected at least 1 of each", layer, shape.num_kv_heads,
+                shape.k_dim, values_text(shape));
   if (shape.window < 0)
     return fail("the window of layer {} is {}, expected 0 (all tokens) or more", layer, shape.window);
   return {};
@@ -27,9 +32,10 @@ Result<void> check_lender(int layer, std::span<const std::optional<KvLayerShape>
   if (from < 0 || from >= layer || !layers[to_size(from)] || layers[to_size(from)]->borrows_from)
     return fail("layer {} borrows from layer {}, expected an earlier one with keys and values of its own", layer, from);
   const KvLayerShape& lender = *layers[to_size(from)];
-  if (shape.num_kv_heads != lender.num_kv_heads || shape.head_dim != lender.head_dim)
-    return fail("layer {} has {} KV heads of {} dimensions, layer {}, from which it borrows, {} of {}", layer,
-                shape.num_kv_heads, shape.head_dim, from, lender.num_kv_heads, lender.head_dim);
+  if (shape.num_kv_heads != lender.num_kv_heads || shape.k_dim != lender.k_dim || shape.v_dim != lender.v_dim)
+    return fail("layer {} has {} KV heads of {} dimensions{}, layer {}, from which it borrows, {} of {}{}", layer,
+                shape.num_kv_heads, shape.k_dim, values_text(shape), from, lender.num_kv_heads, lender.k_dim,
+                values_text(lender));
   // Blocks behind the lender's window are given back.
   if (lender.window != 0 && (shape.window == 0 || shape.window > lender.window))
     return fail("layer {} looks back {} tokens (0: all), expected at most the {} of layer {}, from which it borrows",
@@ -38,15 +44,18 @@ Result<void> check_lender(int layer, std::span<const std::optional<KvLayerShape>
 }
 
 bool shares_table(const KvGroup& group, const KvLayerShape& shape) {
-  return group.window == shape.window && group.num_kv_heads == shape.num_kv_heads && group.head_dim == shape.head_dim;
+  return group.window == shape.window && group.num_kv_heads == shape.num_kv_heads && group.k_dim == shape.k_dim &&
+         group.v_dim == shape.v_dim;
 }
 
 KvPlace add_to_group(std::vector<KvGroup>& groups, int layer, const KvLayerShape& shape) {
   auto group = std::ranges::find_if(groups, [&](const KvGroup& known) { return shares_table(known, shape); });
   if (group == groups.end())
-    group = groups.insert(
-        groups.end(),
-        {.window = shape.window, .num_kv_heads = shape.num_kv_heads, .head_dim = shape.head_dim, .layers = {}});
+    group = groups.insert(groups.end(), {.window = shape.window,
+                                         .num_kv_heads = shape.num_kv_heads,
+                                         .k_dim = shape.k_dim,
+                                         .v_dim = shape.v_dim,
+                                         .layers = {}});
   group->layers.push_back(layer);
   return {.group = static_cast<int>(group - groups.begin()), .index = group->num_layers() - 1, .window = shape.window};
 }
@@ -84,6 +93,9 @@ Result<StateLayout> StateLayout::create(KvType type, KvLayout layout, int block_
     const std::optional<KvLayerShape>& shape = layers[to_size(layer)];
     if (!shape) continue;
     OCTAVO_TRY_VOID(check_layer(layer, *shape));
+    if (made.is_contiguous() && shape->k_dim != shape->v_dim)
+      return fail("layer {} has heads of {} dimensions{}, expected equal ones in the contiguous layout", layer,
+                  shape->k_dim, values_text(*shape));
     if (!shape->borrows_from) {
       place = add_to_group(made.groups, layer, *shape);
     } else {
@@ -121,20 +133,19 @@ int StateLayout::lender(int layer) const {
 // Types with scales pad a block's K to pairs of dimensions. In the contiguous layout a token's scales lie behind its
 // dimensions, and nothing is padded.
 std::size_t StateLayout::v_offset(int g) const {
-  const auto dim = to_size(group(g).head_dim);
-  if (is_contiguous())
-    return to_size(block_size) * (dim + scales_per_head(type, group(g).head_dim)) * element_bytes(type);
+  const auto dim = to_size(group(g).k_dim);
+  if (is_contiguous()) return to_size(block_size) * (dim + scales_per_head(type, group(g).k_dim)) * element_bytes(type);
   const std::size_t stored = scale_dims(type) > 0 ? (dim + 1) / 2 * 2 : dim;
   return stored * to_size(block_size) * element_bytes(type);
 }
 
 std::size_t StateLayout::head_bytes(int g) const {
   if (is_contiguous()) return 2 * v_offset(g);
-  const auto dim = to_size(group(g).head_dim), tokens = to_size(block_size);
+  const auto dim = to_size(group(g).v_dim), tokens = to_size(block_size);
   if (scale_dims(type) == 0) return v_offset(g) + tokens * dim * element_bytes(type);
   const std::size_t v_bytes = (tokens + 1) / 2 * 2 * dim * element_bytes(type);  // pairs of tokens
-  const std::size_t scales = tokens * scales_per_head(type, group(g).head_dim);  // of K, and as many of V
-  return v_offset(g) + v_bytes + 2 * scales * sizeof(std::uint16_t);
+  const std::size_t scales = scales_per_head(type, group(g).k_dim) + scales_per_head(type, group(g).v_dim);
+  return v_offset(g) + v_bytes + tokens * scales * sizeof(std::uint16_t);
 }
 
 std::size_t StateLayout::block_bytes() const {

@@ -24,8 +24,8 @@ namespace octavo {
 struct KvGroup {
   int window = 0;  // tokens; 0: all
   int num_kv_heads = 0;
-  int head_dim = 0;
-  std::vector<int> layers;  // with keys and values of their own, ascending
+  int k_dim = 0, v_dim = 0;  // of a head
+  std::vector<int> layers;   // with keys and values of their own, ascending
 
   int num_layers() const { return static_cast<int>(layers.size()); }
 };

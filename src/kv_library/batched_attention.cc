@@ -80,7 +80,8 @@ struct BatchedAttention::Impl {
     const bool fits = plan && plan_dims.num_heads == dims.num_heads && plan_dims.num_kv_heads == dims.num_kv_heads &&
                       plan_dims.head_dim == dims.head_dim && wanted <= plan_rows;
     if (!fits) {
-      plan.emplace(AttentionPlan::Shape{dims.num_heads, dims.num_kv_heads, dims.head_dim, wanted}, pool.num_threads());
+      plan.emplace(AttentionPlan::Shape{dims.num_heads, dims.num_kv_heads, dims.head_dim, dims.head_dim, wanted},
+                   pool.num_threads());
       plan_dims = dims;
       plan_rows = wanted;
     }
@@ -229,7 +230,8 @@ Result<void> BatchedAttention::decode(const BatchedKvView& view, std::span<const
                         .k_order = KOrder::kTokenMajor,
                         .block_size = slot.position,
                         .num_kv_heads = dims.num_kv_heads,
-                        .head_dim = dims.head_dim,
+                        .k_dim = dims.head_dim,
+                        .v_dim = dims.head_dim,
                         .token_stride = static_cast<int>(token)};
     impl_->sequences.clear();
     impl_->add({&kOnlyBlock, 1}, s * dims.row_floats(), out.data(), slot.position, 1);

@@ -16,7 +16,7 @@ struct Places {
 };
 
 Places places(const KvLayer& kv, int slot) {
-  const auto at = to_size(slot), dim = to_size(kv.head_dim);
+  const auto at = to_size(slot), dim = to_size(kv.k_dim);
   const bool by_token = kv.k_order == KOrder::kTokenMajor;
   return {.k_first = by_token ? at * dim : at, .k_stride = by_token ? 1 : to_size(kv.block_size), .v_first = at * dim};
 }
@@ -35,7 +35,7 @@ T load(const std::uint8_t* data, std::size_t index) {
 template <class T, class Decode>
 void decode_heads(const KvLayer& kv, BlockId block, int slot, float* key, float* value, Decode decode) {
   const Places at = places(kv, slot);
-  const auto dim = to_size(kv.head_dim);
+  const auto dim = to_size(kv.k_dim);
   for (int head = 0; head < kv.num_kv_heads; ++head, key += dim, value += dim) {
     const std::uint8_t* const k = head_data(kv, block, head);
     const std::uint8_t* const v = k + kv.v_offset;
@@ -50,9 +50,9 @@ void decode_heads(const KvLayer& kv, BlockId block, int slot, float* key, float*
 // (kernels.h, KvLayer). `unit` is what an integer of 1 is worth, times the scale.
 template <class T>
 void decode_pairs(const KvLayer& kv, KvType type, float unit, BlockId block, int slot, float* key, float* value) {
-  const auto dim = to_size(kv.head_dim), size = to_size(kv.block_size);
+  const auto dim = to_size(kv.k_dim), size = to_size(kv.block_size);
   const auto token = to_size(slot), run = to_size(scale_dims(type));
-  const std::size_t groups = scales_per_head(type, kv.head_dim);
+  const std::size_t groups = scales_per_head(type, kv.k_dim);
   for (int head = 0; head < kv.num_kv_heads; ++head, key += dim, value += dim) {
     const std::uint8_t* const k = head_data(kv, block, head);
     const std::uint8_t* const v = k + kv.v_offset;
@@ -69,7 +69,7 @@ void decode_pairs(const KvLayer& kv, KvType type, float unit, BlockId block, int
 
 // Decodes the contiguous layout, which has a token's integers, then its scales.
 void decode_i16_by_token(const KvLayer& kv, BlockId block, int slot, float* key, float* value) {
-  const auto dim = to_size(kv.head_dim);
+  const auto dim = to_size(kv.k_dim);
   const std::size_t row = to_size(slot) * to_size(kv.token_stride);
   for (int head = 0; head < kv.num_kv_heads; ++head) {
     const std::uint8_t* const k = head_data(kv, block, head);

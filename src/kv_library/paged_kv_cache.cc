@@ -36,16 +36,20 @@ Result<void> check_options(const PagedKvOptions& o) {
 Result<void> check_layer(std::size_t layer, const KvLayerShape& shape) {
   if (shape.num_kv_heads < 1 || shape.num_kv_heads > kMaxKvHeads)
     return fail("layer {}: num_kv_heads is {}, expected 1 to {}", layer, shape.num_kv_heads, kMaxKvHeads);
-  if (shape.head_dim < 1 || shape.head_dim > kMaxHeadDim)
-    return fail("layer {}: head_dim is {}, expected 1 to {}", layer, shape.head_dim, kMaxHeadDim);
+  if (shape.k_dim < 1 || shape.k_dim > kMaxHeadDim)
+    return fail("layer {}: head_dim is {}, expected 1 to {}", layer, shape.k_dim, kMaxHeadDim);
+  if (shape.v_dim != shape.k_dim)
+    return fail("layer {}: v_dim is {}, expected {} as k_dim", layer, shape.v_dim, shape.k_dim);
   return {};
 }
 
 Result<StateLayout> make_layout(const PagedKvOptions& options) {
   std::vector<std::optional<KvLayerShape>> layers(options.layers.begin(), options.layers.end());
   for (std::size_t i = 0; i < options.layer_windows.size() && options.layers.empty(); ++i)
-    layers.emplace_back(KvLayerShape{
-        .num_kv_heads = options.num_kv_heads, .head_dim = options.head_dim, .window = options.layer_windows[i]});
+    layers.emplace_back(KvLayerShape{.num_kv_heads = options.num_kv_heads,
+                                     .k_dim = options.head_dim,
+                                     .v_dim = options.head_dim,
+                                     .window = options.layer_windows[i]});
   if (layers.empty() || layers.size() > kMaxLayers)
     return fail("layer_windows has {} layers, expected 1 to {}", layers.size(), kMaxLayers);
   for (std::size_t layer = 0; layer < layers.size(); ++layer) OCTAVO_TRY_VOID(check_layer(layer, *layers[layer]));
@@ -63,7 +67,7 @@ struct PagedKvCache::Impl {
                         .layers = group.layers,
                         .num_blocks = manager->pool(g).total_count(),
                         .num_kv_heads = group.num_kv_heads,
-                        .head_dim = group.head_dim});
+                        .head_dim = group.k_dim});
     }
     released.reserve(manager->most_released_runs());
   }
@@ -188,7 +192,7 @@ void PagedKvCache::release_memory(bool cached) {
 Result<void> PagedKvCache::write_kv(SequenceId id, int layer, std::int64_t position, std::span<const float> keys,
                                     std::span<const float> values, int num_positions) {
   const KvGroup& shape = impl_->shape_of(layer);
-  const std::size_t one = to_size(shape.num_kv_heads) * to_size(shape.head_dim);
+  const std::size_t one = to_size(shape.num_kv_heads) * to_size(shape.k_dim);
   const std::size_t all = one * to_size(std::max(num_positions, 0));
   for (const std::span<const float> given : {keys, values})
     if (given.size() != all) return wrong_length(all, given.size());
@@ -229,7 +233,7 @@ Result<KvView> PagedKvCache::read_kv(SequenceId id, int layer, std::int64_t posi
 Result<void> PagedKvCache::read_kv(SequenceId id, int layer, std::int64_t position, std::span<float> key,
                                    std::span<float> value) const {
   const KvGroup& shape = impl_->shape_of(layer);
-  const std::size_t one = to_size(shape.num_kv_heads) * to_size(shape.head_dim);
+  const std::size_t one = to_size(shape.num_kv_heads) * to_size(shape.k_dim);
   for (const std::span<float> given : {key, value})
     if (given.size() != one) return wrong_length(one, given.size());
   const Result<BlockId> block = impl_->manager->find_written(id, layer, position);

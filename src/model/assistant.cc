@@ -32,6 +32,8 @@ Result<void> borrow(AttentionSpec& own, const ModelConfig& model) {
   OCTAVO_TRY_VOID(
       expect_equal(kAssistant, fmt::format("{} have heads of", kind), own.head_dim, lender->head_dim, model));
   OCTAVO_TRY_VOID(
+      expect_equal(kAssistant, fmt::format("{} have values of", kind), own.v_dim(), lender->v_dim(), model));
+  OCTAVO_TRY_VOID(
       expect_equal(kAssistant, fmt::format("KV heads of {}:", kind), own.num_kv_heads, lender->num_kv_heads, model));
   OCTAVO_TRY_VOID(expect_equal(kAssistant, "a window of", own.window, lender->window, model));
   if (own.window == 1) return fail("a window of 1 shows an assistant no key, expected 2 at least");

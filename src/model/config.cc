@@ -45,6 +45,17 @@ Result<void> check_score_scale(const ModelKeys& keys, const ModelConfig& config)
   return {};
 }
 
+/// Gates, and V that is K, are as wide as K.
+Result<void> check_value_dims(const ModelKeys& keys, const ModelConfig& config) {
+  for (const LayerSpec& layer : config.layers) {
+    const AttentionSpec* a = layer.attention();
+    if (a == nullptr || a->v_dim() == a->head_dim || !(a->gated_output || a->v_is_k)) continue;
+    return fail("{}: values have {} dimensions a head, expected {} as the keys: this is not supported in {}",
+                keys.path(), a->v_dim(), a->head_dim, config.architecture);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ModelConfig> ModelConfig::load(const ModelSource& source, Math math) {
@@ -70,6 +81,7 @@ Result<ModelConfig> ModelConfig::load(const ModelSource& source, Math math) {
   config.norm_epsilon = static_cast<float>(epsilon);
   OCTAVO_TRY_VOID(read_vectors(keys, config));
   OCTAVO_TRY_VOID(check_score_scale(keys, config));
+  OCTAVO_TRY_VOID(check_value_dims(keys, config));
   OCTAVO_TRY_VOID(keys.refuse_unread_mathematics());
   return config;
 }

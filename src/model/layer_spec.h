@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <variant>
 
 #include "model/activation.h"
@@ -62,7 +63,8 @@ struct AttentionTemperature {
 struct AttentionSpec {
   int num_heads = 0;
   int num_kv_heads = 0;
-  int head_dim = 0;
+  int head_dim = 0;       // of Q and K
+  int value_dim = 0;      // of V, and of a head's result; 0: as head_dim. Gates, and V that is K, are as wide as K
   bool is_causal = true;  // a row sees none behind it; otherwise it sees the whole sequence, which a step must have
   int window = 0;      // tokens that a row sees, its own included; 0: all before it. Of a row that is not causal: half
                        // of it on either side
@@ -80,19 +82,24 @@ struct AttentionSpec {
   bool v_norm = false;        // RMSNorm over each head of V, without weights
   std::optional<int> borrows_from = {};  // the earlier layer whose keys and values it reads; none: it has its own
 
+  int v_dim() const { return value_dim > 0 ? value_dim : head_dim; }
   int q_width() const { return num_heads * head_dim; }
-  int kv_width() const { return num_kv_heads * head_dim; }
+  int k_width() const { return num_kv_heads * head_dim; }
+  int v_width() const { return num_kv_heads * v_dim(); }
   /// Rows of the matrix of Q.
   int q_rows() const { return (gated_output ? 2 : 1) * q_width(); }
 
   // What every mixer says of itself (LayerSpec).
   std::optional<KvLayerShape> kv_shape() const {
-    return KvLayerShape{
-        .num_kv_heads = num_kv_heads, .head_dim = head_dim, .window = window, .borrows_from = borrows_from};
+    return KvLayerShape{.num_kv_heads = num_kv_heads,
+                        .k_dim = head_dim,
+                        .v_dim = v_dim(),
+                        .window = window,
+                        .borrows_from = borrows_from};
   }
   std::size_t state_bytes() const { return 0; }
   bool writes_state() const { return !borrows_from; }
-  int result_width() const { return q_width(); }
+  int result_width() const { return num_heads * v_dim(); }
 };
 
 /// The most taps of a short convolution.
@@ -152,17 +159,37 @@ struct ExpertsFfnSpec {
   Presence result_scales = Presence::kAbsent;  // a number for each expert, which multiplies its result
 };
 
+/// Stands for the mixer or the feed-forward of a layer that has none, and for which the file has no tensor.
+struct NoPart {
+  // What every mixer says of itself (LayerSpec).
+  std::optional<KvLayerShape> kv_shape() const { return std::nullopt; }
+  std::size_t state_bytes() const { return 0; }
+  bool writes_state() const { return false; }
+  int result_width() const { return 0; }
+};
+
+/// Calls visit(spec) with a layer's mixer or feed-forward, if it has one.
+template <class Part, class Visit>
+void visit_part(Part& part, const Visit& visit) {
+  const auto visit_one = [&](auto& spec) {
+    if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(spec)>, NoPart>) visit(spec);
+  };
+  std::visit(visit_one, part);
+}
+
 /// x += post_norm(mixer(norm x)); x += post_norm(feed_forward(norm x)). With sum_norms: x = norm(x + mixer(x)); x =
 /// norm(x + feed_forward(x)), as the first transformers (Vaswani et al., 2017; Devlin et al., 2019).
 struct LayerSpec {
-  std::variant<AttentionSpec, DeltaSpec> mixer = {};
-  std::variant<DenseFfnSpec, ExpertsFfnSpec> feed_forward = {};
+  std::variant<AttentionSpec, DeltaSpec, NoPart> mixer = {};
+  std::variant<DenseFfnSpec, ExpertsFfnSpec, NoPart> feed_forward = {};
   Presence mixer_norm = Presence::kRequired;  // of the mixer's input
   bool sum_norms = false;                     // norms of the stream behind its two sums, and none of the parts' inputs
   bool post_norms = false;                    // norms of what the mixer and the feed-forward give, before their sums
   bool ffn_norm_is_post_attention = false;    // files call the feed-forward's norm post_attention_norm
   bool output_scale = false;                  // a number that the residual stream is multiplied with behind the layer
 
+  bool has_mixer() const { return !std::holds_alternative<NoPart>(mixer); }
+  bool has_feed_forward() const { return !std::holds_alternative<NoPart>(feed_forward); }
   /// The attention of a layer that has one; nullptr for other mixers.
   const AttentionSpec* attention() const { return std::get_if<AttentionSpec>(&mixer); }
   AttentionSpec* attention() { return std::get_if<AttentionSpec>(&mixer); }

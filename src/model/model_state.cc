@@ -46,8 +46,8 @@ KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int6
   return need_of(checked_layout(config, type, block_size), num_tokens);
 }
 
-std::uint64_t kv_bytes_of_token(const AttentionSpec& attention, KvType type) {
-  KvLayerShape own = *attention.kv_shape();  // a layer that borrows reads as many bytes
+std::uint64_t kv_bytes_of_token(const KvLayerShape& shape, KvType type) {
+  KvLayerShape own = shape;  // a layer that borrows reads as many bytes
   own.borrows_from.reset();
   const std::array<std::optional<KvLayerShape>, 1> alone = {own};
   const Result<StateLayout> layout = StateLayout::create(type, KvLayout::kPaged, kDefaultBlockSize, alone);

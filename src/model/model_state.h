@@ -25,7 +25,7 @@ struct KvNeed {
 KvNeed kv_need(const ModelConfig& config, KvType type, int block_size, std::int64_t num_tokens);
 
 /// Keys and values of one token in a layer that attends, in bytes.
-std::uint64_t kv_bytes_of_token(const AttentionSpec& attention, KvType type);
+std::uint64_t kv_bytes_of_token(const KvLayerShape& shape, KvType type);
 
 /// The KV memory that is taken unless it is named: half of what the weights leave. Packed weights are in memory
 /// already; mapped ones will want their pages. If these do not fit anyway the file is read again and again, and the

@@ -102,8 +102,9 @@ std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_t
     const AttentionWork like{.window = attention->window, .only_logit_rows = i >= last};
     AttentionWork& same = same_or_added(all, like, key_of_attention);
     same.num_layers += 1;
-    same.kv_bytes += kv_bytes_of_token(*attention, kv_type);
-    same.float_multiply_adds += 2 * static_cast<std::uint64_t>(attention->q_width());  // scores, and sums of values
+    same.kv_bytes += kv_bytes_of_token(*attention->kv_shape(), kv_type);
+    same.float_multiply_adds +=  // scores, and sums of values
+        static_cast<std::uint64_t>(attention->q_width()) + static_cast<std::uint64_t>(attention->result_width());
   }
   return all;
 }

@@ -38,6 +38,8 @@ void visit_matrices(const ExpertsFfnTensors<Form>& w, const Visit& visit) {
   visit_matrices(w.shared, visit);
 }
 template <class Form, class Visit>
+void visit_matrices(const NoTensors<Form>& /*w*/, const Visit& /*visit*/) {}
+template <class Form, class Visit>
 void visit_matrices(const PerLayerTensors<Form>& w, const Visit& visit) {
   if (is_present(w.gate)) visit(w.gate, false);
   if (is_present(w.up)) visit(w.up, false);

@@ -70,8 +70,10 @@ class WeightLister {
   Result<void> list_layer(int layer, LayerWeights& w);
   Result<void> list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w);
   Result<void> list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w);
+  static Result<void> list_mixer(int /*layer*/, const NoPart& /*spec*/, LayerWeights& w);
   Result<void> list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w);
   Result<void> list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w);
+  static Result<void> list_feed_forward(int /*layer*/, const NoPart& /*spec*/, LayerWeights& w);
   Result<void> list_sum_norms(int layer, LayerWeights& w);
   Result<void> list_per_layer(int layer, PerLayerWeights& w);
   Result<void> list_per_layer_tables();
@@ -238,7 +240,7 @@ Result<void> WeightLister::list_mixer(int layer, const AttentionSpec& spec, Laye
   OCTAVO_TRY_VOID(vector(name(tensor_names::kQNorm), spec.head_dim, spec.qk_norm, a.q_norm));
   if (!spec.borrows_from) OCTAVO_TRY_VOID(vector(name(tensor_names::kKNorm), spec.head_dim, spec.qk_norm, a.k_norm));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kSinks), spec.num_heads, spec.sinks, a.sinks));
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kAttentionOutput), config_.width, spec.q_width(), a.o));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kAttentionOutput), config_.width, spec.result_width(), a.o));
   return vector(name(tensor_names::kAttentionOutputBias), config_.width, spec.output_bias, a.o_bias);
 }
 
@@ -247,8 +249,8 @@ Result<void> WeightLister::qkv(int layer, const AttentionSpec& spec, AttentionWe
   if (source_.find_tensor(name(tensor_names::kQkv)) != nullptr) return fused_qkv(layer, spec, w);
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kQ), spec.q_rows(), config_.width, w.q));
   if (!spec.borrows_from) {
-    OCTAVO_TRY_VOID(matrix(name(tensor_names::kK), spec.kv_width(), config_.width, w.k));
-    if (!spec.v_is_k) OCTAVO_TRY_VOID(matrix(name(tensor_names::kV), spec.kv_width(), config_.width, w.v));
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kK), spec.k_width(), config_.width, w.k));
+    if (!spec.v_is_k) OCTAVO_TRY_VOID(matrix(name(tensor_names::kV), spec.v_width(), config_.width, w.v));
   }
   return qkv_biases(layer, spec, w);
 }
@@ -257,10 +259,10 @@ Result<void> WeightLister::qkv(int layer, const AttentionSpec& spec, AttentionWe
 Result<void> WeightLister::fused_qkv(int layer, const AttentionSpec& spec, AttentionWeights& w) {
   const std::string name = tensor_names::of_layer(layer, tensor_names::kQkv);
   OCTAVO_TRY(const SourceTensor* tensor,
-             find(name, spec.q_rows() + 2 * spec.kv_width(), config_.width, Presence::kRequired));
+             find(name, spec.q_rows() + spec.k_width() + spec.v_width(), config_.width, Presence::kRequired));
   std::int64_t first = 0;
   for (WeightIndex* part : {&w.q, &w.k, &w.v}) {
-    const std::int64_t rows = part == &w.q ? spec.q_rows() : spec.kv_width();
+    const std::int64_t rows = part == &w.q ? spec.q_rows() : part == &w.k ? spec.k_width() : spec.v_width();
     *part =
         add({.source = tensor, .type = tensor->tensor.type, .rows = rows, .cols = config_.width, .first_row = first});
     OCTAVO_TRY_VOID(scale(name, 1, *part));
@@ -278,9 +280,11 @@ Result<void> WeightLister::qkv_biases(int layer, const AttentionSpec& spec, Atte
   for (const auto& [suffix, target] :
        {std::pair{tensor_names::kQBias, &w.q_bias}, std::pair{tensor_names::kKBias, &w.k_bias},
         std::pair{tensor_names::kVBias, &w.v_bias}}) {
-    const std::int64_t size = target == &w.q_bias ? spec.q_rows() : spec.kv_width();
+    const std::int64_t size = target == &w.q_bias   ? spec.q_rows()
+                              : target == &w.k_bias ? spec.k_width()
+                                                    : spec.v_width();
     if (is_fused) {
-      OCTAVO_TRY_VOID(vector(fused, spec.q_rows() + 2 * spec.kv_width(), spec.qkv_bias, *target));
+      OCTAVO_TRY_VOID(vector(fused, spec.q_rows() + spec.k_width() + spec.v_width(), spec.qkv_bias, *target));
       list_.vectors.back().first = first;
       list_.vectors.back().size = size;
     } else {
@@ -306,6 +310,16 @@ Result<void> WeightLister::list_mixer(int layer, const DeltaSpec& spec, LayerWei
   OCTAVO_TRY_VOID(vector(name(tensor_names::kDecayScale), heads, Presence::kRequired, d.decay_scale));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kDeltaNorm), spec.value_dim, Presence::kRequired, d.norm));
   return matrix(name(tensor_names::kDeltaOutput), config_.width, spec.value_width(), d.output);
+}
+
+Result<void> WeightLister::list_mixer(int /*layer*/, const NoPart& /*spec*/, LayerWeights& w) {
+  w.mixer.emplace<NoTensors<ListedForm>>();
+  return {};
+}
+
+Result<void> WeightLister::list_feed_forward(int /*layer*/, const NoPart& /*spec*/, LayerWeights& w) {
+  w.feed_forward.emplace<NoTensors<ListedForm>>();
+  return {};
 }
 
 Result<void> WeightLister::list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w) {
@@ -384,17 +398,17 @@ Result<void> WeightLister::list_layer(int layer, LayerWeights& w) {
   OCTAVO_TRY_VOID(std::visit([&](const auto& mixer) { return list_mixer(layer, mixer, w); }, spec.mixer));
   const std::string_view norm =
       spec.ffn_norm_is_post_attention ? tensor_names::kPostAttentionNorm : tensor_names::kFfnNorm;
-  const Presence ffn_norm = spec.sum_norms ? Presence::kAbsent : Presence::kRequired;
+  const auto required_if = [](bool is) { return is ? Presence::kRequired : Presence::kAbsent; };
+  const Presence ffn_norm = required_if(spec.has_feed_forward() && !spec.sum_norms);
   OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, norm), config_.width, ffn_norm, w.ffn_norm));
   if (spec.sum_norms) OCTAVO_TRY_VOID(list_sum_norms(layer, w));
   OCTAVO_TRY_VOID(std::visit([&](const auto& ffn) { return list_feed_forward(layer, ffn, w); }, spec.feed_forward));
-  const Presence post_norms = spec.post_norms ? Presence::kRequired : Presence::kAbsent;
-  OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kPostAttentionNorm), config_.width, post_norms,
-                         w.post_mixer_norm));
-  OCTAVO_TRY_VOID(
-      vector(tensor_names::of_layer(layer, tensor_names::kPostFfnNorm), config_.width, post_norms, w.post_ffn_norm));
-  const Presence output_scale = spec.output_scale ? Presence::kRequired : Presence::kAbsent;
-  OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kOutputScale), 1, output_scale, w.output_scale));
+  OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kPostAttentionNorm), config_.width,
+                         required_if(spec.has_mixer() && spec.post_norms), w.post_mixer_norm));
+  OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kPostFfnNorm), config_.width,
+                         required_if(spec.has_feed_forward() && spec.post_norms), w.post_ffn_norm));
+  OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kOutputScale), 1, required_if(spec.output_scale),
+                         w.output_scale));
   return config_.per_layer_width > 0 ? list_per_layer(layer, w.per_layer) : Result<void>{};
 }
 

@@ -26,9 +26,8 @@ bool is_skipped(const ModelConfig& config, std::string_view tensor) {
   const int beyond = config.num_layers() + config.num_skipped_layers;
   const int num_used = static_cast<int>(config.layers.size());
   if (name->layer >= num_used) return name->layer < beyond;
-  const AttentionSpec* attention = config.layer(name->layer).attention();
-  return attention != nullptr && attention->borrows_from &&
-         std::ranges::find(kBorrowed, name->name) != std::end(kBorrowed);
+  const std::optional<KvLayerShape> shape = config.layer(name->layer).kv_shape();
+  return shape && shape->borrows_from && std::ranges::find(kBorrowed, name->name) != std::end(kBorrowed);
 }
 
 ModelPart part_of(const ModelConfig& config, std::string_view tensor) {
@@ -37,7 +36,7 @@ ModelPart part_of(const ModelConfig& config, std::string_view tensor) {
   if (is_skipped(config, tensor)) return ModelPart::kSkipped;
   const std::optional<tensor_names::OfLayer> name = tensor_names::split(tensor);
   const bool attends =
-      name && to_size(name->layer) < config.layers.size() && config.layer(name->layer).attention() != nullptr;
+      name && to_size(name->layer) < config.layers.size() && config.layer(name->layer).kv_shape().has_value();
   return part == ModelPart::kRecurrence && attends ? ModelPart::kAttention : part;
 }
 

@@ -17,14 +17,14 @@ namespace octavo {
 /// it is k.
 template <class Form>
 struct AttentionTensors {
-  typename Form::Matrix q{}, k{}, v{};  // [q_width | kv_width, width]
+  typename Form::Matrix q{}, k{}, v{};  // [q_width | k_width | v_width, width]
   typename Form::Vector q_bias{};       // [q_rows]
-  typename Form::Vector k_bias{};       // [kv_width]
-  typename Form::Vector v_bias{};       // [kv_width]
+  typename Form::Vector k_bias{};       // [k_width]
+  typename Form::Vector v_bias{};       // [v_width]
   typename Form::Vector q_norm{};       // [head_dim]
   typename Form::Vector k_norm{};       // [head_dim]
   typename Form::Vector sinks{};        // [num_heads]
-  typename Form::Matrix o{};            // [width, q_width]
+  typename Form::Matrix o{};            // [width, result_width]
   typename Form::Vector o_bias{};       // [width]
 
   static constexpr auto members() {
@@ -95,6 +95,12 @@ struct ExpertsFfnTensors {
   }
 };
 
+/// The tensors of a part that a layer does not have.
+template <class Form>
+struct NoTensors {
+  static constexpr auto members() { return std::tuple(); }
+};
+
 /// The use that a layer makes of its own embedding of a token; absent where a model has none.
 template <class Form>
 struct PerLayerTensors {
@@ -140,11 +146,11 @@ struct HeadTensors {
 template <class Form>
 struct LayerTensors {
   typename Form::Vector mixer_norm{};
-  std::variant<AttentionTensors<Form>, DeltaTensors<Form>> mixer{};
+  std::variant<AttentionTensors<Form>, DeltaTensors<Form>, NoTensors<Form>> mixer{};
   typename Form::Vector post_mixer_norm{};
   typename Form::Vector mixer_sum_norm{}, mixer_sum_bias{}, ffn_sum_norm{}, ffn_sum_bias{};
   typename Form::Vector ffn_norm{};
-  std::variant<DenseFfnTensors<Form>, ExpertsFfnTensors<Form>> feed_forward{};
+  std::variant<DenseFfnTensors<Form>, ExpertsFfnTensors<Form>, NoTensors<Form>> feed_forward{};
   typename Form::Vector post_ffn_norm{};
   PerLayerTensors<Form> per_layer{};
   typename Form::Vector output_scale{};  // [1]; absent: 1
@@ -249,8 +255,9 @@ Part<To> transform(const Part<From>& w, const Map& map) {
   const auto one = [&]<class Kind>(Kind Part<EntryKinds>::* /*kind*/, auto from, auto to) {
     transform_entry<To, Kind>(w.*from, map, made.*to);
   };
-  [&]<class... Kinds, std::size_t... I>(std::tuple<Kinds Part<EntryKinds>::*...> kinds, std::index_sequence<I...>) {
-    static_assert(sizeof(Part<EntryKinds>) - (sizeof(Kinds) + ...) < sizeof(EntryKinds::Vector),
+  [&]<class... Kinds, std::size_t... I>([[maybe_unused]] std::tuple<Kinds Part<EntryKinds>::*...> kinds,
+                                        std::index_sequence<I...>) {
+    static_assert(sizeof(Part<EntryKinds>) - (0 + ... + sizeof(Kinds)) < sizeof(EntryKinds::Vector),
                   "members() leaves one out");
     (one(std::get<I>(kinds), std::get<I>(Part<From>::members()), std::get<I>(Part<To>::members())), ...);
   }(Part<EntryKinds>::members(), std::make_index_sequence<std::tuple_size_v<decltype(Part<To>::members())>>());

@@ -18,7 +18,8 @@ class LayerWalk {
   void walk(LayerRange layers, int last_with_state, StepRows& rows);
 
  private:
-  /// Makes the input of a layer's mixer of all rows under way: of the first layer, and where they have become fewer.
+  /// Makes the input of a layer's first part of all rows under way: of the first layer, and where they have become
+  /// fewer. It is that of a later layer where this one has no part.
   virtual void norm_input(int layer) = 0;
   /// Looks for rows that are not finite.
   virtual void find_spoiled() = 0;

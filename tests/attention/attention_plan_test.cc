@@ -66,26 +66,26 @@ void keep_manager(const KvLayer& kv, const AttentionItem& item, const AttentionA
     if (item.states != nullptr) {  // the sum, how many, and that all before have been met
       EXPECT_EQ(item.begin / kTileTokens, (item.end - 1) / kTileTokens);
       EXPECT_EQ(item.resumes, item.begin > item.queries[0].begin);
-      float* state = item.states + static_cast<std::ptrdiff_t>(i) * (kv.head_dim + 2);
+      float* state = item.states + static_cast<std::ptrdiff_t>(i) * (kv.v_dim + 2);
       if (!item.resumes) state[0] = state[1] = 0;
       sum += state[0];
       state[0] = static_cast<float>(sum);
       state[1] += static_cast<float>(std::max(0, end - begin));
       EXPECT_EQ(std::count(met.begin() + query.begin, met.begin() + std::max(end, query.begin), 0), 0);
       if (item.end >= query.end)
-        std::fill_n(query.out + item.kv_head * item.head_stride, kv.head_dim, static_cast<float>(sum / state[1]));
+        std::fill_n(query.out + item.kv_head * item.out_stride, kv.v_dim, static_cast<float>(sum / state[1]));
       continue;
     }
-    float* out = query.out + item.kv_head * item.head_stride;
+    float* out = query.out + item.kv_head * item.out_stride;
     if (item.partial != nullptr) {
       if (i == 0) ++counts.partial_items;
       EXPECT_EQ(item.begin / kTileTokens, (item.end - 1) / kTileTokens);
-      float* state = item.partial + static_cast<std::ptrdiff_t>(i) * (kv.head_dim + 2);
-      std::fill_n(state, kv.head_dim, static_cast<float>(sum));
-      state[kv.head_dim] = begin < end ? 0 : -std::numeric_limits<float>::infinity();
-      state[kv.head_dim + 1] = static_cast<float>(end - begin);
+      float* state = item.partial + static_cast<std::ptrdiff_t>(i) * (kv.v_dim + 2);
+      std::fill_n(state, kv.v_dim, static_cast<float>(sum));
+      state[kv.v_dim] = begin < end ? 0 : -std::numeric_limits<float>::infinity();
+      state[kv.v_dim + 1] = static_cast<float>(end - begin);
     } else {
-      std::fill_n(out, kv.head_dim, static_cast<float>(sum / (end - begin)));
+      std::fill_n(out, kv.v_dim, static_cast<float>(sum / (end - begin)));
     }
   }
 }
@@ -126,7 +126,7 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
                  int block_size, int threads, std::size_t token_bytes = kTokenBytes, bool in_turn = false,
                  const Company& company = {}) {
   Counts counts;
-  const auto row = static_cast<std::size_t>(shape.num_heads * shape.head_dim);
+  const auto row = static_cast<std::size_t>(shape.num_heads * shape.k_dim);
   std::size_t num_rows = 0;
   for (const Rows& s : sequences) num_rows += static_cast<std::size_t>(s.num_rows);
   std::vector<float> q(num_rows * row), out(num_rows * row, -1);
@@ -149,8 +149,9 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
                    .k_order = KOrder::kDimMajor,
                    .block_size = block_size,
                    .num_kv_heads = shape.num_kv_heads,
-                   .head_dim = shape.head_dim,
-                   .token_stride = shape.head_dim};
+                   .k_dim = shape.k_dim,
+                   .v_dim = shape.v_dim,
+                   .token_stride = shape.v_dim};
   AttentionPlan plan(shape, threads);
   ThreadPool pool(in_turn ? 1 : threads);
   plan.build(given, reach, block_size);
@@ -166,12 +167,12 @@ Outcome run_plan(const AttentionPlan::Shape& shape, const std::vector<Rows>& seq
       const auto [begin, end] = seen_by(reach, s.first_position + i / shape.num_heads, s.num_tokens);
       const int head = i % shape.num_heads;
       // A query is known by the head of KV head 0's group.
-      const float* key = s.q + static_cast<std::ptrdiff_t>(i - head + head % group) * shape.head_dim;
+      const float* key = s.q + static_cast<std::ptrdiff_t>(i - head + head % group) * shape.k_dim;
       std::vector<int> expected(static_cast<std::size_t>(end), 0);
       std::fill(expected.begin() + begin, expected.end(), 1);
       EXPECT_EQ((counts.times_met[{key, head / group}]), expected) << "row " << i / shape.num_heads << " head " << head;
       const double mean = (begin + end - 1) / 2.0;
-      EXPECT_NEAR(s.out[static_cast<std::ptrdiff_t>(i) * shape.head_dim], mean, 1e-3 * end);
+      EXPECT_NEAR(s.out[static_cast<std::ptrdiff_t>(i) * shape.k_dim], mean, 1e-3 * end);
     }
   return {.bytes = plan.kv_bytes_loaded(kv),
           .tokens_loaded = counts.tokens_loaded,
@@ -204,7 +205,7 @@ TEST(AttentionPlan, RowsThatAreNotCausalMeetWhatLiesBehindThem) {
       for (const int length : {1, 40, 256, 257, 700}) {
         SCOPED_TRACE(::testing::Message() << window << ' ' << threads << ' ' << length);
         const Rows all{blocks_from(0, (length + 15) / 16), 0, length};
-        run_plan({.num_heads = 4, .num_kv_heads = 2, .head_dim = 4, .max_rows = 800}, {all, all},
+        run_plan({.num_heads = 4, .num_kv_heads = 2, .k_dim = 4, .v_dim = 4, .max_rows = 800}, {all, all},
                  {.window = window, .is_causal = false}, 16, threads);
       }
 }
@@ -219,8 +220,9 @@ TEST(AttentionPlan, ATextsAttentionMayPauseBetweenAnyTwoTasks) {
                               return false;
                             },
                         .pauses = {{.ask_every = std::chrono::milliseconds(0)}}};
-  const Outcome outcome = run_plan({.num_heads = kHeads, .num_kv_heads = kHeads, .head_dim = 4, .max_rows = kLength},
-                                   {text}, {.is_causal = false}, 16, 1, kTokenBytes, false, company);
+  const Outcome outcome =
+      run_plan({.num_heads = kHeads, .num_kv_heads = kHeads, .k_dim = 4, .v_dim = 4, .max_rows = kLength}, {text},
+               {.is_causal = false}, 16, 1, kTokenBytes, false, company);
   EXPECT_GE(outcome.items, kHeads * kLength / 96) << "a task has at most 96 queries of a head";
   EXPECT_GE(num_asked, outcome.items - 1);
 }
@@ -241,8 +243,8 @@ TEST(AttentionPlan, StepsOfOthersComeInTheMidstOfATextsAttention) {
     while (!step.is_wanted_by_others()) std::this_thread::yield();
   };
   const Company company{.on_item = on_item, .pauses = {{.shortest_turn = std::chrono::milliseconds(0)}}};
-  const Outcome outcome = run_plan({.num_heads = 4, .num_kv_heads = 4, .head_dim = 4, .max_rows = kLength}, {text},
-                                   {.is_causal = false}, 16, 1, kTokenBytes, false, company);
+  const Outcome outcome = run_plan({.num_heads = 4, .num_kv_heads = 4, .k_dim = 4, .v_dim = 4, .max_rows = kLength},
+                                   {text}, {.is_causal = false}, 16, 1, kTokenBytes, false, company);
   EXPECT_GE(outcome.items, 42);
   EXPECT_EQ(num_others, (outcome.items + 9) / 10);
   EXPECT_LE(most_between, 2) << "the task at hand, and the one that was taken ahead";
@@ -261,8 +263,8 @@ TEST(AttentionPlan, EveryQueryMeetsEveryPositionOnce) {
       sequences.push_back({blocks_from(2000, 20), 0, 320});   // a whole prompt
       sequences.push_back({blocks_from(2100, 40), 600, 5});   // few rows
       sequences.push_back({blocks_from(2000, 20), 300, 10});  // of another prompt's blocks
-      const Outcome outcome = run_plan({.num_heads = 6, .num_kv_heads = 2, .head_dim = 3, .max_rows = 404}, sequences,
-                                       {.window = window}, 16, threads);
+      const Outcome outcome = run_plan({.num_heads = 6, .num_kv_heads = 2, .k_dim = 3, .v_dim = 3, .max_rows = 404},
+                                       sequences, {.window = window}, 16, threads);
       EXPECT_EQ(outcome.bytes, outcome.tokens_loaded * kTokenBytes);
     }
 }
@@ -273,7 +275,7 @@ TEST(AttentionPlan, AThreadHasTheSameHeadsOfAllTilesOfASharedPrefix) {
   for (const auto& [heads, threads] :
        std::vector<std::pair<int, int>>{{4, 2}, {4, 3}, {8, 3}, {3, 2}, {2, 4}, {4, 1}}) {
     SCOPED_TRACE(::testing::Message() << heads << " heads, " << threads << " threads");
-    const AttentionPlan::Shape shape{.num_heads = heads, .num_kv_heads = heads, .head_dim = 3, .max_rows = 12};
+    const AttentionPlan::Shape shape{.num_heads = heads, .num_kv_heads = heads, .k_dim = 3, .v_dim = 3, .max_rows = 12};
     const std::vector<int> order = run_plan(shape, sequences, {}, 16, threads, kTokenBytes, true).heads_of_many;
     ASSERT_EQ(order.size(), static_cast<std::size_t>(10 * heads));
     const int together = std::max(1, heads / threads);
@@ -285,7 +287,7 @@ TEST(AttentionPlan, AThreadHasTheSameHeadsOfAllTilesOfASharedPrefix) {
 
 // 16 rows of 32 heads, 9000 tokens deep, are more partial results than scratch holds.
 TEST(AttentionPlan, DeepContextsAreDoneInRoundsWithinTheSameScratch) {
-  const AttentionPlan::Shape shape{.num_heads = 32, .num_kv_heads = 4, .head_dim = 254, .max_rows = 16};
+  const AttentionPlan::Shape shape{.num_heads = 32, .num_kv_heads = 4, .k_dim = 254, .v_dim = 254, .max_rows = 16};
   const std::uint64_t scratch = AttentionPlan(shape, 2).scratch_bytes();
   const std::uint64_t partials =
       std::uint64_t{(9000 + kTileTokens - 1) / kTileTokens} * 16 * 32 * (254 + 2) * sizeof(float);
@@ -303,7 +305,7 @@ TEST(AttentionPlan, DeepContextsAreDoneInRoundsWithinTheSameScratch) {
 
 // Results of tiles go through memory only where threads share a sequence.
 TEST(AttentionPlan, SequencesAreWholeWhileOthersKeepTheThreadsBusy) {
-  const AttentionPlan::Shape shape{.num_heads = 4, .num_kv_heads = 2, .head_dim = 2, .max_rows = 16};
+  const AttentionPlan::Shape shape{.num_heads = 4, .num_kv_heads = 2, .k_dim = 2, .v_dim = 2, .max_rows = 16};
   std::vector<Rows> sequences;
   for (int s = 0; s < 16; ++s) sequences.push_back(decode_row(4 * kTileTokens, 16, 0, 1000 * s));
   EXPECT_EQ(run_plan(shape, sequences, {}, 16, 1).partial_items, 0);
@@ -318,7 +320,7 @@ TEST(AttentionPlan, SequencesAreWholeWhileOthersKeepTheThreadsBusy) {
 
 // More heads than one thread keeps states of at once.
 TEST(AttentionPlan, ManyHeadsAreWholeInRanges) {
-  const AttentionPlan::Shape shape{.num_heads = 160, .num_kv_heads = 40, .head_dim = 3, .max_rows = 16};
+  const AttentionPlan::Shape shape{.num_heads = 160, .num_kv_heads = 40, .k_dim = 3, .v_dim = 3, .max_rows = 16};
   std::vector<Rows> sequences;
   for (int s = 0; s < 8; ++s) sequences.push_back(decode_row(700 + 50 * s, 16, 0, 1000 * s));
   static_assert(40 * 4 > kMaxItemQueries);
@@ -352,7 +354,8 @@ TEST(AttentionPlan, WhatAThreadReadsNextIsFetchedOnce) {
   };
   for (const Case& c : {Case{1, 256}, Case{4, 256}, Case{1, 512}, Case{1, 1 << 20}, Case{5, 256}, Case{12, 4}}) {
     SCOPED_TRACE(::testing::Message() << c.group << ' ' << c.token_bytes);
-    const AttentionPlan::Shape shape{.num_heads = 6 * c.group, .num_kv_heads = 6, .head_dim = 2, .max_rows = 3};
+    const AttentionPlan::Shape shape{
+        .num_heads = 6 * c.group, .num_kv_heads = 6, .k_dim = 2, .v_dim = 2, .max_rows = 3};
     std::vector<Rows> sequences;
     for (int s = 0; s < 3; ++s) sequences.push_back(decode_row(1000, 16, 0, 100 * s));
     const Outcome outcome = run_plan(shape, sequences, {}, 16, 1, c.token_bytes);
@@ -368,7 +371,8 @@ TEST(AttentionPlan, ItemsThatTakeLongForTheirBytesFetchFurtherAhead) {
   for (const int num_sequences : {8, 9, 16, 17, 40})
     for (const std::size_t token_bytes : {16, 4}) {
       SCOPED_TRACE(::testing::Message() << num_sequences << ' ' << token_bytes);
-      const AttentionPlan::Shape shape{.num_heads = 4, .num_kv_heads = 4, .head_dim = 4, .max_rows = num_sequences};
+      const AttentionPlan::Shape shape{
+          .num_heads = 4, .num_kv_heads = 4, .k_dim = 4, .v_dim = 4, .max_rows = num_sequences};
       std::vector<Rows> sequences;
       for (int s = 0; s < num_sequences; ++s) sequences.push_back(decode_row(2048 + 512, 16, 128, 1000 + 100 * s));
       const Outcome outcome = run_plan(shape, sequences, {}, 16, 1, token_bytes);
@@ -378,7 +382,7 @@ TEST(AttentionPlan, ItemsThatTakeLongForTheirBytesFetchFurtherAhead) {
 }
 
 TEST(AttentionPlan, ABlockOfSeveralSequencesIsLoadedOnceUpToItsLastWholeTile) {
-  const AttentionPlan::Shape shape{.num_heads = 2, .num_kv_heads = 1, .head_dim = 2, .max_rows = 4};
+  const AttentionPlan::Shape shape{.num_heads = 2, .num_kv_heads = 1, .k_dim = 2, .v_dim = 2, .max_rows = 4};
   // 600 tokens are shared: two tiles of 256, and 88 tokens of a third, which each reads for itself.
   const std::vector<Rows> sequences = {decode_row(620, 4, 150, 1000), decode_row(700, 4, 150, 2000),
                                        decode_row(1000, 4, 150, 3000)};
@@ -390,7 +394,7 @@ TEST(AttentionPlan, ABlockOfSeveralSequencesIsLoadedOnceUpToItsLastWholeTile) {
 }
 
 TEST(AttentionPlan, NestedPrefixesAreLoadedOnceEach) {
-  const AttentionPlan::Shape shape{.num_heads = 1, .num_kv_heads = 1, .head_dim = 2, .max_rows = 8};
+  const AttentionPlan::Shape shape{.num_heads = 1, .num_kv_heads = 1, .k_dim = 2, .v_dim = 2, .max_rows = 8};
   // All share 2 tiles; the first three and the last two share 2 and 1 tiles more.
   std::vector<Rows> sequences;
   const int depth[] = {4, 4, 4, 3, 3};
@@ -409,7 +413,7 @@ TEST(AttentionPlan, NestedPrefixesAreLoadedOnceEach) {
 
 // No more queries than one item holds are read together.
 TEST(AttentionPlan, AtMostOneItemsQueriesShareALoad) {
-  const AttentionPlan::Shape shape{.num_heads = 16, .num_kv_heads = 1, .head_dim = 2, .max_rows = 16};
+  const AttentionPlan::Shape shape{.num_heads = 16, .num_kv_heads = 1, .k_dim = 2, .v_dim = 2, .max_rows = 16};
   std::vector<Rows> sequences;
   sequences.reserve(16);
   for (int s = 0; s < 16; ++s) sequences.push_back(decode_row(513, 16, 32, 1000 * (s + 1)));
@@ -419,7 +423,7 @@ TEST(AttentionPlan, AtMostOneItemsQueriesShareALoad) {
 }
 
 TEST(AttentionPlan, WindowsSkipWhatLiesBeforeThem) {
-  const AttentionPlan::Shape shape{.num_heads = 1, .num_kv_heads = 1, .head_dim = 1, .max_rows = 4};
+  const AttentionPlan::Shape shape{.num_heads = 1, .num_kv_heads = 1, .k_dim = 1, .v_dim = 1, .max_rows = 4};
   // Blocks that left the window are not there.
   std::vector<Rows> sequences = {decode_row(1000, 16, 0, 100), decode_row(1000, 16, 0, 200)};
   for (Rows& rows : sequences) std::fill_n(rows.blocks.begin(), 1000 / 16 - 20, -1);
@@ -429,7 +433,7 @@ TEST(AttentionPlan, WindowsSkipWhatLiesBeforeThem) {
 }
 
 TEST(AttentionPlan, WindowsShareWhatAllOfThemStillHave) {
-  const AttentionPlan::Shape shape{.num_heads = 1, .num_kv_heads = 1, .head_dim = 1, .max_rows = 8};
+  const AttentionPlan::Shape shape{.num_heads = 1, .num_kv_heads = 1, .k_dim = 1, .v_dim = 1, .max_rows = 8};
   // Pairs with common blocks but for the last, of which each has given back what its window of 600 has passed; the
   // pairs' windows overlap without common blocks, and a fifth sequence lies far behind them.
   std::vector<Rows> sequences;
@@ -448,7 +452,7 @@ TEST(AttentionPlan, WindowsShareWhatAllOfThemStillHave) {
 }
 
 TEST(AttentionPlan, APlanIsBuiltAnewFromStepToStep) {
-  const AttentionPlan::Shape shape{.num_heads = 2, .num_kv_heads = 2, .head_dim = 4, .max_rows = 8};
+  const AttentionPlan::Shape shape{.num_heads = 2, .num_kv_heads = 2, .k_dim = 4, .v_dim = 4, .max_rows = 8};
   AttentionPlan plan(shape, 2);
   const std::uint64_t scratch = plan.scratch_bytes();
   const KvLayer kv{.data = nullptr,
@@ -459,7 +463,8 @@ TEST(AttentionPlan, APlanIsBuiltAnewFromStepToStep) {
                    .k_order = KOrder::kDimMajor,
                    .block_size = 16,
                    .num_kv_heads = 2,
-                   .head_dim = 4,
+                   .k_dim = 4,
+                   .v_dim = 4,
                    .token_stride = 4};
   for (const int length : {3000, 1, 100000, 300}) {
     const Rows rows = decode_row(length, 16, 0, 0);

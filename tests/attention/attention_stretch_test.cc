@@ -30,7 +30,8 @@ struct Fixture {
                .resumes = false,
                .num_queries = 1,
                .kv_head = head,
-               .head_stride = 0,
+               .q_stride = 0,
+               .out_stride = 0,
                .begin = first * kTileTokens,
                .end = (first + count) * kTileTokens};
     return s;
@@ -45,7 +46,8 @@ struct Fixture {
              .k_order = KOrder::kDimMajor,
              .block_size = kBlockSize,
              .num_kv_heads = kHeads,
-             .head_dim = 64,
+             .k_dim = 64,
+             .v_dim = 64,
              .token_stride = 64};
 };
 

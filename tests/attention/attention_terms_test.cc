@@ -55,7 +55,7 @@ class Layer {
     kv_.k_order = KOrder::kDimMajor;
     kv_.block_size = kBlock;
     kv_.num_kv_heads = kKvHeads;
-    kv_.head_dim = kv_.token_stride = kDim;
+    kv_.k_dim = kv_.v_dim = kv_.token_stride = kDim;
     memory_.resize(kBlocks * kv_.block_bytes);
     kv_.data = memory_.data();
     for (int slot = 0; slot < kBlocks * kBlock; ++slot)
@@ -73,7 +73,8 @@ class Layer {
       given.push_back({rows.blocks, q_.data() + at, out.data() + at, rows.first_position, rows.num_rows});
       at += std::ptrdiff_t{rows.num_rows} * kHeads * kDim;
     }
-    AttentionPlan plan({.num_heads = kHeads, .num_kv_heads = kKvHeads, .head_dim = kDim, .max_rows = 80}, threads);
+    AttentionPlan plan({.num_heads = kHeads, .num_kv_heads = kKvHeads, .k_dim = kDim, .v_dim = kDim, .max_rows = 80},
+                       threads);
     plan.build(given, {}, kBlock);
     ThreadPool pool(threads);
     const ThreadPool::Step step(pool);

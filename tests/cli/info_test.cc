@@ -203,6 +203,26 @@ TEST(Info, LayersWithHeadsOfTheirOwnAndBorrowedOnesAreTold) {
   EXPECT_EQ(skipped.at("tensors").as_int64(), 2);
 }
 
+TEST(Info, ValuesOfAnotherWidthThanKeysAreShown) {
+  const TempFile file(test::TinyModel{.v_head_dim = 20}.bytes());
+  CliRun text, cli;
+  ASSERT_EQ(text.run({"info", file.string()}), 0) << text.err.str();
+  EXPECT_THAT(text.out.str(), HasSubstr("2 layers with 4 of 32, values of 20 (2 for keys and values)"));
+  const auto json = json_of(cli, {file.string()});
+  EXPECT_EQ(json.at("shape").at("heads").at(0).at("v_dim").as_int64(), 20);
+}
+
+TEST(Info, LayersWithoutAttentionOrFeedForwardAreCounted) {
+  const TempFile file(test::TinyModel{.arch = "deci", .layers = 6}.bytes());
+  CliRun text, cli;
+  ASSERT_EQ(text.run({"info", file.string()}), 0) << text.err.str();
+  EXPECT_THAT(text.out.str(), HasSubstr("3 of 6 layers have no attention, 2 no feed-forward"));
+  const auto json = json_of(cli, {file.string()});
+  const auto& shape = json.at("shape").as_object();
+  EXPECT_EQ(shape.at("num_without_mixer").as_int64(), 3);
+  EXPECT_EQ(shape.at("num_without_feed_forward").as_int64(), 2);
+}
+
 TEST(Info, AHeadThatRanksIsCountedApart) {
   test::TinyModel model{.arch = "qwen3"};
   model.extra = [](GgufWriter& writer) {

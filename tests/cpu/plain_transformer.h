@@ -74,7 +74,7 @@ class PlainTransformer {
       add_bias(k.back(), a.k_bias);
       v.push_back(spec.v_is_k ? k.back() : product(a.v, h));
       add_bias(v.back(), a.v_bias);
-      if (spec.v_norm) for_parts(v.back(), spec.head_dim, [&](const Row& head) { return norm(head, nullptr); });
+      if (spec.v_norm) for_parts(v.back(), spec.v_dim(), [&](const Row& head) { return norm(head, nullptr); });
       prepare_heads(spec, a.k_norm, position, k.back());
     }
     Rows out;
@@ -239,11 +239,11 @@ class PlainTransformer {
 
   static Row attend(const AttentionSpec& spec, const float* sinks, const Row& q, const Rows& k, const Rows& v,
                     std::size_t position) {
-    const auto dim = static_cast<std::size_t>(spec.head_dim);
+    const auto dim = static_cast<std::size_t>(spec.head_dim), v_dim = static_cast<std::size_t>(spec.v_dim());
     const auto shared = static_cast<std::size_t>(spec.num_heads / spec.num_kv_heads);
     const auto window = static_cast<std::size_t>(spec.window);
     const std::size_t first = window == 0 || position < window ? 0 : position - window + 1;
-    Row out(q.size(), 0.0);
+    Row out(static_cast<std::size_t>(spec.result_width()), 0.0);
     for (std::size_t head = 0; head < static_cast<std::size_t>(spec.num_heads); ++head) {
       const std::size_t at = head * dim, kv_at = head / shared * dim;
       Row scores;
@@ -255,7 +255,8 @@ class PlainTransformer {
       const double sink = sinks == nullptr ? 0 : std::exp(static_cast<double>(sinks[head]));
       const double sum = std::accumulate(scores.begin(), scores.end(), sink);
       for (std::size_t j = first; j <= position; ++j)
-        for (std::size_t d = 0; d < dim; ++d) out[at + d] += scores[j - first] / sum * v[j][kv_at + d];
+        for (std::size_t d = 0; d < v_dim; ++d)
+          out[head * v_dim + d] += scores[j - first] / sum * v[j][head / shared * v_dim + d];
     }
     return out;
   }
@@ -270,11 +271,12 @@ class PlainTransformer {
 
   void layer(int index, Rows& x) {
     const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
-    const Rows mixed = this->mixed(index, x);
+    const LayerSpec& spec = config_.layer(index);
+    const Rows mixed = spec.has_mixer() ? this->mixed(index, x) : Rows(x.size(), Row(x[0].size(), 0.0));
     for (std::size_t position = 0; position < x.size(); ++position) {
       const Row& m = mixed[position];
       add(x[position], w.post_mixer_norm != nullptr ? norm(m, w.post_mixer_norm) : m);
-      const Row fed = feed_forward(index, x[position]);
+      const Row fed = spec.has_feed_forward() ? feed_forward(index, x[position]) : Row(m.size(), 0.0);
       add(x[position], w.post_ffn_norm != nullptr ? norm(fed, w.post_ffn_norm) : fed);
       if (config_.per_layer_width > 0) add(x[position], of_own_embedding(index, inputs_[position], x[position]));
       if (w.output_scale != nullptr)

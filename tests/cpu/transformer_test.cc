@@ -188,6 +188,23 @@ TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
   }
 }
 
+// The last layers of some depths have nothing, or nothing that later rows read, and so have the first of some stages.
+TEST(Transformer, ALayerMayHaveNoMixerOrNoFeedForwardOrNeither) {
+  for (std::uint32_t layers = 2; layers <= 9; ++layers) {
+    SCOPED_TRACE(layers);
+    for (const DType type : {DType::kF32, DType::kQ8_0}) {
+      Model model({.arch = "deci", .layers = layers, .type = type});
+      if (type == DType::kF32) expect_as_plain(model);
+      const std::vector<float> whole = model.logits(some_tokens(30), 7, [](std::size_t i) { return i % 3 == 0; });
+      for (int border = 1; border < static_cast<int>(layers); ++border) {
+        Model stages({.arch = "deci", .layers = layers, .type = type}, {}, {},
+                     {{.first = 0, .end = border}, {.first = border, .end = static_cast<int>(layers)}});
+        EXPECT_EQ(stages.logits(some_tokens(30), 7, [](std::size_t i) { return i % 3 == 0; }), whole) << border;
+      }
+    }
+  }
+}
+
 // Vectors that are the embeddings of tokens, in place of placeholders: everything is as with these tokens.
 TEST(Transformer, GivenVectorsTakeThePlaceOfEmbeddings) {
   constexpr std::int32_t kFirst = 5, kCount = 10, kIndex = 2;
@@ -293,6 +310,15 @@ TEST(Transformer, LayersMayHaveHeadsOfTheirOwnShape) {
     widen(config.layers[2], 16);
   });
   expect_as_plain(model);
+}
+
+TEST(Transformer, ValuesMayBeNarrowerOrWiderThanKeys) {
+  for (const std::uint32_t value_dim : {20U, 48U})
+    for (const bool fused : {false, true}) {
+      SCOPED_TRACE(value_dim);
+      Model model({.layers = 3, .v_head_dim = value_dim, .fused_qkv = fused, .biases = !fused});
+      expect_as_plain(model);
+    }
 }
 
 // Wide heads where a layer sees all, and behind both kinds layers that borrow from the last of their kind.

@@ -70,6 +70,7 @@ struct Places {
     vectors.insert({{p + "attn_q.bias", a.q_bias}, {p + "attn_k.bias", a.k_bias}, {p + "attn_v.bias", a.v_bias}});
     vectors.insert({{p + "attn_q_norm.weight", a.q_norm}, {p + "attn_k_norm.weight", a.k_norm}});
   }
+  void insert(const std::string& /*p*/, const NoTensors<CpuForm>& /*w*/) {}
   void insert(const std::string& p, const DeltaWeights& d) {
     matrices.insert({{p + "attn_qkv.weight", &d.qkv}, {p + "attn_gate.weight", &d.gate}});
     matrices.insert({{p + "ssm_alpha.weight", &d.decay}, {p + "ssm_beta.weight", &d.beta}});
@@ -275,8 +276,8 @@ TEST(Weights, QueriesKeysAndValuesInOneTensorAreThreeMatricesAndThreeBiases) {
         expect_same_matrix(a.k, b.k);
         expect_same_matrix(a.v, b.v);
         expect_same_vector(a.q_bias, b.q_bias, spec->q_width());
-        expect_same_vector(a.k_bias, b.k_bias, spec->kv_width());
-        expect_same_vector(a.v_bias, b.v_bias, spec->kv_width());
+        expect_same_vector(a.k_bias, b.k_bias, spec->k_width());
+        expect_same_vector(a.v_bias, b.v_bias, spec->v_width());
       }
       const WeightNeed need = weight_need(fused_source, config).value();
       EXPECT_EQ(fused.total_bytes(), need.vector_bytes + (repack ? need.packed_bytes : need.mapped_bytes));

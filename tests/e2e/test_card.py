@@ -28,6 +28,7 @@ MODELS = {
     "qwen2": ("tiny-qwen2", {"types": ("Q5_K", "F32", "BF16")}),
     "qwen3": ("tiny-qwen3", {"types": ("Q4_0", "Q4_1", "Q5_0", "Q1_0")}),
     "mistral3": ("tiny-mistral3", {"types": ("Q4_K",), "yarn": 256.0}),
+    "deci": ("tiny-deci", {"types": ("Q4_K", "Q8_0")}),
     "gemma2": ("tiny-gemma2", {"types": ("Q8_0", "Q4_K"), "window": 19}),
     "gemma3": ("tiny-gemma3", {"types": ("Q8_0", "Q4_K"), "window": 19}),
     "qwen35": ("tiny-qwen35", {"types": ("Q8_0", "Q4_K", "F16", "F32")}),
@@ -82,7 +83,7 @@ class SameBits(unittest.TestCase):
     def test_any_number_of_layers_and_any_cut_into_steps(self):
         for name, layers, chunk in (("llama", "1", "7"), ("llama", "2", "1"), ("llama", "all", "1"),
                                     ("llama", "all", "7"), ("qwen35", "1", "7"), ("qwen35", "3", "1"),
-                                    ("qwen35", "all", "7")):
+                                    ("qwen35", "all", "7"), ("deci", "1", "7"), ("deci", "3", "1")):
             with self.subTest(model=name, layers=layers, chunk=chunk):
                 self.expect_same(model_of(name), "--chunk", chunk, *ORDERS[0],
                                  device=("--device", "cuda", "--gpu-layers", layers))
@@ -254,6 +255,12 @@ class Faults(unittest.TestCase):
     def test_a_card_that_is_too_old(self):
         self.assertIn("compute capability 7.0, expected 8.0 or newer",
                       self.error_of("--device", "cuda", OCTAVO_CARD_MAJOR="7"))
+
+    def test_values_that_are_not_as_wide_as_keys(self):
+        model = support.few_words_model("tiny-llama-values", types=("Q4_K", "Q6_K"))
+        result = support.octavo("run", "-m", model, "-p", "One", "--raw", "-n", "2", "--device", "cuda")
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertIn("computes no layer of this model: its values are not as wide as its keys", result.stderr)
 
     def test_a_card_that_is_full(self):
         self.assertIn("computes no layer of this model: its memory is full",

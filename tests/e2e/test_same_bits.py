@@ -69,6 +69,14 @@ class SameBits(unittest.TestCase):
     def test_scores_that_grow_with_the_position(self):
         self.check(support.few_words_model("tiny-mistral3", types=("Q4_K",), yarn=256.0))
 
+    def test_values_that_are_narrower_than_keys(self):
+        model = support.few_words_model("tiny-llama-values", types=("Q4_K", "Q6_K"))
+        for kv_type in ("i16", "f16", "q8_0"):
+            self.check(model, "--kv-type", kv_type)
+
+    def test_layers_without_attention_or_feed_forward(self):
+        self.check(support.few_words_model("tiny-deci", types=("Q4_K", "Q6_K")))
+
     def test_biases_and_float_weights(self):
         self.check(support.few_words_model("tiny-qwen2", types=("F16", "F32", "BF16")))
 

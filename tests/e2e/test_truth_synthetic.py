@@ -94,6 +94,14 @@ class FloatWeights(Truth):
     def test_mistral3_with_rope_factors(self):
         self.check_exact(support.few_words_model("tiny-mistral3", types=F32, rope_freqs=True))
 
+    def test_deci_whose_layers_may_lack_attention_or_the_feed_forward(self):
+        self.check_exact(support.few_words_model("tiny-deci", types=F32))
+        self.check_exact(support.few_words_model("tiny-deci", types=F32, rope_freqs=True, biases=True, factors=True))
+
+    def test_values_that_are_narrower_than_keys(self):
+        self.check_exact(support.few_words_model("tiny-llama-values", types=F32))
+        self.check_exact(support.few_words_model("tiny-llama-values", types=F32, biases=True, factors=True))
+
     def test_biases_that_files_may_have(self):
         for shape in ("tiny-llama", "tiny-qwen2"):
             with self.subTest(shape=shape):
@@ -218,10 +226,11 @@ class QuantizedWeights(Truth):
         self.check_close(support.few_words_model("tiny-qwen3moe", types=("Q4_K", "Q6_K", "Q8_0")), "--no-repack")
 
     def test_every_kv_type(self):
-        model = support.few_words_model("tiny-qwen3", types=("Q8_0",))
-        for kv_type in ("f32", "f16", "bf16", "q8_0", "i16"):
-            with self.subTest(kv=kv_type):
-                self.check_close(model, "--kv-type", kv_type)
+        for shape in ("tiny-qwen3", "tiny-llama-values"):
+            model = support.few_words_model(shape, types=("Q8_0",))
+            for kv_type in ("f32", "f16", "bf16", "q8_0", "i16"):
+                with self.subTest(shape=shape, kv=kv_type):
+                    self.check_close(model, "--kv-type", kv_type)
 
 
 if __name__ == "__main__":

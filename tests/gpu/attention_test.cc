@@ -43,7 +43,7 @@ class AttentionOfACard : public ::testing::TestWithParam<Case> {
     layer_.k_order = KOrder::kDimMajor;
     layer_.block_size = c.block_size;
     layer_.num_kv_heads = c.num_kv_heads;
-    layer_.head_dim = layer_.token_stride = c.head_dim;
+    layer_.k_dim = layer_.v_dim = layer_.token_stride = c.head_dim;
     const int num_blocks = (c.length + c.block_size - 1) / c.block_size;
     for (int i = 0; i < num_blocks; ++i) blocks_.push_back(num_blocks - 1 - i);
     of_host_.assign(to_size(num_blocks) * layer_.block_bytes, 0);
@@ -57,7 +57,7 @@ class AttentionOfACard : public ::testing::TestWithParam<Case> {
     for (float& value : values) value = of(random_);
     return values;
   }
-  int kv_width() const { return layer_.num_kv_heads * layer_.head_dim; }
+  int kv_width() const { return layer_.num_kv_heads * layer_.k_dim; }
   CardKvLayer card_layer(std::vector<std::uint8_t>& bytes) const {
     return {bytes.data(),
             static_cast<std::int64_t>(layer_.block_bytes),
@@ -65,7 +65,7 @@ class AttentionOfACard : public ::testing::TestWithParam<Case> {
             layer_.v_offset,
             layer_.block_size,
             layer_.num_kv_heads,
-            layer_.head_dim};
+            layer_.k_dim};
   }
   void write_all_on_host(const std::vector<float>& k, const std::vector<float>& v) {
     for (int p = 0; p < GetParam().length; ++p)
@@ -115,7 +115,7 @@ TEST_P(AttentionOfACard, HasTheProcessorsBits) {
   write_all_on_host(normals(to_size(c.length * kv_width())), normals(to_size(c.length * kv_width()), 3));
   const std::vector<float> q = normals(to_size(c.rows * width), 0.3F), sinks = normals(to_size(heads));
   std::vector<float> expected(q.size()), found(q.size(), -1), split(q.size(), -1);
-  std::vector<float> scratch(to_size(attention_scratch_floats(c.head_dim)));
+  std::vector<float> scratch(to_size(attention_scratch_floats(c.head_dim, c.head_dim)));
   for (int row = 0; row < c.rows; ++row)
     for (int kv_head = 0; kv_head < c.num_kv_heads; ++kv_head)
       for (int head = 0; head < c.heads_of_kv; ++head) {
@@ -130,7 +130,8 @@ TEST_P(AttentionOfACard, HasTheProcessorsBits) {
                                  .resumes = false,
                                  .num_queries = 1,
                                  .kv_head = kv_head,
-                                 .head_stride = c.heads_of_kv * c.head_dim,
+                                 .q_stride = c.heads_of_kv * c.head_dim,
+                                 .out_stride = c.heads_of_kv * c.head_dim,
                                  .begin = query.begin,
                                  .end = query.end,
                                  .terms = {.sinks = c.sinks ? sinks.data() : nullptr, .soft_cap = c.soft_cap}};

@@ -22,7 +22,7 @@ struct Shape {
   int block_size = 16;
   int kv_heads = 2;
   int heads_per_kv_head = 3;
-  int head_dim = 64;
+  int k_dim = 64;
   int length = 0;  // positions in the cache
   int rows = 1;    // the last `rows` of them are queries
   int window = 0;
@@ -31,6 +31,9 @@ struct Shape {
   std::uint8_t unwritten = 0xFF;  // bytes of memory that nobody wrote: NaN in every type
   float soft_cap = 0;
   float sinks = kNoSinks;  // the mean of the query heads' sinks
+  int value_dim = 0;       // 0: as k_dim
+
+  int v_dim() const { return value_dim > 0 ? value_dim : k_dim; }
 
   static constexpr float kNoSinks = -1e9F;
 };
@@ -41,54 +44,58 @@ class Case {
   Case(const KernelTable& kernels, const Shape& s, std::mt19937& random) : kernels_(kernels), s_(s) {
     const int num_blocks = (s.length + s.block_size - 1) / s.block_size;
     const std::size_t element = s.kv_type == kF32 ? 4 : s.kv_type == kQ8_0 ? 1 : 2;
-    const int segment = segment_of(s.kv_type), scales = segment > 0 ? (s.head_dim + segment - 1) / segment : 0;
+    const int segment = segment_of(s.kv_type);
+    const auto scales = [&](int dim) { return segment > 0 ? (dim + segment - 1) / segment : 0; };
     if (s.k_order == KOrder::kTokenMajor) {  // scales, if any, behind a token's elements
-      layer_.token_stride = s.head_dim + scales;
+      layer_.token_stride = std::max(s.k_dim + scales(s.k_dim), s.v_dim() + scales(s.v_dim()));
       layer_.v_offset = static_cast<std::ptrdiff_t>(element * layer_.token_stride * s.block_size);
       layer_.head_bytes = 2 * static_cast<std::size_t>(layer_.v_offset);
     } else {
-      const std::size_t k_dims = segment > 0 ? s.head_dim + s.head_dim % 2 : s.head_dim;
+      const std::size_t k_dims = segment > 0 ? s.k_dim + s.k_dim % 2 : s.k_dim;
       const std::size_t v_tokens = segment > 0 ? s.block_size + s.block_size % 2 : s.block_size;
-      layer_.token_stride = s.head_dim;
+      layer_.token_stride = s.v_dim();
       layer_.v_offset = static_cast<std::ptrdiff_t>(element * k_dims * s.block_size);
-      layer_.head_bytes = element * (k_dims * s.block_size + s.head_dim * v_tokens) + 4U * scales * s.block_size;
+      layer_.head_bytes = element * (k_dims * s.block_size + s.v_dim() * v_tokens) +
+                          2U * (scales(s.k_dim) + scales(s.v_dim())) * s.block_size;
     }
     layer_.block_bytes = layer_.head_bytes * s.kv_heads;
     layer_.token_bytes = layer_.head_bytes / s.block_size;
     layer_.k_order = s.k_order;
     layer_.block_size = s.block_size;
     layer_.num_kv_heads = s.kv_heads;
-    layer_.head_dim = s.head_dim;
+    layer_.k_dim = s.k_dim;
+    layer_.v_dim = s.v_dim();
     arena_.assign(layer_.block_bytes * (num_blocks + 2), s.unwritten);
     layer_.data = arena_.data();
     blocks_.resize(num_blocks);
     std::iota(blocks_.begin(), blocks_.end(), 1);
     std::shuffle(blocks_.begin(), blocks_.end(), std::mt19937(static_cast<unsigned>(s.length)));
-    for (std::vector<float>* values : {&k_, &v_}) {
-      values->resize(static_cast<std::size_t>(s.length) * s.kv_heads * s.head_dim);
+    k_.resize(static_cast<std::size_t>(s.length) * s.kv_heads * s.k_dim);
+    v_.resize(static_cast<std::size_t>(s.length) * s.kv_heads * s.v_dim());
+    for (std::vector<float>* values : {&k_, &v_})
       for (float& x : *values) x = bell(random);
-    }
     if (s.sinks != Shape::kNoSinks)
       for (int head = 0; head < num_heads(); ++head) sinks_.push_back(s.sinks + bell(random));
-    q_.resize(static_cast<std::size_t>(s.rows) * num_heads() * s.head_dim);
-    for (float& x : q_) x = s.q_scale * bell(random) / std::sqrt(static_cast<float>(s.head_dim));
-    const std::size_t token = static_cast<std::size_t>(s.kv_heads) * s.head_dim;
+    q_.resize(static_cast<std::size_t>(s.rows) * num_heads() * s.k_dim);
+    for (float& x : q_) x = s.q_scale * bell(random) / std::sqrt(static_cast<float>(s.k_dim));
     for (int t = 0; t < s.length; ++t)
-      kernels.write_kv[s.kv_type](layer_, blocks_[t / s.block_size], t % s.block_size, k_.data() + t * token,
-                                  v_.data() + t * token);
+      kernels.write_kv[s.kv_type](layer_, blocks_[t / s.block_size], t % s.block_size,
+                                  k_.data() + static_cast<std::size_t>(t) * s.kv_heads * s.k_dim,
+                                  v_.data() + static_cast<std::size_t>(t) * s.kv_heads * s.v_dim());
   }
 
   int num_heads() const { return s_.kv_heads * s_.heads_per_kv_head; }
+  std::size_t out_floats() const { return static_cast<std::size_t>(s_.rows) * num_heads() * s_.v_dim(); }
   int num_tiles() const { return (s_.length + kTileTokens - 1) / kTileTokens; }
 
-  /// Queries of rows first / heads_per_kv_head .. as the kernel takes them, for KV head 0; `out` as q.
+  /// Queries of rows first / heads_per_kv_head .. as the kernel takes them, for KV head 0.
   std::vector<AttentionQuery> queries(float* out, int first, int count) const {
     std::vector<AttentionQuery> queries;
     for (int i = first; i < first + count; ++i) {
       const int row = i / s_.heads_per_kv_head, position = s_.length - s_.rows + row;
-      const std::size_t at = (static_cast<std::size_t>(row) * num_heads() + i % s_.heads_per_kv_head) * s_.head_dim;
-      queries.push_back({.q = q_.data() + at,
-                         .out = out + at,
+      const std::size_t at = static_cast<std::size_t>(row) * num_heads() + i % s_.heads_per_kv_head;
+      queries.push_back({.q = q_.data() + at * s_.k_dim,
+                         .out = out + at * s_.v_dim(),
                          .begin = s_.window > 0 ? std::max(0, position - s_.window + 1) : 0,
                          .end = position + 1,
                          .head = i % s_.heads_per_kv_head});
@@ -104,7 +111,8 @@ class Case {
             .resumes = false,
             .num_queries = static_cast<int>(queries.size()),
             .kv_head = kv_head,
-            .head_stride = s_.heads_per_kv_head * s_.head_dim,
+            .q_stride = s_.heads_per_kv_head * s_.k_dim,
+            .out_stride = s_.heads_per_kv_head * s_.v_dim(),
             .begin = queries.front().begin,
             .end = queries.back().end,
             .terms = {.sinks = sinks_.empty() ? nullptr : sinks_.data(), .soft_cap = s_.soft_cap}};
@@ -112,8 +120,8 @@ class Case {
 
   /// All queries, so many an item.
   std::vector<float> run(int num_queries) const {
-    std::vector<float> out(q_.size(), std::numeric_limits<float>::quiet_NaN());
-    std::vector<float> scratch(attention_scratch_floats(s_.head_dim));
+    std::vector<float> out(out_floats(), std::numeric_limits<float>::quiet_NaN());
+    std::vector<float> scratch(attention_scratch_floats(s_.k_dim, s_.v_dim()));
     for (int head = 0; head < s_.kv_heads; ++head)
       for (int first = 0; first < s_.rows * s_.heads_per_kv_head; first += num_queries) {
         const auto some = queries(out.data(), first, std::min(num_queries, s_.rows * s_.heads_per_kv_head - first));
@@ -126,9 +134,9 @@ class Case {
 
   /// Item after item of a tile each, whose results are kept in states.
   std::vector<float> run_in_turn(int num_queries) const {
-    std::vector<float> out(q_.size(), std::numeric_limits<float>::quiet_NaN());
-    std::vector<float> states(static_cast<std::size_t>(num_queries) * (s_.head_dim + 2), -1);
-    std::vector<float> scratch(attention_scratch_floats(s_.head_dim));
+    std::vector<float> out(out_floats(), std::numeric_limits<float>::quiet_NaN());
+    std::vector<float> states(static_cast<std::size_t>(num_queries) * (s_.v_dim() + 2), -1);
+    std::vector<float> scratch(attention_scratch_floats(s_.k_dim, s_.v_dim()));
     for (int head = 0; head < s_.kv_heads; ++head)
       for (int first = 0; first < s_.rows * s_.heads_per_kv_head; first += num_queries) {
         const auto some = queries(out.data(), first, std::min(num_queries, s_.rows * s_.heads_per_kv_head - first));
@@ -147,11 +155,11 @@ class Case {
 
   /// Each tile by itself, last one first; then merged, `at_once` tiles at a time.
   std::vector<float> run_tiles(int num_queries, int at_once) const {
-    std::vector<float> out(q_.size(), std::numeric_limits<float>::quiet_NaN());
-    const std::size_t state = s_.head_dim + 2;
+    std::vector<float> out(out_floats(), std::numeric_limits<float>::quiet_NaN());
+    const std::size_t state = s_.v_dim() + 2;
     std::vector<float> partial(static_cast<std::size_t>(num_tiles()) * num_queries * state),
         states(num_queries * state);
-    std::vector<float> scratch(attention_scratch_floats(s_.head_dim));
+    std::vector<float> scratch(attention_scratch_floats(s_.k_dim, s_.v_dim()));
     for (int head = 0; head < s_.kv_heads; ++head)
       for (int first = 0; first < s_.rows * s_.heads_per_kv_head; first += num_queries) {
         const auto some = queries(out.data(), first, std::min(num_queries, s_.rows * s_.heads_per_kv_head - first));
@@ -170,10 +178,10 @@ class Case {
                                 .states = states.data(),
                                 .queries = tile + at_once >= end ? some.data() : nullptr,
                                 .stride = static_cast<std::int64_t>(stride),
-                                .head = static_cast<std::ptrdiff_t>(head) * whole.head_stride,
+                                .head = static_cast<std::ptrdiff_t>(head) * whole.out_stride,
                                 .num_tiles = std::min(at_once, end - tile),
                                 .num_queries = static_cast<std::int32_t>(some.size()),
-                                .head_dim = s_.head_dim,
+                                .v_dim = s_.v_dim(),
                                 .first = tile == begin,
                                 .sinks = sinks_.empty() ? nullptr : sinks_.data() + head * s_.heads_per_kv_head});
       }
@@ -181,7 +189,7 @@ class Case {
   }
 
   std::vector<double> reference() const {
-    std::vector<double> out(q_.size());
+    std::vector<double> out(out_floats());
     for (int row = 0; row < s_.rows; ++row)
       for (int head = 0; head < num_heads(); ++head) reference_row(row, head, out);
     return out;
@@ -191,13 +199,12 @@ class Case {
   void reference_row(int row, int head, std::vector<double>& out) const {
     const int position = s_.length - s_.rows + row;
     const int first = s_.window > 0 ? std::max(0, position - s_.window + 1) : 0;
-    const float* q = q_.data() + (static_cast<std::size_t>(row) * num_heads() + head) * s_.head_dim;
-    double* o = out.data() + (static_cast<std::size_t>(row) * num_heads() + head) * s_.head_dim;
+    const float* q = q_.data() + (static_cast<std::size_t>(row) * num_heads() + head) * s_.k_dim;
+    double* o = out.data() + (static_cast<std::size_t>(row) * num_heads() + head) * s_.v_dim();
     std::vector<double> score;
     for (int t = first; t <= position; ++t) {
-      const float* k =
-          k_.data() + (static_cast<std::size_t>(t) * s_.kv_heads + head / s_.heads_per_kv_head) * s_.head_dim;
-      score.push_back(std::inner_product(q, q + s_.head_dim, k, 0.0));
+      const float* k = k_.data() + (static_cast<std::size_t>(t) * s_.kv_heads + head / s_.heads_per_kv_head) * s_.k_dim;
+      score.push_back(std::inner_product(q, q + s_.k_dim, k, 0.0));
       if (s_.soft_cap != 0) score.back() = s_.soft_cap * std::tanh(score.back() / s_.soft_cap);
     }
     const double sink = sinks_.empty() ? -INFINITY : sinks_[head];
@@ -206,8 +213,8 @@ class Case {
     for (double& x : score) total += x = std::exp(x - top);
     for (int t = first; t <= position; ++t) {
       const float* v =
-          v_.data() + (static_cast<std::size_t>(t) * s_.kv_heads + head / s_.heads_per_kv_head) * s_.head_dim;
-      for (int d = 0; d < s_.head_dim; ++d) o[d] += score[t - first] / total * v[d];
+          v_.data() + (static_cast<std::size_t>(t) * s_.kv_heads + head / s_.heads_per_kv_head) * s_.v_dim();
+      for (int d = 0; d < s_.v_dim(); ++d) o[d] += score[t - first] / total * v[d];
     }
   }
 
@@ -225,21 +232,25 @@ OCTAVO_FOR_EACH_LEVEL(Attention);
 
 const Shape kShapes[] = {
     {.length = 1},
-    {.heads_per_kv_head = 1, .head_dim = 128, .length = 17},
+    {.heads_per_kv_head = 1, .k_dim = 128, .length = 17},
     {.kv_heads = 1, .heads_per_kv_head = 16, .length = 130, .rows = 2},
     {.length = 300, .rows = 40},
-    {.heads_per_kv_head = 4, .head_dim = 80, .length = 700, .rows = 3},
-    {.kv_heads = 1, .heads_per_kv_head = 4, .head_dim = 256, .length = 600, .rows = 70, .window = 100},
+    {.heads_per_kv_head = 4, .k_dim = 80, .length = 700, .rows = 3},
+    {.kv_heads = 1, .heads_per_kv_head = 4, .k_dim = 256, .length = 600, .rows = 70, .window = 100},
     {.block_size = 32, .heads_per_kv_head = 2, .length = 513, .rows = 9, .window = 512},
     {.block_size = 4, .heads_per_kv_head = 2, .length = 50, .rows = 5},
-    {.block_size = 1, .heads_per_kv_head = 1, .head_dim = 6, .length = 21, .rows = 21},
-    {.block_size = 4, .kv_heads = 1, .heads_per_kv_head = 2, .head_dim = 512, .length = 40, .rows = 2},
+    {.block_size = 1, .heads_per_kv_head = 1, .k_dim = 6, .length = 21, .rows = 21},
+    {.block_size = 4, .kv_heads = 1, .heads_per_kv_head = 2, .k_dim = 512, .length = 40, .rows = 2},
     {.block_size = 256, .heads_per_kv_head = 8, .length = 290, .rows = 6},
-    {.heads_per_kv_head = 1, .head_dim = 96, .length = 1100, .rows = 40},
-    {.kv_heads = 1, .heads_per_kv_head = 3, .head_dim = 33, .length = 270, .rows = 2},
+    {.heads_per_kv_head = 1, .k_dim = 96, .length = 1100, .rows = 40},
+    {.kv_heads = 1, .heads_per_kv_head = 3, .k_dim = 33, .length = 270, .rows = 2},
+    // Keys that are wider than values, and values that are wider.
+    {.heads_per_kv_head = 4, .k_dim = 192, .length = 300, .rows = 12, .value_dim = 128},
+    {.kv_heads = 1, .heads_per_kv_head = 16, .k_dim = 576, .length = 270, .rows = 2, .value_dim = 512},
+    {.block_size = 4, .k_dim = 33, .length = 40, .rows = 9, .value_dim = 71},
 };
 // Of these, those that differ in passes, masks, blocks and tiles.
-const Shape kFewShapes[] = {kShapes[0], kShapes[3], kShapes[6], kShapes[8], kShapes[12]};
+const Shape kFewShapes[] = {kShapes[0], kShapes[3], kShapes[6], kShapes[8], kShapes[12], kShapes[13]};
 constexpr double kBounds[] = {2e-3, 1.5e-2, 3e-2, 1e-5, 1e-3};  // by element type, in the order of kAllTypes
 
 TEST_P(Attention, EqualsDoublePrecisionForEveryElementType) {
@@ -401,11 +412,11 @@ OCTAVO_FOR_EACH_LEVEL(PortableAttention);
 
 TEST_P(PortableAttention, HasTheSameBitsOnEveryLevel) {
   const Shape shapes[] = {
-      {.block_size = 16, .heads_per_kv_head = 3, .head_dim = 64, .length = 300, .rows = 2},
-      {.block_size = 4, .kv_heads = 1, .heads_per_kv_head = 2, .head_dim = 72, .length = 270, .rows = 3, .window = 50},
-      {.block_size = 8, .kv_heads = 1, .head_dim = 96, .length = 41, .rows = 9, .sinks = 0.5F},
-      {.block_size = 32, .kv_heads = 1, .head_dim = 128, .length = 290, .rows = 2, .q_scale = 6, .soft_cap = 4},
-      {.block_size = 16, .heads_per_kv_head = 1, .head_dim = 80, .length = 13, .rows = 1}};
+      {.block_size = 16, .heads_per_kv_head = 3, .k_dim = 64, .length = 300, .rows = 2},
+      {.block_size = 4, .kv_heads = 1, .heads_per_kv_head = 2, .k_dim = 72, .length = 270, .rows = 3, .window = 50},
+      {.block_size = 8, .kv_heads = 1, .k_dim = 96, .length = 41, .rows = 9, .sinks = 0.5F},
+      {.block_size = 32, .kv_heads = 1, .k_dim = 128, .length = 290, .rows = 2, .q_scale = 6, .soft_cap = 4},
+      {.block_size = 16, .heads_per_kv_head = 1, .k_dim = 80, .length = 13, .rows = 1}};
   for (const int type : kAllTypes)
     for (std::size_t i = 0; i < std::size(shapes); ++i) {
       Shape shape = shapes[i];

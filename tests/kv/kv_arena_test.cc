@@ -12,7 +12,8 @@ namespace {
 
 /// Two layers that look back a little, between them one that sees everything.
 StateRoom room() {
-  const KvLayerShape windowed{.num_kv_heads = 1, .head_dim = 8, .window = 16}, full{.num_kv_heads = 2, .head_dim = 8};
+  const KvLayerShape windowed{.num_kv_heads = 1, .k_dim = 8, .v_dim = 8, .window = 16},
+      full{.num_kv_heads = 2, .k_dim = 8, .v_dim = 8};
   const std::vector<std::optional<KvLayerShape>> layers = {windowed, full, windowed};
   return make_room(StateLayout::create(KvType::kF32, KvLayout::kPaged, 16, layers).value(), {.num_blocks = 3}).value();
 }

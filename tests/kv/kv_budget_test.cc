@@ -15,7 +15,7 @@ StateLayout layout_of(const std::vector<int>& group_layers, const std::vector<in
   std::vector<std::optional<KvLayerShape>> layers;
   for (std::size_t g = 0; g < group_layers.size(); ++g)
     layers.insert(layers.end(), static_cast<std::size_t>(group_layers[g]),
-                  KvLayerShape{.num_kv_heads = 1, .head_dim = head_dims[g], .window = windows[g]});
+                  KvLayerShape{.num_kv_heads = 1, .k_dim = head_dims[g], .v_dim = head_dims[g], .window = windows[g]});
   return StateLayout::create(KvType::kF16, KvLayout::kPaged, 16, layers).value();
 }
 

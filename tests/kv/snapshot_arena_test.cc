@@ -14,8 +14,8 @@ using ::testing::HasSubstr;
 
 /// A layer of attention between two recurrent ones, of 100 and 200 bytes; a block takes 128 bytes.
 StateLayout layout(KvLayout kind = KvLayout::kPaged) {
-  const std::vector<std::optional<KvLayerShape>> layers = {std::nullopt, KvLayerShape{.num_kv_heads = 1, .head_dim = 1},
-                                                           std::nullopt};
+  const std::vector<std::optional<KvLayerShape>> layers = {
+      std::nullopt, KvLayerShape{.num_kv_heads = 1, .k_dim = 1, .v_dim = 1}, std::nullopt};
   const std::vector<std::size_t> recurrent = {100, 0, 200};
   return StateLayout::create(KvType::kF32, kind, 16, layers, recurrent).value();
 }

@@ -20,8 +20,8 @@ Result<StateLayout> layout_of(const std::vector<std::optional<KvLayerShape>>& la
 
 // Gemma 4's kinds of layers: a window and heads of 256 dimensions, or neither; and layers that borrow from both.
 std::vector<std::optional<KvLayerShape>> two_shapes() {
-  const KvLayerShape windowed{.num_kv_heads = 2, .head_dim = 256, .window = 512},
-      global{.num_kv_heads = 1, .head_dim = 512};
+  const KvLayerShape windowed{.num_kv_heads = 2, .k_dim = 256, .v_dim = 256, .window = 512},
+      global{.num_kv_heads = 1, .k_dim = 512, .v_dim = 512};
   std::vector<std::optional<KvLayerShape>> layers = {windowed, windowed, global, windowed, windowed, global};
   layers[4]->borrows_from = 3;
   layers[4]->window = 100;
@@ -35,12 +35,13 @@ TEST(StateLayout, LayersWithEqualWindowsAndHeadsShareATable) {
   EXPECT_THAT(layout.group(0).layers, ElementsAre(0, 1, 3));
   EXPECT_THAT(layout.group(1).layers, ElementsAre(2));
   EXPECT_EQ(layout.group(0).window, 512);
-  EXPECT_EQ(layout.group(1).head_dim, 512);
+  EXPECT_EQ(layout.group(1).k_dim, 512);
   EXPECT_EQ(layout.num_layers(), 6);
   EXPECT_EQ(layout.place(3).index, 2);
   // Equal windows, other heads; equal heads, another window.
-  const std::vector<std::optional<KvLayerShape>> different = {
-      KvLayerShape{1, 8}, KvLayerShape{2, 8}, KvLayerShape{1, 16}, KvLayerShape{1, 8, 4}, KvLayerShape{1, 8}};
+  const std::vector<std::optional<KvLayerShape>> different = {KvLayerShape{1, 8, 8}, KvLayerShape{2, 8, 8},
+                                                              KvLayerShape{1, 16, 16}, KvLayerShape{1, 8, 8, 4},
+                                                              KvLayerShape{1, 8, 8}};
   EXPECT_EQ(layout_of(different)->num_groups(), 4);
 }
 
@@ -55,13 +56,13 @@ TEST(StateLayout, TwoHaveOneNameOnlyWhereTheirBlocksHoldTheSame) {
     EXPECT_EQ(name(), name());
     names.insert(name());
   };
-  const KvLayerShape shape{.num_kv_heads = 2, .head_dim = 8};
+  const KvLayerShape shape{.num_kv_heads = 2, .k_dim = 8, .v_dim = 8};
   add(KvType::kF16, 16, shape, 0);
   add(KvType::kBF16, 16, shape, 0);
   add(KvType::kF16, 32, shape, 0);
-  add(KvType::kF16, 16, {.num_kv_heads = 2, .head_dim = 16}, 0);
-  add(KvType::kF16, 16, {.num_kv_heads = 1, .head_dim = 8}, 0);
-  add(KvType::kF16, 16, {.num_kv_heads = 2, .head_dim = 8, .window = 4}, 0);
+  add(KvType::kF16, 16, {.num_kv_heads = 2, .k_dim = 16, .v_dim = 16}, 0);
+  add(KvType::kF16, 16, {.num_kv_heads = 1, .k_dim = 8, .v_dim = 8}, 0);
+  add(KvType::kF16, 16, {.num_kv_heads = 2, .k_dim = 8, .v_dim = 8, .window = 4}, 0);
   add(KvType::kF16, 16, shape, 64);
   add(KvType::kF16, 16, shape, 128);
   EXPECT_EQ(names.size(), 8U);
@@ -80,7 +81,8 @@ TEST(StateLayout, ALayerThatBorrowsHasItsLendersPlace) {
 }
 
 TEST(StateLayout, ALayerWithoutKeysAndValuesHasNoPlace) {
-  const StateLayout layout = layout_of({std::nullopt, KvLayerShape{1, 8}, std::nullopt, KvLayerShape{1, 8}}).value();
+  const StateLayout layout =
+      layout_of({std::nullopt, KvLayerShape{1, 8, 8}, std::nullopt, KvLayerShape{1, 8, 8}}).value();
   ASSERT_EQ(layout.num_groups(), 1);
   EXPECT_THAT(layout.group(0).layers, ElementsAre(1, 3));
   EXPECT_FALSE(layout.places[0] || layout.places[2]);
@@ -106,17 +108,40 @@ TEST(StateLayout, ALenderMustFit) {
   };
   EXPECT_THAT(error({}), HasSubstr("found 0 layers, expected one with keys and values of its own"));
   EXPECT_THAT(error({std::nullopt}), HasSubstr("found 1 layers"));
-  EXPECT_THAT(error({KvLayerShape{0, 8}}), HasSubstr("layer 0 has 0 KV heads of 8 dimensions"));
-  EXPECT_THAT(error({KvLayerShape{1, 8, -1}}), HasSubstr("window of layer 0 is -1"));
-  EXPECT_THAT(error({KvLayerShape{1, 8, 0, 0}}), HasSubstr("layer 0 borrows from layer 0, expected an earlier one"));
-  EXPECT_THAT(error({std::nullopt, KvLayerShape{1, 8, 0, 0}}), HasSubstr("layer 1 borrows from layer 0, expected"));
-  EXPECT_THAT(error({KvLayerShape{1, 8}, KvLayerShape{1, 8, 0, 0}, KvLayerShape{1, 8, 0, 1}}),
+  EXPECT_THAT(error({KvLayerShape{0, 8, 8}}), HasSubstr("layer 0 has 0 KV heads of 8 dimensions"));
+  EXPECT_THAT(error({KvLayerShape{1, 8, 8, -1}}), HasSubstr("window of layer 0 is -1"));
+  EXPECT_THAT(error({KvLayerShape{1, 8, 8, 0, 0}}), HasSubstr("layer 0 borrows from layer 0, expected an earlier one"));
+  EXPECT_THAT(error({std::nullopt, KvLayerShape{1, 8, 8, 0, 0}}), HasSubstr("layer 1 borrows from layer 0, expected"));
+  EXPECT_THAT(error({KvLayerShape{1, 8, 8}, KvLayerShape{1, 8, 8, 0, 0}, KvLayerShape{1, 8, 8, 0, 1}}),
               HasSubstr("layer 2 borrows from layer 1, expected"));
-  EXPECT_THAT(error({KvLayerShape{1, 8}, KvLayerShape{1, 16, 0, 0}}),
+  EXPECT_THAT(error({KvLayerShape{1, 8, 8}, KvLayerShape{1, 16, 16, 0, 0}}),
               HasSubstr("layer 1 has 1 KV heads of 16 dimensions, layer 0, from which it borrows, 1 of 8"));
-  EXPECT_THAT(error({KvLayerShape{1, 8, 4}, KvLayerShape{1, 8, 5, 0}}),
+  EXPECT_THAT(error({KvLayerShape{1, 8, 8, 4}, KvLayerShape{1, 8, 8, 5, 0}}),
               HasSubstr("layer 1 looks back 5 tokens (0: all), expected at most the 4 of layer 0"));
-  EXPECT_EQ(error({KvLayerShape{1, 8}, KvLayerShape{1, 8, 5, 0}}), "no error");
+  EXPECT_EQ(error({KvLayerShape{1, 8, 8}, KvLayerShape{1, 8, 8, 5, 0}}), "no error");
+}
+
+TEST(StateLayout, KeysAndValuesMayDifferInWidth) {
+  const KvLayerShape shape{.num_kv_heads = 2, .k_dim = 72, .v_dim = 5};
+  const StateLayout halves =
+      StateLayout::create(KvType::kF16, KvLayout::kPaged, 16, std::array{std::optional(shape)}).value();
+  EXPECT_EQ(halves.v_offset(0), 16U * 72 * 2);
+  EXPECT_EQ(halves.head_bytes(0), 16U * (72 + 5) * 2);
+  const StateLayout integers =
+      StateLayout::create(KvType::kI16, KvLayout::kPaged, 16, std::array{std::optional(shape)}).value();
+  EXPECT_EQ(integers.v_offset(0), 16U * 72 * 2);
+  EXPECT_EQ(integers.head_bytes(0), 16U * (72 + 5 + 2 + 1) * 2);
+  const auto error = [](KvLayout layout, const std::vector<std::optional<KvLayerShape>>& layers) {
+    const Result<StateLayout> made = StateLayout::create(KvType::kF16, layout, 16, layers);
+    return made ? "no error" : made.error().message;
+  };
+  EXPECT_EQ(error(KvLayout::kPaged, {shape, KvLayerShape{2, 72, 5, 0, 0}}), "no error");
+  EXPECT_THAT(
+      error(KvLayout::kPaged, {shape, KvLayerShape{2, 72, 6, 0, 0}}),
+      HasSubstr("layer 1 has 2 KV heads of 72 dimensions with values of 6, layer 0, from which it borrows, 2 of "
+                "72 with values of 5"));
+  EXPECT_THAT(error(KvLayout::kContiguous, {shape}),
+              HasSubstr("layer 0 has heads of 72 dimensions with values of 5, expected equal ones"));
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ TEST(BatchedAttention, A8_layers_differ_in_heads_and_read_the_keys_and_values_of
   for (const KvType type : kAllKvTypes) {
     const auto cache = make_cache({.type = type,
                                    .block_size = 4,
-                                   .layers = {{1, 64}, {2, 24, 20}, {2, 24, 7, 1}, {1, 64, 0, 0}},
+                                   .layers = {{1, 64, 64}, {2, 24, 24, 20}, {2, 24, 24, 7, 1}, {1, 64, 64, 0, 0}},
                                    .num_blocks = 40});
     const SequenceId id = cache->create_sequence();
     BatchedAttention attention = make_attention(2);

@@ -61,8 +61,8 @@ TEST(BatchedAttention, A5_shapes_that_make_no_sense_are_refused) {
     });
   };
   EXPECT_THAT(of_empty_view(0, 8), HasSubstr("num_kv_heads: found 0"));
-  EXPECT_THAT(of_empty_view(2, 0), HasSubstr("head_dim: found 0, expected 1 to 512"));
-  EXPECT_THAT(of_empty_view(2, 513), HasSubstr("head_dim: found 513, expected 1 to 512"));
+  EXPECT_THAT(of_empty_view(2, 0), HasSubstr("head_dim: found 0, expected 1 to 576"));
+  EXPECT_THAT(of_empty_view(2, 577), HasSubstr("head_dim: found 577, expected 1 to 576"));
 }
 
 TEST(BatchedAttention, A5_errors_of_a_slot_name_it_and_both_lengths) {

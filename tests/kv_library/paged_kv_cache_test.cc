@@ -46,7 +46,7 @@ TEST(PagedKvCache, OptionsThatMakeNoSenseAreRefused) {
   EXPECT_THAT(message([](auto& o) { o.type = static_cast<KvType>(5); }), HasSubstr("KV type: found number 5"));
   EXPECT_THAT(message([](auto& o) { o.layout = static_cast<KvLayout>(2); }), HasSubstr("layout is number 2, expected"));
   EXPECT_THAT(message([](auto& o) { o.num_kv_heads = 0; }), HasSubstr("num_kv_heads is 0, expected 1 to"));
-  EXPECT_THAT(message([](auto& o) { o.head_dim = 513; }), HasSubstr("head_dim is 513, expected 1 to 512"));
+  EXPECT_THAT(message([](auto& o) { o.head_dim = 577; }), HasSubstr("head_dim is 577, expected 1 to 576"));
   EXPECT_THAT(message([](auto& o) { o.layer_windows = {}; }), HasSubstr("layer_windows has 0 layers"));
   EXPECT_THAT(message([](auto& o) { o.layer_windows = {0, -1}; }), HasSubstr("window of layer 1 is -1"));
   EXPECT_THAT(message([](auto& o) { o.num_blocks = -1; }), HasSubstr("num_blocks is -1"));

@@ -18,7 +18,7 @@ PagedKvOptions two_shapes(KvLayout layout = KvLayout::kPaged) {
   return {.type = KvType::kF32,
           .layout = layout,
           .block_size = 4,
-          .layers = {{2, 3, 8}, {1, 5}, {2, 3, 8}, {2, 3, 6, 2}, {1, 5, 0, 1}},
+          .layers = {{2, 3, 3, 8}, {1, 5, 5}, {2, 3, 3, 8}, {2, 3, 3, 6, 2}, {1, 5, 5, 0, 1}},
           .num_blocks = 16};
 }
 
@@ -97,7 +97,9 @@ TEST(PagedKvLayers, OptionsOfLayersAreChecked) {
     return cache ? std::string("none") : cache.error().message;
   };
   EXPECT_THAT(message([](auto& layers) { layers[1].num_kv_heads = 0; }), HasSubstr("layer 1: num_kv_heads is 0"));
-  EXPECT_THAT(message([](auto& layers) { layers[4].head_dim = 513; }), HasSubstr("layer 4: head_dim is 513"));
+  EXPECT_THAT(message([](auto& layers) { layers[4].k_dim = 577; }), HasSubstr("layer 4: head_dim is 577"));
+  EXPECT_THAT(message([](auto& layers) { layers[4].v_dim = 4; }),
+              HasSubstr("layer 4: v_dim is 4, expected 5 as k_dim"));
   EXPECT_THAT(message([](auto& layers) { layers[3].borrows_from = 3; }), HasSubstr("layer 3 borrows from layer 3"));
   EXPECT_THAT(message([](auto& layers) { layers[3].window = 9; }), HasSubstr("layer 3 looks back 9 tokens"));
 }
@@ -123,8 +125,9 @@ TEST(PagedKvLayers, ForkCopiesABlockInEveryShapeAndSharingFindsIt) {
 
 TEST(PagedKvLayers, MemoryIsGivenBackInEveryShape) {
   // 512 blocks of 64 and of 32 KiB.
-  const auto cache =
-      make_cache({.type = KvType::kF32, .layers = {{4, 128}, {4, 64}, {4, 128}, {4, 64, 0, 1}}, .num_blocks = 512});
+  const auto cache = make_cache({.type = KvType::kF32,
+                                 .layers = {{4, 128, 128}, {4, 64, 64}, {4, 128, 128}, {4, 64, 64, 0, 1}},
+                                 .num_blocks = 512});
   const SequenceId id = cache->create_sequence();
   const std::vector<float> wide(512, 1.0F), narrow(256, 1.0F);
   for (const int position : {0, 4000, 8000})
@@ -149,7 +152,8 @@ TEST(PagedKvLayers, MemoryIsGivenBackInEveryShape) {
 
 TEST(PagedKvLayers, WhereOneGroupWithoutAWindowForgetsABlockTheOthersDo) {
   // Only the group of wide heads runs out.
-  const auto cache = make_cache({.type = KvType::kF32, .block_size = 4, .layers = {{1, 2}, {1, 4}}, .num_blocks = 4});
+  const auto cache =
+      make_cache({.type = KvType::kF32, .block_size = 4, .layers = {{1, 2, 2}, {1, 4, 4}}, .num_blocks = 4});
   std::vector<TokenId> tokens(13, 1);
   const SequenceId id = cache->create_sequence();
   ASSERT_TRUE(cache->reserve(id, 0, 12));

@@ -30,7 +30,7 @@ struct WalkShape {
 /// Layers of one head of two dimensions.
 std::vector<KvLayerShape> looking_back(std::initializer_list<int> windows) {
   std::vector<KvLayerShape> layers;
-  for (const int window : windows) layers.push_back({.num_kv_heads = 1, .head_dim = 2, .window = window});
+  for (const int window : windows) layers.push_back({.num_kv_heads = 1, .k_dim = 2, .v_dim = 2, .window = window});
   return layers;
 }
 
@@ -108,7 +108,7 @@ class Walk {
   int lender(int layer) const { return shape_.layers[static_cast<std::size_t>(layer)].borrows_from.value_or(layer); }
   std::size_t width(int layer) const {
     const KvLayerShape& shape = shape_.layers[static_cast<std::size_t>(layer)];
-    return static_cast<std::size_t>(shape.num_kv_heads * shape.head_dim);
+    return static_cast<std::size_t>(shape.num_kv_heads * shape.k_dim);
   }
   std::span<const BlockId> table(SequenceId id, int g) const { return cache_->table(id, g).block_ids(); }
   ModelSequence& model(SequenceId id) { return sequences_.at(id); }
@@ -518,18 +518,18 @@ TEST_P(PagedKvCacheWalk, P20_random_walk_agrees_with_a_simple_model) {
 
 // Heads of two shapes, as of gemma 4; the fourth layer reads the first one's keys and values less far back.
 const std::vector<KvLayerShape> kTwoShapes = {
-    {.num_kv_heads = 1, .head_dim = 4},
-    {.num_kv_heads = 2, .head_dim = 2, .window = 6},
-    {.num_kv_heads = 1, .head_dim = 2, .window = 6},
-    {.num_kv_heads = 1, .head_dim = 4, .window = 3, .borrows_from = 0},
-    {.num_kv_heads = 2, .head_dim = 2, .window = 6, .borrows_from = 1},
+    {.num_kv_heads = 1, .k_dim = 4, .v_dim = 4},
+    {.num_kv_heads = 2, .k_dim = 2, .v_dim = 2, .window = 6},
+    {.num_kv_heads = 1, .k_dim = 2, .v_dim = 2, .window = 6},
+    {.num_kv_heads = 1, .k_dim = 4, .v_dim = 4, .window = 3, .borrows_from = 0},
+    {.num_kv_heads = 2, .k_dim = 2, .v_dim = 2, .window = 6, .borrows_from = 1},
 };
 // Two groups see all: a block is found where both of them have it.
 const std::vector<KvLayerShape> kTwoWithoutWindow = {
-    {.num_kv_heads = 1, .head_dim = 6, .window = 5},
-    {.num_kv_heads = 1, .head_dim = 2},
-    {.num_kv_heads = 3, .head_dim = 2},
-    {.num_kv_heads = 1, .head_dim = 2, .borrows_from = 1},
+    {.num_kv_heads = 1, .k_dim = 6, .v_dim = 6, .window = 5},
+    {.num_kv_heads = 1, .k_dim = 2, .v_dim = 2},
+    {.num_kv_heads = 3, .k_dim = 2, .v_dim = 2},
+    {.num_kv_heads = 1, .k_dim = 2, .v_dim = 2, .borrows_from = 1},
 };
 
 INSTANTIATE_TEST_SUITE_P(

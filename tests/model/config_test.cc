@@ -61,6 +61,8 @@ TEST(ModelConfig, AMissingKeyIsNamed) {
 TEST(ModelConfig, AContradictionNamesBothSides) {
   EXPECT_THAT(error_of({.kv_heads = 3}), HasSubstr("llama.attention.head_count_kv"));
   EXPECT_THAT(error_of({.head_dim = 31}), HasSubstr("llama.attention.key_length"));
+  EXPECT_THAT(error_of({.arch = "qwen35", .v_head_dim = 20}),
+              HasSubstr("values have 20 dimensions a head, expected 32 as the keys"));
   const auto with = [](auto key, auto value) {
     return TinyModel{.extra = [=](GgufWriter& writer) { writer.add(key, value); }};
   };

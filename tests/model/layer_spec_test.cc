@@ -13,7 +13,8 @@ TEST(LayerSpec, ALayerThatAttendsHasKeysAndValuesAndNoState) {
                             AttentionSpec{.num_heads = 6, .num_kv_heads = 2, .head_dim = 32, .window = 7, .rope = {}}};
   ASSERT_TRUE(layer.kv_shape());
   EXPECT_EQ(layer.kv_shape()->num_kv_heads, 2);
-  EXPECT_EQ(layer.kv_shape()->head_dim, 32);
+  EXPECT_EQ(layer.kv_shape()->k_dim, 32);
+  EXPECT_EQ(layer.kv_shape()->v_dim, 32);
   EXPECT_EQ(layer.kv_shape()->window, 7);
   EXPECT_EQ(layer.kv_shape()->borrows_from, std::nullopt);
   EXPECT_EQ(layer.state_bytes(), 0U);
@@ -36,6 +37,16 @@ TEST(LayerSpec, ARecurrentLayerHasAStateAndNoKeys) {
   EXPECT_GT(layer.state_bytes(), 3U * 4 * 5 * sizeof(float));
   EXPECT_TRUE(layer.writes_state());
   EXPECT_EQ(layer.result_width(), 15);
+}
+
+TEST(LayerSpec, ALayerWithoutAMixerKeepsNothing) {
+  const LayerSpec layer{.mixer = NoPart(), .feed_forward = DenseFfnSpec{.width = 8}};
+  EXPECT_FALSE(layer.has_mixer());
+  EXPECT_TRUE(layer.has_feed_forward());
+  EXPECT_FALSE(layer.kv_shape());
+  EXPECT_EQ(layer.state_bytes(), 0U);
+  EXPECT_FALSE(layer.writes_state());
+  EXPECT_EQ(layer.result_width(), 0);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ inline StateRoom tiny_room(const std::vector<int>& windows, int block_size, cons
   std::vector<std::optional<KvLayerShape>> layers;
   std::vector<std::size_t> recurrent_bytes;
   for (const int window : windows) {
-    layers.emplace_back(KvLayerShape{.num_kv_heads = 1, .head_dim = 1, .window = window});
+    layers.emplace_back(KvLayerShape{.num_kv_heads = 1, .k_dim = 1, .v_dim = 1, .window = window});
     if (window == kRecurrent) layers.back().reset();
     recurrent_bytes.push_back(window == kRecurrent ? state_bytes : 0);
   }

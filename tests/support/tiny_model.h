@@ -20,7 +20,8 @@ namespace octavo::test {
 struct TinyModel {
   std::string arch = "llama";
   std::uint32_t layers = 2, width = 64, heads = 4, kv_heads = 2, head_dim = 32, ffn = 96, context = 1024, vocab = 80;
-  std::uint32_t window = 24;  // of families with windows
+  std::uint32_t window = 24;     // of families with windows
+  std::uint32_t v_head_dim = 0;  // of values that attention reads; 0: head_dim
   // qwen35, qwen35moe: every second layer attends. Sizes of heads are no multiples of anything.
   std::uint32_t key_heads = 2, value_heads = 4, key_dim = 18, value_dim = 24, taps = 4, attention_every = 2;
   // gemma4: every third layer sees all, with wider heads, one KV head and K for V; the last two of five and more
@@ -81,6 +82,10 @@ struct TinyModel {
   std::uint64_t channels() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
   bool gemma() const { return arch == "gemma2" || arch == "gemma3" || is_gemma4(); }
   bool is_assistant() const { return arch == "gemma4-assistant"; }
+  // deci: the layers of each four in turn have no mixer, both parts, no feed-forward, and neither.
+  bool is_deci() const { return arch == "deci"; }
+  bool has_mixer(std::uint32_t layer) const { return !is_deci() || layer % 4 == 1 || layer % 4 == 2; }
+  bool has_feed_forward(std::uint32_t layer) const { return !is_deci() || layer % 4 < 2; }
   bool is_gemma4() const { return arch == "gemma4" || is_assistant(); }
   bool is_global(std::uint32_t layer) const { return is_gemma4() && layer % 3 == 2; }
   std::uint32_t num_borrowing() const {
@@ -113,12 +118,13 @@ struct TinyModel {
     key(writer, "block_count", layers + (head == Head::kNone ? 0U : 1U));
     if (head != Head::kNone) key(writer, "nextn_predict_layers", 1U);
     key(writer, "embedding_length", width);
-    if (!is_gemma4()) key(writer, "feed_forward_length", ffn);
+    if (!is_gemma4() && !is_deci()) key(writer, "feed_forward_length", ffn);
     key(writer, "context_length", context);
-    key(writer, "attention.head_count", heads);
-    if (!is_gemma4()) key(writer, "attention.head_count_kv", kv_heads);
+    if (!is_deci()) key(writer, "attention.head_count", heads);
+    if (is_deci()) write_deci(writer);
+    if (!is_gemma4() && !is_deci()) key(writer, "attention.head_count_kv", kv_heads);
     key(writer, "attention.key_length", is_gemma4() ? global_head_dim : head_dim);
-    key(writer, "attention.value_length", is_gemma4() ? global_head_dim : head_dim);
+    key(writer, "attention.value_length", is_gemma4() ? global_head_dim : v_head_dim > 0 ? v_head_dim : head_dim);
     key(writer, "attention.layer_norm_rms_epsilon", 1e-5F);
     key(writer, "rope.freq_base", 10000.0F);
     if (gemma() || is_gpt_oss()) key(writer, "attention.sliding_window", window);
@@ -155,6 +161,19 @@ struct TinyModel {
     if (is_assistant()) key(writer, "nextn_predict_layers", layers);
     key(writer, "rope.freq_base_swa", 500.0F);
     key(writer, "final_logit_softcapping", 0.75F);
+  }
+
+  template <class Writer>
+  void write_deci(Writer& writer) const {
+    std::vector<std::int32_t> heads_of_layers, kv_heads_of_layers, ffn_of_layers;
+    for (std::uint32_t i = 0; i < layers; ++i) {
+      heads_of_layers.push_back(static_cast<std::int32_t>(has_mixer(i) ? heads : 0));
+      kv_heads_of_layers.push_back(static_cast<std::int32_t>(has_mixer(i) ? kv_heads : 0));
+      ffn_of_layers.push_back(static_cast<std::int32_t>(has_feed_forward(i) ? ffn : 0));
+    }
+    array(writer, "attention.head_count", heads_of_layers);
+    array(writer, "attention.head_count_kv", kv_heads_of_layers);
+    array(writer, "feed_forward_length", ffn_of_layers);
   }
 
   template <class Writer>
@@ -241,7 +260,7 @@ struct TinyModel {
     };
     bias("attn_q.bias", heads * head_dim * (is_hybrid() ? 2 : 1));
     bias("attn_k.bias", kv_heads * head_dim);
-    bias("attn_v.bias", kv_heads * head_dim);
+    bias("attn_v.bias", kv_heads * (v_head_dim > 0 ? v_head_dim : head_dim));
     if (arch != "llama" && arch != "mistral3") return;
     bias("attn_output.bias", width);
     if (num_experts() > 0) return;
@@ -346,20 +365,22 @@ struct TinyModel {
       const std::string p = "blk." + std::to_string(i) + ".";
       const std::uint64_t dim = head_dim_of(i), own_ffn = ffn_of(i);
       const std::uint64_t q_width = heads * dim, kv_width = kv_heads_of(i) * dim;
-      const bool attends = !is_hybrid() || i == layers || (i + 1) % attention_every == 0;
+      const std::uint64_t v_dim = v_head_dim > 0 ? v_head_dim : dim, v_width = kv_heads_of(i) * v_dim;
+      const bool attends = has_mixer(i) && (!is_hybrid() || i == layers || (i + 1) % attention_every == 0);
       if (i == layers) write_head(writer, random, p);
-      vector(p + "attn_norm.weight", width);
-      vector(p + (ffn_norm_is_post_attention() ? "post_attention_norm.weight" : "ffn_norm.weight"), width);
+      if (has_mixer(i)) vector(p + "attn_norm.weight", width);
+      if (has_feed_forward(i))
+        vector(p + (ffn_norm_is_post_attention() ? "post_attention_norm.weight" : "ffn_norm.weight"), width);
       const bool has_v = !borrows(i) && !(is_global(i) && v_is_k);
       if (attends && has_v && fused_qkv) {
-        fused(writer, random, p + "attn_qkv.weight", {is_hybrid() ? 2 * q_width : q_width, kv_width, kv_width}, false);
-        matrix(p + "attn_output.weight", width, q_width);
+        fused(writer, random, p + "attn_qkv.weight", {is_hybrid() ? 2 * q_width : q_width, kv_width, v_width}, false);
+        matrix(p + "attn_output.weight", width, heads * v_dim);
       } else if (attends) {
         matrix(p + "attn_q.weight", is_hybrid() ? 2 * q_width : q_width, width);
         if (!borrows(i)) matrix(p + "attn_k.weight", kv_width, width);
-        if (has_v) matrix(p + "attn_v.weight", kv_width, width);
-        matrix(p + "attn_output.weight", width, q_width);
-      } else {
+        if (has_v) matrix(p + "attn_v.weight", v_width, width);
+        matrix(p + "attn_output.weight", width, heads * v_dim);
+      } else if (is_hybrid()) {
         write_delta_net(writer, random, p);
       }
       if (num_experts() > 0) {
@@ -375,7 +396,7 @@ struct TinyModel {
         for (const char* norm : {"pre_ffw_norm_2.weight", "post_ffw_norm_1.weight", "post_ffw_norm_2.weight"})
           vector(p + norm, width);
       }
-      if (num_experts() == 0 || is_gemma4()) {
+      if ((num_experts() == 0 && has_feed_forward(i)) || is_gemma4()) {
         matrix(p + "ffn_gate.weight", own_ffn, width);
         matrix(p + "ffn_up.weight", own_ffn, width);
         matrix(p + "ffn_down.weight", width, own_ffn);

@@ -11,7 +11,7 @@
 //     cache->commit(id, p + 1);                                    // windows give back what the next row does not see
 //
 // Queries and results are [rows, num_heads, head_dim], slot after slot. A query head h reads KV head h / (num_heads /
-// num_kv_heads); head_dim is at most 512. The bits of a row's result depend on its own keys and values only, and not on
+// num_kv_heads); head_dim is at most 576. The bits of a row's result depend on its own keys and values only, and not on
 // other slots, the number of threads, the layout, the block size or the sharing of blocks. Blocks that slots share are
 // loaded once for all that go over them together: whole tiles of 256 positions, and up to 128 rows times query heads of
 // a KV head.

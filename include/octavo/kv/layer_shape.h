@@ -8,7 +8,7 @@ namespace octavo {
 /// Keys and values of one layer.
 struct KvLayerShape {
   int num_kv_heads = 0;
-  int head_dim = 0;
+  int k_dim = 0, v_dim = 0;              // of a head
   int window = 0;                        // positions that a token sees, its own included; 0: all
   std::optional<int> borrows_from = {};  // the earlier layer, with equal heads and no narrower window, whose keys and
                                          // values this layer reads; none: it has its own

@@ -33,9 +33,9 @@ __attribute__((noinline)) void cap_scores(const TileView<N>& view, const Queries
   }
 }
 
-/// A query's result over some positions: o[head_dim], then the largest score and the sum of weights.
-inline float& max_of(float* state, int head_dim) { return state[head_dim]; }
-inline float& sum_of(float* state, int head_dim) { return state[head_dim + 1]; }
+/// A query's result over some positions: o[v_dim], then the largest score and the sum of weights.
+inline float& max_of(float* state, int v_dim) { return state[v_dim]; }
+inline float& sum_of(float* state, int v_dim) { return state[v_dim + 1]; }
 
 /// Vectors of weights that are made side by side, to hide the latency of one.
 inline constexpr int kWeightVectors = kLanes == 8 ? 2 : 8;
@@ -78,7 +78,7 @@ inline constexpr int kWeightLines = 8;
 /// for all queries.
 template <KvElement E, int N>
 inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const F32 (&top)[N], Ahead& lines_ahead,
-                         Scores<N>& scores, float* const (&part)[N], int head_dim, bool sums_of_16) {
+                         Scores<N>& scores, float* const (&part)[N], int v_dim, bool sums_of_16) {
   float max[N];
   F32 sum[N];
   Ahead ahead = lines_ahead;
@@ -88,7 +88,7 @@ inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const 
     float unit = 1;
     if constexpr (kInPairs<E>) unit = q.unit[i];
     const F32 scale = f32_set(kLog2E * unit), offset = f32_set(-max[i] * (kLog2E * unit));
-    max_of(part[i], head_dim) = max[i] * unit;
+    max_of(part[i], v_dim) = max[i] * unit;
     F32 sums[2] = {f32_zero(), f32_zero()};
     int t = view.lo[i] == view.hi[i] ? count : 0;
     for (; t + kWeightVectors * kLanes <= count; t += kWeightVectors * kLanes)
@@ -101,55 +101,55 @@ inline void tile_weights(const TileView<N>& view, const Queries<E, N>& q, const 
   lines_ahead = ahead;
   if (kLanes != kWideLanes && sums_of_16) {
     for (int i = 0; i < N; ++i)
-      sum_of(part[i], head_dim) = view.lo[i] == view.hi[i] ? 0.0F : sum_of_weights(scores[i], view.begin, view.end);
+      sum_of(part[i], v_dim) = view.lo[i] == view.hi[i] ? 0.0F : sum_of_weights(scores[i], view.begin, view.end);
     return;
   }
-  for (int i = 0; i < N; ++i) sum_of(part[i], head_dim) = f32_sum(sum[i]);
+  for (int i = 0; i < N; ++i) sum_of(part[i], v_dim) = f32_sum(sum[i]);
 }
 
 /// The factor of a result whose largest score is `distance` <= 0 above the largest of all; 0 if a weight would be 0.
 inline float merging_weight(float distance) { return distance * kLog2E < kLeastExponent ? 0.0F : exp_of(distance); }
 
 /// `state` takes in what later positions gave; the first result is taken as it is.
-inline void merge_into(float* state, const float* part, int head_dim) {
-  const float later = part[head_dim];
+inline void merge_into(float* state, const float* part, int v_dim) {
+  const float later = part[v_dim];
   if (later == kNoScore) return;  // the query saw none of those positions
-  if (max_of(state, head_dim) == kNoScore) {
-    __builtin_memcpy(state, part, (size_t)(head_dim + 2) * sizeof(float));
+  if (max_of(state, v_dim) == kNoScore) {
+    __builtin_memcpy(state, part, (size_t)(v_dim + 2) * sizeof(float));
     return;
   }
-  const float earlier = max_of(state, head_dim);
+  const float earlier = max_of(state, v_dim);
   const float max = later > earlier ? later : earlier;
   const float a = merging_weight(earlier - max), b = merging_weight(later - max);
   const F32 a_all = f32_set(a), b_all = f32_set(b);
   for_vectors(
-      head_dim,
+      v_dim,
       [&](int64_t d) { f32_store(state + d, f32_fma(f32_load(part + d), b_all, f32_mul(f32_load(state + d), a_all))); },
       [&](int64_t d, int n) {
         const F32 scaled = f32_mul(f32_load_n(state + d, n), a_all);
         f32_store_n(state + d, f32_fma(f32_load_n(part + d, n), b_all, scaled), n);
       });
-  max_of(state, head_dim) = max;
-  sum_of(state, head_dim) = sum_of(state, head_dim) * a + part[head_dim + 1] * b;
+  max_of(state, v_dim) = max;
+  sum_of(state, v_dim) = sum_of(state, v_dim) * a + part[v_dim + 1] * b;
 }
 
 /// The factor of a state's values: one over the sum of weights, in which a sink has its share.
-inline float factor_with_sink(const float* state, int head_dim, float sink) {
-  const float max = state[head_dim], top = sink > max ? sink : max;
+inline float factor_with_sink(const float* state, int v_dim, float sink) {
+  const float max = state[v_dim], top = sink > max ? sink : max;
   const float weight = merging_weight(max - top);
-  return weight / (state[head_dim + 1] * weight + merging_weight(sink - top));
+  return weight / (state[v_dim + 1] * weight + merging_weight(sink - top));
 }
 
 /// `sink`: of the query's head; null: none. NaN if no score was above -inf: there is no mean of values then, and
 /// `state` holds somebody else's.
-inline void write_output(const float* state, int head_dim, const float* sink, float* out) {
-  if (state[head_dim] == kNoScore) {
-    for (int d = 0; d < head_dim; ++d) out[d] = __builtin_nanf("");
+inline void write_output(const float* state, int v_dim, const float* sink, float* out) {
+  if (state[v_dim] == kNoScore) {
+    for (int d = 0; d < v_dim; ++d) out[d] = __builtin_nanf("");
     return;
   }
-  const F32 inverse = f32_set(sink == nullptr ? 1.0F / state[head_dim + 1] : factor_with_sink(state, head_dim, *sink));
+  const F32 inverse = f32_set(sink == nullptr ? 1.0F / state[v_dim + 1] : factor_with_sink(state, v_dim, *sink));
   for_vectors(
-      head_dim, [&](int64_t d) { f32_store(out + d, f32_mul(f32_load(state + d), inverse)); },
+      v_dim, [&](int64_t d) { f32_store(out + d, f32_mul(f32_load(state + d), inverse)); },
       [&](int64_t d, int n) { f32_store_n(out + d, f32_mul(f32_load_n(state + d, n), inverse), n); });
 }
 
@@ -195,24 +195,24 @@ struct TileParts {
 template <KvElement E, int N>
 void attend_tile(const TileSource& from, const AttentionItem& item, const AttentionQuery* queries, int tile,
                  Ahead& ahead, const TileParts& part) {
-  const int head_dim = from.kv.head_dim;
+  const int v_dim = from.kv.v_dim;
   float* parts[N];
   for (int i = 0; i < N; ++i) parts[i] = part.of[i];
   TileView<N> view;
   if (!view_tile<N>(item, queries, tile, view)) {
-    for (int i = 0; i < N; ++i) max_of(parts[i], head_dim) = kNoScore;
+    for (int i = 0; i < N; ++i) max_of(parts[i], v_dim) = kNoScore;
     return;
   }
   view.shift(from.first);
   const float* q_of[N];
-  for (int i = 0; i < N; ++i) q_of[i] = queries[i].q + (size_t)item.kv_head * (size_t)item.head_stride;
+  for (int i = 0; i < N; ++i) q_of[i] = queries[i].q + (size_t)item.kv_head * (size_t)item.q_stride;
   const bool sums_of_16 = kLanes != kWideLanes && item.sums_of_16;
-  const Queries<E, N> q(q_of, head_dim, sums_of_16);
+  const Queries<E, N> q(q_of, from.kv.k_dim, sums_of_16);
   Scores<N> scores;
   F32 top[N];
   tile_scores<E, N>(from.kv, from.at, q, view, ahead, scores, top);
   if (item.terms.soft_cap != 0) cap_scores<E, N>(view, q, item.terms.soft_cap, scores, top);
-  tile_weights<E, N>(view, q, top, ahead, scores, parts, head_dim, sums_of_16);
+  tile_weights<E, N>(view, q, top, ahead, scores, parts, v_dim, sums_of_16);
   tile_values<E, N>(from.kv, from.at, view, scores, ahead, parts, sums_of_16);
   ahead.fetch_rest();
 }
@@ -270,7 +270,7 @@ inline void attend_queries(const TileSource& from, const AttentionItem& item, co
 template <KvElement E>
 inline TileSource tile_source(const KvLayer& kv, const AttentionItem& item, int tile, int passes, float* floats) {
   if (!copy_pays<E>(kv, passes)) return {kv, item, 0};
-  TileSource source{copy_layer<E>(kv.head_dim, floats), item, tile};
+  TileSource source{copy_layer<E>(kv.k_dim, kv.v_dim, floats), item, tile};
   copy_tile<E>(kv, item, tile, source.kv);
   source.at.blocks = kCopyBlockIds;
   source.at.kv_head = 0;
@@ -288,20 +288,21 @@ __attribute__((always_inline)) inline void prefetch_floats(const float* floats, 
 /// prefetching of the processor's brings them. Inlined for the same reason.
 template <class Float>
 __attribute__((always_inline)) inline void prefetch_rows(const AttentionQuery* queries, int count,
-                                                         Float* AttentionQuery::* row, size_t head, int head_dim) {
-  for (int i = 0; i < count; ++i) prefetch_floats(queries[i].*row + head, (size_t)head_dim);
+                                                         Float* AttentionQuery::* row, size_t head, int dim) {
+  for (int i = 0; i < count; ++i) prefetch_floats(queries[i].*row + head, (size_t)dim);
 }
 
 template <KvElement E>
 void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhead& next, float* scratch) {
-  const size_t state_floats = (size_t)kv.head_dim + 2;
+  const size_t state_floats = (size_t)kv.v_dim + 2;
   float* const states = item.states != nullptr ? item.states : scratch;
   float* const parts = scratch + (size_t)kMaxItemQueries * state_floats;
   float* const copied = parts + (size_t)kMaxTileQueries * state_floats;
   if (item.partial == nullptr && !item.resumes)
-    for (int i = 0; i < item.num_queries; ++i) max_of(states + (size_t)i * state_floats, kv.head_dim) = kNoScore;
+    for (int i = 0; i < item.num_queries; ++i) max_of(states + (size_t)i * state_floats, kv.v_dim) = kNoScore;
   float* partial = item.partial;
-  const size_t head = (size_t)item.kv_head * (size_t)item.head_stride;  // in q and out
+  const size_t q_head = (size_t)item.kv_head * (size_t)item.q_stride;
+  const size_t out_head = (size_t)item.kv_head * (size_t)item.out_stride;
   const int passes = passes_over_tile<E>(item.num_queries);
   for (int tile = item.begin / kTileTokens * kTileTokens; tile < item.end; tile += kTileTokens) {
     const AttentionAhead following = tile + kTileTokens < item.end
@@ -318,7 +319,7 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
       TileParts part;
       for (int i = 0; i < count; ++i) {
         const size_t at = (size_t)i * state_floats;
-        const bool is_first = partial == nullptr && max_of(state + at, kv.head_dim) == kNoScore;
+        const bool is_first = partial == nullptr && max_of(state + at, kv.v_dim) == kNoScore;
         part.of[i] = partial != nullptr ? partial + (size_t)first * state_floats + at
                      : is_first         ? state + at
                                         : parts + at;
@@ -327,27 +328,26 @@ void attention(const KvLayer& kv, const AttentionItem& item, const AttentionAhea
       if (partial != nullptr) prefetch_floats(part.of[0], (size_t)count * state_floats);
       const AttentionQuery* queries = item.queries + first;
       const int after = queries_of_pass<E>(left - count);
-      if (item.partial == nullptr) prefetch_rows(queries + count, after, &AttentionQuery::q, head, kv.head_dim);
+      if (item.partial == nullptr) prefetch_rows(queries + count, after, &AttentionQuery::q, q_head, kv.k_dim);
       if (item.partial == nullptr && tile + kTileTokens >= item.end)
-        prefetch_rows(queries, count, &AttentionQuery::out, head, kv.head_dim);
+        prefetch_rows(queries, count, &AttentionQuery::out, out_head, kv.v_dim);
       if (source.at.blocks == kCopyBlockIds)
         attend_queries<kCopyElement<E>>(source, item, queries, count, tile, ahead, part);
       else
         attend_queries<E>(source, item, queries, count, tile, ahead, part);
       if (partial != nullptr) continue;
       for (int i = 0; i < count; ++i)
-        if (float* into = state + (size_t)i * state_floats; into != part.of[i])
-          merge_into(into, part.of[i], kv.head_dim);
+        if (float* into = state + (size_t)i * state_floats; into != part.of[i]) merge_into(into, part.of[i], kv.v_dim);
     }
     if (partial != nullptr) partial += (size_t)item.num_queries * state_floats;
   }
   if (item.partial != nullptr) return;
   const float* sinks = item.terms.sinks;
-  if (sinks != nullptr) sinks += head / (size_t)kv.head_dim;
+  if (sinks != nullptr) sinks += out_head / (size_t)kv.v_dim;
   for (int i = 0; i < item.num_queries; ++i)
     if (const AttentionQuery& query = item.queries[i]; item.begin < query.end && query.end <= item.end)
-      write_output(states + (size_t)i * state_floats, kv.head_dim, sinks == nullptr ? nullptr : sinks + query.head,
-                   query.out + head);
+      write_output(states + (size_t)i * state_floats, kv.v_dim, sinks == nullptr ? nullptr : sinks + query.head,
+                   query.out + out_head);
 }
 
 /// attention() with sums of 16 lanes.
@@ -362,19 +362,19 @@ void attention_of_16(const KvLayer& kv, const AttentionItem& item, const Attenti
 // lies that of the query which is merged next, by this call or mostly by the following one; behind the last, a request
 // for nothing, which does nothing.
 void merge_tiles(const TileMerge& merge) {
-  const size_t state_floats = (size_t)merge.head_dim + 2;
+  const size_t state_floats = (size_t)merge.v_dim + 2;
   for (int i = 0; i < merge.num_queries; ++i) {
     float* const state = merge.states + (size_t)i * state_floats;
     const float* part = merge.partials + (size_t)i * state_floats;
-    if (merge.first) max_of(state, merge.head_dim) = kNoScore;
+    if (merge.first) max_of(state, merge.v_dim) = kNoScore;
     for (int tile = 0; tile < merge.num_tiles; ++tile, part += merge.stride) {
       prefetch_floats(part + state_floats, state_floats);
-      merge_into(state, part, merge.head_dim);
+      merge_into(state, part, merge.v_dim);
     }
     if (merge.queries == nullptr) continue;
     const AttentionQuery& query = merge.queries[i];
     const float* sink = merge.sinks == nullptr ? nullptr : merge.sinks + query.head;
-    write_output(state, merge.head_dim, sink, query.out + merge.head);
+    write_output(state, merge.v_dim, sink, query.out + merge.head);
   }
 }
 

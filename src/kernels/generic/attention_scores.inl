@@ -118,10 +118,10 @@ template <KvElement E, int N>
 struct Queries {
   float q[N][kQueryStride];
 
-  Queries(const float* const (&from)[N], int head_dim, bool /*sums_of_16*/) {
+  Queries(const float* const (&from)[N], int k_dim, bool /*sums_of_16*/) {
     for (int i = 0; i < N; ++i)
       for_vectors(
-          head_dim, [&](int64_t d) { f32_store(q[i] + d, f32_load(from[i] + d)); },
+          k_dim, [&](int64_t d) { f32_store(q[i] + d, f32_load(from[i] + d)); },
           [&](int64_t d, int n) { f32_store_n(q[i] + d, f32_load_n(from[i] + d, n), n); });
   }
 };
@@ -135,23 +135,23 @@ struct Queries<E, N> {
   int16_t q[N][kQueryStride];  // zeros up to a whole segment
   float unit[N];               // what a score of 1 is worth
 
-  Queries(const float* const (&from)[N], int head_dim, bool sums_of_16) {
+  Queries(const float* const (&from)[N], int k_dim, bool sums_of_16) {
     for (int i = 0; i < N; ++i) {
-      const float top = top_of(from[i], head_dim, sums_of_16);
+      const float top = top_of(from[i], k_dim, sums_of_16);
       unit[i] = top > 0 ? top * (Kv<E>::kUnit / 32767.0F) : 1.0F;
       const F32 all = f32_set(top > 0 ? 32767.0F / top : 0.0F);
       for_vectors(
-          head_dim, [&](int64_t d) { i32_store_i16(q[i] + d, f32_round(f32_mul(f32_load(from[i] + d), all))); },
+          k_dim, [&](int64_t d) { i32_store_i16(q[i] + d, f32_round(f32_mul(f32_load(from[i] + d), all))); },
           [&](int64_t d, int n) { i32_store_i16(q[i] + d, f32_round(f32_mul(f32_load_n(from[i] + d, n), all))); });
-      for (int d = (head_dim + kLanes - 1) / kLanes * kLanes; d % Kv<E>::kScaleDims != 0; ++d) q[i][d] = 0;
+      for (int d = (k_dim + kLanes - 1) / kLanes * kLanes; d % Kv<E>::kScaleDims != 0; ++d) q[i][d] = 0;
     }
   }
 
  private:
-  static float top_of(const float* values, int head_dim, bool sums_of_16) {
+  static float top_of(const float* values, int k_dim, bool sums_of_16) {
     float top = 0;
-    for (int begin = 0; begin < head_dim; begin += Kv<E>::kScaleDims) {
-      const int count = head_dim - begin < Kv<E>::kScaleDims ? head_dim - begin : Kv<E>::kScaleDims;
+    for (int begin = 0; begin < k_dim; begin += Kv<E>::kScaleDims) {
+      const int count = k_dim - begin < Kv<E>::kScaleDims ? k_dim - begin : Kv<E>::kScaleDims;
       F32 magnitude = f32_zero(), sum = f32_zero();
       const auto take = [&](F32 v) {
         magnitude = f32_max(magnitude, f32_abs(v));
@@ -183,7 +183,7 @@ OCTAVO_KERNEL_PART void keep_sum(F32& sum) {
 
 /// s[i][t] = the sum over d of q[d][i] * k[t][d], d ascending.
 template <KvElement E, int N, int T>
-inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVectors<typename Kv<E>::Element, T>& from,
+inline void score_vectors(const Queries<E, N>& queries, int k_dim, const KVectors<typename Kv<E>::Element, T>& from,
                           Ahead& lines_ahead, F32 (&s)[N][T]) {
   constexpr int kBytes = kLanes * (int)sizeof(typename Kv<E>::Element);
   constexpr int kDimsPerLine = kBytes >= 64 ? 1 : 64 / kBytes;
@@ -204,12 +204,12 @@ inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVec
   };
   Ahead ahead = lines_ahead;
   int d = 0;
-  for (; d + kDimsPerLine <= head_dim; d += kDimsPerLine) {
+  for (; d + kDimsPerLine <= k_dim; d += kDimsPerLine) {
 #pragma GCC unroll 8
     for (int u = 0; u < kDimsPerLine; ++u) add(d + u);
     fetch_lines<E, N, T>(ahead);
   }
-  for (; d < head_dim; ++d) add(d);
+  for (; d < k_dim; ++d) add(d);
   lines_ahead = ahead;
 #pragma GCC unroll 8
   for (int t = 0; t < T; ++t)
@@ -268,12 +268,12 @@ __attribute__((noinline)) void add_segment(const Queries<E, N>& queries,
 /// score_vectors() of pairs of dimensions. s counts in the queries' units.
 template <KvElement E, int N, int T>
   requires(kInPairs<E>)
-inline void score_vectors(const Queries<E, N>& queries, int head_dim, const KVectors<typename Kv<E>::Element, T>& from,
+inline void score_vectors(const Queries<E, N>& queries, int k_dim, const KVectors<typename Kv<E>::Element, T>& from,
                           Ahead& ahead, F32 (&s)[N][T]) {
   for (int t = 0; t < T; ++t)
     for (int i = 0; i < N; ++i) s[i][t] = f32_zero();
-  for (int segment = 0; segment < segments_of<E>(head_dim); ++segment)
-    add_segment<E, N, T>(queries, from, segment, (head_dim + 1) / 2, ahead, s);
+  for (int segment = 0; segment < segments_of<E>(k_dim); ++segment)
+    add_segment<E, N, T>(queries, from, segment, (k_dim + 1) / 2, ahead, s);
 }
 
 /// Scores of T vectors of tokens from `position`, each vector within one block.
@@ -293,14 +293,14 @@ inline void scores_in_blocks(const KvLayer& kv, const AttentionItem& item, const
     token += kLanes;
     if (token == kv.block_size) token = 0, ++block;
   }
-  score_vectors(q, kv.head_dim, from, ahead, s);
+  score_vectors(q, kv.k_dim, from, ahead, s);
 }
 
 /// K of one token, element by element, into lane `lane` of k[d] (in pairs: of two dimensions).
 template <KvElement E>
 inline void gather_k(const KvLayer& kv, const typename Kv<E>::Element* head, int token, int lane,
                      typename Kv<E>::Element* k) {
-  const size_t dim = (size_t)kv.head_dim, bs = (size_t)kv.block_size;
+  const size_t dim = (size_t)kv.k_dim, bs = (size_t)kv.block_size;
   if constexpr (kInPairs<E>) {
     for (size_t pair = 0; pair < (dim + 1) / 2; ++pair)
       __builtin_memcpy(k + 2 * (pair * kLanes + (size_t)lane), head + 2 * (pair * bs + (size_t)token), 2 * sizeof(*k));
@@ -321,7 +321,7 @@ __attribute__((noinline)) void scores_gathered(const KvLayer& kv, const Attentio
   using Element = typename Kv<E>::Element;
   Element k[kMaxHeadDim * kLanes];
   uint16_t scales[kMaxHeadDim / kQ8ScaleDims][kLanes];
-  const size_t dims = (size_t)(kv.head_dim + 1) / 2 * 2;  // products in pairs read one more
+  const size_t dims = (size_t)(kv.k_dim + 1) / 2 * 2;  // products in pairs read one more
   __builtin_memset(k, 0, dims * kLanes * sizeof(Element));
   __builtin_memset(scales, 0, sizeof(scales));
   const int first = item.begin > position ? item.begin - position : 0;
@@ -331,13 +331,13 @@ __attribute__((noinline)) void scores_gathered(const KvLayer& kv, const Attentio
     const auto at = kv_head<E>(kv, item.blocks[(position + lane) / kv.block_size], item.kv_head);
     gather_k<E>(kv, at.k, token, lane, k);
     if constexpr (kInPairs<E>) {
-      for (int g = 0; g < segments_of<E>(kv.head_dim); ++g)
+      for (int g = 0; g < segments_of<E>(kv.k_dim); ++g)
         scales[g][lane] = at.k_scale[(size_t)g * (size_t)kv.block_size + (size_t)token];
     }
   }
   constexpr size_t kStride = (kInPairs<E> ? 2 : 1) * kLanes;
   Ahead none;
-  score_vectors(q, kv.head_dim, KVectors<Element, 1>{{k}, {scales[0]}, kStride, kLanes}, none, s);
+  score_vectors(q, kv.k_dim, KVectors<Element, 1>{{k}, {scales[0]}, kStride, kLanes}, none, s);
 }
 
 /// Stores T vectors of scores, masked where a query does not see all of them, and keeps the largest.

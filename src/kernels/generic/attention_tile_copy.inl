@@ -21,11 +21,12 @@ template <KvElement E>
 inline constexpr KvElement kCopyElement = kInPairs<E> ? E : KvElement::kF32;
 
 template <KvElement E>
-inline KvLayer copy_layer(int head_dim, float* floats) {
-  const size_t dims = (size_t)head_dim, element = sizeof(typename Kv<kCopyElement<E>>::Element);
-  const size_t k_bytes = (size_t)kCopyBlock * (kInPairs<E> ? (dims + 1) / 2 * 2 : dims) * element;
-  size_t v_bytes = (size_t)kCopyBlock * dims * element;
-  if constexpr (kInPairs<E>) v_bytes += 2 * (size_t)(kCopyBlock * segments_of<E>(head_dim)) * sizeof(uint16_t);
+inline KvLayer copy_layer(int k_dim, int v_dim, float* floats) {
+  const size_t k_dims = (size_t)k_dim, element = sizeof(typename Kv<kCopyElement<E>>::Element);
+  const size_t k_bytes = (size_t)kCopyBlock * (kInPairs<E> ? (k_dims + 1) / 2 * 2 : k_dims) * element;
+  size_t v_bytes = (size_t)kCopyBlock * (size_t)v_dim * element;
+  if constexpr (kInPairs<E>)
+    v_bytes += (size_t)(kCopyBlock * (segments_of<E>(k_dim) + segments_of<E>(v_dim))) * sizeof(uint16_t);
   KvLayer copy{};
   copy.data = (uint8_t*)floats;
   copy.block_bytes = copy.head_bytes = k_bytes + v_bytes;
@@ -33,11 +34,12 @@ inline KvLayer copy_layer(int head_dim, float* floats) {
   copy.k_order = KOrder::kDimMajor;
   copy.block_size = kCopyBlock;
   copy.num_kv_heads = 1;
-  copy.head_dim = copy.token_stride = head_dim;
+  copy.k_dim = k_dim;
+  copy.v_dim = copy.token_stride = v_dim;
   return copy;
 }
 
-/// K of the kLanes tokens from `position`, [head_dim] vectors kCopyBlock apart. Tokens outside the item become 0.
+/// K of the kLanes tokens from `position`, [k_dim] vectors kCopyBlock apart. Tokens outside the item become 0.
 template <KvElement E>
 inline void copy_k(const KvLayer& kv, const AttentionItem& item, int position, float* out) {
   using Element = typename Kv<E>::Element;
@@ -48,7 +50,7 @@ inline void copy_k(const KvLayer& kv, const AttentionItem& item, int position, f
     k = kv_head<E>(kv, item.blocks[position / kv.block_size], item.kv_head).k + position % kv.block_size;
     stride = (size_t)kv.block_size;
   } else {
-    __builtin_memset(gathered, 0, sizeof(Element) * (size_t)kv.head_dim * kLanes);
+    __builtin_memset(gathered, 0, sizeof(Element) * (size_t)kv.k_dim * kLanes);
     const int first = item.begin > position ? item.begin - position : 0;
     const int end = item.end - position < kLanes ? item.end - position : kLanes;
     for (int lane = first; lane < end; ++lane) {
@@ -56,7 +58,7 @@ inline void copy_k(const KvLayer& kv, const AttentionItem& item, int position, f
       gather_k<E>(kv, kv_head<E>(kv, item.blocks[block], item.kv_head).k, token, lane, gathered);
     }
   }
-  for (int d = 0; d < kv.head_dim; ++d, k += stride, out += kCopyBlock) f32_store(out, Kv<E>::load(k));
+  for (int d = 0; d < kv.k_dim; ++d, k += stride, out += kCopyBlock) f32_store(out, Kv<E>::load(k));
 }
 
 /// Copies the positions that the item sees of the tile at `tile` into `copy`, whose positions count from the tile.
@@ -73,9 +75,9 @@ __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem&
   for (int p = begin; p < end; ++p) {
     const auto* v = kv_head<E>(kv, item.blocks[p / kv.block_size], item.kv_head).v +
                     (size_t)(p % kv.block_size) * (size_t)kv.token_stride;
-    float* out = (float*)block_of(p).v + (size_t)(p % kCopyBlock) * (size_t)kv.head_dim;
+    float* out = (float*)block_of(p).v + (size_t)(p % kCopyBlock) * (size_t)kv.v_dim;
     for_vectors(
-        kv.head_dim, [&](int64_t d) { f32_store(out + d, Kv<E>::load(v + d)); },
+        kv.v_dim, [&](int64_t d) { f32_store(out + d, Kv<E>::load(v + d)); },
         [&](int64_t d, int n) { f32_store_n(out + d, Kv<E>::load_n(v + d, n), n); });
   }
 }
@@ -85,7 +87,7 @@ template <KvElement E>
   requires(kInPairs<E>)
 __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem& item, int tile, const KvLayer& copy) {
   using Element = typename Kv<E>::Element;
-  const size_t dims = (size_t)kv.head_dim, segments = (size_t)segments_of<E>(kv.head_dim);
+  const size_t k_dims = (size_t)kv.k_dim, v_dims = (size_t)kv.v_dim;
   const int begin = tile > item.begin ? tile : item.begin;
   const int end = tile + kTileTokens < item.end ? tile + kTileTokens : item.end;
   if (end - begin < kTileTokens) __builtin_memset(copy.data, 0, kCopyBlocks * copy.block_bytes);
@@ -95,11 +97,12 @@ __attribute__((noinline)) void copy_tile(const KvLayer& kv, const AttentionItem&
     const Element *k = from.k + row, *v = from.v + row;
     const auto to = kv_head<E>(copy, (p - tile) / kCopyBlock, 0);
     const size_t slot = (size_t)((p - tile) % kCopyBlock);
-    place_pairs<E>(copy, to, slot, 0, dims, k, v);
-    for (size_t g = 0; g < segments; ++g) {
-      __builtin_memcpy((uint16_t*)to.k_scale + g * (size_t)kCopyBlock + slot, k + dims + g, sizeof(uint16_t));
-      __builtin_memcpy((uint16_t*)to.v_scale + g * (size_t)kCopyBlock + slot, v + dims + g, sizeof(uint16_t));
-    }
+    place_k_pairs<E>(copy, to, slot, 0, k_dims, k);
+    place_v_pairs<E>(copy, to, slot, 0, v_dims, v);
+    for (int g = 0; g < segments_of<E>(kv.k_dim); ++g)
+      __builtin_memcpy((uint16_t*)to.k_scale + (size_t)(g * kCopyBlock) + slot, k + k_dims + g, sizeof(uint16_t));
+    for (int g = 0; g < segments_of<E>(kv.v_dim); ++g)
+      __builtin_memcpy((uint16_t*)to.v_scale + (size_t)(g * kCopyBlock) + slot, v + v_dims + g, sizeof(uint16_t));
   }
 }
 

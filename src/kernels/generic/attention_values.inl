@@ -251,7 +251,7 @@ inline void sum_pairs(const KvLayer& kv, const AttentionItem& item, const TileVi
                       const IntWeights<N>& weights, Ahead& lines_ahead, int d, int lanes, float* const (&o)[N]) {
   constexpr int kBytes = J * kLanes * 2 * (int)sizeof(typename Kv<E>::Element);
   constexpr int kLines = kBytes >= 64 ? kBytes / 64 : 1, kPairsPerLine = kBytes >= 64 ? 1 : 64 / kBytes;
-  const size_t row = 2 * (size_t)kv.head_dim;
+  const size_t row = 2 * (size_t)kv.v_dim;
   const int pair_shift = kv.block_size > 1 ? 1 : 0;  // tokens of a pair, as a power of 2
   const int end = view.end < item.end ? view.end : item.end;
   constexpr int kSums = pair_sums_at_once<N, J>();
@@ -320,16 +320,16 @@ inline void tile_values(const KvLayer& kv, const AttentionItem& item, const Tile
                         Ahead& ahead, float* const (&o)[N], bool sums_of_16) {
   if constexpr (kInPairs<E>) {
     constexpr int kSegment = Kv<E>::kScaleDims;
-    for (int d = 0; d < kv.head_dim; d += kSegment) {
+    for (int d = 0; d < kv.v_dim; d += kSegment) {
       float scales[kTileTokens];
       IntWeights<N> rounded;
       load_v_scales<E, N>(kv, item, view, d / kSegment, scales);
       round_weights<E, N>(view, weights, scales, kv.block_size > 1, sums_of_16, ahead, rounded);
-      const int end = d + kSegment < kv.head_dim ? d + kSegment : kv.head_dim;
+      const int end = d + kSegment < kv.v_dim ? d + kSegment : kv.v_dim;
       sum_pairs_of_segment<E, N>(kv, item, view, rounded, ahead, d, end, o);
     }
   } else {
-    sum_dimensions<E, N>(kv, item, view, weights, ahead, 0, kv.head_dim, o);
+    sum_dimensions<E, N>(kv, item, view, weights, ahead, 0, kv.v_dim, o);
   }
 }
 

@@ -75,8 +75,8 @@ template <KvElement E>
 inline constexpr bool kInPairs = E == KvElement::kQ8_0 || E == KvElement::kI16;
 
 template <KvElement E>
-inline int segments_of(int head_dim) {
-  return (head_dim + Kv<E>::kScaleDims - 1) / Kv<E>::kScaleDims;
+inline int segments_of(int dim) {
+  return (dim + Kv<E>::kScaleDims - 1) / Kv<E>::kScaleDims;
 }
 
 inline float half_value(const uint16_t* half) {
@@ -101,8 +101,8 @@ inline KvHead<typename Kv<E>::Element> kv_head(const KvLayer& kv, int32_t block,
   const Element* v = (const Element*)(base + kv.v_offset);
   if constexpr (kInPairs<E>) {
     const size_t tokens = (size_t)kv.block_size;
-    const uint16_t* scales = (const uint16_t*)(v + (tokens + 1) / 2 * 2 * (size_t)kv.head_dim);
-    return {(const Element*)base, v, scales, scales + (size_t)segments_of<E>(kv.head_dim) * tokens};
+    const uint16_t* scales = (const uint16_t*)(v + (tokens + 1) / 2 * 2 * (size_t)kv.v_dim);
+    return {(const Element*)base, v, scales, scales + (size_t)segments_of<E>(kv.k_dim) * tokens};
   } else {
     return {(const Element*)base, v, nullptr, nullptr};
   }
@@ -134,44 +134,63 @@ inline void quantize_segment(const float* x, int n, typename Kv<E>::Element* out
       [&](int64_t i, int count) { store_narrow(out + i, rounded(f32_load_n(x + i, count))); });
 }
 
-/// Puts elements first .. first + count of one head of a token where they lie in pairs: K of dimensions, V of tokens.
+/// Puts elements first .. first + count of one head of a token where K lies in pairs of dimensions.
 template <KvElement E>
-inline void place_pairs(const KvLayer& kv, const KvHead<typename Kv<E>::Element>& at, size_t slot, size_t first,
-                        size_t count, const typename Kv<E>::Element* k, const typename Kv<E>::Element* v) {
+inline void place_k_pairs(const KvLayer& kv, const KvHead<typename Kv<E>::Element>& at, size_t slot, size_t first,
+                          size_t count, const typename Kv<E>::Element* k) {
   using Element = typename Kv<E>::Element;
-  const size_t tokens = (size_t)kv.block_size, dims = (size_t)kv.head_dim;
-  Element* const k_out = (Element*)at.k + 2 * slot + first * tokens;
-  Element* const v_out = (Element*)at.v + 2 * (slot / 2 * dims + first) + slot % 2;
+  const size_t tokens = (size_t)kv.block_size;
+  Element* const out = (Element*)at.k + 2 * slot + first * tokens;
   size_t i = 0;
-  for (; i + 2 <= count; i += 2) __builtin_memcpy(k_out + i * tokens, k + i, 2 * sizeof(Element));
-  if (i < count) k_out[i * tokens] = k[i];
-  for (i = 0; i < count; ++i) v_out[2 * i] = v[i];
+  for (; i + 2 <= count; i += 2) __builtin_memcpy(out + i * tokens, k + i, 2 * sizeof(Element));
+  if (i < count) out[i * tokens] = k[i];
+}
+
+/// The same where V lies in pairs of tokens.
+template <KvElement E>
+inline void place_v_pairs(const KvLayer& kv, const KvHead<typename Kv<E>::Element>& at, size_t slot, size_t first,
+                          size_t count, const typename Kv<E>::Element* v) {
+  using Element = typename Kv<E>::Element;
+  Element* const out = (Element*)at.v + 2 * (slot / 2 * (size_t)kv.v_dim + first) + slot % 2;
+  for (size_t i = 0; i < count; ++i) out[2 * i] = v[i];
+}
+
+/// Calls place(segment, first, count, integers, scale) for each segment of one head of a token.
+template <KvElement E, class Place>
+inline void quantize_head(const float* x, int dim, const Place& place) {
+  typename Kv<E>::Element part[Kv<E>::kScaleDims];
+  for (int begin = 0, g = 0; begin < dim; begin += Kv<E>::kScaleDims, ++g) {
+    const int count = dim - begin < Kv<E>::kScaleDims ? dim - begin : Kv<E>::kScaleDims;
+    uint16_t scale;
+    quantize_segment<E>(x + begin, count, part, &scale);
+    place((size_t)g, (size_t)begin, (size_t)count, part, scale);
+  }
 }
 
 /// One head of a token in pairs.
 template <KvElement E>
 inline void write_pairs(const KvLayer& kv, const KvHead<typename Kv<E>::Element>& at, int token, const float* k,
                         const float* v) {
-  typename Kv<E>::Element k_part[Kv<E>::kScaleDims], v_part[Kv<E>::kScaleDims];
-  const size_t slot = (size_t)token;
-  for (int begin = 0, g = 0; begin < kv.head_dim; begin += Kv<E>::kScaleDims, ++g) {
-    const int count = kv.head_dim - begin < Kv<E>::kScaleDims ? kv.head_dim - begin : Kv<E>::kScaleDims;
-    const size_t scale = (size_t)g * (size_t)kv.block_size + slot;
-    quantize_segment<E>(k + begin, count, k_part, (uint16_t*)at.k_scale + scale);
-    quantize_segment<E>(v + begin, count, v_part, (uint16_t*)at.v_scale + scale);
-    place_pairs<E>(kv, at, slot, (size_t)begin, (size_t)count, k_part, v_part);
-  }
+  using Element = typename Kv<E>::Element;
+  const size_t slot = (size_t)token, tokens = (size_t)kv.block_size;
+  quantize_head<E>(k, kv.k_dim, [&](size_t g, size_t first, size_t count, const Element* part, uint16_t scale) {
+    ((uint16_t*)at.k_scale)[g * tokens + slot] = scale;
+    place_k_pairs<E>(kv, at, slot, first, count, part);
+  });
+  quantize_head<E>(v, kv.v_dim, [&](size_t g, size_t first, size_t count, const Element* part, uint16_t scale) {
+    ((uint16_t*)at.v_scale)[g * tokens + slot] = scale;
+    place_v_pairs<E>(kv, at, slot, first, count, part);
+  });
 }
 
 /// One head of a token of the contiguous layout: elements, then scales.
 template <KvElement E>
-inline void write_token(const KvLayer& kv, typename Kv<E>::Element* out, const float* x) {
-  typename Kv<E>::Element part[Kv<E>::kScaleDims];
-  for (int begin = 0, g = 0; begin < kv.head_dim; begin += Kv<E>::kScaleDims, ++g) {
-    const int count = kv.head_dim - begin < Kv<E>::kScaleDims ? kv.head_dim - begin : Kv<E>::kScaleDims;
-    quantize_segment<E>(x + begin, count, part, (uint16_t*)(out + kv.head_dim + g));
-    __builtin_memcpy(out + begin, part, (size_t)count * sizeof(part[0]));
-  }
+inline void write_token(int dim, typename Kv<E>::Element* out, const float* x) {
+  using Element = typename Kv<E>::Element;
+  quantize_head<E>(x, dim, [&](size_t g, size_t first, size_t count, const Element* part, uint16_t scale) {
+    __builtin_memcpy(out + dim + g, &scale, sizeof(scale));
+    __builtin_memcpy(out + first, part, count * sizeof(Element));
+  });
 }
 
 /// One head of a token as floats of some width: K in its order, V by token.
@@ -183,9 +202,9 @@ inline void write_floats(const KvLayer& kv, const KvHead<typename Kv<E>::Element
   const bool by_token = kv.k_order == KOrder::kTokenMajor;
   Element* k_out = (Element*)at.k + (size_t)token * (by_token ? (size_t)kv.token_stride : 1);
   const size_t stride = by_token ? 1 : (size_t)kv.block_size;
-  Kv<E>::convert(v, kv.head_dim, (Element*)at.v + (size_t)token * (size_t)kv.token_stride);
-  for (int d = 0; d < kv.head_dim; d += kPart) {
-    const int count = kv.head_dim - d < kPart ? kv.head_dim - d : kPart;
+  Kv<E>::convert(v, kv.v_dim, (Element*)at.v + (size_t)token * (size_t)kv.token_stride);
+  for (int d = 0; d < kv.k_dim; d += kPart) {
+    const int count = kv.k_dim - d < kPart ? kv.k_dim - d : kPart;
     Element part[kPart];
     Kv<E>::convert(k + d, count, part);
     for (int i = 0; i < count; ++i) k_out[(size_t)(d + i) * stride] = part[i];
@@ -194,7 +213,7 @@ inline void write_floats(const KvLayer& kv, const KvHead<typename Kv<E>::Element
 
 template <KvElement E>
 void write_kv(const KvLayer& kv, int32_t block, int token, const float* k, const float* v) {
-  for (int head = 0; head < kv.num_kv_heads; ++head, k += kv.head_dim, v += kv.head_dim) {
+  for (int head = 0; head < kv.num_kv_heads; ++head, k += kv.k_dim, v += kv.v_dim) {
     const auto at = kv_head<E>(kv, block, head);
     if constexpr (!kInPairs<E>) {
       write_floats<E>(kv, at, token, k, v);
@@ -202,8 +221,8 @@ void write_kv(const KvLayer& kv, int32_t block, int token, const float* k, const
       write_pairs<E>(kv, at, token, k, v);
     } else {
       const size_t row = (size_t)token * (size_t)kv.token_stride;
-      write_token<E>(kv, (typename Kv<E>::Element*)at.k + row, k);
-      write_token<E>(kv, (typename Kv<E>::Element*)at.v + row, v);
+      write_token<E>(kv.k_dim, (typename Kv<E>::Element*)at.k + row, k);
+      write_token<E>(kv.v_dim, (typename Kv<E>::Element*)at.v + row, v);
     }
   }
 }

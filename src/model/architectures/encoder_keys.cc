@@ -101,7 +101,7 @@ Result<void> read_vectors(const ModelKeys& keys, ModelConfig& config) {
     if (!is_causal) make_encoder(config);
   }
   for (const LayerSpec& layer : config.layers)
-    if (config.is_encoder && (layer.attention() == nullptr || layer.attention()->borrows_from))
+    if (config.is_encoder && !(layer.kv_shape() && layer.writes_state()))
       return fail("{}: {} is false, but some layers have no keys and values of their own: this is not supported",
                   keys.path(), keys.key(kCausal));
   if (!config.is_encoder) config.head.pooling = Pooling::kLast;

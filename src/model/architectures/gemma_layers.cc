@@ -8,7 +8,7 @@ void make_gemma(ModelConfig& config) {
   config.embedding_scale = std::sqrt(static_cast<float>(config.width));
   for (LayerSpec& layer : config.layers) {
     layer.post_norms = true;
-    std::visit([](auto& feed_forward) { feed_forward.activation = Activation::kGeluTanh; }, layer.feed_forward);
+    visit_part(layer.feed_forward, [](auto& feed_forward) { feed_forward.activation = Activation::kGeluTanh; });
   }
 }
 

@@ -4,13 +4,27 @@
 
 namespace octavo {
 
-Result<LayerSpec> read_llama_layer(const ModelKeys& keys, const ModelConfig& config,
-                                   std::optional<double> default_rope_base) {
-  OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config, default_rope_base));
-  AttentionSpec& attention = *layer.attention();
+namespace {
+
+void make_llama(AttentionSpec& attention) {
   attention.output_bias = Presence::kOptional;
   attention.rope.layout = RopeLayout::kNeighbours;
   attention.rope.factors = Presence::kOptional;  // Llama 3.1's long contexts
+}
+
+}  // namespace
+
+Result<AttentionSpec> read_llama_attention(const ModelKeys& keys, const ModelConfig& config, int num_heads,
+                                           int num_kv_heads, std::optional<double> default_rope_base) {
+  OCTAVO_TRY(AttentionSpec attention, read_attention(keys, config, num_heads, num_kv_heads, default_rope_base));
+  make_llama(attention);
+  return attention;
+}
+
+Result<LayerSpec> read_llama_layer(const ModelKeys& keys, const ModelConfig& config,
+                                   std::optional<double> default_rope_base) {
+  OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config, default_rope_base));
+  make_llama(*layer.attention());
   auto& dense = std::get<DenseFfnSpec>(layer.feed_forward);
   dense.biases = Presence::kOptional;
   OCTAVO_TRY(const bool is_mixture, has_experts(keys));

@@ -13,9 +13,9 @@ namespace {
 constexpr int kMostLayersInFrontOfHead = 4096;
 
 /// Checks an integer of an array as size() does a key's value.
-Result<int> size_of(const ModelKeys& keys, std::string_view suffix, std::size_t layer, std::int32_t value) {
-  if (value >= 1 && value <= kMaxModelSize) return value;
-  return fail("{}: {} is {} for layer {}, expected 1 to {}", keys.path(), keys.key(suffix), value, layer,
+Result<int> size_of(const ModelKeys& keys, std::string_view suffix, std::size_t layer, std::int32_t value, int least) {
+  if (value >= least && value <= kMaxModelSize) return value;
+  return fail("{}: {} is {} for layer {}, expected {} to {}", keys.path(), keys.key(suffix), value, layer, least,
               kMaxModelSize);
 }
 
@@ -55,9 +55,10 @@ Result<void> read_head_dim(const ModelKeys& keys, const ModelConfig& config, con
     return fail("{}: {} is {} and {} is {}: their product is over {}", keys.path(), keys.key("attention.head_count"),
                 attention.num_heads, keys.key(names.key_length), attention.head_dim, kMaxModelSize);
   OCTAVO_TRY(const int value_length, keys.size_or(names.value_length, attention.head_dim));
-  if (value_length != attention.head_dim)
-    return fail("{}: {} is {}, expected {} as the keys", keys.path(), keys.key(names.value_length), value_length,
-                attention.head_dim);
+  if (value_length != attention.head_dim) attention.value_dim = value_length;
+  if (static_cast<std::int64_t>(attention.num_heads) * value_length > kMaxModelSize)
+    return fail("{}: {} is {} and {} is {}: their product is over {}", keys.path(), keys.key("attention.head_count"),
+                attention.num_heads, keys.key(names.value_length), value_length, kMaxModelSize);
   if (attention.head_dim % 2 != 0)
     return fail("{}: {} is {}, expected an even number", keys.path(), keys.key(names.key_length), attention.head_dim);
   attention.scale = 1.0F / std::sqrt(static_cast<float>(attention.head_dim));
@@ -84,7 +85,7 @@ Result<int> ModelKeys::size_or(std::string_view suffix, int otherwise) const {
   return size(suffix);
 }
 
-Result<std::vector<int>> ModelKeys::sizes(std::string_view suffix, int count) const {
+Result<std::vector<int>> ModelKeys::sizes(std::string_view suffix, int count, int least) const {
   if (find_array(*this, suffix) == nullptr) {
     OCTAVO_TRY(const int of_all, size(suffix));
     return std::vector<int>(to_size(count), of_all);
@@ -94,7 +95,7 @@ Result<std::vector<int>> ModelKeys::sizes(std::string_view suffix, int count) co
     return fail("{}: {} has {} numbers, expected one for each of the {} layers", path(), key(suffix), of_each.size(),
                 count);
   for (std::size_t i = 0; i < of_each.size(); ++i) {
-    OCTAVO_TRY(of_each[i], size_of(*this, suffix, i, of_each[i]));
+    OCTAVO_TRY(of_each[i], size_of(*this, suffix, i, of_each[i], least));
   }
   return of_each;
 }
@@ -178,15 +179,22 @@ Result<void> ModelKeys::refuse_unread_mathematics() const {
   return {};
 }
 
-Result<LayerSpec> read_attention_layer(const ModelKeys& keys, const ModelConfig& config,
-                                       std::optional<double> default_rope_base) {
-  AttentionSpec attention;
-  attention.qkv_bias = Presence::kOptional;
-  OCTAVO_TRY(attention.num_heads, keys.size("attention.head_count"));
-  OCTAVO_TRY(attention.num_kv_heads, keys.size_or("attention.head_count_kv", attention.num_heads));
+Result<AttentionSpec> read_attention(const ModelKeys& keys, const ModelConfig& config, int num_heads, int num_kv_heads,
+                                     std::optional<double> default_rope_base) {
+  AttentionSpec attention{
+      .num_heads = num_heads, .num_kv_heads = num_kv_heads, .rope = {}, .qkv_bias = Presence::kOptional};
   OCTAVO_TRY_VOID(read_head_dim(keys, config, {}, attention));
   OCTAVO_TRY(attention.rope, read_rope(keys, attention.head_dim, default_rope_base));
-  return LayerSpec{.mixer = attention};
+  return attention;
+}
+
+Result<LayerSpec> read_attention_layer(const ModelKeys& keys, const ModelConfig& config,
+                                       std::optional<double> default_rope_base) {
+  LayerSpec layer;
+  OCTAVO_TRY(const int num_heads, keys.size("attention.head_count"));
+  OCTAVO_TRY(const int num_kv_heads, keys.size_or("attention.head_count_kv", num_heads));
+  OCTAVO_TRY(layer.mixer, read_attention(keys, config, num_heads, num_kv_heads, default_rope_base));
+  return layer;
 }
 
 Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& config,

@@ -34,8 +34,8 @@ class ModelKeys {
   /// 1 to `most`.
   Result<int> size(std::string_view suffix, int most = kMaxModelSize) const;
   Result<int> size_or(std::string_view suffix, int otherwise) const;
-  /// A size for each of `count` layers: one for all of them, or an array of as many.
-  Result<std::vector<int>> sizes(std::string_view suffix, int count) const;
+  /// A size for each of `count` layers, `least` or more: one for all of them, or an array of as many.
+  Result<std::vector<int>> sizes(std::string_view suffix, int count, int least = 1) const;
   /// 0 to `most`.
   Result<int> count(std::string_view suffix, int most = kMaxModelSize) const;
   /// A finite number above 0.
@@ -69,8 +69,12 @@ Result<void> read_head_dim(const ModelKeys& keys, const ModelConfig& config, con
                            AttentionSpec& attention);
 
 /// Heads and rotary positions of a transformer's layer, as all files name them; Q, K and V may have biases, whatever
-/// the family. The family sets the feed-forward, and what else is its own. `default_rope_base`: for families whose
-/// files leave rope.freq_base out; none: it must be there.
+/// the family. `default_rope_base`: for families whose files leave rope.freq_base out; none: it must be there.
+Result<AttentionSpec> read_attention(const ModelKeys& keys, const ModelConfig& config, int num_heads, int num_kv_heads,
+                                     std::optional<double> default_rope_base);
+
+/// The layer with such attention and the file's numbers of heads. The family sets the feed-forward, and what else is
+/// its own.
 Result<LayerSpec> read_attention_layer(const ModelKeys& keys, const ModelConfig& config,
                                        std::optional<double> default_rope_base = {});
 

@@ -73,11 +73,23 @@ TEST(Llama, HeadsMayBeWiderThanTheirPartOfTheWidth) {
   source.add("llama.attention.key_length", 32U).add("llama.attention.value_length", 32U);
   const AttentionSpec attention = *layer_of(source).attention();
   EXPECT_EQ(attention.q_width(), 128);
-  EXPECT_EQ(attention.kv_width(), 64);
+  EXPECT_EQ(attention.k_width(), 64);
   EXPECT_FLOAT_EQ(attention.scale, 0.17677669F);
   EXPECT_EQ(attention.rope.num_rotated, 32);
-  source.add("llama.attention.value_length", 16U);
-  EXPECT_THAT(error_of(source), HasSubstr("llama.attention.value_length is 16, expected 32 as the keys"));
+}
+
+TEST(Llama, ValuesMayBeOfAnotherWidthThanKeys) {
+  MemorySource source = family_keys("llama");
+  source.add("llama.attention.key_length", 32U).add("llama.attention.value_length", 20U);
+  const AttentionSpec attention = *layer_of(source).attention();
+  EXPECT_EQ(attention.q_width(), 128);
+  EXPECT_EQ(attention.k_width(), 64);
+  EXPECT_EQ(attention.v_width(), 40);
+  EXPECT_EQ(attention.result_width(), 80);
+  EXPECT_EQ(attention.kv_shape()->k_dim, 32);
+  EXPECT_EQ(attention.kv_shape()->v_dim, 20);
+  source.add("llama.attention.value_length", 1U << 24);
+  EXPECT_THAT(error_of(source), HasSubstr("their product is over"));
 }
 
 }  // namespace
