@@ -8,8 +8,14 @@
 namespace octavo {
 
 RequestTable::RequestTable(KvCacheManager& kv, Scheduler& scheduler, StepPlan& plan, const ModelTokenizer& words,
-                           Drafting& drafting, EngineStats& counts)
-    : kv_(kv), scheduler_(scheduler), plan_(plan), drafting_(drafting), counts_(counts), choice_pool_(words) {
+                           Drafting& drafting, EngineStats& counts, StoredPrefixes* stored)
+    : kv_(kv),
+      scheduler_(scheduler),
+      plan_(plan),
+      drafting_(drafting),
+      counts_(counts),
+      stored_(stored),
+      choice_pool_(words) {
   spare_rows_.reserve(kMostSpareRows);
 }
 
@@ -26,7 +32,7 @@ bool RequestTable::add(std::unique_ptr<ActiveRequest>& request) {
     kv_.set_owner(active.prompt.kv, std::hash<std::string_view>{}(active.owner));
     if (has_deadline) deadlines_.emplace(*active.deadline, active.id);
     const auto place = requests_.try_emplace(active.id).first;
-    scheduler_.add(active.prompt);
+    if (stored_ == nullptr || !stored_->wait_for_read(active.prompt)) scheduler_.add(active.prompt);
     place->second = std::move(request);
   } catch (const std::bad_alloc&) {
     if (std::exchange(active.is_reading, false)) drop_sequence(active.prompt.kv);
@@ -36,6 +42,15 @@ bool RequestTable::add(std::unique_ptr<ActiveRequest>& request) {
   }
   num_table_blocks_ += num_blocks;
   return true;
+}
+
+bool RequestTable::add_ready(Sequence& prompt) {
+  try {
+    scheduler_.add(prompt);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 bool RequestTable::make_choices(ActiveRequest& request, int count) {
@@ -64,6 +79,7 @@ bool RequestTable::make_choices(ActiveRequest& request, int count) {
 void RequestTable::start_choices(ActiveRequest& request) {
   Sequence& prompt = request.prompt;
   const int num_started = static_cast<int>(request.choices.size()) - prompt.num_choices();
+  if (stored_ != nullptr && num_started == 0) stored_->write(prompt);
   for (int i = num_started; i < request.num_begun; ++i) {
     Sequence& child = request.choices[to_size(i)]->sequence;
     if (prompt.num_forks > 0) {
@@ -108,6 +124,7 @@ void RequestTable::retire_prompt(ActiveRequest& request) {
 
 void RequestTable::retire(ActiveRequest& request, Choice& choice) {
   if (choice.sequence.state != Sequence::State::kIdle) scheduler_.remove(choice.sequence);
+  if (stored_ != nullptr) stored_->write(choice.sequence);
   drop_sequence(choice.sequence.kv);
   num_table_blocks_ -= table_blocks(choice.sequence.params.max_cached);
   choice.active = false;
@@ -129,7 +146,11 @@ std::size_t RequestTable::table_blocks(int num_tokens) const { return to_size(nu
 /// It is read, or never will be.
 void RequestTable::drop_prompt(ActiveRequest& request) {
   if (!std::exchange(request.is_reading, false)) return;
-  if (request.prompt.state != Sequence::State::kIdle) scheduler_.remove(request.prompt);
+  if (request.prompt.state != Sequence::State::kIdle) {
+    scheduler_.remove(request.prompt);
+  } else if (stored_ != nullptr) {
+    stored_->forget(request.prompt);
+  }
   drop_sequence(request.prompt.kv);
   if (!request.last_row.empty() && spare_rows_.size() < kMostSpareRows)
     spare_rows_.push_back(std::move(request.last_row));

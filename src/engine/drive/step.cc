@@ -333,7 +333,7 @@ void Step::observe(const StepPlan& plan, Clock::time_point start, double predict
   EngineStats& counts = parts_.counts;
   ++counts.steps;
   const bool is_timed = parts_.scheduler.limits().step_ms > 0;
-  if (!is_timed && !parts_.drafting.is_on()) return;
+  if (!is_timed && !parts_.drafting.is_on() && !parts_.foresees_reads) return;
   const double real = seconds(Clock::now() - start - waited_), predicted = predicted_ms / 1000;
   if (plan.batch.num_rows() > 0) {  // a step without any says nothing about others
     // The draws' time counts as far as it was foreseen: the rest, as of a thread that was taken off its processor, is

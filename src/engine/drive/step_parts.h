@@ -31,6 +31,7 @@ struct StepParts {
   Drafting& drafting;
   const Inbox& inbox;   // requests that are to end
   EngineStats& counts;  // steps and their times are counted here
+  bool foresees_reads = false;  // the cost model says what a read from the store saves
 };
 
 /// Has the runner compute the plan's batch, or its guesses.

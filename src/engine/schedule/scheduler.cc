@@ -276,6 +276,20 @@ void Scheduler::take_back(const ScheduledSequence& planned) {
   OCTAVO_CHECK(cut.has_value(), "sequence {}: {}", sequence.params.id, cut.error().message);
 }
 
+void Scheduler::count_spare(std::span<int> spare) {
+  block_budget_.count_promises(queues_.running());
+  std::ranges::fill(needed_, 0);
+  if (!queues_.waiting().empty()) block_budget_.count_to_start(*queues_.waiting().front(), needed_);
+  for (int pool = 0; pool < kv_.num_pools(); ++pool) {
+    int grown = 0;
+    for (const Sequence* sequence : queues_.running()) {
+      const int most = sequence->num_computed + (sequence->is_catching_up() ? 0 : 1 + kMaxDraftTokens);
+      grown += sequence->num_choices() + kv_.blocks_needed(sequence->kv, pool, sequence->num_computed, most);
+    }
+    spare[to_size(pool)] = block_budget_.room(pool) - needed_[to_size(pool)] - grown;
+  }
+}
+
 void Scheduler::fork(Sequence& parent, Sequence& child) {
   OCTAVO_CHECK(parent.num_forks > 0, "sequence {} has no choice left", parent.params.id);
   start_child(parent, child);
@@ -301,6 +315,7 @@ void Scheduler::start_child(const Sequence& parent, Sequence& child) {
   child.num_computed = parent.num_computed;
   child.notes.max_computed = parent.notes.max_computed;
   child.cached_tokens = parent.cached_tokens;
+  child.stored_tokens = parent.stored_tokens;
   child.diverged_at = parent.diverged_at;
   child.num_preemptions = parent.num_preemptions;
   child.notes.own_rank = {

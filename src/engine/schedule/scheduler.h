@@ -81,6 +81,12 @@ class Scheduler {
   /// Makes a choice that runs in the parent's own place; the parent is no longer the scheduler's.
   void replace(Sequence& parent, Sequence& child);
 
+  /// [pools] blocks that the next step leaves free whatever it does: neither promised, nor taken by answers that grow,
+  /// nor by the sequence that waits first. Below 0 where it may be short of them. Between steps.
+  void count_spare(std::span<int> spare);
+  /// Blocks were published by somebody else: prompts look for them.
+  void count_publication() { sharing_.count_publication(); }
+
   /// Prefixes that stay in the cache whatever else runs.
   PinnedPrefixes& pins() { return pins_; }
   const PinnedPrefixes& pins() const { return pins_; }
