@@ -41,10 +41,10 @@ struct HeldBlock {
 
 /// A prefix in whole blocks of tokens alone, by name: what its chain hashes. Nobody stores one with given rows.
 struct PrefixName {
-  std::string domain = {};         // for people, who see its first kMaxDomainBytes; the chain's root has it
+  std::string domain = {};  // for people, who see its first kMaxDomainBytes; the chain's root has it
   BlockHash root = {};
-  std::vector<BlockHash> hashes;   // [blocks]
-  std::vector<TokenId> tokens;     // [blocks][block_size]
+  std::vector<BlockHash> hashes;  // [blocks]
+  std::vector<TokenId> tokens;    // [blocks][block_size]
 };
 
 /// A write of pieces to a file from an offset on, with the results and errno of pwritev(2).
@@ -52,11 +52,12 @@ using WriteCall = std::function<::ssize_t(int fd, std::span<const ::iovec> piece
 
 struct KvStoreOptions {
   std::filesystem::path folder;
-  std::uint64_t max_bytes = 0;                           // of all files of the directory; 0: no bound
-  std::optional<std::chrono::seconds> ttl = {};          // since a file's last use; none: for ever
-  std::uint64_t max_bytes_in_flight = kMaxBytesInFlight; // of writes; a single one may be larger
-  std::function<void(const std::string&)> warn = {};     // told by the store's thread, at most once a minute
-  WriteCall write = {};                                  // in place of pwritev(2), to limit or count what is written
+  std::uint64_t max_bytes = 0;                            // of all files of the directory; 0: no bound
+  std::optional<std::chrono::seconds> ttl = {};           // since a file's last use; none: for ever
+  std::uint64_t max_bytes_in_flight = kMaxBytesInFlight;  // of writes; a single one may be larger
+  std::chrono::milliseconds look_every{10'000};  // over the directory, for files of other processes, while it is used
+  std::function<void(const std::string&)> warn = {};  // told by the store's thread, at most once a minute
+  WriteCall write = {};                               // in place of pwritev(2), to limit or count what is written
 
   static constexpr std::uint64_t kMaxBytesInFlight = std::uint64_t{256} << 20;
 };
