@@ -69,7 +69,7 @@ struct EngineOptions {
   /// It never changes an answer. Loading fails where the directory is open to others; with a device, contiguous layout,
   /// no prefix cache or no repack nothing is kept, which on_warning is told.
   KvStoreSettings kv_store = {};
-  bool prefix_cache = true;   // prompts that begin alike share memory and work; never changes an answer
+  bool prefix_cache = true;  // prompts that begin alike share memory and work; never changes an answer
   /// While somebody waits for the next token, a step is filled up to this predicted time in milliseconds; engines that
   /// share threads (resources) divide the time by the number of those that have work. 0: max_step_tokens alone bounds a
   /// step, for one user who wants throughput; loading then measures nothing.

@@ -72,23 +72,21 @@ Result<EngineImpl::Memory> EngineImpl::make_memory(EngineParts& parts) {
   if (is_stored(parts)) {
     OCTAVO_TRY(const BlockHashKey key, KvStore::key_of(parts.kv_store.folder));
     OCTAVO_TRY(hasher, make_block_hasher(key));
-    OCTAVO_TRY(memory.store,
-               KvStore::open({.folder = parts.kv_store.folder,
-                              .max_bytes = parts.kv_store.max_bytes,
-                              .ttl = parts.kv_store.ttl,
-                              .warn = parts.kv_store.on_warning},
-                             fmt::format("{}\n{}\n{}\n{}", info.name, info.fingerprint, info.file_hash,
-                                         runner.room.layout.name()),
-                             runner.room.layout, *parts.runner->block_memory(),
-                             [inbox = memory.inbox] { inbox->wake(); }));
+    OCTAVO_TRY(memory.store, KvStore::open({.folder = parts.kv_store.folder,
+                                            .max_bytes = parts.kv_store.max_bytes,
+                                            .ttl = parts.kv_store.ttl,
+                                            .warn = parts.kv_store.on_warning},
+                                           fmt::format("{}\n{}\n{}\n{}", info.name, info.fingerprint, info.file_hash,
+                                                       runner.room.layout.name()),
+                                           runner.room.layout, *parts.runner->block_memory(),
+                                           [inbox = memory.inbox] { inbox->wake(); }));
   }
   OCTAVO_TRY(memory.kv, KvCacheManager::create(runner.room, parts.prefix_cache, std::move(hasher),
                                                info.fingerprint + info.file_hash));
   return memory;
 }
 
-EngineImpl::EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextImpl>& text,
-                       Memory memory)
+EngineImpl::EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextImpl>& text, Memory memory)
     : Engine(text),
       text_(*text),
       parts_(std::move(parts)),
@@ -97,7 +95,10 @@ EngineImpl::EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextI
       cost_(info().work ? CostModel(info().work->attention, info().work->experts) : CostModel({})),
       queue_(parts_.queue_bounds),
       scheduler_(parts_.limits, kv_, prices_steps(parts_, info()) ? &cost_ : nullptr),
-      stored_(memory_.store ? std::optional<StoredPrefixes>(std::in_place, StoredPrefixes::Parts{*memory_.store, kv_, scheduler_, cost_}, parts_.kv_store.min_compute_s) : std::nullopt),
+      stored_(memory_.store ? std::optional<StoredPrefixes>(
+                                  std::in_place, StoredPrefixes::Parts{*memory_.store, kv_, scheduler_, cost_},
+                                  parts_.kv_store.min_compute_s)
+                            : std::nullopt),
       plan_(scheduler_.make_plan()),
       statistics_(scheduler_, kv_),
       drafting_(parts_.draft, scheduler_.limits().max_sequences, text_.words(), text_.num_drawable(),

@@ -42,7 +42,7 @@ struct EngineParts {
   TextParts text;
   std::unique_ptr<ModelRunner> runner;
   bool prefix_cache = true;
-  bool profile = false;  // steps are timed by part
+  bool profile = false;           // steps are timed by part
   KvStoreSettings kv_store = {};  // what is to be kept on disk
   Scheduler::Limits limits;
   DraftOptions draft = {};
@@ -86,7 +86,7 @@ class EngineImpl final : public Engine {
   StepParts step_parts();
 
   const ModelTextImpl& text_;
-  EngineParts parts_;                         // but for the text
+  EngineParts parts_;  // but for the text
   const Memory memory_;
   KvCacheManager& kv_;
   CostModel cost_;

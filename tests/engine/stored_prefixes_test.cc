@@ -80,7 +80,9 @@ TEST_P(StoredPrefixes, AConversationGoesOnFromItsLastAnswer) {
 
 TEST_P(StoredPrefixes, WhoNeedsTheSameBlocksWaitsForOneRead) {
   const Request request = make_request(40, 5);
-  { TestEngine(options()).run(request); }
+  {
+    TestEngine(options()).run(request);
+  }
   TestEngine second(options());
   std::vector<RequestId> ids;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
@@ -103,7 +105,9 @@ TEST_P(StoredPrefixes, WhoNeedsTheSameBlocksWaitsForOneRead) {
 TEST_P(StoredPrefixes, OtherDomainsDoNotFindThem) {
   Request request = make_request(30, 3);
   request.cache_domain = "one";
-  { TestEngine(options()).run(request); }
+  {
+    TestEngine(options()).run(request);
+  }
   TestEngine second(options());
   request.cache_domain = "two";
   EXPECT_EQ(second.run(request).stats.stored_tokens, 0);
@@ -113,7 +117,9 @@ TEST_P(StoredPrefixes, OtherDomainsDoNotFindThem) {
 
 TEST_P(StoredPrefixes, ADamagedFileIsComputedAnew) {
   const Request request = make_request(30, 12);
-  { TestEngine(options()).run(request); }
+  {
+    TestEngine(options()).run(request);
+  }
   change_files([](const fs::path& path) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(-3, std::ios::end);
@@ -131,7 +137,9 @@ TEST_P(StoredPrefixes, ADamagedFileIsComputedAnew) {
 
 TEST_P(StoredPrefixes, ACancelledRequestDoesNotDisturbTheRead) {
   const Request request = make_request(30, 12);
-  { TestEngine(options()).run(request); }
+  {
+    TestEngine(options()).run(request);
+  }
   TestEngine second(options());
   const RequestId cancelled = second.submit(request), other = second.submit(request);
   second->cancel(cancelled);
@@ -147,7 +155,9 @@ TEST_P(StoredPrefixes, ACancelledRequestDoesNotDisturbTheRead) {
 
 TEST_P(StoredPrefixes, ADrainEndsWhenWhatWaitsForTheDiskIsAnswered) {
   const Request request = make_request(30, 12);
-  { TestEngine(options()).run(request); }
+  {
+    TestEngine(options()).run(request);
+  }
   TestEngine second(options());
   const RequestId id = second.submit(request);
   second->drain();
@@ -193,18 +203,19 @@ TEST(StoredPrefixesFolder, OneThatIsOpenToOthersIsRefused) {
 TEST(StoredPrefixesFolder, WhereNothingCanBeKeptALineSaysWhy) {
   const TempFolder folder;
   std::string told;
-  const TestEngine engine({.prefix_cache = false,
-                           .kv_store = {.folder = folder.path() / "store",
-                                        .on_warning = [&](const std::string& words) { told = words; }}});
+  const TestEngine engine(
+      {.prefix_cache = false,
+       .kv_store = {.folder = folder.path() / "store", .on_warning = [&](const std::string& words) { told = words; }}});
   EXPECT_THAT(told, testing::HasSubstr("no prefix cache"));
   EXPECT_FALSE(fs::exists(folder.path() / "store"));
 }
 
 TEST(StoredPrefixesPrice, WhatIsComputedSoonIsNotKept) {
   const TempFolder folder;
-  { TestEngine({.kv_store = {.folder = folder.path() / "store", .min_compute_s = 1000}}).run(make_request(60, 3)); }
-  for (const auto& entry : fs::recursive_directory_iterator(folder.path()))
-    EXPECT_NE(entry.path().extension(), ".run");
+  {
+    TestEngine({.kv_store = {.folder = folder.path() / "store", .min_compute_s = 1000}}).run(make_request(60, 3));
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(folder.path())) EXPECT_NE(entry.path().extension(), ".run");
 }
 
 }  // namespace

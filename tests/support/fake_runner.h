@@ -412,21 +412,21 @@ class FakeRunner final : public ModelRunner, public BlockMemory {
   Options options_;
   RunnerInfo info_;
   const KvCacheManager* manager_ = nullptr;
-  const Batch* batch_ = nullptr;                      // begun
-  const GuessBatch* guess_batch_ = nullptr;           // that the rows belong to
-  std::vector<int> windows_;                          // [groups]
-  std::vector<std::vector<Slot>> slots_;              // [groups][blocks * block_size]
-  std::vector<StateTokens> snapshots_;                // [num_snapshots]
-  std::vector<std::byte> other_layers_;               // blocks of a group's layers behind the first, which has the tokens
-  std::vector<std::int32_t> kept_;                    // tokens of the last batch's drafted rows
-  std::vector<std::uint64_t> states_;                 // [logit rows]
-  std::vector<std::int32_t> row_tokens_;              // [logit rows]
-  std::vector<float> logits_;                         // [kMaxLogitRows, vocab_size]
-  std::vector<std::int32_t> not_finite_, spoiled_;    // sequences of the last batch
-  std::vector<GuessedToken> guesses_;                 // of the last batch of guesses
-  std::vector<std::int32_t> ahead_;                   // scratch of guess()
-  SamplingParams params_;                             // the same
-  SamplerScratch scratch_{options_.vocab_size};       // the same
+  const Batch* batch_ = nullptr;                    // begun
+  const GuessBatch* guess_batch_ = nullptr;         // that the rows belong to
+  std::vector<int> windows_;                        // [groups]
+  std::vector<std::vector<Slot>> slots_;            // [groups][blocks * block_size]
+  std::vector<StateTokens> snapshots_;              // [num_snapshots]
+  std::vector<std::byte> other_layers_;             // blocks of a group's layers behind the first, which has the tokens
+  std::vector<std::int32_t> kept_;                  // tokens of the last batch's drafted rows
+  std::vector<std::uint64_t> states_;               // [logit rows]
+  std::vector<std::int32_t> row_tokens_;            // [logit rows]
+  std::vector<float> logits_;                       // [kMaxLogitRows, vocab_size]
+  std::vector<std::int32_t> not_finite_, spoiled_;  // sequences of the last batch
+  std::vector<GuessedToken> guesses_;               // of the last batch of guesses
+  std::vector<std::int32_t> ahead_;                 // scratch of guess()
+  SamplingParams params_;                           // the same
+  SamplerScratch scratch_{options_.vocab_size};     // the same
   int num_guesses_ = 0;
   std::vector<float> hidden_ = std::vector<float>(at(kMaxLogitRows) * kWidth);
   bool may_read_anything_ = false;

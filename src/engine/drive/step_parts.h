@@ -29,8 +29,8 @@ struct StepParts {
   Answers& answers;
   MaskFinder& masks;
   Drafting& drafting;
-  const Inbox& inbox;   // requests that are to end
-  EngineStats& counts;  // steps and their times are counted here
+  const Inbox& inbox;           // requests that are to end
+  EngineStats& counts;          // steps and their times are counted here
   bool foresees_reads = false;  // the cost model says what a read from the store saves
 };
 

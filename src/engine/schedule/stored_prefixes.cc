@@ -11,16 +11,15 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kMostMoves = 64;   // reads and writes at a time
-constexpr double kReadShare = 0.8;       // of the time to compute, which a read must stay below
-constexpr int kBlocksAtATime = 16;       // reserved of groups with a window, which give back what they have passed
+constexpr std::size_t kMostMoves = 64;  // reads and writes at a time
+constexpr double kReadShare = 0.8;      // of the time to compute, which a read must stay below
+constexpr int kBlocksAtATime = 16;      // reserved of groups with a window, which give back what they have passed
 constexpr double kMsPerS = 1000;
 
 /// A sequence of the cache that is given back at the end of the scope, unless somebody keeps it.
 class ScopedSequence {
  public:
-  ScopedSequence(KvCacheManager& kv, const Sequence& of)
-      : kv_(kv), id_(kv.create_sequence(of.num_tokens())) {
+  ScopedSequence(KvCacheManager& kv, const Sequence& of) : kv_(kv), id_(kv.create_sequence(of.num_tokens())) {
     kv.set_owner(id_, std::hash<std::string_view>{}(of.params.owner));
   }
   ~ScopedSequence() {

@@ -1,4 +1,5 @@
-// Prefixes that a store on disk keeps (kv_store/kv_store.h): who waits for a read, and whose blocks are read or written.
+// Prefixes that a store on disk keeps (kv_store/kv_store.h): who waits for a read, and whose blocks are read or
+// written.
 //
 // A sequence that comes looks into the store for what goes on behind what is in memory. Where that takes less time to
 // read than to compute, it waits until the read has ended, and whoever needs the same blocks waits with it; then it is
@@ -90,7 +91,7 @@ class StoredPrefixes {
   const double min_compute_s_;
   std::map<KvStore::Job, Move> moves_;
   std::vector<Sequence*> ready_;
-  int num_waiting_ = 0;  // for a read, or in ready_
+  int num_waiting_ = 0;              // for a read, or in ready_
   std::vector<KvStore::Done> done_;  // scratch of collect()
   std::vector<int> spare_;           // [pools] scratch
   const std::vector<int> none_;      // [pools] 0
