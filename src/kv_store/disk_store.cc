@@ -27,6 +27,14 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 bool is_less(const BlockHash& a, const BlockHash& b) { return a.low != b.low ? a.low < b.low : a.high < b.high; }
 
+/// Those blocks that have a place in a file.
+std::vector<HeldBlock> blocks_in(const RunHeader& header, std::span<const HeldBlock> blocks) {
+  std::vector<HeldBlock> in;
+  for (const HeldBlock& held : blocks)
+    if (header.payload(held.pool, held.index).number < header.num_payloads()) in.push_back(held);
+  return in;
+}
+
 std::string full_address(std::string_view address, const StateLayout& layout) {
   return fmt::format("{}\n{}\nrun files of version {}\n", address, layout.name(), kRunVersion);
 }
@@ -41,7 +49,7 @@ Result<BlockHashKey> KvStore::key_of(const std::filesystem::path& folder) {
 Result<std::unique_ptr<KvStore>> KvStore::open(const KvStoreOptions& options, std::string_view address,
                                                const StateLayout& layout, BlockMemory& memory,
                                                std::function<void()> wake) {
-  if (layout.is_contiguous()) return fail("{}: only blocks are stored, found one cache", options.folder.string());
+  OCTAVO_TRY_VOID(check_storable(layout));
   OCTAVO_TRY(StoreFolder folder, StoreFolder::open(options.folder));
   const std::string text = full_address(address, layout);
   OCTAVO_TRY_VOID(folder.add_address(digest_of(text), text));
@@ -140,7 +148,6 @@ KvStore::Job DiskStore::write(PrefixName prefix, std::vector<HeldBlock> blocks) 
     if (plan.is_needed) bytes = bytes_between(plan.first, static_cast<int>(prefix.hashes.size()));
     accepted = may_write(prefix, bytes);
   }
-  if (accepted) bytes_in_flight_ += bytes;
   return add_task(writes_, accepted, {.prefix = std::move(prefix), .blocks = std::move(blocks), .bytes = bytes}, false);
 }
 
@@ -178,10 +185,11 @@ KvStore::Job DiskStore::add_task(std::deque<Task>& tasks, bool accepted, Task ta
   // Whoever ends a task needs no memory to say so.
   done_.reserve(done_.size() + num_running_ + reads_.size() + writes_.size() + 1);
   const Job job = task.job;
+  const std::uint64_t bytes = task.bytes;
   if (accepted && !has_ended_) {
     tasks.push_back(std::move(task));
+    bytes_in_flight_ += bytes;
   } else {
-    if (accepted) bytes_in_flight_ -= task.bytes;
     done_.push_back({.job = job, .is_read = is_read, .is_ok = false});
     must_tell_ = true;
     ended_.notify_all();
@@ -397,13 +405,16 @@ bool DiskStore::write_blocks(const Task& task) {
   }
   touch(task.prefix);
   if (!planned.is_needed) return true;
-  make_room(RunHeader::of(digest_, layout_, task.prefix, planned.first).file_bytes());
-  RunHeader header = RunHeader::of(digest_, layout_, task.prefix, plan().first);
+  RunHeader header = RunHeader::of(digest_, layout_, task.prefix, planned.first);
+  if (blocks_in(header, task.blocks).size() != header.num_payloads()) return false;
+  make_room(header.file_bytes());
+  header = RunHeader::of(digest_, layout_, task.prefix, plan().first);  // a file before it may have made the room
   return write_run(task, header);
 }
 
 bool DiskStore::write_run(const Task& task, RunHeader& header) {
   const std::uint64_t bytes = header.file_bytes();
+  if (header.header_bytes() > kMaxRunHeaderBytes) return false;
   if (options_.max_bytes != 0 && counts().bytes + bytes > options_.max_bytes) return false;
   const std::filesystem::path path = folder_.run_path(digest_, header.last());
   // The folder of an address may have been removed when it was empty.
@@ -414,9 +425,7 @@ bool DiskStore::write_run(const Task& task, RunHeader& header) {
     warn(made.error().message);
     return false;
   }
-  std::vector<HeldBlock> blocks;
-  for (const HeldBlock& held : task.blocks)
-    if (header.payload(held.pool, held.index).number < header.num_payloads()) blocks.push_back(held);
+  const std::vector<HeldBlock> blocks = blocks_in(header, task.blocks);
   const auto done = write_run_file(path, header, blocks, layout_, memory_, options_.write, pause_of_task(true));
   if (!done) {
     if (done.error().fault != RunFault::kStopped && done.error().fault != RunFault::kOther) warn(done.error().message);
@@ -515,11 +524,13 @@ void DiskStore::touch(const PrefixName& prefix) {
     ::utimensat(AT_FDCWD, folder_.run_path(digest_, end).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
-void DiskStore::warn(const std::string& message) {
+void DiskStore::warn(const std::string& message) try {
   const auto now = Clock::now();
   if (!options_.warn || (warned_ && now - *warned_ < kWarnEvery)) return;
   warned_ = now;
   options_.warn(message);
+} catch (...) {
+  return;  // there is no memory to say so
 }
 
 }  // namespace octavo

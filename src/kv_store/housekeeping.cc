@@ -59,6 +59,7 @@ Result<std::vector<StoredDomain>> list_store(const std::filesystem::path& path) 
     row.tokens += run->header().tokens.size();
   }
   std::vector<StoredDomain> all;
+  all.reserve(rows.size());
   for (auto& [key, row] : rows) all.push_back(std::move(row));
   return all;
 }

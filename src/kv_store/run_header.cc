@@ -19,10 +19,8 @@ static_assert(std::endian::native == std::endian::little, "the format's numbers 
 
 constexpr std::array<char, 8> kMagic = {'O', 'c', 't', 'a', 'v', 'o', 'K', 'V'};
 constexpr std::uint32_t kMaxBlocks = 1U << 22;
-constexpr std::uint32_t kMaxBlockSize = 1U << 16;
 constexpr std::uint32_t kMaxGroups = 1024;
 constexpr std::uint64_t kMaxPayloadBytes = std::uint64_t{1} << 40;  // of one block or snapshot
-constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t kAlignment = 64;
 
 /// The numbers that every header begins with.
@@ -71,7 +69,7 @@ Result<Fixed> check_fixed(std::span<const std::byte> begin, std::uint64_t file_b
   if (fixed.magic != kMagic) return fail("it is no run file");
   if (fixed.version != kRunVersion) return fail("its version is {}, expected {}", fixed.version, kRunVersion);
   if (fixed.file_bytes != file_bytes) return fail("it has {} bytes, expected {}", file_bytes, fixed.file_bytes);
-  if (fixed.header_bytes < sizeof(Fixed) || fixed.header_bytes > std::min(file_bytes, kMaxHeaderBytes) ||
+  if (fixed.header_bytes < sizeof(Fixed) || fixed.header_bytes > std::min(file_bytes, kMaxRunHeaderBytes) ||
       fixed.header_bytes % kAlignment != 0)
     return fail("its header has {} bytes", fixed.header_bytes);
   return fixed;
@@ -79,7 +77,8 @@ Result<Fixed> check_fixed(std::span<const std::byte> begin, std::uint64_t file_b
 
 Result<void> check_counts(const Fixed& fixed) {
   if (fixed.num_groups == 0 || fixed.num_groups > kMaxGroups) return fail("it has {} groups", fixed.num_groups);
-  if (fixed.block_size == 0 || fixed.block_size > kMaxBlockSize) return fail("its block size is {}", fixed.block_size);
+  if (fixed.block_size == 0 || fixed.block_size > to_size(kMaxBlockSize))
+    return fail("its block size is {}", fixed.block_size);
   if (fixed.end == 0 || fixed.end > kMaxBlocks || fixed.first > fixed.end)
     return fail("it has the blocks {} to {}", fixed.first, fixed.end);
   if (fixed.domain_bytes > kMaxDomainBytes) return fail("its domain has {} bytes", fixed.domain_bytes);
@@ -130,6 +129,14 @@ bool ends_alone(const StateLayout& layout) {
 
 bool has_group_without_window(const StateLayout& layout) {
   return std::ranges::any_of(layout.groups, [](const KvGroup& group) { return group.window == 0; });
+}
+
+Result<void> check_storable(const StateLayout& layout) {
+  if (layout.is_contiguous()) return fail("only blocks are kept on disk, found the contiguous layout");
+  bool is_small = layout.block_size <= kMaxBlockSize && layout.groups.size() <= kMaxGroups &&
+                  layout.snapshot.bytes <= kMaxPayloadBytes;
+  for (int g = 0; g < layout.num_groups(); ++g) is_small = is_small && layout.block_bytes(g) <= kMaxPayloadBytes;
+  return is_small ? Result<void>{} : fail("the blocks of the layout are too large to be kept: {}", layout.name());
 }
 
 std::size_t RunHeader::num_payloads() const {

@@ -24,6 +24,7 @@ AddressDigest digest_of(std::string_view address);
 
 inline constexpr std::uint32_t kRunVersion = 1;
 inline constexpr std::size_t kMaxDomainBytes = 256;
+inline constexpr std::uint64_t kMaxRunHeaderBytes = std::uint64_t{256} << 20;
 
 /// Consecutive blocks of one group.
 struct RunGroup {
@@ -70,6 +71,8 @@ int first_seen(const StateLayout& layout, int group, int end);
 bool ends_alone(const StateLayout& layout);
 /// Some group has all blocks.
 bool has_group_without_window(const StateLayout& layout);
+/// Errors: the contiguous layout, which has no blocks; more than a header can say.
+Result<void> check_storable(const StateLayout& layout);
 
 std::vector<std::byte> bytes_of(const RunHeader& header);
 /// The number of bytes of a header that begins so, at least kFixedRunBytes of them. Errors: another format or version,

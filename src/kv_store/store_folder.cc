@@ -64,7 +64,7 @@ bool for_entries(const std::filesystem::path& path, const Visit& visit) {
   const OpenFolder folder(::opendir(path.c_str()));
   if (!folder) return true;
   while (const ::dirent* entry = ::readdir(folder.get())) {
-    const std::string_view name = entry->d_name;
+    const std::string name = entry->d_name;
     if (!name.starts_with('.') && !visit(name, ::dirfd(folder.get()))) return false;
   }
   return true;
@@ -174,7 +174,7 @@ Result<void> StoreFolder::make_folder_of(const std::filesystem::path& run) const
 
 std::vector<AddressDigest> StoreFolder::addresses() const {
   std::vector<AddressDigest> found;
-  for_entries(path_, [&](std::string_view name, int) {
+  for_entries(path_, [&](const std::string& name, int) {
     if (const auto address = from_hex(name)) found.push_back(*address);
     return true;
   });
@@ -191,23 +191,24 @@ StoreListing StoreFolder::list(const Pause& pause) const {
 
 void StoreFolder::list_address(const AddressDigest& address, const Pause& pause, StoreListing& listing) const {
   const std::filesystem::path folder = folder_of(address);
-  const auto add = [&](std::string_view name, int fd) {
+  const auto add = [&](const std::string& name, int fd) {
     struct stat info{};
-    if (::fstatat(fd, name.data(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) return true;
+    if (::fstatat(fd, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) return true;
     if (name.ends_with(kUnfinishedSuffix) && info.st_mtime < now_s() - kUnfinishedFor_s) {
-      ::unlinkat(fd, name.data(), 0);
+      ::unlinkat(fd, name.c_str(), 0);
       return true;
     }
     const auto bytes = static_cast<std::uint64_t>(info.st_size);
     listing.bytes += bytes;
-    const auto end = name.ends_with(kSuffix) ? from_hex(name.substr(0, name.size() - kSuffix.size())) : std::nullopt;
+    const auto end = name.ends_with(kSuffix) ? from_hex(std::string_view(name).substr(0, name.size() - kSuffix.size()))
+                                             : std::nullopt;
     if (end && listing.files.size() < StoreListing::kMaxFiles)
       listing.files.push_back(
           {.address = address, .end = std::bit_cast<BlockHash>(*end), .bytes = bytes, .used_s = info.st_mtime});
     return pause();
   };
   listing.is_complete = for_entries(
-      folder, [&](std::string_view name, int) { return name.size() != 2 || for_entries(folder / name, add); });
+      folder, [&](const std::string& name, int) { return name.size() != 2 || for_entries(folder / name, add); });
 }
 
 bool StoreFolder::remove(const StoredFile& file) const {
@@ -217,7 +218,7 @@ bool StoreFolder::remove(const StoredFile& file) const {
 void StoreFolder::remove_if_empty(const AddressDigest& address) const {
   const std::filesystem::path folder = folder_of(address);
   bool is_empty = true;
-  for_entries(folder, [&](std::string_view name, int) {
+  for_entries(folder, [&](const std::string& name, int) {
     if (name.size() == 2 && ::rmdir((folder / name).c_str()) != 0) is_empty = false;
     return true;
   });
