@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kMaxTasks = 1024;  // of one kind that wait
 constexpr int kRestOfALook = 10;         // times as long as it took
 constexpr std::chrono::minutes kWarnEvery{1};
+constexpr std::chrono::seconds kLongestStart{1};  // what is found later in a large directory is known later
 constexpr std::int64_t kTouchEvery_s = 60;                     // of one file
 constexpr std::uint64_t kFewBytes = std::uint64_t{256} << 10;  // fewer tell nothing of a rate
 constexpr double kFirstRate = 500e6, kFirstLatency_s = 1e-3;   // until something is known
@@ -78,6 +79,8 @@ DiskStore::DiskStore(KvStoreOptions options, StoreFolder folder, std::string add
 
 void DiskStore::start() {
   thread_ = start_thread([this](const std::stop_token& stop) { work(stop); }, [this](const Error&) { fail_all(); });
+  std::unique_lock lock(mutex_);
+  ended_.wait_for(lock, kLongestStart, [this] { return has_looked_ || has_ended_; });
 }
 
 KvStore::Found DiskStore::find(std::span<const BlockHash> chain, int known, int most) {
@@ -201,6 +204,11 @@ KvStore::Job DiskStore::add_task(std::deque<Task>& tasks, bool accepted, Task ta
 void DiskStore::work(const std::stop_token& stop) {
   stop_ = stop;
   look_over();
+  {
+    const std::scoped_lock lock(mutex_);
+    has_looked_ = true;
+    ended_.notify_all();
+  }
   while (!stop.stop_requested()) {
     bool must_look = false;
     {

@@ -113,7 +113,7 @@ class DiskStore final : public KvStore {
   std::size_t num_running_ = 0;
   std::vector<Done> done_;                  // with room for all tasks
   std::atomic<bool> is_cancelled_ = false;  // what runs shall end
-  bool must_tell_ = false, was_used_ = false, has_ended_ = false;
+  bool must_tell_ = false, was_used_ = false, has_looked_ = false, has_ended_ = false;
   Job next_job_ = 1;
   std::uint64_t bytes_in_flight_ = 0;
   KvStoreCounts counts_;
