@@ -138,7 +138,7 @@ StepParts EngineImpl::step_parts() {
           .drafting = drafting_,
           .inbox = *memory_.inbox,
           .counts = statistics_.counts(),
-          .foresees_reads = stored_.has_value()};
+          .stored = stored_ ? &*stored_ : nullptr};
 }
 
 EngineImpl::~EngineImpl() {

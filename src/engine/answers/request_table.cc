@@ -32,7 +32,7 @@ bool RequestTable::add(std::unique_ptr<ActiveRequest>& request) {
     kv_.set_owner(active.prompt.kv, std::hash<std::string_view>{}(active.owner));
     if (has_deadline) deadlines_.emplace(*active.deadline, active.id);
     const auto place = requests_.try_emplace(active.id).first;
-    if (stored_ == nullptr || !stored_->wait_for_read(active.prompt)) scheduler_.add(active.prompt);
+    scheduler_.add(active.prompt);
     place->second = std::move(request);
   } catch (const std::bad_alloc&) {
     if (std::exchange(active.is_reading, false)) drop_sequence(active.prompt.kv);
@@ -46,7 +46,7 @@ bool RequestTable::add(std::unique_ptr<ActiveRequest>& request) {
 
 bool RequestTable::add_ready(Sequence& prompt) {
   try {
-    scheduler_.add(prompt);
+    scheduler_.add_again(prompt);
     return true;
   } catch (const std::bad_alloc&) {
     return false;
@@ -146,11 +146,8 @@ std::size_t RequestTable::table_blocks(int num_tokens) const { return to_size(nu
 /// It is read, or never will be.
 void RequestTable::drop_prompt(ActiveRequest& request) {
   if (!std::exchange(request.is_reading, false)) return;
-  if (request.prompt.state != Sequence::State::kIdle) {
-    scheduler_.remove(request.prompt);
-  } else if (stored_ != nullptr) {
-    stored_->forget(request.prompt);
-  }
+  const bool waits_for_read = stored_ != nullptr && stored_->forget(request.prompt);
+  if (waits_for_read || request.prompt.state != Sequence::State::kIdle) scheduler_.remove(request.prompt);
   drop_sequence(request.prompt.kv);
   if (!request.last_row.empty() && spare_rows_.size() < kMostSpareRows)
     spare_rows_.push_back(std::move(request.last_row));

@@ -5,7 +5,7 @@
 namespace octavo {
 namespace {
 
-constexpr std::chrono::milliseconds kLongestWait(10);  // for the store, before orders are heard again
+constexpr std::chrono::milliseconds kLongestWait(5);  // for the store, before orders are heard again
 
 }  // namespace
 
@@ -89,7 +89,7 @@ void Driver::take_stored() {
 
 /// Nobody waits for a step, or for what is read for him.
 bool Driver::is_idle() const {
-  return parts_.scheduler.empty() && (parts_.stored == nullptr || !parts_.stored->has_waiting());
+  return parts_.scheduler.empty() && (parts_.stored == nullptr || parts_.stored->num_waiting() == 0);
 }
 
 void Driver::run_until(const std::stop_token& stop, const IdleRelease::Times& idle_times) {

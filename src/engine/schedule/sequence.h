@@ -73,6 +73,7 @@ struct SchedulerNotes {
   int choices_ranked = 0;                  // that it had when its rank was set
   // Since it was admitted
   bool was_admitted = false;            // it ran once
+  bool was_looked_for = false;          // in the store, behind what memory had
   int num_admitted_tokens = 0;          // tokens that it had when it was last admitted; 0: it was forked
   PrefillTurns prefill_turns = {};      // since then
   std::uint64_t publications_seen = 0;  // when it last looked for its prefix

@@ -54,30 +54,43 @@ bool can_be_stored(const Sequence& sequence) {
 }  // namespace
 
 StoredPrefixes::StoredPrefixes(const Parts& parts, double min_compute_s)
-    : parts_(parts), min_compute_s_(min_compute_s), spare_(to_size(parts.kv.num_pools())), none_(spare_) {}
+    : parts_(parts),
+      min_compute_s_(min_compute_s),
+      spare_(to_size(parts.kv.num_pools())),
+      needed_(spare_),
+      none_(spare_) {
+  parts_.scheduler.set_reads(*this);
+}
 
 StoredPrefixes::~StoredPrefixes() {
   parts_.store.cancel_all();
   for (const auto& [job, move] : moves_) drop(move.kv);
 }
 
-bool StoredPrefixes::wait_for_read(Sequence& sequence) {
-  if (!can_be_stored(sequence) || moves_.size() >= kMostMoves) return false;
+bool StoredPrefixes::wait_for_read(Sequence& sequence) try {
+  if (!can_be_stored(sequence)) return false;
   ready_.reserve(to_size(num_waiting_) + 1);
   ScopedSequence held(parts_.kv, sequence);
   const int known = held.attach(sequence);
   if (Move* read = read_of(sequence, known)) {
     read->waiting.push_back(&sequence);
-    ++num_waiting_;
+    count_waiting(sequence, 1);
     return true;
   }
   const int most = (sequence.num_tokens() - 1) / parts_.kv.block_size();
   const KvStore::Found found = parts_.store.find(sequence.chain.hashes(), known, most);
-  if (found.num_blocks <= known || !pays(sequence, known, found)) return false;
+  if (found.num_blocks <= known || moves_.size() >= kMostMoves || !pays(sequence, known, found)) return false;
   if (!begin_read(sequence, held.id(), known, found.num_blocks)) return false;
   held.keep();
-  ++num_waiting_;
+  count_waiting(sequence, 1);
   return true;
+} catch (const std::bad_alloc&) {
+  return false;  // it is computed
+}
+
+void StoredPrefixes::count_waiting(const Sequence& sequence, int sign) {
+  num_waiting_ += sign;
+  num_waiting_choices_ += sign * sequence.num_choices();
 }
 
 /// What it saves is worth the wait.
@@ -183,7 +196,8 @@ void StoredPrefixes::write(const Sequence& sequence) {
     ScopedSequence held(parts_.kv, sequence);
     const int num_blocks = held.attach(sequence);
     if (num_blocks == 0 || parts_.store.find(sequence.chain.hashes(), 0, num_blocks).num_blocks >= num_blocks) return;
-    if (!has_spare(none_)) return;
+    parts_.scheduler.count_first_waiting(needed_);
+    if (!has_spare(needed_)) return;
     const KvStore::Job job = parts_.store.write(name_of(sequence, num_blocks), held_blocks(held.id(), 0));
     const auto begun = [&] { moves_.emplace(job, Move{.kv = held.id(), .num_blocks = num_blocks}); };
     try {
@@ -198,9 +212,11 @@ void StoredPrefixes::write(const Sequence& sequence) {
   }
 }
 
-void StoredPrefixes::forget(const Sequence& sequence) {
-  for (auto& [job, move] : moves_) num_waiting_ -= static_cast<int>(std::erase(move.waiting, &sequence));
-  num_waiting_ -= static_cast<int>(std::erase(ready_, &sequence));
+bool StoredPrefixes::forget(const Sequence& sequence) {
+  std::size_t found = std::erase(ready_, &sequence);
+  for (auto& [job, move] : moves_) found += std::erase(move.waiting, &sequence);
+  if (found > 0) count_waiting(sequence, -1);
+  return found > 0;
 }
 
 void StoredPrefixes::collect() {
@@ -232,12 +248,16 @@ Sequence* StoredPrefixes::next_ready() {
   if (ready_.empty()) return nullptr;
   Sequence* first = ready_.front();
   ready_.erase(ready_.begin());
-  --num_waiting_;
+  count_waiting(*first, -1);
   return first;
 }
 
+/// What waits to be admitted has no need of blocks that others wait for; those of writes are in nobody's way.
 void StoredPrefixes::make_room() {
-  if (moves_.empty() || has_spare(none_)) return;
+  if (moves_.empty()) return;
+  const bool is_reading = std::ranges::any_of(moves_, [](const auto& entry) { return entry.second.is_read; });
+  if (!is_reading) parts_.scheduler.count_first_waiting(needed_);
+  if (has_spare(is_reading ? none_ : needed_)) return;
   parts_.store.cancel_all();
   collect();
 }

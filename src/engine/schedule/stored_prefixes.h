@@ -1,13 +1,13 @@
 // Prefixes that a store on disk keeps (kv_store/kv_store.h): who waits for a read, and whose blocks are read or
 // written.
 //
-// A sequence that comes looks into the store for what goes on behind what is in memory. Where that takes less time to
-// read than to compute, it waits until the read has ended, and whoever needs the same blocks waits with it; then it is
-// the scheduler's like any other, and finds the blocks as those of a prefix. A prefix is written when it is computed,
-// and when an answer ends, if it would take long to compute again.
+// A sequence that could be admitted looks into the store for what goes on behind what memory has. Where that takes less
+// time to read than to compute, it waits until the read has ended, and whoever needs the same blocks waits with it;
+// then it waits to be admitted again, and finds the blocks as those of a prefix. A prefix is written when it is
+// computed, and when an answer ends, if it would take long to compute again.
 //
 // Blocks that are read or written belong to a sequence of the cache that nobody advances. They are promised to nobody,
-// and lie in what the next step leaves free; where a step may be short of blocks, all reads and writes end before it
+// and lie in what a step leaves free; where a step may be short of blocks, all reads and writes end before it
 // (make_room()), so that the scheduler never waits for a disk.
 //
 // Owned by the engine; only the thread that drives it may call it.
@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "engine/schedule/cost_model.h"
+#include "engine/schedule/prefix_reads.h"
 #include "engine/schedule/scheduler.h"
 #include "engine/schedule/sequence.h"
 #include "kv/kv_cache_manager.h"
@@ -27,7 +28,7 @@
 
 namespace octavo {
 
-class StoredPrefixes {
+class StoredPrefixes final : public PrefixReads {
  public:
   /// All of these must outlive it.
   struct Parts {
@@ -39,15 +40,15 @@ class StoredPrefixes {
   /// What takes less than `min_compute_s` to compute again is not written. 0: all is, and read whatever that takes.
   StoredPrefixes(const Parts& parts, double min_compute_s);
   /// Ends what has not ended.
-  ~StoredPrefixes();
+  ~StoredPrefixes() override;
   StoredPrefixes(const StoredPrefixes&) = delete;
   StoredPrefixes& operator=(const StoredPrefixes&) = delete;
 
-  /// Whether a sequence, of which nothing is computed and which the scheduler does not have, waits for a read from now
-  /// on; it must stay where it is until next_ready() gives it or forget() is called. Throws std::bad_alloc.
-  bool wait_for_read(Sequence& sequence);
-  /// A sequence does not wait any more, if it did. The read goes on.
-  void forget(const Sequence& sequence);
+  bool wait_for_read(Sequence& sequence) override;
+  int num_waiting() const override { return num_waiting_; }
+  int num_waiting_choices() const override { return num_waiting_choices_; }
+  /// A sequence does not wait any more; the read goes on. False: it did not wait.
+  bool forget(const Sequence& sequence);
   /// Writes the blocks of a sequence that can be found. Nothing where that is not worth its while, or no memory is left
   /// for it.
   void write(const Sequence& sequence);
@@ -58,7 +59,6 @@ class StoredPrefixes {
   Sequence* next_ready();
   /// All reads and writes end where the next step may be short of blocks.
   void make_room();
-  bool has_waiting() const { return num_waiting_ > 0; }
   /// Until something has ended, `most` at most.
   void wait(std::chrono::milliseconds most) { parts_.store.wait(most); }
   /// Until all writes have ended, `most` at most.
@@ -85,15 +85,16 @@ class StoredPrefixes {
   std::vector<HeldBlock> held_blocks(SequenceId kv, int first) const;
   void publish(Move& read);
   void end(KvStore::Job job, bool is_ok);
+  void count_waiting(const Sequence& sequence, int sign);
   void drop(SequenceId kv);
 
   Parts parts_;
   const double min_compute_s_;
   std::map<KvStore::Job, Move> moves_;
   std::vector<Sequence*> ready_;
-  int num_waiting_ = 0;              // for a read, or in ready_
+  int num_waiting_ = 0, num_waiting_choices_ = 0;  // for a read, or in ready_
   std::vector<KvStore::Done> done_;  // scratch of collect()
-  std::vector<int> spare_;           // [pools] scratch
+  std::vector<int> spare_, needed_;  // [pools] scratch
   const std::vector<int> none_;      // [pools] 0
 };
 
