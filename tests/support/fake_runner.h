@@ -63,8 +63,9 @@ std::uint64_t row_state(std::span<const int> windows, int last, const TokenAt& t
 /// A recurrent state: the tokens that it has seen, in memory of one piece.
 class StateTokens {
  public:
-  static constexpr std::size_t kMost = 2047;
+  static constexpr std::size_t kMost = 8191;
 
+  StateTokens() : size_(0) {}  // the others are not written, which takes memory
   std::size_t size() const { return static_cast<std::size_t>(size_); }
   std::int32_t operator[](std::size_t i) const { return tokens_.at(i); }
   void clear() { size_ = 0; }
@@ -72,8 +73,8 @@ class StateTokens {
   void push_back(std::int32_t token) { tokens_.at(static_cast<std::size_t>(size_++)) = token; }
 
  private:
-  std::int32_t size_ = 0;
-  std::array<std::int32_t, kMost> tokens_ = {};
+  std::int32_t size_;
+  std::array<std::int32_t, kMost> tokens_;
 };
 
 class FakeRunner final : public ModelRunner, public BlockMemory {
