@@ -23,6 +23,7 @@ ALLOWED = {
     "convert": {"public", "base", "json", "tensor", "source", "tokenizer"},
     "kernels": {"public", "base", "tensor"},
     "kv": {"public", "base", "tensor", "kernels"},
+    "kv_store": {"public", "base", "kv"},
     "attention": {"public", "base", "tensor", "kernels", "kv"},
     # For people who have an engine of their own: ours uses kv and attention by themselves.
     "kv_library": {"public", "base", "tensor", "kernels", "kv", "attention"},
@@ -39,7 +40,7 @@ ALLOWED = {
     "sampler": {"public", "base", "tensor", "kernels"},
     # convert: the types of a model that is quantized as it is loaded.
     "engine": {"public", "base", "json", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "constraint", "kernels", "kv",
-               "attention", "model", "stage", "cpu", "gpu", "sampler"},
+               "kv_store", "attention", "model", "stage", "cpu", "gpu", "sampler"},
     # chat: the names by which templates are told whether to think; sampler: a prompt's log-probabilities are those of drawn tokens,
     # reduced by the same functions.
     "api": {"public", "base", "json", "tokenizer", "chat", "toolcalls", "sampler"},
@@ -51,7 +52,7 @@ ALLOWED = {
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it; gpu: and what
     # of it a card has room for.
     "cli": {"public", "base", "json", "template", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "model", "gpu",
-            "sampler", "engine", "api", "http", "server", "hub"},
+            "sampler", "kv_store", "engine", "api", "http", "server", "hub"},
     # The C interface: everything that the program has, for other languages. constraint: masks for those who draw alone.
     "capi": {"public", "base", "json", "constraint", "engine", "api", "server", "cli"},
 }

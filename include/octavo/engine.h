@@ -26,6 +26,7 @@
 #include "octavo/draft.h"
 #include "octavo/embedding.h"
 #include "octavo/kv_stats.h"
+#include "octavo/kv_store.h"
 #include "octavo/kv_type.h"
 #include "octavo/model_info.h"
 #include "octavo/model_text.h"
@@ -64,7 +65,11 @@ struct EngineOptions {
   int max_step_tokens = 512;  // rows computed in one step at most; longer prompts are read in chunks
   int max_sequences = 256;    // sequences that advance in one step at most
   bool profile = false;       // EngineStats::profile is kept, which takes some microseconds of a step
-  bool prefix_cache = true;   // prompts that begin alike share memory and work; never changes an answer
+  /// A directory that keeps prefixes beyond the life of the engine, so that they are read in place of being computed.
+  /// It never changes an answer. Loading fails where the directory is open to others; with a device, contiguous layout,
+  /// no prefix cache or no repack nothing is kept, which on_warning is told.
+  KvStoreSettings kv_store = {};
+  bool prefix_cache = true;  // prompts that begin alike share memory and work; never changes an answer
   /// While somebody waits for the next token, a step is filled up to this predicted time in milliseconds; engines that
   /// share threads (resources) divide the time by the number of those that have work. 0: max_step_tokens alone bounds a
   /// step, for one user who wants throughput; loading then measures nothing.
@@ -143,6 +148,7 @@ struct EngineStats {
   double step_s = 0, predicted_step_s = 0;  // sums
   double step_error_s = 0;                  // sum of |real - predicted|
   double last_step_s = 0, last_predicted_step_s = 0;
+  KvStoreCounts kv_store;
   StepProfile profile;  // where EngineOptions::profile is set
   std::string fault;    // the device has failed for good, so that all requests end with this; empty: it has not
 };

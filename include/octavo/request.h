@@ -156,6 +156,7 @@ std::string_view finish_reason_name(FinishReason reason);
 struct RequestStats {
   int prompt_tokens = 0;
   int cached_tokens = 0;  // prompt tokens that other requests computed, before or meanwhile
+  int stored_tokens = 0;  // of these, tokens whose keys and values were read from disk for it (EngineOptions::kv_store)
   /// The position at which the prompt parts from an earlier prompt of its owner and cache domain that is still cached:
   /// both have at least a block in common, and the earlier one goes on with another token. -1: there is no such
   /// position, or it is not known.

@@ -260,6 +260,7 @@ void add_run_command(Program& program, Context& context) {
   add_additional_properties_option(command, options->closes_objects, "an object's schema");
   add_batch_options(command, options->batch, options->words);
   add_draft_options(command, options->engine);
+  add_kv_store_options(command, options->engine.kv_store, context);
   add_engine_options(command, options->engine, context);
   add_chat_template_option(command, options->engine.chat_template);
   add_generation_config_option(command, options->engine.generation_config);

@@ -30,6 +30,7 @@ class CpuRunner final : public ModelRunner {
     batch_ = &batch.rows;
     guess_batch_ = &batch;
   }
+  BlockMemory* block_memory() override { return transformer_->block_memory(); }
   /// All work is done here.
   BatchOutcome wait() override;
   std::span<const float> logits(int first, int count) override;

@@ -52,6 +52,10 @@ CpuStage::CpuStage(const Shared& shared, LayerRange layers, KvArena kv, Snapshot
       experts_ffn_(config_, weights_, context_, stream_, dense_ffn_, layers),
       spoiled_(context_.max_rows) {}
 
+std::span<std::byte> CpuStage::piece(int pool, BlockId block, int layer_index) {
+  return pool == kv_.layout().num_groups() ? snapshots_.bytes(block) : kv_.block_bytes(pool, layer_index, block);
+}
+
 void CpuStage::release(std::span<const BlockRun> runs) {
   kv_.release(runs);
   snapshots_.release(runs);

@@ -16,6 +16,7 @@
 #include "cpu/residual_stream.h"
 #include "cpu/spoiled_rows.h"
 #include "cpu/weights.h"
+#include "kv/block_memory.h"
 #include "kv/kv_arena.h"
 #include "kv/snapshot_arena.h"
 #include "stage/layer_walk.h"
@@ -24,7 +25,7 @@
 
 namespace octavo {
 
-class CpuStage final : public Stage, private LayerWalk {
+class CpuStage final : public Stage, public BlockMemory, private LayerWalk {
  public:
   /// The parts of a model on the processor that its stages share. All outlive them.
   struct Shared {
@@ -50,6 +51,8 @@ class CpuStage final : public Stage, private LayerWalk {
   /// whose normed input is there.
   void forward_head(StepRows& rows);
   void write_head_state(const StepRows& rows) { attention_.write_state(head_, rows); }
+
+  std::span<std::byte> piece(int pool, BlockId block, int layer_index) override;
 
   KvArena& kv() { return kv_; }
   SnapshotArena& snapshots() { return snapshots_; }

@@ -74,6 +74,11 @@ void Transformer::copy_blocks(std::span<const BlockCopy> copies) {
   for (Stage* stage : stages_) stage->copy_blocks(copies);
 }
 
+BlockMemory* Transformer::block_memory() {
+  if (device_ != nullptr || own_.size() != 1 || own_.front()->kv().layout().is_contiguous()) return nullptr;
+  return own_.front().get();
+}
+
 bool Transformer::grow(const Batch& batch) {
   for (const std::unique_ptr<CpuStage>& stage : own_)
     for (int s = 0; s < batch.num_seqs(); ++s) {

@@ -42,6 +42,8 @@ class Transformer {
   /// Those of all stages.
   void release(std::span<const BlockRun> runs);
   void copy_blocks(std::span<const BlockCopy> copies);
+  /// ModelRunner::block_memory().
+  BlockMemory* block_memory();
   /// Memory for the tokens of every sequence, of which those before its first row are kept. Only the contiguous layout
   /// needs more than it has. False where there is none.
   bool grow(const Batch& batch);

@@ -1,7 +1,11 @@
 #include "engine/engine_impl.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -10,12 +14,30 @@
 namespace octavo {
 namespace {
 
+constexpr std::chrono::seconds kLongestFinish(10);  // of what is being kept, when the engine ends
+
 auto out_of_memory() { return fail_as(ErrorKind::kOutOfMemory, "out of memory while taking a request"); }
 auto draining() { return fail_as(ErrorKind::kDraining, "the engine is draining: it takes no further request"); }
 
 /// Steps have a time to keep, or the rows of drafts a price, which wants the model's work.
 bool prices_steps(const EngineParts& parts, const ModelInfo& info) {
   return parts.limits.step_ms > 0 || (parts.draft.mode != DraftMode::kOff && info.work != nullptr);
+}
+
+/// What is asked for can be kept; otherwise whoever asked is told why not.
+bool is_stored(const EngineParts& parts) {
+  const KvStoreSettings& settings = parts.kv_store;
+  if (settings.folder.empty()) return false;
+  std::string_view reason;
+  if (!parts.prefix_cache) {
+    reason = "this model has no prefix cache";
+  } else if (parts.runner->block_memory() == nullptr) {
+    reason = "its keys and values do not lie in blocks of this process: on a card, or in the contiguous layout";
+  } else if (parts.runner->info().content_hash.basis != WeightsHash::Basis::kAllBytes) {
+    reason = "without repack the weights are not read as a whole, so that nothing tells them from others for good";
+  }
+  if (!reason.empty() && settings.on_warning) settings.on_warning(fmt::format("no prefix is kept on disk: {}", reason));
+  return reason.empty();
 }
 
 VectorRules vector_rules(const RunnerInfo& runner, const EmbeddingInfo& embedding) {
@@ -36,27 +58,52 @@ Result<std::unique_ptr<EngineImpl>> EngineImpl::create(EngineParts parts) {
   if (capacity < 2) return fail("KV memory: found room for {} tokens, expected at least 2", capacity);
   info.max_context = parts.limits.max_context = static_cast<int>(capacity);
   parts.limits.max_step_tokens = std::min(parts.limits.max_step_tokens, runner.max_rows);
-  OCTAVO_TRY(std::unique_ptr<KvCacheManager> kv,
-             KvCacheManager::create(runner.room, parts.prefix_cache, {}, info.fingerprint + info.file_hash));
+  OCTAVO_TRY(Memory memory, make_memory(parts));
   auto text =
       std::make_shared<const ModelTextImpl>(std::move(parts.text), runner.vocab_size, runner.num_token_types > 1);
-  return std::unique_ptr<EngineImpl>(new EngineImpl(std::move(parts), text, std::move(kv)));
+  return std::unique_ptr<EngineImpl>(new EngineImpl(std::move(parts), text, std::move(memory)));
 }
 
-EngineImpl::EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextImpl>& text,
-                       std::unique_ptr<KvCacheManager> kv)
+Result<EngineImpl::Memory> EngineImpl::make_memory(EngineParts& parts) {
+  const RunnerInfo& runner = parts.runner->info();
+  const ModelInfo& info = parts.text.info;
+  Memory memory{.inbox = std::make_shared<Inbox>()};
+  BlockHasher hasher;
+  if (is_stored(parts)) {
+    OCTAVO_TRY(const BlockHashKey key, KvStore::key_of(parts.kv_store.folder));
+    OCTAVO_TRY(hasher, make_block_hasher(key));
+    OCTAVO_TRY(memory.store, KvStore::open({.folder = parts.kv_store.folder,
+                                            .max_bytes = parts.kv_store.max_bytes,
+                                            .ttl = parts.kv_store.ttl,
+                                            .warn = parts.kv_store.on_warning},
+                                           fmt::format("{}\n{}\n{}\n{}", info.name, info.fingerprint, info.file_hash,
+                                                       runner.room.layout.name()),
+                                           runner.room.layout, *parts.runner->block_memory(),
+                                           [inbox = memory.inbox] { inbox->wake(); }));
+  }
+  OCTAVO_TRY(memory.kv, KvCacheManager::create(runner.room, parts.prefix_cache, std::move(hasher),
+                                               info.fingerprint + info.file_hash));
+  return memory;
+}
+
+EngineImpl::EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextImpl>& text, Memory memory)
     : Engine(text),
       text_(*text),
       parts_(std::move(parts)),
-      kv_(std::move(kv)),
+      memory_(std::move(memory)),
+      kv_(*memory_.kv),
       cost_(info().work ? CostModel(info().work->attention, info().work->experts) : CostModel({})),
       queue_(parts_.queue_bounds),
-      scheduler_(parts_.limits, *kv_, prices_steps(parts_, info()) ? &cost_ : nullptr),
+      scheduler_(parts_.limits, kv_, prices_steps(parts_, info()) ? &cost_ : nullptr),
+      stored_(memory_.store ? std::optional<StoredPrefixes>(
+                                  std::in_place, StoredPrefixes::Parts{*memory_.store, kv_, scheduler_, cost_},
+                                  parts_.kv_store.min_compute_s)
+                            : std::nullopt),
       plan_(scheduler_.make_plan()),
-      statistics_(scheduler_, *kv_),
+      statistics_(scheduler_, kv_),
       drafting_(parts_.draft, scheduler_.limits().max_sequences, text_.words(), text_.num_drawable(),
                 parts_.runner->info().has_draft_head, statistics_.counts()),
-      requests_(*kv_, scheduler_, plan_, text_.words(), drafting_, statistics_.counts()),
+      requests_(kv_, scheduler_, plan_, text_.words(), drafting_, statistics_.counts(), stored_ ? &*stored_ : nullptr),
       masks_(parts_.resources->impl().threads, text_.num_drawable()),
       answers_(text_.words(), *parts_.runner, requests_, masks_, statistics_.counts()),
       step_(step_parts(), text_.num_drawable(), Math(info().bits), parts_.profile),
@@ -66,7 +113,8 @@ EngineImpl::EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextI
                .step = step_,
                .statistics = statistics_,
                .active_engines = parts_.resources->impl().active_engines,
-               .inbox = inbox_}),
+               .inbox = *memory_.inbox,
+               .stored = stored_ ? &*stored_ : nullptr}),
       request_limits_{.max_context = info().max_context,
                       .vocab_size = parts_.runner->info().vocab_size,
                       .num_drawable = text_.num_drawable(),
@@ -74,10 +122,10 @@ EngineImpl::EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextI
                       .max_pinned = scheduler_.pins().max_tokens(),
                       .vectors = vector_rules(parts_.runner->info(), info().embedding),
                       .words = text_.words()},
-      maker_(text_, kv_->hashing(), request_limits_.vectors) {}
+      maker_(text_, kv_.hashing(), request_limits_.vectors) {}
 
 StepParts EngineImpl::step_parts() {
-  return {.kv = *kv_,
+  return {.kv = kv_,
           .runner = *parts_.runner,
           .threads = parts_.resources->impl().threads,
           .active_engines = parts_.resources->impl().active_engines,
@@ -88,12 +136,18 @@ StepParts EngineImpl::step_parts() {
           .answers = answers_,
           .masks = masks_,
           .drafting = drafting_,
-          .inbox = inbox_,
-          .counts = statistics_.counts()};
+          .inbox = *memory_.inbox,
+          .counts = statistics_.counts(),
+          .stored = stored_ ? &*stored_ : nullptr};
+}
+
+EngineImpl::~EngineImpl() {
+  if (stored_) stored_->finish_writes(kLongestFinish);
 }
 
 EngineStats EngineImpl::stats() const {
   EngineStats stats = driver_.stats();
+  if (memory_.store) stats.kv_store = memory_.store->counts();
   stats.constraint_bytes = text_.constraints().automaton_bytes();
   stats.mask_bytes = text_.constraints().mask_bytes();
   return stats;

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include "engine/answers/answers.h"
 #include "engine/answers/drafting.h"
@@ -25,8 +26,10 @@
 #include "engine/resources_impl.h"
 #include "engine/schedule/cost_model.h"
 #include "engine/schedule/scheduler.h"
+#include "engine/schedule/stored_prefixes.h"
 #include "engine/text/model_text_impl.h"
 #include "kv/kv_cache_manager.h"
+#include "kv_store/kv_store.h"
 #include "model/model_runner.h"
 
 namespace octavo {
@@ -39,7 +42,8 @@ struct EngineParts {
   TextParts text;
   std::unique_ptr<ModelRunner> runner;
   bool prefix_cache = true;
-  bool profile = false;  // steps are timed by part
+  bool profile = false;           // steps are timed by part
+  KvStoreSettings kv_store = {};  // what is to be kept on disk
   Scheduler::Limits limits;
   DraftOptions draft = {};
   IdleRelease::Times idle = {};
@@ -50,6 +54,8 @@ class EngineImpl final : public Engine {
  public:
   /// Errors: a KV memory that cannot hold two tokens.
   static Result<std::unique_ptr<EngineImpl>> create(EngineParts parts);
+
+  ~EngineImpl() override;
 
   EngineStats stats() const override;
   Result<RequestId> submit(Request request, TokenCallback on_event) override;
@@ -63,28 +69,36 @@ class EngineImpl final : public Engine {
   void calibrate(const std::stop_token& stop = {});
 
   /// The manager of the runner's memory.
-  const KvCacheManager& kv() const { return *kv_; }
+  const KvCacheManager& kv() const { return kv_; }
   /// The KV cache is in order, and every sequence agrees with them. At any time; after every step where
   /// OCTAVO_INTEGRITY_CHECKS is set.
   Result<void> check_integrity() const { return requests_.check_integrity(); }
 
  private:
-  EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextImpl>& text, std::unique_ptr<KvCacheManager> kv);
+  /// The memory of sequences, and what of it outlives the process.
+  struct Memory {
+    std::unique_ptr<KvCacheManager> kv;  // of the runner's memory
+    std::unique_ptr<KvStore> store;      // null: nothing
+    std::shared_ptr<Inbox> inbox;        // that the store's thread wakes
+  };
+  static Result<Memory> make_memory(EngineParts& parts);
+  EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextImpl>& text, Memory memory);
   StepParts step_parts();
 
   const ModelTextImpl& text_;
-  EngineParts parts_;                         // but for the text
-  const std::unique_ptr<KvCacheManager> kv_;  // of the runner's memory
+  EngineParts parts_;  // but for the text
+  const Memory memory_;
+  KvCacheManager& kv_;
   CostModel cost_;
   QueueUsage queue_;  // outlives the requests
   Scheduler scheduler_;
+  std::optional<StoredPrefixes> stored_;
   StepPlan plan_;  // of the step in flight
   Statistics statistics_;
   Drafting drafting_;
   RequestTable requests_;
   MaskFinder masks_;
   Answers answers_;
-  Inbox inbox_;
   Step step_;
   Driver driver_;
 

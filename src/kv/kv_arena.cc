@@ -77,6 +77,13 @@ std::span<const KvLayer> KvArena::own_layers(int group) const {
   return std::span(layers_[to_size(group)]).subspan(to_size(first - layers.begin()), to_size(end - first));
 }
 
+std::span<std::byte> KvArena::block_bytes(int group, int index, BlockId block) {
+  const KvLayer& of_layer = layer(group, index);
+  OCTAVO_CHECK(of_layer.data != nullptr && block >= 0 && block < room_.num_blocks[to_size(group)],
+               "block {} of group {}, layer {} of it", block, group, index);
+  return {reinterpret_cast<std::byte*>(of_layer.data + to_size(block) * of_layer.block_bytes), of_layer.block_bytes};
+}
+
 void KvArena::copy_blocks(std::span<const BlockCopy> copies) {
   for (const auto& [group, from, to] : copies) {
     if (group == layout().num_groups()) continue;  // a snapshot

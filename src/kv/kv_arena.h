@@ -38,6 +38,8 @@ class KvArena {
   /// Layer `index` of a group, one that lies here, as the kernels see it.
   const KvLayer& layer(int group, int index) const { return layers_[to_size(group)][to_size(index)]; }
 
+  /// The bytes of a block in layer `index` of a group, one that lies here; not of the contiguous layout. CHECKs both.
+  std::span<std::byte> block_bytes(int group, int index, BlockId block);
   /// Copies blocks, in this order, in every layer of their group that lies here; copies of snapshots are not its own.
   /// CHECKs the ids.
   void copy_blocks(std::span<const BlockCopy> copies);

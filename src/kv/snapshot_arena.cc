@@ -36,6 +36,10 @@ float* SnapshotArena::state(int snapshot, int layer) {
   return reinterpret_cast<float*>(memory_.data() + offset_of(snapshot) + *place - begin_);
 }
 
+std::span<std::byte> SnapshotArena::bytes(int snapshot) {
+  return {reinterpret_cast<std::byte*>(memory_.data() + offset_of(snapshot)), bytes_};
+}
+
 void SnapshotArena::copy(std::span<const BlockCopy> copies) {
   for (const auto& [group, from, to] : copies)
     if (group == number_) std::memcpy(memory_.data() + offset_of(to), memory_.data() + offset_of(from), bytes_);

@@ -22,6 +22,8 @@ class SnapshotArena {
 
   /// The state of a recurrent layer in a snapshot. CHECKs both.
   float* state(int snapshot, int layer);
+  /// All that lies here of a snapshot. CHECKs the number.
+  std::span<std::byte> bytes(int snapshot);
   /// Makes those of a batch's copies that are of snapshots, in this order.
   void copy(std::span<const BlockCopy> copies);
   /// Gives the memory of those runs back that are of snapshots.

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/step_clock.h"
+#include "kv/block_memory.h"
 #include "kv/state_layout.h"
 #include "model/batch.h"
 #include "model/content_hash.h"
@@ -80,6 +81,10 @@ class ModelRunner {
   virtual const RunnerInfo& info() const = 0;
   /// What has failed for good, in a clause, so that all batches are refused; empty: nothing.
   virtual std::string_view fault() const { return {}; }
+
+  /// The memory of the room's blocks and snapshots; it stays where it is. Null: some of it lies on another device, or
+  /// it grows (the contiguous layout).
+  virtual BlockMemory* block_memory() { return nullptr; }
 
   /// Begins a batch, which stays as it is until wait() returns: advances states by rows that were drafted, also where
   /// the batch is refused then; gives memory back, makes the block copies, then runs

@@ -53,6 +53,7 @@ std::string to_json_line(const AccessRecord& record, std::chrono::system_clock::
   if (record.streamed) json.fields("streamed", true);
   count("prompt_tokens", record.prompt_tokens);
   count("cached_tokens", record.cached_tokens);
+  count("stored_tokens", record.stored_tokens);
   count("diverged_at", record.diverged_at);
   count("warnings", record.warnings);
   count("generated_tokens", record.generated_tokens);

@@ -17,7 +17,7 @@ struct AccessRecord {
   std::uint64_t response_bytes = 0;
   double duration_s = 0;
   bool streamed = false;
-  std::int64_t prompt_tokens = -1, cached_tokens = -1, generated_tokens = -1;
+  std::int64_t prompt_tokens = -1, cached_tokens = -1, stored_tokens = -1, generated_tokens = -1;
   std::int64_t diverged_at = -1;  // of the first prompt that has it
   std::int64_t warnings = -1;     // how many, where there are any
   double time_to_first_token_s = -1;

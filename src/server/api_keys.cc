@@ -100,9 +100,9 @@ bool ApiKeys::add(std::string_view key, std::string_view name) {
   return true;
 }
 
-Result<ApiKeys> ApiKeys::of_list(std::string_view list, std::string_view source) {
+Result<ApiKeys> ApiKeys::of_list(std::string_view list, std::string_view source, const KeySalt& salt) {
   ApiKeys keys;
-  keys.salt_ = random_salt();
+  keys.salt_ = salt;
   while (!list.empty()) {
     const std::string_view key = trimmed(list.substr(0, list.find(',')));
     list.remove_prefix(std::min(list.size(), list.find(',')));

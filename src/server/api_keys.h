@@ -44,7 +44,7 @@ class ApiKeys {
 
   /// Keys between commas, of any length. Errors: none is there; one that is too long, or has characters that a header
   /// cannot hold.
-  static Result<ApiKeys> of_list(std::string_view list, std::string_view source);
+  static Result<ApiKeys> of_list(std::string_view list, std::string_view source, const KeySalt& salt = random_salt());
 
   bool empty() const { return keys_.empty(); }
   std::size_t size() const { return keys_.size(); }

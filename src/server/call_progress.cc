@@ -71,6 +71,7 @@ void CallProgress::note_end(const RequestEvent& event, AccessRecord& record) {
   counted_[event.prompt_index] = true;
   add(record.prompt_tokens, event.stats.prompt_tokens);
   add(record.cached_tokens, event.stats.cached_tokens);
+  if (event.stats.stored_tokens > 0) add(record.stored_tokens, event.stats.stored_tokens);
   if (record.diverged_at < 0) record.diverged_at = event.stats.diverged_at;
 }
 

@@ -6,8 +6,8 @@
 
 namespace octavo::server {
 
-Result<std::unique_ptr<KeyWatch>> KeyWatch::open(std::filesystem::path file, std::chrono::milliseconds interval) {
-  const KeySalt salt = random_salt();
+Result<std::unique_ptr<KeyWatch>> KeyWatch::open(std::filesystem::path file, std::chrono::milliseconds interval,
+                                                 const KeySalt& salt) {
   const auto stamp = stamp_of(file);  // before the file is read: a change meanwhile is then found later
   OCTAVO_TRY(ApiKeys keys, ApiKeys::read(file, salt));
   return std::unique_ptr<KeyWatch>(new KeyWatch(std::move(file), interval, salt, std::move(keys), stamp));

@@ -18,6 +18,8 @@ namespace octavo::server {
 
 class KeyWatch {
  public:
+  static constexpr std::chrono::milliseconds kInterval{250};
+
   /// Changes since the last look.
   struct News {
     std::optional<ApiKeys> keys = {};  // the file's, if they are others than before
@@ -27,7 +29,8 @@ class KeyWatch {
   /// Reads the file for the first time; keys() are those. A file that later cannot be used changes nothing: the keys
   /// from before stay valid, and a notice says so.
   static Result<std::unique_ptr<KeyWatch>> open(std::filesystem::path file,
-                                                std::chrono::milliseconds interval = kInterval);
+                                                std::chrono::milliseconds interval = kInterval,
+                                                const KeySalt& salt = random_salt());
   ~KeyWatch();
   KeyWatch(const KeyWatch&) = delete;
   KeyWatch& operator=(const KeyWatch&) = delete;
@@ -37,8 +40,6 @@ class KeyWatch {
   News take();
 
  private:
-  static constexpr std::chrono::milliseconds kInterval{250};
-
   KeyWatch(std::filesystem::path file, std::chrono::milliseconds interval, const KeySalt& salt, ApiKeys keys,
            std::optional<FileStamp> stamp);
   void run(const std::stop_token& stop);

@@ -28,6 +28,7 @@ struct Figure {
 
 std::vector<Figure> figures(const EngineStats& stats) {
   const KvStats& kv = stats.kv;
+  const KvStoreCounts& store = stats.kv_store;
   const double used =
       kv.blocks_total == 0 ? 0 : static_cast<double>(kv.blocks_referenced) / static_cast<double>(kv.blocks_total);
   const auto count = [](auto value) { return static_cast<double>(value); };
@@ -49,6 +50,16 @@ std::vector<Figure> figures(const EngineStats& stats) {
       {"octavo:prefix_cache_hits_total", "Prompt tokens found in the prefix cache", counter, count(kv.hits)},
       {"octavo:prefix_cache_evictions_total", "Cached blocks whose contents were given up", counter,
        count(kv.evictions)},
+      {"octavo:kv_store_hits_total", "Reads of prefixes from disk that brought their blocks", counter,
+       count(store.hits)},
+      {"octavo:kv_store_misses_total", "Reads of prefixes from disk that did not", counter, count(store.misses)},
+      {"octavo:kv_store_corrupt_total", "Damaged files of prefixes that were found", counter, count(store.corrupt)},
+      {"octavo:kv_store_writes_total", "Files of prefixes that were written", counter, count(store.writes)},
+      {"octavo:kv_store_evictions_total", "Files of prefixes that made room for others", counter,
+       count(store.evictions)},
+      {"octavo:kv_store_bytes", "Bytes of all files of prefixes in the directory", gauge, count(store.bytes)},
+      {"octavo:kv_store_read_seconds_total", "Time of reads of prefixes", counter, store.read_s},
+      {"octavo:kv_store_write_seconds_total", "Time of writes of prefixes", counter, store.write_s},
       {"octavo:num_preemptions_total", "Times a sequence stopped to make room for others, to go on later", counter,
        count(stats.preemptions)},
       {"octavo:preempted_blocks_total", "KV blocks that others took from such sequences", counter,

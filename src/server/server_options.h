@@ -20,6 +20,7 @@
 #include "json/json_limits.h"
 #include "octavo/engine.h"
 #include "octavo/queue_bound.h"
+#include "server/api_keys.h"
 #include "server/body_options.h"
 #include "server/entry_reader.h"
 #include "server/pull_options.h"
@@ -43,6 +44,7 @@ struct ListenOptions {
 struct AccessOptions {
   std::string key_file = {};                   // of keys; it is read again when it changes; empty: none
   std::string keys = {};                       // between commas, in place of a file; empty: none
+  std::optional<KeySalt> key_salt = {};        // of keys' names; none: a random one, which ends with the process
   std::vector<std::string> cors_origins = {};  // "*": every one
   bool shared_cache = false;                   // keys share the prefix cache
 };

@@ -26,6 +26,7 @@ struct TestEngineOptions {
   IdleRelease::Times idle = {};
   DraftOptions draft = {};
   std::int64_t max_queued_tokens = 0;
+  KvStoreSettings kv_store = {};
 };
 
 /// One choice's answer.
@@ -56,6 +57,7 @@ class TestEngine {
     parts.limits = options.limits;
     parts.idle = options.idle;
     parts.draft = options.draft;
+    parts.kv_store = options.kv_store;
     parts.queue_bounds = {.requests = {options.max_queued}, .tokens = {options.max_queued_tokens}};
     parts.text.sampling_defaults = options.sampling_defaults;
     Result<std::unique_ptr<EngineImpl>> engine = EngineImpl::create(std::move(parts));

@@ -11,6 +11,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -58,7 +60,24 @@ std::uint64_t row_state(std::span<const int> windows, int last, const TokenAt& t
   return state;
 }
 
-class FakeRunner final : public ModelRunner {
+/// A recurrent state: the tokens that it has seen, in memory of one piece.
+class StateTokens {
+ public:
+  static constexpr std::size_t kMost = 8191;
+
+  StateTokens() : size_(0) {}  // the others are not written, which takes memory
+  std::size_t size() const { return static_cast<std::size_t>(size_); }
+  std::int32_t operator[](std::size_t i) const { return tokens_.at(i); }
+  void clear() { size_ = 0; }
+  void resize(std::size_t size) { size_ = static_cast<std::int32_t>(size); }
+  void push_back(std::int32_t token) { tokens_.at(static_cast<std::size_t>(size_++)) = token; }
+
+ private:
+  std::int32_t size_;
+  std::array<std::int32_t, kMost> tokens_;
+};
+
+class FakeRunner final : public ModelRunner, public BlockMemory {
  public:
   struct Options {
     int vocab_size = 32;
@@ -99,8 +118,8 @@ class FakeRunner final : public ModelRunner {
       slots_.emplace_back(at(num_blocks(g)) * at(block_size()));
     }
     if (info_.room.num_snapshots > 0) windows_.push_back(kRecurrent);
+    other_layers_.resize(at(block_size()) * sizeof(Slot));
     snapshots_.resize(at(info_.room.num_snapshots));
-    for (std::vector<std::int32_t>& snapshot : snapshots_) snapshot.reserve(256);
     states_.reserve(at(options_.max_rows));
     kept_.reserve(at(kMaxDraftedRows));
     row_tokens_.reserve(at(options_.max_rows));
@@ -116,6 +135,19 @@ class FakeRunner final : public ModelRunner {
   void check_writes_against(const KvCacheManager& manager) { manager_ = &manager; }
 
   const RunnerInfo& info() const override { return info_; }
+
+  /// A group's slots are the blocks of its first layer. States want Options::state_bytes of a whole StateTokens.
+  BlockMemory* block_memory() override { return this; }
+  std::span<std::byte> piece(int pool, BlockId block, int layer_index) override {
+    if (at(pool) == slots_.size()) {
+      require(info_.room.layout.snapshot.bytes == sizeof(StateTokens), "size of a recurrent state");
+      return std::as_writable_bytes(std::span(&snapshots_.at(at(block)), 1));
+    }
+    const std::size_t size = at(block_size());
+    const auto slots = std::as_writable_bytes(std::span(slots_.at(at(pool))).subspan(at(block) * size, size));
+    require(slots.size() == info_.room.layout.layer_block_bytes(pool), "size of a block");
+    return layer_index == 0 ? slots : std::span(other_layers_).first(slots.size());
+  }
 
   void begin(const Batch& batch) override { batch_ = &batch; }
   void begin(const GuessBatch& batch) override {
@@ -340,7 +372,7 @@ class FakeRunner final : public ModelRunner {
   void advance_state(const Batch& batch, int s) {
     const int first = batch.positions[at(batch.seq_begin[at(s)])], state_slot = batch.state_slots[at(s)];
     require_unshared(static_cast<int>(slots_.size()), state_slot);
-    std::vector<std::int32_t>& state = snapshots_.at(at(state_slot));
+    StateTokens& state = snapshots_.at(at(state_slot));
     if (first == 0) state.clear();
     if (may_read_anything_) state.resize(at(first));
     require(state.size() == at(first), "length of a recurrent state");
@@ -352,13 +384,13 @@ class FakeRunner final : public ModelRunner {
 
   void make_advance(const StateAdvance& advance) {
     require(advance.first_row >= 0 && at(advance.first_row + advance.num_rows) <= kept_.size(), "rows of an advance");
-    std::vector<std::int32_t>& state = snapshots_.at(at(advance.state_slot));
-    state.insert(state.end(), kept_.begin() + advance.first_row, kept_.begin() + advance.first_row + advance.num_rows);
+    StateTokens& state = snapshots_.at(at(advance.state_slot));
+    for (int i = 0; i < advance.num_rows; ++i) state.push_back(kept_[at(advance.first_row + i)]);
   }
 
   /// The token that the recurrent state of a sequence has seen at a position, drafted ones included.
   std::int32_t seen_token(const Batch& batch, int s, int position) const {
-    const std::vector<std::int32_t>& state = snapshots_[at(batch.state_slots[at(s)])];
+    const StateTokens& state = snapshots_[at(batch.state_slots[at(s)])];
     if (at(position) < state.size()) return state[at(position)];
     return batch.tokens[at(batch.seq_begin[at(s)] + position - batch.positions[at(batch.seq_begin[at(s)])])];
   }
@@ -381,20 +413,21 @@ class FakeRunner final : public ModelRunner {
   Options options_;
   RunnerInfo info_;
   const KvCacheManager* manager_ = nullptr;
-  const Batch* batch_ = nullptr;                      // begun
-  const GuessBatch* guess_batch_ = nullptr;           // that the rows belong to
-  std::vector<int> windows_;                          // [groups]
-  std::vector<std::vector<Slot>> slots_;              // [groups][blocks * block_size]
-  std::vector<std::vector<std::int32_t>> snapshots_;  // [num_snapshots] tokens
-  std::vector<std::int32_t> kept_;                    // tokens of the last batch's drafted rows
-  std::vector<std::uint64_t> states_;                 // [logit rows]
-  std::vector<std::int32_t> row_tokens_;              // [logit rows]
-  std::vector<float> logits_;                         // [kMaxLogitRows, vocab_size]
-  std::vector<std::int32_t> not_finite_, spoiled_;    // sequences of the last batch
-  std::vector<GuessedToken> guesses_;                 // of the last batch of guesses
-  std::vector<std::int32_t> ahead_;                   // scratch of guess()
-  SamplingParams params_;                             // the same
-  SamplerScratch scratch_{options_.vocab_size};       // the same
+  const Batch* batch_ = nullptr;                    // begun
+  const GuessBatch* guess_batch_ = nullptr;         // that the rows belong to
+  std::vector<int> windows_;                        // [groups]
+  std::vector<std::vector<Slot>> slots_;            // [groups][blocks * block_size]
+  std::vector<StateTokens> snapshots_;              // [num_snapshots]
+  std::vector<std::byte> other_layers_;             // blocks of a group's layers behind the first, which has the tokens
+  std::vector<std::int32_t> kept_;                  // tokens of the last batch's drafted rows
+  std::vector<std::uint64_t> states_;               // [logit rows]
+  std::vector<std::int32_t> row_tokens_;            // [logit rows]
+  std::vector<float> logits_;                       // [kMaxLogitRows, vocab_size]
+  std::vector<std::int32_t> not_finite_, spoiled_;  // sequences of the last batch
+  std::vector<GuessedToken> guesses_;               // of the last batch of guesses
+  std::vector<std::int32_t> ahead_;                 // scratch of guess()
+  SamplingParams params_;                           // the same
+  SamplerScratch scratch_{options_.vocab_size};     // the same
   int num_guesses_ = 0;
   std::vector<float> hidden_ = std::vector<float>(at(kMaxLogitRows) * kWidth);
   bool may_read_anything_ = false;

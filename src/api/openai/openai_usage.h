@@ -26,7 +26,7 @@ class OpenAiUsage {
  private:
   bool shows_reasoning_, shows_prediction_;
   std::size_t num_prompts_;
-  std::int64_t prompt_tokens_ = 0, cached_tokens_ = 0, generated_tokens_ = 0, reasoning_tokens_ = 0;
+  std::int64_t prompt_tokens_ = 0, cached_tokens_ = 0, stored_tokens_ = 0, generated_tokens_ = 0, reasoning_tokens_ = 0;
   std::int64_t accepted_ = 0, rejected_ = 0;  // drafted tokens of the prediction
   int diverged_at_ = -1;                      // of the only prompt
 };

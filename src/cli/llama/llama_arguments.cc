@@ -78,7 +78,7 @@ constexpr LlamaArgument kArguments[] = {
     {"-cms,--checkpoint-min-step", "LLAMA_ARG_CHECKPOINT_MIN_SPACING_NT", "N", kIgnored, kOwnCache},
     {"--swa-full", "LLAMA_ARG_SWA_FULL", "", kIgnored, kOwnCache},
     {"-sps,--slot-prompt-similarity", "", "NUMBER", kIgnored, kOwnCache},
-    {"--slot-save-path", "", "FOLDER", kIgnored, kOwnCache},
+    {"--slot-save-path", "", "FOLDER", kCombined, "as --kv-store FOLDER/octavo: prefixes are kept there and found again by themselves"},
     {"-dt,--defrag-thold", "LLAMA_ARG_DEFRAG_THOLD", "NUMBER", kIgnored, "blocks need no defragmentation"},
     {"--context-shift", "LLAMA_ARG_CONTEXT_SHIFT", "", kIgnored, "an answer ends where the context does, and nothing is cut from it"},
     {"--no-context-shift", "LLAMA_ARG_NO_CONTEXT_SHIFT", "", kBuiltIn, "an answer ends where the context does"},

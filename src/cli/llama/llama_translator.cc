@@ -56,6 +56,7 @@ class Translator {
   Result<void> combine_projector();
   Result<void> combine_context();
   Result<void> combine_kv_type();
+  void combine_store();
   Result<void> combine_step();
   Result<void> combine_device();
   Result<void> combine_template();
@@ -183,6 +184,12 @@ Result<void> Translator::combine_kv_type() {
   }
   pass("--kv-type", kTypes[finest]);
   return {};
+}
+
+/// A folder of its own in that folder, which others may read.
+void Translator::combine_store() {
+  if (const GivenArgument* folder = find("--slot-save-path"))
+    pass("--kv-store", (std::filesystem::path(folder->value) / "octavo").string());
 }
 
 Result<void> Translator::combine_step() {
@@ -318,6 +325,7 @@ Result<LlamaTranslation> Translator::translate() {
   OCTAVO_TRY_VOID(combine_projector());
   OCTAVO_TRY_VOID(combine_context());
   OCTAVO_TRY_VOID(combine_kv_type());
+  combine_store();
   OCTAVO_TRY_VOID(combine_step());
   OCTAVO_TRY_VOID(combine_device());
   OCTAVO_TRY_VOID(combine_template());

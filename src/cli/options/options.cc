@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <istream>
 
@@ -276,6 +279,34 @@ void add_draft_options(Command& command, EngineOptions& options, std::string_vie
       ->per_model();
   add_integer(command, "--draft-max", options.max_drafts, 1, kMaxDraftTokens,
               "Tokens that an answer guesses ahead at most; default 16")
+      ->per_model();
+}
+
+void add_kv_store_options(Command& command, KvStoreSettings& store, Context& context) {
+  constexpr float kMostDays = 36'500, kMostSeconds = 1e6F;
+  command.group("Engine");
+  const auto take = [&store, &context](std::filesystem::path folder) {
+    store.folder = std::move(folder);
+    store.on_warning = [log = context.log](const std::string& words) { log->warn("{}", words); };
+  };
+  add_parsed(
+      command, "--kv-store", "DIR", [](const std::string& text) { return Result<std::filesystem::path>(text); }, take,
+      "A directory that keeps the keys and values of prompts and answers, to be read after a restart in place of being "
+      "computed; what was said lies there as it is, so that its mode must be 0700; changes speed, never the answer")
+      ->per_model();
+  add_parsed(
+      command, "--kv-store-size", "SIZE", parse_kv_memory, [&store](std::uint64_t bytes) { store.max_bytes = bytes; },
+      "Bytes of all files in it at most, such as 20GiB: those go first that were not used for longest; default: any")
+      ->per_model();
+  add_parsed(
+      command, "--kv-store-min", "SECONDS", [](const std::string& text) { return parse_real(text, 0, kMostSeconds); },
+      [&store](float seconds) { store.min_compute_s = double{seconds}; },
+      "What takes less time to compute again is not kept there; 0: all is kept, and always read; default 1")
+      ->per_model();
+  add_parsed(
+      command, "--kv-store-ttl", "DAYS", [](const std::string& text) { return parse_real(text, 0, kMostDays); },
+      [&store](float days) { store.ttl = std::chrono::seconds(std::llround(double{days} * 86'400)); },
+      "A file goes that was not used for so many days; default: never")
       ->per_model();
 }
 

@@ -87,6 +87,8 @@ inline EngineOptions engine_of_one_user() { return {.itl_target_ms = 0}; }
 void add_engine_options(Command& command, EngineOptions& options, Context& context);
 /// --draft and --draft-max. `usual`: the mode where nobody says.
 void add_draft_options(Command& command, EngineOptions& options, std::string_view usual = "auto");
+/// --kv-store, and --kv-store-size, -min and -ttl; what it warns of goes to the context's log.
+void add_kv_store_options(Command& command, KvStoreSettings& store, Context& context);
 void add_kv_type_option(Command& command, KvType& type);
 void add_kv_memory_option(Command& command, std::uint64_t& bytes);
 void add_context_option(Command& command, int& max_context);

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstddef>
+#include <optional>
 #include <ostream>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "cli/serve/serve_options.h"
 #include "cli/serve/serve_pull.h"
 #include "cli/terminal/parse.h"
+#include "kv_store/kv_store.h"
 #include "octavo/resources.h"
 #include "server/server.h"
 
@@ -93,8 +96,19 @@ Result<std::vector<server::ModelEntry>> offered_models(ServeOptions& options, Co
   return server.read_models({});
 }
 
+/// Prefixes on disk belong to the name of a key, also to the one that it gets from its digest: that has to be the same
+/// after a restart.
+Result<std::optional<server::KeySalt>> kept_salt(const KvStoreSettings& store) {
+  if (store.folder.empty()) return std::nullopt;
+  OCTAVO_TRY(const BlockHashKey key, KvStore::key_of(store.folder));
+  server::KeySalt salt = {};
+  std::ranges::transform(key, salt.begin(), [](std::byte byte) { return std::to_integer<unsigned char>(byte); });
+  return salt;
+}
+
 Result<int> serve(ServeOptions options, Dialect dialect, Context& context) {
   OCTAVO_TRY_VOID(complete(options.server));
+  OCTAVO_TRY(options.server.access.key_salt, kept_salt(options.server.engine.kv_store));
   OCTAVO_TRY(server::ServerFiles files, server::ServerFiles::open(options.server));
   raise_descriptor_limit();
   for (const int signal : {SIGPIPE, SIGXFSZ})

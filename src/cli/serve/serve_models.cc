@@ -133,11 +133,11 @@ std::string version_of(const fs::path& path, const EngineOptions& engine) {
   const auto size = fs::is_directory(path, ignored) ? 0 : fs::file_size(path, ignored);
   const auto time = fs::last_write_time(path, ignored).time_since_epoch().count();
   const std::hash<std::string> hash;
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", path.string(), size, time,
-                     static_cast<int>(engine.kv_type), engine.kv_memory_bytes, engine.max_context,
-                     hash(engine.chat_template), hash(engine.generation_config), engine.tokenizer_path.string(),
-                     engine.quantize, engine.pooling ? pooling_name(*engine.pooling) : "",
-                     static_cast<int>(engine.draft), engine.draft_path.string(), engine.max_drafts);
+  return fmt::format(
+      "{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", path.string(), size, time, static_cast<int>(engine.kv_type),
+      engine.kv_memory_bytes, engine.max_context, hash(engine.chat_template), hash(engine.generation_config),
+      engine.tokenizer_path.string(), engine.quantize, engine.pooling ? pooling_name(*engine.pooling) : "",
+      static_cast<int>(engine.draft), engine.draft_path.string(), engine.max_drafts, engine.kv_store.folder.string());
 }
 
 /// A model as an engine loads it, with what drafts for it, and the memory of all weights.

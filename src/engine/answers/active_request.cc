@@ -49,6 +49,7 @@ RequestStats ActiveRequest::stats_of(const Sequence& sequence, const ChoiceTimes
   const double prefill = seconds(in_prefill), decode = seconds(in_decode);
   return {.prompt_tokens = sequence.params.prompt_tokens,
           .cached_tokens = sequence.cached_tokens,
+          .stored_tokens = std::min(sequence.stored_tokens, sequence.cached_tokens),
           .diverged_at = sequence.diverged_at,
           .generated_tokens = sequence.num_tokens() - sequence.params.prompt_tokens,
           .preemptions = sequence.num_preemptions,

@@ -8,8 +8,14 @@
 namespace octavo {
 
 RequestTable::RequestTable(KvCacheManager& kv, Scheduler& scheduler, StepPlan& plan, const ModelTokenizer& words,
-                           Drafting& drafting, EngineStats& counts)
-    : kv_(kv), scheduler_(scheduler), plan_(plan), drafting_(drafting), counts_(counts), choice_pool_(words) {
+                           Drafting& drafting, EngineStats& counts, StoredPrefixes* stored)
+    : kv_(kv),
+      scheduler_(scheduler),
+      plan_(plan),
+      drafting_(drafting),
+      counts_(counts),
+      stored_(stored),
+      choice_pool_(words) {
   spare_rows_.reserve(kMostSpareRows);
 }
 
@@ -38,6 +44,15 @@ bool RequestTable::add(std::unique_ptr<ActiveRequest>& request) {
   return true;
 }
 
+bool RequestTable::add_ready(Sequence& prompt) {
+  try {
+    scheduler_.add_again(prompt);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 bool RequestTable::make_choices(ActiveRequest& request, int count) {
   const int num_tokens = request.prompt.params.max_cached;
   const std::size_t num_blocks = to_size(count) * table_blocks(num_tokens);
@@ -64,6 +79,7 @@ bool RequestTable::make_choices(ActiveRequest& request, int count) {
 void RequestTable::start_choices(ActiveRequest& request) {
   Sequence& prompt = request.prompt;
   const int num_started = static_cast<int>(request.choices.size()) - prompt.num_choices();
+  if (stored_ != nullptr && num_started == 0) stored_->write(prompt);
   for (int i = num_started; i < request.num_begun; ++i) {
     Sequence& child = request.choices[to_size(i)]->sequence;
     if (prompt.num_forks > 0) {
@@ -108,6 +124,7 @@ void RequestTable::retire_prompt(ActiveRequest& request) {
 
 void RequestTable::retire(ActiveRequest& request, Choice& choice) {
   if (choice.sequence.state != Sequence::State::kIdle) scheduler_.remove(choice.sequence);
+  if (stored_ != nullptr) stored_->write(choice.sequence);
   drop_sequence(choice.sequence.kv);
   num_table_blocks_ -= table_blocks(choice.sequence.params.max_cached);
   choice.active = false;
@@ -129,7 +146,8 @@ std::size_t RequestTable::table_blocks(int num_tokens) const { return to_size(nu
 /// It is read, or never will be.
 void RequestTable::drop_prompt(ActiveRequest& request) {
   if (!std::exchange(request.is_reading, false)) return;
-  if (request.prompt.state != Sequence::State::kIdle) scheduler_.remove(request.prompt);
+  const bool waits_for_read = stored_ != nullptr && stored_->forget(request.prompt);
+  if (waits_for_read || request.prompt.state != Sequence::State::kIdle) scheduler_.remove(request.prompt);
   drop_sequence(request.prompt.kv);
   if (!request.last_row.empty() && spare_rows_.size() < kMostSpareRows)
     spare_rows_.push_back(std::move(request.last_row));

@@ -17,6 +17,7 @@
 #include "engine/answers/choice_pool.h"
 #include "engine/answers/drafting.h"
 #include "engine/schedule/scheduler.h"
+#include "engine/schedule/stored_prefixes.h"
 
 namespace octavo {
 
@@ -25,12 +26,14 @@ class RequestTable {
   using Clock = Choice::Clock;
 
   /// All of these must outlive it. The plan gets room for the tables of all sequences; ended choices are counted in
-  /// `counts`.
+  /// `counts`. `stored`: null where no prefix is kept on disk.
   RequestTable(KvCacheManager& kv, Scheduler& scheduler, StepPlan& plan, const ModelTokenizer& words,
-               Drafting& drafting, EngineStats& counts);
+               Drafting& drafting, EngineStats& counts, StoredPrefixes* stored = nullptr);
 
   /// False, and the request stays with the caller, if there is no memory for it.
   bool add(std::unique_ptr<ActiveRequest>& request);
+  /// The scheduler takes a prompt whose read from the store has ended. False: there is no memory for it.
+  bool add_ready(Sequence& prompt);
   /// Makes the next `count` choices of a prompt that is computed by the end of the step. False: there is no memory for
   /// them, and there is none of these.
   bool make_choices(ActiveRequest& request, int count);
@@ -72,6 +75,7 @@ class RequestTable {
   StepPlan& plan_;
   Drafting& drafting_;
   EngineStats& counts_;
+  StoredPrefixes* const stored_;
   ChoicePool choice_pool_;
   std::vector<std::vector<float>> spare_rows_;  // of those that were kept, for the next ones
   std::map<RequestId, std::unique_ptr<ActiveRequest>> requests_;

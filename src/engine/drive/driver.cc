@@ -3,6 +3,11 @@
 #include "base/error.h"
 
 namespace octavo {
+namespace {
+
+constexpr std::chrono::milliseconds kLongestWait(5);  // for the store, before orders are heard again
+
+}  // namespace
 
 class Driver::Driving {
  public:
@@ -62,10 +67,29 @@ bool Driver::advance() {
   const auto start = Step::Clock::now();
   const bool heard = take_inbox();
   const bool expired = parts_.answers.end_expired(start);
-  if (parts_.scheduler.empty()) return heard || expired;
+  if (parts_.stored != nullptr) take_stored();
+  if (parts_.scheduler.empty()) {
+    const bool waits = !is_idle();
+    if (waits) parts_.stored->wait(kLongestWait);
+    return heard || expired || waits;
+  }
   membership_.set_active(true);
   parts_.step.run(start);
   return true;
+}
+
+/// Reads and writes of the store that have ended; then there is room for the next step.
+void Driver::take_stored() {
+  parts_.stored->collect();
+  while (Sequence* prompt = parts_.stored->next_ready())
+    if (!parts_.requests.add_ready(*prompt))
+      parts_.answers.end(*parts_.requests.find(prompt->params.id), FinishReason::kFailed);
+  parts_.stored->make_room();
+}
+
+/// Nobody waits for a step, or for what is read for him.
+bool Driver::is_idle() const {
+  return parts_.scheduler.empty() && (parts_.stored == nullptr || parts_.stored->num_waiting() == 0);
 }
 
 void Driver::run_until(const std::stop_token& stop, const IdleRelease::Times& idle_times) {
@@ -100,7 +124,7 @@ EngineStats Driver::stats() const {
 // Under the lock: a request that was taken in at once, and not through the inbox, is seen.
 bool Driver::is_drained() {
   const Driving driving(*this);
-  return parts_.inbox.is_drained() && parts_.scheduler.empty();
+  return parts_.inbox.is_drained() && is_idle();
 }
 
 void Driver::cancel(RequestId id) {

@@ -30,6 +30,7 @@ struct DriverParts {
   Statistics& statistics;
   ActiveEngines& active_engines;  // of all that share the threads
   Inbox& inbox;
+  StoredPrefixes* stored;  // null: no prefix is kept on disk
 };
 
 class Driver {
@@ -59,6 +60,8 @@ class Driver {
   bool advance();
   bool try_take_inbox();
   bool take_inbox();
+  void take_stored();
+  bool is_idle() const;
   bool is_drained();
 
   const DriverParts parts_;

@@ -52,7 +52,11 @@ void Step::run(Clock::time_point start) {
   schedule(plan);
   if (plan.is_empty()) {
     clock_.enter(StepPart::kBetween);
-    if (parts_.masks.has_jobs()) parts_.masks.wait(kMostWait);  // all that could run wait for these
+    if (parts_.masks.has_jobs()) {
+      parts_.masks.wait(kMostWait);  // all that could run wait for these
+    } else if (parts_.stored != nullptr) {
+      parts_.stored->wait(kMostWait);  // or for what is read
+    }
     return;
   }
   const double predicted_ms = parts_.cost.predict_ms(plan.budget.work());
@@ -332,7 +336,7 @@ void Step::observe(const StepPlan& plan, Clock::time_point start, double predict
   EngineStats& counts = parts_.counts;
   ++counts.steps;
   const bool is_timed = parts_.scheduler.limits().step_ms > 0;
-  if (!is_timed && !parts_.drafting.is_on()) return;
+  if (!is_timed && !parts_.drafting.is_on() && parts_.stored == nullptr) return;
   const double real = seconds(Clock::now() - start - waited_), predicted = predicted_ms / 1000;
   if (plan.batch.num_rows() > 0) {  // a step without any says nothing about others
     // The draws' time counts as far as it was foreseen: the rest, as of a thread that was taken off its processor, is

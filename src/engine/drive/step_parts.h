@@ -12,6 +12,7 @@
 #include "engine/schedule/cost_model.h"
 #include "engine/schedule/scheduler.h"
 #include "engine/schedule/step_plan.h"
+#include "engine/schedule/stored_prefixes.h"
 #include "kv/kv_cache_manager.h"
 #include "model/model_runner.h"
 
@@ -29,8 +30,9 @@ struct StepParts {
   Answers& answers;
   MaskFinder& masks;
   Drafting& drafting;
-  const Inbox& inbox;   // requests that are to end
-  EngineStats& counts;  // steps and their times are counted here
+  const Inbox& inbox;      // requests that are to end
+  EngineStats& counts;     // steps and their times are counted here
+  StoredPrefixes* stored;  // null: no prefix is kept on disk
 };
 
 /// Has the runner compute the plan's batch, or its guesses.

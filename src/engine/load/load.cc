@@ -211,6 +211,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   text.words.add_end_tokens(text.sampling_defaults.end_tokens);
   OCTAVO_TRY(parts.resources, resources_for(options));
   parts.prefix_cache = options.prefix_cache;
+  parts.kv_store = options.kv_store;
   parts.profile = options.profile;
   parts.limits = {.max_step_tokens = options.max_step_tokens,
                   .max_sequences = options.max_sequences,
@@ -227,7 +228,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
     parts.draft_source.reset();
   }
   OCTAVO_TRY(std::unique_ptr<EngineImpl> engine, EngineImpl::create(std::move(parts)));
-  if (options.itl_target_ms > 0) {
+  if (options.itl_target_ms > 0 || !options.kv_store.folder.empty()) {
     engine->calibrate(options.stop);
     engine->release_memory(true);  // that the made-up tokens have touched
   }

@@ -1,6 +1,7 @@
 #include "engine/schedule/admission.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/to_size.h"
@@ -77,18 +78,33 @@ bool Admission::try_start(Sequence& sequence, std::vector<Sequence*>& newly_admi
   const int attached = is_holding ? 0 : parts_.sharing.extend(sequence);
   if (attached > 0) count_promises();  // blocks of others may be shared now
   if (!has_room_to_start(sequence) || !make_room_to_run(sequence)) {
-    if (attached > 0) {
-      const Result<void> truncated = parts_.kv.truncate(sequence.kv, 0);
-      OCTAVO_CHECK(truncated.has_value(), "{}", truncated.error().message);
-      sequence.num_computed = 0;
-      count_promises();
-    }
+    if (attached > 0) give_back(sequence);
     remember_failure(sequence);
     return false;
   }
+  if (is_read_first(sequence)) return true;
   if (is_holding && parts_.sharing.extend(sequence) > 0) count_promises();
   start(sequence, is_holding, newly_admitted);
   return true;
+}
+
+/// A sequence that has not run yet goes to whoever reads its prefix, if that is worth its while: once, and where there
+/// is room for all of it.
+bool Admission::is_read_first(Sequence& sequence) {
+  if (reads_ == nullptr || sequence.notes.was_admitted || std::exchange(sequence.notes.was_looked_for, true))
+    return false;
+  if (!reads_->wait_for_read(sequence)) return false;
+  give_back(sequence);
+  parts_.queues.remove(sequence);
+  return true;
+}
+
+/// A new sequence holds nothing again.
+void Admission::give_back(Sequence& sequence) {
+  const Result<void> truncated = parts_.kv.truncate(sequence.kv, 0);
+  OCTAVO_CHECK(truncated.has_value(), "{}", truncated.error().message);
+  sequence.num_computed = 0;
+  parts_.block_budget.count_promises(parts_.queues.running());
 }
 
 bool Admission::has_room_to_start(const Sequence& sequence) {

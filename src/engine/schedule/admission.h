@@ -13,6 +13,7 @@
 
 #include "engine/schedule/block_budget.h"
 #include "engine/schedule/preemption.h"
+#include "engine/schedule/prefix_reads.h"
 #include "engine/schedule/prefix_sharing.h"
 #include "engine/schedule/sequence.h"
 #include "engine/schedule/sequence_queues.h"
@@ -31,6 +32,8 @@ class Admission {
     Preemption& preemption;
   };
   explicit Admission(const Parts& parts);
+  /// Who reads prefixes from now on; must outlive it.
+  void set_reads(PrefixReads& reads) { reads_ = &reads; }
 
   /// Admits whoever can be, best rank first. Appends those that are admitted for the first time to `newly_admitted`.
   void admit(std::vector<Sequence*>& newly_admitted);
@@ -52,13 +55,16 @@ class Admission {
   Sequence* victim_to_run(const Sequence& sequence, const Sequence* before) const;
   bool try_start(Sequence& sequence, std::vector<Sequence*>& newly_admitted);
   bool has_room_to_start(const Sequence& sequence);
+  bool is_read_first(Sequence& sequence);
+  void give_back(Sequence& sequence);
   void start(Sequence& sequence, bool was_holding, std::vector<Sequence*>& newly_admitted);
   bool failed_before(const Sequence& sequence) const;
   void remember_failure(const Sequence& sequence);
 
   Parts parts_;
-  std::vector<int> needed_;  // [groups] scratch of has_room_to_start()
-  Failure last_failure_;     // until something changes, it fails again
+  PrefixReads* reads_ = nullptr;  // null: nobody reads any
+  std::vector<int> needed_;       // [groups] scratch of has_room_to_start()
+  Failure last_failure_;          // until something changes, it fails again
 };
 
 }  // namespace octavo

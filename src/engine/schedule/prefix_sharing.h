@@ -23,6 +23,8 @@ class PrefixSharing {
   /// Blocks, or checkpoints, that were published since the engine began.
   std::uint64_t num_publications() const { return num_publications_; }
 
+  void count_publication() { ++num_publications_; }
+
   /// Attaches to the published blocks of a sequence's tokens, behind those that it holds; the number of tokens found,
   /// which count as computed.
   int extend(Sequence& sequence);

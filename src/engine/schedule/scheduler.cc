@@ -54,12 +54,23 @@ void Scheduler::add(Sequence& sequence) {
   sequence.notes.own_rank = {.virtual_arrival = static_cast<std::int64_t>(queues_.step()) - head_start,
                              .id = sequence.params.id,
                              .choice = sequence.params.choice};
-  owners_.add(sequence, to_size(queues_.choices_of_all() + sequence.num_choices()));
+  const int choices_of_reads = reads_ == nullptr ? 0 : reads_->num_waiting_choices();
+  owners_.add(sequence, to_size(queues_.choices_of_all() + choices_of_reads + sequence.num_choices()));
+  queues_.add(sequence);
+}
+
+void Scheduler::set_reads(PrefixReads& reads) {
+  reads_ = &reads;
+  admission_.set_reads(reads);
+}
+
+void Scheduler::add_again(Sequence& sequence) {
+  queues_.reserve_for(sequence);
   queues_.add(sequence);
 }
 
 void Scheduler::remove(Sequence& sequence) {
-  queues_.remove(sequence);
+  if (sequence.state != Sequence::State::kIdle) queues_.remove(sequence);  // else it waits for a read
   owners_.remove(sequence);
   admission_.forget(sequence);
 }
@@ -74,8 +85,8 @@ void Scheduler::schedule(StepPlan& plan, int num_engines, double spent_ms) {
   choose_choices(plan);
   if (plan.is_empty() && !queues_.running().empty()) schedule_best(plan);
   schedule_drafts(plan);
-  OCTAVO_CHECK(!plan.is_empty() || empty() || some_wait_for_masks(), "{} sequences wait and none can run",
-               num_waiting());
+  OCTAVO_CHECK(!plan.is_empty() || empty() || some_wait_for_masks() || awaits_reads(),
+               "{} sequences wait and none can run", num_waiting());
 }
 
 void Scheduler::begin_step(StepPlan& plan, int num_engines, double spent_ms) {
@@ -207,6 +218,7 @@ void Scheduler::schedule_best(StepPlan& plan) {
   int num_tokens = 0;
   while (num_tokens == 0) {
     if (queues_.running().empty()) admission_.admit(plan.newly_admitted);
+    if (queues_.running().empty() && awaits_reads()) return;
     OCTAVO_CHECK(!queues_.running().empty(), "{} sequences wait and none can run", num_waiting());
     const auto first = std::ranges::find_if(queues_.running(), [](const Sequence* s) { return !s->waits_for_mask; });
     if (first == queues_.running().end()) return;
@@ -216,6 +228,7 @@ void Scheduler::schedule_best(StepPlan& plan) {
     if (best.params.is_whole && num_tokens < best.num_behind()) num_tokens = 0;
     if (num_tokens > 0) break;
     Sequence* victim = preemption_.victim_for(best);
+    if (victim == nullptr && awaits_reads()) return;  // their blocks are missing, until the next step
     OCTAVO_CHECK(victim != nullptr || num_waiting() > 0, "sequence {} has no room though it is alone", best.params.id);
     victim != nullptr ? preemption_.preempt_all(*victim) : preemption_.suspend(best);
     block_budget_.count_promises(queues_.running());
@@ -275,6 +288,23 @@ void Scheduler::take_back(const ScheduledSequence& planned) {
   OCTAVO_CHECK(cut.has_value(), "sequence {}: {}", sequence.params.id, cut.error().message);
 }
 
+void Scheduler::count_spare(std::span<int> spare) {
+  block_budget_.count_promises(queues_.running());
+  for (int pool = 0; pool < kv_.num_pools(); ++pool) {
+    int grown = 0;
+    for (const Sequence* sequence : queues_.running()) {
+      const int most = sequence->num_computed + (sequence->is_catching_up() ? 0 : 1 + kMaxDraftTokens);
+      grown += sequence->num_choices() + kv_.blocks_needed(sequence->kv, pool, sequence->num_computed, most);
+    }
+    spare[to_size(pool)] = block_budget_.room(pool) - grown;
+  }
+}
+
+void Scheduler::count_first_waiting(std::span<int> needed) const {
+  std::ranges::fill(needed, 0);
+  if (!queues_.waiting().empty()) block_budget_.count_to_start(*queues_.waiting().front(), needed);
+}
+
 void Scheduler::fork(Sequence& parent, Sequence& child) {
   OCTAVO_CHECK(parent.num_forks > 0, "sequence {} has no choice left", parent.params.id);
   start_child(parent, child);
@@ -300,6 +330,7 @@ void Scheduler::start_child(const Sequence& parent, Sequence& child) {
   child.num_computed = parent.num_computed;
   child.notes.max_computed = parent.notes.max_computed;
   child.cached_tokens = parent.cached_tokens;
+  child.stored_tokens = parent.stored_tokens;
   child.diverged_at = parent.diverged_at;
   child.num_preemptions = parent.num_preemptions;
   child.notes.own_rank = {
@@ -309,7 +340,8 @@ void Scheduler::start_child(const Sequence& parent, Sequence& child) {
 
 Result<void> Scheduler::check_integrity() const {
   OCTAVO_TRY_VOID(queues_.check_integrity());
-  return owners_.check_integrity(queues_.running().size() + queues_.waiting().size());
+  const int reading = reads_ == nullptr ? 0 : reads_->num_waiting();
+  return owners_.check_integrity(queues_.running().size() + queues_.waiting().size() + to_size(reading));
 }
 
 }  // namespace octavo

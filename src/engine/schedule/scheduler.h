@@ -57,6 +57,11 @@ class Scheduler {
   void add(Sequence& sequence);
   /// Forgets a sequence that it was given. The caller drops its sequence in the cache.
   void remove(Sequence& sequence);
+  /// Who reads prefixes of sequences that could be admitted, from now on; must outlive it.
+  void set_reads(PrefixReads& reads);
+  /// A sequence that waited for a read is among those that wait to be admitted again, with the rank that it had. Throws
+  /// std::bad_alloc, and nothing has changed.
+  void add_again(Sequence& sequence);
 
   /// An empty plan with room for any step of this scheduler.
   StepPlan make_plan() const { return {limits_, kv_, cost_}; }
@@ -81,6 +86,14 @@ class Scheduler {
   /// Makes a choice that runs in the parent's own place; the parent is no longer the scheduler's.
   void replace(Sequence& parent, Sequence& child);
 
+  /// [pools] blocks that a step leaves free whatever it does: neither promised, nor taken by answers that grow. Below 0
+  /// where it may be short of them.
+  void count_spare(std::span<int> spare);
+  /// [pools] blocks that the sequence which waits first takes to be admitted; 0: none waits.
+  void count_first_waiting(std::span<int> needed) const;
+  /// Blocks were published by somebody else: prompts look for them.
+  void count_publication() { sharing_.count_publication(); }
+
   /// Prefixes that stay in the cache whatever else runs.
   PinnedPrefixes& pins() { return pins_; }
   const PinnedPrefixes& pins() const { return pins_; }
@@ -88,6 +101,7 @@ class Scheduler {
   /// Its lists are in order of rank, and its counts agree with them.
   Result<void> check_integrity() const;
 
+  /// Sequences that wait for a read are not counted.
   bool empty() const { return queues_.empty(); }
   const Limits& limits() const { return limits_; }
   /// Null: no time is predicted.
@@ -98,6 +112,7 @@ class Scheduler {
   const SchedulerCounts& counts() const { return counts_; }
 
  private:
+  bool awaits_reads() const { return reads_ != nullptr && reads_->num_waiting() > 0; }
   void begin_step(StepPlan& plan, int num_engines, double spent_ms);
   void schedule_by_policy(StepPlan& plan);
   void choose_choices(StepPlan& plan);
@@ -127,6 +142,7 @@ class Scheduler {
   PrefixSharing sharing_;
   Preemption preemption_;
   Admission admission_;
+  const PrefixReads* reads_ = nullptr;  // null: nobody reads any
   CheckpointPlaces places_;
   DecodeTurns turns_;
   ChoiceTurns choice_turns_;

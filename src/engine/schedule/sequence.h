@@ -72,6 +72,7 @@ struct SchedulerNotes {
   int choices_ranked = 0;                  // that it had when its rank was set
   // Since it was admitted
   bool was_admitted = false;            // it ran once
+  bool was_looked_for = false;          // in the store, behind what memory had
   int num_admitted_tokens = 0;          // tokens that it had when it was last admitted; 0: it was forked
   PrefillTurns prefill_turns = {};      // since then
   std::uint64_t publications_seen = 0;  // when it last looked for its prefix
@@ -110,6 +111,7 @@ struct Sequence {
   Draft draft = {};  // tokens that may follow
   State state = State::kIdle;
   int cached_tokens = 0;  // of the prompt, computed by others
+  int stored_tokens = 0;  // of these, tokens that a store had (stored_prefixes.h), as far as they were found then
   int diverged_at = -1;   // the position at which it parts from what its owner's requests have computed; -1: nowhere
   int num_preemptions = 0;
   bool waits_for_mask = false;  // the tokens that its next one may be are not known yet (mask_finder.h)

@@ -1,0 +1,32 @@
+// Prefixes that outlive the process: what an engine is told of the directory that keeps them, and what it counts.
+// docs/kv_store.md tells what lies there.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace octavo {
+
+struct KvStoreSettings {
+  std::filesystem::path folder = {};             // mode 0700, made where it is missing; empty: nothing is kept
+  std::uint64_t max_bytes = 0;                   // of all its files, those of other models included; 0: no bound
+  std::optional<std::chrono::seconds> ttl = {};  // of a file since its last use; none: for ever
+  double min_compute_s = 1;  // what takes less time to compute again is not kept; 0: all is kept, and read wherever it
+                             // is found, even where computing would be faster
+  std::function<void(const std::string&)> on_warning = {};  // in words, now and then; called on a thread of the store's
+};
+
+/// Counts since the engine was loaded.
+struct KvStoreCounts {
+  std::uint64_t hits = 0, misses = 0, corrupt = 0;  // reads that brought their blocks, that did not, damaged files
+  std::uint64_t writes = 0, evictions = 0;          // files
+  std::uint64_t bytes = 0;                          // of all files of the directory, as far as is known
+  std::uint64_t read_bytes = 0, written_bytes = 0;
+  double read_s = 0, write_s = 0;
+};
+
+}  // namespace octavo

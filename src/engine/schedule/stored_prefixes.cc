@@ -1,0 +1,282 @@
+#include "engine/schedule/stored_prefixes.h"
+
+#include <algorithm>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "base/to_size.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::size_t kMostMoves = 64;  // reads and writes at a time
+constexpr double kReadShare = 0.8;      // of the time to compute, which a read must stay below
+constexpr int kBlocksAtATime = 16;      // reserved of groups with a window, which give back what they have passed
+constexpr double kMsPerS = 1000;
+
+/// A sequence of the cache that is given back at the end of the scope, unless somebody keeps it.
+class ScopedSequence {
+ public:
+  ScopedSequence(KvCacheManager& kv, const Sequence& of) : kv_(kv), id_(kv.create_sequence(of.num_tokens())) {
+    kv.set_owner(id_, std::hash<std::string_view>{}(of.params.owner));
+  }
+  ~ScopedSequence() {
+    if (!is_held_) return;
+    const Result<void> dropped = kv_.drop_sequence(id_);
+    OCTAVO_CHECK(dropped.has_value(), "{}", dropped.error().message);
+  }
+  ScopedSequence(const ScopedSequence&) = delete;
+  ScopedSequence& operator=(const ScopedSequence&) = delete;
+
+  SequenceId id() const { return id_; }
+  void keep() { is_held_ = false; }
+  /// Attaches to what memory has of the rows; the number of blocks.
+  int attach(const Sequence& of) const {
+    const Result<int> attached = kv_.extend_prefix(id_, of.rows(), of.chain);
+    OCTAVO_CHECK(attached.has_value(), "{}", attached.error().message);
+    return *attached / kv_.block_size();
+  }
+
+ private:
+  KvCacheManager& kv_;
+  const SequenceId id_;
+  bool is_held_ = true;
+};
+
+/// Nobody else finds the blocks of other sequences, or could tell what their rows were.
+bool can_be_stored(const Sequence& sequence) {
+  return sequence.may_use_cache() && !sequence.params.is_whole && !sequence.rows().has_given() &&
+         sequence.chain.size() > 0;
+}
+
+}  // namespace
+
+StoredPrefixes::StoredPrefixes(const Parts& parts, double min_compute_s)
+    : parts_(parts),
+      min_compute_s_(min_compute_s),
+      spare_(to_size(parts.kv.num_pools())),
+      needed_(spare_),
+      none_(spare_) {
+  parts_.scheduler.set_reads(*this);
+}
+
+StoredPrefixes::~StoredPrefixes() {
+  parts_.store.cancel_all();
+  for (const auto& [job, move] : moves_) drop(move.kv);
+}
+
+bool StoredPrefixes::wait_for_read(Sequence& sequence) try {
+  if (!can_be_stored(sequence)) return false;
+  ready_.reserve(to_size(num_waiting_) + 1);
+  ScopedSequence held(parts_.kv, sequence);
+  const int known = held.attach(sequence);
+  if (Move* read = read_of(sequence, known)) {
+    read->waiting.push_back(&sequence);
+    count_waiting(sequence, 1);
+    return true;
+  }
+  const int most = (sequence.num_tokens() - 1) / parts_.kv.block_size();
+  const KvStore::Found found = parts_.store.find(sequence.chain.hashes(), known, most);
+  if (found.num_blocks <= known || moves_.size() >= kMostMoves || !pays(sequence, known, found)) return false;
+  if (!begin_read(sequence, held.id(), known, found.num_blocks)) return false;
+  held.keep();
+  count_waiting(sequence, 1);
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;  // it is computed
+}
+
+void StoredPrefixes::count_waiting(const Sequence& sequence, int sign) {
+  num_waiting_ += sign;
+  num_waiting_choices_ += sign * sequence.num_choices();
+}
+
+/// What it saves is worth the wait.
+bool StoredPrefixes::pays(const Sequence& sequence, int known, const KvStore::Found& found) const {
+  if (min_compute_s_ == 0) return true;
+  const int block_size = parts_.kv.block_size();
+  const int end = std::min(found.num_blocks * block_size, sequence.num_tokens());
+  const double read_s = parts_.store.read_latency_s() + static_cast<double>(found.bytes) / parts_.store.read_rate();
+  return read_s < kReadShare * compute_s(known * block_size, end);
+}
+
+double StoredPrefixes::compute_s(int first, int end) const {
+  return parts_.cost.predict_ms(parts_.cost.work(first, end - first, 0)) / kMsPerS;
+}
+
+/// The read that brings the block behind the first `known` ones of a sequence; null: there is none.
+StoredPrefixes::Move* StoredPrefixes::read_of(const Sequence& sequence, int known) {
+  const std::span<const BlockHash> hashes = sequence.chain.hashes();
+  if (to_size(known) >= hashes.size()) return nullptr;
+  for (auto& [job, move] : moves_) {
+    const bool covers = move.is_read && move.num_known <= known && known < move.num_blocks;
+    if (covers && move.name.hashes[to_size(known)] == hashes[to_size(known)]) return &move;
+  }
+  return nullptr;
+}
+
+bool StoredPrefixes::begin_read(Sequence& sequence, SequenceId kv, int known, int num_blocks) {
+  const int block_size = parts_.kv.block_size();
+  if (!reserve(kv, known * block_size, num_blocks * block_size)) return false;
+  Move move{.kv = kv,
+            .is_read = true,
+            .num_blocks = num_blocks,
+            .num_known = known,
+            .name = name_of(sequence, num_blocks),
+            .chain = sequence.chain,
+            .waiting = {&sequence}};
+  const KvStore::Job job = parts_.store.read(move.name, held_blocks(kv, known));
+  try {
+    moves_.emplace(job, std::move(move));
+  } catch (const std::bad_alloc&) {
+    parts_.store.cancel_all();  // nobody reads into the blocks any more
+    throw;
+  }
+  return true;
+}
+
+/// Takes blocks for the positions from `first` to `end`, of groups with a window for those that will be looked at from
+/// there on. False: they are not to spare, and some may be held.
+bool StoredPrefixes::reserve(SequenceId kv, int first, int end) {
+  KvCacheManager& cache = parts_.kv;
+  int at_a_time = end - first;
+  std::vector<int> needed(to_size(cache.num_pools()));
+  for (int pool = 0; pool < cache.num_pools(); ++pool) {
+    needed[to_size(pool)] = cache.blocks_needed(kv, pool, first, end);
+    if (pool == cache.num_groups() || cache.group(pool).window == 0) continue;
+    at_a_time = std::min(at_a_time, kBlocksAtATime * cache.block_size());
+    const int at_once = cache.group(pool).window / cache.block_size() + kBlocksAtATime + 2;
+    needed[to_size(pool)] = std::min(needed[to_size(pool)], at_once);
+  }
+  if (!has_spare(needed)) return false;
+  std::vector<BlockCopy> copies;  // of a state at most, all of which is read
+  for (int begin = first; begin < end; begin += at_a_time) {
+    const int until = std::min(end, begin + at_a_time);
+    if (!cache.reserve(kv, begin, until, copies)) return false;
+    cache.commit(kv, until);
+  }
+  return true;
+}
+
+/// There is as much to spare in each pool.
+bool StoredPrefixes::has_spare(std::span<const int> needed) {
+  parts_.scheduler.count_spare(spare_);
+  return std::ranges::equal(needed, spare_, std::ranges::less_equal());
+}
+
+PrefixName StoredPrefixes::name_of(const Sequence& sequence, int num_blocks) const {
+  const auto count = to_size(num_blocks), tokens = count * to_size(parts_.kv.block_size());
+  const std::span<const BlockHash> hashes = sequence.chain.hashes().first(count);
+  return {.domain = std::string(sequence.params.cache_domain),
+          .root = sequence.chain.root_hash(),
+          .hashes = {hashes.begin(), hashes.end()},
+          .tokens = {sequence.tokens.begin(), sequence.tokens.begin() + static_cast<std::ptrdiff_t>(tokens)}};
+}
+
+/// Those from `first` on, and the state.
+std::vector<HeldBlock> StoredPrefixes::held_blocks(SequenceId kv, int first) const {
+  const KvCacheManager& cache = parts_.kv;
+  std::vector<HeldBlock> blocks;
+  for (int group = 0; group < cache.num_groups(); ++group) {
+    const BlockTable& table = cache.table(kv, group);
+    for (int index = std::max(first, table.first_held()); index < table.num_blocks(); ++index)
+      blocks.push_back({.pool = group, .index = index, .block = table.block_ids()[to_size(index)]});
+  }
+  if (cache.has_snapshots())
+    blocks.push_back({.pool = cache.num_groups(), .index = 0, .block = *cache.table(kv, cache.num_groups()).get(0)});
+  return blocks;
+}
+
+void StoredPrefixes::write(const Sequence& sequence) {
+  if (!can_be_stored(sequence) || moves_.size() >= kMostMoves) return;
+  if (compute_s(0, sequence.num_computed) < min_compute_s_) return;
+  try {
+    ScopedSequence held(parts_.kv, sequence);
+    const int num_blocks = held.attach(sequence);
+    if (num_blocks == 0 || parts_.store.find(sequence.chain.hashes(), 0, num_blocks).num_blocks >= num_blocks) return;
+    parts_.scheduler.count_first_waiting(needed_);
+    if (!has_spare(needed_)) return;
+    const KvStore::Job job = parts_.store.write(name_of(sequence, num_blocks), held_blocks(held.id(), 0));
+    const auto begun = [&] { moves_.emplace(job, Move{.kv = held.id(), .num_blocks = num_blocks}); };
+    try {
+      begun();
+    } catch (const std::bad_alloc&) {
+      parts_.store.cancel_all();
+      throw;
+    }
+    held.keep();
+  } catch (const std::bad_alloc&) {
+    return;  // it is not kept
+  }
+}
+
+bool StoredPrefixes::forget(const Sequence& sequence) {
+  std::size_t found = std::erase(ready_, &sequence);
+  for (auto& [job, move] : moves_) found += std::erase(move.waiting, &sequence);
+  if (found > 0) count_waiting(sequence, -1);
+  return found > 0;
+}
+
+void StoredPrefixes::collect() {
+  done_.clear();
+  parts_.store.take_done(done_);
+  for (const KvStore::Done& done : done_) end(done.job, done.is_ok);
+}
+
+void StoredPrefixes::end(KvStore::Job job, bool is_ok) {
+  const auto place = moves_.find(job);
+  if (place == moves_.end()) return;
+  Move& move = place->second;
+  if (move.is_read && is_ok) publish(move);
+  ready_.insert(ready_.end(), move.waiting.begin(), move.waiting.end());  // in room that they came with
+  drop(move.kv);
+  moves_.erase(place);
+}
+
+void StoredPrefixes::publish(Move& read) {
+  const Result<void> published = parts_.kv.publish(read.kv, read.name.tokens, read.chain);
+  OCTAVO_CHECK(published.has_value(), "{}", published.error().message);
+  parts_.kv.keep_checkpoint(read.kv, static_cast<int>(read.waiting.size()));
+  parts_.scheduler.count_publication();
+  for (Sequence* sequence : read.waiting)
+    sequence->stored_tokens = (read.num_blocks - read.num_known) * parts_.kv.block_size();
+}
+
+Sequence* StoredPrefixes::next_ready() {
+  if (ready_.empty()) return nullptr;
+  Sequence* first = ready_.front();
+  ready_.erase(ready_.begin());
+  count_waiting(*first, -1);
+  return first;
+}
+
+/// What waits to be admitted has no need of blocks that others wait for; those of writes are in nobody's way.
+void StoredPrefixes::make_room() {
+  if (moves_.empty()) return;
+  const bool is_reading = std::ranges::any_of(moves_, [](const auto& entry) { return entry.second.is_read; });
+  if (!is_reading) parts_.scheduler.count_first_waiting(needed_);
+  if (has_spare(is_reading ? none_ : needed_)) return;
+  parts_.store.cancel_all();
+  collect();
+}
+
+void StoredPrefixes::finish_writes(std::chrono::seconds most) {
+  const auto until = std::chrono::steady_clock::now() + most;
+  const auto is_writing = [this] {
+    return std::ranges::any_of(moves_, [](const auto& entry) { return !entry.second.is_read; });
+  };
+  for (collect(); is_writing(); collect()) {
+    const auto left = until - std::chrono::steady_clock::now();
+    if (left <= left.zero()) return;
+    wait(std::chrono::duration_cast<std::chrono::milliseconds>(left) + std::chrono::milliseconds(1));
+  }
+}
+
+void StoredPrefixes::drop(SequenceId kv) {
+  const Result<void> dropped = parts_.kv.drop_sequence(kv);
+  OCTAVO_CHECK(dropped.has_value(), "{}", dropped.error().message);
+}
+
+}  // namespace octavo
