@@ -34,6 +34,7 @@ int run_cli(int argc, const char* const* argv, Context& context) {
   add_pull_command(program, context);
   add_list_command(program, context);
   add_rm_command(program, context);
+  add_kv_command(program, context);
   add_convert_command(program, context);
   add_quantize_command(program, context);
   add_info_command(program, context);

@@ -18,6 +18,7 @@ void add_bench_command(Program& program, Context& context);
 void add_pull_command(Program& program, Context& context);
 void add_list_command(Program& program, Context& context);
 void add_rm_command(Program& program, Context& context);
+void add_kv_command(Program& program, Context& context);
 void add_convert_command(Program& program, Context& context);
 void add_quantize_command(Program& program, Context& context);
 void add_info_command(Program& program, Context& context);

@@ -331,20 +331,20 @@ bool DiskStore::plan_read(const Task& task, std::vector<Need>& needs) {
 }
 
 bool DiskStore::read_blocks(const Task& task) {
-  const auto start = Clock::now();
   std::vector<Need> needs;
   if (!plan_read(task, needs)) return false;
   std::ranges::stable_sort(needs, [](const Need& a, const Need& b) { return is_less(a.file, b.file); });
   for (auto at = needs.begin(); at != needs.end();) {
     const auto end = std::find_if(at, needs.end(), [&](const Need& need) { return need.file != at->file; });
-    if (!read_from(task.prefix, {at, end}, start)) return false;
+    if (!read_from(task.prefix, {at, end})) return false;
     at = end;
   }
   touch(task.prefix);
   return true;
 }
 
-bool DiskStore::read_from(const PrefixName& prefix, std::span<const Need> needs, Clock::time_point start) {
+bool DiskStore::read_from(const PrefixName& prefix, std::span<const Need> needs) {
+  const auto start = Clock::now();
   const BlockHash end = needs.front().file;
   auto file = open_run(end);
   if (file && !file->header().is_of(prefix))

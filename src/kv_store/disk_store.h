@@ -84,7 +84,7 @@ class DiskStore final : public KvStore {
 
   bool plan_read(const Task& task, std::vector<Need>& needs);
   bool read_blocks(const Task& task);
-  bool read_from(const PrefixName& prefix, std::span<const Need> needs, Clock::time_point start);
+  bool read_from(const PrefixName& prefix, std::span<const Need> needs);
   bool write_blocks(const Task& task);
   bool write_run(const Task& task, RunHeader& header);
   RunResult<RunFile> open_run(const BlockHash& end) const;

@@ -107,7 +107,7 @@ class KvStore {
   virtual bool wait(std::chrono::milliseconds most) = 0;
   /// Ends every job that has not ended, as not ok; take_done() tells of each. When the call returns, the store's thread
   /// touches no block any more: it waits for the read or write of one piece, a few MiB at most. A run that is half
-  /// written is removed.
+  /// written is removed. Not to be called by `wake`.
   virtual void cancel_all() = 0;
   virtual KvStoreCounts counts() const = 0;
 };

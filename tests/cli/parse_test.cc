@@ -40,6 +40,17 @@ TEST(ParseSize, EverythingElseIsRefused) {
   EXPECT_FALSE(parse_size("99999999999999999999"));
 }
 
+TEST(ParseAge, ANumberAndAUnit) {
+  EXPECT_EQ(parse_age("30d"), std::chrono::days(30));
+  EXPECT_EQ(parse_age("12h"), std::chrono::hours(12));
+  EXPECT_EQ(parse_age("90m"), std::chrono::minutes(90));
+  EXPECT_EQ(parse_age("0s"), std::chrono::seconds(0));
+  for (const char* text :
+       {"", "d", "30", "30 d", "-1d", "+1d", "1.5h", "1000000000s", "3w", "1dd", "99999999999999999999s"})
+    EXPECT_FALSE(parse_age(text)) << text;
+  EXPECT_THAT(parse_age("x").error().message, HasSubstr("found 'x', expected a time such as 30d"));
+}
+
 RC_GTEST_PROP(ParseSize, NeverCrashesOnAnyText, (const std::string& text)) { static_cast<void>(parse_size(text)); }
 
 TEST(FormatBytes, KeepsOneDigitAndMovesToTheNextUnitInTime) {

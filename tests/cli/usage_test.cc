@@ -17,8 +17,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-constexpr const char* kCommands[] = {"run", "chat",    "serve",    "embed", "rerank",   "pull",   "list",
-                                     "rm",  "convert", "quantize", "info",  "tokenize", "logits", "bench"};
+constexpr const char* kCommands[] = {"run", "chat",    "serve",    "embed", "rerank",   "pull",   "list", "rm",
+                                     "kv",  "convert", "quantize", "info",  "tokenize", "logits", "bench"};
 
 /// The lines of a text that have more characters than a terminal has columns.
 std::vector<std::string> wide_lines(const std::string& text, std::size_t columns = 80) {

@@ -48,7 +48,6 @@ void append_option(const Option& option, std::string& out) {
 std::string help_of(Program& program) {
   std::string out =
       "Octavo runs language models (GGUF files) on this machine's CPU.\n"
-      "\n"
       "  octavo run \"Why is the sky blue?\"       one prompt, one answer\n"
       "  cat notes.txt | octavo run \"Sum up:\"    a text and what to do with it\n"
       "  octavo run -m ORG/REPO:Q4_K_M Hello     a model of the hub, fetched if need be\n"

@@ -96,6 +96,19 @@ std::string format_bytes(std::uint64_t bytes) {
   return fmt::format("{:.1f} {}", value, kNames[unit]);
 }
 
+Result<std::chrono::seconds> parse_age(std::string_view text) {
+  constexpr std::int64_t kMost = 999'999'999;
+  const std::string_view unit = text.substr(std::min(text.find_first_not_of("0123456789"), text.size()));
+  std::int64_t number = 0;
+  if (parse_whole(text.substr(0, text.size() - unit.size()), number) && number <= kMost) {
+    if (unit == "s") return std::chrono::seconds(number);
+    if (unit == "m") return std::chrono::minutes(number);
+    if (unit == "h") return std::chrono::hours(number);
+    if (unit == "d") return std::chrono::days(number);
+  }
+  return fail("found '{}', expected a time such as 30d, 12h, 90m or 600s", text);
+}
+
 Result<std::vector<TokenId>> parse_ids(std::string_view text) {
   constexpr std::string_view kSeparators = ", \t\n\r";
   std::vector<TokenId> ids;

@@ -2,6 +2,7 @@
 // text.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ Result<float> parse_real(std::string_view text, float low, float high);
 Result<std::uint64_t> parse_size(std::string_view text);
 /// "93.8 MiB", "512 B".
 std::string format_bytes(std::uint64_t bytes);
+
+/// A time: "30d", "12h", "90m", "600s"; of a whole number below 10^9.
+Result<std::chrono::seconds> parse_age(std::string_view text);
 
 /// Token ids separated by commas, spaces or both; at least one.
 Result<std::vector<TokenId>> parse_ids(std::string_view text);
