@@ -17,7 +17,7 @@ constexpr std::size_t kMaxTasks = 1024;  // of one kind that wait
 constexpr int kRestOfALook = 10;         // times as long as it took
 constexpr std::chrono::minutes kWarnEvery{1};
 constexpr std::chrono::seconds kLongestStart{1};  // what is found later in a large directory is known later
-constexpr std::int64_t kTouchEvery_s = 60;                     // of one file
+constexpr std::int64_t kTouchEvery_s = 60;        // of one file
 constexpr std::uint64_t kFewBytes = std::uint64_t{256} << 10;  // fewer tell nothing of a rate
 constexpr double kFirstRate = 500e6, kFirstLatency_s = 1e-3;   // until something is known
 constexpr double kWeightOfLast = 0.25;

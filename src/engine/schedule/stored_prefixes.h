@@ -93,9 +93,9 @@ class StoredPrefixes final : public PrefixReads {
   std::map<KvStore::Job, Move> moves_;
   std::vector<Sequence*> ready_;
   int num_waiting_ = 0, num_waiting_choices_ = 0;  // for a read, or in ready_
-  std::vector<KvStore::Done> done_;  // scratch of collect()
-  std::vector<int> spare_, needed_;  // [pools] scratch
-  const std::vector<int> none_;      // [pools] 0
+  std::vector<KvStore::Done> done_;                // scratch of collect()
+  std::vector<int> spare_, needed_;                // [pools] scratch
+  const std::vector<int> none_;                    // [pools] 0
 };
 
 }  // namespace octavo
