@@ -333,7 +333,7 @@ bool DiskStore::plan_read(const Task& task, std::vector<Need>& needs) {
 bool DiskStore::read_blocks(const Task& task) {
   std::vector<Need> needs;
   if (!plan_read(task, needs)) return false;
-  std::ranges::stable_sort(needs, [](const Need& a, const Need& b) { return is_less(a.file, b.file); });
+  std::ranges::sort(needs, [](const Need& a, const Need& b) { return is_less(a.file, b.file); });
   for (auto at = needs.begin(); at != needs.end();) {
     const auto end = std::find_if(at, needs.end(), [&](const Need& need) { return need.file != at->file; });
     if (!read_from(task.prefix, {at, end})) return false;
