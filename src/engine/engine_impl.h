@@ -77,9 +77,9 @@ class EngineImpl final : public Engine {
  private:
   /// The memory of sequences, and what of it outlives the process.
   struct Memory {
-    std::unique_ptr<KvCacheManager> kv;  // of the runner's memory
-    std::unique_ptr<KvStore> store;      // null: nothing
-    std::shared_ptr<Inbox> inbox;        // that the store's thread wakes
+    std::unique_ptr<KvCacheManager> kv = {};  // of the runner's memory
+    std::unique_ptr<KvStore> store = {};      // null: nothing
+    std::shared_ptr<Inbox> inbox = {};        // that the store's thread wakes
   };
   static Result<Memory> make_memory(EngineParts& parts);
   EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextImpl>& text, Memory memory);

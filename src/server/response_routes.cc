@@ -12,25 +12,13 @@
 #include "base/error.h"
 #include "base/to_size.h"
 #include "json/json_writer.h"
+#include "server/query.h"
 #include "server/service_parts.h"
 
 namespace octavo::server {
 namespace {
 
 constexpr int kDefaultItems = 20, kMaxItems = 100;  // of one page, as OpenAI has them
-
-/// The value of a name in the query of a target, percent-escapes as they stand: ids and numbers have none.
-std::optional<std::string_view> query_value(std::string_view target, std::string_view name) {
-  const std::size_t begin = target.find('?');
-  std::string_view query = begin == std::string_view::npos ? std::string_view() : target.substr(begin + 1);
-  while (!query.empty()) {
-    const std::string_view pair = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(pair.size() + 1, query.size()));
-    const std::size_t equal = pair.find('=');
-    if (equal != std::string_view::npos && pair.substr(0, equal) == name) return pair.substr(equal + 1);
-  }
-  return std::nullopt;
-}
 
 struct Page {
   bool is_ascending = false;

@@ -8,6 +8,7 @@
 #include "server/response_routes.h"
 #include "server/server_routes.h"
 #include "server/service_parts.h"
+#include "server/slot_actions.h"
 
 namespace octavo::server {
 namespace {
@@ -17,6 +18,7 @@ using boost::beast::http::verb;
 constexpr int kNotFound[] = {404};
 constexpr int kTokenStatuses[] = {404, 429};
 constexpr int kLoadStatuses[] = {404, 409, 429};
+constexpr int kSlotStatuses[] = {404, 501};
 constexpr int kPullStatuses[] = {429, 502, 507};
 
 constexpr ApiField kModelQuery[] = {field::string(
@@ -28,6 +30,16 @@ constexpr ApiField kPageQuery[] = {
     field::integer("limit", 1, 100, "20", "the most items"),
     field::string("after", "from the beginning", "the id of an item"),
 };
+
+constexpr std::string_view kSlotActions[] = {"save", "restore", "erase"};
+constexpr ApiField kSlotQuery[] = {
+    field::needed(field::one_of("action", kSlotActions, "", "save, restore or erase, none of which is needed"))};
+
+ApiFields slot_fields() {
+  static constexpr ApiField kRows[] = {field::string("filename", "", "a name that the answer repeats")};
+  static constexpr FieldTable kTables[] = {kRows};
+  return kTables;
+}
 
 ApiFields named_model_fields() {
   static constexpr ApiField kRows[] = {field::needed(field::string("model", "", "the name of a model"))};
@@ -152,6 +164,15 @@ constexpr RouteRow kRows[] = {
      .text = {.summary = "The answers that are being made, as llama.cpp has them",
               .query = kModelQuery,
               .statuses = kNotFound}},
+    {.path = "/slots/{id}",
+     .method = verb::post,
+     .answer = at_once<act_on_slot>,
+     .needs_key = true,
+     .needs_models = true,
+     .text = {.summary = "What programs do that keep the cache of a slot of llama.cpp's by hand",
+              .fields = slot_fields,
+              .query = kSlotQuery,
+              .statuses = kSlotStatuses}},
     {.path = "/info",
      .answer = at_once<show_tei_info>,
      .needs_key = true,

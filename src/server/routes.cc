@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "server/api_routes.h"
+#include "server/query.h"
 #include "server/route_rows.h"
 
 namespace octavo::server {
@@ -54,19 +55,6 @@ bool takes(const RouteRow& route, verb method) {
 std::string_view methods(const RouteRow& route) {
   if (route.method == verb::get) return "GET, HEAD";
   return route.method == verb::post ? "POST" : "DELETE";
-}
-
-/// The value of `name=` in the query, as it stands there; empty: there is none.
-std::string_view query_value(std::string_view target, std::string_view name) {
-  const std::size_t begin = target.find('?');
-  std::string_view query = begin == std::string_view::npos ? std::string_view() : target.substr(begin + 1);
-  while (!query.empty()) {
-    const std::string_view field = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(query.size(), field.size() + 1));
-    if (field.size() > name.size() && field.starts_with(name) && field[name.size()] == '=')
-      return field.substr(name.size() + 1);
-  }
-  return {};
 }
 
 /// RFC 3986, 2.1. Nothing where a % has no two hexadecimal digits.
@@ -132,7 +120,7 @@ ApiResult<RouteMatch> Routes::find(verb method, std::string_view target) const {
     if (!argument || (is_spelt_out && route.path != path)) continue;
     known = route.path;
     if (!takes(route, method)) continue;
-    auto decoded = percent_decode(route.is_queried ? query_value(target, "model") : *argument);
+    auto decoded = percent_decode(route.is_queried ? query_value(target, "model").value_or("") : *argument);
     if (!decoded)
       return std::unexpected(
           ApiError{.status = 400,

@@ -120,6 +120,28 @@ class Several(Stored):
             self.assertGreaterEqual(stored(server, 0), 80)
 
 
+class SlotActions(Stored):
+    """Of llama.cpp's server, which programs call that keep the cache of a slot by hand."""
+
+    def test_they_are_answered_in_its_form(self):
+        with self.server(model=support.few_words_model("tiny-llama")) as server:
+            self.ask(server, words(1, 100))
+            self.wait_for_writes(server, 1)
+            saved = server.post("/slots/0?action=save", {"filename": "a.bin"})
+            self.assertEqual((saved["id_slot"], saved["filename"]), (0, "a.bin"))
+            self.assertGreater(saved["n_saved"], 0)
+            restored = server.post("/slots/0?action=restore", {"filename": "a.bin"})
+            self.assertEqual(restored["n_read"], saved["n_written"])
+            self.assertEqual(server.post("/slots/0?action=erase", ""), {"id_slot": 0, "n_erased": 0})
+            for path, status in (("/slots/0?action=copy", 400), ("/slots/0", 400), ("/slots/x?action=save", 400),
+                                 ("/slots/100000?action=save", 400)):
+                self.assertEqual(server.request("POST", path, {})[0], status, path)
+
+    def test_without_a_directory_they_are_not_supported(self):
+        with Server("--kv-memory", "64MiB", model=support.few_words_model("tiny-llama")) as server:
+            self.assertEqual(server.request("POST", "/slots/0?action=save", {"filename": "a"})[0], 501)
+
+
 class Folder(Stored):
     def test_one_that_others_may_read_is_refused(self):
         self.store.mkdir()
