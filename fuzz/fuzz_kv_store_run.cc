@@ -24,9 +24,9 @@ namespace {
 constexpr int kBlocks = 3;
 
 StateLayout make_layout() {
-  const std::vector<std::optional<KvLayerShape>> layers = {KvLayerShape{.num_kv_heads = 1, .head_dim = 2},
-                                                           KvLayerShape{.num_kv_heads = 1, .head_dim = 2, .window = 5},
-                                                           std::nullopt};
+  const std::vector<std::optional<KvLayerShape>> layers = {
+      KvLayerShape{.num_kv_heads = 1, .k_dim = 2, .v_dim = 2},
+      KvLayerShape{.num_kv_heads = 1, .k_dim = 2, .v_dim = 2, .window = 5}, std::nullopt};
   const std::vector<std::size_t> recurrent = {0, 0, 64};
   return StateLayout::create(KvType::kF16, KvLayout::kPaged, 4, layers, recurrent).value();
 }

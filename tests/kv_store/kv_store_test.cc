@@ -175,7 +175,7 @@ TEST_F(KvStoreTest, FilesAndFoldersAreTheOwnersAlone) {
 }
 
 TEST_F(KvStoreTest, TheContiguousLayoutIsRefused) {
-  const std::vector<std::optional<KvLayerShape>> layers = {KvLayerShape{.num_kv_heads = 1, .head_dim = 8}};
+  const std::vector<std::optional<KvLayerShape>> layers = {KvLayerShape{.num_kv_heads = 1, .k_dim = 8, .v_dim = 8}};
   const StateLayout layout = StateLayout::create(KvType::kF16, KvLayout::kContiguous, 64, layers).value();
   BlocksInMemory memory(layout);
   EXPECT_FALSE(KvStore::open(options, "model", layout, memory, {}));

@@ -16,7 +16,8 @@ namespace {
 
 /// Blocks of 4 MiB: a run of some has several chunks.
 StateLayout large_blocks() {
-  return layout_of(std::vector<std::optional<KvLayerShape>>(32, KvLayerShape{.num_kv_heads = 8, .head_dim = 256}));
+  return layout_of(
+      std::vector<std::optional<KvLayerShape>>(32, KvLayerShape{.num_kv_heads = 8, .k_dim = 256, .v_dim = 256}));
 }
 
 ::ssize_t write_through(int fd, std::span<const ::iovec> pieces, ::off_t offset) {

@@ -38,16 +38,19 @@ inline StateLayout layout_of(std::vector<std::optional<KvLayerShape>> layers, Kv
   return StateLayout::create(type, KvLayout::kPaged, 16, layers, recurrent).value();
 }
 inline StateLayout one_group(KvType type = KvType::kF16) {
-  return layout_of({KvLayerShape{.num_kv_heads = 2, .head_dim = 8}, KvLayerShape{.num_kv_heads = 2, .head_dim = 8}},
+  return layout_of({KvLayerShape{.num_kv_heads = 2, .k_dim = 8, .v_dim = 8},
+                    KvLayerShape{.num_kv_heads = 2, .k_dim = 8, .v_dim = 8}},
                    type);
 }
 inline StateLayout with_a_window(KvType type = KvType::kF16) {
-  const KvLayerShape narrow{.num_kv_heads = 1, .head_dim = 16, .window = 40};
-  return layout_of({narrow, KvLayerShape{.num_kv_heads = 2, .head_dim = 8}, narrow, narrow}, type);
+  const KvLayerShape narrow{.num_kv_heads = 1, .k_dim = 16, .v_dim = 16, .window = 40};
+  return layout_of({narrow, KvLayerShape{.num_kv_heads = 2, .k_dim = 8, .v_dim = 8}, narrow, narrow}, type);
 }
-inline StateLayout windows_alone() { return layout_of({KvLayerShape{.num_kv_heads = 1, .head_dim = 8, .window = 20}}); }
+inline StateLayout windows_alone() {
+  return layout_of({KvLayerShape{.num_kv_heads = 1, .k_dim = 8, .v_dim = 8, .window = 20}});
+}
 inline StateLayout with_a_snapshot(KvType type = KvType::kF16) {
-  return layout_of({KvLayerShape{.num_kv_heads = 2, .head_dim = 8}, std::nullopt}, type, {0, 1000});
+  return layout_of({KvLayerShape{.num_kv_heads = 2, .k_dim = 8, .v_dim = 8}, std::nullopt}, type, {0, 1000});
 }
 
 /// A prefix of blocks, whose tokens count from `seed` on; one of another seed shares its first `shared` blocks with it.
