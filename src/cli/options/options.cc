@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -283,7 +282,7 @@ void add_draft_options(Command& command, EngineOptions& options, std::string_vie
 }
 
 void add_kv_store_options(Command& command, KvStoreSettings& store, Context& context) {
-  constexpr float kMostDays = 36'500, kMostSeconds = 1e6F;
+  constexpr float kMostSeconds = 1e6F;
   command.group("Engine");
   const auto take = [&store, &context](std::filesystem::path folder) {
     store.folder = std::move(folder);
@@ -304,9 +303,9 @@ void add_kv_store_options(Command& command, KvStoreSettings& store, Context& con
       "What takes less time to compute again is not kept there; 0: all is kept, and always read; default 1")
       ->per_model();
   add_parsed(
-      command, "--kv-store-ttl", "DAYS", [](const std::string& text) { return parse_real(text, 0, kMostDays); },
-      [&store](float days) { store.ttl = std::chrono::seconds(std::llround(double{days} * 86'400)); },
-      "A file goes that was not used for so many days; default: never")
+      command, "--kv-store-ttl", "AGE", [](const std::string& text) { return parse_age(text); },
+      [&store](std::chrono::seconds age) { store.ttl = age; },
+      "A file goes that was not used for so long, such as 30d or 12h; default: never")
       ->per_model();
 }
 
