@@ -18,7 +18,6 @@ using boost::beast::http::verb;
 constexpr int kNotFound[] = {404};
 constexpr int kTokenStatuses[] = {404, 429};
 constexpr int kLoadStatuses[] = {404, 409, 429};
-constexpr int kSlotStatuses[] = {404, 501};
 constexpr int kPullStatuses[] = {429, 502, 507};
 
 constexpr ApiField kModelQuery[] = {field::string(
@@ -172,7 +171,7 @@ constexpr RouteRow kRows[] = {
      .text = {.summary = "What programs do that keep the cache of a slot of llama.cpp's by hand",
               .fields = slot_fields,
               .query = kSlotQuery,
-              .statuses = kSlotStatuses}},
+              .statuses = kNotFound}},
     {.path = "/info",
      .answer = at_once<show_tei_info>,
      .needs_key = true,

@@ -21,8 +21,10 @@ namespace {
 constexpr std::string_view kActions[] = {"save", "restore", "erase"};
 constexpr std::size_t kMaxBodyBytes = 4096;
 
-ApiError not_supported(std::string message) {
-  return {.status = 501, .message = std::move(message), .code = "not_supported_error"};
+ApiError not_served(std::string_view why) {
+  return {.status = 404,
+          .message = fmt::format("there is nothing to do for slots here: the server was started {}", why),
+          .code = "not_found"};
 }
 
 ApiResult<int> read_number(std::string_view text, int num_places) {
@@ -43,6 +45,7 @@ ApiResult<std::string> read_file_name(std::string_view body) {
 
 ApiResult<std::string> answer(const RouteCall& call) {
   const ServiceParts& parts = call.parts;
+  if (!parts.options.has_slots) return std::unexpected(not_served("with --no-slots"));
   const ModelSlot* model = parts.models.find("");
   if (model == nullptr) return std::unexpected(parts.models.not_found(""));
   if (model->engine() == nullptr || !model->model())
@@ -52,10 +55,8 @@ ApiResult<std::string> answer(const RouteCall& call) {
   if (std::ranges::find(kActions, action) == std::end(kActions))
     return std::unexpected(invalid_value(
         "action", fmt::format("action: found '{}', expected save, restore or erase", action.substr(0, 32))));
-  if (parts.options.engine.kv_store.folder.empty())
-    return std::unexpected(
-        not_supported("This server does not support slots action. Start it with `--slot-save-path` or `--kv-store`"));
   OCTAVO_TRY(const std::string file, read_file_name(call.exchange.request.body()));
+  if (parts.options.engine.kv_store.folder.empty()) return std::unexpected(not_served("without --kv-store"));
   if (action == "erase") return json_object("id_slot", id, "n_erased", 0);
   const std::uint64_t bytes = model->engine()->stats().kv_store.bytes;
   const std::uint64_t tokens = bytes / std::max<std::uint64_t>(1, model->engine()->info().kv_bytes_per_token);

@@ -137,9 +137,9 @@ class SlotActions(Stored):
                                  ("/slots/100000?action=save", 400)):
                 self.assertEqual(server.request("POST", path, {})[0], status, path)
 
-    def test_without_a_directory_they_are_not_supported(self):
+    def test_without_a_directory_there_are_none(self):
         with Server("--kv-memory", "64MiB", model=support.few_words_model("tiny-llama")) as server:
-            self.assertEqual(server.request("POST", "/slots/0?action=save", {"filename": "a"})[0], 501)
+            self.assertEqual(server.request("POST", "/slots/0?action=save", {"filename": "a"})[0], 404)
 
 
 class Folder(Stored):

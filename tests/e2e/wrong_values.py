@@ -32,6 +32,7 @@ BODIES = {
                                          "temperature": 0}),
     "completions with a suffix": ("coder", "POST /v1/completions", {"prompt": "def f(", "suffix": "return",
                                                                     "max_tokens": 1, "temperature": 0}),
+    "slots": ("agent", "POST /slots/0?action=save", {"filename": "a"}),
     "tokenize": ("agent", "POST /tokenize", {"prompt": "Hi"}),
     "tokenize messages": ("agent", "POST /tokenize", {"messages": HELLO}),
     "tokenize content": ("agent", "POST /tokenize", {"content": "Hi"}),

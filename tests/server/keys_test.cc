@@ -146,7 +146,7 @@ TEST(KeyWatch, AChangedFileIsReadAgainWithTheSameNames) {
   const std::string name = watch->first_keys().find(bearer(kOne))->name;
   file.write(fmt::format("{}\n{}\n", kTwo, kOne));
   KeyWatch::News news = next_news(*watch);
-  while (news.keys && news.keys->size() < 2) news = next_news(*watch);  // the file was seen half written
+  while (!news.keys || news.keys->size() < 2) news = next_news(*watch);  // the file was seen half written
   ASSERT_TRUE(news.keys);
   EXPECT_EQ(news.keys->find(bearer(kOne))->name, name);
   EXPECT_NE(news.keys->find(bearer(kTwo)), nullptr);

@@ -63,9 +63,17 @@ std::uint64_t row_state(std::span<const int> windows, int last, const TokenAt& t
 /// A recurrent state: the tokens that it has seen, in memory of one piece.
 class StateTokens {
  public:
-  static constexpr std::size_t kMost = 8191;
+  static constexpr std::size_t kMost = 32'767;
 
-  StateTokens() : size_(0) {}  // the others are not written, which takes memory
+  // Those beyond its size are never written, which would take memory and time.
+  StateTokens() : size_(0) {}
+  StateTokens(const StateTokens& other) : size_(0) { *this = other; }
+  StateTokens& operator=(const StateTokens& other) {
+    size_ = other.size_;
+    std::copy_n(other.tokens_.begin(), size(), tokens_.begin());
+    return *this;
+  }
+  ~StateTokens() = default;
   std::size_t size() const { return static_cast<std::size_t>(size_); }
   std::int32_t operator[](std::size_t i) const { return tokens_.at(i); }
   void clear() { size_ = 0; }
