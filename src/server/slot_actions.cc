@@ -22,9 +22,9 @@ constexpr std::string_view kActions[] = {"save", "restore", "erase"};
 constexpr std::size_t kMaxBodyBytes = 4096;
 
 ApiError not_served(std::string_view why) {
-  return {.status = 404,
+  return {.status = 400,
           .message = fmt::format("there is nothing to do for slots here: the server was started {}", why),
-          .code = "not_found"};
+          .code = "not_supported"};
 }
 
 ApiResult<int> read_number(std::string_view text, int num_places) {

@@ -82,7 +82,8 @@ class Description(unittest.TestCase):
     def test_every_field_is_in_the_table_of_wrong_values(self):
         tried = {}
         for row in WrongValues().rows:
-            tried.setdefault(BODIES[row.api][1].split(" ")[1], set()).add(row.path)
+            path = BODIES[row.api][1].split(" ")[1].split("?")[0].replace("/slots/0", "/slots/{id}")
+            tried.setdefault(path, set()).add(row.path)
         described = {}  # two paths of one API have one body
         for path, operation in operations(self.document):
             if "requestBody" in operation:

@@ -139,7 +139,7 @@ class SlotActions(Stored):
 
     def test_without_a_directory_there_are_none(self):
         with Server("--kv-memory", "64MiB", model=support.few_words_model("tiny-llama")) as server:
-            self.assertEqual(server.request("POST", "/slots/0?action=save", {"filename": "a"})[0], 404)
+            self.assertEqual(server.request("POST", "/slots/0?action=save", {"filename": "a"})[0], 400)
 
 
 class Folder(Stored):
