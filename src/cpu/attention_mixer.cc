@@ -175,11 +175,18 @@ void AttentionMixer::finish_v(const Layer& layer, const float* k, float* v) {
 
 void AttentionMixer::norm_and_rope(const Layer& layer, std::int64_t batch_row, const float* norm, int num_heads,
                                    float* heads) {
-  const int dim = layer.spec->head_dim;
+  const AttentionSpec& spec = *layer.spec;
+  const int dim = spec.head_dim, all = num_heads * dim;
   const RopeTable& rope = ropes_[layer.rope];
-  for (float* head = heads; head != heads + num_heads * dim; head += dim) {
-    if (norm != nullptr) context_.kernels.rms_norm(head, norm, dim, config_.norm_epsilon, head);
+  const auto norm_in_place = [&](float* x, int size) {
+    if (norm != nullptr) context_.kernels.rms_norm(x, norm, size, config_.norm_epsilon, x);
+  };
+  const bool of_each = !spec.qk_norm_is_whole;
+  if (!of_each) norm_in_place(heads, all);
+  for (float* head = heads; head != heads + all; head += dim) {
+    if (of_each && !spec.qk_norm_after_rope) norm_in_place(head, dim);
     rope.rotate(context_.kernels, batch_row, head);
+    if (of_each && spec.qk_norm_after_rope) norm_in_place(head, dim);
   }
 }
 
