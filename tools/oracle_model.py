@@ -135,7 +135,12 @@ class Model:
             return x
         if self.arch in COHERES:
             x = x - x.mean(-1, keepdims=True)
-        return x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) * self.weights[name]
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) * self.norm_weights(name)
+
+    def norm_weights(self, name):
+        """Of one norm, or of one for each head."""
+        weights = self.weights[name]
+        return weights if weights.ndim == 1 else weights[:, None, :]
 
     def rope(self, x, positions, local):
         """x: [heads, tokens, head_dim]. llama files pair neighbours, the others pair the two halves."""

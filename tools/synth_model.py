@@ -46,6 +46,7 @@ class Shape(NamedTuple):
     chosen: int = 0
     shared: int = 0  # the width of an expert for all rows, or of the dense feed-forward beside a mixture (gemma4)
     value_dim: int = 0  # of heads; 0: head_dim
+    norms_by_head: bool = False  # of Q and K (command-r)
 
     def v_dim(self):
         return self.value_dim or self.head_dim
@@ -66,6 +67,7 @@ SHAPES = {
     "tiny-olmo2": Shape("olmo2", 4, 256, 4, 2, 64, 512, 2048, 500000.0, False),
     "tiny-exaone4": Shape("exaone4", 4, 256, 4, 2, 64, 512, 2048, 1000000.0, False),
     "tiny-command-r": Shape("command-r", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
+    "tiny-command-r-plus": Shape("command-r", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True, norms_by_head=True),
     "tiny-cohere2": Shape("cohere2", 4, 256, 4, 2, 64, 512, 2048, 50000.0, True),
     "tiny-glm4": Shape("glm4", 2, 256, 4, 2, 64, 512, 2048, 10000.0, False),
     "tiny-gemma2": Shape("gemma2", 4, 256, 4, 2, 128, 512, 2048, 10000.0, True),
@@ -400,6 +402,9 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
         tensors.matrix(prefix + "ffn_gate.weight", ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_up.weight", ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
+    if shape.norms_by_head:
+        tensors.vector(prefix + "attn_q_norm.weight", (shape.heads, shape.head_dim), 1)
+        tensors.vector(prefix + "attn_k_norm.weight", (shape.kv_heads, shape.head_dim), 1)
     if shape.arch == "olmo2":
         tensors.vector(prefix + "attn_q_norm.weight", q_rows, 1)
         tensors.vector(prefix + "attn_k_norm.weight", kv_rows, 1)

@@ -50,6 +50,7 @@ std::string reason_against(const LayerSpec& spec) {
   if (spec.mixer_norm == Presence::kAbsent || spec.ffn_norm == Presence::kAbsent)
     return "it has no norms in front of its parts";
   if (attention != nullptr && attention->qk_norm_is_whole) return "it norms all heads of Q and K at once";
+  if (attention != nullptr && attention->qk_norm_by_head) return "its heads of Q and K have norms of their own";
   if (attention != nullptr && attention->qk_norm_after_rope) return "it norms Q and K behind their rotation";
   return {};
 }

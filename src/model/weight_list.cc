@@ -237,9 +237,10 @@ Result<void> WeightLister::list_mixer(int layer, const AttentionSpec& spec, Laye
   OCTAVO_TRY_VOID(
       vector(name(tensor_names::kAttentionNorm), config_.width, config_.layer(layer).mixer_norm, w.mixer_norm));
   OCTAVO_TRY_VOID(qkv(layer, spec, a));
-  OCTAVO_TRY_VOID(vector(name(tensor_names::kQNorm), spec.q_norm_width(), spec.qk_norm, a.q_norm));
+  OCTAVO_TRY_VOID(vectors(name(tensor_names::kQNorm), spec.num_q_norms(), spec.q_norm_width(), spec.qk_norm, a.q_norm));
   if (!spec.borrows_from)
-    OCTAVO_TRY_VOID(vector(name(tensor_names::kKNorm), spec.k_norm_width(), spec.qk_norm, a.k_norm));
+    OCTAVO_TRY_VOID(
+        vectors(name(tensor_names::kKNorm), spec.num_k_norms(), spec.k_norm_width(), spec.qk_norm, a.k_norm));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kSinks), spec.num_heads, spec.sinks, a.sinks));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kAttentionOutput), config_.width, spec.result_width(), a.o));
   return vector(name(tensor_names::kAttentionOutputBias), config_.width, spec.output_bias, a.o_bias);

@@ -185,8 +185,11 @@ class PlainTransformer {
   }
   /// A part's input: a row as it is where there is no norm.
   Row input(const Row& x, const float* weight) const { return weight == nullptr ? x : norm(x, weight); }
-  Row norm(Row x, const float* weight) const {
-    if (config_.norm == NormKind::kLayer && x.size() == static_cast<std::size_t>(config_.width)) {
+  Row norm(const Row& x, const float* weight) const {
+    return norm(x, weight, config_.norm == NormKind::kLayer && x.size() == static_cast<std::size_t>(config_.width));
+  }
+  Row norm(Row x, const float* weight, bool is_layer_norm) const {
+    if (is_layer_norm) {
       const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
       for (double& value : x) value -= mean;
     }
@@ -218,7 +221,9 @@ class PlainTransformer {
     for (std::size_t begin = 0; begin < heads.size(); begin += dim) {
       Row head(heads.begin() + static_cast<std::ptrdiff_t>(begin),
                heads.begin() + static_cast<std::ptrdiff_t>(begin + dim));
-      if (of_each && !spec.qk_norm_after_rope) head = norm(head, head_norm);
+      const float* of_head = head_norm + (spec.qk_norm_by_head ? begin : 0);
+      const auto normed = [&] { return norm(head, of_head, spec.qk_norm_by_head && config_.norm == NormKind::kLayer); };
+      if (of_each && !spec.qk_norm_after_rope) head = normed();
       for (std::size_t i = 0; i < half; ++i) {
         const bool neighbours = spec.rope.layout == RopeLayout::kNeighbours;
         const std::size_t a = neighbours ? 2 * i : i, b = neighbours ? 2 * i + 1 : i + half;
@@ -230,7 +235,7 @@ class PlainTransformer {
         head[a] = first * std::cos(angle) - second * std::sin(angle);
         head[b] = first * std::sin(angle) + second * std::cos(angle);
       }
-      if (of_each && spec.qk_norm_after_rope) head = norm(head, head_norm);
+      if (of_each && spec.qk_norm_after_rope) head = normed();
       std::ranges::copy(head, heads.begin() + static_cast<std::ptrdiff_t>(begin));
     }
   }

@@ -189,6 +189,11 @@ TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
   }
 }
 
+TEST(Transformer, HeadsOfQAndKMayHaveNormsOfTheirOwn) {
+  Model model({.arch = "command-r", .layers = 3, .norms_by_head = true});
+  expect_as_plain(model);
+}
+
 // The last layers of some depths have nothing, or nothing that later rows read, and so have the first of some stages.
 TEST(Transformer, ALayerMayHaveNoMixerOrNoFeedForwardOrNeither) {
   for (std::uint32_t layers = 2; layers <= 9; ++layers) {

@@ -86,7 +86,7 @@ class SameBits(unittest.TestCase):
 
     def test_feed_forwards_that_read_what_attention_reads(self):
         self.check(support.few_words_model("tiny-cohere2", types=("Q4_K", "Q6_K"), window=19))
-        self.check(support.few_words_model("tiny-command-r", types=("F16", "F32")), "--no-repack")
+        self.check(support.few_words_model("tiny-command-r-plus", types=("F16", "F32")), "--no-repack")
 
     def test_biases_and_float_weights(self):
         self.check(support.few_words_model("tiny-qwen2", types=("F16", "F32", "BF16")))

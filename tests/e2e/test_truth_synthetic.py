@@ -120,6 +120,7 @@ class FloatWeights(Truth):
     def test_feed_forwards_that_read_what_attention_reads(self):
         self.check_exact(support.few_words_model("tiny-command-r", types=F32))
         self.check_exact(support.few_words_model("tiny-command-r", types=F32, biases=True, factors=True))
+        self.check_exact(support.few_words_model("tiny-command-r-plus", types=F32))
         self.check_exact(support.few_words_model("tiny-cohere2", types=F32, window=NUM_IDS // 3))
 
     def test_glm4(self):

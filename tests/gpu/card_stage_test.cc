@@ -146,6 +146,8 @@ TEST(PlacementOfLayers, FieldsThatNoKernelKnowsEndTheCardsPart) {
   EXPECT_EQ(reason("command-r", as_it_is), "its norms are LayerNorm");
   EXPECT_EQ(reason("cohere2", [](ModelConfig& config) { config.norm = NormKind::kRms; }),
             "its feed-forward reads what its attention reads");
+  EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.layers[0].attention()->qk_norm_by_head = true; }),
+            "its heads of Q and K have norms of their own");
   EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.layers[0].attention()->qk_norm_is_whole = true; }),
             "it norms all heads of Q and K at once");
 }

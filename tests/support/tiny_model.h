@@ -48,6 +48,7 @@ struct TinyModel {
   enum class Head : std::uint8_t { kNone, kRandom, kAgrees } head = Head::kNone;
   bool head_has_own = false;  // embedding, output and norm
   bool biases = false;  // those that files may have, of a family that has none of its own; of qwen2 that of logits
+  bool norms_by_head = false;  // each head of Q and K has one (command-r)
 
   std::string bytes() const {
     GgufWriter writer;
@@ -420,6 +421,8 @@ struct TinyModel {
       }
       if (qk_norm() && attends) vector(p + "attn_q_norm.weight", norm_size(heads, dim));
       if (qk_norm() && attends && !borrows(i)) vector(p + "attn_k_norm.weight", norm_size(kv_heads_of(i), dim));
+      if (norms_by_head) floats(writer, random, p + "attn_q_norm.weight", {dim, heads}, 1.0F, 0.3F);
+      if (norms_by_head) floats(writer, random, p + "attn_k_norm.weight", {dim, kv_heads_of(i)}, 1.0F, 0.3F);
       if (norms_results()) vector(p + "post_attention_norm.weight", width);
       if (norms_results()) vector(p + "post_ffw_norm.weight", width);
       if (is_gpt_oss()) write_biases(writer, random, p);

@@ -44,7 +44,6 @@ Result<void> add_olmo_keys(const FamilyKeys& keys) {
 
 Result<void> add_command_r_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_plain_keys(keys));
-  OCTAVO_TRY_VOID(require_flag(keys, "use_qk_norm", false));
   OCTAVO_TRY(const double scale, keys.config.number("logit_scale"));
   keys.out.add_f32(keys.key("logit_scale"), scale);
   return {};

@@ -23,6 +23,9 @@ TEST(CommandR, TheFeedForwardReadsWhatAttentionReads) {
   EXPECT_EQ(config.layer(3).attention()->rope.layout, RopeLayout::kNeighbours);
   EXPECT_EQ(config.layer(3).attention()->rope.num_rotated, 16);
   EXPECT_EQ(config.layer(3).attention()->window, 0);
+  EXPECT_EQ(config.layer(3).attention()->qk_norm, Presence::kOptional);
+  EXPECT_EQ(config.layer(3).attention()->num_q_norms(), 4);
+  EXPECT_EQ(config.layer(3).attention()->num_k_norms(), 2);
 }
 
 TEST(CommandR, BesideWindowsLayersThatSeeAllKnowNoPositions) {

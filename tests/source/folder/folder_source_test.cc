@@ -174,11 +174,9 @@ TEST_F(Folder, HunyuansBaseGrowsByAKeyOfItsOwn) {
   EXPECT_EQ(source->get_f32("hunyuan-dense.rope.scaling.alpha").value(), 1000.0F);
 }
 
-TEST_F(Folder, CommandRHasAScaleOfLogitsAndNoNormsOfQAndK) {
-  folder_.write("config.json", of_family("CohereForCausalLM", R"(, "logit_scale": 0.0625, "use_qk_norm": false)"));
+TEST_F(Folder, CommandRHasAScaleOfLogits) {
+  folder_.write("config.json", of_family("CohereForCausalLM", R"(, "logit_scale": 0.0625)"));
   EXPECT_EQ(opened()->get_f32("command-r.logit_scale").value(), 0.0625F);
-  folder_.write("config.json", of_family("CohereForCausalLM", R"(, "logit_scale": 0.0625, "use_qk_norm": true)"));
-  EXPECT_THAT(error(), HasSubstr("use_qk_norm is true"));
   folder_.write("config.json", of_family("CohereForCausalLM"));
   EXPECT_THAT(error(), HasSubstr("logit_scale is missing"));
 }
