@@ -23,11 +23,15 @@ from gguf_file import GgufFile
 MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM",
           "qwen3moe": "Qwen3MoeForCausalLM", "qwen35": "Qwen3_5ForCausalLM", "qwen35moe": "Qwen3_5MoeForCausalLM",
           "gpt-oss": "GptOssForCausalLM", "mistral3": "Ministral3ForCausalLM", "gemma2": "Gemma2ForCausalLM",
-          "gemma3": "Gemma3ForCausalLM", "gemma4": "Gemma4ForCausalLM"}
+          "gemma3": "Gemma3ForCausalLM", "gemma4": "Gemma4ForCausalLM", "seed_oss": "SeedOssForCausalLM",
+          "ernie4_5": "Ernie4_5ForCausalLM", "hunyuan-dense": "HunYuanDenseV1ForCausalLM", "olmo2": "Olmo2ForCausalLM",
+          "exaone4": "Exaone4ForCausalLM", "command-r": "CohereForCausalLM", "cohere2": "Cohere2ForCausalLM",
+          "glm4": "Glm4ForCausalLM"}
 SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", "vocab_size": "vocab_size",
          "num_attention_heads": "attention.head_count", "num_key_value_heads": "attention.head_count_kv",
          "head_dim": "attention.key_length", "intermediate_size": "feed_forward_length",
          "max_position_embeddings": "context_length", "rms_norm_eps": "attention.layer_norm_rms_epsilon",
+         "layer_norm_eps": "attention.layer_norm_epsilon", "logit_scale": "logit_scale",
          "sliding_window": "attention.sliding_window", "attn_logit_softcapping": "attn_logit_softcapping",
          "final_logit_softcapping": "final_logit_softcapping", "num_experts_per_tok": "expert_used_count"}
 DELTA_SIZES = {"linear_conv_kernel_dim": "ssm.conv_kernel", "linear_key_head_dim": "ssm.state_size",
@@ -70,6 +74,8 @@ def rope_of(keys):
     if keys.arch == "mistral3":
         rope |= {"mscale": 1.0, "mscale_all_dim": keys.get("rope.scaling.yarn_log_multiplier"),
                  "llama_4_scaling_beta": keys.get("attention.temperature_scale")}
+    if keys.arch == "glm4":
+        rope |= {"partial_rotary_factor": keys.get("rope.dimension_count") / keys.get("attention.key_length")}
     if keys.arch.startswith("qwen35"):
         rope |= {"partial_rotary_factor": keys.get("rope.dimension_count") / keys.get("attention.key_length"),
                  "mrope_section": keys.get("rope.dimension_sections")[:3]}
@@ -139,6 +145,10 @@ def config_of(keys, is_tied, old):
         config |= delta_members(keys)
     if keys.arch == "gemma4":
         config |= gemma4_members(keys, old)
+    if keys.arch == "olmo2" and keys.get("attention.sliding_window"):
+        config |= {"architectures": ["Olmo3ForCausalLM"]}
+    if keys.arch == "exaone4":
+        config |= {"sliding_window_pattern": "LLLG"}
     if keys.arch == "gpt-oss":
         config |= {"attention_bias": True, "swiglu_limit": 7.0}
     if any(t.name.endswith("ffn_gate.bias") for t in keys.reader.tensors):

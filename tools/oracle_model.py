@@ -8,12 +8,17 @@ from gguf.quants import dequantize
 from gguf_file import GgufFile
 
 ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3",
-                 "gemma4", "gemma4-assistant", "gpt-oss")
+                 "gemma4", "gemma4-assistant", "gpt-oss", "seed_oss", "ernie4_5", "hunyuan-dense", "olmo2", "exaone4",
+                 "command-r", "cohere2", "glm4")
 HYBRIDS = ("qwen35", "qwen35moe")
-NEIGHBOURS = ("llama", "mistral3", "deci")  # whose files pair neighbouring dimensions for RoPE
+NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "command-r", "cohere2", "glm4")  # whose files pair neighbouring dimensions for RoPE
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
-GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2}  # layers 5, 11, ... of gemma3 see all, the others a window
+# Layers 5, 11, ... of gemma3 see all, the others a window.
+GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "olmo2": 4, "exaone4": 4, "cohere2": 4}
+NORMS_RESULTS = ("gemma2", "gemma3", "glm4", "olmo2", "exaone4")  # of the parts, before they are added
+POST_ATTENTION_IS_FFN = ("qwen35", "qwen35moe", "gpt-oss", "seed_oss")  # post_attention_norm is of the feed-forward's input
+COHERES = ("command-r", "cohere2")  # LayerNorm, and a feed-forward that reads what attention reads
 SWIGLU_SLOPE, SWIGLU_LIMIT = 1.702, 7.0  # alpha and limit of GptOssExperts
 
 
@@ -86,6 +91,10 @@ class Model:
         for name in [name for name in self.weights if name.endswith("ffn_gate_up_exps.weight") and self.arch != "gemma4"]:
             for half, part in zip(("gate", "up"), np.split(self.weights[name], 2, axis=1), strict=True):
                 self.weights[name.replace("gate_up", half)] = part
+        if self.arch == "glm4":
+            for name in [name for name in self.weights if name.endswith("ffn_up.weight")]:
+                gate, self.weights[name] = np.split(self.weights[name], 2)
+                self.weights[name.replace("ffn_up", "ffn_gate")] = gate
         self.layers = self.key("block_count")
         if self.arch != "gemma4-assistant":  # of which all layers are there for predictions
             self.layers -= self.key("nextn_predict_layers", 0)
@@ -93,11 +102,12 @@ class Model:
         self.heads = int(np.max(self.key("attention.head_count")))  # of the layers that attend
         self.head_dim = self.key("attention.key_length", self.width // self.heads)
         self.value_dim = self.key("attention.value_length", self.head_dim)
-        self.eps = self.key("attention.layer_norm_rms_epsilon")
+        self.eps = self.key(f"attention.layer_norm_{'' if self.arch in COHERES else 'rms_'}epsilon")
         self.rope_base = self.key("rope.freq_base", 10000.0)
         self.window = self.key("attention.sliding_window", 0) if self.arch in GLOBAL_EVERY else 0
         self.score_cap = self.key("attn_logit_softcapping", 0)
         self.logit_cap = self.key("final_logit_softcapping", 0)
+        self.logit_scale = self.key("logit_scale") if self.arch in COHERES else 1
         self.rope_factors = self.weights.get("rope_freqs.weight")  # Llama 3's scaling, if the file has it
         self.choices = []  # of experts, by the layers in which rows chose: [rows, chosen]
 
@@ -120,17 +130,36 @@ class Model:
         return value[layer] if isinstance(value, list) else value
 
     def norm(self, x, name):
-        return x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) * self.weights[name]
+        """RMSNorm, or for rows of the stream LayerNorm; the row itself where the file has no such norm."""
+        if name not in self.weights:
+            return x
+        if self.arch in COHERES:
+            x = x - x.mean(-1, keepdims=True)
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) * self.norm_weights(name)
+
+    def norm_weights(self, name):
+        """Of one norm, or of one for each head."""
+        weights = self.weights[name]
+        return weights if weights.ndim == 1 else weights[:, None, :]
 
     def rope(self, x, positions, local):
         """x: [heads, tokens, head_dim]. llama files pair neighbours, the others pair the two halves."""
+        if self.window and not local and self.arch in ("exaone4", "cohere2"):  # these layers know no positions
+            return x
         rotated = self.key("rope.dimension_count", self.head_dim)
+        if self.arch == "olmo2":
+            local = local and self.window > 0
+            return self.rotate(x, positions, rotated, self.rope_base, local)
         local = local and self.arch == "gemma3"
         base = GEMMA3_LOCAL_ROPE_BASE if local else self.rope_base
+        return self.rotate(x, positions, rotated, base, local)
+
+    def rotate(self, x, positions, rotated, base, is_plain):
+        """`is_plain`: the context is not stretched."""
         freq = base ** (-2 * np.arange(rotated // 2) / rotated)
         if self.rope_factors is not None:
             freq = freq / self.rope_factors
-        freq, magnitude = (freq, 1) if local else self.scale_rope(freq, base)
+        freq, magnitude = (freq, 1) if is_plain else self.scale_rope(freq, base)
         c, s = (magnitude * f(positions[:, None] * freq) for f in (np.cos, np.sin))
         x, rest = x[..., :rotated], x[..., rotated:]
         if self.arch in NEIGHBOURS:
@@ -185,17 +214,22 @@ class Model:
         heads = self.of_layer("attention.head_count", layer)
         kv_heads = self.of_layer("attention.head_count_kv", layer, heads)
         q, k, v = (h @ w[p + f"attn_{c}.weight"].T + w.get(p + f"attn_{c}.bias", 0) for c in "qkv")
+        if self.arch == "olmo2":  # over all heads at once
+            q, k = self.norm(q, p + "attn_q_norm.weight"), self.norm(k, p + "attn_k_norm.weight")
         gate = None
         if self.arch in HYBRIDS:  # each head's q, then its gate
             q, gate = np.split(q.reshape(n, heads, 2 * self.head_dim), 2, axis=-1)
             gate = gate.transpose(1, 0, 2)
         q = q.reshape(n, heads, self.head_dim).transpose(1, 0, 2)
         k, v = (x.reshape(n, kv_heads, dim).transpose(1, 0, 2) for x, dim in ((k, self.head_dim), (v, self.value_dim)))
-        if p + "attn_q_norm.weight" in w:
-            q, k = self.norm(q, p + "attn_q_norm.weight"), self.norm(k, p + "attn_k_norm.weight")
         local = self.is_local(layer)
         positions = np.arange(n)
-        q, k = self.rope(q, positions, local), self.rope(k, positions, local)
+        if self.arch == "hunyuan-dense":  # norms behind the rotation
+            q, k = self.rope(q, positions, local), self.rope(k, positions, local)
+        if self.arch != "olmo2":
+            q, k = self.norm(q, p + "attn_q_norm.weight"), self.norm(k, p + "attn_k_norm.weight")
+        if self.arch != "hunyuan-dense":
+            q, k = self.rope(q, positions, local), self.rope(k, positions, local)
         k, v = np.repeat(k, heads // kv_heads, 0), np.repeat(v, heads // kv_heads, 0)
         scores = soft_cap((q * self.score_scale(positions)) @ k.transpose(0, 2, 1), self.score_cap)
         hidden = positions[None, :] > positions[:, None]
@@ -302,23 +336,27 @@ class Model:
     def layer(self, x, layer, mixer):
         """The residual stream behind a layer."""
         p = f"blk.{layer}."
+        if self.arch in COHERES:
+            h = self.norm(x, p + "attn_norm.weight")
+            return x + mixer(h, layer) + self.feed_forward(h, layer)
+        norms_results = self.arch in NORMS_RESULTS
         if self.of_layer("attention.head_count", layer):
             out = mixer(self.norm(x, p + "attn_norm.weight"), layer)
-            x = x + (self.norm(out, p + "post_attention_norm.weight") if self.gemma else out)
+            x = x + (self.norm(out, p + "post_attention_norm.weight") if norms_results else out)
         if not self.of_layer("feed_forward_length", layer, 1):  # mixtures need not have the key
             return x
-        ffn_norm = "post_attention_norm" if self.arch in (*HYBRIDS, "gpt-oss") else "ffn_norm"
+        ffn_norm = "post_attention_norm" if self.arch in POST_ATTENTION_IS_FFN else "ffn_norm"
         out = self.feed_forward(self.norm(x, p + ffn_norm + ".weight"), layer)
-        return x + (self.norm(out, p + "post_ffw_norm.weight") if self.gemma else out)
+        return x + (self.norm(out, p + "post_ffw_norm.weight") if norms_results else out)
 
     def hidden(self, ids):
-        """Rows that meet the output matrix: float32 [len(ids), width]."""
+        """Rows that meet the output matrix, times the scale of logits: float32 [len(ids), width]."""
         x = self.weights["token_embd.weight"][ids]
         if self.gemma:
             x = x * np.float32(np.sqrt(self.width))
         for i in range(self.layers):
             x = self.layer(x, i, self.delta_net if self.is_recurrent(i) else self.attention)
-        return self.norm(x, "output_norm.weight")
+        return self.norm(x, "output_norm.weight") * np.float32(self.logit_scale)
 
     def head_logits(self, ids, guessed=()):
         """Logits of the draft head behind `ids` and behind each of the tokens that were guessed then, float32

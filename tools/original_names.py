@@ -23,6 +23,13 @@ PARTS_OF_GEMMA = {
     "post_ffw_norm_2": "post_feedforward_layernorm_2", "inp_gate": "per_layer_input_gate",
     "proj": "per_layer_projection", "post_norm": "post_per_layer_input_norm", "ffn_gate_inp": "router.proj",
 }
+OWN_PARTS = {
+    "hunyuan-dense": {"attn_q_norm": "self_attn.query_layernorm", "attn_k_norm": "self_attn.key_layernorm"},
+    "olmo2": {"post_ffw_norm": "post_feedforward_layernorm"},
+    "exaone4": {"post_ffw_norm": "post_feedforward_layernorm"},
+    "glm4": {"post_attention_norm": "post_self_attn_layernorm", "post_ffw_norm": "post_mlp_layernorm",
+             "ffn_up": "mlp.gate_up_proj"},
+}
 WHOLE = {
     "token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight",
     "output.weight": "lm_head.weight", "per_layer_token_embd.weight": "model.embed_tokens_per_layer.weight",
@@ -81,7 +88,7 @@ def layer_name(arch, name):
     stem, kind = name.rsplit(".", 1)
     if arch == "gpt-oss" and stem == "ffn_gate_inp":
         return f"mlp.router.{kind}"
-    parts = {**PARTS, **PARTS_OF_GEMMA} if arch.startswith("gemma") else PARTS
+    parts = PARTS | (PARTS_OF_GEMMA if arch.startswith("gemma") else OWN_PARTS.get(arch, {}))
     return f"{parts[stem]}.{kind}"
 
 

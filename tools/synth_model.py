@@ -11,7 +11,7 @@ a real model of the same shape, and any two engines must agree on its logits.
 Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as many rows as that vocabulary has
 tokens. `--type` is the type of the 2-d layer weights, `--mix` gives them several types in turn; embeddings and
 output are `--embd-type` (default: F32 where the layers are not quantized, else Q6_K where the width is a multiple of
-256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2, gemma3, gemma4 and gpt-oss; `--rope-freqs`
+256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2, gemma3, gemma4, gpt-oss, olmo2, exaone4 and cohere2 (0: none); `--rope-freqs`
 adds Llama 3's per-frequency factors (llama, mistral3, deci); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and
 rotates three quarters of a head (gpt-oss: all of it; mistral3 too, and scores grow with the position). `--biases` adds
 those that files of an architecture may have, `--factors` a number beside each matrix of a layer; `--pattern` says which layers have a window: a number n, of which each n-th
@@ -46,6 +46,7 @@ class Shape(NamedTuple):
     chosen: int = 0
     shared: int = 0  # the width of an expert for all rows, or of the dense feed-forward beside a mixture (gemma4)
     value_dim: int = 0  # of heads; 0: head_dim
+    norms_by_head: bool = False  # of Q and K (command-r)
 
     def v_dim(self):
         return self.value_dim or self.head_dim
@@ -60,6 +61,15 @@ SHAPES = {
     "tiny-mistral3": Shape("mistral3", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, False),
     "tiny-mistral3-experts": Shape("mistral3", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, False, 6, 2),
     "tiny-deci": Shape("deci", 6, 256, 4, 2, 64, 512, 2048, 10000.0, True),
+    "tiny-seed-oss": Shape("seed_oss", 2, 256, 4, 2, 128, 512, 2048, 10000000.0, False),
+    "tiny-ernie": Shape("ernie4_5", 2, 256, 4, 2, 64, 512, 2048, 500000.0, True),
+    "tiny-hunyuan": Shape("hunyuan-dense", 2, 256, 4, 2, 64, 512, 2048, 11158840.0, True),
+    "tiny-olmo2": Shape("olmo2", 4, 256, 4, 2, 64, 512, 2048, 500000.0, False),
+    "tiny-exaone4": Shape("exaone4", 4, 256, 4, 2, 64, 512, 2048, 1000000.0, False),
+    "tiny-command-r": Shape("command-r", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
+    "tiny-command-r-plus": Shape("command-r", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True, norms_by_head=True),
+    "tiny-cohere2": Shape("cohere2", 4, 256, 4, 2, 64, 512, 2048, 50000.0, True),
+    "tiny-glm4": Shape("glm4", 2, 256, 4, 2, 64, 512, 2048, 10000.0, False),
     "tiny-gemma2": Shape("gemma2", 4, 256, 4, 2, 128, 512, 2048, 10000.0, True),
     "tiny-gemma3": Shape("gemma3", 6, 256, 4, 1, 256, 512, 2048, 1000000.0, True),
     "tiny-gemma4": Shape("gemma4", 6, 256, 2, 2, 256, 512, 2048, 1000000.0, True),
@@ -114,7 +124,11 @@ RECURRENCES = {
 HYBRIDS = ("qwen35", "qwen35moe")
 LLAMAS = ("llama", "mistral3", "deci")
 DECI_LAYERS = ((0, 512), (2, 256), (1, 0), (0, 0))  # KV heads and widths of feed-forwards, of each four layers in turn
-WINDOWED = ("gemma2", "gemma3", "gpt-oss")
+WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2")
+NORMS_RESULTS_ALONE = ("olmo2", "exaone4")
+COHERES = ("command-r", "cohere2")
+POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss")  # the norm's name in the file
+QKV_BIASES = ("qwen2", "gpt-oss", "seed_oss")  # in every file
 
 Q = gguf.GGMLQuantizationType
 FLOATS = (Q.F32, Q.F16, Q.BF16)
@@ -267,7 +281,11 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     alike = shape.arch != "deci"
     writer.add_head_count(shape.heads if alike else [layer.heads for layer in layers])
     writer.add_rope_freq_base(shape.rope_base)
-    writer.add_layer_norm_rms_eps(1e-6)
+    if shape.arch in COHERES:
+        writer.add_layer_norm_eps(1e-6)
+        writer.add_logit_scale(0.75)
+    else:
+        writer.add_layer_norm_rms_eps(1e-6)
     writer.add_vocab_size(num_tokens)
     if name in synth_gemma4.LAYERS:
         return synth_gemma4.add_metadata(writer, name, shape, num_layers, window)
@@ -275,7 +293,7 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     writer.add_head_count_kv(shape.kv_heads if alike else [layer.kv_heads for layer in layers])
     writer.add_key_length(shape.head_dim)
     writer.add_value_length(shape.v_dim())
-    if shape.arch in WINDOWED:
+    if shape.arch in WINDOWED and window:
         writer.add_sliding_window(window)
     if shape.arch == "gemma2":  # so low that these weights meet them: the scores of real models are larger
         writer.add_attn_logit_softcapping(2.0)
@@ -366,10 +384,10 @@ def add_attention(tensors, prefix, shape, types):
 def add_layer(tensors, prefix, shape, types, recurrence=None):
     width, ffn = shape.width, shape.ffn
     q_rows, kv_rows = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
-    if shape.heads:
+    if shape.heads and shape.arch not in NORMS_RESULTS_ALONE:
         tensors.vector(prefix + "attn_norm.weight", width, 1)
-    ffn_norm = "post_attention_norm" if shape.arch in (*HYBRIDS, "gpt-oss") else "ffn_norm"
-    if ffn:
+    ffn_norm = "post_attention_norm" if shape.arch in POST_ATTENTION_IS_FFN else "ffn_norm"
+    if ffn and shape.arch not in (*NORMS_RESULTS_ALONE, *COHERES):
         tensors.vector(prefix + ffn_norm + ".weight", width, 1)
     if recurrence:
         add_delta_net(tensors, prefix, width, recurrence, types)
@@ -377,17 +395,26 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
         add_attention(tensors, prefix, shape, types)
     if shape.experts:
         add_experts(tensors, prefix, shape, types)
+    elif shape.arch == "glm4":
+        tensors.matrix(prefix + "ffn_up.weight", 2 * ffn, width, next(types), width**-0.5)
+        tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
     elif ffn:
         tensors.matrix(prefix + "ffn_gate.weight", ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_up.weight", ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
-    if shape.arch in ("qwen3", "qwen3moe", "gemma3", *HYBRIDS) and not recurrence:
+    if shape.norms_by_head:
+        tensors.vector(prefix + "attn_q_norm.weight", (shape.heads, shape.head_dim), 1)
+        tensors.vector(prefix + "attn_k_norm.weight", (shape.kv_heads, shape.head_dim), 1)
+    if shape.arch == "olmo2":
+        tensors.vector(prefix + "attn_q_norm.weight", q_rows, 1)
+        tensors.vector(prefix + "attn_k_norm.weight", kv_rows, 1)
+    if shape.arch in ("qwen3", "qwen3moe", "gemma3", "hunyuan-dense", "exaone4", *HYBRIDS) and not recurrence:
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
-    if shape.arch in ("gemma2", "gemma3"):
+    if shape.arch in ("gemma2", "gemma3", "glm4", *NORMS_RESULTS_ALONE):
         tensors.vector(prefix + "post_attention_norm.weight", width, 1)
         tensors.vector(prefix + "post_ffw_norm.weight", width, 1)
-    if shape.arch in ("qwen2", "gpt-oss"):
+    if shape.arch in QKV_BIASES:
         for projection, rows in (("q", q_rows), ("k", kv_rows), ("v", kv_rows)):
             tensors.vector(prefix + f"attn_{projection}.bias", rows, 0)
     if shape.arch == "gpt-oss":
@@ -436,7 +463,7 @@ def add_optional_biases(tensors, prefix, shape):
         for projection, rows in (("q", 2 * q_width if shape.arch in HYBRIDS else q_width),
                                  ("k", shape.kv_heads * shape.head_dim), ("v", shape.kv_heads * shape.v_dim())):
             tensors.vector(prefix + f"attn_{projection}.bias", rows, 0, 0.5)
-    if shape.arch not in LLAMAS:
+    if shape.arch not in (*LLAMAS, "ernie4_5"):
         return
     if shape.heads:
         tensors.vector(prefix + "attn_output.bias", shape.width, 0)
@@ -460,7 +487,7 @@ def add_layers(tensors, name, num_layers, num_tokens, embedding, types, biases):
         attends = recurrence is None or (i + 1) % recurrence.attention_every == 0
         of_layer = shape_of_layer(shape, i)
         add_layer(tensors, f"blk.{i}.", of_layer, types, None if attends else recurrence)
-        if biases and attends and shape.arch not in ("qwen2", "gpt-oss"):
+        if biases and attends and shape.arch not in QKV_BIASES:
             add_optional_biases(tensors, f"blk.{i}.", of_layer)
 
 
@@ -486,8 +513,10 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     writer = gguf.GGUFWriter(out, dims.arch)
     num_tokens = add_vocabulary(writer, vocab_from, words)
     recurrence = RECURRENCES.get(shape)
-    stretched = yarn and dims.arch not in ("mistral3", "gpt-oss")
+    stretched = yarn and dims.arch not in ("mistral3", "gpt-oss", "olmo2")
     rotated = dims.head_dim * 3 // 4 if stretched else dims.head_dim // 4 if recurrence else dims.head_dim
+    if dims.arch == "glm4":
+        rotated = dims.head_dim // 2
     add_metadata(writer, shape, dims, num_layers + head, num_tokens, window, rotated)
     if head:
         writer.add_uint32(f"{dims.arch}.nextn_predict_layers", 1)

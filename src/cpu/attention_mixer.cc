@@ -175,11 +175,22 @@ void AttentionMixer::finish_v(const Layer& layer, const float* k, float* v) {
 
 void AttentionMixer::norm_and_rope(const Layer& layer, std::int64_t batch_row, const float* norm, int num_heads,
                                    float* heads) {
-  const int dim = layer.spec->head_dim;
+  const AttentionSpec& spec = *layer.spec;
+  const int dim = spec.head_dim, all = num_heads * dim;
   const RopeTable& rope = ropes_[layer.rope];
-  for (float* head = heads; head != heads + num_heads * dim; head += dim) {
-    if (norm != nullptr) context_.kernels.rms_norm(head, norm, dim, config_.norm_epsilon, head);
-    rope.rotate(context_.kernels, batch_row, head);
+  const KernelTable& kernels = context_.kernels;
+  if (norm != nullptr && spec.qk_norm_is_whole) kernels.rms_norm(heads, norm, all, config_.norm_epsilon, heads);
+  const bool of_each = norm != nullptr && !spec.qk_norm_is_whole;
+  const auto norm_head = [&](float* head) {
+    const float* weight = spec.qk_norm_by_head ? norm + (head - heads) : norm;
+    spec.qk_norm_by_head&& config_.norm == NormKind::kLayer
+        ? kernels.layer_norm(head, weight, nullptr, dim, config_.norm_epsilon, head)
+        : kernels.rms_norm(head, weight, dim, config_.norm_epsilon, head);
+  };
+  for (float* head = heads; head != heads + all; head += dim) {
+    if (of_each && !spec.qk_norm_after_rope) norm_head(head);
+    rope.rotate(kernels, batch_row, head);
+    if (of_each && spec.qk_norm_after_rope) norm_head(head);
   }
 }
 

@@ -119,7 +119,9 @@ void CpuStage::run_layer(int index, bool state_written) {
   Epilogue behind_embedding{.post_norm = w.per_layer.post_norm};
   Epilogue& behind_parts = spec.has_feed_forward() ? behind_ffn : behind_mixer;
   Epilogue& behind_layer = has_embedding ? behind_embedding : behind_parts;
-  if (spec.has_feed_forward()) behind_mixer.next = norm_of(w.ffn_norm, w.feed_forward);
+  if (spec.has_feed_forward())
+    behind_mixer.next = norm_of(spec.is_parallel ? w.mixer_norm : w.ffn_norm, w.feed_forward);
+  behind_mixer.is_parallel = spec.is_parallel;
   if (has_embedding) behind_parts.next = PerLayerEmbedding::input_of(w.per_layer);
   if (index + 1 < layers_.end) behind_layer.next = input_norm(index + 1);
   if (w.output_scale != nullptr) behind_layer.scale = *w.output_scale;

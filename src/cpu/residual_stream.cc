@@ -47,10 +47,21 @@ void ResidualStream::norm_result(const float* weight, float* row) const { apply(
 void ResidualStream::finish_row(const Epilogue& epilogue, std::int64_t row, int rows) {
   float* h = h_.data() + row * width_;
   if (epilogue.post_norm != nullptr) norm_result(epilogue.post_norm, h);
+  if (epilogue.is_parallel) return finish_parallel(epilogue, row, rows);
   context_.kernels.add(x(row), h, width_);
   if (epilogue.sum_norm.weight != nullptr) norm_in_place(epilogue.sum_norm, row);
   if (epilogue.scale != 1) context_.kernels.scale(x(row), epilogue.scale, width_);
   if (epilogue.next) norm_row(*epilogue.next, row, row, rows);
+}
+
+/// The result and the row change places, so that the row is there for the norm when the sum is made.
+void ResidualStream::finish_parallel(const Epilogue& epilogue, std::int64_t row, int rows) {
+  float* h = h_.data() + row * width_;
+  std::swap_ranges(h, h + width_, x(row));
+  context_.kernels.add(x(row), h, width_);
+  if (!epilogue.next) return;
+  if (epilogue.next->weight != nullptr) apply(*epilogue.next, h, h);
+  if (epilogue.next->quantize) quantize_row(h_.data(), width_, row, rows);
 }
 
 void ResidualStream::keep_rows(std::span<const std::int32_t> rows) {

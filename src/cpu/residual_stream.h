@@ -20,12 +20,14 @@ struct Norm {
   bool quantize = false;          // for a matrix that meets it in int8
 };
 
-/// The work on each row behind a part: x = scale sum_norm(x + post_norm(h)), then the input of the next part.
+/// The work on each row behind a part: x = scale sum_norm(x + post_norm(h)), then the input of the next part, which is
+/// made of the row as it was before the sum where the parts are parallel.
 struct Epilogue {
   const float* post_norm = nullptr;  // [width]; nullptr: none
   Norm sum_norm = {};
   float scale = 1;
   std::optional<Norm> next = {};  // none: nothing of this step reads the row's norm
+  bool is_parallel = false;       // the next part reads the same row as this one
 };
 
 class ResidualStream {
@@ -71,6 +73,8 @@ class ResidualStream {
   ActivationRows quantized(const float* x, std::int64_t cols) const { return int8_.view(x, cols); }
 
  private:
+  /// finish_row() of a part whose next one reads the same row of x.
+  void finish_parallel(const Epilogue& epilogue, std::int64_t row, int rows);
   /// to = norm(from), of one row.
   void apply(const Norm& norm, const float* from, float* to) const;
   void quantize_columns(const float* x, std::int64_t cols, int rows);

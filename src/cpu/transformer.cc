@@ -178,13 +178,15 @@ void Transformer::embed_row(const Batch& batch, std::int64_t row, int worker) {
     stream_.norm_in_place({.weight = weights_.embedding_norm, .bias = weights_.embedding_norm_bias}, row);
 }
 
-void Transformer::cap_logits(int count) {
+void Transformer::finish_logits(int count) {
   constexpr std::size_t kGrain = 8192;
-  context_.pool.for_ranges(to_size(count) * to_size(config_.vocab_size), kGrain,
-                           [&](std::size_t begin, std::size_t end, int) {
-                             context_.kernels.soft_cap(logits_.data() + begin, config_.logit_soft_cap,
-                                                       static_cast<std::int64_t>(end - begin));
-                           });
+  const auto finish = [&](std::size_t begin, std::size_t end, int) {
+    float* logits = logits_.data() + begin;
+    const auto size = static_cast<std::int64_t>(end - begin);
+    if (config_.logit_scale != 1) context_.kernels.scale(logits, config_.logit_scale, size);
+    if (config_.logit_soft_cap != 0) context_.kernels.soft_cap(logits, config_.logit_soft_cap, size);
+  };
+  context_.pool.for_ranges(to_size(count) * to_size(config_.vocab_size), kGrain, finish);
 }
 
 void Transformer::norm_logit_rows(const Norm& norm, int first, int count) {
@@ -215,7 +217,7 @@ std::span<const float> Transformer::logits(int first, int count) {
     context_.for_rows(count, [&](std::int64_t i, int) {
       context_.kernels.add(logits_.data() + i * config_.vocab_size, weights_.output_bias, config_.vocab_size);
     });
-  if (config_.logit_soft_cap != 0) cap_logits(count);
+  if (config_.logit_scale != 1 || config_.logit_soft_cap != 0) finish_logits(count);
   return {logits_.data(), to_size(count) * to_size(config_.vocab_size)};
 }
 

@@ -82,7 +82,7 @@ class Transformer {
   /// The draft head follows all rows; those whose logits are wanted go on.
   void end_with_draft_head(const Batch& batch);
   void norm_logit_rows(const Norm& norm, int first, int count);
-  void cap_logits(int count);
+  void finish_logits(int count);
 
   const ModelConfig& config_;
   const Weights& weights_;

@@ -46,6 +46,12 @@ std::string reason_against(const LayerSpec& spec) {
   if (attention != nullptr && attention->v_dim() != attention->head_dim)
     return "its values are not as wide as its keys";
   if ((attention != nullptr && !attention->is_causal) || spec.sum_norms) return "it is an encoder's";
+  if (spec.is_parallel) return "its feed-forward reads what its attention reads";
+  if (spec.mixer_norm == Presence::kAbsent || spec.ffn_norm == Presence::kAbsent)
+    return "it has no norms in front of its parts";
+  if (attention != nullptr && attention->qk_norm_is_whole) return "it norms all heads of Q and K at once";
+  if (attention != nullptr && attention->qk_norm_by_head) return "its heads of Q and K have norms of their own";
+  if (attention != nullptr && attention->qk_norm_after_rope) return "it norms Q and K behind their rotation";
   return {};
 }
 
@@ -79,6 +85,7 @@ bool lends_behind(const ModelConfig& config, int count) {
 }
 
 std::string reason_against_output(const PlacementRequest& request) {
+  if (request.config.logit_scale != 1) return "its logits have a scale";
   if (!is_present(request.weights.tensors.output)) return "there is no output matrix";
   return reason_against(request.weights.tensors.output);
 }

@@ -50,6 +50,7 @@ struct ModelConfig {
   HeadSpec head = {};
   int per_layer_width = 0;  // of the embedding that a token has for each layer (per_layer_embedding.h); 0: none
   Presence logit_bias = Presence::kAbsent;  // added to logits before the cap
+  float logit_scale = 1;                    // of logits, before the cap
   float logit_soft_cap = 0;                 // a logit x becomes logit_soft_cap tanh(x / logit_soft_cap); 0: it stays
   bool tied_output = false;                 // the output matrix is the embedding
   std::vector<LayerSpec> layers;            // behind the model's own: the draft head's, if there is one

@@ -75,6 +75,9 @@ struct AttentionSpec {
   Presence qkv_bias = Presence::kAbsent;
   Presence output_bias = Presence::kAbsent;
   Presence qk_norm = Presence::kAbsent;  // RMSNorm over each head of Q and K, before RoPE
+  bool qk_norm_is_whole = false;         // over all heads of Q, and all of K, at once
+  bool qk_norm_after_rope = false;       // behind the rotation of each head
+  bool qk_norm_by_head = false;          // each head has weights of its own, and the norm is of the model's kind
   Presence sinks = Presence::kAbsent;    // a logit a head that shares in the softmax and has no value
   bool gated_output = false;  // each head's result is multiplied by the sigmoid of a gate, whose rows follow the head's
                               // own in the matrix of Q (Qiu et al., 2025)
@@ -86,6 +89,11 @@ struct AttentionSpec {
   int q_width() const { return num_heads * head_dim; }
   int k_width() const { return num_kv_heads * head_dim; }
   int v_width() const { return num_kv_heads * v_dim(); }
+  int q_norm_width() const { return qk_norm_is_whole ? q_width() : head_dim; }
+  int k_norm_width() const { return qk_norm_is_whole ? k_width() : head_dim; }
+  /// Norms of Q and K that have weights of their own.
+  int num_q_norms() const { return qk_norm_by_head ? num_heads : 1; }
+  int num_k_norms() const { return qk_norm_by_head ? num_kv_heads : 1; }
   /// Rows of the matrix of Q.
   int q_rows() const { return (gated_output ? 2 : 1) * q_width(); }
 
@@ -183,6 +191,8 @@ struct LayerSpec {
   std::variant<AttentionSpec, DeltaSpec, NoPart> mixer = {};
   std::variant<DenseFfnSpec, ExpertsFfnSpec, NoPart> feed_forward = {};
   Presence mixer_norm = Presence::kRequired;  // of the mixer's input
+  Presence ffn_norm = Presence::kRequired;    // of the feed-forward's input
+  bool is_parallel = false;                   // x += mixer(norm x) + feed_forward(norm x), of one norm
   bool sum_norms = false;                     // norms of the stream behind its two sums, and none of the parts' inputs
   bool post_norms = false;                    // norms of what the mixer and the feed-forward give, before their sums
   bool ffn_norm_is_post_attention = false;    // files call the feed-forward's norm post_attention_norm

@@ -237,8 +237,10 @@ Result<void> WeightLister::list_mixer(int layer, const AttentionSpec& spec, Laye
   OCTAVO_TRY_VOID(
       vector(name(tensor_names::kAttentionNorm), config_.width, config_.layer(layer).mixer_norm, w.mixer_norm));
   OCTAVO_TRY_VOID(qkv(layer, spec, a));
-  OCTAVO_TRY_VOID(vector(name(tensor_names::kQNorm), spec.head_dim, spec.qk_norm, a.q_norm));
-  if (!spec.borrows_from) OCTAVO_TRY_VOID(vector(name(tensor_names::kKNorm), spec.head_dim, spec.qk_norm, a.k_norm));
+  OCTAVO_TRY_VOID(vectors(name(tensor_names::kQNorm), spec.num_q_norms(), spec.q_norm_width(), spec.qk_norm, a.q_norm));
+  if (!spec.borrows_from)
+    OCTAVO_TRY_VOID(
+        vectors(name(tensor_names::kKNorm), spec.num_k_norms(), spec.k_norm_width(), spec.qk_norm, a.k_norm));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kSinks), spec.num_heads, spec.sinks, a.sinks));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kAttentionOutput), config_.width, spec.result_width(), a.o));
   return vector(name(tensor_names::kAttentionOutputBias), config_.width, spec.output_bias, a.o_bias);
@@ -399,7 +401,8 @@ Result<void> WeightLister::list_layer(int layer, LayerWeights& w) {
   const std::string_view norm =
       spec.ffn_norm_is_post_attention ? tensor_names::kPostAttentionNorm : tensor_names::kFfnNorm;
   const auto required_if = [](bool is) { return is ? Presence::kRequired : Presence::kAbsent; };
-  const Presence ffn_norm = required_if(spec.has_feed_forward() && !spec.sum_norms);
+  const bool has_ffn_norm = spec.has_feed_forward() && !spec.sum_norms && !spec.is_parallel;
+  const Presence ffn_norm = has_ffn_norm ? spec.ffn_norm : Presence::kAbsent;
   OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, norm), config_.width, ffn_norm, w.ffn_norm));
   if (spec.sum_norms) OCTAVO_TRY_VOID(list_sum_norms(layer, w));
   OCTAVO_TRY_VOID(std::visit([&](const auto& ffn) { return list_feed_forward(layer, ffn, w); }, spec.feed_forward));

@@ -27,7 +27,8 @@ class PlainTransformer {
     for (const Row& row : rows_of(tokens)) out.push_back(product(weights_.output, norm(row, weights_.output_norm)));
     for (Row& row : out) add_bias(row, weights_.output_bias);
     for (Row& row : out)
-      for (double& value : row) value = capped(value, config_.logit_soft_cap);
+      for (double& value : row)
+        value = capped(value * static_cast<double>(config_.logit_scale), config_.logit_soft_cap);
     return out;
   }
 
@@ -69,7 +70,7 @@ class PlainTransformer {
     Rows& k = keys_[static_cast<std::size_t>(spec.borrows_from.value_or(index))];
     Rows& v = values_[static_cast<std::size_t>(spec.borrows_from.value_or(index))];
     for (std::size_t position = 0; position < x.size() && !spec.borrows_from; ++position) {
-      const Row h = norm(x[position], w.mixer_norm);
+      const Row h = input(x[position], w.mixer_norm);
       k.push_back(product(a.k, h));
       add_bias(k.back(), a.k_bias);
       v.push_back(spec.v_is_k ? k.back() : product(a.v, h));
@@ -79,7 +80,7 @@ class PlainTransformer {
     }
     Rows out;
     for (std::size_t position = 0; position < x.size(); ++position) {
-      Row q = product(a.q, norm(x[position], w.mixer_norm)), gates;
+      Row q = product(a.q, input(x[position], w.mixer_norm)), gates;
       add_bias(q, a.q_bias);
       if (spec.gated_output) gates = take_gates(spec, q);
       prepare_heads(spec, a.q_norm, position, q);
@@ -182,7 +183,16 @@ class PlainTransformer {
     for (double& value : y) value *= w.scale == nullptr ? 1 : static_cast<double>(*w.scale);
     return y;
   }
-  Row norm(Row x, const float* weight) const {
+  /// A part's input: a row as it is where there is no norm.
+  Row input(const Row& x, const float* weight) const { return weight == nullptr ? x : norm(x, weight); }
+  Row norm(const Row& x, const float* weight) const {
+    return norm(x, weight, config_.norm == NormKind::kLayer && x.size() == static_cast<std::size_t>(config_.width));
+  }
+  Row norm(Row x, const float* weight, bool is_layer_norm) const {
+    if (is_layer_norm) {
+      const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+      for (double& value : x) value -= mean;
+    }
     const double squares = std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
     const double root = std::sqrt(squares / static_cast<double>(x.size()) + static_cast<double>(config_.norm_epsilon));
     for (std::size_t i = 0; i < x.size(); ++i)
@@ -206,10 +216,14 @@ class PlainTransformer {
   void prepare_heads(const AttentionSpec& spec, const float* head_norm, std::size_t position, Row& heads) const {
     const auto dim = static_cast<std::size_t>(spec.head_dim),
                half = static_cast<std::size_t>(spec.rope.num_rotated / 2);
+    if (head_norm != nullptr && spec.qk_norm_is_whole) heads = norm(heads, head_norm);
+    const bool of_each = head_norm != nullptr && !spec.qk_norm_is_whole;
     for (std::size_t begin = 0; begin < heads.size(); begin += dim) {
       Row head(heads.begin() + static_cast<std::ptrdiff_t>(begin),
                heads.begin() + static_cast<std::ptrdiff_t>(begin + dim));
-      if (head_norm != nullptr) head = norm(head, head_norm);
+      const float* of_head = head_norm + (spec.qk_norm_by_head ? begin : 0);
+      const auto normed = [&] { return norm(head, of_head, spec.qk_norm_by_head && config_.norm == NormKind::kLayer); };
+      if (of_each && !spec.qk_norm_after_rope) head = normed();
       for (std::size_t i = 0; i < half; ++i) {
         const bool neighbours = spec.rope.layout == RopeLayout::kNeighbours;
         const std::size_t a = neighbours ? 2 * i : i, b = neighbours ? 2 * i + 1 : i + half;
@@ -221,6 +235,7 @@ class PlainTransformer {
         head[a] = first * std::cos(angle) - second * std::sin(angle);
         head[b] = first * std::sin(angle) + second * std::cos(angle);
       }
+      if (of_each && spec.qk_norm_after_rope) head = normed();
       std::ranges::copy(head, heads.begin() + static_cast<std::ptrdiff_t>(begin));
     }
   }
@@ -275,8 +290,10 @@ class PlainTransformer {
     const Rows mixed = spec.has_mixer() ? this->mixed(index, x) : Rows(x.size(), Row(x[0].size(), 0.0));
     for (std::size_t position = 0; position < x.size(); ++position) {
       const Row& m = mixed[position];
+      const Row before = x[position];
       add(x[position], w.post_mixer_norm != nullptr ? norm(m, w.post_mixer_norm) : m);
-      const Row fed = spec.has_feed_forward() ? feed_forward(index, x[position]) : Row(m.size(), 0.0);
+      const Row& read = spec.is_parallel ? before : x[position];
+      const Row fed = spec.has_feed_forward() ? feed_forward(index, read) : Row(m.size(), 0.0);
       add(x[position], w.post_ffn_norm != nullptr ? norm(fed, w.post_ffn_norm) : fed);
       if (config_.per_layer_width > 0) add(x[position], of_own_embedding(index, inputs_[position], x[position]));
       if (w.output_scale != nullptr)
@@ -318,7 +335,7 @@ class PlainTransformer {
 
   Row feed_forward(int index, const Row& x) const {
     const LayerWeights& layer = weights_.layers[static_cast<std::size_t>(index)];
-    const Row h = norm(x, layer.ffn_norm);
+    const Row h = input(x, config_.layer(index).is_parallel ? layer.mixer_norm : layer.ffn_norm);
     const auto* experts = std::get_if<ExpertsFfnSpec>(&config_.layer(index).feed_forward);
     if (experts == nullptr)
       return gated_product(std::get<DenseFfnWeights>(layer.feed_forward),

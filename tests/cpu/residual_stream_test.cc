@@ -76,6 +76,18 @@ TEST_F(ResidualStreamTest, AResultMayBeNormedFirst) {
   expect_near(h(0), normed(result.data(), other_.data()));
 }
 
+TEST_F(ResidualStreamTest, TheNextPartMayReadTheRowAsItWasBeforeTheSum) {
+  fill(1);
+  const std::vector<float> before = x(0), result = random_floats(kWidth, 9);
+  std::memcpy(h(0), result.data(), sizeof(float) * kWidth);
+  stream_.finish_row({.next = Norm{.weight = other_.data()}, .is_parallel = true}, 0, 1);
+  std::vector<double> sum;
+  for (std::size_t i = 0; i < kWidth; ++i)
+    sum.push_back(static_cast<double>(before[i]) + static_cast<double>(result[i]));
+  expect_near(stream_.x(0), sum);
+  expect_near(h(0), normed(before.data(), other_.data()));
+}
+
 TEST_F(ResidualStreamTest, APartMayReadTheRowAsItIs) {
   fill(2);
   const std::vector<float> before = x(1);

@@ -180,12 +180,18 @@ std::set<std::string> tensors_of(int layer, const std::vector<std::string>& name
 }
 
 TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
-  for (const char* arch : {"llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3",
-                           "gemma4", "gpt-oss"}) {
+  for (const char* arch :
+       {"llama", "mistral3", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3", "gemma4",
+        "gpt-oss", "seed_oss", "ernie4_5", "hunyuan-dense", "olmo2", "exaone4", "command-r", "cohere2", "glm4"}) {
     SCOPED_TRACE(arch);
     Model model({.arch = arch, .layers = 7, .window = 9});
     expect_as_plain(model);
   }
+}
+
+TEST(Transformer, HeadsOfQAndKMayHaveNormsOfTheirOwn) {
+  Model model({.arch = "command-r", .layers = 3, .norms_by_head = true});
+  expect_as_plain(model);
 }
 
 // The last layers of some depths have nothing, or nothing that later rows read, and so have the first of some stages.

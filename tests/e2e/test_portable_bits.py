@@ -33,11 +33,22 @@ MODELS = {
     "qwen3moe": ("tiny-qwen3moe", {"types": ("Q8_0", "Q4_K", "F16")}),
     "gpt-oss": ("tiny-gpt-oss", {"types": ("Q8_0", "MXFP4"), "window": 19, "yarn": 4.0}),
     "qwen35moe": ("tiny-qwen35moe", {"types": ("Q8_0", "Q4_K", "F16")}),
+    "seed_oss": ("tiny-seed-oss", {"types": ("Q4_K", "Q6_K")}),
+    "ernie4_5": ("tiny-ernie", {"types": ("Q4_K", "Q6_K"), "biases": True}),
+    "hunyuan-dense": ("tiny-hunyuan", {"types": ("Q4_K", "Q6_K")}),
+    "olmo2": ("tiny-olmo2", {"types": ("Q4_K", "Q6_K"), "window": 19, "yarn": 8.0}),
+    "exaone4": ("tiny-exaone4", {"types": ("Q4_K", "Q6_K"), "window": 19}),
+    "command-r": ("tiny-command-r", {"types": ("Q4_K", "Q6_K")}),
+    "cohere2": ("tiny-cohere2", {"types": ("Q4_K", "Q6_K"), "window": 19}),
+    "glm4": ("tiny-glm4", {"types": ("Q4_K", "Q6_K")}),
 }
+# Those that every type of KV cache is tried with. What the others add has nothing to do with it.
+EVERY_TYPE = ("llama", "qwen2", "qwen3", "qwen3 by codebooks", "mistral3", "gemma2", "gemma3", "gemma4", "qwen3moe",
+              "gpt-oss", "qwen35moe")
 # Every cut and temperature that computes logarithms or powers, so that they count in what is drawn.
 SAMPLING = ("-n", "24", "--seed", "11", "--temp", "1.3", "--dynatemp-range", "0.4", "--typical", "0.95", "--top-p",
             "0.97", "--min-p", "0.001", "--dry-multiplier", "0.7", "--dry-allowed-length", "1")
-CASES = [(name, kv_type) for name in MODELS for kv_type in KV_TYPES]
+CASES = [(name, kv_type) for name in MODELS for kv_type in (KV_TYPES if name in EVERY_TYPE else ("i16", "q8_0"))]
 MIROSTAT = ("-n", "24", "--seed", "12", "--temp", "1.1", "--mirostat", "1")
 DRAWS = {"i16": SAMPLING, "q8_0": MIROSTAT}
 WORKERS = os.cpu_count()

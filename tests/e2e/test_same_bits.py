@@ -77,6 +77,17 @@ class SameBits(unittest.TestCase):
     def test_layers_without_attention_or_feed_forward(self):
         self.check(support.few_words_model("tiny-deci", types=("Q4_K", "Q6_K")))
 
+    def test_norms_of_results_alone(self):
+        self.check(support.few_words_model("tiny-olmo2", types=("Q4_K", "Q6_K"), window=19))
+        self.check(support.few_words_model("tiny-exaone4", types=("Q8_0", "F16"), window=19))
+
+    def test_norms_behind_the_rotation(self):
+        self.check(support.few_words_model("tiny-hunyuan", types=("Q4_K", "Q6_K")))
+
+    def test_feed_forwards_that_read_what_attention_reads(self):
+        self.check(support.few_words_model("tiny-cohere2", types=("Q4_K", "Q6_K"), window=19))
+        self.check(support.few_words_model("tiny-command-r-plus", types=("F16", "F32")), "--no-repack")
+
     def test_biases_and_float_weights(self):
         self.check(support.few_words_model("tiny-qwen2", types=("F16", "F32", "BF16")))
 
@@ -111,7 +122,8 @@ class SameBits(unittest.TestCase):
 
     def test_choices_are_the_same_in_any_memory(self):
         """Two of the ways to compute them for each shape and type: each shape and each type meets all four."""
-        shapes = (("tiny-llama", {}), ("tiny-gemma3", {"window": 19}), ("tiny-gemma4", {"window": 19}))
+        shapes = (("tiny-llama", {}), ("tiny-gemma3", {"window": 19}), ("tiny-gemma4", {"window": 19}),
+                  ("tiny-olmo2", {"window": 19}), ("tiny-cohere2", {"window": 19}))
         for (i, (shape, window)), (j, kv_type) in itertools.product(enumerate(shapes),
                                                                     enumerate(("f32", "f16", "bf16", "q8_0", "i16"))):
             with self.subTest(shape=shape, kv_type=kv_type):

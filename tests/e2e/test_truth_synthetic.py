@@ -98,6 +98,34 @@ class FloatWeights(Truth):
         self.check_exact(support.few_words_model("tiny-deci", types=F32))
         self.check_exact(support.few_words_model("tiny-deci", types=F32, rope_freqs=True, biases=True, factors=True))
 
+    def test_seed_oss(self):
+        self.check_exact(support.few_words_model("tiny-seed-oss", types=F32))
+
+    def test_ernie4_5(self):
+        self.check_exact(support.few_words_model("tiny-ernie", types=F32))
+        self.check_exact(support.few_words_model("tiny-ernie", types=F32, biases=True, factors=True))
+
+    def test_hunyuan_whose_heads_are_normed_behind_their_rotation(self):
+        self.check_exact(support.few_words_model("tiny-hunyuan", types=F32))
+
+    def test_norms_of_results_alone(self):
+        for shape in ("tiny-olmo2", "tiny-exaone4"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.few_words_model(shape, types=F32, window=0))
+                self.check_exact(support.few_words_model(shape, types=F32, window=NUM_IDS // 3))
+
+    def test_olmo_3_with_positions_stretched_beside_windows(self):
+        self.check_exact(support.few_words_model("tiny-olmo2", types=F32, window=NUM_IDS // 3, yarn=8.0))
+
+    def test_feed_forwards_that_read_what_attention_reads(self):
+        self.check_exact(support.few_words_model("tiny-command-r", types=F32))
+        self.check_exact(support.few_words_model("tiny-command-r", types=F32, biases=True, factors=True))
+        self.check_exact(support.few_words_model("tiny-command-r-plus", types=F32))
+        self.check_exact(support.few_words_model("tiny-cohere2", types=F32, window=NUM_IDS // 3))
+
+    def test_glm4(self):
+        self.check_exact(support.few_words_model("tiny-glm4", types=F32))
+
     def test_values_that_are_narrower_than_keys(self):
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32))
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32, biases=True, factors=True))
@@ -183,7 +211,8 @@ class QuantizedWeights(Truth):
 
     def test_every_architecture(self):
         for shape in ("tiny-llama", "tiny-mistral3", "tiny-qwen2", "tiny-mixtral", "tiny-gemma2", "tiny-gemma3",
-                      "tiny-gemma4", "tiny-gemma4-dense", "tiny-gemma4-experts"):
+                      "tiny-gemma4", "tiny-gemma4-dense", "tiny-gemma4-experts", "tiny-seed-oss", "tiny-ernie",
+                      "tiny-hunyuan", "tiny-olmo2", "tiny-exaone4", "tiny-command-r", "tiny-cohere2", "tiny-glm4"):
             with self.subTest(shape=shape):
                 self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")))
 

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -123,6 +124,45 @@ TEST(PlacementOfLayers, LayersThatReadOthersKeysAndValuesGoWithThem) {
   EXPECT_EQ(placed(2), 1);
   EXPECT_EQ(placed(3), 3);
   EXPECT_EQ(placed(-1), 4);
+}
+
+// What a card's kernels do not know ends its part with a line, and is never computed without it.
+TEST(PlacementOfLayers, FieldsThatNoKernelKnowsEndTheCardsPart) {
+  const auto reason = [](const char* arch, const std::function<void(ModelConfig&)>& change) {
+    const test::MemorySource source = test::TinyModel{.arch = arch, .layers = 2}.source();
+    ModelConfig config = ModelConfig::load(source).value();
+    const WeightShapes shapes = shapes_of(WeightList::create(source, config).value());
+    const StateRoom room = room_of(config);
+    change(config);
+    const PlacementRequest request{.config = config, .weights = shapes, .room = room, .max_rows = 8, .gpu_layers = -1};
+    const Placement placed = place_layers(request, std::uint64_t{1} << 40);
+    EXPECT_FALSE(placed.output);
+    return placed.num_layers == 0 ? placed.reason : "";
+  };
+  const auto as_it_is = [](ModelConfig& /*config*/) {};
+  EXPECT_EQ(reason("olmo2", as_it_is), "it has no norms in front of its parts");
+  EXPECT_EQ(reason("exaone4", as_it_is), "it has no norms in front of its parts");
+  EXPECT_EQ(reason("hunyuan-dense", as_it_is), "it norms Q and K behind their rotation");
+  EXPECT_EQ(reason("command-r", as_it_is), "its norms are LayerNorm");
+  EXPECT_EQ(reason("cohere2", [](ModelConfig& config) { config.norm = NormKind::kRms; }),
+            "its feed-forward reads what its attention reads");
+  EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.layers[0].attention()->qk_norm_by_head = true; }),
+            "its heads of Q and K have norms of their own");
+  EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.layers[0].attention()->qk_norm_is_whole = true; }),
+            "it norms all heads of Q and K at once");
+}
+
+TEST(PlacementOfLayers, LogitsWithAScaleAreTheProcessors) {
+  const test::MemorySource source = test::TinyModel{.layers = 2}.source();
+  ModelConfig config = ModelConfig::load(source).value();
+  config.logit_scale = 0.5F;
+  const WeightShapes shapes = shapes_of(WeightList::create(source, config).value());
+  const StateRoom room = room_of(config);
+  const Placement placed = place_layers(
+      {.config = config, .weights = shapes, .room = room, .max_rows = 8, .gpu_layers = -1}, std::uint64_t{1} << 40);
+  EXPECT_EQ(placed.num_layers, 2);
+  EXPECT_FALSE(placed.output);
+  EXPECT_EQ(placed.reason, "its logits have a scale");
 }
 
 }  // namespace

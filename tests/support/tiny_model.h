@@ -48,6 +48,7 @@ struct TinyModel {
   enum class Head : std::uint8_t { kNone, kRandom, kAgrees } head = Head::kNone;
   bool head_has_own = false;  // embedding, output and norm
   bool biases = false;  // those that files may have, of a family that has none of its own; of qwen2 that of logits
+  bool norms_by_head = false;  // each head of Q and K has one (command-r)
 
   std::string bytes() const {
     GgufWriter writer;
@@ -71,13 +72,20 @@ struct TinyModel {
   }
 
   bool qk_norm() const {
-    return arch == "qwen3" || arch == "qwen3moe" || arch == "gemma3" || is_gemma4() || is_hybrid();
+    return arch == "qwen3" || arch == "qwen3moe" || arch == "gemma3" || arch == "hunyuan-dense" ||
+           norms_results_alone() || is_gemma4() || is_hybrid();
   }
   bool is_gpt_oss() const { return arch == "gpt-oss"; }
+  bool is_cohere() const { return arch == "command-r" || arch == "cohere2"; }
+  bool norms_results_alone() const { return arch == "olmo2" || arch == "exaone4"; }
+  bool norms_results() const { return gemma() || norms_results_alone() || arch == "glm4"; }
+  std::uint64_t norm_size(std::uint64_t num_heads, std::uint64_t dim) const {
+    return arch == "olmo2" ? num_heads * dim : dim;
+  }
   bool is_mixture() const { return arch == "qwen3moe" || arch == "qwen35moe" || is_gpt_oss(); }
   std::uint32_t shared_ffn() const { return arch == "qwen35moe" ? ffn + 32 : 0; }
   std::uint32_t num_experts() const { return experts == 0 && is_mixture() ? 8 : experts; }
-  bool ffn_norm_is_post_attention() const { return is_hybrid() || is_gpt_oss(); }
+  bool ffn_norm_is_post_attention() const { return is_hybrid() || is_gpt_oss() || arch == "seed_oss"; }
   bool is_hybrid() const { return arch == "qwen35" || arch == "qwen35moe"; }
   std::uint64_t channels() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
   bool gemma() const { return arch == "gemma2" || arch == "gemma3" || is_gemma4(); }
@@ -125,9 +133,12 @@ struct TinyModel {
     if (!is_gemma4() && !is_deci()) key(writer, "attention.head_count_kv", kv_heads);
     key(writer, "attention.key_length", is_gemma4() ? global_head_dim : head_dim);
     key(writer, "attention.value_length", is_gemma4() ? global_head_dim : v_head_dim > 0 ? v_head_dim : head_dim);
-    key(writer, "attention.layer_norm_rms_epsilon", 1e-5F);
+    key(writer, is_cohere() ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-5F);
+    if (is_cohere()) key(writer, "logit_scale", 0.5F);
+    if (arch == "glm4") key(writer, "rope.dimension_count", head_dim / 2);
     key(writer, "rope.freq_base", 10000.0F);
-    if (gemma() || is_gpt_oss()) key(writer, "attention.sliding_window", window);
+    if (gemma() || is_gpt_oss() || arch == "cohere2" || norms_results_alone())
+      key(writer, "attention.sliding_window", window);
     if (arch == "gemma2") key(writer, "attn_logit_softcapping", 1.5F);
     if (arch == "gemma2") key(writer, "final_logit_softcapping", 0.75F);
     if (is_gemma4()) write_gemma4(writer);
@@ -368,8 +379,8 @@ struct TinyModel {
       const std::uint64_t v_dim = v_head_dim > 0 ? v_head_dim : dim, v_width = kv_heads_of(i) * v_dim;
       const bool attends = has_mixer(i) && (!is_hybrid() || i == layers || (i + 1) % attention_every == 0);
       if (i == layers) write_head(writer, random, p);
-      if (has_mixer(i)) vector(p + "attn_norm.weight", width);
-      if (has_feed_forward(i))
+      if (has_mixer(i) && !norms_results_alone()) vector(p + "attn_norm.weight", width);
+      if (has_feed_forward(i) && !norms_results_alone() && !is_cohere())
         vector(p + (ffn_norm_is_post_attention() ? "post_attention_norm.weight" : "ffn_norm.weight"), width);
       const bool has_v = !borrows(i) && !(is_global(i) && v_is_k);
       if (attends && has_v && fused_qkv) {
@@ -397,8 +408,8 @@ struct TinyModel {
           vector(p + norm, width);
       }
       if ((num_experts() == 0 && has_feed_forward(i)) || is_gemma4()) {
-        matrix(p + "ffn_gate.weight", own_ffn, width);
-        matrix(p + "ffn_up.weight", own_ffn, width);
+        if (arch != "glm4") matrix(p + "ffn_gate.weight", own_ffn, width);
+        matrix(p + "ffn_up.weight", arch == "glm4" ? 2 * own_ffn : own_ffn, width);
         matrix(p + "ffn_down.weight", width, own_ffn);
       }
       if (arch == "qwen2" && fused_qkv) {
@@ -408,10 +419,12 @@ struct TinyModel {
         vector(p + "attn_k.bias", kv_width);
         vector(p + "attn_v.bias", kv_width);
       }
-      if (qk_norm() && attends) vector(p + "attn_q_norm.weight", dim);
-      if (qk_norm() && attends && !borrows(i)) vector(p + "attn_k_norm.weight", dim);
-      if (gemma()) vector(p + "post_attention_norm.weight", width);
-      if (gemma()) vector(p + "post_ffw_norm.weight", width);
+      if (qk_norm() && attends) vector(p + "attn_q_norm.weight", norm_size(heads, dim));
+      if (qk_norm() && attends && !borrows(i)) vector(p + "attn_k_norm.weight", norm_size(kv_heads_of(i), dim));
+      if (norms_by_head) floats(writer, random, p + "attn_q_norm.weight", {dim, heads}, 1.0F, 0.3F);
+      if (norms_by_head) floats(writer, random, p + "attn_k_norm.weight", {dim, kv_heads_of(i)}, 1.0F, 0.3F);
+      if (norms_results()) vector(p + "post_attention_norm.weight", width);
+      if (norms_results()) vector(p + "post_ffw_norm.weight", width);
       if (is_gpt_oss()) write_biases(writer, random, p);
       if (biases && attends && arch != "qwen2") write_optional_biases(writer, random, p);
       if (shared_ffn() > 0) {

@@ -33,6 +33,14 @@ Result<void> read_nomic_bert_moe(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_modern_bert(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gemma_embedding(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_deci(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_seed_oss(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_ernie4_5(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_hunyuan_dense(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_olmo2(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_exaone4(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_command_r(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_cohere2(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_glm4(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gpt_oss(const ModelKeys& keys, ModelConfig& config);
 
 /// The function of a supported architecture; nullptr for others.

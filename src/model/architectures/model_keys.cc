@@ -109,6 +109,7 @@ Result<int> ModelKeys::count(std::string_view suffix, int most) const {
 }
 
 Result<double> ModelKeys::positive(std::string_view suffix) const {
+  read_.emplace(suffix);
   OCTAVO_TRY(const float value, source_.get_f32(key(suffix)));
   if (!(value > 0) || !std::isfinite(value))
     return fail("{}: {} is {}, expected a positive number", path(), key(suffix), value);
@@ -116,6 +117,7 @@ Result<double> ModelKeys::positive(std::string_view suffix) const {
 }
 
 Result<double> ModelKeys::not_negative(std::string_view suffix) const {
+  read_.emplace(suffix);
   OCTAVO_TRY(const float value, source_.get_f32(key(suffix)));
   if (!(value >= 0) || !std::isfinite(value))
     return fail("{}: {} is {}, expected 0 or a positive number", path(), key(suffix), value);
@@ -229,6 +231,13 @@ Result<std::vector<bool>> read_window_pattern(const ModelKeys& keys, std::option
   return is_windowed;
 }
 
+Result<bool> has_windows(const ModelKeys& keys) {
+  constexpr std::string_view kWindow = "attention.sliding_window";
+  if (!keys.has(kWindow)) return false;
+  OCTAVO_TRY(const int window, keys.count(kWindow));
+  return window > 0;
+}
+
 Result<void> read_windows(const ModelKeys& keys, int global_every, std::optional<int> default_window,
                           std::vector<LayerSpec>& layers) {
   const bool is_given = keys.has("attention.sliding_window") || !default_window;
@@ -238,6 +247,17 @@ Result<void> read_windows(const ModelKeys& keys, int global_every, std::optional
   for (std::size_t i = 0; i < layers.size(); ++i)
     if (is_windowed[i]) layers[i].attention()->window = window;
   return {};
+}
+
+void forget_positions_of_global_layers(std::vector<LayerSpec>& layers) {
+  for (LayerSpec& layer : layers)
+    if (layer.attention()->window == 0) layer.attention()->rope = {};
+}
+
+void norm_results_alone(LayerSpec& layer) {
+  layer.mixer_norm = Presence::kAbsent;
+  layer.ffn_norm = Presence::kAbsent;
+  layer.post_norms = true;
 }
 
 }  // namespace octavo

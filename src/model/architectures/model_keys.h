@@ -90,9 +90,20 @@ Result<std::vector<LayerSpec>> read_equal_layers(const ModelKeys& keys, const La
 /// pattern must be there.
 Result<std::vector<bool>> read_window_pattern(const ModelKeys& keys, std::optional<int> global_every, int num_layers);
 
+/// For families of which each fourth layer sees all where the file has no pattern.
+inline constexpr int kGlobalLayerOfFour = 4;
+
+/// Whether the file names a window; 0 is none.
+Result<bool> has_windows(const ModelKeys& keys);
+
 /// Gives the file's window to the layers of its pattern. `default_window`: for families whose files leave it out; none:
 /// it must be there.
 Result<void> read_windows(const ModelKeys& keys, int global_every, std::optional<int> default_window,
                           std::vector<LayerSpec>& layers);
+/// Rotates nothing in the layers without a window.
+void forget_positions_of_global_layers(std::vector<LayerSpec>& layers);
+
+/// The layer's parts read the stream as it is, and their results are normed.
+void norm_results_alone(LayerSpec& layer);
 
 }  // namespace octavo

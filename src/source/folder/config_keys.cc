@@ -94,8 +94,10 @@ Result<void> add_sizes(const FamilyKeys& keys) {
                                  {"num_attention_heads", "attention.head_count"},
                                  {"vocab_size", "vocab_size"}};
   OCTAVO_TRY_VOID(add_named_sizes(keys, kSizes));
-  OCTAVO_TRY(const double epsilon, keys.config.number("rms_norm_eps"));
-  keys.out.add_f32(keys.key("attention.layer_norm_rms_epsilon"), epsilon);
+  const bool is_layer_norm = !keys.config.has("rms_norm_eps") && keys.config.has("layer_norm_eps");
+  OCTAVO_TRY(const double epsilon, keys.config.number(is_layer_norm ? "layer_norm_eps" : "rms_norm_eps"));
+  keys.out.add_f32(keys.key(is_layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon"),
+                   epsilon);
   return require_text(keys, "hidden_act", {"silu", "swish", "gelu_pytorch_tanh"});
 }
 
@@ -151,9 +153,14 @@ Result<std::vector<std::string_view>> layer_kinds(const JsonObject& config,
 }
 
 Result<void> check_kinds_of_layers(const FamilyKeys& keys, std::uint64_t period) {
-  OCTAVO_TRY(const auto given, keys.config.size_if("sliding_window_pattern"));
-  if (given && *given != period)
-    return fail("{} is {}, expected {}", keys.config.place("sliding_window_pattern"), *given, period);
+  constexpr std::string_view kPattern = "sliding_window_pattern";
+  const TemplateValue* pattern = keys.config.has(kPattern) ? keys.config.find(kPattern) : nullptr;
+  if (pattern != nullptr && std::holds_alternative<std::string>(*pattern)) {  // "LLLG"
+    OCTAVO_TRY_VOID(require_text(keys, kPattern, {std::string(period - 1, 'L') + "G"}));
+  } else {
+    OCTAVO_TRY(const auto given, keys.config.size_if(kPattern));
+    if (given && *given != period) return fail("{} is {}, expected {}", keys.config.place(kPattern), *given, period);
+  }
   OCTAVO_TRY(const auto kinds, layer_kinds(keys.config, {"full_attention", "sliding_attention"}));
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const std::string_view expected = (i + 1) % period == 0 ? "full_attention" : "sliding_attention";

@@ -93,6 +93,16 @@ constexpr Family kGemma4 = {.model = "Gemma4ForCausalLM",
                             .rope_factors = gemma4_rope_factors,
                             .has_norms_behind = true};
 
+constexpr TensorName kSeedOssNames[] = {{"post_attention_layernorm", "post_attention_norm"}};
+constexpr TensorName kHunyuanNames[] = {{"self_attn.query_layernorm", "attn_q_norm"},
+                                        {"self_attn.key_layernorm", "attn_k_norm"}};
+constexpr TensorName kGlm4Names[] = {{"post_self_attn_layernorm", "post_attention_norm"},
+                                     {"post_attention_layernorm", "ffn_norm"},
+                                     {"post_mlp_layernorm", "post_ffw_norm"},
+                                     {"mlp.gate_up_proj", "ffn_up"}};
+constexpr Family kOlmo2 = {
+    .model = "Olmo2ForCausalLM", .architecture = "olmo2", .add_keys = add_olmo_keys, .has_norms_behind = true};
+
 constexpr TensorName kBertNames[] = {
     {"attention.self.query", "attn_q"},
     {"attention.self.key", "attn_k"},
@@ -229,6 +239,18 @@ constexpr Family kFamilies[] = {
     {.model = "Qwen2ForCausalLM", .architecture = "qwen2", .add_keys = add_qwen_keys},
     {.model = "Qwen3ForCausalLM", .architecture = "qwen3", .add_keys = add_qwen_keys},
     {.model = "Qwen3MoeForCausalLM", .architecture = "qwen3moe", .add_keys = add_qwen3moe_keys},
+    {.model = "SeedOssForCausalLM", .architecture = "seed_oss", .add_keys = add_plain_keys, .own_names = kSeedOssNames},
+    {.model = "Ernie4_5ForCausalLM", .architecture = "ernie4_5", .add_keys = add_plain_keys},
+    {.model = "HunYuanDenseV1ForCausalLM",
+     .architecture = "hunyuan-dense",
+     .add_keys = add_hunyuan_keys,
+     .own_names = kHunyuanNames},
+    kOlmo2,
+    renamed(kOlmo2, "Olmo3ForCausalLM"),
+    {.model = "Exaone4ForCausalLM", .architecture = "exaone4", .add_keys = add_olmo_keys, .has_norms_behind = true},
+    {.model = "CohereForCausalLM", .architecture = "command-r", .add_keys = add_command_r_keys},
+    {.model = "Cohere2ForCausalLM", .architecture = "cohere2", .add_keys = add_cohere2_keys},
+    {.model = "Glm4ForCausalLM", .architecture = "glm4", .add_keys = add_plain_keys, .own_names = kGlm4Names},
     kQwen35,
     with_other_parts(kQwen35, "Qwen3_5ForConditionalGeneration"),
     kQwen35Moe,

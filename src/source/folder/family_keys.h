@@ -12,6 +12,13 @@ namespace octavo {
 Result<void> add_llama_keys(const FamilyKeys& keys);
 Result<void> add_mixtral_keys(const FamilyKeys& keys);
 Result<void> add_mistral3_keys(const FamilyKeys& keys);
+/// Those of families without any of their own: Seed-OSS, ERNIE 4.5, GLM-4.
+Result<void> add_plain_keys(const FamilyKeys& keys);
+Result<void> add_hunyuan_keys(const FamilyKeys& keys);
+/// OLMo 2 and 3, EXAONE 4.
+Result<void> add_olmo_keys(const FamilyKeys& keys);
+Result<void> add_command_r_keys(const FamilyKeys& keys);
+Result<void> add_cohere2_keys(const FamilyKeys& keys);
 Result<void> add_qwen_keys(const FamilyKeys& keys);
 Result<void> add_qwen3moe_keys(const FamilyKeys& keys);
 /// The part of Qwen3-VL that reads text.

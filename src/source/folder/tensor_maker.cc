@@ -29,7 +29,8 @@ std::uint64_t element_bytes(DType type) { return to_size(dtype_info(type).block_
 
 /// Whether GGUF's files have the tensor as F32 whatever the checkpoint has.
 bool is_converted(std::string_view name, std::size_t num_dims) {
-  return num_dims < 2 || name.ends_with("ffn_gate_inp.weight") || name.ends_with("ssm_conv1d.weight");
+  return num_dims < 2 || name.ends_with("_norm.weight") || name.ends_with("ffn_gate_inp.weight") ||
+         name.ends_with("ssm_conv1d.weight");
 }
 
 Result<void> check_dims(const CheckpointTensor& tensor, std::size_t fewest, std::size_t most) {

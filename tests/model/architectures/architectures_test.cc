@@ -16,6 +16,14 @@ TEST(Architectures, EachIsFoundByItsName) {
   EXPECT_EQ(find_architecture("gemma4"), read_gemma4);
   EXPECT_EQ(find_architecture("mistral3"), read_mistral3);
   EXPECT_EQ(find_architecture("deci"), read_deci);
+  EXPECT_EQ(find_architecture("seed_oss"), read_seed_oss);
+  EXPECT_EQ(find_architecture("ernie4_5"), read_ernie4_5);
+  EXPECT_EQ(find_architecture("hunyuan-dense"), read_hunyuan_dense);
+  EXPECT_EQ(find_architecture("olmo2"), read_olmo2);
+  EXPECT_EQ(find_architecture("exaone4"), read_exaone4);
+  EXPECT_EQ(find_architecture("command-r"), read_command_r);
+  EXPECT_EQ(find_architecture("cohere2"), read_cohere2);
+  EXPECT_EQ(find_architecture("glm4"), read_glm4);
   EXPECT_EQ(find_architecture("gpt-oss"), read_gpt_oss);
   EXPECT_EQ(find_architecture("bert"), read_bert);
   EXPECT_EQ(find_architecture("jina-bert-v3"), read_jina_bert_v3);
@@ -29,9 +37,10 @@ TEST(Architectures, EachIsFoundByItsName) {
 
 TEST(Architectures, TheListNamesThoseThatAreFound) {
   const std::string all = supported_architectures();
-  EXPECT_TRUE(
-      all.starts_with("llama, qwen2, qwen3, qwen3vl, qwen3moe, qwen3vlmoe, qwen35, qwen35moe, gemma2, gemma3, gemma4, "
-                      "gemma4-assistant, mistral3, deci, gpt-oss, bert, "))
+  EXPECT_TRUE(all.starts_with(
+      "llama, qwen2, qwen3, qwen3vl, qwen3moe, qwen3vlmoe, qwen35, qwen35moe, gemma2, gemma3, gemma4, "
+      "gemma4-assistant, mistral3, deci, seed_oss, ernie4_5, hunyuan-dense, olmo2, exaone4, command-r, cohere2, "
+      "glm4, gpt-oss, bert, "))
       << all;
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = std::min(all.find(", ", begin), all.size());

@@ -28,6 +28,12 @@ std::string llama(std::string_view more = "") {
   return text.replace(text.find(" MORE"), 5, more);
 }
 
+std::string of_family(std::string_view model, std::string_view more = "") {
+  constexpr std::string_view kName = "LlamaForCausalLM";
+  std::string text = llama(more);
+  return text.replace(text.find(kName), kName.size(), model);
+}
+
 std::vector<float> counted(std::size_t size, float first = 0) {
   std::vector<float> numbers(size);
   std::iota(numbers.begin(), numbers.end(), first);
@@ -158,6 +164,35 @@ TEST_F(Folder, MayLieInSeveralFiles) {
   EXPECT_THAT(error(), HasSubstr("expected the name of a file beside it"));
   write_index("");
   EXPECT_THAT(error(), HasSubstr("names 0 files"));
+}
+
+TEST_F(Folder, HunyuansBaseGrowsByAKeyOfItsOwn) {
+  folder_.write("config.json",
+                of_family("HunYuanDenseV1ForCausalLM", R"(, "rope_scaling": {"type": "dynamic", "alpha": 1000.0})"));
+  const auto source = opened();
+  EXPECT_EQ(source->get_f32("hunyuan-dense.rope.freq_base").value(), 10000.0F);
+  EXPECT_EQ(source->get_f32("hunyuan-dense.rope.scaling.alpha").value(), 1000.0F);
+}
+
+TEST_F(Folder, CommandRHasAScaleOfLogits) {
+  folder_.write("config.json", of_family("CohereForCausalLM", R"(, "logit_scale": 0.0625)"));
+  EXPECT_EQ(opened()->get_f32("command-r.logit_scale").value(), 0.0625F);
+  folder_.write("config.json", of_family("CohereForCausalLM"));
+  EXPECT_THAT(error(), HasSubstr("logit_scale is missing"));
+}
+
+TEST_F(Folder, APatternOfWindowsMayBeAText) {
+  const auto with_pattern = [](const std::string& pattern) {
+    return of_family("Exaone4ForCausalLM", R"(, "sliding_window": 8, "sliding_window_pattern": )" + pattern);
+  };
+  for (const char* pattern : {"\"LLLG\"", "4", "null"}) {
+    folder_.write("config.json", with_pattern(pattern));
+    EXPECT_EQ(opened()->get_u64("exaone4.attention.sliding_window").value(), 8U) << pattern;
+  }
+  folder_.write("config.json", with_pattern("\"LLG\""));
+  EXPECT_THAT(error(), HasSubstr("sliding_window_pattern is 'LLG', expected LLLG"));
+  folder_.write("config.json", with_pattern("3"));
+  EXPECT_THAT(error(), HasSubstr("sliding_window_pattern is 3, expected 4"));
 }
 
 TEST_F(Folder, RefusesWhatItDoesNotKnow) {

@@ -1,0 +1,15 @@
+// ERNIE 4.5, dense (Baidu, 2025). Neighbours rotate in the original, too.
+#include "model/architectures/architectures.h"
+
+namespace octavo {
+
+Result<void> read_ernie4_5(const ModelKeys& keys, ModelConfig& config) {
+  OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config));
+  layer.attention()->rope.layout = RopeLayout::kNeighbours;
+  layer.attention()->output_bias = Presence::kOptional;
+  std::get<DenseFfnSpec>(layer.feed_forward).biases = Presence::kOptional;
+  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  return {};
+}
+
+}  // namespace octavo

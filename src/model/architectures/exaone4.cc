@@ -1,0 +1,20 @@
+// EXAONE 4 (LG AI Research, 2025): norms of what the parts give, and none of what they read. Where layers have windows,
+// those that see all know no positions.
+#include "model/architectures/architectures.h"
+
+namespace octavo {
+
+Result<void> read_exaone4(const ModelKeys& keys, ModelConfig& config) {
+  OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config));
+  norm_results_alone(layer);
+  layer.attention()->qk_norm = Presence::kRequired;
+  layer.attention()->rope.factors = Presence::kOptional;
+  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  OCTAVO_TRY(const bool is_windowed, has_windows(keys));
+  if (!is_windowed) return {};
+  OCTAVO_TRY_VOID(read_windows(keys, kGlobalLayerOfFour, {}, config.layers));
+  forget_positions_of_global_layers(config.layers);
+  return {};
+}
+
+}  // namespace octavo

@@ -1,0 +1,13 @@
+// Seed-OSS (ByteDance Seed, 2025).
+#include "model/architectures/architectures.h"
+
+namespace octavo {
+
+Result<void> read_seed_oss(const ModelKeys& keys, ModelConfig& config) {
+  OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config));
+  layer.ffn_norm_is_post_attention = true;
+  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  return {};
+}
+
+}  // namespace octavo
