@@ -44,6 +44,30 @@ void restore_rounding([[maybe_unused]] std::uint32_t saved) {
 // About 50 microseconds; a step's serial stretches are shorter.
 constexpr int kSpinsBeforeYield = 1 << 12;
 
+// What a thread was away for that does not come back within this time: regions of answers are shorter.
+constexpr std::chrono::microseconds kAway{500};
+constexpr std::chrono::milliseconds kDisturbed{20};  // after the caller was away
+
+/// The time that a worker has had its CPU. A system that has others to run takes the CPU away after some milliseconds,
+/// most likely with a piece in the worker's hands, which holds everybody until it is back. So the worker offers its CPU
+/// before that, between two regions, where its absence costs no more than its help.
+class CpuTurn {
+ public:
+  void offer_if_due() {
+    const StepClock::Clock::time_point now = StepClock::Clock::now();
+    if (now - seen_ > kAway) began_ = now;  // it was away, or a region was long
+    seen_ = now;
+    if (now - began_ < kLongest) return;
+    std::this_thread::yield();
+    seen_ = began_ = StepClock::Clock::now();
+  }
+
+ private:
+  static constexpr std::chrono::microseconds kLongest{1000};
+
+  StepClock::Clock::time_point began_ = {}, seen_ = {};
+};
+
 // A portion's word: the region's number in the upper half, then the end of its pieces and the next one, 16 bits each.
 // 16 bits for the number would be the same again within a second.
 constexpr std::size_t kMostPieces = 0xFFFF;
@@ -102,6 +126,7 @@ void ThreadPool::stop_workers() {
 ThreadPool::Step::Step(ThreadPool& pool, StepClock* clock) : pool_(pool), saved_mxcsr_(set_ieee_rounding()) {
   pool_.begin_turn();
   pool_.clock_ = clock != nullptr && clock->is_running() ? clock : nullptr;
+  pool_.last_region_ = {};
   pool_.spinning_.store(true, std::memory_order_relaxed);
 }
 
@@ -204,9 +229,10 @@ void ThreadPool::share_out(std::size_t num_pieces) {
 /// All that are left, or as many as there are before a pause.
 void ThreadPool::run_pieces(const Region& region) {
   region_ = region;
+  follow_caller();
   work(0, publish());
   const auto begin = region.is_timed ? StepClock::Clock::now() : StepClock::Clock::time_point();
-  wait_for_pieces();
+  if (wait_for_pieces()) last_region_ = {};
   if (region.is_timed) {
     StepClock::Clock::duration worked = {};
     for (const Portion& portion : portions_) worked += portion.worked;
@@ -232,8 +258,17 @@ std::uint32_t ThreadPool::publish() {
   return number;
 }
 
-/// Until each piece that was taken is over. None is taken any more.
-void ThreadPool::wait_for_pieces() {
+/// Where the caller loses its own CPU, all CPUs have others to run: a worker that offered its own would be left with
+/// less than its part.
+void ThreadPool::follow_caller() {
+  const StepClock::Clock::time_point now = StepClock::Clock::now();
+  if (last_region_ != StepClock::Clock::time_point() && now - last_region_ > kAway) disturbed_until_ = now + kDisturbed;
+  last_region_ = now;
+  is_caller_disturbed_.store(now < disturbed_until_, std::memory_order_relaxed);
+}
+
+/// Until each piece that was taken is over. None is taken any more. True: that took long.
+bool ThreadPool::wait_for_pieces() {
   int spins = 0;
   for (Portion& portion : portions_) {
     const std::uint32_t first = std::exchange(portion.next_piece, close_portion(portion.word));
@@ -246,6 +281,7 @@ void ThreadPool::wait_for_pieces() {
       }
     }
   }
+  return spins > kSpinsBeforeYield;
 }
 
 /// Takes pieces of the region as long as there are any. What the region is made of is read once a piece is taken: the
@@ -296,6 +332,8 @@ void ThreadPool::keep_failure() noexcept {
 }
 
 std::uint32_t ThreadPool::wait_for_region(std::uint32_t seen) {
+  thread_local CpuTurn turn;
+  if (!is_caller_disturbed_.load(std::memory_order_relaxed)) turn.offer_if_due();
   bool was_in_step = false;
   for (int spins = 0;; ++spins) {
     const std::uint32_t epoch = epoch_.load(std::memory_order_acquire);

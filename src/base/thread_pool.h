@@ -165,7 +165,8 @@ class ThreadPool {
   bool goes_on(int worker) noexcept;
   void keep_failure() noexcept;
   void call_piece(const Region& region, std::size_t piece, int worker) noexcept;
-  void wait_for_pieces();
+  bool wait_for_pieces();
+  void follow_caller();
   void worker_main(int worker);
   void stop_workers();
   std::uint32_t wait_for_region(std::uint32_t seen);
@@ -180,8 +181,10 @@ class ThreadPool {
   alignas(64) std::atomic<std::uint32_t> epoch_{0};  // the number of the last region that began
   alignas(64) std::atomic<bool> spinning_{false};
   std::atomic<bool> stop_{false};
-  std::atomic<bool> is_pausing_{false};  // the region ends between two pieces
-  std::atomic<bool> has_failed_{false};  // a body has thrown
+  std::atomic<bool> is_pausing_{false};                                   // the region ends between two pieces
+  std::atomic<bool> has_failed_{false};                                   // a body has thrown
+  std::atomic<bool> is_caller_disturbed_{false};                          // it lost its CPU lately
+  StepClock::Clock::time_point last_region_ = {}, disturbed_until_ = {};  // the caller's; of the step's last region
   StepClock::Clock::time_point turn_began_ = {};
   std::atomic<std::uint32_t> next_turn_{0};  // the turn of the step that is begun next
   std::atomic<std::uint32_t> turn_{0};       // the turn of the step that has the pool, or of the next step
