@@ -37,6 +37,10 @@ Result<void> read_gpt_oss(const ModelKeys& keys, ModelConfig& config);
 
 /// The function of a supported architecture; nullptr for others.
 ReadArchitecture find_architecture(std::string_view name);
+/// The supported architecture whose name is likest; empty: more than half of the letters differ in each.
+std::string_view nearest_architecture(std::string_view name);
+/// The line of docs/adding_a_model.md at which a new architecture begins.
+inline constexpr int kFirstLineOfGuide = 5;
 /// "llama, qwen2, ...", for error messages.
 std::string supported_architectures();
 

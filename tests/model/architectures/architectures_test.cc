@@ -40,5 +40,13 @@ TEST(Architectures, TheListNamesThoseThatAreFound) {
   }
 }
 
+TEST(Architectures, TheNearestIsTheOneWhoseNameIsLikest) {
+  EXPECT_EQ(nearest_architecture("llama4"), "llama");
+  EXPECT_EQ(nearest_architecture("qwen3next"), "qwen3");
+  EXPECT_EQ(nearest_architecture("gptoss"), "gpt-oss");
+  for (const std::string& name : {std::string("rwkv7"), std::string(), std::string(1000, 'a')})
+    EXPECT_EQ(nearest_architecture(name), "") << name;
+}
+
 }  // namespace
 }  // namespace octavo
