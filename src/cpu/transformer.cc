@@ -211,9 +211,11 @@ std::span<const float> Transformer::logits(int first, int count) {
   const Product output{&weights_.output, logits_.data()};
   context_.enter(StepPart::kLogits);
   context_.multiply({&output, 1}, stream_.input(), count);
-  if (weights_.output_bias != nullptr)
+  if (config_.logit_scale != 1 || weights_.output_bias != nullptr)
     context_.for_rows(count, [&](std::int64_t i, int) {
-      context_.kernels.add(logits_.data() + i * config_.vocab_size, weights_.output_bias, config_.vocab_size);
+      float* row = logits_.data() + i * config_.vocab_size;
+      if (config_.logit_scale != 1) context_.kernels.scale(row, config_.logit_scale, config_.vocab_size);
+      if (weights_.output_bias != nullptr) context_.kernels.add(row, weights_.output_bias, config_.vocab_size);
     });
   if (config_.logit_soft_cap != 0) cap_logits(count);
   return {logits_.data(), to_size(count) * to_size(config_.vocab_size)};

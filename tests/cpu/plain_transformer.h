@@ -25,6 +25,7 @@ class PlainTransformer {
   Rows logits(const std::vector<std::int32_t>& tokens) {
     Rows out;
     for (const Row& row : rows_of(tokens)) out.push_back(product(weights_.output, norm(row, weights_.output_norm)));
+    for (Row& row : out) scale(row, config_.logit_scale);
     for (Row& row : out) add_bias(row, weights_.output_bias);
     for (Row& row : out)
       for (double& value : row) value = capped(value, config_.logit_soft_cap);
@@ -99,7 +100,7 @@ class PlainTransformer {
     Rows x;
     for (const std::int32_t token : tokens) {
       x.push_back(row_of(weights_.embedding, token));
-      for (double& value : x.back()) value *= static_cast<double>(config_.embedding_scale);
+      scale(x.back(), config_.embedding_scale);
     }
     inputs_.clear();
     for (std::size_t i = 0; i < tokens.size() && config_.per_layer_width > 0; ++i)
@@ -198,6 +199,9 @@ class PlainTransformer {
   static void add(Row& x, const Row& y) {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i];
   }
+  static void scale(Row& x, float factor) {
+    for (double& value : x) value *= static_cast<double>(factor);
+  }
   static void add_bias(Row& x, const float* bias) {
     for (std::size_t i = 0; bias != nullptr && i < x.size(); ++i) x[i] += static_cast<double>(bias[i]);
   }
@@ -269,15 +273,21 @@ class PlainTransformer {
     return x * sigmoid(1.702 * x) * (std::clamp(up, -7.0, 7.0) + 1);
   }
 
+  void add_result(const float* post_norm, const Row& result, Row& x) const {
+    Row normed = post_norm != nullptr ? norm(result, post_norm) : result;
+    scale(normed, config_.residual_scale);
+    add(x, normed);
+  }
+
   void layer(int index, Rows& x) {
     const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
     const LayerSpec& spec = config_.layer(index);
     const Rows mixed = spec.has_mixer() ? this->mixed(index, x) : Rows(x.size(), Row(x[0].size(), 0.0));
     for (std::size_t position = 0; position < x.size(); ++position) {
       const Row& m = mixed[position];
-      add(x[position], w.post_mixer_norm != nullptr ? norm(m, w.post_mixer_norm) : m);
-      const Row fed = spec.has_feed_forward() ? feed_forward(index, x[position]) : Row(m.size(), 0.0);
-      add(x[position], w.post_ffn_norm != nullptr ? norm(fed, w.post_ffn_norm) : fed);
+      add_result(w.post_mixer_norm, m, x[position]);
+      add_result(w.post_ffn_norm, spec.has_feed_forward() ? feed_forward(index, x[position]) : Row(m.size(), 0.0),
+                 x[position]);
       if (config_.per_layer_width > 0) add(x[position], of_own_embedding(index, inputs_[position], x[position]));
       if (w.output_scale != nullptr)
         for (double& value : x[position]) value *= static_cast<double>(*w.output_scale);

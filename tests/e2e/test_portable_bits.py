@@ -33,6 +33,10 @@ MODELS = {
     "qwen3moe": ("tiny-qwen3moe", {"types": ("Q8_0", "Q4_K", "F16")}),
     "gpt-oss": ("tiny-gpt-oss", {"types": ("Q8_0", "MXFP4"), "window": 19, "yarn": 4.0}),
     "qwen35moe": ("tiny-qwen35moe", {"types": ("Q8_0", "Q4_K", "F16")}),
+    "granite": ("tiny-granite", {"types": ("Q4_K", "Q6_K")}),
+    "granitemoe": ("tiny-granitemoe-shared", {"types": ("Q8_0", "Q4_K")}),
+    "smollm3": ("tiny-smollm3", {"types": ("Q4_K", "Q8_0")}),
+    "minicpm": ("tiny-minicpm-longrope", {"types": ("Q8_0", "Q6_K")}),
 }
 # Every cut and temperature that computes logarithms or powers, so that they count in what is drawn.
 SAMPLING = ("-n", "24", "--seed", "11", "--temp", "1.3", "--dynatemp-range", "0.4", "--typical", "0.95", "--top-p",

@@ -77,6 +77,14 @@ class SameBits(unittest.TestCase):
     def test_layers_without_attention_or_feed_forward(self):
         self.check(support.few_words_model("tiny-deci", types=("Q4_K", "Q6_K")))
 
+    def test_scaled_results_and_logits(self):
+        self.check(support.few_words_model("tiny-granite", types=("Q4_K", "Q6_K")))
+        self.check(support.few_words_model("tiny-granitemoe-shared", types=("Q8_0", "Q4_K")))
+        self.check(support.few_words_model("tiny-minicpm-longrope", types=("Q8_0",)))
+
+    def test_layers_without_positions(self):
+        self.check(support.few_words_model("tiny-smollm3", types=("Q4_K", "Q6_K")))
+
     def test_biases_and_float_weights(self):
         self.check(support.few_words_model("tiny-qwen2", types=("F16", "F32", "BF16")))
 

@@ -125,5 +125,24 @@ TEST(PlacementOfLayers, LayersThatReadOthersKeysAndValuesGoWithThem) {
   EXPECT_EQ(placed(-1), 4);
 }
 
+/// Why the card has fewer layers, or no output matrix, than it was asked for.
+std::string reason_against(const std::function<void(ModelConfig&)>& change) {
+  const test::MemorySource source = test::TinyModel{.layers = 2}.source();
+  ModelConfig config = ModelConfig::load(source).value();
+  change(config);
+  const WeightShapes shapes = shapes_of(WeightList::create(source, config).value());
+  const StateRoom room = room_of(config);
+  return place_layers({.config = config, .weights = shapes, .room = room, .max_rows = 8, .gpu_layers = -1},
+                      std::uint64_t{1} << 40)
+      .reason;
+}
+
+TEST(PlacementOfLayers, FieldsThatTheKernelsDoNotKnowEndTheCardsPart) {
+  EXPECT_EQ(reason_against([](ModelConfig&) {}), "");
+  EXPECT_EQ(reason_against([](ModelConfig& config) { config.residual_scale = 0.5F; }),
+            "what its layers add to the stream is scaled");
+  EXPECT_EQ(reason_against([](ModelConfig& config) { config.logit_scale = 0.5F; }), "its logits are scaled");
+}
+
 }  // namespace
 }  // namespace octavo::gpu

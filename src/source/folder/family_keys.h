@@ -12,6 +12,9 @@ namespace octavo {
 Result<void> add_llama_keys(const FamilyKeys& keys);
 Result<void> add_mixtral_keys(const FamilyKeys& keys);
 Result<void> add_mistral3_keys(const FamilyKeys& keys);
+Result<void> add_granite_keys(const FamilyKeys& keys);
+Result<void> add_smollm3_keys(const FamilyKeys& keys);
+Result<void> add_minicpm_keys(const FamilyKeys& keys);
 Result<void> add_qwen_keys(const FamilyKeys& keys);
 Result<void> add_qwen3moe_keys(const FamilyKeys& keys);
 /// The part of Qwen3-VL that reads text.
