@@ -24,7 +24,7 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "qwen3moe": "Qwen3MoeForCausalLM", "qwen35": "Qwen3_5ForCausalLM", "qwen35moe": "Qwen3_5MoeForCausalLM",
           "gpt-oss": "GptOssForCausalLM", "mistral3": "Ministral3ForCausalLM", "gemma2": "Gemma2ForCausalLM",
           "gemma3": "Gemma3ForCausalLM", "gemma4": "Gemma4ForCausalLM", "granite": "GraniteForCausalLM",
-          "smollm3": "SmolLM3ForCausalLM", "minicpm": "MiniCPMForCausalLM"}
+          "smollm3": "SmolLM3ForCausalLM", "arcee": "ArceeForCausalLM", "minicpm": "MiniCPMForCausalLM"}
 SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", "vocab_size": "vocab_size",
          "num_attention_heads": "attention.head_count", "num_key_value_heads": "attention.head_count_kv",
          "head_dim": "attention.key_length", "intermediate_size": "feed_forward_length",
@@ -144,6 +144,8 @@ def config_of(keys, is_tied, old):
         config |= gemma4_members(keys, old)
     if keys.arch == "granite":
         config |= {name: keys.get(suffix) for name, suffix in GRANITE_SCALES.items()}
+    if keys.arch == "arcee":
+        config |= {"hidden_act": "relu2"}
     if keys.arch == "smollm3":
         config |= {"no_rope_layers": [int((i + 1) % 4 != 0) for i in range(keys.get("block_count"))]}
     if keys.arch == "minicpm":

@@ -2,7 +2,7 @@
 """The truth for logits: a GGUF model run in plain float32 numpy, every weight dequantized first.
 
 Slow and simple on purpose; it shares no code with the engine. Architectures: llama (with experts too), mistral3, deci,
-qwen2, qwen3, qwen3moe, qwen35, qwen35moe, gemma2, gemma3, gemma4, gpt-oss, granite, granitemoe, smollm3, minicpm.
+qwen2, qwen3, qwen3moe, qwen35, qwen35moe, gemma2, gemma3, gemma4, gpt-oss, granite, granitemoe, smollm3, minicpm, arcee.
 
     oracle.py MODEL.gguf --ids 1,2,3 [--greedy 16] [--guesses 4 [--draft ASSISTANT.gguf]] [--top 20] [--save logits.npy]
 

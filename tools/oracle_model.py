@@ -8,13 +8,14 @@ from gguf.quants import dequantize
 from gguf_file import GgufFile
 
 ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3",
-                 "gemma4", "gemma4-assistant", "gpt-oss", "granite", "granitemoe", "smollm3", "minicpm")
+                 "gemma4", "gemma4-assistant", "gpt-oss", "granite", "granitemoe", "smollm3", "minicpm",
+                 "arcee")
 HYBRIDS = ("qwen35", "qwen35moe")
 SCALED = ("granite", "granitemoe", "minicpm")  # whose files divide logits by a number, and multiply other rows
-NEIGHBOURS = ("llama", "mistral3", "deci", "smollm3", *SCALED)  # whose files pair neighbouring dimensions for RoPE
+NEIGHBOURS = ("llama", "mistral3", "deci", "smollm3", "arcee", *SCALED)  # whose files pair neighbouring dimensions for RoPE
 UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layers of SmolLM3Config)
 # Whose feed-forwards have no factors in llama.cpp.
-UNFACTORED = ("qwen2", "gemma2", "gemma3", "gpt-oss", "smollm3", *SCALED)
+UNFACTORED = ("qwen2", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", *SCALED)
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2}  # layers 5, 11, ... of gemma3 see all, the others a window
@@ -277,6 +278,8 @@ class Model:
         w, p = self.weights, f"blk.{layer}."
         if p + "ffn_gate_inp.weight" in w:
             return self.mixture(h, p) + self.shared_expert(h, p)
+        if self.arch == "arcee":  # ArceeMLP of transformers
+            return np.maximum(h @ w[p + "ffn_up.weight"].T, 0)**2 @ w[p + "ffn_down.weight"].T
         gate, up = (h @ w[p + f"ffn_{name}.weight"].T + w.get(p + f"ffn_{name}.bias", 0) for name in ("gate", "up"))
         gated = (gelu_tanh if self.gemma else silu)(gate) * up
         return gated @ w[p + "ffn_down.weight"].T + w.get(p + "ffn_down.bias", 0)

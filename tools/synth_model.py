@@ -68,6 +68,7 @@ SHAPES = {
     "tiny-minicpm": Shape("minicpm", 2, 256, 4, 2, 64, 512, 2048, 10000.0, False),
     "tiny-minicpm-first": Shape("minicpm", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
     "tiny-minicpm-longrope": Shape("minicpm", 2, 256, 4, 2, 64, 512, 2048, 10000.0, False),
+    "tiny-arcee": Shape("arcee", 2, 256, 4, 2, 64, 512, 2048, 500000.0, False),
     "tiny-gemma2": Shape("gemma2", 4, 256, 4, 2, 128, 512, 2048, 10000.0, True),
     "tiny-gemma3": Shape("gemma3", 6, 256, 4, 1, 256, 512, 2048, 1000000.0, True),
     "tiny-gemma4": Shape("gemma4", 6, 256, 2, 2, 256, 512, 2048, 1000000.0, True),
@@ -406,7 +407,8 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
     if shape.experts:
         add_experts(tensors, prefix, shape, types)
     elif ffn:
-        tensors.matrix(prefix + "ffn_gate.weight", ffn, width, next(types), width**-0.5)
+        if shape.arch != "arcee":
+            tensors.matrix(prefix + "ffn_gate.weight", ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_up.weight", ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
     if shape.arch in ("qwen3", "qwen3moe", "gemma3", *HYBRIDS) and not recurrence:
@@ -506,7 +508,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         embedding = Q.F32
     else:
         embedding = Q.Q6_K if dims.width % 256 == 0 else Q.Q8_0
-    if rope_freqs and dims.arch not in LLAMAS:
+    if rope_freqs and dims.arch not in (*LLAMAS, "arcee"):
         raise ValueError(f"RoPE factors belong to {' and '.join(LLAMAS)}, not to {dims.arch}")
     if biases and dims.arch in ("gpt-oss", "gemma4"):
         raise ValueError(f"{dims.arch} has no biases beside its own")

@@ -267,6 +267,7 @@ class PlainTransformer {
 
   static double activated(Activation activation, double x, double up) {
     if (activation == Activation::kSilu) return x * sigmoid(x) * up;
+    if (activation == Activation::kSquaredRelu) return std::max(x, 0.0) * std::max(x, 0.0) * up;
     if (activation == Activation::kGeluTanh)
       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) * up;
     x = std::min(x, 7.0);  // GptOssExperts of transformers
@@ -317,7 +318,7 @@ class PlainTransformer {
   }
 
   static Row gated_product(const DenseFfnWeights& w, Activation activation, const Row& h) {
-    Row gated = product(w.gate, h), up = product(w.up, h);
+    Row gated = product(w.gate, h), up = w.up.rows > 0 ? product(w.up, h) : Row(gated.size(), 1.0);
     add_bias(gated, w.gate_bias);
     add_bias(up, w.up_bias);
     for (std::size_t i = 0; i < gated.size(); ++i) gated[i] = activated(activation, gated[i], up[i]);

@@ -28,6 +28,7 @@ MODELS = {
     "qwen2": ("tiny-qwen2", {"types": ("Q5_K", "F32", "BF16")}),
     "qwen3": ("tiny-qwen3", {"types": ("Q4_0", "Q4_1", "Q5_0", "Q1_0")}),
     "mistral3": ("tiny-mistral3", {"types": ("Q4_K",), "yarn": 256.0}),
+    "arcee": ("tiny-arcee", {"types": ("Q4_K", "Q8_0")}),
     "deci": ("tiny-deci", {"types": ("Q4_K", "Q8_0")}),
     "smollm3": ("tiny-smollm3", {"types": ("Q4_K", "Q6_K")}),
     "gemma2": ("tiny-gemma2", {"types": ("Q8_0", "Q4_K"), "window": 19}),

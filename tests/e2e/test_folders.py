@@ -17,7 +17,7 @@ IDS = [1, 17, 300, 5, 9000, 42]
 SHAPES = {"tiny-llama": {"untied": True, "biases": True}, "tiny-mixtral": {}, "tiny-mistral3": {"yarn": 256.0}, "tiny-qwen2": {},
           "tiny-qwen3": {}, "tiny-qwen3moe": {}, "tiny-qwen35": {}, "tiny-qwen35moe": {},
           "tiny-gpt-oss": {"window": 8, "yarn": 4.0}, "tiny-gemma2": {"window": 8}, "tiny-gemma3": {"window": 8},
-          "tiny-granite": {"biases": True}, "tiny-smollm3": {}, "tiny-minicpm": {},
+          "tiny-granite": {"biases": True}, "tiny-smollm3": {}, "tiny-arcee": {}, "tiny-minicpm": {},
           "tiny-gemma4": {"window": 8}, "tiny-gemma4-dense": {"window": 8}, "tiny-gemma4-experts": {"window": 8}}
 # A norm's weight less one, and one more again, is rounded; so is the logarithm of a decay.
 ROUNDED = ("tiny-gemma2", "tiny-gemma3", "tiny-qwen35", "tiny-qwen35moe")

@@ -35,6 +35,7 @@ MODELS = {
     "qwen35moe": ("tiny-qwen35moe", {"types": ("Q8_0", "Q4_K", "F16")}),
     "granite": ("tiny-granite", {"types": ("Q4_K", "Q6_K")}),
     "granitemoe": ("tiny-granitemoe-shared", {"types": ("Q8_0", "Q4_K")}),
+    "arcee": ("tiny-arcee", {"types": ("Q4_K", "Q8_0")}),
     "smollm3": ("tiny-smollm3", {"types": ("Q4_K", "Q8_0")}),
     "minicpm": ("tiny-minicpm-longrope", {"types": ("Q8_0", "Q6_K")}),
 }

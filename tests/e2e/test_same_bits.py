@@ -82,6 +82,9 @@ class SameBits(unittest.TestCase):
         self.check(support.few_words_model("tiny-granitemoe-shared", types=("Q8_0", "Q4_K")))
         self.check(support.few_words_model("tiny-minicpm-longrope", types=("Q8_0",)))
 
+    def test_squares_of_what_is_positive(self):
+        self.check(support.few_words_model("tiny-arcee", types=("Q4_K", "Q6_K")))
+
     def test_layers_without_positions(self):
         self.check(support.few_words_model("tiny-smollm3", types=("Q4_K", "Q6_K")))
 

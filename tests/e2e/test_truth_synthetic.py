@@ -117,6 +117,10 @@ class FloatWeights(Truth):
             with self.subTest(shape=shape):
                 self.check_exact(support.few_words_model(shape, types=F32))
 
+    def test_arcee_whose_feed_forward_squares_what_is_positive(self):
+        self.check_exact(support.few_words_model("tiny-arcee", types=F32))
+        self.check_exact(support.few_words_model("tiny-arcee", types=F32, rope_freqs=True, biases=True, factors=True))
+
     def test_values_that_are_narrower_than_keys(self):
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32))
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32, biases=True, factors=True))
@@ -203,7 +207,7 @@ class QuantizedWeights(Truth):
     def test_every_architecture(self):
         for shape in ("tiny-llama", "tiny-mistral3", "tiny-qwen2", "tiny-mixtral", "tiny-gemma2", "tiny-gemma3",
                       "tiny-gemma4", "tiny-gemma4-dense", "tiny-gemma4-experts", "tiny-granite", "tiny-granitemoe-shared",
-                      "tiny-smollm3", "tiny-minicpm"):
+                      "tiny-smollm3", "tiny-minicpm", "tiny-arcee"):
             with self.subTest(shape=shape):
                 self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")))
 

@@ -409,7 +409,7 @@ struct TinyModel {
           vector(p + norm, width);
       }
       if ((num_experts() == 0 && has_feed_forward(i)) || is_gemma4()) {
-        matrix(p + "ffn_gate.weight", own_ffn, width);
+        if (arch != "arcee") matrix(p + "ffn_gate.weight", own_ffn, width);
         matrix(p + "ffn_up.weight", own_ffn, width);
         matrix(p + "ffn_down.weight", width, own_ffn);
       }

@@ -36,6 +36,7 @@ Result<void> read_deci(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_granite(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_smollm3(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_minicpm(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_arcee(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gpt_oss(const ModelKeys& keys, ModelConfig& config);
 
 /// The function of a supported architecture; nullptr for others.

@@ -227,6 +227,7 @@ constexpr Family kFamilies[] = {
     kMistral3,
     with_other_parts(kMistral3, "Mistral3ForConditionalGeneration"),
     {.model = "GraniteForCausalLM", .architecture = "granite", .add_keys = add_granite_keys, .pairs_neighbours = true},
+    {.model = "ArceeForCausalLM", .architecture = "arcee", .add_keys = add_arcee_keys, .pairs_neighbours = true},
     {.model = "SmolLM3ForCausalLM", .architecture = "smollm3", .add_keys = add_smollm3_keys, .pairs_neighbours = true},
     {.model = "MiniCPMForCausalLM", .architecture = "minicpm", .add_keys = add_minicpm_keys, .pairs_neighbours = true},
     {.model = "Qwen2ForCausalLM", .architecture = "qwen2", .add_keys = add_qwen_keys},

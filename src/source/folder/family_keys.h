@@ -13,6 +13,7 @@ Result<void> add_llama_keys(const FamilyKeys& keys);
 Result<void> add_mixtral_keys(const FamilyKeys& keys);
 Result<void> add_mistral3_keys(const FamilyKeys& keys);
 Result<void> add_granite_keys(const FamilyKeys& keys);
+Result<void> add_arcee_keys(const FamilyKeys& keys);
 Result<void> add_smollm3_keys(const FamilyKeys& keys);
 Result<void> add_minicpm_keys(const FamilyKeys& keys);
 Result<void> add_qwen_keys(const FamilyKeys& keys);

@@ -20,6 +20,7 @@ TEST(Architectures, EachIsFoundByItsName) {
   EXPECT_EQ(find_architecture("granitemoe"), read_granite);
   EXPECT_EQ(find_architecture("smollm3"), read_smollm3);
   EXPECT_EQ(find_architecture("minicpm"), read_minicpm);
+  EXPECT_EQ(find_architecture("arcee"), read_arcee);
   EXPECT_EQ(find_architecture("gpt-oss"), read_gpt_oss);
   EXPECT_EQ(find_architecture("bert"), read_bert);
   EXPECT_EQ(find_architecture("jina-bert-v3"), read_jina_bert_v3);
@@ -33,9 +34,9 @@ TEST(Architectures, EachIsFoundByItsName) {
 
 TEST(Architectures, TheListNamesThoseThatAreFound) {
   const std::string all = supported_architectures();
-  EXPECT_TRUE(
-      all.starts_with("llama, qwen2, qwen3, qwen3vl, qwen3moe, qwen3vlmoe, qwen35, qwen35moe, gemma2, gemma3, gemma4, "
-                      "gemma4-assistant, mistral3, deci, granite, granitemoe, smollm3, minicpm, gpt-oss, bert, "))
+  EXPECT_TRUE(all.starts_with(
+      "llama, qwen2, qwen3, qwen3vl, qwen3moe, qwen3vlmoe, qwen35, qwen35moe, gemma2, gemma3, gemma4, "
+      "gemma4-assistant, mistral3, deci, granite, granitemoe, smollm3, minicpm, arcee, gpt-oss, bert, "))
       << all;
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = std::min(all.find(", ", begin), all.size());

@@ -1,4 +1,4 @@
-// Families with Llama's layers whose rows are scaled, or that have layers without rotary positions.
+// Families with Llama's layers whose rows are scaled, that have layers without rotary positions, or another activation.
 #include <cmath>
 
 #include "source/folder/config_keys.h"
@@ -41,6 +41,12 @@ Result<void> add_granite_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_number(keys, "residual_multiplier", "residual_scale"));
   OCTAVO_TRY_VOID(add_number(keys, "attention_multiplier", "attention.scale"));
   return add_number(keys, "logits_scaling", "logit_scale");
+}
+
+Result<void> add_arcee_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(add_common_keys(keys, {"relu2"}));
+  OCTAVO_TRY_VOID(add_rope_keys(keys));
+  return add_context(keys);
 }
 
 Result<void> add_smollm3_keys(const FamilyKeys& keys) {
