@@ -31,7 +31,7 @@ std::string with_flags(const std::string& arch, const std::string& key) {
 }
 
 const std::string& bytes_of_model(std::size_t index) {
-  static const std::array<std::string, 22> kModels = {
+  static const std::array<std::string, 27> kModels = {
       TinyModel{.layers = 1}.bytes(),
       TinyModel{.layers = 1, .type = octavo::DType::kQ8_0, .experts = 3, .chosen = 2}.bytes(),
       TinyModel{.arch = "mistral3", .layers = 1}.bytes(),
@@ -43,6 +43,11 @@ const std::string& bytes_of_model(std::size_t index) {
       TinyModel{.arch = "olmo2", .layers = 2}.bytes(),
       TinyModel{.arch = "cohere2", .layers = 4}.bytes(),
       TinyModel{.arch = "hunyuan-dense", .layers = 1}.bytes(),
+      TinyModel{.arch = "granite", .layers = 1}.bytes(),
+      TinyModel{.arch = "granitemoe", .layers = 1}.bytes(),
+      TinyModel{.arch = "smollm3", .layers = 4}.bytes(),
+      TinyModel{.arch = "minicpm", .layers = 1}.bytes(),
+      TinyModel{.arch = "arcee", .layers = 1}.bytes(),
       TinyModel{.arch = "gemma2", .layers = 2}.bytes(),
       TinyModel{.arch = "gemma3", .layers = 1}.bytes(),
       TinyModel{.arch = "gemma4", .layers = 5, .width = 32, .ffn = 32, .vocab = 20}.bytes(),

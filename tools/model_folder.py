@@ -26,14 +26,17 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "gemma3": "Gemma3ForCausalLM", "gemma4": "Gemma4ForCausalLM", "seed_oss": "SeedOssForCausalLM",
           "ernie4_5": "Ernie4_5ForCausalLM", "hunyuan-dense": "HunYuanDenseV1ForCausalLM", "olmo2": "Olmo2ForCausalLM",
           "exaone4": "Exaone4ForCausalLM", "command-r": "CohereForCausalLM", "cohere2": "Cohere2ForCausalLM",
-          "glm4": "Glm4ForCausalLM"}
+          "glm4": "Glm4ForCausalLM", "granite": "GraniteForCausalLM", "smollm3": "SmolLM3ForCausalLM",
+          "arcee": "ArceeForCausalLM", "minicpm": "MiniCPMForCausalLM"}
 SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", "vocab_size": "vocab_size",
          "num_attention_heads": "attention.head_count", "num_key_value_heads": "attention.head_count_kv",
          "head_dim": "attention.key_length", "intermediate_size": "feed_forward_length",
          "max_position_embeddings": "context_length", "rms_norm_eps": "attention.layer_norm_rms_epsilon",
-         "layer_norm_eps": "attention.layer_norm_epsilon", "logit_scale": "logit_scale",
+         "layer_norm_eps": "attention.layer_norm_epsilon",
          "sliding_window": "attention.sliding_window", "attn_logit_softcapping": "attn_logit_softcapping",
          "final_logit_softcapping": "final_logit_softcapping", "num_experts_per_tok": "expert_used_count"}
+GRANITE_SCALES = {"embedding_multiplier": "embedding_scale", "residual_multiplier": "residual_scale",
+                  "attention_multiplier": "attention.scale", "logits_scaling": "logit_scale"}
 DELTA_SIZES = {"linear_conv_kernel_dim": "ssm.conv_kernel", "linear_key_head_dim": "ssm.state_size",
                "linear_num_key_heads": "ssm.group_count", "linear_num_value_heads": "ssm.time_step_rank"}
 PARTS_OF_EXPERT = {"gate": "gate_proj", "up": "up_proj", "down": "down_proj"}
@@ -149,6 +152,18 @@ def config_of(keys, is_tied, old):
         config |= {"architectures": ["Olmo3ForCausalLM"]}
     if keys.arch == "exaone4":
         config |= {"sliding_window_pattern": "LLLG"}
+    if keys.arch in ("command-r", "cohere2"):
+        config |= {"logit_scale": keys.get("logit_scale")}
+    if keys.arch == "granite":
+        config |= {name: keys.get(suffix) for name, suffix in GRANITE_SCALES.items()}
+    if keys.arch == "arcee":
+        config |= {"hidden_act": "relu2"}
+    if keys.arch == "smollm3":
+        config |= {"no_rope_layers": [int((i + 1) % 4 != 0) for i in range(keys.get("block_count"))]}
+    if keys.arch == "minicpm":
+        config |= {"scale_emb": keys.get("embedding_scale"),
+                   "scale_depth": keys.get("residual_scale") * keys.get("block_count")**0.5,
+                   "dim_model_base": keys.get("embedding_length") / keys.get("logit_scale")}
     if keys.arch == "gpt-oss":
         config |= {"attention_bias": True, "swiglu_limit": 7.0}
     if any(t.name.endswith("ffn_gate.bias") for t in keys.reader.tensors):

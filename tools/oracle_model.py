@@ -9,9 +9,14 @@ from gguf_file import GgufFile
 
 ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3",
                  "gemma4", "gemma4-assistant", "gpt-oss", "seed_oss", "ernie4_5", "hunyuan-dense", "olmo2", "exaone4",
-                 "command-r", "cohere2", "glm4")
+                 "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee")
 HYBRIDS = ("qwen35", "qwen35moe")
-NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "command-r", "cohere2", "glm4")  # whose files pair neighbouring dimensions for RoPE
+SCALED = ("granite", "granitemoe", "minicpm")  # whose files divide logits by a number, and multiply other rows
+# Whose files pair neighbouring dimensions for RoPE.
+NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "command-r", "cohere2", "glm4", "smollm3", "arcee", *SCALED)
+UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layers of SmolLM3Config)
+# Whose feed-forwards have no factors in llama.cpp.
+UNFACTORED = ("qwen2", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", *SCALED)
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
@@ -107,8 +112,9 @@ class Model:
         self.window = self.key("attention.sliding_window", 0) if self.arch in GLOBAL_EVERY else 0
         self.score_cap = self.key("attn_logit_softcapping", 0)
         self.logit_cap = self.key("final_logit_softcapping", 0)
-        self.logit_scale = self.key("logit_scale") if self.arch in COHERES else 1
-        self.rope_factors = self.weights.get("rope_freqs.weight")  # Llama 3's scaling, if the file has it
+        # Llama 3's scaling, if the file has it, or that of LongRoPE within the original context.
+        self.rope_factors = self.weights.get("rope_freqs.weight", self.weights.get("rope_factors_short.weight"))
+        self.residual_scale, self.embedding_scale, self.logit_scale = self.scales()
         self.choices = []  # of experts, by the layers in which rows chose: [rows, chosen]
 
     def may_be_scaled(self, name):
@@ -116,13 +122,29 @@ class Model:
         others of that name; where llama.cpp's graph has none of the feed-forward, they are numbers that nothing reads."""
         if not name.startswith("blk.") or self.arch == "gemma4":
             return False
-        return ".ffn_" not in name or self.arch not in ("qwen2", "gemma2", "gemma3", "gpt-oss")
+        return ".ffn_" not in name or self.arch not in UNFACTORED
 
     def key(self, name, default=None):
         value = self.meta.get(f"{self.arch}.{name}", default)
         if value is None:
             raise ValueError(f"metadata lacks {self.arch}.{name}")
         return value
+
+    def scales(self):
+        """What results, embeddings and logits are multiplied by: residual_multiplier and embedding_multiplier of
+        Granite, whose logits_scaling divides; scale_depth, scale_emb and dim_model_base of MiniCPM, with their
+        defaults; logit_scale of Cohere multiplies."""
+        if self.arch not in SCALED:
+            return 1, float(np.sqrt(self.width)) if self.gemma else 1, self.key("logit_scale") if self.arch in COHERES else 1
+        first = (1.4 / self.layers ** 0.5, 12.0, self.width / 256) if self.arch == "minicpm" else (1, 1, 1)
+        residual, embedding, logits = (self.key(f"{name}_scale", value) for name, value in
+                                       zip(("residual", "embedding", "logit"), first, strict=True))
+        return residual, embedding, 1 / logits
+
+    def is_rotated(self, layer):
+        if self.arch.startswith("granite"):
+            return self.key("rope.scaling.finetuned", True)
+        return (layer + 1) % UNROTATED_EVERY.get(self.arch, layer + 2) != 0
 
     def of_layer(self, name, layer, default=None):
         """A number that all layers have alike, or each its own."""
@@ -176,7 +198,7 @@ class Model:
         factor = self.key("rope.scaling.factor", 1.0) or 1.0
         if kind == "none":
             return freq, 1
-        if kind == "linear":
+        if kind in ("linear", "longrope"):
             return freq / factor, 1
         assert kind == "yarn", kind
         turns = self.key("rope.scaling.original_context_length", self.key("context_length")) / (2 * np.pi)
@@ -196,6 +218,8 @@ class Model:
         if self.arch == "gemma2" and self.layers == GEMMA2_27B_LAYERS:
             scalar = self.width // self.heads
         scale = np.full((len(positions), 1), scalar ** -0.5)
+        if self.arch in SCALED:  # attention_multiplier of Granite
+            scale[:] = self.key("attention.scale", scalar ** -0.5)
         slope = self.key("attention.temperature_scale", 0.0)
         if slope:  # Ministral 3: 1 + beta log(1 + floor(position / original_max_position_embeddings))
             scale *= 1 + slope * np.log(1 + positions[:, None] // self.key("rope.scaling.original_context_length"))
@@ -228,7 +252,7 @@ class Model:
             q, k = self.rope(q, positions, local), self.rope(k, positions, local)
         if self.arch != "olmo2":
             q, k = self.norm(q, p + "attn_q_norm.weight"), self.norm(k, p + "attn_k_norm.weight")
-        if self.arch != "hunyuan-dense":
+        if self.arch != "hunyuan-dense" and self.is_rotated(layer):
             q, k = self.rope(q, positions, local), self.rope(k, positions, local)
         k, v = np.repeat(k, heads // kv_heads, 0), np.repeat(v, heads // kv_heads, 0)
         scores = soft_cap((q * self.score_scale(positions)) @ k.transpose(0, 2, 1), self.score_cap)
@@ -286,6 +310,8 @@ class Model:
         w, p = self.weights, f"blk.{layer}."
         if p + "ffn_gate_inp.weight" in w:
             return self.mixture(h, p) + self.shared_expert(h, p)
+        if self.arch == "arcee":  # ArceeMLP of transformers
+            return np.maximum(h @ w[p + "ffn_up.weight"].T, 0)**2 @ w[p + "ffn_down.weight"].T
         gate, up = (h @ w[p + f"ffn_{name}.weight"].T + w.get(p + f"ffn_{name}.bias", 0) for name in ("gate", "up"))
         gated = (gelu_tanh if self.gemma else silu)(gate) * up
         return gated @ w[p + "ffn_down.weight"].T + w.get(p + "ffn_down.bias", 0)
@@ -326,12 +352,15 @@ class Model:
         return product(silu(gate) * up, "down")
 
     def shared_expert(self, h, p):
-        """Qwen3_5MoeSparseMoeBlock of transformers: an expert for all rows, times the sigmoid of a gate of its own."""
+        """An expert for all rows. Qwen3_5MoeSparseMoeBlock of transformers: times the sigmoid of a gate of its own;
+        GraniteMoeSharedDecoderLayer: as it is."""
         w = self.weights
-        if p + "ffn_gate_inp_shexp.weight" not in w:
+        if p + "ffn_gate_shexp.weight" not in w:
             return 0
         gate, up, down = (w[p + f"ffn_{name}_shexp.weight"].T for name in ("gate", "up", "down"))
-        return sigmoid(h @ w[p + "ffn_gate_inp_shexp.weight"])[:, None] * ((silu(h @ gate) * (h @ up)) @ down)
+        result = (silu(h @ gate) * (h @ up)) @ down
+        own_gate = w.get(p + "ffn_gate_inp_shexp.weight")
+        return result if own_gate is None else sigmoid(h @ own_gate)[:, None] * result
 
     def layer(self, x, layer, mixer):
         """The residual stream behind a layer."""
@@ -342,18 +371,16 @@ class Model:
         norms_results = self.arch in NORMS_RESULTS
         if self.of_layer("attention.head_count", layer):
             out = mixer(self.norm(x, p + "attn_norm.weight"), layer)
-            x = x + (self.norm(out, p + "post_attention_norm.weight") if norms_results else out)
+            x = x + self.residual_scale * (self.norm(out, p + "post_attention_norm.weight") if norms_results else out)
         if not self.of_layer("feed_forward_length", layer, 1):  # mixtures need not have the key
             return x
         ffn_norm = "post_attention_norm" if self.arch in POST_ATTENTION_IS_FFN else "ffn_norm"
         out = self.feed_forward(self.norm(x, p + ffn_norm + ".weight"), layer)
-        return x + (self.norm(out, p + "post_ffw_norm.weight") if norms_results else out)
+        return x + self.residual_scale * (self.norm(out, p + "post_ffw_norm.weight") if norms_results else out)
 
     def hidden(self, ids):
         """Rows that meet the output matrix, times the scale of logits: float32 [len(ids), width]."""
-        x = self.weights["token_embd.weight"][ids]
-        if self.gemma:
-            x = x * np.float32(np.sqrt(self.width))
+        x = self.weights["token_embd.weight"][ids] * np.float32(self.embedding_scale)
         for i in range(self.layers):
             x = self.layer(x, i, self.delta_net if self.is_recurrent(i) else self.attention)
         return self.norm(x, "output_norm.weight") * np.float32(self.logit_scale)

@@ -44,7 +44,7 @@ NAMES = {  # of a layer, whole
 }
 # Architectures whose norms multiply by one more than the original's weight.
 SHIFTED_NORMS = ("gemma2", "gemma3", "qwen35", "qwen35moe")
-PERMUTED = ("llama", "mistral3")  # llama.cpp rotates neighbours there, the original the halves of a head
+PERMUTED = ("llama", "mistral3", "granite", "smollm3", "minicpm", "arcee")  # llama.cpp rotates neighbours there, the original the halves of a head
 QWEN35_HEADS = (2, 4, 64, 64)  # of the tiny shapes: key heads, value heads, and their sizes
 
 

@@ -12,7 +12,7 @@ Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as
 tokens. `--type` is the type of the 2-d layer weights, `--mix` gives them several types in turn; embeddings and
 output are `--embd-type` (default: F32 where the layers are not quantized, else Q6_K where the width is a multiple of
 256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2, gemma3, gemma4, gpt-oss, olmo2, exaone4 and cohere2 (0: none); `--rope-freqs`
-adds Llama 3's per-frequency factors (llama, mistral3, deci); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and
+adds Llama 3's per-frequency factors (those with Llama's layers); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and
 rotates three quarters of a head (gpt-oss: all of it; mistral3 too, and scores grow with the position). `--biases` adds
 those that files of an architecture may have, `--factors` a number beside each matrix of a layer; `--pattern` says which layers have a window: a number n, of which each n-th
 has none, or a flag for each layer (gemma2, gemma3, gpt-oss); `--head` adds a draft head (qwen35, qwen35moe).
@@ -70,6 +70,15 @@ SHAPES = {
     "tiny-command-r-plus": Shape("command-r", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True, norms_by_head=True),
     "tiny-cohere2": Shape("cohere2", 4, 256, 4, 2, 64, 512, 2048, 50000.0, True),
     "tiny-glm4": Shape("glm4", 2, 256, 4, 2, 64, 512, 2048, 10000.0, False),
+    "tiny-granite": Shape("granite", 2, 256, 4, 2, 64, 512, 2048, 10000000.0, True),
+    "tiny-granite-unrotated": Shape("granite", 2, 256, 4, 2, 64, 512, 2048, 10000000.0, True),
+    "tiny-granitemoe": Shape("granitemoe", 2, 256, 4, 2, 64, 256, 2048, 10000.0, True, 6, 2),
+    "tiny-granitemoe-shared": Shape("granitemoe", 2, 256, 4, 2, 64, 256, 2048, 10000.0, True, 8, 3, 512),
+    "tiny-smollm3": Shape("smollm3", 4, 256, 4, 2, 64, 512, 2048, 5000000.0, True),
+    "tiny-minicpm": Shape("minicpm", 2, 256, 4, 2, 64, 512, 2048, 10000.0, False),
+    "tiny-minicpm-first": Shape("minicpm", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
+    "tiny-minicpm-longrope": Shape("minicpm", 2, 256, 4, 2, 64, 512, 2048, 10000.0, False),
+    "tiny-arcee": Shape("arcee", 2, 256, 4, 2, 64, 512, 2048, 500000.0, False),
     "tiny-gemma2": Shape("gemma2", 4, 256, 4, 2, 128, 512, 2048, 10000.0, True),
     "tiny-gemma3": Shape("gemma3", 6, 256, 4, 1, 256, 512, 2048, 1000000.0, True),
     "tiny-gemma4": Shape("gemma4", 6, 256, 2, 2, 256, 512, 2048, 1000000.0, True),
@@ -122,7 +131,11 @@ RECURRENCES = {
 }
 
 HYBRIDS = ("qwen35", "qwen35moe")
-LLAMAS = ("llama", "mistral3", "deci")
+LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "smollm3", "minicpm")
+# Of embeddings, of what layers add, of scores (0: the root of the head's dimensions), and the divisor of logits.
+SCALES = {"tiny-granite": (12.0, 0.22, 0.015625, 3.0), "tiny-granite-unrotated": (12.0, 0.22, 0.2, 3.0),
+          "tiny-granitemoe": (12.0, 0.3, 0.015625, 3.0), "tiny-granitemoe-shared": (6.0, 0.3, 0.2, 2.0),
+          "tiny-minicpm": (10.0, 0.3, 0.0, 0.75), "tiny-minicpm-longrope": (12.0, 0.3, 0.0, 2.0)}
 DECI_LAYERS = ((0, 512), (2, 256), (1, 0), (0, 0))  # KV heads and widths of feed-forwards, of each four layers in turn
 WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2")
 NORMS_RESULTS_ALONE = ("olmo2", "exaone4")
@@ -265,6 +278,20 @@ def shape_of_layer(shape, layer):
     return shape._replace(heads=shape.heads if kv_heads else 0, kv_heads=kv_heads, ffn=ffn)
 
 
+def add_scales(writer, name):
+    arch, (embedding, residual, attention, logits) = SHAPES[name].arch, SCALES[name]
+    writer.add_embedding_scale(embedding)
+    writer.add_residual_scale(residual)
+    writer.add_logit_scale(logits)
+    if attention:
+        writer.add_attention_scale(attention)
+    if name == "tiny-granite-unrotated":
+        writer.add_rope_scaling_finetuned(False)
+    if name == "tiny-minicpm-longrope":
+        writer.add_string(f"{arch}.rope.scaling.type", "longrope")
+        writer.add_rope_scaling_orig_ctx_len(SHAPES[name].context)
+
+
 def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     writer.add_name(f"{name} (random weights)")
     writer.add_context_length(shape.context)
@@ -298,6 +325,8 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     if shape.arch == "gemma2":  # so low that these weights meet them: the scores of real models are larger
         writer.add_attn_logit_softcapping(2.0)
         writer.add_final_logit_softcapping(3.0)
+    if name in SCALES:
+        add_scales(writer, name)
     if shape.arch == "llama" or rotated != shape.head_dim:
         writer.add_rope_dimension_count(rotated)
 
@@ -399,7 +428,8 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
         tensors.matrix(prefix + "ffn_up.weight", 2 * ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
     elif ffn:
-        tensors.matrix(prefix + "ffn_gate.weight", ffn, width, next(types), width**-0.5)
+        if shape.arch != "arcee":
+            tensors.matrix(prefix + "ffn_gate.weight", ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_up.weight", ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
     if shape.norms_by_head:
@@ -439,7 +469,8 @@ def add_experts(tensors, prefix, shape, types):
     down_std = 0.05 if shape.arch == "gpt-oss" else 0.25  # whose biases make gated inputs large
     tensors.matrix(prefix + "ffn_down_exps.weight", width, ffn, next(types), down_std * ffn**-0.5, experts)
     if shape.shared:
-        tensors.vector(prefix + "ffn_gate_inp_shexp.weight", width, 0, width**-0.5)
+        if shape.arch in HYBRIDS:
+            tensors.vector(prefix + "ffn_gate_inp_shexp.weight", width, 0, width**-0.5)
         tensors.matrix(prefix + "ffn_gate_shexp.weight", shape.shared, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_up_shexp.weight", shape.shared, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_down_shexp.weight", width, shape.shared, next(types), 0.25 * shape.shared**-0.5)
@@ -504,7 +535,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         embedding = Q.F32
     else:
         embedding = Q.Q6_K if dims.width % 256 == 0 else Q.Q8_0
-    if rope_freqs and dims.arch not in LLAMAS:
+    if rope_freqs and dims.arch not in (*LLAMAS, "arcee"):
         raise ValueError(f"RoPE factors belong to {' and '.join(LLAMAS)}, not to {dims.arch}")
     if biases and dims.arch in ("gpt-oss", "gemma4"):
         raise ValueError(f"{dims.arch} has no biases beside its own")
@@ -538,6 +569,10 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         tensors.vector("output.bias", num_tokens, 0, 1)
     if rope_freqs:
         writer.add_tensor("rope_freqs.weight", np.linspace(1, 8, dims.head_dim // 2).astype(np.float32))
+    if shape == "tiny-minicpm-longrope":
+        for kind, first in (("short", 1), ("long", 2)):
+            factors = np.linspace(first, 8, dims.head_dim // 2).astype(np.float32)
+            writer.add_tensor(f"rope_factors_{kind}.weight", factors)
     turn = itertools.cycle(quantized)
     add_layers(tensors, shape, num_layers, num_tokens, embedding, turn, biases)
     if head:

@@ -64,6 +64,18 @@ std::string heads_text(const std::vector<HeadShape>& shapes) {
   return text;
 }
 
+/// "embeddings times 12, what layers add times 0.22, logits times 0.0625"; those that are 1 left out.
+std::string scales_text(const ModelConfig& config) {
+  std::string text;
+  const auto add = [&text](std::string_view what, float scale) {
+    if (scale != 1) text += fmt::format("{}{} times {:.4g}", text.empty() ? "" : ", ", what, scale);
+  };
+  add("embeddings", config.embedding_scale);
+  add("what layers add", config.residual_scale);
+  add("logits", config.logit_scale);
+  return text;
+}
+
 /// Peculiarities of layers, a line each.
 void print_layers(const InfoReport& report, const LayerShapes& shapes, std::ostream& out) {
   const ModelConfig& c = *report.config;
@@ -74,6 +86,10 @@ void print_layers(const InfoReport& report, const LayerShapes& shapes, std::ostr
                fmt::format("{} of {} layers have no attention, {} no feed-forward", shapes.num_without_mixer,
                            c.num_layers(), shapes.num_without_ffn),
                out);
+  if (shapes.num_without_rope > 0 && !c.is_encoder)
+    print_line("positions", fmt::format("{} of {} layers are not told them", shapes.num_without_rope, c.num_layers()),
+               out);
+  if (const std::string scales = scales_text(c); !scales.empty()) print_line("scales", scales, out);
   if (c.is_assistant()) {
     print_line("borrowing", "all layers read the keys and values of the model that it drafts for", out);
   } else if (shapes.num_borrowing > 0) {
@@ -270,6 +286,10 @@ boost::json::object config_to_json(const InfoReport& report) {
                           {"vocab_size", config.vocab_size},
                           {"tied_output", config.tied_output && !config.is_encoder},
                           {"num_recurrent", shapes.num_recurrent},
+                          {"num_without_positions", shapes.num_without_rope},
+                          {"embedding_scale", config.embedding_scale},
+                          {"residual_scale", config.residual_scale},
+                          {"logit_scale", config.logit_scale},
                           {"num_borrowing", shapes.num_borrowing},
                           {"num_without_mixer", shapes.num_without_mixer},
                           {"num_without_feed_forward", shapes.num_without_ffn},

@@ -193,6 +193,7 @@ LayerShapes shapes_of_layers(const ModelConfig& config) {
     if (attention->borrows_from) ++shapes.num_borrowing;
     shapes.window = std::max(shapes.window, attention->window);
     if (attention->window == 0) ++shapes.num_without_window;
+    if (attention->rope.num_rotated == 0) ++shapes.num_without_rope;
   }
   return shapes;
 }

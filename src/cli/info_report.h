@@ -28,6 +28,7 @@ struct LayerShapes {
   int ffn_width = 0, num_heads = 0, num_kv_heads = 0, head_dim = 0;
   int window = 0;                       // of the layers that have one; 0: none has
   int num_without_window = 0;           // layers that look back all the way
+  int num_without_rope = 0;             // layers that attend whatever the distance
   std::vector<HeadShape> heads = {};    // of layers that attend, in their order
   int num_borrowing = 0;                // layers that read the keys and values of an earlier one
   int num_recurrent = 0;                // layers that keep a state in place of keys and values

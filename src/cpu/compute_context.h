@@ -22,6 +22,7 @@ inline ActivateFn activation_of(const KernelTable& kernels, Activation activatio
     case Activation::kGeluTanh: return kernels.gelu_mul;
     case Activation::kGelu: return kernels.gelu_erf_mul;
     case Activation::kClampedSwiglu: return kernels.clamped_swiglu;
+    case Activation::kSquaredRelu: return kernels.squared_relu;
   }
   return nullptr;
 }

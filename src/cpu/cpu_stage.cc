@@ -114,8 +114,11 @@ void CpuStage::run_layer(int index, bool state_written) {
   const LayerWeights& w = weights_.layers[to_size(index)];
   const bool has_embedding = config_.per_layer_width > 0;
   Epilogue behind_mixer{.post_norm = w.post_mixer_norm,
+                        .result_scale = config_.residual_scale,
                         .sum_norm = {.weight = w.mixer_sum_norm, .bias = w.mixer_sum_bias}};
-  Epilogue behind_ffn{.post_norm = w.post_ffn_norm, .sum_norm = {.weight = w.ffn_sum_norm, .bias = w.ffn_sum_bias}};
+  Epilogue behind_ffn{.post_norm = w.post_ffn_norm,
+                      .result_scale = config_.residual_scale,
+                      .sum_norm = {.weight = w.ffn_sum_norm, .bias = w.ffn_sum_bias}};
   Epilogue behind_embedding{.post_norm = w.per_layer.post_norm};
   Epilogue& behind_parts = spec.has_feed_forward() ? behind_ffn : behind_mixer;
   Epilogue& behind_layer = has_embedding ? behind_embedding : behind_parts;

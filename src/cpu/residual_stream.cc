@@ -47,6 +47,7 @@ void ResidualStream::norm_result(const float* weight, float* row) const { apply(
 void ResidualStream::finish_row(const Epilogue& epilogue, std::int64_t row, int rows) {
   float* h = h_.data() + row * width_;
   if (epilogue.post_norm != nullptr) norm_result(epilogue.post_norm, h);
+  if (epilogue.result_scale != 1) context_.kernels.scale(h, epilogue.result_scale, width_);
   if (epilogue.is_parallel) return finish_parallel(epilogue, row, rows);
   context_.kernels.add(x(row), h, width_);
   if (epilogue.sum_norm.weight != nullptr) norm_in_place(epilogue.sum_norm, row);

@@ -20,10 +20,11 @@ struct Norm {
   bool quantize = false;          // for a matrix that meets it in int8
 };
 
-/// The work on each row behind a part: x = scale sum_norm(x + post_norm(h)), then the input of the next part, which is
-/// made of the row as it was before the sum where the parts are parallel.
+/// The work on each row behind a part: x = scale sum_norm(x + result_scale post_norm(h)), then the input of the next
+/// part, which is made of the row as it was before the sum where the parts are parallel.
 struct Epilogue {
   const float* post_norm = nullptr;  // [width]; nullptr: none
+  float result_scale = 1;
   Norm sum_norm = {};
   float scale = 1;
   std::optional<Norm> next = {};  // none: nothing of this step reads the row's norm

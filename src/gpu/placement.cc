@@ -72,6 +72,7 @@ std::string reason_against(const PlacementRequest& request) {
   if (request.room.layout.type != KvType::kI16 && request.room.layout.type != KvType::kF16)
     return "the card has kernels for --kv-type i16 and f16 alone";
   if (request.config.norm != NormKind::kRms) return "its norms are LayerNorm";
+  if (request.config.residual_scale != 1) return "what its layers add to the stream is scaled";
   if (request.config.per_layer_width > 0) return "its layers read embeddings of their own";
   return reason_against(request.config.layer(0), request.weights.tensors.layers.front());
 }

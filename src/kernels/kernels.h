@@ -226,6 +226,8 @@ struct KernelTable {
   /// out = g sigmoid(kSwigluSlope g) (u + 1), with g = gate up to kSwigluLimit, and u = up within it on both sides. A
   /// NaN in either input is one in the output.
   void (*clamped_swiglu)(const float* gate, const float* up, int64_t n, float* out);
+  /// out = gate^2 where gate is above 0, else 0 (So et al. 2021), times up where that is not null. A NaN stays one.
+  void (*squared_relu)(const float* gate, const float* up, int64_t n, float* out);
   /// x = cap tanh(x / cap); a NaN stays one.
   void (*soft_cap)(float* x, float cap, int64_t n);
   /// Rotates one head by angles whose cosines and sines are given, [head_dim / 2] each (Su et al. 2021).

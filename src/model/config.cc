@@ -11,6 +11,14 @@
 namespace octavo {
 namespace {
 
+std::unexpected<Error> refuse_architecture(const ModelSource& source, std::string_view name) {
+  const std::string_view nearest = nearest_architecture(name);
+  return fail(
+      "{}: architecture {} is not supported{}; line {} of docs/adding_a_model.md begins a new one; supported are: {}",
+      source.name(), quote(name), nearest.empty() ? "" : fmt::format(", the nearest known is {}", nearest),
+      kFirstLineOfGuide, supported_architectures());
+}
+
 Result<void> read_vocab_size(const ModelKeys& keys, ModelConfig& config) {
   const ModelSource& source = keys.source();
   const SourceTensor* embedding = source.find_tensor(tensor_names::kEmbedding);
@@ -62,9 +70,7 @@ Result<ModelConfig> ModelConfig::load(const ModelSource& source, Math math) {
   ModelConfig config;
   OCTAVO_TRY(const std::string_view architecture, source.get_string("general.architecture"));
   const ReadArchitecture read = find_architecture(architecture);
-  if (read == nullptr)
-    return fail("{}: architecture {} is not supported; supported are: {}", source.name(), quote(architecture),
-                supported_architectures());
+  if (read == nullptr) return refuse_architecture(source, architecture);
   config.architecture = architecture;
   config.name = printable(model_stem(source.path()));
   if (source.find("general.name") != nullptr) {

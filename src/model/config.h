@@ -41,6 +41,7 @@ struct ModelConfig {
   NormKind norm = NormKind::kRms;
   float norm_epsilon = 0;  // of all norms
   float embedding_scale = 1;
+  float residual_scale = 1;  // of what a layer's mixer and feed-forward give, before it is added to the stream
   Presence embedding_norm = Presence::kAbsent;
   int num_positions = 0;    // that have a learned embedding; 0: they have none
   int num_token_types = 0;  // parts of a pair of texts that have an embedding; 0: they have none
@@ -50,7 +51,7 @@ struct ModelConfig {
   HeadSpec head = {};
   int per_layer_width = 0;  // of the embedding that a token has for each layer (per_layer_embedding.h); 0: none
   Presence logit_bias = Presence::kAbsent;  // added to logits before the cap
-  float logit_scale = 1;                    // of logits, before the cap
+  float logit_scale = 1;                    // multiplies logits, before the cap
   float logit_soft_cap = 0;                 // a logit x becomes logit_soft_cap tanh(x / logit_soft_cap); 0: it stays
   bool tied_output = false;                 // the output matrix is the embedding
   std::vector<LayerSpec> layers;            // behind the model's own: the draft head's, if there is one

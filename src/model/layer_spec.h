@@ -48,6 +48,7 @@ struct RopeSpec {
   double base = 10000;
   RopeScaling scaling = {};
   Presence factors = Presence::kAbsent;  // rope_freqs.weight, by which frequencies are divided (Llama 3)
+  bool has_short_factors = false;        // they are rope_factors_short.weight (Ding et al., 2024)
   bool operator==(const RopeSpec&) const = default;
 };
 
@@ -160,8 +161,8 @@ struct ExpertsFfnSpec {
   float weights_scale = 1;              // of the weights behind the softmax
   Presence biases = Presence::kAbsent;  // of the router's scores, and of each expert's gate, up and down
   int shared_width = 0;                 // of one more expert, which computes every row; 0: none
-  bool shared_is_gated = true;  // its result is multiplied by the sigmoid of a product of its own. Otherwise it is a
-                                // dense feed-forward beside the mixture, and its tensors are named as such
+  bool shared_is_gated = true;          // its result is multiplied by the sigmoid of a product of its own
+  bool shared_is_dense = false;         // its tensors are named as those of a dense feed-forward
   bool own_norms = false;  // the experts read the stream through a norm of their own, the router through another, and
                            // the mixture's result and that of the expert for every row are normed, then added
   Presence result_scales = Presence::kAbsent;  // a number for each expert, which multiplies its result

@@ -370,8 +370,8 @@ Result<void> WeightLister::list_feed_forward(int layer, const ExpertsFfnSpec& sp
 }
 
 Result<void> WeightLister::list_shared(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w) {
-  const auto name = [&](std::string_view gated, std::string_view dense) {
-    return tensor_names::of_layer(layer, spec.shared_is_gated ? gated : dense);
+  const auto name = [&](std::string_view own, std::string_view dense) {
+    return tensor_names::of_layer(layer, spec.shared_is_dense ? dense : own);
   };
   if (spec.shared_is_gated)
     OCTAVO_TRY_VOID(
@@ -472,7 +472,9 @@ Result<void> WeightLister::list_rope_factors() {
   for (const LayerSpec& layer : config_.layers) {
     const AttentionSpec* attention = layer.attention();
     if (attention == nullptr || attention->rope.factors == Presence::kAbsent) continue;
-    return vector(std::string(tensor_names::kRopeFactors), attention->rope.num_rotated / 2, attention->rope.factors,
+    const std::string_view name =
+        attention->rope.has_short_factors ? tensor_names::kShortRopeFactors : tensor_names::kRopeFactors;
+    return vector(std::string(name), attention->rope.num_rotated / 2, attention->rope.factors,
                   list_.tensors.rope_factors);
   }
   return {};

@@ -20,6 +20,8 @@ inline constexpr std::string_view kHeadDense = "cls.weight", kHeadDenseBias = "c
 inline constexpr std::string_view kScores = "cls.output.weight", kScoresBias = "cls.output.bias";
 inline constexpr std::string_view kVectorUp = "dense_2.weight", kVector = "dense_3.weight";
 inline constexpr std::string_view kRopeFactors = "rope_freqs.weight";
+inline constexpr std::string_view kShortRopeFactors = "rope_factors_short.weight";
+inline constexpr std::string_view kLongRopeFactors = "rope_factors_long.weight";
 inline constexpr std::string_view kPreProjection = "nextn.pre_projection.weight",
                                   kPostProjection = "nextn.post_projection.weight";  // of an assistant
 inline constexpr std::string_view kOfMaskedEmbedding = "masked_embd_";               // how its clusters of words begin

@@ -223,6 +223,18 @@ TEST(Info, LayersWithoutAttentionOrFeedForwardAreCounted) {
   EXPECT_EQ(shape.at("num_without_feed_forward").as_int64(), 2);
 }
 
+TEST(Info, ScalesAndLayersWithoutPositionsAreShown) {
+  const TempFile granite(test::TinyModel{.arch = "granite"}.bytes());
+  const TempFile smollm3(test::TinyModel{.arch = "smollm3", .layers = 9}.bytes());
+  CliRun scaled, unrotated, cli;
+  ASSERT_EQ(scaled.run({"info", granite.string()}), 0) << scaled.err.str();
+  EXPECT_THAT(scaled.out.str(), HasSubstr("embeddings times 1.5, what layers add times 0.375, logits times 0.5714"));
+  ASSERT_EQ(unrotated.run({"info", smollm3.string()}), 0) << unrotated.err.str();
+  EXPECT_THAT(unrotated.out.str(), HasSubstr("2 of 9 layers are not told them"));
+  EXPECT_THAT(unrotated.out.str(), Not(HasSubstr("scales")));
+  EXPECT_EQ(json_of(cli, {smollm3.string()}).at("shape").at("num_without_positions").as_int64(), 2);
+}
+
 TEST(Info, AHeadThatRanksIsCountedApart) {
   test::TinyModel model{.arch = "qwen3"};
   model.extra = [](GgufWriter& writer) {

@@ -26,9 +26,9 @@ class PlainTransformer {
     Rows out;
     for (const Row& row : rows_of(tokens)) out.push_back(product(weights_.output, norm(row, weights_.output_norm)));
     for (Row& row : out) add_bias(row, weights_.output_bias);
+    for (Row& row : out) scale(row, config_.logit_scale);
     for (Row& row : out)
-      for (double& value : row)
-        value = capped(value * static_cast<double>(config_.logit_scale), config_.logit_soft_cap);
+      for (double& value : row) value = capped(value, config_.logit_soft_cap);
     return out;
   }
 
@@ -100,7 +100,7 @@ class PlainTransformer {
     Rows x;
     for (const std::int32_t token : tokens) {
       x.push_back(row_of(weights_.embedding, token));
-      for (double& value : x.back()) value *= static_cast<double>(config_.embedding_scale);
+      scale(x.back(), config_.embedding_scale);
     }
     inputs_.clear();
     for (std::size_t i = 0; i < tokens.size() && config_.per_layer_width > 0; ++i)
@@ -208,6 +208,9 @@ class PlainTransformer {
   static void add(Row& x, const Row& y) {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i];
   }
+  static void scale(Row& x, float factor) {
+    for (double& value : x) value *= static_cast<double>(factor);
+  }
   static void add_bias(Row& x, const float* bias) {
     for (std::size_t i = 0; bias != nullptr && i < x.size(); ++i) x[i] += static_cast<double>(bias[i]);
   }
@@ -278,10 +281,17 @@ class PlainTransformer {
 
   static double activated(Activation activation, double x, double up) {
     if (activation == Activation::kSilu) return x * sigmoid(x) * up;
+    if (activation == Activation::kSquaredRelu) return std::max(x, 0.0) * std::max(x, 0.0) * up;
     if (activation == Activation::kGeluTanh)
       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x))) * up;
     x = std::min(x, 7.0);  // GptOssExperts of transformers
     return x * sigmoid(1.702 * x) * (std::clamp(up, -7.0, 7.0) + 1);
+  }
+
+  void add_result(const float* post_norm, const Row& result, Row& x) const {
+    Row normed = post_norm != nullptr ? norm(result, post_norm) : result;
+    scale(normed, config_.residual_scale);
+    add(x, normed);
   }
 
   void layer(int index, Rows& x) {
@@ -291,10 +301,10 @@ class PlainTransformer {
     for (std::size_t position = 0; position < x.size(); ++position) {
       const Row& m = mixed[position];
       const Row before = x[position];
-      add(x[position], w.post_mixer_norm != nullptr ? norm(m, w.post_mixer_norm) : m);
+      add_result(w.post_mixer_norm, m, x[position]);
       const Row& read = spec.is_parallel ? before : x[position];
-      const Row fed = spec.has_feed_forward() ? feed_forward(index, read) : Row(m.size(), 0.0);
-      add(x[position], w.post_ffn_norm != nullptr ? norm(fed, w.post_ffn_norm) : fed);
+      add_result(w.post_ffn_norm, spec.has_feed_forward() ? feed_forward(index, read) : Row(m.size(), 0.0),
+                 x[position]);
       if (config_.per_layer_width > 0) add(x[position], of_own_embedding(index, inputs_[position], x[position]));
       if (w.output_scale != nullptr)
         for (double& value : x[position]) value *= static_cast<double>(*w.output_scale);
@@ -324,7 +334,7 @@ class PlainTransformer {
   }
 
   static Row gated_product(const DenseFfnWeights& w, Activation activation, const Row& h) {
-    Row gated = product(w.gate, h), up = product(w.up, h);
+    Row gated = product(w.gate, h), up = w.up.rows > 0 ? product(w.up, h) : Row(gated.size(), 1.0);
     add_bias(gated, w.gate_bias);
     add_bias(up, w.up_bias);
     for (std::size_t i = 0; i < gated.size(); ++i) gated[i] = activated(activation, gated[i], up[i]);

@@ -19,6 +19,7 @@ SHAPES = {"tiny-llama": {"untied": True, "biases": True}, "tiny-mixtral": {}, "t
           "tiny-gpt-oss": {"window": 8, "yarn": 4.0}, "tiny-gemma2": {"window": 8}, "tiny-gemma3": {"window": 8},
           "tiny-seed-oss": {}, "tiny-ernie": {"biases": True}, "tiny-hunyuan": {}, "tiny-olmo2": {"window": 8, "yarn": 8.0},
           "tiny-exaone4": {"window": 8}, "tiny-command-r": {}, "tiny-command-r-plus": {}, "tiny-cohere2": {"window": 8}, "tiny-glm4": {},
+          "tiny-granite": {"biases": True}, "tiny-smollm3": {}, "tiny-arcee": {}, "tiny-minicpm": {},
           "tiny-gemma4": {"window": 8}, "tiny-gemma4-dense": {"window": 8}, "tiny-gemma4-experts": {"window": 8}}
 # A norm's weight less one, and one more again, is rounded; so is the logarithm of a decay.
 ROUNDED = ("tiny-gemma2", "tiny-gemma3", "tiny-qwen35", "tiny-qwen35moe")

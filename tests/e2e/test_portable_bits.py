@@ -41,6 +41,11 @@ MODELS = {
     "command-r": ("tiny-command-r", {"types": ("Q4_K", "Q6_K")}),
     "cohere2": ("tiny-cohere2", {"types": ("Q4_K", "Q6_K"), "window": 19}),
     "glm4": ("tiny-glm4", {"types": ("Q4_K", "Q6_K")}),
+    "granite": ("tiny-granite", {"types": ("Q4_K", "Q6_K")}),
+    "granitemoe": ("tiny-granitemoe-shared", {"types": ("Q8_0", "Q4_K")}),
+    "arcee": ("tiny-arcee", {"types": ("Q4_K", "Q8_0")}),
+    "smollm3": ("tiny-smollm3", {"types": ("Q4_K", "Q8_0")}),
+    "minicpm": ("tiny-minicpm-longrope", {"types": ("Q8_0", "Q6_K")}),
 }
 # Those that every type of KV cache is tried with. What the others add has nothing to do with it.
 EVERY_TYPE = ("llama", "qwen2", "qwen3", "qwen3 by codebooks", "mistral3", "gemma2", "gemma3", "gemma4", "qwen3moe",

@@ -88,6 +88,17 @@ class SameBits(unittest.TestCase):
         self.check(support.few_words_model("tiny-cohere2", types=("Q4_K", "Q6_K"), window=19))
         self.check(support.few_words_model("tiny-command-r-plus", types=("F16", "F32")), "--no-repack")
 
+    def test_scaled_results_and_logits(self):
+        self.check(support.few_words_model("tiny-granite", types=("Q4_K", "Q6_K")))
+        self.check(support.few_words_model("tiny-granitemoe-shared", types=("Q8_0", "Q4_K")))
+        self.check(support.few_words_model("tiny-minicpm-longrope", types=("Q8_0",)))
+
+    def test_squares_of_what_is_positive(self):
+        self.check(support.few_words_model("tiny-arcee", types=("Q4_K", "Q6_K")))
+
+    def test_layers_without_positions(self):
+        self.check(support.few_words_model("tiny-smollm3", types=("Q4_K", "Q6_K")))
+
     def test_biases_and_float_weights(self):
         self.check(support.few_words_model("tiny-qwen2", types=("F16", "F32", "BF16")))
 

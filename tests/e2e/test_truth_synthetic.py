@@ -126,6 +126,29 @@ class FloatWeights(Truth):
     def test_glm4(self):
         self.check_exact(support.few_words_model("tiny-glm4", types=F32))
 
+    def test_granite_with_its_scales_and_without_positions(self):
+        for shape in ("tiny-granite", "tiny-granite-unrotated"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.few_words_model(shape, types=F32, biases=True, factors=True))
+
+    def test_granitemoe_with_and_without_an_expert_for_every_row(self):
+        for shape in ("tiny-granitemoe", "tiny-granitemoe-shared"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.few_words_model(shape, types=F32))
+
+    def test_smollm3_whose_fourth_layers_have_no_positions(self):
+        self.check_exact(support.few_words_model("tiny-smollm3", types=F32))
+        self.check_exact(support.few_words_model("tiny-smollm3", types=F32, biases=True, yarn=4.0))
+
+    def test_minicpm_with_the_files_scales_or_its_own_and_with_factors_of_frequencies(self):
+        for shape in ("tiny-minicpm", "tiny-minicpm-first", "tiny-minicpm-longrope"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.few_words_model(shape, types=F32))
+
+    def test_arcee_whose_feed_forward_squares_what_is_positive(self):
+        self.check_exact(support.few_words_model("tiny-arcee", types=F32))
+        self.check_exact(support.few_words_model("tiny-arcee", types=F32, rope_freqs=True, biases=True, factors=True))
+
     def test_values_that_are_narrower_than_keys(self):
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32))
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32, biases=True, factors=True))
@@ -212,7 +235,8 @@ class QuantizedWeights(Truth):
     def test_every_architecture(self):
         for shape in ("tiny-llama", "tiny-mistral3", "tiny-qwen2", "tiny-mixtral", "tiny-gemma2", "tiny-gemma3",
                       "tiny-gemma4", "tiny-gemma4-dense", "tiny-gemma4-experts", "tiny-seed-oss", "tiny-ernie",
-                      "tiny-hunyuan", "tiny-olmo2", "tiny-exaone4", "tiny-command-r", "tiny-cohere2", "tiny-glm4"):
+                      "tiny-hunyuan", "tiny-olmo2", "tiny-exaone4", "tiny-command-r", "tiny-cohere2", "tiny-glm4",
+                      "tiny-granite", "tiny-granitemoe-shared", "tiny-smollm3", "tiny-minicpm", "tiny-arcee"):
             with self.subTest(shape=shape):
                 self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")))
 

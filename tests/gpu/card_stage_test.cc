@@ -150,6 +150,8 @@ TEST(PlacementOfLayers, FieldsThatNoKernelKnowsEndTheCardsPart) {
             "its heads of Q and K have norms of their own");
   EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.layers[0].attention()->qk_norm_is_whole = true; }),
             "it norms all heads of Q and K at once");
+  EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.residual_scale = 0.5F; }),
+            "what its layers add to the stream is scaled");
 }
 
 TEST(PlacementOfLayers, LogitsWithAScaleAreTheProcessors) {

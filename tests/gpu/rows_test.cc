@@ -98,6 +98,8 @@ TEST_P(RowsOfACard, ActivateAsTheProcessor) {
   expect(Activation::kGeluTanh, kernels().gelu_mul, true);
   expect(Activation::kGelu, kernels().gelu_erf_mul, true);
   expect(Activation::kGelu, kernels().gelu_erf_mul, false);
+  expect(Activation::kSquaredRelu, kernels().squared_relu, true);
+  expect(Activation::kSquaredRelu, kernels().squared_relu, false);
   expect(Activation::kClampedSwiglu, kernels().clamped_swiglu, true);
 }
 

@@ -81,6 +81,25 @@ TEST_P(Elementwise, GeluOfTheErrorFunctionMayStandAlone) {
   }
 }
 
+TEST_P(Elementwise, TheSquareOfPositiveNumbersMayStandAlone) {
+  for (const std::int64_t n : kLengths) {
+    std::vector<float> gate = normal(n, 4.0F);
+    gate[0] = -1e30F;
+    gate[n / 2] = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<float> up = normal(n);
+    std::vector<float> both(n), alone(n);
+    kernels().squared_relu(gate.data(), up.data(), n, both.data());
+    kernels().squared_relu(gate.data(), nullptr, n, alone.data());
+    for (std::int64_t i = 0; i < n; ++i) {
+      const float expected = gate[i] < 0 ? 0 : gate[i] * gate[i];
+      EXPECT_EQ(std::isnan(alone[i]), std::isnan(gate[i]));
+      if (std::isnan(gate[i])) continue;
+      EXPECT_EQ(alone[i], expected);
+      EXPECT_EQ(both[i], expected * up[i]);
+    }
+  }
+}
+
 TEST_P(Elementwise, ClampedSwiglu) {
   for (const std::int64_t n : kLengths) {
     std::vector<float> gate = normal(n, 8.0F), up = normal(n, 8.0F);

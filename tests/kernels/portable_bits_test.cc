@@ -78,10 +78,11 @@ TEST_P(PortableBits, ElementByElement) {
   const std::vector<float> a = bells(kCount), b = bells(kCount);
   std::vector<float> out(kCount);
   using Gated = void (*)(const float*, const float*, std::int64_t, float*);
-  const std::array<std::pair<const char*, Gated>, 5> gated = {{{"sigmoid_mul", kernels().sigmoid_mul},
+  const std::array<std::pair<const char*, Gated>, 6> gated = {{{"sigmoid_mul", kernels().sigmoid_mul},
                                                                {"silu_mul", kernels().silu_mul},
                                                                {"gelu_mul", kernels().gelu_mul},
                                                                {"gelu_erf_mul", kernels().gelu_erf_mul},
+                                                               {"squared_relu", kernels().squared_relu},
                                                                {"clamped_swiglu", kernels().clamped_swiglu}}};
   for (const auto& [name, function] : gated) {
     function(a.data(), b.data(), kCount, out.data());

@@ -135,6 +135,7 @@ inline constexpr PortableHash kPortableHashes[] = {
     {"silu_mul", 0x1b8685eacf601ff8},
     {"gelu_mul", 0x53502a1e19261d03},
     {"gelu_erf_mul", 0x9aac1ac772c3af75},
+    {"squared_relu", 0x180b26a51993a396},
     {"clamped_swiglu", 0xd0c7c4d4ae7aaddd},
     {"soft_cap", 0xaad519545f2d13be},
     {"rope", 0x2fb44b1ebe76fc91},

@@ -118,8 +118,11 @@ TEST(ModelConfig, WordsOfAFileCannotSteerATerminal) {
   EXPECT_THAT(error_of(with("llama.rope.scaling.type", "\x1b\n", {})), HasSubstr("'\\x1b\\x0a', supported are"));
 }
 
-TEST(ModelConfig, AnUnknownArchitectureIsNamedWithThoseThatAreKnown) {
-  EXPECT_THAT(error_of({.arch = "rwkv7"}), HasSubstr("'rwkv7' is not supported; supported are: llama, qwen2"));
+TEST(ModelConfig, AnUnknownArchitectureIsNamedWithTheNearestKnownAndTheLineToBeginAt) {
+  EXPECT_THAT(error_of({.arch = "rwkv7"}),
+              HasSubstr("architecture 'rwkv7' is not supported; line 5 of docs/adding_a_model.md begins a new one; "
+                        "supported are: llama, qwen2"));
+  EXPECT_THAT(error_of({.arch = "llama4"}), HasSubstr("'llama4' is not supported, the nearest known is llama; line 5"));
 }
 
 TEST(ModelConfig, AVocabularyOnlyFileIsNoModel) {

@@ -82,8 +82,9 @@ struct TinyModel {
   std::uint64_t norm_size(std::uint64_t num_heads, std::uint64_t dim) const {
     return arch == "olmo2" ? num_heads * dim : dim;
   }
-  bool is_mixture() const { return arch == "qwen3moe" || arch == "qwen35moe" || is_gpt_oss(); }
-  std::uint32_t shared_ffn() const { return arch == "qwen35moe" ? ffn + 32 : 0; }
+  bool is_mixture() const { return arch == "qwen3moe" || arch == "qwen35moe" || arch == "granitemoe" || is_gpt_oss(); }
+  bool is_granite() const { return arch == "granite" || arch == "granitemoe"; }
+  std::uint32_t shared_ffn() const { return arch == "qwen35moe" || arch == "granitemoe" ? ffn + 32 : 0; }
   std::uint32_t num_experts() const { return experts == 0 && is_mixture() ? 8 : experts; }
   bool ffn_norm_is_post_attention() const { return is_hybrid() || is_gpt_oss() || arch == "seed_oss"; }
   bool is_hybrid() const { return arch == "qwen35" || arch == "qwen35moe"; }
@@ -142,6 +143,7 @@ struct TinyModel {
     if (arch == "gemma2") key(writer, "attn_logit_softcapping", 1.5F);
     if (arch == "gemma2") key(writer, "final_logit_softcapping", 0.75F);
     if (is_gemma4()) write_gemma4(writer);
+    if (is_granite() || arch == "minicpm") write_scales(writer);
     if (arch == "mistral3") key(writer, "attention.temperature_scale", 0.5F);
     if (arch == "mistral3") key(writer, "attention.temperature_length", 8U);
     if (is_hybrid()) write_recurrence(writer);
@@ -150,6 +152,15 @@ struct TinyModel {
     key(writer, "expert_used_count", chosen);
     if (is_mixture() || is_gemma4()) key(writer, "expert_feed_forward_length", ffn);
     if (shared_ffn() > 0) key(writer, "expert_shared_feed_forward_length", shared_ffn());
+  }
+
+  /// Of minicpm, whose files may have none, those that the others have.
+  template <class Writer>
+  void write_scales(Writer& writer) const {
+    key(writer, "embedding_scale", 1.5F);
+    key(writer, "residual_scale", 0.375F);
+    key(writer, "logit_scale", 1.75F);
+    if (is_granite()) key(writer, "attention.scale", 0.25F);
   }
 
   template <class Writer>
@@ -272,7 +283,8 @@ struct TinyModel {
     bias("attn_q.bias", heads * head_dim * (is_hybrid() ? 2 : 1));
     bias("attn_k.bias", kv_heads * head_dim);
     bias("attn_v.bias", kv_heads * (v_head_dim > 0 ? v_head_dim : head_dim));
-    if (arch != "llama" && arch != "mistral3") return;
+    constexpr std::string_view kLlamas[] = {"llama", "mistral3", "granite", "smollm3", "minicpm"};
+    if (std::ranges::find(kLlamas, arch) == std::end(kLlamas)) return;
     bias("attn_output.bias", width);
     if (num_experts() > 0) return;
     bias("ffn_gate.bias", ffn);
@@ -408,7 +420,7 @@ struct TinyModel {
           vector(p + norm, width);
       }
       if ((num_experts() == 0 && has_feed_forward(i)) || is_gemma4()) {
-        if (arch != "glm4") matrix(p + "ffn_gate.weight", own_ffn, width);
+        if (arch != "glm4" && arch != "arcee") matrix(p + "ffn_gate.weight", own_ffn, width);
         matrix(p + "ffn_up.weight", arch == "glm4" ? 2 * own_ffn : own_ffn, width);
         matrix(p + "ffn_down.weight", width, own_ffn);
       }
@@ -428,7 +440,7 @@ struct TinyModel {
       if (is_gpt_oss()) write_biases(writer, random, p);
       if (biases && attends && arch != "qwen2") write_optional_biases(writer, random, p);
       if (shared_ffn() > 0) {
-        floats(writer, random, p + "ffn_gate_inp_shexp.weight", {width}, 0.0F, 0.2F);
+        if (is_hybrid()) floats(writer, random, p + "ffn_gate_inp_shexp.weight", {width}, 0.0F, 0.2F);
         matrix(p + "ffn_gate_shexp.weight", shared_ffn(), width);
         matrix(p + "ffn_up_shexp.weight", shared_ffn(), width);
         matrix(p + "ffn_down_shexp.weight", width, shared_ffn());

@@ -46,6 +46,7 @@ OCTAVO_GPU_DEVICE float activate(Activation activation, float gate, float up, bo
     case Activation::kSilu: return simt::mul(silu(gate), up);
     case Activation::kGeluTanh: return simt::mul(gelu(gate), up);
     case Activation::kGelu: return is_gated ? simt::mul(gelu_erf(gate), up) : gelu_erf(gate);
+    case Activation::kSquaredRelu: return is_gated ? simt::mul(squared_relu(gate), up) : squared_relu(gate);
     case Activation::kClampedSwiglu: break;
   }
   return clamped_swiglu(gate, up);

@@ -137,6 +137,11 @@ void gelu_erf_mul(const float* gate, const float* up, int64_t n, float* out) {
   gated(gate, up, n, out, [](F32 g, F32 u) { return f32_mul(gelu_erf(g), u); });
 }
 
+void squared_relu(const float* gate, const float* up, int64_t n, float* out) {
+  if (up == nullptr) return gated(gate, gate, n, out, [](F32 g, F32) { return squared_relu(g); });
+  gated(gate, up, n, out, [](F32 g, F32 u) { return f32_mul(squared_relu(g), u); });
+}
+
 void clamped_swiglu(const float* gate, const float* up, int64_t n, float* out) {
   gated(gate, up, n, out, [](F32 g, F32 u) { return clamped_swiglu(g, u); });
 }

@@ -84,6 +84,11 @@ OCTAVO_FUNCTION F32 gelu_erf(F32 x) {
   return f32_mul(x, phi);
 }
 
+OCTAVO_FUNCTION F32 squared_relu(F32 x) {
+  const F32 above = f32_select(f32_less(x, f32_zero()), f32_zero(), x);
+  return f32_mul(above, above);
+}
+
 // Comparisons, because what the least of a NaN and a number is differs from level to level.
 OCTAVO_FUNCTION F32 clamped_swiglu(F32 gate, F32 up) {
   const F32 most = f32_set(kSwigluLimit), least = f32_set(-kSwigluLimit), one = f32_set(1.0F);

@@ -54,6 +54,7 @@ constexpr KernelTable make_table() {
   table.gelu_mul = &gelu_mul;
   table.gelu_erf_mul = &gelu_erf_mul;
   table.clamped_swiglu = &clamped_swiglu;
+  table.squared_relu = &squared_relu;
   table.soft_cap = &soft_cap;
   table.rope_neighbours = &rope_neighbours;
   table.rope_halves = &rope_halves;

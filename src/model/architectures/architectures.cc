@@ -1,5 +1,9 @@
 #include "model/architectures/architectures.h"
 
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
 namespace octavo {
 namespace {
 
@@ -30,6 +34,11 @@ constexpr Architecture kArchitectures[] = {{"llama", read_llama},
                                            {"command-r", read_command_r},
                                            {"cohere2", read_cohere2},
                                            {"glm4", read_glm4},
+                                           {"granite", read_granite},
+                                           {"granitemoe", read_granite},
+                                           {"smollm3", read_smollm3},
+                                           {"minicpm", read_minicpm},
+                                           {"arcee", read_arcee},
                                            {"gpt-oss", read_gpt_oss},
                                            {"bert", read_bert},
                                            {"jina-bert-v3", read_jina_bert_v3},
@@ -39,12 +48,41 @@ constexpr Architecture kArchitectures[] = {{"llama", read_llama},
                                            {"gemma-embedding", read_gemma_embedding},
                                            {"llama-embed", read_llama}};
 
+/// Letters to add, to take away or to change, by which one name becomes the other (Levenshtein, 1966).
+std::size_t edits_between(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> edits(b.size() + 1);  // from the part of `a` in front to each part in front of `b`
+  std::iota(edits.begin(), edits.end(), std::size_t{0});
+  for (const char letter : a) {
+    std::size_t before = edits.front()++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = before + (letter == b[j] ? 0 : 1);
+      before = edits[j + 1];
+      edits[j + 1] = std::min({changed, before + 1, edits[j] + 1});
+    }
+  }
+  return edits.back();
+}
+
 }  // namespace
 
 ReadArchitecture find_architecture(std::string_view name) {
   for (const Architecture& row : kArchitectures)
     if (row.name == name) return row.read;
   return nullptr;
+}
+
+std::string_view nearest_architecture(std::string_view name) {
+  constexpr std::size_t kLongestName = 64;
+  if (name.size() > kLongestName) return {};
+  std::string_view nearest;
+  std::size_t fewest = name.size() / 2 + 1;
+  for (const Architecture& row : kArchitectures) {
+    const std::size_t edits = edits_between(name, row.name);
+    if (edits >= fewest) continue;
+    fewest = edits;
+    nearest = row.name;
+  }
+  return nearest;
 }
 
 std::string supported_architectures() {

@@ -41,10 +41,18 @@ Result<void> read_exaone4(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_command_r(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_cohere2(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_glm4(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_granite(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_smollm3(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_minicpm(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_arcee(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gpt_oss(const ModelKeys& keys, ModelConfig& config);
 
 /// The function of a supported architecture; nullptr for others.
 ReadArchitecture find_architecture(std::string_view name);
+/// The supported architecture whose name is likest; empty: more than half of the letters differ in each.
+std::string_view nearest_architecture(std::string_view name);
+/// The line of docs/adding_a_model.md at which a new architecture begins.
+inline constexpr int kFirstLineOfGuide = 5;
 /// "llama, qwen2, ...", for error messages.
 std::string supported_architectures();
 

@@ -110,6 +110,7 @@ Result<void> read_feed_forwards(const ModelKeys& keys, ModelConfig& config) {
     OCTAVO_TRY(const int width, keys.size("expert_feed_forward_length"));
     OCTAVO_TRY(experts, read_experts(keys, width));
     experts.shared_is_gated = false;
+    experts.shared_is_dense = true;
     experts.own_norms = true;
     experts.result_scales = Presence::kRequired;
   }

@@ -9,7 +9,7 @@ namespace {
 void make_llama(AttentionSpec& attention) {
   attention.output_bias = Presence::kOptional;
   attention.rope.layout = RopeLayout::kNeighbours;
-  attention.rope.factors = Presence::kOptional;  // Llama 3.1's long contexts
+  if (!attention.rope.has_short_factors) attention.rope.factors = Presence::kOptional;  // Llama 3.1's long contexts
 }
 
 }  // namespace
@@ -32,6 +32,10 @@ Result<LayerSpec> read_llama_layer(const ModelKeys& keys, const ModelConfig& con
     OCTAVO_TRY(layer.feed_forward, read_experts(keys, dense.width));
   }
   return layer;
+}
+
+void take_no_factors_of_feed_forward(LayerSpec& layer) {
+  visit_part(layer.feed_forward, [](auto& feed_forward) { feed_forward.has_factors = false; });
 }
 
 }  // namespace octavo

@@ -88,7 +88,7 @@ Result<void> add_named_sizes(const FamilyKeys& keys, std::span<const SizeName> n
   return {};
 }
 
-Result<void> add_sizes(const FamilyKeys& keys) {
+Result<void> add_sizes(const FamilyKeys& keys, Names activations) {
   constexpr SizeName kSizes[] = {{"num_hidden_layers", "block_count"},
                                  {"hidden_size", "embedding_length"},
                                  {"num_attention_heads", "attention.head_count"},
@@ -98,11 +98,11 @@ Result<void> add_sizes(const FamilyKeys& keys) {
   OCTAVO_TRY(const double epsilon, keys.config.number(is_layer_norm ? "layer_norm_eps" : "rms_norm_eps"));
   keys.out.add_f32(keys.key(is_layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon"),
                    epsilon);
-  return require_text(keys, "hidden_act", {"silu", "swish", "gelu_pytorch_tanh"});
+  return require_text(keys, "hidden_act", activations);
 }
 
-Result<void> add_common_keys(const FamilyKeys& keys) {
-  OCTAVO_TRY_VOID(add_sizes(keys));
+Result<void> add_common_keys(const FamilyKeys& keys, Names activations) {
+  OCTAVO_TRY_VOID(add_sizes(keys, activations));
   OCTAVO_TRY(const std::uint64_t heads, keys.config.size("num_attention_heads"));
   OCTAVO_TRY(const auto kv_heads, keys.config.size_if("num_key_value_heads"));
   keys.out.add_u32(keys.key("attention.head_count_kv"), kv_heads.value_or(heads));

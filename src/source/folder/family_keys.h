@@ -19,6 +19,10 @@ Result<void> add_hunyuan_keys(const FamilyKeys& keys);
 Result<void> add_olmo_keys(const FamilyKeys& keys);
 Result<void> add_command_r_keys(const FamilyKeys& keys);
 Result<void> add_cohere2_keys(const FamilyKeys& keys);
+Result<void> add_granite_keys(const FamilyKeys& keys);
+Result<void> add_arcee_keys(const FamilyKeys& keys);
+Result<void> add_smollm3_keys(const FamilyKeys& keys);
+Result<void> add_minicpm_keys(const FamilyKeys& keys);
 Result<void> add_qwen_keys(const FamilyKeys& keys);
 Result<void> add_qwen3moe_keys(const FamilyKeys& keys);
 /// The part of Qwen3-VL that reads text.

@@ -24,6 +24,11 @@ TEST(Architectures, EachIsFoundByItsName) {
   EXPECT_EQ(find_architecture("command-r"), read_command_r);
   EXPECT_EQ(find_architecture("cohere2"), read_cohere2);
   EXPECT_EQ(find_architecture("glm4"), read_glm4);
+  EXPECT_EQ(find_architecture("granite"), read_granite);
+  EXPECT_EQ(find_architecture("granitemoe"), read_granite);
+  EXPECT_EQ(find_architecture("smollm3"), read_smollm3);
+  EXPECT_EQ(find_architecture("minicpm"), read_minicpm);
+  EXPECT_EQ(find_architecture("arcee"), read_arcee);
   EXPECT_EQ(find_architecture("gpt-oss"), read_gpt_oss);
   EXPECT_EQ(find_architecture("bert"), read_bert);
   EXPECT_EQ(find_architecture("jina-bert-v3"), read_jina_bert_v3);
@@ -40,13 +45,21 @@ TEST(Architectures, TheListNamesThoseThatAreFound) {
   EXPECT_TRUE(all.starts_with(
       "llama, qwen2, qwen3, qwen3vl, qwen3moe, qwen3vlmoe, qwen35, qwen35moe, gemma2, gemma3, gemma4, "
       "gemma4-assistant, mistral3, deci, seed_oss, ernie4_5, hunyuan-dense, olmo2, exaone4, command-r, cohere2, "
-      "glm4, gpt-oss, bert, "))
+      "glm4, granite, granitemoe, smollm3, minicpm, arcee, gpt-oss, bert, "))
       << all;
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = std::min(all.find(", ", begin), all.size());
     EXPECT_NE(find_architecture(all.substr(begin, end - begin)), nullptr);
     begin = end + 2;
   }
+}
+
+TEST(Architectures, TheNearestIsTheOneWhoseNameIsLikest) {
+  EXPECT_EQ(nearest_architecture("llama4"), "llama");
+  EXPECT_EQ(nearest_architecture("qwen3next"), "qwen3");
+  EXPECT_EQ(nearest_architecture("gptoss"), "gpt-oss");
+  for (const std::string& name : {std::string("rwkv7"), std::string(), std::string(1000, 'a')})
+    EXPECT_EQ(nearest_architecture(name), "") << name;
 }
 
 }  // namespace

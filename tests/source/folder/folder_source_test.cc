@@ -214,6 +214,17 @@ TEST_F(Folder, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(error(), HasSubstr("expected at most"));
 }
 
+TEST_F(Folder, RefusesLayersWithoutPositionsThatAreNotTheFamilys) {
+  const auto error_with = [&](const std::string& more) {
+    folder_.write("config.json", llama(R"(, "architectures": ["SmolLM3ForCausalLM"], )" + more));
+    return error();
+  };
+  EXPECT_EQ(error_with(R"("no_rope_layers": [1], "no_rope_layer_interval": 4)"), "");
+  EXPECT_EQ(error_with(R"("no_rope_layer_interval": 4)"), "");
+  EXPECT_THAT(error_with(R"("no_rope_layers": [0])"), HasSubstr("no_rope_layers: expected 1 for layer 0"));
+  EXPECT_THAT(error_with(R"("no_rope_layer_interval": 3)"), HasSubstr("no_rope_layer_interval is 3, expected 4"));
+}
+
 TEST_F(Folder, ComparesANumberWithABoundBeforeItIsALoops) {
   constexpr std::string_view kRope = R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8.0,
     "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192})";

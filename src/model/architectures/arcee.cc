@@ -1,0 +1,20 @@
+// AFM (Arcee AI, 2025): Llama's layers, whose feed-forward is the square of what is positive between two matrices.
+#include "model/architectures/architectures.h"
+#include "model/architectures/llama_layer.h"
+
+namespace octavo {
+
+Result<void> read_arcee(const ModelKeys& keys, ModelConfig& config) {
+  OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config));
+  AttentionSpec& attention = *layer.attention();
+  attention.rope.layout = RopeLayout::kNeighbours;
+  if (!attention.rope.has_short_factors) attention.rope.factors = Presence::kOptional;
+  auto& dense = std::get<DenseFfnSpec>(layer.feed_forward);
+  dense.activation = Activation::kSquaredRelu;
+  dense.is_gated = false;
+  dense.has_factors = false;
+  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  return {};
+}
+
+}  // namespace octavo

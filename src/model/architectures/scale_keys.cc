@@ -1,0 +1,28 @@
+#include "model/architectures/scale_keys.h"
+
+namespace octavo {
+namespace {
+
+/// Leaves `scale` as it is where the file has none.
+Result<void> read_scale(const ModelKeys& keys, std::string_view suffix, float& scale) {
+  if (!keys.has(suffix)) return {};
+  OCTAVO_TRY(const double given, keys.not_negative(suffix));
+  if (given > 0) scale = static_cast<float>(given);
+  return {};
+}
+
+}  // namespace
+
+Result<void> read_scales(const ModelKeys& keys, LogitScale effect, ModelConfig& config) {
+  OCTAVO_TRY_VOID(read_scale(keys, "embedding_scale", config.embedding_scale));
+  OCTAVO_TRY_VOID(read_scale(keys, "residual_scale", config.residual_scale));
+  float of_logits = 0;
+  OCTAVO_TRY_VOID(read_scale(keys, "logit_scale", of_logits));
+  if (of_logits > 0) config.logit_scale = effect == LogitScale::kDivides ? 1 / of_logits : of_logits;
+  for (LayerSpec& layer : config.layers)
+    if (AttentionSpec* attention = layer.attention())
+      OCTAVO_TRY_VOID(read_scale(keys, "attention.scale", attention->scale));
+  return {};
+}
+
+}  // namespace octavo
