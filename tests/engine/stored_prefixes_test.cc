@@ -163,6 +163,17 @@ TEST_P(StoredPrefixes, ACancelledRequestDoesNotDisturbTheRead) {
   EXPECT_TRUE(second->check_integrity());
 }
 
+TEST_P(StoredPrefixes, WhatAnIdleEngineHasGivenUpIsReadAgain) {
+  const Request request = make_request(30, 12);
+  TestEngine engine(options());
+  engine.run(request);
+  EXPECT_TRUE(gets_free(engine));  // it is written
+  engine->release_memory(true);
+  const Answer answer = engine.run(request);
+  EXPECT_TRUE(answer.same_tokens(expected(engine, request)));
+  EXPECT_EQ(answer.stats.stored_tokens, 28);
+}
+
 TEST_P(StoredPrefixes, ADrainEndsWhenWhatWaitsForTheDiskIsAnswered) {
   const Request request = make_request(30, 12);
   {
