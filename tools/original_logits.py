@@ -6,7 +6,8 @@
 Each case is a file that synth_model.py writes, float32 weights drawn from a seed. Its tensors are given to the model class
 of `transformers` under the names and in the order that the original has: what llama.cpp's converter does, undone. The
 file of logits is a truth that neither Octavo nor tools/oracle.py had a hand in; tests/e2e/test_truth_original.py
-compares with it. Kept are the logits of every COLUMN_STEP-th token and the logarithm of the sum over all.
+compares with it. Kept are the logits of every COLUMN_STEP-th token and the logarithm of the sum over all. Where cases are
+named, the others of the file stay as they are.
 Needs: numpy, gguf, torch, transformers (5.24 wrote the file). No network.
 """
 import argparse
@@ -61,6 +62,12 @@ def global_layers(count, **shape):
             "layer_types": ["full_attention" if (i + 1) % 3 == 0 else "sliding_attention" for i in range(count)]}
 
 
+def granite(shape, **more):
+    """The scales that synth_model.py gives a shape, by their names in the configuration."""
+    return {**dict(zip(("embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"),
+                       synth_model.SCALES[shape], strict=True)), **more}
+
+
 def experts(shape, **names):
     dims = synth_model.SHAPES[shape]
     return {key: {"count": dims.experts, "chosen": dims.chosen, "width": dims.ffn, "shared": dims.shared}[value]
@@ -101,6 +108,35 @@ CASES = {
                       {**QWEN35, **experts("tiny-qwen35moe", num_experts="count", num_experts_per_tok="chosen",
                                            moe_intermediate_size="width",
                                            shared_expert_intermediate_size="shared")}),
+    "seed_oss": Case("tiny-seed-oss", "SeedOssForCausalLM", "SeedOssConfig", {},
+                     {"attention_bias": True, "attention_out_bias": False}),
+    "ernie4_5": Case("tiny-ernie", "Ernie4_5ForCausalLM", "Ernie4_5Config", {"biases": True}, {"use_bias": True}),
+    "hunyuan-dense": Case("tiny-hunyuan", "HunYuanDenseV1ForCausalLM", "HunYuanDenseV1Config", {}, {}),
+    "olmo2": Case("tiny-olmo2", "Olmo2ForCausalLM", "Olmo2Config", {"window": 0}, {}),
+    "olmo3": Case("tiny-olmo2", "Olmo3ForCausalLM", "Olmo3Config", {"window": WINDOW}, {"sliding_window": WINDOW}),
+    "exaone4": Case("tiny-exaone4", "Exaone4ForCausalLM", "Exaone4Config", {"window": WINDOW},
+                    {"sliding_window": WINDOW, "sliding_window_pattern": 4}),
+    "exaone4 without windows": Case("tiny-exaone4", "Exaone4ForCausalLM", "Exaone4Config", {"window": 0},
+                                    {"sliding_window": None, "layer_types": 4 * ["full_attention"]}),
+    "command-r": Case("tiny-command-r", "CohereForCausalLM", "CohereConfig", {},
+                      {"layer_norm_eps": 1e-6, "logit_scale": 0.75}),
+    "command-r with norms of heads": Case("tiny-command-r-plus", "CohereForCausalLM", "CohereConfig", {},
+                                          {"layer_norm_eps": 1e-6, "logit_scale": 0.75, "use_qk_norm": True}),
+    "cohere2": Case("tiny-cohere2", "Cohere2ForCausalLM", "Cohere2Config", {"window": WINDOW},
+                    {"layer_norm_eps": 1e-6, "logit_scale": 0.75, "sliding_window": WINDOW}),
+    "glm4": Case("tiny-glm4", "Glm4ForCausalLM", "Glm4Config", {},
+                 {"rope_parameters": default_rope(10000.0, partial_rotary_factor=0.5), "attention_bias": False}),
+    "granite": Case("tiny-granite", "GraniteForCausalLM", "GraniteConfig", {}, granite("tiny-granite")),
+    "granitemoe": Case("tiny-granitemoe", "GraniteMoeForCausalLM", "GraniteMoeConfig", {},
+                       granite("tiny-granitemoe", **experts("tiny-granitemoe", num_local_experts="count",
+                                                            num_experts_per_tok="chosen"))),
+    "granitemoe with a shared expert": Case(
+        "tiny-granitemoe-shared", "GraniteMoeSharedForCausalLM", "GraniteMoeSharedConfig", {},
+        granite("tiny-granitemoe-shared", **experts("tiny-granitemoe-shared", num_local_experts="count",
+                                                    num_experts_per_tok="chosen",
+                                                    shared_intermediate_size="shared"))),
+    "smollm3": Case("tiny-smollm3", "SmolLM3ForCausalLM", "SmolLM3Config", {}, {}),
+    "arcee": Case("tiny-arcee", "ArceeForCausalLM", "ArceeConfig", {}, {}),
     "gpt-oss": Case("tiny-gpt-oss", "GptOssForCausalLM", "GptOssConfig", {"window": WINDOW, "yarn": 4.0},
                     {"rope_parameters": yarn_rope("tiny-gpt-oss", 4.0, truncate=False), "sliding_window": WINDOW,
                      **experts("tiny-gpt-oss", num_local_experts="count", num_experts_per_tok="chosen")}),
@@ -188,7 +224,8 @@ def main():
     parser.add_argument("--vocab-from", required=True)
     parser.add_argument("--write", type=pathlib.Path)
     args = parser.parse_args()
-    kept = {"ids": np.array(IDS, np.int32), "column_step": np.array(COLUMN_STEP)}
+    kept = dict(np.load(args.write)) if args.cases and args.write and args.write.exists() else {}
+    kept |= {"ids": np.array(IDS, np.int32), "column_step": np.array(COLUMN_STEP)}
     for name in args.cases or [*CASES, *ASSISTED]:
         if name in ASSISTED:
             logits = assistant_logits(name, args.vocab_from).astype(np.float64)

@@ -26,6 +26,8 @@ PARTS_OF_GEMMA = {
 OWN_PARTS = {
     "hunyuan-dense": {"attn_q_norm": "self_attn.query_layernorm", "attn_k_norm": "self_attn.key_layernorm"},
     "olmo2": {"post_ffw_norm": "post_feedforward_layernorm"},
+    "granitemoe": {"ffn_gate_inp": "block_sparse_moe.router", "ffn_down_shexp": "shared_mlp.output_linear",
+                   "ffn_gate_up_shexp": "shared_mlp.input_linear"},
     "exaone4": {"post_ffw_norm": "post_feedforward_layernorm"},
     "glm4": {"post_attention_norm": "post_self_attn_layernorm", "post_ffw_norm": "post_mlp_layernorm",
              "ffn_up": "mlp.gate_up_proj"},
@@ -44,7 +46,8 @@ NAMES = {  # of a layer, whole
 }
 # Architectures whose norms multiply by one more than the original's weight.
 SHIFTED_NORMS = ("gemma2", "gemma3", "qwen35", "qwen35moe")
-PERMUTED = ("llama", "mistral3", "granite", "smollm3", "minicpm", "arcee")  # llama.cpp rotates neighbours there, the original the halves of a head
+# llama.cpp rotates neighbours there, the original the halves of a head.
+PERMUTED = ("llama", "mistral3", "granite", "granitemoe", "smollm3", "minicpm", "arcee")
 QWEN35_HEADS = (2, 4, 64, 64)  # of the tiny shapes: key heads, value heads, and their sizes
 
 
@@ -105,7 +108,7 @@ def layer_tensor(shape, name, data):
 
 def fused_experts(arch, layer):
     """Takes gate, up and down of the experts out of a layer's tensors and gives the original's."""
-    place = "experts" if arch == "gemma4" else "mlp.experts"
+    place = {"gemma4": "experts", "granitemoe": "block_sparse_moe.experts"}.get(arch, "mlp.experts")
     gate_up = layer.pop("ffn_gate_up_exps.weight", None)
     if gate_up is None:
         gate, up = layer.pop("ffn_gate_exps.weight"), layer.pop("ffn_up_exps.weight")
@@ -135,6 +138,9 @@ def original_weights(reader, shape):
             weights[WHOLE[tensor.name]] = data - 1 if is_shifted else data
     for number, layer in layers.items():
         prefix = f"model.layers.{number}."
+        if shape.arch == "granitemoe" and shape.shared:  # gate and up of the expert for every row in one matrix
+            halves = [layer.pop(f"ffn_{half}_shexp.weight") for half in ("gate", "up")]
+            layer["ffn_gate_up_shexp.weight"] = np.concatenate(halves)
         if any("_exps.weight" in name for name in layer):
             weights |= {prefix + name: data for name, data in fused_experts(shape.arch, layer).items()}
         weights |= {prefix + layer_name(shape.arch, name): layer_tensor(shape, name, data)

@@ -49,7 +49,7 @@ MODELS = {
 }
 # Those that every type of KV cache is tried with. What the others add has nothing to do with it.
 EVERY_TYPE = ("llama", "qwen2", "qwen3", "qwen3 by codebooks", "mistral3", "gemma2", "gemma3", "gemma4", "qwen3moe",
-              "gpt-oss", "qwen35moe")
+              "gpt-oss", "qwen35moe", "granite", "granitemoe", "arcee", "smollm3", "minicpm")
 # Every cut and temperature that computes logarithms or powers, so that they count in what is drawn.
 SAMPLING = ("-n", "24", "--seed", "11", "--temp", "1.3", "--dynatemp-range", "0.4", "--typical", "0.95", "--top-p",
             "0.97", "--min-p", "0.001", "--dry-multiplier", "0.7", "--dry-allowed-length", "1")
