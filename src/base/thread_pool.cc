@@ -332,7 +332,7 @@ void ThreadPool::keep_failure() noexcept {
 }
 
 std::uint32_t ThreadPool::wait_for_region(std::uint32_t seen) {
-  thread_local CpuTurn turn;
+  static thread_local CpuTurn turn;
   if (!is_caller_disturbed_.load(std::memory_order_relaxed)) turn.offer_if_due();
   bool was_in_step = false;
   for (int spins = 0;; ++spins) {
