@@ -199,7 +199,11 @@ TEST_P(StoredPrefixes, NothingIsLostInLittleMemory) {
       request.num_choices = 1 + below(2);
       const RequestId id = tested.submit(request);
       asked.emplace(id, request);
-      for (int steps = below(6); steps > 0; --steps) tested->step();
+      for (int steps = below(6); steps > 0; --steps) {
+        tested->step();
+        const Result<void> intact = tested->check_integrity();
+        ASSERT_TRUE(intact) << intact.error().message;
+      }
       if (below(8) == 0) {
         tested->cancel(id);
         cancelled.push_back(id);
