@@ -44,7 +44,7 @@ void restore_rounding([[maybe_unused]] std::uint32_t saved) {
 // About 50 microseconds; a step's serial stretches are shorter.
 constexpr int kSpinsBeforeYield = 1 << 12;
 
-// What a thread was away for that does not come back within this time: regions of answers are shorter.
+// A thread that does not come back within this time was off its CPU: regions of answers are shorter.
 constexpr std::chrono::microseconds kAway{500};
 constexpr std::chrono::milliseconds kDisturbed{20};  // after the caller was away
 
@@ -258,7 +258,7 @@ std::uint32_t ThreadPool::publish() {
   return number;
 }
 
-/// Where the caller loses its own CPU, all CPUs have others to run: a worker that offered its own would be left with
+/// All CPUs have others to run where the caller loses its own: a worker that offered its CPU then would be left with
 /// less than its part.
 void ThreadPool::follow_caller() {
   const StepClock::Clock::time_point now = StepClock::Clock::now();

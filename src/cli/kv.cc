@@ -10,6 +10,7 @@
 #include "cli/terminal/output.h"
 #include "cli/terminal/parse.h"
 #include "kv_store/housekeeping.h"
+#include "kv_store/store_folder.h"
 
 namespace octavo::cli {
 namespace {
@@ -22,10 +23,6 @@ struct KvOptions {
 };
 
 constexpr std::string_view kList = "list", kGc = "gc", kPurge = "purge";
-
-std::int64_t now_s() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 

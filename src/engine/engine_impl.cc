@@ -24,7 +24,7 @@ bool prices_steps(const EngineParts& parts, const ModelInfo& info) {
   return parts.limits.step_ms > 0 || (parts.draft.mode != DraftMode::kOff && info.work != nullptr);
 }
 
-/// What is asked for can be kept; otherwise whoever asked is told why not.
+/// Prefixes are asked for to be kept, and can be; whoever asked is told why they cannot.
 bool is_stored(const EngineParts& parts) {
   const KvStoreSettings& settings = parts.kv_store;
   if (settings.folder.empty()) return false;

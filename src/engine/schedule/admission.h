@@ -32,7 +32,7 @@ class Admission {
     Preemption& preemption;
   };
   explicit Admission(const Parts& parts);
-  /// Who reads prefixes from now on; must outlive it.
+  /// Prefixes are read by `reads` from now on, which must outlive it.
   void set_reads(PrefixReads& reads) { reads_ = &reads; }
 
   /// Admits whoever can be, best rank first. Appends those that are admitted for the first time to `newly_admitted`.

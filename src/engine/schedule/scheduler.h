@@ -57,7 +57,7 @@ class Scheduler {
   void add(Sequence& sequence);
   /// Forgets a sequence that it was given. The caller drops its sequence in the cache.
   void remove(Sequence& sequence);
-  /// Who reads prefixes of sequences that could be admitted, from now on; must outlive it.
+  /// Prefixes of sequences that could be admitted are read by `reads` from now on, which must outlive it.
   void set_reads(PrefixReads& reads);
   /// A sequence that waited for a read is among those that wait to be admitted again, with the rank that it had. Throws
   /// std::bad_alloc, and nothing has changed.

@@ -93,7 +93,7 @@ void StoredPrefixes::count_waiting(const Sequence& sequence, int sign) {
   num_waiting_choices_ += sign * sequence.num_choices();
 }
 
-/// What it saves is worth the wait.
+/// The read saves more time than it takes.
 bool StoredPrefixes::pays(const Sequence& sequence, int known, const KvStore::Found& found) const {
   if (min_compute_s_ == 0) return true;
   const int block_size = parts_.kv.block_size();
@@ -128,13 +128,16 @@ bool StoredPrefixes::begin_read(Sequence& sequence, SequenceId kv, int known, in
             .chain = sequence.chain,
             .waiting = {&sequence}};
   const KvStore::Job job = parts_.store.read(move.name, held_blocks(kv, known));
-  try {
-    moves_.emplace(job, std::move(move));
-  } catch (const std::bad_alloc&) {
-    parts_.store.cancel_all();  // nobody reads into the blocks any more
-    throw;
-  }
+  begin(job, std::move(move));
   return true;
+}
+
+/// The store has begun a move. Where there is no memory to know of it, nobody touches its blocks any more.
+void StoredPrefixes::begin(KvStore::Job job, Move move) try {
+  moves_.emplace(job, std::move(move));
+} catch (const std::bad_alloc&) {
+  parts_.store.cancel_all();
+  throw;
 }
 
 /// Takes blocks for the positions from `first` to `end`, of groups with a window for those that will be looked at from
@@ -175,7 +178,7 @@ PrefixName StoredPrefixes::name_of(const Sequence& sequence, int num_blocks) con
           .tokens = {sequence.tokens.begin(), sequence.tokens.begin() + static_cast<std::ptrdiff_t>(tokens)}};
 }
 
-/// Those from `first` on, and the state.
+/// The blocks of a sequence from `first` on in each group, and its state.
 std::vector<HeldBlock> StoredPrefixes::held_blocks(SequenceId kv, int first) const {
   const KvCacheManager& cache = parts_.kv;
   std::vector<HeldBlock> blocks;
@@ -198,14 +201,8 @@ void StoredPrefixes::write(const Sequence& sequence) {
     if (num_blocks == 0 || parts_.store.find(sequence.chain.hashes(), 0, num_blocks).num_blocks >= num_blocks) return;
     parts_.scheduler.count_first_waiting(needed_);
     if (!has_spare(needed_)) return;
-    const KvStore::Job job = parts_.store.write(name_of(sequence, num_blocks), held_blocks(held.id(), 0));
-    const auto begun = [&] { moves_.emplace(job, Move{.kv = held.id(), .num_blocks = num_blocks}); };
-    try {
-      begun();
-    } catch (const std::bad_alloc&) {
-      parts_.store.cancel_all();
-      throw;
-    }
+    begin(parts_.store.write(name_of(sequence, num_blocks), held_blocks(held.id(), 0)),
+          {.kv = held.id(), .num_blocks = num_blocks});
     held.keep();
   } catch (const std::bad_alloc&) {
     return;  // it is not kept
@@ -252,7 +249,7 @@ Sequence* StoredPrefixes::next_ready() {
   return first;
 }
 
-/// What waits to be admitted has no need of blocks that others wait for; those of writes are in nobody's way.
+/// A read keeps its blocks from a sequence that waits to be admitted, as an answer would; a write gives them up.
 void StoredPrefixes::make_room() {
   if (moves_.empty()) return;
   const bool is_reading = std::ranges::any_of(moves_, [](const auto& entry) { return entry.second.is_read; });

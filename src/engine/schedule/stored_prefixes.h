@@ -79,6 +79,7 @@ class StoredPrefixes final : public PrefixReads {
   double compute_s(int first, int end) const;
   Move* read_of(const Sequence& sequence, int known);
   bool begin_read(Sequence& sequence, SequenceId kv, int known, int num_blocks);
+  void begin(KvStore::Job job, Move move);
   bool reserve(SequenceId kv, int first, int end);
   bool has_spare(std::span<const int> needed);
   PrefixName name_of(const Sequence& sequence, int num_blocks) const;
