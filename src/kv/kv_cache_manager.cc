@@ -1,6 +1,7 @@
 #include "kv/kv_cache_manager.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <new>
 #include <utility>
@@ -64,6 +65,11 @@ SequenceId KvCacheManager::create_sequence(std::int64_t reserve_tokens) {
 Result<void> KvCacheManager::drop_sequence(SequenceId id) {
   if (!sequences_.drop(id)) return sequence_not_found(id);
   return {};
+}
+
+void KvCacheManager::drop(SequenceId id) {
+  const bool was_there = sequences_.drop(id);
+  OCTAVO_CHECK(was_there, "no sequence {}", id);
 }
 
 std::int64_t KvCacheManager::sequence_length(SequenceId id, int group) const {
@@ -320,10 +326,10 @@ std::int64_t KvCacheManager::longest_cut(SequenceId id, std::int64_t most) const
   return has_snapshots() ? prefix_.last_checkpoint(*sequence, most) : most;
 }
 
-void KvCacheManager::set_owner(SequenceId id, std::uint64_t owner) {
+void KvCacheManager::set_owner(SequenceId id, std::string_view owner) {
   SequenceState* sequence = sequences_.find(id);
   OCTAVO_CHECK(sequence != nullptr, "no sequence {}", id);
-  sequence->owner = owner;
+  sequence->owner = std::hash<std::string_view>{}(owner);
 }
 
 int KvCacheManager::parting(SequenceId id, const RowSource& rows, const BlockChain& chain) const {

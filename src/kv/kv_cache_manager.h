@@ -51,6 +51,8 @@ class KvCacheManager {
   SequenceId create_sequence(std::int64_t reserve_tokens = 0);
   bool has_sequence(SequenceId id) const { return sequences_.find(id) != nullptr; }
   Result<void> drop_sequence(SequenceId id);
+  /// Drops a sequence of whoever knows that it is there: CHECKs the id.
+  void drop(SequenceId id);
   Result<void> ensure_capacity(SequenceId id, std::int64_t num_tokens);
   /// Whether ensure_capacity() succeeds.
   Result<void> check_capacity(SequenceId id, std::int64_t num_tokens) const;
@@ -104,7 +106,7 @@ class KvCacheManager {
   /// What the chains of its sequences are made with.
   const BlockHashing& hashing() const { return prefix_.hashing(); }
   /// Names whose the blocks are that a sequence publishes from now on. CHECKs the id, as the next does.
-  void set_owner(SequenceId id, std::uint64_t owner);
+  void set_owner(SequenceId id, std::string_view owner);
   /// PrefixIndex::parting().
   int parting(SequenceId id, const RowSource& rows, const BlockChain& chain) const;
   Result<void> publish(SequenceId id, const RowSource& rows, std::string_view domain);

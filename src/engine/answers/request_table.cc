@@ -29,13 +29,13 @@ bool RequestTable::add(std::unique_ptr<ActiveRequest>& request) {
     plan_.reserve_tables(num_table_blocks_ + num_blocks);
     active.prompt.kv = kv_.create_sequence(active.prompt.params.prompt_tokens);
     active.is_reading = true;
-    kv_.set_owner(active.prompt.kv, std::hash<std::string_view>{}(active.owner));
+    kv_.set_owner(active.prompt.kv, active.owner);
     if (has_deadline) deadlines_.emplace(*active.deadline, active.id);
     const auto place = requests_.try_emplace(active.id).first;
     scheduler_.add(active.prompt);
     place->second = std::move(request);
   } catch (const std::bad_alloc&) {
-    if (std::exchange(active.is_reading, false)) drop_sequence(active.prompt.kv);
+    if (std::exchange(active.is_reading, false)) kv_.drop(active.prompt.kv);
     requests_.erase(active.id);
     if (has_deadline) deadlines_.erase({*active.deadline, active.id});
     return false;
@@ -62,13 +62,13 @@ bool RequestTable::make_choices(ActiveRequest& request, int count) {
     for (int i = 0; i < count; ++i) {
       std::unique_ptr<Choice> choice = choice_pool_.take(request, request.num_begun + i, kv_.block_size());
       choice->sequence.kv = kv_.create_sequence(num_tokens);
-      kv_.set_owner(choice->sequence.kv, std::hash<std::string_view>{}(request.owner));
+      kv_.set_owner(choice->sequence.kv, request.owner);
       choice->active = true;
       made[to_size(i)] = std::move(choice);
     }
   } catch (const std::bad_alloc&) {
     for (std::unique_ptr<Choice>& choice : made)
-      if (choice) drop_sequence(std::exchange(choice, nullptr)->sequence.kv);
+      if (choice) kv_.drop(std::exchange(choice, nullptr)->sequence.kv);
     return false;
   }
   num_table_blocks_ += num_blocks;
@@ -125,7 +125,7 @@ void RequestTable::retire_prompt(ActiveRequest& request) {
 void RequestTable::retire(ActiveRequest& request, Choice& choice) {
   if (choice.sequence.state != Sequence::State::kIdle) scheduler_.remove(choice.sequence);
   if (stored_ != nullptr) stored_->write(choice.sequence);
-  drop_sequence(choice.sequence.kv);
+  kv_.drop(choice.sequence.kv);
   num_table_blocks_ -= table_blocks(choice.sequence.params.max_cached);
   choice.active = false;
   choice.mask.drop();
@@ -148,15 +148,10 @@ void RequestTable::drop_prompt(ActiveRequest& request) {
   if (!std::exchange(request.is_reading, false)) return;
   const bool waits_for_read = stored_ != nullptr && stored_->forget(request.prompt);
   if (waits_for_read || request.prompt.state != Sequence::State::kIdle) scheduler_.remove(request.prompt);
-  drop_sequence(request.prompt.kv);
+  kv_.drop(request.prompt.kv);
   if (!request.last_row.empty() && spare_rows_.size() < kMostSpareRows)
     spare_rows_.push_back(std::move(request.last_row));
   num_table_blocks_ -= table_blocks(request.prompt.params.prompt_tokens);
-}
-
-void RequestTable::drop_sequence(SequenceId id) {
-  const Result<void> dropped = kv_.drop_sequence(id);
-  OCTAVO_CHECK(dropped.has_value(), "{}", dropped.error().message);
 }
 
 void RequestTable::count_ended(ActiveRequest& request, int num_choices) {

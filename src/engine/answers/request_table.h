@@ -66,7 +66,6 @@ class RequestTable {
 
   std::size_t table_blocks(int num_tokens) const;
   void drop_prompt(ActiveRequest& request);
-  void drop_sequence(SequenceId id);
   void count_ended(ActiveRequest& request, int num_choices);
   Result<void> check_sequence(const Sequence& sequence) const;
 

@@ -39,7 +39,7 @@ Result<void> PinnedPrefixes::pin(const Sequence& prompt) {
     pin = place->second = kv_.create_sequence(prompt.num_tokens());
     attach(pin, prompt);
   } catch (const std::bad_alloc&) {
-    if (kv_.has_sequence(pin)) drop(pin);
+    if (kv_.has_sequence(pin)) kv_.drop(pin);
     pins_.erase(prompt.params.id);
     return fail_as(ErrorKind::kOutOfMemory, "no memory to pin {} tokens", prompt.num_tokens());
   }
@@ -82,14 +82,9 @@ bool PinnedPrefixes::unpin(RequestId id) {
   const auto pin = pins_.find(id);
   if (pin == pins_.end()) return false;
   count(pin->second, false);
-  drop(pin->second);
+  kv_.drop(pin->second);
   pins_.erase(pin);
   return true;
-}
-
-void PinnedPrefixes::drop(SequenceId pin) {
-  const Result<void> dropped = kv_.drop_sequence(pin);
-  OCTAVO_CHECK(dropped.has_value(), "{}", dropped.error().message);
 }
 
 std::uint64_t PinnedPrefixes::bytes() const {

@@ -49,7 +49,6 @@ class PinnedPrefixes {
   void attach(SequenceId pin, const Sequence& prompt);
   void count(SequenceId pin, bool is_held);
   Result<void> check_counts(const Sequence& prompt) const;
-  void drop(SequenceId pin);
 
   KvCacheManager& kv_;
   const int longest_sequence_;  // tokens for which pins leave room

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <new>
-#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -20,12 +19,10 @@ constexpr double kMsPerS = 1000;
 class ScopedSequence {
  public:
   ScopedSequence(KvCacheManager& kv, const Sequence& of) : kv_(kv), id_(kv.create_sequence(of.num_tokens())) {
-    kv.set_owner(id_, std::hash<std::string_view>{}(of.params.owner));
+    kv.set_owner(id_, of.params.owner);
   }
   ~ScopedSequence() {
-    if (!is_held_) return;
-    const Result<void> dropped = kv_.drop_sequence(id_);
-    OCTAVO_CHECK(dropped.has_value(), "{}", dropped.error().message);
+    if (is_held_) kv_.drop(id_);
   }
   ScopedSequence(const ScopedSequence&) = delete;
   ScopedSequence& operator=(const ScopedSequence&) = delete;
@@ -64,7 +61,7 @@ StoredPrefixes::StoredPrefixes(const Parts& parts, double min_compute_s)
 
 StoredPrefixes::~StoredPrefixes() {
   parts_.store.cancel_all();
-  for (const auto& [job, move] : moves_) drop(move.kv);
+  for (const auto& [job, move] : moves_) parts_.kv.drop(move.kv);
 }
 
 bool StoredPrefixes::wait_for_read(Sequence& sequence) try {
@@ -228,7 +225,7 @@ void StoredPrefixes::end(KvStore::Job job, bool is_ok) {
   Move& move = place->second;
   if (move.is_read && is_ok) publish(move);
   ready_.insert(ready_.end(), move.waiting.begin(), move.waiting.end());  // in room that they came with
-  drop(move.kv);
+  parts_.kv.drop(move.kv);
   moves_.erase(place);
 }
 
@@ -269,11 +266,6 @@ void StoredPrefixes::finish_writes(std::chrono::seconds most) {
     if (left <= left.zero()) return;
     wait(std::chrono::duration_cast<std::chrono::milliseconds>(left) + std::chrono::milliseconds(1));
   }
-}
-
-void StoredPrefixes::drop(SequenceId kv) {
-  const Result<void> dropped = parts_.kv.drop_sequence(kv);
-  OCTAVO_CHECK(dropped.has_value(), "{}", dropped.error().message);
 }
 
 }  // namespace octavo

@@ -1,7 +1,7 @@
 // Prefixes that a store on disk keeps (kv_store/kv_store.h): who waits for a read, and whose blocks are read or
 // written.
 //
-// A sequence that could be admitted looks into the store for what goes on behind what memory has. Where that takes less
+// A sequence that could be admitted looks into the store for what goes on after what memory has. Where that takes less
 // time to read than to compute, it waits until the read has ended, and whoever needs the same blocks waits with it;
 // then it waits to be admitted again, and finds the blocks as those of a prefix. A prefix is written when it is
 // computed, and when an answer ends, if it would take long to compute again.
@@ -87,7 +87,6 @@ class StoredPrefixes final : public PrefixReads {
   void publish(Move& read);
   void end(KvStore::Job job, bool is_ok);
   void count_waiting(const Sequence& sequence, int sign);
-  void drop(SequenceId kv);
 
   Parts parts_;
   const double min_compute_s_;
