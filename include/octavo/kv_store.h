@@ -17,16 +17,23 @@ struct KvStoreSettings {
   std::optional<std::chrono::seconds> ttl = {};  // of a file since its last use; none: for ever
   double min_compute_s = 1;  // what takes less time to compute again is not kept; 0: all is kept, and read wherever it
                              // is found, even where computing would be faster
+  double write_share = kWriteShare;  // the processor time of writes, in seconds of one processor a second; what would
+                                     // take more is not kept
   std::function<void(const std::string&)> on_warning = {};  // in words, now and then; called on a thread of the store's
+
+  static constexpr double kWriteShare = 0.01;
 };
 
 /// Counts since the engine was loaded.
 struct KvStoreCounts {
   std::uint64_t hits = 0, misses = 0, corrupt = 0;  // reads that brought their blocks, that did not, damaged files
   std::uint64_t writes = 0, evictions = 0;          // files
+  std::uint64_t refused = 0;                        // writes for which there was no time, no room or no disk
   std::uint64_t bytes = 0;                          // of all files of the directory, as far as is known
   std::uint64_t read_bytes = 0, written_bytes = 0;
   double read_s = 0, write_s = 0;
+  double predicted_read_s = 0;  // what the reads that ended well were expected to take
+  double write_cpu_s = 0;       // processor time of writes
 };
 
 }  // namespace octavo

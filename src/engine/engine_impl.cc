@@ -75,6 +75,7 @@ Result<EngineImpl::Memory> EngineImpl::make_memory(EngineParts& parts) {
     OCTAVO_TRY(memory.store, KvStore::open({.folder = parts.kv_store.folder,
                                             .max_bytes = parts.kv_store.max_bytes,
                                             .ttl = parts.kv_store.ttl,
+                                            .write_share = parts.kv_store.write_share,
                                             .warn = parts.kv_store.on_warning},
                                            fmt::format("{}\n{}\n{}\n{}", info.name, info.fingerprint, info.file_hash,
                                                        runner.room.layout.name()),

@@ -1,10 +1,11 @@
 #include "kv_store/disk_store.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <utility>
 
 #include "base/started_thread.h"
@@ -13,11 +14,9 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kMaxTasks = 1024;  // of one kind that wait
-constexpr int kRestOfALook = 10;         // times as long as it took
-constexpr std::chrono::minutes kWarnEvery{1};
+constexpr std::size_t kMaxTasks = 1024;           // of one kind that wait
+constexpr int kRestOfALook = 10;                  // times as long as it took
 constexpr std::chrono::seconds kLongestStart{1};  // what is found later in a large directory is known later
-constexpr std::int64_t kTouchEvery_s = 60;        // of one file
 constexpr std::uint64_t kFewBytes = std::uint64_t{256} << 10;  // fewer tell nothing of a rate
 constexpr double kFirstRate = 500e6, kFirstLatency_s = 1e-3;   // until something is known
 constexpr double kWeightOfLast = 0.25;
@@ -26,7 +25,20 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-bool is_less(const BlockHash& a, const BlockHash& b) { return a.low != b.low ? a.low < b.low : a.high < b.high; }
+/// The processor time of this thread.
+double thread_seconds() {
+  ::timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// Of this thread alone. Where the system refuses, the priority stays as it is.
+void lower_priority() {
+  constexpr int kNice = 10;
+  constexpr int kThisThread = 1, kLeastOfBestEffort = 2 << 13 | 7;  // of ioprio_set(2), which has no header
+  ::setpriority(PRIO_PROCESS, static_cast<::id_t>(::syscall(SYS_gettid)), kNice);
+  ::syscall(SYS_ioprio_set, kThisThread, 0, kLeastOfBestEffort);
+}
 
 /// Those blocks that have a place in a file.
 std::vector<HeldBlock> blocks_in(const RunHeader& header, std::span<const HeldBlock> blocks) {
@@ -66,35 +78,40 @@ Result<std::unique_ptr<KvStore>> KvStore::open(const KvStoreOptions& options, st
 DiskStore::DiskStore(KvStoreOptions options, StoreFolder folder, std::string address, const StateLayout& layout,
                      BlockMemory& memory, std::function<void()> wake)
     : options_(std::move(options)),
-      folder_(std::move(folder)),
-      address_(std::move(address)),
-      digest_(digest_of(address_)),
       layout_(layout),
-      ends_alone_(ends_alone(layout)),
-      has_all_blocks_(has_group_without_window(layout)),
       memory_(memory),
       wake_(std::move(wake)),
+      files_(options_, std::move(folder), std::move(address), layout),
+      budget_(options_.write_share),
       rate_(kFirstRate),
       latency_s_(kFirstLatency_s) {}
 
 void DiskStore::start() {
-  thread_ = start_thread([this](const std::stop_token& stop) { work(stop); }, [this](const Error&) { fail_all(); });
+  begin(reads_, reader_, &DiskStore::read_all);
+  begin(writes_, writer_, &DiskStore::write_all);
   std::unique_lock lock(mutex_);
-  ended_.wait_for(lock, kLongestStart, [this] { return has_looked_ || has_ended_; });
+  ended_.wait_for(lock, kLongestStart, [this] { return is_known_ || writes_.has_ended; });
+}
+
+/// Starts the thread of a queue. Where it ends by an exception, all that waits for it fails, and all that comes.
+void DiskStore::begin(Queue& queue, std::jthread& thread, void (DiskStore::*work)(const std::stop_token&)) {
+  thread = start_thread([this, work](const std::stop_token& stop) { (this->*work)(stop); },
+                        [this, &queue](const Error&) {
+                          {
+                            const std::scoped_lock lock(mutex_);
+                            queue.has_ended = true;
+                            end_waiting(queue);
+                          }
+                          tell();
+                        });
 }
 
 KvStore::Found DiskStore::find(std::span<const BlockHash> chain, int known, int most) {
-  most = std::min(most, static_cast<int>(chain.size()));
-  const std::scoped_lock lock(mutex_);
-  was_used_ = true;
-  int end = std::max(known, 0);
-  if (has_all_blocks_)
-    while (end < most && index_.file_with(chain[to_size(end)]) != nullptr) ++end;
-  else
-    end = most;
-  if (ends_alone_)
-    while (end > known && index_.file_ending(chain[to_size(end) - 1]) == nullptr) --end;
-  return end > known ? Found{.num_blocks = end, .bytes = bytes_between(known, end)} : Found{};
+  {
+    const std::scoped_lock lock(mutex_);
+    was_used_ = true;
+  }
+  return files_.find(chain, known, most);
 }
 
 double DiskStore::read_rate() const {
@@ -113,8 +130,13 @@ std::uint64_t DiskStore::bytes_in_flight() const {
 }
 
 KvStoreCounts DiskStore::counts() const {
-  const std::scoped_lock lock(mutex_);
-  return counts_;
+  KvStoreCounts counts;
+  {
+    const std::scoped_lock lock(mutex_);
+    counts = counts_;
+  }
+  files_.put_counts(counts);
+  return counts;
 }
 
 void DiskStore::take_done(std::vector<Done>& done) {
@@ -131,120 +153,123 @@ bool DiskStore::wait(std::chrono::milliseconds most) {
 void DiskStore::cancel_all() {
   std::unique_lock lock(mutex_);
   is_cancelled_ = true;
-  end_waiting();
+  end_waiting(reads_);
+  end_waiting(writes_);
   ended_.wait(lock, [this] { return num_running_ == 0; });
   is_cancelled_ = false;
 }
 
 KvStore::Job DiskStore::read(PrefixName prefix, std::vector<HeldBlock> blocks) {
   const std::scoped_lock lock(mutex_);
-  const bool accepted = is_whole(prefix) && reads_.size() < kMaxTasks;
-  return add_task(reads_, accepted, {.prefix = std::move(prefix), .blocks = std::move(blocks)}, true);
+  const bool accepted = is_whole(prefix) && reads_.waiting.size() < kMaxTasks;
+  const double predicted_s = predict_read_s(blocks);
+  return add_task(reads_, accepted,
+                  {.prefix = std::move(prefix), .blocks = std::move(blocks), .predicted_s = predicted_s});
+}
+
+double DiskStore::predict_read_s(std::span<const HeldBlock> blocks) const {
+  std::uint64_t bytes = 0;
+  for (const HeldBlock& held : blocks)
+    bytes += held.pool < layout_.num_groups() ? layout_.block_bytes(held.pool) : layout_.snapshot.bytes;
+  return latency_s_ + static_cast<double>(bytes) / rate_;
 }
 
 KvStore::Job DiskStore::write(PrefixName prefix, std::vector<HeldBlock> blocks) {
-  const std::scoped_lock lock(mutex_);
   std::uint64_t bytes = 0;
-  bool accepted = is_whole(prefix) && writes_.size() < kMaxTasks;
-  if (accepted) {
-    const Plan plan = plan_write(prefix);
-    if (plan.is_needed) bytes = bytes_between(plan.first, static_cast<int>(prefix.hashes.size()));
-    accepted = may_write(prefix, bytes);
+  const bool whole = is_whole(prefix);
+  if (whole) {
+    const StoreFiles::Plan plan = files_.plan_write(prefix);
+    if (plan.is_needed) bytes = files_.bytes_between(plan.first, static_cast<int>(prefix.hashes.size()));
   }
-  return add_task(writes_, accepted, {.prefix = std::move(prefix), .blocks = std::move(blocks), .bytes = bytes}, false);
+  const std::scoped_lock lock(mutex_);
+  const bool accepted = whole && may_write(prefix, bytes);
+  return add_task(writes_, accepted, {.prefix = std::move(prefix), .blocks = std::move(blocks), .bytes = bytes});
+}
+
+bool DiskStore::takes_writes() {
+  const std::scoped_lock lock(mutex_);
+  if (budget_.allows(seconds_since(began_), static_cast<double>(bytes_in_flight_))) return true;
+  ++counts_.refused;
+  return false;
 }
 
 bool DiskStore::is_whole(const PrefixName& prefix) const {
   return !prefix.hashes.empty() && prefix.tokens.size() == prefix.hashes.size() * to_size(layout_.block_size);
 }
 
-std::uint64_t DiskStore::bytes_between(int known, int end) const {
-  std::uint64_t bytes = layout_.snapshot.bytes;
-  for (int g = 0; g < layout_.num_groups(); ++g) {
-    const int first = layout_.group(g).window == 0 ? known : first_seen(layout_, g, end);
-    bytes += static_cast<std::uint64_t>(end - first) * layout_.block_bytes(g);
-  }
-  return bytes;
-}
-
-// Without a group that has all blocks, the rows of a whole prefix stand in its one file.
-DiskStore::Plan DiskStore::plan_write(const PrefixName& prefix) const {
-  std::size_t first = 0;
-  while (first < prefix.hashes.size() && index_.file_with(prefix.hashes[first]) != nullptr) ++first;
-  const bool ends = index_.file_ending(prefix.hashes.back()) != nullptr;
-  const bool is_there = (first == prefix.hashes.size() || !has_all_blocks_) && (ends || !ends_alone_);
-  return {.is_needed = !is_there, .first = has_all_blocks_ ? static_cast<int>(first) : 0};
-}
-
-bool DiskStore::may_write(const PrefixName& prefix, std::uint64_t bytes) const {
+bool DiskStore::may_write(const PrefixName& prefix, std::uint64_t bytes) {
   if (options_.max_bytes != 0 && bytes > options_.max_bytes) return false;
-  if (prefix.hashes.size() > RunIndex::kMaxBlocks / 2) return false;
-  return bytes_in_flight_ == 0 || bytes_in_flight_ + bytes <= options_.max_bytes_in_flight;
+  if (prefix.hashes.size() > RunIndex::kMaxBlocks / 2 || writes_.waiting.size() >= kMaxTasks) return false;
+  if (bytes_in_flight_ != 0 && bytes_in_flight_ + bytes > options_.max_bytes_in_flight) return false;
+  return budget_.allows(seconds_since(began_), static_cast<double>(bytes_in_flight_));
 }
 
-KvStore::Job DiskStore::add_task(std::deque<Task>& tasks, bool accepted, Task task, bool is_read) {
+KvStore::Job DiskStore::add_task(Queue& queue, bool accepted, Task task) {
   task.job = next_job_++;
   was_used_ = true;
   // Whoever ends a task needs no memory to say so.
-  done_.reserve(done_.size() + num_running_ + reads_.size() + writes_.size() + 1);
+  done_.reserve(done_.size() + num_running_ + reads_.waiting.size() + writes_.waiting.size() + 1);
   const Job job = task.job;
   const std::uint64_t bytes = task.bytes;
-  if (accepted && !has_ended_) {
-    tasks.push_back(std::move(task));
+  if (accepted && !queue.has_ended) {
+    queue.waiting.push_back(std::move(task));
     bytes_in_flight_ += bytes;
   } else {
-    done_.push_back({.job = job, .is_read = is_read, .is_ok = false});
+    done_.push_back({.job = job, .is_read = queue.is_read, .is_ok = false});
+    if (!queue.is_read) ++counts_.refused;
     must_tell_ = true;
     ended_.notify_all();
   }
-  changed_.notify_all();
+  queue.changed.notify_all();
   return job;
 }
 
-void DiskStore::work(const std::stop_token& stop) {
-  stop_ = stop;
-  look_over();
-  {
-    const std::scoped_lock lock(mutex_);
-    has_looked_ = true;
-    ended_.notify_all();
+void DiskStore::end_waiting(Queue& queue) {
+  for (const Task& task : queue.waiting) {
+    done_.push_back({.job = task.job, .is_read = queue.is_read, .is_ok = false});
+    bytes_in_flight_ -= task.bytes;
   }
+  queue.waiting.clear();
+  must_tell_ = true;
+  ended_.notify_all();
+  queue.changed.notify_all();
+}
+
+void DiskStore::read_all(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    {
+      std::unique_lock lock(mutex_);
+      reads_.changed.wait(lock, stop, [this] { return must_tell_ || !reads_.waiting.empty(); });
+    }
+    tell();
+    while (serve_next(reads_, stop)) tell();
+  }
+}
+
+void DiskStore::write_all(const std::stop_token& stop) {
+  const auto is_known = [this] {
+    const std::scoped_lock lock(mutex_);
+    is_known_ = true;
+    ended_.notify_all();
+  };
+  if (files_.load_index()) is_known();
+  look_over(stop);
+  is_known();
+  lower_priority();
   while (!stop.stop_requested()) {
     bool must_look = false;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, stop, options_.look_every,
-                        [this] { return must_tell_ || !reads_.empty() || !writes_.empty(); });
+      writes_.changed.wait_for(lock, stop, options_.look_every,
+                               [this] { return must_tell_ || !writes_.waiting.empty(); });
       must_look = (was_used_ || options_.ttl) && Clock::now() >= next_look_;
       if (must_look) was_used_ = false;
     }
-    if (!pause(true)) return;
-    if (serve_a_write()) tell();
-    if (must_look) look_over();
+    tell();
+    if (serve_next(writes_, stop)) tell();
+    if (must_look) look_over(stop);
   }
-}
-
-// With the lock held.
-void DiskStore::end_waiting() {
-  for (auto* tasks : {&reads_, &writes_}) {
-    for (const Task& task : *tasks) {
-      done_.push_back({.job = task.job, .is_read = tasks == &reads_, .is_ok = false});
-      bytes_in_flight_ -= task.bytes;
-    }
-    tasks->clear();
-  }
-  must_tell_ = true;
-  ended_.notify_all();
-  changed_.notify_all();
-}
-
-void DiskStore::fail_all() {
-  {
-    const std::scoped_lock lock(mutex_);
-    has_ended_ = true;
-    end_waiting();
-  }
-  if (wake_) wake_();
+  files_.save_index(true);
 }
 
 void DiskStore::tell() {
@@ -256,113 +281,83 @@ void DiskStore::tell() {
   if (wake_) wake_();
 }
 
-bool DiskStore::pause(bool serves_reads) {
-  if (stop_.stop_requested()) return false;
-  tell();
-  if (serves_reads) serve_reads();
-  return !stop_.stop_requested();
+Pause DiskStore::pause_of_task(const std::stop_token& stop) const {
+  return [this, &stop] { return !stop.stop_requested() && !is_cancelled_; };
 }
 
-Pause DiskStore::pause_of_task(bool serves_reads) {
-  return [this, serves_reads] { return pause(serves_reads) && !is_cancelled_; };
-}
-
-bool DiskStore::take_next(std::deque<Task>& tasks, Task& task) {
+bool DiskStore::take_next(Queue& queue, Task& task) {
   const std::scoped_lock lock(mutex_);
-  if (tasks.empty()) return false;
-  task = std::move(tasks.front());
-  tasks.pop_front();
+  if (queue.waiting.empty()) return false;
+  task = std::move(queue.waiting.front());
+  queue.waiting.pop_front();
   ++num_running_;
   return true;
 }
 
-void DiskStore::end_task(const Task& task, bool is_read, bool is_ok, double seconds) {
+void DiskStore::end_task(const Queue& queue, const Task& task, bool is_ok, double seconds) {
   const std::scoped_lock lock(mutex_);
   --num_running_;
   bytes_in_flight_ -= task.bytes;
-  if (is_read) ++(is_ok ? counts_.hits : counts_.misses);
-  (is_read ? counts_.read_s : counts_.write_s) += seconds;
-  done_.push_back({.job = task.job, .is_read = is_read, .is_ok = is_ok});
+  if (queue.is_read) ++(is_ok ? counts_.hits : counts_.misses);
+  if (queue.is_read && is_ok) counts_.predicted_read_s += task.predicted_s;
+  if (!queue.is_read && !is_ok) ++counts_.refused;
+  (queue.is_read ? counts_.read_s : counts_.write_s) += seconds;
+  done_.push_back({.job = task.job, .is_read = queue.is_read, .is_ok = is_ok});
   must_tell_ = true;
   ended_.notify_all();
 }
 
-void DiskStore::serve_reads() {
-  for (Task task; !stop_.stop_requested() && take_next(reads_, task);) {
-    const auto start = Clock::now();
-    bool is_ok = false;
-    try {
-      is_ok = read_blocks(task);
-    } catch (...) {
-      is_ok = false;  // there is no memory
-    }
-    end_task(task, true, is_ok, seconds_since(start));
-    tell();
-  }
-}
-
-bool DiskStore::serve_a_write() {
+bool DiskStore::serve_next(Queue& queue, const std::stop_token& stop) {
   Task task;
-  if (!take_next(writes_, task)) return false;
+  if (stop.stop_requested() || !take_next(queue, task)) return false;
   const auto start = Clock::now();
+  const double used_s = thread_seconds();
   bool is_ok = false;
   try {
-    is_ok = write_blocks(task);
+    const Pause pause = pause_of_task(stop);
+    is_ok = queue.is_read ? read_blocks(task, pause) : write_blocks(task, pause);
   } catch (...) {
-    is_ok = false;
+    is_ok = false;  // there is no memory
   }
-  end_task(task, false, is_ok, seconds_since(start));
+  if (!queue.is_read) {
+    const std::scoped_lock lock(mutex_);
+    counts_.write_cpu_s += thread_seconds() - used_s;
+    budget_.charge(thread_seconds() - used_s, static_cast<double>(task.bytes));
+  }
+  end_task(queue, task, is_ok, seconds_since(start));
   return true;
 }
 
-bool DiskStore::plan_read(const Task& task, std::vector<Need>& needs) {
-  const auto& hashes = task.prefix.hashes;
-  needs.reserve(task.blocks.size());
-  const std::scoped_lock lock(mutex_);
-  for (const HeldBlock& held : task.blocks) {
-    if (held.index < 0 || to_size(held.index) >= hashes.size()) return false;
-    const bool is_anywhere = held.pool < layout_.num_groups() && layout_.group(held.pool).window == 0;
-    const RunIndex::File* file =
-        is_anywhere ? index_.file_with(hashes[to_size(held.index)]) : index_.file_ending(hashes.back());
-    if (file == nullptr) return false;
-    needs.push_back({.file = file->end, .held = held});
-  }
-  return true;
-}
-
-bool DiskStore::read_blocks(const Task& task) {
-  std::vector<Need> needs;
-  if (!plan_read(task, needs)) return false;
-  std::ranges::sort(needs, [](const Need& a, const Need& b) { return is_less(a.file, b.file); });
+bool DiskStore::read_blocks(const Task& task, const Pause& pause) {
+  const std::vector<StoreFiles::Need> needs = files_.files_of(task.prefix, task.blocks);
+  if (needs.size() != task.blocks.size()) return false;
   for (auto at = needs.begin(); at != needs.end();) {
-    const auto end = std::find_if(at, needs.end(), [&](const Need& need) { return need.file != at->file; });
-    if (!read_from(task.prefix, {at, end})) return false;
+    const auto end = std::find_if(at, needs.end(), [&](const auto& need) { return need.file != at->file; });
+    if (!read_from(task.prefix, {at, end}, pause)) return false;
     at = end;
   }
-  touch(task.prefix);
+  files_.touch(task.prefix);
   return true;
 }
 
-bool DiskStore::read_from(const PrefixName& prefix, std::span<const Need> needs) {
+bool DiskStore::read_from(const PrefixName& prefix, std::span<const StoreFiles::Need> needs, const Pause& pause) {
   const auto start = Clock::now();
   const BlockHash end = needs.front().file;
-  auto file = open_run(end);
-  if (file && !file->header().is_of(prefix))
-    file = std::unexpected(RunError{RunFault::kOther, "it is of another prefix"});
+  const auto file = files_.open(end, prefix);
   if (!file) {
-    blame(end, file.error());
+    files_.blame(end, file.error());
     return false;
   }
   const double latency_s = seconds_since(start);
   const auto began = Clock::now();
   std::vector<HeldBlock> blocks;
   std::uint64_t bytes = 0;
-  for (const Need& need : needs) {
+  for (const StoreFiles::Need& need : needs) {
     blocks.push_back(need.held);
     bytes += file->header().payload(need.held.pool, need.held.index).bytes;
   }
-  if (const auto done = file->read(blocks, layout_, memory_, pause_of_task(false)); !done) {
-    blame(end, done.error());
+  if (const auto done = file->read(blocks, layout_, memory_, pause); !done) {
+    files_.blame(end, done.error());
     return false;
   }
   const double seconds = seconds_since(began);
@@ -373,172 +368,45 @@ bool DiskStore::read_from(const PrefixName& prefix, std::span<const Need> needs)
   return true;
 }
 
-RunResult<RunFile> DiskStore::open_run(const BlockHash& end) const {
-  auto file = RunFile::open(folder_.run_path(digest_, end));
-  if (file && (!file->header().fits(digest_, layout_) || file->header().last() != end))
-    return std::unexpected(RunError{RunFault::kDamaged, "it is a file of another name or address"});
-  return file;
-}
-
-bool DiskStore::learn(const BlockHash& end, std::int64_t used_s) {
-  const auto file = open_run(end);
-  if (!file) {
-    blame(end, file.error());
-    return true;
+bool DiskStore::write_blocks(const Task& task, const Pause& pause) {
+  if (files_.plan_write(task.prefix).is_needed) files_.learn_if_there(task.prefix.hashes.back());
+  files_.touch(task.prefix);  // what this goes on from should not make the room
+  bool is_ok = true;
+  if (files_.plan_write(task.prefix).is_needed) {
+    RunHeader header = files_.header_of(task.prefix);
+    if (blocks_in(header, task.blocks).size() != header.num_payloads()) return false;
+    files_.make_room(header.file_bytes(), pause);
+    header = files_.header_of(task.prefix);  // a file before it may have made the room
+    is_ok = write_run(task, header, pause);
   }
-  const std::scoped_lock lock(mutex_);
-  return index_.add(file->header(), used_s);
+  if (is_ok) files_.touch(task.prefix);
+  return is_ok;
 }
 
-void DiskStore::blame(const BlockHash& end, const RunError& error) {
-  if (error.fault == RunFault::kStopped) return;
-  const bool is_damaged = error.fault == RunFault::kDamaged;
-  if (is_damaged) folder_.remove({.address = digest_, .end = end});
-  if (error.fault == RunFault::kDisk || is_damaged) warn(error.message);
-  const std::scoped_lock lock(mutex_);
-  index_.forget(end);
-  if (is_damaged) ++counts_.corrupt;
-}
-
-bool DiskStore::write_blocks(const Task& task) {
-  const BlockHash& end = task.prefix.hashes.back();
-  const auto plan = [&] {
-    const std::scoped_lock lock(mutex_);
-    return plan_write(task.prefix);
-  };
-  Plan planned = plan();
-  if (planned.is_needed && ::access(folder_.run_path(digest_, end).c_str(), F_OK) == 0) {
-    learn(end, now_s());  // that of another process
-    planned = plan();
-  }
-  touch(task.prefix);
-  if (!planned.is_needed) return true;
-  RunHeader header = RunHeader::of(digest_, layout_, task.prefix, planned.first);
-  if (blocks_in(header, task.blocks).size() != header.num_payloads()) return false;
-  make_room(header.file_bytes());
-  header = RunHeader::of(digest_, layout_, task.prefix, plan().first);  // a file before it may have made the room
-  return write_run(task, header);
-}
-
-bool DiskStore::write_run(const Task& task, RunHeader& header) {
-  const std::uint64_t bytes = header.file_bytes();
-  if (header.header_bytes() > kMaxRunHeaderBytes) return false;
-  if (options_.max_bytes != 0 && counts().bytes + bytes > options_.max_bytes) return false;
-  const std::filesystem::path path = folder_.run_path(digest_, header.last());
-  // The folder of an address may have been removed when it was empty.
-  Result<void> made = folder_.make_folder_of(path);
-  if (!made) made = folder_.add_address(digest_, address_);
-  if (made) made = folder_.make_folder_of(path);
-  if (!made) {
-    warn(made.error().message);
-    return false;
-  }
+bool DiskStore::write_run(const Task& task, RunHeader& header, const Pause& pause) {
+  const std::optional<std::filesystem::path> path = files_.place_for(header);
+  if (!path) return false;
   const std::vector<HeldBlock> blocks = blocks_in(header, task.blocks);
-  const auto done = write_run_file(path, header, blocks, layout_, memory_, options_.write, pause_of_task(true));
+  const auto done = write_run_file(*path, header, blocks, layout_, memory_, options_.write, pause);
   if (!done) {
-    if (done.error().fault != RunFault::kStopped && done.error().fault != RunFault::kOther) warn(done.error().message);
+    if (done.error().fault != RunFault::kStopped && done.error().fault != RunFault::kOther)
+      files_.warn(done.error().message);
     return false;
   }
+  files_.add(header);
   const std::scoped_lock lock(mutex_);
-  const RunIndex::File* old = index_.file_ending(header.last());
-  counts_.bytes += bytes - (old == nullptr ? 0 : old->bytes);
   ++counts_.writes;
-  counts_.written_bytes += bytes;
-  index_.add(header, now_s());
+  counts_.written_bytes += header.file_bytes();
   return true;
 }
 
-void DiskStore::look_over() try {
+void DiskStore::look_over(const std::stop_token& stop) {
   const auto start = Clock::now();
-  const StoreListing listing = folder_.list([this] { return pause(true); });
-  for (const StoredFile& file : listing.files) {
-    if (file.address != digest_) continue;
-    if (!pause(true)) return;
-    {
-      const std::scoped_lock lock(mutex_);
-      if (index_.file_ending(file.end) != nullptr) continue;
-    }
-    if (!learn(file.end, file.used_s)) break;
-  }
-  if (!listing.is_complete) return;
-  forget_unlisted(listing);
-  {
-    const std::scoped_lock lock(mutex_);
-    counts_.bytes = listing.bytes;
-  }
-  const auto max_bytes = options_.max_bytes == 0 ? std::nullopt : std::optional(options_.max_bytes);
-  const auto used_before_s = options_.ttl ? std::optional(now_s() - options_.ttl->count()) : std::nullopt;
-  evict(choose_oldest(listing.files, listing.bytes, max_bytes, used_before_s));
-  next_look_ = Clock::now() + std::max<Clock::duration>(options_.look_every, kRestOfALook * (Clock::now() - start));
-} catch (...) {
+  const bool is_whole = files_.look_over([&] { return !stop.stop_requested(); });
+  files_.save_index(false);
   next_look_ = Clock::now() + options_.look_every;
-  warn(error_of_exception().message);
-}
-
-void DiskStore::forget_unlisted(const StoreListing& listing) {
-  if (listing.files.size() >= StoreListing::kMaxFiles) return;  // others may be there
-  std::vector<BlockHash> listed;
-  for (const StoredFile& file : listing.files)
-    if (file.address == digest_) listed.push_back(file.end);
-  std::ranges::sort(listed, is_less);
-  const std::scoped_lock lock(mutex_);
-  for (const BlockHash& end : index_.ends())
-    if (!std::ranges::binary_search(listed, end, is_less)) index_.forget(end);
-}
-
-void DiskStore::make_room(std::uint64_t bytes) {
-  if (options_.max_bytes == 0 || counts().bytes + bytes <= options_.max_bytes || bytes > options_.max_bytes) return;
-  const StoreListing listing = folder_.list([this] { return pause(true); });
-  if (!listing.is_complete) return;
-  {
-    const std::scoped_lock lock(mutex_);
-    counts_.bytes = listing.bytes;
-  }
-  if (listing.bytes + bytes <= options_.max_bytes) return;
-  // A little more than is needed, so that not every write lists all files.
-  const std::uint64_t left = options_.max_bytes - bytes;
-  evict(choose_oldest(listing.files, listing.bytes, left - std::min(left, options_.max_bytes / 20), {}));
-}
-
-void DiskStore::evict(std::span<const StoredFile> files) {
-  for (const StoredFile& file : files) {
-    if (!pause(true)) return;
-    if (!folder_.remove(file)) {
-      warn(fmt::format("{}: cannot be removed", folder_.run_path(file.address, file.end).string()));
-      continue;
-    }
-    const std::scoped_lock lock(mutex_);
-    if (file.address == digest_) index_.forget(file.end);
-    ++counts_.evictions;
-    counts_.bytes -= std::min(counts_.bytes, file.bytes);
-  }
-}
-
-// Of the whole prefix: what is before the blocks that are read or written is used with them, whoever has it in memory.
-void DiskStore::touch(const PrefixName& prefix) {
-  std::vector<BlockHash> used;
-  const std::int64_t now = now_s();
-  const auto use = [&](RunIndex::File* file) {
-    if (file == nullptr || now - file->used_s < kTouchEvery_s) return;
-    file->used_s = now;
-    used.push_back(file->end);
-  };
-  {
-    const std::scoped_lock lock(mutex_);
-    for (const BlockHash& hash : prefix.hashes) use(index_.file_with(hash));
-    use(index_.file_ending(prefix.hashes.back()));
-  }
-  for (const BlockHash& end : used)
-    ::utimensat(AT_FDCWD, folder_.run_path(digest_, end).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
-}
-
-void DiskStore::warn(const std::string& message) try {
-  const auto now = Clock::now();
-  if (!options_.warn || (warned_ && now - *warned_ < kWarnEvery)) return;
-  warned_ = now;
-  options_.warn(message);
-} catch (...) {
-  return;  // there is no memory to say so
+  if (is_whole)
+    next_look_ = std::max<Clock::time_point>(next_look_, Clock::now() + kRestOfALook * (Clock::now() - start));
 }
 
 }  // namespace octavo

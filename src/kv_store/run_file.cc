@@ -20,9 +20,8 @@
 namespace octavo {
 namespace {
 
-constexpr std::size_t kChunkBytes = std::size_t{8} << 20;          // between two pauses
-constexpr std::uint64_t kUnsyncedBytes = std::uint64_t{32} << 20;  // more of them would make the last sync long
-constexpr std::size_t kMaxPieces = 1024;                           // of one call: IOV_MAX
+constexpr std::size_t kChunkBytes = std::size_t{4} << 20;  // between two pauses
+constexpr std::size_t kMaxPieces = 1024;                   // of one call: IOV_MAX
 constexpr std::size_t kFirstRead = 4096;
 
 /// A block, and where its payload lies.
@@ -31,7 +30,7 @@ struct Placed {
   HeldBlock held;
 };
 
-/// Payloads that lie behind each other, and the pieces of memory that they are.
+/// Payloads that lie one after the other, and the pieces of memory that they are.
 struct Chunk {
   std::uint64_t offset = 0;
   std::vector<::iovec> pieces = {};
@@ -95,7 +94,7 @@ void add_pieces(const Placed& placed, const StateLayout& layout, BlockMemory& me
   chunk.parts.push_back({placed.at.number, first, chunk.pieces.size()});
 }
 
-/// Takes payloads that lie behind each other off the front: as many as a chunk has, at least one.
+/// Takes payloads that lie one after the other off the front: as many as a chunk has, at least one.
 Chunk next_chunk(std::span<const Placed>& placed, const StateLayout& layout, BlockMemory& memory) {
   Chunk chunk{.offset = placed.front().at.offset};
   std::uint64_t end = chunk.offset;
@@ -140,33 +139,47 @@ class UnfinishedFile {
   const std::filesystem::path& path() const { return path_; }
 
   RunResult<void> write(std::span<::iovec> pieces, std::uint64_t offset) {
-    for (const ::iovec& piece : pieces) unsynced_ += piece.iov_len;
+    std::uint64_t bytes = 0;
+    for (const ::iovec& piece : pieces) bytes += piece.iov_len;
     const ::ssize_t done = transfer(pieces, offset, [&](std::span<const ::iovec> some, ::off_t at) {
       return write_ ? write_(fd_, some, at) : ::pwritev(fd_, some.data(), static_cast<int>(some.size()), at);
     });
     if (done <= 0) return disk_fault(path_, "cannot write");
-    return unsynced_ < kUnsyncedBytes ? RunResult<void>{} : sync();
+    return write_back({.offset = offset, .bytes = bytes});
   }
 
   RunResult<void> finish() {
-    if (auto done = sync(); !done) return done;
     if (::rename(path_.c_str(), wanted_.c_str()) != 0) return disk_fault(path_, "cannot be renamed");
     is_finished_ = true;
     return {};
   }
 
  private:
-  RunResult<void> sync() {
-    unsynced_ = 0;
-    if (::fdatasync(fd_) != 0) return disk_fault(path_, "cannot write to the disk");
-    return {};
+  struct Range {
+    std::uint64_t offset = 0, bytes = 0;
+  };
+
+  /// Begins to put a range on the disk, and waits for the one before it. So no more than two of them are only in
+  /// memory, where they would make others wait, and the work of it is this thread's.
+  RunResult<void> write_back(Range range) {
+    const Range before = std::exchange(latest_, range);
+    if (sync(range, SYNC_FILE_RANGE_WRITE) && sync(before, kWait)) return {};
+    return disk_fault(path_, "cannot write to the disk");
   }
+  /// False: the disk cannot take it. A file system that does not know the call writes when it likes.
+  bool sync(const Range& range, unsigned flags) const {
+    if (range.bytes == 0) return true;
+    const int done =
+        ::sync_file_range(fd_, static_cast<::off64_t>(range.offset), static_cast<::off64_t>(range.bytes), flags);
+    return done == 0 || (errno != EIO && errno != ENOSPC && errno != EDQUOT);
+  }
+  static constexpr unsigned kWait = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
 
   const std::filesystem::path wanted_, path_;
   const WriteCall& write_;
   int fd_;
   bool is_finished_ = false;
-  std::uint64_t unsynced_ = 0;
+  Range latest_;
 };
 
 ::ssize_t read_all(int fd, std::span<std::byte> bytes, std::uint64_t offset) {
@@ -230,6 +243,33 @@ RunResult<void> RunFile::read(std::span<const HeldBlock> blocks, const StateLayo
         return fault(RunFault::kDamaged, path_, "the checksum of a block is wrong");
   }
   return {};
+}
+
+RunResult<void> RunFile::check() const {
+  std::vector<std::byte> bytes(kChunkBytes);
+  std::uint64_t offset = header_.header_bytes();
+  std::size_t number = 0;
+  const auto check_next = [&](std::uint64_t left) -> RunResult<void> {
+    XXH3_state_t state;
+    XXH3_INITSTATE(&state);
+    XXH3_64bits_reset(&state);
+    while (left > 0) {
+      const std::span<std::byte> some = std::span(bytes).first(std::min<std::uint64_t>(left, bytes.size()));
+      const ::ssize_t done = read_all(fd_, some, offset);
+      if (done < 0) return disk_fault(path_, "cannot be read");
+      if (done == 0) return fault(RunFault::kDamaged, path_, "it has become shorter");
+      XXH3_64bits_update(&state, some.data(), some.size());
+      offset += some.size();
+      left -= some.size();
+    }
+    if (XXH3_64bits_digest(&state) != header_.checksums[number++])
+      return fault(RunFault::kDamaged, path_, "the checksum of a block is wrong");
+    return {};
+  };
+  for (const RunGroup& group : header_.groups)
+    for (std::uint32_t i = 0; i < group.count; ++i)
+      if (auto done = check_next(group.block_bytes); !done) return done;
+  return header_.snapshot_bytes > 0 ? check_next(header_.snapshot_bytes) : RunResult<void>{};
 }
 
 RunResult<void> write_run_file(const std::filesystem::path& path, RunHeader& header, std::span<const HeldBlock> blocks,

@@ -1,7 +1,8 @@
 // Reading and writing of run files: bytes go between the disk and the pieces that blocks lie in, without a copy.
 //
-// Both work in chunks, with a pause after each in which their thread does something more urgent or learns that it shall
-// stop. A file gets its name when all of it is on the disk. One owner, one thread.
+// Both work in chunks, with a pause between two of them in which their thread learns that it shall
+// stop. A file gets its name when all of it is written; what the system had not put on the disk when the machine lost
+// its power, checksums find. One owner, one thread.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +51,8 @@ class RunFile {
   /// Fills blocks and compares them with their checksums. `layout` is one that the header fits.
   RunResult<void> read(std::span<const HeldBlock> blocks, const StateLayout& layout, BlockMemory& memory,
                        const Pause& pause) const;
+  /// Compares all payloads with their checksums.
+  RunResult<void> check() const;
 
  private:
   RunFile(std::filesystem::path path, int fd) : path_(std::move(path)), fd_(fd) {}

@@ -54,7 +54,7 @@ struct RunHeader {
     std::size_t number = 0;
     std::uint64_t offset = 0, bytes = 0;
   };
-  /// Where block `index` of the prefix lies; behind the last group: the snapshot. Number num_payloads(): nowhere.
+  /// Where block `index` of the prefix lies; after the last group: the snapshot. Number num_payloads(): nowhere.
   Payload payload(int pool, int index) const;
 
   /// The head of a file with blocks [first, end) of a prefix of whole blocks, without checksums.

@@ -9,20 +9,23 @@
 namespace octavo {
 
 bool RunIndex::add(const RunHeader& header, std::int64_t used_s) {
-  forget(header.last());
-  const std::size_t blocks = header.hashes.size();
-  if (ends_.size() >= kMaxFiles || !make_room(blocks)) return false;
-  const auto file = static_cast<std::uint32_t>(files_.size());
-  files_.push_back({.end = header.last(),
-                    .num_blocks = static_cast<std::uint32_t>(blocks),
-                    .bytes = header.file_bytes(),
-                    .used_s = used_s,
-                    .is_known = true});
-  ends_.emplace(header.last(), file);
-  for (const BlockHash& hash : header.hashes) insert(hash, file);
-  known_blocks_ += blocks;
+  return add({.end = header.last(), .bytes = header.file_bytes(), .used_s = used_s}, header.hashes);
+}
+
+bool RunIndex::add(File file, std::span<const BlockHash> hashes) {
+  forget(file.end);
+  if (ends_.size() >= kMaxFiles || !make_room(hashes.size())) return false;
+  const auto number = static_cast<std::uint32_t>(files_.size());
+  file.num_blocks = static_cast<std::uint32_t>(hashes.size());
+  file.is_known = true;
+  files_.push_back(file);
+  ends_.emplace(file.end, number);
+  for (const BlockHash& hash : hashes) insert(hash, number);
+  known_blocks_ += hashes.size();
   return true;
 }
+
+void RunIndex::reserve(std::size_t num_blocks) { make_room(num_blocks); }
 
 void RunIndex::forget(const BlockHash& end) {
   const auto found = ends_.find(end);
@@ -55,6 +58,24 @@ std::vector<BlockHash> RunIndex::ends() const {
   std::vector<BlockHash> all;
   all.reserve(ends_.size());
   for (const auto& [end, file] : ends_) all.push_back(end);
+  return all;
+}
+
+RunIndex::Contents RunIndex::contents() const {
+  Contents all;
+  std::vector<std::size_t> ends(files_.size() + 1);  // of each file's blocks; at first their number, of the file before
+  for (const Entry& entry : entries_)
+    if (entry.file != kNone && files_[entry.file].is_known) ++ends[entry.file + 1];
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    if (files_[i].is_known) {
+      all.files.push_back(files_[i]);
+      all.files.back().num_blocks = static_cast<std::uint32_t>(ends[i + 1]);
+    }
+    ends[i + 1] += ends[i];
+  }
+  all.hashes.resize(ends.back());
+  for (const Entry& entry : entries_)
+    if (entry.file != kNone && files_[entry.file].is_known) all.hashes[ends[entry.file]++] = entry.hash;
   return all;
 }
 

@@ -34,6 +34,9 @@ class RunIndex {
 
   /// A file of this name takes the place of an older one. False: there is no room for more.
   bool add(const RunHeader& header, std::int64_t used_s);
+  bool add(File file, std::span<const BlockHash> hashes);
+  /// Makes room for so many blocks more, so that they are added sooner.
+  void reserve(std::size_t num_blocks);
   void forget(const BlockHash& end);
 
   /// The file that has a block; nullptr: none has. It stays where it is until the next add() or forget().
@@ -46,6 +49,12 @@ class RunIndex {
   std::size_t num_files() const { return ends_.size(); }
   /// The names of all files.
   std::vector<BlockHash> ends() const;
+  /// All files, and the blocks that are found in the first of them, then those of the second one, and so on.
+  struct Contents {
+    std::vector<File> files = {};  // their num_blocks say how many each has
+    std::vector<BlockHash> hashes = {};
+  };
+  Contents contents() const;
 
  private:
   struct Entry {

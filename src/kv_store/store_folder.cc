@@ -12,10 +12,12 @@
 #include <cstring>
 #include <memory>
 #include <system_error>
+#include <tuple>
 
 #include "base/file_writing.h"
 #include "base/random_bytes.h"
 #include "base/to_size.h"
+#include "kv_store/index_file.h"
 
 namespace octavo {
 namespace {
@@ -23,8 +25,9 @@ namespace {
 constexpr ::mode_t kFolderMode = 0700, kFileMode = 0600;
 constexpr ::mode_t kModeBits = 0777, kOthersBits = 0077;
 constexpr std::int64_t kUnfinishedFor_s = 3600;
+constexpr std::int64_t kOutdatedAfter_s = 3600;  // since it was used, while another build was
 constexpr std::size_t kShownAddressBytes = 4096;
-constexpr std::string_view kSuffix = ".run";
+constexpr std::string_view kSuffix = ".run", kIndexName = "index";
 constexpr std::size_t kHexDigits = 32;
 
 struct Close {
@@ -58,6 +61,15 @@ std::optional<std::array<std::byte, 16>> from_hex(std::string_view text) {
   return bytes;
 }
 
+/// What an address says of the model and its blocks: all but the line of what computes, and the version of files.
+std::string model_of(const std::string& address) {
+  const std::size_t first = address.find('\n');
+  const std::size_t second = first == std::string::npos ? first : address.find('\n', first + 1);
+  if (second == std::string::npos) return address;
+  const std::size_t last = address.rfind('\n', address.size() - 2);
+  return address.substr(0, first) + address.substr(second, last - std::min(last, second));
+}
+
 /// Calls visit(name) for what lies in a folder; false of it ends that. Nothing where there is no folder.
 template <class Visit>
 bool for_entries(const std::filesystem::path& path, const Visit& visit) {
@@ -81,18 +93,33 @@ Result<void> make_folder(const std::filesystem::path& path) {
   return fail("{}: cannot be made: {}", path.string(), std::strerror(errno));
 }
 
-/// Puts a file with these bytes at `path` unless something is there; nobody sees a part of it.
-Result<void> make_once(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  const auto made = path.parent_path() / fmt::format(".{:016x}{}", random_seed(), kUnfinishedSuffix);
+/// Puts a file with these bytes at `path`, by a call that gives a finished file this name too; nobody sees a part of
+/// it.
+template <class Name>
+Result<void> make_file(const std::filesystem::path& path, std::span<const std::byte> bytes, const Name& name) {
+  const auto made = path.parent_path() / fmt::format("{:016x}{}", random_seed(), kUnfinishedSuffix);
   const int fd = ::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode);
   if (fd < 0) return fail("{}: cannot be made: {}", made.string(), std::strerror(errno));
   Result<void> done = write_at(fd, 0, bytes, made);
   if (done) done = sync_file(fd, made);
   ::close(fd);
-  if (done && ::link(made.c_str(), path.c_str()) != 0 && errno != EEXIST)
+  if (done && name(made.c_str(), path.c_str()) != 0 && errno != EEXIST)
     done = fail("{}: cannot be made: {}", path.string(), std::strerror(errno));
   ::unlink(made.c_str());
   return done;
+}
+
+/// Unless something is there.
+Result<void> make_once(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  return ::access(path.c_str(), F_OK) == 0 ? Result<void>{} : make_file(path, bytes, ::link);
+}
+
+/// Removes a file that nobody has finished for long.
+void sweep(const std::string& name, int folder) {
+  struct stat info{};
+  if (name.ends_with(kUnfinishedSuffix) && ::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISREG(info.st_mode) && info.st_mtime < now_s() - kUnfinishedFor_s)
+    ::unlinkat(folder, name.c_str(), 0);
 }
 
 /// The first bytes of a file; none: there is no such file.
@@ -101,8 +128,8 @@ Result<std::optional<std::string>> read_begin(const std::filesystem::path& path,
   if (fd < 0 && errno == ENOENT) return std::nullopt;
   if (fd < 0) return fail("{}: cannot be read: {}", path.string(), std::strerror(errno));
   struct stat info{};
-  std::string text(most, '\0');
   const bool is_file = ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+  std::string text(is_file ? std::min(most, to_size(info.st_size)) : 0, '\0');
   const ::ssize_t got = is_file ? ::pread(fd, text.data(), text.size(), 0) : 0;
   ::close(fd);
   if (!is_file) return fail("{}: is no regular file", path.string());
@@ -154,13 +181,29 @@ std::filesystem::path StoreFolder::folder_of(const AddressDigest& address) const
 Result<void> StoreFolder::add_address(const AddressDigest& address, std::string_view text) const {
   const std::filesystem::path folder = folder_of(address);
   OCTAVO_TRY_VOID(make_folder(folder));
-  if (::access((folder / "address").c_str(), F_OK) == 0) return {};
-  return make_once(folder / "address", std::as_bytes(std::span(text)));
+  OCTAVO_TRY_VOID(make_once(folder / "address", std::as_bytes(std::span(text))));
+  use_address(address);
+  return {};
+}
+
+void StoreFolder::use_address(const AddressDigest& address) const {
+  ::utimensat(AT_FDCWD, (folder_of(address) / "address").c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }
 
 std::string StoreFolder::address_text(const AddressDigest& address) const {
   const auto text = read_begin(folder_of(address) / "address", kShownAddressBytes);
   return text ? text->value_or("") : "";
+}
+
+Result<void> StoreFolder::put_index(const AddressDigest& address, std::span<const std::byte> bytes) const {
+  return make_file(folder_of(address) / kIndexName, bytes, ::rename);
+}
+
+Result<std::string> StoreFolder::index_of(const AddressDigest& address) const {
+  OCTAVO_TRY(auto bytes, read_begin(folder_of(address) / kIndexName, kMaxIndexBytes + 1));
+  if (!bytes) return fail("there is none");
+  if (bytes->size() > kMaxIndexBytes) return fail("it is larger than an index");
+  return *std::move(bytes);
 }
 
 std::filesystem::path StoreFolder::run_path(const AddressDigest& address, const BlockHash& end) const {
@@ -182,33 +225,59 @@ std::vector<AddressDigest> StoreFolder::addresses() const {
   return found;
 }
 
+std::vector<AddressDigest> StoreFolder::outdated(std::span<const AddressDigest> addresses) const {
+  struct Use {
+    AddressDigest address;
+    std::string model;
+    std::int64_t used_s;
+  };
+  std::vector<Use> uses;
+  for (const AddressDigest& address : addresses) {
+    struct stat info{};
+    if (::stat((folder_of(address) / "address").c_str(), &info) == 0)
+      uses.push_back({address, model_of(address_text(address)), info.st_mtime});
+  }
+  std::vector<AddressDigest> outdated;
+  for (const Use& use : uses)
+    if (std::ranges::any_of(uses, [&](const Use& other) {
+          return other.model == use.model && other.used_s > use.used_s + kOutdatedAfter_s;
+        }))
+      outdated.push_back(use.address);
+  return outdated;
+}
+
 StoreListing StoreFolder::list(const Pause& pause) const {
   StoreListing listing;
-  for (const AddressDigest& address : addresses())
-    if (listing.is_complete) list_address(address, pause, listing);
+  const std::vector<AddressDigest> all = addresses(), old = outdated(all);
+  for (const AddressDigest& address : all)
+    if (listing.is_complete) list_address(address, std::ranges::binary_search(old, address), pause, listing);
   return listing;
 }
 
-void StoreFolder::list_address(const AddressDigest& address, const Pause& pause, StoreListing& listing) const {
+void StoreFolder::list_address(const AddressDigest& address, bool is_outdated, const Pause& pause,
+                               StoreListing& listing) const {
   const std::filesystem::path folder = folder_of(address);
   const auto add = [&](const std::string& name, int fd) {
     struct stat info{};
+    sweep(name, fd);
     if (::fstatat(fd, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) return true;
-    if (name.ends_with(kUnfinishedSuffix) && info.st_mtime < now_s() - kUnfinishedFor_s) {
-      ::unlinkat(fd, name.c_str(), 0);
-      return true;
-    }
     const auto bytes = static_cast<std::uint64_t>(info.st_size);
     listing.bytes += bytes;
     const auto end = name.ends_with(kSuffix) ? from_hex(std::string_view(name).substr(0, name.size() - kSuffix.size()))
                                              : std::nullopt;
     if (end && listing.files.size() < StoreListing::kMaxFiles)
-      listing.files.push_back(
-          {.address = address, .end = std::bit_cast<BlockHash>(*end), .bytes = bytes, .used_s = info.st_mtime});
+      listing.files.push_back({.address = address,
+                               .end = std::bit_cast<BlockHash>(*end),
+                               .bytes = bytes,
+                               .used_s = info.st_mtim.tv_sec,
+                               .used_ns = info.st_mtim.tv_nsec,
+                               .is_outdated = is_outdated});
     return pause();
   };
-  listing.is_complete = for_entries(
-      folder, [&](const std::string& name, int) { return name.size() != 2 || for_entries(folder / name, add); });
+  listing.is_complete = for_entries(folder, [&](const std::string& name, int fd) {
+    sweep(name, fd);
+    return name.size() != 2 || for_entries(folder / name, add);
+  });
 }
 
 bool StoreFolder::remove(const StoredFile& file) const {
@@ -224,17 +293,20 @@ void StoreFolder::remove_if_empty(const AddressDigest& address) const {
   });
   if (!is_empty) return;
   ::unlink((folder / "address").c_str());
+  ::unlink((folder / kIndexName).c_str());
   ::rmdir(folder.c_str());
 }
 
 std::vector<StoredFile> choose_oldest(std::span<const StoredFile> files, std::uint64_t bytes,
                                       std::optional<std::uint64_t> max_bytes,
                                       std::optional<std::int64_t> used_before_s) {
+  const auto is_old = [&](const StoredFile& file) { return used_before_s && file.used_s < *used_before_s; };
   std::vector<StoredFile> oldest(files.begin(), files.end());
-  std::ranges::sort(oldest, {}, &StoredFile::used_s);
+  std::ranges::sort(oldest, {}, [&](const StoredFile& file) {
+    return std::tuple(!is_old(file), !file.is_outdated, file.used_s, file.used_ns);
+  });
   const auto last = std::ranges::find_if(oldest, [&](const StoredFile& file) {
-    const bool is_old = used_before_s && file.used_s < *used_before_s;
-    if (!is_old && (!max_bytes || bytes <= *max_bytes)) return true;
+    if (!is_old(file) && (!max_bytes || bytes <= *max_bytes)) return true;
     bytes -= std::min(bytes, file.bytes);
     return false;
   });

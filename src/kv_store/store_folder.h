@@ -23,7 +23,9 @@ struct StoredFile {
   AddressDigest address = {};
   BlockHash end = {};  // its name
   std::uint64_t bytes = 0;
-  std::int64_t used_s = 0;  // seconds since 1970
+  std::int64_t used_s = 0;   // seconds since 1970
+  std::int64_t used_ns = 0;  // after those
+  bool is_outdated = false;  // its address is: another build computes for that model now
 };
 
 /// All files of a directory.
@@ -46,13 +48,21 @@ class StoreFolder {
   /// The key of all chains: the one that is there, or a new one. Errors: it is open to others, has another size, cannot
   /// be made.
   Result<BlockHashKey> key() const;
-  /// Makes the folder of an address, with its text, unless it is there.
+  /// Makes the folder of an address, with its text, unless it is there; and says that it is used.
   Result<void> add_address(const AddressDigest& address, std::string_view text) const;
-  /// The text of an address, as much of it as people want to see; empty where there is none.
+  /// Somebody computes with it now.
+  void use_address(const AddressDigest& address) const;
+  /// The text of an address, as much of it as people want to see; empty where there is none. Its first line is the
+  /// model's name, the second one what computes, and the last one the version of files.
   std::string address_text(const AddressDigest& address) const;
   /// Where the file of a run lies, and a call that makes the folder for it.
   std::filesystem::path run_path(const AddressDigest& address, const BlockHash& end) const;
   Result<void> make_folder_of(const std::filesystem::path& run) const;
+
+  /// Puts the bytes of an index in the place of those that an address has.
+  Result<void> put_index(const AddressDigest& address, std::span<const std::byte> bytes) const;
+  /// Errors: there is none, or it is larger than one can be.
+  Result<std::string> index_of(const AddressDigest& address) const;
 
   /// Lists all files; asks `pause` now and then. Files that nobody has finished within an hour are removed.
   StoreListing list(const Pause& pause) const;
@@ -66,13 +76,15 @@ class StoreFolder {
  private:
   explicit StoreFolder(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path folder_of(const AddressDigest& address) const;
-  void list_address(const AddressDigest& address, const Pause& pause, StoreListing& listing) const;
+  void list_address(const AddressDigest& address, bool is_outdated, const Pause& pause, StoreListing& listing) const;
+  std::vector<AddressDigest> outdated(std::span<const AddressDigest> addresses) const;
 
   std::filesystem::path path_;
 };
 
-/// Files that are to go, oldest use first: all that were used before `used_before_s`, and as many others as it takes
-/// until the others have at most `max_bytes`; `bytes` is what all have together.
+/// Files that are to go: all that were used before `used_before_s`, and as many others as it takes until the others
+/// have at most `max_bytes`, outdated ones first, then those whose use is longest ago. `bytes` is what all have
+/// together.
 std::vector<StoredFile> choose_oldest(std::span<const StoredFile> files, std::uint64_t bytes,
                                       std::optional<std::uint64_t> max_bytes,
                                       std::optional<std::int64_t> used_before_s);

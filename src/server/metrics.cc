@@ -26,64 +26,81 @@ struct Figure {
   double value;
 };
 
-std::vector<Figure> figures(const EngineStats& stats) {
-  const KvStats& kv = stats.kv;
-  const KvStoreCounts& store = stats.kv_store;
+double count(auto value) { return static_cast<double>(value); }
+
+constexpr MetricType kGauge = MetricType::Gauge, kCounter = MetricType::Counter;
+
+std::vector<Figure> kv_figures(const KvStats& kv, const KvStoreCounts& store) {
   const double used =
       kv.blocks_total == 0 ? 0 : static_cast<double>(kv.blocks_referenced) / static_cast<double>(kv.blocks_total);
-  const auto count = [](auto value) { return static_cast<double>(value); };
-  const MetricType gauge = MetricType::Gauge;
-  const MetricType counter = MetricType::Counter;
   return {
-      {"octavo:num_requests_running", "Sequences that advance", gauge, count(stats.running)},
-      {"octavo:num_requests_waiting", "Sequences that wait for memory or for others to end", gauge,
-       count(stats.waiting)},
-      {"octavo:kv_cache_usage_perc", "Share of the KV blocks that sequences hold; 1 is all", gauge, used},
-      {"octavo:kv_blocks_total", "KV blocks that there are", gauge, count(kv.blocks_total)},
-      {"octavo:kv_blocks_referenced", "KV blocks that sequences hold", gauge, count(kv.blocks_referenced)},
-      {"octavo:kv_blocks_cached", "KV blocks that only the prefix cache holds", gauge, count(kv.blocks_cached)},
-      {"octavo:kv_checkpoints", "Recurrent states that the prefix cache keeps", gauge, count(kv.checkpoints)},
-      {"octavo:kv_resident_bytes", "Memory that KV blocks have taken and not given back to the system", gauge,
+      {"octavo:kv_cache_usage_perc", "Share of the KV blocks that sequences hold; 1 is all", kGauge, used},
+      {"octavo:kv_blocks_total", "KV blocks that there are", kGauge, count(kv.blocks_total)},
+      {"octavo:kv_blocks_referenced", "KV blocks that sequences hold", kGauge, count(kv.blocks_referenced)},
+      {"octavo:kv_blocks_cached", "KV blocks that only the prefix cache holds", kGauge, count(kv.blocks_cached)},
+      {"octavo:kv_checkpoints", "Recurrent states that the prefix cache keeps", kGauge, count(kv.checkpoints)},
+      {"octavo:kv_resident_bytes", "Memory that KV blocks have taken and not given back to the system", kGauge,
        count(kv.resident_bytes)},
-      {"octavo:prefix_cache_queries_total", "Prompt tokens looked up in the prefix cache", counter,
+      {"octavo:prefix_cache_queries_total", "Prompt tokens looked up in the prefix cache", kCounter,
        count(kv.hits + kv.misses)},
-      {"octavo:prefix_cache_hits_total", "Prompt tokens found in the prefix cache", counter, count(kv.hits)},
-      {"octavo:prefix_cache_evictions_total", "Cached blocks whose contents were given up", counter,
+      {"octavo:prefix_cache_hits_total", "Prompt tokens found in the prefix cache", kCounter, count(kv.hits)},
+      {"octavo:prefix_cache_evictions_total", "Cached blocks whose contents were given up", kCounter,
        count(kv.evictions)},
-      {"octavo:kv_store_hits_total", "Reads of prefixes from disk that brought their blocks", counter,
+      {"octavo:kv_store_hits_total", "Reads of prefixes from disk that brought their blocks", kCounter,
        count(store.hits)},
-      {"octavo:kv_store_misses_total", "Reads of prefixes from disk that did not", counter, count(store.misses)},
-      {"octavo:kv_store_corrupt_total", "Damaged files of prefixes that were found", counter, count(store.corrupt)},
-      {"octavo:kv_store_writes_total", "Files of prefixes that were written", counter, count(store.writes)},
-      {"octavo:kv_store_evictions_total", "Files of prefixes that made room for others", counter,
+      {"octavo:kv_store_misses_total", "Reads of prefixes from disk that did not", kCounter, count(store.misses)},
+      {"octavo:kv_store_corrupt_total", "Damaged files of prefixes that were found", kCounter, count(store.corrupt)},
+      {"octavo:kv_store_writes_total", "Files of prefixes that were written", kCounter, count(store.writes)},
+      {"octavo:kv_store_evictions_total", "Files of prefixes that made room for others", kCounter,
        count(store.evictions)},
-      {"octavo:kv_store_bytes", "Bytes of all files of prefixes in the directory", gauge, count(store.bytes)},
-      {"octavo:kv_store_read_seconds_total", "Time of reads of prefixes", counter, store.read_s},
-      {"octavo:kv_store_write_seconds_total", "Time of writes of prefixes", counter, store.write_s},
-      {"octavo:num_preemptions_total", "Times a sequence stopped to make room for others, to go on later", counter,
+      {"octavo:kv_store_bytes", "Bytes of all files of prefixes in the directory", kGauge, count(store.bytes)},
+      {"octavo:kv_store_read_seconds_total", "Time of reads of prefixes", kCounter, store.read_s},
+      {"octavo:kv_store_predicted_read_seconds_total", "Time that those reads were expected to take", kCounter,
+       store.predicted_read_s},
+      {"octavo:kv_store_write_seconds_total", "Time of writes of prefixes", kCounter, store.write_s},
+      {"octavo:kv_store_write_cpu_seconds_total", "Processor time of writes of prefixes", kCounter, store.write_cpu_s},
+      {"octavo:kv_store_refused_total", "Writes of prefixes that had no time, no room or no disk", kCounter,
+       count(store.refused)},
+  };
+}
+
+std::vector<Figure> work_figures(const EngineStats& stats) {
+  return {
+      {"octavo:num_preemptions_total", "Times a sequence stopped to make room for others, to go on later", kCounter,
        count(stats.preemptions)},
-      {"octavo:preempted_blocks_total", "KV blocks that others took from such sequences", counter,
+      {"octavo:preempted_blocks_total", "KV blocks that others took from such sequences", kCounter,
        count(stats.preempted_blocks)},
-      {"octavo:constraint_bytes", "Memory of the automata of constraints, kept or held by requests", gauge,
+      {"octavo:constraint_bytes", "Memory of the automata of constraints, kept or held by requests", kGauge,
        count(stats.constraint_bytes)},
-      {"octavo:constraint_mask_bytes", "Memory of the masks that were found for them", gauge, count(stats.mask_bytes)},
-      {"octavo:prompt_tokens_total", "Prompt tokens of admitted requests", counter, count(stats.prompt_tokens)},
-      {"octavo:generation_tokens_total", "Tokens given to clients", counter, count(stats.generated_tokens)},
-      {"octavo:computed_tokens_total", "Tokens that went through the model", counter, count(stats.computed_tokens)},
-      {"octavo:shared_tokens_total", "Prompt tokens that another request's work was used for", counter,
+      {"octavo:constraint_mask_bytes", "Memory of the masks that were found for them", kGauge, count(stats.mask_bytes)},
+      {"octavo:prompt_tokens_total", "Prompt tokens of admitted requests", kCounter, count(stats.prompt_tokens)},
+      {"octavo:generation_tokens_total", "Tokens given to clients", kCounter, count(stats.generated_tokens)},
+      {"octavo:computed_tokens_total", "Tokens that went through the model", kCounter, count(stats.computed_tokens)},
+      {"octavo:shared_tokens_total", "Prompt tokens that another request's work was used for", kCounter,
        count(stats.cached_tokens)},
       {"octavo:diverged_prompts_total",
-       "Prompts that part from what earlier requests of the same client have computed, where those go on", counter,
+       "Prompts that part from what earlier requests of the same client have computed, where those go on", kCounter,
        count(stats.diverged_prompts)},
-      {"octavo:spec_decode_num_drafts_total", "Times that drafted tokens of an answer had rows in a step", counter,
+      {"octavo:spec_decode_num_drafts_total", "Times that drafted tokens of an answer had rows in a step", kCounter,
        count(stats.drafts)},
-      {"octavo:spec_decode_num_draft_tokens_total", "These tokens", counter, count(stats.drafted_tokens)},
-      {"octavo:spec_decode_num_accepted_tokens_total", "Of these, tokens that were drawn then", counter,
+      {"octavo:spec_decode_num_draft_tokens_total", "These tokens", kCounter, count(stats.drafted_tokens)},
+      {"octavo:spec_decode_num_accepted_tokens_total", "Of these, tokens that were drawn then", kCounter,
        count(stats.accepted_draft_tokens)},
-      {"octavo:engine_steps_total", "Steps of the engine", counter, count(stats.steps)},
-      {"octavo:step_prediction_error_seconds_total", "Sum of |real - predicted| of the steps' times", counter,
+      {"octavo:engine_steps_total", "Steps of the engine", kCounter, count(stats.steps)},
+      {"octavo:step_prediction_error_seconds_total", "Sum of |real - predicted| of the steps' times", kCounter,
        stats.step_error_s},
   };
+}
+
+std::vector<Figure> figures(const EngineStats& stats) {
+  std::vector<Figure> all = {
+      {"octavo:num_requests_running", "Sequences that advance", kGauge, count(stats.running)},
+      {"octavo:num_requests_waiting", "Sequences that wait for memory or for others to end", kGauge,
+       count(stats.waiting)},
+  };
+  for (const std::vector<Figure>& more : {kv_figures(stats.kv, stats.kv_store), work_figures(stats)})
+    all.insert(all.end(), more.begin(), more.end());
+  return all;
 }
 
 MetricFamily accepted_drafts(std::span<const ModelStats> models) {

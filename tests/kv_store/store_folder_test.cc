@@ -118,6 +118,44 @@ TEST_F(KvStoreFolder, TheOldestUseGoesFirst) {
   EXPECT_EQ(choose_oldest(files, 70, 69, 21).size(), 2U);
 }
 
+TEST_F(KvStoreFolder, OutdatedFilesGoBeforeThoseWhoseUseIsLongerAgo) {
+  const std::vector<StoredFile> files = {{.bytes = 10, .used_s = 30, .is_outdated = true},
+                                         {.bytes = 20, .used_s = 10},
+                                         {.bytes = 40, .used_s = 40, .is_outdated = true}};
+  const auto chosen = choose_oldest(files, 70, 25, {});
+  ASSERT_EQ(chosen.size(), 2U);
+  EXPECT_EQ(chosen[0].used_s, 30);
+  EXPECT_EQ(chosen[1].used_s, 40);
+  EXPECT_EQ(choose_oldest(files, 70, {}, 20).front().used_s, 10) << "who is too old goes all the same";
+}
+
+TEST_F(KvStoreFolder, AnAddressIsOutdatedWhenAnotherBuildComputesForItsModel) {
+  const auto old = write(prefix_of(4, 1), "model\nold build\nhash"),
+             fresh = write(prefix_of(4, 2), "model\nnew build\nhash"),
+             other = write(prefix_of(4, 3), "another\nold build\nhash");
+  age(fresh, std::chrono::hours(5));
+  age(other, std::chrono::hours(9));
+  const auto address = old.parent_path().parent_path() / "address";
+  EXPECT_EQ(make_room_in_store(folder, 2 * std::filesystem::file_size(old), {})->files, 1U);
+  EXPECT_FALSE(std::filesystem::exists(other)) << "both builds were used within the hour";
+  age(address, std::chrono::hours(2));
+  EXPECT_EQ(make_room_in_store(folder, std::filesystem::file_size(old), {})->files, 1U);
+  EXPECT_FALSE(std::filesystem::exists(old));
+  EXPECT_TRUE(std::filesystem::exists(fresh));
+}
+
+TEST_F(KvStoreFolder, ARunThatOthersContinueGoesAfterThem) {
+  OneStore store(options, one_group());
+  ASSERT_TRUE(store.write(prefix_of(4)));
+  const auto head = run_files(folder).front();
+  ASSERT_TRUE(store.write(prefix_of(6)));
+  ASSERT_TRUE(store.write(prefix_of(8)));
+  ASSERT_TRUE(store.write(prefix_of(6, 1, 4)));
+  const std::uint64_t bytes = std::filesystem::file_size(head);
+  ASSERT_TRUE(make_room_in_store(folder, bytes, {}));
+  EXPECT_EQ(run_files(folder), std::vector{head});
+}
+
 TEST_F(KvStoreFolder, AWriteMakesRoomOfWhatWasUsedLongestAgo) {
   const auto oldest = write(prefix_of(4, 1)), older = write(prefix_of(4, 2), "model two"),
              newer = write(prefix_of(4, 3));

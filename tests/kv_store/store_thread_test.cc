@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 
 #include <atomic>
+#include <ctime>
 #include <semaphore>
 #include <thread>
 
@@ -57,23 +58,41 @@ struct HeldWriter {
   }
 };
 
-TEST_F(KvStoreThread, AReadGoesBetweenTheChunksOfAWrite) {
+/// A disk that takes a tenth of a second of processor time a write.
+void take_processor_time(int) {
+  constexpr long kMost_ns = 100'000'000;
+  const auto now_ns = [] {
+    ::timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+  };
+  for (const long end = now_ns() + kMost_ns; now_ns() < end;) continue;
+}
+
+TEST_F(KvStoreThread, AReadDoesNotWaitForAWrite) {
   const StateLayout layout = large_blocks();
   OneStore store(options, layout);
   ASSERT_TRUE(store.write(prefix_of(1, 5)));
-  const PrefixName wanted = prefix_of(1, 5);
-  KvStore::Job read = 0;
-  bool was_done = false;
-  on_write = [&](int call) {
-    if (call == 1) read = store->read(wanted, blocks_of(layout, wanted, 0, 5000));
-    if (call != 2) return;
-    store->take_done(store.done());
-    was_done = !store.done().empty() && store.done().back().job == read && store.done().back().is_ok;
-  };
-  ASSERT_TRUE(store.write(prefix_of(5)));
+  HeldWriter held;
+  on_write = std::ref(held);
+  const auto write = store->write(prefix_of(5), blocks_of(layout, prefix_of(5)));
+  held.begun.acquire();
+  EXPECT_EQ(store.read(prefix_of(1, 5)), 1);
+  held.may_go_on.release();
+  EXPECT_TRUE(store.end_of(write));
   EXPECT_GE(num_calls, 3);
-  EXPECT_TRUE(was_done);
-  EXPECT_EQ(store.read(prefix_of(5)), 5);
+}
+
+TEST_F(KvStoreThread, WritesBeyondTheirShareOfProcessorTimeAreRefusedAtOnce) {
+  options.write_share = 0;
+  on_write = take_processor_time;
+  OneStore store(options, one_group());
+  int written = 0;
+  while (written < 100 && store->takes_writes()) EXPECT_TRUE(store.write(prefix_of(2, written++)));
+  EXPECT_GE(written, 1) << "some time is there from the beginning";
+  EXPECT_LT(written, 10);
+  EXPECT_FALSE(store.write(prefix_of(2, written)));
+  EXPECT_EQ(store.read(prefix_of(2, written - 1)), 2) << "reads have no bound";
 }
 
 TEST_F(KvStoreThread, WritesBeyondTheBytesInFlightAreRefusedAtOnce) {

@@ -282,7 +282,7 @@ void add_draft_options(Command& command, EngineOptions& options, std::string_vie
 }
 
 void add_kv_store_options(Command& command, KvStoreSettings& store, Context& context) {
-  constexpr float kMostSeconds = 1e6F;
+  constexpr float kMostSeconds = 1e6F, kAll = 100;
   command.group("Engine");
   const auto take = [&store, &context](std::filesystem::path folder) {
     store.folder = std::move(folder);
@@ -301,6 +301,12 @@ void add_kv_store_options(Command& command, KvStoreSettings& store, Context& con
       command, "--kv-store-min", "SECONDS", [](const std::string& text) { return parse_real(text, 0, kMostSeconds); },
       [&store](float seconds) { store.min_compute_s = double{seconds}; },
       "What takes less time to compute again is not kept there; 0: all is kept, and always read; default 1")
+      ->per_model();
+  add_parsed(
+      command, "--kv-store-cpu", "PERCENT", [](const std::string& text) { return parse_real(text, 0, kAll); },
+      [&store](float percent) { store.write_share = double{percent} / kAll; },
+      "Processor time that writes to it take at most, as a share of one processor's; what would take more is not kept; "
+      "100: no bound; default 1")
       ->per_model();
   add_parsed(
       command, "--kv-store-ttl", "AGE", [](const std::string& text) { return parse_age(text); },

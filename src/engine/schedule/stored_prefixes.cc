@@ -191,7 +191,7 @@ std::vector<HeldBlock> StoredPrefixes::held_blocks(SequenceId kv, int first) con
 
 void StoredPrefixes::write(const Sequence& sequence) {
   if (!can_be_stored(sequence) || moves_.size() >= kMostMoves) return;
-  if (compute_s(0, sequence.num_computed) < min_compute_s_) return;
+  if (compute_s(0, sequence.num_computed) < min_compute_s_ || !parts_.store.takes_writes()) return;
   try {
     ScopedSequence held(parts_.kv, sequence);
     const int num_blocks = held.attach(sequence);

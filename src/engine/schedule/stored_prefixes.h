@@ -49,8 +49,8 @@ class StoredPrefixes final : public PrefixReads {
   int num_waiting_choices() const override { return num_waiting_choices_; }
   /// A sequence does not wait any more; the read goes on. False: it did not wait.
   bool forget(const Sequence& sequence);
-  /// Writes the blocks of a sequence that can be found. Nothing where that is not worth its while, or no memory is left
-  /// for it.
+  /// Writes the blocks of a sequence that can be found. Nothing where that is not worth its while, writes have had
+  /// their share of processor time, or no memory is left for it.
   void write(const Sequence& sequence);
 
   /// Takes what has ended: what was read can be found, what was held is given back.
