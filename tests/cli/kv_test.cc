@@ -68,6 +68,9 @@ TEST_F(Kv, WrongUsageIsToldApart) {
                                                 {"kv", "list", folder, "--size", "1"},
                                                 {"kv", "gc", folder, "--domain", "a"},
                                                 {"kv", "purge", folder, "--json"},
+                                                {"kv", "verify", folder},
+                                                {"kv", "verify", folder, "-m", "model.gguf", "--older", "1d"},
+                                                {"kv", "gc", folder, "--size", "1", "-m", "model.gguf"},
                                                 {"kv", "list", folder, "--older", "1d"},
                                                 {"kv", "gc", folder, "--older", "1"},
                                                 {"kv", "list", folder, "more"}})
