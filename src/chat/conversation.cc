@@ -338,6 +338,7 @@ bool ShapedMessage::has_text() const {
 std::string_view text_of(const ContentPart& part) {
   switch (part.kind) {
     case ContentPart::Kind::kText: return part.text;
+    case ContentPart::Kind::kPicture: return {};
   }
   OCTAVO_CHECK(false, "content part of kind {}", static_cast<int>(part.kind));
 }
