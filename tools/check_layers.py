@@ -15,6 +15,7 @@ ALLOWED = {
     "public": set(),
     "base": {"public"},
     "json": {"public", "base"},
+    "vision": {"public", "base"},
     "template": {"public", "base", "json"},
     "toolcalls": {"public", "base", "json"},
     "tensor": {"public", "base"},
@@ -40,7 +41,7 @@ ALLOWED = {
     "sampler": {"public", "base", "tensor", "kernels"},
     # convert: the types of a model that is quantized as it is loaded.
     "engine": {"public", "base", "json", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "constraint", "kernels", "kv",
-               "kv_store", "attention", "model", "stage", "cpu", "gpu", "sampler"},
+               "kv_store", "attention", "model", "stage", "cpu", "gpu", "sampler", "vision"},
     # chat: the names by which templates are told whether to think; sampler: a prompt's log-probabilities are those of drawn tokens,
     # reduced by the same functions.
     "api": {"public", "base", "json", "tokenizer", "chat", "toolcalls", "sampler"},
@@ -77,10 +78,11 @@ FOLDERS = {
         "drafts": set(),
         "schedule": {"drafts"},
         "text": set(),
+        "pictures": {"schedule"},
         "answers": {"drafts", "schedule", "text"},
-        "drive": {"schedule", "answers"},
-        "": {"schedule", "text", "answers", "drive"},
-        "load": {"text", ""},
+        "drive": {"schedule", "answers", "pictures"},
+        "": {"schedule", "text", "answers", "drive", "pictures"},
+        "load": {"text", "pictures", ""},
     },
     "constraint": {
         "grammar": set(),

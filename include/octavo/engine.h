@@ -133,7 +133,7 @@ struct EngineOptions {
 /// Counts of pictures since the engine was loaded.
 struct PictureCounts {
   std::uint64_t encoded = 0;  // pictures whose vectors were computed
-  std::uint64_t found = 0;    // that were wanted when their vectors were there
+  std::uint64_t found = 0;    // pictures of requests that were known already, from others
   double encode_s = 0;        // time of computing them
   std::uint64_t bytes = 0;    // of vectors that are kept now
 };
