@@ -1,0 +1,17 @@
+// JPEG, by libjpeg-turbo.
+#pragma once
+
+#include "octavo/result.h"
+#include "vision/byte_view.h"
+#include "vision/stored_picture.h"
+
+namespace octavo {
+
+/// Errors (kInvalidPicture): the header is damaged.
+Result<StoredPicture> read_jpeg_header(ByteView file);
+
+/// The pixels of a header that read_jpeg_header() has read and that is within its reader's limits. Errors
+/// (kInvalidPicture): pixels are damaged or missing; they take too long. Throws std::bad_alloc.
+Result<Picture> decode_jpeg(ByteView file, const StoredPicture& header);
+
+}  // namespace octavo
