@@ -15,6 +15,7 @@ ALLOWED = {
     "public": set(),
     "base": {"public"},
     "json": {"public", "base"},
+    "vision": {"public", "base"},
     "template": {"public", "base", "json"},
     "toolcalls": {"public", "base", "json"},
     "vision": {"public", "base"},
