@@ -18,7 +18,6 @@ ALLOWED = {
     "vision": {"public", "base"},
     "template": {"public", "base", "json"},
     "toolcalls": {"public", "base", "json"},
-    "vision": {"public", "base"},
     "tensor": {"public", "base"},
     "source": {"public", "base", "json", "tensor"},
     # tokenizer: the words of a tokenizer.json, to be written as GGUF has them.

@@ -48,6 +48,9 @@ struct VisionConfig {
   /// Floats of a token.
   int token_floats() const { return num_vectors() * text_width; }
 
+  /// Rows, keys and values of a picture of so many patches while it is encoded, in bytes.
+  std::uint64_t rows_bytes(std::int64_t patches) const;
+
   /// Whether a text model with rows of `width` that adds `num_deepstack` more vectors can read its tokens. The error
   /// has the numbers of both.
   Result<void> check_fits(int model_width, int num_deepstack) const;
