@@ -35,8 +35,8 @@ ALLOWED = {
     "model": {"public", "base", "tensor", "source", "kernels", "kv"},
     # The seam between the devices that layers lie on, and what every one of them makes of a step.
     "stage": {"public", "base", "tensor", "source", "kernels", "kv", "model"},
-    # sampler: guesses of a draft head are drawn as the tokens that they guess.
-    "cpu": {"public", "base", "tensor", "source", "kernels", "kv", "attention", "model", "stage", "sampler"},
+    # sampler: guesses of a draft head are drawn as the tokens that they guess; vision: the pixels that an encoder reads.
+    "cpu": {"public", "base", "vision", "tensor", "source", "kernels", "kv", "attention", "model", "stage", "sampler"},
     "gpu": {"public", "base", "tensor", "source", "kernels", "kv", "attention", "model", "stage", "sampler"},
     "sampler": {"public", "base", "tensor", "kernels"},
     # convert: the types of a model that is quantized as it is loaded.

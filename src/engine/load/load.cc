@@ -16,6 +16,7 @@
 #include "engine/load/generation_config.h"
 #include "engine/load/matrix_types.h"
 #include "engine/load/model_file.h"
+#include "engine/load/picture_loader.h"
 #include "engine/load/runner_factory.h"
 #include "kv/kv_element.h"
 #include "model/model_work.h"
@@ -140,6 +141,23 @@ void be_encoder(const EngineOptions& options, EngineParts& parts) {
   parts.limits.max_step_tokens = parts.runner->info().max_rows;
 }
 
+/// The encoder of pictures beside the model, which joins what answers depend on.
+Result<void> add_pictures(const EngineOptions& options, const ModelConfig& config, IsaLevel isa, EngineParts& parts) {
+  OCTAVO_TRY(LoadedPictures pictures,
+             load_pictures(options, config, parts.text.words, isa, parts.resources->impl().threads));
+  ModelInfo& info = parts.text.info;
+  info.vision = std::move(pictures.info);
+  info.fingerprint = system_fingerprint(options.bits, isa_name(isa), kv_type_name(options.kv_type),
+                                        info.file_hash + pictures.rules.encoder_hash);
+  parts.text.sampling_defaults.suppressed.push_back(pictures.rules.placeholder);
+  parts.text.pictures = std::move(pictures.rules);
+  parts.encoder = std::move(pictures.encoder);
+  constexpr double kUntimedPieceMs = 20;
+  parts.picture_memory = {.max_bytes = options.picture_memory_bytes,
+                          .piece_ms = options.itl_target_ms > 0 ? options.itl_target_ms / 4 : kUntimedPieceMs};
+  return {};
+}
+
 /// The model on its device, and the facts about it.
 Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts& parts) {
   const ModelSource& source = *parts.source;
@@ -175,6 +193,7 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts&
   ModelInfo& info = parts.text.info;
   info = info_of(source, config, parts.runner->info(), isa, options);
   OCTAVO_TRY_VOID(read_named_prompts(source, config.architecture, config.name, info.embedding));
+  if (!options.mmproj_path.empty()) OCTAVO_TRY_VOID(add_pictures(options, config, isa, parts));
   if (config.is_encoder) be_encoder(options, parts);
   info.work = std::move(work);
   info.num_threads = parts.resources->num_threads();
