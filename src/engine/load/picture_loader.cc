@@ -50,20 +50,18 @@ Result<void> check_limits(const EngineOptions& options, const PictureFamily& fam
   return {};
 }
 
-Result<PictureRules> rules_of(const EngineOptions& options, const ModelConfig& config, const ModelTokenizer& words,
-                              const VisionConfig& vision) {
-  const PictureFamily* family = find_picture_family(vision.family);
-  OCTAVO_CHECK(family != nullptr, "a family {} without a row", vision.family);
-  OCTAVO_TRY_VOID(check_limits(options, *family));
+Result<PictureRules> rules_of(const PictureFile& file, const EngineOptions& options, const ModelConfig& config,
+                              const ModelTokenizer& words) {
+  const PictureFamily* family = file.family;
   OCTAVO_TRY(const ChatTokenizer* chat, words.require());
   const TokenId placeholder = chat->tokenizer().vocab().find(family->markup.placeholder);
   if (placeholder < 0 || !chat->tokenizer().is_control(placeholder))
     return fail("{}: the model's vocabulary has no control token {}, which stands for pictures of {}",
-                options.mmproj_path.string(), family->markup.placeholder, vision.family);
+                options.mmproj_path.string(), family->markup.placeholder, family->name);
   const int max = options.image_max_tokens > 0 ? options.image_max_tokens : family->usual_max_tokens;
   const int min = options.image_min_tokens > 0 ? options.image_min_tokens : family->min_tokens;
   return PictureRules{.family = family,
-                      .geometry = {.patch_side = vision.patch_side, .merge_side = vision.merge_side},
+                      .geometry = {.patch_side = file.config.patch_side, .merge_side = file.config.merge_side},
                       .placeholder = placeholder,
                       .min_tokens = std::min(min, max),
                       .max_tokens = std::max(max, options.image_min_tokens),
@@ -73,26 +71,34 @@ Result<PictureRules> rules_of(const EngineOptions& options, const ModelConfig& c
 
 }  // namespace
 
-Result<LoadedPictures> load_pictures(const EngineOptions& options, const ModelConfig& config,
+Result<PictureFile> PictureFile::open(const EngineOptions& options) {
+  PictureFile file;
+  OCTAVO_TRY(file.source, open_model(options.mmproj_path, options.stop, Math(options.bits)));
+  OCTAVO_TRY(file.config, VisionConfig::load(*file.source));
+  file.family = find_picture_family(file.config.family);
+  OCTAVO_CHECK(file.family != nullptr, "a family {} without a row", file.config.family);
+  OCTAVO_TRY_VOID(check_limits(options, *file.family));
+  return file;
+}
+
+Result<LoadedPictures> load_pictures(PictureFile file, const EngineOptions& options, const ModelConfig& config,
                                      const ModelTokenizer& words, IsaLevel isa, ThreadPool& pool) {
-  OCTAVO_TRY(std::unique_ptr<const ModelSource> source,
-             open_model(options.mmproj_path, options.stop, Math(options.bits)));
-  OCTAVO_TRY(const VisionConfig vision, VisionConfig::load(*source));
-  OCTAVO_TRY_VOID(vision.check_fits(config.width, config.num_deepstack));
+  const Result<void> fits = file.config.check_fits(config.width, config.num_deepstack);
+  if (!fits) return fail("{}: {}", options.mmproj_path.string(), fits.error().message);
   LoadedPictures loaded;
-  OCTAVO_TRY(loaded.rules, rules_of(options, config, words, vision));
-  OCTAVO_TRY(std::unique_ptr<VisionTower> tower, VisionTower::load({.source = *source,
+  OCTAVO_TRY(loaded.rules, rules_of(file, options, config, words));
+  OCTAVO_TRY(std::unique_ptr<VisionTower> tower, VisionTower::load({.source = *file.source,
                                                                     .kernels = kernel_table(isa, options.bits),
                                                                     .math = Math(options.bits),
                                                                     .pool = pool,
                                                                     .manner = {.stop = options.stop}}));
   loaded.rules.encoder_hash = hex_of(tower->content_hash().hash);
-  loaded.info = {.family = vision.family,
+  loaded.info = {.family = file.config.family,
                  .min_tokens = loaded.rules.min_tokens,
                  .max_tokens = loaded.rules.max_tokens,
                  .most_tokens = loaded.rules.family->most_tokens,
                  .weight_bytes = tower->weight_bytes()};
-  loaded.encoder = std::make_unique<TowerEncoder>(std::move(source), std::move(tower));
+  loaded.encoder = std::make_unique<TowerEncoder>(std::move(file.source), std::move(tower));
   return loaded;
 }
 
