@@ -34,6 +34,11 @@ SHAPES = {
     "plain": Shape(2, 64, 4, 96, 16, 2, 48, 32),
     "deepstack": Shape(3, 72, 2, 100, 4, 2, 5, 40, (0, 2)),  # no size of it fills whole vectors
 }
+# Those that a tiny text model of synth_model.py sees by, which is as wide.
+SEEING = {
+    "tiny-qwen35": Shape(2, 64, 4, 96, 16, 2, 48, 256),
+    "tiny-qwen3vl": Shape(4, 64, 4, 96, 16, 2, 48, 256, (0, 1, 2)),
+}
 # Patches on the sides of pictures, rows first.
 GRIDS = ((2, 2), (6, 10), (24, 20))
 
@@ -138,10 +143,10 @@ def write(path, shape, kind=gguf.GGMLQuantizationType.F32):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("out")
-    parser.add_argument("shape", choices=SHAPES)
+    parser.add_argument("shape", choices=SHAPES | SEEING)
     parser.add_argument("--type", default="F32")
     args = parser.parse_args()
-    write(args.out, SHAPES[args.shape], gguf.GGMLQuantizationType[args.type])
+    write(args.out, (SHAPES | SEEING)[args.shape], gguf.GGMLQuantizationType[args.type])
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ std::uint64_t VisionEncoding::compute(std::uint64_t most_work) {
   return work;
 }
 
-void VisionEncoding::run(const Task& task, RowRange range) {
+void VisionEncoding::run(const Task& task, VisionRowRange range) {
   switch (task.part) {
     case Part::kPatches: return parts_.embed(rows_, range);
     case Part::kKeys: return parts_.write_keys(rows_, task.index, range);

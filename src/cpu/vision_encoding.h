@@ -37,7 +37,7 @@ class VisionEncoding {
   };
 
   void add_task(Part part, int index, std::uint64_t row_work);
-  void run(const Task& task, RowRange range);
+  void run(const Task& task, VisionRowRange range);
   std::int64_t num_rows(const Task& task) const {
     return task.part == Part::kMerger ? rows_.num_tokens() : rows_.num_patches();
   }

@@ -130,7 +130,7 @@ std::uint64_t VisionParts::scratch_bytes() const {
          v_.size_bytes() + angles_.size_bytes() + vectors_.size_bytes();
 }
 
-void VisionParts::embed(VisionRows& rows, RowRange range) {
+void VisionParts::embed(VisionRows& rows, VisionRowRange range) {
   const std::int64_t patch_width = config_.patch_width(), width = config_.width;
   context_.for_rows(range.count, [&](std::int64_t row, int) {
     gather_patch(rows, range.first + row, patches_.data() + row * patch_width);
@@ -173,14 +173,15 @@ void VisionParts::add_position(const VisionRows& rows, std::int64_t patch, float
   for (int i = 0; i < config_.width; ++i) x[i] += a[i] * of_a + b[i] * of_b + c[i] * of_c + d[i] * of_d;
 }
 
-void VisionParts::norm_rows(VisionRows& rows, const float* weight, const float* bias, bool quantize, RowRange range) {
+void VisionParts::norm_rows(VisionRows& rows, const float* weight, const float* bias, bool quantize,
+                            VisionRowRange range) {
   context_.for_rows(range.count, [&](std::int64_t row, int) {
     std::copy_n(rows.x(range.first + row), config_.width, stream_.x(row));
     stream_.norm_row({.weight = weight, .bias = bias, .quantize = quantize}, row, row, range.count);
   });
 }
 
-void VisionParts::add_results(VisionRows& rows, const float* bias, RowRange range) {
+void VisionParts::add_results(VisionRows& rows, const float* bias, VisionRowRange range) {
   const std::int64_t width = config_.width;
   context_.for_rows_apart(range.count, [&](std::int64_t row, int) {
     float* const result = stream_.h() + row * width;
@@ -205,7 +206,7 @@ void VisionParts::rotate_heads(const float* angles, int num_heads, float* heads)
     context_.kernels.rope_halves(heads + std::int64_t{head} * dim, angles, angles + dim / 2, dim);
 }
 
-void VisionParts::write_keys(VisionRows& rows, int layer, RowRange range) {
+void VisionParts::write_keys(VisionRows& rows, int layer, VisionRowRange range) {
   const VisionLayerTensors<CpuForm>& w = weights_.layers[to_size(layer)];
   const AttentionWeights& a = w.attention;
   norm_rows(rows, w.mixer_norm, w.mixer_norm_bias, a.k.reads_int8() || a.v.reads_int8(), range);
@@ -223,7 +224,7 @@ void VisionParts::write_keys(VisionRows& rows, int layer, RowRange range) {
   });
 }
 
-void VisionParts::attend(VisionRows& rows, int layer, RowRange range) {
+void VisionParts::attend(VisionRows& rows, int layer, VisionRowRange range) {
   const VisionLayerTensors<CpuForm>& w = weights_.layers[to_size(layer)];
   const AttentionWeights& a = w.attention;
   norm_rows(rows, w.mixer_norm, w.mixer_norm_bias, a.q.reads_int8(), range);
@@ -250,7 +251,7 @@ void VisionParts::attend(VisionRows& rows, int layer, RowRange range) {
   add_results(rows, a.o_bias, range);
 }
 
-void VisionParts::feed_forward(VisionRows& rows, int layer, RowRange range) {
+void VisionParts::feed_forward(VisionRows& rows, int layer, VisionRowRange range) {
   const VisionLayerTensors<CpuForm>& w = weights_.layers[to_size(layer)];
   norm_rows(rows, w.ffn_norm, w.ffn_norm_bias, DenseFfn::reads_int8(w.feed_forward), range);
   const auto& spec = std::get<DenseFfnSpec>(config_.layers[to_size(layer)].feed_forward);
@@ -260,7 +261,7 @@ void VisionParts::feed_forward(VisionRows& rows, int layer, RowRange range) {
 
 /// A token's row is that of its patches, one behind another: the merger's norm is of each patch, those of DeepStack are
 /// of the whole row.
-void VisionParts::norm_tokens(VisionRows& rows, int vector, RowRange tokens) {
+void VisionParts::norm_tokens(VisionRows& rows, int vector, VisionRowRange tokens) {
   const MergerTensors<CpuForm>& w = vector == 0 ? weights_.merger : weights_.deepstack[to_size(vector - 1)];
   const std::int64_t cols = vector == 0 ? config_.width : config_.merged_width();
   const std::int64_t norms_a_token = config_.merged_width() / cols;
@@ -273,7 +274,7 @@ void VisionParts::norm_tokens(VisionRows& rows, int vector, RowRange tokens) {
   if (w.up.reads_int8()) merged_.quantize_rows(merged_.h(), config_.merged_width(), tokens.count);
 }
 
-void VisionParts::merge(VisionRows& rows, int vector, RowRange tokens, std::span<float> out) {
+void VisionParts::merge(VisionRows& rows, int vector, VisionRowRange tokens, std::span<float> out) {
   const MergerTensors<CpuForm>& w = vector == 0 ? weights_.merger : weights_.deepstack[to_size(vector - 1)];
   norm_tokens(rows, vector, tokens);
   const DenseFfnSpec spec{.width = config_.merged_width(), .activation = Activation::kGelu, .is_gated = false};

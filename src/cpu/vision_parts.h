@@ -22,7 +22,7 @@
 namespace octavo {
 
 /// Rows first .. first + count of a picture.
-struct RowRange {
+struct VisionRowRange {
   std::int64_t first = 0;
   int count = 0;
 };
@@ -100,27 +100,27 @@ class VisionParts {
   std::uint64_t scratch_bytes() const;
 
   /// Rows of patches from the picture's pixels.
-  void embed(VisionRows& rows, RowRange range);
+  void embed(VisionRows& rows, VisionRowRange range);
   /// Keys and values of a layer.
-  void write_keys(VisionRows& rows, int layer, RowRange range);
+  void write_keys(VisionRows& rows, int layer, VisionRowRange range);
   /// Attention of a layer, whose keys and values are those of all rows.
-  void attend(VisionRows& rows, int layer, RowRange range);
-  void feed_forward(VisionRows& rows, int layer, RowRange range);
+  void attend(VisionRows& rows, int layer, VisionRowRange range);
+  void feed_forward(VisionRows& rows, int layer, VisionRowRange range);
   /// Vectors of tokens (the range's) for `out`, [tokens, token_floats]: number 0 from the last layer's rows, others
   /// from those behind the DeepStack layers.
-  void merge(VisionRows& rows, int vector, RowRange tokens, std::span<float> out);
+  void merge(VisionRows& rows, int vector, VisionRowRange tokens, std::span<float> out);
 
  private:
   /// Norms rows of the picture as a part's input.
-  void norm_rows(VisionRows& rows, const float* weight, const float* bias, bool quantize, RowRange range);
+  void norm_rows(VisionRows& rows, const float* weight, const float* bias, bool quantize, VisionRowRange range);
   /// Adds a part's results, with their bias, to the picture's rows.
-  void add_results(VisionRows& rows, const float* bias, RowRange range);
+  void add_results(VisionRows& rows, const float* bias, VisionRowRange range);
   void gather_patch(const VisionRows& rows, std::int64_t patch, float* out) const;
   void add_position(const VisionRows& rows, std::int64_t patch, float* x) const;
   /// The angles of a patch into the worker's scratch: cosines, then sines, [head_dim / 2] each.
   float* angles_of(const VisionRows& rows, std::int64_t patch, int worker);
   void rotate_heads(const float* angles, int num_heads, float* heads) const;
-  void norm_tokens(VisionRows& rows, int vector, RowRange tokens);
+  void norm_tokens(VisionRows& rows, int vector, VisionRowRange tokens);
 
   const VisionConfig& config_;
   const VisionWeights& weights_;

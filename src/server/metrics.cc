@@ -29,6 +29,7 @@ struct Figure {
 std::vector<Figure> figures(const EngineStats& stats) {
   const KvStats& kv = stats.kv;
   const KvStoreCounts& store = stats.kv_store;
+  const PictureCounts& pictures = stats.pictures;
   const double used =
       kv.blocks_total == 0 ? 0 : static_cast<double>(kv.blocks_referenced) / static_cast<double>(kv.blocks_total);
   const auto count = [](auto value) { return static_cast<double>(value); };
@@ -60,6 +61,11 @@ std::vector<Figure> figures(const EngineStats& stats) {
       {"octavo:kv_store_bytes", "Bytes of all files of prefixes in the directory", gauge, count(store.bytes)},
       {"octavo:kv_store_read_seconds_total", "Time of reads of prefixes", counter, store.read_s},
       {"octavo:kv_store_write_seconds_total", "Time of writes of prefixes", counter, store.write_s},
+      {"octavo:pictures_encoded_total", "Pictures whose vectors were computed", counter, count(pictures.encoded)},
+      {"octavo:pictures_found_total", "Pictures of requests that were known already, from others", counter,
+       count(pictures.found)},
+      {"octavo:picture_encode_seconds_total", "Time of computing vectors of pictures", counter, pictures.encode_s},
+      {"octavo:picture_bytes", "Memory of vectors of pictures", gauge, count(pictures.bytes)},
       {"octavo:num_preemptions_total", "Times a sequence stopped to make room for others, to go on later", counter,
        count(stats.preemptions)},
       {"octavo:preempted_blocks_total", "KV blocks that others took from such sequences", counter,

@@ -145,8 +145,8 @@ void be_encoder(const EngineOptions& options, EngineParts& parts) {
 /// The encoder of pictures beside the model, which joins what answers depend on.
 Result<void> add_pictures(PictureFile file, const EngineOptions& options, const ModelConfig& config, IsaLevel isa,
                           EngineParts& parts) {
-  OCTAVO_TRY(LoadedPictures pictures, load_pictures(std::move(file), options, config, parts.text.words, isa,
-                                                    parts.resources->impl().threads));
+  OCTAVO_TRY(LoadedPictures pictures,
+             load_pictures(std::move(file), options, config, parts.text.words, isa, parts.resources->impl().threads));
   ModelInfo& info = parts.text.info;
   info.vision = std::move(pictures.info);
   info.fingerprint = system_fingerprint(options.bits, isa_name(isa), kv_type_name(options.kv_type),
@@ -226,11 +226,13 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   EngineParts parts;
   OCTAVO_TRY(parts.source, open_model(options.model_path, options.stop, Math(options.bits)));
   std::optional<PictureFile> pictures;
-  if (!options.mmproj_path.empty()) OCTAVO_TRY(pictures, PictureFile::open(options));
+  if (!options.mmproj_path.empty()) {
+    OCTAVO_TRY(pictures, PictureFile::open(options));
+  }
   TextParts& text = parts.text;
-  OCTAVO_TRY(text.words, ModelTokenizer::load(*parts.source, options.require_words, options.chat_template,
-                                              options.tokenizer_path, options.stop,
-                                              pictures ? pictures->marks() : PictureMarks()));
+  OCTAVO_TRY(text.words,
+             ModelTokenizer::load(*parts.source, options.require_words, options.chat_template, options.tokenizer_path,
+                                  options.stop, pictures ? pictures->marks() : PictureMarks()));
   OCTAVO_TRY(text.sampling_defaults, sampling_defaults_of(*parts.source, text.words, options.generation_config));
   OCTAVO_TRY(text.rank_template, RankTemplate::load(*parts.source));
   text.words.add_end_tokens(text.sampling_defaults.end_tokens);

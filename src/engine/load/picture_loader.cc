@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "model/content_hash.h"
 #include "cpu/vision_tower.h"
+#include "kernels/dispatch.h"
+#include "model/content_hash.h"
 #include "source/open_model.h"
 
 namespace octavo {
@@ -92,7 +93,7 @@ Result<LoadedPictures> load_pictures(PictureFile file, const EngineOptions& opti
                                                                     .math = Math(options.bits),
                                                                     .pool = pool,
                                                                     .manner = {.stop = options.stop}}));
-  loaded.rules.encoder_hash = hex_of(tower->content_hash().hash);
+  loaded.rules.encoder_hash = hex_of(tower->content_hash());
   loaded.info = {.family = file.config.family,
                  .min_tokens = loaded.rules.min_tokens,
                  .max_tokens = loaded.rules.max_tokens,
