@@ -140,7 +140,20 @@ def all_jpegs(picture):
     yield "restarts.jpg", saved(picture, "JPEG", restart_marker_blocks=1)
 
 
+def patchwork():
+    """Parts of many kinds, for which an encoder without loss makes several groups of codes."""
+    rng = np.random.default_rng(3)
+    y, x = np.mgrid[0:128, 0:128]
+    rgb = np.stack([x * 2, y * 2, (x * y // 37) % 256], axis=2).astype(np.int64)
+    rgb[:48, :48] += rng.integers(-3, 4, (48, 48, 3))
+    rgb[64:100, 20:60] = rng.integers(0, 2, (36, 40, 1)) * 255
+    rgb[20:60, 70:120] = rng.integers(0, 40, (40, 50, 3))
+    rgb[80:, 80:] = 77
+    return Image.fromarray(np.clip(rgb, 0, 255).astype(np.uint8))
+
+
 def all_webps(picture, clear):
+    yield "groups.webp", saved(patchwork(), "WEBP", lossless=True, method=6)
     yield "lossy.webp", saved(picture, "WEBP", quality=80)
     yield "lossless.webp", saved(picture, "WEBP", lossless=True)
     yield "lossy-alpha.webp", saved(clear, "WEBP", quality=80)

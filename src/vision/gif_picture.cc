@@ -134,8 +134,10 @@ Result<StoredPicture> read_gif_header(ByteView file) {
   const Frame frame = {
       .left = number(place + 1), .top = number(place + 3), .size = {number(place + 5), number(place + 7)}};
   const PictureSize canvas = canvas_of({number(6), number(8)}, frame);
-  return StoredPicture{.size = canvas, .decode_bytes = rgb_bytes(canvas)};
+  return StoredPicture{.size = canvas};
 }
+
+Result<std::size_t> gif_decode_bytes(ByteView, const StoredPicture& header) { return rgb_bytes(header.size); }
 
 Result<Picture> decode_gif(ByteView file, const StoredPicture& header) {
   Input input = {.rest = file};

@@ -159,6 +159,10 @@ bool JpegReader::read_row(std::uint8_t* to) {
   return true;
 }
 
+std::unexpected<Error> unread(const JpegReader& reader) {
+  return damaged("the JPEG cannot be read: {}", reader.message());
+}
+
 /// Four inks, stored the other way round as Adobe's programs do, so that 255 is none.
 void add_light(std::span<const std::uint8_t> inks, std::uint8_t* rgb) {
   for (; !inks.empty(); inks = inks.subspan(4), rgb += 3)
@@ -169,22 +173,26 @@ void add_light(std::span<const std::uint8_t> inks, std::uint8_t* rgb) {
 
 Result<StoredPicture> read_jpeg_header(ByteView file) {
   JpegReader reader(file);
-  if (!reader.begin()) return damaged("the JPEG cannot be read: {}", reader.message());
-  return StoredPicture{
-      .size = reader.size(), .orientation = exif_orientation(find_exif(file)), .decode_bytes = reader.decode_bytes()};
+  if (!reader.begin()) return unread(reader);
+  return StoredPicture{.size = reader.size(), .orientation = exif_orientation(find_exif(file))};
+}
+
+Result<std::size_t> jpeg_decode_bytes(ByteView file, const StoredPicture&) {
+  JpegReader reader(file);
+  if (!reader.begin()) return unread(reader);
+  return reader.decode_bytes();
 }
 
 Result<Picture> decode_jpeg(ByteView file, const StoredPicture& header) {
   constexpr std::size_t kRowsAndTables = std::size_t{8} << 20;
   JpegReader reader(file);
-  const auto unread = [&] { return damaged("the JPEG cannot be read: {}", reader.message()); };
-  if (!reader.begin() || !reader.begin_pixels(header.decode_bytes + kRowsAndTables)) return unread();
+  if (!reader.begin() || !reader.begin_pixels(reader.decode_bytes() + kRowsAndTables)) return unread(reader);
   Picture picture = {.size = header.size, .rgb = std::vector<std::uint8_t>(rgb_bytes(header.size))};
   const std::size_t width = to_size(header.size.width);
   std::vector<std::uint8_t> inks(reader.has_ink() ? width * 4 : 0);
   for (int y = 0; y < header.size.height; ++y) {
     std::uint8_t* row = &picture.rgb[to_size(y) * width * 3];
-    if (!reader.read_row(inks.empty() ? row : inks.data())) return unread();
+    if (!reader.read_row(inks.empty() ? row : inks.data())) return unread(reader);
     if (!inks.empty()) add_light(inks, row);
   }
   return picture;

@@ -17,17 +17,18 @@ namespace {
 
 struct FormatReader {
   Result<StoredPicture> (*read_header)(ByteView file);
+  Result<std::size_t> (*decode_bytes)(ByteView file, const StoredPicture& header);
   Result<Picture> (*decode)(ByteView file, const StoredPicture& header);
 };
 
 FormatReader reader_of(PictureFormat format) {
   switch (format) {
-    case PictureFormat::kJpeg: return {read_jpeg_header, decode_jpeg};
-    case PictureFormat::kPng: return {read_png_header, decode_png};
-    case PictureFormat::kWebp: return {read_webp_header, decode_webp};
+    case PictureFormat::kJpeg: return {read_jpeg_header, jpeg_decode_bytes, decode_jpeg};
+    case PictureFormat::kPng: return {read_png_header, png_decode_bytes, decode_png};
+    case PictureFormat::kWebp: return {read_webp_header, webp_decode_bytes, decode_webp};
     case PictureFormat::kGif: break;
   }
-  return {read_gif_header, decode_gif};
+  return {read_gif_header, gif_decode_bytes, decode_gif};
 }
 
 Result<void> check_size(PictureSize size, const PictureLimits& limits) {
@@ -62,8 +63,9 @@ Result<CheckedPicture> check(std::span<const std::byte> bytes, const PictureLimi
   OCTAVO_TRY(const StoredPicture stored, reader.read_header(bytes));
   const PictureSize size = turned(stored.size, stored.orientation);
   OCTAVO_TRY_VOID(check_size(size, limits));
+  OCTAVO_TRY(const std::size_t decoding, reader.decode_bytes(bytes, stored));
   const std::size_t turning = stored.orientation == 1 ? 0 : 2 * rgb_bytes(size);
-  const std::size_t decode_bytes = std::max(stored.decode_bytes, turning);
+  const std::size_t decode_bytes = std::max(decoding, turning);
   if (decode_bytes > limits.decode_bytes)
     return fail_as(kKind, "the picture takes {} bytes of memory as it is decoded; it may take at most {}", decode_bytes,
                    limits.decode_bytes);

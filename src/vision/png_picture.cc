@@ -129,9 +129,10 @@ Result<StoredPicture> read_png_header(ByteView file) {
     return damaged("the PNG is damaged: it does not begin with its header");
   if (std::max(width, height) > PNG_UINT_31_MAX) return damaged("the PNG is damaged: it is {} x {}", width, height);
   const PictureSize size = {static_cast<int>(width), static_cast<int>(height)};
-  return StoredPicture{
-      .size = size, .orientation = exif_orientation(find_chunk(file, "eXIf")), .decode_bytes = rgb_bytes(size)};
+  return StoredPicture{.size = size, .orientation = exif_orientation(find_chunk(file, "eXIf"))};
 }
+
+Result<std::size_t> png_decode_bytes(ByteView, const StoredPicture& header) { return rgb_bytes(header.size); }
 
 Result<Picture> decode_png(ByteView file, const StoredPicture& header) {
   PngReader reader(file);

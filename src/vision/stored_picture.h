@@ -1,5 +1,5 @@
-// What the readers of the formats have in common. Each has two functions in a header of its own, which alone know its
-// library: a header without a pixel, and the pixels.
+// What the readers of the formats have in common. Each has three functions in a header of its own, which alone know its
+// library: for the header, for the memory that pixels take, and for the pixels.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,7 @@ namespace octavo {
 /// A header, as it stands in the file.
 struct StoredPicture {
   PictureSize size = {};
-  int orientation = 1;           // of EXIF
-  std::size_t decode_bytes = 0;  // the most memory that its pixels take as they are decoded
+  int orientation = 1;  // of EXIF
 };
 
 constexpr std::size_t rgb_bytes(PictureSize size) { return to_size(size.pixels()) * 3; }

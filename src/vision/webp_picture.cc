@@ -8,13 +8,17 @@
 
 #include "base/to_size.h"
 #include "vision/orientation.h"
+#include "vision/webp_tables.h"
 
 namespace octavo {
 namespace {
 
+constexpr std::size_t kFirstChunk = 12, kChunkHead = 8;
+
 /// The picture of a file, or an animation's first one: what libwebp decodes, and its place on the canvas.
 struct Frame {
   ByteView bytes;
+  std::size_t first_chunk = kFirstChunk;
   int left = 0, top = 0;
   PictureSize size = {};
   bool has_alpha = false;
@@ -43,14 +47,27 @@ Result<WebPBitstreamFeatures> features_of(ByteView bytes) {
   return features;
 }
 
+/// The chunks of a file or of a frame, one after another.
+class ChunkWalk {
+ public:
+  ChunkWalk(ByteView bytes, std::size_t first) : bytes_(bytes), place_(first) {}
+
+  bool is_at_end() const { return place_ >= bytes_.size() || bytes_.size() - place_ < kChunkHead; }
+  bool is(std::string_view name) const { return bytes_.has(place_, name); }
+  ByteView contents() const { return bytes_.part(place_ + kChunkHead, size()); }
+  void next() { place_ += kChunkHead + size() + size() % 2; }
+
+ private:
+  std::size_t size() const { return bytes_.little(place_ + 4, 4); }
+
+  ByteView bytes_;
+  std::size_t place_;
+};
+
 /// The contents of the first chunk of a name; nothing where there is none.
 ByteView find_chunk(ByteView file, std::string_view name) {
-  std::size_t place = 12;
-  while (place + 8 <= file.size()) {
-    const std::size_t size = file.little(place + 4, 4);
-    if (file.has(place, name)) return file.part(place + 8, size);
-    place += 8 + size + size % 2;
-  }
+  for (ChunkWalk chunk(file, kFirstChunk); !chunk.is_at_end(); chunk.next())
+    if (chunk.is(name)) return chunk.contents();
   return file.part(file.size());
 }
 
@@ -67,6 +84,7 @@ Result<Frame> first_frame(ByteView file) {
   const ByteView chunk = find_chunk(file, "ANMF"), bytes = chunk.part(16);
   OCTAVO_TRY(const WebPBitstreamFeatures features, features_of(bytes));
   Frame frame = frame_of(bytes, features);
+  frame.first_chunk = 0;
   frame.left = static_cast<int>(chunk.little(0, 3)) * 2;
   frame.top = static_cast<int>(chunk.little(3, 3)) * 2;
   return frame;
@@ -87,8 +105,33 @@ Result<File> open_webp(ByteView bytes) {
 
 bool is_plain(const File& file) { return file.frame.size == file.canvas && !file.frame.has_alpha; }
 
+/// Whether a file or a frame begins as one should. libwebp would also read pixels without a chunk, and a file in a
+/// frame.
+bool begins_well(const Frame& frame) {
+  const ChunkWalk chunk(frame.bytes, frame.first_chunk);
+  return chunk.is("VP8 ") || chunk.is("VP8L") || chunk.is(frame.first_chunk == 0 ? "ALPH" : "VP8X");
+}
+
+/// The tables of a frame's codes.
+Result<std::size_t> table_bytes(const Frame& frame) {
+  if (!begins_well(frame)) return damaged("the WebP is damaged: it does not begin as one");
+  std::size_t bytes = 0;
+  for (ChunkWalk chunk(frame.bytes, frame.first_chunk); !chunk.is_at_end(); chunk.next()) {
+    const bool is_lossless = chunk.is("VP8L"), is_alpha = chunk.is("ALPH");
+    if (chunk.is("VP8 ")) return bytes;
+    if (is_lossless || is_alpha) {
+      const auto tables =
+          is_alpha ? alpha_table_bytes(chunk.contents(), frame.size) : lossless_table_bytes(chunk.contents());
+      if (!tables) break;
+      bytes = std::max(bytes, *tables);
+      if (is_lossless) return bytes;
+    }
+  }
+  return damaged("the WebP is damaged");
+}
+
 /// What libwebp takes for itself: lossless pixels, and those of a transparency beside lossy ones, are decoded whole.
-std::size_t decode_bytes(const File& file) {
+std::size_t pixel_bytes(const File& file) {
   const std::size_t pixels = to_size(file.frame.size.pixels());
   const std::size_t own = file.frame.is_lossless ? 4 * pixels : file.frame.has_alpha ? 5 * pixels : 0;
   if (is_plain(file)) return own + rgb_bytes(file.canvas);
@@ -112,7 +155,13 @@ Result<std::vector<std::uint8_t>> decode_frame(const Frame& frame, WEBP_CSP_MODE
 
 Result<StoredPicture> read_webp_header(ByteView bytes) {
   OCTAVO_TRY(const File file, open_webp(bytes));
-  return StoredPicture{.size = file.canvas, .orientation = file.orientation, .decode_bytes = decode_bytes(file)};
+  return StoredPicture{.size = file.canvas, .orientation = file.orientation};
+}
+
+Result<std::size_t> webp_decode_bytes(ByteView bytes, const StoredPicture&) {
+  OCTAVO_TRY(const File file, open_webp(bytes));
+  OCTAVO_TRY(const std::size_t tables, table_bytes(file.frame));
+  return tables + pixel_bytes(file);
 }
 
 Result<Picture> decode_webp(ByteView bytes, const StoredPicture& header) {
