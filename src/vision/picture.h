@@ -20,7 +20,7 @@ struct PictureSize {
   int width = 0, height = 0;
   bool operator==(const PictureSize&) const = default;
 
-  std::int64_t pixels() const { return std::int64_t{width} * height; }
+  constexpr std::int64_t pixels() const { return std::int64_t{width} * height; }
 };
 
 struct Picture {

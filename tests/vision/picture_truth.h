@@ -1,8 +1,10 @@
 // Random numbers, pictures of noise and digests, as tools/make_picture_truth.py makes them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <span>
 #include <sstream>
 #include <string>
@@ -47,6 +49,14 @@ inline Picture noise_picture(PictureSize size) {
   Picture picture = {.size = size, .rgb = std::vector<std::uint8_t>(to_size(size.pixels()) * 3)};
   for (std::uint8_t& value : picture.rgb) value = static_cast<std::uint8_t>(random.next() >> 23);
   return picture;
+}
+
+/// The bytes of a file in tests/data/pictures.
+inline std::vector<std::byte> picture_file(const std::string& name) {
+  std::ifstream file(source_dir() + "/tests/data/pictures/" + name, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
 }
 
 /// The lines of a file in tests/data/pictures, split at tabs.
