@@ -52,7 +52,7 @@ ALLOWED = {
     "hub": {"public", "base", "json", "source"},
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it; gpu: and what
     # of it a card has room for.
-    "cli": {"public", "base", "json", "template", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "model", "gpu",
+    "cli": {"public", "base", "json", "vision", "template", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "model", "gpu",
             "sampler", "kv_store", "engine", "api", "http", "server", "hub"},
     # The C interface: everything that the program has, for other languages. constraint: masks for those who draw alone.
     "capi": {"public", "base", "json", "constraint", "engine", "api", "server", "cli"},
