@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <vector>
 
-// It needs std::FILE and std::size_t of those above.
+// jpeglib.h needs std::FILE and std::size_t of those above.
 #include <jpeglib.h>
 // The numbers of its messages.
 #include <jerror.h>

@@ -72,7 +72,7 @@ void PngReader::fail(png_structp png, png_const_charp message) {
   std::longjmp(reader.jump_, 1);  // NOLINT(modernize-avoid-setjmp-longjmp): what libpng asks of this function
 }
 
-/// Of all chunks only those are read that pixels are made of.
+/// Chunks that no pixel is made of are passed over.
 void PngReader::set_limits(png_structp png, PictureSize size) {
   png_set_user_limits(png, static_cast<png_uint_32>(size.width), static_cast<png_uint_32>(size.height));
   png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
@@ -103,7 +103,7 @@ void PngReader::set_form() {
       (png_get_color_type(png_, info_) & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(png_, info_, PNG_INFO_tRNS) != 0;
   png_set_expand(png_);
   if (has_alpha) {
-    // Of 8 bits, also where the file has 16: libpng widens it for a file that is to be narrowed.
+    // White has 8 bits, also where the file has 16: libpng widens it for a file that is to be narrowed.
     constexpr png_uint_16 kMost = 255;
     const png_color_16 white = {.index = 0, .red = kMost, .green = kMost, .blue = kMost, .gray = kMost};
     png_set_background_fixed(png_, &white, PNG_BACKGROUND_GAMMA_SCREEN, 0, PNG_FP_1);

@@ -16,7 +16,8 @@ namespace octavo {
 /// The most memory for the tables of a chunk "VP8L". Nothing: it is damaged.
 std::optional<std::size_t> lossless_table_bytes(ByteView chunk);
 
-/// The same of a chunk "ALPH", the transparency of a lossy picture of a size.
+/// The most memory for the tables of a chunk "ALPH", the transparency of a lossy picture of a size. Nothing: it is
+/// damaged.
 std::optional<std::size_t> alpha_table_bytes(ByteView chunk, PictureSize size);
 
 }  // namespace octavo
