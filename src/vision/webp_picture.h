@@ -12,8 +12,8 @@ namespace octavo {
 /// Errors (kInvalidPicture): the header is damaged.
 Result<StoredPicture> read_webp_header(ByteView file);
 
-/// The most memory that the pixels of a header of read_webp_header() take as they are decoded. Errors (kInvalidPicture):
-/// what tells it is damaged.
+/// The most memory that the pixels of a header of read_webp_header() take as they are decoded. Errors
+/// (kInvalidPicture): what tells it is damaged.
 Result<std::size_t> webp_decode_bytes(ByteView file, const StoredPicture& header);
 
 /// The pixels. Errors (kInvalidPicture): they are damaged or missing, or take too long. Throws std::bad_alloc.

@@ -107,15 +107,11 @@ class Bits(Seeing):
             self.assertGreaterEqual(answer["usage"]["prompt_tokens_details"]["cached_tokens"], 16)
             self.assertEqual(server.metrics()["octavo:pictures_encoded_total"], 3)
         row_bytes = 4 * 256
-        for args in (("--threads", "2", "--max-step-tokens", "7"), ("--no-prefix-cache",),
-                     ("--picture-memory", str(8 * row_bytes)), ("--isa", "scalar", "--bits", "portable")):
+        for args in (("--threads", "2", "--chunk", "7"), ("--no-prefix-cache",),
+                     ("--picture-memory", str(8 * row_bytes))):
             with self.subTest(args), self.server(*args) as server:
-                if "portable" in args:
-                    expected, _ = self.ask(server, self.question())
-                    server.stop()
-                    continue
                 asked = [self.question() if i % 2 else self.question([other, self.pictures[1]]) for i in range(8)]
-                bits = in_threads(lambda messages: self.ask(server, messages)[0], [(m,) for m in asked])
+                bits = in_threads(lambda messages: self.ask(server, messages)[0], asked)
                 for i in range(1, 8, 2):
                     self.assertEqual(bits[i], expected)
 
@@ -145,7 +141,7 @@ class Refused(Seeing):
     def test_what_is_no_picture_is_refused_with_its_place(self):
         bomb = png(np.zeros((1, 1, 3), np.uint8)).replace(struct.pack(">II", 1, 1), struct.pack(">II", 20000, 20000))
         with self.server() as server:
-            for data, code, words in ((b"GIF8", "invalid_image", "found"), (b"%PDF-1.7", "invalid_image", "PDF"),
+            for data, code, words in ((b"GIF8", "invalid_image", "no picture"), (b"%PDF-1.7", "invalid_image", "PDF"),
                                       (bomb, "invalid_image", ""), (b"", "invalid_image", "")):
                 messages = self.question([self.pictures[0], data])
                 status, _, text = server.request("POST", "/v1/chat/completions", {"messages": messages})
