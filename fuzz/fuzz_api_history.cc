@@ -43,7 +43,8 @@ std::size_t bytes_of(const ApiRequest& request) {
   for (const ChatMessage& message : std::get<Conversation>(request.prompt).messages) {
     bytes += message.role.size() + message.content.size() + message.reasoning.size() + message.name.size() +
              message.tool_call_id.size();
-    for (const ContentPart& part : message.parts) bytes += part.text.size();
+    for (const ContentPart& part : message.parts)
+      bytes += part.text.size() + (part.picture.bytes == nullptr ? 0 : part.picture.bytes->size());
     for (const ToolCall& call : message.tool_calls)
       bytes += call.id.size() + call.name.size() + bytes_of(call.arguments);
   }
@@ -88,21 +89,24 @@ std::vector<json::array> histories(const json::value& value) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static test::FakeText words;
+  static test::FakeText blind, seeing;
+  seeing.set_vision();
   static const ServedModel model{.id = "text"};
   static ResponseStore store({.max_bytes = 100'000});
   const OwnResponses own{.store = &store};
-  const ApiContext context{.words = words, .model = model, .responses = &own};
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   boost::system::error_code error;
   const json::value value = json::parse(input, error);
   if (error) return 0;
-  for (const json::array& said : histories(value)) {
-    const json::object chat{{"messages", said}, {"max_tokens", 1}}, response{{"input", said}};
-    check(read_messages(chat, context), size);
-    check(read_openai_chat(chat, context), size);
-    check(read_ollama_chat(chat, context), size);
-    check(read_counted_response(response, context), size);
+  for (const test::FakeText* words : {&blind, &seeing}) {
+    const ApiContext context{.words = *words, .model = model, .responses = &own};
+    for (const json::array& said : histories(value)) {
+      const json::object chat{{"messages", said}, {"max_tokens", 1}}, response{{"input", said}};
+      check(read_messages(chat, context), size);
+      check(read_openai_chat(chat, context), size);
+      check(read_ollama_chat(chat, context), size);
+      check(read_counted_response(response, context), size);
+    }
   }
   return 0;
 }

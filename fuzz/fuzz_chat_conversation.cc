@@ -1,6 +1,7 @@
 // Any conversation in the shapes of any caps: it is refused in words, or no text of a user, a system or a tool is
 // lost, each keeps its origin, and a template renders it. Any bytes as JSON: refused in words, or the same when written
 // and read again.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
@@ -33,6 +34,8 @@ void check_json(std::string_view text) {
   FUZZ_CHECK(again && write_json(*again) == written);
 }
 
+constexpr PictureMarks kMarks = {.place = "<picture>"};
+
 TemplateCaps make_manners(Bytes& bytes) {
   constexpr std::string_view kResultRoles[] = {"tool", "ipython", ""};
   TemplateCaps caps;
@@ -43,8 +46,10 @@ TemplateCaps make_manners(Bytes& bytes) {
   caps.result_role = kResultRoles[bytes.below(3)];
   caps.format = tool_formats()[to_size(bytes.below(static_cast<int>(tool_formats().size())))];
   for (bool* flag : {&caps.system_alone, &caps.takes_text, &caps.takes_parts, &caps.takes_repeats, &caps.takes_tools,
-                     &caps.empty_tools, &caps.takes_calls, &caps.takes_parallel, &caps.calls_alone, &caps.short_ids})
+                     &caps.empty_tools, &caps.takes_calls, &caps.takes_parallel, &caps.calls_alone, &caps.short_ids,
+                     &caps.takes_pictures, &caps.takes_result_pictures})
     *flag = bytes.below(2) == 0;
+  caps.marks = kMarks;
   return caps;
 }
 
@@ -56,6 +61,8 @@ std::vector<ChatMessage> make_messages(Bytes& bytes) {
     const std::string text = std::string("<").append(std::to_string(i)).append(">");
     ChatMessage message{.role = std::string(kRoles[bytes.below(6)]), .content = text};
     if (bytes.below(4) == 0) message.parts = {{.text = text}, {.text = text}};
+    for (int picture = bytes.below(6); picture > 3; --picture)
+      message.parts.push_back({.kind = ContentPart::Kind::kPicture});
     if (bytes.below(4) == 0) message.reasoning = text;
     if (bytes.below(4) == 0) message.name = text;
     if (message.role == "assistant" && bytes.below(3) == 0) message.content.clear();
@@ -78,20 +85,27 @@ void check_shape(const std::vector<ChatMessage>& messages, const TemplateCaps& c
     return;
   }
   std::size_t num_calls = 0, num_given = 0;
+  std::ptrdiff_t num_pictures = 0;
   std::string by_origin[5];
   for (const ShapedMessage& message : shaped->turns) {
-    FUZZ_CHECK(!message.texts.empty());
+    FUZZ_CHECK(!message.parts.empty());
     num_calls += message.calls.size();
-    for (const TextRuns& text : message.texts)
-      for (const jinja::TextRun& run : text) by_origin[static_cast<std::size_t>(run.origin)] += run.text;
+    for (const ShapedPart& part : message.parts) num_pictures += part.is_picture ? 1 : 0;
+    for (const ShapedPart& part : message.parts)
+      for (const jinja::TextRun& run : part.text) num_pictures += run.text == kMarks.place ? 1 : 0;
+    for (const ShapedPart& part : message.parts)
+      for (const jinja::TextRun& run : part.text) by_origin[static_cast<std::size_t>(run.origin)] += run.text;
   }
   for (const ChatMessage& message : messages) {
     num_given += message.tool_calls.size();
+    num_pictures -= std::ranges::count_if(message.parts, is_picture);
+    if (has_pictures(message)) continue;  // its content is in its parts
     const std::string& role = message.role;
     Origin origin = role == "assistant" ? Origin::kModel : role == "tool" ? Origin::kTool : Origin::kUser;
     if (role == "system" || role == "developer") origin = Origin::kSystem;
     FUZZ_CHECK(by_origin[static_cast<std::size_t>(origin)].find(message.content) != std::string::npos);
   }
+  FUZZ_CHECK(num_pictures == 0);
   FUZZ_CHECK(num_calls == (caps.takes_calls ? num_given : 0));
   FUZZ_CHECK(caps.takes_tools ||
              by_origin[static_cast<std::size_t>(Origin::kTool)].find("<tool>") != std::string::npos);
@@ -100,14 +114,16 @@ void check_shape(const std::vector<ChatMessage>& messages, const TemplateCaps& c
 void check_template(const std::vector<ChatMessage>& messages, Bytes& bytes) {
   static const ChatTemplate kTemplates[] = {
       std::move(*ChatTemplate::load(test::MemorySource(),
-                                    "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}")),
+                                    "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}", kMarks)),
       std::move(*ChatTemplate::load(test::MemorySource(),
                                     "{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}"
-                                    "{{ raise_exception('turns!') }}{% endif %}{{ m.content | trim }}{% endfor %}")),
+                                    "{{ raise_exception('turns!') }}{% endif %}{{ m.content | trim }}{% endfor %}",
+                                    kMarks)),
       std::move(*ChatTemplate::load(
           test::MemorySource(),
           "{% for m in messages %}{{ m.thinking }}{{ m.content }}{% for c in m.tool_calls %}{{ c.id }}"
-          "{{ c.function.arguments | tojson }}{% endfor %}{% endfor %}{{ tools }}"))};
+          "{{ c.function.arguments | tojson }}{% endfor %}{% endfor %}{{ tools }}",
+          kMarks))};
   const bool continues = bytes.below(2) == 0;
   const auto parts = kTemplates[bytes.below(3)].render(
       messages, {}, {.add_generation_prompt = !continues, .continue_final_message = continues}, std::tm{});

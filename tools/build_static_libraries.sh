@@ -5,7 +5,7 @@
 # Leaves FOLDER/lib/*.a and FOLDER/lib/pkgconfig. FOLDER/libraries.tsv has a line for each library that is part of
 # liboctavo.so: its name, the package it is of, that package's version, and its architecture or `source`;
 # FOLDER/licenses has their terms. Does nothing where FOLDER is already right. About two minutes on two cores.
-# Needs what scripts/setup installs, and dpkg-dev and make.
+# Needs what scripts/setup installs, and dpkg-dev, make and nasm.
 set -euo pipefail
 export LC_ALL=C
 [ $# = 1 ] || { printf 'usage: %s FOLDER\n' "$0" >&2; exit 2; }
@@ -24,10 +24,14 @@ sources=(
   "spdlog=$(source_version libspdlog-dev)"
   "prometheus-cpp=$(source_version prometheus-cpp-dev)"
   "libedit=$(source_version libedit-dev)"
+  "libjpeg-turbo=$(source_version libjpeg62-turbo-dev)"
+  "libpng1.6=$(source_version libpng-dev)"
+  "zlib=$(source_version zlib1g-dev)"
   curl ncurses
 )
 installed=("boost=$(package_version libboost-json1.81-dev)" "openssl=$(package_version libssl-dev)"
-  "utf8proc=$(package_version libutf8proc-dev)" "xxhash=$(package_version libxxhash-dev)")
+  "utf8proc=$(package_version libutf8proc-dev)" "xxhash=$(package_version libxxhash-dev)"
+  "libwebp=$(package_version libwebp-dev)" "giflib=$(package_version libgif-dev)")
 recipe=$(sha256sum "${BASH_SOURCE[0]}")
 stamp="${recipe%% *} ${sources[*]} ${installed[*]}"
 [ "$(cat "$to/stamp" 2>/dev/null)" != "$stamp" ] || exit 0
@@ -128,6 +132,28 @@ build_terminal() {
   )
 }
 
+# The libraries of pictures. JPEG's is several times as fast with its parts in assembly, which nasm reads.
+build_pictures() {
+  say "building libz.a, libpng16.a and libjpeg.a"
+  mkdir -p objects/zlib objects/png
+  (
+    cd objects/zlib
+    quietly "build zlib" gcc -c -DHAVE_UNISTD_H "${flags[@]}" ../../zlib/{adler32,compress,crc32,deflate,inffast,inflate,inftrees,trees,uncompr,zutil}.c
+    ar rcsD ../../made/lib/libz.a ./*.o
+  )
+  (
+    cd objects/png
+    quietly "configure libpng" env CFLAGS="${flags[*]}" ../../libpng1.6/configure --disable-shared --enable-static \
+      --enable-hardware-optimizations=yes --disable-tools
+    quietly "build libpng" make -j "$jobs" libpng16.la
+    cp .libs/libpng16.a ../../made/lib/
+  )
+  quietly "configure libjpeg-turbo" cmake -G Ninja -S libjpeg-turbo -B objects/jpeg -DCMAKE_BUILD_TYPE=None \
+    -DCMAKE_C_FLAGS="${flags[*]}" -DENABLE_SHARED=OFF -DREQUIRE_SIMD=ON -DWITH_TURBOJPEG=OFF
+  quietly "build libjpeg-turbo" ninja -C objects/jpeg -j "$jobs" jpeg-static
+  cp objects/jpeg/libjpeg.a made/lib/
+}
+
 # describe NAME LIBRARIES: for pkg-config, which CMake asks for some of the libraries.
 describe() {
   # shellcheck disable=SC2016 # pkg-config's words
@@ -158,17 +184,23 @@ list_all() {
   list_installed cli11 libcli11-dev
   list_source curl curl
   list_source fmt fmtlib
+  list_installed giflib libgif-dev
   list_source libedit libedit
+  list_source libjpeg-turbo libjpeg-turbo
+  list_source libpng libpng1.6
   list_installed "libstdc++" "$(dpkg-query -S "$(realpath "$(g++ -print-file-name=libstdc++.a)")" | cut -d: -f1)"
+  list_installed libwebp libwebp-dev
   list_source ncurses ncurses
   list_installed openssl libssl-dev
   list_source prometheus-cpp prometheus-cpp
   list_source spdlog spdlog
   list_installed utf8proc libutf8proc-dev
   list_installed xxhash libxxhash-dev
+  list_source zlib zlib
 }
 
-{ command -v dpkg-source && command -v make; } >/dev/null || fail "this needs dpkg-dev and make, of Debian's packages"
+{ command -v dpkg-source && command -v make && command -v nasm; } >/dev/null ||
+  fail "this needs dpkg-dev, make and nasm, of Debian's packages"
 say "fetching source packages of libraries"
 fetch_sources
 mkdir -p made/lib/pkgconfig
@@ -180,10 +212,15 @@ printf '#include <boost/json/src.hpp>\n' >boost_json.cc
 compile boost_json boost_json.cc -- -DBOOST_JSON_SOURCE
 build_curl
 build_terminal
-for library in utf8proc ssl crypto; do cp "$(gcc -print-file-name=lib$library.a)" made/lib/; done
+build_pictures
+for library in utf8proc ssl crypto webp gif; do cp "$(gcc -print-file-name=lib$library.a)" made/lib/; done
 describe libutf8proc -lutf8proc
 describe prometheus-cpp-core -lprometheus-cpp-core
 describe libedit "-ledit -ltinfo"
+describe libjpeg -ljpeg
+describe libpng "-lpng16 -lz"
+describe libwebp -lwebp
+describe libgif -lgif
 list_all
 printf '%s\n' "$stamp" >made/stamp
 mkdir -p "$(dirname "$to")"

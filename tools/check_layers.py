@@ -15,6 +15,7 @@ ALLOWED = {
     "public": set(),
     "base": {"public"},
     "json": {"public", "base"},
+    "vision": {"public", "base"},
     "template": {"public", "base", "json"},
     "toolcalls": {"public", "base", "json"},
     "tensor": {"public", "base"},
@@ -34,13 +35,13 @@ ALLOWED = {
     "model": {"public", "base", "tensor", "source", "kernels", "kv"},
     # The seam between the devices that layers lie on, and what every one of them makes of a step.
     "stage": {"public", "base", "tensor", "source", "kernels", "kv", "model"},
-    # sampler: guesses of a draft head are drawn as the tokens that they guess.
-    "cpu": {"public", "base", "tensor", "source", "kernels", "kv", "attention", "model", "stage", "sampler"},
+    # sampler: guesses of a draft head are drawn as the tokens that they guess; vision: the pixels that an encoder reads.
+    "cpu": {"public", "base", "vision", "tensor", "source", "kernels", "kv", "attention", "model", "stage", "sampler"},
     "gpu": {"public", "base", "tensor", "source", "kernels", "kv", "attention", "model", "stage", "sampler"},
     "sampler": {"public", "base", "tensor", "kernels"},
     # convert: the types of a model that is quantized as it is loaded.
     "engine": {"public", "base", "json", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "constraint", "kernels", "kv",
-               "kv_store", "attention", "model", "stage", "cpu", "gpu", "sampler"},
+               "kv_store", "attention", "model", "stage", "cpu", "gpu", "sampler", "vision"},
     # chat: the names by which templates are told whether to think; sampler: a prompt's log-probabilities are those of drawn tokens,
     # reduced by the same functions.
     "api": {"public", "base", "json", "tokenizer", "chat", "toolcalls", "sampler"},
@@ -51,7 +52,7 @@ ALLOWED = {
     "hub": {"public", "base", "json", "source"},
     # model: `octavo info` says what a file will need in memory, which its hyperparameters tell without loading it; gpu: and what
     # of it a card has room for.
-    "cli": {"public", "base", "json", "template", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "model", "gpu",
+    "cli": {"public", "base", "json", "vision", "template", "tensor", "source", "convert", "tokenizer", "chat", "toolcalls", "model", "gpu",
             "sampler", "kv_store", "engine", "api", "http", "server", "hub"},
     # The C interface: everything that the program has, for other languages. constraint: masks for those who draw alone.
     "capi": {"public", "base", "json", "constraint", "engine", "api", "server", "cli"},
@@ -77,10 +78,11 @@ FOLDERS = {
         "drafts": set(),
         "schedule": {"drafts"},
         "text": set(),
+        "pictures": {"schedule"},
         "answers": {"drafts", "schedule", "text"},
-        "drive": {"schedule", "answers"},
-        "": {"schedule", "text", "answers", "drive"},
-        "load": {"text", ""},
+        "drive": {"schedule", "answers", "pictures"},
+        "": {"schedule", "text", "answers", "drive", "pictures"},
+        "load": {"text", "pictures", ""},
     },
     "constraint": {
         "grammar": set(),

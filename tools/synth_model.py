@@ -31,6 +31,10 @@ import synth_gemma4
 from gguf_file import GgufFile
 
 
+# The tokens that stand for pictures in Qwen's prompts.
+PICTURE_MARKS = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
+
+
 class Shape(NamedTuple):
     arch: str
     layers: int
@@ -58,6 +62,7 @@ SHAPES = {
     "tiny-llama-values": Shape("llama", 2, 256, 4, 2, 96, 512, 2048, 10000.0, True, value_dim=64),
     "tiny-qwen2": Shape("qwen2", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-qwen3": Shape("qwen3", 2, 256, 4, 2, 128, 512, 2048, 1000000.0, True),
+    "tiny-qwen3vl": Shape("qwen3vl", 4, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-mistral3": Shape("mistral3", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, False),
     "tiny-mistral3-experts": Shape("mistral3", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, False, 6, 2),
     "tiny-deci": Shape("deci", 6, 256, 4, 2, 64, 512, 2048, 10000.0, True),
@@ -256,11 +261,20 @@ def first_words(entries, count):
         yield name, value, value_type
 
 
-def add_vocabulary(writer, path, count=None):
+def with_marks(entries):
+    """A vocabulary with the control tokens that stand for pictures behind its own."""
+    more = {"tokenizer.ggml.tokens": PICTURE_MARKS,
+            "tokenizer.ggml.token_type": len(PICTURE_MARKS) * [gguf.TokenType.CONTROL]}
+    for name, value, value_type in entries:
+        yield name, [*value, *more[name]] if name in more else value, value_type
+
+
+def add_vocabulary(writer, path, count=None, sees=False):
     """Copies the vocabulary of another file, or its first words; returns the number of tokens."""
     num_tokens = 0
     entries = read_vocabulary(path)
-    for name, value, value_type in first_words(entries, count) if count else entries:
+    entries = first_words(entries, count) if count else entries
+    for name, value, value_type in with_marks(entries) if sees else entries:
         if value_type is None:
             writer.add_array(name, value)
         else:
@@ -327,6 +341,9 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_final_logit_softcapping(3.0)
     if name in SCALES:
         add_scales(writer, name)
+    if shape.arch == "qwen3vl":
+        writer.add_rope_dimension_sections([12, 10, 10, 0])
+        writer.add_uint32("qwen3vl.n_deepstack_layers", 3)
     if shape.arch == "llama" or rotated != shape.head_dim:
         writer.add_rope_dimension_count(rotated)
 
@@ -438,7 +455,7 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
     if shape.arch == "olmo2":
         tensors.vector(prefix + "attn_q_norm.weight", q_rows, 1)
         tensors.vector(prefix + "attn_k_norm.weight", kv_rows, 1)
-    if shape.arch in ("qwen3", "qwen3moe", "gemma3", "hunyuan-dense", "exaone4", *HYBRIDS) and not recurrence:
+    if shape.arch in ("qwen3", "qwen3vl", "qwen3moe", "gemma3", "hunyuan-dense", "exaone4", *HYBRIDS) and not recurrence:
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
     if shape.arch in ("gemma2", "gemma3", "glm4", *NORMS_RESULTS_ALONE):
@@ -524,7 +541,7 @@ def add_layers(tensors, name, num_layers, num_tokens, embedding, types, biases):
 
 def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=None, window=512, untied=False,
                 rope_freqs=False, seed=1, progress=False, linear=None, yarn=None, biases=False, pattern=None,
-                factors=False, head=False, words=None):
+                factors=False, head=False, words=None, sees=False):
     """Writes a model of one of SHAPES to `out`. `types` are names, given to the layer weights in turn."""
     dims = SHAPES[shape]
     num_layers = layers or dims.layers
@@ -542,7 +559,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     if head and dims.arch not in HYBRIDS:
         raise ValueError(f"a draft head belongs to {' and '.join(HYBRIDS)}, not to {dims.arch}")
     writer = gguf.GGUFWriter(out, dims.arch)
-    num_tokens = add_vocabulary(writer, vocab_from, words)
+    num_tokens = add_vocabulary(writer, vocab_from, words, sees)
     recurrence = RECURRENCES.get(shape)
     stretched = yarn and dims.arch not in ("mistral3", "gpt-oss", "olmo2")
     rotated = dims.head_dim * 3 // 4 if stretched else dims.head_dim // 4 if recurrence else dims.head_dim

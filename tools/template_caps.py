@@ -70,6 +70,12 @@ def agents():
     yield [answer, user, message("assistant", ""), message("user", "More?")]
     yield [user, results[0], answer, called, message("system", "Late."), results[0], answer]
     yield [answer]
+    picture = {"type": "image"}
+    yield [message("user", [picture, {"type": "text", "text": "Shown?"}, picture]), answer,
+           message("user", [picture])]
+    yield [message("system", [{"type": "text", "text": "Sys one."}, picture]), user]
+    yield [user, called,
+           message("tool", [{"type": "text", "text": "12 °C"}, picture], tool_call_id="call_AbCd0123456789xYz")]
 
 
 def continued():
@@ -161,7 +167,7 @@ def lost(caps, conversation, result):
         return None
     for wanted in conversation["messages"]:
         content = wanted.get("content")
-        texts = [part["text"] for part in content] if isinstance(content, list) else [content or ""]
+        texts = [part.get("text", "") for part in content] if isinstance(content, list) else [content or ""]
         for text in texts:
             escaped = json.dumps(text, ensure_ascii=False)[1:-1]
             if wanted["role"] != "assistant" and text.strip() not in result["prompt"] \
@@ -185,6 +191,7 @@ def row(name, answer):
     if wants_names(answer):
         return f"| {name} | wants names of its own |" + " – |" * 5
     contents = [word for word, key in (("text", "text"), ("parts", "parts")) if caps[key]]
+    shown_pictures = [word for word, key in (("pictures", "pictures"), ("also in results", "result_pictures")) if caps[key]]
     calls = "as text"
     if caps["calls"]:
         details = [{"either": "dict or text", "dict": "dict", "text": "text"}[caps["arguments"]]]
@@ -199,7 +206,7 @@ def row(name, answer):
         ("turns of one role are joined", not caps["repeats"]),
         (f"results: `{caps['result_role']}`" if caps["result_role"] else "results are a user's text",
          caps["result_role"] != "tool"), ("no prefill", not caps["prefill"])) if holds]
-    cells = [name, SYSTEMS[caps["system"]], " or ".join(contents), shown_tools, calls, reasoning[caps["reasoning"]],
+    cells = [name, SYSTEMS[caps["system"]], ", ".join([" or ".join(contents), *shown_pictures]), shown_tools, calls, reasoning[caps["reasoning"]],
              ", ".join(others)]
     return "| " + " | ".join(cells) + " |"
 

@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "octavo/picture.h"
+
 namespace octavo {
 
 class RequestWork;
@@ -34,9 +36,10 @@ struct ToolCall {
 
 /// A piece of a message's content.
 struct ContentPart {
-  enum class Kind : std::uint8_t { kText };
+  enum class Kind : std::uint8_t { kText, kPicture };
   Kind kind = Kind::kText;
-  std::string text = {};  // the text of a kText
+  std::string text = {};      // the text of a kText
+  PictureInput picture = {};  // of a kPicture; the model must see (ModelInfo::vision)
 };
 
 struct ChatMessage {
@@ -62,6 +65,9 @@ struct ChatTemplateOptions {
   bool add_generation_prompt = true;
   /// The prompt ends with the text of the last message, which the answer continues; add_generation_prompt is false.
   bool continue_final_message = false;
+  /// Pictures are decoded; otherwise their heads alone are read, which tell the number of tokens: the prompt can be
+  /// counted, and cannot be computed.
+  bool decodes_pictures = true;
   RequestWork* work = nullptr;  // as in TokenizeOptions; its stop ends the rendering, too
 };
 

@@ -30,6 +30,7 @@
 #include "octavo/kv_type.h"
 #include "octavo/model_info.h"
 #include "octavo/model_text.h"
+#include "octavo/picture.h"
 #include "octavo/prefill_priority.h"
 #include "octavo/queue_bound.h"
 #include "octavo/request.h"
@@ -65,6 +66,13 @@ struct EngineOptions {
   int max_step_tokens = 512;  // rows computed in one step at most; longer prompts are read in chunks
   int max_sequences = 256;    // sequences that advance in one step at most
   bool profile = false;       // EngineStats::profile is kept, which takes some microseconds of a step
+  /// A file with the encoder of pictures (mmproj-*.gguf), which must fit the model; empty: the model reads texts alone.
+  std::filesystem::path mmproj_path = {};
+  /// The most memory of encoded pictures, which stay there while there is room. A picture that it cannot hold is
+  /// refused.
+  std::uint64_t picture_memory_bytes = std::uint64_t{256} << 20;
+  int image_min_tokens = 0, image_max_tokens = 0;  // of a picture that asks for none; 0: the family's own
+  PictureBounds picture_bounds = {};
   /// A directory that keeps prefixes beyond the life of the engine, so that they are read in place of being computed.
   /// It never changes an answer. Loading fails where the directory is open to others; with a device, contiguous layout,
   /// no prefix cache or no repack nothing is kept, which on_warning is told.
@@ -122,6 +130,14 @@ struct EngineOptions {
   std::stop_token stop = {};
 };
 
+/// Counts of pictures since the engine was loaded.
+struct PictureCounts {
+  std::uint64_t encoded = 0;  // pictures whose vectors were computed
+  std::uint64_t found = 0;    // pictures of requests that were known already, from others
+  double encode_s = 0;        // time of computing them
+  std::uint64_t bytes = 0;    // of vectors that are kept now
+};
+
 /// Counts of an engine since it was loaded, its present state, and its memory.
 struct EngineStats {
   KvStats kv;  // hits and misses count tokens of admitted prompts: those that others had computed, and those that were
@@ -149,6 +165,7 @@ struct EngineStats {
   double step_error_s = 0;                  // sum of |real - predicted|
   double last_step_s = 0, last_predicted_step_s = 0;
   KvStoreCounts kv_store;
+  PictureCounts pictures;
   StepProfile profile;  // where EngineOptions::profile is set
   std::string fault;    // the device has failed for good, so that all requests end with this; empty: it has not
 };

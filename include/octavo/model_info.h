@@ -10,6 +10,7 @@
 
 #include "octavo/bits.h"
 #include "octavo/embedding.h"
+#include "octavo/picture.h"
 #include "octavo/token.h"
 
 namespace octavo {
@@ -58,6 +59,7 @@ struct ModelInfo {
   std::string tool_format = {};           // the form of calls of tools in answers; empty: there is no chat template
   std::string chat_template = {};         // in Jinja: the option's, or else the file's; empty: none
   EmbeddingInfo embedding = {};           // the vectors that it makes of texts
+  VisionInfo vision = {};                 // what it sees of pictures
   bool fills_gaps = false;                // the vocabulary has the tokens that ModelText::infill_prompt() needs
   int vocab_size = 0;
   int num_tokens = 0;  // ids that have a text; a model may pad its vocabulary beyond them

@@ -41,6 +41,8 @@ struct ChatPrompt {
   int generation_prompt_tokens = 0;  // tokens at the end of the prompt that only ask for an answer, as the template
                                      // writes them behind the last message
   bool ends_in_reasoning = false;    // the template has written an opening mark: ReasoningParams::begins_inside
+  std::vector<PromptPicture> pictures = {};  // in their order: Request::pictures
+  std::vector<std::string> warnings = {};    // of pictures that were made much smaller
 };
 
 /// A text with a gap, which the model is to fill.
@@ -75,7 +77,8 @@ class ModelText {
   virtual std::string vocabulary_text(TokenId token) const = 0;
   /// The prompt of a conversation, which is brought into the template's shape where possible, with what a request has
   /// to know of it beside its tokens. Errors: a template that is missing or wrong, refuses the conversation or writes
-  /// no text; more tokens than max_tokens; kNoWords.
+  /// no text; more tokens than max_tokens; kNoWords; a picture that is none (kInvalidPicture), or beyond a limit
+  /// (kPictureTooLarge).
   virtual Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
                                          const ChatTemplateOptions& options) const = 0;
   /// The tokens of chat_prompt() alone.

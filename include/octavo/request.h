@@ -14,6 +14,7 @@
 #include "octavo/constraint.h"
 #include "octavo/draft.h"
 #include "octavo/embedding.h"
+#include "octavo/picture.h"
 #include "octavo/sampling.h"
 #include "octavo/token.h"
 
@@ -109,6 +110,9 @@ struct Request {
   /// The part of a pair of texts that each token belongs to, for models that tell them apart
   /// (EmbeddingPrompt::token_types); empty: all 0.
   std::vector<std::uint8_t> token_types = {};
+  /// The pictures among the tokens, in their order and apart from each other (ChatPrompt::pictures), whose places have
+  /// the model's placeholder. A model that sees computes their vectors once, whoever asks for them.
+  std::vector<PromptPicture> pictures = {};
   /// The prompt stays in the KV memory after the request's end (kLength), until cancel() is called with its number:
   /// prompts of its cache domain that begin with its whole blocks find them computed, whatever else runs. max_tokens
   /// must be -1. Pins leave room for a sequence as long as the context: what has no room beside them ends as

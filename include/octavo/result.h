@@ -21,6 +21,8 @@ enum class ErrorKind : std::uint8_t {
   kOutOfBlocks,      // the KV memory has too few free blocks until others give some back
   kStopped,          // the caller asked for a stop
   kNoWords,          // the model's vocabulary is missing or of an unknown kind: only token ids are known
+  kInvalidPicture,   // a picture that is none, is of another format, or is damaged
+  kPictureTooLarge,  // a picture beyond a limit: of bytes, of pixels, of tokens
 };
 
 /// An error in words: the file, key, offset or field, then the finding and the expectation.

@@ -32,14 +32,15 @@ _OF_THINKING = """
 
 # Those of one of them, and of /apply-template.
 _OF_CHATS = """
-    reasoning_format include_reasoning top_logprobs parallel_tool_calls add_generation_prompt
+    reasoning_format include_reasoning top_logprobs parallel_tool_calls add_generation_prompt image_min_tokens
+    image_max_tokens
 """.split()
 _OF_TEXTS = """
     add_special_tokens
 """.split()
 _OF_TEMPLATES = """
     model functions tools add_generation_prompt continue_final_message documents reasoning_effort
-    chat_template_kwargs
+    chat_template_kwargs image_min_tokens image_max_tokens
 """.split()
 
 CHAT = frozenset(_ANSWER + _OF_THINKING + _OF_CHATS)

@@ -318,8 +318,8 @@ WriteError error_form(std::span<const Api> apis, std::string_view path) {
 ApiResult<CompletionCall> parse_call(const Api& api, boost::json::object body, const ModelText& words,
                                      const ServedModel& model, const OwnResponses& responses,
                                      const std::stop_token& stop, std::span<const TokenId> prompt) {
-  const std::size_t num_images =
-      model.policy.image_placeholder.empty() ? 0 : replace_images(body, model.policy.image_placeholder);
+  const bool is_blind = !words.info().vision.sees() && !model.policy.image_placeholder.empty();
+  const std::size_t num_images = is_blind ? replace_images(body, model.policy.image_placeholder) : 0;
   const RequestText own(words, stop, responses.body_bytes);
   OCTAVO_TRY(CompletionCall call,
              api.parse(body, {.words = own, .model = model, .responses = &responses, .prompt = prompt}));

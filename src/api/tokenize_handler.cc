@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/call/context_full.h"
+#include "api/call/picture_errors.h"
 #include "api/call/token_ids.h"
 #include "api/fields/image_placeholder.h"
 #include "api/openai/openai_chat.h"
@@ -36,8 +37,11 @@ ApiResult<std::vector<TokenId>> tokens_of(ApiResult<ApiRequest> read, const Mode
   const std::size_t most = std::max(kMaxCountedTokens, to_size(words.info().max_context));
   Conversation conversation = conversation_of(*read);
   conversation.options.max_tokens = most;
+  conversation.options.decodes_pictures = false;
   auto tokens = words.apply_chat_template(conversation.messages, conversation.options);
   if (tokens) return std::move(*tokens);
+  if (is_of_picture(tokens.error()))
+    return std::unexpected(picture_error(tokens.error(), conversation.messages, read->prompt_field));
   if (tokens.error().kind != ErrorKind::kContextOverflow) return std::unexpected(to_api_error(tokens.error()));
   const ContextFull full{
       .prompt_tokens = static_cast<std::int64_t>(most) + 1, .context = words.info().max_context, .is_counted = false};
@@ -223,7 +227,8 @@ ApiResult<std::string> answer_detokenize(const TokenizeCall& call, const ApiCont
 ApiResult<std::string> answer_apply_template(const TokenizeCall& call, const ApiContext& context,
                                              BufferedAnswer& held) {
   OCTAVO_TRY(ApiRequest request, read_openai_conversation(call.body, context));
-  const Conversation conversation = conversation_of(request);
+  Conversation conversation = conversation_of(request);
+  conversation.options.decodes_pictures = false;
   const auto prompt = context.words.render_chat_template(conversation.messages, conversation.options);
   if (!prompt) return std::unexpected(invalid_value("messages", "messages: " + prompt.error().message));
   if (auto error = held.hold(json_string_bytes(*prompt))) return std::unexpected(std::move(*error));
@@ -238,7 +243,8 @@ ApiResult<std::string> answer_count(const TokenizeCall& call, const ApiContext& 
 ApiResult<std::string> answer_by(TokenizeCall call, const ModelText& words, const ServedModel& model,
                                  BufferedAnswer& held, const std::stop_token& stop) {
   const RequestText own(words, stop, call.responses.body_bytes);
-  if (!model.policy.image_placeholder.empty()) replace_images(call.body, model.policy.image_placeholder);
+  if (!words.info().vision.sees() && !model.policy.image_placeholder.empty())
+    replace_images(call.body, model.policy.image_placeholder);
   return call.answer(call, {.words = own, .model = model, .responses = &call.responses}, held);
 }
 

@@ -31,6 +31,8 @@ octavo_status status_of(ErrorKind kind) {
     case ErrorKind::kStopped:
     case ErrorKind::kDraining: return OCTAVO_STOPPED;
     case ErrorKind::kOther:
+    case ErrorKind::kInvalidPicture:
+    case ErrorKind::kPictureTooLarge:
     case ErrorKind::kNoWords: return OCTAVO_INVALID;
   }
   return OCTAVO_FAILED;

@@ -1,5 +1,6 @@
 #include "chat/chat_template.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/error.h"
@@ -20,13 +21,20 @@ constexpr std::string_view kWayRound = "octavo run --raw gives the text to the m
 /// The text that continue_final_message goes on with, as the template was given it.
 std::string last_text(const std::vector<ShapedMessage>& turns) {
   std::string text;
-  for (const jinja::TextRun& run : turns.back().texts.back()) text += run.text;
+  for (const jinja::TextRun& run : turns.back().parts.back().text) text += run.text;
   return text;
+}
+
+Result<void> refuse_pictures(std::span<const ChatMessage> messages) {
+  const auto found = std::ranges::find_if(messages, has_pictures);
+  if (found == messages.end()) return {};
+  return fail("messages[{}]: found a picture, expected texts: this model sees no pictures", found - messages.begin());
 }
 
 }  // namespace
 
-Result<ChatTemplate> ChatTemplate::load(const ModelSource& source, std::string_view instead) {
+Result<ChatTemplate> ChatTemplate::load(const ModelSource& source, std::string_view instead,
+                                        const PictureMarks& marks) {
   const bool is_own = instead.empty();
   const std::string name =
       is_own ? fmt::format("{}: {}", source.name(), kTemplateKey) : "the chat template given instead";
@@ -41,11 +49,12 @@ Result<ChatTemplate> ChatTemplate::load(const ModelSource& source, std::string_v
   }
   auto compiled = jinja::Template::compile(jinja);
   if (!compiled) return fail("{} is not a template: {}; {}", name, compiled.error().message, kWayRound);
-  return ChatTemplate(std::move(*compiled), name, jinja);
+  return ChatTemplate(std::move(*compiled), name, jinja, marks);
 }
 
 Result<std::vector<PromptPart>> ChatTemplate::render(std::span<const ChatMessage> messages, const NamedTokens& tokens,
                                                      const ChatTemplateOptions& options, const std::tm& now) const {
+  if (caps_.marks.place.empty()) OCTAVO_TRY_VOID(refuse_pictures(messages));
   OCTAVO_TRY(ShapedConversation conversation, shape_conversation(messages, caps_, options));
   thinking_.add_word(options.names, conversation);
   std::optional<ChatTemplateOptions> translated;

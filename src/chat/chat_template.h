@@ -23,24 +23,25 @@ namespace octavo {
 
 class ChatTemplate {
  public:
-  /// Compiles a file's own template, or the given one where it is not empty. Errors: no template, one that is too long,
-  /// or one that is wrong, with the place.
-  static Result<ChatTemplate> load(const ModelSource& source, std::string_view instead = {});
+  /// Compiles a file's own template, or the given one where it is not empty. `marks`: of pictures, for a model that
+  /// sees them. Errors: no template, one that is too long, or one that is wrong, with the place.
+  static Result<ChatTemplate> load(const ModelSource& source, std::string_view instead = {},
+                                   const PictureMarks& marks = {});
 
   const TemplateCaps& caps() const { return caps_; }
   const ThinkingSwitch& thinking() const { return thinking_; }
 
   /// The prompt of a conversation. `now` is the time that the template may tell. Errors: those of shape_conversation()
   /// and conversation_input(); what the template refuses, with the place; a last message to be continued whose text the
-  /// template changes.
+  /// template changes; a picture without marks of pictures.
   Result<std::vector<PromptPart>> render(std::span<const ChatMessage> messages, const NamedTokens& tokens,
                                          const ChatTemplateOptions& options, const std::tm& now) const;
 
  private:
-  ChatTemplate(jinja::Template compiled, std::string name, std::string_view jinja)
+  ChatTemplate(jinja::Template compiled, std::string name, std::string_view jinja, const PictureMarks& marks)
       : template_(std::move(compiled)),
         name_(std::move(name)),
-        caps_(probe_caps(template_, jinja)),
+        caps_(probe_caps(template_, jinja, marks)),
         thinking_(ThinkingSwitch::find(template_, caps_, jinja)) {}
 
   jinja::Template template_;

@@ -27,12 +27,15 @@ std::tm local_time() {
 }  // namespace
 
 Result<ChatTokenizer> ChatTokenizer::load(const ModelSource& source, std::string_view chat_template,
-                                          const TokenizerJson* words, const std::stop_token& stop) {
-  OCTAVO_TRY(Tokenizer tokenizer, Tokenizer::load(source, chat_template, words, stop));
+                                          const TokenizerJson* words, const std::stop_token& stop,
+                                          const PictureMarks& marks) {
+  // Tokens of pictures are reserved as the template's own are, whether it writes them or not.
+  const std::string reserved = std::string(marks.place) + std::string(chat_template);
+  OCTAVO_TRY(Tokenizer tokenizer, Tokenizer::load(source, reserved, words, stop));
   OCTAVO_TRY_VOID(check_stop(stop, "loading"));
   const std::string_view text =
       chat_template.empty() ? source.get_string(kTemplateKey).value_or(std::string_view()) : chat_template;
-  ChatTokenizer chat(std::move(tokenizer), ChatTemplate::load(source, chat_template), std::string(text));
+  ChatTokenizer chat(std::move(tokenizer), ChatTemplate::load(source, chat_template, marks), std::string(text));
   OCTAVO_TRY_VOID(chat.find_reasoning());
   chat.find_end();
   OCTAVO_TRY(chat.infill_, InfillMarks::find(source, chat.tokenizer_.vocab()));

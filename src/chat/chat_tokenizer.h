@@ -24,15 +24,18 @@ namespace octavo {
 class ChatTokenizer {
  public:
   /// Loads a model's tokenizer and its templates. A template that is missing or wrong is an error of the calls that use
-  /// it. Errors: those of Tokenizer::load(); a key of the marks around a gap that names no token.
+  /// it. `marks`: of pictures, for a model that sees them; only templates and raw texts write their tokens. Errors:
+  /// those of Tokenizer::load(); a key of the marks around a gap that names no token.
   static Result<ChatTokenizer> load(const ModelSource& source, std::string_view chat_template = {},
-                                    const TokenizerJson* words = nullptr, const std::stop_token& stop = {});
+                                    const TokenizerJson* words = nullptr, const std::stop_token& stop = {},
+                                    const PictureMarks& marks = {});
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
 
   /// The prompt of a conversation by the chat template, and whether it ends behind a mark that opens reasoning; content
-  /// is never parsed for control tokens. Errors: no message; a template that is missing or wrong, or refuses the
-  /// conversation; more tokens than options.max_tokens (kContextOverflow), if that is not 0.
+  /// is never parsed for control tokens. Pictures are not read: the n-th one of the conversation is the n-th
+  /// placeholder of PictureMarks, unless the template leaves some out. Errors: no message; a template that is missing
+  /// or wrong, or refuses the conversation; more tokens than options.max_tokens (kContextOverflow), if that is not 0.
   Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages, const ChatTemplateOptions& options = {}) const;
   /// The text of the prompt, without regard to max_tokens.
   Result<std::string> render_chat_template(std::span<const ChatMessage> messages,

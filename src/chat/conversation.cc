@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/error.h"
+#include "base/to_size.h"
 #include "chat/described_tools.h"
 #include "chat/turn_order.h"
 #include "chat/written_calls.h"
@@ -38,18 +39,26 @@ Origin origin_of(std::string_view role) {
   return role == "tool" ? Origin::kTool : Origin::kUser;
 }
 
-/// Puts the texts of `more` behind those of `turn`.
-void append_texts(ShapedMessage& turn, std::vector<TextRuns> more) {
+/// Puts the parts of `more` behind those of `turn`, which is a list where there is a picture among them.
+void append_parts(ShapedMessage& turn, std::vector<ShapedPart> more) {
   if (turn.is_list) {
-    turn.texts.insert(turn.texts.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    turn.parts.insert(turn.parts.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
     return;
   }
-  TextRuns& text = turn.texts.front();
-  for (TextRuns& part : more) {
+  TextRuns& text = turn.parts.front().text;
+  for (const ShapedPart& part : more) {
     if (!text.empty()) text.push_back({kBreak, text.back().origin});
-    text.insert(text.end(), part.begin(), part.end());
+    text.insert(text.end(), part.text.begin(), part.text.end());
   }
 }
+
+/// The last part, or a new one behind a picture.
+TextRuns& last_text(ShapedMessage& turn) {
+  if (turn.parts.back().is_picture) turn.parts.emplace_back();
+  return turn.parts.back().text;
+}
+
+bool is_picture_part(const ShapedPart& part) { return part.is_picture; }
 
 class Shaper {
  public:
@@ -69,7 +78,7 @@ class Shaper {
       if (role == "system") {
         add_system(message);
       } else if (role == "tool") {
-        add_result(message);
+        OCTAVO_TRY_VOID(add_result(message, i));
       } else if (role == "assistant") {
         OCTAVO_TRY_VOID(add_answer(message, i));
       } else {
@@ -86,24 +95,40 @@ class Shaper {
   }
 
  private:
-  ShapedMessage make_turn(const ChatMessage& message, std::string_view role) const {
+  /// `takes_pictures`: they stay where they are.
+  ShapedMessage make_turn(const ChatMessage& message, std::string_view role, bool takes_pictures = false) const {
     const Origin origin = origin_of(role);
-    ShapedMessage turn{.role = role, .texts = {}};
+    const bool keeps_pictures = takes_pictures && has_pictures(message);
+    ShapedMessage turn{.role = role, .parts = {}, .name = message.name};
+    TextRuns marks = keeps_pictures || role == "system" ? TextRuns() : marks_of(message);
     if (message.parts.empty()) {
-      turn.texts.push_back({{message.content, origin}});
+      turn.parts.push_back({{{message.content, origin}}});
       turn.is_list = !caps_.takes_text;
-    } else if (!caps_.takes_text || (caps_.takes_parts && role == "user")) {
+    } else if (!caps_.takes_text || keeps_pictures || (caps_.takes_parts && role == "user")) {
       turn.is_list = true;
-      for (const ContentPart& part : message.parts) turn.texts.push_back({{text_of(part), origin}});
-    } else {
-      TextRuns& joined = turn.texts.emplace_back();
+      if (!marks.empty()) turn.parts.push_back({std::move(marks)});
       for (const ContentPart& part : message.parts) {
+        if (!is_picture(part)) turn.parts.push_back({{{text_of(part), origin}}});
+        if (is_picture(part) && keeps_pictures) turn.parts.push_back({.is_picture = true});
+      }
+    } else {
+      TextRuns joined;
+      for (const ContentPart& part : message.parts) {
+        if (is_picture(part)) continue;
         if (!joined.empty()) joined.push_back({kPartBreak, origin});
         joined.push_back({text_of(part), origin});
       }
+      joined.insert(joined.begin(), marks.begin(), marks.end());
+      turn.parts.push_back({std::move(joined)});
     }
-    turn.name = message.name;
+    if (turn.parts.empty()) turn.parts.push_back({{{{}, origin}}});
     return turn;
+  }
+
+  /// The marks of a message's pictures.
+  TextRuns marks_of(const ChatMessage& message) const {
+    const auto count = std::ranges::count_if(message.parts, is_picture);
+    return {to_size(count), {caps_.marks.place, Origin::kTemplate}};
   }
 
   /// Puts texts of the library's own behind `text`.
@@ -119,32 +144,43 @@ class Shaper {
     if (tools_.empty()) return;
     TextRuns text = std::exchange(tools_, {});
     if (caps_.system == Caps::System::kNone) {
-      waiting_.push_back(std::move(text));
+      waiting_.push_back({std::move(text)});
     } else if (turns_.empty()) {
-      turns_.push_back({.role = "system", .texts = {std::move(text)}, .is_list = !caps_.takes_text});
+      turns_.push_back({.role = "system", .parts = {{std::move(text)}}, .is_list = !caps_.takes_text});
     } else {
-      append_texts(turns_.back(), {std::move(text)});
+      append_parts(turns_.back(), {{std::move(text)}});
     }
+  }
+
+  /// Templates refuse pictures of system messages, so these wait as system messages without a place do.
+  void wait_for_user(const ChatMessage& message) {
+    if (!has_pictures(message)) return;
+    has_waiting_pictures_ = true;
+    if (!caps_.takes_pictures) waiting_.push_back({marks_of(message)});
+    for (const ContentPart& part : message.parts)
+      if (is_picture(part) && caps_.takes_pictures) waiting_.push_back({.is_picture = true});
   }
 
   void add_system(const ChatMessage& message) {
     ShapedMessage turn = make_turn(message, "system");
     const bool fits = caps_.system == Caps::System::kAnywhere || (caps_.system != Caps::System::kNone && !has_begun_);
+    wait_for_user(message);
+    if (!turn.has_content() && has_pictures(message)) return;
     if (!fits) {
-      for (TextRuns& text : turn.texts) waiting_.push_back(std::move(text));
+      std::ranges::move(turn.parts, std::back_inserter(waiting_));
     } else if (caps_.system == Caps::System::kOne && !turns_.empty()) {
-      append_texts(turns_.front(), std::move(turn.texts));
+      append_parts(turns_.front(), std::move(turn.parts));
     } else {
       (follows_call() ? late_systems_ : turns_).push_back(std::move(turn));
     }
   }
 
   void add_other(const ChatMessage& message, std::string_view role) {
-    ShapedMessage turn = make_turn(message, role);
+    ShapedMessage turn = make_turn(message, role, caps_.takes_pictures && role == "user");
     if (role == "user" && !waiting_.empty()) {
       ShapedMessage first = take_waiting();
       if (turn.is_list && !first.is_list) first = as_list(std::move(first));
-      append_texts(first, std::move(turn.texts));
+      append_parts(first, std::move(turn.parts));
       first.name = turn.name;
       turn = std::move(first);
     }
@@ -156,11 +192,11 @@ class Shaper {
     ShapedMessage turn = make_turn(message, "assistant");
     for (const ToolCall& call : message.tool_calls) names_of_calls_[call.id] = call.name;
     turn.calls = message.tool_calls;
-    if (caps_.calls_alone && !turn.calls.empty() && turn.has_text()) {
+    if (caps_.calls_alone && !turn.calls.empty() && turn.has_content()) {
       ShapedMessage text = turn;
       text.calls = {};
       push(std::move(text));
-      turn.texts = {{{{}, Origin::kModel}}};
+      turn.parts = {{{{{}, Origin::kModel}}}};
     }
     turn.reasoning = message.reasoning;
     if (caps_.takes_parallel || turn.calls.size() < 2) {
@@ -176,8 +212,8 @@ class Shaper {
     if (caps_.takes_calls || turn.calls.empty()) return {};
     auto spans = write_calls(*caps_.format, turn.calls);
     if (!spans) return fail("messages[{}]: {}", index, spans.error().message);
-    TextRuns& text = turn.texts.back();
-    if (turn.has_text()) text.push_back({kPartBreak, Origin::kTemplate});
+    TextRuns& text = last_text(turn);
+    if (turn.has_content()) text.push_back({kPartBreak, Origin::kTemplate});
     keep(std::move(*spans), text);
     turn.calls = {};
     return {};
@@ -194,7 +230,7 @@ class Shaper {
       ShapedMessage one = turn;
       one.calls = turn.calls.subspan(i, 1);
       if (i > 0) {
-        one.texts = {{{{}, Origin::kModel}}};
+        one.parts = {{{{{}, Origin::kModel}}}};
         one.reasoning = {};
       }
       OCTAVO_TRY_VOID(put_calls_as_text(one, index));
@@ -212,28 +248,49 @@ class Shaper {
     }
     separate_.clear();
     places_.clear();
+    last_place_ = 0;
     std::ranges::move(late_systems_, std::back_inserter(turns_));
     late_systems_.clear();
   }
 
-  void add_result(const ChatMessage& message) {
-    ShapedMessage turn = make_turn(message, "tool");
+  Result<void> add_result(const ChatMessage& message, std::size_t index) {
+    const bool is_text = caps_.result_role.empty() || (!caps_.takes_lone_result && !follows_call());
+    ShapedMessage turn = make_turn(message, "tool", is_text ? caps_.takes_pictures : caps_.takes_result_pictures);
     if (turn.name.empty()) {
       if (const auto found = names_of_calls_.find(message.tool_call_id); found != names_of_calls_.end())
         turn.name = found->second;
     }
-    if (caps_.result_role.empty() || (!caps_.takes_lone_result && !follows_call())) {
+    if (is_text) {
       put_result_as_text(turn);
     } else {
       turn.role = caps_.result_role;
       turn.call_id = message.tool_call_id;
     }
-    const auto place = places_.find(message.tool_call_id);
+    const auto found = places_.find(message.tool_call_id);
+    const std::size_t place = found != places_.end() ? found->second : separate_.empty() ? 0 : separate_.size() - 1;
+    if (has_pictures(message)) OCTAVO_TRY_VOID(keep_order_of_pictures(place, index));
     if (separate_.empty()) {
       push(std::move(turn));
     } else {
-      separate_[place == places_.end() ? separate_.size() - 1 : place->second].results.push_back(std::move(turn));
+      separate_[place].results.push_back(std::move(turn));
     }
+    return {};
+  }
+
+  /// The n-th picture in the prompt is the n-th of the conversation. `place`: of the result's call in separate_.
+  Result<void> keep_order_of_pictures(std::size_t place, std::size_t index) {
+    if (has_waiting_pictures_)
+      return fail(
+          "messages[{}]: found a picture in a tool's result behind one in a system message, which becomes the next "
+          "user's; expected the user's message between them",
+          index);
+    if (place < last_place_)
+      return fail(
+          "messages[{}]: found a picture in a tool's result behind one in the result of a later call, expected results "
+          "in the order of their calls: the chat template takes one call a message",
+          index);
+    last_place_ = place;
+    return {};
   }
 
   /// Whether a result that comes now stands behind calls, or behind others of their results.
@@ -246,7 +303,8 @@ class Shaper {
       head.push_back({turn.name, Origin::kTool});
     }
     head.push_back({kResultBegins, Origin::kTemplate});
-    TextRuns& text = turn.texts.front();
+    if (turn.parts.front().is_picture) turn.parts.emplace(turn.parts.begin());
+    TextRuns& text = turn.parts.front().text;
     text.insert(text.begin(), head.begin(), head.end());
     turn.role = "user";
     turn.name = {};
@@ -256,7 +314,7 @@ class Shaper {
   void ask_to_go_on() {
     for (std::size_t i = 0; i < turns_.size(); ++i) {
       const bool user_follows = i + 1 < turns_.size() && turns_[i + 1].role == "user";
-      if (turns_[i].is_result && !user_follows) turns_[i].texts.back().push_back({kGoOn, Origin::kTemplate});
+      if (turns_[i].is_result && !user_follows) last_text(turns_[i]).push_back({kGoOn, Origin::kTemplate});
     }
   }
 
@@ -266,9 +324,11 @@ class Shaper {
   }
 
   ShapedMessage take_waiting() {
-    ShapedMessage turn{.role = "user", .texts = {}, .is_list = !caps_.takes_text};
-    if (!turn.is_list) turn.texts.emplace_back();
-    append_texts(turn, std::exchange(waiting_, {}));
+    ShapedMessage turn{.role = "user", .parts = {}};
+    turn.is_list = !caps_.takes_text || std::ranges::any_of(waiting_, is_picture_part);
+    if (!turn.is_list) turn.parts.emplace_back();
+    append_parts(turn, std::exchange(waiting_, {}));
+    has_waiting_pictures_ = false;
     return turn;
   }
 
@@ -291,7 +351,7 @@ class Shaper {
     ShapedMessage& last = turns_.back();
     last.is_result = are_results;
     if (turn.is_list) last = as_list(std::move(last));
-    if (turn.has_text() || turn.calls.empty()) append_texts(last, std::move(turn.texts));
+    if (turn.has_content() || turn.calls.empty()) append_parts(last, std::move(turn.parts));
     last.calls = turn.calls;
     append_reasoning(last, turn.reasoning);
   }
@@ -316,8 +376,9 @@ class Shaper {
   const Caps& caps_;
   std::vector<ShapedMessage> turns_;
   std::deque<std::string> written_;
-  TextRuns tools_;                    // their description, until it has its place
-  std::vector<TextRuns> waiting_;     // texts of system messages, for the next user's message
+  TextRuns tools_;                   // their description, until it has its place
+  std::vector<ShapedPart> waiting_;  // of system messages, for the next user's message
+  bool has_waiting_pictures_ = false;
   bool has_begun_ = false;            // something else than a system message has come
   bool follows_call_ = false;         // the last turn that is no system message calls, or is a result
   std::string* reasoning_ = nullptr;  // of written_, where the last turn's is of several messages
@@ -325,22 +386,28 @@ class Shaper {
   std::vector<ShapedMessage> late_systems_;                   // that came behind calls, of which results may follow
   std::vector<SeparateCall> separate_;                        // of the last message, and not written yet
   std::unordered_map<std::string_view, std::size_t> places_;  // of these, by id
+  std::size_t last_place_ = 0;                                // of the last result of these that has a picture
 };
 
 }  // namespace
 
-bool ShapedMessage::has_text() const {
-  return std::ranges::any_of(texts, [](const TextRuns& text) {
-    return std::ranges::any_of(text, [](const TextRun& run) { return !run.text.empty(); });
+bool ShapedMessage::has_content() const {
+  return std::ranges::any_of(parts, [](const ShapedPart& part) {
+    return part.is_picture || std::ranges::any_of(part.text, [](const TextRun& run) { return !run.text.empty(); });
   });
 }
 
 std::string_view text_of(const ContentPart& part) {
   switch (part.kind) {
     case ContentPart::Kind::kText: return part.text;
+    case ContentPart::Kind::kPicture: return {};
   }
   OCTAVO_CHECK(false, "content part of kind {}", static_cast<int>(part.kind));
 }
+
+bool is_picture(const ContentPart& part) { return part.kind == ContentPart::Kind::kPicture; }
+
+bool has_pictures(const ChatMessage& message) { return std::ranges::any_of(message.parts, is_picture); }
 
 bool has_tools(const ChatTemplateOptions& options) {
   const auto* list = std::get_if<TemplateList>(&options.tools);

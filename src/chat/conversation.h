@@ -4,8 +4,10 @@
 // the one at the front, or stand before the text of the next user's message; turns of one role are joined, and where
 // users and assistants must take turns, one without a text stands where one is missing (turn_order.h); a tool's
 // arguments, its result's role, its call's id and earlier reasoning get the form that the template reads. Tools without
-// a place in the template are described in the system message; calls and results without a form become text. A message
-// that fits in no way is an error that names it. Each text keeps its origin. Free functions; any thread.
+// a place in the template are described in the system message; calls and results without a form become text. A picture
+// stays in its place in a list where the template takes one there; else the model's marks of pictures stand before the
+// message's text. Pictures of system messages are the next user's. A message that fits in no way is an error that names
+// it. Each text keeps its origin. Free functions; any thread.
 #pragma once
 
 #include <deque>
@@ -31,10 +33,16 @@ struct NamedTokens {
 /// A text that is put together.
 using TextRuns = std::vector<jinja::TextRun>;
 
+/// A text, or the place of a picture, which has none.
+struct ShapedPart {
+  TextRuns text = {};
+  bool is_picture = false;
+};
+
 /// A message in the template's shape. Its texts are those of the ChatMessages, or of ShapedConversation::written.
 struct ShapedMessage {
   std::string_view role;
-  std::vector<TextRuns> texts;  // one text, or the parts of a list
+  std::vector<ShapedPart> parts;  // one text, or the parts of a list
   bool is_list = false;
   std::string_view reasoning = {};
   std::span<const ToolCall> calls = {};
@@ -42,7 +50,8 @@ struct ShapedMessage {
   std::string_view name = {};
   bool is_result = false;  // results of tools as a user's text
 
-  bool has_text() const;
+  /// Whether it says something: a text that is not empty, or a picture.
+  bool has_content() const;
 };
 
 struct ShapedConversation {
@@ -54,8 +63,11 @@ struct ShapedConversation {
 /// templates may know.
 inline constexpr std::string_view kContinueMark = "CONTINUE_FINAL_MESSAGE_TAG ";
 
-/// The text that stands for a part of a content in a prompt.
+/// The text of a part of a content; that of a picture is empty.
 std::string_view text_of(const ContentPart& part);
+
+bool is_picture(const ContentPart& part);
+bool has_pictures(const ChatMessage& message);
 
 /// Whether there is a list of tools with at least one tool.
 bool has_tools(const ChatTemplateOptions& options);

@@ -86,16 +86,22 @@ class InputBuilder {
     return input_.dict(entries);
   }
 
+  Value part_of(const ShapedPart& part) {
+    if (!part.is_picture) return part_of("text", input_.text(part.text));
+    const Entries entries = {{key("type"), key("image")}};
+    return input_.dict(entries);
+  }
+
   std::optional<Value> content_of(const ShapedMessage& turn) {
-    const bool is_empty = !turn.has_text();
+    const bool is_empty = !turn.has_content();
     if (is_empty && !turn.calls.empty() && caps_.empty == Caps::Empty::kLeftOut) return std::nullopt;
     if (is_empty && !turn.calls.empty() && caps_.empty == Caps::Empty::kNone) return Value::none();
     const bool has_reasoning = !turn.reasoning.empty() && caps_.reasoning == Caps::Reasoning::kPart;
-    if (!turn.is_list && !has_reasoning) return input_.text(turn.texts.front());
+    if (!turn.is_list && !has_reasoning) return input_.text(turn.parts.front().text);
     std::vector<Value> parts;
     if (has_reasoning) parts.push_back(part_of("thinking", input_.text(turn.reasoning, Origin::kModel)));
-    for (const TextRuns& text : turn.texts)
-      if (!is_empty || !has_reasoning) parts.push_back(part_of("text", input_.text(text)));
+    for (const ShapedPart& part : turn.parts)
+      if (!is_empty || !has_reasoning) parts.push_back(part_of(part));
     return input_.list(parts);
   }
 
@@ -124,7 +130,8 @@ class InputBuilder {
 };
 
 ShapedMessage with_mark(ShapedMessage turn) {
-  TextRuns& text = turn.texts.back();
+  if (turn.parts.back().is_picture) turn.parts.push_back({{{{}, Origin::kTemplate}}});
+  TextRuns& text = turn.parts.back().text;
   text.push_back({kContinueMark, text.back().origin});
   return turn;
 }

@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "chat/conversation.h"
@@ -72,10 +73,23 @@ bool has_all(const std::optional<std::string>& text, std::initializer_list<std::
 
 bool has(const std::optional<std::string>& text, std::string_view mark) { return has_all(text, {mark}); }
 
+/// A part of a content that is printed as it is has the quotes of Python or of JSON around its keys.
+bool shows_keys(const std::optional<std::string>& text) { return has(text, "'type'") || has(text, "\"type"); }
+
+std::size_t count(std::string_view text, std::string_view what) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
+ContentPart picture() { return {.kind = ContentPart::Kind::kPicture}; }
+
 class Probe {
  public:
-  Probe(const jinja::Template& chat_template, std::string_view source)
-      : probe_(chat_template, kProbeBudget), source_(source) {}
+  Probe(const jinja::Template& chat_template, std::string_view source, const PictureMarks& marks)
+      : probe_(chat_template, kProbeBudget), source_(source) {
+    caps_.marks = marks;
+  }
 
   Caps run() {
     caps_.format = &tool_format_of(source_, true);
@@ -86,6 +100,7 @@ class Probe {
     probe_tools();
     probe_calls();
     probe_results();
+    probe_pictures();
     probe_reasoning();
     probe_parallel();
     probe_order();
@@ -123,9 +138,29 @@ class Probe {
     ChatMessage parts = message("user", {});
     parts.parts = {{.text = std::string(kUser)}, {.text = std::string(kUserTwo)}};
     const auto text = render({parts});
-    // A list that is printed as it is has the quotes of Python or of JSON around its keys.
-    caps_.takes_parts = has_all(text, {kUser, kUserTwo}) && !has(text, "'type'") && !has(text, "\"type\"");
+    caps_.takes_parts = has_all(text, {kUser, kUserTwo}) && !shows_keys(text);
     return true;
+  }
+
+  /// Whether the template writes something of a picture that follows the last message's text, by the caps so far.
+  bool shows_picture(Messages messages) {
+    ChatMessage& last = messages.back();
+    last.parts = {{.text = std::exchange(last.content, {})}};
+    const auto without = render(messages);
+    last.parts.push_back(picture());
+    const auto with = render(messages);
+    if (!without || !has(with, last.parts.front().text) || shows_keys(with)) return false;
+    const std::string_view placeholder = caps_.marks.placeholder;
+    return placeholder.empty() ? *with != *without : count(*with, placeholder) == count(*without, placeholder) + 1;
+  }
+
+  void probe_pictures() {
+    const ChatMessage user = message("user", kUser);
+    caps_.takes_pictures = true;
+    caps_.takes_pictures = shows_picture({user});
+    if (caps_.result_role.empty()) return;
+    caps_.takes_result_pictures = true;
+    caps_.takes_result_pictures = shows_picture({user, calling(), result()});
   }
 
   void probe_repeats() {
@@ -324,8 +359,8 @@ class Probe {
 
 }  // namespace
 
-TemplateCaps probe_caps(const jinja::Template& chat_template, std::string_view source) {
-  return Probe(chat_template, source).run();
+TemplateCaps probe_caps(const jinja::Template& chat_template, std::string_view source, const PictureMarks& marks) {
+  return Probe(chat_template, source, marks).run();
 }
 
 }  // namespace octavo

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "chat/picture_marks.h"
 #include "template/template.h"
 #include "toolcalls/tool_format.h"
 
@@ -27,6 +28,10 @@ struct TemplateCaps {
   bool takes_parts = false;   // a user's content that is a list of parts is taken
   bool takes_repeats = true;  // turns of one role behind each other
   bool takes_prefill = true;  // the last message may be continued
+
+  bool takes_pictures = false;         // a user's list may have pictures, each of which the template writes once
+  bool takes_result_pictures = false;  // and that of a tool's result
+  PictureMarks marks = {};             // of pictures where there is no such list
 
   bool takes_turns = false;            // users and assistants must take turns, a user first
   bool counts_calls = true;            // a message with calls is an assistant's turn
@@ -54,7 +59,7 @@ struct TemplateCaps {
 
 /// Finds a template's caps by rendering some sixty small conversations, within a budget of a few renderings'
 /// worst case. A template that renders none, or takes too long, gets the caps that change nothing. `source` is
-/// its text.
-TemplateCaps probe_caps(const jinja::Template& chat_template, std::string_view source);
+/// its text, `marks` are the model's: a template that writes another placeholder has no form for pictures.
+TemplateCaps probe_caps(const jinja::Template& chat_template, std::string_view source, const PictureMarks& marks = {});
 
 }  // namespace octavo

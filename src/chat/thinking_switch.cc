@@ -188,13 +188,13 @@ void ThinkingSwitch::add_word(const TemplateDict& names, ShapedConversation& con
   if (!thinks || way_ == nullptr || !way_->name.empty()) return;
   const std::string_view word = *thinks ? way_->on : way_->off;
   std::vector<ShapedMessage>& turns = conversation.turns;
-  if (!turns.empty() && turns.front().role == "system" && !turns.front().texts.empty()) {
-    TextRuns& text = turns.front().texts.back();
+  if (!turns.empty() && turns.front().role == "system" && !turns.front().parts.empty()) {
+    TextRuns& text = turns.front().parts.back().text;
     if (!text.empty()) text.push_back({"\n", Origin::kTemplate});
     text.push_back({word, Origin::kTemplate});
     return;
   }
-  turns.insert(turns.begin(), ShapedMessage{.role = "system", .texts = {{{word, Origin::kTemplate}}}});
+  turns.insert(turns.begin(), ShapedMessage{.role = "system", .parts = {{{{word, Origin::kTemplate}}}}});
 }
 
 }  // namespace octavo

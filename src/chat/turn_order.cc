@@ -21,11 +21,11 @@ Side side_of(const ShapedMessage& turn, const Caps& caps) {
 ShapedMessage filler(Side side, const Caps& caps) {
   const bool is_user = side == Side::kUser;
   const jinja::TextRun text = {is_user ? std::string_view() : caps.least_answer, jinja::Origin::kTemplate};
-  return {.role = is_user ? "user" : "assistant", .texts = {TextRuns{text}}, .is_list = !caps.takes_text};
+  return {.role = is_user ? "user" : "assistant", .parts = {{TextRuns{text}}}, .is_list = !caps.takes_text};
 }
 
 bool is_empty_answer(const ShapedMessage& turn, const Caps& caps) {
-  if (turn.role != "assistant" || !turn.calls.empty() || turn.has_text()) return false;
+  if (turn.role != "assistant" || !turn.calls.empty() || turn.has_content()) return false;
   return turn.reasoning.empty() || caps.reasoning != Caps::Reasoning::kPart;
 }
 
@@ -33,7 +33,7 @@ void fill_answers(std::vector<ShapedMessage>& turns, const Caps& caps, bool is_c
   if (caps.least_answer.empty()) return;
   for (std::size_t i = 0; i < turns.size(); ++i) {
     const bool goes_on = is_continued && i + 1 == turns.size();
-    if (!goes_on && is_empty_answer(turns[i], caps)) turns[i].texts = filler(Side::kAssistant, caps).texts;
+    if (!goes_on && is_empty_answer(turns[i], caps)) turns[i].parts = filler(Side::kAssistant, caps).parts;
   }
 }
 

@@ -6,10 +6,12 @@
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/info_report.h"
+#include "cli/info_vision.h"
 #include "cli/options/find_model.h"
 #include "cli/options/options.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/parse.h"
+#include "model/vision_config.h"
 #include "source/open_model.h"
 #include "tokenizer/json/tokenizer_json.h"
 #include "tokenizer/tokenizer.h"
@@ -373,6 +375,10 @@ boost::json::object to_json(const InfoReport& report) {
 Result<int> info(const InfoCommandOptions& options, Context& context) {
   OCTAVO_TRY(const auto path, resolve_model(options.model, context));
   OCTAVO_TRY(const auto source, open_model(path));
+  if (is_encoder_file(*source)) {
+    OCTAVO_TRY_VOID(print_vision_info(*source, options.json, context.out));
+    return finish_output(context);
+  }
   OCTAVO_TRY(InfoReport report, make_info_report(*source, options.info));
   if (!options.tokenizer.empty()) {
     OCTAVO_TRY(const TokenizerJson json, TokenizerJson::open(options.tokenizer));
@@ -414,12 +420,12 @@ void add_info_command(Program& program, Context& context) {
   Command& command = program.add_command("info", "Shows what is in a file and what it needs in memory");
   command.footer(
       "Reads the file's directory only, so it is quick for any size. Works on files\n"
-      "that hold a vocabulary only. The KV cache is that of one sequence as long as\n"
-      "the context. The end tells what fits the memory that is free now, here or in\n"
-      "this container, if the KV cache takes half of what the weights leave, as it\n"
-      "does unless told (--kv-memory of the other commands). With --device cuda\n"
-      "it tells how many layers the card has room for, with the keys and values\n"
-      "of one such sequence.\n\n"
+      "that hold a vocabulary only, and on vision encoders (mmproj). The KV cache is\n"
+      "that of one sequence as long as the context. The end tells what fits the\n"
+      "memory that is free now, here or in this container, if the KV cache takes half\n"
+      "of what the weights leave, as it does unless told (--kv-memory of the other\n"
+      "commands). With --device cuda it tells how many layers the card has room for,\n"
+      "with the keys and values of one such sequence.\n\n"
       "Examples:\n"
       "  octavo info model.gguf\n"
       "  octavo info model.gguf --context 32768 --kv-type q8_0\n"

@@ -17,6 +17,7 @@
 #include "cli/options/find_model.h"
 #include "cli/options/options.h"
 #include "cli/options/sampling_options.h"
+#include "cli/picture_file.h"
 #include "cli/prompt.h"
 #include "cli/terminal/output.h"
 
@@ -28,7 +29,8 @@ struct RunOptions {
   SamplingFlags sampling;
   std::string model, system, prompt;
   PromptSources sources;
-  std::vector<std::string> words;  // beside the options: the prompt
+  std::vector<std::string> words;   // beside the options: the prompt
+  std::vector<std::string> images;  // files
   bool raw = false;
   bool json = false;
   BatchOptions batch;
@@ -46,9 +48,14 @@ Result<ChatPrompt> make_prompt(const RunOptions& options, const std::string& pro
     OCTAVO_TRY(std::vector<TokenId> tokens, engine.text()->tokenize(prompt, {}));
     return ChatPrompt{.tokens = std::move(tokens)};
   }
+  if (!options.images.empty()) OCTAVO_TRY_VOID(check_sees(engine.info(), "--image"));
+  std::vector<PictureInput> pictures;
+  for (const std::string& path : options.images) {
+    OCTAVO_TRY(pictures.emplace_back(), read_picture(path, options.engine.picture_bounds));
+  }
   std::vector<ChatMessage> messages;
   if (!options.system.empty()) messages.push_back({.role = "system", .content = options.system});
-  messages.push_back({.role = "user", .content = prompt});
+  messages.push_back(user_message(prompt, pictures));
   return engine.text()->chat_prompt(messages, {});
 }
 
@@ -56,6 +63,7 @@ Result<Request> make_request(const RunOptions& options, const std::string& text,
                              Context& context) {
   OCTAVO_TRY(ChatPrompt prompt, make_prompt(options, text, engine));
   if (prompt.tokens.empty()) return fail("the prompt is empty");
+  for (const std::string& warning : prompt.warnings) context.log->warn("{}", warning);
   Request request{.tokens = std::move(prompt.tokens),
                   .generation_prompt_tokens = prompt.generation_prompt_tokens,
                   .sampling = resolve_sampling(options.sampling, engine, context),
@@ -63,7 +71,8 @@ Result<Request> make_request(const RunOptions& options, const std::string& text,
                   .min_tokens = options.min_tokens,
                   .stop = options.stop,
                   .logprobs = options.json,
-                  .num_choices = options.num_choices};
+                  .num_choices = options.num_choices,
+                  .pictures = std::move(prompt.pictures)};
   const int room = engine.info().max_context - static_cast<int>(request.tokens.size());
   if (room > 0) request.max_tokens = std::min(request.max_tokens, room);  // an upper bound can always be kept
   if (options.constraint) {
@@ -202,9 +211,13 @@ void add_prompt_options(Command& command, RunOptions& options) {
       ->check(refuse_empty)
       ->type_name("FILE");
   command.add_option("--system", options.system, "The system message");
+  command.add_option("--image", options.images, "A picture before the prompt, for a model that sees; may be repeated")
+      ->check(refuse_empty)
+      ->type_name("FILE");
   command.add_flag("--raw", options.raw, "Continue the text as it is, without the chat template");
   command.on_parsed([&options, prompt]() -> Result<void> {
     if (options.raw && !options.system.empty()) return fail("--system needs the chat template: leave out --raw");
+    if (options.raw && !options.images.empty()) return fail("--image needs the chat template: leave out --raw");
     if (options.raw && options.reasoning_budget != -1)
       return fail("--reasoning-budget needs the chat template: leave out --raw");
     if (prompt->count() > 0) {
@@ -239,6 +252,7 @@ void add_run_command(Program& program, Context& context) {
       "  cat notes.txt | octavo run \"Sum this up:\"\n"
       "  octavo run -f report.txt -p \"Which figures are given?\" --system \"Be brief.\"\n"
       "  echo \"Once upon a time\" | octavo run --raw --seed 7\n"
+      "  octavo run -m vl.gguf --mmproj mmproj.gguf --image a.jpg \"What is it?\"\n"
       "  octavo run Hello --json\n"
       "  octavo run \"When did the wall fall? Year:\" --regex \"[0-9]{4}\"\n"
       "  octavo run --batch requests.jsonl --output answers.jsonl");
@@ -261,11 +275,14 @@ void add_run_command(Program& program, Context& context) {
   add_batch_options(command, options->batch, options->words);
   add_draft_options(command, options->engine);
   add_kv_store_options(command, options->engine.kv_store, context);
+  add_picture_options(command, options->engine);
   add_engine_options(command, options->engine, context);
   add_chat_template_option(command, options->engine.chat_template);
   add_generation_config_option(command, options->engine.generation_config);
   add_tokenizer_option(command, options->engine.tokenizer_path);
   command.on_parsed([options]() -> Result<void> {
+    if (!options->batch.file.empty() && !options->images.empty())
+      return fail("found --image beside --batch, expected pictures in its lines");
     if (options->batch.file.empty() || !options->constraint) return {};
     return fail("found --regex, --grammar or --json-schema beside --batch, expected constraints in its lines");
   });

@@ -101,7 +101,8 @@ std::string type_mix_names() { return joined(kMixes, &TypeMix::name); }
 bool takes_mix(std::string_view name, std::size_t num_dims) {
   constexpr std::string_view kKept[] = {
       "_norm.weight", "ffn_gate_inp.weight",   "altup",         "laurel",      "per_layer_model_proj",
-      "ssm_conv1d",   "shortconv.conv.weight", "position_embd", "token_types", "attn_rel_b.weight"};
+      "ssm_conv1d",   "shortconv.conv.weight", "position_embd", "token_types", "attn_rel_b.weight",
+      "patch_embd"};
   if (num_dims < 2 || !name.ends_with("weight")) return false;
   return std::ranges::none_of(kKept, [&](std::string_view part) { return name.contains(part); });
 }

@@ -49,7 +49,7 @@ struct MixTensor {
   std::uint64_t value_index = 0;  // the layer's place among those with a value tensor
 };
 
-/// Whether the type of a matrix may change: it is no norm, router, small convolution or table of positions.
+/// Whether the type of a matrix may change: it is no norm, router, convolution, kernel of patches, table of positions.
 bool takes_mix(std::string_view name, std::size_t num_dims);
 /// Whether a tensor carries values of attention: attn_v, or one that attention's inputs share.
 bool is_value_tensor(std::string_view name);

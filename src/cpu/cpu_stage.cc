@@ -131,6 +131,21 @@ void CpuStage::run_layer(int index, bool state_written) {
   visit_part(spec.mixer, [&](const auto& mixer) { mixer_of(mixer).run(index, *rows_, state_written, behind_mixer); });
   visit_part(spec.feed_forward, [&](const auto& ffn) { run_feed_forward(ffn, w, behind_ffn); });
   if (has_embedding) per_layer_.run(index, *rows_, behind_embedding);
+  if (!rows_->batch().given.empty()) add_given_vectors(index);
+}
+
+/// DeepStack (Meng et al., 2024): behind each of the first layers a further vector of what was given joins the stream,
+/// before the next layer reads it.
+void CpuStage::add_given_vectors(int layer) {
+  const int width = config_.width, count = rows_->count();
+  const std::optional<Norm> next = layer + 1 < layers_.end ? input_norm(layer + 1) : std::nullopt;
+  context_.enter(StepPart::kRows);
+  context_.for_rows(count, [&](std::int64_t row, int) {
+    const GivenVectors* given = rows_->batch().given_at(rows_->batch_row(row));
+    if (given == nullptr || given->width <= (layer + 1) * width) return;
+    context_.kernels.add(stream_.x(row), given->at(rows_->batch_row(row)) + (layer + 1) * width, width);
+    if (next) stream_.norm_row(*next, row, row, count);
+  });
 }
 
 void CpuStage::write_state(int layer) {

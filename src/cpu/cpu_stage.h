@@ -69,6 +69,7 @@ class CpuStage final : public Stage, public BlockMemory, private LayerWalk {
   void write_state(int layer) override;
   void keep_logit_rows() override;
   void run_layer(int layer, bool state_written) override;
+  void add_given_vectors(int layer);
   /// The part that computes mixers of a kind.
   AttentionMixer& mixer_of(const AttentionSpec&) { return attention_; }
   DeltaMixer& mixer_of(const DeltaSpec&) { return delta_; }

@@ -8,11 +8,14 @@
 namespace octavo {
 
 DenseFfn::DenseFfn(const ModelConfig& config, ComputeContext& context, ResidualStream& stream)
+    : DenseFfn(widest_dense(config.layers), context, stream) {}
+
+DenseFfn::DenseFfn(int most_units, ComputeContext& context, ResidualStream& stream)
     : context_(context),
       stream_(stream),
-      gated_(context.make_rows(widest_dense(config.layers))),
+      gated_(context.make_rows(most_units)),
       gated_scratch_(to_size(context.pool.num_threads()) * to_size(gated_scratch_floats(context.max_rows))),
-      gated_int8_(context.make_quantized_rows(widest_dense(config.layers))) {}
+      gated_int8_(context.make_quantized_rows(most_units)) {}
 
 void DenseFfn::run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue) {
   compute(spec, w, rows, stream_.h());

@@ -10,12 +10,17 @@ namespace octavo {
 
 class DenseFfn {
  public:
-  /// Both references must outlive it.
+  /// For feed-forwards of at most so many units. Both references must outlive it.
+  DenseFfn(int most_units, ComputeContext& context, ResidualStream& stream);
   DenseFfn(const ModelConfig& config, ComputeContext& context, ResidualStream& stream);
 
   void run(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, const Epilogue& epilogue);
   /// The result for the stream's h, but for the bias of down, into `out`, [rows, width of the model], and nothing else.
   void compute(const DenseFfnSpec& spec, const DenseFfnWeights& w, int rows, float* out);
+
+  std::size_t size_bytes() const {
+    return gated_.size_bytes() + gated_scratch_.size_bytes() + gated_int8_.size_bytes();
+  }
 
   /// True if a matrix wants the feed-forward's input in int8.
   static bool reads_int8(const DenseFfnWeights& w) { return w.gate.reads_int8() || w.up.reads_int8(); }

@@ -36,7 +36,7 @@ void DraftHead::advance_states(std::span<const StateAdvance> advances) {
 void DraftHead::embed_row(const Batch& batch, std::int64_t row, const float* hidden, int worker) {
   const KernelTable& kernels = context_.kernels;
   float *embedding = pair(row), *behind = embedding + width_;
-  if (const float* given = batch.given_vector(row, width_)) {
+  if (const float* given = batch.given_vector(row)) {
     std::copy_n(given, width_, embedding);
   } else {
     context_.scratch.decode_row(kernels, weights_.embedding, batch.tokens[to_size(row)], worker, embedding);

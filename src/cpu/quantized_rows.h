@@ -33,6 +33,7 @@ class QuantizedRows {
   QuantizedOut out(std::int64_t first = 0, std::int64_t cols = 0) {
     return {tiles_.data() + to_size(first) * act_row_bytes(cols), tile_rows_};
   }
+  std::size_t size_bytes() const { return tiles_.size_bytes(); }
   ActPlace place(std::int64_t row, std::int64_t rows, std::int64_t cols) { return out().place(row, rows, cols); }
   /// All rows from `first` on, with the floats `x` that they were made from.
   ActivationRows view(const float* x, std::int64_t cols, std::int64_t first = 0) const {

@@ -38,6 +38,7 @@ class ResidualStream {
 
   float* x(std::int64_t row) { return x_.data() + row * width_; }
   bool is_finite(std::int64_t row) const;
+  std::size_t size_bytes() const { return x_.size_bytes() + h_.size_bytes() + int8_.size_bytes(); }
   /// [rows, width]
   float* h() { return h_.data(); }
   /// h of all rows, with the int8 form that was made of it last.

@@ -160,7 +160,7 @@ void Transformer::embed(const Batch& batch) {
 void Transformer::embed_row(const Batch& batch, std::int64_t row, int worker) {
   const KernelTable& kernels = context_.kernels;
   float* x = stream_.x(row);
-  if (const float* given = batch.given_vector(row, config_.width)) {
+  if (const float* given = batch.given_vector(row)) {
     std::copy_n(given, config_.width, x);
   } else {
     context_.scratch.decode_row(kernels, weights_.embedding, batch.tokens[to_size(row)], worker, x);

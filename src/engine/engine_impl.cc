@@ -106,6 +106,10 @@ EngineImpl::EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextI
                 parts_.runner->info().has_draft_head, statistics_.counts()),
       requests_(kv_, scheduler_, plan_, text_.words(), drafting_, statistics_.counts(), stored_ ? &*stored_ : nullptr),
       masks_(parts_.resources->impl().threads, text_.num_drawable()),
+      pictures_(parts_.encoder
+                    ? std::optional<PictureVectors>(std::in_place, *parts_.encoder, parts_.resources->impl().threads,
+                                                    parts_.resources->impl().active_engines, parts_.picture_memory)
+                    : std::nullopt),
       answers_(text_.words(), *parts_.runner, requests_, masks_, statistics_.counts()),
       step_(step_parts(), text_.num_drawable(), Math(info().bits), parts_.profile),
       driver_({.scheduler = scheduler_,
@@ -122,8 +126,10 @@ EngineImpl::EngineImpl(EngineParts parts, const std::shared_ptr<const ModelTextI
                       .max_choices = scheduler_.limits().max_sequences,
                       .max_pinned = scheduler_.pins().max_tokens(),
                       .vectors = vector_rules(parts_.runner->info(), info().embedding),
+                      .max_picture_tokens = pictures_ ? pictures_->max_tokens() : 0,
+                      .placeholder = text_.pictures() != nullptr ? text_.pictures()->rules().placeholder : -1,
                       .words = text_.words()},
-      maker_(text_, kv_.hashing(), request_limits_.vectors) {}
+      maker_(text_, kv_.hashing(), request_limits_.vectors, pictures_ ? &*pictures_ : nullptr) {}
 
 StepParts EngineImpl::step_parts() {
   return {.kv = kv_,
@@ -139,7 +145,8 @@ StepParts EngineImpl::step_parts() {
           .drafting = drafting_,
           .inbox = *memory_.inbox,
           .counts = statistics_.counts(),
-          .stored = stored_ ? &*stored_ : nullptr};
+          .stored = stored_ ? &*stored_ : nullptr,
+          .pictures = pictures_ ? &*pictures_ : nullptr};
 }
 
 EngineImpl::~EngineImpl() {
@@ -149,6 +156,7 @@ EngineImpl::~EngineImpl() {
 EngineStats EngineImpl::stats() const {
   EngineStats stats = driver_.stats();
   if (memory_.store) stats.kv_store = memory_.store->counts();
+  if (pictures_) stats.pictures = pictures_->counts();
   stats.constraint_bytes = text_.constraints().automaton_bytes();
   stats.mask_bytes = text_.constraints().mask_bytes();
   return stats;

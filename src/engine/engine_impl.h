@@ -21,6 +21,7 @@
 #include "engine/drive/idle_release.h"
 #include "engine/drive/statistics.h"
 #include "engine/drive/step.h"
+#include "engine/pictures/picture_vectors.h"
 #include "engine/request_check.h"
 #include "engine/request_maker.h"
 #include "engine/resources_impl.h"
@@ -41,6 +42,8 @@ struct EngineParts {
   std::shared_ptr<Resources> resources;
   TextParts text;
   std::unique_ptr<ModelRunner> runner;
+  std::unique_ptr<PictureEncoder> encoder;  // null: the model reads texts alone
+  PictureVectors::Settings picture_memory;
   bool prefix_cache = true;
   bool profile = false;           // steps are timed by part
   KvStoreSettings kv_store = {};  // what is to be kept on disk
@@ -98,6 +101,7 @@ class EngineImpl final : public Engine {
   Drafting drafting_;
   RequestTable requests_;
   MaskFinder masks_;
+  std::optional<PictureVectors> pictures_;
   Answers answers_;
   Step step_;
   Driver driver_;

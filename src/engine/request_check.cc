@@ -167,6 +167,32 @@ Result<void> check_reasoning(const ReasoningParams& reasoning, const RequestLimi
   return {};
 }
 
+/// Pictures stand in their order where the tokens say so.
+Result<void> check_pictures(const Request& request, const RequestLimits& limits) {
+  if (request.pictures.empty()) return {};
+  if (limits.max_picture_tokens == 0)
+    return fail("pictures: found {}, but the model reads texts alone", request.pictures.size());
+  std::int64_t end = 0;  // of the one before
+  for (std::size_t i = 0; i < request.pictures.size(); ++i) {
+    const PromptPicture& given = request.pictures[i];
+    if (given.picture == nullptr || given.picture->pixels.rgb.empty() || given.count != given.picture->num_tokens())
+      return fail("pictures[{}]: found {} tokens and no picture of so many, expected a decoded one", i, given.count);
+    const std::int64_t behind = std::int64_t{given.first} + given.count;
+    if (given.first < end || behind > std::ssize(request.tokens))
+      return fail("pictures[{}]: found tokens {} to {}, expected a place behind {} among {} tokens", i, given.first,
+                  behind, end, request.tokens.size());
+    const auto places = std::span(request.tokens).subspan(to_size(given.first), to_size(given.count));
+    if (std::ranges::any_of(places, [&](TokenId token) { return token != limits.placeholder; }))
+      return fail("pictures[{}]: found other tokens in its place than {}, the placeholder", i, limits.placeholder);
+    if (given.count > limits.max_picture_tokens)
+      return fail_as(ErrorKind::kPictureTooLarge,
+                     "pictures[{}]: found {} tokens, but the memory of pictures has room for {} (picture_memory_bytes)",
+                     i, given.count, limits.max_picture_tokens);
+    end = behind;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<int> check_request(const Request& request, const RequestLimits& limits) {
@@ -179,6 +205,7 @@ Result<int> check_request(const Request& request, const RequestLimits& limits) {
   OCTAVO_TRY_VOID(check_endings(request, max_generated, limits));
   OCTAVO_TRY_VOID(check_reasoning(request.reasoning, limits));
   OCTAVO_TRY_VOID(check_queueing(request));
+  OCTAVO_TRY_VOID(check_pictures(request, limits));
   return max_generated;
 }
 

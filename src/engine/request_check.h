@@ -16,7 +16,9 @@ struct RequestLimits {
   int max_choices = 0;   // sequences that advance in one step
   int max_pinned = 0;    // tokens of a prompt that can be pinned
   VectorRules vectors = {};
-  const ModelTokenizer& words;  // without them no text can end an answer
+  std::int64_t max_picture_tokens = 0;  // of one picture; 0: the model reads texts alone
+  TokenId placeholder = -1;             // that stands for a picture's rows
+  const ModelTokenizer& words;          // without them no text can end an answer
 };
 
 /// The number of tokens that a choice generates at most. Errors name the field of the request, what was found and what

@@ -7,8 +7,9 @@
 
 namespace octavo {
 
-RequestMaker::RequestMaker(const ModelTextImpl& text, BlockHashing hashing, const VectorRules& vectors)
-    : text_(text), hashing_(std::move(hashing)), vectors_(vectors) {
+RequestMaker::RequestMaker(const ModelTextImpl& text, BlockHashing hashing, const VectorRules& vectors,
+                           PictureVectors* pictures)
+    : text_(text), hashing_(std::move(hashing)), vectors_(vectors), pictures_(pictures) {
   for (TokenId token = 0; token < text_.num_drawable(); ++token)
     if (text_.words().is_end_of_generation(token)) end_tokens_.push_back(token);
 }
@@ -119,7 +120,18 @@ void RequestMaker::fill_prompt(Request& request, ActiveRequest& active) const {
   prompt.num_forks = request.num_choices - 1;
   // The last token that is generated is never fed back.
   prompt.params.max_cached = prompt.params.prompt_tokens + std::max(0, active.endings.max_generated - 1);
+  fill_pictures(request, prompt);
   prompt.hash_blocks(BlockHashing(hashing_));
+}
+
+void RequestMaker::fill_pictures(const Request& request, Sequence& prompt) const {
+  if (request.pictures.empty()) return;
+  prompt.given.turns_by_grid = text_.pictures()->turns_by_grid();
+  for (const PromptPicture& given : request.pictures) {
+    prompt.given.rows.push_back(
+        {.first = given.first, .count = given.count, .index = 0, .digest = {given.picture->digest}});
+    prompt.given.pictures.push_back(pictures_->rows_of(given.picture, prompt.params.cache_domain));
+  }
 }
 
 }  // namespace octavo

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/answers/active_request.h"
+#include "engine/pictures/picture_vectors.h"
 #include "engine/text/model_text_impl.h"
 #include "engine/vector_rules.h"
 
@@ -16,7 +17,8 @@ namespace octavo {
 class RequestMaker {
  public:
   /// Blocks are hashed as the KV cache's are. The text must outlive this and its requests.
-  RequestMaker(const ModelTextImpl& text, BlockHashing hashing, const VectorRules& vectors);
+  /// `pictures`: null where the model reads texts alone; it must outlive this, too.
+  RequestMaker(const ModelTextImpl& text, BlockHashing hashing, const VectorRules& vectors, PictureVectors* pictures);
 
   /// A request that begins to count its time; its choices generate at most `max_generated` tokens each. Throws
   /// std::bad_alloc.
@@ -27,12 +29,14 @@ class RequestMaker {
   static TokenId opening_mark_of(const ReasoningView& reasoning);
   EndingRules endings_of(Request& request, int max_generated) const;
   void fill_prompt(Request& request, ActiveRequest& active) const;
+  void fill_pictures(const Request& request, Sequence& prompt) const;
   void find_first_mask(ActiveRequest& active) const;
 
   const ModelTextImpl& text_;
   std::vector<TokenId> end_tokens_;  // that may be drawn
   const BlockHashing hashing_;       // copied for each use, so that any thread may
   const VectorRules vectors_;
+  PictureVectors* const pictures_;
 };
 
 }  // namespace octavo

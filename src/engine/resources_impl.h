@@ -3,7 +3,7 @@
 
 #include "base/memory_budget.h"
 #include "base/thread_pool.h"
-#include "engine/drive/active_engines.h"
+#include "engine/schedule/active_engines.h"
 #include "octavo/resources.h"
 
 namespace octavo {

@@ -219,7 +219,7 @@ struct KernelTable {
   void (*sigmoid_mul)(const float* gate, const float* x, int64_t n, float* out);
   /// out = silu(gate) * up; silu(x) = x / (1 + exp(-x)).
   void (*silu_mul)(const float* gate, const float* up, int64_t n, float* out);
-  /// out = gelu(gate) * up, with the tanh form of gelu (Hendrycks and Gimpel 2016).
+  /// out = gelu(gate) * up, with the tanh form of gelu (Hendrycks and Gimpel 2016); up null: gelu(gate).
   void (*gelu_mul)(const float* gate, const float* up, int64_t n, float* out);
   /// out = gelu(gate) * up, with the error function; up null: gelu(gate).
   void (*gelu_erf_mul)(const float* gate, const float* up, int64_t n, float* out);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kv/state_layout.h"
+#include "model/rope_position.h"
 #include "octavo/kv/types.h"
 
 namespace octavo {
@@ -37,14 +38,17 @@ struct GuessDraw {
 struct GivenVectors {
   std::int32_t first_row, num_rows;
   std::int32_t index;    // the place of the first one
-  const float* vectors;  // of all places, [places, width of the model]; they stay until the batch is computed
+  const float* vectors;  // of all places, [places, width]; they stay until the batch is computed
+  std::int32_t width;    // that of the model, or a multiple of it: layers add what lies behind the first (DeepStack)
+
+  const float* at(std::int64_t row) const { return vectors + (index + row - first_row) * width; }
 };
 
 struct Batch {
   std::vector<std::int32_t> tokens;     // [num_rows]
   std::vector<std::int32_t> positions;  // [num_rows] place in the row's sequence: its slot, the rows that it sees, and
                                         // whether a state begins with it
-  std::vector<std::int32_t> rope_positions;  // [num_rows] the position that rotations read
+  std::vector<RopePosition> rope_positions;  // [num_rows]
   std::vector<GivenVectors> given;           // ascending; mostly none
   std::vector<std::uint8_t> token_types;  // [num_rows] the part of a pair that the row's token belongs to; empty: all 0
   std::vector<std::int32_t> seq_begin;    // [num_seqs + 1] rows of sequence s: seq_begin[s] .. seq_begin[s + 1]
@@ -75,23 +79,28 @@ struct Batch {
 
   int num_rows() const { return static_cast<int>(tokens.size()); }
   int num_seqs() const { return static_cast<int>(kv_len.size()); }
-  /// The vector of `width` that a row begins with in place of its token's embedding; nullptr: none was given.
-  const float* given_vector(std::int64_t row, int width) const {
+  /// What a row is a place of; nullptr: it is a token.
+  const GivenVectors* given_at(std::int64_t row) const {
     const auto behind = std::ranges::upper_bound(given, row, {}, &GivenVectors::first_row);
     if (behind == given.begin()) return nullptr;
     const GivenVectors& at = *std::prev(behind);
-    return row < at.first_row + at.num_rows ? at.vectors + (at.index + row - at.first_row) * width : nullptr;
+    return row < at.first_row + at.num_rows ? &at : nullptr;
+  }
+  /// The vector that a row begins with in place of its token's embedding; nullptr: none was given.
+  const float* given_vector(std::int64_t row) const {
+    const GivenVectors* at = given_at(row);
+    return at == nullptr ? nullptr : at->at(row);
   }
 
-  void add_row(std::int32_t token, std::int32_t position, std::int32_t rope_position) {
+  void add_row(std::int32_t token, std::int32_t position, RopePosition rope_position) {
     tokens.push_back(token);
     positions.push_back(position);
     rope_positions.push_back(rope_position);
   }
   /// Makes room for so many rows and sequences, whose tables of blocks come beside.
   void reserve(std::size_t rows, std::size_t sequences) {
-    for (std::vector<std::int32_t>* of_rows : {&tokens, &positions, &rope_positions, &logit_rows})
-      of_rows->reserve(rows);
+    for (std::vector<std::int32_t>* of_rows : {&tokens, &positions, &logit_rows}) of_rows->reserve(rows);
+    rope_positions.reserve(rows);
     seq_begin.reserve(sequences + 1);
     kv_len.reserve(sequences);
     for (Group& group : groups) group.block_begin.reserve(sequences + 1);

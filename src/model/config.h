@@ -59,6 +59,7 @@ struct ModelConfig {
                                // nothing
   std::optional<LayerSpec> prediction_layer = {};  // that one, where the file has one alone
   bool has_draft_head = false;                     // the layer of prediction is computed, for drafts
+  int num_deepstack = 0;  // further vectors of a picture's rows, which as many first layers add (DeepStack)
   int model_width = 0;  // of the model that it is an assistant of (model/assistant.h), whose keys and values its layers
                         // read; 0: it is none
 

@@ -41,6 +41,15 @@ struct RopeScaling {
   bool operator==(const RopeScaling&) const = default;
 };
 
+/// The pairs of dimensions that turn by the rows and the columns of pictures; the others turn by time (M-RoPE; Wang et
+/// al., 2024). In texts all turn alike.
+struct RopeSections {
+  int time = 0, rows = 0, columns = 0;  // pairs of each
+  bool is_interleaved = false;          // they take turns, in this order, as long as each has pairs left; otherwise
+                                        // they lie one behind another
+  bool operator==(const RopeSections&) const = default;
+};
+
 /// Rotary positions (Su et al., 2021): the rotation of a head's dimensions by the position.
 struct RopeSpec {
   RopeLayout layout = RopeLayout::kHalves;
@@ -49,6 +58,7 @@ struct RopeSpec {
   RopeScaling scaling = {};
   Presence factors = Presence::kAbsent;  // rope_freqs.weight, by which frequencies are divided (Llama 3)
   bool has_short_factors = false;        // they are rope_factors_short.weight (Ding et al., 2024)
+  std::optional<RopeSections> sections = {};
   bool operator==(const RopeSpec&) const = default;
 };
 

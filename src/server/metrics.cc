@@ -64,6 +64,16 @@ std::vector<Figure> kv_figures(const KvStats& kv, const KvStoreCounts& store) {
   };
 }
 
+std::vector<Figure> picture_figures(const PictureCounts& pictures) {
+  return {
+      {"octavo:pictures_encoded_total", "Pictures whose vectors were computed", kCounter, count(pictures.encoded)},
+      {"octavo:pictures_found_total", "Pictures of requests that were known already, from others", kCounter,
+       count(pictures.found)},
+      {"octavo:picture_encode_seconds_total", "Time of computing vectors of pictures", kCounter, pictures.encode_s},
+      {"octavo:picture_bytes", "Memory of vectors of pictures", kGauge, count(pictures.bytes)},
+  };
+}
+
 std::vector<Figure> work_figures(const EngineStats& stats) {
   return {
       {"octavo:num_preemptions_total", "Times a sequence stopped to make room for others, to go on later", kCounter,
@@ -98,7 +108,8 @@ std::vector<Figure> figures(const EngineStats& stats) {
       {"octavo:num_requests_waiting", "Sequences that wait for memory or for others to end", kGauge,
        count(stats.waiting)},
   };
-  for (const std::vector<Figure>& more : {kv_figures(stats.kv, stats.kv_store), work_figures(stats)})
+  for (const std::vector<Figure>& more :
+       {kv_figures(stats.kv, stats.kv_store), picture_figures(stats.pictures), work_figures(stats)})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }

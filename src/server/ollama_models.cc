@@ -70,6 +70,7 @@ json::array capabilities_of(const ModelInfo& info, const RequestPolicy& policy) 
   if (info.fills_gaps) capabilities.emplace_back("insert");
   if (!info.tool_format.empty()) capabilities.emplace_back("tools");
   if (!info.reasoning.empty()) capabilities.emplace_back("thinking");
+  if (info.vision.sees()) capabilities.emplace_back("vision");
   return capabilities;
 }
 

@@ -33,12 +33,13 @@ json::array aliases_of(const ModelSlot& slot) {
   return aliases;
 }
 
-/// The kinds of routes that answer with the model.
+/// The kinds of routes that answer with the model, and llama.cpp's word for one that sees.
 json::array capabilities_of(const ModelInfo& info, const RequestPolicy& policy) {
   json::array capabilities;
   if (writes_text(info, policy)) capabilities.emplace_back("completion");
   if (makes_vectors(info, policy)) capabilities.emplace_back("embedding");
   if (ranks(info, policy)) capabilities.emplace_back("rerank");
+  if (info.vision.sees()) capabilities.emplace_back("multimodal");
   return capabilities;
 }
 

@@ -30,6 +30,21 @@ double kept_share(const RopeSpec& spec, Math math, std::size_t pair) {
   return spec.scaling.yarn->strength * (1 - std::clamp(slowed, 0.0, 1.0));
 }
 
+/// What a pair turns by. Interleaved sections take turns, in which time has what the others leave (Bai et al., 2025).
+std::int32_t RopePosition::* axis_of(const RopeSpec& spec, int pair) {
+  if (!spec.sections) return &RopePosition::time;
+  const RopeSections& sections = *spec.sections;
+  if (sections.is_interleaved) {
+    if (pair % 3 == 1 && pair < 3 * sections.rows) return &RopePosition::row;
+    if (pair % 3 == 2 && pair < 3 * sections.columns) return &RopePosition::column;
+    return &RopePosition::time;
+  }
+  if (pair < sections.time) return &RopePosition::time;
+  pair -= sections.time;
+  if (pair < sections.rows) return &RopePosition::row;
+  return pair - sections.rows < sections.columns ? &RopePosition::column : &RopePosition::time;
+}
+
 }  // namespace
 
 RopeTable::RopeTable(const RopeSpec& spec, const float* factors, Math math, int max_rows)
@@ -44,13 +59,14 @@ RopeTable::RopeTable(const RopeSpec& spec, const float* factors, Math math, int 
     const double slowed = math_.pow(spec.base, exponent) / spec.scaling.divisor / factor;
     const double kept = kept_share(spec, math_, i);
     frequencies_[i] = kept == 0 ? slowed : slowed * (1 - kept) + slowed * spec.scaling.divisor * kept;
+    axes_.push_back(axis_of(spec, static_cast<int>(i)));
   }
 }
 
-void RopeTable::fill(std::int64_t row, int position) {
+void RopeTable::fill(std::int64_t row, const RopePosition& position) {
   const std::size_t first = to_size(row) * frequencies_.size();
   for (std::size_t i = 0; i < frequencies_.size(); ++i) {
-    const double angle = position * frequencies_[i];
+    const double angle = position.*axes_[i] * frequencies_[i];
     cosines_.data()[first + i] = static_cast<float>(spec_.scaling.magnitude * math_.cos(angle));
     sines_.data()[first + i] = static_cast<float>(spec_.scaling.magnitude * math_.sin(angle));
   }

@@ -28,7 +28,7 @@ class RopeTable {
   std::span<const float> cosines(std::size_t rows) const { return {cosines_.data(), rows * frequencies_.size()}; }
   std::span<const float> sines(std::size_t rows) const { return {sines_.data(), rows * frequencies_.size()}; }
   /// The angles of row `row` of the batch, at `position`.
-  void fill(std::int64_t row, int position);
+  void fill(std::int64_t row, const RopePosition& position);
   /// Rotates the first num_rotated dimensions of a head of that row.
   void rotate(const KernelTable& kernels, std::int64_t row, float* head) const {
     const auto rope = spec_.layout == RopeLayout::kNeighbours ? kernels.rope_neighbours : kernels.rope_halves;
@@ -39,8 +39,9 @@ class RopeTable {
  private:
   RopeSpec spec_;
   Math math_;
-  std::vector<double> frequencies_;       // [num_rotated / 2] radians a position
-  AlignedBuffer<float> cosines_, sines_;  // [rows, num_rotated / 2]
+  std::vector<double> frequencies_;                 // [num_rotated / 2] radians a position
+  std::vector<std::int32_t RopePosition::*> axes_;  // [num_rotated / 2] what each pair turns by
+  AlignedBuffer<float> cosines_, sines_;            // [rows, num_rotated / 2]
 };
 
 /// The tables of a stage's layers.

@@ -77,8 +77,12 @@ class FakeText final : public NoText {
     for (const char c : conversation_text(messages, options)) tokens.push_back(static_cast<unsigned char>(c));
     last_messages = {messages.begin(), messages.end()};
     last_options = options;
+    OCTAVO_TRY(std::vector<PromptPicture> pictures, pictures_in(messages, tokens));
     OCTAVO_TRY(tokens, within(options.max_tokens, std::move(tokens)));
-    return ChatPrompt{.tokens = std::move(tokens), .ends_in_reasoning = reasons()};
+    return ChatPrompt{.tokens = std::move(tokens),
+                      .ends_in_reasoning = reasons(),
+                      .pictures = std::move(pictures),
+                      .warnings = picture_warnings};
   }
   /// "{name:text}" of each file that fits, "(prefix)suffix_".
   Result<InfillPrompt> infill_prompt(const InfillText& text, std::size_t max_tokens) const override {
@@ -131,6 +135,8 @@ class FakeText final : public NoText {
   void set_thinking(ThinkingInfo thinking) { model.thinking = std::move(thinking); }
   void set_chat_template(std::string text) { model.chat_template = std::move(text); }
   void set_context(int tokens) { model.max_context = tokens; }
+  /// From now on its model sees.
+  void set_vision() { model.vision = {.family = "eyes", .min_tokens = 8, .max_tokens = 512, .most_tokens = 2048}; }
   /// From now on its model fills gaps.
   void set_fills_gaps() { model.fills_gaps = true; }
   /// The vectors that its model makes.
@@ -144,18 +150,43 @@ class FakeText final : public NoText {
   mutable std::set<const QueryTokens*> queries = {};    // that rank_prompt() was given
   mutable std::vector<ChatMessage> last_messages = {};  // that chat_prompt() was given
   mutable ChatTemplateOptions last_options = {};
+  std::vector<std::string> picture_warnings = {};  // of each prompt of a chat
 
  private:
+  /// A picture is so many of these tokens. One of the bytes "bad" is none, and one of the bytes "huge" is too large.
+  static constexpr char kPicture = '#';
+  static constexpr std::int32_t kPictureTokens = 3;
+  static Result<std::vector<PromptPicture>> pictures_in(std::span<const ChatMessage> messages,
+                                                        const std::vector<TokenId>& tokens) {
+    std::vector<PromptPicture> pictures;
+    for (const ChatMessage& message : messages) {
+      for (const ContentPart& part : message.parts) {
+        if (part.kind != ContentPart::Kind::kPicture) continue;
+        const PictureInput& given = part.picture;
+        if (*given.bytes == "bad") return fail_as(ErrorKind::kInvalidPicture, "{}: found no picture", given.place);
+        if (*given.bytes == "huge") return fail_as(ErrorKind::kPictureTooLarge, "{}: found too much", given.place);
+        const std::int32_t behind = pictures.empty() ? 0 : pictures.back().first + kPictureTokens;
+        const auto first = std::find(tokens.begin() + behind, tokens.end(), TokenId{kPicture});
+        pictures.push_back({.first = static_cast<std::int32_t>(first - tokens.begin()), .count = kPictureTokens});
+      }
+    }
+    return pictures;
+  }
+
   /// "role:content;" of each message and "name;" of each name.
   static std::string conversation_text(std::span<const ChatMessage> messages, const ChatTemplateOptions& options) {
     std::string text;
     for (const ChatMessage& message : messages) {
       text += message.role + ":" + message.content;
-      for (std::size_t i = 0; i < message.parts.size(); ++i) text += (i > 0 ? "\n" : "") + message.parts[i].text;
+      for (std::size_t i = 0; i < message.parts.size(); ++i) text += (i > 0 ? "\n" : "") + text_of(message.parts[i]);
       text += ";";
     }
     for (const auto& [name, value] : options.names) text += name + ";";
     return text;
+  }
+
+  static std::string text_of(const ContentPart& part) {
+    return part.kind == ContentPart::Kind::kPicture ? std::string(kPictureTokens, kPicture) : part.text;
   }
 
   Result<EmbeddingPrompt> cut(EmbeddingPrompt prompt, const EmbeddingPromptOptions& options) const {

@@ -43,6 +43,7 @@ const FakeText& words() {
   static const auto made = [] {
     auto words = std::make_unique<FakeText>();
     words->set_fills_gaps();
+    words->set_vision();
     words->set_tool_format("hermes");
     words->set_name("Qwen3-Embedding");  // whose vectors may be cut
     words->embedding() = {.pooling = Pooling::kLast, .width = 8, .labels = {"yes", "no"}};
@@ -81,7 +82,9 @@ Bodies openai_conversations() {
               {"syntax": "regex", "definition": "a"}}}}]})",
           R"({"messages": [{"role": "assistant", "tool_calls": [{"type": "custom", "custom":
               {"name": "c", "input": "a"}}]}]})",
-          R"({"messages": [{"role": "assistant", "function_call": {"name": "f"}}], "functions": [{"name": "f"}]})"};
+          R"({"messages": [{"role": "assistant", "function_call": {"name": "f"}}], "functions": [{"name": "f"}]})",
+          R"({"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "b25l"}}]}]})",
+          R"({"messages": [{"role": "user", "content": [{"type": "image", "image": "b25l"}]}]})"};
 }
 
 Bodies anthropic_messages() {
@@ -91,6 +94,8 @@ Bodies anthropic_messages() {
               "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
               "tools": [{"name": "f"}], "tool_choice": {"type": "tool", "name": "f"}})",
       R"({"max_tokens": 3, "messages": [{"role": "assistant", "content": [{"type": "thinking", "thinking": "a"}]}]})",
+      R"({"max_tokens": 3, "messages": [{"role": "user", "content": [
+              {"type": "image", "source": {"type": "base64", "data": "b25l"}}]}]})",
       R"({"max_tokens": 3, "messages": [{"role": "assistant", "content": [
               {"type": "tool_use", "id": "a", "name": "f", "input": {}}]}]})",
       R"({"max_tokens": 3, "messages": [{"role": "user", "content": [
@@ -100,6 +105,7 @@ Bodies anthropic_messages() {
 Bodies responses() {
   Bodies bodies;
   for (const std::string item : {R"("role": "user", "content": [{"type": "input_text", "text": "Hi"}])",
+                                 R"("role": "user", "content": [{"type": "input_image", "image_url": "b25l"}])",
                                  R"("role": "assistant", "content": [{"type": "refusal", "refusal": "Hi"}])",
                                  R"("type": "function_call", "call_id": "a", "name": "f", "arguments": "{}")",
                                  R"("type": "custom_tool_call", "call_id": "a", "name": "c", "input": "x")",

@@ -21,6 +21,7 @@
 #include "api/call/tool_fields.h"
 #include "api/fields/answer_fields.h"
 #include "api/fields/constraint_fields.h"
+#include "api/fields/conversation_fields.h"
 #include "api/fields/draft_fields.h"
 #include "api/fields/openai_messages.h"
 #include "api/fields/reasoning_fields.h"
@@ -53,6 +54,7 @@ std::vector<SharedTable> shared_tables() {
           {"streams", kStreamFields, "fields.md", "What an answer has"},
           {"constraints", kConstraintFields, "fields.md", "The form of an answer"},
           {"messages of chats", kMessagePartFields, "conversations.md", "Messages of chats"},
+          {"pictures", kPictureFields, "conversations.md", "Pictures"},
           {"tools", kToolPartFields, "conversations.md", "Tools"},
           {"functions", kFunctionPartFields, "conversations.md", "Functions"},
           {"formats", kFormatFields, "fields.md", "OpenAI's and llama.cpp's forms"},

@@ -23,9 +23,9 @@ std::string shaped(const std::vector<ChatMessage>& messages, const TemplateCaps&
   std::string out;
   for (const ShapedMessage& turn : conversation->turns) {
     out += turn.role;
-    for (const TextRuns& text : turn.texts) {
-      out += ":";
-      for (const jinja::TextRun& run : text)
+    for (const ShapedPart& part : turn.parts) {
+      out += part.is_picture ? ":#" : ":";
+      for (const jinja::TextRun& run : part.text)
         if (!run.text.empty())
           out += kOrigins[static_cast<std::size_t>(run.origin)] + ("(" + std::string(run.text) + ")");
     }
@@ -87,6 +87,78 @@ TEST(Conversation, PartsStayAListOrAreJoined) {
   const std::vector<ChatMessage> messages = {{.role = "user", .content = {}, .parts = {{.text = "u"}, {.text = "v"}}}};
   EXPECT_EQ(shaped(messages, {}), "user:u(u)u(\n)u(v);");
   EXPECT_EQ(shaped(messages, {.takes_parts = true}), "user:u(u):u(v);");
+}
+
+ContentPart text(std::string words) { return {.text = std::move(words)}; }
+ContentPart picture() { return {.kind = ContentPart::Kind::kPicture}; }
+ChatMessage with_parts(std::string role, std::vector<ContentPart> parts, std::string id = {}) {
+  return {.role = std::move(role), .content = {}, .parts = std::move(parts), .tool_call_id = std::move(id)};
+}
+
+constexpr PictureMarks kMarks = {.place = "<[#]>", .placeholder = "[#]"};
+const TemplateCaps kWithoutPictures{.marks = kMarks};
+const TemplateCaps kWithPictures{
+    .takes_parts = true, .takes_pictures = true, .takes_result_pictures = true, .marks = kMarks};
+
+TEST(Conversation, PicturesStayInTheirPlaceInAList) {
+  const std::vector<ChatMessage> messages = {with_parts("user", {text("u"), picture(), text("v"), picture()}),
+                                             {"assistant", "a"},
+                                             with_parts("user", {picture()})};
+  EXPECT_EQ(shaped(messages, kWithPictures), "user:u(u):#:u(v):#;assistant:m(a);user:#;");
+}
+
+TEST(Conversation, MarksOfPicturesStandBeforeTheTextWhereTheTemplateTakesNone) {
+  const std::vector<ChatMessage> messages = {with_parts("user", {text("u"), picture(), text("v"), picture()}),
+                                             with_parts("assistant", {text("a"), picture()}),
+                                             with_parts("user", {picture()})};
+  EXPECT_EQ(shaped(messages, kWithoutPictures),
+            "user:t(<[#]>)t(<[#]>)u(u)u(\n)u(v);assistant:t(<[#]>)m(a);user:t(<[#]>);");
+  TemplateCaps parts = kWithoutPictures;
+  parts.takes_parts = true;
+  EXPECT_EQ(shaped({messages[0]}, parts), "user:t(<[#]>)t(<[#]>):u(u):u(v);");
+}
+
+TEST(Conversation, PicturesOfAnAnswerAreMarks) {
+  EXPECT_EQ(shaped({{"user", "u"}, with_parts("assistant", {text("a"), picture()})}, kWithPictures),
+            "user:u(u);assistant:t(<[#]>)m(a);");
+}
+
+TEST(Conversation, PicturesOfASystemMessageAreTheNextUsers) {
+  const std::vector<ChatMessage> messages = {with_parts("system", {text("A"), picture()}), {"user", "u"}};
+  EXPECT_EQ(shaped(messages, kWithPictures), "system:s(A);user:#:u(u);");
+  EXPECT_EQ(shaped(messages, kWithoutPictures), "system:s(A);user:t(<[#]>)t(\n\n)u(u);");
+  EXPECT_EQ(shaped({with_parts("system", {picture()})}, kWithPictures), "user:#;");
+  TemplateCaps none = kWithPictures;
+  none.system = System::kNone;
+  EXPECT_EQ(shaped(messages, none), "user:#:s(A):u(u);");
+}
+
+TEST(Conversation, PicturesOfResultsStayWithThem) {
+  const std::vector<ChatMessage> messages = {
+      {"user", "u"}, calls({{"1", "f", {}}}), with_parts("tool", {picture(), text("r")}, "1")};
+  EXPECT_EQ(shaped(messages, kWithPictures), "user:u(u);assistant:!f;tool:#:o(r)@f;");
+  EXPECT_EQ(shaped(messages, kWithoutPictures), "user:u(u);assistant:!f;tool:t(<[#]>)o(r)@f;");
+  TemplateCaps as_text = kWithPictures;
+  as_text.result_role = "";
+  EXPECT_EQ(
+      shaped(messages, as_text),
+      "user:u(u);assistant:!f;user:t(Result)t( of )o(f)t(:\n):#:o(r)t(\n\nGo on: call the next tool, or answer.);");
+  EXPECT_EQ(shaped({messages[0], messages[1], with_parts("tool", {picture()}, "1")}, as_text),
+            "user:u(u);assistant:!f;user:t(Result)t( of )o(f)t(:\n):#:t(\n\nGo on: call the next tool, or answer.);");
+}
+
+TEST(Conversation, PicturesInAnotherOrderThanTheClientsAreRefused) {
+  TemplateCaps one_by_one = kWithPictures;
+  one_by_one.takes_parallel = false;
+  const std::vector<ChatMessage> messages = {{"user", "u"},
+                                             calls({{"1", "f", {}}, {"2", "g", {}}}),
+                                             with_parts("tool", {picture()}, "2"),
+                                             with_parts("tool", {picture()}, "1")};
+  EXPECT_THAT(shaped(messages, one_by_one), HasSubstr("messages[3]: found a picture in a tool's result"));
+  EXPECT_EQ(shaped(messages, kWithPictures), "user:u(u);assistant:!f!g;tool:#@g;tool:#@f;");
+  const std::vector<ChatMessage> late = {
+      {"user", "u"}, calls({{"1", "f", {}}}), with_parts("system", {picture()}), with_parts("tool", {picture()}, "1")};
+  EXPECT_THAT(shaped(late, kWithPictures), HasSubstr("messages[3]: found a picture in a tool's result"));
 }
 
 TEST(Conversation, ParallelCallsAreWrittenOneByOneWithTheirResults) {

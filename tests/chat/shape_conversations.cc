@@ -41,6 +41,9 @@ json::value to_json(const Value& value) {
   return dict;
 }
 
+/// Marks of pictures for templates without a form for them; what others write of one is their own.
+constexpr PictureMarks kMarks = {.place = "<|vision_start|><|image_pad|><|vision_end|>"};
+
 std::tm time_of_job() {
   std::tm now{};
   now.tm_year = 2025 - 1900;
@@ -103,6 +106,8 @@ json::object caps_of(const TemplateCaps& caps) {
           {"needs_user", caps.needs_user},
           {"lone_result", caps.takes_lone_result},
           {"least_answer", caps.least_answer},
+          {"pictures", caps.takes_pictures},
+          {"result_pictures", caps.takes_result_pictures},
           {"prefill", caps.takes_prefill},
           {"tools", caps.takes_tools},
           {"tools_name", caps.tools_name},
@@ -122,7 +127,7 @@ json::object caps_of(const TemplateCaps& caps) {
 json::array run(const json::object& job) {
   json::array results;
   for (const json::value& source : job.at("templates").as_array()) {
-    const auto chat_template = ChatTemplate::load(MemorySource(), std::string_view(source.as_string()));
+    const auto chat_template = ChatTemplate::load(MemorySource(), std::string_view(source.as_string()), kMarks);
     if (!chat_template) {
       results.push_back(json::object{{"error", chat_template.error().message}});
       continue;

@@ -93,8 +93,8 @@ std::string mended(std::string_view order, const TemplateCaps& caps) {
     out += out.empty() ? "" : " ";
     out += turn.role.substr(0, 1);
     out += ":";
-    for (const TextRuns& text : turn.texts)
-      for (const jinja::TextRun& run : text) out += run.text;
+    for (const ShapedPart& part : turn.parts)
+      for (const jinja::TextRun& run : part.text) out += run.text;
     for (const ToolCall& call : turn.calls) out += "!" + call.id.substr(8);
   }
   return out;
@@ -143,7 +143,7 @@ TEST(TurnOrder, AnAnswerThatSaysNothingHasTheLeastTextThatIsTaken) {
   const std::vector<ChatMessage> messages = conversation("ue");
   const auto goes_on =
       shape_conversation(messages, caps, {.add_generation_prompt = false, .continue_final_message = true});
-  EXPECT_FALSE(goes_on->turns.back().has_text());
+  EXPECT_FALSE(goes_on->turns.back().has_content());
 }
 
 TEST(TurnOrder, AResultWithoutItsCallIsAUsersTextWhereTheTemplateRefusesIt) {

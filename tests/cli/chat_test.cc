@@ -29,6 +29,31 @@ TEST(Chat, TheConversationGrowsWithEachTurn) {
               testing::ElementsAre("system: Be brief.", "user: one", "assistant: Hello, world", "user: two"));
 }
 
+TEST(Chat, APictureIsShownWithTheNextMessageAndStaysInTheConversation) {
+  CliRun cli;
+  cli.engine.info.vision.family = "eyes";
+  const test::TempFile one("first", ".png"), two("second", ".JPG");
+  const std::string lines = "/image " + one.string() + "\nWhat?\n'" + two.string() + "'\nAnd this?\nWell?\n";
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, lines), 0) << cli.err.str();
+  ASSERT_EQ(cli.engine.conversations.size(), 3U);
+  const std::vector<ChatMessage>& last = cli.engine.conversations.back();
+  ASSERT_EQ(last.size(), 5U);
+  EXPECT_EQ(*last[0].parts.at(0).picture.bytes, "first");
+  EXPECT_EQ(last[0].parts.at(1).text, "What?");
+  EXPECT_EQ(*last[2].parts.at(0).picture.bytes, "second");
+  EXPECT_EQ(last[4].content, "Well?");
+  EXPECT_EQ(cli.engine.requests.at(0).pictures.size(), 1U);
+  EXPECT_EQ(cli.engine.requests.at(2).pictures.size(), 2U);
+}
+
+TEST(Chat, APictureForAModelThatReadsTextIsRefusedAndTheChatGoesOn) {
+  CliRun cli;
+  const test::TempFile picture("first", ".png");
+  EXPECT_EQ(cli.run({"chat", "-m", "m.gguf"}, "/image " + picture.string() + "\n/image\nHi\n"), 0);
+  EXPECT_THAT(cli.err.str(), HasSubstr("/image: a picture: fake reads text only"));
+  EXPECT_THAT(contents(cli.engine.conversations.at(0)), testing::ElementsAre("user: Hi"));
+}
+
 TEST(Chat, AModelWithoutARightTemplateIsRefusedBeforeItIsLoadedOrAskedAnything) {
   const test::TempFile none(test::GgufWriter().bytes(), ".gguf");
   const test::TempFile broken(test::GgufWriter().add("tokenizer.chat_template", std::string("{{ messages")).bytes(),

@@ -23,7 +23,8 @@ TEST(ConversationFile, WhatIsSavedIsLoaded) {
   const test::FakeEngine engine(state);
   Conversation conversation(engine.text());
   conversation.set_system("Be \"brief\".\n");
-  conversation.ask("What?\nWho?");
+  PictureInput picture{.bytes = std::make_shared<const std::string>("\x89PNG")};
+  conversation.ask("What?\nWho?", {picture});
   conversation.set_answer("Hi", std::vector<TokenId>{'H', 'i'});
   conversation.ask("More");
   conversation.set_answer("text only", std::nullopt, "thought");
@@ -36,6 +37,8 @@ TEST(ConversationFile, WhatIsSavedIsLoaded) {
   EXPECT_EQ(loaded->system, "Be \"brief\".\n");
   ASSERT_EQ(loaded->turns.size(), 2U);
   EXPECT_EQ(loaded->turns[0].question, "What?\nWho?");
+  ASSERT_EQ(loaded->turns[0].pictures.size(), 1U);
+  EXPECT_EQ(*loaded->turns[0].pictures[0].bytes, "\x89PNG");
   EXPECT_EQ(loaded->turns[0].answer, "Hi");
   EXPECT_EQ(loaded->turns[0].drawn, (std::vector<TokenId>{'H', 'i'}));
   EXPECT_EQ(loaded->turns[1].answer, "text only");

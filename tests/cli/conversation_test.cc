@@ -13,6 +13,7 @@ namespace {
 using testing::ElementsAreArray;
 
 constexpr TokenId kUser = 256, kAssistant = 257, kEnd = 258;  // control tokens
+constexpr TokenId kPicture = 259;                             // a placeholder
 constexpr TokenId kHe = 300, kLlo = 301;                      // "He", "llo": drawn, while the tokenizer gives bytes
 
 /// A token for each byte, and a template that writes a control token before and behind each message.
@@ -35,8 +36,16 @@ class TemplateText final : public test::NoText {
   }
   Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages, const ChatTemplateOptions&) const override {
     std::vector<TokenId> tokens;
+    std::vector<PromptPicture> pictures;
     for (const ChatMessage& message : messages) {
       tokens.push_back(message.role == "assistant" ? kAssistant : kUser);
+      for (const ContentPart& part : message.parts) {
+        if (part.kind == ContentPart::Kind::kPicture) {
+          pictures.push_back({.first = static_cast<std::int32_t>(tokens.size()), .count = 2});
+          tokens.insert(tokens.end(), 2, kPicture);
+        }
+        for (const char c : part.text) tokens.push_back(static_cast<unsigned char>(c));
+      }
       std::string content = message.content;
       if (message.role == "assistant") {
         if (const auto end = content.find("</think>"); drops_reasoning && end != std::string::npos)
@@ -55,7 +64,7 @@ class TemplateText final : public test::NoText {
       }
     }
     tokens.push_back(kAssistant);
-    return ChatPrompt{.tokens = std::move(tokens)};
+    return ChatPrompt{.tokens = std::move(tokens), .pictures = std::move(pictures)};
   }
 
  private:
@@ -64,6 +73,7 @@ class TemplateText final : public test::NoText {
       case kUser: return "<u>";
       case kAssistant: return "<a>";
       case kEnd: return "<e>";
+      case kPicture: return "<p>";
       case kHe: return "He";
       case kLlo: return "llo";
       case 302: return "!\n";
@@ -94,6 +104,31 @@ TEST(Conversation, APromptIsTheOneBeforeTheDrawnTokensAndTheNewPart) {
   conversation.set_answer("Hello", kDrawn);
   conversation.ask("b");
   EXPECT_EQ(conversation.prompt()->tokens, joined(joined(second, kDrawn), kNewPart));
+}
+
+/// The tokens of a prompt at which its pictures begin.
+std::vector<std::int32_t> places(const ChatPrompt& prompt) {
+  std::vector<std::int32_t> places;
+  for (const PromptPicture& picture : prompt.pictures) places.push_back(picture.first);
+  return places;
+}
+
+TEST(Conversation, PicturesStandWhereTheirTokensAreBehindAnswersAsTheyWereDrawn) {
+  const TemplateText words;
+  Conversation conversation(test::not_owned(words));
+  conversation.ask("a", {{}});
+  EXPECT_THAT(places(*conversation.prompt()), testing::ElementsAre(1));
+  conversation.set_answer("Hello", kDrawn);  // two tokens, where the tokenizer makes five
+  conversation.ask("b", {{}, {}});
+  const ChatPrompt second = *conversation.prompt();
+  EXPECT_THAT(places(second), testing::ElementsAre(1, 10, 12));
+  for (const std::int32_t place : places(second))
+    EXPECT_EQ(second.tokens.at(static_cast<std::size_t>(place)), kPicture);
+  conversation.drop_turn();
+  conversation.ask("c");
+  EXPECT_THAT(places(*conversation.prompt()), testing::ElementsAre(1));
+  conversation.drop_answer();
+  EXPECT_EQ(conversation.turns().back().question, "c");
 }
 
 TEST(Conversation, AnAnswerWithoutTokensIsTokenizedAnew) {

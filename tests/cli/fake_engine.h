@@ -83,13 +83,20 @@ class StateText final : public NoText {
     return embedding_prompt(std::string(query) + std::string(document), options);
   }
   std::string detokenize(std::span<const TokenId> tokens) const override { return {tokens.begin(), tokens.end()}; }
-  /// As many tokens as the contents have bytes.
+  /// As many tokens as the contents have bytes, and two for a picture.
   Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages, const ChatTemplateOptions&) const override {
     state_.conversations.emplace_back(messages.begin(), messages.end());
-    std::vector<TokenId> tokens;
-    for (const ChatMessage& message : messages)
-      tokens.insert(tokens.end(), message.content.size(), static_cast<TokenId>('x'));
-    return ChatPrompt{.tokens = std::move(tokens), .ends_in_reasoning = state_.prompts_end_in_reasoning};
+    ChatPrompt prompt{.ends_in_reasoning = state_.prompts_end_in_reasoning};
+    for (const ChatMessage& message : messages) {
+      prompt.tokens.insert(prompt.tokens.end(), message.content.size(), static_cast<TokenId>('x'));
+      for (const ContentPart& part : message.parts) {
+        const bool is_picture = part.kind == ContentPart::Kind::kPicture;
+        if (is_picture)
+          prompt.pictures.push_back({.first = static_cast<std::int32_t>(prompt.tokens.size()), .count = 2});
+        prompt.tokens.insert(prompt.tokens.end(), is_picture ? 2 : part.text.size(), static_cast<TokenId>('x'));
+      }
+    }
+    return prompt;
   }
   SamplingParams default_sampling(SamplingParams defaults) const override {
     return state_.file_sampling.temperature < 0 ? defaults : state_.file_sampling;

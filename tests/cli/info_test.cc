@@ -10,6 +10,7 @@
 #include "support/temp_file.h"
 #include "support/tiny_encoder.h"
 #include "support/tiny_model.h"
+#include "support/tiny_tower.h"
 
 namespace octavo {
 namespace {
@@ -72,6 +73,31 @@ TEST(Info, AGenerationConfigGoesBeforeWhatTheFileAsksFor) {
   CliRun text;
   ASSERT_EQ(text.run({"info", file.path().string(), "--generation-config", config.string()}), 0) << text.err.str();
   EXPECT_THAT(text.out.str(), HasSubstr("temperature 0.25, top_k 7, end_tokens 1 2"));
+}
+
+TEST(Info, AVisionEncoderIsDescribed) {
+  const TempFile file(test::TinyTower::odd().bytes());
+  CliRun text, json;
+  ASSERT_EQ(text.run({"info", file.string()}), 0) << text.err.str();
+  EXPECT_THAT(text.out.str(), AllOf(HasSubstr("family qwen3vl_merger, for a model with rows of 40"),
+                                    HasSubstr("3 layers, width 72, feed-forward 100, 2 heads of 36"),
+                                    HasSubstr("2 more vectors of each token, behind the layers 0, 2"),
+                                    HasSubstr("64 to 1280 tokens unless told, at most 4096")));
+  const auto report = json_of(json, {file.string()});
+  const auto& encoder = report.at("vision_encoder").as_object();
+  EXPECT_EQ(encoder.at("token_side").as_int64(), 8);
+  EXPECT_EQ(encoder.at("deepstack_layers").as_array().size(), 2U);
+  // Rows, keys and values of 4 patches a token.
+  EXPECT_EQ(report.at("memory").at("picture_bytes").to_number<std::uint64_t>(), 4096U * 4 * 3 * 72 * sizeof(float));
+}
+
+TEST(Info, AVisionEncoderOfAnotherFamilyIsRefused) {
+  test::TinyTower tower{.left_out = "clip.projector_type"};
+  tower.keys = [](GgufWriter& writer) { writer.add("clip.projector_type", "pixtral"); };
+  const TempFile file(tower.bytes());
+  CliRun cli;
+  EXPECT_EQ(cli.run({"info", file.string()}), 1);
+  EXPECT_THAT(cli.err.str(), HasSubstr("'pixtral' are not supported; supported are: qwen3vl_merger"));
 }
 
 TEST(Info, PartsAreToldByTheTensorsName) {

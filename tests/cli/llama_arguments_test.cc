@@ -337,9 +337,16 @@ TEST(LlamaArguments, NamesOfTemplatesAndTheSeedAreThoseOfRequestsThatGiveNone) {
 
 TEST(LlamaArguments, WhatWouldChangeAnswersIsRefusedWithTheReason) {
   EXPECT_THAT(error_of({"--lora", "a.gguf"}), AllOf(HasSubstr("--lora is refused"), HasSubstr("no adapters here")));
-  EXPECT_THAT(error_of({"-m", "a", "--mmproj", "b"}), HasSubstr("expected no file but the model's own"));
   EXPECT_THAT(error_of({"--rope-scaling", "yarn"}), HasSubstr("--rope-scaling is refused"));
   EXPECT_THAT(args_of({"-n", "-1", "--seed", "-1", "--reasoning-effort", "default"}), IsEmpty());
+}
+
+TEST(LlamaArguments, PicturesAreAskedForByTheSameNames) {
+  EXPECT_THAT(args_of({"-m", "/a", "-mm", "/b", "--image-min-tokens", "9", "--image-max-tokens", "99"}),
+              UnorderedElementsAre("--model=/a", "--mmproj=/b", "--image-min-tokens=9", "--image-max-tokens=99"));
+  EXPECT_THAT(args_of({"-m", "/a", "--no-mmproj-auto"}), UnorderedElementsAre("--model=/a", "--no-mmproj=true"));
+  EXPECT_THAT(args_of({"-m", "/a"}, {{"LLAMA_ARG_MMPROJ", "/b"}}), UnorderedElementsAre("--model=/a", "--mmproj=/b"));
+  EXPECT_THAT(error_of({"-m", "/a", "--mmproj-url", "https://a/b"}), HasSubstr("octavo pull URL fetches it"));
 }
 
 TEST(LlamaArguments, VectorsAndRanksAreAskedForByTheSameNames) {
@@ -404,7 +411,7 @@ TEST(LlamaArguments, ServeTakesThemWhereItsOwnOptionsHaveOtherNames) {
   EXPECT_THAT(octavo({"m.gguf"}, {{"LLAMA_ARG_MODEL", "/o.gguf"}, {"LLAMA_ARG_PORT", "81"}}),
               ElementsAre("--port=81", "m.gguf"));
   EXPECT_THAT(octavo({"--max-context", "5"}, {{"LLAMA_ARG_CTX_SIZE", "9"}}), ElementsAre("--max-context", "5"));
-  EXPECT_THAT(octavo({"-m", "m", "--mmproj", "m"}), ElementsAre("-m", "m"));
+  EXPECT_THAT(octavo({"-m", "m", "--mmproj", "n"}), ElementsAre("-m", "m", "--mmproj", "n"));
   EXPECT_THAT(error_of({"-m", "m", "--lora", "x"}, Dialect::kOctavo), HasSubstr("--lora is refused"));
 }
 

@@ -43,6 +43,33 @@ TEST(Run, ThePromptIsAUsersMessageOrRawText) {
   EXPECT_THAT(cli.engine.requests.back().tokens, testing::ElementsAre('H', 'i'));
 }
 
+TEST(Run, PicturesStandBeforeThePrompt) {
+  CliRun cli;
+  cli.engine.info.vision.family = "eyes";
+  const TempFile one("first", ".png"), two("second", ".jpg");
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "Which?", "--image", one.string(), "--image", two.string()}), 0)
+      << cli.err.str();
+  const std::vector<ContentPart>& parts = cli.engine.conversations.at(0).at(0).parts;
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_EQ(*parts[0].picture.bytes, "first");
+  EXPECT_EQ(parts[0].picture.place, one.string());
+  EXPECT_EQ(*parts[1].picture.bytes, "second");
+  EXPECT_EQ(parts[2].text, "Which?");
+  EXPECT_EQ(cli.engine.requests.at(0).pictures.size(), 2U);
+}
+
+TEST(Run, APictureThatCannotBeShownIsToldOf) {
+  CliRun cli;
+  const TempFile picture("first", ".png");
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "Which?", "--image", picture.string()}), 1);
+  EXPECT_THAT(cli.err.str(), HasSubstr("--image: fake reads text only; a model that sees does so with --mmproj FILE"));
+  cli.engine.info.vision.family = "eyes";
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "Which?", "--image", "/nowhere.png"}), 1);
+  EXPECT_THAT(cli.err.str(), HasSubstr("/nowhere.png: cannot open"));
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "Which?", "--raw", "--image", picture.string()}), 2);
+  EXPECT_EQ(cli.run({"run", "-m", "m.gguf", "--batch", "b.jsonl", "--image", picture.string()}), 2);
+}
+
 TEST(Run, ThePromptComesFromAFileOrStandardInputWithoutItsLastNewline) {
   CliRun cli;
   const TempFile file("from a file\r\n");

@@ -197,5 +197,24 @@ TEST(TypeMix, KeepsTheSharedValuesOfA70bModelBetter) {
   EXPECT_EQ(mixed_type(*find_type_mix("Q4_K_M"), other, tensor), DType::kQ4_K);
 }
 
+TEST(TypePlan, PatchesAndPositionsOfAVisionEncoderKeepTheirTypes) {
+  MemorySource source;
+  source.add("general.architecture", "clip");
+  const auto add = [&](std::string_view name, const std::vector<std::uint64_t>& dims) {
+    std::uint64_t count = 1;
+    for (const std::uint64_t dim : dims) count *= dim;
+    source.add_tensor(name, dims, DType::kF32, std::string(count * sizeof(float), '\0'));
+  };
+  add("v.patch_embd.weight", {32, 32, 3, 32});
+  add("v.patch_embd.weight.1", {32, 32, 3, 32});
+  add("v.position_embd.weight", {32, 4});
+  add("v.blk.0.attn_qkv.weight", {32, 96});
+  add("mm.0.weight", {128, 128});
+  const auto plan = plan_types(source, {.mix = *find_type_mix("Q8_0")}).value();
+  ASSERT_EQ(plan.size(), 5U);
+  for (std::size_t i = 0; i < plan.size(); ++i)
+    EXPECT_EQ(plan[i].type, i < 3 ? DType::kF32 : DType::kQ8_0) << plan[i].tensor->name;
+}
+
 }  // namespace
 }  // namespace octavo

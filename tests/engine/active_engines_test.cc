@@ -1,5 +1,5 @@
 // Engines that share threads: who counts as having work, and whose time a step is.
-#include "engine/drive/active_engines.h"
+#include "engine/schedule/active_engines.h"
 
 #include <gtest/gtest.h>
 

@@ -104,8 +104,12 @@ TEST(BatchBuilder, RowsThatWereGivenNameTheirVectorsInEveryChunk) {
   const auto kv = test::tiny_manager({0}, 4, 16, true);
   Sequence text = make_sequence({1, 2}, 1, *kv), pictures = make_sequence(std::vector<TokenId>(9, 5), 2, *kv);
   const std::vector<float> vectors(8);
+  const auto picture = [](const float* of_it) {
+    return std::make_shared<PictureRows>(
+        PictureRows{.grid_rows = 3, .grid_columns = 2, .row_floats = 1, .vectors = of_it});
+  };
   pictures.given = {.rows = {{.first = 1, .count = 3}, {.first = 6, .count = 2, .index = 4}},
-                    .vectors = {vectors.data(), vectors.data() + 1}};
+                    .pictures = {picture(vectors.data()), picture(vectors.data() + 1)}};
   StepPlan plan({}, *kv);
   const auto build = [&](int num_tokens) {
     plan.sequences = {{&text, 1}, {&pictures, num_tokens}};

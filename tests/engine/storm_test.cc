@@ -53,8 +53,19 @@ TestEngineOptions random_options() {
   return options;
 }
 
+/// Some prompts have a picture, which stands where those that begin alike have it, too; or others have another one of
+/// the same shape there.
+void add_random_picture(const Action& action, int context, Request& request) {
+  const int rows = 1 + static_cast<int>(action.shared / 5 % 2), columns = 1 + static_cast<int>(action.shared / 3 % 4);
+  const int room = context - static_cast<int>(request.tokens.size()) - request.max_tokens;
+  const int first = static_cast<int>(action.shared / 9 % 6);
+  if (rows * columns > room || std::cmp_greater_equal(first, request.tokens.size())) return;
+  test::add_picture(request, first,
+                    test::made_up_picture(rows, columns, static_cast<std::uint8_t>(1 + action.value % 3)));
+}
+
 /// The prompt begins like those of other requests, as far as `shared` says.
-Request random_request(const Action& action, int context, int max_sequences) {
+Request random_request(const Action& action, int context, int max_sequences, bool sees) {
   const int prompt = 1 + static_cast<int>(action.value % static_cast<std::uint32_t>(context - 1));
   const auto room = static_cast<std::uint32_t>(context - prompt);
   Request request = make_request(prompt, 1 + static_cast<int>(action.value / 64 % room), action.value);
@@ -74,6 +85,7 @@ Request random_request(const Action& action, int context, int max_sequences) {
     for (const TokenId token : test::kTinyEuro) request.sampling.logit_bias.emplace_back(token, -100.0F);
   }
   request.first_choice = action.shared % 11 == 0 ? 1000 : 0;
+  if (sees && action.shared % 3 == 0) add_random_picture(action, context, request);
   return request;
 }
 
@@ -96,7 +108,12 @@ void check_answer(const test::Answer& answer, test::Answer expected) {
 }
 
 RC_GTEST_PROP(Engine, RandomStormLosesNothingAndChangesNoAnswer, ()) {
-  const TestEngineOptions options = random_options();
+  TestEngineOptions options = random_options();
+  const bool sees = *rc::gen::arbitrary<bool>();
+  if (sees) {
+    options.encoder.emplace();
+    options.picture_memory.max_bytes = *rc::gen::inRange<std::uint64_t>(8, 40) * 8;  // a picture has up to 8 rows
+  }
   TestEngine engine(options);
   const int context = engine->info().max_context;
   const int max_sequences = std::min(options.limits.max_sequences, options.limits.max_step_tokens);
@@ -107,7 +124,7 @@ RC_GTEST_PROP(Engine, RandomStormLosesNothingAndChangesNoAnswer, ()) {
       rc::gen::inRange(0, 10), rc::gen::arbitrary<std::uint32_t>(), rc::gen::arbitrary<std::uint32_t>()));
   for (const Action& action : actions) {
     if (action.kind < 4) {
-      Request request = random_request(action, context, max_sequences);
+      Request request = random_request(action, context, max_sequences, sees);
       if (action.shared % 6 == 5) {
         const auto pin = engine->submit(as_pin(request), [&](const TokenEvent& event) { engine.record(event); });
         if (pin) pins.push_back(*pin);

@@ -3,10 +3,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/engine_impl.h"
+#include "support/fake_encoder.h"
 #include "support/fake_runner.h"
 #include "support/tiny_vocab.h"
 
@@ -27,7 +29,11 @@ struct TestEngineOptions {
   DraftOptions draft = {};
   std::int64_t max_queued_tokens = 0;
   KvStoreSettings kv_store = {};
+  std::optional<FakeEncoderOptions> encoder = {};  // none: the model reads texts alone
+  PictureVectors::Settings picture_memory = {.max_bytes = 1 << 20, .piece_ms = 1};
 };
+
+inline constexpr TokenId kPlaceholder = 31;  // of pictures
 
 /// One choice's answer.
 struct Answer {
@@ -60,6 +66,11 @@ class TestEngine {
     parts.kv_store = options.kv_store;
     parts.queue_bounds = {.requests = {options.max_queued}, .tokens = {options.max_queued_tokens}};
     parts.text.sampling_defaults = options.sampling_defaults;
+    if (options.encoder) {
+      parts.text.pictures = PictureRules{.placeholder = kPlaceholder, .turns_by_grid = true};
+      parts.encoder = std::make_unique<FakeEncoder>(*options.encoder);
+    }
+    parts.picture_memory = options.picture_memory;
     Result<std::unique_ptr<EngineImpl>> engine = EngineImpl::create(std::move(parts));
     if (!engine) throw std::runtime_error(engine.error().message);
     engine_ = std::move(*engine);
@@ -129,6 +140,14 @@ inline TokenId forced_by_budget(const Request& request, std::span<const TokenId>
   return request.reasoning.budget >= 0 && inside && spent == request.reasoning.budget ? kTinyThinkEnd : -1;
 }
 
+/// What a row is to the model: its token, or its place in a picture.
+inline std::int32_t row_token(const Request& request, std::span<const TokenId> tokens, int position) {
+  for (const PromptPicture& given : request.pictures)
+    if (given.first <= position && position < given.first + given.count)
+      return picture_token(*given.picture, position - given.first);
+  return tokens[static_cast<std::size_t>(position)];
+}
+
 /// The model's answer as one choice, token by token, with no engine, cache or batch in between. The request sets
 /// max_tokens; `windows` are those of FakeRunner's groups. Characters are never cut where reasoning has a budget.
 inline Answer reference_answer(const Request& request, int vocab_size, std::span<const int> windows = {},
@@ -142,7 +161,7 @@ inline Answer reference_answer(const Request& request, int vocab_size, std::span
   while (static_cast<int>(answer.tokens.size()) < request.max_tokens) {
     const int last = static_cast<int>(tokens.size()) - 1;
     FakeRunner::fill_logits(
-        row_state(windows, last, [&](std::size_t, int position) { return tokens[static_cast<std::size_t>(position)]; }),
+        row_state(windows, last, [&](std::size_t, int position) { return row_token(request, tokens, position); }),
         logits);
     const DrawKey key{.seed = request.sampling.seed,
                       .choice = request.first_choice + static_cast<std::uint32_t>(choice),
@@ -156,6 +175,13 @@ inline Answer reference_answer(const Request& request, int vocab_size, std::span
     answer.logprobs.push_back(sampled.logprob);
   }
   return answer;
+}
+
+/// Puts a picture into a prompt, at this place.
+inline void add_picture(Request& request, int first, std::shared_ptr<const PreparedPicture> picture) {
+  const int count = picture->num_tokens();
+  request.tokens.insert(request.tokens.begin() + first, static_cast<std::size_t>(count), kPlaceholder);
+  request.pictures.push_back({.first = first, .count = count, .picture = std::move(picture)});
 }
 
 /// A request for `max_tokens` tokens, whatever they are; a function of the numbers.

@@ -34,14 +34,16 @@ TEST_P(Elementwise, SiluAndGelu) {
     std::vector<float> gate = normal(n, 8.0F);
     gate[0] = -200.0F;  // far out in the tail
     const std::vector<float> up = normal(n);
-    std::vector<float> silu(n), gelu(n);
+    std::vector<float> silu(n), gelu(n), alone(n);
     kernels().silu_mul(gate.data(), up.data(), n, silu.data());
     kernels().gelu_mul(gate.data(), up.data(), n, gelu.data());
+    kernels().gelu_mul(gate.data(), nullptr, n, alone.data());
     for (std::int64_t i = 0; i < n; ++i) {
       const double g = gate[i];
       EXPECT_NEAR(silu[i], g / (1 + std::exp(-g)) * up[i], 2e-6 * (1 + std::fabs(g)));
       const double tanh = std::tanh(std::sqrt(2 / M_PI) * (g + 0.044715 * g * g * g));
       EXPECT_NEAR(gelu[i], 0.5 * g * (1 + tanh) * up[i], 2e-6 * (1 + std::fabs(g)));
+      EXPECT_NEAR(alone[i], 0.5 * g * (1 + tanh), 2e-6 * (1 + std::fabs(g)));
     }
   }
 }

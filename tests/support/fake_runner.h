@@ -5,7 +5,8 @@
 // releases are emptied and its copies made, then each row's (token, position) is written into the block slots that the
 // batch names, in every group; the logits of a row are a pseudo-random function of what its tables hold within each
 // group's window up to the row's own position. A slot never written, or written for another position, ends the process;
-// so does a write to a block that another sequence holds or that is cached, where the engine's manager is known. The
+// so does a write to a block that another sequence holds or that is cached, where the engine's manager is known. A row
+// that begins with a vector counts as the vector's first number. The
 // recurrent state of a sequence is the list of its tokens in its snapshot: it ends the process if that is not as long
 // as the sequence, or if somebody else holds it.
 #pragma once
@@ -372,7 +373,7 @@ class FakeRunner final : public ModelRunner, public BlockMemory {
       require(batch.tokens[at(row)] >= 0 && batch.tokens[at(row)] < options_.vocab_size, "token");
       for (std::size_t group = 0; group < slots_.size(); ++group) {
         require_unshared(static_cast<int>(group), block_of(batch, group, s, position));
-        slot(batch, group, s, position) = {batch.tokens[at(row)], position};
+        slot(batch, group, s, position) = {row_token(batch, row), position};
       }
     }
   }
@@ -385,7 +386,7 @@ class FakeRunner final : public ModelRunner, public BlockMemory {
     if (may_read_anything_) state.resize(at(first));
     require(state.size() == at(first), "length of a recurrent state");
     const int end = batch.seq_begin[at(s + 1)], first_drafted = end - batch.num_drafted[at(s)];
-    for (int row = batch.seq_begin[at(s)]; row < first_drafted; ++row) state.push_back(batch.tokens[at(row)]);
+    for (int row = batch.seq_begin[at(s)]; row < first_drafted; ++row) state.push_back(row_token(batch, row));
     kept_.insert(kept_.end(), batch.tokens.begin() + first_drafted, batch.tokens.begin() + end);
     require(kept_.size() <= at(kMaxDraftedRows), "number of drafted rows");
   }
@@ -400,7 +401,13 @@ class FakeRunner final : public ModelRunner, public BlockMemory {
   std::int32_t seen_token(const Batch& batch, int s, int position) const {
     const StateTokens& state = snapshots_[at(batch.state_slots[at(s)])];
     if (at(position) < state.size()) return state[at(position)];
-    return batch.tokens[at(batch.seq_begin[at(s)] + position - batch.positions[at(batch.seq_begin[at(s)])])];
+    return row_token(batch, batch.seq_begin[at(s)] + position - batch.positions[at(batch.seq_begin[at(s)])]);
+  }
+
+  /// The token of a row, or the first number of the vector that it begins with instead.
+  static std::int32_t row_token(const Batch& batch, int row) {
+    const float* given = batch.given_vector(row);
+    return given == nullptr ? batch.tokens[at(row)] : static_cast<std::int32_t>(*given);
   }
 
   void require_unshared(int group, BlockId block) const {

@@ -38,8 +38,11 @@ inline std::string text_member(const boost::json::object& object, std::string_vi
 inline ChatMessage chat_message(const boost::json::object& json) {
   ChatMessage message{.role = text_member(json, "role"), .content = text_member(json, "content")};
   if (const auto* content = json.if_contains("content"); content != nullptr && content->is_array())
-    for (const boost::json::value& part : content->get_array())
-      message.parts.push_back({.text = text_member(part.as_object(), "text")});
+    for (const boost::json::value& part : content->get_array()) {
+      const bool is_picture = text_member(part.as_object(), "type") == "image";
+      message.parts.push_back({.kind = is_picture ? ContentPart::Kind::kPicture : ContentPart::Kind::kText,
+                               .text = text_member(part.as_object(), "text")});
+    }
   message.reasoning = text_member(json, "reasoning_content");
   message.tool_call_id = text_member(json, "tool_call_id");
   message.name = text_member(json, "name");

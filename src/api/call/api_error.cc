@@ -31,6 +31,8 @@ ApiError to_api_error(const Error& error) {
               .retry_after_s = kRetryAfterS};
     case ErrorKind::kDraining: return unavailable(error.message, "shutting_down");
     case ErrorKind::kOutOfMemory: return unavailable(error.message, "out_of_memory");
+    case ErrorKind::kInvalidPicture: return {.status = 400, .message = error.message, .code = "invalid_image"};
+    case ErrorKind::kPictureTooLarge: return {.status = 400, .message = error.message, .code = "image_too_large"};
     case ErrorKind::kNoWords:
     case ErrorKind::kOutOfBlocks:
     case ErrorKind::kStopped:

@@ -24,6 +24,7 @@
 #include "api/call/warnings.h"
 #include "base/to_size.h"
 #include "octavo/model_text.h"
+#include "octavo/picture.h"
 #include "octavo/request_event.h"
 
 namespace octavo {
@@ -38,7 +39,8 @@ struct RequestPolicy {
   int norm = 2;                                              // normalize()'s, of vectors where a request says nothing
   int max_client_priority = 0;                               // the highest that a client may ask for
   std::uint64_t max_answer_bytes = std::uint64_t{64} << 20;  // held of one answer; see answer_size.h
-  std::string image_placeholder = {};      // stands for images in requests; empty: a request with one is refused
+  std::string image_placeholder = {};      // stands for images in requests; empty: the model must see them
+  PictureBounds picture_bounds = {};       // of a request for a model that sees
   bool closes_objects = true;              // ConstraintSource's, of calls that do not say
   TemplateDict template_names = {};        // for chat templates, where a request gives none of the name
   std::optional<std::uint64_t> seed = {};  // of requests that name none; without: a random one each
@@ -71,6 +73,7 @@ struct VectorCall;
 struct CallPrompt {
   TokenId last_token = -1;  // the answer's first token follows it
   std::size_t num_tokens = 0;
+  std::int64_t num_image_tokens = 0;              // of them, those of pictures
   std::vector<TokenId> tokens = {};               // with echo, return_token_ids or prompt_logprobs
   std::string text = {};                          // with echo
   std::shared_ptr<PromptLogprobs> logprobs = {};  // with echo and logprobs, or prompt_logprobs: its request fills it

@@ -36,6 +36,7 @@ struct PartKind {
 };
 
 constexpr std::string_view kImage = "an image", kSound = "a recording", kVideo = "a video", kFile = "a file";
+constexpr std::string_view kWayToSee = "; a model that sees does so with --mmproj FILE";
 constexpr std::string_view kOutput = "the output of a program", kPage = "a page of the web";
 
 /// The parts of OpenAI's chats and responses, of Anthropic's messages, and of servers that have more than these.
@@ -246,10 +247,10 @@ std::unexpected<ApiError> no_text(const JsonCursor& part, std::string_view what)
   const JsonCursor type = part["type"];
   const std::string_view kind = text_at(*part.if_object(), "type");
   const JsonCursor place = kind == "image" || kind == "document" ? part[kind] : type;
-  return refused(
-      place.error(fmt::format("found {}{}{}, expected text: this server reads text only",
-                              type.is_given() ? describe_json(*type.value()) : "none", what.empty() ? "" : ", ", what),
-                  "unsupported_parameter"));
+  return refused(place.error(fmt::format("found {}{}{}, expected text: this server reads text only{}",
+                                         type.is_given() ? describe_json(*type.value()) : "none",
+                                         what.empty() ? "" : ", ", what, what == kImage ? kWayToSee : ""),
+                             "unsupported_parameter"));
 }
 
 /// The text that a part has in the member of its kind.
@@ -307,6 +308,10 @@ ApiResult<ReadPart> HistoryReader::read_part(const JsonCursor& part, bool is_new
     return ReadPart{.kind = Kind::kSaid, .text = text.empty() ? note : fmt::format("{}\n{}", note, text)};
   }
   if (kind->use == PartUse::kLeftOut) return ReadPart();
+  if (kind->what == kImage && pictures_.sees()) {
+    OCTAVO_TRY(auto found, pictures_.find(part, is_newest));
+    if (found) return ReadPart{.kind = Kind::kPicture, .picture = std::move(*found)};
+  }
   const bool is_thought = kind->use == PartUse::kThought;
   if (is_thought || kind->use == PartUse::kText) {
     OCTAVO_TRY(const auto text, text_member(part, *kind, is_newest));
@@ -318,6 +323,18 @@ ApiResult<ReadPart> HistoryReader::read_part(const JsonCursor& part, bool is_new
   std::string text = teller.take();
   if (text.empty()) return ReadPart();
   return ReadPart{.kind = is_thought ? Kind::kThought : Kind::kSaid, .text = std::move(text)};
+}
+
+ApiResult<void> HistoryReader::add(ReadPart part, ChatMessage& message) {
+  using Kind = ReadPart::Kind;
+  if (part.kind == Kind::kPicture) {
+    OCTAVO_TRY(message.parts.emplace_back(), pictures_.decode(part.picture));
+  } else if (part.kind == Kind::kThought && message.role == "assistant") {
+    add_thought(part.text, message.reasoning);
+  } else if (part.kind != Kind::kNothing) {
+    message.parts.push_back({.text = std::move(part.text)});
+  }
+  return {};
 }
 
 std::string HistoryReader::texts_in(const json::value& value) {

@@ -1,7 +1,7 @@
 // The parts of a conversation, whichever API they come by: a row for each kind says what becomes of it. An agent sends
-// its whole history each time, so nothing that stands in it is refused for its kind: a model that reads text is told in
-// a few words of what it cannot see. What the user gives in the newest message is another thing: it is refused, with
-// what is missing.
+// its whole history each time, so nothing that stands in it is refused for its kind: a model is told in a few words of
+// what it cannot see. What the user gives in the newest message is another thing: it is refused, with what is missing.
+// A model that sees gets the pictures of the whole history.
 //
 // A HistoryReader serves one body on one thread.
 #pragma once
@@ -15,9 +15,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "api/call/api_error.h"
+#include "api/call/picture_parts.h"
 #include "json/json_cursor.h"
+#include "octavo/chat.h"
 
 namespace octavo {
 
@@ -27,11 +30,12 @@ std::string unseen(std::string_view what, std::string_view name = {});
 /// The name of a tool whose call has none.
 inline constexpr std::string_view kUnknownTool = "unknown";
 
-/// A part of a content as a model that reads text has it.
+/// A part of a content as a model has it.
 struct ReadPart {
-  enum class Kind : std::uint8_t { kNothing, kSaid, kThought };
+  enum class Kind : std::uint8_t { kNothing, kSaid, kThought, kPicture };
   Kind kind = Kind::kNothing;
   std::string text = {};
+  FoundPicture picture = {};  // of a kPicture, not decoded
 };
 
 /// The sender of a message, as far as that decides whether it is the user's newest.
@@ -54,8 +58,16 @@ class HistoryReader {
   /// Nested deeper, a part is only something that the model cannot see.
   static constexpr int kMaxDepth = 8;
 
-  /// Errors: fields of a wrong type; of what the user gives now also a part that is no text.
+  HistoryReader() = default;  // for a model that sees nothing
+  explicit HistoryReader(PictureReader pictures) : pictures_(std::move(pictures)) {}
+
+  /// Errors: fields of a wrong type; of what the user gives now also a part that is no text, nor a picture for a model
+  /// that sees.
   ApiResult<ReadPart> read_part(const JsonCursor& part, bool is_newest);
+  /// Puts a part behind the message's parts, or an assistant's thought behind its reasoning. Errors: those of
+  /// PictureReader::decode().
+  ApiResult<void> add(ReadPart part, ChatMessage& message);
+  PictureReader& pictures() { return pictures_; }
   /// The texts in a value of another's form, such as a result of a tool that another server ran: a line for each.
   std::string texts_in(const boost::json::value& value);
   /// The note for something of an unknown kind, of which warning() tells.
@@ -67,6 +79,7 @@ class HistoryReader {
   std::optional<std::string> warning() const;
 
  private:
+  PictureReader pictures_;
   Names named_tools_;
   std::string first_unknown_;  // its place, and what was found there
   std::size_t num_unknown_ = 0;

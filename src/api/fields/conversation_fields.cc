@@ -18,6 +18,27 @@ ApiRequest chat_request_of(const ServedModel& model, std::string_view prompt_fie
 
 Conversation& conversation_in(FieldReader& reader) { return std::get<Conversation>(reader.request.prompt); }
 
+std::optional<HistoryReader> history_of(FieldReader& reader) {
+  auto pictures = PictureReader::create(JsonCursor(reader.body), reader.context.words.info().vision,
+                                        reader.context.model.policy.picture_bounds);
+  if (pictures) return HistoryReader(std::move(*pictures));
+  reader.refuse(std::move(pictures.error()));
+  return std::nullopt;
+}
+
+namespace {
+
+constexpr ApiField kPictureRows[] = {
+    field::integer("image_min_tokens", 1, field::kNoMax, "the model's", "tokens that a picture becomes at least",
+                   check_integer),
+    field::integer("image_max_tokens", 1, field::kNoMax, "the model's",
+                   "and at most, as far as the model can: it goes before `detail`", check_integer),
+};
+
+}  // namespace
+
+const FieldTable kPictureFields = kPictureRows;
+
 namespace field {
 
 void take_kwargs(FieldReader& reader, const ApiField& field) {

@@ -3,7 +3,10 @@
 // Constants, and free functions without state; any thread.
 #pragma once
 
+#include <optional>
+
 #include "api/call/api_field.h"
+#include "api/call/history_parts.h"
 #include "api/fields/reasoning_fields.h"
 
 namespace octavo {
@@ -12,6 +15,13 @@ namespace octavo {
 ApiRequest chat_request_of(const ServedModel& model, std::string_view prompt_field);
 /// The conversation of a request that is a chat.
 Conversation& conversation_in(FieldReader& reader);
+
+/// A reader of the body's history for the model that answers. Nothing: the body's own fields of pictures are wrong,
+/// which the reader has kept.
+std::optional<HistoryReader> history_of(FieldReader& reader);
+
+/// How many tokens the pictures of a body become.
+extern const FieldTable kPictureFields;
 
 namespace field {
 

@@ -148,11 +148,7 @@ ApiResult<void> read_content(const JsonCursor& content, bool is_newest, HistoryR
   if (parts == nullptr) message.content = arguments_text(content.value());  // a tool may have given an object
   for (std::size_t i = 0; parts != nullptr && i < parts->size(); ++i) {
     OCTAVO_TRY(ReadPart part, history.read_part(content[i], is_newest));
-    if (part.kind == ReadPart::Kind::kThought && message.role == "assistant") {
-      add_thought(part.text, message.reasoning);
-    } else if (part.kind != ReadPart::Kind::kNothing) {
-      message.parts.push_back({.text = std::move(part.text)});
-    }
+    OCTAVO_TRY_VOID(history.add(std::move(part), message));
   }
   return {};
 }
@@ -176,12 +172,21 @@ namespace {
 constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant", "tool", "function"};
 constexpr std::string_view kArguments = "an object, or a text: JSON where the model wrote it whole";
 
+constexpr std::string_view kPicture = "a picture, for a model that sees: an object, or its `url` alone";
+constexpr std::string_view kDetails[] = {"auto", "low", "high", "original"};
+constexpr std::string_view kDetail =
+    "how many tokens it becomes: `low` at most 256, `high` as many as the model can use";
+
 constexpr ApiField kMessagePartRows[] = {
     field::needed(
         field::one_of("messages[].role", kRoles, "", "who says it; `developer` is `system`, and `function` is `tool`")),
     field::string_or_array("messages[].content", "", "a text, or parts; the user's newest message must have it"),
     field::needed(field::string("messages[].content[].type", "", "what the part has: any kind")),
     field::string("messages[].content[].text", "", "a part's text"),
+    field::string_or_object("messages[].content[].image_url", "", kPicture),
+    field::string("messages[].content[].image_url.url", "", "a data URL, or base64"),
+    field::one_of("messages[].content[].image_url.detail", kDetails, "auto", kDetail),
+    field::string("messages[].content[].image", "", "a picture by another name: a data URL, or base64"),
     field::string("messages[].content[].refusal", "", "an assistant's text, by another name"),
     field::string("messages[].name", "", "a name for the template; beside a result, its function's"),
     field::string("messages[].tool_call_id", "", "the call whose result the message of a tool has"),

@@ -54,7 +54,7 @@ json::object llama_props(const ServedModel& model, const ModelInfo& info) {
           {"model_alias", model.id},
           {"model_path", info.file_name},
           {"chat_template", info.chat_template},
-          {"modalities", {{"vision", false}, {"audio", false}}},
+          {"modalities", {{"vision", info.vision.sees()}, {"audio", false}}},
           {"pooling", pooling_name(info.embedding.pooling)},
           {"build_info", "octavo " OCTAVO_VERSION_STRING},
           {"is_sleeping", false}};

@@ -48,6 +48,11 @@ void take_only_answer(FieldReader& reader, const ApiField& field) {
 
 void take_only_prompt(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
+  if (given.if_object() != nullptr)
+    return reader.refuse(
+        given.error("found an object, expected a string or token ids: pictures stand in the "
+                    "messages of /v1/chat/completions",
+                    "unsupported_parameter"));
   const json::array* several = given.if_array();
   if (several != nullptr && !several->empty() && !several->front().is_number())
     return reader.refuse(

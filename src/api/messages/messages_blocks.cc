@@ -104,12 +104,7 @@ class BlockReader {
     // A block without a type is of no kind, wherever it stands.
     if (!is_new && block.if_object() != nullptr) OCTAVO_TRY_VOID(to_api_result(block["type"].needed_string()));
     OCTAVO_TRY(ReadPart part, history_.read_part(block, is_new));
-    if (part.kind == ReadPart::Kind::kThought && message.role == "assistant") {
-      add_thought(part.text, message.reasoning);
-    } else if (part.kind != ReadPart::Kind::kNothing) {
-      message.parts.push_back({.text = std::move(part.text)});
-    }
-    return {};
+    return history_.add(std::move(part), message);
   }
 
   ApiResult<void> read_result(const JsonCursor& block) {

@@ -91,16 +91,17 @@ ApiResult<void> read_tool_choice(const JsonCursor& choice, AskedTools& tools) {
 
 /// A conversation whose last message is the assistant's is gone on with.
 void take_messages(FieldReader& reader, const ApiField& field) {
-  HistoryReader history;
-  auto messages = read_block_messages(reader.at("system"), reader.at(field.path), history);
+  auto history = history_of(reader);
+  if (!history) return;
+  auto messages = read_block_messages(reader.at("system"), reader.at(field.path), *history);
   if (!messages) return reader.refuse(std::move(messages.error()));
   Conversation& made = conversation_in(reader);
   made.messages = std::move(*messages);
   const ChatMessage& last = made.messages.back();
   made.options.continue_final_message = last.role == "assistant" && last.tool_calls.empty();
   made.options.add_generation_prompt = !made.options.continue_final_message;
-  reader.request.tools.named = history.named_tools();
-  if (auto warning = history.warning()) reader.request.warnings.push_back(std::move(*warning));
+  reader.request.tools.named = history->named_tools();
+  if (auto warning = history->warning()) reader.request.warnings.push_back(std::move(*warning));
 }
 
 /// A tool that must be called is shown, whatever waits.
@@ -152,6 +153,8 @@ constexpr ApiField kPartRows[] = {
     field::string_or_array("messages[].content", "", "a text, or blocks; the newest message must have it"),
     field::needed(field::string("messages[].content[].type", "", "what the block has: any kind")),
     field::string("messages[].content[].text", "", "the text of a block of text"),
+    field::object("messages[].content[].source", "",
+                  "the picture of a block `image`, for a model that sees: the type `base64`, and its `data`"),
     field::string_or_array("messages[].content[].thinking", "", "the assistant's thinking"),
     field::string("messages[].content[].id", "", "the name of a call, for its result"),
     field::string("messages[].content[].name", "", "the tool that is called"),
@@ -203,7 +206,7 @@ ApiFields messages_fields() {
   static const std::array tables = {FieldTable(kLengthRows), FieldTable(kAnswerRows), kFormatFields,
                                     kConstraintFields,       kGrammarFields,          FieldTable(kConversationRows),
                                     kThinkingObjectFields,   kThinkingFields,         kEffortFields,
-                                    kReasoningObjectFields,  FieldTable(kPartRows)};
+                                    kReasoningObjectFields,  FieldTable(kPartRows),   kPictureFields};
   return tables;
 }
 
@@ -222,7 +225,8 @@ ApiFields counted_messages_fields() {
                                     kThinkingFields,
                                     kEffortFields,
                                     kReasoningObjectFields,
-                                    FieldTable(kPartRows)};
+                                    FieldTable(kPartRows),
+                                    kPictureFields};
   return tables;
 }
 

@@ -54,21 +54,45 @@ void take_most_drafts(FieldReader& reader, const ApiField& field) {
 void refuse_images(FieldReader& reader, const JsonCursor& images) {
   const json::array* array = reader.take(images.array("an array of images"));
   if (array != nullptr && !array->empty())
-    reader.refuse(
-        images.error(fmt::format("found images ({}), expected none: this server reads text only", array->size()),
-                     "unsupported_parameter"));
+    reader.refuse(images.error(
+        fmt::format("found images ({}), expected none: this server reads text only; a model that sees does "
+                    "so with --mmproj FILE",
+                    array->size()),
+        "unsupported_parameter"));
 }
 
-/// What the model is told of images that stand beside an earlier message's text.
-ApiResult<void> add_images(const JsonCursor& images, ChatMessage& message) {
+/// The pictures stand before the text.
+ApiResult<void> add_pictures(const JsonCursor& images, std::size_t count, PictureReader& pictures,
+                             ChatMessage& message) {
+  std::vector<ContentPart> parts;
+  for (std::size_t i = 0; i < count; ++i) {
+    OCTAVO_TRY(const std::string_view data, to_api_result(images[i].needed_string("base64")));
+    OCTAVO_TRY(parts.emplace_back(), pictures.decode({.data = data, .place = images[i].path()}));
+  }
+  if (!message.content.empty()) parts.push_back({.text = std::exchange(message.content, {})});
+  std::ranges::move(message.parts, std::back_inserter(parts));
+  message.parts = std::move(parts);
+  return {};
+}
+
+/// Images that stand beside a message's text: pictures, or what a model that sees nothing is told of them.
+ApiResult<void> add_images(const JsonCursor& images, PictureReader& pictures, ChatMessage& message) {
   OCTAVO_TRY(const json::array* array, to_api_result(images.array("an array of images")));
   if (array == nullptr || array->empty()) return {};
+  if (pictures.sees()) return add_pictures(images, array->size(), pictures, message);
   if (!message.content.empty()) message.parts.push_back({.text = std::exchange(message.content, {})});
   message.parts.push_back({.text = unseen(array->size() == 1 ? "an image" : fmt::format("{} images", array->size()))});
   return {};
 }
 
-void take_images(FieldReader& reader, const ApiField& field) { refuse_images(reader, reader.at(field.path)); }
+/// The images of a body of /api/generate, whose message was made before.
+void take_images(FieldReader& reader, const ApiField& field) {
+  const JsonCursor images = reader.at(field.path);
+  auto* conversation = std::get_if<Conversation>(&reader.request.prompt);
+  if (conversation == nullptr || !reader.context.words.info().vision.sees()) return refuse_images(reader, images);
+  if (auto history = history_of(reader))
+    reader.keep(add_images(images, history->pictures(), conversation->messages.back()));
+}
 
 /// A call: its arguments are an object, but calls have no names of their own, nor types.
 ApiResult<ToolCall> read_call(const JsonCursor& given, std::size_t index) {
@@ -83,11 +107,11 @@ ApiResult<ToolCall> read_call(const JsonCursor& given, std::size_t index) {
 ApiResult<ChatMessage> read_message(FieldReader& reader, const JsonCursor& given, bool is_newest,
                                     HistoryReader& history) {
   OCTAVO_TRY_VOID(to_api_result(given.needed_object("a message (an object)")));
-  if (is_newest) refuse_images(reader, given["images"]);
+  if (is_newest && !history.pictures().sees()) refuse_images(reader, given["images"]);
   ChatMessage message;
   OCTAVO_TRY(message.role, read_role(given["role"]));
   OCTAVO_TRY_VOID(read_content(given["content"], is_newest, history, message));
-  OCTAVO_TRY_VOID(add_images(given["images"], message));
+  OCTAVO_TRY_VOID(add_images(given["images"], history.pictures(), message));
   OCTAVO_TRY_VOID(read_text(given["tool_name"], message.name));
   if (message.name.empty()) OCTAVO_TRY_VOID(read_text(given["name"], message.name));
   std::string thought;
@@ -106,14 +130,15 @@ void take_messages(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   const json::array* array = reader.take(given.array("an array of messages"));
   auto& messages = conversation_in(reader).messages;
-  HistoryReader history;
+  auto history = history_of(reader);
+  if (!history) return;
   const std::size_t newest = array == nullptr ? 0 : newest_message(given, array->size());
   for (std::size_t i = 0; array != nullptr && i < array->size() && !reader.failed(); ++i) {
-    auto message = read_message(reader, given[i], i == newest, history);
+    auto message = read_message(reader, given[i], i == newest, *history);
     if (!message) return reader.refuse(std::move(message.error()));
     messages.push_back(std::move(*message));
   }
-  if (auto warning = history.warning()) reader.request.warnings.push_back(std::move(*warning));
+  if (auto warning = history->warning()) reader.request.warnings.push_back(std::move(*warning));
 }
 
 void refuse_template(FieldReader& reader, const ApiField& field) {
@@ -171,7 +196,9 @@ constexpr std::string_view kRoles[] = {"system", "developer", "user", "assistant
 constexpr ApiField kMessagePartRows[] = {
     field::needed(field::one_of("messages[].role", kRoles, "", "who says it")),
     field::string_or_array("messages[].content", "", "a text, or parts; the user's newest message must have it"),
-    field::array("messages[].images", "", "the model is told that there are some; in the user's newest message a 400"),
+    field::array("messages[].images", "",
+                 "base64 of pictures, before the text, for a model that sees; another is told that there are some, "
+                 "and in the user's newest message it is a 400"),
     field::string("messages[].thinking", "", "an assistant's thinking"),
     field::string("messages[].tool_name", "", "the function whose result the message of a tool has"),
     field::string("messages[].name", "", "a name for the template"),
@@ -187,7 +214,8 @@ constexpr ApiField kGenerateRows[] = {
     field::string("system", "", "the system's text", check_string),
     field::string("suffix", "", "the text behind the answer: the prompt is that of a gap", check_string),
     field::boolean("raw", "false", "the prompt is no message: no template is applied", check_boolean),
-    field::refused(field::array("images", "", "this server reads text only", take_images)),
+    field::array("images", "", "base64 of pictures, before the prompt, for a model that sees; else it is a 400",
+                 take_images),
     field::refused(field::string("template", "", "this server takes none here", refuse_template)),
     field::refused("context", "send the conversation to /api/chat, its beginning is found cached"),
     field::kwargs(),
@@ -244,7 +272,7 @@ ApiFields ollama_chat_fields() {
                                     kThinkingFields,         kEffortFields,
                                     kThinkingObjectFields,   kReasoningObjectFields,
                                     FieldTable(kChatRows),   FieldTable(kMessagePartRows),
-                                    kToolPartFields};
+                                    kToolPartFields,         kPictureFields};
   return tables;
 }
 
@@ -259,7 +287,8 @@ ApiResult<ApiRequest> read_ollama_chat(const json::object& body, const ApiContex
 ApiFields ollama_generate_fields() {
   static const std::array tables = {FieldTable(kCommonRows), kFormatFields,          kConstraintFields,
                                     kGrammarFields,          kThinkingFields,        kEffortFields,
-                                    kThinkingObjectFields,   kReasoningObjectFields, FieldTable(kGenerateRows)};
+                                    kThinkingObjectFields,   kReasoningObjectFields, FieldTable(kGenerateRows),
+                                    kPictureFields};
   return tables;
 }
 

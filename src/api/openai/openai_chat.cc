@@ -25,10 +25,11 @@ namespace {
 namespace json = boost::json;
 
 void take_messages(FieldReader& reader, const ApiField& field) {
-  HistoryReader history;
-  auto messages = read_openai_messages(reader.at(field.path), history);
+  auto history = history_of(reader);
+  if (!history) return;
+  auto messages = read_openai_messages(reader.at(field.path), *history);
   if (!messages) return reader.refuse(std::move(messages.error()));
-  if (auto warning = history.warning()) reader.request.warnings.push_back(std::move(*warning));
+  if (auto warning = history->warning()) reader.request.warnings.push_back(std::move(*warning));
   conversation_in(reader).messages = std::move(*messages);
 }
 
@@ -117,12 +118,27 @@ ApiResult<ApiRequest> read_chat(const json::object& body, const ApiContext& cont
 }  // namespace
 
 ApiFields openai_chat_fields() {
-  static const std::array tables = {
-      kModelFields,           kStreamFields,         kSamplingFields,       kChoiceFields,
-      kUnsupportedFields,     kDraftFields,          kFormatFields,         kConstraintFields,
-      kGrammarFields,         kReasoningFields,      kThinkingFields,       kThinkingObjectFields,
-      kReasoningObjectFields, FieldTable(kChatRows), FieldTable(kToolRows), FieldTable(kConversationRows),
-      kMessagePartFields,     kToolPartFields,       kFunctionPartFields,   kHintFields};
+  static const std::array tables = {kModelFields,
+                                    kStreamFields,
+                                    kSamplingFields,
+                                    kChoiceFields,
+                                    kUnsupportedFields,
+                                    kDraftFields,
+                                    kFormatFields,
+                                    kConstraintFields,
+                                    kGrammarFields,
+                                    kReasoningFields,
+                                    kThinkingFields,
+                                    kThinkingObjectFields,
+                                    kReasoningObjectFields,
+                                    FieldTable(kChatRows),
+                                    FieldTable(kToolRows),
+                                    FieldTable(kConversationRows),
+                                    kMessagePartFields,
+                                    kToolPartFields,
+                                    kFunctionPartFields,
+                                    kPictureFields,
+                                    kHintFields};
   return tables;
 }
 
@@ -145,7 +161,8 @@ ApiFields openai_conversation_fields() {
                                     FieldTable(kDescribedToolRows),
                                     FieldTable(kConversationRows),
                                     kMessagePartFields,
-                                    kFunctionPartFields};
+                                    kFunctionPartFields,
+                                    kPictureFields};
   return tables;
 }
 

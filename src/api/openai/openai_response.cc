@@ -82,11 +82,11 @@ struct CompletionResponse::State {
 
 CompletionResponse::CompletionResponse(const CompletionCall& call, std::shared_ptr<const ModelText> words,
                                        const ServedModel& model, std::string_view id, std::int64_t created)
-    : state_(std::make_unique<State>(
-          State{.call = call,
-                .words = std::move(words),
-                .head = {},
-                .usage = {call.reasoning.is_counted, call.counts_prediction, call.prompts.size()}})) {
+    : state_(
+          std::make_unique<State>(State{.call = call,
+                                        .words = std::move(words),
+                                        .head = {},
+                                        .usage = {call.reasoning.is_counted, call.counts_prediction, call.prompts}})) {
   const std::string_view object = !call.is_chat ? "text_completion"
                                   : call.stream ? "chat.completion.chunk"
                                                 : "chat.completion";

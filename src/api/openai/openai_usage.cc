@@ -19,6 +19,7 @@ void OpenAiUsage::write(JsonWriter json) const {
                                           "total_tokens", prompt_tokens_ + generated_tokens_);
   json.key("prompt_tokens_details").begin_object().fields("cached_tokens", cached_tokens_);
   if (stored_tokens_ > 0) json.fields("stored_tokens", stored_tokens_);
+  if (image_tokens_ > 0) json.fields("image_tokens", image_tokens_);
   if (diverged_at_ >= 0) json.fields("diverged_at", diverged_at_);
   json.end_object();
   if (shows_reasoning_ || shows_prediction_) {

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
+#include "api/call/completion.h"
 #include "json/json_writer.h"
 #include "octavo/request.h"
 
@@ -15,8 +17,10 @@ class OpenAiUsage {
  public:
   /// `shows_reasoning`: its tokens are told; `shows_prediction`: those of the client's prediction that were right or
   /// not.
-  OpenAiUsage(bool shows_reasoning, bool shows_prediction, std::size_t num_prompts)
-      : shows_reasoning_(shows_reasoning), shows_prediction_(shows_prediction), num_prompts_(num_prompts) {}
+  OpenAiUsage(bool shows_reasoning, bool shows_prediction, std::span<const CallPrompt> prompts)
+      : shows_reasoning_(shows_reasoning), shows_prediction_(shows_prediction), num_prompts_(prompts.size()) {
+    for (const CallPrompt& prompt : prompts) image_tokens_ += prompt.num_image_tokens;
+  }
 
   /// Adds a choice that has ended. A prompt is counted once, with its first choice, though all of them report it.
   void add(const RequestStats& stats, bool is_first_choice);
@@ -28,6 +32,7 @@ class OpenAiUsage {
   std::size_t num_prompts_;
   std::int64_t prompt_tokens_ = 0, cached_tokens_ = 0, stored_tokens_ = 0, generated_tokens_ = 0, reasoning_tokens_ = 0;
   std::int64_t accepted_ = 0, rejected_ = 0;  // drafted tokens of the prediction
+  std::int64_t image_tokens_ = 0;             // of all prompts, those of pictures
   int diverged_at_ = -1;                      // of the only prompt
 };
 

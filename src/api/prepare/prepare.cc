@@ -9,6 +9,7 @@
 #include "api/call/answer_size.h"
 #include "api/call/api_error.h"
 #include "api/call/context_full.h"
+#include "api/call/picture_errors.h"
 #include "api/call/prompt_logprobs.h"
 #include "api/call/tool_constraint.h"
 #include "api/fields/reasoning_fields.h"
@@ -41,6 +42,7 @@ void add_prompt(CompletionCall& call, std::vector<TokenId> tokens, std::string t
   CallPrompt prompt;
   prompt.last_token = tokens.back();
   prompt.num_tokens = tokens.size();
+  for (const PromptPicture& picture : request.pictures) prompt.num_image_tokens += picture.count;
   prompt.text = std::move(text);
   if (call.echo || call.return_token_ids || call.num_prompt_logprobs >= 0) prompt.tokens = tokens;
   request.tokens = std::move(tokens);
@@ -184,7 +186,11 @@ class Preparation {
     conversation.options.max_tokens = counted_;
     auto prompt = words_.chat_prompt(conversation.messages, conversation.options);
     const std::string_view field = asked_.prompt_field;
+    if (!prompt && is_of_picture(prompt.error()))
+      return std::unexpected(picture_error(prompt.error(), conversation.messages, field));
     if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context_, counted_, field, field));
+    for (std::string& warning : prompt->warnings) asked_.warnings.push_back(std::move(warning));
+    settings().pictures = std::move(prompt->pictures);
     settings().generation_prompt_tokens = prompt->generation_prompt_tokens;
     settings().reasoning.begins_inside = prompt->ends_in_reasoning;
     OCTAVO_TRY_VOID(set_length(settings(), prompt->tokens.size(), asked_.length, context_, std::string(field)));

@@ -106,7 +106,10 @@ void ResponsesAnswer::write_tail(Status status, JsonWriter json) const {
   if (status == Status::kCompleted || status == Status::kIncomplete) {
     const RequestStats& used = stats();
     json.begin_object().fields("input_tokens", used.prompt_tokens);
-    json.key("input_tokens_details").object("cached_tokens", used.cached_tokens);
+    json.key("input_tokens_details").begin_object().fields("cached_tokens", used.cached_tokens);
+    const std::int64_t image_tokens = call().prompts.front().num_image_tokens;
+    if (image_tokens > 0) json.fields("image_tokens", image_tokens);
+    json.end_object();
     json.fields("output_tokens", used.generated_tokens);
     json.key("output_tokens_details").object("reasoning_tokens", used.reasoning_tokens);
     json.fields("total_tokens", used.prompt_tokens + used.generated_tokens).end_object();

@@ -13,11 +13,21 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr std::string_view kPictureType = "input_image";
+
 json::object part_of(std::string_view type, std::string_view text) {
   json::object part{{"type", type}, {type == "refusal" ? "refusal" : "text", text}};
   if (type == "output_text") part["annotations"] = json::array();
   return part;
 }
+
+json::object picture_part(const FoundPicture& picture) {
+  return {{"type", kPictureType},
+          {"image_url", picture.data},
+          {"detail", picture.detail.empty() ? std::string_view("auto") : picture.detail}};
+}
+
+bool is_picture(const json::object& part) { return part.at("type").as_string() == kPictureType; }
 
 std::string_view text_of(const json::object& part) {
   return part.at(part.at("type") == "refusal" ? "refusal" : "text").as_string();
@@ -48,7 +58,7 @@ class ItemReader {
     }
     OCTAVO_TRY(json::object read, read_item(item, type, is_newest));
     if (id && !read.empty()) read["id"] = *id;
-    return ConversationItem{.value = std::make_shared<const json::object>(std::move(read))};
+    return ConversationItem{.value = std::make_shared<const json::object>(std::move(read)), .place = item.path()};
   }
 
  private:
@@ -68,6 +78,10 @@ class ItemReader {
     for (std::size_t i = 0; given != nullptr && i < given->size(); ++i) {
       OCTAVO_TRY(const ReadPart part, history_.read_part(content[i], is_newest));
       if (part.kind == ReadPart::Kind::kNothing) continue;
+      if (part.kind == ReadPart::Kind::kPicture) {
+        parts.push_back(picture_part(part.picture));
+        continue;
+      }
       const json::string* found = content[i]["type"].if_string();
       parts.push_back(part_of(found != nullptr && *found == "refusal" ? "refusal" : type, part.text));
     }
@@ -135,10 +149,21 @@ Speaker speaker_of(const JsonCursor& item) {
   return is_output ? Speaker::kTool : Speaker::kModel;
 }
 
-std::vector<ContentPart> texts_of(const json::array& parts) {
-  std::vector<ContentPart> texts;
-  for (const json::value& part : parts) texts.push_back({.text = std::string(text_of(part.as_object()))});
-  return texts;
+/// A picture of a stored item may be one that another model has seen.
+ApiResult<ContentPart> content_part(const JsonCursor& part, PictureReader& pictures) {
+  const json::object& object = *part.if_object();
+  if (!is_picture(object)) return ContentPart{.text = std::string(text_of(object))};
+  if (!pictures.sees()) return ContentPart{.text = unseen("an image")};
+  OCTAVO_TRY(const auto found, pictures.find(part, false));
+  return found ? pictures.decode(*found) : ContentPart{.text = unseen("an image")};
+}
+
+ApiResult<std::vector<ContentPart>> parts_of(const JsonCursor& given, PictureReader& pictures) {
+  std::vector<ContentPart> parts;
+  for (std::size_t i = 0; i < given.if_array()->size(); ++i) {
+    OCTAVO_TRY(parts.emplace_back(), content_part(given[i], pictures));
+  }
+  return parts;
 }
 
 /// A call as one of the function that stands for its tool.
@@ -169,7 +194,11 @@ std::string names_of(const json::array& tools) {
 /// Builds messages, of which the assistant's last one may still be added to.
 class MessageList {
  public:
-  void add(const json::object& item) {
+  explicit MessageList(PictureReader& pictures) : pictures_(pictures) {}
+
+  ApiResult<void> add(const ConversationItem& given) {
+    const json::object& item = *given.value;
+    const JsonCursor place(item, given.place.empty() ? kStored : std::string_view(given.place));
     const std::string_view type = item.at("type").as_string();
     if (type == "reasoning") {
       for (const json::value& part : item.at("content").as_array())
@@ -182,7 +211,7 @@ class MessageList {
       if (const json::string* text = output.if_string()) {
         result.content = std::string(*text);
       } else {
-        result.parts = texts_of(output.get_array());
+        OCTAVO_TRY(result.parts, parts_of(place["output"], pictures_));
       }
       messages_.push_back(std::move(result));
     } else if (type == kFoundTools) {
@@ -190,16 +219,17 @@ class MessageList {
                            .content = names_of(item.at("tools").get_array()),
                            .tool_call_id = std::string(item.at("call_id").get_string())});
     } else if (type == kAdditionalTools) {
-      return;  // the model sees them among its tools
+      return {};  // the model sees them among its tools
     } else if (item.at("role") == "assistant") {
-      assistant(false).parts = texts_of(item.at("content").as_array());
+      OCTAVO_TRY(assistant(false).parts, parts_of(place["content"], pictures_));
       has_content_ = true;
     } else {
       const std::string_view role = item.at("role").get_string();
-      messages_.push_back({.role = std::string(role == "developer" ? "system" : role),
-                           .content = {},
-                           .parts = texts_of(item.at("content").as_array())});
+      ChatMessage said{.role = std::string(role == "developer" ? "system" : role), .content = {}};
+      OCTAVO_TRY(said.parts, parts_of(place["content"], pictures_));
+      messages_.push_back(std::move(said));
     }
+    return {};
   }
   void add_system(std::string_view text) { messages_.push_back({.role = "system", .content = std::string(text)}); }
   std::vector<ChatMessage> take() { return std::move(messages_); }
@@ -218,6 +248,9 @@ class MessageList {
     return messages_.back();
   }
 
+  static constexpr std::string_view kStored = "previous_response_id";  // the place of what was stored before
+
+  PictureReader& pictures_;
   std::vector<ChatMessage> messages_;
   bool has_content_ = false;  // the assistant's last one
 };
@@ -250,10 +283,12 @@ ApiResult<std::vector<ConversationItem>> read_items(const JsonCursor& input, con
   return items;
 }
 
-std::vector<ChatMessage> messages_of_items(std::string_view instructions, const std::vector<ConversationItem>& items) {
-  MessageList messages;
+ApiResult<std::vector<ChatMessage>> messages_of_items(std::string_view instructions,
+                                                      const std::vector<ConversationItem>& items,
+                                                      PictureReader& pictures) {
+  MessageList messages(pictures);
   if (!instructions.empty()) messages.add_system(instructions);
-  for (const ConversationItem& item : items) messages.add(*item.value);
+  for (const ConversationItem& item : items) OCTAVO_TRY_VOID(messages.add(item));
   return messages.take();
 }
 

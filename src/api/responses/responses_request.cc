@@ -113,6 +113,8 @@ constexpr ApiField kConversationRows[] = {
 };
 
 constexpr std::string_view kRoles[] = {"user", "assistant", "system", "developer"};
+constexpr std::string_view kDetails[] = {"auto", "low", "high", "original"};
+
 constexpr ApiField kPartRows[] = {
     field::string("input[].type", "`message` where there is a role, else `item_reference`", "the kind of item: any"),
     field::string("input[].id", "", "the item's name; of a reference, that of the item meant"),
@@ -120,6 +122,10 @@ constexpr ApiField kPartRows[] = {
     field::string_or_array("input[].content", "", "of a message or reasoning: a text, or parts of one"),
     field::needed(field::string("input[].content[].type", "", "what the part has: any kind")),
     field::string("input[].content[].text", "", "a part's text"),
+    field::string_or_object("input[].content[].image_url", "",
+                            "of an `input_image`, for a model that sees: a data URL, or base64"),
+    field::one_of("input[].content[].detail", kDetails, "auto",
+                  "how many tokens a picture becomes: `low` at most 256, `high` as many as the model can use"),
     field::string("input[].content[].refusal", "", "an assistant's text, by another name"),
     field::string_or_array("input[].summary", "", "of reasoning without content: a text, or parts of one"),
     field::string("input[].call_id", "", "the name of a call, which its output has too"),
@@ -127,7 +133,8 @@ constexpr ApiField kPartRows[] = {
     field::string("input[].namespace", "", "the namespace of the tool"),
     field::any("input[].arguments", "", "the arguments of a function: a text, in JSON where the model wrote it whole"),
     field::string("input[].input", "", "the text for a custom tool"),
-    field::any("input[].output", "", "of a call's output: a text, or parts of one; what is neither is shown as JSON"),
+    field::any("input[].output", "",
+               "of a call's output: a text, or parts as a message's; what is neither is shown as JSON"),
     field::any("input[].tools", "", "of `additional_tools`: tools as in `tools`"),
     field::string("tools[].type", "function",
                   "`function`, `custom` or `namespace`; others are left out, with a warning"),
@@ -195,7 +202,9 @@ ApiResult<ReadResponse> read_response(const json::object& body, const ApiContext
   StoredItems stored(*context.responses);
   const FindItem find = [&](std::string_view id, const JsonCursor& named) { return stored.find(id, named); };
   const JsonCursor input = given["input"];
-  HistoryReader history;
+  OCTAVO_TRY(PictureReader pictures,
+             PictureReader::create(given, context.words.info().vision, context.model.policy.picture_bounds));
+  HistoryReader history(std::move(pictures));
   OCTAVO_TRY(read.input, read_items(input, find, history));
   if (auto warning = history.warning()) read.request.warnings.push_back(std::move(*warning));
   OCTAVO_TRY(const auto items, stored.with_earlier(read.previous_id, read.input));
@@ -203,7 +212,7 @@ ApiResult<ReadResponse> read_response(const json::object& body, const ApiContext
   OCTAVO_TRY_VOID(read_response_tools(given["tools"], items, choice, read.request));
   auto& [messages, options] = std::get<Conversation>(read.request.prompt);
   options.describe_tools = !is_none(choice);
-  messages = messages_of_items(instructions.value_or(""), items);
+  OCTAVO_TRY(messages, messages_of_items(instructions.value_or(""), items, history.pictures()));
   if (messages.empty()) return refused(input.error("found no items, expected one at least"));
   return read;
 }
@@ -270,8 +279,9 @@ std::string response_item_id(std::string_view kind, std::string_view response_id
 
 ApiFields responses_fields() {
   static const std::array tables = {
-      FieldTable(kAnswerRows), kFormatFields,   kConstraintFields, kGrammarFields,        FieldTable(kConversationRows),
-      kReasoningObjectFields,  kThinkingFields, kEffortFields,     kThinkingObjectFields, FieldTable(kPartRows)};
+      FieldTable(kAnswerRows),       kFormatFields,          kConstraintFields, kGrammarFields,
+      FieldTable(kConversationRows), kReasoningObjectFields, kThinkingFields,   kEffortFields,
+      kThinkingObjectFields,         FieldTable(kPartRows),  kPictureFields};
   return tables;
 }
 

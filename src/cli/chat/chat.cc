@@ -52,6 +52,7 @@ void add_chat_command(Program& program, Context& context) {
   add_stop_option(command, settings.stop);
   add_draft_options(command, options->engine);
   add_kv_store_options(command, options->engine.kv_store, context);
+  add_picture_options(command, options->engine);
   add_engine_options(command, options->engine, context);
   add_chat_template_option(command, options->engine.chat_template);
   add_generation_config_option(command, options->engine.generation_config);

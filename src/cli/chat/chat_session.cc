@@ -10,6 +10,7 @@
 #include "cli/chat/conversation_file.h"
 #include "cli/options/nearest.h"
 #include "cli/options/options.h"
+#include "cli/picture_file.h"
 #include "cli/terminal/line_reader.h"
 #include "cli/terminal/message_reader.h"
 #include "cli/terminal/output.h"
@@ -72,6 +73,8 @@ const std::vector<ChatSession::Command>& ChatSession::commands() {
       {"/reset", "/reset", "forget the conversation (the system message stays)", &ChatSession::reset},
       {"/save", "/save FILE", "write the conversation to a file", &ChatSession::save, true},
       {"/load", "/load FILE", "go on with a conversation from a file", &ChatSession::load, true},
+      {"/image", "/image FILE", "show a picture with the next message; or drop its file here",
+       &ChatSession::show_picture, true},
       {"/set", "/set [NAME VALUE]", "show or change how tokens are drawn", &ChatSession::set, true},
       {"/tokens", "/tokens", "how full the context is", &ChatSession::show_tokens},
       {"/help", "/help", "this list", &ChatSession::help},
@@ -122,7 +125,10 @@ Result<int> ChatSession::loop() {
       continue;
     }
     interrupted_before = false;
-    if (message.is_command) {
+    const auto dropped = engine_->info().vision.sees() ? dropped_picture(message.text) : std::nullopt;
+    if (dropped) {
+      OCTAVO_TRY_VOID(show_picture(*dropped));
+    } else if (message.is_command) {
       OCTAVO_TRY_VOID(take_command(message.text));
     } else if (!trimmed(message.text).empty()) {
       OCTAVO_TRY_VOID(answer(message.text));
@@ -154,7 +160,7 @@ Result<void> ChatSession::take_command(const std::string& line) {
 
 /// The message is taken back if there is no room for it.
 Result<void> ChatSession::answer(const std::string& question) {
-  conversation_.ask(question);
+  conversation_.ask(question, std::exchange(pictures_, {}));
   num_regenerated_ = 0;
   return answer_last_turn();
 }
@@ -183,7 +189,10 @@ Result<void> ChatSession::answer_last_turn() {
                   .sampling = sampling_,
                   .stop = settings_.stop,
                   .logprobs = false,
-                  .first_choice = num_regenerated_};
+                  .first_choice = num_regenerated_,
+                  .pictures = prompt->pictures};
+  if (!conversation_.turns().back().pictures.empty())
+    for (const std::string& warning : prompt->warnings) note(warning);
   request.max_tokens = settings_.max_tokens == 0 ? 0 : std::min(settings_.max_tokens, *room);
   request.reasoning = {
       .mode = ReasoningMode::kSplit, .begins_inside = prompt->ends_in_reasoning, .budget = settings_.reasoning_budget};
@@ -306,6 +315,19 @@ Result<void> ChatSession::set(const std::string& argument) {
     return {};
   }
   sampling_ = resolve_sampling(settings_.sampling, *engine_, context_);
+  return {};
+}
+
+Result<void> ChatSession::show_picture(const std::string& path) {
+  Result<PictureInput> picture = path.empty() ? fail("found no name of a file, expected one") : read_picture(path);
+  if (const auto sees = check_sees(engine_->info(), "a picture"); !sees) picture = std::unexpected(sees.error());
+  if (!picture) {
+    note("/image: " + escaped(picture.error().message));
+    return {};
+  }
+  pictures_.push_back(std::move(*picture));
+  say(fmt::format("the next message shows {}{}", escaped(path),
+                  pictures_.size() > 1 ? fmt::format(", and {} more", pictures_.size() - 1) : ""));
   return {};
 }
 

@@ -51,6 +51,7 @@ class ChatSession {
   Result<void> save(const std::string& path);
   Result<void> load(const std::string& path);
   Result<void> set(const std::string& argument);
+  Result<void> show_picture(const std::string& path);
   Result<void> show_tokens(const std::string& argument);
   Result<void> help(const std::string& argument);
   Result<void> leave(const std::string& argument);
@@ -67,8 +68,9 @@ class ChatSession {
   SamplingParams sampling_;
   const bool interactive_;
   Conversation conversation_;
-  std::uint32_t num_regenerated_ = 0;  // answers to the last question before this one
-  RequestStats last_;                  // of the last answer
+  std::vector<PictureInput> pictures_ = {};  // for the next message
+  std::uint32_t num_regenerated_ = 0;        // answers to the last question before this one
+  RequestStats last_;                        // of the last answer
   bool leaves_ = false;
 };
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/to_size.h"
+#include "cli/picture_file.h"
+
 namespace octavo::cli {
 namespace {
 
@@ -45,7 +48,9 @@ void Conversation::set_system(std::string text) {
   forget_prompts();
 }
 
-void Conversation::ask(std::string question) { turns_.push_back({.question = std::move(question)}); }
+void Conversation::ask(std::string question, std::vector<PictureInput> pictures) {
+  turns_.push_back({.question = std::move(question), .pictures = std::move(pictures)});
+}
 
 void Conversation::set_answer(std::string text, std::optional<std::vector<TokenId>> drawn, std::string reasoning) {
   ChatTurn& turn = turns_.back();
@@ -56,8 +61,8 @@ void Conversation::set_answer(std::string text, std::optional<std::vector<TokenI
 }
 
 void Conversation::drop_answer() {
-  std::string question = std::move(turns_.back().question);
-  turns_.back() = {.question = std::move(question)};
+  ChatTurn& last = turns_.back();
+  last = {.question = std::move(last.question), .pictures = std::move(last.pictures)};
 }
 
 void Conversation::drop_turn() {
@@ -67,6 +72,7 @@ void Conversation::drop_turn() {
   if (marks_.empty() || marks_.back().num_tokens == 0) return forget_prompts();
   text_.resize(marks_.back().num_bytes);
   tokens_.resize(marks_.back().num_tokens);
+  std::erase_if(pictures_, [this](const PromptPicture& picture) { return to_size(picture.first) >= tokens_.size(); });
 }
 
 void Conversation::replace_turns(std::vector<ChatTurn> turns) {
@@ -78,18 +84,31 @@ Result<ChatPrompt> Conversation::prompt() {
   while (marks_.size() < turns_.size()) OCTAVO_TRY_VOID(extend_to(marks_.size()));
   return ChatPrompt{.tokens = tokens_,
                     .generation_prompt_tokens = generation_prompt_tokens_,
-                    .ends_in_reasoning = ends_in_reasoning_};
+                    .ends_in_reasoning = ends_in_reasoning_,
+                    .pictures = pictures_,
+                    .warnings = warnings_};
 }
 
 void Conversation::forget_prompts() {
   marks_.clear();
   text_.clear();
   tokens_.clear();
+  pictures_.clear();
+}
+
+/// Takes the pictures of a rendered prompt from its token `kept` on, which is the token `now` of this one. Those before
+/// are known.
+void Conversation::take_pictures(std::vector<PromptPicture> rendered, std::size_t kept, std::size_t now) {
+  for (PromptPicture& picture : rendered) {
+    if (to_size(picture.first) < kept) continue;
+    picture.first += static_cast<std::int32_t>(now) - static_cast<std::int32_t>(kept);
+    pictures_.push_back(std::move(picture));
+  }
 }
 
 /// Makes the prompt of `turn` of the one before.
 Result<void> Conversation::extend_to(std::size_t turn) {
-  OCTAVO_TRY(const ChatPrompt prompt, words_->chat_prompt(messages_before(turn), {}));
+  OCTAVO_TRY(ChatPrompt prompt, words_->chat_prompt(messages_before(turn), {}));
   const std::vector<TokenId>& rendered = prompt.tokens;
   std::string text = words_->detokenize(rendered);
   const ChatTurn* before = turn == 0 ? nullptr : &turns_[turn - 1];
@@ -97,12 +116,15 @@ Result<void> Conversation::extend_to(std::size_t turn) {
       before != nullptr && before->drawn ? end_of_answer(*before, rendered, text) : std::nullopt;
   if (kept) {
     tokens_.insert(tokens_.end(), before->drawn->begin(), before->drawn->end());
+    take_pictures(std::move(prompt.pictures), *kept, tokens_.size());
     tokens_.insert(tokens_.end(), rendered.begin() + static_cast<std::ptrdiff_t>(*kept), rendered.end());
   } else {
     tokens_ = rendered;
+    pictures_ = std::move(prompt.pictures);
     std::ranges::fill(marks_, Mark{});
   }
   text_ = std::move(text);
+  warnings_ = std::move(prompt.warnings);
   generation_prompt_tokens_ = prompt.generation_prompt_tokens;
   ends_in_reasoning_ = prompt.ends_in_reasoning;
   marks_.push_back({.num_bytes = text_.size(), .num_tokens = tokens_.size()});
@@ -115,10 +137,10 @@ std::vector<ChatMessage> Conversation::messages_before(std::size_t turn) const {
   messages.reserve(2 * turn + 2);
   if (!system_.empty()) messages.push_back({.role = "system", .content = system_});
   for (std::size_t i = 0; i < turn; ++i) {
-    messages.push_back({.role = "user", .content = turns_[i].question});
+    messages.push_back(user_message(turns_[i].question, turns_[i].pictures));
     messages.push_back({.role = "assistant", .content = turns_[i].answer, .reasoning = turns_[i].reasoning});
   }
-  messages.push_back({.role = "user", .content = turns_[turn].question});
+  messages.push_back(user_message(turns_[turn].question, turns_[turn].pictures));
   return messages;
 }
 

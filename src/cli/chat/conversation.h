@@ -23,6 +23,7 @@ namespace octavo::cli {
 /// A question and its answer.
 struct ChatTurn {
   std::string question = {};
+  std::vector<PictureInput> pictures = {};  // that stand before the question
   bool is_answered = false;
   std::string answer = {};
   std::string reasoning = {};  // that came before the answer, or beside it
@@ -41,7 +42,7 @@ class Conversation {
 
   /// The system message, of all turns; empty: none.
   void set_system(std::string text);
-  void ask(std::string question);
+  void ask(std::string question, std::vector<PictureInput> pictures = {});
   void set_answer(std::string text, std::optional<std::vector<TokenId>> drawn, std::string reasoning = {});
   /// Takes the last turn's answer back, or the last turn. There must be one.
   void drop_answer();
@@ -60,6 +61,7 @@ class Conversation {
   };
 
   void forget_prompts();
+  void take_pictures(std::vector<PromptPicture> rendered, std::size_t kept, std::size_t now);
   Result<void> extend_to(std::size_t turn);
   std::vector<ChatMessage> messages_before(std::size_t turn) const;
   std::optional<std::size_t> end_of_answer(const ChatTurn& turn, std::span<const TokenId> rendered,
@@ -73,6 +75,8 @@ class Conversation {
   int generation_prompt_tokens_ = 0;
   bool ends_in_reasoning_ = false;
   std::vector<TokenId> tokens_;  // of that prompt, answers as they were drawn
+  std::vector<PromptPicture> pictures_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace octavo::cli

@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "json/json_cursor.h"
 #include "json/json_document.h"
+#include "tokenizer/json/base64.h"
 
 namespace octavo::cli {
 namespace {
@@ -40,6 +41,18 @@ JsonResult<std::vector<TokenId>> read_tokens(const JsonCursor& given) {
   return tokens;
 }
 
+JsonResult<std::vector<PictureInput>> read_pictures(const JsonCursor& given) {
+  OCTAVO_TRY(const json::array* array, given.array("an array of pictures"));
+  std::vector<PictureInput> pictures;
+  for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) {
+    OCTAVO_TRY(const auto text, given[i].needed_string("base64"));
+    auto bytes = decode_base64(text);
+    if (!bytes) return std::unexpected(given[i].wrong("a text that is none", "base64"));
+    pictures.push_back({.bytes = std::make_shared<const std::string>(std::move(*bytes)), .place = given[i].path()});
+  }
+  return pictures;
+}
+
 /// Takes a message as the next of `saved`. `expected`: its role.
 JsonResult<void> add_message(const JsonCursor& given, std::string_view expected, SavedConversation& saved) {
   OCTAVO_TRY_VOID(given.needed_object("a message"));
@@ -50,7 +63,8 @@ JsonResult<void> add_message(const JsonCursor& given, std::string_view expected,
   if (expected == "system") {
     saved.system = content;
   } else if (expected == "user") {
-    saved.turns.push_back({.question = std::string(content)});
+    OCTAVO_TRY(auto pictures, read_pictures(given["images"]));
+    saved.turns.push_back({.question = std::string(content), .pictures = std::move(pictures)});
   } else {
     ChatTurn& turn = saved.turns.back();
     turn.is_answered = true;
@@ -141,7 +155,12 @@ std::string conversation_to_json(const Conversation& conversation, std::string_v
     messages.push_back({{"role", "system"}, {"content", to_valid_utf8(conversation.system())}});
   for (const ChatTurn& turn : conversation.turns()) {
     if (!turn.is_answered) continue;
-    messages.push_back({{"role", "user"}, {"content", to_valid_utf8(turn.question)}});
+    json::object question{{"role", "user"}, {"content", to_valid_utf8(turn.question)}};
+    for (const PictureInput& picture : turn.pictures) {
+      if (!question.contains("images")) question["images"] = json::array();
+      question["images"].get_array().emplace_back(encode_base64(*picture.bytes));
+    }
+    messages.push_back(std::move(question));
     json::object answer{{"role", "assistant"}, {"content", to_valid_utf8(turn.answer)}};
     if (!turn.reasoning.empty()) answer["reasoning_content"] = to_valid_utf8(turn.reasoning);
     if (turn.drawn) answer["tokens"] = json::array(turn.drawn->begin(), turn.drawn->end());

@@ -4,6 +4,7 @@
 //     {"octavo_conversation": 1, "model": "smollm2", "messages": [{"role": "system", "content": "Be brief."},
 //      {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!", "tokens": [19556, 17]}]}
 //
+// Pictures before a question are `images` beside it, in base64, as ollama has them.
 // Free functions; any thread.
 #pragma once
 

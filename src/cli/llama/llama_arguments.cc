@@ -14,7 +14,7 @@ constexpr std::string_view kOneCard = "what lies on a card is chosen by -ngl alo
 constexpr std::string_view kNoDrafts =
     "drafts change no answer, and come from text, a head or an assistant here, not from any other model";
 constexpr std::string_view kPricedDrafts = "a drafted token joins a step where it pays";
-constexpr std::string_view kNoImages = "images are not read here";
+constexpr std::string_view kOnCpu = "the processor encodes pictures";
 constexpr std::string_view kScheduled = "the scheduler places threads as the system allows";
 constexpr std::string_view kOwnCache = "prompts that begin alike share blocks of the KV memory";
 constexpr std::string_view kFilesSay = "positions are the model file's own";
@@ -44,17 +44,17 @@ constexpr LlamaArgument kArguments[] = {
     {"--control-vector", "", "FILE", kRefused, "there are no control vectors here"},
     {"--control-vector-scaled", "", "FILE:SCALE", kRefused, "there are no control vectors here"},
     {"--override-kv", "", "KEY=TYPE:VALUE", kRefused, "keys are the model file's own"},
-    {"-mm,--mmproj", "LLAMA_ARG_MMPROJ", "FILE", kCombined, "the model's own file has no effect, as images are not read here; another is refused"},
-    {"-mmu,--mmproj-url", "LLAMA_ARG_MMPROJ_URL", "URL", kRefused, kNoImages},
-    {"--mmproj-auto", "LLAMA_ARG_MMPROJ_AUTO", "", kIgnored, kNoImages},
-    {"--no-mmproj,--no-mmproj-auto", "LLAMA_ARG_NO_MMPROJ_AUTO", "", kBuiltIn, kNoImages},
-    {"--mmproj-offload", "LLAMA_ARG_MMPROJ_OFFLOAD", "", kIgnored, kNoImages},
-    {"--no-mmproj-offload", "LLAMA_ARG_NO_MMPROJ_OFFLOAD", "", kBuiltIn, kNoImages},
-    {"-mmdev,--mmproj-device", "", "DEVICE", kIgnored, kNoImages},
-    {"--image-min-tokens", "LLAMA_ARG_IMAGE_MIN_TOKENS", "N", kIgnored, kNoImages},
-    {"--image-max-tokens", "LLAMA_ARG_IMAGE_MAX_TOKENS", "N", kIgnored, kNoImages},
-    {"--mtmd-batch-max-tokens", "LLAMA_ARG_MTMD_BATCH_MAX_TOKENS", "N", kIgnored, kNoImages},
-    {"--media-path", "", "FOLDER", kIgnored, kNoImages},
+    {"-mm,--mmproj", "LLAMA_ARG_MMPROJ", "FILE", kCombined, "as --mmproj; the model's own file has no effect, since its encoder lies in a file of its own here"},
+    {"-mmu,--mmproj-url", "LLAMA_ARG_MMPROJ_URL", "URL", kRefused, "octavo pull URL fetches it, and prints the file for --mmproj"},
+    {"--mmproj-auto", "LLAMA_ARG_MMPROJ_AUTO", "", kIgnored, "--mmproj FILE names the encoder of pictures"},
+    {"--no-mmproj,--no-mmproj-auto", "LLAMA_ARG_NO_MMPROJ_AUTO", "", kOption, "--no-mmproj"},
+    {"--mmproj-offload", "LLAMA_ARG_MMPROJ_OFFLOAD", "", kIgnored, kOnCpu},
+    {"--no-mmproj-offload", "LLAMA_ARG_NO_MMPROJ_OFFLOAD", "", kBuiltIn, kOnCpu},
+    {"-mmdev,--mmproj-device", "", "DEVICE", kIgnored, kOnCpu},
+    {"--image-min-tokens", "LLAMA_ARG_IMAGE_MIN_TOKENS", "N", kOption, "--image-min-tokens"},
+    {"--image-max-tokens", "LLAMA_ARG_IMAGE_MAX_TOKENS", "N", kOption, "--image-max-tokens"},
+    {"--mtmd-batch-max-tokens", "LLAMA_ARG_MTMD_BATCH_MAX_TOKENS", "N", kIgnored, "pieces of pictures are as large as the time between tokens allows"},
+    {"--media-path", "", "FOLDER", kIgnored, "pictures come as data URLs or base64, never as files of the server"},
     {"--embedding,--embeddings", "LLAMA_ARG_EMBEDDINGS", "", kOption, "--embedding"},
     {"--rerank,--reranking", "LLAMA_ARG_RERANKING", "", kOption, "--reranking"},
     {"--pooling", "LLAMA_ARG_POOLING", "KIND", kOption, "--pooling"},

@@ -53,7 +53,7 @@ class Translator {
 
   Result<void> settle(const GivenArgument& given);
   Result<void> combine_model();
-  Result<void> combine_projector();
+  void combine_projector();
   Result<void> combine_context();
   Result<void> combine_kv_type();
   void combine_store();
@@ -131,20 +131,20 @@ Result<void> Translator::combine_model() {
   return {};
 }
 
-Result<void> Translator::combine_projector() {
+void Translator::combine_projector() {
   const GivenArgument* projector = find("--mmproj");
-  if (projector == nullptr) return {};
+  if (projector == nullptr) return;
   std::error_code ignored;
   const auto is_same = [&](const std::string& path) {
     return path == projector->value || std::filesystem::equivalent(path, projector->value, ignored);
   };
   const GivenArgument* model = find("--model");
   const bool is_own = (model != nullptr && is_same(model->value)) || std::ranges::any_of(line_.values, is_same);
-  if (!is_own)
-    return fail("{} is refused: found {}, expected no file but the model's own: images are not read here",
-                projector->name, projector->value);
-  note(*projector, "images are not read here");
-  return {};
+  if (is_own) {
+    note(*projector, "the encoder of pictures lies in a file of its own here");
+  } else {
+    pass("--mmproj", projector->value);
+  }
 }
 
 Result<void> Translator::combine_context() {
@@ -322,7 +322,7 @@ Result<LlamaTranslation> Translator::translate() {
   if (made_.action != Action::kServe) return std::move(made_);
   for (const GivenArgument& given : line_.given) OCTAVO_TRY_VOID(settle(given));
   OCTAVO_TRY_VOID(combine_model());
-  OCTAVO_TRY_VOID(combine_projector());
+  combine_projector();
   OCTAVO_TRY_VOID(combine_context());
   OCTAVO_TRY_VOID(combine_kv_type());
   combine_store();

@@ -281,6 +281,40 @@ void add_draft_options(Command& command, EngineOptions& options, std::string_vie
       ->per_model();
 }
 
+void add_picture_options(Command& command, EngineOptions& options) {
+  constexpr int kMostTokens = 1 << 16;
+  command.group("Engine");
+  Option* file = add_parsed(
+                     command, "--mmproj", "FILE",
+                     [](const std::string& text) -> Result<std::filesystem::path> {
+                       if (text.empty()) return fail("found an empty value");
+                       return text;
+                     },
+                     store_in(options.mmproj_path),
+                     "The encoder of pictures of a model that sees (mmproj-*.gguf), which must fit the model")
+                     ->per_model();
+  command
+      .add_flag_callback(
+          "--no-mmproj", [&options] { options.mmproj_path.clear(); }, "No encoder: the model reads text only")
+      ->per_model()
+      ->excludes(file);
+  add_integer(command, "--image-min-tokens", options.image_min_tokens, 1, kMostTokens,
+              "Tokens that a picture becomes at least, where a request does not say; default: the model's")
+      ->per_model();
+  add_integer(command, "--image-max-tokens", options.image_max_tokens, 1, kMostTokens,
+              "And at most: more show small text, and take longer; default: the model's")
+      ->per_model();
+  command.on_parsed([&options]() -> Result<void> {
+    const int least = options.image_min_tokens, most = options.image_max_tokens;
+    if (most == 0 || most >= least) return {};
+    return fail("--image-max-tokens: found {}, expected at least --image-min-tokens, {}", most, least);
+  });
+  add_parsed(command, "--picture-memory", "SIZE", parse_kv_memory, store_in(options.picture_memory_bytes),
+             "Memory for pictures that were encoded, so that each is encoded once; one that has no room is refused; "
+             "default 256MiB")
+      ->per_model();
+}
+
 void add_kv_store_options(Command& command, KvStoreSettings& store, Context& context) {
   constexpr float kMostSeconds = 1e6F, kAll = 100;
   command.group("Engine");

@@ -263,6 +263,7 @@ void add_serve_options(Command& command, ServeOptions& options, Context& context
   add_sampling_options(command, options.models.sampling, "1");
   add_draft_options(command, server.engine);
   add_kv_store_options(command, server.engine.kv_store, context);
+  add_picture_options(command, server.engine);
   add_engine_options(command, server.engine, context);
   const Option* chat_template = add_chat_template_option(command, server.engine.chat_template);
   add_chat_template_file_option(command, server.engine.chat_template)->excludes(chat_template);

@@ -29,7 +29,8 @@ void add_given(Batch& batch, const Sequence& sequence, int first_row, int positi
     batch.given.push_back({.first_row = first_row + begin - position,
                            .num_rows = end - begin,
                            .index = given.index + begin - given.first,
-                           .vectors = sequence.given.vectors[i]});
+                           .vectors = sequence.given.pictures[i]->vectors,
+                           .width = sequence.given.pictures[i]->row_floats});
   }
 }
 
@@ -64,7 +65,7 @@ void add_rows(StepPlan& plan, int planned, int& num_drafted_rows) {
     }
     batch.add_row(position < num_known ? sequence->tokens[to_size(position)]
                                        : sequence->draft.tokens[to_size(position - num_known)],
-                  position, position);
+                  position, sequence->rope_position(position));
   }
   add_given(batch, *sequence, batch.seq_begin.back(), sequence->num_computed, num_tokens);
   add_token_types(batch, *sequence);
@@ -114,7 +115,8 @@ void build_guesses(GuessBatch& batch, const KvCacheManager& kv, std::span<Sequen
   for (const Sequence* sequence : sequences) {
     OCTAVO_CHECK(sequence->num_uncomputed() == 1, "{} tokens are not computed", sequence->num_uncomputed());
     const int end = sequence->num_computed + (of_assistant ? 0 : sequence->draft.num_wanted);
-    batch.rows.add_row(sequence->tokens.back(), sequence->num_computed, sequence->num_computed);
+    batch.rows.add_row(sequence->tokens.back(), sequence->num_computed,
+                       sequence->rope_position(sequence->num_computed));
     batch.rows.seq_begin.push_back(batch.rows.num_rows());
     batch.rows.kv_len.push_back(end);
     batch.num_guesses.push_back(sequence->draft.num_wanted);

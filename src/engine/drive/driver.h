@@ -13,11 +13,11 @@
 
 #include "engine/answers/answers.h"
 #include "engine/answers/request_table.h"
-#include "engine/drive/active_engines.h"
 #include "engine/drive/idle_release.h"
 #include "engine/drive/inbox.h"
 #include "engine/drive/statistics.h"
 #include "engine/drive/step.h"
+#include "engine/schedule/active_engines.h"
 
 namespace octavo {
 

@@ -48,12 +48,15 @@ void Step::run(Clock::time_point start) {
   clock_.enter(StepPart::kScheduling);
   parts_.masks.collect();
   StepPlan& plan = parts_.plan;
+  serve_pictures();
   guess();
   schedule(plan);
   if (plan.is_empty()) {
     clock_.enter(StepPart::kBetween);
     if (parts_.masks.has_jobs()) {
       parts_.masks.wait(kMostWait);  // all that could run wait for these
+    } else if (parts_.pictures != nullptr && parts_.pictures->is_busy()) {
+      parts_.pictures->wait(kMostWait);  // or for a picture
     } else if (parts_.stored != nullptr) {
       parts_.stored->wait(kMostWait);  // or for what is read
     }
@@ -72,6 +75,25 @@ void Step::run(Clock::time_point start) {
   observe(plan, start, predicted_ms);
   last_end_ = Clock::now();
   clock_.enter(StepPart::kBetween);
+}
+
+/// Pictures whose turn it is are encoded. Requests with one that cannot be end.
+void Step::serve_pictures() {
+  if (parts_.pictures == nullptr) return;
+  try {
+    parts_.pictures->serve(parts_.scheduler.running());
+  } catch (const std::bad_alloc&) {
+    return;  // in the next step
+  }
+  const auto fails = [](const Sequence* sequence) {
+    return std::ranges::any_of(sequence->given.pictures, [](const auto& rows) { return rows->has_failed; });
+  };
+  for (;;) {
+    const std::span<Sequence* const> running = parts_.scheduler.running();
+    const auto failed = std::ranges::find_if(running, fails);
+    if (failed == running.end()) return;
+    parts_.answers.end(*parts_.requests.find((*failed)->params.id), FinishReason::kFailed);
+  }
 }
 
 /// The draft head guesses. Where the system has no memory for that, blocks that were to be copied may not be: those

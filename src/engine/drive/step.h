@@ -29,6 +29,7 @@ class Step {
   void release_memory(bool cached);
 
  private:
+  void serve_pictures();
   void guess();
   void schedule(StepPlan& plan);
   bool compute(StepPlan& plan);

@@ -7,8 +7,9 @@
 #include "engine/answers/answers.h"
 #include "engine/answers/drafting.h"
 #include "engine/answers/request_table.h"
-#include "engine/drive/active_engines.h"
 #include "engine/drive/inbox.h"
+#include "engine/pictures/picture_vectors.h"
+#include "engine/schedule/active_engines.h"
 #include "engine/schedule/cost_model.h"
 #include "engine/schedule/scheduler.h"
 #include "engine/schedule/step_plan.h"
@@ -30,9 +31,10 @@ struct StepParts {
   Answers& answers;
   MaskFinder& masks;
   Drafting& drafting;
-  const Inbox& inbox;      // requests that are to end
-  EngineStats& counts;     // steps and their times are counted here
-  StoredPrefixes* stored;  // null: no prefix is kept on disk
+  const Inbox& inbox;        // requests that are to end
+  EngineStats& counts;       // steps and their times are counted here
+  StoredPrefixes* stored;    // null: no prefix is kept on disk
+  PictureVectors* pictures;  // null: the model reads texts alone
 };
 
 /// Has the runner compute the plan's batch, or its guesses.

@@ -3,6 +3,7 @@
 #include <bit>
 #include <limits>
 #include <new>
+#include <optional>
 #include <system_error>
 
 #include "base/cpu_info.h"
@@ -16,6 +17,7 @@
 #include "engine/load/generation_config.h"
 #include "engine/load/matrix_types.h"
 #include "engine/load/model_file.h"
+#include "engine/load/picture_loader.h"
 #include "engine/load/runner_factory.h"
 #include "kv/kv_element.h"
 #include "model/model_work.h"
@@ -140,8 +142,27 @@ void be_encoder(const EngineOptions& options, EngineParts& parts) {
   parts.limits.max_step_tokens = parts.runner->info().max_rows;
 }
 
+/// The encoder of pictures beside the model, which joins what answers depend on.
+Result<void> add_pictures(PictureFile file, const EngineOptions& options, const ModelConfig& config, IsaLevel isa,
+                          EngineParts& parts) {
+  OCTAVO_TRY(LoadedPictures pictures,
+             load_pictures(std::move(file), options, config, parts.text.words, isa, parts.resources->impl().threads));
+  ModelInfo& info = parts.text.info;
+  info.vision = std::move(pictures.info);
+  info.fingerprint = system_fingerprint(options.bits, isa_name(isa), kv_type_name(options.kv_type),
+                                        info.file_hash + pictures.rules.encoder_hash);
+  parts.text.sampling_defaults.suppressed.push_back(pictures.rules.placeholder);
+  parts.text.pictures = std::move(pictures.rules);
+  parts.encoder = std::move(pictures.encoder);
+  constexpr double kUntimedPieceMs = 20;
+  parts.picture_memory = {.max_bytes = options.picture_memory_bytes,
+                          .piece_ms = options.itl_target_ms > 0 ? options.itl_target_ms / 4 : kUntimedPieceMs};
+  return {};
+}
+
 /// The model on its device, and the facts about it.
-Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts& parts) {
+Result<void> load_model(const EngineOptions& options, IsaLevel isa, std::optional<PictureFile> pictures,
+                        EngineParts& parts) {
   const ModelSource& source = *parts.source;
   Resources::Impl& resources = parts.resources->impl();
   OCTAVO_TRY(ModelConfig config, ModelConfig::load(source, Math(options.bits)));
@@ -175,6 +196,7 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, EngineParts&
   ModelInfo& info = parts.text.info;
   info = info_of(source, config, parts.runner->info(), isa, options);
   OCTAVO_TRY_VOID(read_named_prompts(source, config.architecture, config.name, info.embedding));
+  if (pictures) OCTAVO_TRY_VOID(add_pictures(std::move(*pictures), options, config, isa, parts));
   if (config.is_encoder) be_encoder(options, parts);
   info.work = std::move(work);
   info.num_threads = parts.resources->num_threads();
@@ -203,9 +225,14 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY(const IsaLevel isa, parse_isa(options.isa));
   EngineParts parts;
   OCTAVO_TRY(parts.source, open_model(options.model_path, options.stop, Math(options.bits)));
+  std::optional<PictureFile> pictures;
+  if (!options.mmproj_path.empty()) {
+    OCTAVO_TRY(pictures, PictureFile::open(options));
+  }
   TextParts& text = parts.text;
-  OCTAVO_TRY(text.words, ModelTokenizer::load(*parts.source, options.require_words, options.chat_template,
-                                              options.tokenizer_path, options.stop));
+  OCTAVO_TRY(text.words,
+             ModelTokenizer::load(*parts.source, options.require_words, options.chat_template, options.tokenizer_path,
+                                  options.stop, pictures ? pictures->marks() : PictureMarks()));
   OCTAVO_TRY(text.sampling_defaults, sampling_defaults_of(*parts.source, text.words, options.generation_config));
   OCTAVO_TRY(text.rank_template, RankTemplate::load(*parts.source));
   text.words.add_end_tokens(text.sampling_defaults.end_tokens);
@@ -221,7 +248,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   parts.idle.all = std::chrono::duration<double>(options.idle_release_s);
   parts.queue_bounds = {.requests = {options.max_queued}, .tokens = {options.max_queued_tokens}};
 
-  OCTAVO_TRY_VOID(load_model(options, isa, parts));
+  OCTAVO_TRY_VOID(load_model(options, isa, std::move(pictures), parts));
   tell_of_words(text);
   if (options.repack) {  // nothing reads them any more
     parts.source.reset();

@@ -15,8 +15,7 @@ auto by_turn(const Sequence* sequence) {
 void DecodeTurns::choose(std::span<Sequence* const> running, std::uint64_t step, StepBudget budget) {
   rows_.clear();
   for (Sequence* sequence : running)
-    if (!sequence->is_catching_up() && !sequence->awaits_choices() && !sequence->waits_for_mask)
-      rows_.push_back(sequence);
+    if (!sequence->is_catching_up() && !sequence->awaits_choices() && !sequence->waits()) rows_.push_back(sequence);
   const auto is_of_first_request = [this](const Sequence* s) { return s->params.id == rows_.front()->params.id; };
   const auto is_of_first_owner = [this](const Sequence* s) {
     return s->notes.counts_of_owner == rows_.front()->notes.counts_of_owner;

@@ -17,6 +17,8 @@ Scheduler::Limits checked(Scheduler::Limits limits) {
   return limits;
 }
 
+bool can_go_on(const Sequence* sequence) { return !sequence->waits(); }
+
 }  // namespace
 
 Scheduler::Scheduler(const Limits& limits, KvCacheManager& kv, const CostModel* cost)
@@ -85,8 +87,8 @@ void Scheduler::schedule(StepPlan& plan, int num_engines, double spent_ms) {
   choose_choices(plan);
   if (plan.is_empty() && !queues_.running().empty()) schedule_best(plan);
   schedule_drafts(plan);
-  OCTAVO_CHECK(!plan.is_empty() || empty() || some_wait_for_masks() || awaits_reads(),
-               "{} sequences wait and none can run", num_waiting());
+  OCTAVO_CHECK(!plan.is_empty() || empty() || some_wait() || awaits_reads(), "{} sequences wait and none can run",
+               num_waiting());
 }
 
 void Scheduler::begin_step(StepPlan& plan, int num_engines, double spent_ms) {
@@ -124,7 +126,7 @@ void Scheduler::schedule_decodes(StepPlan& plan, bool only_aged, bool within_tim
   for (std::size_t i = 0; i < queues_.running().size();) {
     Sequence& sequence = *queues_.running()[i];
     const bool is_another = sequence.is_catching_up() || sequence.awaits_choices() || queues_.has_rows(sequence) ||
-                            sequence.waits_for_mask || (only_aged && sequence.notes.steps_waited < kMaxStepsWaited);
+                            sequence.waits() || (only_aged && sequence.notes.steps_waited < kMaxStepsWaited);
     if (is_another) {
       ++i;
     } else if (plan.budget.rows_left() == 0 || sequence.notes.skipped_in_step == queues_.step() ||
@@ -157,7 +159,7 @@ bool Scheduler::schedule_decode(StepPlan& plan, Sequence& sequence) {
 void Scheduler::schedule_prompts(StepPlan& plan) {
   prompts_.clear();
   for (Sequence* sequence : queues_.running())
-    if (sequence->is_catching_up() && !sequence->waits_for_mask) prompts_.push_back(sequence);
+    if (sequence->is_catching_up() && !sequence->waits()) prompts_.push_back(sequence);
   plan.claims.claim_half_done_blocks(prompts_);
   if (places_.exist()) places_.raise_priorities(prompts_);
   std::ranges::sort(prompts_, {}, [](const Sequence* sequence) {
@@ -173,7 +175,7 @@ void Scheduler::schedule_prompts(StepPlan& plan) {
 bool Scheduler::schedule_prompt(StepPlan& plan, Sequence& sequence) {
   if (sequence.params.is_whole) return schedule_whole(plan, sequence);
   if (claimant_for(plan, sequence) != nullptr) return true;
-  const int most = std::min(sequence.num_behind(), plan.budget.rows_left());
+  const int most = std::min({sequence.num_behind(), sequence.num_ready(), plan.budget.rows_left()});
   const int fitting = block_budget_.tokens_that_fit(sequence, most);
   const int in_time = plan.budget.tokens_in_time(sequence, fitting, kv_.block_size());
   return in_time > 0 && schedule_chunk(plan, sequence, in_time);
@@ -211,8 +213,8 @@ bool Scheduler::schedule_chunk(StepPlan& plan, Sequence& sequence, int max_token
 }
 
 // Nothing is planned, so whatever runs is a prompt without room for a row: the best rank takes it from the worst. If a
-// better rank waits and holds the blocks that are missing, it is that one's turn. If all wait for masks, it is
-// nobody's.
+// better rank waits and holds the blocks that are missing, it is that one's turn. If all wait for masks or
+// pictures, it is nobody's.
 void Scheduler::schedule_best(StepPlan& plan) {
   plan.claims.clear();
   int num_tokens = 0;
@@ -220,11 +222,12 @@ void Scheduler::schedule_best(StepPlan& plan) {
     if (queues_.running().empty()) admission_.admit(plan.newly_admitted);
     if (queues_.running().empty() && awaits_reads()) return;
     OCTAVO_CHECK(!queues_.running().empty(), "{} sequences wait and none can run", num_waiting());
-    const auto first = std::ranges::find_if(queues_.running(), [](const Sequence* s) { return !s->waits_for_mask; });
+    const auto first = std::ranges::find_if(queues_.running(), can_go_on);
     if (first == queues_.running().end()) return;
     Sequence& best = **first;
     if (best.awaits_choices()) return choose_choices(plan);
-    num_tokens = block_budget_.tokens_that_fit(best, std::min(best.num_behind(), plan.budget.rows_left()));
+    const int most = std::min({best.num_behind(), best.num_ready(), plan.budget.rows_left()});
+    num_tokens = block_budget_.tokens_that_fit(best, most);
     if (best.params.is_whole && num_tokens < best.num_behind()) num_tokens = 0;
     if (num_tokens > 0) break;
     Sequence* victim = preemption_.victim_for(best);
@@ -233,13 +236,13 @@ void Scheduler::schedule_best(StepPlan& plan) {
     victim != nullptr ? preemption_.preempt_all(*victim) : preemption_.suspend(best);
     block_budget_.count_promises(queues_.running());
   }
-  Sequence& best = **std::ranges::find_if(queues_.running(), [](const Sequence* s) { return !s->waits_for_mask; });
+  Sequence& best = **std::ranges::find_if(queues_.running(), can_go_on);
   const bool scheduled = schedule_chunk(plan, best, num_tokens);
   OCTAVO_CHECK(scheduled, "sequence {} yields to nobody", best.params.id);
 }
 
-bool Scheduler::some_wait_for_masks() const {
-  const auto waits = [](const Sequence* sequence) { return sequence->waits_for_mask; };
+bool Scheduler::some_wait() const {
+  const auto waits = [](const Sequence* sequence) { return sequence->waits(); };
   return std::ranges::any_of(queues_.running(), waits) || std::ranges::any_of(queues_.waiting(), waits);
 }
 

@@ -66,7 +66,7 @@ class Scheduler {
   /// An empty plan with room for any step of this scheduler.
   StepPlan make_plan() const { return {limits_, kv_, cost_}; }
   /// Fills `plan` with the next step, whose blocks are reserved. It is empty only when there is no sequence, or when
-  /// all wait for masks. `num_engines` engines share the threads and have work, this one among them. Throws
+  /// all wait for masks or pictures. `num_engines` engines share the threads and have work, this one among them. Throws
   /// std::bad_alloc where the system has no memory: what runs must be removed before the next call.
   /// `spent_ms`: that the step has taken already.
   void schedule(StepPlan& plan, int num_engines = 1, double spent_ms = 0);
@@ -124,7 +124,7 @@ class Scheduler {
   const Sequence* claimant_for(const StepPlan& plan, const Sequence& sequence) const;
   bool schedule_chunk(StepPlan& plan, Sequence& sequence, int max_tokens);
   void schedule_best(StepPlan& plan);
-  bool some_wait_for_masks() const;
+  bool some_wait() const;
   void advance(StepPlan& plan, Sequence& sequence, int num_tokens);
   void schedule_drafts(StepPlan& plan);
   void reserve(StepPlan& plan, const Sequence& sequence, int first, int end);

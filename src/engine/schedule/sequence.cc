@@ -11,4 +11,25 @@ void Sequence::hash_blocks(const BlockHashing& hashing) {
   chain.extend(hashing.hasher, hashing.block_size, rows());
 }
 
+int Sequence::num_ready() const {
+  for (std::size_t i = 0; i < given.rows.size(); ++i)
+    if (given.rows[i].end() > num_computed && given.pictures[i]->vectors == nullptr)
+      return std::max(0, given.rows[i].first - num_computed);
+  return num_uncomputed();
+}
+
+RopePosition Sequence::rope_position(int position) const {
+  if (!given.turns_by_grid) return position;
+  int time = position;  // less what the pictures before it have saved
+  for (std::size_t i = 0; i < given.rows.size() && given.rows[i].first <= position; ++i) {
+    const GivenRows& rows = given.rows[i];
+    const PictureRows& picture = *given.pictures[i];
+    const int place = position - rows.first;
+    if (place < rows.count)
+      return {time - place, (rows.index + place) / picture.grid_columns, (rows.index + place) % picture.grid_columns};
+    time -= rows.count - std::max(picture.grid_rows, picture.grid_columns);
+  }
+  return time;
+}
+
 }  // namespace octavo

@@ -9,11 +9,14 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "engine/drafts/draft.h"
+#include "engine/schedule/picture_rows.h"
 #include "engine/schedule/pooled_rows.h"
+#include "model/rope_position.h"
 #include "octavo/kv/chunk_size.h"
 #include "octavo/kv/prefix_cache.h"
 #include "octavo/request.h"
@@ -87,10 +90,11 @@ struct SchedulerNotes {
   int turn = 0;              // of DecodeTurns: among its request's rows, then among its owner's
 };
 
-/// The rows of a prompt that are places in something that was given. Its tokens there are placeholders.
+/// The rows of a prompt that are places in pictures. Its tokens there are placeholders.
 struct SequenceGiven {
-  std::vector<GivenRows> rows = {};        // as RowSource has them
-  std::vector<const float*> vectors = {};  // of each one's thing, float32 [its places, width]; its request keeps them
+  std::vector<GivenRows> rows = {};                         // as RowSource has them
+  std::vector<std::shared_ptr<PictureRows>> pictures = {};  // of each
+  bool turns_by_grid = false;  // rotations have parts: a picture takes as many positions as its longer side has tokens
 };
 
 struct Sequence {
@@ -119,6 +123,13 @@ struct Sequence {
 
   /// Hashes its blocks under its domain; for a sequence without tokens of an answer.
   void hash_blocks(const BlockHashing& hashing);
+
+  /// Uncomputed tokens up to the next picture whose vectors are not there.
+  int num_ready() const;
+  /// Nothing of it can be computed until something else is: a mask, or a picture.
+  bool waits() const { return waits_for_mask || (num_uncomputed() > 0 && num_ready() == 0); }
+  /// What rotations read of a row, drafted ones included.
+  RopePosition rope_position(int position) const;
 
   /// What its rows are.
   RowSource rows() const { return {tokens, given.rows}; }

@@ -16,7 +16,9 @@ ModelTextImpl::ModelTextImpl(TextParts parts, int vocab_size, bool tells_types_a
       num_drawable_(parts_.words.num_drawable(vocab_size)),
       tells_types_apart_(tells_types_apart),
       dry_breakers_(parts_.words, num_drawable_),
-      constraints_(parts_.words, num_drawable_) {}
+      constraints_(parts_.words, num_drawable_) {
+  if (parts_.pictures) pictures_.emplace(*parts_.pictures);
+}
 
 Result<std::vector<TokenId>> ModelTextImpl::tokenize(std::string_view text, const TokenizeOptions& options) const {
   OCTAVO_TRY(const ChatTokenizer* chat, parts_.words.require());
@@ -39,7 +41,17 @@ std::string ModelTextImpl::vocabulary_text(TokenId token) const {
 Result<ChatPrompt> ModelTextImpl::chat_prompt(std::span<const ChatMessage> messages,
                                               const ChatTemplateOptions& options) const {
   OCTAVO_TRY(const ChatTokenizer* chat, parts_.words.require());
-  return chat->chat_prompt(messages, options);
+  const auto has_picture = [](const ChatMessage& message) {
+    return std::ranges::find(message.parts, ContentPart::Kind::kPicture, &ContentPart::kind) != message.parts.end();
+  };
+  if (std::ranges::none_of(messages, has_picture)) return chat->chat_prompt(messages, options);
+  if (!pictures_)
+    return fail("found a picture, but {} reads texts alone: no encoder of pictures is loaded", info().name);
+  OCTAVO_TRY(const std::vector<PromptPictures::Measured> pictures, pictures_->measure(messages));
+  OCTAVO_TRY(ChatPrompt prompt, chat->chat_prompt(messages, options));
+  OCTAVO_TRY_VOID(pictures_->expand(pictures, options.max_tokens, prompt));
+  if (options.decodes_pictures) OCTAVO_TRY_VOID(pictures_->decode(pictures, options.work, prompt));
+  return prompt;
 }
 
 Result<std::string> ModelTextImpl::render_chat_template(std::span<const ChatMessage> messages,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -15,6 +16,7 @@
 #include "engine/text/dry_breakers.h"
 #include "engine/text/engine_constraints.h"
 #include "engine/text/model_tokenizer.h"
+#include "engine/text/prompt_pictures.h"
 #include "engine/text/sampling_defaults.h"
 #include "octavo/model_text.h"
 
@@ -26,6 +28,7 @@ struct TextParts {
   ModelInfo info;  // max_context: the model's and the options'; the engine lowers it to what the KV memory holds
   RankTemplate rank_template;
   SamplingDefaults sampling_defaults;
+  std::optional<PictureRules> pictures = {};  // none: the model reads texts alone
 };
 
 class ModelTextImpl final : public ModelText {
@@ -60,6 +63,8 @@ class ModelTextImpl final : public ModelText {
   /// Null where DRY is off.
   std::shared_ptr<const BreakerTokens> dry_breakers(const SamplingParams& params) const;
   const EngineConstraints& constraints() const { return constraints_; }
+  /// Null: the model reads texts alone.
+  const PromptPictures* pictures() const { return pictures_ ? &*pictures_ : nullptr; }
 
  private:
   /// The options with the context as the most tokens.
@@ -69,6 +74,7 @@ class ModelTextImpl final : public ModelText {
   const int num_drawable_;
   const bool tells_types_apart_;
   const DryBreakers dry_breakers_;
+  std::optional<PromptPictures> pictures_;
   mutable EngineConstraints constraints_;
 };
 

@@ -28,7 +28,8 @@ class ModelTokenizer {
   /// are. `chat_template` is one to use instead of the file's own; empty: that one. So is `tokenizer_path`, a
   /// tokenizer.json, whose errors are errors in any case. It ends with an error once a stop is asked for.
   static Result<ModelTokenizer> load(const ModelSource& source, bool required, std::string_view chat_template,
-                                     const std::filesystem::path& tokenizer_path, const std::stop_token& stop = {});
+                                     const std::filesystem::path& tokenizer_path, const std::stop_token& stop = {},
+                                     const PictureMarks& marks = {});
 
   /// Null: there are none.
   const ChatTokenizer* chat() const { return chat_.get(); }

@@ -129,6 +129,7 @@ void sigmoid_mul(const float* gate, const float* x, int64_t n, float* out) {
 }
 
 void gelu_mul(const float* gate, const float* up, int64_t n, float* out) {
+  if (up == nullptr) return gated(gate, gate, n, out, [](F32 g, F32) { return gelu(g); });
   gated(gate, up, n, out, [](F32 g, F32 u) { return f32_mul(gelu(g), u); });
 }
 

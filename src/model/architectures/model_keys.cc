@@ -260,4 +260,14 @@ void norm_results_alone(LayerSpec& layer) {
   layer.post_norms = true;
 }
 
+Result<int> read_num_deepstack(const ModelKeys& keys, int num_layers) {
+  constexpr std::string_view kLayers = "n_deepstack_layers";
+  if (!keys.has(kLayers)) return 0;
+  OCTAVO_TRY(const std::uint64_t count, keys.source().get_u64(keys.key(kLayers)));
+  if (count > static_cast<std::uint64_t>(num_layers))
+    return fail("{}: {} is {}, expected at most {}, the layers of the model", keys.path(), keys.key(kLayers), count,
+                num_layers);
+  return static_cast<int>(count);
+}
+
 }  // namespace octavo

@@ -82,6 +82,9 @@ Result<LayerSpec> read_attention_layer(const ModelKeys& keys, const ModelConfig&
 Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& config,
                                    std::optional<double> default_rope_base = {});
 
+/// The first layers that add further vectors of pictures (n_deepstack_layers), 0 where the file names none.
+Result<int> read_num_deepstack(const ModelKeys& keys, int num_layers);
+
 /// `num_layers` layers, all alike.
 Result<std::vector<LayerSpec>> read_equal_layers(const ModelKeys& keys, const LayerSpec& layer);
 

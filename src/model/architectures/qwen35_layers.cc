@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/to_size.h"
+#include "model/architectures/rope_keys.h"
 
 namespace octavo {
 namespace {
@@ -71,6 +72,7 @@ Result<std::vector<bool>> read_recurrent_layers(const ModelKeys& keys, int num_l
 
 Result<void> read_qwen35_layers(const ModelKeys& keys, LayerSpec layer, ModelConfig& config) {
   layer.attention()->qk_norm = Presence::kRequired;
+  OCTAVO_TRY_VOID(read_rope_sections(keys, true, layer.attention()->rope));
   layer.attention()->gated_output = true;
   layer.ffn_norm_is_post_attention = true;
   OCTAVO_TRY(const DeltaSpec delta, read_delta(keys));

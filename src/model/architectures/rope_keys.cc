@@ -1,5 +1,7 @@
 #include "model/architectures/rope_keys.h"
 
+#include <algorithm>
+
 #include <cmath>
 
 #include "base/text.h"
@@ -119,6 +121,19 @@ Result<RopeSpec> read_rope(const ModelKeys& keys, int head_dim, std::optional<do
   OCTAVO_TRY(const double magnitude, read_factor(keys, "rope.scaling.attn_factor"));
   rope.scaling.magnitude *= magnitude;
   return rope;
+}
+
+Result<void> read_rope_sections(const ModelKeys& keys, bool is_interleaved, RopeSpec& rope) {
+  constexpr std::string_view kSections = "rope.dimension_sections";
+  constexpr std::size_t kMostSections = 4;  // the last is of a video's sound
+  if (!keys.has(kSections)) return {};
+  OCTAVO_TRY(std::vector<std::int32_t> given, keys.source().get_i32_array(keys.key(kSections)));
+  const auto is_size = [&](std::int32_t size) { return size >= 0 && size <= rope.num_rotated / 2; };
+  if (given.size() < 3 || given.size() > kMostSections || !std::ranges::all_of(given, is_size))
+    return fail("{}: {} has {} numbers, expected 3 or {} from 0 to {}, the pairs that are rotated", keys.path(),
+                keys.key(kSections), given.size(), kMostSections, rope.num_rotated / 2);
+  rope.sections = {.time = given[0], .rows = given[1], .columns = given[2], .is_interleaved = is_interleaved};
+  return {};
 }
 
 }  // namespace octavo

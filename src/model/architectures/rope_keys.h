@@ -14,4 +14,8 @@ Result<int> read_num_rotated(const ModelKeys& keys, std::string_view suffix, int
 /// rope.freq_base out; none: it must be there.
 Result<RopeSpec> read_rope(const ModelKeys& keys, int head_dim, std::optional<double> default_base);
 
+/// The pairs of a rotation that pictures turn by their rows and columns, where the file says it
+/// (rope.dimension_sections). Error: more pairs than the rotation has.
+Result<void> read_rope_sections(const ModelKeys& keys, bool is_interleaved, RopeSpec& rope);
+
 }  // namespace octavo

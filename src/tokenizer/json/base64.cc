@@ -36,4 +36,18 @@ std::optional<std::string> decode_base64(std::string_view text) {
   return bytes;
 }
 
+std::string encode_base64(std::string_view bytes) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::string_view some = bytes.substr(at, 3);
+    std::uint32_t group = 0;
+    for (std::size_t i = 0; i < 3; ++i)
+      group = group << 8U | (i < some.size() ? static_cast<unsigned char>(some[i]) : 0U);
+    for (std::size_t i = 0; i < 4; ++i) text += i <= some.size() ? kDigits[group >> (18 - 6 * i) & 0x3FU] : '=';
+  }
+  return text;
+}
+
 }  // namespace octavo

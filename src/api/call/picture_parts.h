@@ -1,0 +1,51 @@
+// Pictures in the bodies of requests, in whichever API's form: a data URL or base64 in `image_url`, `image`, or
+// `source`. Their bytes are taken as they are; what they are is found when the prompt is made.
+//
+// A PictureReader serves one body on one thread; what it finds points into the body.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/call/api_error.h"
+#include "json/json_cursor.h"
+#include "octavo/chat.h"
+#include "octavo/picture.h"
+
+namespace octavo {
+
+/// The data of a picture, and the place of it in the body.
+struct FoundPicture {
+  std::string_view data = {};  // base64, or a data URL
+  std::string place = {};
+  std::string_view detail = {};  // low, auto, high; empty: auto
+};
+
+class PictureReader {
+ public:
+  /// For a model that sees nothing.
+  PictureReader() = default;
+  /// For a model that sees what `vision` says. The body's own numbers of tokens hold for all its pictures. Errors:
+  /// these are no numbers, or the most is less than the fewest.
+  static ApiResult<PictureReader> create(const JsonCursor& body, const VisionInfo& vision, const PictureBounds& bounds);
+
+  bool sees() const { return vision_.sees(); }
+  /// The picture in a part of a content. None: it stands elsewhere, at an address or in a store, or nowhere. Errors:
+  /// that, in what the user says now; there also an unknown detail.
+  ApiResult<std::optional<FoundPicture>> find(const JsonCursor& part, bool is_newest) const;
+  /// Errors: what is no base64, more bytes or more pictures than the bounds say.
+  ApiResult<ContentPart> decode(const FoundPicture& found);
+
+ private:
+  /// The most tokens for a detail; 0: the model's.
+  int max_tokens(std::string_view detail) const;
+
+  VisionInfo vision_ = {};
+  PictureBounds bounds_ = {};
+  int min_tokens_ = 0, max_tokens_ = 0;  // that the body asks for; 0: nothing
+  int num_pictures_ = 0;                 // that were decoded
+};
+
+}  // namespace octavo

@@ -1,0 +1,142 @@
+#include "cli/info_vision.h"
+
+#include <fmt/ranges.h>
+
+#include <boost/json.hpp>
+#include <map>
+#include <string>
+
+#include "base/to_size.h"
+#include "base/utf8.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/parse.h"
+#include "model/vision_config.h"
+#include "model/vision_weight_list.h"
+#include "vision/picture_family.h"
+
+namespace octavo::cli {
+namespace {
+
+struct TypeSum {
+  std::uint64_t num_tensors = 0, num_weights = 0, bytes = 0;
+};
+
+struct VisionReport {
+  VisionConfig config;
+  const PictureFamily* family = nullptr;  // null: pictures of the family cannot be prepared
+  std::map<DType, TypeSum> by_type;
+  std::uint64_t num_weights = 0, file_weight_bytes = 0;  // in the file
+  std::uint64_t weight_bytes = 0;                        // in memory
+
+  /// Memory that a picture of so many tokens takes while it is encoded.
+  std::uint64_t picture_bytes(int tokens) const {
+    return config.rows_bytes(std::int64_t{tokens} * config.token_patches());
+  }
+};
+
+Result<VisionReport> make_report(const ModelSource& source) {
+  VisionReport report;
+  OCTAVO_TRY(report.config, VisionConfig::load(source));
+  OCTAVO_TRY(const VisionWeightList list, VisionWeightList::create(source, report.config));
+  report.weight_bytes = list.bytes(report.config);
+  report.family = find_picture_family(report.config.family);
+  for (const SourceTensor& tensor : source.tensors()) {
+    const auto weights = static_cast<std::uint64_t>(tensor.tensor.rows * tensor.tensor.cols);
+    TypeSum& sum = report.by_type[tensor.tensor.type];
+    ++sum.num_tensors;
+    sum.num_weights += weights;
+    sum.bytes += tensor.tensor.bytes();
+    report.num_weights += weights;
+    report.file_weight_bytes += tensor.tensor.bytes();
+  }
+  return report;
+}
+
+const AttentionSpec& attention_of(const VisionConfig& config) { return *config.layers.front().attention(); }
+int ffn_width_of(const VisionConfig& config) {
+  return std::get<DenseFfnSpec>(config.layers.front().feed_forward).width;
+}
+
+void print_text(const ModelSource& source, const VisionReport& report, std::ostream& out) {
+  const VisionConfig& c = report.config;
+  const auto line = [&out](std::string_view label, const std::string& text) {
+    out << fmt::format("{:<14}{}\n", label, text);
+  };
+  const SourceFiles& files = source.files();
+  line("file", fmt::format("{} ({}, {} version {}, {} metadata keys)", escaped(source.name()),
+                           format_bytes(files.bytes), files.format, files.version, source.metadata().size()));
+  line("name", escaped(c.name));
+  line("encoder", fmt::format("of pictures, family {}, for a model with rows of {}", c.family, c.text_width));
+  line("shape", fmt::format("{} layers, width {}, feed-forward {}, {} heads of {}", c.num_layers(), c.width,
+                            ffn_width_of(c), attention_of(c).num_heads, attention_of(c).head_dim));
+  line("tokens", fmt::format("one for {} x {} pixels: {} x {} patches of {} x {}", c.token_side(), c.token_side(),
+                             c.merge_side, c.merge_side, c.patch_side, c.patch_side));
+  if (!c.deepstack_layers.empty())
+    line("deepstack", fmt::format("{} more vectors of each token, behind the layers {}", c.deepstack_layers.size(),
+                                  fmt::join(c.deepstack_layers, ", ")));
+  if (report.family != nullptr)
+    line("pictures", fmt::format("{} to {} tokens unless told, at most {}", report.family->min_tokens,
+                                 report.family->usual_max_tokens, report.family->most_tokens));
+  line("weights", fmt::format("{} in {}", report.num_weights, format_bytes(report.file_weight_bytes)));
+  out << fmt::format("\n{:<14}{:<8}{:>8}{:>14}{:>12}\n", "by type", "type", "tensors", "weights", "size");
+  for (const auto& [type, sum] : report.by_type)
+    out << fmt::format("{:<14}{:<8}{:>8}{:>14}{:>12}\n", "", dtype_info(type).name, sum.num_tensors, sum.num_weights,
+                       format_bytes(sum.bytes));
+  out << fmt::format("\nmemory\n  {:<22}{:>12}\n", "weights", format_bytes(report.weight_bytes));
+  if (report.family == nullptr) return;
+  for (const int tokens : {report.family->usual_max_tokens, report.family->most_tokens})
+    out << fmt::format("  {:<22}{:>12}  while it is encoded, and scratch memory of some tens of MiB\n",
+                       fmt::format("a picture, {} tokens", tokens), format_bytes(report.picture_bytes(tokens)));
+}
+
+boost::json::object to_json(const ModelSource& source, const VisionReport& report) {
+  const VisionConfig& c = report.config;
+  boost::json::array types;
+  for (const auto& [type, sum] : report.by_type)
+    types.push_back({{"type", dtype_info(type).name},
+                     {"tensors", sum.num_tensors},
+                     {"weights", sum.num_weights},
+                     {"bytes", sum.bytes}});
+  boost::json::object out{{"path", to_valid_utf8(source.name())},
+                          {"file_bytes", source.files().bytes},
+                          {"gguf_version", source.files().version},
+                          {"metadata_keys", source.metadata().size()},
+                          {"name", to_valid_utf8(c.name)},
+                          {"num_weights", report.num_weights},
+                          {"weight_bytes", report.file_weight_bytes},
+                          {"by_type", std::move(types)}};
+  boost::json::object& encoder = out["vision_encoder"].emplace_object();
+  encoder = {{"family", c.family},
+             {"model_width", c.text_width},
+             {"num_layers", c.num_layers()},
+             {"width", c.width},
+             {"ffn_width", ffn_width_of(c)},
+             {"num_heads", attention_of(c).num_heads},
+             {"head_dim", attention_of(c).head_dim},
+             {"patch_side", c.patch_side},
+             {"token_side", c.token_side()},
+             {"deepstack_layers", boost::json::array(c.deepstack_layers.begin(), c.deepstack_layers.end())}};
+  boost::json::object& memory = out["memory"].emplace_object();
+  memory["weight_bytes"] = report.weight_bytes;
+  if (report.family == nullptr) return out;
+  encoder["min_tokens"] = report.family->min_tokens;
+  encoder["usual_max_tokens"] = report.family->usual_max_tokens;
+  encoder["most_tokens"] = report.family->most_tokens;
+  memory["picture_bytes"] = report.picture_bytes(report.family->most_tokens);
+  return out;
+}
+
+}  // namespace
+
+Result<void> print_vision_info(const ModelSource& source, bool json, std::ostream& out) {
+  OCTAVO_TRY(const VisionReport report, make_report(source));
+  if (json) {
+    out << boost::json::serialize(to_json(source, report)) << '\n';
+  } else {
+    print_text(source, report, out);
+  }
+  out.flush();
+  return {};
+}
+
+}  // namespace octavo::cli

@@ -1,0 +1,42 @@
+// Loads the encoder of pictures beside a text model.
+//
+// The thread that loads the engine.
+#pragma once
+
+#include <memory>
+
+#include "base/isa_level.h"
+#include "base/thread_pool.h"
+#include "chat/picture_marks.h"
+#include "engine/pictures/picture_encoder.h"
+#include "engine/text/model_text_impl.h"
+#include "model/config.h"
+#include "model/vision_config.h"
+#include "octavo/engine.h"
+
+namespace octavo {
+
+/// The file of an encoder, of which the keys are read.
+struct PictureFile {
+  /// That of options.mmproj_path. Errors: those of the file and its keys; limits of the options out of order.
+  static Result<PictureFile> open(const EngineOptions& options);
+
+  PictureMarks marks() const { return {.place = family->markup.place, .placeholder = family->markup.placeholder}; }
+
+  std::unique_ptr<const ModelSource> source;
+  VisionConfig config;
+  const PictureFamily* family = nullptr;
+};
+
+struct LoadedPictures {
+  std::unique_ptr<PictureEncoder> encoder;
+  PictureRules rules;
+  VisionInfo info;
+};
+
+/// Packs the encoder's weights. Errors: it is another model's, with both widths; the vocabulary has no token for the
+/// family's placeholder.
+Result<LoadedPictures> load_pictures(PictureFile file, const EngineOptions& options, const ModelConfig& config,
+                                     const ModelTokenizer& words, IsaLevel isa, ThreadPool& pool);
+
+}  // namespace octavo

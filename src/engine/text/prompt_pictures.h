@@ -1,0 +1,71 @@
+// The pictures of a conversation: how many tokens each is, its pixels at the size at which the model sees it, and its
+// place in the prompt.
+//
+// What a picture costs is known by its file's head, so that a prompt without room is refused before anything is
+// decoded. Immutable but for the memory that decoding takes at once; any thread.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "octavo/model_text.h"
+#include "vision/picture_family.h"
+#include "vision/prepared_picture.h"
+
+namespace octavo {
+
+/// How a model sees pictures: what its encoder's file, its vocabulary and the options say.
+struct PictureRules {
+  const PictureFamily* family = nullptr;
+  PictureGeometry geometry = {};
+  TokenId placeholder = -1;            // the token that stands for a row
+  int min_tokens = 0, max_tokens = 0;  // of a picture that asks for none
+  bool turns_by_grid = false;          // SequenceGiven's
+  PictureBounds bounds = {};
+  std::string encoder_hash = {};
+};
+
+class PromptPictures {
+ public:
+  static constexpr std::size_t kMostDecodeBytes = std::size_t{512} << 20;  // at once; who comes later waits
+
+  explicit PromptPictures(PictureRules rules) : rules_(std::move(rules)) {}
+
+  const PictureRules& rules() const { return rules_; }
+  bool turns_by_grid() const { return rules_.turns_by_grid; }
+
+  /// A picture whose size is known.
+  struct Measured {
+    const PictureInput* input = nullptr;
+    std::string place = {};
+    PictureHeader header = {};
+    PictureTile tile = {};
+  };
+  /// The pictures of the messages in their order, by their heads. Errors name the picture.
+  Result<std::vector<Measured>> measure(std::span<const ChatMessage> messages) const;
+  /// Puts a picture's placeholders in the place of each single one in the prompt. Errors: the template has written
+  /// places for another number of pictures; the prompt has more than `max_tokens` then, if that is not 0.
+  Result<void> expand(std::span<const Measured> pictures, std::size_t max_tokens, ChatPrompt& prompt) const;
+  /// Decodes the pictures of an expanded prompt. Errors name the picture; a stop of `work`.
+  Result<void> decode(std::span<const Measured> pictures, RequestWork* work, ChatPrompt& prompt) const;
+
+ private:
+  Result<Measured> measure_one(const PictureInput& input, std::string place) const;
+  Result<std::shared_ptr<const PreparedPicture>> prepare(const Measured& measured) const;
+  std::array<std::uint8_t, 32> digest_of(const Measured& measured) const;
+
+  const PictureRules rules_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable has_room_;
+  mutable std::size_t decode_bytes_ = 0;  // that are taken now
+};
+
+}  // namespace octavo

@@ -1,0 +1,199 @@
+#include "model/vision_weight_list.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "kernels/pack.h"
+#include "model/weight_need.h"
+#include "source/vision_names.h"
+
+namespace octavo {
+namespace {
+
+std::string weight_of(std::string_view stem) { return std::string(stem) + ".weight"; }
+std::string bias_of(std::string_view stem) { return std::string(stem) + ".bias"; }
+
+class VisionLister {
+ public:
+  /// References must outlive it.
+  VisionLister(const ModelSource& source, const VisionConfig& config, VisionWeightList& list)
+      : source_(source), config_(config), list_(list) {}
+
+  Result<void> list();
+
+ private:
+  Result<const SourceTensor*> find(const std::string& name, std::int64_t rows, std::int64_t cols, Presence presence);
+  Result<void> vector(const std::string& name, std::int64_t size, Presence presence, WeightIndex& target);
+  /// Rows `first` .. of a tensor with `all` of them; its bias likewise.
+  struct Part {
+    std::int64_t first, all;
+  };
+  Result<void> matrix(std::string_view stem, std::int64_t rows, std::int64_t cols, Part part, WeightIndex& target,
+                      WeightIndex& bias);
+  /// A matrix with the bias that it may have.
+  Result<void> linear(std::string_view stem, std::int64_t rows, std::int64_t cols, WeightIndex& target,
+                      WeightIndex& bias) {
+    return matrix(stem, rows, cols, {.first = 0, .all = rows}, target, bias);
+  }
+  Result<void> norm(std::string_view stem, std::int64_t size, WeightIndex& weight, WeightIndex& bias);
+  Result<void> list_patches();
+  Result<void> list_attention(int layer, const AttentionSpec& spec, AttentionTensors<ListedForm>& w);
+  Result<void> list_layer(int layer, VisionLayerTensors<ListedForm>& w);
+  Result<void> list_mergers();
+  Result<void> check_all_used() const;
+
+  const ModelSource& source_;
+  const VisionConfig& config_;
+  VisionWeightList& list_;
+  std::set<std::string_view> used_;
+};
+
+Result<const SourceTensor*> VisionLister::find(const std::string& name, std::int64_t rows, std::int64_t cols,
+                                               Presence presence) {
+  const SourceTensor* tensor = source_.find_tensor(name);
+  if (tensor == nullptr) {
+    if (presence != Presence::kRequired) return nullptr;
+    return fail("{}: no tensor {}, which vision encoders of the family {} need", source_.name(), name, config_.family);
+  }
+  if (tensor->tensor.rows != rows || tensor->tensor.cols != cols)
+    return fail("{}: tensor {} has {} rows of {}, expected {} rows of {} by the metadata of {}", source_.name(), name,
+                tensor->tensor.rows, tensor->tensor.cols, rows, cols, config_.family);
+  used_.insert(tensor->name);
+  return tensor;
+}
+
+Result<void> VisionLister::vector(const std::string& name, std::int64_t size, Presence presence, WeightIndex& target) {
+  OCTAVO_TRY(const SourceTensor* tensor, find(name, 1, size, presence));
+  if (tensor == nullptr) return {};
+  list_.vectors.push_back({.source = tensor});
+  target.value = static_cast<int>(list_.vectors.size()) - 1;
+  return {};
+}
+
+Result<void> VisionLister::matrix(std::string_view stem, std::int64_t rows, std::int64_t cols, Part part,
+                                  WeightIndex& target, WeightIndex& bias) {
+  OCTAVO_TRY(const SourceTensor* tensor, find(weight_of(stem), part.all, cols, Presence::kRequired));
+  list_.matrices.push_back(
+      {.source = tensor, .type = tensor->tensor.type, .rows = rows, .cols = cols, .first_row = part.first});
+  target.value = static_cast<int>(list_.matrices.size()) - 1;
+  OCTAVO_TRY_VOID(vector(bias_of(stem), part.all, Presence::kOptional, bias));
+  if (!is_present(bias)) return {};
+  list_.vectors.back().first = part.first;
+  list_.vectors.back().size = rows;
+  return {};
+}
+
+Result<void> VisionLister::norm(std::string_view stem, std::int64_t size, WeightIndex& weight, WeightIndex& bias) {
+  OCTAVO_TRY_VOID(vector(weight_of(stem), size, Presence::kRequired, weight));
+  return vector(bias_of(stem), size, Presence::kOptional, bias);
+}
+
+/// A kernel is a matrix whose rows lie in pieces: a dimension for each axis of the patch.
+Result<void> VisionLister::list_patches() {
+  const std::string_view names[] = {vision_names::kPatches, vision_names::kLaterPatches};
+  for (std::size_t i = 0; i < std::size(names); ++i) {
+    const std::int64_t side = config_.patch_side;
+    OCTAVO_TRY(const SourceTensor* tensor, find(std::string(names[i]), config_.width * 3 * side, side,
+                                                i == 0 ? Presence::kRequired : Presence::kOptional));
+    list_.patch_kernels[i] = tensor;
+    if (tensor != nullptr && !is_plain_float(tensor->tensor.type))
+      return fail("{}: tensor {} is {}, expected F32, F16 or BF16", source_.name(), tensor->name,
+                  dtype_info(tensor->tensor.type).name);
+  }
+  OCTAVO_TRY_VOID(
+      vector(std::string(vision_names::kPatchBias), config_.width, Presence::kOptional, list_.tensors.patch_bias));
+  const std::int64_t places = std::int64_t{config_.grid_side} * config_.grid_side;
+  OCTAVO_TRY(const SourceTensor* positions,
+             find(std::string(vision_names::kPositions), places, config_.width, Presence::kRequired));
+  list_.vectors.push_back({.source = positions});
+  list_.tensors.positions.value = static_cast<int>(list_.vectors.size()) - 1;
+  return {};
+}
+
+/// Q, K and V, in a tensor each or their rows below each other in one.
+Result<void> VisionLister::list_attention(int layer, const AttentionSpec& spec, AttentionTensors<ListedForm>& w) {
+  const auto name = [layer](std::string_view stem) { return vision_names::of_layer(layer, stem); };
+  const std::string fused = name(vision_names::kQkv);
+  if (source_.find_tensor(weight_of(fused)) != nullptr) {
+    const std::int64_t all = std::int64_t{spec.q_width()} + spec.k_width() + spec.v_width();
+    const std::int64_t k = spec.q_width(), v = k + spec.k_width();
+    OCTAVO_TRY_VOID(matrix(fused, spec.q_width(), config_.width, {.first = 0, .all = all}, w.q, w.q_bias));
+    OCTAVO_TRY_VOID(matrix(fused, spec.k_width(), config_.width, {.first = k, .all = all}, w.k, w.k_bias));
+    OCTAVO_TRY_VOID(matrix(fused, spec.v_width(), config_.width, {.first = v, .all = all}, w.v, w.v_bias));
+  } else {
+    OCTAVO_TRY_VOID(linear(name(vision_names::kQ), spec.q_width(), config_.width, w.q, w.q_bias));
+    OCTAVO_TRY_VOID(linear(name(vision_names::kK), spec.k_width(), config_.width, w.k, w.k_bias));
+    OCTAVO_TRY_VOID(linear(name(vision_names::kV), spec.v_width(), config_.width, w.v, w.v_bias));
+  }
+  return linear(name(vision_names::kAttentionOutput), config_.width, spec.result_width(), w.o, w.o_bias);
+}
+
+Result<void> VisionLister::list_layer(int layer, VisionLayerTensors<ListedForm>& w) {
+  const auto name = [layer](std::string_view stem) { return vision_names::of_layer(layer, stem); };
+  const LayerSpec& spec = config_.layers[to_size(layer)];
+  const std::int64_t ffn = std::get<DenseFfnSpec>(spec.feed_forward).width;
+  OCTAVO_TRY_VOID(norm(name(vision_names::kMixerNorm), config_.width, w.mixer_norm, w.mixer_norm_bias));
+  OCTAVO_TRY_VOID(list_attention(layer, *spec.attention(), w.attention));
+  OCTAVO_TRY_VOID(norm(name(vision_names::kFfnNorm), config_.width, w.ffn_norm, w.ffn_norm_bias));
+  DenseFfnTensors<ListedForm>& f = w.feed_forward;
+  OCTAVO_TRY_VOID(linear(name(vision_names::kUp), ffn, config_.width, f.gate, f.gate_bias));
+  return linear(name(vision_names::kDown), config_.width, ffn, f.down, f.down_bias);
+}
+
+Result<void> VisionLister::list_mergers() {
+  const std::int64_t merged = config_.merged_width(), text = config_.text_width;
+  const auto list = [&](const std::string& norm_stem, std::int64_t norm_width, const std::string& up,
+                        const std::string& down, MergerTensors<ListedForm>& w) -> Result<void> {
+    OCTAVO_TRY_VOID(norm(norm_stem, norm_width, w.norm, w.norm_bias));
+    OCTAVO_TRY_VOID(linear(up, merged, merged, w.up, w.up_bias));
+    return linear(down, text, merged, w.down, w.down_bias);
+  };
+  for (const int layer : config_.deepstack_layers) {
+    const auto name = [layer](std::string_view stem) { return vision_names::of_deepstack(layer, stem); };
+    OCTAVO_TRY_VOID(list(name(vision_names::kDeepstackNorm), merged, name(vision_names::kDeepstackUp),
+                         name(vision_names::kDeepstackDown), list_.tensors.deepstack.emplace_back()));
+  }
+  return list(std::string(vision_names::kPostNorm), config_.width, std::string(vision_names::kMergerUp),
+              std::string(vision_names::kMergerDown), list_.tensors.merger);
+}
+
+Result<void> VisionLister::check_all_used() const {
+  const auto is_of_sound = [](std::string_view name) {
+    return std::ranges::any_of(vision_names::kOfSound,
+                               [&](std::string_view prefix) { return name.starts_with(prefix); });
+  };
+  for (const SourceTensor& tensor : source_.tensors())
+    if (!used_.contains(tensor.name) && !is_of_sound(tensor.name))
+      return fail("{}: tensor {} is not part of a vision encoder of the family {} as Octavo knows it", source_.name(),
+                  quote(tensor.name), config_.family);
+  return {};
+}
+
+Result<void> VisionLister::list() {
+  OCTAVO_TRY_VOID(list_patches());
+  list_.tensors.layers.resize(config_.layers.size());
+  for (std::size_t i = 0; i < config_.layers.size(); ++i)
+    OCTAVO_TRY_VOID(list_layer(static_cast<int>(i), list_.tensors.layers[i]));
+  OCTAVO_TRY_VOID(list_mergers());
+  return check_all_used();
+}
+
+}  // namespace
+
+Result<VisionWeightList> VisionWeightList::create(const ModelSource& source, const VisionConfig& config) {
+  VisionWeightList list;
+  OCTAVO_TRY_VOID(VisionLister(source, config, list).list());
+  return list;
+}
+
+std::uint64_t VisionWeightList::bytes(const VisionConfig& config) const {
+  std::uint64_t sum = packed_bytes(DType::kF32, config.width, config.patch_width());
+  for (const ListedVector& v : vectors) sum += sizeof(float) * vector_floats(v.num_floats());
+  for (const ListedMatrix& m : matrices) sum += packed_bytes(m.type, m.rows, m.cols);
+  return sum;
+}
+
+}  // namespace octavo

@@ -1,0 +1,41 @@
+// The names of keys and tensors of a file with a vision encoder (gguf-py's constants.py: "clip", "mmproj").
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+namespace octavo::vision_names {
+
+inline constexpr std::string_view kArchitecture = "clip";  // general.architecture
+inline constexpr std::string_view kKeys = "clip.vision";   // how its keys begin
+inline constexpr std::string_view kHasVision = "clip.has_vision_encoder";
+inline constexpr std::string_view kFamily = "clip.projector_type";
+inline constexpr std::string_view kFamilyBesideSound = "clip.vision.projector_type";  // where the file has sound too
+inline constexpr std::string_view kUseSilu = "clip.use_silu";
+
+inline constexpr std::string_view kOfSound[] = {"a.", "mm.a."};  // how tensors of sound begin
+
+inline constexpr std::string_view kPatches = "v.patch_embd.weight", kLaterPatches = "v.patch_embd.weight.1",
+                                  kPatchBias = "v.patch_embd.bias";
+inline constexpr std::string_view kPositions = "v.position_embd.weight";
+inline constexpr std::string_view kPostNorm = "v.post_ln";
+inline constexpr std::string_view kMergerUp = "mm.0", kMergerDown = "mm.2";
+
+// Stems of a layer's tensors, behind "v.blk.N.": ".weight" and ".bias" follow.
+inline constexpr std::string_view kMixerNorm = "ln1", kFfnNorm = "ln2";
+inline constexpr std::string_view kQ = "attn_q", kK = "attn_k", kV = "attn_v", kQkv = "attn_qkv";
+inline constexpr std::string_view kAttentionOutput = "attn_out";
+inline constexpr std::string_view kUp = "ffn_up", kDown = "ffn_down";
+
+// Stems of a DeepStack merger's tensors, behind "v.deepstack.N.", N being the layer in front of it.
+inline constexpr std::string_view kDeepstack = "v.deepstack.";
+inline constexpr std::string_view kDeepstackNorm = "norm", kDeepstackUp = "fc1", kDeepstackDown = "fc2";
+
+inline std::string of_layer(int layer, std::string_view stem) { return fmt::format("v.blk.{}.{}", layer, stem); }
+inline std::string of_deepstack(int layer, std::string_view stem) {
+  return fmt::format("{}{}.{}", kDeepstack, layer, stem);
+}
+
+}  // namespace octavo::vision_names

@@ -1,0 +1,166 @@
+"""A model that sees: its answers to two pictures are those of its original, whatever else runs and whoever asks; a picture
+is encoded once; what is none is refused with its place."""
+import base64
+import json
+import pathlib
+import struct
+import sys
+import tempfile
+import unittest
+import zlib
+
+import numpy as np
+
+import support
+import tiny_tower
+from server_support import Server, in_threads
+
+VOCAB = support.TEST_DATA / "ggml-vocab-qwen35.gguf"
+GRIDS, TEXTS = ((4, 6), (8, 4)), ("A", "B", "C")  # tools/original_pictures.py's
+TEMPLATE = ("{% for m in messages %}{% for p in m.content %}{% if p.type == 'image' %}<|vision_start|><|image_pad|>"
+            "<|vision_end|>{% else %}{{ p.text }}{% endif %}{% endfor %}{% endfor %}")
+MOST = 2e-3
+
+
+def png(rgb):
+    """A PNG of [height, width, 3] uint8."""
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    height, width, _ = rgb.shape
+    rows = b"".join(b"\0" + row.tobytes() for row in rgb)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def data_url(data):
+    return "data:image/png;base64," + base64.b64encode(data).decode()
+
+
+def image_part(data):
+    return {"type": "image_url", "image_url": {"url": data_url(data)}}
+
+
+def text_part(text):
+    return {"type": "text", "text": text}
+
+
+class Seeing(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        (cls.folder / "template.jinja").write_text(TEMPLATE)
+        cls.towers = {}
+        for name, shape in tiny_tower.SEEING.items():
+            cls.towers[name] = cls.folder / f"mmproj-{name}.gguf"
+            tiny_tower.write(cls.towers[name], shape)
+        cls.pictures = [png(tiny_tower.picture(tiny_tower.SEEING["tiny-qwen35"], grid)) for grid in GRIDS]
+
+    def server(self, *args, name="tiny-qwen35"):
+        model = support.tiny_model(name, VOCAB, types=("F32",), words=support.FEW_WORDS, sees=True)
+        return Server("--mmproj", self.towers[name], "--image-min-tokens", "1", "--chat-template-file",
+                      self.folder / "template.jinja", "--kv-memory", "64MiB", *args, model=model)
+
+    def question(self, pictures=None, texts=TEXTS):
+        pictures = self.pictures if pictures is None else pictures
+        content = [text_part(texts[0])]
+        for picture, text in zip(pictures, texts[1:], strict=True):
+            content += [image_part(picture), text_part(text)]
+        return [{"role": "user", "content": content}]
+
+    def ask(self, server, messages, count=6, **fields):
+        """(the bits of the answer, the answer)."""
+        answer = server.post("/v1/chat/completions", {
+            "messages": messages, "max_tokens": count, "temperature": 0, "ignore_eos": True, "logprobs": True,
+            "top_logprobs": 20, **fields})
+        choice = answer["choices"][0]
+        return [(t["logprob"], t["bytes"]) for t in choice["logprobs"]["content"]], answer
+
+
+class Truth(Seeing):
+    def test_answers_are_those_of_the_originals(self):
+        kept = np.load(support.SOURCE_DATA / "original_pictures.npz")
+        for name in tiny_tower.SEEING:
+            with self.subTest(name), self.server("--isa", "scalar", "--kv-type", "f32", name=name) as server:
+                _, answer = self.ask(server, self.question(), return_token_ids=True)
+                self.assertEqual(answer["prompt_token_ids"], kept[f"{name}: prompt"].tolist())
+                self.assertEqual(answer["usage"]["prompt_tokens_details"]["image_tokens"], 6 + 8)
+                tokens, logprobs = kept[f"{name}: tokens"], kept[f"{name}: logprobs"]
+                self.assertEqual(answer["choices"][0]["token_ids"], tokens[:, 0].tolist())
+                for step, given in enumerate(answer["choices"][0]["logprobs"]["content"]):
+                    best = np.array([t["logprob"] for t in given["top_logprobs"]])
+                    error = np.abs(best - logprobs[step][:len(best)]).max()
+                    print(f"{name}: step {step}: off by {error:.1e}", file=sys.stderr)
+                    self.assertLess(error, MOST)
+
+
+class Bits(Seeing):
+    def test_bits_are_those_of_a_picture_alone(self):
+        """Whatever the chunks, threads, company, cache and memory of pictures."""
+        other = png(np.full((64, 64, 3), 77, np.uint8))
+        with self.server("--threads", "1") as server:
+            expected, _ = self.ask(server, self.question())
+            different, _ = self.ask(server, self.question([self.pictures[0], other]))
+            self.assertNotEqual(expected, different)
+            again, answer = self.ask(server, self.question())
+            self.assertEqual(again, expected)
+            self.assertGreaterEqual(answer["usage"]["prompt_tokens_details"]["cached_tokens"], 16)
+            self.assertEqual(server.metrics()["octavo:pictures_encoded_total"], 3)
+        row_bytes = 4 * 256
+        for args in (("--threads", "2", "--chunk", "7"), ("--no-prefix-cache",),
+                     ("--picture-memory", str(8 * row_bytes))):
+            with self.subTest(args), self.server(*args) as server:
+                asked = [self.question() if i % 2 else self.question([other, self.pictures[1]]) for i in range(8)]
+                bits = in_threads(lambda messages: self.ask(server, messages)[0], asked)
+                for i in range(1, 8, 2):
+                    self.assertEqual(bits[i], expected)
+
+    def test_portable_bits_are_the_same_on_two_levels(self):
+        levels = [level for level in ("scalar", *support.supported_isa_levels())][:2]
+        bits = []
+        for level in levels:
+            with self.server("--isa", level, "--bits", "portable") as server:
+                bits.append(self.ask(server, self.question())[0])
+        self.assertEqual(bits[0], bits[-1])
+
+    def test_a_conversation_encodes_each_picture_once(self):
+        with self.server() as server:
+            messages = []
+            for turn in range(4):
+                content = [text_part("AB"[turn % 2])]
+                if turn < 2:
+                    content.insert(0, image_part(self.pictures[turn]))
+                messages.append({"role": "user", "content": content})
+                _, answer = self.ask(server, messages)
+                messages.append({"role": "assistant", "content": [text_part("C")]})
+            metrics = server.metrics()
+            self.assertEqual(metrics["octavo:pictures_encoded_total"], 2)
+
+
+class Refused(Seeing):
+    def test_what_is_no_picture_is_refused_with_its_place(self):
+        bomb = png(np.zeros((1, 1, 3), np.uint8)).replace(struct.pack(">II", 1, 1), struct.pack(">II", 20000, 20000))
+        with self.server() as server:
+            for data, code, words in ((b"GIF8", "invalid_image", "no picture"), (b"%PDF-1.7", "invalid_image", "PDF"),
+                                      (bomb, "invalid_image", ""), (b"", "invalid_image", "")):
+                messages = self.question([self.pictures[0], data])
+                status, _, text = server.request("POST", "/v1/chat/completions", {"messages": messages})
+                with self.subTest(data[:8]):
+                    self.assertEqual(status, 400)
+                    answer = json.loads(text)
+                    self.assertIn(answer["error"]["code"], (code, "image_too_large"))
+                    self.assertIn("messages[0].content[3]", answer["error"]["message"])
+                    self.assertIn(words, answer["error"]["message"])
+            self.ask(server, self.question())
+
+    def test_another_models_encoder_is_refused_with_both_widths(self):
+        wrong = self.folder / "mmproj-wrong.gguf"
+        tiny_tower.write(wrong, tiny_tower.SHAPES["plain"])
+        model = support.tiny_model("tiny-qwen35", VOCAB, types=("F32",), words=support.FEW_WORDS, sees=True)
+        result = support.octavo("serve", "-m", model, "--mmproj", wrong, "--port", "0")
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("rows of 32 numbers, expected 256", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,164 @@
+// What a file of a vision encoder says, and how files that say something else are refused.
+#include "model/vision_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/vision_weight_list.h"
+#include "source/gguf/gguf_file.h"
+#include "support/tiny_tower.h"
+
+namespace octavo::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+/// The error of reading a file and listing its weights; empty: there is none.
+std::string fault_of(const TinyTower& tower) {
+  const std::string bytes = tower.bytes();
+  const auto file = GgufFile::parse(std::as_bytes(std::span(bytes)), "tower.gguf");
+  if (!file) return file.error().message;
+  const auto config = VisionConfig::load(*file);
+  if (!config) return config.error().message;
+  const auto list = VisionWeightList::create(*file, *config);
+  return list ? "" : list.error().message;
+}
+
+VisionConfig config_of(const TinyTower& tower) {
+  const std::string bytes = tower.bytes();
+  const auto file = GgufFile::parse(std::as_bytes(std::span(bytes)), "tower.gguf").value();
+  return VisionConfig::load(file).value();
+}
+
+TEST(VisionConfig, AFileSaysWhatItsEncoderIs) {
+  const VisionConfig config = config_of(TinyTower::odd());
+  EXPECT_EQ(config.family, "qwen3vl_merger");
+  EXPECT_EQ(config.width, 72);
+  EXPECT_EQ(config.text_width, 40);
+  EXPECT_EQ(config.token_side(), 8);
+  EXPECT_EQ(config.grid_side, 5);
+  EXPECT_EQ(config.merged_width(), 288);
+  EXPECT_EQ(config.deepstack_layers, (std::vector<int>{0, 2}));
+  EXPECT_EQ(config.token_floats(), 3 * 40);
+  ASSERT_EQ(config.num_layers(), 3);
+  const AttentionSpec& attention = *config.layers[1].attention();
+  EXPECT_FALSE(attention.is_causal);
+  EXPECT_EQ(attention.head_dim, 36);
+  const auto& dense = std::get<DenseFfnSpec>(config.layers[1].feed_forward);
+  EXPECT_EQ(dense.width, 100);
+  EXPECT_EQ(dense.activation, Activation::kGeluTanh);
+}
+
+TEST(VisionConfig, WithoutTheKeyTensorsTellTheDeepstackLayers) {
+  TinyTower tower = TinyTower::odd();
+  tower.deepstack_key = false;
+  EXPECT_EQ(config_of(tower).deepstack_layers, (std::vector<int>{0, 2}));
+}
+
+TEST(VisionConfig, EveryMissingKeyIsNamed) {
+  for (const char* key :
+       {"general.architecture", "clip.has_vision_encoder", "clip.projector_type", "clip.vision.embedding_length",
+        "clip.vision.feed_forward_length", "clip.vision.block_count", "clip.vision.attention.head_count",
+        "clip.vision.projection_dim", "clip.vision.image_size", "clip.vision.patch_size",
+        "clip.vision.spatial_merge_size", "clip.vision.attention.layer_norm_epsilon", "clip.vision.image_mean",
+        "clip.vision.image_std"})
+    EXPECT_THAT(fault_of({.left_out = key}), AllOf(HasSubstr("tower.gguf"), HasSubstr(key)));
+}
+
+TEST(VisionConfig, KeysThatLieAreRefused) {
+  const auto fault = [](const std::string& key, std::uint32_t value) { return fault_of({.replaced = {{key, value}}}); };
+  const std::string v = "clip.vision.";
+  for (const std::uint32_t size : {0U, 1U << 20, 0xFFFFFFFFU}) {
+    for (const char* suffix : {"embedding_length", "feed_forward_length", "block_count", "attention.head_count",
+                               "projection_dim", "image_size", "patch_size", "spatial_merge_size"})
+      EXPECT_THAT(fault(v + suffix, size), AllOf(HasSubstr(v + suffix), HasSubstr("expected"))) << size;
+  }
+  EXPECT_THAT(fault(v + "image_size", 100), HasSubstr("image_size is 100, expected a multiple of"));
+  EXPECT_THAT(fault(v + "attention.head_count", 5), HasSubstr("expected a multiple of"));
+  EXPECT_THAT(fault(v + "attention.head_count", 32), HasSubstr("heads have 2 dimensions, expected a multiple of 4"));
+  EXPECT_THAT(fault(v + "image_mean", 1), HasSubstr("clip.vision.image_mean"));
+  EXPECT_THAT(fault("clip.has_vision_encoder", 7), HasSubstr("clip.has_vision_encoder"));
+  for (const char* suffix : {"embedding_length", "feed_forward_length", "projection_dim", "patch_size", "image_size"})
+    EXPECT_THAT(fault(v + suffix, 48), AllOf(HasSubstr("tensor"), HasSubstr("expected")))
+        << suffix << " is not what the tensors have";
+  EXPECT_THAT(fault(v + "block_count", 3), HasSubstr("no tensor v.blk.2.ln1.weight"));
+  EXPECT_THAT(fault(v + "block_count", 1), HasSubstr("v.blk.1.ln1.weight' is not part of"));
+}
+
+TEST(VisionConfig, NumbersOfPixelsAreThreeAndFinite) {
+  const auto fault = [](const char* key, std::vector<float> numbers) {
+    return fault_of({.left_out = key, .keys = [&](GgufWriter& writer) { writer.add_array(key, numbers); }});
+  };
+  EXPECT_THAT(fault("clip.vision.image_mean", {0.5F}), HasSubstr("has 1 numbers, expected 3"));
+  EXPECT_THAT(fault("clip.vision.image_std", {0.5F, 0, 0.5F}), HasSubstr("expected positive numbers"));
+  EXPECT_THAT(fault("clip.vision.image_mean", {0.5F, std::nanf(""), 0.5F}), HasSubstr("expected finite numbers"));
+  EXPECT_EQ(fault("clip.vision.image_mean", {0.48F, 0.45F, 0.4F}), "");
+}
+
+TEST(VisionConfig, AnotherFamilyIsRefusedWithItsNameAndTheKnownOnes) {
+  const std::string fault = fault_of({.left_out = "clip.projector_type", .keys = [](GgufWriter& writer) {
+                                        writer.add("clip.vision.projector_type", "gemma4v");
+                                      }});
+  EXPECT_THAT(fault, AllOf(HasSubstr("'gemma4v' are not supported"), HasSubstr("qwen3vl_merger")));
+}
+
+TEST(VisionConfig, AFileWithSoundNamesTheFamilyOfPicturesApart) {
+  const TinyTower tower{.left_out = "clip.projector_type",
+                        .keys =
+                            [](GgufWriter& writer) {
+                              writer.add("clip.has_audio_encoder", true);
+                              writer.add("clip.vision.projector_type", "qwen3vl_merger");
+                            },
+                        .tensors =
+                            [](GgufWriter& writer) {
+                              writer.add_tensor("a.blk.0.ln1.weight", {1}, DType::kF32, "1234");
+                              writer.add_tensor("mm.a.fc.weight", {1}, DType::kF32, "1234");
+                            }};
+  EXPECT_EQ(fault_of(tower), "");
+}
+
+TEST(VisionConfig, ATextModelIsNoEncoder) {
+  TinyTower tower{.left_out = "general.architecture",
+                  .keys = [](GgufWriter& writer) { writer.add("general.architecture", "qwen3"); }};
+  EXPECT_THAT(fault_of(tower), HasSubstr("general.architecture is 'qwen3', expected clip"));
+}
+
+TEST(VisionConfig, ATensorThatIsMissingOrUnknownIsNamed) {
+  for (const char* name : {"v.patch_embd.weight", "v.position_embd.weight", "v.blk.0.ln1.weight",
+                           "v.blk.1.attn_out.weight", "v.blk.1.ffn_down.weight", "v.deepstack.2.fc2.weight",
+                           "v.deepstack.0.norm.weight", "v.post_ln.weight", "mm.0.weight", "mm.2.weight"}) {
+    TinyTower tower = TinyTower::odd();
+    tower.left_out = name;
+    EXPECT_THAT(fault_of(tower), HasSubstr(std::string("no tensor ") + name));
+  }
+  const TinyTower more{
+      .tensors = [](GgufWriter& writer) { writer.add_tensor("v.blk.0.ls1.weight", {1}, DType::kF32, "1234"); }};
+  EXPECT_THAT(fault_of(more), HasSubstr("'v.blk.0.ls1.weight' is not part of a vision encoder"));
+}
+
+TEST(VisionConfig, BiasesAndTheSecondKernelMayBeAbsent) {
+  for (const char* name : {"v.patch_embd.weight.1", "v.patch_embd.bias", "v.blk.0.ln1.bias", "v.blk.0.attn_qkv.bias",
+                           "v.blk.1.ffn_up.bias", "mm.2.bias"})
+    EXPECT_EQ(fault_of({.left_out = name}), "");
+}
+
+TEST(VisionConfig, AFileForAnotherModelIsRefusedWithBothNumbers) {
+  const VisionConfig config = config_of(TinyTower::odd());
+  EXPECT_TRUE(config.check_fits(40, 2));
+  EXPECT_THAT(config.check_fits(64, 2).error().message, HasSubstr("rows of 40 numbers, expected 64"));
+  EXPECT_THAT(config.check_fits(40, 0).error().message, HasSubstr("makes 2 vectors of a token beside the first"));
+}
+
+TEST(VisionConfig, TheMemoryOfWeightsIsCounted) {
+  const TinyTower tower;
+  const std::string bytes = tower.bytes();
+  const auto file = GgufFile::parse(std::as_bytes(std::span(bytes)), "tower.gguf").value();
+  const VisionConfig config = VisionConfig::load(file).value();
+  const VisionWeightList list = VisionWeightList::create(file, config).value();
+  EXPECT_GT(list.bytes(config), std::uint64_t{4} * 256 * 256);
+  EXPECT_LT(list.bytes(config), bytes.size());  // of two kernels one is kept
+}
+
+}  // namespace
+}  // namespace octavo::test

@@ -1,0 +1,176 @@
+// Tiny vision encoders with made weights, as llama.cpp's converter writes their files, and made pictures for them.
+//
+// A number is made of its tensor's name and its place alone, as in tools/tiny_tower.py, so that the vectors of
+// tests/data/original_towers.gguf are those of these files.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/gguf_writer.h"
+#include "tensor/dequantize.h"
+#include "tensor/quantize.h"
+#include "vision/picture.h"
+
+namespace octavo::test {
+
+struct TinyTower {
+  int layers = 2, width = 64, heads = 4, ffn = 96, patch = 16, merge = 2, grid = 48, text = 32;
+  std::vector<int> deepstack = {};
+  DType type = DType::kF32;  // of matrices
+  bool fused = true;         // Q, K and V lie in one tensor
+  bool deepstack_key = true;
+  std::string left_out = {};                        // a key or a tensor that the file lacks
+  std::function<void(GgufWriter&)> keys = nullptr;  // writes more keys; none of those named in `replaced`
+  std::map<std::string, std::uint32_t> replaced = {};
+  std::function<void(GgufWriter&)> tensors = nullptr;
+
+  /// No size of it fills whole vectors.
+  static TinyTower odd() {
+    return {.layers = 3, .width = 72, .heads = 2, .ffn = 100, .patch = 4, .grid = 5, .text = 40, .deepstack = {0, 2}};
+  }
+
+  static std::uint32_t hash(std::string_view name, std::uint32_t place) {
+    std::uint32_t x = 2166136261U;
+    for (const char letter : name) x = (x ^ static_cast<std::uint8_t>(letter)) * 16777619U;
+    x += place * 0x9E3779B9U;
+    x = (x ^ x >> 16) * 0x7FEB352DU;
+    x = (x ^ x >> 15) * 0x846CA68BU;
+    return x ^ x >> 16;
+  }
+  /// A picture of so many patches.
+  Picture picture(int rows, int columns) const {
+    Picture made{.size = {columns * patch, rows * patch}};
+    const std::string name = "picture " + std::to_string(made.size.width) + "x" + std::to_string(made.size.height);
+    made.rgb.resize(3 * static_cast<std::size_t>(made.size.pixels()));
+    for (std::size_t i = 0; i < made.rgb.size(); ++i)
+      made.rgb[i] = static_cast<std::uint8_t>(hash(name, static_cast<std::uint32_t>(i)) >> 24);
+    return made;
+  }
+
+  std::string bytes() const {
+    GgufWriter writer;
+    write_keys(writer);
+    if (keys) keys(writer);
+    write_tensors(writer);
+    if (tensors) tensors(writer);
+    return writer.bytes();
+  }
+
+  void matrix(GgufWriter& writer, const std::string& name, int rows, int cols, std::vector<std::uint64_t> dims = {},
+              DType stored = DType::kF32) const {
+    int bits = 0;
+    while (cols >> (bits + 1) != 0) ++bits;
+    const auto at = [&](int i) { return number(name, i) / static_cast<float>(1 << bits / 2); };
+    add(writer, name, rows * cols, at, dims.empty() ? shape_of({cols, rows}) : dims, stored);
+  }
+  void vector(GgufWriter& writer, const std::string& name, int size, float mean, float scale) const {
+    add(writer, name, size, [&](int i) { return mean + number(name, i) * scale; }, shape_of({size}), DType::kF32);
+  }
+
+ private:
+  static std::vector<std::uint64_t> shape_of(std::vector<int> sizes) { return {sizes.begin(), sizes.end()}; }
+  static float number(std::string_view name, int place) {
+    return static_cast<float>(hash(name, static_cast<std::uint32_t>(place)) >> 8) * 0x1p-23F - 1;
+  }
+
+  template <class At>
+  void add(GgufWriter& writer, const std::string& name, int count, const At& at, const std::vector<std::uint64_t>& dims,
+           DType stored) const {
+    if (name == left_out) return;
+    std::vector<float> floats;
+    for (int i = 0; i < count; ++i) floats.push_back(at(i));
+    std::vector<std::byte> stored_bytes(*dtype_bytes(stored, static_cast<std::uint64_t>(count)));
+    quantize(stored, floats, {}, stored_bytes).value();
+    writer.add_tensor(name, dims, stored, {reinterpret_cast<const char*>(stored_bytes.data()), stored_bytes.size()});
+  }
+
+  void write_keys(GgufWriter& writer) const {
+    const auto key = [&](const std::string& name, const auto& value) {
+      if (name == left_out) return;
+      const auto other = replaced.find(name);
+      other == replaced.end() ? writer.add(name, value) : writer.add(name, other->second);
+    };
+    const auto array = [&](const std::string& name, const auto& values) {
+      if (name != left_out && !replaced.contains(name)) writer.add_array(name, values);
+    };
+    key("general.architecture", "clip");
+    key("clip.has_vision_encoder", true);
+    key("clip.projector_type", "qwen3vl_merger");
+    key("clip.use_gelu", true);
+    const std::pair<const char*, int> sizes[] = {
+        {"clip.vision.embedding_length", width}, {"clip.vision.feed_forward_length", ffn},
+        {"clip.vision.block_count", layers},     {"clip.vision.attention.head_count", heads},
+        {"clip.vision.projection_dim", text},    {"clip.vision.image_size", grid * patch},
+        {"clip.vision.patch_size", patch},       {"clip.vision.spatial_merge_size", merge}};
+    for (const auto& [name, size] : sizes) key(name, static_cast<std::uint32_t>(size));
+    key("clip.vision.attention.layer_norm_epsilon", 1e-6F);
+    for (const char* name : {"clip.vision.image_mean", "clip.vision.image_std"})
+      array(name, std::vector<float>(3, 0.5F));
+    if (deepstack.empty() || !deepstack_key) return;
+    std::vector<bool> flags(static_cast<std::size_t>(layers));
+    for (const int layer : deepstack) flags[static_cast<std::size_t>(layer)] = true;
+    array("clip.vision.is_deepstack_layers", flags);
+  }
+
+  void linear(GgufWriter& writer, const std::string& stem, int rows, int cols) const {
+    matrix(writer, stem + ".weight", rows, cols, {}, type);
+    vector(writer, stem + ".bias", rows, 0, 0.125F);
+  }
+  void norm(GgufWriter& writer, const std::string& stem, int size) const {
+    vector(writer, stem + ".weight", size, 1, 0.25F);
+    vector(writer, stem + ".bias", size, 0, 0.125F);
+  }
+
+  /// Q, K and V apart have the numbers of the one tensor.
+  void write_qkv(GgufWriter& writer, const std::string& layer) const {
+    const std::string fused_name = layer + "attn_qkv";
+    if (fused) return linear(writer, fused_name, 3 * width, width);
+    int bits = 0;
+    while (width >> (bits + 1) != 0) ++bits;
+    for (int part = 0; part < 3; ++part) {
+      const std::string stem = layer + "attn_" + "qkv"[part];
+      const auto weight = [&](int i) {
+        return number(fused_name + ".weight", part * width * width + i) / static_cast<float>(1 << bits / 2);
+      };
+      const auto bias = [&](int i) { return number(fused_name + ".bias", part * width + i) * 0.125F; };
+      add(writer, stem + ".weight", width * width, weight, shape_of({width, width}), type);
+      add(writer, stem + ".bias", width, bias, shape_of({width}), DType::kF32);
+    }
+  }
+
+  void write_tensors(GgufWriter& writer) const {
+    for (const char* name : {"v.patch_embd.weight", "v.patch_embd.weight.1"})
+      matrix(writer, name, width, 3 * patch * patch, shape_of({patch, patch, 3, width}));
+    vector(writer, "v.patch_embd.bias", width, 0, 0.125F);
+    const std::string positions = "v.position_embd.weight";
+    add(
+        writer, positions, grid * grid * width, [&](int i) { return number(positions, i) * 0.5F; },
+        shape_of({width, grid * grid}), DType::kF32);
+    for (int layer = 0; layer < layers; ++layer) {
+      const std::string p = "v.blk." + std::to_string(layer) + ".";
+      norm(writer, p + "ln1", width);
+      write_qkv(writer, p);
+      linear(writer, p + "attn_out", width, width);
+      norm(writer, p + "ln2", width);
+      linear(writer, p + "ffn_up", ffn, width);
+      linear(writer, p + "ffn_down", width, ffn);
+    }
+    const int merged = merge * merge * width;
+    for (const int layer : deepstack) {
+      const std::string p = "v.deepstack." + std::to_string(layer) + ".";
+      norm(writer, p + "norm", merged);
+      linear(writer, p + "fc1", merged, merged);
+      linear(writer, p + "fc2", text, merged);
+    }
+    norm(writer, "v.post_ln", width);
+    linear(writer, "mm.0", merged, merged);
+    linear(writer, "mm.2", text, merged);
+  }
+};
+
+}  // namespace octavo::test
