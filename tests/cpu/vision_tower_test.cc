@@ -132,7 +132,7 @@ TEST(VisionTower, ThreadsAndPiecesChangeNoBit) {
 }
 
 TEST(VisionTower, PortableBitsAreTheSameOnEveryLevel) {
-  for (TinyTower made : {TinyTower{.type = DType::kQ8_0}, TinyTower::odd()}) {
+  for (const TinyTower& made : {TinyTower{.type = DType::kQ8_0}, TinyTower::odd()}) {
     const Picture picture = made.picture(6, 10);
     Floats expected;
     for (const IsaLevel level :
