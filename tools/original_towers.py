@@ -75,7 +75,7 @@ def main():
     with torch.no_grad():
         for name, shape in tiny_tower.SHAPES.items():
             model = make_model(shape)
-            for grid in tiny_tower.GRIDS:
+            for grid in tiny_tower.grids(shape):
                 array = kept[f"{name} {grid[0]}x{grid[1]}"] = vectors(shape, model, grid)
                 print(f"{name} {grid}: {array.shape}, largest {abs(array).max():.3f}")
     if args.write:

@@ -33,14 +33,18 @@ class Shape(NamedTuple):
 SHAPES = {
     "plain": Shape(2, 64, 4, 96, 16, 2, 48, 32),
     "deepstack": Shape(3, 72, 2, 100, 4, 2, 5, 40, (0, 2)),  # no size of it fills whole vectors
+    "threes": Shape(1, 32, 2, 40, 4, 3, 7, 24),  # a token is 3 x 3 patches
 }
 # Those that a tiny text model of synth_model.py sees by, which is as wide.
 SEEING = {
     "tiny-qwen35": Shape(2, 64, 4, 96, 16, 2, 48, 256),
     "tiny-qwen3vl": Shape(4, 64, 4, 96, 16, 2, 48, 256, (0, 1, 2)),
 }
-# Patches on the sides of pictures, rows first.
-GRIDS = ((2, 2), (6, 10), (24, 20))
+
+
+def grids(shape):
+    """Patches on the sides of pictures, rows first."""
+    return [(rows * shape.merge, columns * shape.merge) for rows, columns in ((1, 1), (3, 5), (12, 10))]
 
 
 def hashes(name, count):

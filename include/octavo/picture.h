@@ -28,6 +28,7 @@ struct PromptPicture {
 
 /// What a model sees of pictures.
 struct VisionInfo {
+  std::string file_name = {};  // of its encoder, without folders
   std::string family = {};  // of its encoder, as its file calls it (clip.projector_type); empty: it reads texts alone
   /// Tokens of a picture: the fewest and the most that it becomes by itself, and the most that it may be asked for.
   int min_tokens = 0, max_tokens = 0, most_tokens = 0;

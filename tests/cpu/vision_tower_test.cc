@@ -51,7 +51,12 @@ struct LoadedTower {
 struct Grid {
   int rows, columns;
 };
-constexpr Grid kGrids[] = {{2, 2}, {6, 10}, {24, 20}};
+/// The patches of the pictures that tools/tiny_tower.py makes.
+std::vector<Grid> grids_of(const TinyTower& made) {
+  std::vector<Grid> grids = {{1, 1}, {3, 5}, {12, 10}};
+  for (Grid& grid : grids) grid = {grid.rows * made.merge, grid.columns * made.merge};
+  return grids;
+}
 
 /// The vectors of tools/original_towers.py.
 Floats original(const std::string& shape, Grid grid) {
@@ -85,9 +90,10 @@ double least_cosine(const Floats& a, const Floats& b, std::size_t cols) {
 }
 
 TEST(VisionTower, ItMakesTheVectorsOfTheOriginal) {
-  for (const auto& [name, made] : {std::pair{"plain", TinyTower()}, std::pair{"deepstack", TinyTower::odd()}}) {
+  for (const auto& [name, made] : {std::pair{"plain", TinyTower()}, std::pair{"deepstack", TinyTower::odd()},
+                                   std::pair{"threes", TinyTower::threes()}}) {
     LoadedTower loaded(made);
-    for (const Grid grid : kGrids) {
+    for (const Grid grid : grids_of(made)) {
       SCOPED_TRACE(testing::Message() << name << ", " << grid.rows << " x " << grid.columns << " patches");
       const Floats found = loaded.encode(made.picture(grid.rows, grid.columns)), expected = original(name, grid);
       ASSERT_EQ(found.size(), expected.size());
@@ -100,7 +106,7 @@ TEST(VisionTower, WeightsOfFewerBitsMakeNearlyTheSame) {
   const auto least = [](TinyTower made, const char* name, DType type) {
     made.type = type;
     LoadedTower loaded(made);
-    const Grid grid = kGrids[2];
+    const Grid grid = grids_of(made).back();
     return least_cosine(loaded.encode(made.picture(grid.rows, grid.columns)), original(name, grid), to_size(made.text));
   };
   EXPECT_GT(least(TinyTower(), "plain", DType::kF16), 0.9999);
@@ -126,7 +132,7 @@ TEST(VisionTower, ThreadsAndPiecesChangeNoBit) {
 }
 
 TEST(VisionTower, PortableBitsAreTheSameOnEveryLevel) {
-  for (TinyTower made : {TinyTower{.type = DType::kQ8_0}, TinyTower::odd()}) {
+  for (const TinyTower& made : {TinyTower{.type = DType::kQ8_0}, TinyTower::odd()}) {
     const Picture picture = made.picture(6, 10);
     Floats expected;
     for (const IsaLevel level :

@@ -119,8 +119,8 @@ TEST(VisionConfig, AFileWithSoundNamesTheFamilyOfPicturesApart) {
 }
 
 TEST(VisionConfig, ATextModelIsNoEncoder) {
-  TinyTower tower{.left_out = "general.architecture",
-                  .keys = [](GgufWriter& writer) { writer.add("general.architecture", "qwen3"); }};
+  const TinyTower tower{.left_out = "general.architecture",
+                        .keys = [](GgufWriter& writer) { writer.add("general.architecture", "qwen3"); }};
   EXPECT_THAT(fault_of(tower), HasSubstr("general.architecture is 'qwen3', expected clip"));
 }
 

@@ -34,6 +34,11 @@ struct TinyTower {
     return {.layers = 3, .width = 72, .heads = 2, .ffn = 100, .patch = 4, .grid = 5, .text = 40, .deepstack = {0, 2}};
   }
 
+  /// A token is 3 x 3 patches.
+  static TinyTower threes() {
+    return {.layers = 1, .width = 32, .heads = 2, .ffn = 40, .patch = 4, .merge = 3, .grid = 7, .text = 24};
+  }
+
   static std::uint32_t hash(std::string_view name, std::uint32_t place) {
     std::uint32_t x = 2166136261U;
     for (const char letter : name) x = (x ^ static_cast<std::uint8_t>(letter)) * 16777619U;

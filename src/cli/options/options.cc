@@ -284,18 +284,19 @@ void add_draft_options(Command& command, EngineOptions& options, std::string_vie
 void add_picture_options(Command& command, EngineOptions& options) {
   constexpr int kMostTokens = 1 << 16;
   command.group("Engine");
-  Option* file = add_parsed(
-                     command, "--mmproj", "FILE",
-                     [](const std::string& text) -> Result<std::filesystem::path> {
-                       if (text.empty()) return fail("found an empty value");
-                       return text;
-                     },
-                     store_in(options.mmproj_path),
-                     "The encoder of pictures of a model that sees (mmproj-*.gguf), which must fit the model")
-                     ->per_model();
+  Option* file =
+      add_parsed(
+          command, "--mmproj", "FILE",
+          [](const std::string& text) -> Result<std::filesystem::path> {
+            if (text.empty()) return fail("found an empty value");
+            return text;
+          },
+          store_in(options.mmproj_path),
+          "The encoder of pictures of a model that sees, which must fit it; default: mmproj*.gguf beside the model")
+          ->per_model();
   command
       .add_flag_callback(
-          "--no-mmproj", [&options] { options.mmproj_path.clear(); }, "No encoder: the model reads text only")
+          "--no-mmproj", [&options] { options.finds_mmproj = false; }, "No encoder: the model reads text only")
       ->per_model()
       ->excludes(file);
   add_integer(command, "--image-min-tokens", options.image_min_tokens, 1, kMostTokens,
@@ -467,6 +468,7 @@ Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::st
     options.draft_path = find_draft_beside(options.model_path, context).value_or(std::filesystem::path());
   }
   const bool has_words = options.require_words;  // of a command that generates text
+  const bool names_encoder = !options.mmproj_path.empty();
   ProgressBar bar(context.err, "loading " + options.model_path.filename().string());
   options.on_load_progress = [&bar](const LoadProgress& p) { bar.update(p.done_bytes, p.total_bytes); };
   OCTAVO_TRY(auto engine, context.load_engine(std::move(options)));
@@ -478,6 +480,10 @@ Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::st
                     bits_name(info.bits), info.device);
   context.log->info("context: {} tokens, KV cache of up to {}, {} a token", info.max_context,
                     format_bytes(info.kv_arena_bytes), format_bytes(info.kv_bytes_per_token));
+  if (!names_encoder && info.vision.sees())
+    context.err << "octavo: pictures are read by " << printable(info.vision.file_name)
+                << ", beside the model; --no-mmproj leaves it alone\n"
+                << std::flush;
   if (has_words && info.end_tokens.empty())
     context.err << "octavo: this model names no token that ends an answer: answers end at a limit or at a stop text\n"
                 << std::flush;

@@ -145,8 +145,11 @@ void be_encoder(const EngineOptions& options, EngineParts& parts) {
 /// The encoder of pictures beside the model, which joins what answers depend on.
 Result<void> add_pictures(PictureFile file, const EngineOptions& options, const ModelConfig& config, IsaLevel isa,
                           EngineParts& parts) {
-  OCTAVO_TRY(LoadedPictures pictures,
-             load_pictures(std::move(file), options, config, parts.text.words, isa, parts.resources->impl().threads));
+  const bool was_found = file.was_found;
+  Result<LoadedPictures> loaded =
+      load_pictures(std::move(file), options, config, parts.text.words, isa, parts.resources->impl().threads);
+  if (!loaded && was_found) return {};  // it is another model's, or damaged: nobody asked for it
+  OCTAVO_TRY(LoadedPictures pictures, std::move(loaded));
   ModelInfo& info = parts.text.info;
   info.vision = std::move(pictures.info);
   info.fingerprint = system_fingerprint(options.bits, isa_name(isa), kv_type_name(options.kv_type),
@@ -228,6 +231,8 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   std::optional<PictureFile> pictures;
   if (!options.mmproj_path.empty()) {
     OCTAVO_TRY(pictures, PictureFile::open(options));
+  } else if (options.finds_mmproj) {
+    pictures = PictureFile::find(options, *parts.source);
   }
   TextParts& text = parts.text;
   OCTAVO_TRY(text.words,

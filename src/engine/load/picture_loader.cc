@@ -1,7 +1,14 @@
 #include "engine/load/picture_loader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "cpu/vision_tower.h"
@@ -41,6 +48,41 @@ bool turns_by_grid(const ModelConfig& config) {
   });
 }
 
+constexpr std::size_t kMostBeside = 10'000;  // entries of a folder that are looked at
+
+/// The bits of weights that a file's name tells of: "m-Q4_K_M.gguf", "mmproj-BF16.gguf"; 16 where it tells of none.
+int bits_by_name(const std::string& name) {
+  constexpr int kUnknown = 16;
+  for (std::size_t i = 1; i < name.size(); ++i) {
+    const char before = static_cast<char>(std::toupper(static_cast<unsigned char>(name[i - 1])));
+    const bool begins = i < 2 || std::isalnum(static_cast<unsigned char>(name[i - 2])) == 0 ||
+                        std::string_view("IBib").contains(name[i - 2]);
+    if ((before != 'Q' && before != 'F') || !begins || std::isdigit(static_cast<unsigned char>(name[i])) == 0) continue;
+    return std::atoi(name.c_str() + i);
+  }
+  return kUnknown;
+}
+
+/// Files beside a model whose names are those of encoders, the best first.
+std::vector<std::filesystem::path> encoders_beside(const std::filesystem::path& model) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> found;
+  std::error_code error;
+  const fs::path folder = model.has_parent_path() ? model.parent_path() : fs::path(".");
+  std::size_t left = kMostBeside;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end && left > 0; at.increment(error), --left) {
+    std::string name = at->path().filename().string();
+    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (name.starts_with("mmproj") && name.ends_with(".gguf")) found.push_back(at->path());
+  }
+  const int bits = bits_by_name(model.filename().string());
+  std::ranges::sort(found, {}, [&](const fs::path& path) {
+    const std::string name = path.filename().string();
+    return std::pair(std::abs(bits_by_name(name) - bits), name);
+  });
+  return found;
+}
+
 Result<void> check_limits(const EngineOptions& options, const PictureFamily& family) {
   const int min = options.image_min_tokens, max = options.image_max_tokens;
   if (min < 0 || min > family.most_tokens)
@@ -58,7 +100,7 @@ Result<PictureRules> rules_of(const PictureFile& file, const EngineOptions& opti
   const TokenId placeholder = chat->tokenizer().vocab().find(family->markup.placeholder);
   if (placeholder < 0 || !chat->tokenizer().is_control(placeholder))
     return fail("{}: the model's vocabulary has no control token {}, which stands for pictures of {}",
-                options.mmproj_path.string(), family->markup.placeholder, family->name);
+                file.source->path().string(), family->markup.placeholder, family->name);
   const int max = options.image_max_tokens > 0 ? options.image_max_tokens : family->usual_max_tokens;
   const int min = options.image_min_tokens > 0 ? options.image_min_tokens : family->min_tokens;
   return PictureRules{.family = family,
@@ -71,6 +113,28 @@ Result<PictureRules> rules_of(const PictureFile& file, const EngineOptions& opti
 }
 
 }  // namespace
+
+std::optional<PictureFile> PictureFile::find(const EngineOptions& options, const ModelSource& model) {
+  const auto number = [&](std::string_view key) {
+    const std::string whole = fmt::format("{}.{}", model.get_string("general.architecture").value_or(""), key);
+    return model.get_u64(whole).value_or(0);
+  };
+  // Rotations with parts are those of a model that sees.
+  const std::string sections =
+      fmt::format("{}.rope.dimension_sections", model.get_string("general.architecture").value_or(""));
+  if (model.find(sections) == nullptr) return {};
+  for (const std::filesystem::path& path : encoders_beside(options.model_path)) {
+    EngineOptions with_it = options;
+    with_it.mmproj_path = path;
+    Result<PictureFile> file = open(with_it);
+    if (!file || !file->config.check_fits(static_cast<int>(number("embedding_length")),
+                                          static_cast<int>(number("n_deepstack_layers"))))
+      continue;
+    file->was_found = true;
+    return std::move(*file);
+  }
+  return {};
+}
 
 Result<PictureFile> PictureFile::open(const EngineOptions& options) {
   PictureFile file;
@@ -85,7 +149,7 @@ Result<PictureFile> PictureFile::open(const EngineOptions& options) {
 Result<LoadedPictures> load_pictures(PictureFile file, const EngineOptions& options, const ModelConfig& config,
                                      const ModelTokenizer& words, IsaLevel isa, ThreadPool& pool) {
   const Result<void> fits = file.config.check_fits(config.width, config.num_deepstack);
-  if (!fits) return fail("{}: {}", options.mmproj_path.string(), fits.error().message);
+  if (!fits) return fail("{}: {}", file.source->path().string(), fits.error().message);
   LoadedPictures loaded;
   OCTAVO_TRY(loaded.rules, rules_of(file, options, config, words));
   OCTAVO_TRY(std::unique_ptr<VisionTower> tower, VisionTower::load({.source = *file.source,
@@ -94,7 +158,8 @@ Result<LoadedPictures> load_pictures(PictureFile file, const EngineOptions& opti
                                                                     .pool = pool,
                                                                     .manner = {.stop = options.stop}}));
   loaded.rules.encoder_hash = hex_of(tower->content_hash());
-  loaded.info = {.family = file.config.family,
+  loaded.info = {.file_name = file.source->path().filename().string(),
+                 .family = file.config.family,
                  .min_tokens = loaded.rules.min_tokens,
                  .max_tokens = loaded.rules.max_tokens,
                  .most_tokens = loaded.rules.family->most_tokens,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/isa_level.h"
 #include "base/thread_pool.h"
@@ -20,12 +21,15 @@ namespace octavo {
 struct PictureFile {
   /// That of options.mmproj_path. Errors: those of the file and its keys; limits of the options out of order.
   static Result<PictureFile> open(const EngineOptions& options);
+  /// One that lies beside the model and fits it, if the model sees (EngineOptions::finds_mmproj).
+  static std::optional<PictureFile> find(const EngineOptions& options, const ModelSource& model);
 
   PictureMarks marks() const { return {.place = family->markup.place, .placeholder = family->markup.placeholder}; }
 
   std::unique_ptr<const ModelSource> source;
   VisionConfig config;
   const PictureFamily* family = nullptr;
+  bool was_found = false;  // nobody named it
 };
 
 struct LoadedPictures {
