@@ -17,11 +17,11 @@ struct KvStoreSettings {
   std::optional<std::chrono::seconds> ttl = {};  // of a file since its last use; none: for ever
   double min_compute_s = 1;  // what takes less time to compute again is not kept; 0: all is kept, and read wherever it
                              // is found, even where computing would be faster
-  double write_share = kWriteShare;  // the processor time of writes, in seconds of one processor a second; what would
-                                     // take more is not kept
+  double write_share = kWriteShare;  // the processor time of writes while requests are computed, in seconds of one
+                                     // processor a second; what would take more is not kept
   std::function<void(const std::string&)> on_warning = {};  // in words, now and then; called on a thread of the store's
 
-  static constexpr double kWriteShare = 0.01;
+  static constexpr double kWriteShare = 0.005;
 };
 
 /// Counts since the engine was loaded.

@@ -186,6 +186,11 @@ KvStore::Job DiskStore::write(PrefixName prefix, std::vector<HeldBlock> blocks) 
   return add_task(writes_, accepted, {.prefix = std::move(prefix), .blocks = std::move(blocks), .bytes = bytes});
 }
 
+void DiskStore::set_busy(bool is_busy) {
+  const std::scoped_lock lock(mutex_);
+  budget_.set_busy(seconds_since(began_), is_busy);
+}
+
 bool DiskStore::takes_writes() {
   const std::scoped_lock lock(mutex_);
   if (budget_.allows(seconds_since(began_), static_cast<double>(bytes_in_flight_))) return true;

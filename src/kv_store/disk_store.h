@@ -37,6 +37,7 @@ class DiskStore final : public KvStore {
   double read_latency_s() const override;
   Job read(PrefixName prefix, std::vector<HeldBlock> blocks) override;
   Job write(PrefixName prefix, std::vector<HeldBlock> blocks) override;
+  void set_busy(bool is_busy) override;
   bool takes_writes() override;
   std::uint64_t bytes_in_flight() const override;
   void take_done(std::vector<Done>& done) override;

@@ -56,7 +56,7 @@ struct KvStoreOptions {
   std::uint64_t max_bytes = 0;                            // of all files of the directory; 0: no bound
   std::optional<std::chrono::seconds> ttl = {};           // since a file's last use; none: for ever
   std::uint64_t max_bytes_in_flight = kMaxBytesInFlight;  // of writes; a single one may be larger
-  double write_share = KvStoreSettings::kWriteShare;  // processor time of writes, in seconds of one processor a second
+  double write_share = KvStoreSettings::kWriteShare;      // of one processor's time, for writes while somebody computes
   std::chrono::milliseconds look_every{10'000};  // over the directory, for files of other processes, while it is used
   std::function<void(const std::string&)> warn = {};  // told by the store's threads, at most once a minute
   WriteCall write = {};                               // in place of pwritev(2), to limit or count what is written
@@ -101,6 +101,8 @@ class KvStore {
   /// it. What is there already is not written again. Nothing where too much is in flight, writes have had their share
   /// of processor time or the disk refuses; then is_ok is false.
   virtual Job write(PrefixName prefix, std::vector<HeldBlock> blocks) = 0;
+  /// Somebody computes from now on, or nobody: then writes may take more time. At first nobody does.
+  virtual void set_busy(bool is_busy) = 0;
   /// False: writes have had their share of processor time for now. That counts as a refused write.
   virtual bool takes_writes() = 0;
   /// Bytes of writes that have not ended.

@@ -1,4 +1,5 @@
-// The processor time that writes may take: a share of the time that passes, and some in advance after a rest.
+// The processor time that writes may take: a share of the time in which somebody computes, half of the time in which
+// nobody does, and a little in advance.
 //
 // What is measured is charged after the fact, so that a large write may leave a debt; nothing is allowed until it is
 // paid. A value; whoever shares it between threads locks it.
@@ -13,10 +14,14 @@ class WriteBudget {
   /// `share`: seconds of one processor a second.
   explicit WriteBudget(double share) : share_(share) {}
 
-  /// There is time left for one more write when those that wait, `bytes` together, are done. `now_s` never goes back.
+  /// Somebody computes from now on, or nobody. `now_s` never goes back, as in the next.
+  void set_busy(double now_s, bool is_busy) {
+    fill(now_s);
+    is_busy_ = is_busy;
+  }
+  /// There is time left for one more write when those that wait, `bytes` together, are done.
   bool allows(double now_s, double bytes) {
-    left_s_ = std::min(kMostInAdvance_s, left_s_ + share_ * (now_s - filled_s_));
-    filled_s_ = now_s;
+    fill(now_s);
     return left_s_ > bytes * cost_s_;
   }
   void charge(double seconds, double bytes) {
@@ -24,13 +29,20 @@ class WriteBudget {
     if (bytes >= kFewBytes) cost_s_ += kWeightOfLast * (seconds / bytes - cost_s_);
   }
 
-  static constexpr double kMostInAdvance_s = 0.5;  // a GB, or so
-
  private:
+  static constexpr double kMostInAdvance_s = 0.1;  // some 200 MB
+  static constexpr double kIdleShare = 0.5;
   static constexpr double kFewBytes = 256 * 1024;  // of fewer, the file itself is the cost
   static constexpr double kWeightOfLast = 0.25;
 
+  void fill(double now_s) {
+    const double share = is_busy_ ? share_ : std::max(share_, kIdleShare);
+    left_s_ = std::min(kMostInAdvance_s, left_s_ + share * (now_s - filled_s_));
+    filled_s_ = now_s;
+  }
+
   const double share_;
+  bool is_busy_ = false;
   double left_s_ = kMostInAdvance_s, filled_s_ = 0;
   double cost_s_ = 0.5e-9;  // of a byte, until it is known
 };

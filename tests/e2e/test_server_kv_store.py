@@ -26,8 +26,8 @@ class Stored(unittest.TestCase):
         self.store = self.folder / "store"
 
     def server(self, *args, model, **options):
-        return Server("--kv-store", self.store, "--kv-store-min", "0", "--kv-memory", "64MiB", *args, model=model,
-                      **options)
+        return Server("--kv-store", self.store, "--kv-store-min", "0", "--kv-store-cpu", "100", "--kv-memory", "64MiB",
+                      *args, model=model, **options)
 
     def ask(self, server, tokens, count=12, **fields):
         """(the bits of the answer, usage, its tokens)."""

@@ -29,7 +29,7 @@ class StoredPrefixes : public testing::TestWithParam<std::vector<int>> {
  protected:
   TestEngineOptions options(int num_blocks = 64) const {
     return {.runner = {.num_blocks = num_blocks, .windows = GetParam(), .state_bytes = sizeof(StateTokens)},
-            .kv_store = {.folder = folder_.path() / "store", .min_compute_s = 0}};
+            .kv_store = {.folder = folder_.path() / "store", .min_compute_s = 0, .write_share = 1}};
   }
   static Answer expected(TestEngine& engine, const Request& request, int choice = 0) {
     return reference_answer(request, 32, engine.runner().windows(), choice);

@@ -340,8 +340,8 @@ void add_kv_store_options(Command& command, KvStoreSettings& store, Context& con
   add_parsed(
       command, "--kv-store-cpu", "PERCENT", [](const std::string& text) { return parse_real(text, 0, kAll); },
       [&store](float percent) { store.write_share = double{percent} / kAll; },
-      "Processor time that writes to it take at most, as a share of one processor's; what would take more is not kept; "
-      "100: no bound; default 1")
+      "Processor time that writes to it take at most while requests are computed, as a share of one processor's; what "
+      "would take more is not kept; 100: no bound; default 0.5")
       ->per_model();
   add_parsed(
       command, "--kv-store-ttl", "AGE", [](const std::string& text) { return parse_age(text); },

@@ -85,6 +85,7 @@ void Driver::take_stored() {
     if (!parts_.requests.add_ready(*prompt))
       parts_.answers.end(*parts_.requests.find(prompt->params.id), FinishReason::kFailed);
   parts_.stored->make_room();
+  parts_.stored->set_busy(!parts_.scheduler.empty());
 }
 
 /// Nobody waits for a step, or for what is read for him.

@@ -213,6 +213,10 @@ bool StoredPrefixes::forget(const Sequence& sequence) {
   return found > 0;
 }
 
+void StoredPrefixes::set_busy(bool is_busy) {
+  if (std::exchange(is_busy_, is_busy) != is_busy) parts_.store.set_busy(is_busy);
+}
+
 void StoredPrefixes::collect() {
   done_.clear();
   parts_.store.take_done(done_);

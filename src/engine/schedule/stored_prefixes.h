@@ -53,6 +53,8 @@ class StoredPrefixes final : public PrefixReads {
   /// their share of processor time, or no memory is left for it.
   void write(const Sequence& sequence);
 
+  /// Whether steps are computed now: writes may take more time while none is.
+  void set_busy(bool is_busy);
   /// Takes what has ended: what was read can be found, what was held is given back.
   void collect();
   /// A sequence whose read has ended, well or not; null: there is none.
@@ -92,6 +94,7 @@ class StoredPrefixes final : public PrefixReads {
   const double min_compute_s_;
   std::map<KvStore::Job, Move> moves_;
   std::vector<Sequence*> ready_;
+  bool is_busy_ = false;
   int num_waiting_ = 0, num_waiting_choices_ = 0;  // for a read, or in ready_
   std::vector<KvStore::Done> done_;                // scratch of collect()
   std::vector<int> spare_, needed_;                // [pools] scratch
