@@ -98,7 +98,7 @@ TEST_F(Pictures, OllamasStandBeforeTheText) {
   EXPECT_EQ(said(), "system:s;user:[one][two]a;");
   EXPECT_EQ(given()[1].place, "images[1]");
   EXPECT_THAT(message(call("ollama_generate", R"({"prompt": "a", "raw": true, "images": ["b25l"]})")),
-              HasSubstr("images: found images (1)"));
+              HasSubstr("images: found images (1) beside raw or suffix, expected none"));
   EXPECT_THAT(message(call("ollama_chat", R"({"messages": [{"role": "user", "content": "a", "images": [5]}]})")),
               HasSubstr("messages[0].images[0]: found the number 5"));
 }
@@ -258,6 +258,21 @@ TEST_F(Pictures, CountingDecodesNone) {
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_FALSE(words_.last_options.decodes_pictures);
   EXPECT_EQ(said(), "user:[one];");
+}
+
+TEST_F(Pictures, WhatIsNeitherTextNorAPictureIsRefusedAsBefore) {
+  EXPECT_THAT(message(chat(R"({"type": "input_audio", "input_audio": {"data": "b25l", "format": "wav"}})")),
+              HasSubstr("a recording, expected text or a picture: this server reads no more"));
+}
+
+TEST_F(Pictures, AScreenshotOfAComputerIsThePictureOfItsCall) {
+  const std::string said = R"({"role": "user", "content": "go"},
+      {"type": "computer_call", "call_id": "c", "action": {"type": "screenshot"}},
+      {"type": "computer_call_output", "call_id": "c", "output": {"type": "computer_screenshot", "image_url": ")";
+  ASSERT_TRUE(call("responses", R"({"input": [)" + said + R"(data:image/png;base64,b25l"}}]})"));
+  EXPECT_EQ(this->said(), "user:go;assistant:;tool:[one];");
+  ASSERT_TRUE(call("responses", R"({"input": [)" + said + R"(https://example.com/a.png"}}]})"));
+  EXPECT_THAT(this->said(), HasSubstr("tool:[an image that this model cannot see];"));
 }
 
 TEST_F(Pictures, APlaceholderIsForModelsThatSeeNone) {

@@ -33,6 +33,7 @@ struct EngineScript {
   std::atomic<bool> held = false;      // no step is made while this is set
   int context = 10'000;
   EmbeddingInfo embedding = {};  // of its model
+  VisionInfo vision = {};        // the same
   std::size_t most_active = 0;   // requests at once so far; under the mutex
   std::uint64_t weight_bytes = 0;
   std::atomic<bool> tokenizing_held = false;  // no text is tokenized while this is set
@@ -65,6 +66,7 @@ class ScriptedText final : public NoText {
     model.vocab_size = model.num_tokens = 256;
     model.max_context = script.context;
     model.embedding = script.embedding;
+    model.vision = script.vision;
     model.weight_bytes = script.weight_bytes;
   }
 
@@ -98,9 +100,17 @@ class ScriptedText final : public NoText {
   Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
                                  const ChatTemplateOptions& options) const override {
     std::string text;
-    for (const ChatMessage& message : messages) text += text_of(message);
+    std::vector<PromptPicture> pictures;
+    for (const ChatMessage& message : messages) {
+      text += text_of(message);
+      for (const ContentPart& part : message.parts) {  // a picture is a token behind its message
+        if (part.kind != ContentPart::Kind::kPicture) continue;
+        pictures.push_back({.first = static_cast<std::int32_t>(text.size()), .count = 1});
+        text += '#';
+      }
+    }
     OCTAVO_TRY(auto tokens, tokenize(text, {.max_tokens = options.max_tokens, .work = options.work}));
-    return ChatPrompt{.tokens = std::move(tokens)};
+    return ChatPrompt{.tokens = std::move(tokens), .pictures = std::move(pictures)};
   }
   Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                            const ChatTemplateOptions&) const override {

@@ -11,6 +11,8 @@
 #include "cli/commands.h"
 #include "cli/fake_engine.h"
 #include "cli/options/command_line.h"
+#include "cli/options/command_parser.h"
+#include "cli/serve/serve_options.h"
 #include "support/temp_file.h"
 #include "support/temp_folder.h"
 #include "support/tiny_model.h"
@@ -38,6 +40,30 @@ TEST(ServeModels, AStarAmongItsNamesIsEveryNameAndNoneOfItsOwn) {
   EXPECT_EQ(any.names, std::vector<std::string>{"first"});
   EXPECT_TRUE(any.takes_any_name);
   EXPECT_FALSE(one_model({.names = {"first"}}, {}, context).takes_any_name);
+}
+
+TEST(ServeOptions, PicturesHaveTheirBoundsAndLargerBodiesWhereAModelSees) {
+  test::CliRun cli;
+  Context context = cli.context();
+  const auto parsed = [&](std::vector<std::string> args) {
+    Program program;
+    ServeOptions options;
+    add_serve_options(program.add_command("serve", ""), options, context);
+    args.insert(args.begin(), "serve");
+    const auto invocation = parse_arguments(program, args);
+    EXPECT_TRUE(invocation) << invocation.error().message;
+    return std::pair(options.server.requests.picture_bounds, options.server.http.max_body_bytes);
+  };
+  const auto [usual, usual_body] = parsed({});
+  EXPECT_EQ(usual.bytes, std::uint64_t{20} << 20);
+  EXPECT_EQ(usual_body, std::size_t{8} << 20);
+  const auto [bounds, body] = parsed(
+      {"--mmproj", "eyes.gguf", "--max-picture-size", "1MiB", "--max-picture-pixels", "1000", "--max-pictures", "3"});
+  EXPECT_EQ(bounds.bytes, std::uint64_t{1} << 20);
+  EXPECT_EQ(bounds.pixels, 1000U);
+  EXPECT_EQ(bounds.pictures, 3);
+  EXPECT_EQ(body, std::size_t{32} << 20);
+  EXPECT_EQ(parsed({"--mmproj", "eyes.gguf", "--max-body-size", "1MiB"}).second, std::size_t{1} << 20);
 }
 
 /// What `octavo serve` has against a file of options with this line, which stands in a section or above all; empty:

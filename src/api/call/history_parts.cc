@@ -243,14 +243,16 @@ class Teller {
 /// The error of a part that the user gives and that is no text. Anthropic's API names the place of an image or a
 /// document by its kind, "messages[2].content[0].image", which Claude Code looks for: it takes the block out of its
 /// history and asks again, where it else would send the block with each later request.
-std::unexpected<ApiError> no_text(const JsonCursor& part, std::string_view what) {
+std::unexpected<ApiError> no_text(const JsonCursor& part, std::string_view what, bool sees) {
   const JsonCursor type = part["type"];
   const std::string_view kind = text_at(*part.if_object(), "type");
   const JsonCursor place = kind == "image" || kind == "document" ? part[kind] : type;
-  return refused(place.error(fmt::format("found {}{}{}, expected text: this server reads text only{}",
-                                         type.is_given() ? describe_json(*type.value()) : "none",
-                                         what.empty() ? "" : ", ", what, what == kImage ? kWayToSee : ""),
-                             "unsupported_parameter"));
+  const std::string_view expected =
+      sees ? "text or a picture: this server reads no more" : "text: this server reads text only";
+  return refused(
+      place.error(fmt::format("found {}{}{}, expected {}{}", type.is_given() ? describe_json(*type.value()) : "none",
+                              what.empty() ? "" : ", ", what, expected, what == kImage && !sees ? kWayToSee : ""),
+                  "unsupported_parameter"));
 }
 
 /// The text that a part has in the member of its kind.
@@ -301,7 +303,7 @@ ApiResult<ReadPart> HistoryReader::read_part(const JsonCursor& part, bool is_new
   const JsonCursor type = part["type"];
   OCTAVO_TRY(const auto named, to_api_result(type.string()));
   const PartKind* kind = kind_of(named.value_or(""));
-  if (kind == nullptr && is_newest) return no_text(part, {});
+  if (kind == nullptr && is_newest) return no_text(part, {}, pictures_.sees());
   if (kind == nullptr) {
     std::string note = unknown(type);
     const std::string_view text = text_at(*part.if_object(), "text");
@@ -319,7 +321,7 @@ ApiResult<ReadPart> HistoryReader::read_part(const JsonCursor& part, bool is_new
   }
   Teller teller(named_tools_);
   teller.add_part(*part.if_object(), *kind);
-  if (is_newest && !teller.first_unseen().empty()) return no_text(part, teller.first_unseen());
+  if (is_newest && !teller.first_unseen().empty()) return no_text(part, teller.first_unseen(), pictures_.sees());
   std::string text = teller.take();
   if (text.empty()) return ReadPart();
   return ReadPart{.kind = is_thought ? Kind::kThought : Kind::kSaid, .text = std::move(text)};

@@ -61,6 +61,14 @@ void refuse_images(FieldReader& reader, const JsonCursor& images) {
         "unsupported_parameter"));
 }
 
+/// A raw text and a gap have no message that a picture could stand in.
+void refuse_images_beside_text(FieldReader& reader, const JsonCursor& images) {
+  const json::array* array = reader.take(images.array("an array of images"));
+  if (array != nullptr && !array->empty())
+    reader.refuse(images.error(fmt::format("found images ({}) beside raw or suffix, expected none", array->size()),
+                               "unsupported_parameter"));
+}
+
 /// The pictures stand before the text.
 ApiResult<void> add_pictures(const JsonCursor& images, std::size_t count, PictureReader& pictures,
                              ChatMessage& message) {
@@ -89,7 +97,8 @@ ApiResult<void> add_images(const JsonCursor& images, PictureReader& pictures, Ch
 void take_images(FieldReader& reader, const ApiField& field) {
   const JsonCursor images = reader.at(field.path);
   auto* conversation = std::get_if<Conversation>(&reader.request.prompt);
-  if (conversation == nullptr || !reader.context.words.info().vision.sees()) return refuse_images(reader, images);
+  if (!reader.context.words.info().vision.sees()) return refuse_images(reader, images);
+  if (conversation == nullptr) return refuse_images_beside_text(reader, images);
   if (auto history = history_of(reader))
     reader.keep(add_images(images, history->pictures(), conversation->messages.back()));
 }

@@ -66,6 +66,7 @@ class ItemReader {
     if (type == "message") return read_message(item, is_newest);
     if (type == "function_call" || type == "custom_tool_call") return read_call(item, type);
     if (type == "function_call_output" || type == "custom_tool_call_output") return read_call_output(item, type);
+    if (type == "computer_call_output" && history_.pictures().sees()) return read_screenshot(item);
     if (type == "reasoning") return read_reasoning(item);
     return read_foreign_item(item, type, history_);
   }
@@ -122,6 +123,14 @@ class ItemReader {
       OCTAVO_TRY(read, read_parts(output, "input_text"));
     }
     return json::object{{"type", type}, {"call_id", id}, {"output", std::move(read)}, {"status", "completed"}};
+  }
+
+  /// A picture as the output of a function's call, which the call has become.
+  ApiResult<json::object> read_screenshot(const JsonCursor& item) {
+    OCTAVO_TRY(const ReadPart part, history_.read_part(item["output"], false));
+    json::object read = read_foreign_item(item, "computer_call_output", history_);
+    if (part.kind == ReadPart::Kind::kPicture) read["output"] = json::array{picture_part(part.picture)};
+    return read;
   }
 
   /// Its content, or without one its summary. Empty where both are: it was encrypted by another server.

@@ -22,7 +22,9 @@ Result<int> chat(const ChatOptions& options, Context& context) {
   engine_options.max_sequences = 1;  // its KV memory is no larger than what one conversation can use
   OCTAVO_TRY(auto engine, load_engine(std::move(engine_options), file.string(), context));
   // People know the file's name; the one in the file is often that of a training run.
-  return ChatSession(options.settings, model_stem(file), std::move(engine), context).loop();
+  ChatSettings settings = options.settings;
+  settings.picture_bounds = options.engine.picture_bounds;
+  return ChatSession(std::move(settings), model_stem(file), std::move(engine), context).loop();
 }
 
 }  // namespace

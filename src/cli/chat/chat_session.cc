@@ -319,7 +319,8 @@ Result<void> ChatSession::set(const std::string& argument) {
 }
 
 Result<void> ChatSession::show_picture(const std::string& path) {
-  Result<PictureInput> picture = path.empty() ? fail("found no name of a file, expected one") : read_picture(path);
+  Result<PictureInput> picture =
+      path.empty() ? fail("found no name of a file, expected one") : read_picture(path, settings_.picture_bounds);
   if (const auto sees = check_sees(engine_->info(), "a picture"); !sees) picture = std::unexpected(sees.error());
   if (!picture) {
     note("/image: " + escaped(picture.error().message));

@@ -18,6 +18,7 @@ struct ChatSettings {
   std::vector<std::string> stop = {};
   int max_tokens = 0;         // of an answer; 0: until the model ends it or the context is full
   int reasoning_budget = -1;  // tokens of an answer's reasoning; -1: any number
+  PictureBounds picture_bounds = {};
 };
 
 /// The commands, a line each, for help.

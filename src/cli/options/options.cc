@@ -89,6 +89,16 @@ struct DraftSource {
   std::filesystem::path path = {};  // of a draft file, or its name on the hub
 };
 
+void add_picture_bounds(Command& command, PictureBounds& bounds) {
+  constexpr int kMostPixels = 1 << 30, kMostPictures = 100'000;
+  add_parsed(command, "--max-picture-size", "SIZE", parse_kv_memory, store_in(bounds.bytes),
+             "The file of a picture at most; default 20MiB");
+  add_integer(command, "--max-picture-pixels", bounds.pixels, 1, kMostPixels,
+              "Pixels of a picture at most; default 64000000");
+  add_integer(command, "--max-pictures", bounds.pictures, 0, kMostPictures,
+              "Pictures of a request at most; default 100");
+}
+
 }  // namespace
 
 void add_device_options(Command& command, Device& device, int& gpu_layers, const std::string& text) {
@@ -314,6 +324,7 @@ void add_picture_options(Command& command, EngineOptions& options) {
              "Memory for pictures that were encoded, so that each is encoded once; one that has no room is refused; "
              "default 256MiB")
       ->per_model();
+  add_picture_bounds(command, options.picture_bounds);
 }
 
 void add_kv_store_options(Command& command, KvStoreSettings& store, Context& context) {

@@ -87,7 +87,7 @@ inline EngineOptions engine_of_one_user() { return {.itl_target_ms = 0}; }
 void add_engine_options(Command& command, EngineOptions& options, Context& context);
 /// --draft and --draft-max. `usual`: the mode where nobody says.
 void add_draft_options(Command& command, EngineOptions& options, std::string_view usual = "auto");
-/// --mmproj, --no-mmproj, --image-min-tokens, --image-max-tokens and --picture-memory.
+/// --mmproj, --no-mmproj, --image-min-tokens, --image-max-tokens, --picture-memory and the bounds of pictures.
 void add_picture_options(Command& command, EngineOptions& options);
 /// --kv-store, and --kv-store-size, -min and -ttl; what it warns of goes to the context's log.
 void add_kv_store_options(Command& command, KvStoreSettings& store, Context& context);

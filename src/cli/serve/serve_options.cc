@@ -22,6 +22,7 @@
 namespace octavo::cli {
 namespace {
 
+constexpr std::size_t kSeenBodyBytes = std::size_t{32} << 20;  // of a request with pictures, at most
 constexpr int kMaxPort = 65535;
 constexpr int kMaxCount = 1 << 30;
 constexpr int kMaxSeconds = 86400;
@@ -110,7 +111,8 @@ void add_limit_options(Command& command, server::ServerOptions& server) {
               "The same of one client, trusted proxies aside; default 0: any number");
   add_integer(command, "--max-requests-per-connection", limits.max_requests, 1, kMaxCount, "Then it is closed; 10000");
   add_size(command, "--max-header-size", limits.max_header_bytes, 256, kMaxHeaderBytes, "Of a request; default 16KiB");
-  add_size(command, "--max-body-size", limits.max_body_bytes, 1, std::uint64_t{1} << 30, "Of a request; default 8MiB");
+  add_size(command, "--max-body-size", limits.max_body_bytes, 1, std::uint64_t{1} << 30,
+           "Of a request; default 8MiB, and 32MiB with --mmproj");
   add_size(command, "--max-received-size", limits.max_received_bytes, 1024, kMaxHeldBytes,
            "Of requests that arrive or wait to be parsed, together; the largest is refused; default 256MiB");
   add_size(command, "--max-unsent-size", limits.max_unsent_bytes, 4096, std::uint64_t{1} << 30,
@@ -264,6 +266,12 @@ void add_serve_options(Command& command, ServeOptions& options, Context& context
   add_draft_options(command, server.engine);
   add_kv_store_options(command, server.engine.kv_store, context);
   add_picture_options(command, server.engine);
+  const Option* body_size = command.find_option("--max-body-size");
+  command.on_parsed([&server, body_size]() -> Result<void> {
+    server.requests.picture_bounds = server.engine.picture_bounds;
+    if (body_size->count() == 0 && !server.engine.mmproj_path.empty()) server.http.max_body_bytes = kSeenBodyBytes;
+    return {};
+  });
   add_engine_options(command, server.engine, context);
   const Option* chat_template = add_chat_template_option(command, server.engine.chat_template);
   add_chat_template_file_option(command, server.engine.chat_template)->excludes(chat_template);
