@@ -96,6 +96,21 @@ class SameBits(unittest.TestCase):
     def test_squares_of_what_is_positive(self):
         self.check(support.few_words_model("tiny-arcee", types=("Q4_K", "Q6_K")))
 
+    def test_a_gate_behind_attention(self):
+        model = support.few_words_model("tiny-muse-glimmer", types=("Q4_K", "Q6_K"), window=19)
+        self.check(model)
+        self.check(model, "--no-repack")
+
+    def test_norms_with_biases(self):
+        self.check(support.few_words_model("tiny-starcoder2", types=("Q4_K", "Q6_K")))
+        self.check(support.few_words_model("tiny-stablelm-12b", types=("Q8_0",)))
+
+    def test_factors_of_long_contexts(self):
+        self.check(support.few_words_model("tiny-phi3", types=("Q4_K", "Q6_K")))
+
+    def test_an_activation_with_numbers_of_its_layer(self):
+        self.check(support.few_words_model("tiny-apertus", types=("Q4_K", "Q6_K")))
+
     def test_layers_without_positions(self):
         self.check(support.few_words_model("tiny-smollm3", types=("Q4_K", "Q6_K")))
 
@@ -134,7 +149,8 @@ class SameBits(unittest.TestCase):
     def test_choices_are_the_same_in_any_memory(self):
         """Two of the ways to compute them for each shape and type: each shape and each type meets all four."""
         shapes = (("tiny-llama", {}), ("tiny-gemma3", {"window": 19}), ("tiny-gemma4", {"window": 19}),
-                  ("tiny-olmo2", {"window": 19}), ("tiny-cohere2", {"window": 19}))
+                  ("tiny-olmo2", {"window": 19}), ("tiny-cohere2", {"window": 19}),
+                  ("tiny-muse-glimmer", {"window": 19}))
         for (i, (shape, window)), (j, kv_type) in itertools.product(enumerate(shapes),
                                                                     enumerate(("f32", "f16", "bf16", "q8_0", "i16"))):
             with self.subTest(shape=shape, kv_type=kv_type):

@@ -129,6 +129,7 @@ void sigmoid_mul(const float* gate, const float* x, int64_t n, float* out) {
 }
 
 void gelu_mul(const float* gate, const float* up, int64_t n, float* out) {
+  if (up == nullptr) return gated(gate, gate, n, out, [](F32 g, F32) { return gelu(g); });
   gated(gate, up, n, out, [](F32 g, F32 u) { return f32_mul(gelu(g), u); });
 }
 
@@ -140,6 +141,12 @@ void gelu_erf_mul(const float* gate, const float* up, int64_t n, float* out) {
 void squared_relu(const float* gate, const float* up, int64_t n, float* out) {
   if (up == nullptr) return gated(gate, gate, n, out, [](F32 g, F32) { return squared_relu(g); });
   gated(gate, up, n, out, [](F32 g, F32 u) { return f32_mul(squared_relu(g), u); });
+}
+
+void xielu(const float* gate, const XieluNumbers& numbers, int64_t n, float* out) {
+  const F32 above = f32_set(numbers.above), below = f32_set(numbers.below), slope = f32_set(numbers.slope),
+            most = f32_set(numbers.most);
+  gated(gate, gate, n, out, [&](F32 g, F32) { return xielu(g, above, below, slope, most); });
 }
 
 void clamped_swiglu(const float* gate, const float* up, int64_t n, float* out) {

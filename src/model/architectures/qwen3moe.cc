@@ -9,8 +9,7 @@ Result<void> read_qwen3moe(const ModelKeys& keys, ModelConfig& config) {
   layer.attention()->qk_norm = Presence::kRequired;
   OCTAVO_TRY(const int width, keys.size("expert_feed_forward_length"));
   OCTAVO_TRY(layer.feed_forward, read_experts(keys, width));
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
-  return {};
+  return read_equal_layers(keys, layer, config);
 }
 
 }  // namespace octavo
