@@ -129,9 +129,10 @@ class Model:
 
     def split_qkv(self):
         """Phi3Attention: the rows of Q, of K and of V lie in one matrix."""
-        kv = self.of_layer("attention.head_count_kv", 0, self.heads)
-        ends = np.cumsum([self.heads * self.head_dim, kv * self.head_dim])
-        for name in [name for name in self.weights if self.arch == "phi3" and name.endswith("attn_qkv.weight")]:
+        if self.arch != "phi3":
+            return
+        ends = np.cumsum([self.heads * self.head_dim, self.key("attention.head_count_kv") * self.head_dim])
+        for name in [name for name in self.weights if name.endswith("attn_qkv.weight")]:
             for part, rows in zip("qkv", np.split(self.weights[name], ends), strict=True):
                 self.weights[name.replace("qkv", part)] = rows
 

@@ -108,6 +108,20 @@ class SameBits(unittest.TestCase):
     def test_factors_of_long_contexts(self):
         self.check(support.few_words_model("tiny-phi3", types=("Q4_K", "Q6_K")))
 
+    def test_the_served_context_chooses_the_factors_and_is_told_by_the_fingerprint(self):
+        """Prefixes on disk lie under the fingerprint, so that none is read with other factors than it was written with."""
+        model = support.few_words_model("tiny-phi3", types=("Q8_0",))  # its context was 16 tokens before it was stretched
+
+        def said(context):
+            answer = json.loads(support.octavo_ok("run", "-m", model, "--raw", "-p", "Once upon a time", "-n", 4, "--temp", 0,
+                                                  "--json", "--max-context", context))
+            return answer["system_fingerprint"], answer["logprobs"]
+
+        short, longer, whole = said(16), said(17), said(2048)
+        self.assertEqual(longer, whole)
+        self.assertNotEqual(short[0], whole[0])
+        self.assertNotEqual(short[1], whole[1])
+
     def test_an_activation_with_numbers_of_its_layer(self):
         self.check(support.few_words_model("tiny-apertus", types=("Q4_K", "Q6_K")))
 
