@@ -31,7 +31,7 @@ std::string with_flags(const std::string& arch, const std::string& key) {
 }
 
 const std::string& bytes_of_model(std::size_t index) {
-  static const std::array<std::string, 27> kModels = {
+  static const std::array<std::string, 33> kModels = {
       TinyModel{.layers = 1}.bytes(),
       TinyModel{.layers = 1, .type = octavo::DType::kQ8_0, .experts = 3, .chosen = 2}.bytes(),
       TinyModel{.arch = "mistral3", .layers = 1}.bytes(),
@@ -48,6 +48,12 @@ const std::string& bytes_of_model(std::size_t index) {
       TinyModel{.arch = "smollm3", .layers = 4}.bytes(),
       TinyModel{.arch = "minicpm", .layers = 1}.bytes(),
       TinyModel{.arch = "arcee", .layers = 1}.bytes(),
+      TinyModel{.arch = "muse-glimmer", .layers = 4}.bytes(),
+      TinyModel{.arch = "phi3", .layers = 1, .long_context = true}.bytes(),
+      TinyModel{.arch = "starcoder2", .layers = 1}.bytes(),
+      TinyModel{.arch = "stablelm", .layers = 1}.bytes(),
+      TinyModel{.arch = "stablelm", .layers = 1, .norms_by_head = true, .is_parallel = true}.bytes(),
+      TinyModel{.arch = "apertus", .layers = 1}.bytes(),
       TinyModel{.arch = "gemma2", .layers = 2}.bytes(),
       TinyModel{.arch = "gemma3", .layers = 1}.bytes(),
       TinyModel{.arch = "gemma4", .layers = 5, .width = 32, .ffn = 32, .vocab = 20}.bytes(),

@@ -18,6 +18,7 @@ import gguf
 import numpy as np
 
 import original_names
+import synth_model
 from gguf_file import GgufFile
 
 MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM",
@@ -27,7 +28,10 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "ernie4_5": "Ernie4_5ForCausalLM", "hunyuan-dense": "HunYuanDenseV1ForCausalLM", "olmo2": "Olmo2ForCausalLM",
           "exaone4": "Exaone4ForCausalLM", "command-r": "CohereForCausalLM", "cohere2": "Cohere2ForCausalLM",
           "glm4": "Glm4ForCausalLM", "granite": "GraniteForCausalLM", "smollm3": "SmolLM3ForCausalLM",
-          "arcee": "ArceeForCausalLM", "minicpm": "MiniCPMForCausalLM"}
+          "arcee": "ArceeForCausalLM", "minicpm": "MiniCPMForCausalLM",
+          "qwen2vl": "Qwen2_5_VLForConditionalGeneration", "muse-glimmer": "MuseGlimmerForConditionalGeneration",
+          "phi3": "Phi3ForCausalLM", "starcoder2": "Starcoder2ForCausalLM", "stablelm": "StableLmForCausalLM",
+          "apertus": "ApertusForCausalLM"}
 SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", "vocab_size": "vocab_size",
          "num_attention_heads": "attention.head_count", "num_key_value_heads": "attention.head_count_kv",
          "head_dim": "attention.key_length", "intermediate_size": "feed_forward_length",
@@ -77,7 +81,13 @@ def rope_of(keys):
     if keys.arch == "mistral3":
         rope |= {"mscale": 1.0, "mscale_all_dim": keys.get("rope.scaling.yarn_log_multiplier"),
                  "llama_4_scaling_beta": keys.get("attention.temperature_scale")}
-    if keys.arch == "glm4":
+    if keys.arch == "qwen2vl":
+        rope |= {"rope_type": "mrope", "mrope_section": keys.get("rope.dimension_sections")[:3]}
+    if keys.arch == "phi3":
+        tensors = {t.name: t.data.tolist() for t in keys.reader.tensors if t.name.startswith("rope_factors_")}
+        rope |= {"rope_type": "longrope", "attention_factor": keys.get("rope.scaling.attn_factor"),
+                 **{f"{kind}_factor": tensors[f"rope_factors_{kind}.weight"] for kind in ("short", "long")}}
+    if keys.arch in ("glm4", "phi3", "stablelm"):
         rope |= {"partial_rotary_factor": keys.get("rope.dimension_count") / keys.get("attention.key_length")}
     if keys.arch.startswith("qwen35"):
         rope |= {"partial_rotary_factor": keys.get("rope.dimension_count") / keys.get("attention.key_length"),
@@ -158,6 +168,14 @@ def config_of(keys, is_tied, old):
         config |= {name: keys.get(suffix) for name, suffix in GRANITE_SCALES.items()}
     if keys.arch == "arcee":
         config |= {"hidden_act": "relu2"}
+    if keys.arch == "muse-glimmer":
+        config |= {"output_multiplier": keys.get("logit_scale"), "qk_scale_factor": synth_model.GLIMMER_QUERY_SCALE}
+    if keys.arch == "phi3":
+        config |= {"original_max_position_embeddings": keys.get("rope.scaling.original_context_length")}
+    if keys.arch == "starcoder2":
+        config |= {"norm_epsilon": config.pop("layer_norm_eps"), "hidden_act": "gelu_pytorch_tanh", "use_bias": True}
+    if keys.arch == "apertus":
+        config |= {"hidden_act": "xielu"}
     if keys.arch == "smollm3":
         config |= {"no_rope_layers": [int((i + 1) % 4 != 0) for i in range(keys.get("block_count"))]}
     if keys.arch == "minicpm":

@@ -9,21 +9,29 @@ from gguf_file import GgufFile
 
 ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3",
                  "gemma4", "gemma4-assistant", "gpt-oss", "seed_oss", "ernie4_5", "hunyuan-dense", "olmo2", "exaone4",
-                 "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee")
+                 "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "qwen2vl",
+                 "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus")
 HYBRIDS = ("qwen35", "qwen35moe")
 SCALED = ("granite", "granitemoe", "minicpm")  # whose files divide logits by a number, and multiply other rows
 # Whose files pair neighbouring dimensions for RoPE.
-NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "command-r", "cohere2", "glm4", "smollm3", "arcee", *SCALED)
+NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "command-r", "cohere2", "glm4", "smollm3", "arcee",
+              "muse-glimmer", *SCALED)
 UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layers of SmolLM3Config)
 # Whose feed-forwards have no factors in llama.cpp.
-UNFACTORED = ("qwen2", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", *SCALED)
+UNFACTORED = ("qwen2", "qwen2vl", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", "muse-glimmer", "starcoder2", "stablelm",
+              "apertus", *SCALED)
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
-GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "olmo2": 4, "exaone4": 4, "cohere2": 4}
-NORMS_RESULTS = ("gemma2", "gemma3", "glm4", "olmo2", "exaone4")  # of the parts, before they are added
+GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "olmo2": 4, "exaone4": 4, "cohere2": 4,
+                "muse-glimmer": 4}
+UNROTATED_GLOBALS = ("exaone4", "cohere2", "muse-glimmer")  # whose layers that see all know no positions
+NORMS_RESULTS = ("gemma2", "gemma3", "glm4", "olmo2", "exaone4", "muse-glimmer")  # of the parts, before they are added
 POST_ATTENTION_IS_FFN = ("qwen35", "qwen35moe", "gpt-oss", "seed_oss")  # post_attention_norm is of the feed-forward's input
 COHERES = ("command-r", "cohere2")  # LayerNorm, and a feed-forward that reads what attention reads
+LAYER_NORMS = (*COHERES, "starcoder2", "stablelm")
+GATE_IN_UP = ("glm4", "phi3")
+GLIMMER_POST_EPSILON = 1e-8  # post_norm_eps of MuseGlimmerTextConfig
 SWIGLU_SLOPE, SWIGLU_LIMIT = 1.702, 7.0  # alpha and limit of GptOssExperts
 
 
@@ -96,7 +104,7 @@ class Model:
         for name in [name for name in self.weights if name.endswith("ffn_gate_up_exps.weight") and self.arch != "gemma4"]:
             for half, part in zip(("gate", "up"), np.split(self.weights[name], 2, axis=1), strict=True):
                 self.weights[name.replace("gate_up", half)] = part
-        if self.arch == "glm4":
+        if self.arch in GATE_IN_UP:
             for name in [name for name in self.weights if name.endswith("ffn_up.weight")]:
                 gate, self.weights[name] = np.split(self.weights[name], 2)
                 self.weights[name.replace("ffn_up", "ffn_gate")] = gate
@@ -107,20 +115,37 @@ class Model:
         self.heads = int(np.max(self.key("attention.head_count")))  # of the layers that attend
         self.head_dim = self.key("attention.key_length", self.width // self.heads)
         self.value_dim = self.key("attention.value_length", self.head_dim)
-        self.eps = self.key(f"attention.layer_norm_{'' if self.arch in COHERES else 'rms_'}epsilon")
+        self.eps = self.key(f"attention.layer_norm_{'' if self.arch in LAYER_NORMS else 'rms_'}epsilon")
+        self.eps_of_results = GLIMMER_POST_EPSILON if self.arch == "muse-glimmer" else self.eps
+        self.split_qkv()
         self.rope_base = self.key("rope.freq_base", 10000.0)
         self.window = self.key("attention.sliding_window", 0) if self.arch in GLOBAL_EVERY else 0
         self.score_cap = self.key("attn_logit_softcapping", 0)
         self.logit_cap = self.key("final_logit_softcapping", 0)
-        # Llama 3's scaling, if the file has it, or that of LongRoPE within the original context.
-        self.rope_factors = self.weights.get("rope_freqs.weight", self.weights.get("rope_factors_short.weight"))
+        # Llama 3's scaling, if the file has it, or that of LongRoPE for the model's whole context.
+        self.rope_factors = self.weights.get("rope_freqs.weight", self.weights.get(f"rope_factors_{self.context_kind()}.weight"))
         self.residual_scale, self.embedding_scale, self.logit_scale = self.scales()
         self.choices = []  # of experts, by the layers in which rows chose: [rows, chosen]
+
+    def split_qkv(self):
+        """Phi3Attention: the rows of Q, of K and of V lie in one matrix."""
+        if self.arch != "phi3":
+            return
+        ends = np.cumsum([self.heads * self.head_dim, self.key("attention.head_count_kv") * self.head_dim])
+        for name in [name for name in self.weights if name.endswith("attn_qkv.weight")]:
+            for part, rows in zip("qkv", np.split(self.weights[name], ends), strict=True):
+                self.weights[name.replace("qkv", part)] = rows
+
+    def context_kind(self):
+        context = self.key("context_length")
+        return "long" if context > self.key("rope.scaling.original_context_length", context) else "short"
 
     def may_be_scaled(self, name):
         """Whether a number beside a matrix that is not in NVFP4 multiplies its products. gemma4's routers and experts have
         others of that name; where llama.cpp's graph has none of the feed-forward, they are numbers that nothing reads."""
         if not name.startswith("blk.") or self.arch == "gemma4":
+            return False
+        if self.arch == "muse-glimmer" and ".attn_gate." in name:
             return False
         return ".ffn_" not in name or self.arch not in UNFACTORED
 
@@ -135,7 +160,8 @@ class Model:
         Granite, whose logits_scaling divides; scale_depth, scale_emb and dim_model_base of MiniCPM, with their
         defaults; logit_scale of Cohere multiplies."""
         if self.arch not in SCALED:
-            return 1, float(np.sqrt(self.width)) if self.gemma else 1, self.key("logit_scale") if self.arch in COHERES else 1
+            multiplies = self.arch in (*COHERES, "muse-glimmer")
+            return 1, float(np.sqrt(self.width)) if self.gemma else 1, self.key("logit_scale") if multiplies else 1
         first = (1.4 / self.layers ** 0.5, 12.0, self.width / 256) if self.arch == "minicpm" else (1, 1, 1)
         residual, embedding, logits = (self.key(f"{name}_scale", value) for name, value in
                                        zip(("residual", "embedding", "logit"), first, strict=True))
@@ -151,13 +177,14 @@ class Model:
         value = self.key(name, default)
         return value[layer] if isinstance(value, list) else value
 
-    def norm(self, x, name):
+    def norm(self, x, name, eps=None):
         """RMSNorm, or for rows of the stream LayerNorm; the row itself where the file has no such norm."""
         if name not in self.weights:
             return x
-        if self.arch in COHERES:
+        if self.arch in LAYER_NORMS:
             x = x - x.mean(-1, keepdims=True)
-        return x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps) * self.norm_weights(name)
+        x = x / np.sqrt((x * x).mean(-1, keepdims=True) + (eps or self.eps)) * self.norm_weights(name)
+        return x + self.weights.get(name.removesuffix("weight") + "bias", 0)
 
     def norm_weights(self, name):
         """Of one norm, or of one for each head."""
@@ -166,7 +193,7 @@ class Model:
 
     def rope(self, x, positions, local):
         """x: [heads, tokens, head_dim]. llama files pair neighbours, the others pair the two halves."""
-        if self.window and not local and self.arch in ("exaone4", "cohere2"):  # these layers know no positions
+        if self.window and not local and self.arch in UNROTATED_GLOBALS:
             return x
         rotated = self.key("rope.dimension_count", self.head_dim)
         if self.arch == "olmo2":
@@ -182,6 +209,7 @@ class Model:
         if self.rope_factors is not None:
             freq = freq / self.rope_factors
         freq, magnitude = (freq, 1) if is_plain else self.scale_rope(freq, base)
+        magnitude = magnitude * self.key("rope.scaling.attn_factor", 1.0)
         c, s = (magnitude * f(positions[:, None] * freq) for f in (np.cos, np.sin))
         x, rest = x[..., :rotated], x[..., rotated:]
         if self.arch in NEIGHBOURS:
@@ -267,7 +295,10 @@ class Model:
             out = softmax(scores) @ v
         if gate is not None:
             out = out * sigmoid(gate)
-        return out.transpose(1, 0, 2).reshape(n, -1) @ w[p + "attn_output.weight"].T + w.get(p + "attn_output.bias", 0)
+        out = out.transpose(1, 0, 2).reshape(n, -1)
+        if self.arch == "muse-glimmer":
+            out = out * sigmoid(h @ w[p + "attn_gate.weight"].T)
+        return out @ w[p + "attn_output.weight"].T + w.get(p + "attn_output.bias", 0)
 
     def is_recurrent(self, layer):
         if self.arch not in HYBRIDS:
@@ -312,9 +343,21 @@ class Model:
             return self.mixture(h, p) + self.shared_expert(h, p)
         if self.arch == "arcee":  # ArceeMLP of transformers
             return np.maximum(h @ w[p + "ffn_up.weight"].T, 0)**2 @ w[p + "ffn_down.weight"].T
+        if self.arch == "starcoder2":
+            up = gelu_tanh(h @ w[p + "ffn_up.weight"].T + w[p + "ffn_up.bias"])
+            return up @ w[p + "ffn_down.weight"].T + w[p + "ffn_down.bias"]
+        if self.arch == "apertus":
+            return self.xielu(h @ w[p + "ffn_up.weight"].T, layer) @ w[p + "ffn_down.weight"].T
         gate, up = (h @ w[p + f"ffn_{name}.weight"].T + w.get(p + f"ffn_{name}.bias", 0) for name in ("gate", "up"))
         gated = (gelu_tanh if self.gemma else silu)(gate) * up
         return gated @ w[p + "ffn_down.weight"].T + w.get(p + "ffn_down.bias", 0)
+
+    def xielu(self, x, layer):
+        """XIELUActivation of transformers (arXiv 2411.13010)."""
+        numbers = (self.meta[f"xielu.{name}"] for name in ("alpha_p", "alpha_n", "beta", "eps"))
+        alpha_p, alpha_n, beta, eps = (n[layer] if isinstance(n, list) else n for n in numbers)
+        curve = (beta + np.logaddexp(0, alpha_n)) * (np.expm1(np.minimum(x, eps)) - x)
+        return np.where(x > 0, np.logaddexp(0, alpha_p) * x * x, curve).astype(np.float32) + np.float32(beta) * x
 
     def mixture(self, h, p):
         """As Qwen3MoeSparseMoeBlock and MixtralSparseMoeBlock of transformers: a softmax of all scores, the largest
@@ -362,25 +405,29 @@ class Model:
         own_gate = w.get(p + "ffn_gate_inp_shexp.weight")
         return result if own_gate is None else sigmoid(h @ own_gate)[:, None] * result
 
+    def norm_result(self, out, name):
+        return self.norm(out, name, self.eps_of_results) if self.arch in NORMS_RESULTS else out
+
     def layer(self, x, layer, mixer):
         """The residual stream behind a layer."""
         p = f"blk.{layer}."
-        if self.arch in COHERES:
+        if self.arch in COHERES or (self.arch == "stablelm" and p + "ffn_norm.weight" not in self.weights):
             h = self.norm(x, p + "attn_norm.weight")
             return x + mixer(h, layer) + self.feed_forward(h, layer)
-        norms_results = self.arch in NORMS_RESULTS
         if self.of_layer("attention.head_count", layer):
             out = mixer(self.norm(x, p + "attn_norm.weight"), layer)
-            x = x + self.residual_scale * (self.norm(out, p + "post_attention_norm.weight") if norms_results else out)
+            x = x + self.residual_scale * (self.norm_result(out, p + "post_attention_norm.weight"))
         if not self.of_layer("feed_forward_length", layer, 1):  # mixtures need not have the key
             return x
         ffn_norm = "post_attention_norm" if self.arch in POST_ATTENTION_IS_FFN else "ffn_norm"
         out = self.feed_forward(self.norm(x, p + ffn_norm + ".weight"), layer)
-        return x + self.residual_scale * (self.norm(out, p + "post_ffw_norm.weight") if norms_results else out)
+        return x + self.residual_scale * (self.norm_result(out, p + "post_ffw_norm.weight"))
 
     def hidden(self, ids):
         """Rows that meet the output matrix, times the scale of logits: float32 [len(ids), width]."""
         x = self.weights["token_embd.weight"][ids] * np.float32(self.embedding_scale)
+        if self.arch == "muse-glimmer":
+            x = x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps)
         for i in range(self.layers):
             x = self.layer(x, i, self.delta_net if self.is_recurrent(i) else self.attention)
         return self.norm(x, "output_norm.weight") * np.float32(self.logit_scale)

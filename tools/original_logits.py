@@ -33,6 +33,7 @@ class Case(NamedTuple):
     config: str
     options: dict  # of write_model()
     settings: dict  # of the configuration, beside those that all have
+    other_parts: dict = {}  # configurations of the parts that do not read text, where the text's is one of several
 
 
 def default_rope(theta, **more):
@@ -66,6 +67,17 @@ def granite(shape, **more):
     """The scales that synth_model.py gives a shape, by their names in the configuration."""
     return {**dict(zip(("embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"),
                        synth_model.SCALES[shape], strict=True)), **more}
+
+
+def long_rope(shape):
+    """The lists of factors that synth_model.py gives a shape, and the context that they begin at."""
+    original, magnitude = synth_model.LONG_ROPES[shape]
+    count = int(synth_model.SHAPES[shape].head_dim * synth_model.PARTLY_ROTATED["phi3"]) // 2
+    lists = {f"{kind}_factor": synth_model.long_rope_factors(kind, count).tolist() for kind in ("short", "long")}
+    return {"original_max_position_embeddings": original,
+            "rope_parameters": {"rope_type": "longrope", "rope_theta": synth_model.SHAPES[shape].rope_base,
+                                "partial_rotary_factor": synth_model.PARTLY_ROTATED["phi3"],
+                                "original_max_position_embeddings": original, "attention_factor": magnitude, **lists}}
 
 
 def experts(shape, **names):
@@ -137,6 +149,29 @@ CASES = {
                                                     shared_intermediate_size="shared"))),
     "smollm3": Case("tiny-smollm3", "SmolLM3ForCausalLM", "SmolLM3Config", {}, {}),
     "arcee": Case("tiny-arcee", "ArceeForCausalLM", "ArceeConfig", {}, {}),
+    "qwen2vl": Case("tiny-qwen2vl", "Qwen2_5_VLForConditionalGeneration", "Qwen2_5_VLConfig", {},
+                    {"rope_parameters": default_rope(1e6, mrope_section=[8, 12, 12])},
+                    {"vision_config": {"depth": 1, "hidden_size": 32, "num_heads": 2, "intermediate_size": 32,
+                                       "out_hidden_size": 256, "fullatt_block_indexes": [0]}}),
+    "muse-glimmer": Case("tiny-muse-glimmer", "MuseGlimmerForConditionalGeneration", "MuseGlimmerConfig",
+                         {"window": WINDOW},
+                         {"sliding_window": WINDOW, "final_logit_softcapping": 3.0, "output_multiplier": 0.75,
+                          "qk_scale_factor": synth_model.GLIMMER_QUERY_SCALE},
+                         {"vision_config": {"num_hidden_layers": 1, "hidden_size": 32, "num_attention_heads": 2,
+                                            "intermediate_size": 32},
+                          "out_hidden_size": 128, "projector_hidden_size": 32}),
+    "phi3": Case("tiny-phi3", "Phi3ForCausalLM", "Phi3Config", {}, long_rope("tiny-phi3")),
+    "phi3 within the original context": Case("tiny-phi3-short", "Phi3ForCausalLM", "Phi3Config", {},
+                                             long_rope("tiny-phi3-short")),
+    "starcoder2": Case("tiny-starcoder2", "Starcoder2ForCausalLM", "Starcoder2Config", {},
+                       {"norm_epsilon": 1e-6, "use_bias": True, "sliding_window": None}),
+    "stablelm": Case("tiny-stablelm", "StableLmForCausalLM", "StableLmConfig", {"biases": True},
+                     {"layer_norm_eps": 1e-6, "use_qkv_bias": True,
+                      "rope_parameters": default_rope(10000.0, partial_rotary_factor=0.25)}),
+    "stablelm 12B": Case("tiny-stablelm-12b", "StableLmForCausalLM", "StableLmConfig", {},
+                         {"layer_norm_eps": 1e-6, "use_parallel_residual": True, "qk_layernorm": True,
+                          "rope_parameters": default_rope(10000.0, partial_rotary_factor=0.25)}),
+    "apertus": Case("tiny-apertus", "ApertusForCausalLM", "ApertusConfig", {}, {}),
     "gpt-oss": Case("tiny-gpt-oss", "GptOssForCausalLM", "GptOssConfig", {"window": WINDOW, "yarn": 4.0},
                     {"rope_parameters": yarn_rope("tiny-gpt-oss", 4.0, truncate=False), "sliding_window": WINDOW,
                      **experts("tiny-gpt-oss", num_local_experts="count", num_experts_per_tok="chosen")}),
@@ -162,6 +197,9 @@ def configuration(case, num_tokens):
                 "pad_token_id": None, "bos_token_id": None, "eos_token_id": None, **case.settings}
     if shape.arch == "gemma4":
         settings["vocab_size_per_layer_input"] = num_tokens
+    if case.other_parts:
+        return getattr(transformers, case.config)(text_config=settings, **case.other_parts, attn_implementation="eager",
+                                                  tie_word_embeddings=shape.tied)
     return getattr(transformers, case.config)(**settings, attn_implementation="eager")
 
 
@@ -174,8 +212,12 @@ def original_model(case, vocab_from, config_of=configuration):
         weights = original_names.original_weights(GgufFile(path), synth_model.SHAPES[case.shape])
     config = config_of(case, len(weights["model.embed_tokens.weight"]))
     model = getattr(transformers, case.model)(config).to(torch.float32).eval()
+    if case.other_parts:
+        weights = {name.replace("model.", "model.language_model.", 1): data for name, data in weights.items()}
     given = {name: torch.from_numpy(np.array(data, np.float32)) for name, data in weights.items()}
     lacking, unknown = model.load_state_dict(given, strict=False)
+    if case.other_parts:
+        lacking = [name for name in lacking if name.startswith(("model.language_model.", "lm_head."))]
     tied = {"lm_head.weight"} if config.tie_word_embeddings else set()
     if set(lacking) - tied or unknown:
         raise SystemExit(f"{case.shape}: lacking {sorted(set(lacking) - tied)}, unknown {unknown}")

@@ -28,13 +28,18 @@ OWN_PARTS = {
     "olmo2": {"post_ffw_norm": "post_feedforward_layernorm"},
     "granitemoe": {"ffn_gate_inp": "block_sparse_moe.router", "ffn_down_shexp": "shared_mlp.output_linear",
                    "ffn_gate_up_shexp": "shared_mlp.input_linear"},
+    "muse-glimmer": {"post_ffw_norm": "post_feedforward_layernorm", "ffn_norm": "pre_feedforward_layernorm",
+                     "attn_gate": "self_attn.gate_proj"},
+    "phi3": {"attn_qkv": "self_attn.qkv_proj", "ffn_up": "mlp.gate_up_proj"},
+    "starcoder2": {"ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj"},
+    "apertus": {"attn_norm": "attention_layernorm", "ffn_norm": "feedforward_layernorm"},
     "exaone4": {"post_ffw_norm": "post_feedforward_layernorm"},
     "glm4": {"post_attention_norm": "post_self_attn_layernorm", "post_ffw_norm": "post_mlp_layernorm",
              "ffn_up": "mlp.gate_up_proj"},
 }
 WHOLE = {
     "token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight",
-    "output.weight": "lm_head.weight", "per_layer_token_embd.weight": "model.embed_tokens_per_layer.weight",
+    "output_norm.bias": "model.norm.bias", "output.weight": "lm_head.weight", "per_layer_token_embd.weight": "model.embed_tokens_per_layer.weight",
     "per_layer_model_proj.weight": "model.per_layer_model_projection.weight",
     "per_layer_proj_norm.weight": "model.per_layer_projection_norm.weight",
     "nextn.pre_projection.weight": "pre_projection.weight", "nextn.post_projection.weight": "post_projection.weight",
@@ -46,8 +51,9 @@ NAMES = {  # of a layer, whole
 }
 # Architectures whose norms multiply by one more than the original's weight.
 SHIFTED_NORMS = ("gemma2", "gemma3", "qwen35", "qwen35moe")
+SHIFTED_LAYER_NORMS = (*SHIFTED_NORMS, "muse-glimmer")  # those of layers
 # llama.cpp rotates neighbours there, the original the halves of a head.
-PERMUTED = ("llama", "mistral3", "granite", "granitemoe", "smollm3", "minicpm", "arcee")
+PERMUTED = ("llama", "mistral3", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "muse-glimmer")
 QWEN35_HEADS = (2, 4, 64, 64)  # of the tiny shapes: key heads, value heads, and their sizes
 
 
@@ -101,7 +107,7 @@ def layer_tensor(shape, name, data):
         return halves_of_heads(data, shape.heads if stem == "attn_q" else shape.kv_heads)
     if stem == "ffn_gate_inp_shexp":
         return data.reshape(1, -1)
-    if shape.arch in SHIFTED_NORMS and name.endswith("norm.weight") and stem != "ssm_norm":
+    if shape.arch in SHIFTED_LAYER_NORMS and name.endswith("norm.weight") and stem != "ssm_norm":
         return data - 1
     return delta_net(stem, data) if shape.arch.startswith("qwen35") else data
 
@@ -125,6 +131,19 @@ def fused_experts(arch, layer):
             f"{place}.down_proj_bias": layer.pop("ffn_down_exps.bias")}
 
 
+def norms_of_heads(layer):
+    """{name: array} of StableLmLayerNormPerHead, taken out of a layer's tensors."""
+    return {f"self_attn.{c}_layernorm.norms.{i}.weight": weights
+            for c in "qk" for i, weights in enumerate(layer.pop(f"attn_{c}_norm.weight", ()))}
+
+
+def numbers_of_xielu(reader, layer):
+    """{name: array} of XIELUActivation, whose numbers are keys of the file."""
+    numbers = {name: reader.get_field(f"xielu.{name}").contents()[layer] for name in ("alpha_p", "alpha_n", "beta", "eps")}
+    return {f"mlp.act_fn.{name}": np.array([number] if name.startswith("alpha") else number, np.float32)
+            for name, number in numbers.items()}
+
+
 def original_weights(reader, shape):
     """{name: array} of a GGUFReader of a file with float32 weights."""
     layers, weights = {}, {}
@@ -133,11 +152,17 @@ def original_weights(reader, shape):
         if tensor.name.startswith("blk."):
             _, number, name = tensor.name.split(".", 2)
             layers.setdefault(int(number), {})[name] = data
-        elif tensor.name != "rope_freqs.weight":  # the original computes it
+        elif not tensor.name.startswith("rope_f"):  # the original computes them, or has them in its config.json
             is_shifted = tensor.name == "output_norm.weight" and shape.arch in SHIFTED_NORMS
             weights[WHOLE[tensor.name]] = data - 1 if is_shifted else data
     for number, layer in layers.items():
         prefix = f"model.layers.{number}."
+        if shape.arch == "stablelm":
+            weights |= {prefix + name: data for name, data in norms_of_heads(layer).items()}
+        if shape.arch == "apertus":
+            weights |= {prefix + name: data for name, data in numbers_of_xielu(reader, number).items()}
+        if shape.arch == "muse-glimmer":  # its config.json has the scale of Q
+            layer = {name: data for name, data in layer.items() if name not in ("attn_q_norm.weight", "attn_k_norm.weight")}
         if shape.arch == "granitemoe" and shape.shared:  # gate and up of the expert for every row in one matrix
             halves = [layer.pop(f"ffn_{half}_shexp.weight") for half in ("gate", "up")]
             layer["ffn_gate_up_shexp.weight"] = np.concatenate(halves)

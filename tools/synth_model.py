@@ -11,7 +11,8 @@ a real model of the same shape, and any two engines must agree on its logits.
 Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as many rows as that vocabulary has
 tokens. `--type` is the type of the 2-d layer weights, `--mix` gives them several types in turn; embeddings and
 output are `--embd-type` (default: F32 where the layers are not quantized, else Q6_K where the width is a multiple of
-256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2, gemma3, gemma4, gpt-oss, olmo2, exaone4 and cohere2 (0: none); `--rope-freqs`
+256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2, gemma3, gemma4, gpt-oss, olmo2, exaone4, cohere2 and
+muse-glimmer (0: none); `--rope-freqs`
 adds Llama 3's per-frequency factors (those with Llama's layers); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and
 rotates three quarters of a head (gpt-oss: all of it; mistral3 too, and scores grow with the position). `--biases` adds
 those that files of an architecture may have, `--factors` a number beside each matrix of a layer; `--pattern` says which layers have a window: a number n, of which each n-th
@@ -50,7 +51,7 @@ class Shape(NamedTuple):
     chosen: int = 0
     shared: int = 0  # the width of an expert for all rows, or of the dense feed-forward beside a mixture (gemma4)
     value_dim: int = 0  # of heads; 0: head_dim
-    norms_by_head: bool = False  # of Q and K (command-r)
+    norms_by_head: bool = False  # of Q and K (command-r, stablelm)
 
     def v_dim(self):
         return self.value_dim or self.head_dim
@@ -84,6 +85,14 @@ SHAPES = {
     "tiny-minicpm-first": Shape("minicpm", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
     "tiny-minicpm-longrope": Shape("minicpm", 2, 256, 4, 2, 64, 512, 2048, 10000.0, False),
     "tiny-arcee": Shape("arcee", 2, 256, 4, 2, 64, 512, 2048, 500000.0, False),
+    "tiny-qwen2vl": Shape("qwen2vl", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, False),
+    "tiny-muse-glimmer": Shape("muse-glimmer", 4, 256, 4, 2, 64, 512, 2048, 500000.0, False),
+    "tiny-phi3": Shape("phi3", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
+    "tiny-phi3-short": Shape("phi3", 2, 256, 4, 2, 64, 512, 2048, 10000.0, False),
+    "tiny-starcoder2": Shape("starcoder2", 2, 256, 4, 2, 64, 512, 2048, 100000.0, True),
+    "tiny-stablelm": Shape("stablelm", 2, 256, 4, 2, 64, 512, 2048, 10000.0, False),
+    "tiny-stablelm-12b": Shape("stablelm", 2, 256, 4, 2, 64, 512, 2048, 10000.0, False, norms_by_head=True),
+    "tiny-apertus": Shape("apertus", 2, 256, 4, 2, 64, 512, 2048, 12000000.0, False),
     "tiny-gemma2": Shape("gemma2", 4, 256, 4, 2, 128, 512, 2048, 10000.0, True),
     "tiny-gemma3": Shape("gemma3", 6, 256, 4, 1, 256, 512, 2048, 1000000.0, True),
     "tiny-gemma4": Shape("gemma4", 6, 256, 2, 2, 256, 512, 2048, 1000000.0, True),
@@ -142,11 +151,21 @@ SCALES = {"tiny-granite": (12.0, 0.22, 0.015625, 3.0), "tiny-granite-unrotated":
           "tiny-granitemoe": (12.0, 0.3, 0.015625, 3.0), "tiny-granitemoe-shared": (6.0, 0.3, 0.2, 2.0),
           "tiny-minicpm": (10.0, 0.3, 0.0, 0.75), "tiny-minicpm-longrope": (12.0, 0.3, 0.0, 2.0)}
 DECI_LAYERS = ((0, 512), (2, 256), (1, 0), (0, 0))  # KV heads and widths of feed-forwards, of each four layers in turn
-WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2")
+WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer")
 NORMS_RESULTS_ALONE = ("olmo2", "exaone4")
 COHERES = ("command-r", "cohere2")
 POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss")  # the norm's name in the file
-QKV_BIASES = ("qwen2", "gpt-oss", "seed_oss")  # in every file
+QKV_BIASES = ("qwen2", "qwen2vl", "gpt-oss", "seed_oss", "starcoder2")  # in every file
+NORM_BIASES = ("starcoder2", "stablelm")
+LAYER_NORMS = (*COHERES, *NORM_BIASES)
+LOGIT_SCALES = (*COHERES, "muse-glimmer")
+GATE_IN_UP = ("glm4", "phi3")
+UNGATED = ("arcee", "starcoder2", "apertus")
+PARTLY_ROTATED = {"glm4": 1 / 2, "phi3": 3 / 4, "stablelm": 1 / 4}  # of a head
+# The context before LongRoPE stretched it, and the factor of cosines and sines, which transformers computes of both.
+LONG_ROPES = {"tiny-phi3": (16, (1 + np.log(2048 / 16) / np.log(16)) ** 0.5), "tiny-phi3-short": (2048, 1.19)}
+GLIMMER_QUERY_SCALE = 1.5  # qk_scale_factor, which converters write as the weights of Q's norm
+XIELU = {"alpha_p": [0.3, 0.75], "alpha_n": [-0.5, 0.25], "beta": [0.5, 0.375], "eps": [-1e-6, -0.015625]}  # by layer
 
 Q = gguf.GGMLQuantizationType
 FLOATS = (Q.F32, Q.F16, Q.BF16)
@@ -322,11 +341,12 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     alike = shape.arch != "deci"
     writer.add_head_count(shape.heads if alike else [layer.heads for layer in layers])
     writer.add_rope_freq_base(shape.rope_base)
-    if shape.arch in COHERES:
+    if shape.arch in LAYER_NORMS:
         writer.add_layer_norm_eps(1e-6)
-        writer.add_logit_scale(0.75)
     else:
         writer.add_layer_norm_rms_eps(1e-6)
+    if shape.arch in LOGIT_SCALES:
+        writer.add_logit_scale(0.75)
     writer.add_vocab_size(num_tokens)
     if name in synth_gemma4.LAYERS:
         return synth_gemma4.add_metadata(writer, name, shape, num_layers, window)
@@ -339,11 +359,22 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     if shape.arch == "gemma2":  # so low that these weights meet them: the scores of real models are larger
         writer.add_attn_logit_softcapping(2.0)
         writer.add_final_logit_softcapping(3.0)
+    if shape.arch == "muse-glimmer":
+        writer.add_final_logit_softcapping(3.0)
     if name in SCALES:
         add_scales(writer, name)
     if shape.arch == "qwen3vl":
         writer.add_rope_dimension_sections([12, 10, 10, 0])
         writer.add_uint32("qwen3vl.n_deepstack_layers", 3)
+    if name in LONG_ROPES:
+        original, magnitude = LONG_ROPES[name]
+        writer.add_rope_scaling_orig_ctx_len(original)
+        writer.add_rope_scaling_attn_factors(magnitude)
+    if shape.arch == "qwen2vl":
+        writer.add_rope_dimension_sections([8, 12, 12, 0])
+    if shape.arch == "apertus":
+        for number, of_layers in XIELU.items():
+            writer.add_array(f"xielu.{number}", of_layers[:num_layers])
     if shape.arch == "llama" or rotated != shape.head_dim:
         writer.add_rope_dimension_count(rotated)
 
@@ -368,6 +399,11 @@ def add_pattern(writer, arch, pattern):
         writer.add_uint32(key, pattern)
     else:
         writer.add_array(key, pattern)
+
+
+def long_rope_factors(kind, count):
+    """Divisors of frequencies for contexts up to the original one ("short"), or longer ones."""
+    return np.linspace({"short": 1, "long": 2}[kind], 8, count).astype(np.float32)
 
 
 def add_linear(writer, factor):
@@ -421,9 +457,13 @@ def add_delta_net(tensors, prefix, width, recurrence, types):
 def add_attention(tensors, prefix, shape, types):
     width, q_width, out_width = shape.width, shape.heads * shape.head_dim, shape.heads * shape.v_dim()
     q_rows = 2 * q_width if shape.arch in HYBRIDS else q_width  # there with a gate
-    tensors.matrix(prefix + "attn_q.weight", q_rows, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "attn_k.weight", shape.kv_heads * shape.head_dim, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "attn_v.weight", shape.kv_heads * shape.v_dim(), width, next(types), width**-0.5)
+    k_rows, v_rows = shape.kv_heads * shape.head_dim, shape.kv_heads * shape.v_dim()
+    if shape.arch == "phi3":
+        tensors.matrix(prefix + "attn_qkv.weight", q_rows + k_rows + v_rows, width, next(types), width**-0.5)
+    else:
+        tensors.matrix(prefix + "attn_q.weight", q_rows, width, next(types), width**-0.5)
+        tensors.matrix(prefix + "attn_k.weight", k_rows, width, next(types), width**-0.5)
+        tensors.matrix(prefix + "attn_v.weight", v_rows, width, next(types), width**-0.5)
     tensors.matrix(prefix + "attn_output.weight", width, out_width, next(types), out_width**-0.5)
 
 
@@ -433,19 +473,23 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
     if shape.heads and shape.arch not in NORMS_RESULTS_ALONE:
         tensors.vector(prefix + "attn_norm.weight", width, 1)
     ffn_norm = "post_attention_norm" if shape.arch in POST_ATTENTION_IS_FFN else "ffn_norm"
-    if ffn and shape.arch not in (*NORMS_RESULTS_ALONE, *COHERES):
+    is_parallel = shape.arch in COHERES or (shape.arch == "stablelm" and shape.norms_by_head)
+    if ffn and shape.arch not in NORMS_RESULTS_ALONE and not is_parallel:
         tensors.vector(prefix + ffn_norm + ".weight", width, 1)
+    if shape.arch in NORM_BIASES:
+        for norm in ("attn_norm",) if is_parallel else ("attn_norm", "ffn_norm"):
+            tensors.vector(prefix + norm + ".bias", width, 0)
     if recurrence:
         add_delta_net(tensors, prefix, width, recurrence, types)
     elif shape.heads:
         add_attention(tensors, prefix, shape, types)
     if shape.experts:
         add_experts(tensors, prefix, shape, types)
-    elif shape.arch == "glm4":
+    elif shape.arch in GATE_IN_UP:
         tensors.matrix(prefix + "ffn_up.weight", 2 * ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
     elif ffn:
-        if shape.arch != "arcee":
+        if shape.arch not in UNGATED:
             tensors.matrix(prefix + "ffn_gate.weight", ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_up.weight", ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
@@ -455,10 +499,15 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
     if shape.arch == "olmo2":
         tensors.vector(prefix + "attn_q_norm.weight", q_rows, 1)
         tensors.vector(prefix + "attn_k_norm.weight", kv_rows, 1)
-    if shape.arch in ("qwen3", "qwen3vl", "qwen3moe", "gemma3", "hunyuan-dense", "exaone4", *HYBRIDS) and not recurrence:
+    if shape.arch == "muse-glimmer":
+        tensors.matrix(prefix + "attn_gate.weight", q_rows, width, next(types), width**-0.5)
+        tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, GLIMMER_QUERY_SCALE, 0)
+        tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1, 0)
+    if shape.arch in ("qwen3", "qwen3vl", "qwen3moe", "gemma3", "hunyuan-dense", "exaone4", "apertus",
+                      *HYBRIDS) and not recurrence:
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
-    if shape.arch in ("gemma2", "gemma3", "glm4", *NORMS_RESULTS_ALONE):
+    if shape.arch in ("gemma2", "gemma3", "glm4", "muse-glimmer", *NORMS_RESULTS_ALONE):
         tensors.vector(prefix + "post_attention_norm.weight", width, 1)
         tensors.vector(prefix + "post_ffw_norm.weight", width, 1)
     if shape.arch in QKV_BIASES:
@@ -466,6 +515,9 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
             tensors.vector(prefix + f"attn_{projection}.bias", rows, 0)
     if shape.arch == "gpt-oss":
         add_biases(tensors, prefix, shape)
+    if shape.arch == "starcoder2":
+        for name, size in (("attn_output", width), ("ffn_up", ffn), ("ffn_down", width)):
+            tensors.vector(prefix + name + ".bias", size, 0)
 
 
 def add_head(tensors, prefix, shape, types):
@@ -535,7 +587,7 @@ def add_layers(tensors, name, num_layers, num_tokens, embedding, types, biases):
         attends = recurrence is None or (i + 1) % recurrence.attention_every == 0
         of_layer = shape_of_layer(shape, i)
         add_layer(tensors, f"blk.{i}.", of_layer, types, None if attends else recurrence)
-        if biases and attends and shape.arch not in QKV_BIASES:
+        if biases and attends and shape.arch not in (*QKV_BIASES, "phi3"):
             add_optional_biases(tensors, f"blk.{i}.", of_layer)
 
 
@@ -552,7 +604,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         embedding = Q.F32
     else:
         embedding = Q.Q6_K if dims.width % 256 == 0 else Q.Q8_0
-    if rope_freqs and dims.arch not in (*LLAMAS, "arcee"):
+    if rope_freqs and dims.arch not in (*LLAMAS, "arcee", "apertus"):
         raise ValueError(f"RoPE factors belong to {' and '.join(LLAMAS)}, not to {dims.arch}")
     if biases and dims.arch in ("gpt-oss", "gemma4"):
         raise ValueError(f"{dims.arch} has no biases beside its own")
@@ -563,8 +615,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     recurrence = RECURRENCES.get(shape)
     stretched = yarn and dims.arch not in ("mistral3", "gpt-oss", "olmo2")
     rotated = dims.head_dim * 3 // 4 if stretched else dims.head_dim // 4 if recurrence else dims.head_dim
-    if dims.arch == "glm4":
-        rotated = dims.head_dim // 2
+    rotated = int(dims.head_dim * PARTLY_ROTATED.get(dims.arch, rotated / dims.head_dim))
     add_metadata(writer, shape, dims, num_layers + head, num_tokens, window, rotated)
     if head:
         writer.add_uint32(f"{dims.arch}.nextn_predict_layers", 1)
@@ -580,16 +631,17 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     output_std = 2 * dims.width**-0.5  # gives logits of standard deviation 2, about that of a real model
     tensors.matrix("token_embd.weight", num_tokens, dims.width, embedding, output_std)
     tensors.vector("output_norm.weight", dims.width, 1)
+    if dims.arch in NORM_BIASES:
+        tensors.vector("output_norm.bias", dims.width, 0)
     if untied or not dims.tied:
         tensors.matrix("output.weight", num_tokens, dims.width, embedding, output_std)
-    if biases and dims.arch == "qwen2":
+    if biases and dims.arch in ("qwen2", "phi3"):
         tensors.vector("output.bias", num_tokens, 0, 1)
     if rope_freqs:
         writer.add_tensor("rope_freqs.weight", np.linspace(1, 8, dims.head_dim // 2).astype(np.float32))
-    if shape == "tiny-minicpm-longrope":
-        for kind, first in (("short", 1), ("long", 2)):
-            factors = np.linspace(first, 8, dims.head_dim // 2).astype(np.float32)
-            writer.add_tensor(f"rope_factors_{kind}.weight", factors)
+    if shape == "tiny-minicpm-longrope" or shape in LONG_ROPES:
+        for kind in ("short", "long"):
+            writer.add_tensor(f"rope_factors_{kind}.weight", long_rope_factors(kind, rotated // 2))
     turn = itertools.cycle(quantized)
     add_layers(tensors, shape, num_layers, num_tokens, embedding, turn, biases)
     if head:

@@ -10,7 +10,7 @@
 
 namespace octavo {
 bool AttentionMixer::reads_int8(const AttentionWeights& w) {
-  return w.q.reads_int8() || w.k.reads_int8() || w.v.reads_int8();
+  return w.q.reads_int8() || w.k.reads_int8() || w.v.reads_int8() || w.gate.reads_int8();
 }
 
 int AttentionMixer::max_cols(const ModelConfig& config) {
@@ -29,6 +29,7 @@ AttentionMixer::AttentionMixer(const ModelConfig& config, const Weights& weights
       attended_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::result_width))),
       gated_q_(context.make_rows(largest<AttentionSpec>(
           config.layers, [](const AttentionSpec& spec) { return spec.gated_output ? spec.q_rows() : 0; }))),
+      gate_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::gate_rows))),
       k_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::k_width))),
       v_(context.make_rows(largest<AttentionSpec>(config.layers, &AttentionSpec::v_width))),
       ones_(to_size(largest<AttentionSpec>(config.layers,
@@ -99,8 +100,12 @@ void AttentionMixer::run(int index, const StepRows& rows, bool state_written, co
   const int count = rows.count();
   const bool writes = !layer.spec->borrows_from && !state_written;
   float* q = layer.spec->gated_output ? gated_q_.data() : q_.data();
-  const std::array<Product, 3> products = {{{&w.q, q}, {&w.k, k_.data()}, {&w.v, v_.data()}}};
-  const std::size_t num_products = !writes ? 1 : layer.spec->v_is_k ? 2 : 3;
+  std::array<Product, 4> products;
+  std::size_t num_products = 0;
+  products[num_products++] = {&w.q, q};
+  if (layer.spec->output_gate) products[num_products++] = {&w.gate, gate_.data()};
+  if (writes) products[num_products++] = {&w.k, k_.data()};
+  if (writes && !layer.spec->v_is_k) products[num_products++] = {&w.v, v_.data()};
   context_.enter(StepPart::kMixerInput);
   context_.multiply(std::span(products).first(num_products), stream_.input(), count);
   context_.enter(StepPart::kPositions);
@@ -112,7 +117,7 @@ void AttentionMixer::run(int index, const StepRows& rows, bool state_written, co
   attend(layer);
   context_.enter(StepPart::kRows);
   const std::int64_t width = layer.spec->result_width();
-  if (layer.spec->gated_output)
+  if (layer.spec->gated_output || layer.spec->output_gate)
     context_.for_rows_apart(count, [&](std::int64_t row, int) { gate_attended(*layer.spec, row); });
   if (w.o.reads_int8()) stream_.quantize_rows(attended_.data(), width, count);
   const Product output{&w.o, stream_.h()};
@@ -125,11 +130,30 @@ void AttentionMixer::run(int index, const StepRows& rows, bool state_written, co
 }
 
 void AttentionMixer::gate_attended(const AttentionSpec& spec, std::int64_t row) {
+  if (spec.output_gate) return apply_gate(spec, row);
   const std::int64_t width = spec.q_width();
   float* attended = attended_.data() + row * width;
   const float* gate = gated_q_.data() + row * spec.q_rows() + spec.head_dim;
   for (float* head = attended; head != attended + width; head += spec.head_dim, gate += 2 * spec.head_dim)
     context_.kernels.sigmoid_mul(gate, head, spec.head_dim, head);
+}
+
+void AttentionMixer::apply_gate(const AttentionSpec& spec, std::int64_t row) {
+  const int width = spec.result_width(), num_gates = spec.gate_rows(), of_each = width / num_gates;
+  float* attended = attended_.data() + row * width;
+  float* gates = gate_.data() + row * num_gates;
+  if (spec.output_gate->function == GateFunction::kSigmoid && of_each == 1)
+    return context_.kernels.sigmoid_mul(gates, attended, width, attended);
+  for (int i = 0; i < num_gates; ++i)
+    context_.kernels.scale(attended + i * of_each, gate_value(*spec.output_gate, gates[i]), of_each);
+}
+
+/// The exponential of the model's bits, whose rounding no level changes.
+float AttentionMixer::gate_value(const OutputGate& gate, float product) const {
+  const auto x = static_cast<double>(product);
+  if (gate.function == GateFunction::kSigmoid) return static_cast<float>(1 / (1 + context_.math.exp(-x)));
+  constexpr double kIdentity = 20;  // from here on softplus is its argument
+  return x > kIdentity ? product : static_cast<float>(context_.math.log1p(context_.math.exp(x)));
 }
 
 void AttentionMixer::finish_q(const Layer& layer, const StepRows& rows, std::int64_t row) {

@@ -57,6 +57,9 @@ class AttentionMixer {
   void finish_q(const Layer& layer, const StepRows& rows, std::int64_t row);
   /// The result of attention as the output matrix reads it.
   void gate_attended(const AttentionSpec& spec, std::int64_t row);
+  /// The same of a gate with a matrix of its own.
+  void apply_gate(const AttentionSpec& spec, std::int64_t row);
+  float gate_value(const OutputGate& gate, float product) const;
   void write_kv(const Layer& layer, const StepRows& rows, std::int64_t row);
   /// V of a row, whose K is not normed yet.
   void finish_v(const Layer& layer, const float* k, float* v);
@@ -74,6 +77,7 @@ class AttentionMixer {
   std::vector<AttentionSequence> sequences_;  // scratch of plan()
   AlignedBuffer<float> q_, attended_;         // [rows, q_width]
   AlignedBuffer<float> gated_q_;              // [rows, q_rows] where outputs are gated: each head's q and gate
+  AlignedBuffer<float> gate_;                 // [rows, gate_rows]
   AlignedBuffer<float> k_, v_;                // [rows, kv_width]
   AlignedBuffer<float> ones_;                 // [head_dim] the weights of norms that have none
 };

@@ -14,7 +14,8 @@
 
 namespace octavo {
 
-/// out = activation(gate, up), element by element; `up` is null for a function of the gate alone.
+/// out = activation(gate, up), element by element; `up` is null for a function of the gate alone. None for xIELU, which
+/// has numbers (KernelTable::xielu).
 using ActivateFn = void (*)(const float* gate, const float* up, std::int64_t n, float* out);
 inline ActivateFn activation_of(const KernelTable& kernels, Activation activation) {
   switch (activation) {
@@ -23,6 +24,7 @@ inline ActivateFn activation_of(const KernelTable& kernels, Activation activatio
     case Activation::kGelu: return kernels.gelu_erf_mul;
     case Activation::kClampedSwiglu: return kernels.clamped_swiglu;
     case Activation::kSquaredRelu: return kernels.squared_relu;
+    case Activation::kXielu: break;
   }
   return nullptr;
 }

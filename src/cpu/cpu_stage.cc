@@ -16,8 +16,8 @@ bool reads_int8(const ExpertsFfnWeights& w) { return ExpertsFfn::reads_int8(w); 
 bool reads_int8(const NoTensors<CpuForm>& /*w*/) { return false; }
 
 template <class Part>
-Norm norm_of(const float* weight, const Part& part) {
-  return {.weight = weight, .quantize = std::visit([](const auto& w) { return reads_int8(w); }, part)};
+Norm norm_of(const float* weight, const float* bias, const Part& part) {
+  return {.weight = weight, .bias = bias, .quantize = std::visit([](const auto& w) { return reads_int8(w); }, part)};
 }
 
 }  // namespace
@@ -123,7 +123,8 @@ void CpuStage::run_layer(int index, bool state_written) {
   Epilogue& behind_parts = spec.has_feed_forward() ? behind_ffn : behind_mixer;
   Epilogue& behind_layer = has_embedding ? behind_embedding : behind_parts;
   if (spec.has_feed_forward())
-    behind_mixer.next = norm_of(spec.is_parallel ? w.mixer_norm : w.ffn_norm, w.feed_forward);
+    behind_mixer.next = spec.is_parallel ? norm_of(w.mixer_norm, w.mixer_norm_bias, w.feed_forward)
+                                         : norm_of(w.ffn_norm, w.ffn_norm_bias, w.feed_forward);
   behind_mixer.is_parallel = spec.is_parallel;
   if (has_embedding) behind_parts.next = PerLayerEmbedding::input_of(w.per_layer);
   if (index + 1 < layers_.end) behind_layer.next = input_norm(index + 1);
@@ -163,8 +164,8 @@ void CpuStage::run_feed_forward(const ExpertsFfnSpec& spec, const LayerWeights& 
 std::optional<Norm> CpuStage::input_norm(int layer) const {
   for (int i = layer; i == layer || i < layers_.end; ++i) {
     const LayerWeights& w = weights_.layers[to_size(i)];
-    if (config_.layer(i).has_mixer()) return norm_of(w.mixer_norm, w.mixer);
-    if (config_.layer(i).has_feed_forward()) return norm_of(w.ffn_norm, w.feed_forward);
+    if (config_.layer(i).has_mixer()) return norm_of(w.mixer_norm, w.mixer_norm_bias, w.mixer);
+    if (config_.layer(i).has_feed_forward()) return norm_of(w.ffn_norm, w.ffn_norm_bias, w.feed_forward);
   }
   return {};
 }

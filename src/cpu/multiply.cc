@@ -126,7 +126,9 @@ class GatedPart {
       up = up_.data() + row * columns;
     }
     float* out = gate_.data() + row * columns;
-    product_.activate(out, up, (row_end - row) * columns, out);
+    const std::int64_t count = (row_end - row) * columns;
+    product_.xielu != nullptr ? kernels_.xielu(out, *product_.xielu, count, out)
+                              : product_.activate(out, up, count, out);
     if (product_.out != nullptr) copy_out(gated, columns, row, row_end);
     if (product_.int8.tiles != nullptr) quantize(gated, columns, row, row_end);
   }

@@ -28,6 +28,7 @@ struct GatedProduct {
   float* out;                                            // as floats; null: not wanted
   QuantizedOut int8;                                     // in int8
   const float *gate_bias = nullptr, *up_bias = nullptr;  // [gate->rows], added to the products; null: none
+  const XieluNumbers* xielu = nullptr;                   // xIELU's, in the place of `activate`; null: none
 };
 
 /// Outputs of two panels: a block of the next product's activations.

@@ -10,11 +10,10 @@
 
 namespace octavo {
 
-ResidualStream::ResidualStream(ComputeContext& context, int width, int max_cols, float epsilon, NormKind norm)
+ResidualStream::ResidualStream(ComputeContext& context, int width, int max_cols, const NormOptions& norms)
     : context_(context),
       width_(width),
-      norm_(norm),
-      epsilon_(epsilon),
+      norms_(norms),
       x_(context.make_rows(width)),
       h_(context.make_rows(width)),
       int8_(context.make_quantized_rows(max_cols)) {}
@@ -30,19 +29,21 @@ bool ResidualStream::is_finite(std::int64_t row) const {
 void ResidualStream::norm_row(const Norm& norm, std::int64_t x_row, std::int64_t row, int rows) {
   float* h = h_.data() + row * width_;
   if (norm.weight != nullptr) {
-    apply(norm, x(x_row), h);
+    apply(norm, norms_.epsilon, x(x_row), h);
   } else {
     std::copy_n(x(x_row), width_, h);
   }
   if (norm.quantize) quantize_row(h_.data(), width_, row, rows);
 }
 
-void ResidualStream::apply(const Norm& norm, const float* from, float* to) const {
-  norm_ == NormKind::kRms ? context_.kernels.rms_norm(from, norm.weight, width_, epsilon_, to)
-                          : context_.kernels.layer_norm(from, norm.weight, norm.bias, width_, epsilon_, to);
+void ResidualStream::apply(const Norm& norm, float epsilon, const float* from, float* to) const {
+  norms_.kind == NormKind::kRms ? context_.kernels.rms_norm(from, norm.weight, width_, epsilon, to)
+                                : context_.kernels.layer_norm(from, norm.weight, norm.bias, width_, epsilon, to);
 }
 
-void ResidualStream::norm_result(const float* weight, float* row) const { apply({.weight = weight}, row, row); }
+void ResidualStream::norm_result(const float* weight, float* row) const {
+  apply({.weight = weight}, norms_.epsilon_of_results, row, row);
+}
 
 void ResidualStream::finish_row(const Epilogue& epilogue, std::int64_t row, int rows) {
   float* h = h_.data() + row * width_;
@@ -61,7 +62,7 @@ void ResidualStream::finish_parallel(const Epilogue& epilogue, std::int64_t row,
   std::swap_ranges(h, h + width_, x(row));
   context_.kernels.add(x(row), h, width_);
   if (!epilogue.next) return;
-  if (epilogue.next->weight != nullptr) apply(*epilogue.next, h, h);
+  if (epilogue.next->weight != nullptr) apply(*epilogue.next, norms_.epsilon, h, h);
   if (epilogue.next->quantize) quantize_row(h_.data(), width_, row, rows);
 }
 

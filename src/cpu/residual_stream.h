@@ -31,10 +31,21 @@ struct Epilogue {
   bool is_parallel = false;       // the next part reads the same row as this one
 };
 
+/// What all norms of a model have in common.
+struct NormOptions {
+  NormKind kind = NormKind::kRms;
+  float epsilon = 0;
+  float epsilon_of_results = 0;  // of norms of what a mixer or a feed-forward gives
+
+  static NormOptions of(const ModelConfig& config) {
+    return {.kind = config.norm, .epsilon = config.norm_epsilon, .epsilon_of_results = config.epsilon_of_results()};
+  }
+};
+
 class ResidualStream {
  public:
   /// `max_cols`: of the widest rows that are quantized here. The context must outlive it.
-  ResidualStream(ComputeContext& context, int width, int max_cols, float epsilon, NormKind norm = NormKind::kRms);
+  ResidualStream(ComputeContext& context, int width, int max_cols, const NormOptions& norms);
 
   float* x(std::int64_t row) { return x_.data() + row * width_; }
   bool is_finite(std::int64_t row) const;
@@ -47,7 +58,7 @@ class ResidualStream {
   /// Row `row` of h = norm(row `x_row` of x), of `rows` in all; in int8 too where a product wants it.
   void norm_row(const Norm& norm, std::int64_t x_row, std::int64_t row, int rows);
   /// Row `row` of x, normed in place.
-  void norm_in_place(const Norm& norm, std::int64_t row) { apply(norm, x(row), x(row)); }
+  void norm_in_place(const Norm& norm, std::int64_t row) { apply(norm, norms_.epsilon, x(row), x(row)); }
   /// A part's result of one row, [width], normed in place.
   void norm_result(const float* weight, float* row) const;
   void finish_row(const Epilogue& epilogue, std::int64_t row, int rows);
@@ -78,13 +89,12 @@ class ResidualStream {
   /// finish_row() of a part whose next one reads the same row of x.
   void finish_parallel(const Epilogue& epilogue, std::int64_t row, int rows);
   /// to = norm(from), of one row.
-  void apply(const Norm& norm, const float* from, float* to) const;
+  void apply(const Norm& norm, float epsilon, const float* from, float* to) const;
   void quantize_columns(const float* x, std::int64_t cols, int rows);
 
   ComputeContext& context_;
   int width_;
-  NormKind norm_;
-  float epsilon_;
+  NormOptions norms_;
   AlignedBuffer<float> x_;  // [rows, width]
   AlignedBuffer<float> h_;  // [rows, width]
   QuantizedRows int8_;      // of whatever is multiplied next

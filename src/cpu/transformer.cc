@@ -22,13 +22,15 @@ Transformer::Transformer(const ModelConfig& config, const Weights& weights, cons
     : config_(config),
       weights_(weights),
       context_{kernels, pool, weights.make_scratch(pool.num_threads()), max_rows, math},
-      stream_(context_, config.width, max_cols(config), config.norm_epsilon, config.norm),
+      stream_(context_, config.width, max_cols(config), NormOptions::of(config)),
       rows_(max_rows),
       per_layer_(config, weights, context_, stream_),
       head_(config, weights, context_),
       spoiled_(max_rows),
       position_rows_(to_size(pool.num_threads()) * to_size(config.width)),
+      ones_(config.normalizes_embedding ? to_size(config.width) : 0),
       logits_(config.is_encoder ? 0 : to_size(kMaxLogitRows) * to_size(config.vocab_size)) {
+  std::ranges::fill(ones_.span(), 1.0F);
   not_finite_.reserve(to_size(max_rows));
   spoiled_sequences_.reserve(to_size(max_rows));
 }
@@ -165,6 +167,7 @@ void Transformer::embed_row(const Batch& batch, std::int64_t row, int worker) {
   } else {
     context_.scratch.decode_row(kernels, weights_.embedding, batch.tokens[to_size(row)], worker, x);
     if (config_.embedding_scale != 1) kernels.scale(x, config_.embedding_scale, config_.width);
+    if (config_.normalizes_embedding) stream_.norm_in_place({.weight = ones_.data()}, row);
   }
   const auto add = [&](const WeightMatrix& table, std::int32_t index) {
     float* own = position_rows_.data() + to_size(worker) * to_size(config_.width);
@@ -196,7 +199,7 @@ void Transformer::norm_logit_rows(const Norm& norm, int first, int count) {
 }
 
 std::span<const float> Transformer::hidden_rows(int first, int count) {
-  norm_logit_rows({.weight = weights_.output_norm}, first, count);
+  norm_logit_rows({.weight = weights_.output_norm, .bias = weights_.output_norm_bias}, first, count);
   return {stream_.h(), to_size(count) * to_size(config_.width)};
 }
 
@@ -209,7 +212,9 @@ std::span<const float> Transformer::logits(int first, int count) {
     enter(*device_);
     return device_->logits(first, count);
   }
-  norm_logit_rows({.weight = weights_.output_norm, .quantize = weights_.output.reads_int8()}, first, count);
+  norm_logit_rows(
+      {.weight = weights_.output_norm, .bias = weights_.output_norm_bias, .quantize = weights_.output.reads_int8()},
+      first, count);
   const Product output{&weights_.output, logits_.data()};
   context_.enter(StepPart::kLogits);
   context_.multiply({&output, 1}, stream_.input(), count);

@@ -101,6 +101,7 @@ class Transformer {
   std::vector<std::int32_t> not_finite_, spoiled_sequences_;
   SpoiledRows spoiled_;                 // in front of the draft head
   AlignedBuffer<float> position_rows_;  // [threads][width] scratch of embed()
+  AlignedBuffer<float> ones_;           // [width] the weights of a norm of embeddings that has none
   AlignedBuffer<float> logits_;         // [kMaxLogitRows, vocab_size]
 };
 

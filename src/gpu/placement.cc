@@ -49,6 +49,10 @@ std::string reason_against(const LayerSpec& spec) {
   if (spec.is_parallel) return "its feed-forward reads what its attention reads";
   if (spec.mixer_norm == Presence::kAbsent || spec.ffn_norm == Presence::kAbsent)
     return "it has no norms in front of its parts";
+  if (spec.norm_biases != Presence::kAbsent) return "its norms have biases";
+  const auto* dense = std::get_if<DenseFfnSpec>(&spec.feed_forward);
+  if (dense != nullptr && dense->activation == Activation::kXielu) return "its feed-forward's function is xIELU";
+  if (attention != nullptr && attention->output_gate) return "its attention has a gate with a matrix of its own";
   if (attention != nullptr && attention->qk_norm_is_whole) return "it norms all heads of Q and K at once";
   if (attention != nullptr && attention->qk_norm_by_head) return "its heads of Q and K have norms of their own";
   if (attention != nullptr && attention->qk_norm_after_rope) return "it norms Q and K behind their rotation";
@@ -72,6 +76,8 @@ std::string reason_against(const PlacementRequest& request) {
   if (request.room.layout.type != KvType::kI16 && request.room.layout.type != KvType::kF16)
     return "the card has kernels for --kv-type i16 and f16 alone";
   if (request.config.norm != NormKind::kRms) return "its norms are LayerNorm";
+  if (request.config.epsilon_of_results() != request.config.norm_epsilon)
+    return "its norms of results have an epsilon of their own";
   if (request.config.residual_scale != 1) return "what its layers add to the stream is scaled";
   if (request.config.per_layer_width > 0) return "its layers read embeddings of their own";
   return reason_against(request.config.layer(0), request.weights.tensors.layers.front());
@@ -86,6 +92,7 @@ bool lends_behind(const ModelConfig& config, int count) {
 }
 
 std::string reason_against_output(const PlacementRequest& request) {
+  if (request.config.output_norm_bias != Presence::kAbsent) return "its last norm has a bias";
   if (request.config.logit_scale != 1) return "its logits have a scale";
   if (!is_present(request.weights.tensors.output)) return "there is no output matrix";
   return reason_against(request.weights.tensors.output);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "kernels/act_tiles.h"
+#include "kernels/xielu_numbers.h"
 #include "tensor/dtype_id.h"
 
 namespace octavo {
@@ -226,6 +227,8 @@ struct KernelTable {
   /// out = g sigmoid(kSwigluSlope g) (u + 1), with g = gate up to kSwigluLimit, and u = up within it on both sides. A
   /// NaN in either input is one in the output.
   void (*clamped_swiglu)(const float* gate, const float* up, int64_t n, float* out);
+  /// The xIELU of gate. A NaN stays one.
+  void (*xielu)(const float* gate, const XieluNumbers& numbers, int64_t n, float* out);
   /// out = gate^2 where gate is above 0, else 0 (So et al. 2021), times up where that is not null. A NaN stays one.
   void (*squared_relu)(const float* gate, const float* up, int64_t n, float* out);
   /// x = cap tanh(x / cap); a NaN stays one.

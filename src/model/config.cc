@@ -66,7 +66,7 @@ Result<void> check_value_dims(const ModelKeys& keys, const ModelConfig& config) 
 
 }  // namespace
 
-Result<ModelConfig> ModelConfig::load(const ModelSource& source, Math math) {
+Result<ModelConfig> ModelConfig::load(const ModelSource& source, Math math, int context) {
   ModelConfig config;
   OCTAVO_TRY(const std::string_view architecture, source.get_string("general.architecture"));
   const ReadArchitecture read = find_architecture(architecture);
@@ -77,7 +77,7 @@ Result<ModelConfig> ModelConfig::load(const ModelSource& source, Math math) {
     OCTAVO_TRY(const std::string_view name, source.get_string("general.name"));
     config.name = printable(name);
   }
-  const ModelKeys keys(source, architecture, math);
+  const ModelKeys keys(source, architecture, math, context);
   OCTAVO_TRY_VOID(read_vocab_size(keys, config));
   OCTAVO_TRY(config.width, keys.size("embedding_length"));
   OCTAVO_TRY(config.context_length, keys.size("context_length"));
@@ -90,6 +90,13 @@ Result<ModelConfig> ModelConfig::load(const ModelSource& source, Math math) {
   OCTAVO_TRY_VOID(check_value_dims(keys, config));
   OCTAVO_TRY_VOID(keys.refuse_unread_mathematics());
   return config;
+}
+
+RopeFactors ModelConfig::rope_factors() const {
+  for (const LayerSpec& each : layers)
+    if (const AttentionSpec* attention = each.attention(); attention != nullptr && attention->rope.num_rotated > 0)
+      return attention->rope.list;
+  return RopeFactors::kOfAllContexts;
 }
 
 void ModelConfig::add_draft_head() {

@@ -31,7 +31,9 @@ struct HeadSpec {
 /// Hyperparameters, checked against each other. Sizes are in elements.
 struct ModelConfig {
   /// Reads and checks `file`'s metadata. Errors name the key. A file without tensors (vocabulary only) is an error.
-  static Result<ModelConfig> load(const ModelSource& source, Math math = Math());
+  /// `context`: the tokens of the longest sequence that is served, by which a model with two lists of RoPE factors
+  /// takes one; 0: the context that it was trained for.
+  static Result<ModelConfig> load(const ModelSource& source, Math math = Math(), int context = 0);
 
   std::string architecture;  // general.architecture
   std::string name;          // general.name, or the file's name where it has none
@@ -39,14 +41,17 @@ struct ModelConfig {
   int width = 0;             // embedding_length
   int context_length = 0;    // that the model was trained for
   NormKind norm = NormKind::kRms;
-  float norm_epsilon = 0;  // of all norms
+  float norm_epsilon = 0;       // of all norms
+  float post_norm_epsilon = 0;  // of those of what the mixer and the feed-forward give; 0: the same
   float embedding_scale = 1;
   float residual_scale = 1;  // of what a layer's mixer and feed-forward give, before it is added to the stream
   Presence embedding_norm = Presence::kAbsent;
-  int num_positions = 0;    // that have a learned embedding; 0: they have none
-  int num_token_types = 0;  // parts of a pair of texts that have an embedding; 0: they have none
+  bool normalizes_embedding = false;  // a norm without weights, of the embeddings of tokens alone
+  int num_positions = 0;              // that have a learned embedding; 0: they have none
+  int num_token_types = 0;            // parts of a pair of texts that have an embedding; 0: they have none
   bool is_encoder = false;  // a row sees those behind it, nothing is kept between steps, and there is no output matrix
   Presence output_norm = Presence::kRequired;
+  Presence output_norm_bias = Presence::kAbsent;
   std::optional<Pooling> pooling = {};  // that the file asks for
   HeadSpec head = {};
   int per_layer_width = 0;  // of the embedding that a token has for each layer (per_layer_embedding.h); 0: none
@@ -64,6 +69,9 @@ struct ModelConfig {
                         // read; 0: it is none
 
   bool is_assistant() const { return model_width > 0; }
+  float epsilon_of_results() const { return post_norm_epsilon > 0 ? post_norm_epsilon : norm_epsilon; }
+  /// The list of RoPE factors of its layers.
+  RopeFactors rope_factors() const;
   /// Takes the layer of prediction, which must be there, as a draft head.
   void add_draft_head();
 

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "kernels/xielu_numbers.h"
 #include "model/activation.h"
 #include "octavo/kv/layer_shape.h"
 
@@ -50,14 +51,17 @@ struct RopeSections {
   bool operator==(const RopeSections&) const = default;
 };
 
+/// The list of divisors of frequencies: Llama 3's, rope_freqs.weight, or one of LongRoPE's two (Ding et al., 2024).
+enum class RopeFactors : std::uint8_t { kOfAllContexts, kOfShortContexts, kOfLongContexts };
+
 /// Rotary positions (Su et al., 2021): the rotation of a head's dimensions by the position.
 struct RopeSpec {
   RopeLayout layout = RopeLayout::kHalves;
   int num_rotated = 0;  // dimensions of a head that are rotated, from the first on: an even number; 0: none
   double base = 10000;
   RopeScaling scaling = {};
-  Presence factors = Presence::kAbsent;  // rope_freqs.weight, by which frequencies are divided (Llama 3)
-  bool has_short_factors = false;        // they are rope_factors_short.weight (Ding et al., 2024)
+  Presence factors = Presence::kAbsent;            // numbers by which frequencies are divided
+  RopeFactors list = RopeFactors::kOfAllContexts;  // in which they stand
   std::optional<RopeSections> sections = {};
   bool operator==(const RopeSpec&) const = default;
 };
@@ -68,6 +72,15 @@ struct AttentionTemperature {
   double slope = 0;
   int length = 1;  // positions of a step
   bool operator==(const AttentionTemperature&) const = default;
+};
+
+enum class GateFunction : std::uint8_t { kSigmoid, kSoftplus };
+
+/// A gate of attention's result: a function of a product of the row that Q is made of (Qiu et al., 2025).
+struct OutputGate {
+  GateFunction function = GateFunction::kSigmoid;
+  bool is_of_heads = false;  // one number multiplies a head's whole result; otherwise each element has its own
+  bool operator==(const OutputGate&) const = default;
 };
 
 /// Attention over the keys and values of earlier tokens. Several query heads read one KV head (Ainslie et al., 2023).
@@ -92,9 +105,10 @@ struct AttentionSpec {
   Presence sinks = Presence::kAbsent;    // a logit a head that shares in the softmax and has no value
   bool gated_output = false;  // each head's result is multiplied by the sigmoid of a gate, whose rows follow the head's
                               // own in the matrix of Q (Qiu et al., 2025)
-  bool v_is_k = false;        // V is what the matrix of K gives, before K's norm and rotation
-  bool v_norm = false;        // RMSNorm over each head of V, without weights
-  std::optional<int> borrows_from = {};  // the earlier layer whose keys and values it reads; none: it has its own
+  std::optional<OutputGate> output_gate = {};  // with a matrix of its own, attn_gate.weight
+  bool v_is_k = false;                         // V is what the matrix of K gives, before K's norm and rotation
+  bool v_norm = false;                         // RMSNorm over each head of V, without weights
+  std::optional<int> borrows_from = {};        // the earlier layer whose keys and values it reads; none: it has its own
 
   int v_dim() const { return value_dim > 0 ? value_dim : head_dim; }
   int q_width() const { return num_heads * head_dim; }
@@ -107,6 +121,9 @@ struct AttentionSpec {
   int num_k_norms() const { return qk_norm_by_head ? num_kv_heads : 1; }
   /// Rows of the matrix of Q.
   int q_rows() const { return (gated_output ? 2 : 1) * q_width(); }
+
+  /// Rows of the gate's own matrix.
+  int gate_rows() const { return !output_gate ? 0 : output_gate->is_of_heads ? num_heads : result_width(); }
 
   // What every mixer says of itself (LayerSpec).
   std::optional<KvLayerShape> kv_shape() const {
@@ -151,6 +168,7 @@ struct DeltaSpec {
 struct DenseFfnSpec {
   int width = 0;
   Activation activation = Activation::kSilu;
+  XieluNumbers xielu = {};              // of Activation::kXielu
   Presence biases = Presence::kAbsent;  // of gate, up and down
   bool has_factors = true;  // numbers beside matrices multiply their products; otherwise only those beside NVFP4 do
   bool is_gated = true;     // otherwise down(activation(up x)), and `gate` is what files call up (Vaswani et al., 2017)
@@ -203,6 +221,7 @@ struct LayerSpec {
   std::variant<DenseFfnSpec, ExpertsFfnSpec, NoPart> feed_forward = {};
   Presence mixer_norm = Presence::kRequired;  // of the mixer's input
   Presence ffn_norm = Presence::kRequired;    // of the feed-forward's input
+  Presence norm_biases = Presence::kAbsent;   // of both, which are LayerNorm then
   bool is_parallel = false;                   // x += mixer(norm x) + feed_forward(norm x), of one norm
   bool sum_norms = false;                     // norms of the stream behind its two sums, and none of the parts' inputs
   bool post_norms = false;                    // norms of what the mixer and the feed-forward give, before their sums

@@ -14,6 +14,7 @@ void visit_matrices(const AttentionTensors<Form>& w, const Visit& visit) {
   visit(w.q, false);
   if (is_present(w.k)) visit(w.k, true);
   if (is_present(w.v)) visit(w.v, true);
+  if (is_present(w.gate)) visit(w.gate, false);
   visit(w.o, false);
 }
 template <class Form, class Visit>

@@ -236,12 +236,16 @@ Result<void> WeightLister::list_mixer(int layer, const AttentionSpec& spec, Laye
   AttentionWeights& a = w.mixer.emplace<AttentionWeights>();
   OCTAVO_TRY_VOID(
       vector(name(tensor_names::kAttentionNorm), config_.width, config_.layer(layer).mixer_norm, w.mixer_norm));
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kAttentionNormBias), config_.width, config_.layer(layer).norm_biases,
+                         w.mixer_norm_bias));
   OCTAVO_TRY_VOID(qkv(layer, spec, a));
   OCTAVO_TRY_VOID(vectors(name(tensor_names::kQNorm), spec.num_q_norms(), spec.q_norm_width(), spec.qk_norm, a.q_norm));
   if (!spec.borrows_from)
     OCTAVO_TRY_VOID(
         vectors(name(tensor_names::kKNorm), spec.num_k_norms(), spec.k_norm_width(), spec.qk_norm, a.k_norm));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kSinks), spec.num_heads, spec.sinks, a.sinks));
+  if (spec.output_gate)
+    OCTAVO_TRY_VOID(matrix(name(tensor_names::kGateOfMixer), spec.gate_rows(), config_.width, a.gate, false));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kAttentionOutput), config_.width, spec.result_width(), a.o));
   return vector(name(tensor_names::kAttentionOutputBias), config_.width, spec.output_bias, a.o_bias);
 }
@@ -304,7 +308,7 @@ Result<void> WeightLister::list_mixer(int layer, const DeltaSpec& spec, LayerWei
   DeltaWeights& d = w.mixer.emplace<DeltaWeights>();
   OCTAVO_TRY_VOID(vector(name(tensor_names::kAttentionNorm), config_.width, Presence::kRequired, w.mixer_norm));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kQkv), spec.num_channels(), config_.width, d.qkv));
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kDeltaGate), spec.value_width(), config_.width, d.gate));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kGateOfMixer), spec.value_width(), config_.width, d.gate));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kDecay), heads, config_.width, d.decay));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kBeta), heads, config_.width, d.beta));
   OCTAVO_TRY_VOID(transposed(name(tensor_names::kConvolution), spec.num_channels(), spec.taps, d.taps));
@@ -404,6 +408,9 @@ Result<void> WeightLister::list_layer(int layer, LayerWeights& w) {
   const bool has_ffn_norm = spec.has_feed_forward() && !spec.sum_norms && !spec.is_parallel;
   const Presence ffn_norm = has_ffn_norm ? spec.ffn_norm : Presence::kAbsent;
   OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, norm), config_.width, ffn_norm, w.ffn_norm));
+  if (is_present(w.ffn_norm))
+    OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kFfnNormBias), config_.width, spec.norm_biases,
+                           w.ffn_norm_bias));
   if (spec.sum_norms) OCTAVO_TRY_VOID(list_sum_norms(layer, w));
   OCTAVO_TRY_VOID(std::visit([&](const auto& ffn) { return list_feed_forward(layer, ffn, w); }, spec.feed_forward));
   OCTAVO_TRY_VOID(vector(tensor_names::of_layer(layer, tensor_names::kPostAttentionNorm), config_.width,
@@ -472,8 +479,10 @@ Result<void> WeightLister::list_rope_factors() {
   for (const LayerSpec& layer : config_.layers) {
     const AttentionSpec* attention = layer.attention();
     if (attention == nullptr || attention->rope.factors == Presence::kAbsent) continue;
-    const std::string_view name =
-        attention->rope.has_short_factors ? tensor_names::kShortRopeFactors : tensor_names::kRopeFactors;
+    const RopeFactors list = attention->rope.list;
+    const std::string_view name = list == RopeFactors::kOfShortContexts  ? tensor_names::kShortRopeFactors
+                                  : list == RopeFactors::kOfLongContexts ? tensor_names::kLongRopeFactors
+                                                                         : tensor_names::kRopeFactors;
     return vector(std::string(name), attention->rope.num_rotated / 2, attention->rope.factors,
                   list_.tensors.rope_factors);
   }
@@ -522,6 +531,8 @@ Result<void> WeightLister::list() {
   const std::string output(tensor_names::kOutput);
   OCTAVO_TRY_VOID(list_embeddings());
   OCTAVO_TRY_VOID(vector(std::string(tensor_names::kOutputNorm), config_.width, config_.output_norm, w.output_norm));
+  OCTAVO_TRY_VOID(
+      vector(std::string(tensor_names::kOutputNormBias), config_.width, config_.output_norm_bias, w.output_norm_bias));
   OCTAVO_TRY_VOID(list_head());
   if (config_.is_encoder) {
     // Nothing is drawn.

@@ -13,11 +13,11 @@ constexpr std::string_view kOtherParts[] = {"v.", "a.", "mm."};
 // In a layer that borrows; originals have some there, and so have their files.
 constexpr std::string_view kBorrowed[] = {tensor_names::kK, tensor_names::kV, tensor_names::kKNorm};
 
-/// Those for longer contexts than the model's need not be there.
-bool reads_short_factors(const ModelConfig& config) {
-  return std::ranges::any_of(config.layers, [](const LayerSpec& layer) {
-    return layer.attention() != nullptr && layer.attention()->rope.has_short_factors;
-  });
+/// Of two lists of factors one is read, and the other need not be there.
+bool is_other_list_of_factors(const ModelConfig& config, std::string_view tensor) {
+  const RopeFactors read = config.rope_factors();
+  return (tensor == tensor_names::kLongRopeFactors && read == RopeFactors::kOfShortContexts) ||
+         (tensor == tensor_names::kShortRopeFactors && read == RopeFactors::kOfLongContexts);
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ bool is_skipped(const ModelConfig& config, std::string_view tensor) {
   if (std::ranges::any_of(kOtherParts, [&](std::string_view prefix) { return tensor.starts_with(prefix); }))
     return true;
   if (config.is_assistant() && tensor.starts_with(tensor_names::kOfMaskedEmbedding)) return true;
-  if (tensor == tensor_names::kLongRopeFactors) return reads_short_factors(config);
+  if (is_other_list_of_factors(config, tensor)) return true;
   if (tensor.starts_with("cls.")) return config.head.num_scores == 0;
   if (config.is_encoder && (tensor == tensor_names::kOutput || tensor == tensor_names::kOutputBias)) return true;
   const std::optional<tensor_names::OfLayer> name = tensor_names::split(tensor);

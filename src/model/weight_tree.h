@@ -24,13 +24,14 @@ struct AttentionTensors {
   typename Form::Vector q_norm{};       // [num_q_norms][q_norm_width]
   typename Form::Vector k_norm{};       // [num_k_norms][k_norm_width]
   typename Form::Vector sinks{};        // [num_heads]
+  typename Form::Matrix gate{};         // [gate_rows, width]; may be absent
   typename Form::Matrix o{};            // [width, result_width]
   typename Form::Vector o_bias{};       // [width]
 
   static constexpr auto members() {
     using W = AttentionTensors;
-    return std::tuple(&W::q, &W::k, &W::v, &W::q_bias, &W::k_bias, &W::v_bias, &W::q_norm, &W::k_norm, &W::sinks, &W::o,
-                      &W::o_bias);
+    return std::tuple(&W::q, &W::k, &W::v, &W::q_bias, &W::k_bias, &W::v_bias, &W::q_norm, &W::k_norm, &W::sinks,
+                      &W::gate, &W::o, &W::o_bias);
   }
 };
 
@@ -145,11 +146,11 @@ struct HeadTensors {
 /// The tensors of a LayerSpec. Norms are [width], and may be absent.
 template <class Form>
 struct LayerTensors {
-  typename Form::Vector mixer_norm{};
+  typename Form::Vector mixer_norm{}, mixer_norm_bias{};
   std::variant<AttentionTensors<Form>, DeltaTensors<Form>, NoTensors<Form>> mixer{};
   typename Form::Vector post_mixer_norm{};
   typename Form::Vector mixer_sum_norm{}, mixer_sum_bias{}, ffn_sum_norm{}, ffn_sum_bias{};
-  typename Form::Vector ffn_norm{};
+  typename Form::Vector ffn_norm{}, ffn_norm_bias{};
   std::variant<DenseFfnTensors<Form>, ExpertsFfnTensors<Form>, NoTensors<Form>> feed_forward{};
   typename Form::Vector post_ffn_norm{};
   PerLayerTensors<Form> per_layer{};
@@ -157,9 +158,9 @@ struct LayerTensors {
 
   static constexpr auto members() {
     using W = LayerTensors;
-    return std::tuple(&W::mixer_norm, &W::mixer, &W::post_mixer_norm, &W::mixer_sum_norm, &W::mixer_sum_bias,
-                      &W::ffn_sum_norm, &W::ffn_sum_bias, &W::ffn_norm, &W::feed_forward, &W::post_ffn_norm,
-                      &W::per_layer, &W::output_scale);
+    return std::tuple(&W::mixer_norm, &W::mixer_norm_bias, &W::mixer, &W::post_mixer_norm, &W::mixer_sum_norm,
+                      &W::mixer_sum_bias, &W::ffn_sum_norm, &W::ffn_sum_bias, &W::ffn_norm, &W::ffn_norm_bias,
+                      &W::feed_forward, &W::post_ffn_norm, &W::per_layer, &W::output_scale);
   }
 };
 
@@ -197,9 +198,9 @@ struct ModelTensors {
   typename Form::Matrix positions{};    // [num_positions, width]; absent: they have no embedding
   typename Form::Matrix token_types{};  // [num_token_types, width]; absent: the same
   typename Form::Vector embedding_norm{}, embedding_norm_bias{};  // [width]; may be absent
-  typename Form::Matrix output{};        // [vocab_size, width]; the embedding itself when tied; absent of encoders
-  typename Form::Vector output_norm{};   // [width]; may be absent of encoders
-  typename Form::Vector output_bias{};   // [vocab_size]; may be absent
+  typename Form::Matrix output{};  // [vocab_size, width]; the embedding itself when tied; absent of encoders
+  typename Form::Vector output_norm{}, output_norm_bias{};  // [width]; may be absent of encoders
+  typename Form::Vector output_bias{};                      // [vocab_size]; may be absent
   typename Form::Vector rope_factors{};  // [num_rotated / 2]: frequencies are divided by these; may be absent
   PerLayerTableTensors<Form> per_layer{};
   DraftHeadTensors<Form> draft_head{};
@@ -210,8 +211,8 @@ struct ModelTensors {
   static constexpr auto members() {
     using W = ModelTensors;
     return std::tuple(&W::embedding, &W::positions, &W::token_types, &W::embedding_norm, &W::embedding_norm_bias,
-                      &W::output, &W::output_norm, &W::output_bias, &W::rope_factors, &W::per_layer, &W::draft_head,
-                      &W::assistant, &W::head, &W::layers);
+                      &W::output, &W::output_norm, &W::output_norm_bias, &W::output_bias, &W::rope_factors,
+                      &W::per_layer, &W::draft_head, &W::assistant, &W::head, &W::layers);
   }
 };
 

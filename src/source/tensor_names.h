@@ -12,7 +12,7 @@ namespace octavo::tensor_names {
 
 inline constexpr std::string_view kEmbedding = "token_embd.weight";
 inline constexpr std::string_view kOutput = "output.weight", kOutputBias = "output.bias";
-inline constexpr std::string_view kOutputNorm = "output_norm.weight";
+inline constexpr std::string_view kOutputNorm = "output_norm.weight", kOutputNormBias = "output_norm.bias";
 inline constexpr std::string_view kPositions = "position_embd.weight", kTokenTypes = "token_types.weight";
 inline constexpr std::string_view kEmbeddingNorm = "token_embd_norm.weight",
                                   kEmbeddingNormBias = "token_embd_norm.bias";
@@ -30,7 +30,7 @@ inline constexpr std::string_view kPerLayerProjection = "per_layer_model_proj.we
 inline constexpr std::string_view kPerLayerNorm = "per_layer_proj_norm.weight";
 
 // Names of a layer's tensors, behind "blk.N.".
-inline constexpr std::string_view kAttentionNorm = "attn_norm.weight";
+inline constexpr std::string_view kAttentionNorm = "attn_norm.weight", kAttentionNormBias = "attn_norm.bias";
 inline constexpr std::string_view kQ = "attn_q.weight", kK = "attn_k.weight", kV = "attn_v.weight";
 inline constexpr std::string_view kQkv = "attn_qkv.weight", kQkvBias = "attn_qkv.bias";  // the rows of Q, of K, of V
 inline constexpr std::string_view kQBias = "attn_q.bias", kKBias = "attn_k.bias", kVBias = "attn_v.bias";
@@ -38,14 +38,14 @@ inline constexpr std::string_view kQNorm = "attn_q_norm.weight", kKNorm = "attn_
 inline constexpr std::string_view kSinks = "attn_sinks.weight";
 inline constexpr std::string_view kAttentionOutput = "attn_output.weight", kAttentionOutputBias = "attn_output.bias";
 inline constexpr std::string_view kPostAttentionNorm = "post_attention_norm.weight";
-inline constexpr std::string_view kDeltaGate = "attn_gate.weight";
+inline constexpr std::string_view kGateOfMixer = "attn_gate.weight";  // of attention or of a delta net
 inline constexpr std::string_view kConvolution = "ssm_conv1d.weight";
 inline constexpr std::string_view kDecay = "ssm_alpha.weight", kDecayBias = "ssm_dt.bias", kDecayScale = "ssm_a";
 inline constexpr std::string_view kBeta = "ssm_beta.weight";
 inline constexpr std::string_view kDeltaNorm = "ssm_norm.weight", kDeltaOutput = "ssm_out.weight";
 inline constexpr std::string_view kMixerSumNorm = "attn_output_norm.weight", kMixerSumBias = "attn_output_norm.bias";
 inline constexpr std::string_view kFfnSumNorm = "layer_output_norm.weight", kFfnSumBias = "layer_output_norm.bias";
-inline constexpr std::string_view kFfnNorm = "ffn_norm.weight";
+inline constexpr std::string_view kFfnNorm = "ffn_norm.weight", kFfnNormBias = "ffn_norm.bias";
 inline constexpr std::string_view kGate = "ffn_gate.weight", kUp = "ffn_up.weight", kDown = "ffn_down.weight";
 inline constexpr std::string_view kGateBias = "ffn_gate.bias", kUpBias = "ffn_up.bias", kDownBias = "ffn_down.bias";
 inline constexpr std::string_view kRouter = "ffn_gate_inp.weight", kRouterBias = "ffn_gate_inp.bias";

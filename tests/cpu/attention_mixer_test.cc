@@ -97,7 +97,7 @@ class Mixer {
   ModelConfig config_;
   Weights weights_;
   std::unique_ptr<KvArena> kv_;
-  ResidualStream stream_{fixture_.context, kWidth, 128, 1e-5F};
+  ResidualStream stream_{fixture_.context, kWidth, 128, {.epsilon = 1e-5F, .epsilon_of_results = 1e-5F}};
   std::optional<AttentionMixer> mixer_;
   int rope_stride_ = 1;
 };

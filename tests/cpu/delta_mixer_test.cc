@@ -103,7 +103,7 @@ class Mixer {
   Weights weights_;
   std::size_t bytes_ = 0;
   std::optional<SnapshotArena> snapshots_;
-  ResidualStream stream_{fixture_.context, kWidth, 128, 1e-5F};
+  ResidualStream stream_{fixture_.context, kWidth, 128, {.epsilon = 1e-5F, .epsilon_of_results = 1e-5F}};
   std::optional<DeltaMixer> mixer_;
 };
 

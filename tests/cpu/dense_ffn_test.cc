@@ -54,7 +54,7 @@ void expect_as_defined(const DenseFfnSpec& spec, DType type, int rows, double to
   config.layers[0].feed_forward = DenseFfnSpec{.width = 160};
   config.layers[1].feed_forward = spec;
   ComputeFixture fixture;
-  ResidualStream stream(fixture.context, kWidth, 160, 1e-5F);
+  ResidualStream stream(fixture.context, kWidth, 160, {.epsilon = 1e-5F, .epsilon_of_results = 1e-5F});
   DenseFfn ffn(config, fixture.context, stream);
   const Matrix gate(type, spec.width, kWidth, 1), up(type, spec.width, kWidth, 2), down(type, kWidth, spec.width, 3);
   const DenseFfnWeights weights{.gate = gate.weight, .up = up.weight, .down = down.weight};

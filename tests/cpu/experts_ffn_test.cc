@@ -72,7 +72,8 @@ class Mixture {
     if (kind == Kind::kShared) add_shared();
     config_.layers.resize(1);
     config_.layers[0].feed_forward = spec_;
-    stream_ = std::make_unique<ResidualStream>(fixture_.context, kWidth, kWidth, 1e-5F);
+    stream_ = std::make_unique<ResidualStream>(fixture_.context, kWidth, kWidth,
+                                               NormOptions{.epsilon = 1e-5F, .epsilon_of_results = 1e-5F});
     dense_ = std::make_unique<DenseFfn>(config_, fixture_.context, *stream_);
     ffn_ = std::make_unique<ExpertsFfn>(config_, weights_, fixture_.context, *stream_, *dense_);
   }

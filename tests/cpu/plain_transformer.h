@@ -24,7 +24,8 @@ class PlainTransformer {
   /// [tokens][vocab_size]
   Rows logits(const std::vector<std::int32_t>& tokens) {
     Rows out;
-    for (const Row& row : rows_of(tokens)) out.push_back(product(weights_.output, norm(row, weights_.output_norm)));
+    for (const Row& row : rows_of(tokens))
+      out.push_back(product(weights_.output, input(row, weights_.output_norm, weights_.output_norm_bias)));
     for (Row& row : out) add_bias(row, weights_.output_bias);
     for (Row& row : out) scale(row, config_.logit_scale);
     for (Row& row : out)
@@ -70,7 +71,7 @@ class PlainTransformer {
     Rows& k = keys_[static_cast<std::size_t>(spec.borrows_from.value_or(index))];
     Rows& v = values_[static_cast<std::size_t>(spec.borrows_from.value_or(index))];
     for (std::size_t position = 0; position < x.size() && !spec.borrows_from; ++position) {
-      const Row h = input(x[position], w.mixer_norm);
+      const Row h = input(x[position], w.mixer_norm, w.mixer_norm_bias);
       k.push_back(product(a.k, h));
       add_bias(k.back(), a.k_bias);
       v.push_back(spec.v_is_k ? k.back() : product(a.v, h));
@@ -80,12 +81,14 @@ class PlainTransformer {
     }
     Rows out;
     for (std::size_t position = 0; position < x.size(); ++position) {
-      Row q = product(a.q, input(x[position], w.mixer_norm)), gates;
+      const Row h = input(x[position], w.mixer_norm, w.mixer_norm_bias);
+      Row q = product(a.q, h), gates;
       add_bias(q, a.q_bias);
       if (spec.gated_output) gates = take_gates(spec, q);
       prepare_heads(spec, a.q_norm, position, q);
       Row attended = attend(spec, a.sinks, q, k, v, position);
       for (std::size_t i = 0; i < gates.size(); ++i) attended[i] *= sigmoid(gates[i]);
+      if (spec.output_gate) gate(*spec.output_gate, product(a.gate, h), attended);
       out.push_back(product(a.o, attended));
       add_bias(out.back(), a.o_bias);
     }
@@ -101,6 +104,7 @@ class PlainTransformer {
     for (const std::int32_t token : tokens) {
       x.push_back(row_of(weights_.embedding, token));
       scale(x.back(), config_.embedding_scale);
+      if (config_.normalizes_embedding) x.back() = norm(x.back(), nullptr);
     }
     inputs_.clear();
     for (std::size_t i = 0; i < tokens.size() && config_.per_layer_width > 0; ++i)
@@ -110,6 +114,13 @@ class PlainTransformer {
   }
 
   static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+  static void gate(const OutputGate& gate, const Row& products, Row& attended) {
+    for (std::size_t i = 0; i < attended.size(); ++i) {
+      const double x = products[i * products.size() / attended.size()];
+      attended[i] *= gate.function == GateFunction::kSigmoid ? sigmoid(x) : std::log1p(std::exp(x));
+    }
+  }
 
   /// Of heads of q, each with its gate behind it: leaves the heads and gives the gates.
   static Row take_gates(const AttentionSpec& spec, Row& q) {
@@ -184,17 +195,22 @@ class PlainTransformer {
     return y;
   }
   /// A part's input: a row as it is where there is no norm.
-  Row input(const Row& x, const float* weight) const { return weight == nullptr ? x : norm(x, weight); }
-  Row norm(const Row& x, const float* weight) const {
-    return norm(x, weight, config_.norm == NormKind::kLayer && x.size() == static_cast<std::size_t>(config_.width));
+  Row input(const Row& x, const float* weight, const float* bias) const {
+    Row h = weight == nullptr ? x : norm(x, weight);
+    add_bias(h, bias);
+    return h;
   }
-  Row norm(Row x, const float* weight, bool is_layer_norm) const {
+  Row norm(const Row& x, const float* weight) const {
+    return norm(x, weight, config_.norm == NormKind::kLayer && x.size() == static_cast<std::size_t>(config_.width),
+                config_.norm_epsilon);
+  }
+  static Row norm(Row x, const float* weight, bool is_layer_norm, float epsilon) {
     if (is_layer_norm) {
       const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
       for (double& value : x) value -= mean;
     }
     const double squares = std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
-    const double root = std::sqrt(squares / static_cast<double>(x.size()) + static_cast<double>(config_.norm_epsilon));
+    const double root = std::sqrt(squares / static_cast<double>(x.size()) + static_cast<double>(epsilon));
     for (std::size_t i = 0; i < x.size(); ++i)
       x[i] = x[i] / root * (weight == nullptr ? 1 : static_cast<double>(weight[i]));
     return x;
@@ -225,7 +241,9 @@ class PlainTransformer {
       Row head(heads.begin() + static_cast<std::ptrdiff_t>(begin),
                heads.begin() + static_cast<std::ptrdiff_t>(begin + dim));
       const float* of_head = head_norm + (spec.qk_norm_by_head ? begin : 0);
-      const auto normed = [&] { return norm(head, of_head, spec.qk_norm_by_head && config_.norm == NormKind::kLayer); };
+      const auto normed = [&] {
+        return norm(head, of_head, spec.qk_norm_by_head && config_.norm == NormKind::kLayer, config_.norm_epsilon);
+      };
       if (of_each && !spec.qk_norm_after_rope) head = normed();
       for (std::size_t i = 0; i < half; ++i) {
         const bool neighbours = spec.rope.layout == RopeLayout::kNeighbours;
@@ -235,8 +253,10 @@ class PlainTransformer {
           frequency /= static_cast<double>(weights_.rope_factors[i]);
         const double angle = static_cast<double>(position) / spec.rope.scaling.divisor * frequency;
         const double first = head[a], second = head[b];
-        head[a] = first * std::cos(angle) - second * std::sin(angle);
-        head[b] = first * std::sin(angle) + second * std::cos(angle);
+        const double cosine = spec.rope.scaling.magnitude * std::cos(angle);
+        const double sine = spec.rope.scaling.magnitude * std::sin(angle);
+        head[a] = first * cosine - second * sine;
+        head[b] = first * sine + second * cosine;
       }
       if (of_each && spec.qk_norm_after_rope) head = normed();
       std::ranges::copy(head, heads.begin() + static_cast<std::ptrdiff_t>(begin));
@@ -289,7 +309,9 @@ class PlainTransformer {
   }
 
   void add_result(const float* post_norm, const Row& result, Row& x) const {
-    Row normed = post_norm != nullptr ? norm(result, post_norm) : result;
+    Row normed = post_norm == nullptr
+                     ? result
+                     : norm(result, post_norm, config_.norm == NormKind::kLayer, config_.epsilon_of_results());
     scale(normed, config_.residual_scale);
     add(x, normed);
   }
@@ -333,6 +355,19 @@ class PlainTransformer {
     return norm(product(w.up, gated), w.post_norm);
   }
 
+  static double xielu(const XieluNumbers& numbers, double x) {
+    const auto above = static_cast<double>(numbers.above), below = static_cast<double>(numbers.below);
+    const auto slope = static_cast<double>(numbers.slope), most = static_cast<double>(numbers.most);
+    return (x > 0 ? above * x * x : below * (std::expm1(std::min(x, most)) - x)) + slope * x;
+  }
+
+  static Row dense(const DenseFfnSpec& spec, const DenseFfnWeights& w, const Row& h) {
+    if (spec.activation != Activation::kXielu) return gated_product(w, spec.activation, h);
+    Row gated = product(w.gate, h);
+    for (double& value : gated) value = xielu(spec.xielu, value);
+    return product(w.down, gated);
+  }
+
   static Row gated_product(const DenseFfnWeights& w, Activation activation, const Row& h) {
     Row gated = product(w.gate, h), up = w.up.rows > 0 ? product(w.up, h) : Row(gated.size(), 1.0);
     add_bias(gated, w.gate_bias);
@@ -345,11 +380,13 @@ class PlainTransformer {
 
   Row feed_forward(int index, const Row& x) const {
     const LayerWeights& layer = weights_.layers[static_cast<std::size_t>(index)];
-    const Row h = input(x, config_.layer(index).is_parallel ? layer.mixer_norm : layer.ffn_norm);
+    const bool is_parallel = config_.layer(index).is_parallel;
+    const Row h = input(x, is_parallel ? layer.mixer_norm : layer.ffn_norm,
+                        is_parallel ? layer.mixer_norm_bias : layer.ffn_norm_bias);
     const auto* experts = std::get_if<ExpertsFfnSpec>(&config_.layer(index).feed_forward);
     if (experts == nullptr)
-      return gated_product(std::get<DenseFfnWeights>(layer.feed_forward),
-                           std::get<DenseFfnSpec>(config_.layer(index).feed_forward).activation, h);
+      return dense(std::get<DenseFfnSpec>(config_.layer(index).feed_forward),
+                   std::get<DenseFfnWeights>(layer.feed_forward), h);
     const ExpertsFfnWeights& w = std::get<ExpertsFfnWeights>(layer.feed_forward);
     Row out = experts->own_norms
                   ? norm(mixture(*experts, w, norm(x, w.router_norm), norm(x, w.experts_norm)), w.post_experts_norm)

@@ -41,7 +41,7 @@ class ResidualStreamTest : public testing::Test {
   float* h(int row) { return stream_.h() + row * kWidth; }
 
   ComputeFixture fixture_;
-  ResidualStream stream_{fixture_.context, kWidth, kMaxCols, kEpsilon};
+  ResidualStream stream_{fixture_.context, kWidth, kMaxCols, {.epsilon = kEpsilon, .epsilon_of_results = kEpsilon}};
   std::vector<float> weight_ = random_floats(kWidth, 1), other_ = random_floats(kWidth, 2);
 };
 

@@ -181,9 +181,10 @@ std::set<std::string> tensors_of(int layer, const std::vector<std::string>& name
 
 TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
   for (const char* arch :
-       {"llama",     "mistral3", "qwen2",   "qwen3",    "qwen3moe",   "qwen35",        "qwen35moe", "gemma2",
-        "gemma3",    "gemma4",   "gpt-oss", "seed_oss", "ernie4_5",   "hunyuan-dense", "olmo2",     "exaone4",
-        "command-r", "cohere2",  "glm4",    "granite",  "granitemoe", "smollm3",       "minicpm",   "arcee"}) {
+       {"llama",     "mistral3",     "qwen2",   "qwen3",      "qwen3moe",   "qwen35",        "qwen35moe", "gemma2",
+        "gemma3",    "gemma4",       "gpt-oss", "seed_oss",   "ernie4_5",   "hunyuan-dense", "olmo2",     "exaone4",
+        "command-r", "cohere2",      "glm4",    "granite",    "granitemoe", "smollm3",       "minicpm",   "arcee",
+        "qwen2vl",   "muse-glimmer", "phi3",    "starcoder2", "stablelm",   "apertus"}) {
     SCOPED_TRACE(arch);
     Model model({.arch = arch, .layers = 7, .window = 9});
     expect_as_plain(model);
@@ -191,8 +192,49 @@ TEST(Transformer, EveryFamilyComputesWhatItsSpecsSay) {
 }
 
 TEST(Transformer, HeadsOfQAndKMayHaveNormsOfTheirOwn) {
-  Model model({.arch = "command-r", .layers = 3, .norms_by_head = true});
-  expect_as_plain(model);
+  for (const char* arch : {"command-r", "stablelm"}) {
+    SCOPED_TRACE(arch);
+    Model model(
+        {.arch = arch, .layers = 3, .norms_by_head = true, .is_parallel = std::string_view(arch) == "stablelm"});
+    expect_as_plain(model);
+  }
+}
+
+TEST(Transformer, AGateOfAttentionsResultMayBeOfElementsOrHeadsAndEitherFunction) {
+  for (const DType type : {DType::kF32, DType::kQ8_0})
+    for (const bool is_of_heads : {false, true})
+      for (const GateFunction function : {GateFunction::kSigmoid, GateFunction::kSoftplus}) {
+        TinyModel tiny{.arch = "muse-glimmer", .layers = 4, .window = 9, .type = type};
+        tiny.gates_of_heads = is_of_heads;
+        Model model(tiny, [&](ModelConfig& config) {
+          for (LayerSpec& layer : config.layers)
+            layer.attention()->output_gate = OutputGate{.function = function, .is_of_heads = is_of_heads};
+        });
+        SCOPED_TRACE(is_of_heads);
+        if (type == DType::kF32) expect_as_plain(model);
+        const auto all = [](std::size_t) { return true; };
+        EXPECT_EQ(model.logits(some_tokens(30), 7, all), model.logits(some_tokens(30), 1, all));
+      }
+}
+
+// The list is chosen by the context that is served, not by the length of a sequence: 12 tokens of a model that serves
+// 100 have the angles of the long one.
+TEST(Transformer, TheServedContextChoosesTheListOfRopeFactors) {
+  const auto all = [](std::size_t) { return true; };
+  const TinyModel tiny{.arch = "phi3", .layers = 2, .fused_qkv = true, .long_context = true};
+  const auto served = [&](RopeFactors list) {
+    return Model(tiny, [&](ModelConfig& config) {
+      for (LayerSpec& layer : config.layers) layer.attention()->rope.list = list;
+    });
+  };
+  Model as_trained(tiny), in_short = served(RopeFactors::kOfShortContexts),
+                          in_long = served(RopeFactors::kOfLongContexts);
+  EXPECT_EQ(as_trained.config().rope_factors(), RopeFactors::kOfLongContexts);
+  expect_as_plain(in_short);
+  expect_as_plain(in_long);
+  const std::vector<std::int32_t> tokens = some_tokens(12);
+  EXPECT_EQ(as_trained.logits(tokens, 12, all), in_long.logits(tokens, 12, all));
+  EXPECT_NE(in_short.logits(tokens, 12, all), in_long.logits(tokens, 12, all));
 }
 
 // The last layers of some depths have nothing, or nothing that later rows read, and so have the first of some stages.

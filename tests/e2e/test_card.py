@@ -29,6 +29,8 @@ MODELS = {
     "qwen3": ("tiny-qwen3", {"types": ("Q4_0", "Q4_1", "Q5_0", "Q1_0")}),
     "mistral3": ("tiny-mistral3", {"types": ("Q4_K",), "yarn": 256.0}),
     "arcee": ("tiny-arcee", {"types": ("Q4_K", "Q8_0")}),
+    "qwen2vl": ("tiny-qwen2vl", {"types": ("Q4_K", "Q8_0")}),
+    "phi3": ("tiny-phi3", {"types": ("Q4_K", "Q8_0")}),
     "deci": ("tiny-deci", {"types": ("Q4_K", "Q8_0")}),
     "glm4": ("tiny-glm4", {"types": ("Q4_K", "Q8_0")}),
     "smollm3": ("tiny-smollm3", {"types": ("Q4_K", "Q6_K")}),

@@ -46,6 +46,12 @@ MODELS = {
     "arcee": ("tiny-arcee", {"types": ("Q4_K", "Q8_0")}),
     "smollm3": ("tiny-smollm3", {"types": ("Q4_K", "Q8_0")}),
     "minicpm": ("tiny-minicpm-longrope", {"types": ("Q8_0", "Q6_K")}),
+    "qwen2vl": ("tiny-qwen2vl", {"types": ("Q4_K", "Q6_K")}),
+    "muse-glimmer": ("tiny-muse-glimmer", {"types": ("Q4_K", "Q6_K"), "window": 19}),
+    "phi3": ("tiny-phi3", {"types": ("Q4_K", "Q6_K")}),
+    "starcoder2": ("tiny-starcoder2", {"types": ("Q4_K", "Q6_K")}),
+    "stablelm": ("tiny-stablelm-12b", {"types": ("Q4_K", "Q6_K")}),
+    "apertus": ("tiny-apertus", {"types": ("Q4_K", "Q6_K")}),
 }
 # Those that every type of KV cache is tried with. What the others add has nothing to do with it.
 EVERY_TYPE = ("llama", "qwen2", "qwen3", "qwen3 by codebooks", "mistral3", "gemma2", "gemma3", "gemma4", "qwen3moe",

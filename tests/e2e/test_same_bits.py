@@ -96,6 +96,35 @@ class SameBits(unittest.TestCase):
     def test_squares_of_what_is_positive(self):
         self.check(support.few_words_model("tiny-arcee", types=("Q4_K", "Q6_K")))
 
+    def test_a_gate_behind_attention(self):
+        model = support.few_words_model("tiny-muse-glimmer", types=("Q4_K", "Q6_K"), window=19)
+        self.check(model)
+        self.check(model, "--no-repack")
+
+    def test_norms_with_biases(self):
+        self.check(support.few_words_model("tiny-starcoder2", types=("Q4_K", "Q6_K")))
+        self.check(support.few_words_model("tiny-stablelm-12b", types=("Q8_0",)))
+
+    def test_factors_of_long_contexts(self):
+        self.check(support.few_words_model("tiny-phi3", types=("Q4_K", "Q6_K")))
+
+    def test_the_served_context_chooses_the_factors_and_is_told_by_the_fingerprint(self):
+        """Prefixes on disk lie under the fingerprint, so that none is read with other factors than it was written with."""
+        model = support.few_words_model("tiny-phi3", types=("Q8_0",))  # its context was 16 tokens before it was stretched
+
+        def said(context):
+            answer = json.loads(support.octavo_ok("run", "-m", model, "--raw", "-p", "Once upon a time", "-n", 4, "--temp", 0,
+                                                  "--json", "--max-context", context))
+            return answer["system_fingerprint"], answer["logprobs"]
+
+        short, longer, whole = said(16), said(17), said(2048)
+        self.assertEqual(longer, whole)
+        self.assertNotEqual(short[0], whole[0])
+        self.assertNotEqual(short[1], whole[1])
+
+    def test_an_activation_with_numbers_of_its_layer(self):
+        self.check(support.few_words_model("tiny-apertus", types=("Q4_K", "Q6_K")))
+
     def test_layers_without_positions(self):
         self.check(support.few_words_model("tiny-smollm3", types=("Q4_K", "Q6_K")))
 
@@ -134,7 +163,8 @@ class SameBits(unittest.TestCase):
     def test_choices_are_the_same_in_any_memory(self):
         """Two of the ways to compute them for each shape and type: each shape and each type meets all four."""
         shapes = (("tiny-llama", {}), ("tiny-gemma3", {"window": 19}), ("tiny-gemma4", {"window": 19}),
-                  ("tiny-olmo2", {"window": 19}), ("tiny-cohere2", {"window": 19}))
+                  ("tiny-olmo2", {"window": 19}), ("tiny-cohere2", {"window": 19}),
+                  ("tiny-muse-glimmer", {"window": 19}))
         for (i, (shape, window)), (j, kv_type) in itertools.product(enumerate(shapes),
                                                                     enumerate(("f32", "f16", "bf16", "q8_0", "i16"))):
             with self.subTest(shape=shape, kv_type=kv_type):

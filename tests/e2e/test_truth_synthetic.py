@@ -149,6 +149,27 @@ class FloatWeights(Truth):
         self.check_exact(support.few_words_model("tiny-arcee", types=F32))
         self.check_exact(support.few_words_model("tiny-arcee", types=F32, rope_freqs=True, biases=True, factors=True))
 
+    def test_text_of_qwen2vl(self):
+        self.check_exact(support.few_words_model("tiny-qwen2vl", types=F32))
+
+    def test_muse_glimmer_with_a_gate_behind_attention(self):
+        self.check_exact(support.few_words_model("tiny-muse-glimmer", types=F32, window=NUM_IDS // 3))
+        self.check_exact(support.few_words_model("tiny-muse-glimmer", types=F32, window=7, biases=True, factors=True))
+
+    def test_phi3_with_the_factors_of_long_and_of_short_contexts(self):
+        self.check_exact(support.few_words_model("tiny-phi3", types=F32))
+        self.check_exact(support.few_words_model("tiny-phi3-short", types=F32, biases=True, factors=True))
+
+    def test_norms_with_biases(self):
+        for shape in ("tiny-starcoder2", "tiny-stablelm", "tiny-stablelm-12b"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.few_words_model(shape, types=F32))
+                self.check_exact(support.few_words_model(shape, types=F32, biases=True, factors=True))
+
+    def test_apertus_whose_layers_have_numbers_of_their_activation(self):
+        self.check_exact(support.few_words_model("tiny-apertus", types=F32))
+        self.check_exact(support.few_words_model("tiny-apertus", types=F32, rope_freqs=True, biases=True, factors=True))
+
     def test_values_that_are_narrower_than_keys(self):
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32))
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32, biases=True, factors=True))
@@ -236,7 +257,9 @@ class QuantizedWeights(Truth):
         for shape in ("tiny-llama", "tiny-mistral3", "tiny-qwen2", "tiny-mixtral", "tiny-gemma2", "tiny-gemma3",
                       "tiny-gemma4", "tiny-gemma4-dense", "tiny-gemma4-experts", "tiny-seed-oss", "tiny-ernie",
                       "tiny-hunyuan", "tiny-olmo2", "tiny-exaone4", "tiny-command-r", "tiny-cohere2", "tiny-glm4",
-                      "tiny-granite", "tiny-granitemoe-shared", "tiny-smollm3", "tiny-minicpm", "tiny-arcee"):
+                      "tiny-granite", "tiny-granitemoe-shared", "tiny-smollm3", "tiny-minicpm", "tiny-arcee",
+                      "tiny-qwen2vl", "tiny-muse-glimmer", "tiny-phi3", "tiny-starcoder2", "tiny-stablelm-12b",
+                      "tiny-apertus"):
             with self.subTest(shape=shape):
                 self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")))
 

@@ -152,6 +152,12 @@ TEST(PlacementOfLayers, FieldsThatNoKernelKnowsEndTheCardsPart) {
             "it norms all heads of Q and K at once");
   EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.residual_scale = 0.5F; }),
             "what its layers add to the stream is scaled");
+  EXPECT_EQ(reason("muse-glimmer", as_it_is), "its norms of results have an epsilon of their own");
+  EXPECT_EQ(reason("muse-glimmer", [](ModelConfig& config) { config.post_norm_epsilon = 0; }),
+            "its attention has a gate with a matrix of its own");
+  EXPECT_EQ(reason("starcoder2", as_it_is), "its norms are LayerNorm");
+  EXPECT_EQ(reason("stablelm", [](ModelConfig& config) { config.norm = NormKind::kRms; }), "its norms have biases");
+  EXPECT_EQ(reason("apertus", as_it_is), "its feed-forward's function is xIELU");
 }
 
 TEST(PlacementOfLayers, LogitsWithAScaleAreTheProcessors) {

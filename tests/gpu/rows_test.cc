@@ -96,6 +96,7 @@ TEST_P(RowsOfACard, ActivateAsTheProcessor) {
   };
   expect(Activation::kSilu, kernels().silu_mul, true);
   expect(Activation::kGeluTanh, kernels().gelu_mul, true);
+  expect(Activation::kGeluTanh, kernels().gelu_mul, false);
   expect(Activation::kGelu, kernels().gelu_erf_mul, true);
   expect(Activation::kGelu, kernels().gelu_erf_mul, false);
   expect(Activation::kSquaredRelu, kernels().squared_relu, true);

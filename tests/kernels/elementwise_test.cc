@@ -83,6 +83,34 @@ TEST_P(Elementwise, GeluOfTheErrorFunctionMayStandAlone) {
   }
 }
 
+TEST_P(Elementwise, GeluMayStandAlone) {
+  for (const std::int64_t n : kLengths) {
+    const std::vector<float> gate = normal(n, 4.0F), ones(to_size(n), 1.0F);
+    std::vector<float> alone(to_size(n)), beside_ones(to_size(n));
+    kernels().gelu_mul(gate.data(), nullptr, n, alone.data());
+    kernels().gelu_mul(gate.data(), ones.data(), n, beside_ones.data());
+    EXPECT_EQ(alone, beside_ones);
+  }
+}
+
+TEST_P(Elementwise, XieluIsASquareAbove0AndAnExponentialBelow) {
+  const XieluNumbers numbers{.above = 0.75F, .below = 1.25F, .slope = 0.5F, .most = -1e-6F};
+  for (const std::int64_t n : kLengths) {
+    std::vector<float> gate = normal(n, 4.0F), out(to_size(n));
+    gate[0] = -200.0F;              // whose exponential is 0
+    gate[to_size(n / 3)] = -1e-4F;  // whose exponential less 1 would have no digits left
+    gate[to_size(n / 2)] = std::numeric_limits<float>::quiet_NaN();
+    kernels().xielu(gate.data(), numbers, n, out.data());
+    for (std::size_t i = 0; i < to_size(n); ++i) {
+      EXPECT_EQ(std::isnan(out[i]), std::isnan(gate[i]));
+      if (std::isnan(gate[i])) continue;
+      const double x = static_cast<double>(gate[i]);
+      const double expected = x > 0 ? 0.75 * x * x + 0.5 * x : 1.25 * (std::expm1(std::min(x, -1e-6)) - x) + 0.5 * x;
+      EXPECT_NEAR(static_cast<double>(out[i]), expected, 1e-6 * std::abs(expected) + 5e-7 * std::abs(x));
+    }
+  }
+}
+
 TEST_P(Elementwise, TheSquareOfPositiveNumbersMayStandAlone) {
   for (const std::int64_t n : kLengths) {
     std::vector<float> gate = normal(n, 4.0F);

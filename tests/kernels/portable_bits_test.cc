@@ -88,6 +88,8 @@ TEST_P(PortableBits, ElementByElement) {
     function(a.data(), b.data(), kCount, out.data());
     expect_portable(name, std::span<const float>(out));
   }
+  kernels().xielu(a.data(), {.above = 0.75F, .below = 1.25F, .slope = 0.5F, .most = -1e-6F}, kCount, out.data());
+  expect_portable("xielu", std::span<const float>(out));
   out = a;
   kernels().soft_cap(out.data(), 1.7F, kCount);
   expect_portable("soft_cap", std::span<const float>(out));

@@ -137,6 +137,7 @@ inline constexpr PortableHash kPortableHashes[] = {
     {"gelu_erf_mul", 0x9aac1ac772c3af75},
     {"squared_relu", 0x180b26a51993a396},
     {"clamped_swiglu", 0xd0c7c4d4ae7aaddd},
+    {"xielu", 0xcfd006ab72901429},
     {"soft_cap", 0xaad519545f2d13be},
     {"rope", 0x2fb44b1ebe76fc91},
     {"short_conv", 0x7ef8c02b9e0532c8},

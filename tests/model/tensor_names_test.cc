@@ -29,7 +29,7 @@ constexpr std::string_view kOfLayers[] = {kAttentionNorm,
                                           kPostFfnNorm,
                                           kQkv,
                                           kQkvBias,
-                                          kDeltaGate,
+                                          kGateOfMixer,
                                           kConvolution,
                                           kDecay,
                                           kDecayBias,
@@ -76,7 +76,7 @@ TEST(TensorNames, EachIsCountedAsItsPartOfTheModel) {
   for (const std::string_view name : {kQ, kK, kV, kQBias, kKBias, kVBias, kAttentionOutput})
     EXPECT_EQ(part_of(of_layer(3, name)), ModelPart::kAttention) << name;
   for (const std::string_view name :
-       {kQkv, kDeltaGate, kConvolution, kDecay, kDecayBias, kDecayScale, kBeta, kDeltaOutput})
+       {kQkv, kGateOfMixer, kConvolution, kDecay, kDecayBias, kDecayScale, kBeta, kDeltaOutput})
     EXPECT_EQ(part_of(of_layer(3, name)), ModelPart::kRecurrence) << name;
   for (const std::string_view name : {kGate, kUp, kDown, kGateBias, kUpBias, kDownBias})
     EXPECT_EQ(part_of(of_layer(3, name)), ModelPart::kFeedForward) << name;

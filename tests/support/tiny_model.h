@@ -48,7 +48,10 @@ struct TinyModel {
   enum class Head : std::uint8_t { kNone, kRandom, kAgrees } head = Head::kNone;
   bool head_has_own = false;  // embedding, output and norm
   bool biases = false;  // those that files may have, of a family that has none of its own; of qwen2 that of logits
-  bool norms_by_head = false;  // each head of Q and K has one (command-r)
+  bool norms_by_head = false;   // each head of Q and K has one (command-r, stablelm)
+  bool long_context = false;    // there are two lists of RoPE factors, for contexts up to 16 and longer ones (phi3)
+  bool gates_of_heads = false;  // one number gates a head's result (muse-glimmer, whose files have one an element)
+  bool is_parallel = false;     // the feed-forward reads what attention reads (stablelm)
 
   std::string bytes() const {
     GgufWriter writer;
@@ -72,13 +75,23 @@ struct TinyModel {
   }
 
   bool qk_norm() const {
-    return arch == "qwen3" || arch == "qwen3moe" || arch == "gemma3" || arch == "hunyuan-dense" ||
-           norms_results_alone() || is_gemma4() || is_hybrid();
+    return arch == "qwen3" || arch == "qwen3moe" || arch == "gemma3" || arch == "hunyuan-dense" || arch == "apertus" ||
+           is_glimmer() || norms_results_alone() || is_gemma4() || is_hybrid();
   }
   bool is_gpt_oss() const { return arch == "gpt-oss"; }
+  bool is_glimmer() const { return arch == "muse-glimmer"; }
+  bool is_starcoder() const { return arch == "starcoder2"; }
+  bool has_norm_biases() const { return is_starcoder() || arch == "stablelm"; }
+  bool has_layer_norms() const { return is_cohere() || has_norm_biases(); }
+  bool has_ffn_gate() const {
+    constexpr std::string_view kNone[] = {"glm4", "phi3", "arcee", "apertus", "starcoder2"};
+    return std::ranges::find(kNone, arch) == std::end(kNone);
+  }
+  bool has_gate_in_up() const { return arch == "glm4" || arch == "phi3"; }
+  bool has_qkv_biases() const { return arch == "qwen2" || arch == "qwen2vl"; }
   bool is_cohere() const { return arch == "command-r" || arch == "cohere2"; }
   bool norms_results_alone() const { return arch == "olmo2" || arch == "exaone4"; }
-  bool norms_results() const { return gemma() || norms_results_alone() || arch == "glm4"; }
+  bool norms_results() const { return gemma() || norms_results_alone() || arch == "glm4" || is_glimmer(); }
   std::uint64_t norm_size(std::uint64_t num_heads, std::uint64_t dim) const {
     return arch == "olmo2" ? num_heads * dim : dim;
   }
@@ -134,11 +147,16 @@ struct TinyModel {
     if (!is_gemma4() && !is_deci()) key(writer, "attention.head_count_kv", kv_heads);
     key(writer, "attention.key_length", is_gemma4() ? global_head_dim : head_dim);
     key(writer, "attention.value_length", is_gemma4() ? global_head_dim : v_head_dim > 0 ? v_head_dim : head_dim);
-    key(writer, is_cohere() ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-5F);
-    if (is_cohere()) key(writer, "logit_scale", 0.5F);
+    key(writer, has_layer_norms() ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-5F);
+    if (is_cohere() || is_glimmer()) key(writer, "logit_scale", 0.5F);
+    if (is_glimmer()) key(writer, "final_logit_softcapping", 0.75F);
+    if (arch == "stablelm") key(writer, "rope.dimension_count", head_dim / 4);
+    if (long_context) key(writer, "rope.scaling.original_context_length", 16U);
+    if (long_context) key(writer, "rope.scaling.attn_factor", 1.25F);
+    if (arch == "apertus") write_xielu(writer);
     if (arch == "glm4") key(writer, "rope.dimension_count", head_dim / 2);
     key(writer, "rope.freq_base", 10000.0F);
-    if (gemma() || is_gpt_oss() || arch == "cohere2" || norms_results_alone())
+    if (gemma() || is_gpt_oss() || arch == "cohere2" || norms_results_alone() || is_glimmer())
       key(writer, "attention.sliding_window", window);
     if (arch == "gemma2") key(writer, "attn_logit_softcapping", 1.5F);
     if (arch == "gemma2") key(writer, "final_logit_softcapping", 0.75F);
@@ -152,6 +170,17 @@ struct TinyModel {
     key(writer, "expert_used_count", chosen);
     if (is_mixture() || is_gemma4()) key(writer, "expert_feed_forward_length", ffn);
     if (shared_ffn() > 0) key(writer, "expert_shared_feed_forward_length", shared_ffn());
+  }
+
+  /// Keys without the architecture's name; one differs from layer to layer.
+  template <class Writer>
+  void write_xielu(Writer& writer) const {
+    std::vector<float> above;
+    for (std::uint32_t i = 0; i < layers; ++i) above.push_back(0.25F * static_cast<float>(i));
+    writer.add_array("xielu.alpha_p", above);
+    writer.add("xielu.alpha_n", -0.5F);
+    writer.add("xielu.beta", 0.5F);
+    writer.add("xielu.eps", -1e-6F);
   }
 
   /// Of minicpm, whose files may have none, those that the others have.
@@ -292,6 +321,20 @@ struct TinyModel {
     bias("ffn_down.bias", width);
   }
 
+  /// Of starcoder2, which has them of all.
+  template <class Writer>
+  void write_biases_of_matrices(Writer& writer, std::mt19937& random, const std::string& p) const {
+    const auto bias = [&](const std::string& name, std::uint64_t size) {
+      floats(writer, random, p + name, {size}, 0.0F, 0.3F);
+    };
+    bias("attn_q.bias", heads * head_dim);
+    bias("attn_k.bias", kv_heads * head_dim);
+    bias("attn_v.bias", kv_heads * head_dim);
+    bias("attn_output.bias", width);
+    bias("ffn_up.bias", ffn);
+    bias("ffn_down.bias", width);
+  }
+
   /// Of gpt-oss, and its sinks.
   template <class Writer>
   void write_biases(Writer& writer, std::mt19937& random, const std::string& p) const {
@@ -376,7 +419,11 @@ struct TinyModel {
     matrix("token_embd.weight", vocab, width);
     vector("output_norm.weight", width);
     if (!tied) matrix("output.weight", vocab, width);
-    if (biases && arch == "qwen2") floats(writer, random, "output.bias", {vocab}, 0.0F, 0.3F);
+    if (has_norm_biases()) floats(writer, random, "output_norm.bias", {width}, 0.0F, 0.3F);
+    for (const char* kind : {"short", "long"})
+      if (long_context)
+        floats(writer, random, std::string("rope_factors_") + kind + ".weight", {head_dim / 2}, 2.0F, 0.3F);
+    if (biases && (has_qkv_biases() || arch == "phi3")) floats(writer, random, "output.bias", {vocab}, 0.0F, 0.3F);
     if (is_gemma4()) write_rope_factors(writer);
     if (is_assistant()) write_projections(writer, random);
     if (is_gemma4() && per_layer_width > 0) {
@@ -392,7 +439,10 @@ struct TinyModel {
       const bool attends = has_mixer(i) && (!is_hybrid() || i == layers || (i + 1) % attention_every == 0);
       if (i == layers) write_head(writer, random, p);
       if (has_mixer(i) && !norms_results_alone()) vector(p + "attn_norm.weight", width);
-      if (has_feed_forward(i) && !norms_results_alone() && !is_cohere())
+      if (has_norm_biases()) floats(writer, random, p + "attn_norm.bias", {width}, 0.0F, 0.3F);
+      if (has_norm_biases() && !is_parallel) floats(writer, random, p + "ffn_norm.bias", {width}, 0.0F, 0.3F);
+      if (is_glimmer()) matrix(p + "attn_gate.weight", gates_of_heads ? heads : q_width, width);
+      if (has_feed_forward(i) && !norms_results_alone() && !is_cohere() && !is_parallel)
         vector(p + (ffn_norm_is_post_attention() ? "post_attention_norm.weight" : "ffn_norm.weight"), width);
       const bool has_v = !borrows(i) && !(is_global(i) && v_is_k);
       if (attends && has_v && fused_qkv) {
@@ -420,13 +470,14 @@ struct TinyModel {
           vector(p + norm, width);
       }
       if ((num_experts() == 0 && has_feed_forward(i)) || is_gemma4()) {
-        if (arch != "glm4" && arch != "arcee") matrix(p + "ffn_gate.weight", own_ffn, width);
-        matrix(p + "ffn_up.weight", arch == "glm4" ? 2 * own_ffn : own_ffn, width);
+        if (has_ffn_gate()) matrix(p + "ffn_gate.weight", own_ffn, width);
+        matrix(p + "ffn_up.weight", has_gate_in_up() ? 2 * own_ffn : own_ffn, width);
         matrix(p + "ffn_down.weight", width, own_ffn);
       }
-      if (arch == "qwen2" && fused_qkv) {
+      if (is_starcoder()) write_biases_of_matrices(writer, random, p);
+      if (has_qkv_biases() && fused_qkv) {
         fused(writer, random, p + "attn_qkv.bias", {q_width, kv_width, kv_width}, true);
-      } else if (arch == "qwen2") {
+      } else if (has_qkv_biases()) {
         vector(p + "attn_q.bias", q_width);
         vector(p + "attn_k.bias", kv_width);
         vector(p + "attn_v.bias", kv_width);
@@ -438,7 +489,7 @@ struct TinyModel {
       if (norms_results()) vector(p + "post_attention_norm.weight", width);
       if (norms_results()) vector(p + "post_ffw_norm.weight", width);
       if (is_gpt_oss()) write_biases(writer, random, p);
-      if (biases && attends && arch != "qwen2") write_optional_biases(writer, random, p);
+      if (biases && attends && !has_qkv_biases() && !is_starcoder()) write_optional_biases(writer, random, p);
       if (shared_ffn() > 0) {
         if (is_hybrid()) floats(writer, random, p + "ffn_gate_inp_shexp.weight", {width}, 0.0F, 0.2F);
         matrix(p + "ffn_gate_shexp.weight", shared_ffn(), width);

@@ -43,7 +43,7 @@ Result<DraftFile> DraftFile::open(const std::filesystem::path& path, const Model
   DraftFile file;
   OCTAVO_TRY(file.source, open_model(path, how.stop, how.math));
   const ModelSource& source = *file.source;
-  OCTAVO_TRY(ModelConfig config, ModelConfig::load(source, how.math));
+  OCTAVO_TRY(ModelConfig config, ModelConfig::load(source, how.math, how.max_context));
   const Result<void> fits = config.is_assistant() ? attach(config, model) : take_head(model, config);
   if (!fits) return fail("{}: {}", source.name(), fits.error().message);
   OCTAVO_TRY_VOID(check_words(source, of_model));

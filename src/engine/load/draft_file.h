@@ -23,6 +23,7 @@ struct DraftFile {
   struct How {
     std::string quantize = {};  // the mix of EngineOptions::quantize
     Math math = Math();
+    int max_context = 0;  // of EngineOptions
     std::stop_token stop = {};
   };
 

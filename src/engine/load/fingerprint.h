@@ -10,7 +10,8 @@ namespace octavo {
 
 /// "fp_" and 16 hexadecimal digits. Two are equal only for the same compiled objects, instruction set, C library, file
 /// and element type of the KV cache. Then the same request with the same seed gets the same tokens. Portable bits have
-/// "fp_portable_" and digits, equal for the same sources, file and type on any machine. Any thread.
-std::string system_fingerprint(Bits bits, std::string_view isa, std::string_view kv_type, std::string_view file_hash);
+/// "fp_portable_" and digits, equal for the same sources, file and type on any machine. `file`: its hash, and what of
+/// it the options choose. Any thread.
+std::string system_fingerprint(Bits bits, std::string_view isa, std::string_view kv_type, std::string_view file);
 
 }  // namespace octavo

@@ -71,10 +71,12 @@ Result<void> check_options(const EngineOptions& options) {
 ModelInfo info_of(const ModelSource& source, const ModelConfig& config, const RunnerInfo& runner, IsaLevel isa,
                   const EngineOptions& options) {
   const std::string file_hash = hex_of(runner.content_hash.hash);
+  const bool is_long = config.rope_factors() == RopeFactors::kOfLongContexts;
+  const std::string computed = is_long ? file_hash + "\nlong RoPE factors" : file_hash;
   return {.name = config.name,
           .file_name = printable(source.path().filename().string()),
           .file_hash = file_hash,
-          .fingerprint = system_fingerprint(options.bits, isa_name(isa), kv_type_name(options.kv_type), file_hash),
+          .fingerprint = system_fingerprint(options.bits, isa_name(isa), kv_type_name(options.kv_type), computed),
           .architecture = config.architecture,
           .file = model_file(source, config, options.quantize),
           .embedding = embedding_info(config, options.pooling),
@@ -168,16 +170,18 @@ Result<void> load_model(const EngineOptions& options, IsaLevel isa, std::optiona
                         EngineParts& parts) {
   const ModelSource& source = *parts.source;
   Resources::Impl& resources = parts.resources->impl();
-  OCTAVO_TRY(ModelConfig config, ModelConfig::load(source, Math(options.bits)));
+  OCTAVO_TRY(ModelConfig config, ModelConfig::load(source, Math(options.bits), options.max_context));
   OCTAVO_TRY_VOID(refuse_draft_file(source, config));
   if (options.pooling == Pooling::kRank && config.head.num_scores == 0)
     return fail("pooling: found rank, expected none, mean, cls or last: {} has no ranking head", source.name());
   std::optional<AssistantRequest> assistant;
   const ModelSource* with_head = nullptr;  // that of the model and of a head in a draft file
   if (!options.draft_path.empty() && options.draft != DraftMode::kOff) {
-    OCTAVO_TRY(DraftFile file,
-               DraftFile::open(options.draft_path, source, config,
-                               {.quantize = options.quantize, .math = Math(options.bits), .stop = options.stop}));
+    OCTAVO_TRY(DraftFile file, DraftFile::open(options.draft_path, source, config,
+                                               {.quantize = options.quantize,
+                                                .math = Math(options.bits),
+                                                .max_context = options.max_context,
+                                                .stop = options.stop}));
     parts.draft_source = std::move(file.source);
     if (file.assistant) {
       assistant.emplace(*parts.draft_source, std::move(*file.assistant), std::move(file.weights));

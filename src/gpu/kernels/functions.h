@@ -44,9 +44,10 @@ OCTAVO_GPU_DEVICE float minus_infinity() { return simt::as_float((int)0xFF800000
 OCTAVO_GPU_DEVICE float activate(Activation activation, float gate, float up, bool is_gated) {
   switch (activation) {
     case Activation::kSilu: return simt::mul(silu(gate), up);
-    case Activation::kGeluTanh: return simt::mul(gelu(gate), up);
+    case Activation::kGeluTanh: return is_gated ? simt::mul(gelu(gate), up) : gelu(gate);
     case Activation::kGelu: return is_gated ? simt::mul(gelu_erf(gate), up) : gelu_erf(gate);
     case Activation::kSquaredRelu: return is_gated ? simt::mul(squared_relu(gate), up) : squared_relu(gate);
+    case Activation::kXielu:  // the processor's (gpu/placement.cc)
     case Activation::kClampedSwiglu: break;
   }
   return clamped_swiglu(gate, up);

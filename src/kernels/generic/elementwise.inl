@@ -143,6 +143,12 @@ void squared_relu(const float* gate, const float* up, int64_t n, float* out) {
   gated(gate, up, n, out, [](F32 g, F32 u) { return f32_mul(squared_relu(g), u); });
 }
 
+void xielu(const float* gate, const XieluNumbers& numbers, int64_t n, float* out) {
+  const F32 above = f32_set(numbers.above), below = f32_set(numbers.below), slope = f32_set(numbers.slope),
+            most = f32_set(numbers.most);
+  gated(gate, gate, n, out, [&](F32 g, F32) { return xielu(g, above, below, slope, most); });
+}
+
 void clamped_swiglu(const float* gate, const float* up, int64_t n, float* out) {
   gated(gate, up, n, out, [](F32 g, F32 u) { return clamped_swiglu(g, u); });
 }

@@ -89,6 +89,27 @@ OCTAVO_FUNCTION F32 squared_relu(F32 x) {
   return f32_mul(above, above);
 }
 
+/// e^x - 1 - x for x <= 0: a sum of powers (to degree 9) near 0, where the difference would lose the digits.
+OCTAVO_FUNCTION F32 exp_beyond_line(F32 x) {
+  F32 p = f32_set(1.0F / 362880);
+  p = f32_fma(p, x, f32_set(1.0F / 40320));
+  p = f32_fma(p, x, f32_set(1.0F / 5040));
+  p = f32_fma(p, x, f32_set(1.0F / 720));
+  p = f32_fma(p, x, f32_set(1.0F / 120));
+  p = f32_fma(p, x, f32_set(1.0F / 24));
+  p = f32_fma(p, x, f32_set(1.0F / 6));
+  p = f32_fma(p, x, f32_set(0.5F));
+  const F32 far = f32_sub(f32_sub(f32_exp(x), f32_set(1.0F)), x);
+  return f32_select(f32_less(x, f32_set(-1.0F)), far, f32_mul(f32_mul(p, x), x));
+}
+
+OCTAVO_FUNCTION F32 xielu(F32 x, F32 above, F32 below, F32 slope, F32 most) {
+  const F32 bounded = f32_select(f32_less(most, x), most, x);
+  const F32 curve = f32_mul(below, f32_add(exp_beyond_line(bounded), f32_sub(bounded, x)));
+  const F32 square = f32_mul(f32_mul(above, x), x);
+  return f32_fma(slope, x, f32_select(f32_less(f32_zero(), x), square, curve));
+}
+
 // Comparisons, because what the least of a NaN and a number is differs from level to level.
 OCTAVO_FUNCTION F32 clamped_swiglu(F32 gate, F32 up) {
   const F32 most = f32_set(kSwigluLimit), least = f32_set(-kSwigluLimit), one = f32_set(1.0F);

@@ -55,6 +55,7 @@ constexpr KernelTable make_table() {
   table.gelu_erf_mul = &gelu_erf_mul;
   table.clamped_swiglu = &clamped_swiglu;
   table.squared_relu = &squared_relu;
+  table.xielu = &xielu;
   table.soft_cap = &soft_cap;
   table.rope_neighbours = &rope_neighbours;
   table.rope_halves = &rope_halves;

@@ -8,13 +8,12 @@ Result<void> read_arcee(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config));
   AttentionSpec& attention = *layer.attention();
   attention.rope.layout = RopeLayout::kNeighbours;
-  if (!attention.rope.has_short_factors) attention.rope.factors = Presence::kOptional;
+  if (attention.rope.factors == Presence::kAbsent) attention.rope.factors = Presence::kOptional;
   auto& dense = std::get<DenseFfnSpec>(layer.feed_forward);
   dense.activation = Activation::kSquaredRelu;
   dense.is_gated = false;
   dense.has_factors = false;
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
-  return {};
+  return read_equal_layers(keys, layer, config);
 }
 
 }  // namespace octavo

@@ -45,6 +45,11 @@ Result<void> read_granite(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_smollm3(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_minicpm(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_arcee(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_muse_glimmer(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_phi3(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_starcoder2(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_stablelm(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_apertus(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gpt_oss(const ModelKeys& keys, ModelConfig& config);
 
 /// The function of a supported architecture; nullptr for others.

@@ -8,7 +8,7 @@ namespace {
 
 Result<void> read(const ModelKeys& keys, ModelConfig& config, bool has_rope) {
   OCTAVO_TRY(const LayerSpec layer, read_bert_layer(keys, config, has_rope));
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   make_encoder(config);
   return {};
 }

@@ -14,8 +14,7 @@ Result<void> read_command_r(const ModelKeys& keys, ModelConfig& config) {
   layer.attention()->qk_norm_by_head = true;
   OCTAVO_TRY(const double scale, keys.positive("logit_scale"));
   config.logit_scale = static_cast<float>(scale);
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
-  return {};
+  return read_equal_layers(keys, layer, config);
 }
 
 Result<void> read_cohere2(const ModelKeys& keys, ModelConfig& config) {

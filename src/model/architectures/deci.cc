@@ -28,7 +28,7 @@ Result<LayerSpec> read_layer(const ModelKeys& keys, const ModelConfig& config, i
 }  // namespace
 
 Result<void> read_deci(const ModelKeys& keys, ModelConfig& config) {
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, {}));
+  OCTAVO_TRY_VOID(read_equal_layers(keys, {}, config));
   const int num_layers = config.num_layers();
   OCTAVO_TRY(const std::vector<int> heads, keys.sizes("attention.head_count", num_layers, 0));
   OCTAVO_TRY(const std::vector<int> kv_heads, keys.sizes("attention.head_count_kv", num_layers, 0));

@@ -8,8 +8,7 @@ Result<void> read_ernie4_5(const ModelKeys& keys, ModelConfig& config) {
   layer.attention()->rope.layout = RopeLayout::kNeighbours;
   layer.attention()->output_bias = Presence::kOptional;
   std::get<DenseFfnSpec>(layer.feed_forward).biases = Presence::kOptional;
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
-  return {};
+  return read_equal_layers(keys, layer, config);
 }
 
 }  // namespace octavo

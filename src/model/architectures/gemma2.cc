@@ -18,7 +18,7 @@ Result<void> read_gemma2(const ModelKeys& keys, ModelConfig& config) {
   AttentionSpec& attention = *layer.attention();
   OCTAVO_TRY(const double score_cap, keys.positive_or("attn_logit_softcapping", kScoreCap));
   attention.soft_cap = static_cast<float>(score_cap);
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   make_gemma(config);
   take_no_factors_of_feed_forwards(config);
   scale_scores_of_27b(kLayersOf27B, config);

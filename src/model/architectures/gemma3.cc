@@ -14,7 +14,7 @@ constexpr int kLayersOf27B = 62;
 Result<void> read_gemma3(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec global, read_dense_layer(keys, config));
   global.attention()->qk_norm = Presence::kRequired;
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, global));
+  OCTAVO_TRY_VOID(read_equal_layers(keys, global, config));
   make_gemma(config);
   take_no_factors_of_feed_forwards(config);
   scale_scores_of_27b(kLayersOf27B, config);

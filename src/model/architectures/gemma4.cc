@@ -125,9 +125,9 @@ Result<void> read_feed_forwards(const ModelKeys& keys, ModelConfig& config) {
   return {};
 }
 
-/// The layers but for their feed-forwards.
+/// What the layers, whose number is set, have beside their feed-forwards.
 Result<void> read_layers(const ModelKeys& keys, ModelConfig& config) {
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, {.output_scale = true}));
+  for (LayerSpec& layer : config.layers) layer.output_scale = true;
   const int num_layers = config.num_layers();
   OCTAVO_TRY(const std::vector<int> windows, read_windows_of_layers(keys, num_layers));
   OCTAVO_TRY(const std::vector<int> kv_heads, keys.sizes("attention.head_count_kv", num_layers));
@@ -150,6 +150,7 @@ Result<void> expect_dense(const ModelKeys& keys) {
 }  // namespace
 
 Result<void> read_gemma4(const ModelKeys& keys, ModelConfig& config) {
+  OCTAVO_TRY_VOID(read_equal_layers(keys, {}, config));
   OCTAVO_TRY_VOID(read_layers(keys, config));
   OCTAVO_TRY_VOID(read_feed_forwards(keys, config));
   OCTAVO_TRY_VOID(read_borrowed_layers(keys, config));
@@ -165,6 +166,8 @@ Result<void> read_gemma4(const ModelKeys& keys, ModelConfig& config) {
 // The layers of transformers' models/gemma4_assistant/modeling_gemma4_assistant.py: no layer has keys and values, and
 // logits have no soft cap, whatever the keys say. The layers that it borrows from are the model's: attach() finds them.
 Result<void> read_gemma4_assistant(const ModelKeys& keys, ModelConfig& config) {
+  OCTAVO_TRY(const int num_layers, read_block_count(keys));  // all of them are layers of prediction
+  config.layers.resize(to_size(num_layers));
   OCTAVO_TRY_VOID(read_layers(keys, config));
   for (LayerSpec& layer : config.layers) layer.attention()->borrows_from = 0;
   OCTAVO_TRY_VOID(expect_dense(keys));

@@ -10,8 +10,7 @@ Result<void> read_glm4(const ModelKeys& keys, ModelConfig& config) {
   // Converters permute the rows of models that read pictures, whose positions have sections; text has one position.
   if (!keys.has("rope.dimension_sections")) layer.attention()->rope.layout = RopeLayout::kNeighbours;
   std::get<DenseFfnSpec>(layer.feed_forward).gate_in_up = true;
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
-  return {};
+  return read_equal_layers(keys, layer, config);
 }
 
 }  // namespace octavo

@@ -25,7 +25,7 @@ Result<void> read_gpt_oss(const ModelKeys& keys, ModelConfig& config) {
   experts.biases = Presence::kRequired;
   experts.has_factors = false;  // llama.cpp's graph has none
   layer.feed_forward = experts;
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   return read_windows(keys, kGlobalLayerEvery, {}, config.layers);
 }
 

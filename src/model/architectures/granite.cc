@@ -25,7 +25,7 @@ Result<void> read_granite(const ModelKeys& keys, ModelConfig& config) {
     experts->shared_is_gated = false;
   }
   take_no_factors_of_feed_forward(layer);
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   return read_scales(keys, LogitScale::kDivides, config);
 }
 

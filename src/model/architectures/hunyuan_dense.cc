@@ -25,8 +25,7 @@ Result<void> read_hunyuan_dense(const ModelKeys& keys, ModelConfig& config) {
   attention.qk_norm = Presence::kRequired;
   attention.qk_norm_after_rope = true;
   OCTAVO_TRY_VOID(stretch_base(keys, attention.head_dim, attention.rope));
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
-  return {};
+  return read_equal_layers(keys, layer, config);
 }
 
 }  // namespace octavo

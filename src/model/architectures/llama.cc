@@ -8,8 +8,7 @@ namespace octavo {
 Result<void> read_llama(const ModelKeys& keys, ModelConfig& config) {
   // Files of the first Llama models leave the base out.
   OCTAVO_TRY(const LayerSpec layer, read_llama_layer(keys, config, 10000.0));
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
-  return {};
+  return read_equal_layers(keys, layer, config);
 }
 
 }  // namespace octavo

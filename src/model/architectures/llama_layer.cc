@@ -9,7 +9,8 @@ namespace {
 void make_llama(AttentionSpec& attention) {
   attention.output_bias = Presence::kOptional;
   attention.rope.layout = RopeLayout::kNeighbours;
-  if (!attention.rope.has_short_factors) attention.rope.factors = Presence::kOptional;  // Llama 3.1's long contexts
+  if (attention.rope.factors == Presence::kAbsent)
+    attention.rope.factors = Presence::kOptional;  // Llama 3.1's long contexts
 }
 
 }  // namespace

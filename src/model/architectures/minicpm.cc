@@ -19,7 +19,7 @@ constexpr float kEmbeddingScale = 12, kDepthScale = 1.4F, kBaseWidth = 256;
 Result<void> read_minicpm(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_llama_layer(keys, config, 10000.0));
   take_no_factors_of_feed_forward(layer);
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   config.embedding_scale = kEmbeddingScale;
   config.residual_scale = kDepthScale / std::sqrt(static_cast<float>(config.num_layers()));
   config.logit_scale = kBaseWidth / static_cast<float>(config.width);

@@ -27,8 +27,7 @@ Result<std::optional<AttentionTemperature>> read_temperature(const ModelKeys& ke
 Result<void> read_mistral3(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_llama_layer(keys, config));
   OCTAVO_TRY(layer.attention()->temperature, read_temperature(keys, config));
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
-  return {};
+  return read_equal_layers(keys, layer, config);
 }
 
 }  // namespace octavo

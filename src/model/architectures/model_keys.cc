@@ -11,6 +11,7 @@ namespace octavo {
 namespace {
 
 constexpr int kMostLayersInFrontOfHead = 4096;
+constexpr std::string_view kPredictionLayers = "nextn_predict_layers";
 
 /// Checks an integer of an array as size() does a key's value.
 Result<int> size_of(const ModelKeys& keys, std::string_view suffix, std::size_t layer, std::int32_t value, int least) {
@@ -32,7 +33,7 @@ std::optional<bool> as_flag(const MetadataValue& value) {
 /// A file may have the layers of prediction and none of those in front of them, which its key counts.
 bool holds_head_alone(const ModelKeys& keys) {
   const std::string first = tensor_names::of_layer(0, tensor_names::kAttentionNorm);
-  return keys.has("nextn_predict_layers") && keys.source().find_tensor(first) == nullptr;
+  return keys.has(kPredictionLayers) && keys.source().find_tensor(first) == nullptr;
 }
 
 const MetadataArray* find_array(const ModelKeys& keys, std::string_view suffix) {
@@ -91,9 +92,10 @@ Result<std::vector<int>> ModelKeys::sizes(std::string_view suffix, int count, in
     return std::vector<int>(to_size(count), of_all);
   }
   OCTAVO_TRY(std::vector<std::int32_t> of_each, source_.get_i32_array(key(suffix)));
-  if (of_each.size() != to_size(count))
+  if (!is_for_layers(of_each.size(), count))
     return fail("{}: {} has {} numbers, expected one for each of the {} layers", path(), key(suffix), of_each.size(),
                 count);
+  of_each.resize(to_size(count));
   for (std::size_t i = 0; i < of_each.size(); ++i) {
     OCTAVO_TRY(of_each[i], size_of(*this, suffix, i, of_each[i], least));
   }
@@ -140,7 +142,7 @@ Result<std::vector<bool>> ModelKeys::flags(std::string_view suffix, int count) c
     return fail("{}: {} is {}, expected 0 or 1 for all layers or for each of them", path(), key(suffix),
                 value == nullptr ? "missing" : describe(*value));
   }
-  if (array->size != to_size(count))
+  if (!is_for_layers(array->size, count))
     return fail("{}: {} has {} flags, expected one for each of the {} layers", path(), key(suffix), array->size, count);
   std::vector<bool> of_each(to_size(count));
   for (std::size_t i = 0; i < of_each.size(); ++i) {
@@ -150,6 +152,21 @@ Result<std::vector<bool>> ModelKeys::flags(std::string_view suffix, int count) c
     of_each[i] = *flag;
   }
   return of_each;
+}
+
+Result<int> ModelKeys::num_prediction_layers(int num_in_file) const {
+  if (!has(kPredictionLayers)) return 0;
+  OCTAVO_TRY(const std::uint64_t count, source_.get_u64(key(kPredictionLayers)));
+  if (count >= static_cast<std::uint64_t>(num_in_file))
+    return fail("{}: {} is {}, expected less than {}, which is {}", path(), key(kPredictionLayers), count,
+                key("block_count"), num_in_file);
+  return static_cast<int>(count);
+}
+
+bool ModelKeys::is_for_layers(std::size_t size, int count) const {
+  if (size == to_size(count)) return true;
+  const Result<std::uint64_t> behind = source_.get_u64(key(kPredictionLayers));
+  return behind && *behind < to_size(kMaxModelSize) && size == to_size(count) + *behind;
 }
 
 Result<void> ModelKeys::refuse_unread_mathematics() const {
@@ -208,17 +225,21 @@ Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& con
   return layer;
 }
 
-Result<std::vector<LayerSpec>> read_equal_layers(const ModelKeys& keys, const LayerSpec& layer) {
+Result<int> read_block_count(const ModelKeys& keys) {
+  if (holds_head_alone(keys)) return keys.size("block_count", kMostLayersInFrontOfHead);
   OCTAVO_TRY(const int count, keys.size("block_count"));
   const std::size_t num_tensors = keys.source().tensors().size();
-  if (holds_head_alone(keys)) {
-    OCTAVO_TRY_VOID(keys.size("block_count", kMostLayersInFrontOfHead));
-    return std::vector<LayerSpec>(to_size(count), layer);
-  }
   if (to_size(count) > num_tensors)
     return fail("{}: {} is {}, but the file has only {} tensors", keys.path(), keys.key("block_count"), count,
                 num_tensors);
-  return std::vector<LayerSpec>(to_size(count), layer);
+  return count;
+}
+
+Result<void> read_equal_layers(const ModelKeys& keys, const LayerSpec& layer, ModelConfig& config) {
+  OCTAVO_TRY(const int num_in_file, read_block_count(keys));
+  OCTAVO_TRY(config.num_skipped_layers, keys.num_prediction_layers(num_in_file));
+  config.layers.assign(to_size(num_in_file - config.num_skipped_layers), layer);
+  return {};
 }
 
 Result<std::vector<bool>> read_window_pattern(const ModelKeys& keys, std::optional<int> global_every, int num_layers) {

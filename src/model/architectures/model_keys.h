@@ -20,12 +20,14 @@ inline constexpr int kMaxModelSize = 1 << 24;
 class ModelKeys {
  public:
   /// Both must outlive it.
-  ModelKeys(const ModelSource& source, std::string_view architecture, Math math = Math())
-      : source_(source), architecture_(architecture), math_(math) {}
+  ModelKeys(const ModelSource& source, std::string_view architecture, Math math = Math(), int context = 0)
+      : source_(source), architecture_(architecture), math_(math), context_(context) {}
 
   const ModelSource& source() const { return source_; }
   /// The functions that the config's numbers are computed with.
   Math math() const { return math_; }
+  /// The tokens of the longest sequence that is served; 0: as many as the model was trained for.
+  int served_context() const { return context_; }
   std::string path() const { return source_.name(); }
   std::string key(std::string_view suffix) const;
   /// True if the file has the key. Asking for it counts as reading it.
@@ -34,7 +36,8 @@ class ModelKeys {
   /// 1 to `most`.
   Result<int> size(std::string_view suffix, int most = kMaxModelSize) const;
   Result<int> size_or(std::string_view suffix, int otherwise) const;
-  /// A size for each of `count` layers, `least` or more: one for all of them, or an array of as many.
+  /// A size for each of `count` layers, `least` or more: one for all of them, or an array of as many, behind which may
+  /// stand those of the layers of prediction.
   Result<std::vector<int>> sizes(std::string_view suffix, int count, int least = 1) const;
   /// 0 to `most`.
   Result<int> count(std::string_view suffix, int most = kMaxModelSize) const;
@@ -44,18 +47,24 @@ class ModelKeys {
   Result<double> not_negative(std::string_view suffix) const;
   Result<double> positive_or(std::string_view suffix, double otherwise) const;
   Result<std::string_view> text(std::string_view suffix) const;
-  /// A flag for each of `count` layers: an array of as many, or one for all of them. A flag is a bool, or 0 or 1 of any
-  /// type of integers.
+  /// A flag for each of `count` layers, as sizes() has them. A flag is a bool, or 0 or 1 of any type of integers.
   Result<std::vector<bool>> flags(std::string_view suffix, int count) const;
+
+  /// Layers behind the model's that predict further tokens: fewer than `num_in_file`, the file's layers in all.
+  Result<int> num_prediction_layers(int num_in_file) const;
 
   /// Keys that change what a model computes, and that nobody has asked for, must have the value that changes
   /// nothing.
   Result<void> refuse_unread_mathematics() const;
 
  private:
+  /// Whether an array has a number for each of `count` layers, or for those and the layers of prediction.
+  bool is_for_layers(std::size_t size, int count) const;
+
   const ModelSource& source_;
   std::string_view architecture_;
   Math math_;
+  int context_;
   mutable std::set<std::string, std::less<>> read_;  // suffixes
 };
 
@@ -85,8 +94,11 @@ Result<LayerSpec> read_dense_layer(const ModelKeys& keys, const ModelConfig& con
 /// The first layers that add further vectors of pictures (n_deepstack_layers), 0 where the file names none.
 Result<int> read_num_deepstack(const ModelKeys& keys, int num_layers);
 
-/// `num_layers` layers, all alike.
-Result<std::vector<LayerSpec>> read_equal_layers(const ModelKeys& keys, const LayerSpec& layer);
+/// The number of the file's layers, which its tensors are enough for.
+Result<int> read_block_count(const ModelKeys& keys);
+
+/// The model's layers, all alike. Layers of prediction behind them are counted as skipped.
+Result<void> read_equal_layers(const ModelKeys& keys, const LayerSpec& layer, ModelConfig& config);
 
 /// Which of `num_layers` layers have a window, [num_layers]. The file's pattern is a flag for each, or a number n: each
 /// n-th layer has none; 0: all have one. `global_every`: that number for families whose files leave it out; none: the

@@ -44,7 +44,7 @@ Result<void> read_modern_bert(const ModelKeys& keys, ModelConfig& config) {
   auto& dense = std::get<DenseFfnSpec>(layer.feed_forward);
   dense.gate_in_up = true;
   OCTAVO_TRY(dense.activation, read_activation(keys));
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   config.layers[0].mixer_norm = Presence::kOptional;  // the embedding has just had one
   OCTAVO_TRY_VOID(read_windows_behind_global(keys, config));
   make_encoder(config);

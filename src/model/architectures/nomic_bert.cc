@@ -11,14 +11,14 @@ Result<void> read_nomic_bert(const ModelKeys& keys, ModelConfig& config) {
   auto& dense = std::get<DenseFfnSpec>(layer.feed_forward);
   dense.is_gated = true;
   dense.activation = Activation::kSilu;
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   make_encoder(config);
   return {};
 }
 
 Result<void> read_nomic_bert_moe(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(const LayerSpec layer, read_bert_layer(keys, config, true));
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   OCTAVO_TRY(const int every, keys.size("moe_every_n_layers"));
   OCTAVO_TRY(ExpertsFfnSpec experts, read_experts(keys, std::get<DenseFfnSpec>(layer.feed_forward).width));
   experts.is_gated = false;

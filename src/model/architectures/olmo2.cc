@@ -9,7 +9,7 @@ Result<void> read_olmo2(const ModelKeys& keys, ModelConfig& config) {
   norm_results_alone(layer);
   layer.attention()->qk_norm = Presence::kRequired;
   layer.attention()->qk_norm_is_whole = true;
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   OCTAVO_TRY(const bool is_windowed, has_windows(keys));
   if (!is_windowed) return {};
   OCTAVO_TRY_VOID(read_windows(keys, kGlobalLayerOfFour, {}, config.layers));

@@ -1,4 +1,5 @@
-// Qwen 2 and 2.5 (Yang et al., 2024).
+// Qwen 2 and 2.5 (Yang et al., 2024), and the part of Qwen2-VL, Qwen2.5-VL and Omni that reads text (Bai et al., 2025):
+// a text has the same position in all sections of the rotation, so that it is the ordinary one. Pictures are not read.
 #include "model/architectures/architectures.h"
 
 namespace octavo {
@@ -8,8 +9,7 @@ Result<void> read_qwen2(const ModelKeys& keys, ModelConfig& config) {
   layer.attention()->qkv_bias = Presence::kRequired;
   std::get<DenseFfnSpec>(layer.feed_forward).has_factors = false;  // llama.cpp's graph has none
   config.logit_bias = Presence::kOptional;
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
-  return {};
+  return read_equal_layers(keys, layer, config);
 }
 
 }  // namespace octavo

@@ -9,7 +9,7 @@ Result<void> read_qwen3(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config));
   layer.attention()->qk_norm = Presence::kRequired;
   OCTAVO_TRY_VOID(read_rope_sections(keys, true, layer.attention()->rope));
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   OCTAVO_TRY(config.num_deepstack, read_num_deepstack(keys, config.num_layers()));
   return {};
 }

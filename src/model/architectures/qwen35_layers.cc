@@ -43,22 +43,11 @@ Result<DeltaSpec> read_delta(const ModelKeys& keys) {
   return delta;
 }
 
-/// Layers at the end of the file that predict further tokens from the model's own; no logits need them.
-Result<int> read_num_prediction_layers(const ModelKeys& keys, int num_layers) {
-  if (!keys.has("nextn_predict_layers")) return 0;
-  OCTAVO_TRY(const std::uint64_t count, keys.source().get_u64(keys.key("nextn_predict_layers")));
-  if (count >= static_cast<std::uint64_t>(num_layers))
-    return fail("{}: {} is {}, expected less than {}, which is {}", keys.path(), keys.key("nextn_predict_layers"),
-                count, keys.key("block_count"), num_layers);
-  return static_cast<int>(count);
-}
-
-/// [num_layers] of the model, whether each is recurrent; flags are there for all layers of the file.
-Result<std::vector<bool>> read_recurrent_layers(const ModelKeys& keys, int num_layers, int num_in_file) {
+/// [num_layers] of the model, whether each is recurrent.
+Result<std::vector<bool>> read_recurrent_layers(const ModelKeys& keys, int num_layers) {
   std::vector<bool> is_recurrent(to_size(num_layers));
   if (keys.has("attention.recurrent_layers")) {
-    OCTAVO_TRY(const std::vector<bool> flags, keys.flags("attention.recurrent_layers", num_in_file));
-    std::copy_n(flags.begin(), is_recurrent.size(), is_recurrent.begin());
+    OCTAVO_TRY(is_recurrent, keys.flags("attention.recurrent_layers", num_layers));
   } else {
     OCTAVO_TRY(const int interval, keys.size_or("full_attention_interval", kAttentionEvery));
     for (int i = 0; i < num_layers; ++i) is_recurrent[to_size(i)] = (i + 1) % interval != 0;
@@ -76,12 +65,9 @@ Result<void> read_qwen35_layers(const ModelKeys& keys, LayerSpec layer, ModelCon
   layer.attention()->gated_output = true;
   layer.ffn_norm_is_post_attention = true;
   OCTAVO_TRY(const DeltaSpec delta, read_delta(keys));
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
-  const int num_in_file = config.num_layers();
-  OCTAVO_TRY(config.num_skipped_layers, read_num_prediction_layers(keys, num_in_file));
-  config.layers.resize(to_size(num_in_file - config.num_skipped_layers));
+  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   if (config.num_skipped_layers == 1) config.prediction_layer = layer;
-  OCTAVO_TRY(const std::vector<bool> is_recurrent, read_recurrent_layers(keys, config.num_layers(), num_in_file));
+  OCTAVO_TRY(const std::vector<bool> is_recurrent, read_recurrent_layers(keys, config.num_layers()));
   for (std::size_t i = 0; i < is_recurrent.size(); ++i)
     if (is_recurrent[i]) config.layers[i].mixer = delta;
   return {};

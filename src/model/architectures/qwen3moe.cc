@@ -11,7 +11,7 @@ Result<void> read_qwen3moe(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY_VOID(read_rope_sections(keys, true, layer.attention()->rope));
   OCTAVO_TRY(const int width, keys.size("expert_feed_forward_length"));
   OCTAVO_TRY(layer.feed_forward, read_experts(keys, width));
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   OCTAVO_TRY(config.num_deepstack, read_num_deepstack(keys, config.num_layers()));
   return {};
 }

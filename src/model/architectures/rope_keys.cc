@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "source/tensor_names.h"
 
 namespace octavo {
 namespace {
@@ -66,17 +67,16 @@ bool is_long_rope(const ModelKeys& keys) {
 }
 
 /// A model whose context was stretched by LongRoPE (Ding et al., 2024) has two lists of divisors of frequencies, one
-/// for contexts up to the original one and one for longer ones. Which of them counts is known where the model's own
-/// context is no longer than the original one.
-Result<RopeScaling> read_long_rope(const ModelKeys& keys) {
+/// for contexts up to the original one and one for longer ones. The context that is served decides, once: by the length
+/// of a sequence the keys of a shared prefix would change their meaning. Files have a type, or the lists alone.
+Result<RopeFactors> read_factor_list(const ModelKeys& keys) {
   constexpr std::string_view kOriginal = "rope.scaling.original_context_length";
-  OCTAVO_TRY(const int context, keys.size("context_length"));
-  OCTAVO_TRY(const int original, keys.size_or(kOriginal, context));
-  if (context > original)
-    return fail("{}: {} is {} and {} is {}: contexts that longrope stretches are not supported", keys.path(),
-                keys.key("context_length"), context, keys.key(kOriginal), original);
-  OCTAVO_TRY(const double divisor, read_factor(keys, "rope.scaling.factor"));
-  return RopeScaling{.divisor = divisor};
+  if (!is_long_rope(keys) && keys.source().find_tensor(tensor_names::kShortRopeFactors) == nullptr)
+    return RopeFactors::kOfAllContexts;
+  OCTAVO_TRY(const int trained, keys.size("context_length"));
+  OCTAVO_TRY(const int original, keys.size_or(kOriginal, trained));
+  const int served = keys.served_context() > 0 ? keys.served_context() : trained;
+  return served > original ? RopeFactors::kOfLongContexts : RopeFactors::kOfShortContexts;
 }
 
 /// Without a type a factor is linear. The key before it was scale_linear.
@@ -89,8 +89,7 @@ Result<RopeScaling> read_scaling(const ModelKeys& keys, double base) {
   OCTAVO_TRY(const std::string_view type, keys.text("rope.scaling.type"));
   if (type == "none") return RopeScaling{};
   if (type == "yarn") return read_yarn(keys, base);
-  if (is_long_rope(keys)) return read_long_rope(keys);
-  if (type != "linear")
+  if (type != "linear" && !is_long_rope(keys))
     return fail("{}: {} is {}, supported are: none, linear, yarn, longrope", keys.path(), keys.key("rope.scaling.type"),
                 quote(type));
   OCTAVO_TRY(const double divisor, read_factor(keys, "rope.scaling.factor"));
@@ -116,8 +115,8 @@ Result<RopeSpec> read_rope(const ModelKeys& keys, int head_dim, std::optional<do
     rope.base = *default_base;
   }
   OCTAVO_TRY(rope.scaling, read_scaling(keys, rope.base));
-  rope.has_short_factors = is_long_rope(keys);
-  if (rope.has_short_factors) rope.factors = Presence::kRequired;
+  OCTAVO_TRY(rope.list, read_factor_list(keys));
+  if (rope.list != RopeFactors::kOfAllContexts) rope.factors = Presence::kRequired;
   OCTAVO_TRY(const double magnitude, read_factor(keys, "rope.scaling.attn_factor"));
   rope.scaling.magnitude *= magnitude;
   return rope;

@@ -13,7 +13,7 @@ Result<void> read_smollm3(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_llama_layer(keys, config));
   layer.attention()->rope.factors = Presence::kAbsent;
   take_no_factors_of_feed_forward(layer);
-  OCTAVO_TRY(config.layers, read_equal_layers(keys, layer));
+  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   for (std::size_t i = kUnrotatedLayerEvery - 1; i < config.layers.size(); i += kUnrotatedLayerEvery)
     config.layers[i].attention()->rope = {};
   return {};

@@ -37,7 +37,7 @@ Result<void> add_yarn_keys(const FamilyKeys& keys, const JsonObject& rope) {
 
 Result<void> add_scaling_keys(const FamilyKeys& keys, const JsonObject& rope) {
   OCTAVO_TRY(const std::string_view type, rope_type(rope));
-  if (type == "default" || type == "llama3") return {};
+  if (type == "default" || type == "llama3" || type == "mrope") return {};  // sections, which text does not tell apart
   if (type == "yarn") return add_yarn_keys(keys, rope);
   if (type != "linear")
     return fail("{} is {}, supported are: default, linear, llama3, yarn", rope.place("rope_type"), quote(type));
@@ -94,8 +94,9 @@ Result<void> add_sizes(const FamilyKeys& keys, Names activations) {
                                  {"num_attention_heads", "attention.head_count"},
                                  {"vocab_size", "vocab_size"}};
   OCTAVO_TRY_VOID(add_named_sizes(keys, kSizes));
-  const bool is_layer_norm = !keys.config.has("rms_norm_eps") && keys.config.has("layer_norm_eps");
-  OCTAVO_TRY(const double epsilon, keys.config.number(is_layer_norm ? "layer_norm_eps" : "rms_norm_eps"));
+  const std::string_view of_layer_norm = keys.config.has("layer_norm_eps") ? "layer_norm_eps" : "norm_epsilon";
+  const bool is_layer_norm = !keys.config.has("rms_norm_eps") && keys.config.has(of_layer_norm);
+  OCTAVO_TRY(const double epsilon, keys.config.number(is_layer_norm ? of_layer_norm : "rms_norm_eps"));
   keys.out.add_f32(keys.key(is_layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon"),
                    epsilon);
   return require_text(keys, "hidden_act", activations);

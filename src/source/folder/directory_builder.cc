@@ -34,6 +34,11 @@ void DirectoryBuilder::add_i32s(std::string_view key, std::span<const std::int32
   add_array(key, MetadataType::kInt32, kept.size(), std::as_bytes(std::span(kept)));
 }
 
+void DirectoryBuilder::add_f32s(std::string_view key, std::span<const float> values) {
+  const auto& kept = floats_.emplace_back(values.begin(), values.end());
+  add_array(key, MetadataType::kFloat32, kept.size(), std::as_bytes(std::span(kept)));
+}
+
 void DirectoryBuilder::add_flags(std::string_view key, const std::vector<bool>& flags) {
   auto& kept = flags_.emplace_back();
   for (const bool flag : flags) kept.push_back(flag ? std::byte{1} : std::byte{0});

@@ -21,6 +21,7 @@ class DirectoryBuilder {
   void add_f32(std::string_view key, double value);
   void add_text(std::string_view key, std::string text);
   void add_i32s(std::string_view key, std::span<const std::int32_t> values);
+  void add_f32s(std::string_view key, std::span<const float> values);
   void add_flags(std::string_view key, const std::vector<bool>& flags);
 
   /// Keeps a text, for views of it.
@@ -36,6 +37,7 @@ class DirectoryBuilder {
   SourceDirectory directory_;
   std::deque<std::string> texts_;
   std::deque<std::vector<std::int32_t>> numbers_;
+  std::deque<std::vector<float>> floats_;
   std::deque<std::vector<std::byte>> flags_;
 };
 

@@ -103,6 +103,30 @@ constexpr TensorName kGlm4Names[] = {{"post_self_attn_layernorm", "post_attentio
 constexpr Family kOlmo2 = {
     .model = "Olmo2ForCausalLM", .architecture = "olmo2", .add_keys = add_olmo_keys, .has_norms_behind = true};
 
+constexpr TensorName kPhi3Names[] = {{"self_attn.qkv_proj", "attn_qkv"}, {"mlp.gate_up_proj", "ffn_up"}};
+constexpr TensorName kStarcoder2Names[] = {{"mlp.c_fc", "ffn_up"}, {"mlp.c_proj", "ffn_down"}};
+constexpr TensorName kLastNormNames[] = {{"model.norm", "output_norm"}};  // with a bias
+constexpr TensorName kApertusNames[] = {{"attention_layernorm", "attn_norm"}, {"feedforward_layernorm", "ffn_norm"}};
+constexpr TensorName kXieluNumbers[] = {{"mlp.act_fn.alpha_p", "xielu.alpha_p"},
+                                        {"mlp.act_fn.alpha_n", "xielu.alpha_n"},
+                                        {"mlp.act_fn.beta", "xielu.beta"},
+                                        {"mlp.act_fn.eps", "xielu.eps"}};
+constexpr TensorName kMuseGlimmerNames[] = {{"self_attn.gate_proj", "attn_gate"}};
+constexpr Family kQwen2Vl = {.model = "Qwen2VLForConditionalGeneration",
+                             .architecture = "qwen2vl",
+                             .add_keys = add_qwen3vl_keys,
+                             .has_other_parts = true};
+constexpr Family kMuseGlimmer = {.model = "MuseGlimmerForConditionalGeneration",
+                                 .architecture = "muse-glimmer",
+                                 .add_keys = add_muse_glimmer_keys,
+                                 .own_names = kMuseGlimmerNames,
+                                 .made_vectors = muse_glimmer_head_norms,
+                                 .pairs_neighbours = true,
+                                 .adds_one_to_norms = true,
+                                 .keeps_last_norm = true,
+                                 .has_norms_behind = true,
+                                 .has_other_parts = true};
+
 constexpr TensorName kBertNames[] = {
     {"attention.self.query", "attn_q"},
     {"attention.self.key", "attn_k"},
@@ -255,6 +279,29 @@ constexpr Family kFamilies[] = {
     {.model = "CohereForCausalLM", .architecture = "command-r", .add_keys = add_command_r_keys},
     {.model = "Cohere2ForCausalLM", .architecture = "cohere2", .add_keys = add_cohere2_keys},
     {.model = "Glm4ForCausalLM", .architecture = "glm4", .add_keys = add_plain_keys, .own_names = kGlm4Names},
+    {.model = "Phi3ForCausalLM",
+     .architecture = "phi3",
+     .add_keys = add_phi3_keys,
+     .own_names = kPhi3Names,
+     .made_vectors = phi3_rope_factors},
+    {.model = "Starcoder2ForCausalLM",
+     .architecture = "starcoder2",
+     .add_keys = add_starcoder2_keys,
+     .own_names = kStarcoder2Names,
+     .own_whole_names = kLastNormNames,
+     .ties_output = true},
+    {.model = "StableLmForCausalLM",
+     .architecture = "stablelm",
+     .add_keys = add_plain_keys,
+     .own_whole_names = kLastNormNames},
+    {.model = "ApertusForCausalLM",
+     .architecture = "apertus",
+     .add_keys = add_apertus_keys,
+     .own_names = kApertusNames,
+     .layer_numbers = kXieluNumbers},
+    kMuseGlimmer,
+    kQwen2Vl,
+    renamed(kQwen2Vl, "Qwen2_5_VLForConditionalGeneration"),
     kQwen35,
     with_other_parts(kQwen35, "Qwen3_5ForConditionalGeneration"),
     kQwen35Moe,

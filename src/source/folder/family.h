@@ -50,6 +50,12 @@ struct TensorName {
   TensorForm form = TensorForm::kRows;
 };
 
+/// A vector that GGUF has and the checkpoint has not.
+struct MadeVector {
+  std::string name;
+  std::vector<float> numbers;
+};
+
 struct Family {
   std::string_view model;         // the name in "architectures" of config.json
   std::string_view architecture;  // GGUF's
@@ -61,9 +67,15 @@ struct Family {
   std::string_view base = {};                 // in front of all names where the model has a head; empty: nothing
   /// Divisors of the rotation's frequencies; nullptr: those of Llama 3, where config.json asks for them.
   Result<std::vector<float>> (*rope_factors)(const JsonObject& config, Math math) = nullptr;
+  /// Vectors that follow from config.json; nullptr: none.
+  Result<std::vector<MadeVector>> (*made_vectors)(const JsonObject& config) = nullptr;
+  /// Tensors of one number in each layer, which GGUF has as keys.
+  std::span<const TensorName> layer_numbers = {};
   /// GGUF's file pairs neighbours where the checkpoint pairs the halves of a head: rows of Q and K change places.
   bool pairs_neighbours = false;
   bool adds_one_to_norms = false;  // a norm multiplies by one more than the checkpoint's weight
+  bool keeps_last_norm = false;    // of these, the last norm of the model
+  bool ties_output = false;        // where config.json does not say
   bool has_norms_behind = false;   // a norm behind attention, and one behind the feed-forward
   bool has_other_parts = false;    // the language model's tensors have a prefix of their own, others are left out
   bool has_mxfp4 = false;          // experts may be stored in MXFP4
@@ -79,11 +91,17 @@ std::string family_names();
 struct TensorPlace {
   std::string name;  // the first name is the gate's where there are two
   TensorForm form = TensorForm::kRows;
-  std::optional<std::uint64_t> expert = {};  // the expert of the matrix; a tensor is made of one for each
+  std::optional<std::uint64_t> expert = {};  // of the matrix, or the head of a norm; a tensor is made of one for each
 };
 
 /// The place of a stored tensor; none: GGUF has no place for the name.
 std::optional<TensorPlace> place_of_tensor(const Family& family, std::string_view name);
+/// The key that a tensor of one number is of, and its layer; none: it is none of the family's layer_numbers.
+struct LayerNumberPlace {
+  std::string_view key;
+  std::uint64_t layer;
+};
+std::optional<LayerNumberPlace> place_of_layer_number(const Family& family, std::string_view name);
 /// Whether a tensor is not needed: tables that the config gives too, layers that predict further tokens, and other
 /// parts of the model.
 bool is_left_out(const Family& family, std::string_view name);

@@ -12,7 +12,7 @@ namespace octavo {
 Result<void> add_llama_keys(const FamilyKeys& keys);
 Result<void> add_mixtral_keys(const FamilyKeys& keys);
 Result<void> add_mistral3_keys(const FamilyKeys& keys);
-/// Those of families without any of their own: Seed-OSS, ERNIE 4.5, GLM-4.
+/// Those of families without any of their own: Seed-OSS, ERNIE 4.5, GLM-4, StableLM.
 Result<void> add_plain_keys(const FamilyKeys& keys);
 Result<void> add_hunyuan_keys(const FamilyKeys& keys);
 /// OLMo 2 and 3, EXAONE 4.
@@ -21,11 +21,19 @@ Result<void> add_command_r_keys(const FamilyKeys& keys);
 Result<void> add_cohere2_keys(const FamilyKeys& keys);
 Result<void> add_granite_keys(const FamilyKeys& keys);
 Result<void> add_arcee_keys(const FamilyKeys& keys);
+Result<void> add_apertus_keys(const FamilyKeys& keys);
+Result<void> add_starcoder2_keys(const FamilyKeys& keys);
+Result<void> add_phi3_keys(const FamilyKeys& keys);
+/// Both lists of the factors of a stretched context.
+Result<std::vector<MadeVector>> phi3_rope_factors(const JsonObject& config);
+Result<void> add_muse_glimmer_keys(const FamilyKeys& keys);
+/// Norms of the heads of Q and K, whose weights are the scale of Q, and ones.
+Result<std::vector<MadeVector>> muse_glimmer_head_norms(const JsonObject& config);
 Result<void> add_smollm3_keys(const FamilyKeys& keys);
 Result<void> add_minicpm_keys(const FamilyKeys& keys);
 Result<void> add_qwen_keys(const FamilyKeys& keys);
 Result<void> add_qwen3moe_keys(const FamilyKeys& keys);
-/// The part of Qwen3-VL that reads text.
+/// The part of Qwen2-VL, Qwen2.5-VL and Qwen3-VL that reads text.
 Result<void> add_qwen3vl_keys(const FamilyKeys& keys);
 Result<void> add_qwen35_keys(const FamilyKeys& keys);
 Result<void> add_qwen35moe_keys(const FamilyKeys& keys);

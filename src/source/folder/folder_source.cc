@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/to_size.h"
+#include "source/folder/layer_numbers.h"
 #include "source/folder/sentence_keys.h"
 #include "source/folder/tensor_list.h"
 #include "source/folder/word_keys.h"
@@ -67,6 +68,7 @@ Result<FolderSource> FolderSource::open(const fs::path& folder, const std::stop_
   OCTAVO_TRY(std::vector<NamedTensor> tensors,
              list_tensors(source.checkpoint_, *family, {.language = language, .whole = config, .math = math},
                           modules.rank, stop));
+  OCTAVO_TRY_VOID(add_layer_numbers(source.checkpoint_, *family, source.builder_));
   std::uint64_t offset = 0;
   for (NamedTensor& tensor : tensors) {
     const std::uint64_t cols = tensor.dims.front();

@@ -49,6 +49,12 @@ Result<void> add_arcee_keys(const FamilyKeys& keys) {
   return add_context(keys);
 }
 
+Result<void> add_apertus_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(add_common_keys(keys, {"xielu"}));
+  OCTAVO_TRY_VOID(add_rope_keys(keys));
+  return add_context(keys);
+}
+
 Result<void> add_smollm3_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_dense_keys(keys));
   OCTAVO_TRY_VOID(require_flag(keys, "use_sliding_window", false));

@@ -1,5 +1,5 @@
-// Seed-OSS, ERNIE 4.5, Hunyuan, OLMo 2 and 3, EXAONE 4, Command R with R7B, and GLM-4: layers as Llama's with other
-// norms.
+// Seed-OSS, ERNIE 4.5, Hunyuan, OLMo 2 and 3, EXAONE 4, Command R with R7B, GLM-4, StarCoder 2 and StableLM: layers as
+// Llama's with other norms.
 #include "source/folder/config_keys.h"
 #include "source/folder/family_keys.h"
 
@@ -53,6 +53,15 @@ Result<void> add_cohere2_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_command_r_keys(keys));
   OCTAVO_TRY_VOID(check_kinds_of_layers(keys, kGlobalLayerEvery));
   return add_window(keys);
+}
+
+// Within its window all layers see all.
+Result<void> add_starcoder2_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(add_common_keys(keys, {"gelu_pytorch_tanh"}));
+  OCTAVO_TRY_VOID(add_rope_keys(keys));
+  OCTAVO_TRY_VOID(require_flag(keys, "use_bias", true));
+  OCTAVO_TRY(const auto window, keys.config.size_if("sliding_window"));
+  return add_context(keys, window);
 }
 
 }  // namespace octavo

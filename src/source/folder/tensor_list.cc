@@ -51,6 +51,16 @@ class TensorLister {
                        .type = DType::kF32,
                        .data = std::make_unique<FolderNumbers>(std::move(factors))});
     }
+    if (family_.made_vectors != nullptr) {
+      OCTAVO_TRY(std::vector<MadeVector> made, family_.made_vectors(config));
+      for (MadeVector& vector : made) {
+        const std::uint64_t count = vector.numbers.size();
+        list_.push_back({.name = std::move(vector.name),
+                         .dims = {count},
+                         .type = DType::kF32,
+                         .data = std::make_unique<FolderNumbers>(std::move(vector.numbers))});
+      }
+    }
     const bool has_output = std::ranges::find(list_, tensor_names::kOutput, &NamedTensor::name) != list_.end();
     if (!is_tied_ && !has_output && !family_.is_encoder)
       return fail("{} is false, but the checkpoint has no lm_head.weight", config.place("tie_word_embeddings"));
@@ -81,6 +91,7 @@ class TensorLister {
       if (number != parts.size()) return fail("{}: expert {} is missing", name, parts.size());
       parts.push_back(tensor);
     }
+    if (name.ends_with("_norm.weight")) return maker_.add_norms(name, parts, list_);
     return TensorMaker::add_experts(name, parts, list_);
   }
 
@@ -109,7 +120,7 @@ Result<std::vector<NamedTensor>> list_tensors(const Checkpoint& checkpoint, cons
                                               const std::stop_token& stop) {
   constexpr std::string_view kTied = "tie_word_embeddings";
   OCTAVO_TRY(const bool is_tied, (configs.language.has(kTied) ? configs.language : configs.whole)
-                                     .flag_or(kTied, family.architecture.starts_with("gemma")));
+                                     .flag_or(kTied, family.ties_output || family.architecture.starts_with("gemma")));
   OCTAVO_TRY(TensorMaker maker, TensorMaker::create(family, configs.language, configs.math));
   TensorLister lister(family, std::move(maker), is_tied);
   for (const CheckpointTensor& tensor : checkpoint.tensors()) {

@@ -7,6 +7,7 @@
 #include "base/to_size.h"
 #include "source/folder/mxfp4_experts.h"
 #include "source/folder/transposed_experts.h"
+#include "source/tensor_names.h"
 #include "tensor/dequantize.h"
 
 namespace octavo {
@@ -63,6 +64,18 @@ void push_numbers(std::vector<NamedTensor>& out, std::string name, Dims dims, st
 
 std::string shown(const CheckpointTensor& tensor) {
   return fmt::format("{}: tensor {}", tensor.file->file().path().string(), quote(tensor.stored->name));
+}
+
+Result<float> number_of(const CheckpointTensor& tensor) {
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  if (tensor.stored->bytes != element_bytes(type))
+    return fail("{} has {} bytes, expected one number", shown(tensor), tensor.stored->bytes);
+  const StoredRows rows(std::vector{StoredSlice{tensor, 0, tensor.stored->bytes}}, PieceOrder{}, element_bytes(type));
+  std::vector<std::byte> bytes(rows.bytes());
+  OCTAVO_TRY_VOID(rows.read(0, bytes));
+  float number = 0;
+  dequantize(type, bytes.data(), std::span(&number, 1));
+  return number;
 }
 
 Result<TensorMaker> TensorMaker::create(const Family& family, const JsonObject& config, Math math) {
@@ -152,8 +165,9 @@ Result<void> TensorMaker::add_moved(const CheckpointTensor& tensor, const Tensor
     return {};
   }
   OCTAVO_TRY(std::vector<float> numbers, numbers_of(tensor, type, *data));
-  const bool is_shifted =
-      family_.adds_one_to_norms && place.name.ends_with("norm.weight") && !place.name.ends_with("ssm_norm.weight");
+  const bool is_kept =
+      place.name.ends_with("ssm_norm.weight") || (family_.keeps_last_norm && place.name == tensor_names::kOutputNorm);
+  const bool is_shifted = family_.adds_one_to_norms && place.name.ends_with("norm.weight") && !is_kept;
   for (float& number : numbers) {
     if (is_shifted) number += 1;
     if (place.form == TensorForm::kDecay) number = -math_.exp(number);
@@ -285,6 +299,22 @@ Result<void> TensorMaker::add_mxfp4(const CheckpointTensor& codes, const Checkpo
   for (const std::uint64_t turn : {0U, 1U})
     push(out, turn == 0 ? place.name : up_name(place.name), {cols, rows, shape[0]}, DType::kMXFP4,
          std::make_unique<Mxfp4Experts>(codes, scales, Turns{.turn = turn, .of = 2}));
+  return {};
+}
+
+Result<void> TensorMaker::add_norms(const std::string& name, const std::vector<CheckpointTensor>& parts,
+                                    std::vector<NamedTensor>& out) {
+  const Dims& shape = parts.front().stored->shape;
+  std::vector<float> all;
+  for (const CheckpointTensor& part : parts) {
+    if (part.stored->shape != shape) return fail("{} has another shape than that of head 0", shown(part));
+    OCTAVO_TRY_VOID(check_dims(part, 1, 1));
+    OCTAVO_TRY(const DType type, type_of(part));
+    const StoredRows rows(std::vector{StoredSlice{part, 0, part.stored->bytes}}, PieceOrder{}, element_bytes(type));
+    OCTAVO_TRY(const std::vector<float> numbers, numbers_of(part, type, rows));
+    all.insert(all.end(), numbers.begin(), numbers.end());
+  }
+  push_numbers(out, name, {shape.front(), parts.size()}, std::move(all));
   return {};
 }
 

@@ -13,6 +13,9 @@ namespace octavo {
 /// The beginning of a message: "model.safetensors: tensor 'model.norm.weight'".
 std::string shown(const CheckpointTensor& tensor);
 
+/// The number that a tensor has. Error: it has several, or none.
+Result<float> number_of(const CheckpointTensor& tensor);
+
 /// The most experts of a layer.
 inline constexpr std::uint64_t kMostExperts = 4096;
 
@@ -30,6 +33,9 @@ class TensorMaker {
   /// Appends the tensors of stored codes and scales in MXFP4.
   static Result<void> add_mxfp4(const CheckpointTensor& codes, const CheckpointTensor& scales, const TensorPlace& place,
                                 std::vector<NamedTensor>& out);
+  /// Appends norms of heads that are stored apart, in their order.
+  Result<void> add_norms(const std::string& name, const std::vector<CheckpointTensor>& parts,
+                         std::vector<NamedTensor>& out);
   /// Appends matrices of experts that are stored apart, in their order.
   static Result<void> add_experts(const std::string& name, const std::vector<CheckpointTensor>& parts,
                                   std::vector<NamedTensor>& out);

@@ -42,6 +42,10 @@ constexpr TensorName kExperts[] = {{"gate_proj", "ffn_gate_exps"}, {"up_proj", "
                                    {"down_proj", "ffn_down_exps"}, {"w1", "ffn_gate_exps"},
                                    {"w3", "ffn_up_exps"},          {"w2", "ffn_down_exps"}};
 
+// Names in front of a head's number: each has a norm of its own.
+constexpr TensorName kNormsOfHeads[] = {{"self_attn.q_layernorm.norms.", "attn_q_norm.weight"},
+                                        {"self_attn.k_layernorm.norms.", "attn_k_norm.weight"}};
+
 /// Takes `prefix` away from the front of `text`, if it is there.
 bool take(std::string_view& text, std::string_view prefix) {
   if (!text.starts_with(prefix)) return false;
@@ -81,6 +85,12 @@ std::optional<TensorPlace> place_in_layer(const Family& family, std::string_view
     if (place) place->expert = expert;
     return place;
   }
+  for (const auto& [from, to, form] : kNormsOfHeads)
+    if (take(name, from)) {
+      const auto head = take_number(name);
+      if (!head || name != "weight") return std::nullopt;
+      return TensorPlace{.name = std::string(to), .form = form, .expert = head};
+    }
   return look_up(
       family.has_norms_behind ? std::span<const TensorName>(kNormsBehind) : std::span<const TensorName>(kNormsInFront),
       name);
@@ -96,6 +106,9 @@ std::optional<std::string> name_in_language_model(const Family& family, std::str
   // As transformers 4 saved it, "language_model.model.norm.weight" and "language_model.lm_head.weight", or as 5 does.
   if (take(name, "language_model.")) return std::string(name);
   if (take(name, "model.language_model.")) return "model." + std::string(name);
+  // As Qwen2-VL was saved, beside "visual.".
+  if (name.starts_with("model.layers.") || name == "model.embed_tokens.weight" || name == "model.norm.weight")
+    return std::string(name);
   return std::nullopt;
 }
 
@@ -116,9 +129,18 @@ std::optional<TensorPlace> place_of_tensor(const Family& family, std::string_vie
   return place;
 }
 
+std::optional<LayerNumberPlace> place_of_layer_number(const Family& family, std::string_view name) {
+  if (family.layer_numbers.empty() || !take(name, family.layers)) return std::nullopt;
+  const auto layer = take_number(name);
+  const auto number = std::ranges::find(family.layer_numbers, name, &TensorName::from);
+  if (!layer || number == family.layer_numbers.end()) return std::nullopt;
+  return LayerNumberPlace{number->to, *layer};
+}
+
 bool is_left_out(const Family& family, std::string_view name) {
   return name.ends_with(".rotary_emb.inv_freq") || name.ends_with("embeddings.position_ids") ||
-         name.starts_with("mtp.") || name.starts_with("model.mtp.") || !name_in_language_model(family, name);
+         place_of_layer_number(family, name) || name.starts_with("mtp.") || name.starts_with("model.mtp.") ||
+         !name_in_language_model(family, name);
 }
 
 }  // namespace octavo

@@ -29,6 +29,12 @@ TEST(Architectures, EachIsFoundByItsName) {
   EXPECT_EQ(find_architecture("smollm3"), read_smollm3);
   EXPECT_EQ(find_architecture("minicpm"), read_minicpm);
   EXPECT_EQ(find_architecture("arcee"), read_arcee);
+  EXPECT_EQ(find_architecture("muse-glimmer"), read_muse_glimmer);
+  EXPECT_EQ(find_architecture("phi3"), read_phi3);
+  EXPECT_EQ(find_architecture("starcoder2"), read_starcoder2);
+  EXPECT_EQ(find_architecture("stablelm"), read_stablelm);
+  EXPECT_EQ(find_architecture("apertus"), read_apertus);
+  EXPECT_EQ(find_architecture("qwen2vl"), read_qwen2);
   EXPECT_EQ(find_architecture("gpt-oss"), read_gpt_oss);
   EXPECT_EQ(find_architecture("bert"), read_bert);
   EXPECT_EQ(find_architecture("jina-bert-v3"), read_jina_bert_v3);
@@ -43,9 +49,10 @@ TEST(Architectures, EachIsFoundByItsName) {
 TEST(Architectures, TheListNamesThoseThatAreFound) {
   const std::string all = supported_architectures();
   EXPECT_TRUE(all.starts_with(
-      "llama, qwen2, qwen3, qwen3vl, qwen3moe, qwen3vlmoe, qwen35, qwen35moe, gemma2, gemma3, gemma4, "
+      "llama, qwen2, qwen2vl, qwen3, qwen3vl, qwen3moe, qwen3vlmoe, qwen35, qwen35moe, gemma2, gemma3, gemma4, "
       "gemma4-assistant, mistral3, deci, seed_oss, ernie4_5, hunyuan-dense, olmo2, exaone4, command-r, cohere2, "
-      "glm4, granite, granitemoe, smollm3, minicpm, arcee, gpt-oss, bert, "))
+      "glm4, granite, granitemoe, smollm3, minicpm, arcee, muse-glimmer, phi3, starcoder2, stablelm, apertus, "
+      "gpt-oss, bert, "))
       << all;
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = std::min(all.find(", ", begin), all.size());

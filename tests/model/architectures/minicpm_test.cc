@@ -27,22 +27,21 @@ TEST(Minicpm, AFilesScalesTakeTheirPlaceAndThatOfLogitsDivides) {
   EXPECT_EQ(config.logit_scale, 0.0625F);
 }
 
-TEST(Minicpm, FrequenciesHaveTheFactorsOfContextsUpToTheOriginalOne) {
-  const auto with_original = [](std::optional<std::uint32_t> original) {
+// The context that is served decides, which is the model's where the options name none.
+TEST(Minicpm, FrequenciesHaveTheFactorsOfTheContextThatIsServed) {
+  const auto list = [](std::optional<std::uint32_t> original, int served) {
     MemorySource source = family_keys("minicpm");
     source.add("minicpm.rope.scaling.type", std::string_view("longrope"));
     if (original) source.add("minicpm.rope.scaling.original_context_length", *original);
-    return source;
+    const ModelConfig config = ModelConfig::load(source, Math(), served).value();
+    EXPECT_EQ(config.layer(0).attention()->rope.factors, Presence::kRequired);
+    return config.rope_factors();
   };
-  for (const std::optional<std::uint32_t> original : {std::optional<std::uint32_t>(512), {}}) {
-    const RopeSpec rope = ModelConfig::load(with_original(original)).value().layer(0).attention()->rope;
-    EXPECT_TRUE(rope.has_short_factors);
-    EXPECT_EQ(rope.factors, Presence::kRequired);
-  }
-  EXPECT_THAT(
-      error_of(with_original(511)),
-      HasSubstr("minicpm.context_length is 512 and minicpm.rope.scaling.original_context_length is 511: contexts "
-                "that longrope stretches are not supported"));
+  EXPECT_EQ(list(512, 0), RopeFactors::kOfShortContexts);
+  EXPECT_EQ(list({}, 0), RopeFactors::kOfShortContexts);
+  EXPECT_EQ(list(511, 0), RopeFactors::kOfLongContexts);
+  EXPECT_EQ(list(511, 511), RopeFactors::kOfShortContexts);
+  EXPECT_EQ(list(64, 65), RopeFactors::kOfLongContexts);
 }
 
 }  // namespace

@@ -56,6 +56,25 @@ TEST(ModelKeys, ASizeStandsForAllLayersOrThereIsOneForEach) {
   EXPECT_THAT(message_of(keys.sizes("none", 3)), HasSubstr("'a.none' is missing"));
 }
 
+// Arrays may be as long as the file has layers, those of prediction behind the model's included.
+TEST(ModelKeys, LayersOfPredictionAreCountedAndLeftOut) {
+  for (const char* architecture : {"glm4", "exaone4", "llama", "qwen3"}) {
+    SCOPED_TRACE(architecture);
+    MemorySource source = family_keys(architecture, 5);
+    const auto key = [&](const char* suffix) { return architecture + std::string(".") + suffix; };
+    source.add(key("rope.freq_base"), 1e4F).add(key("nextn_predict_layers"), 2U);
+    source.add(key("attention.sliding_window"), 9U);
+    source.add_array(key("attention.sliding_window_pattern"), std::vector<bool>{true, false, true, false, false});
+    const ModelConfig config = ModelConfig::load(source).value();
+    EXPECT_EQ(config.num_layers(), 3);
+    EXPECT_EQ(config.num_skipped_layers, 2);
+    EXPECT_FALSE(config.prediction_layer) << "no family but qwen35 drafts with them";
+    if (std::string_view(architecture) == "exaone4") EXPECT_EQ(config.layer(2).attention()->window, 9);
+    source.add(key("nextn_predict_layers"), 5U);
+    EXPECT_THAT(error_of(source), HasSubstr("nextn_predict_layers is 5, expected less than"));
+  }
+}
+
 TEST(ModelKeys, AFlagIsABoolOrAnIntegerOfOneBit) {
   MemorySource source;
   source.add("a.one", 1U).add("a.none", std::int64_t{0}).add("a.bool", true).add("a.two", 2U).add("a.float", 1.0F);

@@ -27,6 +27,16 @@ TEST(Qwen2, HalvesRotateAndEveryLayerHasBiases) {
   }
 }
 
+TEST(Qwen2, TextOfQwen2VlIsReadAsItsLayersAre) {
+  MemorySource source = family_keys("qwen2vl");
+  source.add("qwen2vl.rope.freq_base", 1e6F);
+  source.add_array("qwen2vl.rope.dimension_sections", std::vector<std::int32_t>{2, 3, 3, 0});
+  const ModelConfig config = ModelConfig::load(source).value();
+  EXPECT_EQ(config.layer(1).attention()->qkv_bias, Presence::kRequired);
+  EXPECT_EQ(config.layer(1).attention()->rope.num_rotated, 16);
+  EXPECT_EQ(config.layer(1).attention()->rope.layout, RopeLayout::kHalves);
+}
+
 TEST(Qwen2, TheRopeBaseHasNoDefault) {
   EXPECT_THAT(error_of(family_keys("qwen2")), HasSubstr("'qwen2.rope.freq_base' is missing"));
 }
