@@ -189,8 +189,8 @@ void ThreadPool::pause() {
   enter(part);
   spinning_.store(true, std::memory_order_relaxed);
   for (std::size_t w = 0; w < portions_.size(); ++w) {
-    portions_[w].next_piece = pauses.left_[w].next_piece;
-    portions_[w].end_piece = pauses.left_[w].end_piece;
+    portions_[w].next_piece = static_cast<std::uint32_t>(pauses.left_[w].next_piece);
+    portions_[w].end_piece = static_cast<std::uint32_t>(pauses.left_[w].end_piece);
   }
   pauses.has_worked_ = false;
   pauses.waited_ += turn_began_ - begin;

@@ -56,8 +56,12 @@ class Seeing(unittest.TestCase):
             tiny_tower.write(cls.towers[name], shape)
         cls.pictures = [png(tiny_tower.picture(tiny_tower.SEEING["tiny-qwen35"], grid)) for grid in GRIDS]
 
+    @staticmethod
+    def model(name="tiny-qwen35"):
+        return support.tiny_model(name, VOCAB, types=("F32",), words=support.FEW_WORDS, sees=True)
+
     def server(self, *args, name="tiny-qwen35"):
-        model = support.tiny_model(name, VOCAB, types=("F32",), words=support.FEW_WORDS, sees=True)
+        model = self.model(name)
         return Server("--mmproj", self.towers[name], "--image-min-tokens", "1", "--chat-template-file",
                       self.folder / "template.jinja", "--kv-memory", "64MiB", *args, model=model)
 
@@ -137,6 +141,25 @@ class Bits(Seeing):
             self.assertEqual(metrics["octavo:pictures_encoded_total"], 2)
 
 
+class Found(Seeing):
+    def test_an_encoder_beside_the_model_is_found_if_it_fits(self):
+        folder = self.folder / "beside"
+        folder.mkdir()
+        (folder / "model-F32.gguf").symlink_to(self.model())
+        tiny_tower.write(folder / "mmproj-another-F32.gguf", tiny_tower.SHAPES["plain"])
+        (folder / "mmproj-damaged-F32.gguf").write_bytes(b"GGUF")
+        options = ("--chat-template-file", self.folder / "template.jinja", "--image-min-tokens", "1")
+        with Server(*options, model=folder / "model-F32.gguf") as server:
+            self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
+        (folder / "mmproj-F16.gguf").symlink_to(self.towers["tiny-qwen35"])
+        with Server(*options, model=folder / "model-F32.gguf") as server:
+            self.assertTrue(json.loads(server.get("/props")[2])["modalities"]["vision"])
+            self.assertIn("pictures are read by mmproj-F16.gguf, beside the model", server.messages())
+            self.ask(server, self.question())
+        with Server("--no-mmproj", *options, model=folder / "model-F32.gguf") as server:
+            self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
+
+
 class Refused(Seeing):
     def test_what_is_no_picture_is_refused_with_its_place(self):
         bomb = png(np.zeros((1, 1, 3), np.uint8)).replace(struct.pack(">II", 1, 1), struct.pack(">II", 20000, 20000))
@@ -156,7 +179,7 @@ class Refused(Seeing):
     def test_another_models_encoder_is_refused_with_both_widths(self):
         wrong = self.folder / "mmproj-wrong.gguf"
         tiny_tower.write(wrong, tiny_tower.SHAPES["plain"])
-        model = support.tiny_model("tiny-qwen35", VOCAB, types=("F32",), words=support.FEW_WORDS, sees=True)
+        model = self.model()
         result = support.octavo("serve", "-m", model, "--mmproj", wrong, "--port", "0")
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("rows of 32 numbers, expected 256", result.stderr)

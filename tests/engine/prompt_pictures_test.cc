@@ -1,0 +1,125 @@
+// Pictures of a conversation become rows of a prompt: as many as their heads tell, before anything is decoded.
+#include "engine/text/prompt_pictures.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "support/source_dir.h"
+
+namespace octavo {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr TokenId kPlaceholder = 7;
+
+std::shared_ptr<const std::string> file(const std::string& name) {
+  std::ifstream in(test::source_dir() + "/tests/data/pictures/" + name, std::ios::binary);
+  return std::make_shared<const std::string>(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+}
+
+ContentPart picture(std::shared_ptr<const std::string> bytes, int min_tokens = 0, int max_tokens = 0) {
+  return {.kind = ContentPart::Kind::kPicture,
+          .picture = {.bytes = std::move(bytes), .place = "there", .min_tokens = min_tokens, .max_tokens = max_tokens}};
+}
+
+std::vector<ChatMessage> conversation(std::vector<ContentPart> parts) {
+  return {{.role = "user", .content = "", .parts = std::move(parts)}};
+}
+
+PromptPictures rules(PictureBounds bounds = {}) {
+  return PromptPictures({.family = find_picture_family("qwen3vl_merger"),
+                         .geometry = {},
+                         .placeholder = kPlaceholder,
+                         .min_tokens = 1,
+                         .max_tokens = 100,
+                         .bounds = bounds,
+                         .encoder_hash = "of the encoder"});
+}
+
+TEST(PromptPictures, ArePutInThePlaceOfTheirPlaceholders) {
+  const PromptPictures pictures = rules();
+  const auto messages = conversation({picture(file("420.jpg")), picture(file("grey-alpha8.png"), 4, 4)});
+  const auto measured = pictures.measure(messages);
+  ASSERT_TRUE(measured) << measured.error().message;
+  const int first = (*measured)[0].tile.num_tokens(), second = (*measured)[1].tile.num_tokens();
+  ChatPrompt prompt{.tokens = {1, kPlaceholder, 2, kPlaceholder}};
+  ASSERT_TRUE(pictures.expand(*measured, 0, prompt));
+  EXPECT_EQ(prompt.tokens.size(), static_cast<std::size_t>(2 + first + second));
+  ASSERT_EQ(prompt.pictures.size(), 2U);
+  EXPECT_EQ(prompt.pictures[0].first, 1);
+  EXPECT_EQ(prompt.pictures[1].first, 2 + first);
+  EXPECT_EQ(prompt.pictures[0].picture, nullptr) << "it is decoded before its place is known";
+  ASSERT_TRUE(pictures.decode(*measured, nullptr, prompt));
+  EXPECT_EQ(prompt.pictures[0].picture->num_tokens(), prompt.pictures[0].count);
+  EXPECT_EQ(prompt.pictures[1].picture->pixels.size, (*measured)[1].tile.size);
+}
+
+TEST(PromptPictures, TheSameBytesAtAnotherSizeAreAnotherPicture) {
+  const PromptPictures pictures = rules();
+  const auto bytes = file("420.jpg");
+  const auto messages = conversation({picture(bytes), picture(bytes, 1, 1), picture(bytes)});
+  const auto measured = pictures.measure(messages);
+  ASSERT_TRUE(measured);
+  ChatPrompt prompt{.tokens = {kPlaceholder, kPlaceholder, kPlaceholder}};
+  ASSERT_TRUE(pictures.expand(*measured, 0, prompt));
+  ASSERT_TRUE(pictures.decode(*measured, nullptr, prompt));
+  EXPECT_NE(prompt.pictures[0].picture->digest, prompt.pictures[1].picture->digest);
+  EXPECT_EQ(prompt.pictures[0].picture, prompt.pictures[2].picture) << "it is decoded twice";
+}
+
+TEST(PromptPictures, APromptWithoutRoomIsRefusedBeforeAnythingIsDecoded) {
+  const PromptPictures pictures = rules();
+  const auto measured = pictures.measure(conversation({}));
+  ASSERT_TRUE(measured);
+  const auto messages = conversation({picture(file("420.jpg"), 50)});
+  const auto one = pictures.measure(messages);
+  ASSERT_TRUE(one);
+  ChatPrompt prompt{.tokens = {1, kPlaceholder}};
+  const auto expanded = pictures.expand(*one, 10, prompt);
+  ASSERT_FALSE(expanded);
+  EXPECT_EQ(expanded.error().kind, ErrorKind::kContextOverflow);
+}
+
+TEST(PromptPictures, ATemplateThatLosesOneIsToldOf) {
+  const PromptPictures pictures = rules();
+  const auto messages = conversation({picture(file("420.jpg"))});
+  const auto measured = pictures.measure(messages);
+  ChatPrompt prompt{.tokens = {1, 2}};
+  EXPECT_THAT(pictures.expand(*measured, 0, prompt).error().message,
+              HasSubstr("found 1 pictures, but the chat template wrote places for 0 of them"));
+}
+
+TEST(PromptPictures, ErrorsNameThePlaceAndTheirKind) {
+  const auto error = [](const PromptPictures& pictures, std::vector<ContentPart> parts) {
+    const auto messages = conversation(std::move(parts));
+    const auto measured = pictures.measure(messages);
+    return measured ? Error{"none"} : measured.error();
+  };
+  const Error none = error(rules(), {picture(std::make_shared<const std::string>("text"))});
+  EXPECT_EQ(none.kind, ErrorKind::kInvalidPicture);
+  EXPECT_THAT(none.message, HasSubstr("there: "));
+  EXPECT_EQ(error(rules({.pixels = 10}), {picture(file("420.jpg"))}).kind, ErrorKind::kPictureTooLarge);
+  EXPECT_EQ(error(rules({.bytes = 10}), {picture(file("420.jpg"))}).kind, ErrorKind::kPictureTooLarge);
+  const Error many = error(rules({.pictures = 1}), {picture(file("420.jpg")), picture(file("420.jpg"))});
+  EXPECT_EQ(many.kind, ErrorKind::kPictureTooLarge);
+  EXPECT_THAT(many.message, HasSubstr("more than 1 pictures"));
+}
+
+TEST(PromptPictures, OneThatIsMadeMuchSmallerIsWarnedOf) {
+  const PromptPictures pictures = rules();
+  auto messages = conversation({picture(file("420.jpg"), 1, 1)});
+  auto measured = pictures.measure(messages);
+  ASSERT_TRUE(measured);
+  measured->front().header.size = {200, 100};
+  ChatPrompt prompt{.tokens = {kPlaceholder}};
+  ASSERT_TRUE(pictures.expand(*measured, 0, prompt));
+  EXPECT_THAT(prompt.warnings, ElementsAre(HasSubstr("there: the picture of 200 x 100 pixels was made 32 x 32")));
+}
+
+}  // namespace
+}  // namespace octavo
