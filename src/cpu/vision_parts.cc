@@ -89,6 +89,10 @@ PatchPlace VisionRows::place_of(std::int64_t patch) const {
           .column = static_cast<int>(token % tokens_a_row) * side + within % side};
 }
 
+NormOptions VisionParts::norms_of(const VisionConfig& config) {
+  return {.kind = NormKind::kLayer, .epsilon = config.norm_epsilon, .epsilon_of_results = config.norm_epsilon};
+}
+
 VisionParts::VisionParts(const VisionConfig& config, const VisionWeights& weights, const KernelTable& kernels,
                          Math math, ThreadPool& pool)
     : config_(config),
@@ -96,9 +100,8 @@ VisionParts::VisionParts(const VisionConfig& config, const VisionWeights& weight
       attention_(*config.layers.front().attention()),
       context_{.kernels = kernels, .pool = pool, .scratch = {}, .max_rows = kMostRows, .math = math},
       merged_context_{.kernels = kernels, .pool = pool, .scratch = {}, .max_rows = most_tokens(config), .math = math},
-      stream_(context_, config.width, std::max(config.width, attention_.q_width()), config.norm_epsilon,
-              NormKind::kLayer),
-      merged_(merged_context_, config.merged_width(), config.merged_width(), config.norm_epsilon, NormKind::kLayer),
+      stream_(context_, config.width, std::max(config.width, attention_.q_width()), norms_of(config)),
+      merged_(merged_context_, config.merged_width(), config.merged_width(), norms_of(config)),
       ffn_(widest_dense(config.layers), context_, stream_),
       merged_ffn_(config.merged_width(), merged_context_, merged_),
       plan_({.num_heads = attention_.num_heads,

@@ -111,6 +111,7 @@ class VisionParts {
   void merge(VisionRows& rows, int vector, VisionRowRange tokens, std::span<float> out);
 
  private:
+  static NormOptions norms_of(const VisionConfig& config);
   /// Norms rows of the picture as a part's input.
   void norm_rows(VisionRows& rows, const float* weight, const float* bias, bool quantize, VisionRowRange range);
   /// Adds a part's results, with their bias, to the picture's rows.

@@ -13,6 +13,7 @@ import numpy as np
 
 import support
 import tiny_tower
+from browser import PROGRAM, Browser
 from server_support import Server, in_threads
 
 VOCAB = support.TEST_DATA / "ggml-vocab-qwen35.gguf"
@@ -158,6 +159,57 @@ class Found(Seeing):
             self.ask(server, self.question())
         with Server("--no-mmproj", *options, model=folder / "model-F32.gguf") as server:
             self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
+
+
+@unittest.skipUnless(PROGRAM, "no Chromium: scripts/setup --test installs it")
+class Page(Seeing):
+    def bodies(self, browser):
+        return [json.loads(event["params"]["request"]["postData"]) for event in browser.events
+                if event.get("method") == "Network.requestWillBeSent" and "postData" in event["params"]["request"]]
+
+    def give(self, browser, event, script):
+        """A file that the script makes is pasted or dropped."""
+        where = "$('input')" if event == "paste" else "document"
+        kind, data = ("ClipboardEvent", "clipboardData") if event == "paste" else ("DragEvent", "dataTransfer")
+        browser.run(f"""(async () => {{
+            const blob = await ({script});
+            const data = new DataTransfer();
+            data.items.add(new File([blob], "a.png", {{type: "image/png"}}));
+            {where}.dispatchEvent(new {kind}("{event}", {{{data}: data, bubbles: true, cancelable: true}}));
+        }})()""")
+
+    def test_pictures_are_pasted_and_dropped_and_a_large_one_is_made_smaller(self):
+        bytes_of = ",".join(str(byte) for byte in self.pictures[0])
+        small = f"new Blob([new Uint8Array([{bytes_of}])])"
+        large = """new Promise(resolve => { const canvas = document.createElement("canvas"); canvas.width = 4096;
+            canvas.height = 64; canvas.getContext("2d").fillRect(0, 0, 99, 99); canvas.toBlob(resolve); })"""
+        with self.server() as server, Browser("--window-size=1000,800") as browser:
+            browser.open(server.url + "/")
+            browser.wait_for("model !== null && !$('add').hidden")
+            self.give(browser, "paste", small)
+            browser.wait_for("pictures.length === 1")
+            self.give(browser, "drop", large)
+            browser.wait_for("pictures.length === 2 && document.querySelectorAll('#pictures img').length === 2")
+            browser.run("$('max_tokens').value = '4'")
+            browser.run("$('input').focus()")
+            browser.type("A")
+            browser.press("Enter")
+            browser.wait_for("running === null && document.querySelectorAll('article.assistant').length === 1")
+            self.assertEqual(browser.run("document.querySelectorAll('article.error').length"), 0)
+            self.assertEqual(browser.run("document.querySelectorAll('article.user img').length"), 2)
+            parts = self.bodies(browser)[-1]["messages"][-1]["content"]
+            self.assertEqual([part["type"] for part in parts], ["image_url", "image_url", "text"])
+            self.assertEqual(parts[0]["image_url"]["url"], data_url(self.pictures[0]))
+            self.assertTrue(parts[1]["image_url"]["url"].startswith("data:image/jpeg"))
+            width = browser.run("document.querySelectorAll('article.user img')[1].naturalWidth")
+            self.assertEqual(width, 2048)
+            self.assertEqual(browser.mistakes(), [])
+
+    def test_a_model_that_reads_text_offers_none(self):
+        with Server(model=self.model()) as server, Browser("--window-size=1000,800") as browser:
+            browser.open(server.url + "/")
+            browser.wait_for("model !== null")
+            self.assertTrue(browser.run("$('add').hidden"))
 
 
 class Refused(Seeing):
