@@ -1,11 +1,12 @@
 // The processor time that writes may take: a share of the time in which somebody computes, half of the time in which
-// nobody does, and a little in advance.
+// nobody has computed for a while, and a little in advance.
 //
 // What is measured is charged after the fact, so that a large write may leave a debt; nothing is allowed until it is
 // paid. A value; whoever shares it between threads locks it.
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
 namespace octavo {
 
@@ -17,7 +18,7 @@ class WriteBudget {
   /// Somebody computes from now on, or nobody. `now_s` never goes back, as in the next.
   void set_busy(double now_s, bool is_busy) {
     fill(now_s);
-    is_busy_ = is_busy;
+    rests_from_s_ = is_busy ? kNever : now_s + kWhile_s;
   }
   /// There is time left for one more write when those that wait, `bytes` together, are done.
   bool allows(double now_s, double bytes) {
@@ -32,17 +33,20 @@ class WriteBudget {
  private:
   static constexpr double kMostInAdvance_s = 0.1;  // some 200 MB
   static constexpr double kIdleShare = 0.5;
+  static constexpr double kWhile_s = 0.2;  // between two requests that follow each other nobody rests
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
   static constexpr double kFewBytes = 256 * 1024;  // of fewer, the file itself is the cost
   static constexpr double kWeightOfLast = 0.25;
 
   void fill(double now_s) {
-    const double share = is_busy_ ? share_ : std::max(share_, kIdleShare);
-    left_s_ = std::min(kMostInAdvance_s, left_s_ + share * (now_s - filled_s_));
+    const double rest_s = std::max(0.0, now_s - std::max(filled_s_, rests_from_s_));
+    const double gained_s = share_ * (now_s - filled_s_ - rest_s) + std::max(share_, kIdleShare) * rest_s;
+    left_s_ = std::min(kMostInAdvance_s, left_s_ + gained_s);
     filled_s_ = now_s;
   }
 
   const double share_;
-  bool is_busy_ = false;
+  double rests_from_s_ = 0;  // nobody has computed for a while then
   double left_s_ = kMostInAdvance_s, filled_s_ = 0;
   double cost_s_ = 0.5e-9;  // of a byte, until it is known
 };

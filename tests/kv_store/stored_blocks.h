@@ -127,7 +127,7 @@ class OneStore {
   }
 
   /// Waits until the store knows what was in its directory when it began; tasks that are given later come later too.
-  void settle() { end_of(store_->write(prefix_of(1, 999'999), {})); }
+  void settle() { end_of(store_->write(prefix_of(1, 9'999), {})); }
 
   bool write(const PrefixName& prefix) {
     const auto blocks = blocks_of(layout_, prefix);
