@@ -6,6 +6,7 @@ import json
 from typing import Any, Dict, Generator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._fields import CHAT, check_names, checked_fields
+from ._pictures import with_pictures
 from ._queue import Request
 from ._tools import Tools, result_message
 from .outputs import ChatOutput
@@ -16,7 +17,7 @@ _FORMATS = ("text", "json_object", "json_schema", "structural_tag")
 
 
 def checked_messages(messages: Messages) -> List[Dict[str, Any]]:
-    """A conversation; a text is one of the user's. Raises TypeError."""
+    """A conversation; a text is one of the user's. Raises TypeError; for a picture also ValueError and OSError."""
     if isinstance(messages, str):
         return [{"role": "user", "content": messages}]
     if not isinstance(messages, (list, tuple)):
@@ -26,7 +27,7 @@ def checked_messages(messages: Messages) -> List[Dict[str, Any]]:
         if not isinstance(message, Mapping):
             raise TypeError(f"messages[{i}]: found {message!r:.60} ({type(message).__name__}), expected a dict with a "
                             "role and content")
-    return [dict(message) for message in messages]
+    return [with_pictures(message, f"messages[{i}]") for i, message in enumerate(messages)]
 
 
 def is_conversations(messages: Any) -> bool:

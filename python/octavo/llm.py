@@ -207,7 +207,9 @@ class LLM(lib.Handle):
         """Answers a conversation through the model's chat template: a ChatOutput, or a list of them for a list of
         conversations, which are answered at once.
 
-        messages: dicts with `role` and `content`, or one text of the user's; or a list of such lists.
+        messages: dicts with `role` and `content`, or one text of the user's; or a list of such lists. A content may be
+        a list of texts and, for a model that sees, of pictures: PIL images, paths (pathlib), bytes of files, arrays
+        [height, width, 3] of uint8, or parts as the server's API has them.
         tools: Python functions, which the model may call: their schemas are made of signatures, type hints and
         docstrings, they are called with the model's arguments, and their results go back to the model until it answers
         in words, after `max_tool_rounds` at the latest. An exception of a function is the caller's. OpenAI's objects
