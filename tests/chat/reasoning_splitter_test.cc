@@ -191,6 +191,9 @@ TEST(ReasoningSplitter, OtherFamilies) {
   EXPECT_EQ(split_text("glimmer", " to=self<|message|>I see.<|eom|><|start|>assistant to=user<|message|>Yes."),
             "Yes.|I see.");
   EXPECT_EQ(split_text("glimmer", "<|message|>Yes."), "Yes.|");
+  EXPECT_EQ(split_text("glimmer", " to=self<|message|>I see.<|eom|><|start|>assistant to=time<|message|><atem:f"),
+            "to=time<atem:f|I see.")
+      << "a call's recipient stands in front of it";
   EXPECT_EQ(split_text("command", "<|START_THINKING|>I see.<|END_THINKING|><|START_RESPONSE|>Yes.<|END_RESPONSE|>"),
             "Yes.|I see.");
   EXPECT_EQ(split_text("granite", "<think>I see.</think><response>Yes.</response>"), "Yes.|I see.");

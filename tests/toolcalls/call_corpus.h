@@ -253,6 +253,21 @@ inline std::vector<CorpusAnswer> parameter_answers() {
        "</parameter>\n</invoke>\n<invoke name=\"time\">\n</invoke>\n</minimax:tool_call>",
        "",
        {{"weather", R"({"city": "Paris", "days": 1})"}, {"time", "{}"}}},
+      {"atem",
+       " to=weather<|message|><atem:function_calls>\n<atem:invoke name=\"weather\">\n<atem:parameter "
+       "name=\"city\">Paris\n2</atem:parameter>\n<atem:parameter name=\"days\">1</atem:parameter>\n</atem:invoke>\n"
+       "</atem:function_calls>",
+       "",
+       {{"weather", R"({"city": "Paris\n2", "days": 1})"}}},
+      {"atem",
+       "So.<atem:function_calls>\n<atem:invoke name=\"time\">\n</atem:invoke>\n</atem:function_calls>",
+       "So.",
+       {{"time", "{}"}}},
+      {"atem",
+       "to=time<atem:function_calls>\n<atem:invoke name=\"time\">\n</atem:invoke>\n</atem:function_calls>",
+       "",
+       {{"time", "{}"}}},
+      {"atem", "A letter (to=user) is a text", "A letter (to=user) is a text"},
       {"dsml",
        "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"weather\">\n<｜DSML｜parameter name=\"city\" "
        "string=\"true\">12"

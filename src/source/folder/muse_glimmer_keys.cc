@@ -17,6 +17,7 @@ Result<void> add_pattern(const FamilyKeys& keys) {
     return fail("{} is {}, expected at most {}", keys.config.place("num_hidden_layers"), layers, kMostLayers);
   OCTAVO_TRY(const auto kinds, layer_kinds(keys.config, {"full_attention", "sliding_attention"}));
   std::vector<bool> is_windowed;
+  is_windowed.reserve(layers);
   for (std::uint64_t i = 0; i < layers; ++i)
     is_windowed.push_back(kinds.empty() ? (layers - 1 - i) % kGlobalLayerEvery != 0 : kinds[i] == "sliding_attention");
   keys.out.add_flags(keys.key("attention.sliding_window_pattern"), is_windowed);

@@ -15,7 +15,7 @@ constexpr std::string_view kOriginal = "original_max_position_embeddings";
 
 /// Factors of frequencies; none: the context is not stretched.
 Result<std::optional<JsonObject>> long_rope(const JsonObject& config) {
-  OCTAVO_TRY(const auto rope, rope_object(config));
+  OCTAVO_TRY(auto rope, rope_object(config));
   if (!rope) return std::nullopt;
   const std::string_view name = rope->has("rope_type") ? "rope_type" : "type";
   if (!rope->has(name)) return std::nullopt;

@@ -5,9 +5,9 @@
 
 namespace octavo {
 
-extern const ToolFormat kApertusFormat, kBracketedFormat, kCommandFormat, kDeepseekFormat, kDeepseekR1Format,
-    kDescribedFormat, kDsmlFormat, kGemmaFormat, kGenericFormat, kGlmFormat, kGraniteFormat, kHarmonyFormat,
-    kHermesFormat, kFunctionaryFormat, kKimiFormat, kLfmFormat, kLlamaFormat, kMinimaxFormat, kMistralFormat,
-    kMistralListFormat, kNemotronFormat, kQwenFormat, kSeedFormat, kSolarFormat;
+extern const ToolFormat kApertusFormat, kAtemFormat, kBracketedFormat, kCommandFormat, kDeepseekFormat,
+    kDeepseekR1Format, kDescribedFormat, kDsmlFormat, kGemmaFormat, kGenericFormat, kGlmFormat, kGraniteFormat,
+    kHarmonyFormat, kHermesFormat, kFunctionaryFormat, kKimiFormat, kLfmFormat, kLlamaFormat, kMinimaxFormat,
+    kMistralFormat, kMistralListFormat, kNemotronFormat, kQwenFormat, kSeedFormat, kSolarFormat;
 
 }  // namespace octavo
