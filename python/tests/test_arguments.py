@@ -1,12 +1,16 @@
 """Tests of arguments: forms that other libraries have are taken, and what cannot be done is an error that says what was
 found and what was expected."""
 import asyncio
+import base64
 import copy
 import gc
 import importlib
+import io
 import json
 import os
+import pathlib
 import pickle
+import tempfile
 import unittest
 import unittest.mock
 import urllib.request
@@ -14,10 +18,12 @@ import warnings
 
 import numpy as np
 import pytest
+from PIL import Image
 from support import MODEL, python
 
 import octavo
 from octavo import SamplingParams, StructuredOutputs, _fields
+from octavo._chat import checked_messages
 from octavo._json import json_bytes
 
 GREEDY = SamplingParams(temperature=0, max_tokens=4)
@@ -32,6 +38,42 @@ def llama(request):
                                 logits_all=True) as one:
         request.cls.llama = one
         yield
+
+
+class Pictures(unittest.TestCase):
+    def url(self, part):
+        self.assertEqual(part["type"], "image_url")
+        head, data = part["image_url"]["url"].split(",")
+        self.assertEqual(head, "data:;base64")
+        return base64.b64decode(data)
+
+    def test_what_people_have_becomes_a_data_url(self):
+        rgb = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "a.png")
+            Image.fromarray(rgb).save(path)
+            content = ["See", rgb, Image.fromarray(rgb), path, path.read_bytes(),
+                       {"type": "image", "image": path, "detail": "low"}]
+            (message,) = checked_messages([{"role": "user", "content": content}])
+        text, *pictures = message["content"]
+        self.assertEqual(text, {"type": "text", "text": "See"})
+        for part in pictures:
+            self.assertTrue(np.array_equal(np.array(Image.open(io.BytesIO(self.url(part)))), rgb))
+        self.assertEqual(pictures[-1]["image_url"]["detail"], "low")
+
+    def test_parts_of_the_api_and_texts_stay_as_they_are(self):
+        messages = [{"role": "system", "content": "A"},
+                    {"role": "user", "content": [{"type": "image", "image": "data:,"}, {"type": "text", "text": "b"}]}]
+        self.assertEqual(checked_messages(messages), messages)
+
+    def test_what_is_no_picture_is_told_with_its_place(self):
+        def given(image):
+            checked_messages([{"role": "user", "content": [{"type": "image", "image": image}]}])
+
+        with self.assertRaisesRegex(TypeError, r"messages\[0\]\.content\[0\]\.image: found 3 \(int\), expected a PIL"):
+            given(3)
+        with self.assertRaisesRegex(ValueError, r"found an array \[5, 7\] of uint8"):
+            given(np.zeros((5, 7), np.uint8))
 
 
 class Lives(unittest.TestCase):
