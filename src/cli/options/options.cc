@@ -13,6 +13,7 @@
 #include <istream>
 
 #include "base/cpu_info.h"
+#include "base/text.h"
 #include "base/thread_pool.h"
 #include "base/to_size.h"
 #include "chat/chat_template.h"
