@@ -127,7 +127,8 @@ class Model {
     const std::int32_t from = std::max(given_.first_row, first);
     const std::int32_t to = std::min(given_.first_row + given_.num_rows, static_cast<std::int32_t>(end));
     if (from < to)
-      batch.given.push_back({from - first, to - from, given_.index + from - given_.first_row, given_.vectors});
+      batch.given.push_back(
+          {from - first, to - from, given_.index + from - given_.first_row, given_.vectors, given_.width});
     batch.seq_begin.push_back(batch.num_rows());
     batch.kv_len.push_back(static_cast<std::int32_t>(end));
     if (layout_.snapshot.bytes > 0) {
@@ -283,7 +284,11 @@ TEST(Transformer, GivenVectorsTakeThePlaceOfEmbeddings) {
       vectors.insert(vectors.end(), embedding.begin(), embedding.end());
     }
     EXPECT_NE(model.logits({placeholders.begin(), placeholders.end() - 1}, 64, all), expected);
-    model.give({.first_row = kFirst, .num_rows = kCount, .index = kIndex, .vectors = vectors.data()});
+    model.give({.first_row = kFirst,
+                .num_rows = kCount,
+                .index = kIndex,
+                .vectors = vectors.data(),
+                .width = model.config().width});
     for (const std::size_t chunk : {64U, 7U, 1U}) {
       EXPECT_EQ(model.logits({placeholders.begin(), placeholders.end() - 1}, chunk, all), expected) << chunk;
       EXPECT_EQ(guesses(placeholders), expected_guesses) << chunk;

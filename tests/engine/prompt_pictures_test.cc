@@ -62,7 +62,7 @@ TEST(PromptPictures, ArePutInThePlaceOfTheirPlaceholders) {
 TEST(PromptPictures, TheSameBytesAtAnotherSizeAreAnotherPicture) {
   const PromptPictures pictures = rules();
   const auto bytes = file("420.jpg");
-  const auto messages = conversation({picture(bytes), picture(bytes, 1, 1), picture(bytes)});
+  const auto messages = conversation({picture(bytes), picture(bytes, 4, 4), picture(bytes)});
   const auto measured = pictures.measure(messages);
   ASSERT_TRUE(measured);
   ChatPrompt prompt{.tokens = {kPlaceholder, kPlaceholder, kPlaceholder}};

@@ -158,6 +158,8 @@ TEST(Claims, DomainsDoNotWaitForEachOther) {
   EXPECT_THAT(harness.step(), ElementsAre(Pair(1, 21), Pair(2, 21)));
 }
 
+constexpr float kVector = 0;  // of a picture whose vectors are there
+
 TEST(Claims, EqualTokensWithOtherThingsGivenInTheirPlaceDoNotWaitForEachOther) {
   for (const std::uint8_t name : {std::uint8_t{1}, std::uint8_t{2}}) {
     Harness harness = make_harness(64);
@@ -165,6 +167,7 @@ TEST(Claims, EqualTokensWithOtherThingsGivenInTheirPlaceDoNotWaitForEachOther) {
       Sequence& sequence = harness.add(21, 3, kDocument);
       harness.scheduler().remove(sequence);
       sequence.given.rows = {{.first = 2, .count = 9, .digest = {{own}}}};
+      sequence.given.pictures = {std::make_shared<PictureRows>(PictureRows{.vectors = &kVector})};
       sequence.hash_blocks(harness.kv().hashing());
       harness.scheduler().add(sequence);
     }

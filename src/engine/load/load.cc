@@ -148,6 +148,13 @@ void be_encoder(const EngineOptions& options, EngineParts& parts) {
 Result<void> add_pictures(PictureFile file, const EngineOptions& options, const ModelConfig& config, IsaLevel isa,
                           EngineParts& parts) {
   const bool was_found = file.was_found;
+  if (config.num_deepstack > 0 && parts.runner->info().device != RunnerInfo().device) {
+    if (was_found) return {};
+    return fail(
+        "{}: its pictures have vectors for the first layers, which a card does not add: found --device {}, "
+        "expected cpu",
+        options.mmproj_path.string(), parts.runner->info().device);
+  }
   Result<LoadedPictures> loaded =
       load_pictures(std::move(file), options, config, parts.text.words, isa, parts.resources->impl().threads);
   if (!loaded && was_found) return {};  // it is another model's, or damaged: nobody asked for it

@@ -127,10 +127,11 @@ Result<void> read_rope_sections(const ModelKeys& keys, bool is_interleaved, Rope
   constexpr std::size_t kMostSections = 4;  // the last is of a video's sound
   if (!keys.has(kSections)) return {};
   OCTAVO_TRY(std::vector<std::int32_t> given, keys.source().get_i32_array(keys.key(kSections)));
-  const auto is_size = [&](std::int32_t size) { return size >= 0 && size <= rope.num_rotated / 2; };
+  constexpr std::int32_t kMostPairs = 1 << 16;  // more than there are is as many as there are
+  const auto is_size = [](std::int32_t size) { return size >= 0 && size <= kMostPairs; };
   if (given.size() < 3 || given.size() > kMostSections || !std::ranges::all_of(given, is_size))
-    return fail("{}: {} has {} numbers, expected 3 or {} from 0 to {}, the pairs that are rotated", keys.path(),
-                keys.key(kSections), given.size(), kMostSections, rope.num_rotated / 2);
+    return fail("{}: {} has {} numbers, expected 3 or {}, from 0 to {}", keys.path(), keys.key(kSections), given.size(),
+                kMostSections, kMostPairs);
   rope.sections = {.time = given[0], .rows = given[1], .columns = given[2], .is_interleaved = is_interleaved};
   return {};
 }

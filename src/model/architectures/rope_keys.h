@@ -15,7 +15,7 @@ Result<int> read_num_rotated(const ModelKeys& keys, std::string_view suffix, int
 Result<RopeSpec> read_rope(const ModelKeys& keys, int head_dim, std::optional<double> default_base);
 
 /// The pairs of a rotation that pictures turn by their rows and columns, where the file says it
-/// (rope.dimension_sections). Error: more pairs than the rotation has.
+/// (rope.dimension_sections). Error: no three or four numbers of pairs.
 Result<void> read_rope_sections(const ModelKeys& keys, bool is_interleaved, RopeSpec& rope);
 
 }  // namespace octavo
