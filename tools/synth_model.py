@@ -108,6 +108,7 @@ SHAPES = {
     "qwen2.5-0.5b": Shape("qwen2", 24, 896, 14, 2, 64, 4864, 32768, 1000000.0, True),
     "qwen3-0.6b": Shape("qwen3", 28, 1024, 16, 8, 128, 3072, 40960, 1000000.0, True),
     "llama-3.2-1b": Shape("llama", 16, 2048, 32, 8, 64, 8192, 131072, 500000.0, True),
+    "qwen3vl-0.6b": Shape("qwen3vl", 28, 1024, 16, 8, 128, 3072, 40960, 1000000.0, True),
     "qwen3-1.7b": Shape("qwen3", 28, 2048, 16, 8, 128, 6144, 40960, 1000000.0, True),
     "llama-3.2-3b": Shape("llama", 28, 3072, 24, 8, 128, 8192, 131072, 500000.0, True),
     "qwen3-4b": Shape("qwen3", 36, 2560, 32, 8, 128, 9728, 40960, 1000000.0, True),
@@ -364,7 +365,8 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     if name in SCALES:
         add_scales(writer, name)
     if shape.arch == "qwen3vl":
-        writer.add_rope_dimension_sections([12, 10, 10, 0])
+        third = rotated * 5 // 32  # as of the real ones: 24, 20, 20 of 64 pairs
+        writer.add_rope_dimension_sections([rotated // 2 - 2 * third, third, third, 0])
         writer.add_uint32("qwen3vl.n_deepstack_layers", 3)
     if name in LONG_ROPES:
         original, magnitude = LONG_ROPES[name]

@@ -39,6 +39,7 @@ SHAPES = {
 SEEING = {
     "tiny-qwen35": Shape(2, 64, 4, 96, 16, 2, 48, 256),
     "tiny-qwen3vl": Shape(4, 64, 4, 96, 16, 2, 48, 256, (0, 1, 2)),
+    "qwen3vl-0.6b": Shape(24, 1024, 16, 4096, 16, 2, 48, 1024, (5, 11, 17)),  # for bench/pictures.py
 }
 
 

@@ -46,7 +46,7 @@ constexpr LlamaArgument kArguments[] = {
     {"--override-kv", "", "KEY=TYPE:VALUE", kRefused, "keys are the model file's own"},
     {"-mm,--mmproj", "LLAMA_ARG_MMPROJ", "FILE", kCombined, "as --mmproj; the model's own file has no effect, since its encoder lies in a file of its own here"},
     {"-mmu,--mmproj-url", "LLAMA_ARG_MMPROJ_URL", "URL", kRefused, "octavo pull URL fetches it, and prints the file for --mmproj"},
-    {"--mmproj-auto", "LLAMA_ARG_MMPROJ_AUTO", "", kIgnored, "--mmproj FILE names the encoder of pictures"},
+    {"--mmproj-auto", "LLAMA_ARG_MMPROJ_AUTO", "", kBuiltIn, "an encoder of pictures beside the model is found"},
     {"--no-mmproj,--no-mmproj-auto", "LLAMA_ARG_NO_MMPROJ_AUTO", "", kOption, "--no-mmproj"},
     {"--mmproj-offload", "LLAMA_ARG_MMPROJ_OFFLOAD", "", kIgnored, kOnCpu},
     {"--no-mmproj-offload", "LLAMA_ARG_NO_MMPROJ_OFFLOAD", "", kBuiltIn, kOnCpu},
