@@ -9,6 +9,7 @@
 #include "base/to_size.h"
 #include "engine/answers/stop_matcher.h"
 #include "sampler/sampler.h"
+#include "vision/prepared_picture.h"
 
 namespace octavo {
 namespace {

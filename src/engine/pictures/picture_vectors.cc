@@ -38,8 +38,7 @@ std::shared_ptr<PictureRows> PictureVectors::rows_of(const std::shared_ptr<const
   std::string key(picture->digest.begin(), picture->digest.end());
   key += domain;
   const std::lock_guard lock(mutex_);
-  std::weak_ptr<PictureRows>& known = known_[key];
-  if (std::shared_ptr<PictureRows> rows = known.lock()) {
+  if (std::shared_ptr<PictureRows> rows = known_[key].lock()) {
     ++counts_.found;
     if (rows->picture == nullptr) rows->picture = picture;
     return rows;
@@ -105,7 +104,7 @@ void PictureVectors::drop_unwanted() {
 
 /// Vectors stay, for whoever comes with the picture again; its pixels come with it.
 void PictureVectors::drop_pixels() {
-  for (Kept& kept : kept_) {
+  for (const Kept& kept : kept_) {
     if (kept.rows.use_count() > 1 || kept.rows->picture == nullptr) continue;
     const std::lock_guard lock(mutex_);
     if (kept.rows.use_count() == 1) kept.rows->picture.reset();
