@@ -173,6 +173,12 @@ Result<void> VisionConfig::check_fits(int model_width, int num_deepstack) const 
   return {};
 }
 
+Result<void> refuse_encoder_file(const ModelSource& source) {
+  if (!is_encoder_file(source)) return {};
+  return fail("{}: found an encoder of pictures, expected a text model; an encoder goes beside one (--mmproj FILE)",
+              source.name());
+}
+
 std::string supported_vision_families() {
   std::string names;
   for (const Family& family : kFamilies) names += (names.empty() ? "" : ", ") + std::string(family.name);

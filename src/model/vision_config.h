@@ -16,6 +16,8 @@ namespace octavo {
 
 /// Whether a source is a file with an encoder of pictures or sound, which has no words and no text model.
 bool is_encoder_file(const ModelSource& source);
+/// The error of such a file where a text model is expected.
+Result<void> refuse_encoder_file(const ModelSource& source);
 
 /// Hyperparameters, checked against each other.
 struct VisionConfig {

@@ -230,6 +230,12 @@ class Refused(Seeing):
                     self.assertIn(words, answer["error"]["message"])
             self.ask(server, self.question())
 
+    def test_an_encoder_is_no_text_model(self):
+        for command in (("run", "A"), ("serve", "--port", "0")):
+            result = support.octavo(*command, "-m", self.towers["tiny-qwen35"])
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("found an encoder of pictures, expected a text model", result.stderr)
+
     def test_another_models_encoder_is_refused_with_both_widths(self):
         wrong = self.folder / "mmproj-wrong.gguf"
         tiny_tower.write(wrong, tiny_tower.SHAPES["plain"])

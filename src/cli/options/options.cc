@@ -23,6 +23,7 @@
 #include "cli/terminal/progress.h"
 #include "convert/type_mix.h"
 #include "engine/load/generation_config.h"
+#include "model/vision_config.h"
 #include "source/open_model.h"
 #include "template/template.h"
 
@@ -468,7 +469,10 @@ Option* add_chat_template_file_option(Command& command, std::string& chat_templa
 
 Result<void> check_chat_template(const std::filesystem::path& model, const std::string& instead) {
   if (!instead.empty()) return {};
-  if (const auto source = open_model(model)) OCTAVO_TRY_VOID(ChatTemplate::load(**source));
+  const auto source = open_model(model);
+  if (!source) return {};
+  OCTAVO_TRY_VOID(refuse_encoder_file(**source));
+  OCTAVO_TRY_VOID(ChatTemplate::load(**source));
   return {};
 }
 

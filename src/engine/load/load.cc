@@ -239,6 +239,7 @@ Result<std::unique_ptr<Engine>> load_parts(EngineOptions options) {
   OCTAVO_TRY(const IsaLevel isa, parse_isa(options.isa));
   EngineParts parts;
   OCTAVO_TRY(parts.source, open_model(options.model_path, options.stop, Math(options.bits)));
+  OCTAVO_TRY_VOID(refuse_encoder_file(*parts.source));
   std::optional<PictureFile> pictures;
   if (!options.mmproj_path.empty()) {
     OCTAVO_TRY(pictures, PictureFile::open(options));
