@@ -173,6 +173,20 @@ TEST(Pictures, NobodysPictureIsNotEncodedToItsEnd) {
   EXPECT_EQ(seeing.counts->ended, 1);
 }
 
+TEST(Pictures, IdleMemoryIsGivenBackAndEncodedAgain) {
+  Seeing seeing;
+  TestEngine& engine = *seeing.engine;
+  const Request request = with_picture(12, 5, 1);
+  engine.run(request);
+  EXPECT_GT(engine->stats().pictures.bytes, 0U);
+  engine->release_memory(false);
+  EXPECT_GT(engine->stats().pictures.bytes, 0U);
+  engine->release_memory(true);
+  EXPECT_EQ(engine->stats().pictures.bytes, 0U);
+  EXPECT_TRUE(engine.run(request).same_tokens(reference_answer(request, 32)));
+  EXPECT_EQ(seeing.counts->begun, 2);
+}
+
 TEST(Pictures, SeveralChoicesOfAPictureAreThoseOfEachAlone) {
   Seeing seeing;
   Request request = with_picture(12, 5, 1);

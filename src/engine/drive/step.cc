@@ -202,6 +202,7 @@ FinishReason Step::reason_of_refusal(const ActiveRequest& request) const {
 }
 
 void Step::release_memory(bool cached) {
+  if (cached && parts_.pictures != nullptr) parts_.pictures->release(parts_.scheduler.running());
   const ThreadPool::Step workers(parts_.threads);
   build_release(parts_.plan, parts_.kv, cached);
   compute_batch(parts_);

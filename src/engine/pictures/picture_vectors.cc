@@ -51,14 +51,18 @@ std::shared_ptr<PictureRows> PictureVectors::rows_of(const std::shared_ptr<const
 }
 
 void PictureVectors::serve(std::span<Sequence* const> running) {
-  ++turn_;
   collect();
-  wanted_.clear();
-  for (std::size_t place = 0; place < running.size(); ++place)
-    if (!running[place]->given.rows.empty()) note(*running[place], place);
+  note_all(running);
   drop_unwanted();
   drop_pixels();
   if (job_ == nullptr && !wanted_.empty()) begin_next();
+}
+
+void PictureVectors::note_all(std::span<Sequence* const> running) {
+  ++turn_;
+  wanted_.clear();
+  for (std::size_t place = 0; place < running.size(); ++place)
+    if (!running[place]->given.rows.empty()) note(*running[place], place);
 }
 
 void PictureVectors::collect() {
@@ -158,7 +162,9 @@ bool PictureVectors::make_room(std::uint64_t bytes, const Wanted& wanted) {
   return true;
 }
 
-void PictureVectors::release() {
+void PictureVectors::release(std::span<Sequence* const> running) {
+  collect();
+  note_all(running);
   for (auto at = kept_.begin(); at != kept_.end();) {
     if (at->last_turn == turn_) {
       ++at;

@@ -61,8 +61,8 @@ class PictureVectors {
   bool is_busy() const { return job_ != nullptr; }
   /// Waits until it is done, for so long at most.
   void wait(std::chrono::milliseconds most);
-  /// Gives the vectors up that no running sequence needs.
-  void release();
+  /// Gives the vectors up that none of the sequences needs, which are in order of rank.
+  void release(std::span<Sequence* const> running);
 
   PictureCounts counts() const;
 
@@ -88,6 +88,7 @@ class PictureVectors {
   };
 
   void collect();
+  void note_all(std::span<Sequence* const> running);
   void note(const Sequence& sequence, std::size_t place);
   void begin_next();
   void begin(const Wanted& wanted, std::uint64_t bytes);
