@@ -14,6 +14,7 @@
 
 #include "api/call/history_parts.h"
 #include "base/error.h"
+#include "base/to_size.h"
 
 namespace octavo {
 namespace {
@@ -60,7 +61,7 @@ std::optional<NumberMark> next_mark(std::string_view text, std::size_t from) {
     const std::string_view rest = text.substr(begin + kNumberBegin.size());
     std::int64_t id = 0;
     const auto [end, failed] = std::from_chars(rest.data(), rest.data() + rest.size(), id);
-    const auto digits = static_cast<std::size_t>(end - rest.data());
+    const auto digits = to_size(end - rest.data());
     if (failed == std::errc() && digits < rest.size() && rest[digits] == ']')
       return NumberMark{.begin = begin, .end = begin + kNumberBegin.size() + digits + 1, .id = id};
   }
