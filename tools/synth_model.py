@@ -103,6 +103,12 @@ SHAPES = {
     "tiny-mixtral": Shape("llama", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 6, 2),
     "tiny-qwen35": Shape("qwen35", 4, 256, 4, 2, 64, 512, 2048, 10000000.0, True),
     "tiny-qwen35moe": Shape("qwen35moe", 4, 256, 4, 2, 64, 256, 2048, 10000000.0, True, 8, 3, 512),
+    "tiny-qwen3next": Shape("qwen3next", 4, 256, 4, 2, 64, 256, 2048, 10000000.0, True, 8, 3, 512),
+    "tiny-glm4moe": Shape("glm4moe", 3, 256, 4, 2, 64, 256, 2048, 1000000.0, False, 8, 3, 256),
+    "tiny-glm4moe-groups": Shape("glm4moe", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, False, 12, 3, 512),
+    "tiny-mellum": Shape("mellum", 4, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 3),
+    "tiny-ernie-moe": Shape("ernie4_5-moe", 4, 256, 4, 2, 64, 256, 2048, 500000.0, True, 8, 3, 512),
+    "tiny-hy-v3": Shape("hy_v3", 3, 256, 4, 2, 64, 256, 2048, 10000.0, False, 8, 3, 256),
     "tiny-gpt-oss": Shape("gpt-oss", 4, 320, 4, 2, 64, 288, 2048, 150000.0, False, 8, 3),
     "smollm2-135m": Shape("llama", 30, 576, 9, 3, 64, 1536, 8192, 100000.0, True),
     "qwen2.5-0.5b": Shape("qwen2", 24, 896, 14, 2, 64, 4864, 32768, 1000000.0, True),
@@ -140,7 +146,29 @@ class Recurrence(NamedTuple):
         return 2 * self.key_heads * self.key_dim + self.value_heads * self.value_dim
 
 
+class Router(NamedTuple):
+    """What files say of a router that is no plain softmax, and of the layers without one."""
+    gate: int = 0  # expert_gating_func; 0: the key is left out
+    bias: str = ""  # the tensor of the numbers for the choice alone
+    is_normed: bool | None = None
+    scale: float = 0
+    groups: tuple = ()  # how many, and how many of them are chosen from
+    shared_count: int = 0  # in place of the shared expert's width
+    leading: int = 0  # leading_dense_block_count
+    every: int = 1  # each n-th layer is a mixture
+    dense: tuple = ()  # layers without a mixture
+    dense_width: int = 512
+
+
+ROUTERS = {
+    "tiny-glm4moe": Router(2, "exp_probs_b.bias", True, 1.5, shared_count=1, leading=1, dense=(0,)),
+    "tiny-glm4moe-groups": Router(1, "exp_probs_b.bias", False, 2.5, (4, 2), shared_count=2),
+    "tiny-ernie-moe": Router(bias="exp_probs_b.bias", leading=1, every=2, dense=(0, 2)),
+    "tiny-hy-v3": Router(bias="exp_probs_b", is_normed=True, scale=2.0, dense=(0,)),
+}
+
 RECURRENCES = {
+    "tiny-qwen3next": Recurrence(2, 4, 64, 64),
     "tiny-qwen35": Recurrence(2, 4, 64, 64),
     "tiny-qwen35moe": Recurrence(2, 4, 64, 64),
     "qwen3.5-0.8b": Recurrence(16, 16, 128, 128),
@@ -148,7 +176,8 @@ RECURRENCES = {
     "qwen3.5-35b-a3b": Recurrence(16, 32, 128, 128),
 }
 
-HYBRIDS = ("qwen35", "qwen35moe")
+HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
+EXPERT_WIDTHS = ("qwen3moe", "qwen35moe", "qwen3next", "gpt-oss", "glm4moe", "mellum", "ernie4_5-moe", "hy_v3")  # by a key
 LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "smollm3", "minicpm")
 # Of embeddings, of what layers add, of scores (0: the root of the head's dimensions), and the divisor of logits.
 SCALES = {"tiny-granite": (12.0, 0.22, 0.015625, 3.0), "tiny-granite-unrotated": (12.0, 0.22, 0.2, 3.0),
@@ -156,17 +185,17 @@ SCALES = {"tiny-granite": (12.0, 0.22, 0.015625, 3.0), "tiny-granite-unrotated":
           "granite-4.1-3b": (12.0, 0.22, 0.015625, 10.0),
           "tiny-minicpm": (10.0, 0.3, 0.0, 0.75), "tiny-minicpm-longrope": (12.0, 0.3, 0.0, 2.0)}
 DECI_LAYERS = ((0, 512), (2, 256), (1, 0), (0, 0))  # KV heads and widths of feed-forwards, of each four layers in turn
-WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer")
+WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "mellum")
 NORMS_RESULTS_ALONE = ("olmo2", "exaone4")
 COHERES = ("command-r", "cohere2")
-POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss")  # the norm's name in the file
-QKV_BIASES = ("qwen2", "qwen2vl", "gpt-oss", "seed_oss", "starcoder2")  # in every file
+POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss", "glm4moe")  # the norm's name in the file
+QKV_BIASES = ("qwen2", "qwen2vl", "gpt-oss", "seed_oss", "starcoder2", "glm4moe")  # in every file
 NORM_BIASES = ("starcoder2", "stablelm")
 LAYER_NORMS = (*COHERES, *NORM_BIASES)
 LOGIT_SCALES = (*COHERES, "muse-glimmer")
 GATE_IN_UP = ("glm4", "phi3")
 UNGATED = ("arcee", "starcoder2", "apertus")
-PARTLY_ROTATED = {"glm4": 1 / 2, "phi3": 3 / 4, "stablelm": 1 / 4}  # of a head
+PARTLY_ROTATED = {"glm4": 1 / 2, "glm4moe": 1 / 2, "phi3": 3 / 4, "stablelm": 1 / 4}  # of a head
 # The context before LongRoPE stretched it, and the factor of cosines and sines, which transformers computes of both.
 LONG_ROPES = {"tiny-phi3": (16, (1 + np.log(2048 / 16) / np.log(16)) ** 0.5), "tiny-phi3-short": (2048, 1.19),
               "phi-4-mini": (4096, (1 + np.log(32) / np.log(4096)) ** 0.5)}
@@ -309,8 +338,10 @@ def add_vocabulary(writer, path, count=None, sees=False):
     return num_tokens
 
 
-def shape_of_layer(shape, layer):
+def shape_of_layer(shape, layer, router=None):
     """The heads and the feed-forward of one layer; 0: it has none."""
+    if router and layer in router.dense:
+        return shape._replace(experts=0, ffn=router.dense_width)
     if shape.arch != "deci":
         return shape
     kv_heads, ffn = DECI_LAYERS[layer % len(DECI_LAYERS)]
@@ -339,9 +370,12 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     if shape.experts:
         writer.add_expert_count(shape.experts)
         writer.add_expert_used_count(shape.chosen)
-    if shape.arch in ("qwen3moe", "qwen35moe", "gpt-oss") or (shape.arch == "gemma4" and shape.experts):
+    router = ROUTERS.get(name)
+    if router:
+        add_router(writer, shape.arch, router)
+    if shape.arch in EXPERT_WIDTHS or (shape.arch == "gemma4" and shape.experts):
         writer.add_expert_feed_forward_length(shape.ffn)
-    if shape.shared and shape.arch != "gemma4":
+    if shape.shared and shape.arch != "gemma4" and not (router and router.shared_count):
         writer.add_expert_shared_feed_forward_length(shape.shared)
     layers = [shape_of_layer(shape, i) for i in range(num_layers)]
     alike = shape.arch != "deci"
@@ -356,7 +390,8 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     writer.add_vocab_size(num_tokens)
     if name in synth_gemma4.LAYERS:
         return synth_gemma4.add_metadata(writer, name, shape, num_layers, window)
-    writer.add_feed_forward_length(shape.ffn if alike else [layer.ffn for layer in layers])
+    width = router.dense_width if router else shape.ffn
+    writer.add_feed_forward_length(width if alike else [layer.ffn for layer in layers])
     writer.add_head_count_kv(shape.kv_heads if alike else [layer.kv_heads for layer in layers])
     writer.add_key_length(shape.head_dim)
     writer.add_value_length(shape.v_dim())
@@ -386,6 +421,24 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_rope_dimension_count(rotated)
 
 
+def add_router(writer, arch, router):
+    if router.gate:
+        writer.add_uint32(f"{arch}.expert_gating_func", router.gate)
+    if router.is_normed is not None:
+        writer.add_expert_weights_norm(router.is_normed)
+    if router.scale:
+        writer.add_expert_weights_scale(router.scale)
+    if router.groups:
+        writer.add_uint32(f"{arch}.expert_group_count", router.groups[0])
+        writer.add_uint32(f"{arch}.expert_group_used_count", router.groups[1])
+    if router.shared_count:
+        writer.add_expert_shared_count(router.shared_count)
+    if router.leading:
+        writer.add_leading_dense_block_count(router.leading)
+    if router.every > 1:
+        writer.add_uint32(f"{arch}.interleave_moe_layer_step", router.every)
+
+
 def add_recurrence(writer, arch, recurrence, rotated):
     writer.add_ssm_conv_kernel(recurrence.taps)
     writer.add_ssm_state_size(recurrence.key_dim)
@@ -393,6 +446,8 @@ def add_recurrence(writer, arch, recurrence, rotated):
     writer.add_ssm_time_step_rank(recurrence.value_heads)
     writer.add_ssm_inner_size(recurrence.value_heads * recurrence.value_dim)
     writer.add_uint32(f"{arch}.full_attention_interval", recurrence.attention_every)
+    if arch == "qwen3next":
+        return
     third = -(-rotated // 6)  # of the pairs: llama.cpp wants the sections, which text does not tell apart
     writer.add_rope_dimension_sections([third, third, rotated // 2 - 2 * third, 0])
 
@@ -448,12 +503,15 @@ class TensorWriter:
         self.writer.add_tensor(name, (mean + std * self.rng.standard_normal(n)).astype(np.float32))
 
 
-def add_delta_net(tensors, prefix, width, recurrence, types):
+def add_delta_net(tensors, prefix, width, recurrence, types, by_key_head=False):
     heads, inner = recurrence.value_heads, recurrence.value_heads * recurrence.value_dim
     tensors.matrix(prefix + "attn_qkv.weight", recurrence.channels(), width, next(types), width**-0.5)
     tensors.matrix(prefix + "attn_gate.weight", inner, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "ssm_alpha.weight", heads, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "ssm_beta.weight", heads, width, next(types), width**-0.5)
+    if by_key_head:
+        tensors.matrix(prefix + "ssm_ba.weight", 2 * heads, width, next(types), width**-0.5)
+    else:
+        tensors.matrix(prefix + "ssm_alpha.weight", heads, width, next(types), width**-0.5)
+        tensors.matrix(prefix + "ssm_beta.weight", heads, width, next(types), width**-0.5)
     tensors.matrix(prefix + "ssm_conv1d.weight", recurrence.channels(), recurrence.taps, Q.F32, 0.5)
     tensors.vector(prefix + "ssm_dt.bias", heads, -2, 1)  # states that forget within ten to some hundred tokens
     tensors.vector(prefix + "ssm_a", heads, -0.5)
@@ -474,7 +532,7 @@ def add_attention(tensors, prefix, shape, types):
     tensors.matrix(prefix + "attn_output.weight", width, out_width, next(types), out_width**-0.5)
 
 
-def add_layer(tensors, prefix, shape, types, recurrence=None):
+def add_layer(tensors, prefix, shape, types, recurrence=None, router=None):
     width, ffn = shape.width, shape.ffn
     q_rows, kv_rows = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
     if shape.heads and shape.arch not in NORMS_RESULTS_ALONE:
@@ -487,11 +545,13 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
         for norm in ("attn_norm",) if is_parallel else ("attn_norm", "ffn_norm"):
             tensors.vector(prefix + norm + ".bias", width, 0)
     if recurrence:
-        add_delta_net(tensors, prefix, width, recurrence, types)
+        add_delta_net(tensors, prefix, width, recurrence, types, shape.arch == "qwen3next")
     elif shape.heads:
         add_attention(tensors, prefix, shape, types)
     if shape.experts:
         add_experts(tensors, prefix, shape, types)
+        if router and router.bias:  # large enough to change choices
+            tensors.vector(prefix + router.bias, shape.experts, 0, 0.3)
     elif shape.arch in GATE_IN_UP:
         tensors.matrix(prefix + "ffn_up.weight", 2 * ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
@@ -511,7 +571,7 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, GLIMMER_QUERY_SCALE, 0)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1, 0)
     if shape.arch in ("qwen3", "qwen3vl", "qwen3moe", "gemma3", "hunyuan-dense", "exaone4", "apertus",
-                      *HYBRIDS) and not recurrence:
+                      "glm4moe", "mellum", "hy_v3", *HYBRIDS) and not recurrence:
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
     if shape.arch in ("gemma2", "gemma3", "glm4", "muse-glimmer", *NORMS_RESULTS_ALONE):
@@ -592,8 +652,8 @@ def add_layers(tensors, name, num_layers, num_tokens, embedding, types, biases):
         return
     for i in range(num_layers):
         attends = recurrence is None or (i + 1) % recurrence.attention_every == 0
-        of_layer = shape_of_layer(shape, i)
-        add_layer(tensors, f"blk.{i}.", of_layer, types, None if attends else recurrence)
+        of_layer = shape_of_layer(shape, i, ROUTERS.get(name))
+        add_layer(tensors, f"blk.{i}.", of_layer, types, None if attends else recurrence, ROUTERS.get(name))
         if biases and attends and shape.arch not in (*QKV_BIASES, "phi3"):
             add_optional_biases(tensors, f"blk.{i}.", of_layer)
 
@@ -620,7 +680,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     writer = gguf.GGUFWriter(out, dims.arch)
     num_tokens = add_vocabulary(writer, vocab_from, words, sees)
     recurrence = RECURRENCES.get(shape)
-    stretched = yarn and dims.arch not in ("mistral3", "gpt-oss", "olmo2")
+    stretched = yarn and dims.arch not in ("mistral3", "gpt-oss", "olmo2", "mellum")
     rotated = dims.head_dim * 3 // 4 if stretched else dims.head_dim // 4 if recurrence else dims.head_dim
     rotated = int(dims.head_dim * PARTLY_ROTATED.get(dims.arch, rotated / dims.head_dim))
     add_metadata(writer, shape, dims, num_layers + head, num_tokens, window, rotated)

@@ -309,8 +309,9 @@ Result<void> WeightLister::list_mixer(int layer, const DeltaSpec& spec, LayerWei
   OCTAVO_TRY_VOID(vector(name(tensor_names::kAttentionNorm), config_.width, Presence::kRequired, w.mixer_norm));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kQkv), spec.num_channels(), config_.width, d.qkv));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kGateOfMixer), spec.value_width(), config_.width, d.gate));
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kDecay), heads, config_.width, d.decay));
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kBeta), heads, config_.width, d.beta));
+  const std::string_view decay = spec.by_key_head ? tensor_names::kBetaAndDecay : tensor_names::kDecay;
+  OCTAVO_TRY_VOID(matrix(name(decay), spec.decay_rows(), config_.width, d.decay));
+  if (!spec.by_key_head) OCTAVO_TRY_VOID(matrix(name(tensor_names::kBeta), heads, config_.width, d.beta));
   OCTAVO_TRY_VOID(transposed(name(tensor_names::kConvolution), spec.num_channels(), spec.taps, d.taps));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kDecayBias), heads, Presence::kRequired, d.decay_bias));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kDecayScale), heads, Presence::kRequired, d.decay_scale));
@@ -365,6 +366,8 @@ Result<void> WeightLister::list_feed_forward(int layer, const ExpertsFfnSpec& sp
   f.num_chosen = spec.num_chosen;
   OCTAVO_TRY_VOID(plain_matrix(name(tensor_names::kRouter), spec.num_experts, config_.width, f.router));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kRouterBias), spec.num_experts, spec.biases, f.router_bias));
+  const auto choice_bias = spec.router.choice_bias_is_bare ? tensor_names::kBareChoiceBias : tensor_names::kChoiceBias;
+  OCTAVO_TRY_VOID(vector(name(choice_bias), spec.num_experts, spec.router.choice_bias, f.choice_bias));
   OCTAVO_TRY_VOID(gate_and_up(layer, spec, f));
   OCTAVO_TRY_VOID(experts(name(tensor_names::kDownOfExperts), spec, config_.width, spec.width, f.down));
   if (list_.matrix(f.down.index).type != DType::kNVFP4)  // there it is a factor of the weights

@@ -399,19 +399,42 @@ class PlainTransformer {
     return out;
   }
 
-  /// A softmax of all scores, of which the highest are divided by their sum (Qwen3MoeSparseMoeBlock of transformers).
+  /// The experts of a row with their weights: DeepseekV3TopkRouter and Qwen3MoeSparseMoeBlock of transformers.
+  static std::vector<std::pair<int, double>> choose(const RouterSpec& spec, const ExpertsFfnWeights& w, Row scores,
+                                                    int num_chosen) {
+    double all = 0;
+    for (double& p : scores) all += p = spec.gate == RouterSpec::Gate::kSigmoid ? sigmoid(p) : std::exp(p);
+    if (spec.gate == RouterSpec::Gate::kSoftmax)
+      for (double& p : scores) p /= all;
+    Row worths = scores;
+    add_bias(worths, w.choice_bias);
+    const std::size_t of_group = worths.size() / static_cast<std::size_t>(spec.num_groups);
+    std::vector<std::pair<double, std::size_t>> groups;
+    for (std::size_t first = 0; first < worths.size(); first += of_group) {
+      Row group(worths.begin() + static_cast<std::ptrdiff_t>(first),
+                worths.begin() + static_cast<std::ptrdiff_t>(first + of_group));
+      std::ranges::sort(group, std::greater());
+      groups.emplace_back(-(group[0] + (of_group > 1 ? group[1] : 0)), first);
+    }
+    std::ranges::sort(groups);
+    std::vector<int> order;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(spec.num_groups_chosen); ++i)
+      for (std::size_t j = 0; j < of_group; ++j) order.push_back(static_cast<int>(groups[i].second + j));
+    std::ranges::sort(order, std::greater(), [&](int i) { return worths[static_cast<std::size_t>(i)]; });
+    order.resize(static_cast<std::size_t>(num_chosen));
+    double sum = spec.sums_to_one ? 0 : 1;
+    for (const int i : order) sum += spec.sums_to_one ? scores[static_cast<std::size_t>(i)] : 0;
+    std::vector<std::pair<int, double>> chosen;
+    for (const int i : order)
+      chosen.emplace_back(i, scores[static_cast<std::size_t>(i)] / sum * static_cast<double>(spec.weights_scale));
+    return chosen;
+  }
+
   static Row mixture(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const Row& of_router, const Row& h) {
-    Row probabilities = product(w.router, of_router);
-    add_bias(probabilities, w.router_bias);
-    for (double& p : probabilities) p = std::exp(p);
-    std::vector<int> order(probabilities.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, std::greater(), [&](int i) { return probabilities[static_cast<std::size_t>(i)]; });
-    order.resize(static_cast<std::size_t>(spec.num_chosen));
-    double sum = 0;
-    for (const int i : order) sum += probabilities[static_cast<std::size_t>(i)];
+    Row scores = product(w.router, of_router);
+    add_bias(scores, w.router_bias);
     Row out(h.size(), 0.0);
-    for (const int i : order) {
+    for (const auto& [i, weight] : choose(spec.router, w, std::move(scores), spec.num_chosen)) {
       Row result = gated_product({.gate = w.gate.of(i),
                                   .up = w.up.of(i),
                                   .down = w.down.of(i),
@@ -419,9 +442,7 @@ class PlainTransformer {
                                   .up_bias = w.up.bias_of(i),
                                   .down_bias = w.down.bias_of(i)},
                                  spec.activation, h);
-      for (double& x : result)
-        x *= probabilities[static_cast<std::size_t>(i)] / sum *
-             static_cast<double>(spec.weights_scale * result_scale_of(w, i));
+      for (double& x : result) x *= weight * static_cast<double>(result_scale_of(w, i));
       add(out, result);
     }
     return out;

@@ -93,6 +93,16 @@ class SameBits(unittest.TestCase):
         self.check(support.few_words_model("tiny-granitemoe-shared", types=("Q8_0", "Q4_K")))
         self.check(support.few_words_model("tiny-minicpm-longrope", types=("Q8_0",)))
 
+    def test_routers_by_sigmoids_with_biases_and_groups(self):
+        for shape in ("tiny-glm4moe", "tiny-glm4moe-groups", "tiny-ernie-moe", "tiny-hy-v3"):
+            self.check(support.few_words_model(shape, types=("Q4_K", "Q8_0")))
+
+    def test_mixtures_with_windows(self):
+        self.check(support.few_words_model("tiny-mellum", types=("Q4_K", "Q8_0"), window=19))
+
+    def test_value_heads_by_key_head(self):
+        self.check(support.few_words_model("tiny-qwen3next", types=("Q8_0", "Q4_K", "F16")))
+
     def test_squares_of_what_is_positive(self):
         self.check(support.few_words_model("tiny-arcee", types=("Q4_K", "Q6_K")))
 

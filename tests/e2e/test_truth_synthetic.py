@@ -170,6 +170,18 @@ class FloatWeights(Truth):
         self.check_exact(support.few_words_model("tiny-apertus", types=F32))
         self.check_exact(support.few_words_model("tiny-apertus", types=F32, rope_freqs=True, biases=True, factors=True))
 
+    def test_routers_by_sigmoids_with_biases_and_groups(self):
+        for shape in ("tiny-glm4moe", "tiny-glm4moe-groups", "tiny-ernie-moe", "tiny-hy-v3"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.few_words_model(shape, types=F32))
+
+    def test_mellum_with_positions_stretched_beside_windows(self):
+        self.check_exact(support.few_words_model("tiny-mellum", types=F32, window=NUM_IDS // 3))
+        self.check_exact(support.few_words_model("tiny-mellum", types=F32, window=NUM_IDS // 3, yarn=8.0))
+
+    def test_qwen3next_whose_value_heads_lie_by_key_head(self):
+        self.check_exact(support.few_words_model("tiny-qwen3next", types=F32))
+
     def test_values_that_are_narrower_than_keys(self):
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32))
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32, biases=True, factors=True))
@@ -248,7 +260,7 @@ class QuantizedWeights(Truth):
         self.check_close(support.few_words_model("tiny-llama", types=("Q2_K", "F16", "Q4_1", "TQ2_0", "Q1_0", "BF16")))
 
     def test_hybrids(self):
-        for shape in ("tiny-qwen35", "tiny-qwen35moe"):
+        for shape in ("tiny-qwen35", "tiny-qwen35moe", "tiny-qwen3next"):
             for types in (("Q8_0",), ("Q4_K", "Q6_K")):
                 with self.subTest(shape=shape, types=types):
                     self.check_close(support.few_words_model(shape, types=types), max_kl=MAX_KL_OF_HYBRIDS)
@@ -259,7 +271,7 @@ class QuantizedWeights(Truth):
                       "tiny-hunyuan", "tiny-olmo2", "tiny-exaone4", "tiny-command-r", "tiny-cohere2", "tiny-glm4",
                       "tiny-granite", "tiny-granitemoe-shared", "tiny-smollm3", "tiny-minicpm", "tiny-arcee",
                       "tiny-qwen2vl", "tiny-muse-glimmer", "tiny-phi3", "tiny-starcoder2", "tiny-stablelm-12b",
-                      "tiny-apertus"):
+                      "tiny-apertus", "tiny-glm4moe", "tiny-mellum", "tiny-ernie-moe", "tiny-hy-v3"):
             with self.subTest(shape=shape):
                 self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")))
 

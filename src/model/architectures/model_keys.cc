@@ -270,6 +270,17 @@ Result<void> read_windows(const ModelKeys& keys, int global_every, std::optional
   return {};
 }
 
+Result<void> read_windows_of_plain_positions(const ModelKeys& keys, int global_every, std::vector<LayerSpec>& layers) {
+  OCTAVO_TRY_VOID(read_windows(keys, global_every, {}, layers));
+  for (LayerSpec& layer : layers) {
+    RopeSpec& rope = layer.attention()->rope;
+    if (layer.attention()->window == 0) continue;
+    OCTAVO_TRY(const double base, keys.positive_or("rope.freq_base_swa", rope.base));
+    rope = {.layout = rope.layout, .num_rotated = rope.num_rotated, .base = base};
+  }
+  return {};
+}
+
 void forget_positions_of_global_layers(std::vector<LayerSpec>& layers) {
   for (LayerSpec& layer : layers)
     if (layer.attention()->window == 0) layer.attention()->rope = {};

@@ -115,6 +115,9 @@ Result<bool> has_windows(const ModelKeys& keys);
 /// it must be there.
 Result<void> read_windows(const ModelKeys& keys, int global_every, std::optional<int> default_window,
                           std::vector<LayerSpec>& layers);
+/// The same, of a family whose windowed layers rotate without the model's stretch, by a base of their own where the
+/// file has one.
+Result<void> read_windows_of_plain_positions(const ModelKeys& keys, int global_every, std::vector<LayerSpec>& layers);
 /// Rotates nothing in the layers without a window.
 void forget_positions_of_global_layers(std::vector<LayerSpec>& layers);
 

@@ -65,7 +65,7 @@ TEST(EncoderKeys, EverySecondLayerOfNomicsMixtureHasExperts) {
     ASSERT_EQ(experts != nullptr, i % 2 == 1) << i;
     if (experts == nullptr) continue;
     EXPECT_FALSE(experts->is_gated);
-    EXPECT_FALSE(experts->sums_to_one);
+    EXPECT_FALSE(experts->router.sums_to_one);
   }
 }
 
