@@ -22,8 +22,7 @@ namespace {
 /// A vision encoder as the engine has it.
 class TowerEncoder final : public PictureEncoder {
  public:
-  TowerEncoder(std::unique_ptr<const ModelSource> source, std::unique_ptr<VisionTower> tower)
-      : source_(std::move(source)), tower_(std::move(tower)) {}
+  explicit TowerEncoder(std::unique_ptr<VisionTower> tower) : tower_(std::move(tower)) {}
 
   int row_floats() const override { return tower_->config().token_floats(); }
   Result<void> begin(const PreparedPicture& picture, std::span<float> out) override {
@@ -36,7 +35,6 @@ class TowerEncoder final : public PictureEncoder {
   void end() override { encoding_.reset(); }
 
  private:
-  std::unique_ptr<const ModelSource> source_;
   std::unique_ptr<VisionTower> tower_;
   std::unique_ptr<VisionEncoding> encoding_;
 };
@@ -63,12 +61,14 @@ int bits_by_name(const std::string& name) {
   return kUnknown;
 }
 
-/// Files beside a model whose names are those of encoders, the best first.
+/// Files beside a model whose names are those of encoders, the best first; in front of those in a folder of safetensors
+/// the folder itself.
 std::vector<std::filesystem::path> encoders_beside(const std::filesystem::path& model) {
   namespace fs = std::filesystem;
   std::vector<fs::path> found;
   std::error_code error;
-  const fs::path folder = model.has_parent_path() ? model.parent_path() : fs::path(".");
+  const bool is_folder = fs::is_directory(model, error);
+  const fs::path folder = is_folder ? model : model.has_parent_path() ? model.parent_path() : fs::path(".");
   std::size_t left = kMostBeside;
   for (fs::directory_iterator at(folder, error), end; !error && at != end && left > 0; at.increment(error), --left) {
     std::string name = at->path().filename().string();
@@ -80,6 +80,7 @@ std::vector<std::filesystem::path> encoders_beside(const std::filesystem::path& 
     const std::string name = path.filename().string();
     return std::pair(std::abs(bits_by_name(name) - bits), name);
   });
+  if (is_folder) found.insert(found.begin(), model);
   return found;
 }
 
@@ -101,8 +102,9 @@ Result<PictureRules> rules_of(const PictureFile& file, const EngineOptions& opti
   if (placeholder < 0 || !chat->tokenizer().is_control(placeholder))
     return fail("{}: the model's vocabulary has no control token {}, which stands for pictures of {}",
                 file.source->path().string(), family->markup.placeholder, family->name);
-  const int max = options.image_max_tokens > 0 ? options.image_max_tokens : family->usual_max_tokens;
-  const int min = options.image_min_tokens > 0 ? options.image_min_tokens : family->min_tokens;
+  const TokenRange usual = family->usual_tokens({.min = file.config.min_tokens, .max = file.config.max_tokens});
+  const int max = options.image_max_tokens > 0 ? options.image_max_tokens : usual.max;
+  const int min = options.image_min_tokens > 0 ? options.image_min_tokens : usual.min;
   return PictureRules{.family = family,
                       .geometry = {.patch_side = file.config.patch_side, .merge_side = file.config.merge_side},
                       .placeholder = placeholder,
@@ -138,7 +140,7 @@ std::optional<PictureFile> PictureFile::find(const EngineOptions& options, const
 
 Result<PictureFile> PictureFile::open(const EngineOptions& options) {
   PictureFile file;
-  OCTAVO_TRY(file.source, open_model(options.mmproj_path, options.stop, Math(options.bits)));
+  OCTAVO_TRY(file.source, open_encoder(options.mmproj_path, options.stop));
   OCTAVO_TRY(file.config, VisionConfig::load(*file.source));
   file.family = find_picture_family(file.config.family);
   OCTAVO_CHECK(file.family != nullptr, "a family {} without a row", file.config.family);
@@ -164,7 +166,7 @@ Result<LoadedPictures> load_pictures(PictureFile file, const EngineOptions& opti
                  .max_tokens = loaded.rules.max_tokens,
                  .most_tokens = loaded.rules.family->most_tokens,
                  .weight_bytes = tower->weight_bytes()};
-  loaded.encoder = std::make_unique<TowerEncoder>(std::move(file.source), std::move(tower));
+  loaded.encoder = std::make_unique<TowerEncoder>(std::move(tower));
   return loaded;
 }
 
