@@ -70,7 +70,7 @@ struct EngineOptions {
   /// model; empty: one that is found, or the model reads texts alone.
   std::filesystem::path mmproj_path = {};
   /// Without mmproj_path: the encoder in a model's own folder of safetensors; else, of the files in the model's folder
-  /// whose names begin with mmproj, one that fits a model that sees, of several the one whose weights have about as
+  /// that have mmproj in their names, one that fits a model that sees, of several the one whose weights have about as
   /// many bits as the model's.
   bool finds_mmproj = true;
   /// The most memory of encoded pictures, which stay there while there is room. A picture that it cannot hold is

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "cpu/vision_tower.h"
 #include "kernels/dispatch.h"
 #include "model/content_hash.h"
+#include "source/encoder_name.h"
 #include "source/open_model.h"
 
 namespace octavo {
@@ -48,19 +47,6 @@ bool turns_by_grid(const ModelConfig& config) {
 
 constexpr std::size_t kMostBeside = 10'000;  // entries of a folder that are looked at
 
-/// The bits of weights that a file's name tells of: "m-Q4_K_M.gguf", "mmproj-BF16.gguf"; 16 where it tells of none.
-int bits_by_name(const std::string& name) {
-  constexpr int kUnknown = 16;
-  for (std::size_t i = 1; i < name.size(); ++i) {
-    const char before = static_cast<char>(std::toupper(static_cast<unsigned char>(name[i - 1])));
-    const bool begins = i < 2 || std::isalnum(static_cast<unsigned char>(name[i - 2])) == 0 ||
-                        std::string_view("IBib").contains(name[i - 2]);
-    if ((before != 'Q' && before != 'F') || !begins || std::isdigit(static_cast<unsigned char>(name[i])) == 0) continue;
-    return std::atoi(name.c_str() + i);
-  }
-  return kUnknown;
-}
-
 /// Files beside a model whose names are those of encoders, the best first; in front of those in a folder of safetensors
 /// the folder itself.
 std::vector<std::filesystem::path> encoders_beside(const std::filesystem::path& model) {
@@ -71,14 +57,11 @@ std::vector<std::filesystem::path> encoders_beside(const std::filesystem::path& 
   const fs::path folder = is_folder ? model : model.has_parent_path() ? model.parent_path() : fs::path(".");
   std::size_t left = kMostBeside;
   for (fs::directory_iterator at(folder, error), end; !error && at != end && left > 0; at.increment(error), --left) {
-    std::string name = at->path().filename().string();
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    if (name.starts_with("mmproj") && name.ends_with(".gguf")) found.push_back(at->path());
+    if (is_encoder_name(at->path().string())) found.push_back(at->path());
   }
   const int bits = bits_by_name(model.filename().string());
-  std::ranges::sort(found, {}, [&](const fs::path& path) {
-    const std::string name = path.filename().string();
-    return std::pair(std::abs(bits_by_name(name) - bits), name);
+  std::ranges::sort(found, [&](const fs::path& a, const fs::path& b) {
+    return suits_better(a.filename().string(), b.filename().string(), bits);
   });
   if (is_folder) found.insert(found.begin(), model);
   return found;
