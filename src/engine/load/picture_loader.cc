@@ -85,19 +85,24 @@ Result<PictureRules> rules_of(const PictureFile& file, const EngineOptions& opti
   if (placeholder < 0 || !chat->tokenizer().is_control(placeholder))
     return fail("{}: the model's vocabulary has no control token {}, which stands for pictures of {}",
                 file.source->path().string(), family->markup.placeholder, family->name);
-  const TokenRange usual = family->usual_tokens({.min = file.config.min_tokens, .max = file.config.max_tokens});
-  const int max = options.image_max_tokens > 0 ? options.image_max_tokens : usual.max;
-  const int min = options.image_min_tokens > 0 ? options.image_min_tokens : usual.min;
+  const TokenRange tokens = file.tokens(options);
   return PictureRules{.family = family,
                       .geometry = {.patch_side = file.config.patch_side, .merge_side = file.config.merge_side},
                       .placeholder = placeholder,
-                      .min_tokens = std::min(min, max),
-                      .max_tokens = std::max(max, options.image_min_tokens),
+                      .min_tokens = tokens.min,
+                      .max_tokens = tokens.max,
                       .turns_by_grid = turns_by_grid(config),
                       .bounds = options.picture_bounds};
 }
 
 }  // namespace
+
+TokenRange PictureFile::tokens(const EngineOptions& options) const {
+  const TokenRange usual = family->usual_tokens({.min = config.min_tokens, .max = config.max_tokens});
+  const int max = options.image_max_tokens > 0 ? options.image_max_tokens : usual.max;
+  const int min = options.image_min_tokens > 0 ? options.image_min_tokens : usual.min;
+  return {.min = std::min(min, max), .max = std::max(max, options.image_min_tokens)};
+}
 
 std::optional<PictureFile> PictureFile::find(const EngineOptions& options, const ModelSource& model) {
   const auto number = [&](std::string_view key) {

@@ -24,6 +24,8 @@ struct PictureFile {
   /// One that lies beside the model, or in its folder, and fits it, if the model sees (EngineOptions::finds_mmproj).
   static std::optional<PictureFile> find(const EngineOptions& options, const ModelSource& model);
 
+  /// The tokens of a picture where a request does not say.
+  TokenRange tokens(const EngineOptions& options) const;
   PictureMarks marks() const { return {.place = family->markup.place, .placeholder = family->markup.placeholder}; }
 
   std::unique_ptr<const ModelSource> source;
