@@ -3,7 +3,9 @@ is encoded once; what is none is refused with its place."""
 import base64
 import json
 import pathlib
+import re
 import struct
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -173,7 +175,8 @@ class Folders(Seeing):
 
     def write_folder(self, name, **options):
         model, folder = self.model(name), self.folder / f"{self.id()}-{name}"
-        model_folder.write_folder(model, folder, other_parts=self.ORIGINALS[name], tower=tiny_tower.SEEING[name], **options)
+        model_folder.write_folder(model, folder, other_parts=self.ORIGINALS[name], tower=tiny_tower.SEEING[name],
+                                  **options)
         vocabulary = tokenizer_truth.read_gguf(model)
         words = tokenizer_truth.reference(tokenizer_truth.FAMILIES["qwen35"], vocabulary)
         words.add_special_tokens([AddedToken(token, normalized=False) for token, kind in
@@ -250,6 +253,19 @@ class Folders(Seeing):
         named = json.loads(support.octavo_ok("info", self.model(), "--mmproj", self.towers["tiny-qwen35"], "--json"))
         self.assertEqual(named["vision_encoder"]["min_tokens"], 64)
         self.assertNotIn("vision_encoder", json.loads(support.octavo_ok("info", self.model(), "--json")))
+
+
+class Example(Seeing):
+    def test_the_example_asks_what_is_on_a_picture_and_goes_on(self):
+        path = self.folder / "photo.jpg"  # the name of a file is not asked
+        path.write_bytes(self.pictures[0])
+        example = pathlib.Path(support.__file__).parent.parent.parent / "examples/what_is_on_this_picture.py"
+        with self.server() as server:
+            done = subprocess.run([sys.executable, example, server.url, path, "B"], capture_output=True, text=True,
+                                  timeout=support.TIMEOUT_S, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(len(re.findall(r"(?m)^\[6 of \d+ tokens of the prompt", done.stdout)), 2, done.stdout)
+            self.assertEqual(server.metrics()["octavo:pictures_encoded_total"], 1)
 
 
 @unittest.skipUnless(PROGRAM, "no Chromium: scripts/setup --test installs it")
