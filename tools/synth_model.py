@@ -120,6 +120,9 @@ SHAPES = {
     "gemma-4-e2b": Shape("gemma4", 35, 1536, 8, 1, 256, 6144, 131072, 1000000.0, True),
     "qwen3.5-35b-a3b": Shape("qwen35moe", 40, 2048, 16, 2, 256, 512, 262144, 10000000.0, False, 256, 8, 512),
     "gpt-oss-20b": Shape("gpt-oss", 24, 2880, 64, 8, 64, 2880, 131072, 150000.0, False, 32, 4),
+    "phi-4-mini": Shape("phi3", 32, 3072, 24, 8, 128, 8192, 131072, 10000.0, True),
+    "granite-4.1-3b": Shape("granite", 40, 2560, 40, 8, 64, 8192, 131072, 10000000.0, True),
+    "muse-glimmer-30b": Shape("muse-glimmer", 52, 6656, 32, 2, 128, 19968, 131072, 500000.0, False),
     "llama-3-8b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 8192, 500000.0, False),
 }
 
@@ -150,6 +153,7 @@ LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "smollm3", "mini
 # Of embeddings, of what layers add, of scores (0: the root of the head's dimensions), and the divisor of logits.
 SCALES = {"tiny-granite": (12.0, 0.22, 0.015625, 3.0), "tiny-granite-unrotated": (12.0, 0.22, 0.2, 3.0),
           "tiny-granitemoe": (12.0, 0.3, 0.015625, 3.0), "tiny-granitemoe-shared": (6.0, 0.3, 0.2, 2.0),
+          "granite-4.1-3b": (12.0, 0.22, 0.015625, 10.0),
           "tiny-minicpm": (10.0, 0.3, 0.0, 0.75), "tiny-minicpm-longrope": (12.0, 0.3, 0.0, 2.0)}
 DECI_LAYERS = ((0, 512), (2, 256), (1, 0), (0, 0))  # KV heads and widths of feed-forwards, of each four layers in turn
 WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer")
@@ -164,7 +168,8 @@ GATE_IN_UP = ("glm4", "phi3")
 UNGATED = ("arcee", "starcoder2", "apertus")
 PARTLY_ROTATED = {"glm4": 1 / 2, "phi3": 3 / 4, "stablelm": 1 / 4}  # of a head
 # The context before LongRoPE stretched it, and the factor of cosines and sines, which transformers computes of both.
-LONG_ROPES = {"tiny-phi3": (16, (1 + np.log(2048 / 16) / np.log(16)) ** 0.5), "tiny-phi3-short": (2048, 1.19)}
+LONG_ROPES = {"tiny-phi3": (16, (1 + np.log(2048 / 16) / np.log(16)) ** 0.5), "tiny-phi3-short": (2048, 1.19),
+              "phi-4-mini": (4096, (1 + np.log(32) / np.log(4096)) ** 0.5)}
 GLIMMER_QUERY_SCALE = 1.5  # qk_scale_factor, which converters write as the weights of Q's norm
 XIELU = {"alpha_p": [0.3, 0.75], "alpha_n": [-0.5, 0.25], "beta": [0.5, 0.375], "eps": [-1e-6, -0.015625]}  # by layer
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "octavo/bits.h"
+#include "octavo/picture.h"
 #include "octavo/request_work.h"
 #include "octavo/result.h"
 #include "octavo/token.h"
@@ -71,6 +72,7 @@ struct EmbeddingParams {
 struct EmbeddingPrompt {
   std::vector<TokenId> tokens = {};
   std::vector<std::uint8_t> token_types = {};  // of each token; empty: all 0
+  std::vector<PromptPicture> pictures = {};    // in their order: Request::pictures
   bool is_cut = false;                         // the text was longer than it may be, and has lost its end
 };
 

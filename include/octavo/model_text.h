@@ -81,6 +81,10 @@ class ModelText {
   /// (kPictureTooLarge).
   virtual Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
                                          const ChatTemplateOptions& options) const = 0;
+  /// The prompt of a text with pictures in it, each of which stands as the family's marks say. Errors: the model reads
+  /// texts alone; a text that has such a mark itself; those of tokenize(), and chat_prompt()'s of pictures.
+  virtual Result<ChatPrompt> picture_prompt(std::span<const ContentPart> parts,
+                                            const TokenizeOptions& options) const = 0;
   /// The tokens of chat_prompt() alone.
   Result<std::vector<TokenId>> apply_chat_template(std::span<const ChatMessage> messages,
                                                    const ChatTemplateOptions& options = {}) const {

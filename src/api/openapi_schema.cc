@@ -23,6 +23,7 @@ json::array types_of(FieldForm form) {
     case FieldForm::kArray: return {"array"};
     case FieldForm::kStringOrArray: return {"string", "array"};
     case FieldForm::kStringOrObject: return {"string", "object"};
+    case FieldForm::kStringArrayOrObject: return {"string", "array", "object"};
     case FieldForm::kBooleanOrObject: return {"boolean", "object"};
     case FieldForm::kObject: return {"object"};
     case FieldForm::kAny: break;

@@ -40,6 +40,9 @@ class RequestText final : public ModelText {
                                  const ChatTemplateOptions& options) const override {
     return words_.chat_prompt(messages, with_work(options));
   }
+  Result<ChatPrompt> picture_prompt(std::span<const ContentPart> parts, const TokenizeOptions& options) const override {
+    return words_.picture_prompt(parts, with_work(options));
+  }
   Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                            const ChatTemplateOptions& options) const override {
     return words_.render_chat_template(messages, with_work(options));

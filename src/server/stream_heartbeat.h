@@ -37,6 +37,12 @@ class StreamHeartbeat {
   void sent(Clock::time_point now);
 
  private:
+  /// The tokens that the client knows of; -1: none.
+  struct Told {
+    int computed = -1, encoded = 0;
+    friend bool operator==(const Told&, const Told&) = default;
+  };
+
   std::string report(std::size_t prompt, AnswerWriter& writer);
   /// The state of the prompts, for people.
   std::string state() const;
@@ -44,7 +50,7 @@ class StreamHeartbeat {
   const CompletionCall& call_;
   Intervals intervals_;
   std::span<const PromptProgress> progress_;  // [prompt]
-  std::vector<int> told_;                     // [prompt] computed tokens that the client knows of; -1: none
+  std::vector<Told> told_;                    // [prompt]
   Clock::time_point next_comment_ = Clock::time_point::max(), next_progress_ = Clock::time_point::max();
 };
 

@@ -84,6 +84,18 @@ class FakeText final : public NoText {
                       .pictures = std::move(pictures),
                       .warnings = picture_warnings};
   }
+  /// BOS, then the texts, and '#' for each picture's tokens.
+  Result<ChatPrompt> picture_prompt(std::span<const ContentPart> parts, const TokenizeOptions& options) const override {
+    const ChatMessage message{.role = "", .content = "", .parts = {parts.begin(), parts.end()}};
+    last_messages = {message};
+    std::vector<TokenId> tokens;
+    if (options.add_special) tokens.push_back(kBos);
+    for (const ContentPart& part : parts)
+      for (const char c : text_of(part)) tokens.push_back(static_cast<unsigned char>(c));
+    OCTAVO_TRY(std::vector<PromptPicture> pictures, pictures_in(last_messages, tokens));
+    OCTAVO_TRY(tokens, within(options.max_tokens, std::move(tokens)));
+    return ChatPrompt{.tokens = std::move(tokens), .pictures = std::move(pictures), .warnings = picture_warnings};
+  }
   /// "{name:text}" of each file that fits, "(prefix)suffix_".
   Result<InfillPrompt> infill_prompt(const InfillText& text, std::size_t max_tokens) const override {
     std::string prompt = "(" + text.prefix + ")" + text.suffix + "_";

@@ -118,6 +118,12 @@ Bodies responses() {
   return bodies;
 }
 
+/// Texts with pictures.
+Bodies pictured(const std::string& field) {
+  return {R"({")" + field + R"(": {"prompt_string": "<__media__>", "multimodal_data": ["b25l"]}})",
+          R"({")" + field + R"(": {"content": [{"type": "text", "text": "a"}]}})"};
+}
+
 /// Bodies of an API with the lists whose elements its rows describe.
 Bodies full_bodies_of(std::string_view api) {
   const Bodies openai = openai_conversations();
@@ -125,6 +131,9 @@ Bodies full_bodies_of(std::string_view api) {
   if (api == "ollama_chat") return {openai.at(0), openai.at(1)};
   if (api == "messages") return anthropic_messages();
   if (api == "responses") return responses();
+  if (api == "openai_completion" || api == "llama_completion") return pictured("prompt");
+  if (api == "openai_embedding") return pictured("input");
+  if (api == "llama_embedding") return pictured("content");
   if (api == "llama_infill")
     return {R"({"input_prefix": "a", "input_suffix": "b", "input_extra": [{"filename": "a", "text": "b"}]})"};
   return {};
@@ -205,6 +214,7 @@ std::vector<json::value> wrong_values(const ApiField& field) {
     case FieldForm::kString: wrong = {5, json::array()}; break;
     case FieldForm::kStringOrArray: wrong = {true, json::object()}; break;
     case FieldForm::kStringOrObject: wrong = {true, 5}; break;
+    case FieldForm::kStringArrayOrObject: wrong = {true, 5}; break;
     case FieldForm::kBooleanOrObject: wrong = {"x", 5}; break;
     case FieldForm::kObject: wrong = {"x", 5}; break;
     case FieldForm::kAny: break;

@@ -281,16 +281,87 @@ TEST_F(Pictures, APlaceholderIsForModelsThatSeeNone) {
   EXPECT_EQ(said(), "user:[one];");
 }
 
-TEST_F(Pictures, ARawPromptSaysWhereTheyAreSeen) {
-  EXPECT_THAT(
-      message(call("llama_completion", R"({"prompt": {"prompt_string": "<__media__>", "multimodal_data": ["b25l"]}})")),
-      HasSubstr("/v1/chat/completions"));
-  EXPECT_THAT(message(call("llama_completion", R"({"prompt": "[img-1]", "image_data": [{"data": "b25l", "id": 1}]})")),
-              HasSubstr("image_data: pictures stand in the messages of chats"));
+TEST_F(Pictures, ARawPromptHasThemByMarks) {
+  const auto made = call("llama_completion", R"({"prompt": {"prompt_string": "a<__media__>b<__media__>",
+      "multimodal_data": ["b25l", "data:image/png;base64,dHdv"]}})");
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(said(), ":a[one]b[two];");
+  EXPECT_EQ(given()[1].place, "prompt.multimodal_data[1]");
+  EXPECT_EQ(made->requests.front().pictures.size(), 2U);
+  EXPECT_EQ(made->prompts.front().num_image_tokens, 6);
+  const auto several = call("openai_completion", R"({"prompt": ["a", {"prompt_string": "<__media__>",
+      "multimodal_data": ["b25l"]}, {"prompt_string": "b"}]})");
+  ASSERT_TRUE(several) << several.error().message;
+  EXPECT_EQ(several->requests[0].pictures.size(), 0U);
+  EXPECT_EQ(several->requests[1].pictures.size(), 1U);
+  EXPECT_EQ(several->requests[2].pictures.size(), 0U);
+}
+
+TEST_F(Pictures, ARawPromptHasThemByNumbers) {
+  const auto made = call("llama_completion", R"({"prompt": "a[img-12]b[img-3][img-x]c[img-12]",
+      "image_data": [{"data": "b25l", "id": 3}, {"data": "dHdv", "id": 12}]})");
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(said(), ":a[two]b[one][img-x]c[two];");
+  EXPECT_EQ(given()[1].place, "image_data[0].data");
+  ASSERT_TRUE(call("llama_completion", R"({"prompt": "a[img-12]", "image_data": []})"));
+}
+
+TEST_F(Pictures, MarksWithoutPicturesAreRefused) {
+  const auto raw = [this](const std::string& fields) { return message(call("llama_completion", "{" + fields + "}")); };
+  EXPECT_EQ(raw(R"("prompt": {"prompt_string": "<__media__>", "multimodal_data": ["b25l", "b25l"]})"),
+            "prompt.prompt_string: found 1 of <__media__>, expected 2: one for each of multimodal_data");
+  EXPECT_EQ(raw(R"("prompt": {"prompt_string": "a", "multimodal_data": [5]})"),
+            "prompt.prompt_string: found 0 of <__media__>, expected 1: one for each of multimodal_data");
+  EXPECT_THAT(raw(R"("prompt": {"prompt_string": "<__media__>", "multimodal_data": [5]})"),
+              HasSubstr("prompt.multimodal_data[0]: found the number 5"));
+  EXPECT_THAT(raw(R"("prompt": {"multimodal_data": []})"), HasSubstr("prompt.prompt_string: found none"));
+  EXPECT_THAT(raw(R"("prompt": "[img-1]", "image_data": [{"data": "b25l", "id": 2}])"),
+              HasSubstr("image_data: found no picture with the id 1"));
+  EXPECT_THAT(raw(R"("prompt": "a", "image_data": [{"data": "b25l", "id": 2}])"),
+              HasSubstr("image_data: found a picture with the id 2, expected [img-2] in the prompt"));
+  EXPECT_THAT(raw(R"("prompt": "[img-2]", "image_data": [{"data": "b25l", "id": 2}, {"data": "b25l", "id": 2}])"),
+              HasSubstr("image_data[1].id: found 2 a second time"));
+  EXPECT_THAT(raw(R"("prompt": [1, 2], "image_data": [{"data": "b25l", "id": 2}])"),
+              HasSubstr("image_data: found pictures beside a prompt that is no single text"));
+  model_.policy.picture_bounds.pictures = 2;
+  EXPECT_THAT(raw(R"("prompt": "[img-2][img-2][img-2]", "image_data": [{"data": "b25l", "id": 2}])"),
+              HasSubstr("image_data: found more than 2 places"));
+}
+
+TEST_F(Pictures, ARawPromptWithThemIsNotEchoed) {
+  EXPECT_THAT(message(call("openai_completion", R"({"echo": true, "prompt": {"prompt_string": "<__media__>",
+                  "multimodal_data": ["b25l"]}})")),
+              HasSubstr("echo: a prompt with pictures is not repeated"));
+}
+
+TEST_F(Pictures, AGapAndAChatHaveNoneBesideThem) {
+  const std::string images = R"("image_data": [{"data": "b25l", "id": 1}])";
+  EXPECT_THAT(message(call("llama_infill", R"({"input_prefix": "a", "input_suffix": "b", )" + images + "}")),
+              HasSubstr("image_data: a gap has no pictures"));
+  EXPECT_THAT(message(call("openai_chat", R"({"messages": [{"role": "user", "content": "a"}], )" + images + "}")),
+              HasSubstr("image_data: pictures stand in the messages of a chat"));
+}
+
+TEST_F(Pictures, VectorsAreMadeOfThem) {
+  words_.embedding() = {.pooling = Pooling::kMean, .width = 4, .names_pooling = true};
+  const auto made = call("openai_embedding",
+                         R"({"input": ["a", {"content": [{"type": "text", "text": "b"}, )" + image_url(kOne) + "]}]}");
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(said(), ":b[one];");
+  EXPECT_EQ(made->requests[0].pictures.size(), 0U);
+  EXPECT_EQ(made->requests[1].pictures.size(), 1U);
+  ASSERT_TRUE(
+      call("llama_embedding", R"({"content": {"prompt_string": "b<__media__>", "multimodal_data": ["dHdv"]}})"));
+  EXPECT_EQ(said(), ":b[two];");
+  words_.set_context(4);
+  EXPECT_THAT(message(call("llama_embedding", R"({"truncate": true, "content": {"prompt_string": "bbb<__media__>",
+                  "multimodal_data": ["dHdv"]}})")),
+              HasSubstr("your content resulted in 7 tokens"));
 }
 
 TEST_F(Pictures, PropsSayThatTheModelSees) {
   EXPECT_EQ(llama_props(model_, words_.info()).at("modalities").at("vision"), true);
+  EXPECT_EQ(llama_props(model_, words_.info()).at("media_marker"), "<__media__>");
   EXPECT_EQ(llama_props(model_, FakeText().info()).at("modalities").at("vision"), false);
 }
 

@@ -41,7 +41,7 @@ TEST(PromptLogprobs, LogitsThatAreNoNumbersCountAsTheSmallest) {
 }
 
 TEST(PromptLogprobs, ARowIsAboutTheTokenBehindIt) {
-  PromptLogprobs logprobs({0, 2, 1}, 3, 0);
+  PromptLogprobs logprobs({0, 2, 1}, {}, 3, 0);
   const std::vector<float> logits = {0, 1, 2,  // behind token 0
                                      3, 4, 6,  // behind token 2
                                      7, 8, 9};
@@ -53,7 +53,7 @@ TEST(PromptLogprobs, ARowIsAboutTheTokenBehindIt) {
 
 TEST(PromptLogprobs, ComesInSlices) {
   const std::vector<float> logits = {0, 1, 2, 3, 4, 6};
-  PromptLogprobs whole({0, 2, 1}, 3, 2), sliced({0, 2, 1}, 3, 2);
+  PromptLogprobs whole({0, 2, 1}, {}, 3, 2), sliced({0, 2, 1}, {}, 3, 2);
   whole.add_rows(0, 3, logits);
   sliced.add_rows(0, 3, std::span(logits).first(3));
   sliced.add_rows(1, 3, std::span(logits).last(3));
@@ -64,7 +64,7 @@ TEST(PromptLogprobs, ComesInSlices) {
 }
 
 TEST(PromptLogprobs, KeepsTheLikeliestInOrderAndTheLowerIdOfEquals) {
-  PromptLogprobs logprobs({0, 0}, 6, 3);
+  PromptLogprobs logprobs({0, 0}, {}, 6, 3);
   logprobs.add_rows(0, 6, std::vector<float>{1, 5, 3, 5, kNan, 4});
   EXPECT_THAT(logprobs.top(1, 20), ElementsAre(Field(&TokenLogprob::token, 1), Field(&TokenLogprob::token, 3),
                                                Field(&TokenLogprob::token, 5)));
@@ -72,7 +72,7 @@ TEST(PromptLogprobs, KeepsTheLikeliestInOrderAndTheLowerIdOfEquals) {
 }
 
 TEST(PromptLogprobs, ATokensRankIsItsPlaceAmongAllAndTheLowerIdOfEqualsGoesFirst) {
-  PromptLogprobs logprobs({0, 3, 1, 4, 0}, 6, 3);
+  PromptLogprobs logprobs({0, 3, 1, 4, 0}, {}, 6, 3);
   const std::vector<float> row = {1, 5, 3, 5, kNan, 4};
   for (int position = 0; position < 4; ++position) logprobs.add_rows(position, 6, row);
   EXPECT_EQ(logprobs.rank(1), 2);
@@ -84,17 +84,28 @@ TEST(PromptLogprobs, ATokensRankIsItsPlaceAmongAllAndTheLowerIdOfEqualsGoesFirst
 
 // Readers of these numbers ask whether the token was the likeliest by comparing them for equality.
 TEST(PromptLogprobs, ATokensValueIsTheSameBitsAloneAndAmongTheLikeliest) {
-  PromptLogprobs logprobs({0, 1}, 4, 1);
+  PromptLogprobs logprobs({0, 1}, {}, 4, 1);
   logprobs.add_rows(0, 4, std::vector<float>{0.1F, 7.3F, 0.2F, -3.3F});
   EXPECT_EQ(logprobs.top(1, 20)[0].token, 1);
   EXPECT_EQ(logprobs.top(1, 20)[0].logprob, logprobs.logprob(1));
 }
 
 TEST(PromptLogprobs, PaddingOfTheVocabularyIsLeftOut) {
-  PromptLogprobs logprobs({0, 1}, 2, 2);
+  PromptLogprobs logprobs({0, 1}, {}, 2, 2);
   logprobs.add_rows(0, 4, std::vector<float>{1, 2, 100, 100});
   EXPECT_NEAR(logprobs.logprob(1), 2 - reference({1, 2}), 1e-6);
   EXPECT_EQ(logprobs.top(1, 20)[0].token, 1);
+}
+
+TEST(PromptLogprobs, PlaceholdersOfPicturesHaveNone) {
+  const std::vector<PromptPicture> pictures = {{.first = 1, .count = 2}};
+  PromptLogprobs logprobs({0, 3, 3, 1}, pictures, 4, 1);
+  const std::vector<float> rows(4 * 4, 0.5F);
+  logprobs.add_rows(0, 4, rows);
+  EXPECT_FALSE(logprobs.has(0)) << "nothing is before it";
+  EXPECT_FALSE(logprobs.has(1));
+  EXPECT_FALSE(logprobs.has(2));
+  EXPECT_TRUE(logprobs.has(3));
 }
 
 }  // namespace

@@ -96,16 +96,16 @@ TEST_F(Vectors, AWrongInputIsNamedByItsPlace) {
     EXPECT_EQ(error.status, 400);
     return error.message;
   };
-  EXPECT_EQ(
-      message("null"),
-      "input: found none, expected a string, an array of strings, an array of token ids, or an array of arrays of "
-      "token ids");
+  EXPECT_EQ(message("null"),
+            "input: found none, expected a string, an array of token ids, an object with a content or a prompt_string, "
+            "or an array of these");
   EXPECT_EQ(message("[]"), "input: found an empty array, expected a text");
   EXPECT_EQ(message(R"("")"), "input: found an empty text, expected at least one character");
   EXPECT_EQ(message(R"(["a", ""])"), "input[1]: found an empty text, expected at least one character");
   EXPECT_EQ(message(R"(["a", []])"), "input[1]: found no token ids, expected at least one");
-  EXPECT_THAT(message(R"(["a", {"type": "image_url", "image_url": {"url": "x"}}])"),
-              HasSubstr("input[1]: found an object, expected a string or an array of token ids"));
+  EXPECT_THAT(
+      message(R"(["a", true])"),
+      HasSubstr("input[1]: found true, expected a string, an array of token ids, or an object with a prompt_string"));
   EXPECT_THAT(message("[97, 264]"), HasSubstr("input[1]: found the number 264, expected a token id from 0 to 263"));
   EXPECT_THAT(message("[[97], [-1]]"), HasSubstr("input[1][0]: found the number -1"));
   EXPECT_THAT(message("[[97], [1.5]]"), HasSubstr("input[1][0]: found the number 1.5"));

@@ -128,6 +128,38 @@ class Bits(Seeing):
                 for i in range(1, 8, 2):
                     self.assertEqual(bits[i], expected)
 
+    def test_a_raw_prompt_of_the_same_text_has_the_same_bits(self):
+        mark = "<|vision_start|><|image_pad|><|vision_end|>"
+        data = [base64.b64encode(picture).decode() for picture in self.pictures]
+        with self.server() as server:
+            expected, _ = self.ask(server, self.question())
+            marker = json.loads(server.get("/props")[2])["media_marker"]
+            text = server.post("/apply-template", {"messages": self.question()})["prompt"]
+            self.assertEqual(text.count(mark), 2)
+            first, second = text.replace(mark, "[img-7]", 1), text.replace(mark, marker)
+            first = first.replace(mark, "[img-3]")
+            for body in ({"prompt": {"prompt_string": second, "multimodal_data": data}},
+                         {"prompt": first, "image_data": [{"id": i, "data": d} for i, d in zip((7, 3), data)]}):
+                answer = server.post("/completion", {**body, "n_predict": 6, "temperature": 0, "ignore_eos": True,
+                                                     "n_probs": 20})
+                self.assertEqual([(t["logprob"], t["bytes"]) for t in answer["completion_probabilities"]], expected)
+            body["prompt_logprobs"], body["max_tokens"] = 0, 1
+            told = server.post("/v1/completions", body)["choices"][0]["prompt_logprobs"]
+            self.assertEqual(sum(entry is None for entry in told), 1 + 6 + 8)
+
+    def test_vectors_are_made_of_pictures(self):
+        def vector(server, picture):
+            parts = [text_part("A"), image_part(picture), text_part("B")]
+            return server.post("/v1/embeddings", {"input": [{"content": parts}]})["data"][0]["embedding"]
+
+        with self.server("--embedding", "--pooling", "last") as server:
+            alone = [vector(server, picture) for picture in self.pictures]
+            self.assertNotEqual(*alone)
+            self.assertEqual([vector(server, picture) for picture in self.pictures], alone)
+            data = base64.b64encode(self.pictures[0]).decode()
+            raw = server.post("/embedding", {"content": {"prompt_string": "A<__media__>B", "multimodal_data": [data]}})
+            self.assertEqual(raw[0]["embedding"][0], alone[0])
+
     def test_portable_bits_are_the_same_on_two_levels(self):
         levels = [level for level in ("scalar", *support.supported_isa_levels())][:2]
         bits = []
@@ -148,6 +180,31 @@ class Bits(Seeing):
                 messages.append({"role": "assistant", "content": [text_part("C")]})
             metrics = server.metrics()
             self.assertEqual(metrics["octavo:pictures_encoded_total"], 2)
+
+    def test_another_question_goes_on_behind_the_picture(self):
+        """Also where layers have states, which are kept in few places."""
+        large = png(np.full((320, 320, 3), 77, np.uint8))  # 100 tokens
+        for name in NAMES:
+            with self.subTest(name), self.server(name=name) as server:
+                _, first = self.ask(server, self.question([large], ["A", "B" * 40]))
+                _, second = self.ask(server, self.question([large], ["A", "C" * 40]))
+                cached = second["usage"]["prompt_tokens_details"]["cached_tokens"]
+                self.assertGreaterEqual(cached, 96)
+                self.assertLess(cached, first["usage"]["prompt_tokens"])
+                expected, _ = self.ask(server, self.question([large], ["A", "C" * 40]), cache_prompt=False)
+                self.assertEqual(self.ask(server, self.question([large], ["A", "C" * 40]))[0], expected)
+
+    def test_progress_is_told_while_a_picture_is_encoded(self):
+        large = png(np.full((512, 512, 3), 77, np.uint8))  # 256 tokens
+        with self.server() as server:
+            _, _, text = server.request("POST", "/v1/chat/completions", {
+                "messages": self.question([large], ["A", "B"]), "max_tokens": 2, "return_progress": True,
+                "stream": True})
+        events = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
+        told = [event["prompt_progress"] for event in events if "prompt_progress" in event]
+        self.assertEqual(told[-1]["processed"], told[-1]["total"])
+        sums = [entry["processed"] + entry.get("encoded", 0) for entry in told]
+        self.assertEqual(sums, sorted(sums))
 
 
 class Found(Seeing):

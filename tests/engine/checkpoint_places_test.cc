@@ -55,6 +55,19 @@ TEST_F(PlacesOfCheckpoints, OneIsAtTheLastWholeBlockBeforeTheGenerationPrompt) {
   expect_place(sequence, interval(), 0);
 }
 
+TEST_F(PlacesOfCheckpoints, OneIsAtTheLastWholeBlockOfTheLastPicture) {
+  Sequence& sequence = run(40);
+  sequence.params.generation_prompt_tokens = 5;
+  sequence.given.rows = {{.first = 1, .count = 3}, {.first = 6, .count = 16}};
+  expect_place(sequence, 20, 1);
+  room.compute(sequence, 20);
+  expect_place(sequence, 32, 1);
+  Sequence& small = run(40);
+  small.params.generation_prompt_tokens = 5;
+  small.given.rows = {{.first = 6, .count = 15}};
+  expect_place(small, 32, 1);  // which a chunk of its own would cost more than it saves
+}
+
 TEST_F(PlacesOfCheckpoints, OneIsWhereAnotherPartsIfThatSavesEnough) {
   Sequence& sequence = run(3 * interval());
   wait(13);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -214,6 +215,32 @@ TEST(Pictures, RotationsReadTheirGrid) {
   EXPECT_EQ(sequence.rope_position(20), RopePosition(17));
   sequence.given.turns_by_grid = false;
   EXPECT_EQ(sequence.rope_position(10), RopePosition(10));
+}
+
+TEST(Pictures, ProgressIsToldWhileOneIsEncoded) {
+  std::atomic<int> told = 0, pieces = 0;
+  FakeEncoderOptions encoder;
+  encoder.before_piece = [&] {  // each row is waited for until the client knows of the one before it
+    while (told < pieces) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ++pieces;
+  };
+  Seeing seeing({}, std::move(encoder));
+  Request request = with_picture(12, 5, 1);
+  std::vector<PromptProgress> progress;
+  request.on_prompt_progress = [&](const PromptProgress& now) {
+    progress.push_back(now);
+    if (now.encoded_tokens > 0) told = now.encoded_tokens;
+  };
+  seeing.engine->run(request);
+  int before = 0, most = 0;
+  for (const PromptProgress& now : progress) {
+    EXPECT_GE(now.computed_tokens + now.encoded_tokens, before) << "the sum falls";
+    before = now.computed_tokens + now.encoded_tokens;
+    if (now.computed_tokens == 5) most = std::max(most, now.encoded_tokens);
+  }
+  EXPECT_GE(most, 9) << "of ten rows";
+  EXPECT_EQ(progress.back().computed_tokens, 22);
+  EXPECT_EQ(progress.back().encoded_tokens, 0);
 }
 
 }  // namespace

@@ -22,13 +22,14 @@ std::shared_ptr<const std::string> file(const std::string& name) {
   return std::make_shared<const std::string>(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
 }
 
-ContentPart picture(std::shared_ptr<const std::string> bytes, int min_tokens = 0, int max_tokens = 0) {
-  return {.kind = ContentPart::Kind::kPicture,
-          .picture = {.bytes = std::move(bytes), .place = "there", .min_tokens = min_tokens, .max_tokens = max_tokens}};
+PictureInput picture(std::shared_ptr<const std::string> bytes, int min_tokens = 0, int max_tokens = 0) {
+  return {.bytes = std::move(bytes), .place = "there", .min_tokens = min_tokens, .max_tokens = max_tokens};
 }
 
-std::vector<ChatMessage> conversation(std::vector<ContentPart> parts) {
-  return {{.role = "user", .content = "", .parts = std::move(parts)}};
+std::vector<const PictureInput*> pointers(const std::vector<PictureInput>& inputs) {
+  std::vector<const PictureInput*> pointers;
+  for (const PictureInput& input : inputs) pointers.push_back(&input);
+  return pointers;
 }
 
 PromptPictures rules(PictureBounds bounds = {}) {
@@ -43,8 +44,8 @@ PromptPictures rules(PictureBounds bounds = {}) {
 
 TEST(PromptPictures, ArePutInThePlaceOfTheirPlaceholders) {
   const PromptPictures pictures = rules();
-  const auto messages = conversation({picture(file("420.jpg")), picture(file("grey-alpha8.png"), 4, 4)});
-  const auto measured = pictures.measure(messages);
+  const std::vector<PictureInput> inputs = {picture(file("420.jpg")), picture(file("grey-alpha8.png"), 4, 4)};
+  const auto measured = pictures.measure(pointers(inputs));
   ASSERT_TRUE(measured) << measured.error().message;
   const int first = (*measured)[0].tile.num_tokens(), second = (*measured)[1].tile.num_tokens();
   ChatPrompt prompt{.tokens = {1, kPlaceholder, 2, kPlaceholder}};
@@ -62,8 +63,8 @@ TEST(PromptPictures, ArePutInThePlaceOfTheirPlaceholders) {
 TEST(PromptPictures, TheSameBytesAtAnotherSizeAreAnotherPicture) {
   const PromptPictures pictures = rules();
   const auto bytes = file("420.jpg");
-  const auto messages = conversation({picture(bytes), picture(bytes, 4, 4), picture(bytes)});
-  const auto measured = pictures.measure(messages);
+  const std::vector<PictureInput> inputs = {picture(bytes), picture(bytes, 4, 4), picture(bytes)};
+  const auto measured = pictures.measure(pointers(inputs));
   ASSERT_TRUE(measured);
   ChatPrompt prompt{.tokens = {kPlaceholder, kPlaceholder, kPlaceholder}};
   ASSERT_TRUE(pictures.expand(*measured, 0, prompt));
@@ -74,10 +75,10 @@ TEST(PromptPictures, TheSameBytesAtAnotherSizeAreAnotherPicture) {
 
 TEST(PromptPictures, APromptWithoutRoomIsRefusedBeforeAnythingIsDecoded) {
   const PromptPictures pictures = rules();
-  const auto measured = pictures.measure(conversation({}));
+  const auto measured = pictures.measure({});
   ASSERT_TRUE(measured);
-  const auto messages = conversation({picture(file("420.jpg"), 50)});
-  const auto one = pictures.measure(messages);
+  const std::vector<PictureInput> inputs = {picture(file("420.jpg"), 50)};
+  const auto one = pictures.measure(pointers(inputs));
   ASSERT_TRUE(one);
   ChatPrompt prompt{.tokens = {1, kPlaceholder}};
   const auto expanded = pictures.expand(*one, 10, prompt);
@@ -87,17 +88,16 @@ TEST(PromptPictures, APromptWithoutRoomIsRefusedBeforeAnythingIsDecoded) {
 
 TEST(PromptPictures, ATemplateThatLosesOneIsToldOf) {
   const PromptPictures pictures = rules();
-  const auto messages = conversation({picture(file("420.jpg"))});
-  const auto measured = pictures.measure(messages);
+  const std::vector<PictureInput> inputs = {picture(file("420.jpg"))};
+  const auto measured = pictures.measure(pointers(inputs));
   ChatPrompt prompt{.tokens = {1, 2}};
   EXPECT_THAT(pictures.expand(*measured, 0, prompt).error().message,
-              HasSubstr("found 1 pictures, but the chat template wrote places for 0 of them"));
+              HasSubstr("found 1 pictures, but the prompt has places for 0"));
 }
 
 TEST(PromptPictures, ErrorsNameThePlaceAndTheirKind) {
-  const auto error = [](const PromptPictures& pictures, std::vector<ContentPart> parts) {
-    const auto messages = conversation(std::move(parts));
-    const auto measured = pictures.measure(messages);
+  const auto error = [](const PromptPictures& pictures, const std::vector<PictureInput>& inputs) {
+    const auto measured = pictures.measure(pointers(inputs));
     return measured ? Error{"none"} : measured.error();
   };
   const Error none = error(rules(), {picture(std::make_shared<const std::string>("text"))});
@@ -107,13 +107,13 @@ TEST(PromptPictures, ErrorsNameThePlaceAndTheirKind) {
   EXPECT_EQ(error(rules({.bytes = 10}), {picture(file("420.jpg"))}).kind, ErrorKind::kPictureTooLarge);
   const Error many = error(rules({.pictures = 1}), {picture(file("420.jpg")), picture(file("420.jpg"))});
   EXPECT_EQ(many.kind, ErrorKind::kPictureTooLarge);
-  EXPECT_THAT(many.message, HasSubstr("more than 1 pictures"));
+  EXPECT_THAT(many.message, HasSubstr("found 2 pictures, expected at most 1"));
 }
 
 TEST(PromptPictures, OneThatIsMadeMuchSmallerIsWarnedOf) {
   const PromptPictures pictures = rules();
-  auto messages = conversation({picture(file("420.jpg"), 1, 1)});
-  auto measured = pictures.measure(messages);
+  const std::vector<PictureInput> inputs = {picture(file("420.jpg"), 1, 1)};
+  auto measured = pictures.measure(pointers(inputs));
   ASSERT_TRUE(measured);
   measured->front().header.size = {200, 100};
   ChatPrompt prompt{.tokens = {kPlaceholder}};

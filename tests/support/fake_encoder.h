@@ -64,6 +64,7 @@ class FakeEncoder final : public PictureEncoder {
     ++next_;
     return 1;
   }
+  double done_share() const override { return static_cast<double>(next_) / picture_->num_tokens(); }
   void end() override { ++options_.counts->ended; }
 
  private:

@@ -19,6 +19,9 @@ class NoText : public ModelText {
   Result<ChatPrompt> chat_prompt(std::span<const ChatMessage>, const ChatTemplateOptions&) const override {
     return no_words();
   }
+  Result<ChatPrompt> picture_prompt(std::span<const ContentPart>, const TokenizeOptions&) const override {
+    return no_words();
+  }
   Result<std::string> render_chat_template(std::span<const ChatMessage>, const ChatTemplateOptions&) const override {
     return no_words();
   }

@@ -59,8 +59,12 @@ void CharacterCount::add(std::string_view bytes) {
 std::string prompt_logprobs_json(const CallPrompt& prompt, int num_top, const ModelText& words) {
   std::string out;
   JsonWriter json(out);
-  json.begin_array().value(nullptr);
-  for (std::size_t i = 1; i < prompt.tokens.size(); ++i) {
+  json.begin_array();
+  for (std::size_t i = 0; i < prompt.tokens.size(); ++i) {
+    if (!prompt.logprobs->has(i)) {
+      json.value(nullptr);
+      continue;
+    }
     json.begin_object();
     const auto write = [&](TokenId token, float logprob, int rank) {
       json.key(fmt::format_int(token).c_str())

@@ -30,6 +30,7 @@ enum class FieldForm : std::uint8_t {
   kStrings,        // an array of strings
   kStringOrArray,  // a string, or an array of what the row says
   kStringOrObject,
+  kStringArrayOrObject,
   kBooleanOrObject,
   kArray,
   kObject,
@@ -83,6 +84,7 @@ inline constexpr RowOf<FieldForm::kString> string;
 inline constexpr RowOf<FieldForm::kStrings> strings;
 inline constexpr RowOf<FieldForm::kStringOrArray> string_or_array;
 inline constexpr RowOf<FieldForm::kStringOrObject> string_or_object;
+inline constexpr RowOf<FieldForm::kStringArrayOrObject> string_array_or_object;
 inline constexpr RowOf<FieldForm::kBooleanOrObject> boolean_or_object;
 inline constexpr RowOf<FieldForm::kArray> array;
 inline constexpr RowOf<FieldForm::kObject> object;

@@ -41,8 +41,13 @@ struct Conversation {
   ChatTemplateOptions options = {};
 };
 
-/// A text to go on with, or its tokens.
-using TextPrompt = std::variant<std::string_view, std::vector<TokenId>>;
+/// A text with pictures in it.
+struct PictureText {
+  std::vector<ContentPart> parts = {};
+};
+
+/// A text to go on with, its tokens, or one with pictures.
+using TextPrompt = std::variant<std::string_view, std::vector<TokenId>, PictureText>;
 /// Texts of a completion, each of which gets its answers.
 struct TextPrompts {
   std::vector<TextPrompt> prompts = {};

@@ -12,7 +12,9 @@
 namespace octavo {
 
 bool is_of_picture(const Error& error);
-/// The error of a picture of these messages. Its field is the place that its message begins with, or `otherwise`.
+/// The error of a picture of these parts, or of these messages. Its field is the place that its message begins with, or
+/// `otherwise`.
+ApiError picture_error(const Error& error, std::span<const ContentPart> parts, std::string_view otherwise);
 ApiError picture_error(const Error& error, std::span<const ChatMessage> messages, std::string_view otherwise);
 
 }  // namespace octavo

@@ -32,6 +32,8 @@ class PictureReader {
   static ApiResult<PictureReader> create(const JsonCursor& body, const VisionInfo& vision, const PictureBounds& bounds);
 
   bool sees() const { return vision_.sees(); }
+  /// Of a request.
+  int most_pictures() const { return bounds_.pictures; }
   /// The picture in a part of a content. None: it stands elsewhere, at an address or in a store, or nowhere. Errors:
   /// that, in what the user says now; there also an unknown detail.
   ApiResult<std::optional<FoundPicture>> find(const JsonCursor& part, bool is_newest) const;

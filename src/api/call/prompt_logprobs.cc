@@ -14,14 +14,18 @@ double log_sum_exp(std::span<const float> logits, Math math) {
   return static_cast<double>(max) + math.log(softmax_total(logits, max));
 }
 
-PromptLogprobs::PromptLogprobs(std::vector<TokenId> tokens, int num_tokens, int num_top, Math math)
+PromptLogprobs::PromptLogprobs(std::vector<TokenId> tokens, std::span<const PromptPicture> pictures, int num_tokens,
+                               int num_top, Math math)
     : math_(math),
       tokens_(std::move(tokens)),
       num_tokens_(to_size(num_tokens)),
       num_top_(std::min(to_size(num_top), num_tokens_)),
       logprobs_(tokens_.size()),
       ranks_(tokens_.size()),
-      top_(tokens_.size() * num_top_) {}
+      top_(tokens_.size() * num_top_) {
+  for (const PromptPicture& picture : pictures)
+    std::ranges::fill(std::span(tokens_).subspan(to_size(picture.first), to_size(picture.count)), kNoText);
+}
 
 void PromptLogprobs::add_rows(int first_position, int vocab_size, std::span<const float> logits) {
   const auto width = to_size(vocab_size);
@@ -29,7 +33,7 @@ void PromptLogprobs::add_rows(int first_position, int vocab_size, std::span<cons
   for (std::size_t row = 0; (row + 1) * width <= logits.size(); ++row) {
     const std::size_t position = to_size(first_position) + row + 1;
     if (position >= tokens_.size()) return;
-    add_row(position, logits.subspan(row * width, num_tokens_));
+    if (tokens_[position] != kNoText) add_row(position, logits.subspan(row * width, num_tokens_));
   }
 }
 

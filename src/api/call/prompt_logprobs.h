@@ -18,16 +18,18 @@ namespace octavo {
 
 class PromptLogprobs {
  public:
-  /// `num_tokens`: the ids that have a text; logits beyond them are padding. `num_top`: alternatives kept, which may
-  /// be 0.
-  PromptLogprobs(std::vector<TokenId> tokens, int num_tokens, int num_top, Math math = Math());
+  /// `pictures`: those among the tokens. `num_tokens`: the ids that have a text; logits beyond them are padding.
+  /// `num_top`: alternatives kept, which may be 0.
+  PromptLogprobs(std::vector<TokenId> tokens, std::span<const PromptPicture> pictures, int num_tokens, int num_top,
+                 Math math = Math());
 
   /// Takes rows as Request::on_prompt_logits gives them: float32 [num_rows, vocab_size] of the prompt's positions from
   /// `first_position` on.
   void add_rows(int first_position, int vocab_size, std::span<const float> logits);
 
-  /// The log-probability of the prompt's token `position`, which has tokens before it: 1 <= position < the prompt's
-  /// length.
+  /// Whether the token at `position` has a log-probability, a rank and alternatives: neither the first one has, before
+  /// which there is nothing, nor the placeholder of a picture.
+  bool has(std::size_t position) const { return ranks_[position] > 0; }
   float logprob(std::size_t position) const { return logprobs_[position]; }
   /// Among all tokens, from 1: of equal ones the lower id goes first.
   int rank(std::size_t position) const { return ranks_[position]; }
@@ -37,14 +39,16 @@ class PromptLogprobs {
   }
 
  private:
+  static constexpr TokenId kNoText = -1;
+
   void add_row(std::size_t position, std::span<const float> row);
 
   Math math_;
-  std::vector<TokenId> tokens_;
+  std::vector<TokenId> tokens_;  // kNoText for a picture's
   std::size_t num_tokens_;
   std::size_t num_top_;
-  std::vector<float> logprobs_;    // [prompt length]; the first stays 0
-  std::vector<int> ranks_;         // beside them
+  std::vector<float> logprobs_;    // [prompt length]
+  std::vector<int> ranks_;         // beside them; 0: it has none
   std::vector<TokenLogprob> top_;  // [prompt length, num_top]
 };
 

@@ -144,7 +144,6 @@ constexpr ApiField kUnsupportedRows[] = {
     field::refused("include_stop_str_in_output", "this server does not support showing the stop text"),
     field::refused("logits_processors", "this server does not support logits processors"),
     field::refused("prompt_embeds", "this server does not support prompts of embeddings"),
-    field::refused("image_data", "pictures stand in the messages of chats"),
     field::refused("lora", "this server does not support adapters"),
     field::refused(
         field::array("modalities", "[\"text\"]", "this server has no other output than text", take_modalities)),

@@ -18,12 +18,18 @@ ApiRequest chat_request_of(const ServedModel& model, std::string_view prompt_fie
 
 Conversation& conversation_in(FieldReader& reader) { return std::get<Conversation>(reader.request.prompt); }
 
-std::optional<HistoryReader> history_of(FieldReader& reader) {
+std::optional<PictureReader> pictures_of(FieldReader& reader) {
   auto pictures = PictureReader::create(JsonCursor(reader.body), reader.context.words.info().vision,
                                         reader.context.model.policy.picture_bounds);
-  if (pictures) return HistoryReader(std::move(*pictures));
+  if (pictures) return std::move(*pictures);
   reader.refuse(std::move(pictures.error()));
   return std::nullopt;
+}
+
+std::optional<HistoryReader> history_of(FieldReader& reader) {
+  auto pictures = pictures_of(reader);
+  if (!pictures) return std::nullopt;
+  return HistoryReader(std::move(*pictures));
 }
 
 namespace {

@@ -7,6 +7,7 @@
 
 #include "api/call/api_field.h"
 #include "api/call/history_parts.h"
+#include "api/call/picture_parts.h"
 #include "api/fields/reasoning_fields.h"
 
 namespace octavo {
@@ -16,8 +17,9 @@ ApiRequest chat_request_of(const ServedModel& model, std::string_view prompt_fie
 /// The conversation of a request that is a chat.
 Conversation& conversation_in(FieldReader& reader);
 
-/// A reader of the body's history for the model that answers. Nothing: the body's own fields of pictures are wrong,
-/// which the reader has kept.
+/// A reader of the body's pictures for the model that answers, and with it one of the body's history. Nothing: the
+/// body's own fields of pictures are wrong, which the reader has kept.
+std::optional<PictureReader> pictures_of(FieldReader& reader);
 std::optional<HistoryReader> history_of(FieldReader& reader);
 
 /// How many tokens the pictures of a body become.

@@ -3,6 +3,7 @@
 #include <boost/json/array.hpp>
 #include <span>
 
+#include "api/call/picture_text.h"
 #include "octavo/version.h"
 #include "sampler/sampler_order.h"
 
@@ -55,6 +56,7 @@ json::object llama_props(const ServedModel& model, const ModelInfo& info) {
           {"model_path", info.file_name},
           {"chat_template", info.chat_template},
           {"modalities", {{"vision", info.vision.sees()}, {"audio", false}}},
+          {"media_marker", kMediaMarker},
           {"pooling", pooling_name(info.embedding.pooling)},
           {"build_info", "octavo " OCTAVO_VERSION_STRING},
           {"is_sleeping", false}};

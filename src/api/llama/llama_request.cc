@@ -11,6 +11,7 @@
 #include "api/call/completion.h"
 #include "api/fields/answer_fields.h"
 #include "api/fields/constraint_fields.h"
+#include "api/fields/conversation_fields.h"
 #include "api/fields/draft_fields.h"
 #include "api/fields/reasoning_fields.h"
 #include "api/fields/sampling_fields.h"
@@ -48,11 +49,6 @@ void take_only_answer(FieldReader& reader, const ApiField& field) {
 
 void take_only_prompt(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
-  if (given.if_object() != nullptr)
-    return reader.refuse(
-        given.error("found an object, expected a string or token ids: pictures stand in the "
-                    "messages of /v1/chat/completions",
-                    "unsupported_parameter"));
   const json::array* several = given.if_array();
   if (several != nullptr && !several->empty() && !several->front().is_number())
     return reader.refuse(
@@ -120,10 +116,16 @@ constexpr ApiField kAnswerRows[] = {
 
 constexpr ApiField kPromptRows[] = {
     field::refused("suffix", "/infill fills gaps, with the text behind one as input_suffix"),
-    field::needed(field::string_or_array("prompt", "", "a text, or its token ids", take_only_prompt)),
+    field::needed(field::string_array_or_object("prompt", "", "a text, its token ids, or a text with pictures",
+                                                take_only_prompt)),
+    field::prompt_string("prompt.prompt_string"),
+    field::multimodal_data("prompt.multimodal_data"),
+    field::content_parts("prompt.content"),
+    field::image_data(),
 };
 
 constexpr ApiField kGapRows[] = {
+    field::refused("image_data", "a gap has no pictures"),
     field::needed(field::string("input_prefix", "", "the text in front of the gap", take_prefix)),
     field::string("prompt", "", "more of the text in front of the gap, behind `input_prefix`", take_text_behind_prefix),
     field::needed(field::string("input_suffix", "", "the text behind the gap", take_input_suffix)),
@@ -143,9 +145,10 @@ ApiResult<ApiRequest> read(const json::object& body, const ApiContext& context, 
 }  // namespace
 
 ApiFields llama_completion_fields() {
-  static const std::array tables = {FieldTable(kAnswerRows), kUnsupportedFields, kDraftFields,           kStreamFields,
-                                    kSamplingFields,         kFormatFields,      kConstraintFields,      kGrammarFields,
-                                    kCompletionFields,       kNoThinkingFields,  FieldTable(kPromptRows)};
+  static const std::array tables = {FieldTable(kAnswerRows), kUnsupportedFields,      kDraftFields,
+                                    kStreamFields,           kSamplingFields,         kFormatFields,
+                                    kConstraintFields,       kGrammarFields,          kCompletionFields,
+                                    kNoThinkingFields,       FieldTable(kPromptRows), kPictureFields};
   return tables;
 }
 

@@ -105,6 +105,7 @@ constexpr ApiField kChatRows[] = {
     field::refused(field::boolean("echo", "false", "a chat's messages are not echoed", field::refuse_switch)),
     field::refused("prompt_logprobs", "/v1/completions has them, of the text that /apply-template makes of a chat"),
     field::refused("suffix", "this server does not support text behind the answer of a chat"),
+    field::refused("image_data", "pictures stand in the messages of a chat"),
 };
 
 ApiResult<ApiRequest> read_chat(const json::object& body, const ApiContext& context, ApiFields fields) {

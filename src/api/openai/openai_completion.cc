@@ -7,10 +7,12 @@
 #include <boost/json/value.hpp>
 #include <utility>
 
+#include "api/call/picture_text.h"
 #include "api/call/token_ids.h"
 #include "api/call/tool_fields.h"
 #include "api/fields/answer_fields.h"
 #include "api/fields/constraint_fields.h"
+#include "api/fields/conversation_fields.h"
 #include "api/fields/draft_fields.h"
 #include "api/fields/reasoning_fields.h"
 #include "api/fields/sampling_fields.h"
@@ -24,7 +26,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view kPromptForms =
-    "a string, an array of strings, an array of token ids, or an array of arrays of token ids";
+    "a string, an object with prompt_string and multimodal_data, an array of token ids, or an array of these";
 
 /// How many alternatives; false asks for none.
 void take_logprobs_number(FieldReader& reader, const ApiField& field) {
@@ -62,24 +64,40 @@ void take_add_special(FieldReader& reader, const ApiField& field) {
     texts->add_special = *asked;
 }
 
-/// `prompt` in each of its four forms: a text, ids, or an array of one of these. `n`: answers to each.
-ApiResult<void> read_prompts(const JsonCursor& given, int n, int num_tokens, TextPrompts& texts) {
+/// `prompt` in each of its forms: a text, ids, a text with pictures, or an array of these. `n`: answers to each.
+ApiResult<void> read_prompts(const JsonCursor& given, int n, int num_tokens, PictureReader& pictures,
+                             TextPrompts& texts) {
   if (!given.is_given()) return refused(given.wrong_value(kPromptForms, "missing_required_parameter"));
   const json::array* array = given.if_array();
-  if (array == nullptr && given.if_string() == nullptr) return refused(given.wrong_type(kPromptForms));
+  if (array == nullptr && given.if_string() == nullptr && given.if_object() == nullptr)
+    return refused(given.wrong_type(kPromptForms));
   if (array != nullptr && array->empty()) return refused(given.error("found an empty array, expected a prompt"));
   texts.are_listed = array != nullptr && !array->front().is_number();
   if (!texts.are_listed) {
-    OCTAVO_TRY(texts.prompts.emplace_back(), read_text_or_ids(given, num_tokens));
+    OCTAVO_TRY(texts.prompts.emplace_back(), read_text_prompt(given, num_tokens, pictures));
     return {};
   }
   if (array->size() * to_size(n) > to_size(kMaxAnswersOfCall))  // before any of them is read
     return refused(given.error(fmt::format("found {} prompts with an n of {}, expected at most {} answers",
                                            array->size(), n, kMaxAnswersOfCall)));
   for (std::size_t i = 0; i < array->size(); ++i) {
-    OCTAVO_TRY(texts.prompts.emplace_back(), read_text_or_ids(given[i], num_tokens));
+    OCTAVO_TRY(texts.prompts.emplace_back(), read_text_prompt(given[i], num_tokens, pictures));
   }
   return {};
+}
+
+/// llama.cpp's older form: the pictures stand beside the prompt, whose text has their numbers.
+void number_pictures(FieldReader& reader, PictureReader& pictures, TextPrompts& texts) {
+  const JsonCursor images = reader.at("image_data");
+  const json::array* list = images.if_array();
+  if (!images.is_given() || (list != nullptr && list->empty())) return;
+  const auto* text = texts.prompts.size() == 1 ? std::get_if<std::string_view>(&texts.prompts.front()) : nullptr;
+  if (text == nullptr)
+    return reader.refuse(
+        images.error("found pictures beside a prompt that is no single text", "unsupported_parameter"));
+  auto read = read_numbered_pictures(*text, images, pictures);
+  if (!read) return reader.refuse(std::move(read.error()));
+  texts.prompts.front() = std::move(*read);
 }
 
 constexpr std::string_view kAnswerLimit =
@@ -115,9 +133,13 @@ constexpr ApiField kCompletionRows[] = {
 
 constexpr ApiField kPromptRows[] = {
     field::string("suffix", "", "the text behind the answer: the prompt is that of a gap", field::take_suffix),
-    field::needed(field::string_or_array(
+    field::needed(field::string_array_or_object(
         "prompt", "", "a text or its token ids, or an array of these: choice c of prompt p has the index p * `n` + c",
         field::take_prompt)),
+    field::prompt_string("prompt.prompt_string"),
+    field::multimodal_data("prompt.multimodal_data"),
+    field::content_parts("prompt.content"),
+    field::image_data(),
     field::boolean("echo", "false",
                    "the answer begins with the prompt; with `logprobs`, with its log-probabilities too",
                    into<&ApiRequest::form, &AnswerForm::echo>),
@@ -133,10 +155,12 @@ constexpr ApiField kPromptRows[] = {
 
 }  // namespace
 
-ApiResult<TextPrompt> read_text_or_ids(const JsonCursor& given, int num_tokens) {
+ApiResult<TextPrompt> read_text_prompt(const JsonCursor& given, int num_tokens, PictureReader& pictures) {
   if (const json::string* text = given.if_string()) return std::string_view(*text);
+  if (given.if_object() != nullptr) return read_picture_text(given, pictures);
   const json::array* ids = given.if_array();
-  if (ids == nullptr) return refused(given.wrong_type("a string or an array of token ids"));
+  if (ids == nullptr)
+    return refused(given.wrong_type("a string, an array of token ids, or an object with a prompt_string"));
   if (ids->empty()) return refused(given.error("found no token ids, expected at least one"));
   return read_token_ids(given, *ids, num_tokens);
 }
@@ -167,8 +191,11 @@ void take_prompt(FieldReader& reader, const ApiField& field) {
     if (prompt) gap->text.prefix = *prompt;
     return;
   }
-  reader.keep(read_prompts(given, reader.request.settings.num_choices, num_tokens,
-                           std::get<TextPrompts>(reader.request.prompt)));
+  auto pictures = pictures_of(reader);
+  if (!pictures) return;
+  TextPrompts& texts = std::get<TextPrompts>(reader.request.prompt);
+  reader.keep(read_prompts(given, reader.request.settings.num_choices, num_tokens, *pictures, texts));
+  if (!reader.failed()) number_pictures(reader, *pictures, texts);
 }
 
 }  // namespace field
@@ -179,7 +206,7 @@ ApiFields openai_completion_fields() {
   static const std::array tables = {kModelFields,       kStreamFields,     kSamplingFields,         kChoiceFields,
                                     kUnsupportedFields, kDraftFields,      kFormatFields,           kConstraintFields,
                                     kGrammarFields,     kCompletionFields, FieldTable(kPromptRows), kNoThinkingFields,
-                                    kHintFields};
+                                    kPictureFields,     kHintFields};
   return tables;
 }
 

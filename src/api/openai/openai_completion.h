@@ -8,6 +8,7 @@
 
 #include "api/call/api_field.h"
 #include "api/call/completion.h"
+#include "api/call/picture_parts.h"
 
 namespace octavo {
 
@@ -22,13 +23,28 @@ ApiResult<ApiRequest> read_openai_completion(const boost::json::object& body, co
 ApiResult<CompletionCall> parse_completion(const boost::json::object& body, const ModelText& words,
                                            const ServedModel& model);
 
-/// A text, or an array of its token ids.
-ApiResult<TextPrompt> read_text_or_ids(const JsonCursor& given, int num_tokens);
+/// A text, an array of its token ids, or an object with a text and its pictures.
+ApiResult<TextPrompt> read_text_prompt(const JsonCursor& given, int num_tokens, PictureReader& pictures);
 
 namespace field {
 
 void take_prompt(FieldReader& reader, const ApiField& field);
 void take_suffix(FieldReader& reader, const ApiField& field);
+
+// Rows of pictures in a prompt. What they describe is read with the prompt.
+constexpr ApiField prompt_string(std::string_view path) {
+  return string(path, "", "a text in which each <__media__> stands for a picture");
+}
+constexpr ApiField multimodal_data(std::string_view path) {
+  return array(path, "none", "its pictures in base64, in their order");
+}
+constexpr ApiField content_parts(std::string_view path) {
+  return array(path, "", "in place of `prompt_string`: parts as those of a chat's message");
+}
+constexpr ApiField image_data() {
+  return array("image_data", "none",
+               "pictures, each with its base64 as `data` and a number as `id`, by which the prompt has it: [img-ID]");
+}
 
 }  // namespace field
 

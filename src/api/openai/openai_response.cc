@@ -189,9 +189,11 @@ std::string CompletionResponse::progress(std::size_t prompt_index, const PromptP
   JsonWriter json = state.begin_chunk(index, out);
   json.raw(state.call.is_chat ? R"("delta":{},"logprobs":null)" : R"("text":"","logprobs":null)");
   state.end_choice(index, {}, json);
-  json.key("prompt_progress")
-      .object("total", progress.prompt_tokens, "cache", progress.cached_tokens, "processed", progress.computed_tokens,
+  json.key("prompt_progress").begin_object();
+  json.fields("total", progress.prompt_tokens, "cache", progress.cached_tokens, "processed", progress.computed_tokens,
               "time_ms", std::llround(progress.seconds * 1000));
+  if (progress.encoded_tokens > 0) json.fields("encoded", progress.encoded_tokens);
+  json.end_object();
   out += "}\n\n";
   return out;
 }

@@ -27,7 +27,8 @@ namespace {
 void ask_for_prompt_logits(CompletionCall& call, CallPrompt& prompt, Request& request, const ModelInfo& info) {
   const int num_logprobs = std::max(call.echo ? call.num_logprobs : -1, call.num_prompt_logprobs);
   if (num_logprobs >= 0) {
-    prompt.logprobs = std::make_shared<PromptLogprobs>(request.tokens, info.num_tokens, num_logprobs, Math(info.bits));
+    prompt.logprobs = std::make_shared<PromptLogprobs>(request.tokens, request.pictures, info.num_tokens, num_logprobs,
+                                                       Math(info.bits));
     request.on_prompt_logits = [logprobs = prompt.logprobs, vocab_size = info.vocab_size](
                                    int first_position, std::span<const float> logits) {
       logprobs->add_rows(first_position, vocab_size, logits);
@@ -241,26 +242,42 @@ class Preparation {
 
   ApiResult<void> prepare_texts(const TextPrompts& texts) {
     const std::size_t count = texts.prompts.size();
-    std::vector<std::vector<TokenId>> tokens;
+    std::vector<ChatPrompt> prompts;
     for (std::size_t i = 0; i < count; ++i) {
-      OCTAVO_TRY(tokens.emplace_back(), tokens_of(texts, i));
+      OCTAVO_TRY(prompts.emplace_back(), prompt_of(texts, i));
     }
     OCTAVO_TRY_VOID(check_settings(count, settings()));
-    for (std::size_t i = 0; i < count; ++i)
-      OCTAVO_TRY_VOID(add_text(std::move(tokens[i]), std::get_if<std::string_view>(&texts.prompts[i])));
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::string& warning : prompts[i].warnings) asked_.warnings.push_back(std::move(warning));
+      settings().pictures = std::move(prompts[i].pictures);
+      OCTAVO_TRY_VOID(add_text(std::move(prompts[i].tokens), std::get_if<std::string_view>(&texts.prompts[i])));
+    }
     warn_of_cut(shortest_);
     return {};
   }
 
-  ApiResult<std::vector<TokenId>> tokens_of(const TextPrompts& texts, std::size_t index) const {
-    const TextPrompt& prompt = texts.prompts[index];
-    if (const auto* ids = std::get_if<std::vector<TokenId>>(&prompt)) return *ids;
-    auto tokens = words_.tokenize(std::get<std::string_view>(prompt),
-                                  {.add_special = texts.add_special, .parse_special = true, .max_tokens = counted_});
-    if (tokens && !tokens->empty()) return std::move(*tokens);
+  ApiResult<ChatPrompt> prompt_of(const TextPrompts& texts, std::size_t index) const {
+    const TextPrompt& given = texts.prompts[index];
+    if (const auto* ids = std::get_if<std::vector<TokenId>>(&given)) return ChatPrompt{.tokens = *ids};
+    const TokenizeOptions options{.add_special = texts.add_special, .parse_special = true, .max_tokens = counted_};
+    const auto* pictured = std::get_if<PictureText>(&given);
+    const auto* text = std::get_if<std::string_view>(&given);
+    Result<ChatPrompt> prompt = ChatPrompt();
+    if (pictured != nullptr && call_.echo)
+      return std::unexpected(unsupported("echo", "echo: a prompt with pictures is not repeated"));
+    if (pictured != nullptr) {
+      prompt = words_.picture_prompt(pictured->parts, options);
+    } else if (auto tokens = words_.tokenize(*text, options)) {
+      prompt->tokens = std::move(*tokens);
+    } else {
+      prompt = std::unexpected(std::move(tokens.error()));
+    }
+    if (prompt && !prompt->tokens.empty()) return std::move(*prompt);
     const std::string field(asked_.prompt_field);
     const std::string place = texts.are_listed ? fmt::format("{}[{}]", field, index) : field;
-    if (!tokens) return std::unexpected(not_tokenized(tokens.error(), context_, counted_, field, place));
+    if (!prompt && is_of_picture(prompt.error()))
+      return std::unexpected(picture_error(prompt.error(), pictured->parts, place));
+    if (!prompt) return std::unexpected(not_tokenized(prompt.error(), context_, counted_, field, place));
     return std::unexpected(invalid_value(field, place + ": found an empty text, expected at least one token"));
   }
 

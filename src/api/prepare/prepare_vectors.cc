@@ -9,6 +9,7 @@
 #include "api/call/answer_size.h"
 #include "api/call/api_error.h"
 #include "api/call/context_full.h"
+#include "api/call/picture_errors.h"
 #include "api/call/vector_call.h"
 #include "api/prepare/relevance.h"
 #include "api/prepare/shorter_vectors.h"
@@ -200,7 +201,7 @@ class VectorPreparation {
   }
 
   /// An empty text may be compared, as it may be ranked: a list of documents has such.
-  ApiResult<EmbeddingPrompt> prompt_of(const AskedVectors::Texts& texts, std::size_t index) const {
+  ApiResult<EmbeddingPrompt> prompt_of(const AskedVectors::Texts& texts, std::size_t index) {
     const TextPrompt& text = texts.texts[index];
     const std::string place = place_of(texts, index);
     const bool may_be_empty = vectors_->task == VectorTask::kComparisons && &texts == &asked().texts;
@@ -219,10 +220,29 @@ class VectorPreparation {
       prompt.is_cut = true;
       return prompt;
     }
+    if (const auto* pictured = std::get_if<PictureText>(&text)) return prompt_with_pictures(*pictured, place);
     const auto words = std::get<std::string_view>(text);
     auto prompt = words_.embedding_prompt(words, options_);
     if (!prompt) return std::unexpected(not_taken(prompt.error(), words, place));
     return std::move(*prompt);
+  }
+
+  /// A picture has no end that could be cut off.
+  ApiResult<EmbeddingPrompt> prompt_with_pictures(const PictureText& text, const std::string& place) {
+    const auto words = info_.embedding.prompt_text(options_.prompt_name);
+    if (!words) return std::unexpected(invalid_value(place, fmt::format("{}: {}", place, words.error().message)));
+    std::vector<ContentPart> parts = text.parts;
+    if (!words->empty()) parts.insert(parts.begin(), ContentPart{.text = std::string(*words)});
+    const std::size_t most = std::max(kMostCounted, to_size(info_.max_context));
+    auto prompt = words_.picture_prompt(parts, {.add_special = options_.add_special, .max_tokens = most});
+    if (!prompt && is_of_picture(prompt.error()))
+      return std::unexpected(picture_error(prompt.error(), text.parts, place));
+    if (!prompt && prompt.error().kind != ErrorKind::kContextOverflow)
+      return std::unexpected(invalid_value(place, fmt::format("{}: {}", place, prompt.error().message)));
+    const std::size_t num_tokens = prompt ? prompt->tokens.size() : most + 1;
+    if (num_tokens > options_.max_tokens) return std::unexpected(has_no_room(place, num_tokens, num_tokens));
+    for (std::string& warning : prompt->warnings) asked_.warnings.push_back(std::move(warning));
+    return EmbeddingPrompt{.tokens = std::move(prompt->tokens), .pictures = std::move(prompt->pictures)};
   }
 
   ApiResult<EmbeddingPrompt> pair_of(std::size_t query_index, std::size_t index) {
@@ -290,6 +310,7 @@ class VectorPreparation {
     request.max_tokens = -1;
     request.tokens = std::move(prompt.tokens);
     request.token_types = std::move(prompt.token_types);
+    request.pictures = std::move(prompt.pictures);
     if (is_of_pairs()) request.embedding.pooling = Pooling::kRank;
     if (asked().pools_nothing) request.embedding.pooling = Pooling::kNone;
     const std::size_t num_rows = vectors_->has_rows_of_tokens ? request.tokens.size() : 1;

@@ -8,6 +8,7 @@
 
 #include "api/call/completion.h"
 #include "api/fields/answer_fields.h"
+#include "api/fields/conversation_fields.h"
 #include "api/fields/sampling_fields.h"
 #include "api/ollama/ollama_request.h"
 #include "api/openai/openai_completion.h"
@@ -20,27 +21,28 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view kForms =
-    "a string, an array of strings, an array of token ids, or an array of arrays of token ids";
+    "a string, an array of token ids, an object with a content or a prompt_string, or an array of these";
 constexpr int kMaxNorm = 16;  // powers of a float's largest are finite up to it
 
 /// A text, ids, or an array of one of these. A field that is not needed may have none.
-ApiResult<void> read_texts(const JsonCursor& given, const ApiField& field, int num_tokens, AskedVectors::Texts& texts) {
+ApiResult<void> read_texts(const JsonCursor& given, const ApiField& field, int num_tokens, PictureReader& pictures,
+                           AskedVectors::Texts& texts) {
   const json::string* const text = given.if_string();
   const json::array* const array = given.if_array();
   const bool has_none = !given.is_given() || (text != nullptr && text->empty()) || (array != nullptr && array->empty());
   if (has_none && !field.is_needed && (array != nullptr || text != nullptr || !given.is_given())) return {};
   if (!given.is_given()) return refused(given.wrong_value(kForms, "missing_required_parameter"));
-  if (array == nullptr && text == nullptr) return refused(given.wrong_type(kForms));
+  if (array == nullptr && text == nullptr && given.if_object() == nullptr) return refused(given.wrong_type(kForms));
   if (array != nullptr && array->empty()) return refused(given.error("found an empty array, expected a text"));
   texts.are_listed = array != nullptr && !array->front().is_number();
   texts.field = field.path;
   if (!texts.are_listed) {
-    OCTAVO_TRY(texts.texts.emplace_back(), read_text_or_ids(given, num_tokens));
+    OCTAVO_TRY(texts.texts.emplace_back(), read_text_prompt(given, num_tokens, pictures));
     return {};
   }
   OCTAVO_TRY_VOID(field::check_num_texts(given, array->size()));
   for (std::size_t i = 0; i < array->size(); ++i) {
-    OCTAVO_TRY(texts.texts.emplace_back(), read_text_or_ids(given[i], num_tokens));
+    OCTAVO_TRY(texts.texts.emplace_back(), read_text_prompt(given[i], num_tokens, pictures));
   }
   return {};
 }
@@ -50,7 +52,8 @@ void take_texts(FieldReader& reader, const ApiField& field) {
   const JsonCursor given = reader.at(field.path);
   if (given.is_given() && !texts.texts.empty())
     return reader.refuse(given.error(fmt::format("found texts beside those of {}, expected one of them", texts.field)));
-  reader.keep(read_texts(given, field, reader.context.words.info().num_tokens, texts));
+  auto pictures = pictures_of(reader);
+  if (pictures) reader.keep(read_texts(given, field, reader.context.words.info().num_tokens, *pictures, texts));
 }
 
 /// ollama's older call has one text.
@@ -80,10 +83,11 @@ void take_norm(FieldReader& reader, const ApiField& field) {
 }
 
 constexpr std::string_view kEncodings[] = {"float", "base64"};
-constexpr std::string_view kTexts = "a text or its token ids, or an array of these, 2,048 at most";
+constexpr std::string_view kTexts =
+    "a text, its token ids, or parts with pictures, or an array of these, 2,048 at most";
 
 constexpr ApiField input_row(std::string_view path, std::string_view otherwise, std::string_view text = kTexts) {
-  return field::string_or_array(path, otherwise, text, take_texts);
+  return field::string_array_or_object(path, otherwise, text, take_texts);
 }
 constexpr ApiField encoding_row() {
   return field::one_of("encoding_format", kEncodings, "float",
@@ -115,16 +119,24 @@ constexpr ApiField kAddSpecialRow =
                    into<&ApiRequest::vectors, &AskedVectors::add_special>);
 
 constexpr ApiField kOpenAiRows[] = {
-    field::model(),      field::needed(input_row("input", "")),
-    encoding_row(),      field::dimensions(),
-    normalize_row(),     norm_row(),
-    kAddSpecialRow,      field::truncate("false"),
-    field::input_type(), field::prompt_name(),
+    field::model(),
+    field::needed(input_row("input", "")),
+    field::content_parts("input.content"),
+    encoding_row(),
+    field::dimensions(),
+    normalize_row(),
+    norm_row(),
+    kAddSpecialRow,
+    field::truncate("false"),
+    field::input_type(),
+    field::prompt_name(),
 };
 
 constexpr ApiField kLlamaRows[] = {
     field::model(),
     input_row("content", "", "a text or its token ids, or an array of these, 2,048 at most"),
+    field::prompt_string("content.prompt_string"),
+    field::multimodal_data("content.multimodal_data"),
     input_row("input", "as `content`", "OpenAI's name of `content`"),
     encoding_row(),
     norm_row(),
@@ -299,11 +311,11 @@ void take_direction(FieldReader& reader, const ApiField& field) {
 const FieldTable kTextFields = kTextRows;
 
 ApiFields openai_embedding_fields() {
-  static const std::array tables = {FieldTable(kOpenAiRows), kTextFields};
+  static const std::array tables = {FieldTable(kOpenAiRows), kTextFields, kPictureFields};
   return tables;
 }
 ApiFields llama_embedding_fields() {
-  static const std::array tables = {FieldTable(kLlamaRows), kTextFields};
+  static const std::array tables = {FieldTable(kLlamaRows), kTextFields, kPictureFields};
   return tables;
 }
 ApiFields ollama_embed_fields() {

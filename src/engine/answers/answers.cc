@@ -141,15 +141,18 @@ void Answers::report_progress(const Scheduler& scheduler, Clock::time_point now)
   for (std::size_t i = 0; i < scheduler.running().size(); ++i) {  // a callback may cancel
     Sequence& sequence = *scheduler.running()[i];
     const int computed = std::min(sequence.num_computed, sequence.params.prompt_tokens);
-    if (sequence.pending.reported_progress == sequence.params.prompt_tokens ||
-        sequence.pending.reported_progress == computed)
-      continue;
-    sequence.pending.reported_progress = computed;
+    SequencePending& pending = sequence.pending;
+    if (pending.reported_progress == sequence.params.prompt_tokens) continue;
+    const int encoded = sequence.given.num_encoded(computed);
+    if (pending.reported_progress == computed && pending.reported_encoded == encoded) continue;
+    pending.reported_progress = computed;
+    pending.reported_encoded = encoded;
     const ActiveRequest& request = *requests_.find(sequence.params.id);
     const auto& first_step = request.times.first_step;
     request.callbacks.on_prompt_progress({.prompt_tokens = sequence.params.prompt_tokens,
                                           .cached_tokens = sequence.cached_tokens,
                                           .computed_tokens = computed,
+                                          .encoded_tokens = encoded,
                                           .seconds = first_step ? seconds(now - *first_step) : 0});
   }
 }

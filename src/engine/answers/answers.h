@@ -31,7 +31,7 @@ class Answers {
   /// become of them where they are pooled. A request with a number that is not finite ends.
   void deliver_vectors(const StepPlan& plan, std::span<const LogitRow> rows, std::span<const float> hidden);
   /// Tells how far prompts have come; also those without rows in this step, as others may have computed some of their
-  /// tokens. `now` is when the step's tokens were drawn.
+  /// tokens, or an encoder some of their pictures'. `now` is when the step's tokens were drawn.
   void report_progress(const Scheduler& scheduler, Clock::time_point now);
 
   /// Ends all choices of a request: the blocks of all are free before the first caller hears of it.

@@ -56,6 +56,7 @@ void Step::run(Clock::time_point start) {
     if (parts_.masks.has_jobs()) {
       parts_.masks.wait(kMostWait);  // all that could run wait for these
     } else if (parts_.pictures != nullptr && parts_.pictures->is_busy()) {
+      parts_.answers.report_progress(parts_.scheduler, Clock::now());
       parts_.pictures->wait(kMostWait);  // or for a picture
     } else if (parts_.stored != nullptr) {
       parts_.stored->wait(kMostWait);  // or for what is read

@@ -31,6 +31,9 @@ class TowerEncoder final : public PictureEncoder {
   std::uint64_t compute(std::uint64_t most_work) override {
     return encoding_->is_done() ? 0 : encoding_->compute(most_work);
   }
+  double done_share() const override {
+    return static_cast<double>(encoding_->done_work()) / static_cast<double>(encoding_->total_work());
+  }
   void end() override { encoding_.reset(); }
 
  private:

@@ -23,6 +23,8 @@ class PictureEncoder {
   /// Computes the next piece, of about `most_work` multiply-adds, in a step of the pool, and returns the work that it
   /// had; 0: all is done.
   virtual std::uint64_t compute(std::uint64_t most_work) = 0;
+  /// The share of the picture's work that is done, 0 to 1.
+  virtual double done_share() const = 0;
   /// Gives back what the picture took.
   virtual void end() = 0;
 

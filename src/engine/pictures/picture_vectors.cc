@@ -66,6 +66,7 @@ void PictureVectors::note_all(std::span<Sequence* const> running) {
 }
 
 void PictureVectors::collect() {
+  if (job_ != nullptr) job_->rows->num_encoded = job_->num_encoded;
   if (job_ == nullptr || !job_->is_done) return;
   const std::shared_ptr<Job> job = std::exchange(job_, nullptr);
   const std::lock_guard lock(mutex_);
@@ -227,6 +228,7 @@ void PictureVectors::encode(Job& job, const std::stop_token& stop) {
       done = encoder_.compute(work_a_piece_);
     }
     if (done == 0) return;
+    job.num_encoded = static_cast<std::int32_t>(encoder_.done_share() * job.rows->picture->num_tokens());
     const double ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
     job.seconds += ms / 1000;
     const double fitting = static_cast<double>(done) * settings_.piece_ms / std::max(ms, 1e-3);

@@ -72,6 +72,7 @@ class PictureVectors {
     std::uint64_t num_floats = 0;
     std::vector<float> vectors = {};  // the encoder's thread alone, until it is done
     std::atomic<bool> is_dropped = false, is_done = false;
+    std::atomic<std::int32_t> num_encoded = 0;  // tokens, by the share of its work
     bool has_failed = false;
     double seconds = 0;
   };

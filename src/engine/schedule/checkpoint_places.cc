@@ -28,9 +28,20 @@ void CheckpointPlaces::plan(Sequence& sequence) const {
   const int settled =
       (sequence.params.prompt_tokens - sequence.params.generation_prompt_tokens) / block_size * block_size;
   if (settled > at && settled <= place.at) place = {.at = settled, .uses = 1};  // the next turn
+  const int pictures = behind_pictures(sequence);
+  if (pictures > at && pictures < place.at) place = {.at = pictures, .uses = 1};  // another question about them
   place = place_of_others(sequence, place);
   sequence.notes.checkpoint_at = place.at;
   sequence.notes.checkpoint_uses = place.uses;
+}
+
+/// The last whole block of a prompt's last picture: what stands behind it changes from question to question. 0: there
+/// is no picture, or it is no longer than the chunk that would end there is worth.
+int CheckpointPlaces::behind_pictures(const Sequence& sequence) const {
+  const std::vector<GivenRows>& rows = sequence.given.rows;
+  const int least = kLeastSavedBlocks * kv_.block_size();
+  if (rows.empty() || rows.back().count < least) return 0;
+  return rows.back().end() / kv_.block_size() * kv_.block_size();
 }
 
 /// The first place at which others part from a sequence that lies before `before`; if there is none, that.

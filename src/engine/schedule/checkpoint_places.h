@@ -2,6 +2,7 @@
 //
 // A prompt goes on from a checkpoint or computes everything, so checkpoints stand where it pays:
 // - at the last whole block before the generation prompt, with which the next turn of a conversation begins;
+// - at the last whole block of a prompt's last picture, behind which another question may stand;
 // - where others that are to be read part from it, if that saves them more than a chunk that ends there costs;
 // - every KvCacheManager::checkpoint_interval() tokens, so that they take no more memory than keys and values beside
 // them. A chunk ends at a place. Answers pass the last kind of places alone.
@@ -44,6 +45,7 @@ class CheckpointPlaces {
   struct Place {
     int at = 0, uses = 0;
   };
+  int behind_pictures(const Sequence& sequence) const;
   Place place_of_others(const Sequence& sequence, Place before) const;
   int divergence(const Sequence& sequence, const Sequence& other) const;
 

@@ -16,6 +16,7 @@ struct PictureRows {
   std::int32_t grid_rows = 0, grid_columns = 0;         // of tokens
   std::int32_t row_floats = 0;                          // of a token's vectors
   const float* vectors = nullptr;                       // [tokens, row_floats]; nullptr: not computed, or given up
+  std::int32_t num_encoded = 0;                         // tokens, as far as their encoder has told
   bool has_failed = false;                              // they cannot be computed
 };
 

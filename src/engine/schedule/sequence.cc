@@ -18,6 +18,15 @@ int Sequence::num_ready() const {
   return num_uncomputed();
 }
 
+int SequenceGiven::num_encoded(int num_computed) const {
+  int count = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].end() > num_computed)
+      count += pictures[i]->vectors != nullptr ? rows[i].end() - std::max(rows[i].first, num_computed)
+                                               : std::min(pictures[i]->num_encoded, rows[i].count);
+  return count;
+}
+
 RopePosition Sequence::rope_position(int position) const {
   if (!given.turns_by_grid) return position;
   int time = position;  // less what the pictures before it have saved

@@ -63,6 +63,7 @@ struct SequencePending {
   PositionRange vector_rows = {};  // of the prompt, which its vector is made of
   int prompt_logits_from = 0;      // logits of prompt positions from here on are wanted; prompt_tokens: none
   int reported_progress = -1;      // computed tokens that the caller was told of; prompt_tokens: no more to tell
+  int reported_encoded = 0;        // tokens of pictures beside them
 };
 
 /// The scheduler's memory of a sequence. Nobody else writes it.
@@ -94,6 +95,9 @@ struct SchedulerNotes {
 struct SequenceGiven {
   std::vector<GivenRows> rows = {};                         // as RowSource has them
   std::vector<std::shared_ptr<PictureRows>> pictures = {};  // of each
+  /// Tokens behind the first `num_computed` whose vectors are there; of a picture that is being encoded a share.
+  int num_encoded(int num_computed) const;
+
   bool turns_by_grid = false;  // rotations have parts: a picture takes as many positions as its longer side has tokens
 };
 

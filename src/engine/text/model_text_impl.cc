@@ -10,6 +10,14 @@
 #include "engine/text/embedding_prompt.h"
 
 namespace octavo {
+namespace {
+
+void add_pictures(std::span<const ContentPart> parts, std::vector<const PictureInput*>& pictures) {
+  for (const ContentPart& part : parts)
+    if (part.kind == ContentPart::Kind::kPicture) pictures.push_back(&part.picture);
+}
+
+}  // namespace
 
 ModelTextImpl::ModelTextImpl(TextParts parts, int vocab_size, bool tells_types_apart)
     : parts_(std::move(parts)),
@@ -41,17 +49,36 @@ std::string ModelTextImpl::vocabulary_text(TokenId token) const {
 Result<ChatPrompt> ModelTextImpl::chat_prompt(std::span<const ChatMessage> messages,
                                               const ChatTemplateOptions& options) const {
   OCTAVO_TRY(const ChatTokenizer* chat, parts_.words.require());
-  const auto has_picture = [](const ChatMessage& message) {
-    return std::ranges::find(message.parts, ContentPart::Kind::kPicture, &ContentPart::kind) != message.parts.end();
-  };
-  if (std::ranges::none_of(messages, has_picture)) return chat->chat_prompt(messages, options);
-  if (!pictures_)
-    return fail("found a picture, but {} reads texts alone: no encoder of pictures is loaded", info().name);
-  OCTAVO_TRY(const std::vector<PromptPictures::Measured> pictures, pictures_->measure(messages));
+  std::vector<const PictureInput*> given;
+  for (const ChatMessage& message : messages) add_pictures(message.parts, given);
+  if (given.empty()) return chat->chat_prompt(messages, options);
+  OCTAVO_TRY_VOID(check_sees());
+  OCTAVO_TRY(const std::vector<PromptPictures::Measured> pictures, pictures_->measure(given));
   OCTAVO_TRY(ChatPrompt prompt, chat->chat_prompt(messages, options));
   OCTAVO_TRY_VOID(pictures_->expand(pictures, options.max_tokens, prompt));
   if (options.decodes_pictures) OCTAVO_TRY_VOID(pictures_->decode(pictures, options.work, prompt));
   return prompt;
+}
+
+Result<ChatPrompt> ModelTextImpl::picture_prompt(std::span<const ContentPart> parts,
+                                                 const TokenizeOptions& options) const {
+  OCTAVO_TRY_VOID(check_sees());
+  std::vector<const PictureInput*> given;
+  add_pictures(parts, given);
+  OCTAVO_TRY(const std::vector<PromptPictures::Measured> pictures, pictures_->measure(given));
+  std::string text;
+  for (const ContentPart& part : parts)
+    text += part.kind == ContentPart::Kind::kPicture ? pictures_->rules().family->markup.place : part.text;
+  ChatPrompt prompt;
+  OCTAVO_TRY(prompt.tokens, tokenize(text, options));
+  OCTAVO_TRY_VOID(pictures_->expand(pictures, options.max_tokens, prompt));
+  OCTAVO_TRY_VOID(pictures_->decode(pictures, options.work, prompt));
+  return prompt;
+}
+
+Result<void> ModelTextImpl::check_sees() const {
+  if (pictures_) return {};
+  return fail("found a picture, but {} reads texts alone: no encoder of pictures is loaded", info().name);
 }
 
 Result<std::string> ModelTextImpl::render_chat_template(std::span<const ChatMessage> messages,

@@ -42,6 +42,7 @@ class ModelTextImpl final : public ModelText {
   std::string vocabulary_text(TokenId token) const override;
   Result<ChatPrompt> chat_prompt(std::span<const ChatMessage> messages,
                                  const ChatTemplateOptions& options) const override;
+  Result<ChatPrompt> picture_prompt(std::span<const ContentPart> parts, const TokenizeOptions& options) const override;
   Result<std::string> render_chat_template(std::span<const ChatMessage> messages,
                                            const ChatTemplateOptions& options) const override;
   Result<InfillPrompt> infill_prompt(const InfillText& text, std::size_t max_tokens) const override;
@@ -67,6 +68,7 @@ class ModelTextImpl final : public ModelText {
   const PromptPictures* pictures() const { return pictures_ ? &*pictures_ : nullptr; }
 
  private:
+  Result<void> check_sees() const;
   /// The options with the context as the most tokens.
   EmbeddingPromptOptions limited(EmbeddingPromptOptions options) const;
 

@@ -56,19 +56,18 @@ class Sha256 {
 
 }  // namespace
 
-Result<std::vector<PromptPictures::Measured>> PromptPictures::measure(std::span<const ChatMessage> messages) const {
-  std::vector<Measured> pictures;
-  for (const ChatMessage& message : messages)
-    for (const ContentPart& part : message.parts) {
-      if (part.kind != ContentPart::Kind::kPicture) continue;
-      if (std::cmp_greater_equal(pictures.size(), rules_.bounds.pictures))
-        return fail_as(ErrorKind::kPictureTooLarge, "found more than {} pictures, which is the most of a prompt",
-                       rules_.bounds.pictures);
-      std::string place = part.picture.place;
-      if (place.empty()) place = fmt::format("picture {}", pictures.size() + 1);
-      OCTAVO_TRY(pictures.emplace_back(), measure_one(part.picture, std::move(place)));
-    }
-  return pictures;
+Result<std::vector<PromptPictures::Measured>> PromptPictures::measure(
+    std::span<const PictureInput* const> pictures) const {
+  if (std::cmp_greater(pictures.size(), rules_.bounds.pictures))
+    return fail_as(ErrorKind::kPictureTooLarge, "found {} pictures, expected at most {} in a prompt", pictures.size(),
+                   rules_.bounds.pictures);
+  std::vector<Measured> measured;
+  for (const PictureInput* picture : pictures) {
+    std::string place = picture->place;
+    if (place.empty()) place = fmt::format("picture {}", measured.size() + 1);
+    OCTAVO_TRY(measured.emplace_back(), measure_one(*picture, std::move(place)));
+  }
+  return measured;
 }
 
 Result<PromptPictures::Measured> PromptPictures::measure_one(const PictureInput& input, std::string place) const {
@@ -89,7 +88,7 @@ Result<void> PromptPictures::expand(std::span<const Measured> pictures, std::siz
                                     ChatPrompt& prompt) const {
   const auto places = to_size(std::ranges::count(prompt.tokens, rules_.placeholder));
   if (places != pictures.size())
-    return fail("found {} pictures, but the chat template wrote places for {} of them", pictures.size(), places);
+    return fail("found {} pictures, but the prompt has places for {}", pictures.size(), places);
   std::size_t size = prompt.tokens.size();
   for (const Measured& measured : pictures) size += to_size(measured.tile.num_tokens()) - 1;
   if (max_tokens != 0 && size > max_tokens) return too_many_tokens(max_tokens);

@@ -49,10 +49,10 @@ class PromptPictures {
     PictureHeader header = {};
     PictureTile tile = {};
   };
-  /// The pictures of the messages in their order, by their heads. Errors name the picture.
-  Result<std::vector<Measured>> measure(std::span<const ChatMessage> messages) const;
-  /// Puts a picture's placeholders in the place of each single one in the prompt. Errors: the template has written
-  /// places for another number of pictures; the prompt has more than `max_tokens` then, if that is not 0.
+  /// The pictures of a prompt in their order, by their heads. Errors name the picture.
+  Result<std::vector<Measured>> measure(std::span<const PictureInput* const> pictures) const;
+  /// Puts a picture's placeholders in the place of each single one in the prompt. Errors: the prompt has places for
+  /// another number of pictures; it has more than `max_tokens` then, if that is not 0.
   Result<void> expand(std::span<const Measured> pictures, std::size_t max_tokens, ChatPrompt& prompt) const;
   /// Decodes the pictures of an expanded prompt. Errors name the picture; a stop of `work`.
   Result<void> decode(std::span<const Measured> pictures, RequestWork* work, ChatPrompt& prompt) const;
