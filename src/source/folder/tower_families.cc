@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/text.h"
 #include "source/folder/config_keys.h"
 #include "source/folder/tower.h"
 #include "source/vision_names.h"
