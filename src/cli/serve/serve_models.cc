@@ -69,7 +69,7 @@ Result<void> attach(std::vector<FoundModel>& models, const std::vector<ModelSect
                     const std::stop_token& stop) {
   for (const ModelSection& section : sections) {
     if (section.model.empty()) continue;
-    OCTAVO_TRY(const fs::path path, resolve_model(section.model, context, stop));
+    OCTAVO_TRY(const fs::path path, resolve_model(section.model, context, stop, model_to_talk_to(section.engine)));
     auto model =
         std::ranges::find_if(models, [&](const FoundModel& m) { return m.path == path && m.section == nullptr; });
     if (model == models.end()) model = models.insert(model, {.path = path, .given = {section.model}});
@@ -93,11 +93,11 @@ Result<const ModelSection*> take_section(OpenSections& open, const std::vector<s
   return section;
 }
 
-Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const Context& context,
-                                           const std::stop_token& stop) {
+Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const EngineOptions& engine,
+                                           const Context& context, const std::stop_token& stop) {
   std::vector<FoundModel> models;
   for (const std::string& named : options.named) {
-    OCTAVO_TRY(const fs::path path, resolve_model(named, context, stop));
+    OCTAVO_TRY(const fs::path path, resolve_model(named, context, stop, model_to_talk_to(engine)));
     models.push_back({.path = path, .given = {named}});
   }
   const std::vector<fs::path> folders(options.folders.begin(), options.folders.end());
@@ -320,7 +320,7 @@ Result<std::vector<server::ModelEntry>> find_models(const ModelsOptions& options
         "the file of options names one");
   OCTAVO_TRY(const std::vector<ModelSection> sections,
              read_model_sections(options.config_file, engine, options.sampling, context));
-  OCTAVO_TRY(std::vector<FoundModel> models, find_files(options, context, stop));
+  OCTAVO_TRY(std::vector<FoundModel> models, find_files(options, engine, context, stop));
   OCTAVO_TRY_VOID(attach(models, sections, context, stop));
   OpenSections open;
   for (const ModelSection& section : sections)
