@@ -44,6 +44,12 @@ def dequantize_tensor(tensor):
         scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
         bits = np.unpackbits(blocks[:, 2:], axis=1, bitorder="little").astype(np.float32)
         return (scale * (2 * bits - 1)).reshape(shape)
+    if tensor.tensor_type.name == "Q2_0":
+        # 64 weights in 18 bytes: an f16 scale, then 64 pairs of bits, least significant first, of value + 1.
+        blocks = tensor.data.reshape(-1, 18)
+        scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
+        values = (blocks[:, 2:, None] >> np.array([0, 2, 4, 6], np.uint8) & 3).reshape(-1, 64).astype(np.float32) - 1
+        return (scale * values).reshape(shape)
     return dequantize(tensor.data, tensor.tensor_type).reshape(shape).astype(np.float32)
 
 

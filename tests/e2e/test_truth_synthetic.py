@@ -19,7 +19,7 @@ MAX_KL = 2e-3
 MAX_KL_OF_HYBRIDS = 7e-3
 TYPES = ("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
          "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "Q1_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S",
-         "IQ1_S", "IQ1_M", "NVFP4")
+         "IQ1_S", "IQ1_M", "NVFP4", "Q2_0")
 
 
 GPT_OSS_FILE = 4 * ("Q8_0",) + 3 * ("MXFP4",)  # the matrices of a layer, as the files of gpt-oss have them

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/text.h"
 #include "base/to_size.h"
 #include "model/architectures/rope_keys.h"
 #include "source/tensor_names.h"
@@ -195,6 +196,10 @@ Result<void> ModelKeys::refuse_unread_mathematics() const {
     if (experts != 0)
       return fail("{}: {} is {}: mixtures of experts are not supported", path(), key("expert_count"), experts);
   }
+  for (const auto& [name, value] : source_.metadata())
+    if (name.starts_with("prism.hadamard."))
+      return fail("{}: key {} is {}: activations that a Hadamard transform rotates are not supported", path(),
+                  quote(name), describe(value));
   return {};
 }
 

@@ -168,6 +168,13 @@ TEST(ModelKeys, MathematicsThatNobodyReadMustChangeNothing) {
   EXPECT_THAT(message_of(ModelKeys(neutral, "a").refuse_unread_mathematics()), HasSubstr("a.expert_count is 8"));
 }
 
+TEST(ModelKeys, ActivationsThatAHadamardTransformRotatesAreRefused) {
+  MemorySource source = family_keys("llama");
+  source.add("prism.hadamard.version", 1U);
+  EXPECT_THAT(error_of(source),
+              AllOf(HasSubstr("key 'prism.hadamard.version' is uint32 1"), HasSubstr("not supported")));
+}
+
 TEST(ModelKeys, HeadsThatDoNotFitTheWidthAreRefused) {
   MemorySource source = family_keys("llama");
   source.add("llama.attention.head_count", 6U);
