@@ -185,7 +185,7 @@ struct ExpertsFfnSpec {
   bool is_gated = true;     // as DenseFfnSpec
   bool sums_to_one = true;  // the weights of a row's experts; otherwise they are shares of the softmax over all
   Activation activation = Activation::kSilu;
-  bool has_factors = true;              // as those of DenseFfnSpec, one an expert
+  bool has_factors = true;              // as those of DenseFfnSpec, one an expert; of the one for every row, too
   float weights_scale = 1;              // of the weights behind the softmax
   Presence biases = Presence::kAbsent;  // of the router's scores, and of each expert's gate, up and down
   int shared_width = 0;                 // of one more expert, which computes every row; 0: none

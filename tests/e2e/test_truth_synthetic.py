@@ -124,7 +124,7 @@ class FloatWeights(Truth):
         self.check_exact(support.few_words_model("tiny-cohere2", types=F32, window=NUM_IDS // 3))
 
     def test_glm4(self):
-        self.check_exact(support.few_words_model("tiny-glm4", types=F32))
+        self.check_exact(support.few_words_model("tiny-glm4", types=F32, factors=True))
 
     def test_granite_with_its_scales_and_without_positions(self):
         for shape in ("tiny-granite", "tiny-granite-unrotated"):
@@ -134,7 +134,7 @@ class FloatWeights(Truth):
     def test_granitemoe_with_and_without_an_expert_for_every_row(self):
         for shape in ("tiny-granitemoe", "tiny-granitemoe-shared"):
             with self.subTest(shape=shape):
-                self.check_exact(support.few_words_model(shape, types=F32))
+                self.check_exact(support.few_words_model(shape, types=F32, factors=True))
 
     def test_smollm3_whose_fourth_layers_have_no_positions(self):
         self.check_exact(support.few_words_model("tiny-smollm3", types=F32))

@@ -280,6 +280,14 @@ void forget_positions_of_global_layers(std::vector<LayerSpec>& layers) {
     if (layer.attention()->window == 0) layer.attention()->rope = {};
 }
 
+void take_no_factors_of_feed_forward(LayerSpec& layer) {
+  visit_part(layer.feed_forward, [](auto& feed_forward) { feed_forward.has_factors = false; });
+}
+
+void take_no_factors_of_feed_forwards(ModelConfig& config) {
+  for (LayerSpec& layer : config.layers) take_no_factors_of_feed_forward(layer);
+}
+
 void norm_results_alone(LayerSpec& layer) {
   layer.mixer_norm = Presence::kAbsent;
   layer.ffn_norm = Presence::kAbsent;
