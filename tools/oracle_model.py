@@ -22,7 +22,8 @@ NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "ernie4_5-moe", "command-
 UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layers of SmolLM3Config)
 # Whose feed-forwards have no factors in llama.cpp.
 UNFACTORED = ("qwen2", "qwen2vl", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", "muse-glimmer", "starcoder2", "stablelm",
-              "apertus", *SCALED)
+              "apertus", "deci", "qwen3vl", "qwen3vlmoe", "command-r", "exaone4", "glm4", "phi3", "seed_oss", "olmo2",
+              "hunyuan-dense", "ernie4_5", *SCALED)
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
@@ -48,6 +49,12 @@ def dequantize_tensor(tensor):
         scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
         bits = np.unpackbits(blocks[:, 2:], axis=1, bitorder="little").astype(np.float32)
         return (scale * (2 * bits - 1)).reshape(shape)
+    if tensor.tensor_type.name == "Q2_0":
+        # 64 weights in 18 bytes: an f16 scale, then 64 pairs of bits, least significant first, of value + 1.
+        blocks = tensor.data.reshape(-1, 18)
+        scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
+        values = (blocks[:, 2:, None] >> np.array([0, 2, 4, 6], np.uint8) & 3).reshape(-1, 64).astype(np.float32) - 1
+        return (scale * values).reshape(shape)
     return dequantize(tensor.data, tensor.tensor_type).reshape(shape).astype(np.float32)
 
 

@@ -226,6 +226,7 @@ F16_FIELDS = {
     Q.IQ3_XXS: [(0, 1 / 161.0)],
     Q.IQ3_S: [(0, 1 / 161.0)],
     Q.IQ1_S: [(0, 1 / 7.5)],
+    Q.Q2_0: [(0, 1.0)],
 }
 UNSCALED = ("ffn_gate_inp", "ssm_conv1d")  # matrices that have no factor beside them
 NVFP4_SCALE = 1 / 4.4  # of a matrix with weights of standard deviation 1: a tensor beside it
@@ -267,6 +268,9 @@ def random_tensor(rng, shape, qtype, std):
     if cols % per_block:
         raise ValueError(f"a row of {cols} does not divide into blocks of {per_block} for {qtype.name}")
     blocks = rng.integers(0, 256, (rows * cols // per_block, block_bytes), dtype=np.uint8)
+    if qtype == Q.Q2_0:  # values -1 .. 2 with a mean of 0
+        q = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 3], np.uint8)[rng.integers(0, 10, (len(blocks), 16, 4), dtype=np.uint8)]
+        blocks[:, 2:] = q[..., 0] | q[..., 1] << 2 | q[..., 2] << 4 | q[..., 3] << 6
     if qtype in (Q.TQ1_0, Q.TQ2_0):
         digits = random_ternary_bytes(rng, len(blocks), qtype)
         blocks[:, : digits.shape[1]] = digits

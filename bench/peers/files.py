@@ -77,6 +77,8 @@ FILES = (
          ("--shape", "llama-3.2-1b", "--type", "Q4_K")),
     File("qwen3-8b-q1_0", "Qwen3-8B shape, Q1_0", (Row("prefill", 128, goal=5), Row("decode", 32, goal=2.5)),
          ("--shape", "qwen3-8b", "--type", "Q1_0", "--embd-type", "Q1_0"), large=True),
+    File("qwen3-8b-q2_0", "Qwen3-8B shape, Q2_0", (Row("prefill", 128, goal=2), Row("decode", 32, goal=1.3)),
+         ("--shape", "qwen3-8b", "--type", "Q2_0", "--embd-type", "Q2_0"), large=True),
     File("qwen3-8b-q4_k", "Qwen3-8B shape, Q4_K", (Row("prefill", 128), Row("decode", 32), batched()),
          ("--shape", "qwen3-8b", "--type", "Q4_K"), large=True),
     File("qwen3.5-0.8b-q4_k", "Qwen3.5-0.8B shape, Q4_K and Q6_K",

@@ -212,7 +212,7 @@ struct ExpertsFfnSpec {
   bool is_gated = true;  // as DenseFfnSpec
   RouterSpec router = {};
   Activation activation = Activation::kSilu;
-  bool has_factors = true;              // as those of DenseFfnSpec, one an expert
+  bool has_factors = true;              // as those of DenseFfnSpec, one an expert; of the one for every row, too
   Presence biases = Presence::kAbsent;  // of the router's scores, and of each expert's gate, up and down
   int shared_width = 0;                 // of one more expert, which computes every row; 0: none
   bool shared_is_gated = true;          // its result is multiplied by the sigmoid of a product of its own

@@ -49,7 +49,7 @@ class WeightLister {
   /// `name`: of the weights. A bias has the same stem.
   Result<void> experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows, std::int64_t cols,
                        ExpertsIndex& target);
-  Result<void> gate_in_up(const std::string& name, std::int64_t width, DenseFfnWeights& f);
+  Result<void> gate_in_up(const std::string& name, const DenseFfnSpec& spec, DenseFfnWeights& f);
   /// Gate and up of all experts, in a tensor each or in one.
   Result<void> gate_and_up(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w);
   Result<const SourceTensor*> find_experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows,
@@ -339,7 +339,7 @@ Result<void> WeightLister::list_feed_forward(int layer, const DenseFfnSpec& spec
     return scaled_bias(name(tensor_names::kDownBias), f.down, spec.biases, f.down_bias);
   }
   if (spec.gate_in_up) {
-    OCTAVO_TRY_VOID(gate_in_up(name(tensor_names::kUp), spec.width, f));
+    OCTAVO_TRY_VOID(gate_in_up(name(tensor_names::kUp), spec, f));
   } else {
     OCTAVO_TRY_VOID(matrix(name(tensor_names::kGate), spec.width, config_.width, f.gate, spec.has_factors));
     OCTAVO_TRY_VOID(matrix(name(tensor_names::kUp), spec.width, config_.width, f.up, spec.has_factors));
@@ -350,12 +350,13 @@ Result<void> WeightLister::list_feed_forward(int layer, const DenseFfnSpec& spec
 }
 
 /// One tensor has the rows of the gate, then those of up.
-Result<void> WeightLister::gate_in_up(const std::string& name, std::int64_t width, DenseFfnWeights& f) {
+Result<void> WeightLister::gate_in_up(const std::string& name, const DenseFfnSpec& spec, DenseFfnWeights& f) {
+  const std::int64_t width = spec.width;
   OCTAVO_TRY(const SourceTensor* tensor, find(name, 2 * width, config_.width, Presence::kRequired));
   for (WeightIndex* half : {&f.gate, &f.up}) {
     const std::int64_t first = half == &f.up ? width : 0;
     *half = add({.source = tensor, .type = type_of(*tensor), .rows = width, .cols = config_.width, .first_row = first});
-    OCTAVO_TRY_VOID(scale(name, 1, *half));
+    OCTAVO_TRY_VOID(scale(name, 1, *half, spec.has_factors || tensor->tensor.type == DType::kNVFP4));
   }
   return {};
 }
@@ -384,11 +385,11 @@ Result<void> WeightLister::list_shared(int layer, const ExpertsFfnSpec& spec, Ex
     OCTAVO_TRY_VOID(
         matrix(tensor_names::of_layer(layer, tensor_names::kSharedExpertGate), 1, config_.width, w.shared_gate));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kGateOfSharedExpert, tensor_names::kGate), spec.shared_width, config_.width,
-                         w.shared.gate));
-  OCTAVO_TRY_VOID(
-      matrix(name(tensor_names::kUpOfSharedExpert, tensor_names::kUp), spec.shared_width, config_.width, w.shared.up));
+                         w.shared.gate, spec.has_factors));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kUpOfSharedExpert, tensor_names::kUp), spec.shared_width, config_.width,
+                         w.shared.up, spec.has_factors));
   return matrix(name(tensor_names::kDownOfSharedExpert, tensor_names::kDown), config_.width, spec.shared_width,
-                w.shared.down);
+                w.shared.down, spec.has_factors);
 }
 
 Result<void> WeightLister::list_own_norms(int layer, ExpertsFfnWeights& w) {

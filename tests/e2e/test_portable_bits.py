@@ -26,6 +26,7 @@ MODELS = {
     "qwen2": ("tiny-qwen2", {"types": ("Q2_K", "Q3_K", "Q5_K", "F32", "BF16")}),
     "qwen3": ("tiny-qwen3", {"types": ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "IQ4_XS")}),
     "qwen3 by codebooks": ("tiny-qwen3", {"types": ("IQ2_XXS", "IQ3_S", "IQ1_M", "TQ1_0", "Q1_0")}),
+    "qwen3 of few bits": ("tiny-qwen3", {"types": ("Q2_0", "TQ2_0", "MXFP4")}),
     "mistral3": ("tiny-mistral3", {"types": ("Q4_K",), "yarn": 256.0}),
     "gemma2": ("tiny-gemma2", {"types": ("Q8_0", "Q4_K"), "window": 19}),
     "gemma3": ("tiny-gemma3", {"types": ("Q8_0", "Q4_K"), "window": 19}),

@@ -19,7 +19,7 @@ MAX_KL = 2e-3
 MAX_KL_OF_HYBRIDS = 7e-3
 TYPES = ("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
          "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "Q1_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S",
-         "IQ1_S", "IQ1_M", "NVFP4")
+         "IQ1_S", "IQ1_M", "NVFP4", "Q2_0")
 
 
 GPT_OSS_FILE = 4 * ("Q8_0",) + 3 * ("MXFP4",)  # the matrices of a layer, as the files of gpt-oss have them
@@ -124,7 +124,7 @@ class FloatWeights(Truth):
         self.check_exact(support.few_words_model("tiny-cohere2", types=F32, window=NUM_IDS // 3))
 
     def test_glm4(self):
-        self.check_exact(support.few_words_model("tiny-glm4", types=F32))
+        self.check_exact(support.few_words_model("tiny-glm4", types=F32, factors=True))
 
     def test_granite_with_its_scales_and_without_positions(self):
         for shape in ("tiny-granite", "tiny-granite-unrotated"):
@@ -134,7 +134,7 @@ class FloatWeights(Truth):
     def test_granitemoe_with_and_without_an_expert_for_every_row(self):
         for shape in ("tiny-granitemoe", "tiny-granitemoe-shared"):
             with self.subTest(shape=shape):
-                self.check_exact(support.few_words_model(shape, types=F32))
+                self.check_exact(support.few_words_model(shape, types=F32, factors=True))
 
     def test_smollm3_whose_fourth_layers_have_no_positions(self):
         self.check_exact(support.few_words_model("tiny-smollm3", types=F32))

@@ -18,7 +18,9 @@ using ReadArchitecture = Result<void> (*)(const ModelKeys& keys, ModelConfig& co
 Result<void> read_llama(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_qwen2(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_qwen3(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_qwen3vl(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_qwen3moe(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_qwen3vlmoe(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_qwen35(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_qwen35moe(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gemma2(const ModelKeys& keys, ModelConfig& config);
