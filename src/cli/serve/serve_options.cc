@@ -12,6 +12,7 @@
 #include "cli/options/config_file.h"
 #include "cli/options/options.h"
 #include "cli/serve/model_sections.h"
+#include "cli/serve/serve_pictures.h"
 #include "cli/serve/serve_pull.h"
 #include "cli/terminal/parse.h"
 #include "cli/text_rows.h"
@@ -266,6 +267,7 @@ void add_serve_options(Command& command, ServeOptions& options, Context& context
   add_draft_options(command, server.engine);
   add_kv_store_options(command, server.engine.kv_store, context);
   add_picture_options(command, server.engine);
+  add_picture_source_options(command, server, context);
   const Option* body_size = command.find_option("--max-body-size");
   command.on_parsed([&server, body_size]() -> Result<void> {
     server.requests.picture_bounds = server.engine.picture_bounds;
