@@ -159,6 +159,13 @@ class Found(Seeing):
             self.assertTrue(json.loads(server.get("/props")[2])["modalities"]["vision"])
             self.assertIn("pictures are read by mmproj-F16.gguf, beside the model", server.messages())
             self.ask(server, self.question())
+            long = json.dumps({"messages": self.question(), "max_tokens": 1}) + " " * (20 << 20)
+            self.assertEqual(server.request("POST", "/v1/chat/completions", long)[0], 200)  # 32 MiB are allowed
+        for args, most in ((("--max-body-size", "1MiB"), 1 << 20), (("--max-received-size", "16MiB"), 8 << 20)):
+            with self.subTest(args), Server(*options, *args, model=folder / "model-F32.gguf") as server:
+                status, _, text = server.request("POST", "/v1/chat/completions", "{}" + " " * most)
+                self.assertEqual(status, 413)
+                self.assertIn(f"longer than {most} bytes", text)
         with Server("--no-mmproj", *options, model=folder / "model-F32.gguf") as server:
             self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
 
