@@ -13,6 +13,7 @@ import unittest
 import zlib
 
 import support
+from hub_ways import Tls
 from test_server_pictures import Seeing, image_part, text_part
 
 
@@ -182,6 +183,23 @@ class Fetched(Addresses):
         with self.server("--image-urls", f"127.0.0.1:{self.host.port}") as server:
             server.post("/v1/chat/completions", self.chat(self.host.url + "/to/3?/a.png"))
             self.refused(server, self.host.url + "/to/4?/a.png", "found more than 3 redirects")
+
+
+    def test_https_asks_for_a_certificate_and_does_not_become_http(self):
+        with Tls(self.host.port, self.folder) as tls:
+            hosts = ("--image-urls", "localhost,127.0.0.0/8,::1")
+            with self.server(*hosts, env={"SSL_CERT_FILE": str(tls.certificate)}) as server:
+                server.post("/v1/chat/completions", self.chat(tls.url + "/a.png"))
+                self.refused(server, f"{tls.url}/to/1?{self.host.url}/a.png", "expected https as before")
+            with self.server(*hosts) as server:
+                self.refused(server, tls.url + "/a.png", "certificate")
+
+    def test_no_proxy_is_asked(self):
+        asked = len(self.other.asked)
+        proxies = {name: self.other.url for name in ("http_proxy", "https_proxy", "all_proxy", "ALL_PROXY")}
+        with self.server("--image-urls", f"127.0.0.1:{self.host.port}", env=proxies) as server:
+            server.post("/v1/chat/completions", self.chat(self.host.url + "/a.png"))
+        self.assertEqual(len(self.other.asked), asked)
 
 
 class Refused(Addresses):

@@ -63,10 +63,10 @@ class Seeing(unittest.TestCase):
     def model(name="tiny-qwen35"):
         return support.tiny_model(name, VOCAB, types=("F32",), words=support.FEW_WORDS, sees=True)
 
-    def server(self, *args, name="tiny-qwen35"):
+    def server(self, *args, name="tiny-qwen35", env=None):
         model = self.model(name)
         return Server("--mmproj", self.towers[name], "--image-min-tokens", "1", "--chat-template-file",
-                      self.folder / "template.jinja", "--kv-memory", "64MiB", *args, model=model)
+                      self.folder / "template.jinja", "--kv-memory", "64MiB", *args, model=model, env=env)
 
     def question(self, pictures=None, texts=TEXTS):
         pictures = self.pictures if pictures is None else pictures
