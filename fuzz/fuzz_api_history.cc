@@ -90,12 +90,12 @@ std::vector<json::array> histories(const json::value& value) {
 /// Where each address has its picture, none is left.
 void check_addresses(json::object body) {
   FetchedPictures fetched;
-  for (const PictureAddress& found : find_picture_addresses(body)) {
+  for (const PictureAddress& found : find_pictures(body).addresses) {
     FUZZ_CHECK(found.count > 0 && is_picture_address(found.address));
     fetched.emplace(found.address, FetchedPicture{.bytes = "one", .media_type = "image/png"});
   }
   FUZZ_CHECK(put_pictures(body, fetched).empty());
-  FUZZ_CHECK(find_picture_addresses(body).empty());
+  FUZZ_CHECK(find_pictures(body).addresses.empty());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "server/picture_fetches.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -62,17 +63,19 @@ asio::awaitable<ApiResult<FetchedPictures>> PictureFetches::fetch_all(Exchange& 
 
 asio::awaitable<ApiResult<UnfetchedPictures>> PictureFetches::fetch(Exchange& exchange, AddressedBody& body,
                                                                     std::stop_token stop) {
-  if (queue_ == nullptr || !body.model.engine().info().vision.sees()) co_return UnfetchedPictures();
-  auto find = [&] { return find_picture_addresses(body.object); };
-  std::vector<PictureAddress> addresses = co_await run_on(bodies_.threads(), find);
-  if (addresses.empty()) co_return UnfetchedPictures();
+  if (!body.model.engine().info().vision.sees()) co_return UnfetchedPictures();
+  auto find = [&] { return find_pictures(body.object); };
+  BodyPictures found = co_await run_on(bodies_.threads(), find);
+  const bool fetches = queue_ != nullptr && !found.addresses.empty();
+  if (!fetches && (!found.has_any || body.num_bytes > WorkQueue::kSmallBytes)) co_return UnfetchedPictures();
   body.turn.reset();
-  auto fetched = co_await fetch_all(exchange, body.num_bytes, std::move(addresses), stop);
+  ApiResult<FetchedPictures> fetched;
+  if (fetches) fetched = co_await fetch_all(exchange, body.num_bytes, std::move(found.addresses), stop);
   if (!fetched) co_return std::unexpected(fetched.error());
   if (stop.stop_requested()) co_return std::unexpected(shutting_down());
   const std::size_t num_bytes = body.num_bytes + num_bytes_of(*fetched);
   exchange.connection.hold_body(num_bytes);
-  auto turn = co_await bodies_.take_turn(exchange, num_bytes);
+  auto turn = co_await bodies_.take_turn(exchange, std::max(num_bytes, WorkQueue::kSmallBytes + 1));
   if (!turn) co_return std::unexpected(turn.error());
   if (!(*turn)->has_begun()) co_return std::unexpected(shutting_down());  // nobody hears it
   body.turn = std::move(*turn);

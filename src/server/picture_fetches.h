@@ -1,5 +1,6 @@
-// Fetches the pictures that bodies name by addresses, on threads of its own, which wait and compute nothing: meanwhile
-// others' bodies are parsed, and steps are computed.
+// Bodies with pictures before they are parsed. Those that a body names by addresses are fetched on threads that wait
+// and compute nothing: meanwhile others' bodies are parsed, and steps are computed. A body with pictures is a large one
+// in the queue of the threads that parse, since a few bytes may take as long to be decoded: texts keep a thread.
 //
 // Clients take turns, one body of one client after another's. Owned by the Service; the I/O thread.
 #pragma once
@@ -24,10 +25,10 @@ class PictureFetches {
   /// Both must outlive it.
   PictureFetches(const ServerOptions& options, BodyReader& bodies);
 
-  /// Puts the pictures at the body's addresses in their places, where its model sees. The body gives its turn at the
-  /// reader back meanwhile, and has one again then. Together they may have as many bytes as a body may. The value tells
-  /// of those that did not come. Whoever asks `stop` to stop it notifies the connection's wake(). Errors: it was
-  /// stopped; the connection gave up what it holds; the server shuts down.
+  /// Puts the pictures at the body's addresses in their places, where its model sees. A body with pictures gives its
+  /// turn at the reader back meanwhile, and has that of a large one then. Together they may have as many bytes as a
+  /// body may. The value tells of those that did not come. Whoever asks `stop` to stop it notifies the connection's
+  /// wake(). Errors: it was stopped; the connection gave up what it holds; the server shuts down.
   asio::awaitable<ApiResult<UnfetchedPictures>> fetch(Exchange& exchange, AddressedBody& body, std::stop_token stop);
 
  private:

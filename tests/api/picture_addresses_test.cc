@@ -18,7 +18,7 @@ json::object parsed(const std::string& text) { return json::parse(text).as_objec
 std::vector<std::string> found_in(const std::string& text) {
   json::object body = parsed(text);
   std::vector<std::string> shown;
-  for (const PictureAddress& found : find_picture_addresses(body))
+  for (const PictureAddress& found : find_pictures(body).addresses)
     shown.push_back(found.address + " " + std::to_string(found.count));
   return shown;
 }
@@ -62,6 +62,21 @@ TEST(PictureAddresses, OfOtherFormsAreNone) {
         R"({"messages": [{"content": [{"type": "image", "source": {"type": "base64", "data": "http://a"}}]}]})",
         R"({"prompt": "http://a"})"})
     EXPECT_THAT(found_in(body), ElementsAre()) << body;
+}
+
+TEST(PictureAddresses, ABodyHasPicturesAlsoAsDataOrBesideItsText) {
+  const auto has_any = [](const std::string& text) {
+    json::object body = parsed(text);
+    return find_pictures(body).has_any;
+  };
+  for (const char* body : {R"({"messages": [{"content": [{"type": "image_url", "image_url": "data:;base64,AAAA"}]}]})",
+                           R"({"messages": [{"content": "a"}, {"content": "a", "images": ["AAAA"]}]})",
+                           R"({"prompt": "a", "images": ["AAAA"]})",
+                           R"({"input": [{"output": [{"type": "input_image", "image_url": "http://a"}]}]})"})
+    EXPECT_TRUE(has_any(body)) << body;
+  for (const char* body : {R"({"messages": [{"content": "a"}, 5, {"content": [{"type": "text", "text": "a"}]}]})",
+                           R"({"prompt": "a", "images": []})", R"({"messages": 5, "images": null})"})
+    EXPECT_FALSE(has_any(body)) << body;
 }
 
 TEST(PictureAddresses, APictureStandsInThePlaceOfItsAddressAndOthersAreTold) {

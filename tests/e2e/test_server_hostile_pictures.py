@@ -238,6 +238,18 @@ class Hostile(Seeing):
             for status, answer in threads.map(lambda body: ask("/v1/chat/completions", body), bodies):
                 self.check(status, answer, READ, "64 megapixels")
 
+    def test_texts_pass_those_that_wait_to_be_decoded(self):
+        """However few bytes a picture has: one of the threads that parse is for texts."""
+        body = bodies_of(png_of_one_colour(8000, 8000))[0][1]
+        with self.server("--image-max-tokens", "64") as server, concurrent.futures.ThreadPoolExecutor(6) as threads:
+            asked = [threads.submit(server.post, "/v1/chat/completions", body) for _ in range(6)]
+            concurrent.futures.wait(asked, return_when=concurrent.futures.FIRST_COMPLETED)
+            server.complete("A", max_tokens=1)
+            passed = sum(not one.done() for one in asked)
+            self.assertGreaterEqual(passed, 3)
+            for one in asked:
+                one.result()
+
     def test_cut_and_wrong_bytes_are_refused_or_read(self):
         draw = random.Random(7)
         files = sorted(path for path in FILES.iterdir() if path.suffix in (".png", ".jpg", ".webp", ".gif"))

@@ -41,7 +41,7 @@ json::string* place_in(json::object& part) {
   return nullptr;
 }
 
-/// Calls `use` with the address of each picture in a value. The depth is that of the body, which is bounded.
+/// Calls `use` with the text of each picture in a value. The depth is that of the body, which is bounded.
 template <class Use>
 void visit(json::value& value, const Use& use) {
   if (json::array* elements = value.if_array()) {
@@ -51,8 +51,7 @@ void visit(json::value& value, const Use& use) {
   json::object* object = value.if_object();
   if (object == nullptr) return;
   if (is_picture(*object)) {
-    json::string* place = place_in(*object);
-    if (place != nullptr && is_picture_address(*place)) use(*place);
+    if (json::string* place = place_in(*object)) use(*place);
     return;
   }
   for (const std::string_view name : {"content", "output"})
@@ -65,6 +64,21 @@ void visit_body(json::object& body, const Use& use) {
     if (json::value* value = body.if_contains(name)) visit(*value, use);
 }
 
+/// Pictures beside a text, as ollama has them.
+bool has_images(const json::object& object) {
+  const json::value* images = object.if_contains("images");
+  return images != nullptr && images->is_array() && !images->get_array().empty();
+}
+
+/// Such pictures beside the text of a body or of one of its messages.
+bool has_images_beside(const json::object& body) {
+  const json::value* messages = body.if_contains("messages");
+  return has_images(body) || (messages != nullptr && messages->is_array() &&
+                              std::ranges::any_of(messages->get_array(), [](const json::value& message) {
+                                return message.is_object() && has_images(message.get_object());
+                              }));
+}
+
 }  // namespace
 
 bool is_picture_address(std::string_view text) {
@@ -72,15 +86,17 @@ bool is_picture_address(std::string_view text) {
       kSchemes, [text](std::string_view scheme) { return lower_case(text.substr(0, scheme.size())) == scheme; });
 }
 
-std::vector<PictureAddress> find_picture_addresses(json::object& body) {
-  std::vector<PictureAddress> found;
+BodyPictures find_pictures(json::object& body) {
+  BodyPictures found{.has_any = has_images_beside(body)};
   std::map<std::string_view, std::size_t> places;
-  visit_body(body, [&](const json::string& address) {
-    const auto [place, is_new] = places.try_emplace(std::string_view(address), found.size());
+  visit_body(body, [&](const json::string& text) {
+    found.has_any = true;
+    if (!is_picture_address(text)) return;
+    const auto [place, is_new] = places.try_emplace(std::string_view(text), found.addresses.size());
     if (is_new) {
-      found.push_back({.address = std::string(address)});
+      found.addresses.push_back({.address = std::string(text)});
     } else {
-      ++found[place->second].count;
+      ++found.addresses[place->second].count;
     }
   });
   return found;

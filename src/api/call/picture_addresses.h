@@ -1,5 +1,5 @@
-// Pictures that a body names by addresses, in whichever API's form. Whoever serves the body fetches them before it is
-// parsed: a picture that came is put in the place of its address, as a data URL.
+// The pictures of a body before it is parsed, in whichever API's form. Those that it names by addresses are fetched by
+// whoever serves the body: a picture that came is put in the place of its address, as a data URL.
 //
 // Free functions without state; any thread.
 #pragma once
@@ -32,8 +32,13 @@ using FetchedPictures = std::map<std::string, Result<FetchedPicture>, std::less<
 /// The reasons why pictures are not there, by their addresses.
 using UnfetchedPictures = std::map<std::string, Error, std::less<>>;
 
-/// The addresses in the messages of a body, each once, in their order.
-std::vector<PictureAddress> find_picture_addresses(boost::json::object& body);
+struct BodyPictures {
+  bool has_any = false;                        // at addresses or as data
+  std::vector<PictureAddress> addresses = {};  // each once, in their order
+};
+
+/// The pictures in the messages of a body.
+BodyPictures find_pictures(boost::json::object& body);
 /// Puts pictures in the places of their addresses. The errors of the others.
 UnfetchedPictures put_pictures(boost::json::object& body, const FetchedPictures& fetched);
 
