@@ -344,6 +344,7 @@ TEST(LlamaArguments, WhatWouldChangeAnswersIsRefusedWithTheReason) {
 TEST(LlamaArguments, PicturesAreAskedForByTheSameNames) {
   EXPECT_THAT(args_of({"-m", "/a", "-mm", "/b", "--image-min-tokens", "9", "--image-max-tokens", "99"}),
               UnorderedElementsAre("--model=/a", "--mmproj=/b", "--image-min-tokens=9", "--image-max-tokens=99"));
+  EXPECT_THAT(args_of({"--media-path", "/pictures"}), UnorderedElementsAre("--media-path=/pictures"));
   EXPECT_THAT(args_of({"-m", "/a", "--no-mmproj-auto"}), UnorderedElementsAre("--model=/a", "--no-mmproj=true"));
   EXPECT_THAT(args_of({"-m", "/a"}, {{"LLAMA_ARG_MMPROJ", "/b"}}), UnorderedElementsAre("--model=/a", "--mmproj=/b"));
   const std::string address = "https://huggingface.co/a/b/resolve/main/mmproj-F16.gguf";

@@ -69,10 +69,10 @@ class Seeing(unittest.TestCase):
     def model(name="tiny-qwen35"):
         return support.tiny_model(name, VOCAB, types=("F32",), words=support.FEW_WORDS, sees=True)
 
-    def server(self, *args, name="tiny-qwen35"):
+    def server(self, *args, name="tiny-qwen35", env=None):
         model = self.model(name)
         return Server("--mmproj", self.towers[name], "--image-min-tokens", "1", "--chat-template-file",
-                      self.folder / "template.jinja", "--kv-memory", "64MiB", *args, model=model)
+                      self.folder / "template.jinja", "--kv-memory", "64MiB", *args, model=model, env=env)
 
     def question(self, pictures=None, texts=TEXTS):
         pictures = self.pictures if pictures is None else pictures
@@ -222,6 +222,13 @@ class Found(Seeing):
             self.assertTrue(json.loads(server.get("/props")[2])["modalities"]["vision"])
             self.assertIn("pictures are read by mmproj-F16.gguf, beside the model", server.messages())
             self.ask(server, self.question())
+            long = json.dumps({"messages": self.question(), "max_tokens": 1}) + " " * (20 << 20)
+            self.assertEqual(server.request("POST", "/v1/chat/completions", long)[0], 200)  # 32 MiB are allowed
+        for args, most in ((("--max-body-size", "1MiB"), 1 << 20), (("--max-received-size", "16MiB"), 8 << 20)):
+            with self.subTest(args), Server(*options, *args, model=folder / "model-F32.gguf") as server:
+                status, _, text = server.request("POST", "/v1/chat/completions", "{}" + " " * most)
+                self.assertEqual(status, 413)
+                self.assertIn(f"longer than {most} bytes", text)
         with Server("--no-mmproj", *options, model=folder / "model-F32.gguf") as server:
             self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
 

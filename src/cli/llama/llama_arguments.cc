@@ -54,7 +54,7 @@ constexpr LlamaArgument kArguments[] = {
     {"--image-min-tokens", "LLAMA_ARG_IMAGE_MIN_TOKENS", "N", kOption, "--image-min-tokens"},
     {"--image-max-tokens", "LLAMA_ARG_IMAGE_MAX_TOKENS", "N", kOption, "--image-max-tokens"},
     {"--mtmd-batch-max-tokens", "LLAMA_ARG_MTMD_BATCH_MAX_TOKENS", "N", kIgnored, "pieces of pictures are as large as the time between tokens allows"},
-    {"--media-path", "", "FOLDER", kIgnored, "pictures come as data URLs or base64, never as files of the server"},
+    {"--media-path", "", "FOLDER", kOption, "--media-path"},
     {"--embedding,--embeddings", "LLAMA_ARG_EMBEDDINGS", "", kOption, "--embedding"},
     {"--rerank,--reranking", "LLAMA_ARG_RERANKING", "", kOption, "--reranking"},
     {"--pooling", "LLAMA_ARG_POOLING", "KIND", kOption, "--pooling"},

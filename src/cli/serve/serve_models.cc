@@ -127,6 +127,39 @@ Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const E
   return models;
 }
 
+bool has_encoder_beside(const fs::path& model) {
+  const fs::path folder = model.has_parent_path() ? model.parent_path() : fs::path(".");
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = lower_case(at->path().filename().string());
+    if (name.starts_with("mmproj") && name.ends_with(".gguf")) return true;
+  }
+  return false;
+}
+
+/// The files of models that are named or lie in folders, as far as they are here.
+std::vector<fs::path> paths_here(const std::vector<std::string>& named, const std::vector<std::string>& folders,
+                                 const Context& context) {
+  std::vector<fs::path> paths;
+  std::vector<std::string> others;  // names of a hub, or parts of names
+  std::error_code ignored;
+  for (const std::string& name : named) {
+    if (fs::exists(name, ignored)) {
+      paths.emplace_back(name);
+    } else {
+      others.push_back(name);
+    }
+  }
+  if (others.empty() && folders.empty()) return paths;
+  const std::vector<fs::path> places(folders.begin(), folders.end());
+  const std::vector<hub::LocalModel> models = hub::list_local_models(context.hub, places);
+  for (const hub::LocalModel& model : models)
+    if (model.place == "folder") paths.push_back(model.path);
+  for (const std::string& name : others)
+    for (const hub::LocalModel* model : hub::find_local_models(models, name)) paths.push_back(model->path);
+  return paths;
+}
+
 /// Changes when another engine would be loaded.
 std::string version_of(const fs::path& path, const EngineOptions& engine) {
   std::error_code ignored;
@@ -308,6 +341,18 @@ server::ModelEntry one_model(const ModelsOptions& options, const EngineOptions& 
       .names = options.names, .load = load, .is_loaded_at_start = true, .set_sampling = setting(options.sampling)};
   entry.takes_any_name = take_any_name(entry.names);
   return entry;
+}
+
+Result<bool> may_see(const ModelsOptions& options, const EngineOptions& engine, Context& context) {
+  OCTAVO_TRY(const auto sections, read_model_sections(options.config_file, engine, options.sampling, context));
+  const auto names_encoder = [](const ModelSection& section) { return !section.engine.mmproj_path.empty(); };
+  if (!engine.mmproj_path.empty() || std::ranges::any_of(sections, names_encoder)) return true;
+  const auto finds_encoder = [](const ModelSection& section) { return section.engine.finds_mmproj; };
+  if (!engine.finds_mmproj && std::ranges::none_of(sections, finds_encoder)) return false;
+  std::vector<std::string> named = options.named;
+  for (const ModelSection& section : sections)
+    if (!section.model.empty()) named.push_back(section.model);
+  return std::ranges::any_of(paths_here(named, options.folders, context), has_encoder_beside);
 }
 
 Result<std::vector<server::ModelEntry>> find_models(const ModelsOptions& options, const EngineOptions& engine,
