@@ -129,6 +129,8 @@ SHAPES = {
     "phi-4-mini": Shape("phi3", 32, 3072, 24, 8, 128, 8192, 131072, 10000.0, True),
     "granite-4.1-3b": Shape("granite", 40, 2560, 40, 8, 64, 8192, 131072, 10000000.0, True),
     "muse-glimmer-30b": Shape("muse-glimmer", 52, 6656, 32, 2, 128, 19968, 131072, 500000.0, False),
+    "glm-4.5-air": Shape("glm4moe", 46, 4096, 96, 8, 128, 1408, 131072, 1000000.0, False, 128, 8, 1408),
+    "qwen3-coder-next": Shape("qwen3next", 48, 2048, 16, 2, 256, 512, 262144, 10000000.0, False, 512, 10, 512),
     "llama-3-8b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 8192, 500000.0, False),
 }
 
@@ -164,6 +166,7 @@ ROUTERS = {
     "tiny-glm4moe": Router(2, "exp_probs_b.bias", True, 1.5, shared_count=1, leading=1, dense=(0,)),
     "tiny-glm4moe-groups": Router(1, "exp_probs_b.bias", False, 2.5, (4, 2), shared_count=2),
     "tiny-ernie-moe": Router(bias="exp_probs_b.bias", leading=1, every=2, dense=(0, 2)),
+    "glm-4.5-air": Router(2, "exp_probs_b.bias", True, shared_count=1, leading=1, dense=(0,), dense_width=10944),
     "tiny-hy-v3": Router(bias="exp_probs_b", is_normed=True, scale=2.0, dense=(0,)),
 }
 
@@ -171,6 +174,7 @@ RECURRENCES = {
     "tiny-qwen3next": Recurrence(2, 4, 64, 64),
     "tiny-qwen35": Recurrence(2, 4, 64, 64),
     "tiny-qwen35moe": Recurrence(2, 4, 64, 64),
+    "qwen3-coder-next": Recurrence(16, 32, 128, 128),
     "qwen3.5-0.8b": Recurrence(16, 16, 128, 128),
     "qwen3.5-4b": Recurrence(16, 32, 128, 128),
     "qwen3.5-35b-a3b": Recurrence(16, 32, 128, 128),

@@ -131,6 +131,19 @@ class PlainTransformer {
     return gates;
   }
 
+  /// Of each value head, before their functions (fix_query_key_value_ordering of Qwen3NextGatedDeltaNet).
+  static std::pair<Row, Row> betas_and_decays(const DeltaSpec& spec, const DeltaWeights& d, const Row& h) {
+    if (!spec.by_key_head) return {product(d.beta, h), product(d.decay, h)};
+    const Row both = product(d.decay, h);
+    const auto share = spec.num_value_heads / spec.num_key_heads;
+    std::pair<Row, Row> apart;
+    for (auto at = both.begin(); at != both.end(); at += 2 * share) {
+      apart.first.insert(apart.first.end(), at, at + share);
+      apart.second.insert(apart.second.end(), at + share, at + 2 * share);
+    }
+    return apart;
+  }
+
   /// Results of a gated delta net, all rows from position 0 on.
   Rows recurred(const DeltaSpec& spec, const LayerWeights& w, const Rows& x) const {
     const auto& d = std::get<DeltaWeights>(w.mixer);
@@ -148,10 +161,12 @@ class PlainTransformer {
                       static_cast<double>(d.taps[(at(spec.taps) - 1 - back) * mixed.size() + c]);
         mixed[c] *= sigmoid(mixed[c]);
       }
-      const Row alpha = product(d.decay, h), beta = product(d.beta, h), gate = product(d.gate, h);
+      const auto [beta, alpha] = betas_and_decays(spec, d, h);
+      const Row gate = product(d.gate, h);
       Row result;
       for (std::size_t head = 0; head < states.size(); ++head) {
-        const std::size_t q_at = head % at(spec.num_key_heads) * key_dim;
+        const std::size_t share = at(spec.num_value_heads / spec.num_key_heads);
+        const std::size_t q_at = (spec.by_key_head ? head / share : head % at(spec.num_key_heads)) * key_dim;
         const Row q = unit(mixed, q_at, key_dim), k = unit(mixed, q_at + at(spec.key_width()), key_dim);
         const double step = std::log1p(std::exp(alpha[head] + static_cast<double>(d.decay_bias[head])));
         const double decay = std::exp(static_cast<double>(d.decay_scale[head]) * step);
