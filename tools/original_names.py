@@ -34,6 +34,10 @@ OWN_PARTS = {
     "starcoder2": {"ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj"},
     "apertus": {"attn_norm": "attention_layernorm", "ffn_norm": "feedforward_layernorm"},
     "exaone4": {"post_ffw_norm": "post_feedforward_layernorm"},
+    "lfm2": {"attn_norm": "operator_norm", "ffn_norm": "ffn_norm", "attn_output": "self_attn.out_proj",
+             "attn_q_norm": "self_attn.q_layernorm", "attn_k_norm": "self_attn.k_layernorm",
+             "shortconv.in_proj": "conv.in_proj", "shortconv.conv": "conv.conv", "shortconv.out_proj": "conv.out_proj",
+             "ffn_gate": "feed_forward.w1", "ffn_up": "feed_forward.w3", "ffn_down": "feed_forward.w2"},
     "glm4": {"post_attention_norm": "post_self_attn_layernorm", "post_ffw_norm": "post_mlp_layernorm",
              "ffn_up": "mlp.gate_up_proj"},
 }
@@ -42,6 +46,7 @@ WHOLE = {
     "output_norm.bias": "model.norm.bias", "output.weight": "lm_head.weight", "per_layer_token_embd.weight": "model.embed_tokens_per_layer.weight",
     "per_layer_model_proj.weight": "model.per_layer_model_projection.weight",
     "per_layer_proj_norm.weight": "model.per_layer_projection_norm.weight",
+    "token_embd_norm.weight": "model.embedding_norm.weight",
     "nextn.pre_projection.weight": "pre_projection.weight", "nextn.post_projection.weight": "post_projection.weight",
 }
 NAMES = {  # of a layer, whole
@@ -107,6 +112,8 @@ def layer_tensor(shape, name, data):
         return halves_of_heads(data, shape.heads if stem == "attn_q" else shape.kv_heads)
     if stem == "ffn_gate_inp_shexp":
         return data.reshape(1, -1)
+    if name == "shortconv.conv.weight":
+        return data[:, None, :]
     if shape.arch in SHIFTED_LAYER_NORMS and name.endswith("norm.weight") and stem != "ssm_norm":
         return data - 1
     return delta_net(stem, data) if shape.arch.startswith("qwen35") else data

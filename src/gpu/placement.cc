@@ -43,6 +43,7 @@ std::string reason_against(const LayerSpec& spec) {
   if (delta != nullptr && std::max(delta_rule_shared(delta->key_dim),
                                    convolve_heads_shared(delta->key_dim, delta->value_dim)) > kMaxSharedBytes)
     return "its recurrence has heads that are too wide";
+  if (spec.short_conv() != nullptr) return "it is a short convolution";
   if (attention != nullptr && attention->v_dim() != attention->head_dim)
     return "its values are not as wide as its keys";
   if ((attention != nullptr && !attention->is_causal) || spec.sum_norms) return "it is an encoder's";
