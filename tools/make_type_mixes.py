@@ -30,6 +30,7 @@ MODELS = {
     "six-experts": ["--shape", "tiny-mixtral", "--layers", "8"],
     "hybrid": ["--shape", "tiny-qwen35", "--layers", "12"],
     "hybrid-experts": ["--shape", "tiny-qwen35moe", "--layers", "8"],
+    "short-convolutions": ["--shape", "tiny-lfm2", "--layers", "16"],
     "narrow": ["--shape", "tiny-gpt-oss", "--layers", "8"],
 }
 NUMBERS = ("block_count", "expert_count", "attention.head_count", "attention.head_count_kv")

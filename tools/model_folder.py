@@ -33,7 +33,7 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "qwen2vl": "Qwen2_5_VLForConditionalGeneration", "qwen3vl": "Qwen3VLForConditionalGeneration",
           "muse-glimmer": "MuseGlimmerForConditionalGeneration",
           "phi3": "Phi3ForCausalLM", "starcoder2": "Starcoder2ForCausalLM", "stablelm": "StableLmForCausalLM",
-          "apertus": "ApertusForCausalLM"}
+          "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM"}
 SIZES = {"hidden_size": "embedding_length", "num_hidden_layers": "block_count", "vocab_size": "vocab_size",
          "num_attention_heads": "attention.head_count", "num_key_value_heads": "attention.head_count_kv",
          "head_dim": "attention.key_length", "intermediate_size": "feed_forward_length",
@@ -154,6 +154,15 @@ def delta_members(keys):
         "attn_output_gate": True, "mtp_num_hidden_layers": 1}
 
 
+def lfm2_members(keys, epsilon):
+    """The width of the feed-forward is made of another one, which is two thirds more."""
+    kv_heads = keys.get("attention.head_count_kv")
+    return {"norm_eps": epsilon, "num_key_value_heads": max(kv_heads), "conv_L_cache": keys.get("shortconv.l_cache"),
+            "conv_bias": False, "layer_types": ["full_attention" if heads else "conv" for heads in kv_heads],
+            "intermediate_size": keys.get("feed_forward_length") * 3 // 2, "block_auto_adjust_ff_dim": True,
+            "block_ffn_dim_multiplier": 1.0, "block_multiple_of": 256}
+
+
 def config_of(keys, is_tied, old):
     config = {name: keys.get(suffix) for name, suffix in SIZES.items()}
     config = {name: value for name, value in config.items() if value is not None}
@@ -180,6 +189,8 @@ def config_of(keys, is_tied, old):
         config |= {"norm_epsilon": config.pop("layer_norm_eps"), "hidden_act": "gelu_pytorch_tanh", "use_bias": True}
     if keys.arch == "apertus":
         config |= {"hidden_act": "xielu"}
+    if keys.arch == "lfm2":
+        config |= lfm2_members(keys, config.pop("rms_norm_eps"))
     if keys.arch == "smollm3":
         config |= {"no_rope_layers": [int((i + 1) % 4 != 0) for i in range(keys.get("block_count"))]}
     if keys.arch == "minicpm":

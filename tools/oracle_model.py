@@ -11,7 +11,7 @@ ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwe
                  "gemma4", "gemma4-assistant", "gpt-oss", "seed_oss", "ernie4_5", "hunyuan-dense", "olmo2", "exaone4",
                  "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "qwen2vl",
                  "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "qwen3next", "glm4moe", "mellum",
-                 "ernie4_5-moe", "hy_v3")
+                 "ernie4_5-moe", "hy_v3", "lfm2")
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
 SIGMOID_ROUTERS = ("glm4moe", "hy_v3")  # where the file does not say
 NORMED_BY_KEY = ("glm4moe", "hy_v3")  # weights of experts; those of others always
@@ -28,7 +28,8 @@ GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the head
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
 GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "olmo2": 4, "exaone4": 4, "cohere2": 4,
-                "muse-glimmer": 4, "mellum": 4}
+                "muse-glimmer": 4, "mellum": 4,
+                "lfm2": 0}  # lfm2: none sees all where there is a window
 PLAIN_WINDOWS = ("olmo2", "mellum")  # whose windowed layers' positions are not stretched
 UNROTATED_GLOBALS = ("exaone4", "cohere2", "muse-glimmer")  # whose layers that see all know no positions
 NORMS_RESULTS = ("gemma2", "gemma3", "glm4", "olmo2", "exaone4", "muse-glimmer")  # of the parts, before they are added
@@ -355,6 +356,22 @@ class Model:
         out = self.norm(out, p + "ssm_norm.weight").reshape(n, -1) * silu(h @ w[p + "attn_gate.weight"].T)
         return out @ w[p + "ssm_out.weight"].T
 
+    def short_conv(self, h, layer):
+        """Lfm2ShortConv of transformers: a causal convolution of each channel between two gates, h [tokens, width] -> the
+        same. The last tap is that of the token itself."""
+        w, p, n = self.weights, f"blk.{layer}.", len(h)
+        b, c, x = np.split(h @ w[p + "shortconv.in_proj.weight"].T, 3, axis=1)
+        taps = w[p + "shortconv.conv.weight"]  # [channels, taps]
+        num_taps = taps.shape[1]
+        x = np.concatenate([np.zeros((num_taps - 1, len(taps)), np.float32), b * x])
+        return (c * sum(x[j:j + n] * taps[:, j] for j in range(num_taps))) @ w[p + "shortconv.out_proj.weight"].T
+
+    def mixer(self, layer):
+        """The function that mixes the rows of a layer."""
+        if self.arch == "lfm2" and not self.of_layer("attention.head_count_kv", layer):
+            return self.short_conv
+        return self.delta_net if self.is_recurrent(layer) else self.attention
+
     def feed_forward(self, h, layer):
         w, p = self.weights, f"blk.{layer}."
         if p + "ffn_gate_inp.weight" in w:
@@ -460,8 +477,8 @@ class Model:
         if self.arch == "muse-glimmer":
             x = x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps)
         for i in range(self.layers):
-            x = self.layer(x, i, self.delta_net if self.is_recurrent(i) else self.attention)
-        return self.norm(x, "output_norm.weight") * np.float32(self.logit_scale)
+            x = self.layer(x, i, self.mixer(i))
+        return self.norm(x, f"{'token_embd' if self.arch == 'lfm2' else 'output'}_norm.weight") * np.float32(self.logit_scale)
 
     def head_logits(self, ids, guessed=()):
         """Logits of the draft head behind `ids` and behind each of the tokens that were guessed then, float32

@@ -39,6 +39,10 @@ OWN_PARTS = {
     "ernie4_5-moe": SHARED_EXPERTS | {"exp_probs_b": "mlp.gate.moe_statics.e_score_correction"},
     "hy_v3": SHARED_EXPERTS | {"exp_probs_b": "mlp.e_score_correction"},
     "qwen3next": {"ssm_ba": "linear_attn.in_proj_ba", "attn_qkvz": "linear_attn.in_proj_qkvz"},
+    "lfm2": {"attn_norm": "operator_norm", "ffn_norm": "ffn_norm", "attn_output": "self_attn.out_proj",
+             "attn_q_norm": "self_attn.q_layernorm", "attn_k_norm": "self_attn.k_layernorm",
+             "shortconv.in_proj": "conv.in_proj", "shortconv.conv": "conv.conv", "shortconv.out_proj": "conv.out_proj",
+             "ffn_gate": "feed_forward.w1", "ffn_up": "feed_forward.w3", "ffn_down": "feed_forward.w2"},
     "glm4": {"post_attention_norm": "post_self_attn_layernorm", "post_ffw_norm": "post_mlp_layernorm",
              "ffn_up": "mlp.gate_up_proj"},
 }
@@ -47,6 +51,7 @@ WHOLE = {
     "output_norm.bias": "model.norm.bias", "output.weight": "lm_head.weight", "per_layer_token_embd.weight": "model.embed_tokens_per_layer.weight",
     "per_layer_model_proj.weight": "model.per_layer_model_projection.weight",
     "per_layer_proj_norm.weight": "model.per_layer_projection_norm.weight",
+    "token_embd_norm.weight": "model.embedding_norm.weight",
     "nextn.pre_projection.weight": "pre_projection.weight", "nextn.post_projection.weight": "post_projection.weight",
 }
 NAMES = {  # of a layer, whole
@@ -116,6 +121,8 @@ def layer_tensor(shape, name, data):
         return data.reshape(1, -1)
     if shape.arch == "qwen3next":
         data = {"ssm_a": lambda: np.log(-data), "ssm_conv1d": lambda: data[:, None, :]}.get(stem, lambda: data)()
+    if name == "shortconv.conv.weight":
+        return data[:, None, :]
     if shape.arch in SHIFTED_LAYER_NORMS and name.endswith("norm.weight") and stem != "ssm_norm":
         return data - 1
     return delta_net(stem, data) if shape.arch.startswith("qwen35") else data

@@ -116,6 +116,11 @@ void print_layers(const InfoReport& report, const LayerShapes& shapes, std::ostr
         fmt::format("{} of {} layers, with states of {} x {} in {} heads; the others attend", shapes.num_recurrent,
                     c.num_layers(), shapes.delta->key_dim, shapes.delta->value_dim, shapes.delta->num_value_heads),
         out);
+  if (shapes.convolution_taps > 0)
+    print_line("recurrent",
+               fmt::format("{} of {} layers are short convolutions of {} taps; the others attend", shapes.num_recurrent,
+                           c.num_layers(), shapes.convolution_taps),
+               out);
   if (c.is_assistant()) {
     print_line("drafts",
                fmt::format("it only drafts, for a model with rows of {} and this vocabulary (--draft FILE beside it)",

@@ -187,6 +187,10 @@ LayerShapes shapes_of_layers(const ModelConfig& config) {
       ++shapes.num_recurrent;
       if (!shapes.delta) shapes.delta = *delta;
     }
+    if (const ShortConvSpec* convolution = layer.short_conv()) {
+      ++shapes.num_recurrent;
+      shapes.convolution_taps = std::max(shapes.convolution_taps, convolution->taps);
+    }
     const AttentionSpec* attention = layer.attention();
     if (attention == nullptr) continue;
     add_heads(*attention, shapes);

@@ -11,6 +11,7 @@ namespace {
 
 bool reads_int8(const AttentionWeights& w) { return AttentionMixer::reads_int8(w); }
 bool reads_int8(const DeltaWeights& w) { return DeltaMixer::reads_int8(w); }
+bool reads_int8(const ShortConvWeights& w) { return ShortConvMixer::reads_int8(w); }
 bool reads_int8(const DenseFfnWeights& w) { return DenseFfn::reads_int8(w); }
 bool reads_int8(const ExpertsFfnWeights& w) { return ExpertsFfn::reads_int8(w); }
 bool reads_int8(const NoTensors<CpuForm>& /*w*/) { return false; }
@@ -48,12 +49,18 @@ CpuStage::CpuStage(const Shared& shared, LayerRange layers, KvArena kv, Snapshot
       snapshots_(std::move(snapshots)),
       attention_(config_, weights_, kv_, context_, stream_, layers),
       delta_(config_, weights_, snapshots_, context_, stream_, layers),
+      short_conv_(config_, weights_, snapshots_, context_, stream_, layers),
       dense_ffn_(config_, context_, stream_),
       experts_ffn_(config_, weights_, context_, stream_, dense_ffn_, layers),
       spoiled_(context_.max_rows) {}
 
 std::span<std::byte> CpuStage::piece(int pool, BlockId block, int layer_index) {
   return pool == kv_.layout().num_groups() ? snapshots_.bytes(block) : kv_.block_bytes(pool, layer_index, block);
+}
+
+void CpuStage::advance_states(std::span<const StateAdvance> advances) {
+  delta_.advance_states(advances);
+  short_conv_.advance_states(advances);
 }
 
 void CpuStage::release(std::span<const BlockRun> runs) {
@@ -73,6 +80,7 @@ void CpuStage::forward(StepRows& rows, float* x) {
   if (layers_.is_empty() && !has_head_) return;
   begin(rows);
   delta_.plan(rows.batch());
+  short_conv_.plan(rows.batch());
   walk(layers_, last_with_state_, rows);
 }
 

@@ -1,5 +1,6 @@
 // The processor's stage: layers of a pre-norm transformer in the order of the papers. A LayerSpec describes each layer;
-// its parts are attention_mixer.h, delta_mixer.h, dense_ffn.h, experts_ffn.h and per_layer_embedding.h.
+// its parts are attention_mixer.h, delta_mixer.h, short_conv_mixer.h, dense_ffn.h, experts_ffn.h and
+// per_layer_embedding.h.
 //
 // Owned by the transformer, whose context and stream it shares; a step's work is shared out over the pool.
 #pragma once
@@ -14,6 +15,7 @@
 #include "cpu/experts_ffn.h"
 #include "cpu/per_layer_embedding.h"
 #include "cpu/residual_stream.h"
+#include "cpu/short_conv_mixer.h"
 #include "cpu/spoiled_rows.h"
 #include "cpu/weights.h"
 #include "kv/block_memory.h"
@@ -40,7 +42,7 @@ class CpuStage final : public Stage, public BlockMemory, private LayerWalk {
   static Result<std::unique_ptr<CpuStage>> create(const Shared& shared, LayerRange layers, StateRoom room);
 
   LayerRange layers() const override { return layers_; }
-  void advance_states(std::span<const StateAdvance> advances) override { delta_.advance_states(advances); }
+  void advance_states(std::span<const StateAdvance> advances) override;
   void release(std::span<const BlockRun> runs) override;
   void copy_blocks(std::span<const BlockCopy> copies) override;
   /// `x` is the stream's.
@@ -73,6 +75,7 @@ class CpuStage final : public Stage, public BlockMemory, private LayerWalk {
   /// The part that computes mixers of a kind.
   AttentionMixer& mixer_of(const AttentionSpec&) { return attention_; }
   DeltaMixer& mixer_of(const DeltaSpec&) { return delta_; }
+  ShortConvMixer& mixer_of(const ShortConvSpec&) { return short_conv_; }
   void run_feed_forward(const DenseFfnSpec& spec, const LayerWeights& w, const Epilogue& epilogue);
   void run_feed_forward(const ExpertsFfnSpec& spec, const LayerWeights& w, const Epilogue& epilogue);
   /// The norm of the first part from a layer on; none: no layer of the stage has one.
@@ -90,6 +93,7 @@ class CpuStage final : public Stage, public BlockMemory, private LayerWalk {
   SnapshotArena snapshots_;
   AttentionMixer attention_;
   DeltaMixer delta_;
+  ShortConvMixer short_conv_;
   DenseFfn dense_ffn_;
   ExpertsFfn experts_ffn_;
   SpoiledRows spoiled_;

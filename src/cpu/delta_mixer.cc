@@ -80,6 +80,14 @@ void DeltaMixer::advance_states(std::span<const StateAdvance> advances) {
   }
 }
 
+ConvolutionRows DeltaMixer::rows_of(const DeltaSpec& spec) const {
+  return {.rows = inputs_.data(),
+          .zeros = zeros_.data(),
+          .stride = spec.num_channels(),
+          .width = spec.num_channels(),
+          .taps = spec.taps};
+}
+
 /// Loads a row's inputs and gates as they were when the row was computed first.
 void DeltaMixer::load_kept(const Layer& layer, const Range& range, std::int64_t row) {
   const std::size_t width = to_size(layer.spec->num_channels()), gates = to_size(2 * layer.spec->num_value_heads);
@@ -151,7 +159,7 @@ void DeltaMixer::run_pieces(int index) {
       const Range& range = planned_.ranges()[i / items];
       float* state = snapshots_.state(range.state_slot, index);
       if (i % items == 0) {
-        keep_inputs(layer, range, shape.inputs(state));
+        rows_of(*layer.spec).keep(range, shape.inputs(state));
         keep_drafted(layer, range);
       } else {
         advance_piece(layer, range, state, static_cast<int>(i % items) - 1, worker);
@@ -165,13 +173,7 @@ void DeltaMixer::run_pieces(int index) {
 void DeltaMixer::convolve(const Layer& layer, const Range& range, const float* inputs, std::int64_t row) {
   const DeltaSpec& spec = *layer.spec;
   const std::int64_t width = spec.num_channels();
-  std::array<const float*, kMaxConvolutionTaps> x{};
-  const auto history = spec.taps - 1, own = static_cast<int>(row - range.first_row);
-  for (int tap = 0; tap < spec.taps; ++tap) {
-    const int at = own - history + tap;  // among the sequence's rows of the step
-    const float* before = range.begins ? zeros_.data() : inputs + (history + at) * width;
-    x[to_size(tap)] = at >= 0 ? inputs_.data() + (range.first_row + at) * width : before;
-  }
+  const ConvolutionRows::Inputs x = rows_of(spec).of_row(range, inputs, row);
   float* y = mixed_.data() + row * width;
   const KernelTable& kernels = context_.kernels;
   kernels.short_conv(x.data(), layer.weights->taps, spec.taps, width, y);
@@ -224,19 +226,6 @@ void DeltaMixer::run_rule(const Layer& layer, int first_row, int num_rows, int h
                                .key_dim = spec.key_dim,
                                .columns = std::min(kDeltaColumns, spec.value_dim - column)},
                               piece);
-}
-
-/// The convolution's last inputs, for the next step.
-void DeltaMixer::keep_inputs(const Layer& layer, const Range& range, float* inputs) {
-  const std::size_t width = to_size(layer.spec->num_channels());
-  const int history = layer.spec->taps - 1, taken = std::min(history, range.num_known()), kept = history - taken;
-  if (range.begins) {
-    std::fill_n(inputs, to_size(kept) * width, 0.0F);
-  } else {
-    std::copy_n(inputs + to_size(taken) * width, to_size(kept) * width, inputs);
-  }
-  const float* last = inputs_.data() + to_size(range.first_row + range.num_known() - taken) * width;
-  std::copy_n(last, to_size(taken) * width, inputs + to_size(kept) * width);
 }
 
 /// The norm of each head's result, times the activated gate.

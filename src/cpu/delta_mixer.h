@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "cpu/convolution_rows.h"
 #include "cpu/residual_stream.h"
 #include "cpu/weights.h"
 #include "kv/layer_range.h"
@@ -51,6 +52,8 @@ class DeltaMixer {
   };
   using Range = RecurrentRows::Range;
 
+  /// The convolution's inputs.
+  ConvolutionRows rows_of(const DeltaSpec& spec) const;
   void advance(int index);
   void load_kept(const Layer& layer, const Range& range, std::int64_t row);
   void keep_drafted(Layer& layer, const Range& range);
@@ -59,7 +62,6 @@ class DeltaMixer {
   void find_gates(const Layer& layer, std::int64_t row);
   void advance_piece(const Layer& layer, const Range& range, float* state, int item, int worker);
   void run_rule(const Layer& layer, int first_row, int num_rows, int head, int column, float* piece);
-  void keep_inputs(const Layer& layer, const Range& range, float* inputs);
   void gate_result(const Layer& layer, std::int64_t batch_row, std::int64_t row);
 
   const ModelConfig& config_;

@@ -177,9 +177,8 @@ void CardStage::keep_rows_of_logits() {
 }
 
 void CardStage::write_state(int layer) {
-  visit_part(config_.layer(layer).mixer, [&](const auto& mixer) {
-    mixer_of(mixer).write_state(layer, weights_.layer(layer), *step_, h_.as<float>());
-  });
+  visit_mixer(config_.layer(layer),
+              [&](auto& mixer) { mixer.write_state(layer, weights_.layer(layer), *step_, h_.as<float>()); });
 }
 
 void CardStage::run_layer(int layer, bool state_written) {
@@ -187,8 +186,8 @@ void CardStage::run_layer(int layer, bool state_written) {
   const LayerSpec& spec = config_.layer(layer);
   const float* next = input_norm(layer + 1);
   const float scale = weights_.output_scale(layer);
-  visit_part(spec.mixer, [&](const auto& mixer) {
-    mixer_of(mixer).run(layer, w, *step_, state_written, h_.as<float>());
+  visit_mixer(spec, [&](auto& mixer) {
+    mixer.run(layer, w, *step_, state_written, h_.as<float>());
     const auto* attention = std::get_if<AttentionTensors<CardForm>>(&w.mixer);
     const bool goes_on = spec.has_feed_forward();
     finish_rows(attention != nullptr ? attention->o_bias : nullptr, w.post_mixer_norm, goes_on ? 1 : scale,

@@ -61,9 +61,12 @@ class CardStage final : public DeviceStage, private LayerWalk {
   void keep_logit_rows() override;
   void run_layer(int layer, bool state_written) override;
 
-  /// The part that computes mixers of a kind.
-  CardAttention& mixer_of(const AttentionSpec&) { return *attention_; }
-  CardDelta& mixer_of(const DeltaSpec&) { return *delta_; }
+  /// Calls visit(part) with the part that computes a layer's mixer; other kinds are never the card's (placement.h).
+  template <class Visit>
+  void visit_mixer(const LayerSpec& spec, const Visit& visit) {
+    if (spec.attention() != nullptr) visit(*attention_);
+    if (spec.delta() != nullptr) visit(*delta_);
+  }
   /// The norm of the first part from a layer on; null: no layer of the stage has one.
   const float* input_norm(int layer) const;
   /// Each gives the bias of its last matrix, which is added behind it; null: none.

@@ -51,6 +51,7 @@ struct ModelConfig {
   int num_token_types = 0;            // parts of a pair of texts that have an embedding; 0: they have none
   bool is_encoder = false;  // a row sees those behind it, nothing is kept between steps, and there is no output matrix
   Presence output_norm = Presence::kRequired;
+  bool output_norm_is_embedding_norm = false;  // files call it token_embd_norm
   Presence output_norm_bias = Presence::kAbsent;
   std::optional<Pooling> pooling = {};  // that the file asks for
   HeadSpec head = {};

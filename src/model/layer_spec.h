@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "base/to_size.h"
 #include "kernels/xielu_numbers.h"
 #include "model/activation.h"
 #include "octavo/kv/layer_shape.h"
@@ -172,6 +173,21 @@ struct DeltaSpec {
   int result_width() const { return value_width(); }
 };
 
+/// A short causal convolution of each channel between two gates (Liquid AI, 2025: LFM2): output(c * convolution(b *
+/// v)), all three products of the row.
+struct ShortConvSpec {
+  int width = 0;  // channels, as many as the stream has
+  int taps = 0;   // tokens that it sees, its own included: 2 to kMaxConvolutionTaps
+  bool operator==(const ShortConvSpec&) const = default;
+
+  // What every mixer says of itself (LayerSpec).
+  std::optional<KvLayerShape> kv_shape() const { return std::nullopt; }
+  /// The last rows that the convolution has read, float32, oldest first.
+  std::size_t state_bytes() const { return to_size(taps - 1) * to_size(width) * sizeof(float); }
+  bool writes_state() const { return true; }
+  int result_width() const { return width; }
+};
+
 /// down(activation(gate x, up x)): Shazeer, 2020.
 struct DenseFfnSpec {
   int width = 0;
@@ -243,7 +259,7 @@ void visit_part(Part& part, const Visit& visit) {
 /// x += post_norm(mixer(norm x)); x += post_norm(feed_forward(norm x)). With sum_norms: x = norm(x + mixer(x)); x =
 /// norm(x + feed_forward(x)), as the first transformers (Vaswani et al., 2017; Devlin et al., 2019).
 struct LayerSpec {
-  std::variant<AttentionSpec, DeltaSpec, NoPart> mixer = {};
+  std::variant<AttentionSpec, DeltaSpec, ShortConvSpec, NoPart> mixer = {};
   std::variant<DenseFfnSpec, ExpertsFfnSpec, NoPart> feed_forward = {};
   Presence mixer_norm = Presence::kRequired;  // of the mixer's input
   Presence ffn_norm = Presence::kRequired;    // of the feed-forward's input
@@ -261,6 +277,8 @@ struct LayerSpec {
   AttentionSpec* attention() { return std::get_if<AttentionSpec>(&mixer); }
   /// The recurrence of a layer that has one; nullptr for other mixers.
   const DeltaSpec* delta() const { return std::get_if<DeltaSpec>(&mixer); }
+  /// The short convolution of a layer that has one alone; nullptr for other mixers.
+  const ShortConvSpec* short_conv() const { return std::get_if<ShortConvSpec>(&mixer); }
 
   /// The keys and values that its mixer reads of each token, its own or another layer's; none: it reads none.
   std::optional<KvLayerShape> kv_shape() const {

@@ -36,8 +36,8 @@ inline ModelPart part_of(std::string_view name) {
     if (name.find(of_layers) != std::string_view::npos) return ModelPart::kPerLayer;
   if (name.starts_with("token_embd")) return ModelPart::kEmbedding;
   if (name.starts_with("output")) return ModelPart::kOutput;
-  for (const std::string_view of_delta_net : {".ssm_", ".attn_qkv.", ".attn_gate."})
-    if (name.find(of_delta_net) != std::string_view::npos) return ModelPart::kRecurrence;
+  for (const std::string_view of_recurrence : {".ssm_", ".shortconv.", ".attn_qkv.", ".attn_gate."})
+    if (name.find(of_recurrence) != std::string_view::npos) return ModelPart::kRecurrence;
   if (name.find(".attn_") != std::string_view::npos) return ModelPart::kAttention;
   if (name.find(".ffn_") != std::string_view::npos) return ModelPart::kFeedForward;
   return ModelPart::kOther;

@@ -7,7 +7,6 @@
 
 #include "base/to_size.h"
 #include "kernels/pack.h"
-#include "model/delta_state.h"
 #include "model/model_state.h"
 #include "model/visit_matrices.h"
 #include "model/weight_need.h"
@@ -68,13 +67,22 @@ std::tuple<int, int, bool> key_of_experts(const ExpertsWork& work) {
   return {work.num_experts, work.num_chosen, work.only_logit_rows};
 }
 
+std::uint64_t multiply_adds_of_state(const DeltaSpec& spec) {
+  const auto state = static_cast<std::uint64_t>(spec.key_dim) * static_cast<std::uint64_t>(spec.value_width());
+  return 3 * state;  // along the key, the change, along the query
+}
+
+std::uint64_t multiply_adds_of_state(const ShortConvSpec& spec) {
+  return to_size(spec.taps + 2) * to_size(spec.width);  // taps, and the gates on both sides
+}
+
 /// A row sees one thing, the state, which is read and written.
-void add_recurrence(const DeltaSpec& delta, std::vector<AttentionWork>& all) {
+template <class Spec>
+void add_recurrence(const Spec& spec, std::vector<AttentionWork>& all) {
   AttentionWork& same = same_or_added(all, AttentionWork{.window = 1}, key_of_attention);
-  const auto state = static_cast<std::uint64_t>(delta.key_dim) * static_cast<std::uint64_t>(delta.value_width());
   same.num_layers += 1;
-  same.kv_bytes += 2 * DeltaState(delta).bytes();
-  same.float_multiply_adds += 3 * state;  // along the key, the change, along the query
+  same.kv_bytes += 2 * spec.state_bytes();
+  same.float_multiply_adds += multiply_adds_of_state(spec);
 }
 
 }  // namespace
@@ -98,6 +106,7 @@ std::vector<AttentionWork> attention_work(const ModelConfig& config, KvType kv_t
   for (int i = 0; i < config.num_layers(); ++i) {
     const AttentionSpec* attention = config.layer(i).attention();
     if (const DeltaSpec* delta = config.layer(i).delta()) add_recurrence(*delta, all);
+    if (const ShortConvSpec* convolution = config.layer(i).short_conv()) add_recurrence(*convolution, all);
     if (attention == nullptr) continue;
     const AttentionWork like{.window = attention->window, .only_logit_rows = i >= last};
     AttentionWork& same = same_or_added(all, like, key_of_attention);

@@ -25,6 +25,13 @@ void visit_matrices(const DeltaTensors<Form>& w, const Visit& visit) {
   visit(w.output, false);
 }
 template <class Form, class Visit>
+void visit_matrices(const ShortConvTensors<Form>& w, const Visit& visit) {
+  visit(w.in_gate, true);
+  visit(w.value, true);
+  visit(w.out_gate, false);
+  visit(w.output, false);
+}
+template <class Form, class Visit>
 void visit_matrices(const DenseFfnTensors<Form>& w, const Visit& visit) {
   for (const auto* matrix : {&w.gate, &w.up, &w.down})
     if (is_present(*matrix)) visit(*matrix, false);

@@ -18,6 +18,7 @@ namespace {
 using LayerWeights = LayerTensors<ListedForm>;
 using AttentionWeights = AttentionTensors<ListedForm>;
 using DeltaWeights = DeltaTensors<ListedForm>;
+using ShortConvWeights = ShortConvTensors<ListedForm>;
 using DenseFfnWeights = DenseFfnTensors<ListedForm>;
 using ExpertsFfnWeights = ExpertsFfnTensors<ListedForm>;
 using PerLayerWeights = PerLayerTensors<ListedForm>;
@@ -70,6 +71,7 @@ class WeightLister {
   Result<void> list_layer(int layer, LayerWeights& w);
   Result<void> list_mixer(int layer, const AttentionSpec& spec, LayerWeights& w);
   Result<void> list_mixer(int layer, const DeltaSpec& spec, LayerWeights& w);
+  Result<void> list_mixer(int layer, const ShortConvSpec& spec, LayerWeights& w);
   static Result<void> list_mixer(int /*layer*/, const NoPart& /*spec*/, LayerWeights& w);
   Result<void> list_feed_forward(int layer, const DenseFfnSpec& spec, LayerWeights& w);
   Result<void> list_feed_forward(int layer, const ExpertsFfnSpec& spec, LayerWeights& w);
@@ -319,6 +321,24 @@ Result<void> WeightLister::list_mixer(int layer, const DeltaSpec& spec, LayerWei
   return matrix(name(tensor_names::kDeltaOutput), config_.width, spec.value_width(), d.output);
 }
 
+/// One tensor has the rows of the gate in front of the convolution, of the gate behind it, and of what goes through.
+Result<void> WeightLister::list_mixer(int layer, const ShortConvSpec& spec, LayerWeights& w) {
+  const auto name = [layer](std::string_view suffix) { return tensor_names::of_layer(layer, suffix); };
+  const std::string input = name(tensor_names::kShortConvInput);
+  ShortConvWeights& c = w.mixer.emplace<ShortConvWeights>();
+  OCTAVO_TRY_VOID(vector(name(tensor_names::kAttentionNorm), config_.width, Presence::kRequired, w.mixer_norm));
+  OCTAVO_TRY(const SourceTensor* tensor, find(input, 3 * std::int64_t{spec.width}, config_.width, Presence::kRequired));
+  std::int64_t first = 0;
+  for (WeightIndex* part : {&c.in_gate, &c.out_gate, &c.value}) {
+    *part = add(
+        {.source = tensor, .type = type_of(*tensor), .rows = spec.width, .cols = config_.width, .first_row = first});
+    OCTAVO_TRY_VOID(scale(input, 1, *part));
+    first += spec.width;
+  }
+  OCTAVO_TRY_VOID(transposed(name(tensor_names::kShortConvTaps), spec.width, spec.taps, c.taps));
+  return matrix(name(tensor_names::kShortConvOutput), config_.width, spec.width, c.output);
+}
+
 Result<void> WeightLister::list_mixer(int /*layer*/, const NoPart& /*spec*/, LayerWeights& w) {
   w.mixer.emplace<NoTensors<ListedForm>>();
   return {};
@@ -534,7 +554,9 @@ Result<void> WeightLister::list() {
   ModelTensors<ListedForm>& w = list_.tensors;
   const std::string output(tensor_names::kOutput);
   OCTAVO_TRY_VOID(list_embeddings());
-  OCTAVO_TRY_VOID(vector(std::string(tensor_names::kOutputNorm), config_.width, config_.output_norm, w.output_norm));
+  const std::string_view output_norm =
+      config_.output_norm_is_embedding_norm ? tensor_names::kEmbeddingNorm : tensor_names::kOutputNorm;
+  OCTAVO_TRY_VOID(vector(std::string(output_norm), config_.width, config_.output_norm, w.output_norm));
   OCTAVO_TRY_VOID(
       vector(std::string(tensor_names::kOutputNormBias), config_.width, config_.output_norm_bias, w.output_norm_bias));
   OCTAVO_TRY_VOID(list_head());

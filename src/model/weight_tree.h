@@ -55,6 +55,19 @@ struct DeltaTensors {
   }
 };
 
+/// The tensors of a ShortConvSpec.
+template <class Form>
+struct ShortConvTensors {
+  typename Form::Matrix in_gate{}, out_gate{}, value{};  // [width, width]
+  typename Form::Vector taps{};                          // [taps][width], the last one of the token itself
+  typename Form::Matrix output{};                        // [width, width]
+
+  static constexpr auto members() {
+    using W = ShortConvTensors;
+    return std::tuple(&W::in_gate, &W::out_gate, &W::value, &W::taps, &W::output);
+  }
+};
+
 /// The tensors of a DenseFfnSpec. Biases may be absent.
 template <class Form>
 struct DenseFfnTensors {
@@ -149,7 +162,7 @@ struct HeadTensors {
 template <class Form>
 struct LayerTensors {
   typename Form::Vector mixer_norm{}, mixer_norm_bias{};
-  std::variant<AttentionTensors<Form>, DeltaTensors<Form>, NoTensors<Form>> mixer{};
+  std::variant<AttentionTensors<Form>, DeltaTensors<Form>, ShortConvTensors<Form>, NoTensors<Form>> mixer{};
   typename Form::Vector post_mixer_norm{};
   typename Form::Vector mixer_sum_norm{}, mixer_sum_bias{}, ffn_sum_norm{}, ffn_sum_bias{};
   typename Form::Vector ffn_norm{}, ffn_norm_bias{};

@@ -42,6 +42,9 @@ inline constexpr std::string_view kGateOfMixer = "attn_gate.weight";  // of atte
 inline constexpr std::string_view kConvolution = "ssm_conv1d.weight";
 inline constexpr std::string_view kDecay = "ssm_alpha.weight", kDecayBias = "ssm_dt.bias", kDecayScale = "ssm_a";
 inline constexpr std::string_view kBeta = "ssm_beta.weight", kBetaAndDecay = "ssm_ba.weight";
+inline constexpr std::string_view kShortConvInput = "shortconv.in_proj.weight";  // the rows of b, of c, of v
+inline constexpr std::string_view kShortConvTaps = "shortconv.conv.weight",
+                                  kShortConvOutput = "shortconv.out_proj.weight";
 inline constexpr std::string_view kDeltaNorm = "ssm_norm.weight", kDeltaOutput = "ssm_out.weight";
 inline constexpr std::string_view kMixerSumNorm = "attn_output_norm.weight", kMixerSumBias = "attn_output_norm.bias";
 inline constexpr std::string_view kFfnSumNorm = "layer_output_norm.weight", kFfnSumBias = "layer_output_norm.bias";

@@ -372,6 +372,17 @@ TEST(Info, RecurrentLayersAndTheStateOfASequenceAreTold) {
   EXPECT_EQ(memory.at("kv_bytes").to_number<int>(), state + 16 * 264);
 }
 
+TEST(Info, ShortConvolutionsAndTheirStateAreTold) {
+  const TempFile file(test::TinyModel{.arch = "lfm2"}.bytes(), ".gguf");
+  CliRun text;
+  ASSERT_EQ(text.run({"info", file.path().string()}), 0) << text.err.str();
+  EXPECT_THAT(text.out.str(), HasSubstr("1 of 2 layers are short convolutions of 4 taps; the others attend"));
+  CliRun cli;
+  const auto json = json_of(cli, {file.path().string(), "--context", "16"});
+  EXPECT_EQ(json.at("shape").at("num_recurrent").to_number<int>(), 1);
+  EXPECT_EQ(json.at("memory").at("recurrent_bytes").to_number<int>(), 3 * 64 * 4);
+}
+
 TEST(Info, TheLargestContextThatFitsHereIsTold) {
   const TempFile file(small_model().bytes());
   const auto opened = open_model(file.path());

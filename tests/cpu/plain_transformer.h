@@ -64,6 +64,7 @@ class PlainTransformer {
   Rows mixed(int index, const Rows& x) {
     const LayerWeights& w = weights_.layers[static_cast<std::size_t>(index)];
     if (const DeltaSpec* delta = config_.layer(index).delta()) return recurred(*delta, w, x);
+    if (const ShortConvSpec* spec = config_.layer(index).short_conv()) return convolved(*spec, w, x);
     const AttentionSpec& spec = *config_.layer(index).attention();
     const auto& a = std::get<AttentionWeights>(w.mixer);
     keys_.resize(weights_.layers.size());
@@ -185,6 +186,26 @@ class PlainTransformer {
       }
       for (std::size_t i = 0; i < result.size(); ++i) result[i] *= gate[i] * sigmoid(gate[i]);
       out.push_back(product(d.output, result));
+    }
+    return out;
+  }
+  /// Results of a short convolution between two gates, all rows from position 0 on.
+  Rows convolved(const ShortConvSpec& spec, const LayerWeights& w, const Rows& x) const {
+    const auto& c = std::get<ShortConvWeights>(w.mixer);
+    Rows inputs, out;
+    for (const Row& row : x) {
+      const Row h = norm(row, w.mixer_norm), in_gate = product(c.in_gate, h);
+      Row mixed = product(c.out_gate, h);
+      inputs.push_back(product(c.value, h));
+      for (std::size_t i = 0; i < mixed.size(); ++i) {
+        inputs.back()[i] *= in_gate[i];
+        double sum = 0;
+        for (int back = 0; back < spec.taps && static_cast<std::size_t>(back) < inputs.size(); ++back)
+          sum += inputs[inputs.size() - 1 - static_cast<std::size_t>(back)][i] *
+                 static_cast<double>(c.taps[static_cast<std::size_t>(spec.taps - 1 - back) * mixed.size() + i]);
+        mixed[i] *= sum;
+      }
+      out.push_back(product(c.output, mixed));
     }
     return out;
   }

@@ -71,6 +71,10 @@ struct Places {
     vectors.insert({{p + "attn_q_norm.weight", a.q_norm}, {p + "attn_k_norm.weight", a.k_norm}});
   }
   void insert(const std::string& /*p*/, const NoTensors<CpuForm>& /*w*/) {}
+  void insert(const std::string& p, const ShortConvWeights& c) {
+    matrices.insert({{p + "shortconv.out_proj.weight", &c.output}});
+    vectors.insert({{p + "shortconv.conv.weight", c.taps}});
+  }
   void insert(const std::string& p, const DeltaWeights& d) {
     matrices.insert({{p + "attn_qkv.weight", &d.qkv}, {p + "attn_gate.weight", &d.gate}});
     matrices.insert({{p + "ssm_alpha.weight", &d.decay}, {p + "ssm_beta.weight", &d.beta}});

@@ -15,7 +15,8 @@ SCALAR_F32 = ("--isa", "scalar", "--kv-type", "f32")
 MAX_LOGIT_ERROR = 2e-3
 MAX_KL = 2e-3
 # Of random models with recurrent layers, of which llama.cpp's is the same (docs/benchmarks.md): where a query and a key
-# are nearly at right angles little is left of their product, and the norm behind it enlarges that with its error.
+# are nearly at right angles little is left of their product, and the norm behind it enlarges that with its error; a short
+# convolution multiplies three rows that are rounded.
 MAX_KL_OF_HYBRIDS = 7e-3
 TYPES = ("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
          "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "Q1_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S",
@@ -182,6 +183,10 @@ class FloatWeights(Truth):
     def test_qwen3next_whose_value_heads_lie_by_key_head(self):
         self.check_exact(support.few_words_model("tiny-qwen3next", types=F32))
 
+    def test_lfm2_whose_layers_are_short_convolutions(self):
+        self.check_exact(support.few_words_model("tiny-lfm2", types=F32, window=0))
+        self.check_exact(support.few_words_model("tiny-lfm2", types=F32, window=NUM_IDS // 3, biases=True, factors=True))
+
     def test_values_that_are_narrower_than_keys(self):
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32))
         self.check_exact(support.few_words_model("tiny-llama-values", types=F32, biases=True, factors=True))
@@ -260,7 +265,7 @@ class QuantizedWeights(Truth):
         self.check_close(support.few_words_model("tiny-llama", types=("Q2_K", "F16", "Q4_1", "TQ2_0", "Q1_0", "BF16")))
 
     def test_hybrids(self):
-        for shape in ("tiny-qwen35", "tiny-qwen35moe", "tiny-qwen3next"):
+        for shape in ("tiny-qwen35", "tiny-qwen35moe", "tiny-qwen3next", "tiny-lfm2"):
             for types in (("Q8_0",), ("Q4_K", "Q6_K")):
                 with self.subTest(shape=shape, types=types):
                     self.check_close(support.few_words_model(shape, types=types), max_kl=MAX_KL_OF_HYBRIDS)

@@ -18,7 +18,7 @@ constexpr int kFirstToken = 7;  // of prompts that begin alike
 class PlacesOfCheckpoints : public ::testing::Test {
  protected:
   RoomHarness room{{.num_blocks = 256, .windows = {kRecurrent, 0}, .prefix_cache = true, .state_bytes = 320}};
-  CheckpointPlaces places{*room.kv, room.queues};
+  CheckpointPlaces places{*room.kv, room.queues, 1};
 
   int interval() const { return room.kv->checkpoint_interval(); }
   Sequence& run(int num_tokens, int num_computed = 0) { return room.run(num_tokens, num_computed, kFirstToken); }
@@ -34,8 +34,8 @@ class PlacesOfCheckpoints : public ::testing::Test {
 TEST_F(PlacesOfCheckpoints, ThereAreNoneWithoutStatesOrSomebodyWhoFindsThem) {
   EXPECT_TRUE(places.exist());
   const RoomHarness dense({.prefix_cache = true}), uncached({.windows = {kRecurrent, 0}});
-  EXPECT_FALSE(CheckpointPlaces(*dense.kv, dense.queues).exist());
-  EXPECT_FALSE(CheckpointPlaces(*uncached.kv, uncached.queues).exist());
+  EXPECT_FALSE(CheckpointPlaces(*dense.kv, dense.queues, 1).exist());
+  EXPECT_FALSE(CheckpointPlaces(*uncached.kv, uncached.queues, 1).exist());
 }
 
 TEST_F(PlacesOfCheckpoints, OneIsAtTheEndOfEveryInterval) {
@@ -45,6 +45,19 @@ TEST_F(PlacesOfCheckpoints, OneIsAtTheEndOfEveryInterval) {
   expect_place(sequence, interval(), 0);
   room.compute(sequence, interval());
   expect_place(sequence, 2 * interval(), 0);
+}
+
+TEST_F(PlacesOfCheckpoints, IntervalsThatAreShorterThanAChunkDoNotCutIt) {
+  Sequence& sequence = run(6 * interval() + 1);
+  const CheckpointPlaces of_long_chunks(*room.kv, room.queues, 3 * interval() - 1);
+  for (const int computed : {0, interval(), 2 * interval() - 4}) {
+    room.compute(sequence, computed);
+    of_long_chunks.plan(sequence);
+    EXPECT_EQ(sequence.notes.checkpoint_at, 2 * interval()) << computed;
+  }
+  room.compute(sequence, 2 * interval());
+  of_long_chunks.plan(sequence);
+  EXPECT_EQ(sequence.notes.checkpoint_at, 4 * interval());
 }
 
 TEST_F(PlacesOfCheckpoints, OneIsAtTheLastWholeBlockBeforeTheGenerationPrompt) {

@@ -205,6 +205,11 @@ class SameBits : public ::testing::TestWithParam<std::tuple<std::string, KvType>
   static RealEngine engine(const Options& options = {}) {
     return {std::get<0>(GetParam()), std::get<1>(GetParam()), options};
   }
+  /// Some layers are recurrent.
+  static bool keeps_states() {
+    const std::string& arch = std::get<0>(GetParam());
+    return arch.starts_with("qwen35") || arch == "lfm2";
+  }
 };
 class SameBitsOfLayouts : public SameBits {};
 class SameBitsOfHeads : public SameBits {};
@@ -231,6 +236,11 @@ INSTANTIATE_TEST_SUITE_P(Parts, SameBitsOfLayouts,
 INSTANTIATE_TEST_SUITE_P(Assisted, SameBits,
                          ::testing::Combine(::testing::Values("gemma4-assisted"), ::testing::Values(KvType::kI16)),
                          kName);
+// Short convolutions, whose state has nothing to do with the type of keys and values.
+INSTANTIATE_TEST_SUITE_P(Convolutions, SameBits,
+                         ::testing::Combine(::testing::Values("lfm2"), ::testing::Values(KvType::kI16)), kName);
+INSTANTIATE_TEST_SUITE_P(Convolutions, SameBitsOfLayouts,
+                         ::testing::Combine(::testing::Values("lfm2"), ::testing::Values(KvType::kI16)), kName);
 INSTANTIATE_TEST_SUITE_P(Engine, SameBitsOfHeads,
                          ::testing::Combine(::testing::Values("qwen35-head", "qwen35moe-head", "gemma4-assisted"),
                                             ::testing::Values(KvType::kF16, KvType::kQ8_0, KvType::kI16)),
@@ -280,7 +290,7 @@ TEST_P(SameBits, CacheHitIsMiss) {
   for (const Request& request : {some_request(200, 30, 3), other}) {
     const Bits hit = cached.run(request);
     // Recurrent layers: up to the last checkpoint.
-    EXPECT_GE(hit.cached_tokens, std::get<0>(GetParam()).starts_with("qwen35") ? 96 : 160);
+    EXPECT_GE(hit.cached_tokens, keeps_states() ? 96 : 160);
     const Bits miss = cold.run(request);
     EXPECT_EQ(miss.cached_tokens, 0);
     EXPECT_EQ(hit, miss);
@@ -323,7 +333,7 @@ TEST_P(SameBits, StormIsAlone) {
   RealEngine tight = engine({.num_threads = 2, .max_step_tokens = 48, .kv_tokens = 420});
   const std::vector<Bits> together = tight.run(requests, 3);
   // Of sequences with a recurrent state there is room for two, which end together.
-  if (!std::get<0>(GetParam()).starts_with("qwen35")) {
+  if (!keeps_states()) {
     EXPECT_GT(tight.num_preemptions(), 0U);
   }
   RealEngine roomy = engine({.prefix_cache = false});

@@ -157,6 +157,7 @@ TEST(PlacementOfLayers, FieldsThatNoKernelKnowsEndTheCardsPart) {
             "its attention has a gate with a matrix of its own");
   EXPECT_EQ(reason("starcoder2", as_it_is), "its norms are LayerNorm");
   EXPECT_EQ(reason("stablelm", [](ModelConfig& config) { config.norm = NormKind::kRms; }), "its norms have biases");
+  EXPECT_EQ(reason("lfm2", as_it_is), "it is a short convolution");
   EXPECT_EQ(reason("apertus", as_it_is), "its feed-forward's function is xIELU");
   const auto routed = [](RouterSpec router) {
     return [router](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.router = router}; };

@@ -39,6 +39,14 @@ TEST(LayerSpec, ARecurrentLayerHasAStateAndNoKeys) {
   EXPECT_EQ(layer.result_width(), 15);
 }
 
+TEST(LayerSpec, AShortConvolutionKeepsTheRowsBeforeTheNext) {
+  const LayerSpec layer{.mixer = ShortConvSpec{.width = 10, .taps = 4}};
+  EXPECT_FALSE(layer.kv_shape());
+  EXPECT_EQ(layer.state_bytes(), 3U * 10 * sizeof(float));
+  EXPECT_TRUE(layer.writes_state());
+  EXPECT_EQ(layer.result_width(), 10);
+}
+
 TEST(LayerSpec, ALayerWithoutAMixerKeepsNothing) {
   const LayerSpec layer{.mixer = NoPart(), .feed_forward = DenseFfnSpec{.width = 8}};
   EXPECT_FALSE(layer.has_mixer());

@@ -106,6 +106,19 @@ TEST(ModelWork, AttentionIsCountedForEachDistanceThatLayersLookBack) {
   EXPECT_TRUE(two[1].only_logit_rows);
 }
 
+// The first of two layers is a convolution of 4 taps over 64 channels: its state is read and written.
+TEST(ModelWork, AShortConvolutionLooksBackAtItsStateAlone) {
+  const Loaded loaded({.arch = "lfm2"});
+  const std::vector<AttentionWork> all = attention_work(loaded.config, KvType::kF16);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].window, 1);
+  EXPECT_EQ(all[0].kv_bytes, 2U * 3 * 64 * sizeof(float));
+  EXPECT_EQ(all[0].float_multiply_adds, (4U + 2) * 64);
+  EXPECT_EQ(all[1].window, 0);
+  const std::uint64_t of_convolution = 4 * 64 * 64, ffn = 3 * 64 * 96, kv = 2 * 64 * 64;
+  EXPECT_EQ(loaded.of_all_rows().float_multiply_adds, of_convolution + ffn + kv);
+}
+
 // Of gemma4's six layers the last two read the keys and values of earlier ones, the third and the sixth have wide
 // heads.
 TEST(ModelWork, LayersBehindTheLastThatWritesStateAreForLogitRowsOnly) {

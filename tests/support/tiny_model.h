@@ -22,7 +22,8 @@ struct TinyModel {
   std::uint32_t layers = 2, width = 64, heads = 4, kv_heads = 2, head_dim = 32, ffn = 96, context = 1024, vocab = 80;
   std::uint32_t window = 24;     // of families with windows
   std::uint32_t v_head_dim = 0;  // of values that attention reads; 0: head_dim
-  // qwen35, qwen35moe: every second layer attends. Sizes of heads are no multiples of anything.
+  // qwen35, qwen35moe: every second layer attends. Sizes of heads are no multiples of anything. lfm2: likewise, the
+  // others are short convolutions.
   std::uint32_t key_heads = 2, value_heads = 4, key_dim = 18, value_dim = 24, taps = 4, attention_every = 2;
   // gemma4: every third layer sees all, with wider heads, one KV head and K for V; the last two of five and more
   // borrow, and have a feed-forward twice as wide.
@@ -76,7 +77,7 @@ struct TinyModel {
 
   bool qk_norm() const {
     return arch == "qwen3" || arch == "qwen3moe" || arch == "gemma3" || arch == "hunyuan-dense" || arch == "apertus" ||
-           is_glimmer() || norms_results_alone() || is_gemma4() || is_hybrid();
+           is_glimmer() || norms_results_alone() || is_gemma4() || is_hybrid() || is_lfm2();
   }
   bool is_gpt_oss() const { return arch == "gpt-oss"; }
   bool is_glimmer() const { return arch == "muse-glimmer"; }
@@ -108,6 +109,10 @@ struct TinyModel {
   std::uint32_t num_experts() const { return experts == 0 && is_mixture() ? 8 : experts; }
   bool ffn_norm_is_post_attention() const { return is_hybrid() || is_gpt_oss() || arch == "seed_oss" || is_glm_moe(); }
   bool is_hybrid() const { return arch == "qwen35" || arch == "qwen35moe" || is_next(); }
+  bool is_lfm2() const { return arch == "lfm2"; }
+  bool keeps_state(std::uint32_t layer) const {
+    return (is_hybrid() || is_lfm2()) && layer < layers && (layer + 1) % attention_every != 0;
+  }
   std::uint64_t channels() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
   bool gemma() const { return arch == "gemma2" || arch == "gemma3" || is_gemma4(); }
   bool is_assistant() const { return arch == "gemma4-assistant"; }
@@ -151,7 +156,8 @@ struct TinyModel {
     key(writer, "context_length", context);
     if (!is_deci()) key(writer, "attention.head_count", heads);
     if (is_deci()) write_deci(writer);
-    if (!is_gemma4() && !is_deci()) key(writer, "attention.head_count_kv", kv_heads);
+    if (is_lfm2()) write_convolutions(writer);
+    if (!is_gemma4() && !is_deci() && !is_lfm2()) key(writer, "attention.head_count_kv", kv_heads);
     key(writer, "attention.key_length", is_gemma4() ? global_head_dim : head_dim);
     key(writer, "attention.value_length", is_gemma4() ? global_head_dim : v_head_dim > 0 ? v_head_dim : head_dim);
     key(writer, has_layer_norms() ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon", 1e-5F);
@@ -245,6 +251,15 @@ struct TinyModel {
   }
 
   template <class Writer>
+  void write_convolutions(Writer& writer) const {
+    std::vector<std::int32_t> kv_heads_of_layers;
+    for (std::uint32_t i = 0; i < layers; ++i)
+      kv_heads_of_layers.push_back(keeps_state(i) ? 0 : static_cast<std::int32_t>(kv_heads));
+    array(writer, "attention.head_count_kv", kv_heads_of_layers);
+    key(writer, "shortconv.l_cache", taps);
+  }
+
+  template <class Writer>
   void write_recurrence(Writer& writer) const {
     key(writer, "rope.dimension_count", head_dim / 4);
     key(writer, "full_attention_interval", attention_every);
@@ -302,6 +317,13 @@ struct TinyModel {
     floats(writer, random, p + "ssm_dt.bias", {value_heads}, -2.0F, 1.0F);
     floats(writer, random, p + "ssm_a", {value_heads}, -0.5F, 0.1F);
     floats(writer, random, p + "ssm_norm.weight", {value_dim}, 1.0F, 0.1F);
+  }
+
+  template <class Writer>
+  void write_short_conv(Writer& writer, std::mt19937& random, const std::string& p) const {
+    tensor(writer, random, p + "shortconv.in_proj.weight", std::uint64_t{3} * width, width, false, type);
+    floats(writer, random, p + "shortconv.conv.weight", {taps, width}, 0.0F, 0.5F);
+    tensor(writer, random, p + "shortconv.out_proj.weight", width, width, false, type);
   }
 
   template <class Writer>
@@ -394,7 +416,7 @@ struct TinyModel {
   /// A matrix whose products go into the residual stream.
   static bool is_result(const std::string& name) {
     const auto is = [&](const char* part) { return name.find(part) != std::string::npos; };
-    return is("attn_output") || is("ffn_down") || is("ssm_out");
+    return is("attn_output") || is("ffn_down") || is("ssm_out") || is("shortconv.out_proj");
   }
 
   static std::string weights(std::mt19937& random, std::uint64_t rows, std::uint64_t cols, bool vector, DType stored,
@@ -438,7 +460,7 @@ struct TinyModel {
       tensor(writer, random, name, 1, size, true, DType::kF32);
     };
     matrix("token_embd.weight", vocab, width);
-    vector("output_norm.weight", width);
+    vector(is_lfm2() ? "token_embd_norm.weight" : "output_norm.weight", width);
     if (!tied) matrix("output.weight", vocab, width);
     if (has_norm_biases()) floats(writer, random, "output_norm.bias", {width}, 0.0F, 0.3F);
     for (const char* kind : {"short", "long"})
@@ -457,7 +479,7 @@ struct TinyModel {
       const std::uint64_t dim = head_dim_of(i), own_ffn = ffn_of(i);
       const std::uint64_t q_width = heads * dim, kv_width = kv_heads_of(i) * dim;
       const std::uint64_t v_dim = v_head_dim > 0 ? v_head_dim : dim, v_width = kv_heads_of(i) * v_dim;
-      const bool attends = has_mixer(i) && (!is_hybrid() || i == layers || (i + 1) % attention_every == 0);
+      const bool attends = has_mixer(i) && !keeps_state(i);
       if (i == layers) write_head(writer, random, p);
       if (has_mixer(i) && !norms_results_alone()) vector(p + "attn_norm.weight", width);
       if (has_norm_biases()) floats(writer, random, p + "attn_norm.bias", {width}, 0.0F, 0.3F);
@@ -476,6 +498,8 @@ struct TinyModel {
         matrix(p + "attn_output.weight", width, heads * v_dim);
       } else if (is_hybrid()) {
         write_delta_net(writer, random, p);
+      } else if (is_lfm2()) {
+        write_short_conv(writer, random, p);
       }
       if (num_experts() > 0) {
         tensor(writer, random, p + "ffn_gate_inp.weight", num_experts(), width, false, DType::kF32);

@@ -22,9 +22,8 @@ std::size_t common_blocks(const BlockChain& a, const BlockChain& b) {
 }  // namespace
 
 void CheckpointPlaces::plan(Sequence& sequence) const {
-  const int at = sequence.num_computed, block_size = kv_.block_size(), interval = kv_.checkpoint_interval();
-  const std::int64_t end_of_interval = (std::int64_t{at} / interval + 1) * interval;
-  Place place{.at = static_cast<int>(std::min<std::int64_t>(std::numeric_limits<int>::max(), end_of_interval))};
+  const int at = sequence.num_computed, block_size = kv_.block_size();
+  Place place{.at = static_cast<int>(std::min<std::int64_t>(std::numeric_limits<int>::max(), end_of_interval(at)))};
   const int settled =
       (sequence.params.prompt_tokens - sequence.params.generation_prompt_tokens) / block_size * block_size;
   if (settled > at && settled <= place.at) place = {.at = settled, .uses = 1};  // the next turn
@@ -33,6 +32,14 @@ void CheckpointPlaces::plan(Sequence& sequence) const {
   place = place_of_others(sequence, place);
   sequence.notes.checkpoint_at = place.at;
   sequence.notes.checkpoint_uses = place.uses;
+}
+
+/// The end of the interval that a position is in, or of as many as a chunk holds: a chunk that ended before would cost
+/// more than it saves, and what others part behind has a place of its own.
+std::int64_t CheckpointPlaces::end_of_interval(int at) const {
+  const std::int64_t interval = kv_.checkpoint_interval();
+  const std::int64_t step = std::max<std::int64_t>(1, max_chunk_tokens_ / interval) * interval;
+  return (at / step + 1) * step;
 }
 
 /// The last whole block of a prompt's last picture: what stands behind it changes from question to question. 0: there

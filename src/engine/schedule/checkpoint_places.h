@@ -5,7 +5,8 @@
 // - at the last whole block of a prompt's last picture, behind which another question may stand;
 // - where others that are to be read part from it, if that saves them more than a chunk that ends there costs;
 // - every KvCacheManager::checkpoint_interval() tokens, so that they take no more memory than keys and values beside
-// them. A chunk ends at a place. Answers pass the last kind of places alone.
+// them. A chunk ends at a place, but not at each end of intervals that are shorter than chunks: there all that a chunk
+// comes to is one. Answers pass the last kind of places alone.
 //
 // One of the prompts that begin alike computes what they share. The others wait until it has come to a place from which
 // they can go on (docs/scheduling.md).
@@ -13,6 +14,7 @@
 // Owned by the scheduler; only the thread that drives the engine may call it. Allocates nothing.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "engine/schedule/sequence.h"
@@ -27,8 +29,9 @@ class CheckpointPlaces {
   /// four blocks of a prompt.
   static constexpr int kLeastSavedBlocks = 4;
 
-  /// Both must outlive it.
-  CheckpointPlaces(const KvCacheManager& kv, const SequenceQueues& queues) : kv_(kv), queues_(queues) {}
+  /// For chunks of up to `max_chunk_tokens`. Both references must outlive it.
+  CheckpointPlaces(const KvCacheManager& kv, const SequenceQueues& queues, int max_chunk_tokens)
+      : kv_(kv), queues_(queues), max_chunk_tokens_(max_chunk_tokens) {}
 
   /// False where no sequence has a state, or nobody could find it.
   bool exist() const { return kv_.keeps_checkpoints(); }
@@ -45,12 +48,14 @@ class CheckpointPlaces {
   struct Place {
     int at = 0, uses = 0;
   };
+  std::int64_t end_of_interval(int at) const;
   int behind_pictures(const Sequence& sequence) const;
   Place place_of_others(const Sequence& sequence, Place before) const;
   int divergence(const Sequence& sequence, const Sequence& other) const;
 
   const KvCacheManager& kv_;
   const SequenceQueues& queues_;
+  const int max_chunk_tokens_;
 };
 
 }  // namespace octavo

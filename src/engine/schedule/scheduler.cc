@@ -33,7 +33,7 @@ Scheduler::Scheduler(const Limits& limits, KvCacheManager& kv, const CostModel* 
       preemption_(kv, queues_, block_budget_, counts_),
       admission_(
           {.kv = kv, .queues = queues_, .block_budget = block_budget_, .sharing = sharing_, .preemption = preemption_}),
-      places_(kv, queues_),
+      places_(kv, queues_, limits.max_step_tokens),
       turns_(limits_.max_sequences),
       choice_turns_(limits_.max_sequences),
       draft_rows_(kv, block_budget_, cost, limits_.max_sequences) {

@@ -96,7 +96,8 @@ Result<void> add_sizes(const FamilyKeys& keys, Names activations) {
   OCTAVO_TRY_VOID(add_named_sizes(keys, kSizes));
   const std::string_view of_layer_norm = keys.config.has("layer_norm_eps") ? "layer_norm_eps" : "norm_epsilon";
   const bool is_layer_norm = !keys.config.has("rms_norm_eps") && keys.config.has(of_layer_norm);
-  OCTAVO_TRY(const double epsilon, keys.config.number(is_layer_norm ? of_layer_norm : "rms_norm_eps"));
+  const std::string_view of_rms_norm = keys.config.has("norm_eps") ? "norm_eps" : "rms_norm_eps";
+  OCTAVO_TRY(const double epsilon, keys.config.number(is_layer_norm ? of_layer_norm : of_rms_norm));
   keys.out.add_f32(keys.key(is_layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon"),
                    epsilon);
   return require_text(keys, "hidden_act", activations);

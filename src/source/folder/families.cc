@@ -127,6 +127,27 @@ constexpr Family kMuseGlimmer = {.model = "MuseGlimmerForConditionalGeneration",
                                  .has_norms_behind = true,
                                  .has_other_parts = true};
 
+constexpr TensorName kLfm2Names[] = {
+    {"operator_norm", "attn_norm"},
+    {"self_attn.out_proj", "attn_output"},
+    {"self_attn.q_layernorm", "attn_q_norm"},
+    {"self_attn.k_layernorm", "attn_k_norm"},
+    {"conv.in_proj.weight", "shortconv.in_proj.weight"},
+    {"conv.conv.weight", "shortconv.conv.weight", TensorForm::kShortConvolution},
+    {"conv.out_proj.weight", "shortconv.out_proj.weight"},
+    {"ffn_norm", "ffn_norm"},
+    {"feed_forward.w1", "ffn_gate"},
+    {"feed_forward.w3", "ffn_up"},
+    {"feed_forward.w2", "ffn_down"},
+};
+constexpr TensorName kLfm2WholeNames[] = {{"model.embedding_norm.weight", "token_embd_norm.weight"}};
+constexpr Family kLfm2 = {.model = "Lfm2ForCausalLM",
+                          .architecture = "lfm2",
+                          .add_keys = add_lfm2_keys,
+                          .own_names = kLfm2Names,
+                          .own_whole_names = kLfm2WholeNames,
+                          .ties_output = true};
+
 constexpr TensorName kBertNames[] = {
     {"attention.self.query", "attn_q"},
     {"attention.self.key", "attn_k"},
@@ -305,6 +326,7 @@ constexpr Family kFamilies[] = {
      .add_keys = add_apertus_keys,
      .own_names = kApertusNames,
      .layer_numbers = kXieluNumbers},
+    kLfm2,
     kMuseGlimmer,
     kQwen2Vl,
     renamed(kQwen2Vl, "Qwen2_5_VLForConditionalGeneration"),

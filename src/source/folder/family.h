@@ -34,6 +34,7 @@ enum class TensorForm {
   kValueHeadsBehindKeys,  // kValueHeads behind the rows of Q and K
   kValueHeadColumns,      // kValueHeads of columns
   kConvolution,           // kValueHeadsBehindKeys of [channels, 1, taps]
+  kShortConvolution,      // [channels, 1, taps]
   kDecay,                 // kValueHeads of logarithms: becomes minus their exponential
   kGateThenUp,            // [experts, gate's rows and behind them up's, columns]
   kTransposedGateAndUp,   // [experts, columns, gate's rows and up's in turns]

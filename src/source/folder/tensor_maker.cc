@@ -31,7 +31,7 @@ std::uint64_t element_bytes(DType type) { return to_size(dtype_info(type).block_
 /// Whether GGUF's files have the tensor as F32 whatever the checkpoint has.
 bool is_converted(std::string_view name, std::size_t num_dims) {
   return num_dims < 2 || name.ends_with("_norm.weight") || name.ends_with("ffn_gate_inp.weight") ||
-         name.ends_with("ssm_conv1d.weight");
+         name.ends_with("ssm_conv1d.weight") || name.ends_with("shortconv.conv.weight");
 }
 
 Result<void> check_dims(const CheckpointTensor& tensor, std::size_t fewest, std::size_t most) {
@@ -192,6 +192,7 @@ Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace&
     case TensorForm::kNumbers: return add_numbers(tensor, place.name, out);
     case TensorForm::kFrames: return add_frames(tensor, place.name, out);
     case TensorForm::kConvolution:
+    case TensorForm::kShortConvolution:
       OCTAVO_TRY_VOID(check_dims(tensor, 3, 3));
       if (shape[1] != 1) return fail("{} has {} channels a group, expected 1", shown(tensor), shape[1]);
       return add_moved(tensor, place, {shape[2], shape[0]}, out);

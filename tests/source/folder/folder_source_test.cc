@@ -195,6 +195,29 @@ TEST_F(Folder, APatternOfWindowsMayBeAText) {
   EXPECT_THAT(error(), HasSubstr("sliding_window_pattern is 3, expected 4"));
 }
 
+TEST_F(Folder, Lfm2SaysWhichLayersAttendAndWhatItsFeedForwardIsMadeOf) {
+  const auto with = [&](const std::string& more) {
+    folder_.write("config.json", of_family("Lfm2ForCausalLM", R"(, "norm_eps": 1e-5, "conv_L_cache": 3, )" + more));
+  };
+  for (const char* layers : {R"("layer_types": ["full_attention"])", R"("full_attn_idxs": [0])"}) {
+    with(std::string(layers) + R"(, "block_ff_dim": 100, "block_multiple_of": 32)");
+    const auto source = opened();
+    EXPECT_EQ(source->get_u64("lfm2.feed_forward_length").value(), 96U) << "two thirds, rounded up";
+    EXPECT_EQ(source->get_u64("lfm2.shortconv.l_cache").value(), 3U);
+    EXPECT_FLOAT_EQ(source->get_f32("lfm2.attention.layer_norm_rms_epsilon").value(), 1e-5F);
+  }
+  with(R"("full_attn_idxs": [0], "intermediate_size": 100, "block_auto_adjust_ff_dim": false)");
+  EXPECT_EQ(opened()->get_u64("lfm2.feed_forward_length").value(), 100U);
+  with(R"("full_attn_idxs": [1])");
+  EXPECT_THAT(error(), HasSubstr("full_attn_idxs: found 1, expected a layer from 0 to 0"));
+  with(R"("conv_bias": true)");
+  EXPECT_THAT(error(), HasSubstr("conv_bias is true: this is not supported"));
+  with(R"("num_hidden_layers": 1)");
+  EXPECT_THAT(error(), HasSubstr("full_attn_idxs are missing"));
+  with(R"("full_attn_idxs": [0], "block_ffn_dim_multiplier": -1.0)");
+  EXPECT_THAT(error(), HasSubstr("block_ffn_dim_multiplier is -1"));
+}
+
 TEST_F(Folder, RefusesWhatItDoesNotKnow) {
   folder_.write("config.json", R"({"architectures": ["OPTModel"]})");
   EXPECT_THAT(error(), HasSubstr("architectures is 'OPTModel', supported are LlamaForCausalLM"));

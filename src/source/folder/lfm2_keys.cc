@@ -1,0 +1,78 @@
+// LFM2: short convolutions, and layers of attention among them.
+#include <algorithm>
+
+#include "base/to_size.h"
+#include "source/folder/config_keys.h"
+#include "source/folder/family_keys.h"
+
+namespace octavo {
+namespace {
+
+/// Whether each layer attends: layer_types, or in earlier files the numbers of those that do.
+Result<std::vector<bool>> attending_layers(const JsonObject& config) {
+  constexpr std::string_view kNumbers = "full_attn_idxs";
+  OCTAVO_TRY(const std::uint64_t num_layers, config.size("num_hidden_layers"));
+  if (num_layers > kMostLayers)
+    return fail("{} is {}, expected at most {}", config.place("num_hidden_layers"), num_layers, kMostLayers);
+  OCTAVO_TRY(const auto kinds, layer_kinds(config, {"full_attention", "conv"}));
+  std::vector<bool> attends(num_layers, false);
+  for (std::size_t i = 0; i < kinds.size(); ++i) attends[i] = kinds[i] == "full_attention";
+  if (!kinds.empty()) return attends;
+  const TemplateList* numbers = config.find_list(kNumbers);
+  if (numbers == nullptr) return fail("{} and {} are missing", config.place("layer_types"), config.place(kNumbers));
+  for (const TemplateValue& element : *numbers) {
+    const auto* number = std::get_if<std::int64_t>(&element);
+    if (number == nullptr || *number < 0 || static_cast<std::uint64_t>(*number) >= num_layers)
+      return fail("{}: found {}, expected a layer from 0 to {}", config.place(kNumbers), describe_json(element),
+                  num_layers - 1);
+    attends[to_size(*number)] = true;
+  }
+  return attends;
+}
+
+/// The width of the feed-forward: two thirds of what the config says, times a factor, rounded up, if it is adjusted.
+Result<std::uint64_t> feed_forward_width(const JsonObject& config) {
+  const std::string_view name = config.has("block_ff_dim") ? "block_ff_dim" : "intermediate_size";
+  OCTAVO_TRY(std::uint64_t width, config.size(name));
+  if (width > kMostModelSize) return fail("{} is {}, expected at most {}", config.place(name), width, kMostModelSize);
+  OCTAVO_TRY(const bool is_adjusted, config.flag_or("block_auto_adjust_ff_dim", true));
+  if (!is_adjusted) return width;
+  OCTAVO_TRY(const auto factor, config.number_if("block_ffn_dim_multiplier"));
+  OCTAVO_TRY(const auto given, config.size_if("block_multiple_of"));
+  const std::uint64_t multiple = given.value_or(256);
+  if (!(factor.value_or(1) > 0 && factor.value_or(1) <= 16) || multiple == 0 || multiple > kMostModelSize)
+    return fail("{} is {} and {} is {}, expected a factor of 16 at most and a multiple of 1 to {}",
+                config.place("block_ffn_dim_multiplier"), factor.value_or(1), config.place("block_multiple_of"),
+                multiple, kMostModelSize);
+  width = static_cast<std::uint64_t>(factor.value_or(1) * static_cast<double>(2 * width / 3));
+  return (width + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace
+
+Result<void> add_lfm2_keys(const FamilyKeys& keys) {
+  OCTAVO_TRY_VOID(add_sizes(keys));
+  OCTAVO_TRY_VOID(add_rope_keys(keys));
+  OCTAVO_TRY_VOID(add_context(keys));
+  OCTAVO_TRY_VOID(require_flag(keys, "conv_bias", false));
+  constexpr SizeName kTaps[] = {{"conv_L_cache", "shortconv.l_cache"}};
+  OCTAVO_TRY_VOID(add_named_sizes(keys, kTaps));
+  OCTAVO_TRY(const std::uint64_t head, head_length(keys.config));
+  keys.out.add_u32(keys.key("attention.key_length"), head);
+  keys.out.add_u32(keys.key("attention.value_length"), head);
+  OCTAVO_TRY(const std::uint64_t width, feed_forward_width(keys.config));
+  keys.out.add_u32(keys.key("feed_forward_length"), width);
+  OCTAVO_TRY(const std::uint64_t heads, keys.config.size("num_attention_heads"));
+  OCTAVO_TRY(const auto given, keys.config.size_if("num_key_value_heads"));
+  const std::uint64_t kv_heads = given.value_or(heads);
+  if (kv_heads > kMostModelSize)
+    return fail("{} is {}, expected at most {}", keys.config.place("num_key_value_heads"), kv_heads, kMostModelSize);
+  OCTAVO_TRY(const std::vector<bool> attends, attending_layers(keys.config));
+  std::vector<std::int32_t> of_layers;
+  of_layers.reserve(attends.size());
+  for (const bool one : attends) of_layers.push_back(one ? static_cast<std::int32_t>(kv_heads) : 0);
+  keys.out.add_i32s(keys.key("attention.head_count_kv"), of_layers);
+  return {};
+}
+
+}  // namespace octavo
