@@ -11,9 +11,10 @@ ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwe
                  "gemma4", "gemma4-assistant", "gpt-oss", "seed_oss", "ernie4_5", "hunyuan-dense", "olmo2", "exaone4",
                  "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "qwen2vl",
                  "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "qwen3next", "glm4moe", "mellum",
-                 "ernie4_5-moe", "hy_v3", "lfm2")
+                 "ernie4_5-moe", "hy_v3", "lfm2", "lfm2moe")
+SHORT_CONVS = ("lfm2", "lfm2moe")
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
-SIGMOID_ROUTERS = ("glm4moe", "hy_v3")  # where the file does not say
+SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe")  # where the file does not say
 NORMED_BY_KEY = ("glm4moe", "hy_v3")  # weights of experts; those of others always
 SCALED = ("granite", "granitemoe", "minicpm")  # whose files divide logits by a number, and multiply other rows
 # Whose files pair neighbouring dimensions for RoPE.
@@ -29,7 +30,7 @@ GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
 GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "olmo2": 4, "exaone4": 4, "cohere2": 4,
                 "muse-glimmer": 4, "mellum": 4,
-                "lfm2": 0}  # lfm2: none sees all where there is a window
+                "lfm2": 0, "lfm2moe": 0}  # of these none sees all where there is a window
 PLAIN_WINDOWS = ("olmo2", "mellum")  # whose windowed layers' positions are not stretched
 UNROTATED_GLOBALS = ("exaone4", "cohere2", "muse-glimmer")  # whose layers that see all know no positions
 NORMS_RESULTS = ("gemma2", "gemma3", "glm4", "olmo2", "exaone4", "muse-glimmer")  # of the parts, before they are added
@@ -368,7 +369,7 @@ class Model:
 
     def mixer(self, layer):
         """The function that mixes the rows of a layer."""
-        if self.arch == "lfm2" and not self.of_layer("attention.head_count_kv", layer):
+        if self.arch in SHORT_CONVS and not self.of_layer("attention.head_count_kv", layer):
             return self.short_conv
         return self.delta_net if self.is_recurrent(layer) else self.attention
 

@@ -184,6 +184,7 @@ class FloatWeights(Truth):
         self.check_exact(support.few_words_model("tiny-qwen3next", types=F32))
 
     def test_lfm2_whose_layers_are_short_convolutions(self):
+        self.check_exact(support.few_words_model("tiny-lfm2moe", types=F32, window=0))
         self.check_exact(support.few_words_model("tiny-lfm2", types=F32, window=0))
         self.check_exact(support.few_words_model("tiny-lfm2", types=F32, window=NUM_IDS // 3, biases=True, factors=True))
 
@@ -265,7 +266,7 @@ class QuantizedWeights(Truth):
         self.check_close(support.few_words_model("tiny-llama", types=("Q2_K", "F16", "Q4_1", "TQ2_0", "Q1_0", "BF16")))
 
     def test_hybrids(self):
-        for shape in ("tiny-qwen35", "tiny-qwen35moe", "tiny-qwen3next", "tiny-lfm2"):
+        for shape in ("tiny-qwen35", "tiny-qwen35moe", "tiny-qwen3next", "tiny-lfm2", "tiny-lfm2moe"):
             for types in (("Q8_0",), ("Q4_K", "Q6_K")):
                 with self.subTest(shape=shape, types=types):
                     self.check_close(support.few_words_model(shape, types=types), max_kl=MAX_KL_OF_HYBRIDS)

@@ -208,7 +208,7 @@ class SameBits : public ::testing::TestWithParam<std::tuple<std::string, KvType>
   /// Some layers are recurrent.
   static bool keeps_states() {
     const std::string& arch = std::get<0>(GetParam());
-    return arch.starts_with("qwen35") || arch == "lfm2";
+    return arch.starts_with("qwen35") || arch == "qwen3next" || arch == "lfm2";
   }
 };
 class SameBitsOfLayouts : public SameBits {};

@@ -54,7 +54,7 @@ TEST(Architectures, TheListNamesThoseThatAreFound) {
       "gemma4, "
       "gemma4-assistant, mistral3, deci, seed_oss, ernie4_5, hunyuan-dense, olmo2, exaone4, command-r, cohere2, "
       "glm4, granite, granitemoe, smollm3, minicpm, arcee, muse-glimmer, phi3, starcoder2, stablelm, apertus, "
-      "glm4moe, mellum, ernie4_5-moe, hy_v3, lfm2, gpt-oss, bert, "))
+      "glm4moe, mellum, ernie4_5-moe, hy_v3, lfm2, lfm2moe, gpt-oss, bert, "))
       << all;
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = std::min(all.find(", ", begin), all.size());
