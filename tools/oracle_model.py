@@ -11,7 +11,8 @@ ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwe
                  "gemma4", "gemma4-assistant", "gpt-oss", "seed_oss", "ernie4_5", "hunyuan-dense", "olmo2", "exaone4",
                  "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "qwen2vl",
                  "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "qwen3next", "glm4moe", "mellum",
-                 "ernie4_5-moe", "hy_v3", "lfm2", "lfm2moe")
+                 "ernie4_5-moe", "hy_v3", "lfm2", "lfm2moe",
+                 "nanbeige")
 SHORT_CONVS = ("lfm2", "lfm2moe")
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
 SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe")  # where the file does not say
@@ -19,7 +20,7 @@ NORMED_BY_KEY = ("glm4moe", "hy_v3")  # weights of experts; those of others alwa
 SCALED = ("granite", "granitemoe", "minicpm")  # whose files divide logits by a number, and multiply other rows
 # Whose files pair neighbouring dimensions for RoPE.
 NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "ernie4_5-moe", "command-r", "cohere2", "glm4", "smollm3", "arcee",
-              "muse-glimmer", *SCALED)
+              "muse-glimmer", "nanbeige", *SCALED)
 UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layers of SmolLM3Config)
 # Whose feed-forwards have no factors in llama.cpp.
 UNFACTORED = ("qwen2", "qwen2vl", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", "muse-glimmer", "starcoder2", "stablelm",
@@ -477,8 +478,12 @@ class Model:
         x = self.weights["token_embd.weight"][ids] * np.float32(self.embedding_scale)
         if self.arch == "muse-glimmer":
             x = x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps)
-        for i in range(self.layers):
-            x = self.layer(x, i, self.mixer(i))
+        passes = self.meta.get("nanbeige.num_loops", 1) if self.arch == "nanbeige" else 1
+        for turn in range(passes):
+            if turn > 0 and not self.meta.get("nanbeige.skip_loop_final_norm", False):
+                x = self.norm(x, "output_norm.weight")
+            for i in range(self.layers):
+                x = self.layer(x, i, self.mixer(i))
         return self.norm(x, f"{'token_embd' if self.arch == 'lfm2' else 'output'}_norm.weight") * np.float32(self.logit_scale)
 
     def head_logits(self, ids, guessed=()):

@@ -65,7 +65,7 @@ NAMES = {  # of a layer, whole
 SHIFTED_NORMS = ("gemma2", "gemma3", "qwen35", "qwen35moe", "qwen3next")
 SHIFTED_LAYER_NORMS = (*SHIFTED_NORMS, "muse-glimmer")  # those of layers
 # llama.cpp rotates neighbours there, the original the halves of a head.
-PERMUTED = ("llama", "mistral3", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "muse-glimmer")
+PERMUTED = ("llama", "mistral3", "granite", "granitemoe", "smollm3", "minicpm", "nanbeige", "arcee", "muse-glimmer")
 QWEN35_HEADS = (2, 4, 64, 64)  # of the tiny shapes: key heads, value heads, and their sizes
 
 

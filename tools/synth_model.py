@@ -85,6 +85,8 @@ SHAPES = {
     "tiny-minicpm-first": Shape("minicpm", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
     "tiny-minicpm-longrope": Shape("minicpm", 2, 256, 4, 2, 64, 512, 2048, 10000.0, False),
     "tiny-arcee": Shape("arcee", 2, 256, 4, 2, 64, 512, 2048, 500000.0, False),
+    "tiny-nanbeige": Shape("nanbeige", 2, 256, 4, 2, 64, 512, 2048, 10000.0, False),
+    "tiny-nanbeige-unnormed": Shape("nanbeige", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
     "tiny-qwen2vl": Shape("qwen2vl", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, False),
     "tiny-muse-glimmer": Shape("muse-glimmer", 4, 256, 4, 2, 64, 512, 2048, 500000.0, False),
     "tiny-phi3": Shape("phi3", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
@@ -189,7 +191,8 @@ RECURRENCES = {
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
 EXPERT_WIDTHS = ("qwen3moe", "qwen35moe", "qwen3next", "gpt-oss", "glm4moe", "mellum", "ernie4_5-moe", "hy_v3",
                  "lfm2moe")  # by a key
-LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "smollm3", "minicpm")
+LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "smollm3", "minicpm", "nanbeige")
+PASSES = {"tiny-nanbeige": (3, False), "tiny-nanbeige-unnormed": (2, True)}  # and whether no norm stands between them
 # Of embeddings, of what layers add, of scores (0: the root of the head's dimensions), and the divisor of logits.
 SCALES = {"tiny-granite": (12.0, 0.22, 0.015625, 3.0), "tiny-granite-unrotated": (12.0, 0.22, 0.2, 3.0),
           "tiny-granitemoe": (12.0, 0.3, 0.015625, 3.0), "tiny-granitemoe-shared": (6.0, 0.3, 0.2, 2.0),
@@ -407,6 +410,9 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_layer_norm_rms_eps(1e-6)
     if shape.arch in LOGIT_SCALES:
         writer.add_logit_scale(0.75)
+    if name in PASSES:
+        writer.add_uint32("nanbeige.num_loops", PASSES[name][0])
+        writer.add_bool("nanbeige.skip_loop_final_norm", PASSES[name][1])
     writer.add_vocab_size(num_tokens)
     if name in synth_gemma4.LAYERS:
         return synth_gemma4.add_metadata(writer, name, shape, num_layers, window)

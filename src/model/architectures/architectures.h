@@ -46,6 +46,7 @@ Result<void> read_glm4(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_granite(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_smollm3(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_minicpm(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_nanbeige(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_arcee(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_muse_glimmer(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_phi3(const ModelKeys& keys, ModelConfig& config);
