@@ -10,7 +10,8 @@ from gguf_file import GgufFile
 ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3",
                  "gemma4", "gemma4-assistant", "gpt-oss", "seed_oss", "ernie4_5", "hunyuan-dense", "olmo2", "exaone4",
                  "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "qwen2vl",
-                 "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "lfm2")
+                 "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "lfm2", "lfm3")
+LFMS = ("lfm2", "lfm3")
 HYBRIDS = ("qwen35", "qwen35moe")
 SCALED = ("granite", "granitemoe", "minicpm")  # whose files divide logits by a number, and multiply other rows
 # Whose files pair neighbouring dimensions for RoPE.
@@ -24,9 +25,9 @@ GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the head
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
 GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "olmo2": 4, "exaone4": 4, "cohere2": 4,
-                "muse-glimmer": 4, "lfm2": 0}  # lfm2: none sees all where there is a window
+                "muse-glimmer": 4, "lfm2": 0, "lfm3": 0}  # lfm2: none sees all where there is a window
 UNROTATED_GLOBALS = ("exaone4", "cohere2", "muse-glimmer")  # whose layers that see all know no positions
-NORMS_RESULTS = ("gemma2", "gemma3", "glm4", "olmo2", "exaone4", "muse-glimmer")  # of the parts, before they are added
+NORMS_RESULTS = ("gemma2", "gemma3", "glm4", "olmo2", "exaone4", "muse-glimmer", "lfm3")  # of the parts, before they are added
 POST_ATTENTION_IS_FFN = ("qwen35", "qwen35moe", "gpt-oss", "seed_oss")  # post_attention_norm is of the feed-forward's input
 COHERES = ("command-r", "cohere2")  # LayerNorm, and a feed-forward that reads what attention reads
 LAYER_NORMS = (*COHERES, "starcoder2", "stablelm")
@@ -199,6 +200,8 @@ class Model:
         if self.arch == "olmo2":
             local = local and self.window > 0
             return self.rotate(x, positions, rotated, self.rope_base, local)
+        if self.arch == "lfm3":  # the divisors are those of layers that see all
+            return self.rotate(x, positions, rotated, self.key("rope.freq_base_swa") if local else self.rope_base, local)
         local = local and self.arch == "gemma3"
         base = GEMMA3_LOCAL_ROPE_BASE if local else self.rope_base
         return self.rotate(x, positions, rotated, base, local)
@@ -206,7 +209,7 @@ class Model:
     def rotate(self, x, positions, rotated, base, is_plain):
         """`is_plain`: the context is not stretched."""
         freq = base ** (-2 * np.arange(rotated // 2) / rotated)
-        if self.rope_factors is not None:
+        if self.rope_factors is not None and not (is_plain and self.arch == "lfm3"):
             freq = freq / self.rope_factors
         freq, magnitude = (freq, 1) if is_plain else self.scale_rope(freq, base)
         magnitude = magnitude * self.key("rope.scaling.attn_factor", 1.0)
@@ -295,6 +298,8 @@ class Model:
             out = softmax(scores) @ v
         if gate is not None:
             out = out * sigmoid(gate)
+        if self.arch == "lfm3":  # Lfm3Attention: a gate for each head
+            out = out * sigmoid(h @ w[p + "attn_gate.weight"].T).T[:, :, None]
         out = out.transpose(1, 0, 2).reshape(n, -1)
         if self.arch == "muse-glimmer":
             out = out * sigmoid(h @ w[p + "attn_gate.weight"].T)
@@ -349,7 +354,7 @@ class Model:
 
     def mixer(self, layer):
         """The function that mixes the rows of a layer."""
-        if self.arch == "lfm2" and not self.of_layer("attention.head_count_kv", layer):
+        if self.arch in LFMS and not self.of_layer("attention.head_count_kv", layer):
             return self.short_conv
         return self.delta_net if self.is_recurrent(layer) else self.attention
 
@@ -446,7 +451,7 @@ class Model:
             x = x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps)
         for i in range(self.layers):
             x = self.layer(x, i, self.mixer(i))
-        return self.norm(x, f"{'token_embd' if self.arch == 'lfm2' else 'output'}_norm.weight") * np.float32(self.logit_scale)
+        return self.norm(x, f"{'token_embd' if self.arch in LFMS else 'output'}_norm.weight") * np.float32(self.logit_scale)
 
     def head_logits(self, ids, guessed=()):
         """Logits of the draft head behind `ids` and behind each of the tokens that were guessed then, float32

@@ -104,6 +104,7 @@ SHAPES = {
     "tiny-qwen35": Shape("qwen35", 4, 256, 4, 2, 64, 512, 2048, 10000000.0, True),
     "tiny-qwen35moe": Shape("qwen35moe", 4, 256, 4, 2, 64, 256, 2048, 10000000.0, True, 8, 3, 512),
     "tiny-lfm2": Shape("lfm2", 4, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
+    "tiny-lfm3": Shape("lfm3", 6, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-gpt-oss": Shape("gpt-oss", 4, 320, 4, 2, 64, 288, 2048, 150000.0, False, 8, 3),
     "smollm2-135m": Shape("llama", 30, 576, 9, 3, 64, 1536, 8192, 100000.0, True),
     "qwen2.5-0.5b": Shape("qwen2", 24, 896, 14, 2, 64, 4864, 32768, 1000000.0, True),
@@ -159,8 +160,9 @@ SCALES = {"tiny-granite": (12.0, 0.22, 0.015625, 3.0), "tiny-granite-unrotated":
           "tiny-minicpm": (10.0, 0.3, 0.0, 0.75), "tiny-minicpm-longrope": (12.0, 0.3, 0.0, 2.0)}
 DECI_LAYERS = ((0, 512), (2, 256), (1, 0), (0, 0))  # KV heads and widths of feed-forwards, of each four layers in turn
 LFM2_ATTENDS = (2, 5, 8, 10, 12, 14)  # these layers; the others are short convolutions
-LFM2_TAPS = 3
-WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "lfm2")
+LFM_TAPS = {"lfm2": 3, "lfm3": 7}
+LFM3_WINDOWED_BASE = 10000.0
+WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "lfm2", "lfm3")
 NORMS_RESULTS_ALONE = ("olmo2", "exaone4")
 COHERES = ("command-r", "cohere2")
 POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss")  # the norm's name in the file
@@ -313,9 +315,15 @@ def add_vocabulary(writer, path, count=None, sees=False):
     return num_tokens
 
 
+def is_short_conv(arch, layer):
+    if arch == "lfm3":  # layers 2, 6, ... see all, layers 4, 8, ... a window
+        return layer == 0 or layer % 2 == 1
+    return arch == "lfm2" and layer not in LFM2_ATTENDS
+
+
 def shape_of_layer(shape, layer):
     """The heads and the feed-forward of one layer; 0: it has none. A short convolution has no KV heads."""
-    if shape.arch == "lfm2" and layer not in LFM2_ATTENDS:
+    if is_short_conv(shape.arch, layer):
         return shape._replace(kv_heads=0)
     if shape.arch != "deci":
         return shape
@@ -363,10 +371,13 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     if name in synth_gemma4.LAYERS:
         return synth_gemma4.add_metadata(writer, name, shape, num_layers, window)
     writer.add_feed_forward_length(shape.ffn if alike else [layer.ffn for layer in layers])
-    is_short_conv = shape.arch == "lfm2"
-    writer.add_head_count_kv(shape.kv_heads if alike and not is_short_conv else [layer.kv_heads for layer in layers])
-    if is_short_conv:
-        writer.add_shortconv_l_cache(LFM2_TAPS)
+    has_short_convs = shape.arch in LFM_TAPS
+    writer.add_head_count_kv(shape.kv_heads if alike and not has_short_convs else [layer.kv_heads for layer in layers])
+    if has_short_convs:
+        writer.add_shortconv_l_cache(LFM_TAPS[shape.arch])
+    if shape.arch == "lfm3":
+        writer.add_rope_freq_base_swa(LFM3_WINDOWED_BASE)
+        writer.add_array("lfm3.attention.sliding_window_pattern", [i > 0 and i % 4 == 0 for i in range(num_layers)])
     writer.add_key_length(shape.head_dim)
     writer.add_value_length(shape.v_dim())
     if shape.arch in WINDOWED and window:
@@ -470,9 +481,9 @@ def add_delta_net(tensors, prefix, width, recurrence, types):
     tensors.matrix(prefix + "ssm_out.weight", width, inner, next(types), inner**-0.5)
 
 
-def add_short_conv(tensors, prefix, width, types):
+def add_short_conv(tensors, prefix, width, taps, types):
     tensors.matrix(prefix + "shortconv.in_proj.weight", 3 * width, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "shortconv.conv.weight", width, LFM2_TAPS, Q.F32, 0.5)
+    tensors.matrix(prefix + "shortconv.conv.weight", width, taps, Q.F32, 0.5)
     tensors.matrix(prefix + "shortconv.out_proj.weight", width, width, next(types), width**-0.5)
 
 
@@ -503,8 +514,8 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
             tensors.vector(prefix + norm + ".bias", width, 0)
     if recurrence:
         add_delta_net(tensors, prefix, width, recurrence, types)
-    elif shape.arch == "lfm2" and not shape.kv_heads:
-        add_short_conv(tensors, prefix, width, types)
+    elif shape.arch in LFM_TAPS and not shape.kv_heads:
+        add_short_conv(tensors, prefix, width, LFM_TAPS[shape.arch], types)
     elif shape.heads:
         add_attention(tensors, prefix, shape, types)
     if shape.experts:
@@ -528,10 +539,12 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, GLIMMER_QUERY_SCALE, 0)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1, 0)
     if shape.arch in ("qwen3", "qwen3vl", "qwen3moe", "gemma3", "hunyuan-dense", "exaone4", "apertus",
-                      "lfm2", *HYBRIDS) and not recurrence and shape.kv_heads:
+                      "lfm2", "lfm3", *HYBRIDS) and not recurrence and shape.kv_heads:
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
-    if shape.arch in ("gemma2", "gemma3", "glm4", "muse-glimmer", *NORMS_RESULTS_ALONE):
+    if shape.arch == "lfm3" and shape.kv_heads:
+        tensors.matrix(prefix + "attn_gate.weight", shape.heads, width, next(types), width**-0.5)
+    if shape.arch in ("gemma2", "gemma3", "glm4", "muse-glimmer", "lfm3", *NORMS_RESULTS_ALONE):
         tensors.vector(prefix + "post_attention_norm.weight", width, 1)
         tensors.vector(prefix + "post_ffw_norm.weight", width, 1)
     if shape.arch in QKV_BIASES:
@@ -654,7 +667,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     tensors = TensorWriter(writer, seed, factors)
     output_std = 2 * dims.width**-0.5  # gives logits of standard deviation 2, about that of a real model
     tensors.matrix("token_embd.weight", num_tokens, dims.width, embedding, output_std)
-    tensors.vector(f"{'token_embd' if dims.arch == 'lfm2' else 'output'}_norm.weight", dims.width, 1)
+    tensors.vector(f"{'token_embd' if dims.arch in LFM_TAPS else 'output'}_norm.weight", dims.width, 1)
     if dims.arch in NORM_BIASES:
         tensors.vector("output_norm.bias", dims.width, 0)
     if untied or not dims.tied:
@@ -663,6 +676,8 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
         tensors.vector("output.bias", num_tokens, 0, 1)
     if rope_freqs:
         writer.add_tensor("rope_freqs.weight", np.linspace(1, 8, dims.head_dim // 2).astype(np.float32))
+    if dims.arch == "lfm3":  # half of the pairs of layers that see all are not rotated
+        writer.add_tensor("rope_freqs.weight", np.repeat([1, 1e30], dims.head_dim // 4).astype(np.float32))
     if shape == "tiny-minicpm-longrope" or shape in LONG_ROPES:
         for kind in ("short", "long"):
             writer.add_tensor(f"rope_factors_{kind}.weight", long_rope_factors(kind, rotated // 2))

@@ -51,6 +51,7 @@ Result<void> read_starcoder2(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_stablelm(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_apertus(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_lfm2(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_lfm3(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gpt_oss(const ModelKeys& keys, ModelConfig& config);
 
 /// The function of a supported architecture; nullptr for others.

@@ -36,6 +36,7 @@ TEST(Architectures, EachIsFoundByItsName) {
   EXPECT_EQ(find_architecture("apertus"), read_apertus);
   EXPECT_EQ(find_architecture("qwen2vl"), read_qwen2);
   EXPECT_EQ(find_architecture("lfm2"), read_lfm2);
+  EXPECT_EQ(find_architecture("lfm3"), read_lfm3);
   EXPECT_EQ(find_architecture("gpt-oss"), read_gpt_oss);
   EXPECT_EQ(find_architecture("bert"), read_bert);
   EXPECT_EQ(find_architecture("jina-bert-v3"), read_jina_bert_v3);
@@ -53,7 +54,7 @@ TEST(Architectures, TheListNamesThoseThatAreFound) {
       "llama, qwen2, qwen2vl, qwen3, qwen3vl, qwen3moe, qwen3vlmoe, qwen35, qwen35moe, gemma2, gemma3, gemma4, "
       "gemma4-assistant, mistral3, deci, seed_oss, ernie4_5, hunyuan-dense, olmo2, exaone4, command-r, cohere2, "
       "glm4, granite, granitemoe, smollm3, minicpm, arcee, muse-glimmer, phi3, starcoder2, stablelm, apertus, "
-      "lfm2, gpt-oss, bert, "))
+      "lfm2, lfm3, gpt-oss, bert, "))
       << all;
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = std::min(all.find(", ", begin), all.size());
