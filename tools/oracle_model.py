@@ -20,7 +20,7 @@ NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "command-r", "cohere2", "
 UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layers of SmolLM3Config)
 # Whose feed-forwards have no factors in llama.cpp.
 UNFACTORED = ("qwen2", "qwen2vl", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", "muse-glimmer", "starcoder2", "stablelm",
-              "apertus", *SCALED)
+              "apertus", "lfm2", "lfm3", *SCALED)
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
