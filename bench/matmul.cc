@@ -29,7 +29,7 @@ namespace {
 constexpr std::size_t kColdBytes = std::size_t{192} << 20;
 
 struct Options {
-  std::vector<std::string> types = {"Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q6_K", "Q1_0", "TQ2_0", "TQ1_0"};
+  std::vector<std::string> types = {"Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q6_K", "Q1_0", "Q2_0", "TQ2_0", "TQ1_0"};
   std::vector<int> rows = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256, 512};
   int cols = 2048, outputs = 2048, threads = 0, rounds = 3;
   std::string isa = "auto";

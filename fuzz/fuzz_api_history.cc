@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/api.h"
+#include "api/call/picture_addresses.h"
 #include "api/fake_text.h"
 #include "api/messages/messages_request.h"
 #include "api/ollama/ollama_request.h"
@@ -86,6 +87,17 @@ std::vector<json::array> histories(const json::value& value) {
           before(output)};
 }
 
+/// Where each address has its picture, none is left.
+void check_addresses(json::object body) {
+  FetchedPictures fetched;
+  for (const PictureAddress& found : find_pictures(body).addresses) {
+    FUZZ_CHECK(found.count > 0 && is_picture_address(found.address));
+    fetched.emplace(found.address, FetchedPicture{.bytes = "one", .media_type = "image/png"});
+  }
+  FUZZ_CHECK(put_pictures(body, fetched).empty());
+  FUZZ_CHECK(find_pictures(body).addresses.empty());
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -102,6 +114,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const ApiContext context{.words = *words, .model = model, .responses = &own};
     for (const json::array& said : histories(value)) {
       const json::object chat{{"messages", said}, {"max_tokens", 1}}, response{{"input", said}};
+      check_addresses(chat);
+      check_addresses(response);
       check(read_messages(chat, context), size);
       check(read_openai_chat(chat, context), size);
       check(read_ollama_chat(chat, context), size);

@@ -6,7 +6,8 @@
 
 NAME is a file, a folder of safetensors, a name of `octavo list` (also ollama's, such as qwen3:0.6b), or one of the hub,
 with or without hf.co/ in front: `octavo pull` fetches it and goes on where it was cut off. Each model is one row:
-whether it loads, an answer, a call of a tool, an answer by a schema, and the speeds of a prompt of 512 tokens and of 64
+whether it loads, an answer, a call of a tool, an answer by a schema, where the model sees (its encoder of pictures is
+found and fetched) how many of three questions about a drawn picture are answered right, and the speeds of a prompt of 512 tokens and of 64
 behind it. --llama-cpp is llama.cpp's llama-server, or a folder with it in it (or in its bin or build/bin); it adds
 whether both make the same prompt of a conversation, how many of 64 greedy tokens are the same, the divergence of their
 next tokens' distributions (KL(llama.cpp || Octavo) in nats, over these 64 as far as llama.cpp tells them), and its
@@ -14,8 +15,8 @@ speeds. Without --threads each program takes its own number.
 
 The table goes to standard output, a row as soon as it is known; what is being done to standard error. A model that fails
 is a row that says why, and the others go on. A greedy token that differs is no failure: two likeliest tokens may be a
-rounding apart. Exit code 0: every model passed; 1: one did not load, answered nonsense, broke a format, made another
-prompt, or has a mean KL above 0.05; 2: wrong usage; 130: Ctrl-C. What llama.cpp fails at is told and is no failure.
+rounding apart. Exit code 0: every model passed; 1: one did not load, answered nonsense, broke a format, answered fewer
+than two questions about the picture, made another prompt, or has a mean KL above 0.05; 2: wrong usage; 130: Ctrl-C. What llama.cpp fails at is told and is no failure.
 Needs nothing but Python and the programs.
 """
 import argparse
@@ -28,6 +29,7 @@ import subprocess
 import sys
 import tempfile
 
+import real_pictures
 import real_questions as questions
 from model_server import Failure, ModelServer, last_words
 
@@ -36,7 +38,7 @@ TEXT = ROOT / "tests/data/text/english.txt"
 MOST_KL = 0.05  # mean; two ways to round weights of 4 bits are at most a tenth of it apart
 CONTEXT = 4096
 HUB_PREFIXES = ("https://", "hf.co/", "huggingface.co/")
-COLUMNS = ("model", "file", "architecture", "loads", "answer", "tool call", "schema", "prompt", "greedy tokens",
+COLUMNS = ("model", "file", "architecture", "loads", "answer", "tool call", "schema", "pictures", "prompt", "greedy tokens",
            "KL mean, max", "prompt t/s", "answer t/s")
 LLAMA_CPP_COLUMNS = ("prompt", "greedy tokens", "KL mean, max")
 NONE = "–"
@@ -157,6 +159,8 @@ class Check:
                 self.attempt("answer", questions.first_answer, server)
                 self.attempt("tool call", questions.tool_call, server)
                 self.attempt("schema", questions.schema_answer, server)
+                if real_pictures.sees(server):
+                    self.attempt("pictures", real_pictures.answers, server)
             else:
                 self.cells["answer"] = "no chat template"
             say("  octavo: greedy tokens, speeds")

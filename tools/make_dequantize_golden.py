@@ -17,14 +17,14 @@ import numpy as np
 from gguf.quants import dequantize
 
 WEIGHTS = 2048
-# type -> offsets of the IEEE halfs in a block; blocks of Q1_0 are decoded here, as the package does not know them
+# type -> offsets of the IEEE halfs in a block; blocks of Q1_0 and Q2_0 are decoded here, as the package does not know them
 HALF_OFFSETS = {
     "Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q2_K": [80, 82], "Q3_K": [108],
     "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0], "TQ1_0": [52], "TQ2_0": [64],
     "MXFP4": [], "Q1_0": [0], "IQ2_XXS": [0], "IQ2_XS": [0], "IQ2_S": [0], "IQ3_XXS": [0], "IQ3_S": [0], "IQ1_S": [0],
-    "IQ1_M": [], "NVFP4": [],
+    "IQ1_M": [], "NVFP4": [], "Q2_0": [0],
 }
-BLOCK_SHAPES = {"Q1_0": (128, 18)}
+BLOCK_SHAPES = {"Q1_0": (128, 18), "Q2_0": (64, 18)}
 EXTREME_HALFS = [0x0000, 0x8000, 0x0001, 0x83FF, 0x0400, 0x7BFF, 0xFBFF, 0x3C00, 0xBC00]
 
 
@@ -59,9 +59,18 @@ def decode_q1_0(blocks):
     return scale * (2 * bits - 1)
 
 
+def decode_q2_0(blocks):
+    """64 weights in 18 bytes: a half, then pairs of bits, least significant first, each a value plus 1."""
+    scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
+    bits = np.unpackbits(blocks[:, 2:], axis=1, bitorder="little").astype(np.float32)
+    return scale * (bits[:, 0::2] + 2 * bits[:, 1::2] - 1)
+
+
 def decode(name, blocks):
     if name == "Q1_0":
         return decode_q1_0(blocks)
+    if name == "Q2_0":
+        return decode_q2_0(blocks)
     return dequantize(blocks, gguf.GGMLQuantizationType[name])
 
 

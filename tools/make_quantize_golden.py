@@ -11,11 +11,12 @@ import argparse
 import ctypes
 import pathlib
 
-import gguf
 import numpy as np
-from gguf.quants import dequantize
 
-TYPES = ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K", "Q5_K", "Q6_K")
+from gguf_file import gguf  # which knows Q2_0
+from make_dequantize_golden import decode
+
+TYPES = ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K", "Q5_K", "Q6_K", "Q2_0")
 ROW = 512
 ROWS = 4  # of each kind
 
@@ -38,7 +39,7 @@ def quantized(library, name, weights):
         ctypes.c_int(kind.value), weights.ctypes.data_as(ctypes.c_void_p), out.ctypes.data_as(ctypes.c_void_p),
         ctypes.c_int64(0), ctypes.c_int64(len(weights)), ctypes.c_int64(weights.shape[1]), None)
     assert written == out.size
-    return dequantize(out.reshape(len(weights), -1), kind).astype(np.float32)
+    return decode(name, out.reshape(-1, block_bytes)).astype(np.float32)
 
 
 def main():

@@ -21,7 +21,7 @@ import tempfile
 import synth_model
 from gguf_file import GgufFile
 
-MIXES = ("F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K_S", "Q4_K_M", "Q5_K_S", "Q5_K_M", "Q6_K")
+MIXES = ("F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K_S", "Q4_K_M", "Q5_K_S", "Q5_K_M", "Q6_K", "Q2_0")
 # name -> arguments of synth_model.py
 MODELS = {
     "dense": ["--shape", "tiny-llama", "--layers", "17", "--untied"],

@@ -19,6 +19,7 @@ import numpy as np
 
 import original_names
 import synth_model
+import tiny_tower
 from gguf_file import GgufFile
 
 MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM",
@@ -29,7 +30,8 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "exaone4": "Exaone4ForCausalLM", "command-r": "CohereForCausalLM", "cohere2": "Cohere2ForCausalLM",
           "glm4": "Glm4ForCausalLM", "granite": "GraniteForCausalLM", "smollm3": "SmolLM3ForCausalLM",
           "arcee": "ArceeForCausalLM", "minicpm": "MiniCPMForCausalLM",
-          "qwen2vl": "Qwen2_5_VLForConditionalGeneration", "muse-glimmer": "MuseGlimmerForConditionalGeneration",
+          "qwen2vl": "Qwen2_5_VLForConditionalGeneration", "qwen3vl": "Qwen3VLForConditionalGeneration",
+          "muse-glimmer": "MuseGlimmerForConditionalGeneration",
           "phi3": "Phi3ForCausalLM", "starcoder2": "Starcoder2ForCausalLM", "stablelm": "StableLmForCausalLM",
           "apertus": "ApertusForCausalLM", "lfm2": "Lfm2ForCausalLM",
           "lfm3": "Lfm3ForCausalLM"}
@@ -84,6 +86,8 @@ def rope_of(keys):
                  "llama_4_scaling_beta": keys.get("attention.temperature_scale")}
     if keys.arch == "qwen2vl":
         rope |= {"rope_type": "mrope", "mrope_section": keys.get("rope.dimension_sections")[:3]}
+    if keys.arch == "qwen3vl":
+        rope |= {"mrope_section": keys.get("rope.dimension_sections")[:3], "mrope_interleaved": True}
     if keys.arch == "phi3":
         tensors = {t.name: t.data.tolist() for t in keys.reader.tensors if t.name.startswith("rope_factors_")}
         rope |= {"rope_type": "longrope", "attention_factor": keys.get("rope.scaling.attn_factor"),
@@ -289,8 +293,9 @@ def write_safetensors(path, tensors):
             out.write(data)
 
 
-def write_folder(model, folder, dtype="F32", files=1, old_form=False, other_parts=None, mxfp4=False):
-    """`other_parts`: the name of a model that has this one as its part of language."""
+def write_folder(model, folder, dtype="F32", files=1, old_form=False, other_parts=None, mxfp4=False, tower=None):
+    """`other_parts`: the name of a model that has this one as its part of language; `tower`: the shape (tiny_tower.py) of
+    its encoder of pictures."""
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     keys = Keys.of(model)
@@ -307,6 +312,13 @@ def write_folder(model, folder, dtype="F32", files=1, old_form=False, other_part
         tensors = {name.replace("model.", prefix, 1) if name.startswith("model.") else name: data
                    for name, data in tensors.items()}
         tensors["model.vision_tower.patch.weight"] = ("F32", (1,), b"1234")
+    if tower:
+        config["vision_config"] = tiny_tower.vision_settings(tower)
+        prefix = "visual." if old_form else "model.visual."
+        tensors |= {prefix + name: (dtype, data.shape, encoded(data, dtype))
+                    for name, data in tiny_tower.original_tensors(tower).items()}
+        (folder / "preprocessor_config.json").write_text(json.dumps(
+            {"image_mean": [0.5] * 3, "image_std": [0.5] * 3, "size": {"shortest_edge": 1024, "longest_edge": 2**24}}))
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     if files == 1:
         write_safetensors(folder / "model.safetensors", tensors)

@@ -82,9 +82,16 @@ class ModelServer:
     def url(self, path):
         return f"http://127.0.0.1:{self.port}{path}"
 
-    def post(self, path, body):
+    def get(self, path):
         """The answer's JSON; a Failure with the server's words if there is none."""
-        request = urllib.request.Request(self.url(path), json.dumps(body).encode(), {"Content-Type": "application/json"})
+        return self.answer_to(path, urllib.request.Request(self.url(path)))
+
+    def post(self, path, body):
+        """The same of a request with a body."""
+        return self.answer_to(path, urllib.request.Request(self.url(path), json.dumps(body).encode(),
+                                                           {"Content-Type": "application/json"}))
+
+    def answer_to(self, path, request):
         try:
             with urllib.request.urlopen(request, timeout=ANSWER_TIMEOUT_S) as answer:
                 return json.load(answer)

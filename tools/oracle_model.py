@@ -10,25 +10,31 @@ from gguf_file import GgufFile
 ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwen35", "qwen35moe", "gemma2", "gemma3",
                  "gemma4", "gemma4-assistant", "gpt-oss", "seed_oss", "ernie4_5", "hunyuan-dense", "olmo2", "exaone4",
                  "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "qwen2vl",
-                 "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "lfm2", "lfm3")
+                 "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "qwen3next", "glm4moe", "mellum",
+                 "ernie4_5-moe", "hy_v3", "lfm2", "lfm3")
 LFMS = ("lfm2", "lfm3")
-HYBRIDS = ("qwen35", "qwen35moe")
+HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
+SIGMOID_ROUTERS = ("glm4moe", "hy_v3")  # where the file does not say
+NORMED_BY_KEY = ("glm4moe", "hy_v3")  # weights of experts; those of others always
 SCALED = ("granite", "granitemoe", "minicpm")  # whose files divide logits by a number, and multiply other rows
 # Whose files pair neighbouring dimensions for RoPE.
-NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "command-r", "cohere2", "glm4", "smollm3", "arcee",
+NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "ernie4_5-moe", "command-r", "cohere2", "glm4", "smollm3", "arcee",
               "muse-glimmer", *SCALED)
 UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layers of SmolLM3Config)
 # Whose feed-forwards have no factors in llama.cpp.
 UNFACTORED = ("qwen2", "qwen2vl", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", "muse-glimmer", "starcoder2", "stablelm",
-              "apertus", "lfm2", "lfm3", *SCALED)
+              "apertus", "deci", "qwen3vl", "qwen3vlmoe", "command-r", "exaone4", "glm4", "phi3", "seed_oss", "olmo2",
+              "hunyuan-dense", "ernie4_5", "lfm2", "lfm3", *SCALED)
 GEMMA2_27B_LAYERS = 46  # whose query_pre_attn_scalar is the width over the heads, not the head's dimensions
 GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
 GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "olmo2": 4, "exaone4": 4, "cohere2": 4,
-                "muse-glimmer": 4, "lfm2": 0, "lfm3": 0}  # lfm2: none sees all where there is a window
+                "muse-glimmer": 4, "mellum": 4,
+                "lfm2": 0, "lfm3": 0}  # lfm2: none sees all where there is a window
+PLAIN_WINDOWS = ("olmo2", "mellum")  # whose windowed layers' positions are not stretched
 UNROTATED_GLOBALS = ("exaone4", "cohere2", "muse-glimmer")  # whose layers that see all know no positions
 NORMS_RESULTS = ("gemma2", "gemma3", "glm4", "olmo2", "exaone4", "muse-glimmer", "lfm3")  # of the parts, before they are added
-POST_ATTENTION_IS_FFN = ("qwen35", "qwen35moe", "gpt-oss", "seed_oss")  # post_attention_norm is of the feed-forward's input
+POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss", "glm4moe")  # post_attention_norm is of the feed-forward's input
 COHERES = ("command-r", "cohere2")  # LayerNorm, and a feed-forward that reads what attention reads
 LAYER_NORMS = (*COHERES, "starcoder2", "stablelm")
 GATE_IN_UP = ("glm4", "phi3")
@@ -45,6 +51,12 @@ def dequantize_tensor(tensor):
         scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
         bits = np.unpackbits(blocks[:, 2:], axis=1, bitorder="little").astype(np.float32)
         return (scale * (2 * bits - 1)).reshape(shape)
+    if tensor.tensor_type.name == "Q2_0":
+        # 64 weights in 18 bytes: an f16 scale, then 64 pairs of bits, least significant first, of value + 1.
+        blocks = tensor.data.reshape(-1, 18)
+        scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
+        values = (blocks[:, 2:, None] >> np.array([0, 2, 4, 6], np.uint8) & 3).reshape(-1, 64).astype(np.float32) - 1
+        return (scale * values).reshape(shape)
     return dequantize(tensor.data, tensor.tensor_type).reshape(shape).astype(np.float32)
 
 
@@ -197,7 +209,7 @@ class Model:
         if self.window and not local and self.arch in UNROTATED_GLOBALS:
             return x
         rotated = self.key("rope.dimension_count", self.head_dim)
-        if self.arch == "olmo2":
+        if self.arch in PLAIN_WINDOWS:
             local = local and self.window > 0
             return self.rotate(x, positions, rotated, self.rope_base, local)
         if self.arch == "lfm3":  # the divisors are those of layers that see all
@@ -315,7 +327,8 @@ class Model:
     def delta_net(self, h, layer):
         """A gated delta net (arXiv 2412.06464, section 3) behind a causal convolution: h [tokens, width] -> the same.
 
-        The order of heads is the file's: value head i reads with key head i % key heads.
+        The order of heads is the file's: value head i reads with key head i % key heads; in Qwen3-Next's, as in
+        Qwen3NextGatedDeltaNet of transformers, the value heads of a key head lie together.
         """
         w, p, n = self.weights, f"blk.{layer}.", len(h)
         key_heads, value_heads = self.key("ssm.group_count"), self.key("ssm.time_step_rank")
@@ -327,10 +340,16 @@ class Model:
         q, k, v = np.split(x, [key_heads * key_dim, 2 * key_heads * key_dim], axis=1)
         q, k = (a.reshape(n, key_heads, key_dim) for a in (q, k))
         q, k = (a / np.sqrt((a * a).sum(-1, keepdims=True) + 1e-6) for a in (q, k))
-        order = np.arange(value_heads) % key_heads
+        is_next, share = self.arch == "qwen3next", value_heads // key_heads
+        order = np.arange(value_heads) // share if is_next else np.arange(value_heads) % key_heads
         q, k, v = q[:, order] / np.sqrt(np.float32(key_dim)), k[:, order], v.reshape(n, value_heads, value_dim)
-        beta = sigmoid(h @ w[p + "ssm_beta.weight"].T)
-        step = np.logaddexp(0, h @ w[p + "ssm_alpha.weight"].T + w[p + "ssm_dt.bias"])
+        if is_next:  # of each key head the betas, then the alphas
+            both = (h @ w[p + "ssm_ba.weight"].T).reshape(n, key_heads, 2, share)
+            beta, alpha = (both[:, :, i].reshape(n, value_heads) for i in range(2))
+        else:
+            beta, alpha = (h @ w[p + f"ssm_{name}.weight"].T for name in ("beta", "alpha"))
+        beta = sigmoid(beta)
+        step = np.logaddexp(0, alpha + w[p + "ssm_dt.bias"])
         decay = np.exp(w[p + "ssm_a"] * step)
         state = np.zeros((value_heads, key_dim, value_dim), np.float32)
         out = np.empty((n, value_heads, value_dim), np.float32)
@@ -383,19 +402,32 @@ class Model:
     def mixture(self, h, p):
         """As Qwen3MoeSparseMoeBlock and MixtralSparseMoeBlock of transformers: a softmax of all scores, the largest
         probabilities divided by their sum (norm_topk_prob), each times its expert's result. GptOssTopKRouter: a softmax
-        of the largest scores."""
+        of the largest scores. Glm4MoeTopkRouter: sigmoids; a bias counts for the choice alone."""
         w = self.weights
         scores = h @ w[p + "ffn_gate_inp.weight"].T + w.get(p + "ffn_gate_inp.bias", 0)
-        chosen = self.choose(scores)
+        gate = self.key("expert_gating_func", 0) or (2 if self.arch in SIGMOID_ROUTERS else 1)
+        shares = sigmoid(scores) if gate == 2 else softmax(scores)
+        bias = w.get(p + "exp_probs_b.bias", w.get(p + "exp_probs_b"))
+        chosen = self.choose(scores if bias is None else self.within_groups(shares + bias))
         if self.arch == "gpt-oss":
             weights = softmax(np.take_along_axis(scores, chosen, -1))
         else:
-            weights = np.take_along_axis(softmax(scores), chosen, -1)
-            weights = weights / weights.sum(-1, keepdims=True)
+            weights = np.take_along_axis(shares, chosen, -1)
+            if self.arch not in NORMED_BY_KEY or self.key("expert_weights_norm", False):
+                weights = weights / weights.sum(-1, keepdims=True)
+            weights = weights * (self.key("expert_weights_scale", 0) or 1)
         out = np.zeros_like(h)
         for row, rank in np.ndindex(*chosen.shape):
             out[row] += weights[row, rank] * self.expert(h[row], p, chosen[row, rank])
         return out
+
+    def within_groups(self, worths):
+        """DeepseekV3TopkRouter: of the best groups alone, each as good as its two best experts together."""
+        count, used = self.key("expert_group_count", 1), self.key("expert_group_used_count", 1)
+        groups = worths.reshape(len(worths), count, -1)
+        best = np.argsort(-np.sort(groups, -1)[..., -2:].sum(-1), -1, kind="stable")[:, :used]
+        is_used = (np.arange(count) == best[..., None]).any(1)
+        return np.where(is_used[..., None], groups, -np.inf).reshape(worths.shape)
 
     def choose(self, scores):
         """The experts of each row, the highest score first, of equal ones the lower index."""

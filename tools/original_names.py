@@ -23,6 +23,7 @@ PARTS_OF_GEMMA = {
     "post_ffw_norm_2": "post_feedforward_layernorm_2", "inp_gate": "per_layer_input_gate",
     "proj": "per_layer_projection", "post_norm": "post_per_layer_input_norm", "ffn_gate_inp": "router.proj",
 }
+SHARED_EXPERTS = {f"ffn_{part}_shexp": f"mlp.shared_experts.{part}_proj" for part in ("gate", "up", "down")}
 PARTS_OF_LFM = {"attn_norm": "operator_norm", "ffn_norm": "ffn_norm", "shortconv.in_proj": "conv.in_proj",
                 "shortconv.conv": "conv.conv", "shortconv.out_proj": "conv.out_proj", "ffn_gate": "feed_forward.w1",
                 "ffn_up": "feed_forward.w3", "ffn_down": "feed_forward.w2"}
@@ -37,6 +38,10 @@ OWN_PARTS = {
     "starcoder2": {"ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj"},
     "apertus": {"attn_norm": "attention_layernorm", "ffn_norm": "feedforward_layernorm"},
     "exaone4": {"post_ffw_norm": "post_feedforward_layernorm"},
+    "glm4moe": SHARED_EXPERTS | {"exp_probs_b": "mlp.gate.e_score_correction"},
+    "ernie4_5-moe": SHARED_EXPERTS | {"exp_probs_b": "mlp.gate.moe_statics.e_score_correction"},
+    "hy_v3": SHARED_EXPERTS | {"exp_probs_b": "mlp.e_score_correction"},
+    "qwen3next": {"ssm_ba": "linear_attn.in_proj_ba", "attn_qkvz": "linear_attn.in_proj_qkvz"},
     "lfm2": {**PARTS_OF_LFM, "attn_output": "self_attn.out_proj", "attn_q_norm": "self_attn.q_layernorm",
              "attn_k_norm": "self_attn.k_layernorm"},
     "lfm3": {**PARTS_OF_LFM, "attn_gate": "self_attn.g_proj", "post_attention_norm": "post_operator_norm",
@@ -58,7 +63,7 @@ NAMES = {  # of a layer, whole
     "ffn_down_exps.scale": "router.per_expert_scale",
 }
 # Architectures whose norms multiply by one more than the original's weight.
-SHIFTED_NORMS = ("gemma2", "gemma3", "qwen35", "qwen35moe")
+SHIFTED_NORMS = ("gemma2", "gemma3", "qwen35", "qwen35moe", "qwen3next")
 SHIFTED_LAYER_NORMS = (*SHIFTED_NORMS, "muse-glimmer")  # those of layers
 # llama.cpp rotates neighbours there, the original the halves of a head.
 PERMUTED = ("llama", "mistral3", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "muse-glimmer")
@@ -102,6 +107,8 @@ def delta_net(stem, data):
 def layer_name(arch, name):
     if name in NAMES:
         return NAMES[name]
+    if name.startswith("exp_probs_b"):
+        return OWN_PARTS[arch]["exp_probs_b"] + "_bias"
     stem, kind = name.rsplit(".", 1)
     if arch == "gpt-oss" and stem == "ffn_gate_inp":
         return f"mlp.router.{kind}"
@@ -113,13 +120,25 @@ def layer_tensor(shape, name, data):
     stem = name.split(".")[0]
     if shape.arch in PERMUTED and stem in ("attn_q", "attn_k"):
         return halves_of_heads(data, shape.heads if stem == "attn_q" else shape.kv_heads)
-    if stem == "ffn_gate_inp_shexp":
+    if stem == "ffn_gate_inp_shexp" or (shape.arch == "ernie4_5-moe" and stem == "exp_probs_b"):
         return data.reshape(1, -1)
+    if shape.arch == "qwen3next":
+        data = {"ssm_a": lambda: np.log(-data), "ssm_conv1d": lambda: data[:, None, :]}.get(stem, lambda: data)()
     if name == "shortconv.conv.weight":
         return data[:, None, :]
     if shape.arch in SHIFTED_LAYER_NORMS and name.endswith("norm.weight") and stem != "ssm_norm":
         return data - 1
     return delta_net(stem, data) if shape.arch.startswith("qwen35") else data
+
+
+def fused_by_key_head(layer):
+    """in_proj_qkvz of Qwen3NextGatedDeltaNet: for each key head its rows of Q and K, then those of V and of the gate of its
+    value heads."""
+    key_heads, value_heads, key_dim, value_dim = QWEN35_HEADS
+    ends = np.cumsum([key_heads * key_dim, key_heads * key_dim])
+    parts = [*np.split(layer.pop("attn_qkv.weight"), ends), layer.pop("attn_gate.weight")]
+    width = parts[0].shape[1]
+    return np.concatenate([part.reshape(key_heads, -1, width) for part in parts], 1).reshape(-1, width)
 
 
 def fused_experts(arch, layer):
@@ -176,6 +195,8 @@ def original_weights(reader, shape):
         if shape.arch == "granitemoe" and shape.shared:  # gate and up of the expert for every row in one matrix
             halves = [layer.pop(f"ffn_{half}_shexp.weight") for half in ("gate", "up")]
             layer["ffn_gate_up_shexp.weight"] = np.concatenate(halves)
+        if shape.arch == "qwen3next" and "attn_gate.weight" in layer:
+            layer["attn_qkvz.weight"] = fused_by_key_head(layer)
         if any("_exps.weight" in name for name in layer):
             weights |= {prefix + name: data for name, data in fused_experts(shape.arch, layer).items()}
         weights |= {prefix + layer_name(shape.arch, name): layer_tensor(shape, name, data)

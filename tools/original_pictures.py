@@ -48,16 +48,6 @@ CASES = {
 }
 
 
-def vision_settings(shape):
-    settings = {"depth": shape.layers, "hidden_size": shape.width, "num_heads": shape.heads,
-                "intermediate_size": shape.ffn, "patch_size": shape.patch, "spatial_merge_size": shape.merge,
-                "temporal_patch_size": 2, "in_channels": 3, "num_position_embeddings": shape.grid ** 2,
-                "out_hidden_size": shape.text, "hidden_act": "gelu_pytorch_tanh"}
-    if shape.deepstack:
-        settings["deepstack_visual_indexes"] = list(shape.deepstack)
-    return settings
-
-
 def original_model(name, vocab_from):
     """The model with its tower, and the ids of tokens by their texts."""
     import torch
@@ -79,7 +69,7 @@ def original_model(name, vocab_from):
         max_position_embeddings=dims.context, rms_norm_eps=1e-6, tie_word_embeddings=True, pad_token_id=None,
         bos_token_id=None, eos_token_id=None, **case.text_settings)
     config = getattr(transformers, case.config)(
-        text_config=text.to_dict(), vision_config=vision_settings(tower), image_token_id=ids["<|image_pad|>"],
+        text_config=text.to_dict(), vision_config=tiny_tower.vision_settings(tower), image_token_id=ids["<|image_pad|>"],
         video_token_id=ids["<|video_pad|>"], vision_start_token_id=ids["<|vision_start|>"],
         vision_end_token_id=ids["<|vision_end|>"], tie_word_embeddings=True)
     config._attn_implementation = "eager"

@@ -17,36 +17,16 @@ from transformers.models.qwen3_vl import configuration_qwen3_vl, modeling_qwen3_
 
 import tiny_tower
 
-NAMES = (("v.patch_embd.bias", "patch_embed.proj.bias"), ("v.position_embd.", "pos_embed."), ("v.blk.", "blocks."),
-         ("ln1", "norm1"), ("ln2", "norm2"), ("attn_qkv", "attn.qkv"), ("attn_out", "attn.proj"),
-         ("ffn_up", "mlp.linear_fc1"), ("ffn_down", "mlp.linear_fc2"), ("v.post_ln", "merger.norm"),
-         ("mm.0", "merger.linear_fc1"), ("mm.2", "merger.linear_fc2"))
-
-
-def original_name(name, shape):
-    for index, layer in enumerate(shape.deepstack):
-        name = name.replace(f"v.deepstack.{layer}.", f"deepstack_merger_list.{index}.")
-    name = name.replace("fc1", "linear_fc1").replace("fc2", "linear_fc2") if "deepstack" in name else name
-    for ours, theirs in NAMES:
-        name = name.replace(ours, theirs)
-    return name
-
 
 def make_model(shape):
     """The original with the made weights."""
-    config = {"depth": shape.layers, "hidden_size": shape.width, "num_heads": shape.heads,
-              "intermediate_size": shape.ffn, "patch_size": shape.patch, "spatial_merge_size": shape.merge,
-              "temporal_patch_size": 2, "in_channels": 3, "num_position_embeddings": shape.grid ** 2,
-              "out_hidden_size": shape.text, "hidden_act": "gelu_pytorch_tanh"}
+    config = tiny_tower.vision_settings(shape)
     if shape.deepstack:
         model = modeling_qwen3_vl.Qwen3VLVisionModel(
-            configuration_qwen3_vl.Qwen3VLVisionConfig(**config, deepstack_visual_indexes=list(shape.deepstack)))
+            configuration_qwen3_vl.Qwen3VLVisionConfig(**config))
     else:
         model = modeling_qwen3_5.Qwen3_5VisionModel(configuration_qwen3_5.Qwen3_5VisionConfig(**config))
-    made = tiny_tower.tensors(shape)
-    kernels = [made.pop("v.patch_embd.weight"), made.pop("v.patch_embd.weight.1")]
-    state = {original_name(name, shape): torch.from_numpy(data) for name, data in made.items()}
-    state["patch_embed.proj.weight"] = torch.from_numpy(np.stack(kernels, axis=2))
+    state = {name: torch.from_numpy(data) for name, data in tiny_tower.original_tensors(shape).items()}
     model.load_state_dict(state)
     return model.float().eval()
 

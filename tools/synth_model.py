@@ -103,6 +103,12 @@ SHAPES = {
     "tiny-mixtral": Shape("llama", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 6, 2),
     "tiny-qwen35": Shape("qwen35", 4, 256, 4, 2, 64, 512, 2048, 10000000.0, True),
     "tiny-qwen35moe": Shape("qwen35moe", 4, 256, 4, 2, 64, 256, 2048, 10000000.0, True, 8, 3, 512),
+    "tiny-qwen3next": Shape("qwen3next", 4, 256, 4, 2, 64, 256, 2048, 10000000.0, True, 8, 3, 512),
+    "tiny-glm4moe": Shape("glm4moe", 3, 256, 4, 2, 64, 256, 2048, 1000000.0, False, 8, 3, 256),
+    "tiny-glm4moe-groups": Shape("glm4moe", 2, 256, 4, 2, 64, 256, 2048, 1000000.0, False, 12, 3, 512),
+    "tiny-mellum": Shape("mellum", 4, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 3),
+    "tiny-ernie-moe": Shape("ernie4_5-moe", 4, 256, 4, 2, 64, 256, 2048, 500000.0, True, 8, 3, 512),
+    "tiny-hy-v3": Shape("hy_v3", 3, 256, 4, 2, 64, 256, 2048, 10000.0, False, 8, 3, 256),
     "tiny-lfm2": Shape("lfm2", 4, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-lfm3": Shape("lfm3", 6, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-gpt-oss": Shape("gpt-oss", 4, 320, 4, 2, 64, 288, 2048, 150000.0, False, 8, 3),
@@ -125,6 +131,8 @@ SHAPES = {
     "phi-4-mini": Shape("phi3", 32, 3072, 24, 8, 128, 8192, 131072, 10000.0, True),
     "granite-4.1-3b": Shape("granite", 40, 2560, 40, 8, 64, 8192, 131072, 10000000.0, True),
     "muse-glimmer-30b": Shape("muse-glimmer", 52, 6656, 32, 2, 128, 19968, 131072, 500000.0, False),
+    "glm-4.5-air": Shape("glm4moe", 46, 4096, 96, 8, 128, 1408, 131072, 1000000.0, False, 128, 8, 1408),
+    "qwen3-coder-next": Shape("qwen3next", 48, 2048, 16, 2, 256, 512, 262144, 10000000.0, False, 512, 10, 512),
     "lfm2.5-1.2b": Shape("lfm2", 16, 2048, 32, 8, 64, 8192, 128000, 1000000.0, True),
     "llama-3-8b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 8192, 500000.0, False),
 }
@@ -143,15 +151,40 @@ class Recurrence(NamedTuple):
         return 2 * self.key_heads * self.key_dim + self.value_heads * self.value_dim
 
 
+class Router(NamedTuple):
+    """What files say of a router that is no plain softmax, and of the layers without one."""
+    gate: int = 0  # expert_gating_func; 0: the key is left out
+    bias: str = ""  # the tensor of the numbers for the choice alone
+    is_normed: bool | None = None
+    scale: float = 0
+    groups: tuple = ()  # how many, and how many of them are chosen from
+    shared_count: int = 0  # in place of the shared expert's width
+    leading: int = 0  # leading_dense_block_count
+    every: int = 1  # each n-th layer is a mixture
+    dense: tuple = ()  # layers without a mixture
+    dense_width: int = 512
+
+
+ROUTERS = {
+    "tiny-glm4moe": Router(2, "exp_probs_b.bias", True, 1.5, shared_count=1, leading=1, dense=(0,)),
+    "tiny-glm4moe-groups": Router(1, "exp_probs_b.bias", False, 2.5, (4, 2), shared_count=2),
+    "tiny-ernie-moe": Router(bias="exp_probs_b.bias", leading=1, every=2, dense=(0, 2)),
+    "glm-4.5-air": Router(2, "exp_probs_b.bias", True, shared_count=1, leading=1, dense=(0,), dense_width=10944),
+    "tiny-hy-v3": Router(bias="exp_probs_b", is_normed=True, scale=2.0, dense=(0,)),
+}
+
 RECURRENCES = {
+    "tiny-qwen3next": Recurrence(2, 4, 64, 64),
     "tiny-qwen35": Recurrence(2, 4, 64, 64),
     "tiny-qwen35moe": Recurrence(2, 4, 64, 64),
+    "qwen3-coder-next": Recurrence(16, 32, 128, 128),
     "qwen3.5-0.8b": Recurrence(16, 16, 128, 128),
     "qwen3.5-4b": Recurrence(16, 32, 128, 128),
     "qwen3.5-35b-a3b": Recurrence(16, 32, 128, 128),
 }
 
-HYBRIDS = ("qwen35", "qwen35moe")
+HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
+EXPERT_WIDTHS = ("qwen3moe", "qwen35moe", "qwen3next", "gpt-oss", "glm4moe", "mellum", "ernie4_5-moe", "hy_v3")  # by a key
 LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "smollm3", "minicpm")
 # Of embeddings, of what layers add, of scores (0: the root of the head's dimensions), and the divisor of logits.
 SCALES = {"tiny-granite": (12.0, 0.22, 0.015625, 3.0), "tiny-granite-unrotated": (12.0, 0.22, 0.2, 3.0),
@@ -162,17 +195,17 @@ DECI_LAYERS = ((0, 512), (2, 256), (1, 0), (0, 0))  # KV heads and widths of fee
 LFM2_ATTENDS = (2, 5, 8, 10, 12, 14)  # these layers; the others are short convolutions
 LFM_TAPS = {"lfm2": 3, "lfm3": 7}
 LFM3_WINDOWED_BASE = 10000.0
-WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "lfm2", "lfm3")
+WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "mellum", "lfm2", "lfm3")
 NORMS_RESULTS_ALONE = ("olmo2", "exaone4")
 COHERES = ("command-r", "cohere2")
-POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss")  # the norm's name in the file
-QKV_BIASES = ("qwen2", "qwen2vl", "gpt-oss", "seed_oss", "starcoder2")  # in every file
+POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss", "glm4moe")  # the norm's name in the file
+QKV_BIASES = ("qwen2", "qwen2vl", "gpt-oss", "seed_oss", "starcoder2", "glm4moe")  # in every file
 NORM_BIASES = ("starcoder2", "stablelm")
 LAYER_NORMS = (*COHERES, *NORM_BIASES)
 LOGIT_SCALES = (*COHERES, "muse-glimmer")
 GATE_IN_UP = ("glm4", "phi3")
 UNGATED = ("arcee", "starcoder2", "apertus")
-PARTLY_ROTATED = {"glm4": 1 / 2, "phi3": 3 / 4, "stablelm": 1 / 4}  # of a head
+PARTLY_ROTATED = {"glm4": 1 / 2, "glm4moe": 1 / 2, "phi3": 3 / 4, "stablelm": 1 / 4}  # of a head
 # The context before LongRoPE stretched it, and the factor of cosines and sines, which transformers computes of both.
 LONG_ROPES = {"tiny-phi3": (16, (1 + np.log(2048 / 16) / np.log(16)) ** 0.5), "tiny-phi3-short": (2048, 1.19),
               "phi-4-mini": (4096, (1 + np.log(32) / np.log(4096)) ** 0.5)}
@@ -203,6 +236,7 @@ F16_FIELDS = {
     Q.IQ3_XXS: [(0, 1 / 161.0)],
     Q.IQ3_S: [(0, 1 / 161.0)],
     Q.IQ1_S: [(0, 1 / 7.5)],
+    Q.Q2_0: [(0, 1.0)],
 }
 UNSCALED = ("ffn_gate_inp", "ssm_conv1d", "shortconv")  # matrices that have no factor beside them
 NVFP4_SCALE = 1 / 4.4  # of a matrix with weights of standard deviation 1: a tensor beside it
@@ -244,6 +278,9 @@ def random_tensor(rng, shape, qtype, std):
     if cols % per_block:
         raise ValueError(f"a row of {cols} does not divide into blocks of {per_block} for {qtype.name}")
     blocks = rng.integers(0, 256, (rows * cols // per_block, block_bytes), dtype=np.uint8)
+    if qtype == Q.Q2_0:  # values -1 .. 2 with a mean of 0
+        q = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 3], np.uint8)[rng.integers(0, 10, (len(blocks), 16, 4), dtype=np.uint8)]
+        blocks[:, 2:] = q[..., 0] | q[..., 1] << 2 | q[..., 2] << 4 | q[..., 3] << 6
     if qtype in (Q.TQ1_0, Q.TQ2_0):
         digits = random_ternary_bytes(rng, len(blocks), qtype)
         blocks[:, : digits.shape[1]] = digits
@@ -321,8 +358,10 @@ def is_short_conv(arch, layer):
     return arch == "lfm2" and layer not in LFM2_ATTENDS
 
 
-def shape_of_layer(shape, layer):
+def shape_of_layer(shape, layer, router=None):
     """The heads and the feed-forward of one layer; 0: it has none. A short convolution has no KV heads."""
+    if router and layer in router.dense:
+        return shape._replace(experts=0, ffn=router.dense_width)
     if is_short_conv(shape.arch, layer):
         return shape._replace(kv_heads=0)
     if shape.arch != "deci":
@@ -353,9 +392,12 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     if shape.experts:
         writer.add_expert_count(shape.experts)
         writer.add_expert_used_count(shape.chosen)
-    if shape.arch in ("qwen3moe", "qwen35moe", "gpt-oss") or (shape.arch == "gemma4" and shape.experts):
+    router = ROUTERS.get(name)
+    if router:
+        add_router(writer, shape.arch, router)
+    if shape.arch in EXPERT_WIDTHS or (shape.arch == "gemma4" and shape.experts):
         writer.add_expert_feed_forward_length(shape.ffn)
-    if shape.shared and shape.arch != "gemma4":
+    if shape.shared and shape.arch != "gemma4" and not (router and router.shared_count):
         writer.add_expert_shared_feed_forward_length(shape.shared)
     layers = [shape_of_layer(shape, i) for i in range(num_layers)]
     alike = shape.arch != "deci"
@@ -370,7 +412,8 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
     writer.add_vocab_size(num_tokens)
     if name in synth_gemma4.LAYERS:
         return synth_gemma4.add_metadata(writer, name, shape, num_layers, window)
-    writer.add_feed_forward_length(shape.ffn if alike else [layer.ffn for layer in layers])
+    width = router.dense_width if router else shape.ffn
+    writer.add_feed_forward_length(width if alike else [layer.ffn for layer in layers])
     has_short_convs = shape.arch in LFM_TAPS
     writer.add_head_count_kv(shape.kv_heads if alike and not has_short_convs else [layer.kv_heads for layer in layers])
     if has_short_convs:
@@ -406,6 +449,24 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_rope_dimension_count(rotated)
 
 
+def add_router(writer, arch, router):
+    if router.gate:
+        writer.add_uint32(f"{arch}.expert_gating_func", router.gate)
+    if router.is_normed is not None:
+        writer.add_expert_weights_norm(router.is_normed)
+    if router.scale:
+        writer.add_expert_weights_scale(router.scale)
+    if router.groups:
+        writer.add_uint32(f"{arch}.expert_group_count", router.groups[0])
+        writer.add_uint32(f"{arch}.expert_group_used_count", router.groups[1])
+    if router.shared_count:
+        writer.add_expert_shared_count(router.shared_count)
+    if router.leading:
+        writer.add_leading_dense_block_count(router.leading)
+    if router.every > 1:
+        writer.add_uint32(f"{arch}.interleave_moe_layer_step", router.every)
+
+
 def add_recurrence(writer, arch, recurrence, rotated):
     writer.add_ssm_conv_kernel(recurrence.taps)
     writer.add_ssm_state_size(recurrence.key_dim)
@@ -413,6 +474,8 @@ def add_recurrence(writer, arch, recurrence, rotated):
     writer.add_ssm_time_step_rank(recurrence.value_heads)
     writer.add_ssm_inner_size(recurrence.value_heads * recurrence.value_dim)
     writer.add_uint32(f"{arch}.full_attention_interval", recurrence.attention_every)
+    if arch == "qwen3next":
+        return
     third = -(-rotated // 6)  # of the pairs: llama.cpp wants the sections, which text does not tell apart
     writer.add_rope_dimension_sections([third, third, rotated // 2 - 2 * third, 0])
 
@@ -468,12 +531,15 @@ class TensorWriter:
         self.writer.add_tensor(name, (mean + std * self.rng.standard_normal(n)).astype(np.float32))
 
 
-def add_delta_net(tensors, prefix, width, recurrence, types):
+def add_delta_net(tensors, prefix, width, recurrence, types, by_key_head=False):
     heads, inner = recurrence.value_heads, recurrence.value_heads * recurrence.value_dim
     tensors.matrix(prefix + "attn_qkv.weight", recurrence.channels(), width, next(types), width**-0.5)
     tensors.matrix(prefix + "attn_gate.weight", inner, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "ssm_alpha.weight", heads, width, next(types), width**-0.5)
-    tensors.matrix(prefix + "ssm_beta.weight", heads, width, next(types), width**-0.5)
+    if by_key_head:
+        tensors.matrix(prefix + "ssm_ba.weight", 2 * heads, width, next(types), width**-0.5)
+    else:
+        tensors.matrix(prefix + "ssm_alpha.weight", heads, width, next(types), width**-0.5)
+        tensors.matrix(prefix + "ssm_beta.weight", heads, width, next(types), width**-0.5)
     tensors.matrix(prefix + "ssm_conv1d.weight", recurrence.channels(), recurrence.taps, Q.F32, 0.5)
     tensors.vector(prefix + "ssm_dt.bias", heads, -2, 1)  # states that forget within ten to some hundred tokens
     tensors.vector(prefix + "ssm_a", heads, -0.5)
@@ -500,7 +566,7 @@ def add_attention(tensors, prefix, shape, types):
     tensors.matrix(prefix + "attn_output.weight", width, out_width, next(types), out_width**-0.5)
 
 
-def add_layer(tensors, prefix, shape, types, recurrence=None):
+def add_layer(tensors, prefix, shape, types, recurrence=None, router=None):
     width, ffn = shape.width, shape.ffn
     q_rows, kv_rows = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
     if shape.heads and shape.arch not in NORMS_RESULTS_ALONE:
@@ -513,13 +579,15 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
         for norm in ("attn_norm",) if is_parallel else ("attn_norm", "ffn_norm"):
             tensors.vector(prefix + norm + ".bias", width, 0)
     if recurrence:
-        add_delta_net(tensors, prefix, width, recurrence, types)
+        add_delta_net(tensors, prefix, width, recurrence, types, shape.arch == "qwen3next")
     elif shape.arch in LFM_TAPS and not shape.kv_heads:
         add_short_conv(tensors, prefix, width, LFM_TAPS[shape.arch], types)
     elif shape.heads:
         add_attention(tensors, prefix, shape, types)
     if shape.experts:
         add_experts(tensors, prefix, shape, types)
+        if router and router.bias:  # large enough to change choices
+            tensors.vector(prefix + router.bias, shape.experts, 0, 0.3)
     elif shape.arch in GATE_IN_UP:
         tensors.matrix(prefix + "ffn_up.weight", 2 * ffn, width, next(types), width**-0.5)
         tensors.matrix(prefix + "ffn_down.weight", width, ffn, next(types), ffn**-0.5)
@@ -539,7 +607,7 @@ def add_layer(tensors, prefix, shape, types, recurrence=None):
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, GLIMMER_QUERY_SCALE, 0)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1, 0)
     if shape.arch in ("qwen3", "qwen3vl", "qwen3moe", "gemma3", "hunyuan-dense", "exaone4", "apertus",
-                      "lfm2", "lfm3", *HYBRIDS) and not recurrence and shape.kv_heads:
+                      "glm4moe", "mellum", "hy_v3", "lfm2", "lfm3", *HYBRIDS) and not recurrence and shape.kv_heads:
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
     if shape.arch == "lfm3" and shape.kv_heads:
@@ -622,8 +690,8 @@ def add_layers(tensors, name, num_layers, num_tokens, embedding, types, biases):
         return
     for i in range(num_layers):
         attends = recurrence is None or (i + 1) % recurrence.attention_every == 0
-        of_layer = shape_of_layer(shape, i)
-        add_layer(tensors, f"blk.{i}.", of_layer, types, None if attends else recurrence)
+        of_layer = shape_of_layer(shape, i, ROUTERS.get(name))
+        add_layer(tensors, f"blk.{i}.", of_layer, types, None if attends else recurrence, ROUTERS.get(name))
         if biases and attends and (of_layer.kv_heads or not of_layer.heads) and shape.arch not in (*QKV_BIASES, "phi3"):
             add_optional_biases(tensors, f"blk.{i}.", of_layer)
 
@@ -650,7 +718,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     writer = gguf.GGUFWriter(out, dims.arch)
     num_tokens = add_vocabulary(writer, vocab_from, words, sees)
     recurrence = RECURRENCES.get(shape)
-    stretched = yarn and dims.arch not in ("mistral3", "gpt-oss", "olmo2")
+    stretched = yarn and dims.arch not in ("mistral3", "gpt-oss", "olmo2", "mellum")
     rotated = dims.head_dim * 3 // 4 if stretched else dims.head_dim // 4 if recurrence else dims.head_dim
     rotated = int(dims.head_dim * PARTLY_ROTATED.get(dims.arch, rotated / dims.head_dim))
     add_metadata(writer, shape, dims, num_layers + head, num_tokens, window, rotated)

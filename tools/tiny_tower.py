@@ -43,6 +43,13 @@ SEEING = {
 }
 
 
+# Parts of names here and in the original implementation.
+NAMES = (("v.patch_embd.bias", "patch_embed.proj.bias"), ("v.position_embd.", "pos_embed."), ("v.blk.", "blocks."),
+         ("ln1", "norm1"), ("ln2", "norm2"), ("attn_qkv", "attn.qkv"), ("attn_out", "attn.proj"),
+         ("ffn_up", "mlp.linear_fc1"), ("ffn_down", "mlp.linear_fc2"), ("v.post_ln", "merger.norm"),
+         ("mm.0", "merger.linear_fc1"), ("mm.2", "merger.linear_fc2"))
+
+
 def grids(shape):
     """Patches on the sides of pictures, rows first."""
     return [(rows * shape.merge, columns * shape.merge) for rows, columns in ((1, 1), (3, 5), (12, 10))]
@@ -116,6 +123,34 @@ def tensors(shape):
         merger(p + "norm", merged, p + "fc1", p + "fc2")
     merger("v.post_ln", width, "mm.0", "mm.2")
     return made
+
+
+def original_name(name, shape):
+    for index, layer in enumerate(shape.deepstack):
+        name = name.replace(f"v.deepstack.{layer}.", f"deepstack_merger_list.{index}.")
+    name = name.replace("fc1", "linear_fc1").replace("fc2", "linear_fc2") if "deepstack" in name else name
+    for ours, theirs in NAMES:
+        name = name.replace(ours, theirs)
+    return name
+
+
+def vision_settings(shape):
+    settings = {"depth": shape.layers, "hidden_size": shape.width, "num_heads": shape.heads,
+                "intermediate_size": shape.ffn, "patch_size": shape.patch, "spatial_merge_size": shape.merge,
+                "temporal_patch_size": 2, "in_channels": 3, "num_position_embeddings": shape.grid ** 2,
+                "out_hidden_size": shape.text, "hidden_act": "gelu_pytorch_tanh"}
+    if shape.deepstack:
+        settings["deepstack_visual_indexes"] = list(shape.deepstack)
+    return settings
+
+
+def original_tensors(shape):
+    """The same as the original implementation has them."""
+    made = tensors(shape)
+    kernels = [made.pop("v.patch_embd.weight"), made.pop("v.patch_embd.weight.1")]
+    state = {original_name(name, shape): data for name, data in made.items()}
+    state["patch_embed.proj.weight"] = np.stack(kernels, axis=2)
+    return state
 
 
 def write(path, shape, kind=gguf.GGMLQuantizationType.F32):

@@ -66,11 +66,12 @@ struct EngineOptions {
   int max_step_tokens = 512;  // rows computed in one step at most; longer prompts are read in chunks
   int max_sequences = 256;    // sequences that advance in one step at most
   bool profile = false;       // EngineStats::profile is kept, which takes some microseconds of a step
-  /// A file with the encoder of pictures (mmproj-*.gguf), which must fit the model; empty: one that is found, or the
-  /// model reads texts alone.
+  /// A file with the encoder of pictures (mmproj-*.gguf), or a folder of safetensors that has one, which must fit the
+  /// model; empty: one that is found, or the model reads texts alone.
   std::filesystem::path mmproj_path = {};
-  /// Without mmproj_path: of the files in the model's folder whose names begin with mmproj, one that fits a model that
-  /// sees is its encoder; of several the one whose weights have about as many bits as the model's.
+  /// Without mmproj_path: the encoder in a model's own folder of safetensors; else, of the files in the model's folder
+  /// that have mmproj in their names, one that fits a model that sees, of several the one whose weights have about as
+  /// many bits as the model's.
   bool finds_mmproj = true;
   /// The most memory of encoded pictures, which stay there while there is room. A picture that it cannot hold is
   /// refused.

@@ -317,12 +317,14 @@ WriteError error_form(std::span<const Api> apis, std::string_view path) {
 
 ApiResult<CompletionCall> parse_call(const Api& api, boost::json::object body, const ModelText& words,
                                      const ServedModel& model, const OwnResponses& responses,
-                                     const std::stop_token& stop, std::span<const TokenId> prompt) {
+                                     const std::stop_token& stop, std::span<const TokenId> prompt,
+                                     const UnfetchedPictures* unfetched) {
   const bool is_blind = !words.info().vision.sees() && !model.policy.image_placeholder.empty();
   const std::size_t num_images = is_blind ? replace_images(body, model.policy.image_placeholder) : 0;
   const RequestText own(words, stop, responses.body_bytes);
-  OCTAVO_TRY(CompletionCall call,
-             api.parse(body, {.words = own, .model = model, .responses = &responses, .prompt = prompt}));
+  const ApiContext context{
+      .words = own, .model = model, .responses = &responses, .prompt = prompt, .unfetched = unfetched};
+  OCTAVO_TRY(CompletionCall call, api.parse(body, context));
   if (num_images > 0)
     call.warnings.push_back(
         fmt::format("{} of the request's images are replaced by the text '{}': the model reads text", num_images,

@@ -89,8 +89,10 @@ WriteError error_form(std::span<const Api> apis, std::string_view path);
 /// The call that a body asks for. `responses`: those that one of /v1/responses may go on with, and where its own will
 /// be kept. Images for a model that sees none are replaced by the placeholder, if there is one, which a warning says.
 /// It ends soon, with an error, once the stop is asked for. `prompt`: token ids that take the place of the body's.
+/// `unfetched`: ApiContext's.
 ApiResult<CompletionCall> parse_call(const Api& api, boost::json::object body, const ModelText& words,
                                      const ServedModel& model, const OwnResponses& responses,
-                                     const std::stop_token& stop = {}, std::span<const TokenId> prompt = {});
+                                     const std::stop_token& stop = {}, std::span<const TokenId> prompt = {},
+                                     const UnfetchedPictures* unfetched = nullptr);
 
 }  // namespace octavo

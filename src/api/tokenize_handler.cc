@@ -245,7 +245,8 @@ ApiResult<std::string> answer_by(TokenizeCall call, const ModelText& words, cons
   const RequestText own(words, stop, call.responses.body_bytes);
   if (!words.info().vision.sees() && !model.policy.image_placeholder.empty())
     replace_images(call.body, model.policy.image_placeholder);
-  return call.answer(call, {.words = own, .model = model, .responses = &call.responses}, held);
+  return call.answer(call, {.words = own, .model = model, .responses = &call.responses, .unfetched = &call.unfetched},
+                     held);
 }
 
 }  // namespace octavo

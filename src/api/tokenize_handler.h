@@ -25,6 +25,7 @@ struct TokenizeCall {
   boost::json::object body = {};
   const CountedPath* counted = nullptr;  // the path of answer_count()
   OwnResponses responses = {};           // that a counted body of /v1/responses may go on with
+  UnfetchedPictures unfetched = {};      // ApiContext's
 };
 
 /// {"prompt": TEXT, "add_special_tokens": true} or {"messages": [...]} -> {"count", "max_model_len", "tokens"};

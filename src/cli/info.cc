@@ -35,6 +35,7 @@ constexpr int kLeastContext = 2;  // of an engine: a token of a prompt and one o
 
 struct InfoCommandOptions {
   std::filesystem::path tokenizer;
+  std::string mmproj;
   InfoOptions info;
   std::string model;
   bool json = false;
@@ -377,6 +378,13 @@ boost::json::object to_json(const InfoReport& report) {
   return out;
 }
 
+/// The encoder of pictures that was named, or that the model has; null: none. Error: that of a named one.
+Result<std::unique_ptr<const ModelSource>> encoder_of(const InfoCommandOptions& options,
+                                                      const std::filesystem::path& path, const ModelSource& model) {
+  if (!options.mmproj.empty()) return open_encoder(options.mmproj);
+  return find_encoder(path, model);
+}
+
 Result<int> info(const InfoCommandOptions& options, Context& context) {
   OCTAVO_TRY(const auto path, resolve_model(options.model, context));
   OCTAVO_TRY(const auto source, open_model(path));
@@ -390,8 +398,13 @@ Result<int> info(const InfoCommandOptions& options, Context& context) {
     OCTAVO_TRY(const Tokenizer tokenizer, Tokenizer::load(*source, {}, &json));
     report.vocabulary = {.model = "tokenizer.json", .pretokenizer = {}, .num_tokens = to_size(tokenizer.vocab_size())};
   }
+  OCTAVO_TRY(const auto encoder, encoder_of(options, path, *source));
   if (options.json) {
-    context.out << boost::json::serialize(to_json(report)) << '\n' << std::flush;
+    boost::json::object out = to_json(report);
+    if (encoder) {
+      OCTAVO_TRY(out["vision_encoder"], vision_to_json(*encoder));
+    }
+    context.out << boost::json::serialize(out) << '\n' << std::flush;
   } else {
     print_head(report, context.out);
     if (!source->tensors().empty()) {
@@ -402,6 +415,7 @@ Result<int> info(const InfoCommandOptions& options, Context& context) {
       print_memory(*report.memory, report.format == "GGUF" && report.memory->quantized.empty(), context.out);
     if (report.here) print_here(*report.here, *report.config, report.memory->kv_type, context.out);
     if (report.card) print_card(*report.card, *report.memory, report.config->num_layers(), context.out);
+    if (encoder) OCTAVO_TRY_VOID(print_vision_lines(*encoder, context.out));
     context.out.flush();
   }
   return finish_output(context);
@@ -425,7 +439,8 @@ void add_info_command(Program& program, Context& context) {
   Command& command = program.add_command("info", "Shows what is in a file and what it needs in memory");
   command.footer(
       "Reads the file's directory only, so it is quick for any size. Works on files\n"
-      "that hold a vocabulary only, and on vision encoders (mmproj). The KV cache is\n"
+      "that hold a vocabulary only, and on vision encoders (mmproj); of a model that\n"
+      "sees it tells of its encoder, too. The KV cache is\n"
       "that of one sequence as long as the context. The end tells what fits the\n"
       "memory that is free now, here or in this container, if the KV cache takes half\n"
       "of what the weights leave, as it does unless told (--kv-memory of the other\n"
@@ -450,6 +465,9 @@ void add_info_command(Program& program, Context& context) {
       "A card too is looked at: cpu (default): none; cuda: an NVIDIA card; auto: one, where it is there");
   add_generation_config_option(command, options->info.generation_config);
   add_tokenizer_option(command, options->tokenizer);
+  command.add_option("--mmproj", options->mmproj, "The encoder of the model's pictures; default: the one it has")
+      ->check(refuse_empty)
+      ->type_name("FILE");
   command.add_flag("--json", options->json, "Print one JSON object");
   command.action([options, &context] { return info(*options, context); });
 }

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/parse.h"
+#include "engine/load/picture_loader.h"
 #include "model/vision_config.h"
 #include "model/vision_weight_list.h"
 #include "vision/picture_family.h"
@@ -28,6 +29,8 @@ struct VisionReport {
   std::uint64_t num_weights = 0, file_weight_bytes = 0;  // in the file
   std::uint64_t weight_bytes = 0;                        // in memory
 
+  /// Where nobody says more; the family is known.
+  TokenRange usual() const { return family->usual_tokens({.min = config.min_tokens, .max = config.max_tokens}); }
   /// Memory that a picture of so many tokens takes while it is encoded.
   std::uint64_t picture_bytes(int tokens) const {
     return config.rows_bytes(std::int64_t{tokens} * config.token_patches());
@@ -57,15 +60,14 @@ int ffn_width_of(const VisionConfig& config) {
   return std::get<DenseFfnSpec>(config.layers.front().feed_forward).width;
 }
 
-void print_text(const ModelSource& source, const VisionReport& report, std::ostream& out) {
+void print_line(std::string_view label, const std::string& text, std::ostream& out) {
+  out << fmt::format("{:<14}{}\n", label, text);
+}
+
+/// What it is.
+void print_encoder(const VisionReport& report, std::ostream& out) {
   const VisionConfig& c = report.config;
-  const auto line = [&out](std::string_view label, const std::string& text) {
-    out << fmt::format("{:<14}{}\n", label, text);
-  };
-  const SourceFiles& files = source.files();
-  line("file", fmt::format("{} ({}, {} version {}, {} metadata keys)", escaped(source.name()),
-                           format_bytes(files.bytes), files.format, files.version, source.metadata().size()));
-  line("name", escaped(c.name));
+  const auto line = [&out](std::string_view label, const std::string& text) { print_line(label, text, out); };
   line("encoder", fmt::format("of pictures, family {}, for a model with rows of {}", c.family, c.text_width));
   line("shape", fmt::format("{} layers, width {}, feed-forward {}, {} heads of {}", c.num_layers(), c.width,
                             ffn_width_of(c), attention_of(c).num_heads, attention_of(c).head_dim));
@@ -75,58 +77,101 @@ void print_text(const ModelSource& source, const VisionReport& report, std::ostr
     line("deepstack", fmt::format("{} more vectors of each token, behind the layers {}", c.deepstack_layers.size(),
                                   fmt::join(c.deepstack_layers, ", ")));
   if (report.family != nullptr)
-    line("pictures", fmt::format("{} to {} tokens unless told, at most {}", report.family->min_tokens,
-                                 report.family->usual_max_tokens, report.family->most_tokens));
+    line("pictures", fmt::format("{} to {} tokens unless told, at most {}", report.usual().min, report.usual().max,
+                                 report.family->most_tokens));
   line("weights", fmt::format("{} in {}", report.num_weights, format_bytes(report.file_weight_bytes)));
-  out << fmt::format("\n{:<14}{:<8}{:>8}{:>14}{:>12}\n", "by type", "type", "tensors", "weights", "size");
-  for (const auto& [type, sum] : report.by_type)
-    out << fmt::format("{:<14}{:<8}{:>8}{:>14}{:>12}\n", "", dtype_info(type).name, sum.num_tensors, sum.num_weights,
-                       format_bytes(sum.bytes));
-  out << fmt::format("\nmemory\n  {:<22}{:>12}\n", "weights", format_bytes(report.weight_bytes));
+}
+
+void print_vision_memory(const VisionReport& report, std::ostream& out) {
+  out << fmt::format("  {:<22}{:>12}\n", "weights", format_bytes(report.weight_bytes));
   if (report.family == nullptr) return;
-  for (const int tokens : {report.family->usual_max_tokens, report.family->most_tokens})
+  for (const int tokens : {report.usual().max, report.family->most_tokens})
     out << fmt::format("  {:<22}{:>12}  while it is encoded, and scratch memory of some tens of MiB\n",
                        fmt::format("a picture, {} tokens", tokens), format_bytes(report.picture_bytes(tokens)));
 }
 
-boost::json::object to_json(const ModelSource& source, const VisionReport& report) {
+void print_text(const ModelSource& source, const VisionReport& report, std::ostream& out) {
+  const SourceFiles& files = source.files();
+  print_line("file",
+             fmt::format("{} ({}, {} version {}, {} metadata keys)", escaped(source.name()), format_bytes(files.bytes),
+                         files.format, files.version, source.metadata().size()),
+             out);
+  print_line("name", escaped(report.config.name), out);
+  print_encoder(report, out);
+  out << fmt::format("\n{:<14}{:<8}{:>8}{:>14}{:>12}\n", "by type", "type", "tensors", "weights", "size");
+  for (const auto& [type, sum] : report.by_type)
+    out << fmt::format("{:<14}{:<8}{:>8}{:>14}{:>12}\n", "", dtype_info(type).name, sum.num_tensors, sum.num_weights,
+                       format_bytes(sum.bytes));
+  out << "\nmemory\n";
+  print_vision_memory(report, out);
+}
+
+boost::json::object encoder_to_json(const VisionReport& report) {
   const VisionConfig& c = report.config;
+  boost::json::object encoder{
+      {"family", c.family},
+      {"model_width", c.text_width},
+      {"num_layers", c.num_layers()},
+      {"width", c.width},
+      {"ffn_width", ffn_width_of(c)},
+      {"num_heads", attention_of(c).num_heads},
+      {"head_dim", attention_of(c).head_dim},
+      {"patch_side", c.patch_side},
+      {"token_side", c.token_side()},
+      {"deepstack_layers", boost::json::array(c.deepstack_layers.begin(), c.deepstack_layers.end())}};
+  if (report.family == nullptr) return encoder;
+  encoder["min_tokens"] = report.usual().min;
+  encoder["usual_max_tokens"] = report.usual().max;
+  encoder["most_tokens"] = report.family->most_tokens;
+  return encoder;
+}
+
+boost::json::object memory_to_json(const VisionReport& report) {
+  boost::json::object memory{{"weight_bytes", report.weight_bytes}};
+  if (report.family != nullptr) memory["picture_bytes"] = report.picture_bytes(report.family->most_tokens);
+  return memory;
+}
+
+boost::json::object to_json(const ModelSource& source, const VisionReport& report) {
   boost::json::array types;
   for (const auto& [type, sum] : report.by_type)
     types.push_back({{"type", dtype_info(type).name},
                      {"tensors", sum.num_tensors},
                      {"weights", sum.num_weights},
                      {"bytes", sum.bytes}});
-  boost::json::object out{{"path", to_valid_utf8(source.name())},
-                          {"file_bytes", source.files().bytes},
-                          {"gguf_version", source.files().version},
-                          {"metadata_keys", source.metadata().size()},
-                          {"name", to_valid_utf8(c.name)},
-                          {"num_weights", report.num_weights},
-                          {"weight_bytes", report.file_weight_bytes},
-                          {"by_type", std::move(types)}};
-  boost::json::object& encoder = out["vision_encoder"].emplace_object();
-  encoder = {{"family", c.family},
-             {"model_width", c.text_width},
-             {"num_layers", c.num_layers()},
-             {"width", c.width},
-             {"ffn_width", ffn_width_of(c)},
-             {"num_heads", attention_of(c).num_heads},
-             {"head_dim", attention_of(c).head_dim},
-             {"patch_side", c.patch_side},
-             {"token_side", c.token_side()},
-             {"deepstack_layers", boost::json::array(c.deepstack_layers.begin(), c.deepstack_layers.end())}};
-  boost::json::object& memory = out["memory"].emplace_object();
-  memory["weight_bytes"] = report.weight_bytes;
-  if (report.family == nullptr) return out;
-  encoder["min_tokens"] = report.family->min_tokens;
-  encoder["usual_max_tokens"] = report.family->usual_max_tokens;
-  encoder["most_tokens"] = report.family->most_tokens;
-  memory["picture_bytes"] = report.picture_bytes(report.family->most_tokens);
-  return out;
+  return {{"path", to_valid_utf8(source.name())},      {"file_bytes", source.files().bytes},
+          {"gguf_version", source.files().version},    {"metadata_keys", source.metadata().size()},
+          {"name", to_valid_utf8(report.config.name)}, {"num_weights", report.num_weights},
+          {"weight_bytes", report.file_weight_bytes},  {"by_type", std::move(types)},
+          {"vision_encoder", encoder_to_json(report)}, {"memory", memory_to_json(report)}};
 }
 
 }  // namespace
+
+std::unique_ptr<const ModelSource> find_encoder(const std::filesystem::path& path, const ModelSource& model) {
+  EngineOptions options;
+  options.model_path = path;
+  std::optional<PictureFile> found = PictureFile::find(options, model);
+  return found ? std::move(found->source) : nullptr;
+}
+
+Result<void> print_vision_lines(const ModelSource& encoder, std::ostream& out) {
+  OCTAVO_TRY(const VisionReport report, make_report(encoder));
+  out << fmt::format("\npictures are read by {}\n", escaped(encoder.name()));
+  print_encoder(report, out);
+  out << "\nmemory of pictures\n";
+  print_vision_memory(report, out);
+  return {};
+}
+
+Result<boost::json::object> vision_to_json(const ModelSource& encoder) {
+  OCTAVO_TRY(const VisionReport report, make_report(encoder));
+  boost::json::object out = encoder_to_json(report);
+  out["path"] = to_valid_utf8(encoder.name());
+  out["num_weights"] = report.num_weights;
+  out["memory"] = memory_to_json(report);
+  return out;
+}
 
 Result<void> print_vision_info(const ModelSource& source, bool json, std::ostream& out) {
   OCTAVO_TRY(const VisionReport report, make_report(source));

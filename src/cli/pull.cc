@@ -42,7 +42,7 @@ Result<std::string> parse_sha256(const std::string& text) {
 Result<int> pull(const PullOptions& options, const Context& context) {
   OCTAVO_TRY(const auto path, is_address(options.name) ? pull_url(options.name, options.sha256, context)
                                                        : pull_model(*hub::ModelRef::parse(options.name), context, {},
-                                                                    hub::PullKind::kModelAndDraft));
+                                                                    hub::PullKind::kModelWithAll));
   context.out << path.string() << '\n' << std::flush;
   return finish_output(context);
 }
@@ -58,8 +58,9 @@ void add_pull_command(Program& program, Context& context) {
       "hf.co/ or https://huggingface.co/ may stand in front. Without TYPE the first of\n"
       "Q4_K_M, Q4_K_S, Q4_0 and others that the repository has is taken, and where\n"
       "there is no GGUF file a folder of safetensors, which :safetensors asks for. A\n"
-      "model in several files is fetched whole, and a draft file mtp-*.gguf beside it\n"
-      "with it (--draft mtp uses that). What was cut off goes on where it was;\n"
+      "model in several files is fetched whole, and with it a draft file mtp-*.gguf\n"
+      "(--draft mtp uses that) and an encoder of pictures mmproj-*.gguf, if there is\n"
+      "one beside it. What was cut off goes on where it was;\n"
       "a file gets its name when its hash is right.\n\n"
       "Models lie where other tools of the hub look for them: in HF_HUB_CACHE, or the\n"
       "folder hub in HF_HOME. Also heeded: HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE, and\n"

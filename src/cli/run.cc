@@ -170,7 +170,8 @@ Result<int> run(const RunOptions& options, Context& context) {
                                  .seed = options.sampling.seed};
     return run_batch(options.batch, options.engine, options.model, options.sampling, defaults, context);
   }
-  OCTAVO_TRY(const std::filesystem::path model, resolve_model(options.model, context));
+  OCTAVO_TRY(const std::filesystem::path model,
+             resolve_model(options.model, context, {}, model_to_talk_to(options.engine)));
   if (!options.raw) OCTAVO_TRY_VOID(check_chat_template(model, options.engine.chat_template));
   OCTAVO_TRY(const std::string prompt, read_prompt(options.sources, context));
   if (prompt.empty()) return fail("the prompt is empty; give it as words, with -p, with -f, or pipe it in");

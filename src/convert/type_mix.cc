@@ -28,6 +28,7 @@ constexpr TypeMix kMixes[] = {
     {.name = "Q5_K_M", .base = DType::kQ5_K, .file_type = 17, .more_bits = true},
     {.name = "Q5_K", .base = DType::kQ5_K, .file_type = 17, .more_bits = true},
     {.name = "Q6_K", .base = DType::kQ6_K, .file_type = 18},
+    {.name = "Q2_0", .base = DType::kQ2_0, .file_type = 41},
 };
 
 /// The first and last eighth of the layers, and every third between.
@@ -115,6 +116,7 @@ DType mixed_type(const TypeMix& mix, const MixModel& model, const MixTensor& ten
   if (!is_quantized(mix.base)) return mix.base;
   const std::string_view name = tensor.name;
   if (name == tensor_names::kOutput || (is_embedding(name) && !model.has_output)) return output_type(mix, tensor);
+  if (is_embedding(name) && mix.base == DType::kQ2_0) return DType::kQ4_K;
   if (is_value_tensor(name)) return value_type(mix, model, tensor);
   if (name.contains("attn_k.weight") && has_eight_experts(model)) return DType::kQ8_0;
   if (name.contains("ffn_down")) return down_type(mix, model, tensor);
@@ -129,6 +131,7 @@ DType fitting_type(DType type, std::uint64_t cols) {
   if (type == DType::kQ4_K) smaller = DType::kQ5_0;
   if (type == DType::kQ5_K) smaller = DType::kQ5_1;
   if (type == DType::kQ6_K) smaller = DType::kQ8_0;
+  if (type == DType::kQ2_0) smaller = DType::kQ4_0;
   return fits(smaller) ? smaller : DType::kF16;
 }
 

@@ -37,9 +37,9 @@ DeltaMixer::DeltaMixer(const ModelConfig& config, const Weights& weights, Snapsh
       zeros_(AlignedBuffer<float>::zeroed(to_size(largest_of(config, layers, &DeltaSpec::num_channels)))),
       inputs_(context.make_rows(largest_of(config, layers, &DeltaSpec::num_channels))),
       mixed_(inputs_.size()),
-      decay_(context.make_rows(largest_of(config, layers, &DeltaSpec::num_value_heads))),
-      beta_(decay_.size()),
-      gates_(2 * decay_.size()),
+      decay_(context.make_rows(largest_of(config, layers, &DeltaSpec::decay_rows))),
+      beta_(context.make_rows(largest_of(config, layers, &DeltaSpec::num_value_heads))),
+      gates_(2 * beta_.size()),
       gated_(context.make_rows(largest_of(config, layers, &DeltaSpec::value_width))),
       piece_floats_(
           to_size(largest_of(config, layers, [](const DeltaSpec& spec) { return spec.key_dim * kDeltaColumns; }))),
@@ -109,7 +109,7 @@ void DeltaMixer::write_state(int index, const StepRows& rows) {
   const std::array<Product, 3> products = {
       {{&w.qkv, inputs_.data()}, {&w.decay, decay_.data()}, {&w.beta, beta_.data()}}};
   context_.enter(StepPart::kMixerInput);
-  context_.multiply(products, stream_.input(), rows.count());
+  context_.multiply(std::span(products).first(is_present(w.beta) ? 3 : 2), stream_.input(), rows.count());
   advance(index);
 }
 
@@ -120,7 +120,8 @@ void DeltaMixer::run(int index, const StepRows& rows, bool state_written, const 
   const std::array<Product, 4> products = {
       {{&w.gate, gated_.data()}, {&w.qkv, inputs_.data()}, {&w.decay, decay_.data()}, {&w.beta, beta_.data()}}};
   context_.enter(StepPart::kMixerInput);
-  context_.multiply(std::span(products).first(state_written ? 1 : 4), stream_.input(), count);
+  const std::size_t num_products = is_present(w.beta) ? 4 : 3;
+  context_.multiply(std::span(products).first(state_written ? 1 : num_products), stream_.input(), count);
   if (!state_written) advance(index);
   context_.enter(StepPart::kRows);
   context_.for_rows_apart(count, [&](std::int64_t row, int) { gate_result(layer, rows.batch_row(row), row); });
@@ -184,13 +185,17 @@ void DeltaMixer::convolve(const Layer& layer, const Range& range, const float* i
 
 // The functions are the project's own with native bits, too, so that a card has the same gates.
 void DeltaMixer::find_gates(const Layer& layer, std::int64_t row) {
-  const int heads = layer.spec->num_value_heads;
-  const float *decay = decay_.data() + row * heads, *beta = beta_.data() + row * heads;
+  const DeltaSpec& spec = *layer.spec;
+  const int heads = spec.num_value_heads, of_key_head = heads / spec.num_key_heads;
+  const float* decays = decay_.data() + row * spec.decay_rows();
   float* gates = gates_.data() + 2 * row * heads;
   for (int head = 0; head < heads; ++head, gates += 2) {
-    const double step = softplus(static_cast<double>(decay[head] + layer.weights->decay_bias[head]));
+    // Where betas lie among decays, a key head's are in front of its decays.
+    const int place = spec.by_key_head ? head + (head / of_key_head + 1) * of_key_head : head;
+    const float beta = spec.by_key_head ? decays[place - of_key_head] : beta_[to_size(row * heads + head)];
+    const double step = softplus(static_cast<double>(decays[place] + layer.weights->decay_bias[head]));
     gates[0] = static_cast<float>(portable::exp(static_cast<double>(layer.weights->decay_scale[head]) * step));
-    gates[1] = static_cast<float>(1 / (1 + portable::exp(-static_cast<double>(beta[head]))));
+    gates[1] = static_cast<float>(1 / (1 + portable::exp(-static_cast<double>(beta))));
   }
 }
 
@@ -210,7 +215,7 @@ void DeltaMixer::advance_piece(const Layer& layer, const Range& range, float* st
 void DeltaMixer::run_rule(const Layer& layer, int first_row, int num_rows, int head, int column, float* piece) {
   const DeltaSpec& spec = *layer.spec;
   float* rows = mixed_.data() + std::int64_t{first_row} * spec.num_channels();
-  const int key_head = head % spec.num_key_heads;
+  const int key_head = spec.key_head(head);
   context_.kernels.delta_rule({.q = rows + key_head * spec.key_dim,
                                .k = rows + spec.key_width() + key_head * spec.key_dim,
                                .v = rows + 2 * spec.key_width() + head * spec.value_dim + column,

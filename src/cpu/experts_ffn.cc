@@ -126,7 +126,7 @@ void ExpertsFfn::choose(const Pass& pass, const StepRows& rows) {
   context_.for_rows(choices_.num_rows(), [&](std::int64_t row, int) {
     float* scores = scores_.data() + (pass.first + row) * num_experts;
     if (pass.w.router_bias != nullptr) context_.kernels.add(scores, pass.w.router_bias, num_experts);
-    choices_.choose(row, scores);
+    choices_.choose(row, {scores, to_size(num_experts)}, pass.w.choice_bias);
   });
   choices_.group();
   bytes_read_ += choices_.groups().size() * bytes_of_one(pass.w);

@@ -154,8 +154,8 @@ void CardExperts::choose(const Pass& pass) {
           .first_row = pass.first,
           .num_experts = experts,
           .num_chosen = pass.spec.num_chosen,
-          .weights_scale = pass.spec.weights_scale,
-          .sums_to_one = pass.spec.sums_to_one});
+          .weights_scale = pass.spec.router.weights_scale,
+          .sums_to_one = pass.spec.router.sums_to_one});
 }
 
 void CardExperts::group(const Pass& pass) {

@@ -37,12 +37,18 @@ std::string reason_against(const MatrixShape& matrix) {
   return {};
 }
 
+/// Whether the card's router computes this.
+bool card_chooses_by(const RouterSpec& router) {
+  return router.gate == RouterSpec::Gate::kSoftmax && router.choice_bias == Presence::kAbsent && router.num_groups == 1;
+}
+
 std::string reason_against(const LayerSpec& spec) {
   const AttentionSpec* attention = spec.attention();
   const DeltaSpec* delta = spec.delta();
   if (delta != nullptr && std::max(delta_rule_shared(delta->key_dim),
                                    convolve_heads_shared(delta->key_dim, delta->value_dim)) > kMaxSharedBytes)
     return "its recurrence has heads that are too wide";
+  if (delta != nullptr && delta->by_key_head) return "its value heads lie by key head";
   if (spec.short_conv() != nullptr) return "it is a short convolution";
   if (attention != nullptr && attention->v_dim() != attention->head_dim)
     return "its values are not as wide as its keys";
@@ -53,6 +59,8 @@ std::string reason_against(const LayerSpec& spec) {
   if (spec.norm_biases != Presence::kAbsent) return "its norms have biases";
   const auto* dense = std::get_if<DenseFfnSpec>(&spec.feed_forward);
   if (dense != nullptr && dense->activation == Activation::kXielu) return "its feed-forward's function is xIELU";
+  const auto* experts = std::get_if<ExpertsFfnSpec>(&spec.feed_forward);
+  if (experts != nullptr && !card_chooses_by(experts->router)) return "its router chooses by more than a softmax";
   if (attention != nullptr && attention->output_gate) return "its attention has a gate with a matrix of its own";
   if (attention != nullptr && attention->qk_norm_is_whole) return "it norms all heads of Q and K at once";
   if (attention != nullptr && attention->qk_norm_by_head) return "its heads of Q and K have norms of their own";

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "source/encoder_name.h"
 #include "source/shard_name.h"
 
 namespace octavo::hub {
@@ -30,7 +31,7 @@ std::string_view base_name(std::string_view path) { return path.substr(path.rfin
 
 bool is_model(std::string_view path) {
   const std::string name = lower_case(base_name(path));
-  return name.ends_with(kSuffix) && !name.contains("mmproj") && !name.contains("imatrix") && !is_draft_file(path);
+  return name.ends_with(kSuffix) && !is_encoder_name(path) && !name.contains("imatrix") && !is_draft_file(path);
 }
 
 /// All files and complete sets of shards that `keep` takes.
@@ -169,6 +170,33 @@ std::vector<std::size_t> draft_files_beside(std::span<const std::string> paths, 
   return choose_by_type(candidates, paths, {}, types_of_drafts()).value_or(std::vector<std::size_t>());
 }
 
+std::optional<std::size_t> encoder_beside(std::span<const std::string> paths, std::string_view model) {
+  constexpr std::size_t kNone = std::string_view::npos;
+  const int bits = bits_by_name(model);
+  const auto folder_of = [](std::string_view path) { return path.substr(0, path.rfind('/') + 1); };
+  std::optional<std::size_t> best;
+  std::size_t best_depth = kNone;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const std::string_view folder = folder_of(paths[i]);
+    if (!is_encoder_name(paths[i]) || !model.starts_with(folder)) continue;
+    const bool is_nearer = best_depth == kNone || folder.size() > best_depth;
+    if (!is_nearer && (folder.size() < best_depth || !suits_better(paths[i], paths[*best], bits))) continue;
+    best = i;
+    best_depth = folder.size();
+  }
+  return best;
+}
+
+Result<std::vector<std::size_t>> choose_encoder(std::span<const std::string> paths, std::string_view wanted) {
+  if (lower_case(wanted).ends_with(kSuffix)) return choose_by_name(paths, wanted);
+  std::vector<Candidate> candidates = candidates_of(paths, is_encoder_name);
+  if (!wanted.empty() || candidates.empty()) return choose_by_type(candidates, paths, wanted, {});
+  constexpr int kBits = 16;
+  return std::ranges::min_element(
+             candidates, [](const Candidate& a, const Candidate& b) { return suits_better(a.name, b.name, kBits); })
+      ->files;
+}
+
 std::vector<std::vector<std::size_t>> model_files(std::span<const std::string> paths) {
   std::vector<Candidate> candidates = candidates_of(paths, is_model);
   std::ranges::sort(candidates, {}, &Candidate::name);
@@ -181,6 +209,11 @@ std::vector<std::vector<std::size_t>> model_files(std::span<const std::string> p
 std::string draft_candidates_text(std::span<const std::string> paths) {
   const std::vector<Candidate> candidates = candidates_of(paths, is_draft_file);
   return candidates.empty() ? candidates_text(paths) : names_of(pointers_to(candidates), paths);
+}
+
+std::string encoder_candidates_text(std::span<const std::string> paths) {
+  const std::vector<Candidate> candidates = candidates_of(paths, is_encoder_name);
+  return candidates.empty() ? "no encoder of pictures (mmproj)" : names_of(pointers_to(candidates), paths);
 }
 
 std::string candidates_text(std::span<const std::string> paths) {

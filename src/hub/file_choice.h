@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,14 @@ bool is_draft_file(std::string_view path);
 /// Empty: there is none, or it is not known which.
 std::vector<std::size_t> draft_files_beside(std::span<const std::string> paths, std::string_view model);
 
+/// The encoder of pictures for a model of these files: of those in the model's folder or above it the nearest, of
+/// several there the one whose bits are nearest to the model's. None: there is none.
+std::optional<std::size_t> encoder_beside(std::span<const std::string> paths, std::string_view model);
+
+/// The index of the encoder that `wanted` means, as choose_files() means a model; without a type the one nearest to 16
+/// bits. Error: several are meant.
+Result<std::vector<std::size_t>> choose_encoder(std::span<const std::string> paths, std::string_view wanted);
+
 /// The type of a draft file where nothing else is asked for: most makers give them in no smaller one.
 inline constexpr std::string_view kDraftType = "Q8_0";
 
@@ -44,5 +53,7 @@ std::vector<std::vector<std::size_t>> model_files(std::span<const std::string> p
 std::string candidates_text(std::span<const std::string> paths);
 /// The candidates of choose_draft_files(), for a message.
 std::string draft_candidates_text(std::span<const std::string> paths);
+/// Those of choose_encoder().
+std::string encoder_candidates_text(std::span<const std::string> paths);
 
 }  // namespace octavo::hub

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kConfig = "config.json", kWhole = "model.safetensors",
                            kIndex = "model.safetensors.index.json";
 constexpr std::string_view kBeside[] = {"tokenizer.json", "tokenizer_config.json", "chat_template.jinja",
-                                        "generation_config.json",
+                                        "generation_config.json", "preprocessor_config.json", "processor_config.json",
                                         // of sentence-transformers
                                         kModules, "config_sentence_transformers.json", "sentence_bert_config.json",
                                         "1_Pooling/config.json", "2_Dense/config.json", "2_Dense/model.safetensors",

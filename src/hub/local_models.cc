@@ -9,6 +9,7 @@
 #include "hub/file_choice.h"
 #include "hub/folder_choice.h"
 #include "hub/ollama.h"
+#include "source/encoder_name.h"
 #include "source/shard_name.h"
 
 namespace octavo::hub {
@@ -160,15 +161,16 @@ Result<void> remove_from_hub(const fs::path& cache, const CachedRepo& repo, cons
   return {};
 }
 
-/// Draft files that no model lies beside any more.
-Result<void> remove_unused_drafts(const fs::path& cache, const CachedRepo& repo, RemovedModel& result) {
+/// Draft files and encoders of pictures that no model lies beside any more.
+Result<void> remove_unused_parts(const fs::path& cache, const CachedRepo& repo, RemovedModel& result) {
   for (const fs::path& snapshot : repo.snapshots()) {
     const std::vector<std::string> paths = files_in(snapshot);
     if (!model_files(paths).empty() || !folder_files(paths).empty()) return {};
   }
   for (const fs::path& snapshot : repo.snapshots())
     for (const std::string& path : files_in(snapshot))
-      if (const fs::path file = snapshot / path; is_draft_file(path) && lies_in(cache, file))
+      if (const fs::path file = snapshot / path;
+          (is_draft_file(path) || is_encoder_name(path)) && is_link(file) && lies_in(cache, file))
         OCTAVO_TRY_VOID(remove_from_hub(cache, repo, file, result));
   return {};
 }
@@ -216,7 +218,7 @@ Result<RemovedModel> remove_local_model(const Settings& settings, const LocalMod
     OCTAVO_TRY_VOID(check_lies_in(cache, settings.cache, model));
     const CachedRepo repo(settings.cache, model.name.substr(0, model.name.find(':')));
     for (const fs::path& file : model.files) OCTAVO_TRY_VOID(remove_from_hub(cache, repo, file, result));
-    OCTAVO_TRY_VOID(remove_unused_drafts(cache, repo, result));
+    OCTAVO_TRY_VOID(remove_unused_parts(cache, repo, result));
     return result;
   }
   for (const fs::path& file : model.files) {

@@ -34,10 +34,27 @@ std::string_view without_host(std::string_view text) {
   return text;
 }
 
+/// ORG/REPO/resolve/main/PATH or ORG/REPO/blob/main/PATH, as the hub's pages link to files; none: it is another text.
+std::optional<ModelRef> parse_file_address(std::string_view text) {
+  for (const std::string_view middle : {"/resolve/main/", "/blob/main/"}) {
+    const std::size_t at = text.find(middle);
+    if (at == std::string_view::npos) continue;
+    const std::string_view path = text.substr(at + middle.size());
+    auto ref = ModelRef::parse(text.substr(0, at));
+    if (!ref || !ref->wanted.empty() || !is_safe_path(path)) return std::nullopt;
+    ref->wanted = path.substr(0, path.find('?'));  // "?download=true"
+    return ref;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<ModelRef> ModelRef::parse(std::string_view text) {
+  const std::string_view whole = text;
   text = without_host(text);
+  if (text.size() < whole.size())
+    if (auto file = parse_file_address(text)) return file;
   const std::size_t colon = text.find(':');
   const std::string_view repo = text.substr(0, colon);
   const std::size_t slash = repo.find('/');

@@ -1,5 +1,5 @@
 // The name of a model on a hub: ORG/REPO, and behind a colon which of its files, as in org/repo:Q4_K_M. In front may
-// stand hf.co/ or huggingface.co/, with https:// or without.
+// stand hf.co/ or huggingface.co/, with https:// or without; the address of a file there names that file.
 #pragma once
 
 #include <optional>

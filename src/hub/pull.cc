@@ -10,6 +10,7 @@
 #include "hub/folder_choice.h"
 #include "hub/listing.h"
 #include "hub/url.h"
+#include "source/encoder_name.h"
 
 namespace octavo::hub {
 namespace {
@@ -33,13 +34,35 @@ std::vector<std::string> paths_of(const Listing& listing) {
 struct Wanted {
   std::vector<RepoFile> files;
   bool is_folder;
-  std::string draft = {};  // the path of a draft file among them, beside the model; empty: there is none
+  std::string draft = {};    // the path of a draft file among them, beside the model; empty: there is none
+  std::string encoder = {};  // that of an encoder of pictures
 };
 
 Result<ModelChoice> choose_files_of(std::span<const std::string> paths, const ModelRef& ref, PullKind kind) {
-  if (kind != PullKind::kDraft) return choose_model(paths, ref.wanted);
-  OCTAVO_TRY(std::vector<std::size_t> files, choose_draft_files(paths, ref.wanted));
+  if (kind != PullKind::kDraft && kind != PullKind::kEncoder) return choose_model(paths, ref.wanted);
+  OCTAVO_TRY(std::vector<std::size_t> files,
+             kind == PullKind::kDraft ? choose_draft_files(paths, ref.wanted) : choose_encoder(paths, ref.wanted));
   return ModelChoice{.files = std::move(files)};
+}
+
+std::string names_of_candidates(std::span<const std::string> paths, PullKind kind) {
+  if (kind == PullKind::kDraft) return draft_candidates_text(paths);
+  return kind == PullKind::kEncoder ? encoder_candidates_text(paths) : candidates_text(paths);
+}
+
+/// The files that a model of one file brings along.
+void add_beside(const Listing& listing, std::span<const std::string> paths, PullKind kind, Wanted& wanted) {
+  const std::string model = wanted.files.front().path;
+  if (kind != PullKind::kModelToTalkTo && kind != PullKind::kModelWithAll) return;
+  if (const auto encoder = encoder_beside(paths, model); encoder && !is_encoder_name(model)) {
+    wanted.encoder = paths[*encoder];
+    wanted.files.push_back(listing.files[*encoder]);
+  }
+  if (kind != PullKind::kModelWithAll) return;
+  for (const std::size_t i : draft_files_beside(paths, model)) {
+    if (wanted.draft.empty()) wanted.draft = paths[i];
+    wanted.files.push_back(listing.files[i]);
+  }
 }
 
 Result<Wanted> choose(const Listing& listing, const ModelRef& ref, PullKind kind) {
@@ -48,16 +71,22 @@ Result<Wanted> choose(const Listing& listing, const ModelRef& ref, PullKind kind
   if (chosen.files.empty())
     return fail("{}: {} in {}, which has {}{}", ref.text(),
                 ref.wanted.empty() ? "no usual type is" : fmt::format("no file of the name {} is", quote(ref.wanted)),
-                ref.repo, kind == PullKind::kDraft ? draft_candidates_text(paths) : candidates_text(paths),
+                ref.repo, names_of_candidates(paths, kind),
                 chosen.is_folder ? ", nor config.json with all its safetensors" : "");
   Wanted wanted{.files = {}, .is_folder = chosen.is_folder};
   for (const std::size_t i : chosen.files) wanted.files.push_back(listing.files[i]);
-  if (kind != PullKind::kModelAndDraft || chosen.is_folder || is_draft_file(wanted.files.front().path)) return wanted;
-  for (const std::size_t i : draft_files_beside(paths, wanted.files.front().path)) {
-    if (wanted.draft.empty()) wanted.draft = paths[i];
-    wanted.files.push_back(listing.files[i]);
-  }
+  if (!chosen.is_folder && !is_draft_file(wanted.files.front().path)) add_beside(listing, paths, kind, wanted);
   return wanted;
+}
+
+/// "fetching a-Q4_0.gguf, mmproj-F16.gguf and mtp-a-Q4_0.gguf".
+std::string text_of(const Wanted& wanted) {
+  if (wanted.is_folder) return fmt::format("{} files", wanted.files.size());
+  std::string text = printable(wanted.files.front().path);
+  if (!wanted.encoder.empty())
+    text += fmt::format("{}{}", wanted.draft.empty() ? " and " : ", ", printable(wanted.encoder));
+  if (!wanted.draft.empty()) text += fmt::format(" and {}", printable(wanted.draft));
+  return text;
 }
 
 /// Bytes that are there of a file, whole or in part.
@@ -110,12 +139,8 @@ Result<fs::path> pull(const Settings& settings, const ModelRef& ref, const PullE
   OCTAVO_TRY_VOID(check_room(repo.folder(), total - present));
   if (events.admit) OCTAVO_TRY_VOID(events.admit(total - present));
   if (present < total)
-    events.say(fmt::format(
-        "fetching {} of {}, {}{}",
-        wanted.is_folder ? fmt::format("{} files", wanted.files.size())
-                         : printable(wanted.files.front().path) +
-                               (wanted.draft.empty() ? "" : fmt::format(" and {}", printable(wanted.draft))),
-        ref.repo, mebibytes(total), present > 0 ? fmt::format(", {} of which are here", mebibytes(present)) : ""));
+    events.say(fmt::format("fetching {} of {}, {}{}", text_of(wanted), ref.repo, mebibytes(total),
+                           present > 0 ? fmt::format(", {} of which are here", mebibytes(present)) : ""));
   fs::path first;
   std::uint64_t before = 0;
   for (const RepoFile& file : wanted.files) {
@@ -135,6 +160,11 @@ Result<fs::path> pull(const Settings& settings, const ModelRef& ref, const PullE
     before += file.size;
     OCTAVO_TRY(const fs::path link, repo.link(listing.commit, file.path, file.hash));
     if (first.empty()) first = link;
+    if (file.path != wanted.encoder) continue;
+    // An engine looks in the model's folder alone.
+    const std::string model = wanted.files.front().path;
+    const std::string beside = model.substr(0, model.rfind('/') + 1) + file.path.substr(file.path.rfind('/') + 1);
+    if (beside != file.path) OCTAVO_TRY_VOID(repo.link(listing.commit, beside, file.hash));
   }
   OCTAVO_TRY_VOID(repo.set_main(listing.commit));
   if (!wanted.draft.empty())

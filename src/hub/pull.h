@@ -36,7 +36,9 @@ struct PullEvents {
 /// The files of a repository that a name stands for.
 enum class PullKind : std::uint8_t {
   kModel,
-  kModelAndDraft,  // and the draft file beside the model, if there is one
+  kModelToTalkTo,  // and the encoder of pictures beside the model, if there is one
+  kModelWithAll,   // and the draft file, if there is one
+  kEncoder,        // the encoder
   kDraft,          // the draft file; or a model, where the repository has none: an assistant is one of its own
 };
 

@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 
 #include <cctype>
+#include <charconv>
 #include <memory>
 #include <optional>
 
@@ -54,6 +55,20 @@ Result<std::string> redirected(const std::string& url, const std::string& locati
   if (was_secure && parsed.part(CURLUPART_SCHEME) == "http")
     return fail("{}: redirected to {}, expected https as before", printable(url), printable(location));
   return parsed.part(CURLUPART_URL).value_or(location);
+}
+
+Result<WebAddress> parse_web_address(const std::string& url) {
+  Url parsed;
+  if (!parsed.set(url) || !parsed.is_web()) return fail("{}: expected an address of http or https", printable(url));
+  if (parsed.part(CURLUPART_USER) || parsed.part(CURLUPART_PASSWORD))
+    return fail("{}: expected an address without a user's name in it", printable(url));
+  WebAddress address{.url = parsed.part(CURLUPART_URL).value_or(url), .host = parsed.part(CURLUPART_HOST).value_or("")};
+  if (address.host.starts_with('[') && address.host.ends_with(']'))
+    address.host = address.host.substr(1, address.host.size() - 2);
+  const std::string port = parsed.part(CURLUPART_PORT, CURLU_DEFAULT_PORT).value_or("");
+  std::from_chars(port.data(), port.data() + port.size(), address.port);
+  address.is_secure = parsed.part(CURLUPART_SCHEME) == "https";
+  return address;
 }
 
 std::string url_path(std::string_view path) {

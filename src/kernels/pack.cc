@@ -35,6 +35,7 @@ PackBlockFn* block_function(DType type) {
     case DType::kMXFP4: return &pack_mxfp4;
     case DType::kNVFP4: return &pack_nvfp4;
     case DType::kQ1_0: return &pack_q1_0;
+    case DType::kQ2_0: return &pack_q2_0;
     case DType::kIQ2_XXS: return &pack_iq2_xxs;
     case DType::kIQ2_XS: return &pack_iq2_xs;
     case DType::kIQ2_S: return &pack_iq2_s;

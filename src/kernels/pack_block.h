@@ -2,10 +2,10 @@
 // make packed planes of the planes of the file's formats.
 //
 // A quad, four neighbouring weights of a row, never leaves its 32-bit word in any format (but for the bits of Q5_0,
-// Q5_1 and Q1_0). So rows are read word by word and transposed: the same word of all rows is one vector of 64 bytes, as
-// in the packed planes. Bits are moved for 16 rows at once. In a plane quads are in ascending order, and 8 / bits quads
-// share a vector; but a vector of nibbles holds the quads j and j + 4 of 32 weights. Only src/kernels/pack*.cc includes
-// this header; pure functions.
+// Q5_1, Q1_0 and Q2_0). So rows are read word by word and transposed: the same word of all rows is one vector of 64
+// bytes, as in the packed planes. Bits are moved for 16 rows at once. In a plane quads are in ascending order, and 8 /
+// bits quads share a vector; but a vector of nibbles holds the quads j and j + 4 of 32 weights. Only
+// src/kernels/pack*.cc includes this header; pure functions.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ PackBlockFn pack_q2_k, pack_q3_k, pack_q4_k, pack_q5_k, pack_q6_k, pack_iq4_xs;
 // Blocks of numbers of groups of weights (pack_codebook.cc).
 PackBlockFn pack_iq2_xxs, pack_iq2_xs, pack_iq2_s, pack_iq3_xxs, pack_iq3_s, pack_iq1_s, pack_iq1_m;
 // Ternary and 1-bit weights (pack_low_bit.cc).
-PackBlockFn pack_tq1_0, pack_tq2_0, pack_q1_0;
+PackBlockFn pack_tq1_0, pack_tq2_0, pack_q1_0, pack_q2_0;
 
 /// The same 32-bit word of each row.
 typedef std::uint32_t Words __attribute__((vector_size(4 * kPanelRows)));
@@ -125,6 +125,13 @@ inline void exchange_bits(Words& word, int shift, std::uint32_t mask) {
 inline void transpose_bits_of_groups(Words& word) {
   exchange_bits(word, 14, 0x0000CCCC);
   exchange_bits(word, 7, 0x00AA00AA);
+}
+
+/// A word whose bits 2 i and 2 i + 1 belong to weight i: afterwards those of byte c from bit 2 j on belong to weight c
+/// of quad j.
+inline void transpose_pairs(Words& word) {
+  exchange_bits(word, 12, 0x0000F0F0);
+  exchange_bits(word, 6, 0x00CC00CC);
 }
 
 /// A word whose bit i belongs to weight i: afterwards bit j of byte c belongs to weight c of quad j. The number 4 j + c

@@ -1,4 +1,4 @@
-// Ternary and 1-bit weights: vectors of a panel are words of the file, but for Q1_0 their bits as they are there. The
+// Ternary, 1-bit and 2-bit weights: vectors of a panel are words of the file; Q1_0 and Q2_0 move their bits. The
 // meaning of the words is written at the code that reads them (generic/matmul_low_bit.inl).
 #include "kernels/pack_block.h"
 #include "tensor/quant_blocks.h"
@@ -36,6 +36,19 @@ void pack_q1_0(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales)
   for (Words& word : words) transpose_bits(word);
   transpose_fields<4>(words);
   for (int i = 0; i < 4; ++i) store_words(quads + 64 * i, words[i]);
+}
+
+/// A word is 16 weights, a byte of it a quad. Fields 2 g and 2 g + 1 of vector i belong to quads 2 i and 2 i + 1 of
+/// words 2 g and 2 g + 1 of the file, which are 32 weights.
+void pack_q2_0(const BlockRows& rows, std::uint8_t* quads, std::uint8_t* scales) {
+  copy_halves(rows, offsetof(BlockQ2_0, d), scales);
+  Words words[4];
+  load_words(rows, offsetof(BlockQ2_0, qs), words);
+  for (Words& word : words) transpose_pairs(word);
+  transpose_fields<2>(words, 2);
+  transpose_fields<2>(words + 1, 2);
+  constexpr int kPlaces[] = {0, 2, 1, 3};  // word i has quads 4 (i % 2) + 2 (i / 2) and the one behind it
+  for (int i = 0; i < 4; ++i) store_words(quads + std::ptrdiff_t{64} * kPlaces[i], words[i]);
 }
 
 }  // namespace octavo

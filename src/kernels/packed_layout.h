@@ -62,6 +62,7 @@ static inline constexpr PackedBlock packed_block(DType type) {
     case DType::kMXFP4: return {32, 256, 16};
     case DType::kNVFP4: return {64, 512, 64};
     case DType::kQ1_0: return {128, 256, 32};
+    case DType::kQ2_0: return {64, 256, 32};
     case DType::kIQ2_XXS: return {256, 1024, 32};
     case DType::kIQ2_XS: return {256, 1024, 160};
     case DType::kIQ2_S: return {256, 1152, 160};

@@ -143,15 +143,23 @@ struct AttentionSpec {
 inline constexpr int kMaxConvolutionTaps = 8;
 
 /// A gated delta net (Yang, Kautz and Hatamizadeh, 2024) behind a short causal convolution. Each value head has a state
-/// of its own, a matrix [key_dim][value_dim] that every token decays and then corrects along its key; value head h
-/// reads with the queries and keys of key head h % num_key_heads.
+/// of its own, a matrix [key_dim][value_dim] that every token decays and then corrects along its key. It reads with the
+/// queries and keys of a key head, see key_head().
 struct DeltaSpec {
   int num_key_heads = 0;
   int num_value_heads = 0;  // a multiple of num_key_heads
   int key_dim = 0;
   int value_dim = 0;
   int taps = 0;  // tokens that the convolution sees, its own included: 2 to kMaxConvolutionTaps
+  /// The value heads of a key head lie one behind another, and files have betas and decays in one matrix: for each key
+  /// head the betas of its value heads, then their decays. Otherwise key heads take turns.
+  bool by_key_head = false;
 
+  int key_head(int value_head) const {
+    return by_key_head ? value_head / (num_value_heads / num_key_heads) : value_head % num_key_heads;
+  }
+  /// Rows of the matrix that gives decays, and betas where it does.
+  int decay_rows() const { return by_key_head ? 2 * num_value_heads : num_value_heads; }
   int key_width() const { return num_key_heads * key_dim; }
   int value_width() const { return num_value_heads * value_dim; }
   /// Channels of the convolution: Q, K and V.
@@ -191,18 +199,36 @@ struct DenseFfnSpec {
   bool gate_in_up = false;  // files have both in one matrix, the gate first
 };
 
+/// No model has experts in more groups.
+inline constexpr int kMostExpertGroups = 64;
+
+/// How the scores of a router become a choice of experts and their weights. p is the softmax of all scores, or the
+/// sigmoid of each (DeepSeek-AI, 2024). The experts with the highest p, plus a bias where there is one, are chosen;
+/// their weights are p without the bias.
+struct RouterSpec {
+  enum class Gate : std::uint8_t { kSoftmax, kSigmoid };
+  Gate gate = Gate::kSoftmax;
+  bool sums_to_one = true;                   // the weights of a row's experts are divided by their sum
+  float weights_scale = 1;                   // of the weights, then
+  Presence choice_bias = Presence::kAbsent;  // a number for each expert
+  bool choice_bias_is_bare = false;          // its tensor's name has no suffix
+  // Experts lie in groups of equal sizes. Those of the best groups alone are chosen from; a group is as good as its two
+  // best experts together, bias and all.
+  int num_groups = 1, num_groups_chosen = 1;
+
+  friend bool operator==(const RouterSpec&, const RouterSpec&) = default;
+};
+
 /// A mixture of experts, each a gated feed-forward of its own (Shazeer et al., 2017; Fedus et al., 2021). A router
-/// scores all of them for a row; the row is computed by the best ones, whose results are added, each times its weight:
-/// the softmax of the chosen scores. (A softmax of all scores, divided by the sum of those chosen, is the same.)
+/// scores all of them for a row; the row is computed by the best ones, whose results are added, each times its weight.
 struct ExpertsFfnSpec {
   int num_experts = 0;
-  int num_chosen = 0;       // by each row
-  int width = 0;            // of an expert
-  bool is_gated = true;     // as DenseFfnSpec
-  bool sums_to_one = true;  // the weights of a row's experts; otherwise they are shares of the softmax over all
+  int num_chosen = 0;    // by each row
+  int width = 0;         // of an expert
+  bool is_gated = true;  // as DenseFfnSpec
+  RouterSpec router = {};
   Activation activation = Activation::kSilu;
-  bool has_factors = true;              // as those of DenseFfnSpec, one an expert
-  float weights_scale = 1;              // of the weights behind the softmax
+  bool has_factors = true;              // as those of DenseFfnSpec, one an expert; of the one for every row, too
   Presence biases = Presence::kAbsent;  // of the router's scores, and of each expert's gate, up and down
   int shared_width = 0;                 // of one more expert, which computes every row; 0: none
   bool shared_is_gated = true;          // its result is multiplied by the sigmoid of a product of its own

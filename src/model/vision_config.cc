@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/text.h"
 #include "kernels/kernels.h"
@@ -29,6 +30,13 @@ Result<std::array<float, 3>> read_channels(const ModelKeys& keys, std::string_vi
   return channels;
 }
 
+/// A number of pixels, as the tokens that show them; 0 where the file has no such key.
+Result<int> read_tokens(const ModelKeys& keys, const VisionConfig& config, std::string_view suffix) {
+  if (!keys.has(suffix)) return 0;
+  OCTAVO_TRY(const int pixels, keys.size(suffix, std::numeric_limits<int>::max()));
+  return std::max(1, pixels / (config.token_side() * config.token_side()));
+}
+
 /// The patches of a picture, and the square of learned positions.
 Result<void> read_patches(const ModelKeys& keys, VisionConfig& config) {
   OCTAVO_TRY(config.patch_side, keys.size("patch_size", kMostPatchSide));
@@ -40,6 +48,8 @@ Result<void> read_patches(const ModelKeys& keys, VisionConfig& config) {
   config.grid_side = image_side / config.patch_side;
   OCTAVO_TRY(config.mean, read_channels(keys, "image_mean", false));
   OCTAVO_TRY(config.deviation, read_channels(keys, "image_std", true));
+  OCTAVO_TRY(config.min_tokens, read_tokens(keys, config, "image_min_pixels"));
+  OCTAVO_TRY(config.max_tokens, read_tokens(keys, config, "image_max_pixels"));
   return {};
 }
 

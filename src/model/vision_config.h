@@ -24,13 +24,14 @@ struct VisionConfig {
   /// Reads and checks the keys. Errors name the key; an unknown family is named with those that are known.
   static Result<VisionConfig> load(const ModelSource& source);
 
-  std::string family;  // clip.projector_type
-  std::string name;    // general.name, or the file's name where it has none
-  int width = 0;       // of a patch's row
-  int text_width = 0;  // of a token's row: the text model's
-  int patch_side = 0;  // in pixels
-  int merge_side = 0;  // patches of a token on either side
-  int grid_side = 0;   // of the square of learned positions, which are interpolated to a picture's
+  std::string family;                  // clip.projector_type
+  std::string name;                    // general.name, or the file's name where it has none
+  int width = 0;                       // of a patch's row
+  int text_width = 0;                  // of a token's row: the text model's
+  int patch_side = 0;                  // in pixels
+  int merge_side = 0;                  // patches of a token on either side
+  int min_tokens = 0, max_tokens = 0;  // of a picture; 0: the file says nothing
+  int grid_side = 0;                   // of the square of learned positions, which are interpolated to a picture's
   std::array<float, 3> mean = {}, deviation = {};  // a channel c is (c / 255 - mean) / deviation
   float norm_epsilon = 0;                          // of all norms, which are LayerNorm
   std::vector<LayerSpec> layers;

@@ -19,7 +19,8 @@ void visit_matrices(const AttentionTensors<Form>& w, const Visit& visit) {
 }
 template <class Form, class Visit>
 void visit_matrices(const DeltaTensors<Form>& w, const Visit& visit) {
-  for (const auto* matrix : {&w.qkv, &w.decay, &w.beta}) visit(*matrix, true);
+  for (const auto* matrix : {&w.qkv, &w.decay, &w.beta})
+    if (is_present(*matrix)) visit(*matrix, true);
   visit(w.gate, false);
   visit(w.output, false);
 }

@@ -50,7 +50,7 @@ class WeightLister {
   /// `name`: of the weights. A bias has the same stem.
   Result<void> experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows, std::int64_t cols,
                        ExpertsIndex& target);
-  Result<void> gate_in_up(const std::string& name, std::int64_t width, DenseFfnWeights& f);
+  Result<void> gate_in_up(const std::string& name, const DenseFfnSpec& spec, DenseFfnWeights& f);
   /// Gate and up of all experts, in a tensor each or in one.
   Result<void> gate_and_up(int layer, const ExpertsFfnSpec& spec, ExpertsFfnWeights& w);
   Result<const SourceTensor*> find_experts(const std::string& name, const ExpertsFfnSpec& spec, std::int64_t rows,
@@ -311,8 +311,9 @@ Result<void> WeightLister::list_mixer(int layer, const DeltaSpec& spec, LayerWei
   OCTAVO_TRY_VOID(vector(name(tensor_names::kAttentionNorm), config_.width, Presence::kRequired, w.mixer_norm));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kQkv), spec.num_channels(), config_.width, d.qkv));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kGateOfMixer), spec.value_width(), config_.width, d.gate));
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kDecay), heads, config_.width, d.decay));
-  OCTAVO_TRY_VOID(matrix(name(tensor_names::kBeta), heads, config_.width, d.beta));
+  const std::string_view decay = spec.by_key_head ? tensor_names::kBetaAndDecay : tensor_names::kDecay;
+  OCTAVO_TRY_VOID(matrix(name(decay), spec.decay_rows(), config_.width, d.decay));
+  if (!spec.by_key_head) OCTAVO_TRY_VOID(matrix(name(tensor_names::kBeta), heads, config_.width, d.beta));
   OCTAVO_TRY_VOID(transposed(name(tensor_names::kConvolution), spec.num_channels(), spec.taps, d.taps));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kDecayBias), heads, Presence::kRequired, d.decay_bias));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kDecayScale), heads, Presence::kRequired, d.decay_scale));
@@ -358,7 +359,7 @@ Result<void> WeightLister::list_feed_forward(int layer, const DenseFfnSpec& spec
     return scaled_bias(name(tensor_names::kDownBias), f.down, spec.biases, f.down_bias);
   }
   if (spec.gate_in_up) {
-    OCTAVO_TRY_VOID(gate_in_up(name(tensor_names::kUp), spec.width, f));
+    OCTAVO_TRY_VOID(gate_in_up(name(tensor_names::kUp), spec, f));
   } else {
     OCTAVO_TRY_VOID(matrix(name(tensor_names::kGate), spec.width, config_.width, f.gate, spec.has_factors));
     OCTAVO_TRY_VOID(matrix(name(tensor_names::kUp), spec.width, config_.width, f.up, spec.has_factors));
@@ -369,12 +370,13 @@ Result<void> WeightLister::list_feed_forward(int layer, const DenseFfnSpec& spec
 }
 
 /// One tensor has the rows of the gate, then those of up.
-Result<void> WeightLister::gate_in_up(const std::string& name, std::int64_t width, DenseFfnWeights& f) {
+Result<void> WeightLister::gate_in_up(const std::string& name, const DenseFfnSpec& spec, DenseFfnWeights& f) {
+  const std::int64_t width = spec.width;
   OCTAVO_TRY(const SourceTensor* tensor, find(name, 2 * width, config_.width, Presence::kRequired));
   for (WeightIndex* half : {&f.gate, &f.up}) {
     const std::int64_t first = half == &f.up ? width : 0;
     *half = add({.source = tensor, .type = type_of(*tensor), .rows = width, .cols = config_.width, .first_row = first});
-    OCTAVO_TRY_VOID(scale(name, 1, *half));
+    OCTAVO_TRY_VOID(scale(name, 1, *half, spec.has_factors || tensor->tensor.type == DType::kNVFP4));
   }
   return {};
 }
@@ -385,6 +387,8 @@ Result<void> WeightLister::list_feed_forward(int layer, const ExpertsFfnSpec& sp
   f.num_chosen = spec.num_chosen;
   OCTAVO_TRY_VOID(plain_matrix(name(tensor_names::kRouter), spec.num_experts, config_.width, f.router));
   OCTAVO_TRY_VOID(vector(name(tensor_names::kRouterBias), spec.num_experts, spec.biases, f.router_bias));
+  const auto choice_bias = spec.router.choice_bias_is_bare ? tensor_names::kBareChoiceBias : tensor_names::kChoiceBias;
+  OCTAVO_TRY_VOID(vector(name(choice_bias), spec.num_experts, spec.router.choice_bias, f.choice_bias));
   OCTAVO_TRY_VOID(gate_and_up(layer, spec, f));
   OCTAVO_TRY_VOID(experts(name(tensor_names::kDownOfExperts), spec, config_.width, spec.width, f.down));
   if (list_.matrix(f.down.index).type != DType::kNVFP4)  // there it is a factor of the weights
@@ -401,11 +405,11 @@ Result<void> WeightLister::list_shared(int layer, const ExpertsFfnSpec& spec, Ex
     OCTAVO_TRY_VOID(
         matrix(tensor_names::of_layer(layer, tensor_names::kSharedExpertGate), 1, config_.width, w.shared_gate));
   OCTAVO_TRY_VOID(matrix(name(tensor_names::kGateOfSharedExpert, tensor_names::kGate), spec.shared_width, config_.width,
-                         w.shared.gate));
-  OCTAVO_TRY_VOID(
-      matrix(name(tensor_names::kUpOfSharedExpert, tensor_names::kUp), spec.shared_width, config_.width, w.shared.up));
+                         w.shared.gate, spec.has_factors));
+  OCTAVO_TRY_VOID(matrix(name(tensor_names::kUpOfSharedExpert, tensor_names::kUp), spec.shared_width, config_.width,
+                         w.shared.up, spec.has_factors));
   return matrix(name(tensor_names::kDownOfSharedExpert, tensor_names::kDown), config_.width, spec.shared_width,
-                w.shared.down);
+                w.shared.down, spec.has_factors);
 }
 
 Result<void> WeightLister::list_own_norms(int layer, ExpertsFfnWeights& w) {

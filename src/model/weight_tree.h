@@ -38,14 +38,15 @@ struct AttentionTensors {
 /// The tensors of a DeltaSpec.
 template <class Form>
 struct DeltaTensors {
-  typename Form::Matrix qkv{};            // [num_channels, width]
-  typename Form::Matrix gate{};           // [value_width, width]
-  typename Form::Matrix decay{}, beta{};  // [num_value_heads, width]
-  typename Form::Vector taps{};           // [taps][num_channels], the last one of the token itself
-  typename Form::Vector decay_bias{};     // [num_value_heads]
-  typename Form::Vector decay_scale{};    // [num_value_heads], below 0
-  typename Form::Vector norm{};           // [value_dim]
-  typename Form::Matrix output{};         // [width, value_width]
+  typename Form::Matrix qkv{};          // [num_channels, width]
+  typename Form::Matrix gate{};         // [value_width, width]
+  typename Form::Matrix decay{};        // [decay_rows(), width]
+  typename Form::Matrix beta{};         // [num_value_heads, width]; absent: `decay` has betas, too
+  typename Form::Vector taps{};         // [taps][num_channels], the last one of the token itself
+  typename Form::Vector decay_bias{};   // [num_value_heads]
+  typename Form::Vector decay_scale{};  // [num_value_heads], below 0
+  typename Form::Vector norm{};         // [value_dim]
+  typename Form::Matrix output{};       // [width, value_width]
 
   static constexpr auto members() {
     using W = DeltaTensors;
@@ -89,6 +90,7 @@ struct ExpertsFfnTensors {
   typename Form::Experts down{};          // [num_experts][width, expert width]
   int num_chosen = 0;                     // experts that a row meets
   typename Form::Vector router_bias{};    // [num_experts], added to scores; may be absent
+  typename Form::Vector choice_bias{};    // [num_experts], of RouterSpec; may be absent
   typename Form::Vector result_scales{};  // [num_experts]; absent: 1
   DenseFfnTensors<Form> shared{};         // the expert for every row; may be absent
   typename Form::Matrix shared_gate{};    // [1, width]; absent: 1
@@ -103,9 +105,9 @@ struct ExpertsFfnTensors {
   bool has_shared() const { return is_present(shared.gate); }
   static constexpr auto members() {
     using W = ExpertsFfnTensors;
-    return std::tuple(&W::router, &W::gate, &W::up, &W::down, &W::num_chosen, &W::router_bias, &W::result_scales,
-                      &W::shared, &W::shared_gate, &W::router_norm, &W::experts_norm, &W::post_experts_norm,
-                      &W::post_shared_norm);
+    return std::tuple(&W::router, &W::gate, &W::up, &W::down, &W::num_chosen, &W::router_bias, &W::choice_bias,
+                      &W::result_scales, &W::shared, &W::shared_gate, &W::router_norm, &W::experts_norm,
+                      &W::post_experts_norm, &W::post_shared_norm);
   }
 };
 

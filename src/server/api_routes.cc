@@ -24,12 +24,15 @@ asio::awaitable<void> answer_about_tokens(RouteCall call, AnswerTokens answer, B
     if (!read) {
       text = std::unexpected(read.error());
     } else if (auto* body = std::get_if<AddressedBody>(&*read)) {
+      const StoppableWork::Part part(parts.counting, exchange, Clock::now());
+      auto unfetched = co_await parts.pictures.fetch(exchange, *body, part.stop());
       TokenizeCall asked{.answer = answer,
                          .body = std::move(body->object),
                          .counted = match.row->api == nullptr ? nullptr : &match.row->api->counted,
                          .responses = parts.responses_of(exchange, body->num_bytes)};
-      const StoppableWork::Part part(parts.counting, exchange, Clock::now());
-      auto work = [&] {
+      if (unfetched) asked.unfetched = std::move(*unfetched);
+      auto work = [&]() -> ApiResult<std::string> {
+        if (!unfetched) return std::unexpected(unfetched.error());
         return answer_by(std::move(asked), *body->model.engine().text(), body->model.model(), response.held,
                          part.stop());
       };
@@ -53,6 +56,7 @@ asio::awaitable<void> answer_of_api(RouteCall call) {
   CompletionHandler handler({.options = parts.options,
                              .responder = parts.responder,
                              .bodies = parts.bodies,
+                             .pictures = parts.pictures,
                              .compiling = parts.compiling,
                              .models = parts.models,
                              .responses = parts.responses,

@@ -64,6 +64,10 @@ class BodyReader {
   asio::awaitable<ApiResult<std::optional<boost::json::object>>> read_alone(Exchange& exchange);
   /// Bodies that are not parsed yet are refused from now on: the server shuts down.
   void begin_drain() { queue_.close(); }
+  /// A thread again for a body that had given its turn back. A turn that has not begun: the client is gone.
+  asio::awaitable<ApiResult<std::unique_ptr<WorkQueue::Turn>>> take_turn(Exchange& exchange, std::size_t num_bytes) {
+    return wait_to_parse(exchange, num_bytes, {});
+  }
   boost::asio::thread_pool& threads() { return queue_.threads(); }
   /// Several times a second: gives back what large bodies have left, on one of the threads.
   void tick(Clock::time_point now);

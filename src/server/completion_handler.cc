@@ -115,8 +115,14 @@ void CompletionHandler::append_running(std::vector<RunningAnswer>& running) cons
 }
 
 asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(const Api& api, AddressedBody body) {
+  metrics_ = &shared_.metrics.of_model(body.model.id());
+  if (shared_.active.is_draining()) co_return std::unexpected(shutting_down());
+  work_.begin = Clock::now();
+  if (const auto seconds = deadline_of(exchange_.request); seconds && *seconds > 0)
+    work_.deadline = time_after(work_.begin, *seconds);
+  work_.is_under_way = true;
+  const auto unfetched = co_await shared_.pictures.fetch(exchange_, body, work_.stop.get_token());
   model_ = std::move(body.model);
-  metrics_ = &shared_.metrics.of_model(model_.id());
   auto work = [&]() -> ApiResult<CompletionCall> {
     const ModelText& words = *model_.engine().text();
     OCTAVO_TRY(CompletionCall call, parse_call(api, std::move(body.object), words, model_.model(),
@@ -124,16 +130,12 @@ asio::awaitable<ApiResult<CompletionCall>> CompletionHandler::parse(const Api& a
                                                 .owner = exchange_.key.name,
                                                 .client = client_of(exchange_),
                                                 .body_bytes = body.num_bytes},
-                                               work_.stop.get_token()));
+                                               work_.stop.get_token(), {}, &*unfetched));
     take_remembered_constraints(call, words);
     return call;
   };
-  if (shared_.active.is_draining()) co_return std::unexpected(shutting_down());
-  work_.begin = Clock::now();
-  if (const auto seconds = deadline_of(exchange_.request); seconds && *seconds > 0)
-    work_.deadline = time_after(work_.begin, *seconds);
-  work_.is_under_way = true;
-  auto parsed = co_await run_on(shared_.bodies.threads(), work);
+  ApiResult<CompletionCall> parsed = std::unexpected(unfetched ? ApiError() : unfetched.error());
+  if (unfetched) parsed = co_await run_on(shared_.bodies.threads(), work);
   work_.is_under_way = false;
   if (given_up_) co_return std::unexpected(*given_up_);
   co_return parsed;

@@ -21,6 +21,7 @@
 #include "server/event_queue.h"
 #include "server/metrics.h"
 #include "server/model_table.h"
+#include "server/picture_fetches.h"
 #include "server/responder.h"
 #include "server/stream_heartbeat.h"
 
@@ -35,6 +36,7 @@ class CompletionHandler {
     const ServerOptions& options;
     const Responder& responder;
     BodyReader& bodies;
+    PictureFetches& pictures;
     CompileQueue& compiling;
     ModelTable& models;
     ResponseStore& responses;
@@ -72,7 +74,8 @@ class CompletionHandler {
     std::optional<ApiError> hold() { return held.hold_own(call_bytes + written_bytes + bytes.size()); }
   };
 
-  /// What other threads do for the call before the engine has it: its body is read, its constraints are compiled.
+  /// What other threads do for the call before the engine has it: its pictures are fetched, its body
+  /// is read, its constraints are compiled.
   struct Work {
     std::stop_source stop = {};  // asked for when the call is given up
     bool is_under_way = false;   // or waits to

@@ -23,6 +23,7 @@
 #include "server/api_keys.h"
 #include "server/body_options.h"
 #include "server/entry_reader.h"
+#include "server/picture_options.h"
 #include "server/pull_options.h"
 
 namespace octavo::server {
@@ -84,6 +85,7 @@ struct ServerOptions {
   EngineOptions engine =
       {};  // of all models, unless their entries have others; its queue's bounds are the server's, too
   PullOptions pull = {};
+  PictureOptions pictures = {};
   LogOptions log = {};
 
   std::span<const Api> apis = all_apis();  // that are served

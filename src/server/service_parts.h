@@ -20,6 +20,7 @@
 #include "server/metrics.h"
 #include "server/model_puller.h"
 #include "server/model_table.h"
+#include "server/picture_fetches.h"
 #include "server/responder.h"
 #include "server/routes.h"
 #include "server/server_files.h"
@@ -47,6 +48,7 @@ struct ServiceParts {
   // Their threads are joined before all else goes.
   StoppableWork counting = {};
   BodyReader bodies{models, options.body_limits(), options.bodies};
+  PictureFetches pictures{options, bodies};
   CompileQueue compiling{options.queued_requests()};
   ModelPuller puller{options.pull, io, models, metrics};
 

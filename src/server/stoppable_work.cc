@@ -6,7 +6,7 @@
 
 namespace octavo::server {
 
-StoppableWork::Part::Part(StoppableWork& all, const Exchange& exchange, Clock::time_point now)
+StoppableWork::Part::Part(StoppableWork& all, Exchange& exchange, Clock::time_point now)
     : all_(all), connection_(exchange.connection) {
   if (const auto seconds = deadline_of(exchange.request); seconds && *seconds > 0)
     deadline_ = time_after(now, *seconds);
@@ -18,6 +18,7 @@ StoppableWork::Part::~Part() { all_.parts_.erase(this); }
 void StoppableWork::Part::end(ApiError error) {
   error_ = std::move(error);
   stop_.request_stop();
+  connection_.wake().notify();
 }
 
 void StoppableWork::tick(Clock::time_point now) {

@@ -21,10 +21,10 @@ class StoppableWork {
   /// some clients close their side of a connection after a request, and read on.
   static constexpr std::chrono::milliseconds kGrace{500};
 
-  /// The work for one request, as long as it is under way.
+  /// The work for one request, as long as it is under way. Who ends it notifies the connection's wake().
   class Part {
    public:
-    Part(StoppableWork& all, const Exchange& exchange, Clock::time_point now);
+    Part(StoppableWork& all, Exchange& exchange, Clock::time_point now);
     ~Part();
     Part(const Part&) = delete;
     Part& operator=(const Part&) = delete;
@@ -38,7 +38,7 @@ class StoppableWork {
     void end(ApiError error);
 
     StoppableWork& all_;
-    const HttpConnection& connection_;
+    HttpConnection& connection_;
     std::stop_source stop_ = {};
     std::optional<Clock::time_point> hung_up_ = {};
     std::optional<Clock::time_point> deadline_ = {};

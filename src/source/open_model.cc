@@ -25,6 +25,16 @@ Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::pat
   return std::make_unique<const GgufShards>(std::move(shards));
 }
 
+Result<std::unique_ptr<const ModelSource>> open_encoder(const std::filesystem::path& path,
+                                                        const std::stop_token& stop) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) return open_model(path, stop);
+  OCTAVO_TRY(FolderSource tower, FolderSource::open_tower(path, stop));
+  return std::make_unique<const FolderSource>(std::move(tower));
+}
+
+bool has_encoder(const std::filesystem::path& folder) { return FolderSource::has_tower(folder); }
+
 bool begins_as_model(const std::filesystem::path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return FolderSource::is_model(path);

@@ -16,6 +16,13 @@ namespace octavo {
 Result<std::unique_ptr<const ModelSource>> open_model(const std::filesystem::path& path,
                                                       const std::stop_token& stop = {}, Math math = Math());
 
+/// Opens an encoder of pictures: a file as open_model() does, or the encoder that lies in a folder beside a text model.
+Result<std::unique_ptr<const ModelSource>> open_encoder(const std::filesystem::path& path,
+                                                        const std::stop_token& stop = {});
+
+/// Whether a folder's config.json tells of an encoder of a family that can be read. False also where it cannot be read.
+bool has_encoder(const std::filesystem::path& folder);
+
 /// Whether a file begins as a model does, or a folder has a config.json. False also where it cannot be read.
 bool begins_as_model(const std::filesystem::path& path);
 

@@ -41,7 +41,7 @@ inline constexpr std::string_view kPostAttentionNorm = "post_attention_norm.weig
 inline constexpr std::string_view kGateOfMixer = "attn_gate.weight";  // of attention or of a delta net
 inline constexpr std::string_view kConvolution = "ssm_conv1d.weight";
 inline constexpr std::string_view kDecay = "ssm_alpha.weight", kDecayBias = "ssm_dt.bias", kDecayScale = "ssm_a";
-inline constexpr std::string_view kBeta = "ssm_beta.weight";
+inline constexpr std::string_view kBeta = "ssm_beta.weight", kBetaAndDecay = "ssm_ba.weight";
 inline constexpr std::string_view kShortConvInput = "shortconv.in_proj.weight";  // the rows of b, of c, of v
 inline constexpr std::string_view kShortConvTaps = "shortconv.conv.weight",
                                   kShortConvOutput = "shortconv.out_proj.weight";
@@ -52,6 +52,7 @@ inline constexpr std::string_view kFfnNorm = "ffn_norm.weight", kFfnNormBias = "
 inline constexpr std::string_view kGate = "ffn_gate.weight", kUp = "ffn_up.weight", kDown = "ffn_down.weight";
 inline constexpr std::string_view kGateBias = "ffn_gate.bias", kUpBias = "ffn_up.bias", kDownBias = "ffn_down.bias";
 inline constexpr std::string_view kRouter = "ffn_gate_inp.weight", kRouterBias = "ffn_gate_inp.bias";
+inline constexpr std::string_view kChoiceBias = "exp_probs_b.bias", kBareChoiceBias = "exp_probs_b";
 inline constexpr std::string_view kGateOfExperts = "ffn_gate_exps.weight", kUpOfExperts = "ffn_up_exps.weight",
                                   kDownOfExperts = "ffn_down_exps.weight";
 inline constexpr std::string_view kGateUpOfExperts = "ffn_gate_up_exps.weight";  // each expert's gate, then its up

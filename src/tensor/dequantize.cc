@@ -175,6 +175,11 @@ void decode(const BlockQ1_0& b, float* w) {
   for (int i = 0; i < 128; ++i) w[i] = (b.qs[i / 8] >> (i % 8) & 1) != 0 ? d : -d;
 }
 
+void decode(const BlockQ2_0& b, float* w) {
+  const float d = f16_to_f32(b.d);
+  for (int i = 0; i < 64; ++i) w[i] = d * static_cast<float>((b.qs[i / 4] >> (i % 4 * 2) & 3) - 1);
+}
+
 template <class Block>
 void decode_blocks(const std::byte* blocks, std::span<float> out, int block_elements) {
   for (std::size_t begin = 0; begin < out.size(); begin += to_size(block_elements)) {
@@ -223,6 +228,7 @@ void dequantize(DType type, const std::byte* blocks, std::span<float> out) {
     case DType::kMXFP4: return decode_blocks<BlockMXFP4>(blocks, out, n);
     case DType::kNVFP4: return decode_blocks<BlockNVFP4>(blocks, out, n);
     case DType::kQ1_0: return decode_blocks<BlockQ1_0>(blocks, out, n);
+    case DType::kQ2_0: return decode_blocks<BlockQ2_0>(blocks, out, n);
     case DType::kIQ2_XXS: return decode_blocks<BlockIQ2_XXS>(blocks, out, n);
     case DType::kIQ2_XS: return decode_blocks<BlockIQ2_XS>(blocks, out, n);
     case DType::kIQ2_S: return decode_blocks<BlockIQ2_S>(blocks, out, n);

@@ -1,6 +1,8 @@
 #include "tensor/dtype.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -39,18 +41,22 @@ constexpr std::array<DTypeInfo, kNumDTypes> kTable = {{
     {DType::kIQ1_S, "IQ1_S", 256, 50},
     {DType::kIQ1_M, "IQ1_M", 256, 56},
     {DType::kNVFP4, "NVFP4", 64, 36},
+    {DType::kQ2_0, "Q2_0", 64, 18},
 }};
 
 // Names of the ids that Octavo does not read, so that an error can say which one was found. Ids from 133 on are written
-// by ik_llama.cpp alone.
+// by forks of llama.cpp alone: 142 and 143 by PrismML's, the others by ik_llama.cpp.
 constexpr std::pair<std::uint32_t, std::string_view> kOtherNames[] = {
-    {4, "Q4_2"},      {5, "Q4_3"},     {9, "Q8_1"},     {15, "Q8_K"},     {24, "I8"},       {25, "I16"},
-    {26, "I32"},      {27, "I64"},     {28, "F64"},     {31, "Q4_0_4_4"}, {32, "Q4_0_4_8"}, {33, "Q4_0_8_8"},
-    {36, "I2_S"},     {42, "Q2_0"},    {133, "Q6_0"},   {134, "IQ1_BN"},  {135, "IQ2_BN"},  {137, "IQ2_K"},
-    {138, "IQ3_K"},   {139, "IQ4_K"},  {140, "IQ5_K"},  {141, "IQ6_K"},   {144, "IQ4_KS"},  {145, "IQ2_KS"},
-    {146, "IQ4_KSS"}, {152, "IQ5_KS"}, {153, "IQ2_KT"}, {154, "IQ3_KT"},  {155, "IQ4_KT"},  {156, "IQ3_KS"},
-    {157, "IQ2_KL"},  {158, "IQ1_KT"},
+    {4, "Q4_2"},     {5, "Q4_3"},      {9, "Q8_1"},     {15, "Q8_K"},     {24, "I8"},       {25, "I16"},
+    {26, "I32"},     {27, "I64"},      {28, "F64"},     {31, "Q4_0_4_4"}, {32, "Q4_0_4_8"}, {33, "Q4_0_8_8"},
+    {36, "I2_S"},    {133, "Q6_0"},    {134, "IQ1_BN"}, {135, "IQ2_BN"},  {137, "IQ2_K"},   {138, "IQ3_K"},
+    {139, "IQ4_K"},  {140, "IQ5_K"},   {141, "IQ6_K"},  {142, "PQ2_0"},   {143, "PTQ1_0"},  {144, "IQ4_KS"},
+    {145, "IQ2_KS"}, {146, "IQ4_KSS"}, {152, "IQ5_KS"}, {153, "IQ2_KT"},  {154, "IQ3_KT"},  {155, "IQ4_KT"},
+    {156, "IQ3_KS"}, {157, "IQ2_KL"},  {158, "IQ1_KT"},
 };
+
+/// Those whose models rotate their activations: to read the weights would not be enough.
+constexpr std::uint32_t kRotated[] = {142, 143};
 
 }  // namespace
 
@@ -73,6 +79,11 @@ std::string_view dtype_name_of_id(std::uint32_t id) {
   for (const auto& [other, name] : kOtherNames)
     if (other == id) return name;
   return "unknown";
+}
+
+std::string_view dtype_reason_of_id(std::uint32_t id) {
+  if (std::ranges::find(kRotated, id) == std::end(kRotated)) return "";
+  return ", as models of it rotate their activations by a Hadamard transform (prism.hadamard)";
 }
 
 std::string supported_dtype_names() { return joined(kTable, &DTypeInfo::name); }

@@ -37,6 +37,9 @@ std::optional<DType> dtype_from_id(std::uint32_t id);
 /// The name of any id that ggml has given out ("IQ2_XXS" for 16), supported or not; "unknown" for the rest.
 std::string_view dtype_name_of_id(std::uint32_t id);
 
+/// The reason for which an unsupported id is not read, as the end of a sentence; mostly empty.
+std::string_view dtype_reason_of_id(std::uint32_t id);
+
 /// Names of all supported types, separated by ", ", for error messages.
 std::string supported_dtype_names();
 

@@ -34,6 +34,7 @@ enum class DType : uint32_t {
   kMXFP4 = 39,
   kNVFP4 = 40,
   kQ1_0 = 41,
+  kQ2_0 = 42,
 };
 
 /// Order of tables indexed by type.
@@ -41,7 +42,7 @@ inline constexpr DType kAllDTypes[] = {
     DType::kF32,    DType::kF16,     DType::kBF16,  DType::kQ4_0,  DType::kQ4_1,  DType::kQ5_0,    DType::kQ5_1,
     DType::kQ8_0,   DType::kQ2_K,    DType::kQ3_K,  DType::kQ4_K,  DType::kQ5_K,  DType::kQ6_K,    DType::kIQ4_NL,
     DType::kIQ4_XS, DType::kTQ1_0,   DType::kTQ2_0, DType::kMXFP4, DType::kQ1_0,  DType::kIQ2_XXS, DType::kIQ2_XS,
-    DType::kIQ2_S,  DType::kIQ3_XXS, DType::kIQ3_S, DType::kIQ1_S, DType::kIQ1_M, DType::kNVFP4,
+    DType::kIQ2_S,  DType::kIQ3_XXS, DType::kIQ3_S, DType::kIQ1_S, DType::kIQ1_M, DType::kNVFP4,   DType::kQ2_0,
 };
 inline constexpr int kNumDTypes = (int)(sizeof(kAllDTypes) / sizeof(kAllDTypes[0]));
 

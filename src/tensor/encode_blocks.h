@@ -21,5 +21,6 @@ void encode(std::span<const float> x, std::span<const float> w, BlockQ8_0& block
 void encode(std::span<const float> x, std::span<const float> w, BlockQ4_K& block);
 void encode(std::span<const float> x, std::span<const float> w, BlockQ5_K& block);
 void encode(std::span<const float> x, std::span<const float> w, BlockQ6_K& block);
+void encode(std::span<const float> x, std::span<const float> w, BlockQ2_0& block);
 
 }  // namespace octavo

@@ -1,4 +1,4 @@
-// Blocks of 32 weights with one scale: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0.
+// Blocks of 32 weights with one scale: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0; and of 64: Q2_0.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -89,6 +89,18 @@ void encode(std::span<const float> x, std::span<const float> w, BlockQ8_0& block
   Codes codes;
   nearest_codes(x, w, {.scale = f16_to_f32(block.d)}, -kHighest, kHighest, codes);
   for (int i = 0; i < kWeights; ++i) block.qs[i] = static_cast<std::int8_t>(codes[to_size(i)]);
+}
+
+void encode(std::span<const float> x, std::span<const float> w, BlockQ2_0& block) {
+  constexpr int kLowest = -1, kHighest = 2;
+  std::array<float, 64> codes;
+  block.d = f32_to_f16(fit_scale(x, w, kLowest, kHighest));
+  nearest_codes(x, w, {.scale = f16_to_f32(block.d)}, kLowest, kHighest, codes);
+  for (int i = 0; i < 16; ++i) {
+    int byte = 0;
+    for (int j = 0; j < 4; ++j) byte |= (static_cast<int>(codes[to_size(4 * i + j)]) - kLowest) << 2 * j;
+    block.qs[i] = static_cast<std::uint8_t>(byte);
+  }
 }
 
 }  // namespace octavo

@@ -132,6 +132,10 @@ struct BlockQ1_0 {  // w = +d where the bit is 1, else -d
   std::uint16_t d;
   std::uint8_t qs[16];  // weight i is bit i % 8 of byte i / 8
 };
+struct BlockQ2_0 {  // w = d (q - 1)
+  std::uint16_t d;
+  std::uint8_t qs[16];  // weight i is bits 2 (i % 4) and up of byte i / 4
+};
 
 static_assert(sizeof(BlockQ4_0) == 18 && sizeof(BlockQ4_1) == 20 && sizeof(BlockQ5_0) == 22 && sizeof(BlockQ5_1) == 24);
 static_assert(sizeof(BlockQ8_0) == 34 && sizeof(BlockQ2_K) == 84 && sizeof(BlockQ3_K) == 110 &&
@@ -141,7 +145,7 @@ static_assert(sizeof(BlockIQ4_XS) == 136 && sizeof(BlockTQ1_0) == 54 && sizeof(B
 static_assert(sizeof(BlockIQ2_XXS) == 66 && sizeof(BlockIQ2_XS) == 74 && sizeof(BlockIQ2_S) == 82);
 static_assert(sizeof(BlockIQ3_XXS) == 98 && sizeof(BlockIQ3_S) == 110 && sizeof(BlockIQ1_S) == 50);
 static_assert(sizeof(BlockIQ1_M) == 56 && sizeof(BlockNVFP4) == 36);
-static_assert(sizeof(BlockMXFP4) == 17 && sizeof(BlockQ1_0) == 18);
+static_assert(sizeof(BlockMXFP4) == 17 && sizeof(BlockQ1_0) == 18 && sizeof(BlockQ2_0) == 18);
 
 inline constexpr std::int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
                                                1,    13,   25,  38,  53,  69,  89,  113};

@@ -15,7 +15,7 @@ namespace octavo {
 namespace {
 
 constexpr DType kWritten[] = {DType::kF32,  DType::kF16,  DType::kBF16, DType::kQ8_0, DType::kQ4_0, DType::kQ4_1,
-                              DType::kQ5_0, DType::kQ5_1, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K};
+                              DType::kQ5_0, DType::kQ5_1, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kQ2_0};
 
 /// Largest number of weights in a block.
 constexpr std::size_t kMaxBlock = 256;
@@ -105,6 +105,7 @@ Result<void> quantize(DType type, std::span<const float> row, std::span<const fl
     case DType::kQ4_K: encode_blocks<BlockQ4_K>(row, importance, n, out.data()); return {};
     case DType::kQ5_K: encode_blocks<BlockQ5_K>(row, importance, n, out.data()); return {};
     case DType::kQ6_K: encode_blocks<BlockQ6_K>(row, importance, n, out.data()); return {};
+    case DType::kQ2_0: encode_blocks<BlockQ2_0>(row, importance, n, out.data()); return {};
     default: check_failed("a type that can be written", __FILE__, __LINE__, std::string(dtype_info(type).name));
   }
 }

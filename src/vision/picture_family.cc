@@ -58,6 +58,12 @@ int PictureLayout::num_tokens() const {
                          [](int sum, const PictureTile& tile) { return sum + tile.num_tokens(); });
 }
 
+TokenRange PictureFamily::usual_tokens(TokenRange of_file) const {
+  const int most = of_file.max > 0 ? std::min(of_file.max, most_tokens) : most_tokens;
+  return {.min = of_file.min > 0 ? std::min(of_file.min, most) : std::min(min_tokens, most),
+          .max = std::min(most, usual_max_tokens)};
+}
+
 std::span<const PictureFamily> picture_families() { return kFamilies; }
 
 const PictureFamily* find_picture_family(std::string_view name) {

@@ -58,6 +58,9 @@ struct PictureFamily {
   int most_tokens = 1;       // where a client wants every detail
   PictureMarkup markup = {};
 
+  /// How many tokens a picture has where nobody says it; bounds of the encoder's file, unless they are 0, go first.
+  TokenRange usual_tokens(TokenRange of_file) const;
+
   /// The tiles of a picture of `size`, which has at least one pixel. A range whose end is below its begin is its end.
   PictureLayout (*layout)(PictureSize size, const PictureGeometry& geometry, TokenRange tokens) = nullptr;
 };

@@ -191,12 +191,42 @@ TEST_F(Pictures, OneThatIsNoneIsAnErrorWithItsPlace) {
   }
 }
 
-TEST_F(Pictures, OneAtAnAddressInAHistoryIsANote) {
-  ASSERT_TRUE(call("openai_chat", R"({"messages": [{"role": "user", "content": [
-      {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}, {"type": "image_url"}]},
-      {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]})"));
+TEST_F(Pictures, OneAtAnAddressInAHistoryIsANoteAndAWarning) {
+  const std::string body = R"({"messages": [{"role": "user", "content": [
+      {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}, {"type": "image_url"},
+      {"type": "input_image", "file_id": "f"}]},
+      {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]})";
+  const auto made = call("openai_chat", body);
+  ASSERT_TRUE(made);
   EXPECT_EQ(said(),
-            "user:[an image that this model cannot see][an image that this model cannot see];assistant:b;user:c;");
+            "user:[an image that this model cannot see][an image that this model cannot see][an image that this model "
+            "cannot see];assistant:b;user:c;");
+  EXPECT_THAT(made->warnings,
+              ElementsAre(AllOf(HasSubstr("messages[0].content[0].image_url.url: found the address"),
+                                HasSubstr("but from hosts of --image-urls: the model is told of an image that it "
+                                          "cannot see; there are 2 such pictures"))));
+}
+
+TEST_F(Pictures, OneThatWasNotFetchedIsAnErrorOrAWarningByTheReason) {
+  const std::string image = R"({"type": "image_url", "image_url": {"url": "http://a/b.png"}})";
+  const UnfetchedPictures gone = {{"http://a/b.png", Error{"found the status 404, expected 200"}}};
+  const auto ask = [&](const std::string& messages, const UnfetchedPictures& unfetched) {
+    return parse_call(api_named("openai_chat"), json::parse(R"({"messages": [)" + messages + "]}").as_object(), words_,
+                      model_, {.store = &store_}, {}, {}, &unfetched);
+  };
+  const std::string said = R"({"role": "user", "content": [)" + image + "]}";
+  const auto refused = ask(said, gone);
+  EXPECT_EQ(message(refused), "messages[0].content[0].image_url.url: found the status 404, expected 200");
+  EXPECT_EQ(refused.error().param, "messages[0].content[0].image_url.url");
+  EXPECT_EQ(refused.error().code, "invalid_image_url");
+  const auto code = [&](ErrorKind kind) {
+    return ask(said, {{"http://a/b.png", Error{.message = "found x", .kind = kind}}}).error().code;
+  };
+  EXPECT_EQ(code(ErrorKind::kInvalidPicture), "invalid_image");
+  EXPECT_EQ(code(ErrorKind::kPictureTooLarge), "image_too_large");
+  const auto later = ask(said + R"(, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"})", gone);
+  ASSERT_TRUE(later) << later.error().message;
+  EXPECT_THAT(later->warnings, ElementsAre(HasSubstr("found the status 404, expected 200: the model is told of")));
 }
 
 TEST_F(Pictures, MoreOrLargerOnesThanTheBoundsAreRefusedByBothNumbers) {

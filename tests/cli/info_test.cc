@@ -463,9 +463,9 @@ TEST(Info, UnsupportedTypesAndArchitecturesAreNamedWithTheSupportedOnes) {
   EXPECT_EQ(cli.run({"info", other.string()}), 1);
   EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("'mamba' is not supported"), HasSubstr("qwen3")));
   const TempFile typed(
-      small_model("llama", false).add_raw_tensor("blk.0.ffn_down.weight", {256}, 42, std::string(72, 'x')).bytes());
+      small_model("llama", false).add_raw_tensor("blk.0.ffn_down.weight", {256}, 143, std::string(56, 'x')).bytes());
   EXPECT_EQ(cli.run({"info", typed.string()}), 1);
-  EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("Q2_0"), HasSubstr("Q4_K")));
+  EXPECT_THAT(cli.err.str(), AllOf(HasSubstr("PTQ1_0"), HasSubstr("prism.hadamard"), HasSubstr("Q4_K")));
 }
 
 TEST(Info, AFileThatLacksATensorIsRefusedByItsName) {

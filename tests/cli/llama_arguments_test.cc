@@ -344,9 +344,17 @@ TEST(LlamaArguments, WhatWouldChangeAnswersIsRefusedWithTheReason) {
 TEST(LlamaArguments, PicturesAreAskedForByTheSameNames) {
   EXPECT_THAT(args_of({"-m", "/a", "-mm", "/b", "--image-min-tokens", "9", "--image-max-tokens", "99"}),
               UnorderedElementsAre("--model=/a", "--mmproj=/b", "--image-min-tokens=9", "--image-max-tokens=99"));
+  EXPECT_THAT(args_of({"--media-path", "/pictures"}), UnorderedElementsAre("--media-path=/pictures"));
   EXPECT_THAT(args_of({"-m", "/a", "--no-mmproj-auto"}), UnorderedElementsAre("--model=/a", "--no-mmproj=true"));
   EXPECT_THAT(args_of({"-m", "/a"}, {{"LLAMA_ARG_MMPROJ", "/b"}}), UnorderedElementsAre("--model=/a", "--mmproj=/b"));
-  EXPECT_THAT(error_of({"-m", "/a", "--mmproj-url", "https://a/b"}), HasSubstr("octavo pull URL fetches it"));
+  const std::string address = "https://huggingface.co/a/b/resolve/main/mmproj-F16.gguf";
+  EXPECT_THAT(args_of({"-m", "/a", "-mmu", address}), UnorderedElementsAre("--model=/a", "--mmproj=" + address));
+  EXPECT_THAT(args_of({"-m", "/a", "-mm", "/b", "--mmproj-url", address}),
+              UnorderedElementsAre("--model=/a", "--mmproj=/b"))
+      << "what is here goes first";
+  EXPECT_THAT(args_of({"-m", "/a", "--mmproj", "/b", "--no-mmproj"}),
+              UnorderedElementsAre("--model=/a", "--no-mmproj=true"));
+  EXPECT_THAT(args_of({"-m", "/a", "--mmproj-auto"}), UnorderedElementsAre("--model=/a"));
 }
 
 TEST(LlamaArguments, VectorsAndRanksAreAskedForByTheSameNames) {

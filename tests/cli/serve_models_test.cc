@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <stdexcept>
 
@@ -42,7 +43,33 @@ TEST(ServeModels, AStarAmongItsNamesIsEveryNameAndNoneOfItsOwn) {
   EXPECT_FALSE(one_model({.names = {"first"}}, {}, context).takes_any_name);
 }
 
-TEST(ServeOptions, PicturesHaveTheirBoundsAndLargerBodiesWhereAModelSees) {
+TEST(ServeModels, OneMaySeeWhereAnEncoderIsNamedOrLiesBesideIt) {
+  const test::TempFolder folder;
+  const auto write = [&](const std::string& name) {
+    std::ofstream(folder.path() / name) << "GGUF";
+    return (folder.path() / name).string();
+  };
+  std::filesystem::create_directory(folder.path() / "inner");
+  const std::string model = write("m.gguf"), other = write("inner/n.gguf");
+  test::CliRun cli;
+  Context context = cli.context();
+  const auto sees = [&](const ModelsOptions& options, const EngineOptions& engine = {}) {
+    return may_see(options, engine, context).value();
+  };
+  EXPECT_FALSE(sees({.named = {model}}));
+  EXPECT_TRUE(sees({.named = {model}}, {.mmproj_path = "eyes.gguf"}));
+  write("inner/MMPROJ-F16.gguf");
+  EXPECT_FALSE(sees({.named = {model, "/nowhere/a.gguf"}}));
+  EXPECT_FALSE(sees({}));
+  EXPECT_TRUE(sees({.named = {model, other}}));
+  EXPECT_FALSE(sees({.named = {other}}, {.finds_mmproj = false}));
+  EXPECT_TRUE(sees({.folders = {(folder.path() / "inner").string()}}));
+  const test::TempFile sections("[model.a]\nmodel = \"" + model + "\"\nmmproj = \"eyes.gguf\"\n");
+  EXPECT_TRUE(sees({.config_file = sections.string()}));
+  EXPECT_FALSE(may_see({.config_file = "/nowhere/octavo.conf"}, {}, context));
+}
+
+TEST(ServeOptions, PicturesHaveTheirBounds) {
   test::CliRun cli;
   Context context = cli.context();
   const auto parsed = [&](std::vector<std::string> args) {
@@ -52,18 +79,18 @@ TEST(ServeOptions, PicturesHaveTheirBoundsAndLargerBodiesWhereAModelSees) {
     args.insert(args.begin(), "serve");
     const auto invocation = parse_arguments(program, args);
     EXPECT_TRUE(invocation) << invocation.error().message;
-    return std::pair(options.server.requests.picture_bounds, options.server.http.max_body_bytes);
+    return std::pair(options.server.requests.picture_bounds, options.has_body_size);
   };
-  const auto [usual, usual_body] = parsed({});
+  const auto [usual, has_usual_size] = parsed({});
   EXPECT_EQ(usual.bytes, std::uint64_t{20} << 20);
-  EXPECT_EQ(usual_body, std::size_t{8} << 20);
-  const auto [bounds, body] = parsed(
+  EXPECT_FALSE(has_usual_size);
+  const auto [bounds, has_size] = parsed(
       {"--mmproj", "eyes.gguf", "--max-picture-size", "1MiB", "--max-picture-pixels", "1000", "--max-pictures", "3"});
   EXPECT_EQ(bounds.bytes, std::uint64_t{1} << 20);
   EXPECT_EQ(bounds.pixels, 1000U);
   EXPECT_EQ(bounds.pictures, 3);
-  EXPECT_EQ(body, std::size_t{32} << 20);
-  EXPECT_EQ(parsed({"--mmproj", "eyes.gguf", "--max-body-size", "1MiB"}).second, std::size_t{1} << 20);
+  EXPECT_FALSE(has_size);
+  EXPECT_TRUE(parsed({"--max-body-size", "1MiB"}).second);
 }
 
 /// What `octavo serve` has against a file of options with this line, which stands in a section or above all; empty:

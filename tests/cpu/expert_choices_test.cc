@@ -16,11 +16,12 @@ namespace {
 constexpr int kExperts = 12, kChosen = 4;
 constexpr ExpertsFfnSpec kSpec{.num_experts = kExperts, .num_chosen = kChosen, .width = 32};
 
-ExpertChoices choices_of(const std::vector<float>& scores, const ExpertsFfnSpec& spec = kSpec) {
+ExpertChoices choices_of(std::vector<float> scores, const ExpertsFfnSpec& spec = kSpec, const float* bias = nullptr) {
   const int rows = static_cast<int>(scores.size()) / spec.num_experts;
   ExpertChoices choices(64, spec.num_experts, spec.num_chosen);
   choices.begin(rows, spec);
-  for (int row = 0; row < rows; ++row) choices.choose(row, scores.data() + row * spec.num_experts);
+  for (int row = 0; row < rows; ++row)
+    choices.choose(row, std::span(scores).subspan(to_size(row * spec.num_experts), to_size(spec.num_experts)), bias);
   choices.group();
   return choices;
 }
@@ -47,7 +48,7 @@ TEST(ExpertChoices, AreTheHighestScoresAndOfEqualOnesTheLowerIndex) {
 TEST(ExpertChoices, WeightsAreTheSoftmaxOfAllDividedByTheSumOfTheChosen) {
   const std::vector<float> scores = random_floats(kExperts, 5);
   ExpertsFfnSpec scaled = kSpec;
-  scaled.weights_scale = 2.5F;
+  scaled.router.weights_scale = 2.5F;
   const ExpertChoices choices = choices_of(scores), larger = choices_of(scores, scaled);
   double all = 0, chosen = 0;
   for (const float score : scores) all += std::exp(static_cast<double>(score));
@@ -58,6 +59,60 @@ TEST(ExpertChoices, WeightsAreTheSoftmaxOfAllDividedByTheSumOfTheChosen) {
     EXPECT_NEAR(choices.weight(0, rank), p / chosen, 1e-6);
     EXPECT_NEAR(larger.weight(0, rank), 2.5 * p / chosen, 3e-6);
   }
+}
+
+TEST(ExpertChoices, ABiasCountsForTheChoiceAlone) {
+  for (const auto gate : {RouterSpec::Gate::kSoftmax, RouterSpec::Gate::kSigmoid})
+    for (const bool sums_to_one : {true, false}) {
+      ExpertsFfnSpec spec = kSpec;
+      spec.router = {.gate = gate, .sums_to_one = sums_to_one, .weights_scale = 2, .choice_bias = Presence::kRequired};
+      const std::vector<float> scores = random_floats(kExperts, 5), bias = random_floats(kExperts, 6);
+      const ExpertChoices choices = choices_of(scores, spec, bias.data());
+      std::vector<double> p(kExperts);
+      double all = 0, chosen = 0;
+      for (std::size_t i = 0; i < p.size(); ++i) {
+        const double power = std::exp(static_cast<double>(scores[i]));
+        p[i] = gate == RouterSpec::Gate::kSigmoid ? power / (1 + power) : power;
+        all += power;
+      }
+      if (gate == RouterSpec::Gate::kSoftmax)
+        for (double& x : p) x /= all;
+      std::vector<int> expected(kExperts);
+      std::iota(expected.begin(), expected.end(), 0);
+      std::ranges::stable_sort(expected, std::greater(),
+                               [&](int i) { return p[to_size(i)] + static_cast<double>(bias[to_size(i)]); });
+      expected.resize(kChosen);
+      EXPECT_EQ(experts_of(choices, 0), expected);
+      for (const int expert : expected) chosen += p[to_size(expert)];
+      for (int rank = 0; rank < kChosen; ++rank)
+        EXPECT_NEAR(choices.weight(0, rank), 2 * p[to_size(expected[to_size(rank)])] / (sums_to_one ? chosen : 1),
+                    1e-6);
+    }
+}
+
+TEST(ExpertChoices, SigmoidsThatAreAllSmallAreNotMadeLarge) {
+  ExpertsFfnSpec spec = kSpec;
+  spec.router.gate = RouterSpec::Gate::kSigmoid;
+  const ExpertChoices choices = choices_of(std::vector<float>(kExperts, -30), spec);
+  const double p = 1 / (1 + std::exp(30.0));
+  EXPECT_NEAR(choices.weight(0, 0), p / 0x1p-14, 1e-12) << "their sum counts as 2^-14 at least";
+}
+
+TEST(ExpertChoices, AreOfTheBestGroupsAlone) {
+  ExpertsFfnSpec spec = kSpec;
+  spec.num_chosen = 3;
+  spec.router.num_groups = 4;
+  spec.router.num_groups_chosen = 2;
+  //                               the best expert   the second best group    the best group
+  const std::vector<float> scores = {5, -9, -9, 3.6F, 2, 1, 3, 3.8F, 3.5F, 0, 0, 0};
+  const std::vector<float> bias(kExperts, 0);
+  EXPECT_EQ(experts_of(choices_of(scores, spec, bias.data()), 0), (std::vector{0, 7, 8}))
+      << "shares of a softmax: a group's best counts most";
+  spec.router.gate = RouterSpec::Gate::kSigmoid;
+  EXPECT_EQ(experts_of(choices_of(scores, spec, bias.data()), 0), (std::vector{7, 3, 8}))
+      << "two good ones are a better group than one";
+  spec.router.num_groups_chosen = 4;
+  EXPECT_EQ(experts_of(choices_of(scores, spec), 0), (std::vector{0, 7, 3}));
 }
 
 TEST(ExpertChoices, LargeScoresDoNotOverflow) {

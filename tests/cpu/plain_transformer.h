@@ -132,6 +132,19 @@ class PlainTransformer {
     return gates;
   }
 
+  /// Of each value head, before their functions (fix_query_key_value_ordering of Qwen3NextGatedDeltaNet).
+  static std::pair<Row, Row> betas_and_decays(const DeltaSpec& spec, const DeltaWeights& d, const Row& h) {
+    if (!spec.by_key_head) return {product(d.beta, h), product(d.decay, h)};
+    const Row both = product(d.decay, h);
+    const auto share = spec.num_value_heads / spec.num_key_heads;
+    std::pair<Row, Row> apart;
+    for (auto at = both.begin(); at != both.end(); at += 2 * share) {
+      apart.first.insert(apart.first.end(), at, at + share);
+      apart.second.insert(apart.second.end(), at + share, at + 2 * share);
+    }
+    return apart;
+  }
+
   /// Results of a gated delta net, all rows from position 0 on.
   Rows recurred(const DeltaSpec& spec, const LayerWeights& w, const Rows& x) const {
     const auto& d = std::get<DeltaWeights>(w.mixer);
@@ -149,10 +162,12 @@ class PlainTransformer {
                       static_cast<double>(d.taps[(at(spec.taps) - 1 - back) * mixed.size() + c]);
         mixed[c] *= sigmoid(mixed[c]);
       }
-      const Row alpha = product(d.decay, h), beta = product(d.beta, h), gate = product(d.gate, h);
+      const auto [beta, alpha] = betas_and_decays(spec, d, h);
+      const Row gate = product(d.gate, h);
       Row result;
       for (std::size_t head = 0; head < states.size(); ++head) {
-        const std::size_t q_at = head % at(spec.num_key_heads) * key_dim;
+        const std::size_t share = at(spec.num_value_heads / spec.num_key_heads);
+        const std::size_t q_at = (spec.by_key_head ? head / share : head % at(spec.num_key_heads)) * key_dim;
         const Row q = unit(mixed, q_at, key_dim), k = unit(mixed, q_at + at(spec.key_width()), key_dim);
         const double step = std::log1p(std::exp(alpha[head] + static_cast<double>(d.decay_bias[head])));
         const double decay = std::exp(static_cast<double>(d.decay_scale[head]) * step);
@@ -420,19 +435,42 @@ class PlainTransformer {
     return out;
   }
 
-  /// A softmax of all scores, of which the highest are divided by their sum (Qwen3MoeSparseMoeBlock of transformers).
+  /// The experts of a row with their weights: DeepseekV3TopkRouter and Qwen3MoeSparseMoeBlock of transformers.
+  static std::vector<std::pair<int, double>> choose(const RouterSpec& spec, const ExpertsFfnWeights& w, Row scores,
+                                                    int num_chosen) {
+    double all = 0;
+    for (double& p : scores) all += p = spec.gate == RouterSpec::Gate::kSigmoid ? sigmoid(p) : std::exp(p);
+    if (spec.gate == RouterSpec::Gate::kSoftmax)
+      for (double& p : scores) p /= all;
+    Row worths = scores;
+    add_bias(worths, w.choice_bias);
+    const std::size_t of_group = worths.size() / static_cast<std::size_t>(spec.num_groups);
+    std::vector<std::pair<double, std::size_t>> groups;
+    for (std::size_t first = 0; first < worths.size(); first += of_group) {
+      Row group(worths.begin() + static_cast<std::ptrdiff_t>(first),
+                worths.begin() + static_cast<std::ptrdiff_t>(first + of_group));
+      std::ranges::sort(group, std::greater());
+      groups.emplace_back(-(group[0] + (of_group > 1 ? group[1] : 0)), first);
+    }
+    std::ranges::sort(groups);
+    std::vector<int> order;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(spec.num_groups_chosen); ++i)
+      for (std::size_t j = 0; j < of_group; ++j) order.push_back(static_cast<int>(groups[i].second + j));
+    std::ranges::sort(order, std::greater(), [&](int i) { return worths[static_cast<std::size_t>(i)]; });
+    order.resize(static_cast<std::size_t>(num_chosen));
+    double sum = spec.sums_to_one ? 0 : 1;
+    for (const int i : order) sum += spec.sums_to_one ? scores[static_cast<std::size_t>(i)] : 0;
+    std::vector<std::pair<int, double>> chosen;
+    for (const int i : order)
+      chosen.emplace_back(i, scores[static_cast<std::size_t>(i)] / sum * static_cast<double>(spec.weights_scale));
+    return chosen;
+  }
+
   static Row mixture(const ExpertsFfnSpec& spec, const ExpertsFfnWeights& w, const Row& of_router, const Row& h) {
-    Row probabilities = product(w.router, of_router);
-    add_bias(probabilities, w.router_bias);
-    for (double& p : probabilities) p = std::exp(p);
-    std::vector<int> order(probabilities.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::ranges::stable_sort(order, std::greater(), [&](int i) { return probabilities[static_cast<std::size_t>(i)]; });
-    order.resize(static_cast<std::size_t>(spec.num_chosen));
-    double sum = 0;
-    for (const int i : order) sum += probabilities[static_cast<std::size_t>(i)];
+    Row scores = product(w.router, of_router);
+    add_bias(scores, w.router_bias);
     Row out(h.size(), 0.0);
-    for (const int i : order) {
+    for (const auto& [i, weight] : choose(spec.router, w, std::move(scores), spec.num_chosen)) {
       Row result = gated_product({.gate = w.gate.of(i),
                                   .up = w.up.of(i),
                                   .down = w.down.of(i),
@@ -440,9 +478,7 @@ class PlainTransformer {
                                   .up_bias = w.up.bias_of(i),
                                   .down_bias = w.down.bias_of(i)},
                                  spec.activation, h);
-      for (double& x : result)
-        x *= probabilities[static_cast<std::size_t>(i)] / sum *
-             static_cast<double>(spec.weights_scale * result_scale_of(w, i));
+      for (double& x : result) x *= weight * static_cast<double>(result_scale_of(w, i));
       add(out, result);
     }
     return out;

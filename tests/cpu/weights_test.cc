@@ -363,7 +363,7 @@ TEST(Weights, AFactorMayStandBesideAnyMatrixOfALayer) {
 
 // Then it stands in files of llama.cpp, whose graph of the family does not read it.
 TEST(Weights, AFactorMayMultiplyNothing) {
-  for (const char* arch : {"qwen2", "gemma2", "gemma3"}) {
+  for (const char* arch : {"qwen2", "gemma2", "gemma3", "command-r", "olmo2", "glm4"}) {
     MemorySource source = TinyModel{.arch = arch, .layers = 1}.source();
     for (const char* name : {"blk.0.attn_q.scale", "blk.0.ffn_up.scale"})
       source.add_tensor(name, {1}, DType::kF32, bytes_of(std::vector<float>{0.5F}));
@@ -371,6 +371,10 @@ TEST(Weights, AFactorMayMultiplyNothing) {
     EXPECT_NE(std::get<AttentionWeights>(weights.layers[0].mixer).q.scale, nullptr) << arch;
     EXPECT_EQ(std::get<DenseFfnWeights>(weights.layers[0].feed_forward).up.scale, nullptr) << arch;
   }
+  MemorySource granite = TinyModel{.arch = "granitemoe", .layers = 1}.source();
+  granite.add_tensor("blk.0.ffn_up_shexp.scale", {1}, DType::kF32, bytes_of(std::vector<float>{0.5F}));
+  const Weights of_granite = load(granite);
+  EXPECT_EQ(std::get<ExpertsFfnWeights>(of_granite.layers[0].feed_forward).shared.up.scale, nullptr);
   MemorySource mixture = TinyModel{.arch = "gpt-oss", .layers = 1}.source();
   mixture.add_tensor("blk.0.ffn_down_exps.scale", {8}, DType::kF32, bytes_of(std::vector<float>(8, 0.5F)));
   const Weights weights = load(mixture);

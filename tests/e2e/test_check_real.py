@@ -11,6 +11,7 @@ import check_real
 import hub_server
 import real_questions
 import support
+import tiny_tower
 
 TOOL = pathlib.Path(check_real.__file__)
 REPO = "test/Tiny-GGUF"
@@ -83,6 +84,15 @@ class CheckReal(unittest.TestCase):
         self.assertTrue(row["answer"] and "**no**" not in row["answer"], row["answer"])
         self.assertIn(row["tool call"], ("yes", "required"))
         self.assertEqual((row["schema"], row["prompt"], row["KL mean, max"]), ("yes", check_real.NONE, check_real.NONE))
+
+    def test_a_model_that_sees_is_asked_about_a_drawn_picture(self):
+        model = support.tiny_model("tiny-qwen35", support.TEST_DATA / "ggml-vocab-qwen35.gguf", types=("F32",),
+                                   words=support.FEW_WORDS, sees=True)
+        (self.home / "m-F32.gguf").symlink_to(model)
+        tiny_tower.write(self.home / "mmproj-F32.gguf", tiny_tower.SEEING["tiny-qwen35"])
+        code, (row,), _ = self.check(self.home / "m-F32.gguf")
+        self.assertEqual(code, 1)
+        self.assertRegex(row["pictures"], r"^\*\*no\*\*: 0 of 3 right: ")  # its weights are random
 
     def test_a_folder_without_a_llama_server_is_wrong_usage(self):
         code, rows, said = self.check(self.model, "--llama-cpp", self.home)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -18,9 +19,11 @@ import hub_ways
 import model_folder
 import split_model
 import support
+import tiny_tower
 from server_support import Server, SideBySide
 
 REPO = "test/SmolLM2-135M-Instruct"
+VOCAB = support.TEST_DATA / "ggml-vocab-qwen35.gguf"  # of models that see
 NAME = "SmolLM2-135M-Instruct-Q4_1.gguf"
 SHORT = 2_000_000  # bytes of files that are fetched and not opened
 SHORT_STALL = {"HF_HUB_DOWNLOAD_TIMEOUT": "1"}
@@ -149,6 +152,63 @@ class Answers(HubTest):
         self.assertGreater(drafted["memory"]["weight_bytes"], plain["memory"]["weight_bytes"], "it has a head")
         self.assertEqual(self.octavo(hub, "rm", listed[0]["name"]).returncode, 0)
         self.assertEqual(list((self.repo_folder / "blobs").iterdir()), [])
+
+    def seeing(self, beside=True):
+        """The files of a model that sees, which lies in a folder of its repository."""
+        shape = tiny_tower.SEEING["tiny-qwen35"]
+        model = support.tiny_model("tiny-qwen35", VOCAB, types=("F32",), words=support.FEW_WORDS, sees=True)
+        path = self.home / "mmproj.gguf"
+        tiny_tower.write(path, shape)
+        files = {"q/m-F32.gguf": model.read_bytes(), "mmproj-F16.gguf": path.read_bytes()}
+        return files if beside else {"q/m-F32.gguf": files["q/m-F32.gguf"]}, files["mmproj-F16.gguf"]
+
+    def test_an_encoder_is_fetched_with_its_model_found_and_removed(self):
+        files, _ = self.seeing()
+        hub = self.serve({**files, "mmproj-F32.gguf": b"GGUF", "other/mmproj-F32.gguf": b"GGUF"})
+        pulled = self.octavo(hub, "pull", f"{REPO}:m-F32.gguf")
+        self.assertEqual(pulled.returncode, 0, pulled.stderr)
+        self.assertIn(f"fetching q/m-F32.gguf and mmproj-F32.gguf of {REPO}", pulled.stderr)
+        hub = self.serve(files)
+        pulled = self.octavo(hub, "pull", REPO)
+        self.assertEqual(pulled.returncode, 0, pulled.stderr)
+        path = pathlib.Path(pulled.stdout.strip())
+        self.assertTrue((path.parent / "mmproj-F16.gguf").exists(), "beside the model, where an engine looks")
+        self.assertTrue((path.parent.parent / "mmproj-F16.gguf").exists(), "where it lies on the hub")
+        self.assertIn("pictures are read by", self.octavo(hub, "info", REPO).stdout)
+        listed = json.loads(self.octavo(hub, "list", "--json").stdout)["models"]
+        self.assertEqual([m["name"] for m in listed], [f"{REPO}:q/m-F32.gguf"], "an encoder is no model")
+        self.assertEqual(self.octavo(hub, "rm", listed[0]["name"]).returncode, 0)
+        self.assertEqual(list((self.repo_folder / "blobs").iterdir()), [])
+
+    def test_commands_that_see_fetch_the_encoder_unless_they_are_told_not_to(self):
+        files, _ = self.seeing()
+        hub = self.serve(files)
+        told = self.octavo(hub, "run", "-m", REPO, "--no-mmproj", "--raw", "--max-tokens", "1", "A")
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertNotIn("mmproj", told.stderr)
+        shutil.rmtree(self.repo_folder)
+        counted = self.octavo(hub, "tokenize", "-m", REPO, "A")
+        self.assertEqual(counted.returncode, 0, counted.stderr)
+        self.assertNotIn("mmproj", counted.stderr, "it has no use for one")
+        shutil.rmtree(self.repo_folder)
+        seen = self.octavo(hub, "run", "-m", REPO, "--raw", "--max-tokens", "1", "A")
+        self.assertIn(f"fetching q/m-F32.gguf and mmproj-F16.gguf of {REPO}", seen.stderr)
+        self.assertIn("pictures are read by mmproj-F16.gguf, beside the model", seen.stderr)
+
+    def test_an_encoder_by_its_name_on_the_hub_is_fetched_alone(self):
+        (files, encoder) = self.seeing(beside=False)
+        hub = self.serve({"mmproj-F32.gguf": encoder, "mmproj-Q8_0.gguf": b"GGUF", "m-Q4_0.gguf": self.content})
+        model = self.home / "m.gguf"
+        model.write_bytes(files["q/m-F32.gguf"])
+        for name in (f"{REPO}:F32", f"https://huggingface.co/{REPO}/resolve/main/mmproj-F32.gguf?download=true"):
+            seen = self.octavo(hub, "run", "-m", model, "--mmproj", name, "--raw", "--max-tokens", "1", "A")
+            self.assertEqual(seen.returncode, 0, seen.stderr)
+            self.assertEqual("fetching mmproj-F32.gguf" in seen.stderr, name.endswith("F32"), "the second finds it")
+        for name, words in ((f"{REPO}:Q5_0", "mmproj-F32.gguf, mmproj-Q8_0.gguf"),
+                            ("https://example.org/mmproj.gguf", "expected a file's address on the hub")):
+            wrong = self.octavo(hub, "run", "-m", model, "--mmproj", name, "A")
+            self.assertEqual(wrong.returncode, 1)
+            self.assertIn(words, wrong.stderr)
 
     def test_a_draft_file_by_its_name_on_the_hub_is_fetched_alone(self):
         model = support.tiny_model("tiny-qwen35")

@@ -109,7 +109,7 @@ class Ollama(unittest.TestCase):
 
     def test_why_it_ends_stands_behind_error(self):
         for args, reason in ((("-m", "/nothing-there"), "nothing-there"), (("-m", tiny(), "--lora", "x"), "no adapters"),
-                             (("-m", tiny(), "--mmproj-url", "https://a/b"), "octavo pull URL fetches it"),
+                             (("-m", tiny(), "--mmproj-url", "https://a/b"), "expected a file's address on the hub"),
                              (("-m", tiny(), "--ctx-sise", "1"), "did you mean --ctx-size?")):
             done = run(*args, "--port", "0")
             self.assertEqual(done.returncode, 1, args)

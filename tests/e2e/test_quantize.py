@@ -19,7 +19,7 @@ from gguf_file import GgufFile
 MEAN_KL = {"F16": 1e-4, "Q8_0": 0.01, "Q6_K": 0.02, "Q5_K_M": 0.02, "Q4_K_M": 0.1, "Q4_1": 0.01}
 # type -> bound of the distance of any weight to the original, as a part of the greatest of its row
 ERROR = {"F16": 1e-3, "BF16": 1e-2, "Q8_0": 0.01, "Q6_K": 0.05, "Q5_1": 0.1, "Q5_0": 0.1, "Q5_K": 0.1, "Q4_1": 0.15,
-         "Q4_0": 0.2, "Q4_K": 0.15, "F32": 0}
+         "Q4_0": 0.2, "Q4_K": 0.15, "Q2_0": 0.75, "F32": 0}
 
 
 class Quantize(unittest.TestCase):
@@ -38,7 +38,8 @@ class Quantize(unittest.TestCase):
     def test_files_of_every_mix_are_read_by_the_gguf_package(self):
         model = support.tiny_model("tiny-qwen3", types=("F32",))
         before = GgufFile(model)
-        for mix in ("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K_S", "Q4_K_M", "Q5_K_S", "Q5_K_M", "Q6_K"):
+        for mix in ("F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K_S", "Q4_K_M", "Q5_K_S", "Q5_K_M", "Q6_K",
+                    "Q2_0"):
             with self.subTest(mix=mix):
                 support.octavo_ok("quantize", model, self.out, mix, "--force")
                 after = GgufFile(self.out)

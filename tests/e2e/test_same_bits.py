@@ -93,6 +93,16 @@ class SameBits(unittest.TestCase):
         self.check(support.few_words_model("tiny-granitemoe-shared", types=("Q8_0", "Q4_K")))
         self.check(support.few_words_model("tiny-minicpm-longrope", types=("Q8_0",)))
 
+    def test_routers_by_sigmoids_with_biases_and_groups(self):
+        for shape in ("tiny-glm4moe", "tiny-glm4moe-groups", "tiny-ernie-moe", "tiny-hy-v3"):
+            self.check(support.few_words_model(shape, types=("Q4_K", "Q8_0")))
+
+    def test_mixtures_with_windows(self):
+        self.check(support.few_words_model("tiny-mellum", types=("Q4_K", "Q8_0"), window=19))
+
+    def test_value_heads_by_key_head(self):
+        self.check(support.few_words_model("tiny-qwen3next", types=("Q8_0", "Q4_K", "F16")))
+
     def test_squares_of_what_is_positive(self):
         self.check(support.few_words_model("tiny-arcee", types=("Q4_K", "Q6_K")))
 
@@ -140,8 +150,8 @@ class SameBits(unittest.TestCase):
     def test_weights_left_in_the_file_change_nothing(self):
         every_type = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "IQ4_NL", "MXFP4", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
                       "IQ4_XS", "TQ1_0", "TQ2_0", "Q1_0", "F16", "BF16", "F32", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS",
-                      "IQ3_S", "IQ1_S", "IQ1_M", "NVFP4")
-        models = [support.few_words_model("tiny-llama", types=every_type[i : i + 7]) for i in (0, 7, 12, 19)]
+                      "IQ3_S", "IQ1_S", "IQ1_M", "NVFP4", "Q2_0")
+        models = [support.few_words_model("tiny-llama", types=every_type[i : i + 7]) for i in (0, 7, 14, 21)]
         for model in (*models, support.few_words_model("tiny-gemma3", types=("Q4_K", "Q6_K")),
                       support.few_words_model("tiny-qwen3moe", types=("Q4_K", "Q6_K", "F32")),
                       support.few_words_model("tiny-gpt-oss", types=("MXFP4", "F16")), support.SMOLLM2):

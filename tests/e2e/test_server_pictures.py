@@ -3,17 +3,23 @@ is encoded once; what is none is refused with its place."""
 import base64
 import json
 import pathlib
+import re
 import struct
+import subprocess
 import sys
 import tempfile
 import unittest
 import zlib
 
 import numpy as np
+from tokenizers import AddedToken
 
+import model_folder
 import support
 import tiny_tower
+import tokenizer_truth
 from browser import PROGRAM, Browser
+from gguf_file import GgufFile
 from server_support import Server, in_threads
 
 VOCAB = support.TEST_DATA / "ggml-vocab-qwen35.gguf"
@@ -63,10 +69,10 @@ class Seeing(unittest.TestCase):
     def model(name="tiny-qwen35"):
         return support.tiny_model(name, VOCAB, types=("F32",), words=support.FEW_WORDS, sees=True)
 
-    def server(self, *args, name="tiny-qwen35"):
+    def server(self, *args, name="tiny-qwen35", env=None):
         model = self.model(name)
         return Server("--mmproj", self.towers[name], "--image-min-tokens", "1", "--chat-template-file",
-                      self.folder / "template.jinja", "--kv-memory", "64MiB", *args, model=model)
+                      self.folder / "template.jinja", "--kv-memory", "64MiB", *args, model=model, env=env)
 
     def question(self, pictures=None, texts=TEXTS):
         pictures = self.pictures if pictures is None else pictures
@@ -216,8 +222,114 @@ class Found(Seeing):
             self.assertTrue(json.loads(server.get("/props")[2])["modalities"]["vision"])
             self.assertIn("pictures are read by mmproj-F16.gguf, beside the model", server.messages())
             self.ask(server, self.question())
+            long = json.dumps({"messages": self.question(), "max_tokens": 1}) + " " * (20 << 20)
+            self.assertEqual(server.request("POST", "/v1/chat/completions", long)[0], 200)  # 32 MiB are allowed
+        for args, most in ((("--max-body-size", "1MiB"), 1 << 20), (("--max-received-size", "16MiB"), 8 << 20)):
+            with self.subTest(args), Server(*options, *args, model=folder / "model-F32.gguf") as server:
+                status, _, text = server.request("POST", "/v1/chat/completions", "{}" + " " * most)
+                self.assertEqual(status, 413)
+                self.assertIn(f"longer than {most} bytes", text)
         with Server("--no-mmproj", *options, model=folder / "model-F32.gguf") as server:
             self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
+
+
+class Folders(Seeing):
+    """A model's folder of safetensors has its encoder inside."""
+    ORIGINALS = {"tiny-qwen35": "Qwen3_5ForConditionalGeneration", "tiny-qwen3vl": "Qwen3VLForConditionalGeneration"}
+
+    def write_folder(self, name, **options):
+        model, folder = self.model(name), self.folder / f"{self.id()}-{name}"
+        model_folder.write_folder(model, folder, other_parts=self.ORIGINALS[name], tower=tiny_tower.SEEING[name],
+                                  **options)
+        vocabulary = tokenizer_truth.read_gguf(model)
+        words = tokenizer_truth.reference(tokenizer_truth.FAMILIES["qwen35"], vocabulary)
+        words.add_special_tokens([AddedToken(token, normalized=False) for token, kind in
+                                  zip(vocabulary.tokens, vocabulary.types) if kind == tokenizer_truth.CONTROL])
+        words.save(str(folder / "tokenizer.json"))
+        return folder
+
+    def bits(self, model, *args):
+        with Server("--image-min-tokens", "1", "--chat-template-file", self.folder / "template.jinja", "--kv-memory",
+                    "64MiB", *args, model=model) as server:
+            self.assertTrue(json.loads(server.get("/props")[2])["modalities"]["vision"])
+            return self.ask(server, self.question())[0], server.messages()
+
+    def test_a_folder_sees_and_its_converted_pair_has_the_same_bits(self):
+        for name, options in (("tiny-qwen35", {"files": 2}), ("tiny-qwen3vl", {"old_form": True}),
+                              ("tiny-qwen3vl", {"dtype": "BF16"})):
+            with self.subTest(name, **options):
+                folder = self.write_folder(name, **options)
+                expected, messages = self.bits(folder)
+                self.assertNotIn("pictures are read by", messages)
+                pair = self.folder / f"pair-{name}-{options}"
+                pair.mkdir()
+                support.octavo_ok("convert", folder, pair / "model.gguf")
+                self.assertEqual(sorted(p.name for p in pair.iterdir()), ["mmproj-model.gguf", "model.gguf"])
+                found, messages = self.bits(pair / "model.gguf")
+                self.assertIn("pictures are read by mmproj-model.gguf", messages)
+                self.assertEqual(found, expected)
+                self.assertEqual(self.bits(pair / "model.gguf", "--mmproj", folder)[0], expected)
+                if not options.get("dtype"):
+                    self.assertEqual(self.bits(folder, "--mmproj", self.towers[name])[0], expected, "the made file")
+
+    def test_without_its_encoder_a_folder_reads_text(self):
+        folder = self.write_folder("tiny-qwen35")
+        for args in (("--no-mmproj",), ()):
+            if not args:
+                config = json.loads((folder / "config.json").read_text())
+                del config["vision_config"]
+                (folder / "config.json").write_text(json.dumps(config))
+            with Server(*args, "--chat-template-file", self.folder / "template.jinja", model=folder) as server:
+                self.assertFalse(json.loads(server.get("/props")[2])["modalities"]["vision"])
+                self.ask(server, [{"role": "user", "content": [text_part("A")]}])
+
+    def test_convert_writes_either_or_both_and_quantize_makes_encoders_smaller(self):
+        folder, out = self.write_folder("tiny-qwen3vl"), self.folder / "converted"
+        out.mkdir()
+        support.octavo_ok("convert", folder, out / "a.gguf", "--no-mmproj")
+        support.octavo_ok("convert", folder, out / "mmproj-b.gguf", "--mmproj", "--type", "Q8_0")
+        support.octavo_ok("convert", folder, out / "c.gguf", "--type", "Q4_K_M")
+        self.assertEqual(sorted(p.name for p in out.iterdir()), ["a.gguf", "c.gguf", "mmproj-b.gguf", "mmproj-c.gguf"])
+        types = {name: {str(t["type"]) for t in json.loads(support.octavo_ok("info", out / name, "--json"))["by_type"]}
+                 for name in ("mmproj-b.gguf", "mmproj-c.gguf")}
+        self.assertEqual(types, {"mmproj-b.gguf": {"F32", "Q8_0"}, "mmproj-c.gguf": {"F32"}})
+        support.octavo_ok("quantize", out / "mmproj-c.gguf", out / "mmproj-d.gguf", "Q8_0")
+        tensors = [{t.name: t.data.tobytes() for t in GgufFile(out / name).tensors}
+                   for name in ("mmproj-b.gguf", "mmproj-d.gguf")]
+        self.assertEqual(tensors[0], tensors[1])
+        (out / "d.gguf").write_bytes(b"")
+        done = support.octavo("convert", folder, out / "e.gguf", "--force")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for name in ("c.gguf", "d.gguf"):
+            done = support.octavo("convert", folder, out / name)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"mmproj-{name}: it is there", done.stderr)
+
+    def test_info_tells_of_the_encoder_too(self):
+        folder = self.write_folder("tiny-qwen3vl")
+        text = support.octavo_ok("info", folder)
+        for words in ("pictures are read by", "family qwen3vl_merger", "1 to 1280 tokens unless told, at most 4096",
+                      "3 more vectors of each token", "a picture, 1280 tokens"):
+            self.assertIn(words, text)
+        encoder = json.loads(support.octavo_ok("info", folder, "--json"))["vision_encoder"]
+        self.assertEqual((encoder["family"], encoder["min_tokens"], encoder["model_width"]), ("qwen3vl_merger", 1, 256))
+        self.assertGreater(encoder["memory"]["picture_bytes"], 0)
+        named = json.loads(support.octavo_ok("info", self.model(), "--mmproj", self.towers["tiny-qwen35"], "--json"))
+        self.assertEqual(named["vision_encoder"]["min_tokens"], 64)
+        self.assertNotIn("vision_encoder", json.loads(support.octavo_ok("info", self.model(), "--json")))
+
+
+class Example(Seeing):
+    def test_the_example_asks_what_is_on_a_picture_and_goes_on(self):
+        path = self.folder / "photo.jpg"  # the name of a file is not asked
+        path.write_bytes(self.pictures[0])
+        example = pathlib.Path(support.__file__).parent.parent.parent / "examples/what_is_on_this_picture.py"
+        with self.server() as server:
+            done = subprocess.run([sys.executable, example, server.url, path, "B"], capture_output=True, text=True,
+                                  timeout=support.TIMEOUT_S, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(len(re.findall(r"(?m)^\[6 of \d+ tokens of the prompt", done.stdout)), 2, done.stdout)
+            self.assertEqual(server.metrics()["octavo:pictures_encoded_total"], 1)
 
 
 @unittest.skipUnless(PROGRAM, "no Chromium: scripts/setup --test installs it")

@@ -20,7 +20,7 @@ MAX_KL = 2e-3
 MAX_KL_OF_HYBRIDS = 7e-3
 TYPES = ("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
          "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "Q1_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S",
-         "IQ1_S", "IQ1_M", "NVFP4")
+         "IQ1_S", "IQ1_M", "NVFP4", "Q2_0")
 
 
 GPT_OSS_FILE = 4 * ("Q8_0",) + 3 * ("MXFP4",)  # the matrices of a layer, as the files of gpt-oss have them
@@ -125,7 +125,7 @@ class FloatWeights(Truth):
         self.check_exact(support.few_words_model("tiny-cohere2", types=F32, window=NUM_IDS // 3))
 
     def test_glm4(self):
-        self.check_exact(support.few_words_model("tiny-glm4", types=F32))
+        self.check_exact(support.few_words_model("tiny-glm4", types=F32, factors=True))
 
     def test_granite_with_its_scales_and_without_positions(self):
         for shape in ("tiny-granite", "tiny-granite-unrotated"):
@@ -135,7 +135,7 @@ class FloatWeights(Truth):
     def test_granitemoe_with_and_without_an_expert_for_every_row(self):
         for shape in ("tiny-granitemoe", "tiny-granitemoe-shared"):
             with self.subTest(shape=shape):
-                self.check_exact(support.few_words_model(shape, types=F32))
+                self.check_exact(support.few_words_model(shape, types=F32, factors=True))
 
     def test_smollm3_whose_fourth_layers_have_no_positions(self):
         self.check_exact(support.few_words_model("tiny-smollm3", types=F32))
@@ -170,6 +170,18 @@ class FloatWeights(Truth):
     def test_apertus_whose_layers_have_numbers_of_their_activation(self):
         self.check_exact(support.few_words_model("tiny-apertus", types=F32))
         self.check_exact(support.few_words_model("tiny-apertus", types=F32, rope_freqs=True, biases=True, factors=True))
+
+    def test_routers_by_sigmoids_with_biases_and_groups(self):
+        for shape in ("tiny-glm4moe", "tiny-glm4moe-groups", "tiny-ernie-moe", "tiny-hy-v3"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.few_words_model(shape, types=F32))
+
+    def test_mellum_with_positions_stretched_beside_windows(self):
+        self.check_exact(support.few_words_model("tiny-mellum", types=F32, window=NUM_IDS // 3))
+        self.check_exact(support.few_words_model("tiny-mellum", types=F32, window=NUM_IDS // 3, yarn=8.0))
+
+    def test_qwen3next_whose_value_heads_lie_by_key_head(self):
+        self.check_exact(support.few_words_model("tiny-qwen3next", types=F32))
 
     def test_lfm2_whose_layers_are_short_convolutions(self):
         self.check_exact(support.few_words_model("tiny-lfm2", types=F32, window=0))
@@ -256,7 +268,7 @@ class QuantizedWeights(Truth):
         self.check_close(support.few_words_model("tiny-llama", types=("Q2_K", "F16", "Q4_1", "TQ2_0", "Q1_0", "BF16")))
 
     def test_hybrids(self):
-        for shape in ("tiny-qwen35", "tiny-qwen35moe", "tiny-lfm2"):
+        for shape in ("tiny-qwen35", "tiny-qwen35moe", "tiny-qwen3next", "tiny-lfm2"):
             for types in (("Q8_0",), ("Q4_K", "Q6_K")):
                 with self.subTest(shape=shape, types=types):
                     self.check_close(support.few_words_model(shape, types=types), max_kl=MAX_KL_OF_HYBRIDS)
@@ -268,7 +280,7 @@ class QuantizedWeights(Truth):
                       "tiny-hunyuan", "tiny-olmo2", "tiny-exaone4", "tiny-command-r", "tiny-cohere2", "tiny-glm4",
                       "tiny-granite", "tiny-granitemoe-shared", "tiny-smollm3", "tiny-minicpm", "tiny-arcee",
                       "tiny-qwen2vl", "tiny-muse-glimmer", "tiny-phi3", "tiny-starcoder2", "tiny-stablelm-12b",
-                      "tiny-apertus"):
+                      "tiny-apertus", "tiny-glm4moe", "tiny-mellum", "tiny-ernie-moe", "tiny-hy-v3"):
             with self.subTest(shape=shape):
                 self.check_close(support.few_words_model(shape, types=("Q4_K", "Q6_K")))
 

@@ -226,6 +226,13 @@ INSTANTIATE_TEST_SUITE_P(Engine, SameBits,
                                             ::testing::Values(KvType::kF32, KvType::kF16, KvType::kBF16, KvType::kQ8_0,
                                                               KvType::kI16)),
                          kName);
+// A gate that is a tensor of its own; a feed-forward beside attention; norms of results alone; a router by sigmoids
+// with a bias and groups; value heads by key head.
+const std::string kParts[] = {"muse-glimmer", "command-r", "cohere2", "olmo2", "exaone4", "glm4moe", "qwen3next"};
+INSTANTIATE_TEST_SUITE_P(Parts, SameBits,
+                         ::testing::Combine(::testing::ValuesIn(kParts), ::testing::Values(KvType::kI16)), kName);
+INSTANTIATE_TEST_SUITE_P(Parts, SameBitsOfLayouts,
+                         ::testing::Combine(::testing::ValuesIn(kParts), ::testing::Values(KvType::kI16)), kName);
 INSTANTIATE_TEST_SUITE_P(Assisted, SameBits,
                          ::testing::Combine(::testing::Values("gemma4-assisted"), ::testing::Values(KvType::kI16)),
                          kName);

@@ -159,6 +159,14 @@ TEST(PlacementOfLayers, FieldsThatNoKernelKnowsEndTheCardsPart) {
   EXPECT_EQ(reason("stablelm", [](ModelConfig& config) { config.norm = NormKind::kRms; }), "its norms have biases");
   EXPECT_EQ(reason("lfm2", as_it_is), "it is a short convolution");
   EXPECT_EQ(reason("apertus", as_it_is), "its feed-forward's function is xIELU");
+  const auto routed = [](RouterSpec router) {
+    return [router](ModelConfig& config) { config.layers[0].feed_forward = ExpertsFfnSpec{.router = router}; };
+  };
+  for (const RouterSpec& router : {RouterSpec{.gate = RouterSpec::Gate::kSigmoid},
+                                   RouterSpec{.choice_bias = Presence::kOptional}, RouterSpec{.num_groups = 2}})
+    EXPECT_EQ(reason("llama", routed(router)), "its router chooses by more than a softmax");
+  EXPECT_EQ(reason("llama", [](ModelConfig& config) { config.layers[0].mixer = DeltaSpec{.by_key_head = true}; }),
+            "its value heads lie by key head");
 }
 
 TEST(PlacementOfLayers, LogitsWithAScaleAreTheProcessors) {

@@ -78,15 +78,15 @@ class Choices {
                                    .first_row = kFirstRow,
                                    .num_experts = spec.num_experts,
                                    .num_chosen = spec.num_chosen,
-                                   .weights_scale = spec.weights_scale,
-                                   .sums_to_one = spec.sums_to_one};
+                                   .weights_scale = spec.router.weights_scale,
+                                   .sums_to_one = spec.router.sums_to_one};
     run({.grid_x = rows, .threads = kRowThreads, .shared_bytes = to_size(choose_experts_shared(spec.num_experts))},
         "octavo_choose_experts", &a);
     of_cpu_.begin(rows, spec);
     for (int row = 0; row < rows; ++row) {
       float* of_row = scores.data() + row * spec.num_experts;
       for (std::size_t i = 0; i < bias.size(); ++i) of_row[i] += bias[i];
-      of_cpu_.choose(row, of_row);
+      of_cpu_.choose(row, {of_row, to_size(spec.num_experts)});
     }
     of_cpu_.group();
   }
@@ -176,8 +176,7 @@ TEST(ChoicesOfCard, AreThoseOfTheProcessor) {
     for (const bool sums_to_one : {true, false}) {
       const ExpertsFfnSpec spec{.num_experts = experts,
                                 .num_chosen = std::min(experts, experts % 2 == 0 ? 8 : 3),
-                                .sums_to_one = sums_to_one,
-                                .weights_scale = sums_to_one ? 1 : 2.5F};
+                                .router = {.sums_to_one = sums_to_one, .weights_scale = sums_to_one ? 1 : 2.5F}};
       Choices(spec, 3, scores_of(spec, 3, 1)).expect_same();
       Choices(spec, 2, scores_of(spec, 2, 2), normals(to_size(experts), 3)).expect_same();
     }

@@ -49,6 +49,21 @@ Paths draft_beside(const Paths& paths, std::string_view model) {
   return names;
 }
 
+/// The encoder that goes with a model; empty: none.
+std::string encoder_of(const Paths& paths, std::string_view model) {
+  const auto found = encoder_beside(paths, model);
+  return found ? paths[*found] : "";
+}
+
+/// The encoder that is chosen by its name, or the error.
+Paths choose_encoder_of(const Paths& paths, std::string_view wanted) {
+  const auto chosen = choose_encoder(paths, wanted);
+  if (!chosen) return {chosen.error().message};
+  Paths names;
+  for (const std::size_t i : *chosen) names.push_back(paths[i]);
+  return names;
+}
+
 const Paths kWithDrafts = {"m-Q4_K_M.gguf", "m-Q8_0.gguf", "mtp-m-BF16.gguf", "mtp-m-Q4_K_M.gguf", "mtp-m-Q8_0.gguf"};
 const Paths kWithFolder = {"it-mtp-Q4_K_M.gguf", "it-mtp-BF16.gguf", "MTP/it-Q8_0-MTP.gguf", "MTP/it-BF16-MTP.gguf"};
 
@@ -139,6 +154,33 @@ RC_GTEST_PROP(FileChoice, AnyNamesGiveDistinctIndexesOfThem, (const Paths& stems
     RC_ASSERT((*chosen)[i] < paths.size());
     for (std::size_t j = 0; j < i; ++j) RC_ASSERT((*chosen)[i] != (*chosen)[j]);
   }
+}
+
+TEST(FileChoice, AnEncoderIsTheNearestToTheModelAndToItsBits) {
+  const Paths paths = {"mmproj-BF16.gguf",
+                       "mmproj-F32.gguf",
+                       "mmproj-Q8_0.gguf",
+                       "m-Q4_K_M.gguf",
+                       "m-F32.gguf",
+                       "a/m-Q4_0.gguf",
+                       "b/c/m-Q4_0-00001-of-00002.gguf",
+                       "b/mmproj-F16.gguf"};
+  EXPECT_EQ(encoder_of(paths, "m-Q4_K_M.gguf"), "mmproj-Q8_0.gguf");
+  EXPECT_EQ(encoder_of(paths, "m-F32.gguf"), "mmproj-F32.gguf");
+  EXPECT_EQ(encoder_of(paths, "a/m-Q4_0.gguf"), "mmproj-Q8_0.gguf") << "above it";
+  EXPECT_EQ(encoder_of(paths, "b/c/m-Q4_0-00001-of-00002.gguf"), "b/mmproj-F16.gguf") << "the deepest";
+  EXPECT_EQ(encoder_of({"a/mmproj-F16.gguf", "m-Q8_0.gguf"}, "m-Q8_0.gguf"), "") << "beside another model";
+}
+
+TEST(FileChoice, AnEncoderIsChosenByItsNameToo) {
+  const Paths paths = {"m-Q8_0.gguf", "mmproj-BF16.gguf", "mmproj-F32.gguf", "mmproj-Q8_0.gguf"};
+  EXPECT_THAT(choose_encoder_of(paths, ""), ElementsAre("mmproj-BF16.gguf"));
+  EXPECT_THAT(choose_encoder_of(paths, "q8_0"), ElementsAre("mmproj-Q8_0.gguf"));
+  EXPECT_THAT(choose_encoder_of(paths, "mmproj-F32.gguf"), ElementsAre("mmproj-F32.gguf"));
+  EXPECT_THAT(choose_encoder_of(paths, "Q4_0"), ElementsAre());
+  EXPECT_THAT(choose_encoder_of({"m-Q8_0.gguf"}, ""), ElementsAre());
+  EXPECT_EQ(encoder_candidates_text(paths), "mmproj-BF16.gguf, mmproj-F32.gguf, mmproj-Q8_0.gguf");
+  EXPECT_EQ(encoder_candidates_text(Paths{"m-Q8_0.gguf"}), "no encoder of pictures (mmproj)");
 }
 
 }  // namespace

@@ -27,6 +27,19 @@ TEST(ModelRef, TheHubsHostMayStandInFront) {
     EXPECT_FALSE(ModelRef::parse(text)) << text;
 }
 
+TEST(ModelRef, TheAddressOfAFileNamesIt) {
+  for (const char* address : {"https://huggingface.co/a/b/resolve/main/c/mmproj-F16.gguf",
+                              "https://hf.co/a/b/blob/main/c/mmproj-F16.gguf?download=true"}) {
+    const auto ref = ModelRef::parse(address);
+    ASSERT_TRUE(ref) << address;
+    EXPECT_EQ(ref->text(), "a/b:c/mmproj-F16.gguf") << address;
+  }
+  for (const char* text : {"a/b/resolve/main/c.gguf", "https://example.org/a/b/resolve/main/c.gguf",
+                           "https://hf.co/a/b/resolve/other/c.gguf", "https://hf.co/a/b/resolve/main/../c.gguf",
+                           "https://hf.co/a/b/resolve/main/"})
+    EXPECT_FALSE(ModelRef::parse(text)) << text;
+}
+
 TEST(ModelRef, OtherTextsAreNone) {
   for (const char* text : {"", "model", "/a/b", "a/b/c", "./b", "../b", "a/", "/b", "a/b:", "a/b:../c", "a b/c",
                            "a--b/c", "a/b..c", "-a/b", "a/b-", "a/.b", "http://a/b", "a/b:x:y", "a/b:/etc/passwd"})

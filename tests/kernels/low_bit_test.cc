@@ -1,5 +1,5 @@
-// The kernels of 1-bit and ternary weights against integers: with scales of one every product is a whole number, and so
-// are the sums, exactly.
+// The kernels of 1-bit, 2-bit and ternary weights against integers: with scales of one every product is a whole number,
+// and so are the sums, exactly.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@
 namespace octavo {
 namespace {
 
-constexpr DType kLowBitTypes[] = {DType::kQ1_0, DType::kTQ1_0, DType::kTQ2_0};
+constexpr DType kLowBitTypes[] = {DType::kQ1_0, DType::kQ2_0, DType::kTQ1_0, DType::kTQ2_0};
 constexpr std::int64_t kRows = 15;  // tiles of 8, 4 and 3, or of 4, 4, 4 and 3
 
 /// Weights whose scales are one; their other bytes come from next_byte().
@@ -23,7 +23,7 @@ struct LowBitMatrix {
         storage(packed_bytes(type, outputs, cols)) {
     for (std::byte& b : bytes) b = static_cast<std::byte>(next_byte());
     const auto block_bytes = static_cast<std::size_t>(dtype_info(type).block_bytes);
-    const std::size_t scale = type == DType::kQ1_0 ? 0 : block_bytes - 2;
+    const std::size_t scale = type == DType::kQ1_0 || type == DType::kQ2_0 ? 0 : block_bytes - 2;
     const std::uint16_t one = f32_to_f16(1.0F);
     for (std::size_t b = 0; b < bytes.size(); b += block_bytes) std::memcpy(bytes.data() + b + scale, &one, 2);
     dequantize(type, bytes.data(), weights);

@@ -96,6 +96,20 @@ TEST(VisionConfig, NumbersOfPixelsAreThreeAndFinite) {
   EXPECT_EQ(fault("clip.vision.image_mean", {0.48F, 0.45F, 0.4F}), "");
 }
 
+TEST(VisionConfig, PixelsOfAPictureAreToldInTokens) {
+  const TinyTower tower{.keys = [](GgufWriter& writer) {
+    writer.add("clip.vision.image_min_pixels", std::uint32_t{4096});
+    writer.add("clip.vision.image_max_pixels", std::uint32_t{16'777'216});
+  }};
+  const VisionConfig config = config_of(tower);
+  EXPECT_EQ(config.min_tokens, 4);
+  EXPECT_EQ(config.max_tokens, 16'384);
+  EXPECT_EQ(config_of({}).max_tokens, 0);
+  EXPECT_THAT(
+      fault_of({.keys = [](GgufWriter& writer) { writer.add("clip.vision.image_max_pixels", std::uint32_t{0}); }}),
+      HasSubstr("clip.vision.image_max_pixels"));
+}
+
 TEST(VisionConfig, AnotherFamilyIsRefusedWithItsNameAndTheKnownOnes) {
   const std::string fault = fault_of({.left_out = "clip.projector_type", .keys = [](GgufWriter& writer) {
                                         writer.add("clip.vision.projector_type", "gemma4v");

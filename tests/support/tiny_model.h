@@ -96,12 +96,19 @@ struct TinyModel {
   std::uint64_t norm_size(std::uint64_t num_heads, std::uint64_t dim) const {
     return arch == "olmo2" ? num_heads * dim : dim;
   }
-  bool is_mixture() const { return arch == "qwen3moe" || arch == "qwen35moe" || arch == "granitemoe" || is_gpt_oss(); }
+  bool is_glm_moe() const { return arch == "glm4moe"; }
+  bool is_next() const { return arch == "qwen3next"; }
+  bool is_mixture() const {
+    return arch == "qwen3moe" || arch == "qwen35moe" || arch == "granitemoe" || is_gpt_oss() || is_glm_moe() ||
+           is_next();
+  }
   bool is_granite() const { return arch == "granite" || arch == "granitemoe"; }
-  std::uint32_t shared_ffn() const { return arch == "qwen35moe" || arch == "granitemoe" ? ffn + 32 : 0; }
+  std::uint32_t shared_ffn() const {
+    return arch == "qwen35moe" || arch == "granitemoe" || is_glm_moe() || is_next() ? ffn + 32 : 0;
+  }
   std::uint32_t num_experts() const { return experts == 0 && is_mixture() ? 8 : experts; }
-  bool ffn_norm_is_post_attention() const { return is_hybrid() || is_gpt_oss() || arch == "seed_oss"; }
-  bool is_hybrid() const { return arch == "qwen35" || arch == "qwen35moe"; }
+  bool ffn_norm_is_post_attention() const { return is_hybrid() || is_gpt_oss() || arch == "seed_oss" || is_glm_moe(); }
+  bool is_hybrid() const { return arch == "qwen35" || arch == "qwen35moe" || is_next(); }
   bool is_lfm2() const { return arch == "lfm2"; }
   bool keeps_state(std::uint32_t layer) const {
     return (is_hybrid() || is_lfm2()) && layer < layers && (layer + 1) % attention_every != 0;
@@ -171,11 +178,21 @@ struct TinyModel {
     if (arch == "mistral3") key(writer, "attention.temperature_scale", 0.5F);
     if (arch == "mistral3") key(writer, "attention.temperature_length", 8U);
     if (is_hybrid()) write_recurrence(writer);
+    if (is_glm_moe()) write_router(writer);
     if (num_experts() == 0) return;
     key(writer, "expert_count", num_experts());
     key(writer, "expert_used_count", chosen);
     if (is_mixture() || is_gemma4()) key(writer, "expert_feed_forward_length", ffn);
     if (shared_ffn() > 0) key(writer, "expert_shared_feed_forward_length", shared_ffn());
+  }
+
+  /// Of glm4moe: sigmoids, and two of four groups of experts.
+  template <class Writer>
+  void write_router(Writer& writer) const {
+    key(writer, "expert_weights_norm", true);
+    key(writer, "expert_weights_scale", 1.5F);
+    key(writer, "expert_group_count", 4U);
+    key(writer, "expert_group_used_count", 2U);
   }
 
   /// Keys without the architecture's name; one differs from layer to layer.
@@ -289,8 +306,12 @@ struct TinyModel {
     const std::uint64_t inner = value_heads * value_dim;
     tensor(writer, random, p + "attn_qkv.weight", channels(), width, false, type);
     tensor(writer, random, p + "attn_gate.weight", inner, width, false, type);
-    tensor(writer, random, p + "ssm_alpha.weight", value_heads, width, false, type);
-    tensor(writer, random, p + "ssm_beta.weight", value_heads, width, false, type);
+    if (is_next()) {
+      tensor(writer, random, p + "ssm_ba.weight", std::uint64_t{2} * value_heads, width, false, type);
+    } else {
+      tensor(writer, random, p + "ssm_alpha.weight", value_heads, width, false, type);
+      tensor(writer, random, p + "ssm_beta.weight", value_heads, width, false, type);
+    }
     tensor(writer, random, p + "ssm_out.weight", width, inner, false, type);
     floats(writer, random, p + "ssm_conv1d.weight", {taps, channels()}, 0.0F, 0.5F);
     floats(writer, random, p + "ssm_dt.bias", {value_heads}, -2.0F, 1.0F);
@@ -486,6 +507,7 @@ struct TinyModel {
         if (!fused_gate_up) of_experts(p + "ffn_gate_exps.weight", ffn, width);
         if (!fused_gate_up) of_experts(p + "ffn_up_exps.weight", ffn, width);
         of_experts(p + "ffn_down_exps.weight", width, ffn);
+        if (is_glm_moe()) floats(writer, random, p + "exp_probs_b.bias", {num_experts()}, 0.0F, 0.3F);
       }
       if (num_experts() > 0 && is_gemma4()) {
         floats(writer, random, p + "ffn_gate_inp.scale", {width}, 8.0F, 1.0F);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "tensor/tensor.h"
@@ -24,10 +25,18 @@ TEST(DType, EveryTypeIsFoundByItsIdAndPlace) {
 }
 
 TEST(DType, UnsupportedIdsHaveANameButNoType) {
-  EXPECT_EQ(dtype_from_id(42), std::nullopt);
-  EXPECT_EQ(dtype_name_of_id(42), "Q2_0");
+  EXPECT_EQ(dtype_from_id(36), std::nullopt);
+  EXPECT_EQ(dtype_name_of_id(36), "I2_S");
+  EXPECT_EQ(dtype_reason_of_id(36), "");
   EXPECT_EQ(dtype_from_id(999), std::nullopt);
   EXPECT_EQ(dtype_name_of_id(999), "unknown");
+}
+
+TEST(DType, TypesOfModelsThatRotateActivationsHaveThatAsTheReason) {
+  for (const auto& [id, name] : {std::pair(142U, "PQ2_0"), std::pair(143U, "PTQ1_0")}) {
+    EXPECT_EQ(dtype_name_of_id(id), name);
+    EXPECT_THAT(dtype_reason_of_id(id), testing::HasSubstr("prism.hadamard"));
+  }
 }
 
 TEST(DType, BytesAreWholeBlocksAndFitIn64Bits) {

@@ -24,8 +24,8 @@ namespace {
 
 using Row = std::vector<float>;
 
-constexpr DType kQuantized[] = {DType::kQ8_0, DType::kQ4_0, DType::kQ4_1, DType::kQ5_0,
-                                DType::kQ5_1, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K};
+constexpr DType kQuantized[] = {DType::kQ8_0, DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
+                                DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kQ2_0};
 constexpr DType kFloats[] = {DType::kF32, DType::kF16, DType::kBF16};
 
 /// Whether the type is among those that errors name as written.
@@ -180,6 +180,14 @@ TEST(Quantize, RoundsFloatsToTheNearest) {
     EXPECT_EQ(through(DType::kF16, row)[i], f16_to_f32(f32_to_f16(row[i])));
     EXPECT_EQ(through(DType::kBF16, row)[i], bf16_to_f32(f32_to_bf16(row[i])));
   }
+}
+
+TEST(Quantize, KeepsWeightsThatWereTrainedAsTernaryOnes) {
+  Row row(256);
+  for (std::size_t i = 0; i < row.size(); ++i)
+    row[i] = static_cast<float>(static_cast<int>(i % 3) - 1) *
+             bf16_to_f32(f32_to_bf16(0.013F + 0.01F * static_cast<float>(i / 64)));
+  EXPECT_EQ(through(DType::kQ2_0, row), row);
 }
 
 TEST(Quantize, WritesNoOtherType) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "vision/picture_truth.h"
 
@@ -79,6 +80,18 @@ TEST(PictureFamily, KnowsTheTokensOfAnotherGeometry) {
   const PictureLayout layout = find_picture_family("qwen3vl_merger")->layout({280, 560}, geometry, {1, 4096});
   EXPECT_EQ(layout.num_tokens(), 200);
   EXPECT_EQ(layout.tiles.front().size, (PictureSize{280, 560}));
+}
+
+TEST(PictureFamily, BoundsOfAFileGoBeforeItsOwn) {
+  const PictureFamily& qwen = *find_picture_family("qwen3vl_merger");
+  const auto usual = [&](int min, int max) {
+    const TokenRange range = qwen.usual_tokens({.min = min, .max = max});
+    return std::pair(range.min, range.max);
+  };
+  EXPECT_EQ(usual(0, 0), std::pair(64, 1280));
+  EXPECT_EQ(usual(4, 16384), std::pair(4, 1280)) << "the most that are made without being told";
+  EXPECT_EQ(usual(0, 32), std::pair(32, 32));
+  EXPECT_EQ(usual(100, 50), std::pair(50, 50));
 }
 
 TEST(PictureFamily, IsNotFoundByAnUnknownName) { EXPECT_EQ(find_picture_family("qwen3vl"), nullptr); }

@@ -14,6 +14,7 @@
 
 #include "api/call/api_error.h"
 #include "api/call/api_request.h"
+#include "api/call/picture_addresses.h"
 #include "json/json_cursor.h"
 
 namespace octavo {
@@ -151,6 +152,7 @@ struct ApiContext {
   const ServedModel& model;
   const OwnResponses* responses = nullptr;  // that requests of /v1/responses may go on with; else null
   std::span<const TokenId> prompt = {};     // token ids that take the place of the body's `prompt`; empty: the body's
+  const UnfetchedPictures* unfetched = nullptr;  // of the body's; null: no address was asked for one
 };
 
 /// A request with what the server gives to those that say nothing.

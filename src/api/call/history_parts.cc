@@ -351,12 +351,15 @@ std::string HistoryReader::unknown(const JsonCursor& found) {
   return unseen("something");
 }
 
-std::optional<std::string> HistoryReader::warning() const {
-  if (num_unknown_ == 0) return std::nullopt;
-  std::string text =
-      fmt::format("{}, which this server does not know: the model is told that there is something", first_unknown_);
-  if (num_unknown_ > 1) text += fmt::format("; there are {} such parts", num_unknown_);
-  return text;
+std::vector<std::string> HistoryReader::warnings() const {
+  std::vector<std::string> warnings;
+  if (num_unknown_ > 0) {
+    std::string& text = warnings.emplace_back(
+        fmt::format("{}, which this server does not know: the model is told that there is something", first_unknown_));
+    if (num_unknown_ > 1) text += fmt::format("; there are {} such parts", num_unknown_);
+  }
+  if (auto missing = pictures_.warning()) warnings.push_back(std::move(*missing));
+  return warnings;
 }
 
 }  // namespace octavo

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "api/call/api_error.h"
 #include "api/call/picture_parts.h"
@@ -70,13 +71,14 @@ class HistoryReader {
   PictureReader& pictures() { return pictures_; }
   /// The texts in a value of another's form, such as a result of a tool that another server ran: a line for each.
   std::string texts_in(const boost::json::value& value);
-  /// The note for something of an unknown kind, of which warning() tells.
+  /// The note for something of an unknown kind, of which warnings() tell.
   std::string unknown(const JsonCursor& found);
 
   /// The names of tools that results have told.
   const Names& named_tools() const { return named_tools_; }
-  /// A warning for the client of kinds that are unknown: it names the first, and counts the others.
-  std::optional<std::string> warning() const;
+  /// Warnings for the client: of kinds that are unknown, where it names the first and counts the others, and of
+  /// pictures that are not there (PictureReader::warning()).
+  std::vector<std::string> warnings() const;
 
  private:
   PictureReader pictures_;

@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "api/call/api_field.h"
+#include "api/call/completion.h"
 #include "base/error.h"
 #include "tokenizer/json/base64.h"
 
@@ -18,6 +20,7 @@ namespace json = boost::json;
 constexpr int kLowTokens = 256;  // of a picture with `detail` low, at most
 constexpr std::string_view kExpected = "a data URL (\"data:image/png;base64,...\") or base64";
 constexpr std::string_view kInvalid = "invalid_image", kTooLarge = "image_too_large";
+constexpr std::string_view kNotThere = "invalid_image_url";  // OpenAI's code
 constexpr std::string_view kDetails[] = {"", "auto", "low", "high", "original"};
 
 constexpr std::size_t kMaxScheme = 16;  // bytes of an address up to its first colon
@@ -63,9 +66,33 @@ JsonError wrong(const std::string& place, std::string_view found, std::string_vi
   return {.path = place, .message = fmt::format("{}: found {}, expected {}", place, found, expected), .code = code};
 }
 
+/// The options of a server without which an address of a scheme is not fetched from.
+constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
+    {"http:", ", but from hosts of --image-urls"},
+    {"https:", ", but from hosts of --image-urls"},
+    {"file:", ", but from the folder of --media-path"},
+};
+
 /// The error of a picture at a place that this server does not fetch from.
-JsonError not_fetched(const std::string& place, std::string_view what) {
-  return wrong(place, what, fmt::format("{}: this server fetches no pictures", kExpected), "unsupported_parameter");
+JsonError not_fetched(const std::string& place, std::string_view what, std::string_view option = {}) {
+  return wrong(place, what, fmt::format("{}: this server fetches no pictures{}", kExpected, option),
+               "unsupported_parameter");
+}
+
+/// The error of a picture at an address.
+JsonError error_of_address(const std::string& place, std::string_view address, const UnfetchedPictures* unfetched) {
+  if (unfetched != nullptr)
+    if (const auto found = unfetched->find(address); found != unfetched->end()) {
+      const Error& error = found->second;
+      const std::string_view code = error.kind == ErrorKind::kInvalidPicture    ? kInvalid
+                                    : error.kind == ErrorKind::kPictureTooLarge ? kTooLarge
+                                                                                : kNotThere;
+      return {.path = place, .message = fmt::format("{}: {}", place, error.message), .code = code};
+    }
+  const auto* const row =
+      std::ranges::find_if(kOptions, [address](const auto& option) { return begins_with(address, option.first); });
+  return not_fetched(place, fmt::format("the address '{}'", shown_address(address)),
+                     row == std::end(kOptions) ? std::string_view() : row->second);
 }
 
 /// The member of a part that has its picture.
@@ -99,12 +126,13 @@ Place place_of(const JsonCursor& part) {
 
 }  // namespace
 
-ApiResult<PictureReader> PictureReader::create(const JsonCursor& body, const VisionInfo& vision,
-                                               const PictureBounds& bounds) {
+ApiResult<PictureReader> PictureReader::create(const JsonCursor& body, const ApiContext& context) {
+  const VisionInfo& vision = context.words.info().vision;
   PictureReader reader;
   if (!vision.sees()) return reader;
   reader.vision_ = vision;
-  reader.bounds_ = bounds;
+  reader.bounds_ = context.model.policy.picture_bounds;
+  reader.unfetched_ = context.unfetched;
   constexpr std::int64_t kMost = std::numeric_limits<int>::max();
   const JsonCursor least = body["image_min_tokens"], most = body["image_max_tokens"];
   OCTAVO_TRY(const auto min, to_api_result(least.integer(1, kMost)));
@@ -116,7 +144,7 @@ ApiResult<PictureReader> PictureReader::create(const JsonCursor& body, const Vis
   return reader;
 }
 
-ApiResult<std::optional<FoundPicture>> PictureReader::find(const JsonCursor& part, bool is_newest) const {
+ApiResult<std::optional<FoundPicture>> PictureReader::find(const JsonCursor& part, bool is_newest) {
   const Place place = place_of(part);
   const json::string* text = place.at.if_string();
   if (text == nullptr && !is_newest) return std::nullopt;
@@ -128,10 +156,13 @@ ApiResult<std::optional<FoundPicture>> PictureReader::find(const JsonCursor& par
   if (place.is_file_id) {
     elsewhere = not_fetched(place.name, "the name of a file");
   } else if (!begins_with(data, "data:") && data.substr(0, kMaxScheme).contains(':')) {
-    elsewhere = not_fetched(place.name, fmt::format("the address '{}'", shown_address(data)));
+    elsewhere = error_of_address(place.name, data, unfetched_);
   }
   if (elsewhere && is_newest) return refused(std::move(*elsewhere));
-  if (elsewhere) return std::nullopt;
+  if (elsewhere) {
+    if (num_missing_++ == 0) first_missing_ = std::move(elsewhere->message);
+    return std::nullopt;
+  }
   const JsonCursor of_url = part["image_url"];
   const JsonCursor given =
       of_url.if_object() != nullptr && of_url["detail"].is_given() ? of_url["detail"] : part["detail"];
@@ -160,6 +191,13 @@ ApiResult<ContentPart> PictureReader::decode(const FoundPicture& found) {
                        .min_tokens = min_tokens_,
                        .max_tokens = max_tokens(found.detail)};
   return ContentPart{.kind = ContentPart::Kind::kPicture, .picture = std::move(picture)};
+}
+
+std::optional<std::string> PictureReader::warning() const {
+  if (num_missing_ == 0) return std::nullopt;
+  std::string text = first_missing_ + ": the model is told of an image that it cannot see";
+  if (num_missing_ > 1) text += fmt::format("; there are {} such pictures", num_missing_);
+  return text;
 }
 
 int PictureReader::max_tokens(std::string_view detail) const {

@@ -19,8 +19,7 @@ ApiRequest chat_request_of(const ServedModel& model, std::string_view prompt_fie
 Conversation& conversation_in(FieldReader& reader) { return std::get<Conversation>(reader.request.prompt); }
 
 std::optional<PictureReader> pictures_of(FieldReader& reader) {
-  auto pictures = PictureReader::create(JsonCursor(reader.body), reader.context.words.info().vision,
-                                        reader.context.model.policy.picture_bounds);
+  auto pictures = PictureReader::create(JsonCursor(reader.body), reader.context);
   if (pictures) return std::move(*pictures);
   reader.refuse(std::move(pictures.error()));
   return std::nullopt;

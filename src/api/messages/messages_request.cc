@@ -101,7 +101,7 @@ void take_messages(FieldReader& reader, const ApiField& field) {
   made.options.continue_final_message = last.role == "assistant" && last.tool_calls.empty();
   made.options.add_generation_prompt = !made.options.continue_final_message;
   reader.request.tools.named = history->named_tools();
-  if (auto warning = history->warning()) reader.request.warnings.push_back(std::move(*warning));
+  for (std::string& warning : history->warnings()) reader.request.warnings.push_back(std::move(warning));
 }
 
 /// A tool that must be called is shown, whatever waits.
@@ -154,7 +154,8 @@ constexpr ApiField kPartRows[] = {
     field::needed(field::string("messages[].content[].type", "", "what the block has: any kind")),
     field::string("messages[].content[].text", "", "the text of a block of text"),
     field::object("messages[].content[].source", "",
-                  "the picture of a block `image`, for a model that sees: the type `base64`, and its `data`"),
+                  "the picture of a block `image`, for a model that sees: the type `base64` and its `data`, or `url` "
+                  "and its `url`"),
     field::string_or_array("messages[].content[].thinking", "", "the assistant's thinking"),
     field::string("messages[].content[].id", "", "the name of a call, for its result"),
     field::string("messages[].content[].name", "", "the tool that is called"),

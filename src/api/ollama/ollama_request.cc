@@ -147,7 +147,7 @@ void take_messages(FieldReader& reader, const ApiField& field) {
     if (!message) return reader.refuse(std::move(message.error()));
     messages.push_back(std::move(*message));
   }
-  if (auto warning = history->warning()) reader.request.warnings.push_back(std::move(*warning));
+  for (std::string& warning : history->warnings()) reader.request.warnings.push_back(std::move(warning));
 }
 
 void refuse_template(FieldReader& reader, const ApiField& field) {

@@ -29,7 +29,7 @@ void take_messages(FieldReader& reader, const ApiField& field) {
   if (!history) return;
   auto messages = read_openai_messages(reader.at(field.path), *history);
   if (!messages) return reader.refuse(std::move(messages.error()));
-  if (auto warning = history->warning()) reader.request.warnings.push_back(std::move(*warning));
+  for (std::string& warning : history->warnings()) reader.request.warnings.push_back(std::move(warning));
   conversation_in(reader).messages = std::move(*messages);
 }
 

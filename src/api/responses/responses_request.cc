@@ -122,8 +122,9 @@ constexpr ApiField kPartRows[] = {
     field::string_or_array("input[].content", "", "of a message or reasoning: a text, or parts of one"),
     field::needed(field::string("input[].content[].type", "", "what the part has: any kind")),
     field::string("input[].content[].text", "", "a part's text"),
-    field::string_or_object("input[].content[].image_url", "",
-                            "of an `input_image`, for a model that sees: a data URL, or base64"),
+    field::string_or_object(
+        "input[].content[].image_url", "",
+        "of an `input_image`, for a model that sees: a data URL, base64, or an address that may be fetched from"),
     field::one_of("input[].content[].detail", kDetails, "auto",
                   "how many tokens a picture becomes: `low` at most 256, `high` as many as the model can use"),
     field::string("input[].content[].refusal", "", "an assistant's text, by another name"),
@@ -202,11 +203,10 @@ ApiResult<ReadResponse> read_response(const json::object& body, const ApiContext
   StoredItems stored(*context.responses);
   const FindItem find = [&](std::string_view id, const JsonCursor& named) { return stored.find(id, named); };
   const JsonCursor input = given["input"];
-  OCTAVO_TRY(PictureReader pictures,
-             PictureReader::create(given, context.words.info().vision, context.model.policy.picture_bounds));
+  OCTAVO_TRY(PictureReader pictures, PictureReader::create(given, context));
   HistoryReader history(std::move(pictures));
   OCTAVO_TRY(read.input, read_items(input, find, history));
-  if (auto warning = history.warning()) read.request.warnings.push_back(std::move(*warning));
+  for (std::string& warning : history.warnings()) read.request.warnings.push_back(std::move(warning));
   OCTAVO_TRY(const auto items, stored.with_earlier(read.previous_id, read.input));
   const JsonCursor choice = given["tool_choice"];
   OCTAVO_TRY_VOID(read_response_tools(given["tools"], items, choice, read.request));

@@ -13,6 +13,7 @@
 #include "base/to_size.h"
 #include "cli/bench/bench_drafts.h"
 #include "cli/bench/bench_options.h"
+#include "cli/bench/bench_pictures.h"
 #include "cli/bench/bench_plot.h"
 #include "cli/bench/bench_report.h"
 #include "cli/bench/bench_runs.h"
@@ -154,7 +155,24 @@ Result<int> bench_drafts(const BenchOptions& options, Context& context) {
   return finish_output(context);
 }
 
+Result<int> bench_pictures(const BenchOptions& options, Context& context) {
+  const InterruptGuard guard;
+  EngineOptions engine = options.engine;
+  OCTAVO_TRY(engine.model_path, resolve_model(options.model, context, {}, model_to_talk_to(engine)));
+  if (!options.mmproj.empty()) {
+    OCTAVO_TRY(engine.mmproj_path, resolve_encoder(options.mmproj, context));
+  }
+  PictureReport report{
+      .machine = {}, .file = {}, .name = {}, .family = {}, .bits = std::string(bits_name(engine.bits))};
+  OCTAVO_TRY(report.machine, context.measure_machine(engine.num_threads, engine.isa));
+  OCTAVO_TRY(const bool done, measure_pictures(options, engine, guard, context, report));
+  if (!done) return kInterrupted;
+  context.out << to_text(report, options.format);
+  return finish_output(context);
+}
+
 Result<int> bench(const BenchOptions& options, Context& context) {
+  if (!options.pictures.empty()) return bench_pictures(options, context);
   if (options.engine.draft != DraftMode::kOff) return bench_drafts(options, context);
   const InterruptGuard guard;
   BenchReport report{.machine = {},
@@ -197,13 +215,16 @@ void add_bench_command(Program& program, Context& context) {
       "rounded up to whole steps (--chunk).\n"
       "--draft measures answers with drafts and without in place of all that: texts of\n"
       "code, a quote, JSON, a story, and a script that is right as often as it says;\n"
-      "--gen bounds their tokens.\n\n"
+      "--gen bounds their tokens.\n"
+      "--image measures the model's encoder of pictures, or one that is the model's\n"
+      "file, with nothing beside it.\n\n"
       "Examples:\n"
       "  octavo bench\n"
       "  octavo bench model.gguf --prompt 128,512 --gen 64 --batch 1,8,32 --plot x.svg\n"
       "  octavo bench --prompt 0 --gen 64 --batch 1 --depth 0,1024,4096 --format json\n"
       "  octavo bench --batch 16 --shared-prefix 2048\n"
-      "  octavo bench --draft auto --gen 256");
+      "  octavo bench --draft auto --gen 256\n"
+      "  octavo bench qwen3.5-4b-Q4_K_M.gguf --image 640x480,1920x1080");
   add_bench_options(command, *options, context);
   command.on_parsed([options] { return complete_bench_options(*options); });
   command.action([options, &context] { return bench(*options, context); });

@@ -20,11 +20,6 @@ std::string describe(const BenchCase& c) {
   return text;
 }
 
-std::string machine_line(const MachineLimits& m) {
-  return fmt::format("{}, {} threads, isa {}: reads {:.1f} GB/s, {:.0f} int8 GOPS, {:.1f} float GFLOPS\n", m.cpu,
-                     m.num_threads, m.isa, m.read_bytes_per_s / 1e9, m.int8_ops_per_s / 1e9, m.float_ops_per_s / 1e9);
-}
-
 std::string device_line(const BenchReport& report) {
   if (!report.device) return {};
   return fmt::format("{}: reads {:.1f} GB/s, copies {:.1f} GB/s\n", report.model.device,
@@ -109,16 +104,9 @@ boost::json::object to_json(const BenchRow& row, const BenchReport& report) {
 }
 
 std::string to_json(const BenchReport& report) {
-  const MachineLimits& m = report.machine;
   boost::json::array results;
   for (const BenchRow& row : report.rows) results.push_back(to_json(row, report));
-  boost::json::object out{{"machine",
-                           {{"cpu", m.cpu},
-                            {"isa", m.isa},
-                            {"threads", m.num_threads},
-                            {"read_gb_per_s", m.read_bytes_per_s / 1e9},
-                            {"int8_gops", m.int8_ops_per_s / 1e9},
-                            {"float_gflops", m.float_ops_per_s / 1e9}}},
+  boost::json::object out{{"machine", machine_json(report.machine)},
                           {"model",
                            {{"file", to_valid_utf8(report.model_file)},
                             {"name", to_valid_utf8(report.model.name)},
@@ -138,6 +126,25 @@ std::string to_json(const BenchReport& report) {
 }
 
 }  // namespace
+
+std::string machine_line(const MachineLimits& m) {
+  return fmt::format("{}, {} threads, isa {}: reads {:.1f} GB/s, {:.0f} int8 GOPS, {:.1f} float GFLOPS\n", m.cpu,
+                     m.num_threads, m.isa, m.read_bytes_per_s / 1e9, m.int8_ops_per_s / 1e9, m.float_ops_per_s / 1e9);
+}
+
+boost::json::object machine_json(const MachineLimits& m) {
+  return {{"cpu", m.cpu},
+          {"isa", m.isa},
+          {"threads", m.num_threads},
+          {"read_gb_per_s", m.read_bytes_per_s / 1e9},
+          {"int8_gops", m.int8_ops_per_s / 1e9},
+          {"float_gflops", m.float_ops_per_s / 1e9}};
+}
+
+std::string spread_warning(const std::string& row, double spread) {
+  return fmt::format("{}: runs differ by {:.0f} %, too much to trust the figure; quieten the machine or raise --repeat",
+                     row, 100 * spread);
+}
 
 BenchFigures figures_of(const BenchRow& row, const MachineLimits& machine) {
   std::vector<const BenchRun*> by_rate;
@@ -162,11 +169,7 @@ std::vector<std::string> warnings(const BenchReport& report) {
   std::vector<std::string> lines;
   for (const BenchRow& row : report.rows) {
     const double spread = figures_of(row, report.machine).spread;
-    if (spread > kWidestSpread)
-      lines.push_back(
-          fmt::format("{}: runs differ by {:.0f} %, too much to trust the figure; quieten the machine or "
-                      "raise --repeat",
-                      describe(row.c), 100 * spread));
+    if (spread > kWidestSpread) lines.push_back(spread_warning(describe(row.c), spread));
   }
   return lines;
 }

@@ -1,6 +1,7 @@
 // The figures of `octavo bench` and their three forms: Markdown, CSV, JSON.
 #pragma once
 
+#include <boost/json/object.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,6 +44,12 @@ struct BenchReport {
 };
 
 std::string to_text(const BenchReport& report, BenchFormat format);
+
+/// The machine, as a line, and as an object.
+std::string machine_line(const MachineLimits& machine);
+boost::json::object machine_json(const MachineLimits& machine);
+/// The warning that the runs of a row differ by so much.
+std::string spread_warning(const std::string& row, double spread);
 
 /// Warnings about the figures, one line each: rows that spread too much. Empty: none.
 std::vector<std::string> warnings(const BenchReport& report);

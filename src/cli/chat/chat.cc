@@ -15,7 +15,8 @@ struct ChatOptions {
 };
 
 Result<int> chat(const ChatOptions& options, Context& context) {
-  OCTAVO_TRY(const std::filesystem::path file, resolve_model(options.model, context));
+  OCTAVO_TRY(const std::filesystem::path file,
+             resolve_model(options.model, context, {}, model_to_talk_to(options.engine)));
   OCTAVO_TRY_VOID(check_chat_template(file, options.engine.chat_template));
   EngineOptions engine_options = options.engine;
   engine_options.require_words = true;

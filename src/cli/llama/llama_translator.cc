@@ -132,8 +132,12 @@ Result<void> Translator::combine_model() {
 }
 
 void Translator::combine_projector() {
-  const GivenArgument* projector = find("--mmproj");
-  if (projector == nullptr) return;
+  const GivenArgument *projector = find("--mmproj"), *address = find("--mmproj-url");
+  if (find("--no-mmproj") != nullptr) return;  // which llama-server heeds first
+  if (projector == nullptr) {
+    if (address != nullptr) pass("--mmproj", address->value);
+    return;
+  }
   std::error_code ignored;
   const auto is_same = [&](const std::string& path) {
     return path == projector->value || std::filesystem::equivalent(path, projector->value, ignored);

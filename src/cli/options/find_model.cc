@@ -85,7 +85,12 @@ bool may_draft(const fs::path& path) {
 
 }  // namespace
 
-Result<fs::path> resolve_model(const std::string& named, const Context& context, const std::stop_token& stop) {
+hub::PullKind model_to_talk_to(const EngineOptions& options) {
+  return options.finds_mmproj && options.mmproj_path.empty() ? hub::PullKind::kModelToTalkTo : hub::PullKind::kModel;
+}
+
+Result<fs::path> resolve_model(const std::string& named, const Context& context, const std::stop_token& stop,
+                               hub::PullKind kind) {
   if (named.empty()) return default_model(context);
   std::error_code ignored;
   const bool is_path = named.ends_with(".gguf") && !named.contains(':');
@@ -99,7 +104,7 @@ Result<fs::path> resolve_model(const std::string& named, const Context& context,
   const std::vector<const hub::LocalModel*> found = hub::find_local_models(models, named);
   const bool is_whole_name = found.size() == 1 && found.front()->name == named;
   if (!ref || is_whole_name) return only_model(named, models, found, context);
-  auto path = pull_model(*ref, context, stop);
+  auto path = pull_model(*ref, context, stop, kind);
   if (!path)
     return fail("{}: no such file is here, nor such a model in the hub's cache; {}", named, path.error().message);
   return path;
@@ -121,6 +126,18 @@ Result<fs::path> resolve_draft(const std::string& named, const Context& context,
   OCTAVO_TRY(auto cached, hub::find_cached(context.hub, *ref, hub::PullKind::kDraft));
   if (cached && may_draft(*cached)) return std::move(*cached);
   return pull_model(*ref, context, stop, hub::PullKind::kDraft);
+}
+
+Result<fs::path> resolve_encoder(const std::string& named, const Context& context, const std::stop_token& stop) {
+  std::error_code ignored;
+  if (fs::exists(named, ignored)) return named;
+  const auto ref = hub::ModelRef::parse(named);
+  if (!ref && named.contains("://"))
+    return fail("{}: expected a file's address on the hub; octavo pull URL --sha256 HASH fetches another", named);
+  if (!ref) return named;
+  OCTAVO_TRY(auto cached, hub::find_cached(context.hub, *ref, hub::PullKind::kEncoder));
+  if (cached) return std::move(*cached);
+  return pull_model(*ref, context, stop, hub::PullKind::kEncoder);
 }
 
 std::optional<fs::path> find_draft_beside(const fs::path& model, const Context& context) {

@@ -12,6 +12,7 @@
 #include "hub/local_models.h"
 #include "hub/model_ref.h"
 #include "hub/pull.h"
+#include "octavo/engine.h"
 
 namespace octavo::cli {
 
@@ -19,13 +20,23 @@ namespace octavo::cli {
 /// the only model on this machine whose name has this as a part, which a line says; or without a name the default
 /// model. Errors: the default model is not there, or nobody says where; what the hub answered; no or several models of
 /// that name, with those there are; a stop was asked for while it was fetched.
+/// `kind`: what is fetched with it.
 Result<std::filesystem::path> resolve_model(const std::string& named, const Context& context,
-                                            const std::stop_token& stop = {});
+                                            const std::stop_token& stop = {},
+                                            hub::PullKind kind = hub::PullKind::kModel);
+
+/// What is fetched with a model that generates text: its encoder of pictures, unless the options leave it out or name
+/// another.
+hub::PullKind model_to_talk_to(const EngineOptions& options);
 
 /// The draft file of a name: a file; or ORG/REPO[:TYPE] from the hub's cache, or else fetched. Errors: those of a
 /// model.
 Result<std::filesystem::path> resolve_draft(const std::string& named, const Context& context,
                                             const std::stop_token& stop = {});
+/// The encoder of pictures of a name: a file or a folder; or ORG/REPO[:TYPE], or a file's address on the hub, from its
+/// cache, or else fetched. Errors: those of a model; another address.
+Result<std::filesystem::path> resolve_encoder(const std::string& named, const Context& context,
+                                              const std::stop_token& stop = {});
 /// The draft file that lies beside a model whose own file has no draft head, which a line says. None: there is none.
 std::optional<std::filesystem::path> find_draft_beside(const std::filesystem::path& model, const Context& context);
 

@@ -304,7 +304,8 @@ void add_picture_options(Command& command, EngineOptions& options) {
             return text;
           },
           store_in(options.mmproj_path),
-          "The encoder of pictures of a model that sees, which must fit it; default: mmproj*.gguf beside the model")
+          "The encoder of pictures of a model that sees, which must fit it: a file, or one of the hub as -m takes it; "
+          "default: the one beside the model")
           ->per_model();
   command
       .add_flag_callback(
@@ -477,7 +478,12 @@ Result<void> check_chat_template(const std::filesystem::path& model, const std::
 }
 
 Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::string& model, Context& context) {
-  OCTAVO_TRY(options.model_path, resolve_model(model, context, options.stop));
+  OCTAVO_TRY(options.model_path,
+             resolve_model(model, context, options.stop,
+                           options.require_words ? model_to_talk_to(options) : hub::PullKind::kModel));
+  if (!options.mmproj_path.empty()) {
+    OCTAVO_TRY(options.mmproj_path, resolve_encoder(options.mmproj_path.string(), context, options.stop));
+  }
   if (!options.draft_path.empty()) {
     OCTAVO_TRY(options.draft_path, resolve_draft(options.draft_path.string(), context, options.stop));
   } else if (options.draft == DraftMode::kMtp) {
@@ -496,7 +502,7 @@ Result<std::unique_ptr<Engine>> load_engine(EngineOptions options, const std::st
                     bits_name(info.bits), info.device);
   context.log->info("context: {} tokens, KV cache of up to {}, {} a token", info.max_context,
                     format_bytes(info.kv_arena_bytes), format_bytes(info.kv_bytes_per_token));
-  if (!names_encoder && info.vision.sees())
+  if (!names_encoder && info.vision.sees() && info.vision.file_name != info.file_name)
     context.err << "octavo: pictures are read by " << printable(info.vision.file_name)
                 << ", beside the model; --no-mmproj leaves it alone\n"
                 << std::flush;

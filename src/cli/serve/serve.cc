@@ -39,8 +39,21 @@ void return_memory() {
 #endif
 }
 
+/// Pictures make bodies large. What all requests may take together is the operator's word, and goes before it.
+void make_room_for_pictures(HttpLimits& limits) {
+  constexpr std::size_t kSeenBodyBytes = std::size_t{32} << 20;
+  HttpLimits larger = limits;
+  larger.max_body_bytes = kSeenBodyBytes;
+  if (larger.received_bound() >= larger.largest_request_bytes()) limits = larger;
+}
+
 /// Sets what follows from the options.
-Result<void> complete(server::ServerOptions& server) {
+Result<void> complete(ServeOptions& options, Context& context) {
+  server::ServerOptions& server = options.server;
+  if (!options.has_body_size) {
+    OCTAVO_TRY(const bool sees, may_see(options.models, server.engine, context));
+    if (sees) make_room_for_pictures(server.http);
+  }
   server.engine.require_words = true;
   const int most = server.engine.kv_layout == KvLayout::kContiguous ? 1 : server.engine.max_sequences;
   server.requests.max_choices = std::min(kMaxChoices, most);
@@ -107,7 +120,7 @@ Result<std::optional<server::KeySalt>> kept_salt(const KvStoreSettings& store) {
 }
 
 Result<int> serve(ServeOptions options, Dialect dialect, Context& context) {
-  OCTAVO_TRY_VOID(complete(options.server));
+  OCTAVO_TRY_VOID(complete(options, context));
   OCTAVO_TRY(options.server.access.key_salt, kept_salt(options.server.engine.kv_store));
   OCTAVO_TRY(server::ServerFiles files, server::ServerFiles::open(options.server));
   raise_descriptor_limit();

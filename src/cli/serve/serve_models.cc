@@ -69,7 +69,7 @@ Result<void> attach(std::vector<FoundModel>& models, const std::vector<ModelSect
                     const std::stop_token& stop) {
   for (const ModelSection& section : sections) {
     if (section.model.empty()) continue;
-    OCTAVO_TRY(const fs::path path, resolve_model(section.model, context, stop));
+    OCTAVO_TRY(const fs::path path, resolve_model(section.model, context, stop, model_to_talk_to(section.engine)));
     auto model =
         std::ranges::find_if(models, [&](const FoundModel& m) { return m.path == path && m.section == nullptr; });
     if (model == models.end()) model = models.insert(model, {.path = path, .given = {section.model}});
@@ -93,11 +93,11 @@ Result<const ModelSection*> take_section(OpenSections& open, const std::vector<s
   return section;
 }
 
-Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const Context& context,
-                                           const std::stop_token& stop) {
+Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const EngineOptions& engine,
+                                           const Context& context, const std::stop_token& stop) {
   std::vector<FoundModel> models;
   for (const std::string& named : options.named) {
-    OCTAVO_TRY(const fs::path path, resolve_model(named, context, stop));
+    OCTAVO_TRY(const fs::path path, resolve_model(named, context, stop, model_to_talk_to(engine)));
     models.push_back({.path = path, .given = {named}});
   }
   const std::vector<fs::path> folders(options.folders.begin(), options.folders.end());
@@ -125,6 +125,39 @@ Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const C
     }
   }
   return models;
+}
+
+bool has_encoder_beside(const fs::path& model) {
+  const fs::path folder = model.has_parent_path() ? model.parent_path() : fs::path(".");
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = lower_case(at->path().filename().string());
+    if (name.starts_with("mmproj") && name.ends_with(".gguf")) return true;
+  }
+  return false;
+}
+
+/// The files of models that are named or lie in folders, as far as they are here.
+std::vector<fs::path> paths_here(const std::vector<std::string>& named, const std::vector<std::string>& folders,
+                                 const Context& context) {
+  std::vector<fs::path> paths;
+  std::vector<std::string> others;  // names of a hub, or parts of names
+  std::error_code ignored;
+  for (const std::string& name : named) {
+    if (fs::exists(name, ignored)) {
+      paths.emplace_back(name);
+    } else {
+      others.push_back(name);
+    }
+  }
+  if (others.empty() && folders.empty()) return paths;
+  const std::vector<fs::path> places(folders.begin(), folders.end());
+  const std::vector<hub::LocalModel> models = hub::list_local_models(context.hub, places);
+  for (const hub::LocalModel& model : models)
+    if (model.place == "folder") paths.push_back(model.path);
+  for (const std::string& name : others)
+    for (const hub::LocalModel* model : hub::find_local_models(models, name)) paths.push_back(model->path);
+  return paths;
 }
 
 /// Changes when another engine would be loaded.
@@ -310,6 +343,18 @@ server::ModelEntry one_model(const ModelsOptions& options, const EngineOptions& 
   return entry;
 }
 
+Result<bool> may_see(const ModelsOptions& options, const EngineOptions& engine, Context& context) {
+  OCTAVO_TRY(const auto sections, read_model_sections(options.config_file, engine, options.sampling, context));
+  const auto names_encoder = [](const ModelSection& section) { return !section.engine.mmproj_path.empty(); };
+  if (!engine.mmproj_path.empty() || std::ranges::any_of(sections, names_encoder)) return true;
+  const auto finds_encoder = [](const ModelSection& section) { return section.engine.finds_mmproj; };
+  if (!engine.finds_mmproj && std::ranges::none_of(sections, finds_encoder)) return false;
+  std::vector<std::string> named = options.named;
+  for (const ModelSection& section : sections)
+    if (!section.model.empty()) named.push_back(section.model);
+  return std::ranges::any_of(paths_here(named, options.folders, context), has_encoder_beside);
+}
+
 Result<std::vector<server::ModelEntry>> find_models(const ModelsOptions& options, const EngineOptions& engine,
                                                     Context& context, const std::stop_token& stop) {
   std::vector<std::string> names = options.names;
@@ -320,7 +365,7 @@ Result<std::vector<server::ModelEntry>> find_models(const ModelsOptions& options
         "the file of options names one");
   OCTAVO_TRY(const std::vector<ModelSection> sections,
              read_model_sections(options.config_file, engine, options.sampling, context));
-  OCTAVO_TRY(std::vector<FoundModel> models, find_files(options, context, stop));
+  OCTAVO_TRY(std::vector<FoundModel> models, find_files(options, engine, context, stop));
   OCTAVO_TRY_VOID(attach(models, sections, context, stop));
   OpenSections open;
   for (const ModelSection& section : sections)

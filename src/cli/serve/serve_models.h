@@ -37,6 +37,10 @@ std::uint64_t kv_share_of(std::uint64_t memory_bytes);
 Result<bool> is_one_model(const ModelsOptions& options, Context& context);
 server::ModelEntry one_model(const ModelsOptions& options, const EngineOptions& engine, Context& context);
 
+/// Whether one of the models may see, as far as options and names of files tell: an encoder of pictures is named, or a
+/// file with such a name lies beside a model that is on this machine. Error: a section is wrong.
+Result<bool> may_see(const ModelsOptions& options, const EngineOptions& engine, Context& context);
+
 /// Finds the models, fetches those of a hub, and reads their heads. Each one's KV memory follows from the options and
 /// its section alone. `engine`: of those whose sections say nothing else. Errors: a model that was named
 /// cannot be used; a section is wrong; a stop was asked for. A model of a folder, or one that was pulled, that cannot

@@ -12,6 +12,7 @@
 #include "cli/options/config_file.h"
 #include "cli/options/options.h"
 #include "cli/serve/model_sections.h"
+#include "cli/serve/serve_pictures.h"
 #include "cli/serve/serve_pull.h"
 #include "cli/terminal/parse.h"
 #include "cli/text_rows.h"
@@ -22,7 +23,6 @@
 namespace octavo::cli {
 namespace {
 
-constexpr std::size_t kSeenBodyBytes = std::size_t{32} << 20;  // of a request with pictures, at most
 constexpr int kMaxPort = 65535;
 constexpr int kMaxCount = 1 << 30;
 constexpr int kMaxSeconds = 86400;
@@ -112,7 +112,7 @@ void add_limit_options(Command& command, server::ServerOptions& server) {
   add_integer(command, "--max-requests-per-connection", limits.max_requests, 1, kMaxCount, "Then it is closed; 10000");
   add_size(command, "--max-header-size", limits.max_header_bytes, 256, kMaxHeaderBytes, "Of a request; default 16KiB");
   add_size(command, "--max-body-size", limits.max_body_bytes, 1, std::uint64_t{1} << 30,
-           "Of a request; default 8MiB, and 32MiB with --mmproj");
+           "Of a request; default 8MiB, and 32MiB where a model may see");
   add_size(command, "--max-received-size", limits.max_received_bytes, 1024, kMaxHeldBytes,
            "Of requests that arrive or wait to be parsed, together; the largest is refused; default 256MiB");
   add_size(command, "--max-unsent-size", limits.max_unsent_bytes, 4096, std::uint64_t{1} << 30,
@@ -266,10 +266,11 @@ void add_serve_options(Command& command, ServeOptions& options, Context& context
   add_draft_options(command, server.engine);
   add_kv_store_options(command, server.engine.kv_store, context);
   add_picture_options(command, server.engine);
+  add_picture_source_options(command, server, context);
   const Option* body_size = command.find_option("--max-body-size");
-  command.on_parsed([&server, body_size]() -> Result<void> {
-    server.requests.picture_bounds = server.engine.picture_bounds;
-    if (body_size->count() == 0 && !server.engine.mmproj_path.empty()) server.http.max_body_bytes = kSeenBodyBytes;
+  command.on_parsed([&options, body_size]() -> Result<void> {
+    options.server.requests.picture_bounds = options.server.engine.picture_bounds;
+    options.has_body_size = body_size->count() > 0;
     return {};
   });
   add_engine_options(command, server.engine, context);

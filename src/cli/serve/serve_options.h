@@ -14,6 +14,7 @@ namespace octavo::cli {
 struct ServeOptions {
   server::ServerOptions server;
   ModelsOptions models;
+  bool has_body_size = false;  // --max-body-size is given
 };
 
 /// `options` and the context outlive the command.

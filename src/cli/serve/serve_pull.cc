@@ -58,7 +58,7 @@ Result<bool> fetch(const server::FetchCall& call, PulledModels& pulled, Context&
           },
       .stop = call.stop,
       .admit = call.admit};
-  auto path = hub::pull(context.hub, *ref, events);
+  auto path = hub::pull(context.hub, *ref, events, hub::PullKind::kModelToTalkTo);
   if (!path) return std::unexpected(without_folder(std::move(path.error()), context.hub.cache.string()));
   return pulled.add(call.name, std::move(*path));
 }

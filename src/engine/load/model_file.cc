@@ -29,6 +29,7 @@ constexpr FileType kFileTypes[] = {
     {.number = 27, .name = "IQ3_M"},  {.number = 28, .name = "IQ2_S"},   {.number = 29, .name = "IQ2_M"},
     {.number = 30, .name = "IQ4_XS"}, {.number = 31, .name = "IQ1_M"},   {.number = 32, .name = "BF16"},
     {.number = 36, .name = "TQ1_0"},  {.number = 37, .name = "TQ2_0"},   {.number = 38, .name = "MXFP4"},
+    {.number = 39, .name = "NVFP4"},  {.number = 40, .name = "Q1_0"},    {.number = 41, .name = "Q2_0"},
 };
 
 std::string_view type_of_most(const std::map<DType, std::uint64_t>& bytes) {

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "cpu/vision_tower.h"
 #include "kernels/dispatch.h"
 #include "model/content_hash.h"
+#include "source/encoder_name.h"
 #include "source/open_model.h"
 
 namespace octavo {
@@ -22,8 +21,7 @@ namespace {
 /// A vision encoder as the engine has it.
 class TowerEncoder final : public PictureEncoder {
  public:
-  TowerEncoder(std::unique_ptr<const ModelSource> source, std::unique_ptr<VisionTower> tower)
-      : source_(std::move(source)), tower_(std::move(tower)) {}
+  explicit TowerEncoder(std::unique_ptr<VisionTower> tower) : tower_(std::move(tower)) {}
 
   int row_floats() const override { return tower_->config().token_floats(); }
   Result<void> begin(const PreparedPicture& picture, std::span<float> out) override {
@@ -39,7 +37,6 @@ class TowerEncoder final : public PictureEncoder {
   void end() override { encoding_.reset(); }
 
  private:
-  std::unique_ptr<const ModelSource> source_;
   std::unique_ptr<VisionTower> tower_;
   std::unique_ptr<VisionEncoding> encoding_;
 };
@@ -53,36 +50,23 @@ bool turns_by_grid(const ModelConfig& config) {
 
 constexpr std::size_t kMostBeside = 10'000;  // entries of a folder that are looked at
 
-/// The bits of weights that a file's name tells of: "m-Q4_K_M.gguf", "mmproj-BF16.gguf"; 16 where it tells of none.
-int bits_by_name(const std::string& name) {
-  constexpr int kUnknown = 16;
-  for (std::size_t i = 1; i < name.size(); ++i) {
-    const char before = static_cast<char>(std::toupper(static_cast<unsigned char>(name[i - 1])));
-    const bool begins = i < 2 || std::isalnum(static_cast<unsigned char>(name[i - 2])) == 0 ||
-                        std::string_view("IBib").contains(name[i - 2]);
-    if ((before != 'Q' && before != 'F') || !begins || std::isdigit(static_cast<unsigned char>(name[i])) == 0) continue;
-    return std::atoi(name.c_str() + i);
-  }
-  return kUnknown;
-}
-
-/// Files beside a model whose names are those of encoders, the best first.
+/// Files beside a model whose names are those of encoders, the best first; in front of those in a folder of safetensors
+/// the folder itself.
 std::vector<std::filesystem::path> encoders_beside(const std::filesystem::path& model) {
   namespace fs = std::filesystem;
   std::vector<fs::path> found;
   std::error_code error;
-  const fs::path folder = model.has_parent_path() ? model.parent_path() : fs::path(".");
+  const bool is_folder = fs::is_directory(model, error);
+  const fs::path folder = is_folder ? model : model.has_parent_path() ? model.parent_path() : fs::path(".");
   std::size_t left = kMostBeside;
   for (fs::directory_iterator at(folder, error), end; !error && at != end && left > 0; at.increment(error), --left) {
-    std::string name = at->path().filename().string();
-    std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    if (name.starts_with("mmproj") && name.ends_with(".gguf")) found.push_back(at->path());
+    if (is_encoder_name(at->path().string())) found.push_back(at->path());
   }
   const int bits = bits_by_name(model.filename().string());
-  std::ranges::sort(found, {}, [&](const fs::path& path) {
-    const std::string name = path.filename().string();
-    return std::pair(std::abs(bits_by_name(name) - bits), name);
+  std::ranges::sort(found, [&](const fs::path& a, const fs::path& b) {
+    return suits_better(a.filename().string(), b.filename().string(), bits);
   });
+  if (is_folder) found.insert(found.begin(), model);
   return found;
 }
 
@@ -104,18 +88,24 @@ Result<PictureRules> rules_of(const PictureFile& file, const EngineOptions& opti
   if (placeholder < 0 || !chat->tokenizer().is_control(placeholder))
     return fail("{}: the model's vocabulary has no control token {}, which stands for pictures of {}",
                 file.source->path().string(), family->markup.placeholder, family->name);
-  const int max = options.image_max_tokens > 0 ? options.image_max_tokens : family->usual_max_tokens;
-  const int min = options.image_min_tokens > 0 ? options.image_min_tokens : family->min_tokens;
+  const TokenRange tokens = file.tokens(options);
   return PictureRules{.family = family,
                       .geometry = {.patch_side = file.config.patch_side, .merge_side = file.config.merge_side},
                       .placeholder = placeholder,
-                      .min_tokens = std::min(min, max),
-                      .max_tokens = std::max(max, options.image_min_tokens),
+                      .min_tokens = tokens.min,
+                      .max_tokens = tokens.max,
                       .turns_by_grid = turns_by_grid(config),
                       .bounds = options.picture_bounds};
 }
 
 }  // namespace
+
+TokenRange PictureFile::tokens(const EngineOptions& options) const {
+  const TokenRange usual = family->usual_tokens({.min = config.min_tokens, .max = config.max_tokens});
+  const int max = options.image_max_tokens > 0 ? options.image_max_tokens : usual.max;
+  const int min = options.image_min_tokens > 0 ? options.image_min_tokens : usual.min;
+  return {.min = std::min(min, max), .max = std::max(max, options.image_min_tokens)};
+}
 
 std::optional<PictureFile> PictureFile::find(const EngineOptions& options, const ModelSource& model) {
   const auto number = [&](std::string_view key) {
@@ -141,7 +131,7 @@ std::optional<PictureFile> PictureFile::find(const EngineOptions& options, const
 
 Result<PictureFile> PictureFile::open(const EngineOptions& options) {
   PictureFile file;
-  OCTAVO_TRY(file.source, open_model(options.mmproj_path, options.stop, Math(options.bits)));
+  OCTAVO_TRY(file.source, open_encoder(options.mmproj_path, options.stop));
   OCTAVO_TRY(file.config, VisionConfig::load(*file.source));
   file.family = find_picture_family(file.config.family);
   OCTAVO_CHECK(file.family != nullptr, "a family {} without a row", file.config.family);
@@ -167,7 +157,7 @@ Result<LoadedPictures> load_pictures(PictureFile file, const EngineOptions& opti
                  .max_tokens = loaded.rules.max_tokens,
                  .most_tokens = loaded.rules.family->most_tokens,
                  .weight_bytes = tower->weight_bytes()};
-  loaded.encoder = std::make_unique<TowerEncoder>(std::move(file.source), std::move(tower));
+  loaded.encoder = std::make_unique<TowerEncoder>(std::move(tower));
   return loaded;
 }
 

@@ -17,13 +17,15 @@
 
 namespace octavo {
 
-/// The file of an encoder, of which the keys are read.
+/// The file of an encoder, or the folder that has one, of which the keys are read.
 struct PictureFile {
   /// That of options.mmproj_path. Errors: those of the file and its keys; limits of the options out of order.
   static Result<PictureFile> open(const EngineOptions& options);
-  /// One that lies beside the model and fits it, if the model sees (EngineOptions::finds_mmproj).
+  /// One that lies beside the model, or in its folder, and fits it, if the model sees (EngineOptions::finds_mmproj).
   static std::optional<PictureFile> find(const EngineOptions& options, const ModelSource& model);
 
+  /// The tokens of a picture where a request does not say.
+  TokenRange tokens(const EngineOptions& options) const;
   PictureMarks marks() const { return {.place = family->markup.place, .placeholder = family->markup.placeholder}; }
 
   std::unique_ptr<const ModelSource> source;

@@ -1,8 +1,8 @@
 // Matrix products of 1-bit and ternary weights: fields of a byte are met where they lie (docs/kernels_low_bit.md).
 //
-// A byte of a panel holds the fields of 8 (Q1_0), 4 (TQ2_0) or 5 (TQ1_0) quads. Fields are not moved to the bottom of
-// the byte: the sum of (v & (1 << j)) times activation is 2^j times the sum of the selected activations. So a quad
-// costs one AND. The factor, common to 32 weights, is taken out of their sums by one shift, exactly. A weight is d
+// A byte of a panel holds the fields of 8 (Q1_0), 4 (Q2_0, TQ2_0) or 5 (TQ1_0) quads. Fields are not moved to the
+// bottom of the byte: the sum of (v & (1 << j)) times activation is 2^j times the sum of the selected activations. So a
+// quad costs one AND. The factor, common to 32 weights, is taken out of their sums by one shift, exactly. A weight is d
 // (field - 1), of Q1_0 d (2 bit - 1): the sum of the activations is taken away from their sum, in integers. Within a
 // block of weights with the scale d floats are summed first, and d comes once. Integers are exact in any order, so
 // kernels for few and for many rows may differ in it; floats have one order.
@@ -45,11 +45,11 @@ struct LowBitSums {
     for (int r = 0; r < R; ++r) sum[r] = keep_chain<R>(add_products(sum[r], w, u8_broadcast4(&x.q[r][quad * kQuad])));
   }
   I32 total(int r) const { return small_sum_end(sum[r], start[r]); }
-  /// Adds twice what `other` has.
-  void add_twice(const LowBitSums& other) {
+  /// Adds what `other` has, times 2^Shift.
+  template <int Shift>
+  void add_shifted(const LowBitSums& other) {
     for (int r = 0; r < R; ++r) {
-      const I32 total = other.total(r);
-      start[r] = i32_add(this->total(r), i32_add(total, total));
+      start[r] = i32_add(this->total(r), i32_shl<Shift>(other.total(r)));
       sum[r] = small_sum_of(start[r]);
     }
   }
@@ -73,36 +73,46 @@ constexpr int field_shift(int bit) { return kAnyByte || bit < 4 ? bit : bit - 4;
 template <DType T>
 struct LowBit;
 
-// Bits 2 G and 2 G + 1 of four vectors meet activation block G: those of vector i its quads 2 i and 2 i + 1.
-template <>
-struct LowBit<DType::kQ1_0> {
+// Fields 2 G and 2 G + 1, of Bits bits each, of four vectors meet activation block G: those of vector i its quads 2 i
+// and 2 i + 1. The sums of the former are made as large as those of the latter, which lie higher, once.
+template <int Bits>
+struct PairedFields {
+  static constexpr int kMask = (1 << Bits) - 1;
+  static constexpr int kTwice = Bits == 1 ? 1 : 0;
+
   template <int R, class Finish>
   __attribute__((always_inline)) static void block(const LowBitBlock<R>& b, const Finish& finish) {
     for (int i = 0; i < 4; ++i) b.ask(i);
-    for_constants<4>([&]<int G>() {
+    for_constants<4 / Bits>([&]<int G>() {
+      constexpr int kLow = 2 * Bits * G, kHigh = kLow + Bits;  // where the fields lie
       LowBitSums<R> low, sum;
       if constexpr (R <= 2) {  // two chains of sums to a row, or products wait for each other
         for (int i = 0; i < 4; ++i) {
-          low.add(fields<(1 << 2 * G)>(b.load(i)), b.x[G], 2 * i);
-          sum.add(fields<(2 << 2 * G)>(b.load(i)), b.x[G], 2 * i + 1);
+          low.add(fields<(kMask << kLow)>(b.load(i)), b.x[G], 2 * i);
+          sum.add(fields<(kMask << kHigh)>(b.load(i)), b.x[G], 2 * i + 1);
         }
-        sum.add_twice(low);
+        sum.template add_shifted<Bits>(low);
       } else {
-        for (int i = 0; i < 4; ++i) low.add(fields<(1 << 2 * G)>(b.load(i)), b.x[G], 2 * i);
-        sum.add_twice(low);
-        for (int i = 0; i < 4; ++i) sum.add(fields<(2 << 2 * G)>(b.load(i)), b.x[G], 2 * i + 1);
+        for (int i = 0; i < 4; ++i) low.add(fields<(kMask << kLow)>(b.load(i)), b.x[G], 2 * i);
+        sum.template add_shifted<Bits>(low);
+        for (int i = 0; i < 4; ++i) sum.add(fields<(kMask << kHigh)>(b.load(i)), b.x[G], 2 * i + 1);
       }
       I32 dot[R];
-      for (int r = 0; r < R; ++r) dot[r] = i32_sar<field_shift(2 * G)>(sum.total(r));
+      for (int r = 0; r < R; ++r) dot[r] = i32_sar<field_shift(kHigh) - kTwice>(sum.total(r));
       finish.template operator()<G>(dot);
     });
   }
 
   static int field(const uint8_t* word, int k) {
-    const int quad = k % 32 / kQuad;
-    return 2 * (word[quad / 2 * 64 + k % kQuad] >> (k / 32 * 2 + quad % 2) & 1);
+    const int quad = k % 32 / kQuad, place = 2 * (k / 32) + quad % 2;
+    return (word[quad / 2 * 64 + k % kQuad] >> Bits * place & kMask) << kTwice;
   }
 };
+
+template <>
+struct LowBit<DType::kQ1_0> : PairedFields<1> {};
+template <>
+struct LowBit<DType::kQ2_0> : PairedFields<2> {};
 
 // Bits 2 (G % 4) and up of eight vectors meet activation block G: those of vector i its quad i. Blocks 4 .. 7 meet the
 // next eight.

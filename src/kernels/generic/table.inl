@@ -35,7 +35,8 @@ constexpr KernelTable make_table() {
   set_activation_forms(table);
   set_matrix_kernels<DType::kF32, DType::kF16, DType::kBF16, DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1,
                      DType::kQ8_0, DType::kQ2_K, DType::kQ3_K, DType::kQ4_K, DType::kQ5_K, DType::kQ6_K, DType::kIQ4_NL,
-                     DType::kIQ4_XS, DType::kTQ1_0, DType::kTQ2_0, DType::kMXFP4, DType::kNVFP4, DType::kQ1_0>(table);
+                     DType::kIQ4_XS, DType::kTQ1_0, DType::kTQ2_0, DType::kMXFP4, DType::kNVFP4, DType::kQ1_0,
+                     DType::kQ2_0>(table);
   set_codebook_kernels<DType::kIQ2_XXS, DType::kIQ2_XS, DType::kIQ2_S, DType::kIQ3_XXS, DType::kIQ3_S, DType::kIQ1_S,
                        DType::kIQ1_M>(table);
   set_kv_kernels<KvElement::kF16, KvElement::kBF16, KvElement::kQ8_0, KvElement::kF32, KvElement::kI16>(table);

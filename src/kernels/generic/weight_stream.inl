@@ -13,8 +13,10 @@ namespace {
 inline constexpr int kPrefetchBytes = 5120;
 inline constexpr int kPanelVectors = kPanelRows / kLanes;  // of a panel's outputs
 
-/// Whether weights have one or two values and a zero (matmul_low_bit.inl).
-constexpr bool is_low_bit(DType type) { return type == DType::kQ1_0 || type == DType::kTQ1_0 || type == DType::kTQ2_0; }
+/// Whether weights have few values, which are met as fields of bytes (matmul_low_bit.inl).
+constexpr bool is_low_bit(DType type) {
+  return type == DType::kQ1_0 || type == DType::kQ2_0 || type == DType::kTQ1_0 || type == DType::kTQ2_0;
+}
 
 /// Vectors of a panel that a tile meets together. Low-bit weights need the registers for their fields.
 template <DType T>

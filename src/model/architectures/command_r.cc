@@ -8,6 +8,7 @@ Result<void> read_command_r(const ModelKeys& keys, ModelConfig& config) {
   config.norm = NormKind::kLayer;
   OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config));
   layer.is_parallel = true;
+  take_no_factors_of_feed_forward(layer);
   layer.attention()->rope.layout = RopeLayout::kNeighbours;
   layer.attention()->output_bias = Presence::kOptional;
   layer.attention()->qk_norm = Presence::kOptional;  // Command R+
@@ -21,6 +22,7 @@ Result<void> read_cohere2(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY_VOID(read_command_r(keys, config));
   OCTAVO_TRY_VOID(read_windows(keys, kGlobalLayerOfFour, {}, config.layers));
   forget_positions_of_global_layers(config.layers);
+  for (LayerSpec& layer : config.layers) std::get<DenseFfnSpec>(layer.feed_forward).has_factors = true;
   return {};
 }
 

@@ -39,6 +39,7 @@ Result<void> read_deci(const ModelKeys& keys, ModelConfig& config) {
   for (std::size_t i = 0; i < heads.size(); ++i) {
     OCTAVO_TRY(config.layers[i], read_layer(keys, config, heads[i], kv_heads[i], widths[i]));
   }
+  take_no_factors_of_feed_forwards(config);
   return {};
 }
 

@@ -25,10 +25,12 @@ Result<std::optional<Pooling>> read_pooling(const ModelKeys& keys, std::string_v
   return std::optional(static_cast<Pooling>(value));
 }
 
+/// llama.cpp writes an empty list with every model that it saves.
 Result<void> read_labels(const ModelKeys& keys, HeadSpec& head) {
   constexpr std::string_view kLabels = "classifier.output_labels";
   if (!keys.has(kLabels)) return {};
   OCTAVO_TRY(const std::span<const std::string_view> labels, keys.source().get_strings(keys.key(kLabels)));
+  if (labels.empty()) return {};
   if (labels.size() != to_size(head.num_scores))
     return fail("{}: {} has {} names, expected {}: so many rows has {}", keys.path(), keys.key(kLabels), labels.size(),
                 head.num_scores, tensor_names::kScores);

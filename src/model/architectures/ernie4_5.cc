@@ -8,6 +8,7 @@ Result<void> read_ernie4_5(const ModelKeys& keys, ModelConfig& config) {
   layer.attention()->rope.layout = RopeLayout::kNeighbours;
   layer.attention()->output_bias = Presence::kOptional;
   std::get<DenseFfnSpec>(layer.feed_forward).biases = Presence::kOptional;
+  take_no_factors_of_feed_forward(layer);
   return read_equal_layers(keys, layer, config);
 }
 

@@ -7,6 +7,7 @@ namespace octavo {
 Result<void> read_exaone4(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config));
   norm_results_alone(layer);
+  take_no_factors_of_feed_forward(layer);
   layer.attention()->qk_norm = Presence::kRequired;
   layer.attention()->rope.factors = Presence::kOptional;
   OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));

@@ -1,6 +1,9 @@
 // How a file describes a mixture of experts.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+
 #include "model/architectures/model_keys.h"
 
 namespace octavo {
@@ -11,8 +14,25 @@ inline constexpr int kMostExperts = 4096, kMostChosenExperts = 64;
 /// Files without experts may say that there are none.
 Result<bool> has_experts(const ModelKeys& keys);
 
-/// The mixture of a layer whose experts have `width` units. Keys that would change what it computes, and that no
-/// supported family has, are refused.
+/// The mixture of a layer whose experts have `width` units, of a family with a plain router. Keys that would change
+/// what it computes are refused.
 Result<ExpertsFfnSpec> read_experts(const ModelKeys& keys, int width);
+
+/// Whether the weights of a row's experts are divided by their sum in all files of a family, or where a key says so.
+enum class SumsToOne : std::uint8_t { kAlways, kByKey };
+
+/// The mixture of a layer of a family whose files say more of the router, which is `family` otherwise. Errors: a gate
+/// that is not known; groups that do not fit the experts.
+Result<ExpertsFfnSpec> read_routed_experts(const ModelKeys& keys, int width, const RouterSpec& family,
+                                           SumsToOne sums_to_one);
+
+/// The expert for every row, without a gate: of its own width, or of so many experts' together. None: the file names
+/// neither.
+Result<void> read_shared_expert(const ModelKeys& keys, ExpertsFfnSpec& experts);
+
+/// The layers of a mixture that have a dense feed-forward in its place.
+Result<void> make_dense(const ModelKeys& keys, const std::function<bool(int layer)>& is_dense, ModelConfig& config);
+/// The first layers that the file says so of have a dense feed-forward in place of a mixture.
+Result<void> read_leading_dense_layers(const ModelKeys& keys, ModelConfig& config);
 
 }  // namespace octavo

@@ -12,10 +12,6 @@ void make_gemma(ModelConfig& config) {
   }
 }
 
-void take_no_factors_of_feed_forwards(ModelConfig& config) {
-  for (LayerSpec& layer : config.layers) std::get<DenseFfnSpec>(layer.feed_forward).has_factors = false;
-}
-
 void scale_scores_of_27b(int layers_of_27b, ModelConfig& config) {
   if (config.num_layers() != layers_of_27b) return;
   for (LayerSpec& layer : config.layers) {

@@ -8,9 +8,6 @@ namespace octavo {
 /// Norms behind the parts of every layer, a gelu, and embeddings that are multiplied by the root of the width.
 void make_gemma(ModelConfig& config);
 
-/// Numbers beside the matrices of feed-forwards multiply nothing in llama.cpp's graphs of Gemma 2 and 3.
-void take_no_factors_of_feed_forwards(ModelConfig& config);
-
 /// No key says that the 27B models of Gemma 2 and 3 scale scores by their width over their heads: each is known by its
 /// number of layers.
 void scale_scores_of_27b(int layers_of_27b, ModelConfig& config);

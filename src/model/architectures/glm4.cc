@@ -7,6 +7,7 @@ namespace octavo {
 Result<void> read_glm4(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config));
   layer.post_norms = true;
+  take_no_factors_of_feed_forward(layer);
   // Converters permute the rows of models that read pictures, whose positions have sections; text has one position.
   if (!keys.has("rope.dimension_sections")) layer.attention()->rope.layout = RopeLayout::kNeighbours;
   std::get<DenseFfnSpec>(layer.feed_forward).gate_in_up = true;

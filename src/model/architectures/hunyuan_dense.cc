@@ -24,6 +24,7 @@ Result<void> read_hunyuan_dense(const ModelKeys& keys, ModelConfig& config) {
   AttentionSpec& attention = *layer.attention();
   attention.qk_norm = Presence::kRequired;
   attention.qk_norm_after_rope = true;
+  take_no_factors_of_feed_forward(layer);
   OCTAVO_TRY_VOID(stretch_base(keys, attention.head_dim, attention.rope));
   return read_equal_layers(keys, layer, config);
 }

@@ -35,8 +35,4 @@ Result<LayerSpec> read_llama_layer(const ModelKeys& keys, const ModelConfig& con
   return layer;
 }
 
-void take_no_factors_of_feed_forward(LayerSpec& layer) {
-  visit_part(layer.feed_forward, [](auto& feed_forward) { feed_forward.has_factors = false; });
-}
-
 }  // namespace octavo

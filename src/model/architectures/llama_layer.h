@@ -15,7 +15,5 @@ Result<LayerSpec> read_llama_layer(const ModelKeys& keys, const ModelConfig& con
 /// The attention of such a layer.
 Result<AttentionSpec> read_llama_attention(const ModelKeys& keys, const ModelConfig& config, int num_heads,
                                            int num_kv_heads, std::optional<double> default_rope_base);
-/// Numbers beside the matrices of the layer's feed-forward multiply nothing, as in llama.cpp's graph of some families.
-void take_no_factors_of_feed_forward(LayerSpec& layer);
 
 }  // namespace octavo

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/text.h"
 #include "base/to_size.h"
 #include "model/architectures/rope_keys.h"
 #include "source/tensor_names.h"
@@ -195,6 +196,10 @@ Result<void> ModelKeys::refuse_unread_mathematics() const {
     if (experts != 0)
       return fail("{}: {} is {}: mixtures of experts are not supported", path(), key("expert_count"), experts);
   }
+  for (const auto& [name, value] : source_.metadata())
+    if (name.starts_with("prism.hadamard."))
+      return fail("{}: key {} is {}: activations that a Hadamard transform rotates are not supported", path(),
+                  quote(name), describe(value));
   return {};
 }
 
@@ -270,9 +275,28 @@ Result<void> read_windows(const ModelKeys& keys, int global_every, std::optional
   return {};
 }
 
+Result<void> read_windows_of_plain_positions(const ModelKeys& keys, int global_every, std::vector<LayerSpec>& layers) {
+  OCTAVO_TRY_VOID(read_windows(keys, global_every, {}, layers));
+  for (LayerSpec& layer : layers) {
+    RopeSpec& rope = layer.attention()->rope;
+    if (layer.attention()->window == 0) continue;
+    OCTAVO_TRY(const double base, keys.positive_or("rope.freq_base_swa", rope.base));
+    rope = {.layout = rope.layout, .num_rotated = rope.num_rotated, .base = base};
+  }
+  return {};
+}
+
 void forget_positions_of_global_layers(std::vector<LayerSpec>& layers) {
   for (LayerSpec& layer : layers)
     if (layer.attention()->window == 0) layer.attention()->rope = {};
+}
+
+void take_no_factors_of_feed_forward(LayerSpec& layer) {
+  visit_part(layer.feed_forward, [](auto& feed_forward) { feed_forward.has_factors = false; });
+}
+
+void take_no_factors_of_feed_forwards(ModelConfig& config) {
+  for (LayerSpec& layer : config.layers) take_no_factors_of_feed_forward(layer);
 }
 
 void norm_results_alone(LayerSpec& layer) {

@@ -115,8 +115,15 @@ Result<bool> has_windows(const ModelKeys& keys);
 /// it must be there.
 Result<void> read_windows(const ModelKeys& keys, int global_every, std::optional<int> default_window,
                           std::vector<LayerSpec>& layers);
+/// The same, of a family whose windowed layers rotate without the model's stretch, by a base of their own where the
+/// file has one.
+Result<void> read_windows_of_plain_positions(const ModelKeys& keys, int global_every, std::vector<LayerSpec>& layers);
 /// Rotates nothing in the layers without a window.
 void forget_positions_of_global_layers(std::vector<LayerSpec>& layers);
+
+/// Numbers beside the matrices of the layer's feed-forward multiply nothing, as in llama.cpp's graph of most families.
+void take_no_factors_of_feed_forward(LayerSpec& layer);
+void take_no_factors_of_feed_forwards(ModelConfig& config);
 
 /// The layer's parts read the stream as it is, and their results are normed.
 void norm_results_alone(LayerSpec& layer);

@@ -22,7 +22,7 @@ Result<void> read_nomic_bert_moe(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(const int every, keys.size("moe_every_n_layers"));
   OCTAVO_TRY(ExpertsFfnSpec experts, read_experts(keys, std::get<DenseFfnSpec>(layer.feed_forward).width));
   experts.is_gated = false;
-  experts.sums_to_one = false;
+  experts.router.sums_to_one = false;
   experts.activation = Activation::kGelu;
   for (std::size_t i = 0; i < config.layers.size(); ++i)
     if (i % to_size(every) == 1) config.layers[i].feed_forward = experts;

@@ -7,18 +7,12 @@ namespace octavo {
 Result<void> read_olmo2(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config));
   norm_results_alone(layer);
+  take_no_factors_of_feed_forward(layer);
   layer.attention()->qk_norm = Presence::kRequired;
   layer.attention()->qk_norm_is_whole = true;
   OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
   OCTAVO_TRY(const bool is_windowed, has_windows(keys));
-  if (!is_windowed) return {};
-  OCTAVO_TRY_VOID(read_windows(keys, kGlobalLayerOfFour, {}, config.layers));
-  OCTAVO_TRY(const double base, keys.positive_or("rope.freq_base_swa", layer.attention()->rope.base));
-  for (LayerSpec& each : config.layers) {
-    RopeSpec& rope = each.attention()->rope;
-    if (each.attention()->window > 0) rope = {.layout = rope.layout, .num_rotated = rope.num_rotated, .base = base};
-  }
-  return {};
+  return is_windowed ? read_windows_of_plain_positions(keys, kGlobalLayerOfFour, config.layers) : Result<void>();
 }
 
 }  // namespace octavo

@@ -8,6 +8,7 @@ namespace octavo {
 Result<void> read_phi3(const ModelKeys& keys, ModelConfig& config) {
   OCTAVO_TRY(LayerSpec layer, read_dense_layer(keys, config, 10000.0));
   std::get<DenseFfnSpec>(layer.feed_forward).gate_in_up = true;
+  take_no_factors_of_feed_forward(layer);
   config.logit_bias = Presence::kOptional;
   return read_equal_layers(keys, layer, config);
 }

@@ -14,4 +14,10 @@ Result<void> read_qwen3(const ModelKeys& keys, ModelConfig& config) {
   return {};
 }
 
+Result<void> read_qwen3vl(const ModelKeys& keys, ModelConfig& config) {
+  OCTAVO_TRY_VOID(read_qwen3(keys, config));
+  take_no_factors_of_feed_forwards(config);
+  return {};
+}
+
 }  // namespace octavo

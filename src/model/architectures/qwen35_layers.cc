@@ -57,16 +57,29 @@ Result<std::vector<bool>> read_recurrent_layers(const ModelKeys& keys, int num_l
   return is_recurrent;
 }
 
+/// What a layer of attention has in all of these models.
+void finish(LayerSpec& layer) {
+  layer.attention()->qk_norm = Presence::kRequired;
+  layer.attention()->gated_output = true;
+  layer.ffn_norm_is_post_attention = true;
+}
+
 }  // namespace
 
 Result<void> read_qwen35_layers(const ModelKeys& keys, LayerSpec layer, ModelConfig& config) {
-  layer.attention()->qk_norm = Presence::kRequired;
   OCTAVO_TRY_VOID(read_rope_sections(keys, true, layer.attention()->rope));
-  layer.attention()->gated_output = true;
-  layer.ffn_norm_is_post_attention = true;
-  OCTAVO_TRY(const DeltaSpec delta, read_delta(keys));
+  OCTAVO_TRY_VOID(read_delta_layers(keys, layer, false, config));
+  if (config.num_skipped_layers != 1) return {};
+  finish(layer);
+  config.prediction_layer = layer;
+  return {};
+}
+
+Result<void> read_delta_layers(const ModelKeys& keys, LayerSpec layer, bool by_key_head, ModelConfig& config) {
+  finish(layer);
+  OCTAVO_TRY(DeltaSpec delta, read_delta(keys));
+  delta.by_key_head = by_key_head;
   OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
-  if (config.num_skipped_layers == 1) config.prediction_layer = layer;
   OCTAVO_TRY(const std::vector<bool> is_recurrent, read_recurrent_layers(keys, config.num_layers()));
   for (std::size_t i = 0; i < is_recurrent.size(); ++i)
     if (is_recurrent[i]) config.layers[i].mixer = delta;

@@ -12,4 +12,7 @@ namespace octavo {
 /// Fills config.layers, all with the feed-forward of `layer`, whose attention is as read_attention_layer() gives it.
 Result<void> read_qwen35_layers(const ModelKeys& keys, LayerSpec layer, ModelConfig& config);
 
+/// The same layers without sections of positions and layers of prediction. `by_key_head`: DeltaSpec's.
+Result<void> read_delta_layers(const ModelKeys& keys, LayerSpec layer, bool by_key_head, ModelConfig& config);
+
 }  // namespace octavo

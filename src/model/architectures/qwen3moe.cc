@@ -16,4 +16,10 @@ Result<void> read_qwen3moe(const ModelKeys& keys, ModelConfig& config) {
   return {};
 }
 
+Result<void> read_qwen3vlmoe(const ModelKeys& keys, ModelConfig& config) {
+  OCTAVO_TRY_VOID(read_qwen3moe(keys, config));
+  take_no_factors_of_feed_forwards(config);
+  return {};
+}
+
 }  // namespace octavo

@@ -16,6 +16,9 @@ void DirectoryBuilder::add_u32(std::string_view key, std::uint64_t value) {
 void DirectoryBuilder::add_f32(std::string_view key, double value) {
   add(key, {.type = MetadataType::kFloat32, .value = static_cast<double>(static_cast<float>(value))});
 }
+void DirectoryBuilder::add_flag(std::string_view key, bool value) {
+  add(key, {.type = MetadataType::kBool, .value = value});
+}
 void DirectoryBuilder::add_text(std::string_view key, std::string text) {
   add(key, {.type = MetadataType::kString, .value = keep(std::move(text))});
 }

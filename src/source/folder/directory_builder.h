@@ -19,6 +19,7 @@ class DirectoryBuilder {
   /// The key must be new, here and below.
   void add_u32(std::string_view key, std::uint64_t value);
   void add_f32(std::string_view key, double value);
+  void add_flag(std::string_view key, bool value);
   void add_text(std::string_view key, std::string text);
   void add_i32s(std::string_view key, std::span<const std::int32_t> values);
   void add_f32s(std::string_view key, std::span<const float> values);

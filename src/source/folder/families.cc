@@ -274,7 +274,8 @@ constexpr Family kQwen3Ranks = {.model = "Qwen3ForSequenceClassification",
 constexpr Family kQwen3Vl = {.model = "Qwen3VLForConditionalGeneration",
                              .architecture = "qwen3vl",
                              .add_keys = add_qwen3vl_keys,
-                             .has_other_parts = true};
+                             .has_other_parts = true,
+                             .tower = "qwen3vl_merger"};
 
 constexpr Family renamed(Family family, std::string_view model) {
   family.model = model;
@@ -284,6 +285,11 @@ constexpr Family renamed(Family family, std::string_view model) {
 constexpr Family with_other_parts(Family family, std::string_view model) {
   family.has_other_parts = true;
   return renamed(family, model);
+}
+/// The same with an encoder of pictures of a family that is read.
+constexpr Family with_tower(Family family, std::string_view model, std::string_view tower) {
+  family.tower = tower;
+  return with_other_parts(family, model);
 }
 
 constexpr Family kFamilies[] = {
@@ -337,9 +343,9 @@ constexpr Family kFamilies[] = {
     kQwen2Vl,
     renamed(kQwen2Vl, "Qwen2_5_VLForConditionalGeneration"),
     kQwen35,
-    with_other_parts(kQwen35, "Qwen3_5ForConditionalGeneration"),
+    with_tower(kQwen35, "Qwen3_5ForConditionalGeneration", "qwen3vl_merger"),
     kQwen35Moe,
-    with_other_parts(kQwen35Moe, "Qwen3_5MoeForConditionalGeneration"),
+    with_tower(kQwen35Moe, "Qwen3_5MoeForConditionalGeneration", "qwen3vl_merger"),
     kGptOss,
     kGemma2,
     kGemma3,

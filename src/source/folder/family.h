@@ -19,6 +19,7 @@ namespace octavo {
 /// The inputs of all keys of a model.
 struct FamilyKeys {
   JsonObject config;   // the config of the language model, if the folder's model has other parts
+  JsonObject whole;    // the config of all parts
   std::string prefix;  // GGUF's architecture with a dot: "llama."
   DirectoryBuilder& out;
 
@@ -43,6 +44,8 @@ enum class TensorForm {
   kCodes,                 // MXFP4
   kScales,                // of either
   kBehindPadding,         // rows of positions behind those that count the padding token, which nobody has
+  kNumbers,               // a matrix that GGUF has as F32
+  kFrames,                // [rows, 3, 2 frames, side, side]: becomes the F32 kernel of each frame
 };
 
 /// A tensor's name in a layer of a checkpoint, and GGUF's; without an ending ("weight", "bias") it stands for both.
@@ -81,6 +84,7 @@ struct Family {
   bool has_other_parts = false;    // the language model's tensors have a prefix of their own, others are left out
   bool has_mxfp4 = false;          // experts may be stored in MXFP4
   bool is_encoder = false;         // there is no output matrix
+  std::string_view tower = {};     // the family of the folder's encoder of pictures (tower.h); empty: none is known
 };
 
 /// A family by name; nullptr: there is no such family.
@@ -97,6 +101,12 @@ struct TensorPlace {
 
 /// The place of a stored tensor; none: GGUF has no place for the name.
 std::optional<TensorPlace> place_of_tensor(const Family& family, std::string_view name);
+/// The place of a name that is whole in the table, or stands there without its ending.
+std::optional<TensorPlace> place_in_table(std::span<const TensorName> names, std::string_view name);
+/// Takes `prefix` away from the front of `text`, if it is there.
+bool take_prefix(std::string_view& text, std::string_view prefix);
+/// Takes a number and the dot behind it.
+std::optional<std::uint64_t> take_number(std::string_view& text);
 /// The key that a tensor of one number is of, and its layer; none: it is none of the family's layer_numbers.
 struct LayerNumberPlace {
   std::string_view key;

@@ -6,16 +6,43 @@
 #include "base/to_size.h"
 #include "source/folder/layer_numbers.h"
 #include "source/folder/sentence_keys.h"
-#include "source/folder/tensor_list.h"
+#include "source/folder/tower.h"
 #include "source/folder/word_keys.h"
+#include "source/vision_names.h"
 
 namespace octavo {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kConfig = "config.json";
+constexpr std::string_view kConfig = "config.json", kVisionConfig = "vision_config";
 constexpr JsonLimits kConfigLimits{.max_bytes = std::size_t{1} << 20, .max_values = std::size_t{1} << 16};
+
+/// A file of JSON with its text.
+struct JsonFile {
+  static Result<JsonFile> read(const fs::path& path) {
+    JsonFile file{.name = path.string(), .text = {}, .value = {}};
+    OCTAVO_TRY(file.text, read_text_file(path, kConfigLimits.max_bytes));
+    OCTAVO_TRY(file.value, read_json_object(file.text, path, kConfigLimits.max_values));
+    return file;
+  }
+  /// A view of the file.
+  JsonObject object() const { return {std::get<TemplateDict>(value), name}; }
+
+  std::string name, text;
+  TemplateValue value;
+};
+
+/// How pictures are prepared: transformers 5 writes it into a file with other things, earlier ones into one of its own.
+Result<std::optional<JsonFile>> read_processing(const fs::path& folder) {
+  for (const std::string_view name : {"processor_config.json", "preprocessor_config.json"}) {
+    std::error_code ignored;
+    if (!fs::exists(folder / name, ignored)) continue;
+    OCTAVO_TRY(JsonFile file, JsonFile::read(folder / name));
+    if (name.starts_with("pre") || file.object().has("image_processor")) return file;
+  }
+  return std::nullopt;
+}
 
 /// The model's own name for what it is, of which there may be several.
 Result<const Family*> family_of(const JsonObject& config) {
@@ -45,11 +72,8 @@ bool FolderSource::is_model(const fs::path& folder) {
 }
 
 Result<FolderSource> FolderSource::open(const fs::path& folder, const std::stop_token& stop, Math math) {
-  const fs::path config_path = folder / kConfig;
-  const std::string config_name = config_path.string();
-  OCTAVO_TRY(std::string config_text, read_text_file(config_path, kConfigLimits.max_bytes));
-  OCTAVO_TRY(const TemplateValue config_value, read_json_object(config_text, config_path, kConfigLimits.max_values));
-  const JsonObject config(std::get<TemplateDict>(config_value), config_name);
+  OCTAVO_TRY(JsonFile file, JsonFile::read(folder / kConfig));
+  const JsonObject config = file.object();
   OCTAVO_TRY(const Family* family, family_of(config));
   OCTAVO_TRY_VOID(refuse_quantized(config, *family));
   OCTAVO_TRY(const auto text_config, config.object_if("text_config"));
@@ -58,35 +82,77 @@ Result<FolderSource> FolderSource::open(const fs::path& folder, const std::stop_
   FolderSource source;
   source.builder_.add_text("general.architecture", std::string(family->architecture));
   source.builder_.add_text("general.name", fs::weakly_canonical(folder).filename().string());
-  OCTAVO_TRY_VOID(family->add_keys({language, std::string(family->architecture) + ".", source.builder_}));
+  OCTAVO_TRY_VOID(family->add_keys({language, config, std::string(family->architecture) + ".", source.builder_}));
   OCTAVO_TRY(const SentenceModules modules,
              add_sentence_keys(folder, std::string(family->architecture) + ".", source.builder_, source.texts_));
   OCTAVO_TRY_VOID(add_word_keys(folder, config, source.builder_, source.texts_));
-  source.texts_.push_back(std::move(config_text));
+  source.texts_.push_back(std::move(file.text));
 
   OCTAVO_TRY(source.checkpoint_, Checkpoint::open(folder, modules.dense, stop));
   OCTAVO_TRY(std::vector<NamedTensor> tensors,
              list_tensors(source.checkpoint_, *family, {.language = language, .whole = config, .math = math},
                           modules.rank, stop));
   OCTAVO_TRY_VOID(add_layer_numbers(source.checkpoint_, *family, source.builder_));
+  source.add_tensors(std::move(tensors));
+  source.note_files(folder);
+  return source;
+}
+
+bool FolderSource::has_tower(const fs::path& folder) {
+  if (!is_model(folder)) return false;
+  const auto file = JsonFile::read(folder / kConfig);
+  if (!file) return false;
+  const auto family = family_of(file->object());
+  return family && find_tower((*family)->tower) != nullptr && file->object().has(kVisionConfig);
+}
+
+Result<FolderSource> FolderSource::open_tower(const fs::path& folder, const std::stop_token& stop) {
+  OCTAVO_TRY(JsonFile file, JsonFile::read(folder / kConfig));
+  const JsonObject config = file.object();
+  OCTAVO_TRY(const Family* family, family_of(config));
+  const TowerFamily* tower = find_tower(family->tower);
+  OCTAVO_TRY(const auto vision, config.object_if(kVisionConfig));
+  if (tower == nullptr || !vision)
+    return fail("{}: {} has no encoder of pictures that can be read", folder.string(), quote(family->model));
+  OCTAVO_TRY(const auto text_config, config.object_if("text_config"));
+
+  FolderSource source;
+  source.builder_.add_text("general.architecture", std::string(vision_names::kArchitecture));
+  source.builder_.add_text("general.name", fs::weakly_canonical(folder).filename().string());
+  OCTAVO_TRY(std::optional<JsonFile> processing, read_processing(folder));
+  std::optional<JsonObject> of_pictures;
+  if (processing) {
+    OCTAVO_TRY(const auto part, processing->object().object_if("image_processor"));
+    of_pictures = part.value_or(processing->object());
+  }
+  OCTAVO_TRY_VOID(add_tower_keys(*tower, {*vision, text_config.value_or(config), of_pictures, source.builder_}));
+  OCTAVO_TRY(source.checkpoint_, Checkpoint::open(folder, {}, stop));
+  auto tensors = list_tower_tensors(source.checkpoint_, *tower, *vision, stop);
+  if (!tensors) return fail("{}: {}", folder.string(), tensors.error().message);
+  source.add_tensors(std::move(*tensors));
+  source.texts_.push_back(std::move(file.text));
+  if (processing) source.texts_.push_back(std::move(processing->text));
+  source.note_files(folder);
+  return source;
+}
+
+void FolderSource::add_tensors(std::vector<NamedTensor> tensors) {
   std::uint64_t offset = 0;
   for (NamedTensor& tensor : tensors) {
     const std::uint64_t cols = tensor.dims.front();
     std::uint64_t rows = 1;
     for (std::size_t i = 1; i < tensor.dims.size(); ++i) rows *= tensor.dims[i];
     const std::uint64_t bytes = tensor.data->bytes();
-    source.builder_.directory().add({.name = source.builder_.keep(std::move(tensor.name)),
-                                     .offset = offset,
-                                     .dims = std::move(tensor.dims),
-                                     .tensor = {.type = tensor.type,
-                                                .rows = static_cast<std::int64_t>(rows),
-                                                .cols = static_cast<std::int64_t>(cols),
-                                                .data = {}}});
-    source.tensors_.push_back(std::move(tensor.data));
+    builder_.directory().add({.name = builder_.keep(std::move(tensor.name)),
+                              .offset = offset,
+                              .dims = std::move(tensor.dims),
+                              .tensor = {.type = tensor.type,
+                                         .rows = static_cast<std::int64_t>(rows),
+                                         .cols = static_cast<std::int64_t>(cols),
+                                         .data = {}}});
+    tensors_.push_back(std::move(tensor.data));
     offset += bytes;
   }
-  source.note_files(folder);
-  return source;
 }
 
 void FolderSource::note_files(const fs::path& folder) {

@@ -16,7 +16,7 @@
 #include "source/folder/checkpoint.h"
 #include "source/folder/directory_builder.h"
 #include "source/folder/family.h"
-#include "source/folder/folder_tensor.h"
+#include "source/folder/tensor_list.h"
 #include "source/model_source.h"
 
 namespace octavo {
@@ -29,6 +29,12 @@ class FolderSource final : public ModelSource {
   /// another way, a tensor without a place in GGUF or of another shape or type than there.
   static Result<FolderSource> open(const std::filesystem::path& folder, const std::stop_token& stop = {},
                                    Math math = Math());
+  /// Whether the folder's config.json tells of an encoder of pictures of a family that is known.
+  static bool has_tower(const std::filesystem::path& folder);
+  /// Opens the encoder of pictures that lies in a folder, as a file of one (mmproj) would be. How pictures are prepared
+  /// is read from processor_config.json or preprocessor_config.json. Errors: those of open(); the folder has none, or
+  /// one of a family that is not known.
+  static Result<FolderSource> open_tower(const std::filesystem::path& folder, const std::stop_token& stop = {});
 
   const SourceFiles& files() const override { return files_; }
   const SourceDirectory& directory() const override { return builder_.directory(); }
@@ -39,6 +45,7 @@ class FolderSource final : public ModelSource {
 
  private:
   FolderSource() = default;
+  void add_tensors(std::vector<NamedTensor> tensors);
   void note_files(const std::filesystem::path& folder);
   template <class Visit>
   void for_tensors(std::uint64_t offset, std::uint64_t size, const Visit& visit) const;

@@ -1,6 +1,7 @@
 // Qwen 2, 3 and 3.5.
 #include "source/folder/config_keys.h"
 #include "source/folder/family_keys.h"
+#include "source/folder/tower.h"
 
 namespace octavo {
 namespace {
@@ -68,6 +69,11 @@ Result<void> add_qwen3moe_keys(const FamilyKeys& keys) {
 
 Result<void> add_qwen3vl_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_qwen_keys(keys));
+  OCTAVO_TRY(const auto vision, keys.whole.object_if("vision_config"));
+  if (vision) {
+    OCTAVO_TRY(const auto mergers, deepstack_layers(*vision));
+    if (!mergers.empty()) keys.out.add_u32(keys.key("n_deepstack_layers"), mergers.size());
+  }
   return add_sections(keys);
 }
 

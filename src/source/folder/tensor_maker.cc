@@ -99,6 +99,11 @@ Result<TensorMaker> TensorMaker::create(const Family& family, const JsonObject& 
   return maker;
 }
 
+TensorMaker TensorMaker::of_tower() {
+  static constexpr Family kPlain{.model = {}, .architecture = {}, .add_keys = nullptr};
+  return {kPlain, Math()};
+}
+
 /// Value heads take turns over the key heads; `unit` pieces belong to a head.
 Result<TensorMaker::Move> TensorMaker::value_heads(const CheckpointTensor& tensor, std::uint64_t unit,
                                                    std::uint64_t kept) const {
@@ -184,6 +189,8 @@ Result<void> TensorMaker::add(const CheckpointTensor& tensor, const TensorPlace&
     case TensorForm::kTransposed: return add_transposed(tensor, place, out);
     case TensorForm::kGateAndUpBiases: return add_biases(tensor, place.name, out);
     case TensorForm::kBehindPadding: return add_behind_padding(tensor, place.name, out);
+    case TensorForm::kNumbers: return add_numbers(tensor, place.name, out);
+    case TensorForm::kFrames: return add_frames(tensor, place.name, out);
     case TensorForm::kConvolution:
     case TensorForm::kShortConvolution:
       OCTAVO_TRY_VOID(check_dims(tensor, 3, 3));
@@ -227,6 +234,37 @@ Result<void> TensorMaker::add_behind_padding(const CheckpointTensor& tensor, con
   push(out, name, {cols, rows - num_padding_rows_}, type,
        std::make_unique<StoredRows>(std::vector{StoredSlice{tensor, skipped, tensor.stored->bytes - skipped}},
                                     PieceOrder{}, row_bytes));
+  return {};
+}
+
+Result<void> TensorMaker::add_numbers(const CheckpointTensor& tensor, const std::string& name,
+                                      std::vector<NamedTensor>& out) {
+  OCTAVO_TRY_VOID(check_dims(tensor, 2, 2));
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  const StoredRows data({StoredSlice{tensor, 0, tensor.stored->bytes}}, {}, element_bytes(type));
+  OCTAVO_TRY(std::vector<float> numbers, numbers_of(tensor, type, data));
+  push_numbers(out, name, {tensor.stored->shape[1], tensor.stored->shape[0]}, std::move(numbers));
+  return {};
+}
+
+Result<void> TensorMaker::add_frames(const CheckpointTensor& tensor, const std::string& name,
+                                     std::vector<NamedTensor>& out) {
+  constexpr std::size_t kFrames = 2;
+  OCTAVO_TRY_VOID(check_dims(tensor, 5, 5));
+  OCTAVO_TRY(const DType type, type_of(tensor));
+  const Dims& shape = tensor.stored->shape;
+  if (shape[2] != kFrames) return fail("{} has kernels of {} frames, expected {}", shown(tensor), shape[2], kFrames);
+  const StoredRows data({StoredSlice{tensor, 0, tensor.stored->bytes}}, {}, element_bytes(type));
+  OCTAVO_TRY(const std::vector<float> numbers, numbers_of(tensor, type, data));
+  const std::size_t plane = to_size(shape[3] * shape[4]);
+  for (std::size_t frame = 0; frame < kFrames; ++frame) {
+    std::vector<float> own;
+    own.reserve(numbers.size() / kFrames);
+    for (std::size_t i = frame * plane; i < numbers.size(); i += kFrames * plane)
+      own.insert(own.end(), &numbers[i], &numbers[i] + plane);
+    push_numbers(out, frame == 0 ? name : fmt::format("{}.{}", name, frame), {shape[4], shape[3], shape[1], shape[0]},
+                 std::move(own));
+  }
   return {};
 }
 

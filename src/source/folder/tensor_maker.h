@@ -25,6 +25,9 @@ class TensorMaker {
   /// Reads the numbers of heads of both kinds. The family outlives the maker.
   static Result<TensorMaker> create(const Family& family, const JsonObject& config, Math math);
 
+  /// A maker for encoders of pictures, whose rows keep their order.
+  static TensorMaker of_tower();
+
   /// Appends the tensors of a stored tensor of any form but MXFP4's.
   Result<void> add(const CheckpointTensor& tensor, const TensorPlace& place, std::vector<NamedTensor>& out);
   /// Appends a matrix of some rows of a stored one.
@@ -60,6 +63,8 @@ class TensorMaker {
   Result<std::vector<float>> numbers_of(const CheckpointTensor& tensor, DType type, const FolderTensor& data);
   Result<void> add_behind_padding(const CheckpointTensor& tensor, const std::string& name,
                                   std::vector<NamedTensor>& out) const;
+  Result<void> add_numbers(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
+  Result<void> add_frames(const CheckpointTensor& tensor, const std::string& name, std::vector<NamedTensor>& out);
   static Result<void> add_gate_then_up(const CheckpointTensor& tensor, const std::string& name,
                                        std::vector<NamedTensor>& out);
   static Result<void> add_transposed(const CheckpointTensor& tensor, const TensorPlace& place,

@@ -46,52 +46,23 @@ constexpr TensorName kExperts[] = {{"gate_proj", "ffn_gate_exps"}, {"up_proj", "
 constexpr TensorName kNormsOfHeads[] = {{"self_attn.q_layernorm.norms.", "attn_q_norm.weight"},
                                         {"self_attn.k_layernorm.norms.", "attn_k_norm.weight"}};
 
-/// Takes `prefix` away from the front of `text`, if it is there.
-bool take(std::string_view& text, std::string_view prefix) {
-  if (!text.starts_with(prefix)) return false;
-  text.remove_prefix(prefix.size());
-  return true;
-}
-
-/// Takes a number and the dot behind it.
-std::optional<std::uint64_t> take_number(std::string_view& text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{}) return std::nullopt;
-  text.remove_prefix(to_size(end - text.data()));
-  if (!take(text, ".")) return std::nullopt;
-  return number;
-}
-
-/// A name that is whole in the table, or one that stands there without its ending.
-std::optional<TensorPlace> look_up(std::span<const TensorName> names, std::string_view name) {
-  if (const auto whole = std::ranges::find(names, name, &TensorName::from); whole != names.end())
-    return TensorPlace{.name = std::string(whole->to), .form = whole->form};
-  const std::size_t dot = name.rfind('.');
-  const std::string_view ending = dot == std::string_view::npos ? "" : name.substr(dot);
-  if (ending != ".weight" && ending != ".bias") return std::nullopt;
-  const auto part = std::ranges::find(names, name.substr(0, dot), &TensorName::from);
-  if (part == names.end() || part->to.contains('.')) return std::nullopt;
-  return TensorPlace{.name = std::string(part->to) + std::string(ending), .form = part->form};
-}
-
 /// Name of a part of a layer, "self_attn.q_proj.weight", in GGUF's layer.
 std::optional<TensorPlace> place_in_layer(const Family& family, std::string_view name) {
-  if (auto place = look_up(family.own_names, name)) return place;
-  if (auto place = look_up(kParts, name)) return place;
-  if (take(name, "mlp.experts.") || take(name, "block_sparse_moe.experts.")) {
+  if (auto place = place_in_table(family.own_names, name)) return place;
+  if (auto place = place_in_table(kParts, name)) return place;
+  if (take_prefix(name, "mlp.experts.") || take_prefix(name, "block_sparse_moe.experts.")) {
     const auto expert = take_number(name);
-    auto place = expert ? look_up(kExperts, name) : std::nullopt;
+    auto place = expert ? place_in_table(kExperts, name) : std::nullopt;
     if (place) place->expert = expert;
     return place;
   }
   for (const auto& [from, to, form] : kNormsOfHeads)
-    if (take(name, from)) {
+    if (take_prefix(name, from)) {
       const auto head = take_number(name);
       if (!head || name != "weight") return std::nullopt;
       return TensorPlace{.name = std::string(to), .form = form, .expert = head};
     }
-  return look_up(
+  return place_in_table(
       family.has_norms_behind ? std::span<const TensorName>(kNormsBehind) : std::span<const TensorName>(kNormsInFront),
       name);
 }
@@ -104,8 +75,8 @@ std::optional<std::string> name_in_language_model(const Family& family, std::str
     return is_bare ? "model." + std::string(name) : std::string(name);  // as models without an output are saved
   }
   // As transformers 4 saved it, "language_model.model.norm.weight" and "language_model.lm_head.weight", or as 5 does.
-  if (take(name, "language_model.")) return std::string(name);
-  if (take(name, "model.language_model.")) return "model." + std::string(name);
+  if (take_prefix(name, "language_model.")) return std::string(name);
+  if (take_prefix(name, "model.language_model.")) return "model." + std::string(name);
   // As Qwen2-VL was saved, beside "visual.".
   if (name.starts_with("model.layers.") || name == "model.embed_tokens.weight" || name == "model.norm.weight")
     return std::string(name);
@@ -114,14 +85,40 @@ std::optional<std::string> name_in_language_model(const Family& family, std::str
 
 }  // namespace
 
+bool take_prefix(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+std::optional<std::uint64_t> take_number(std::string_view& text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{}) return std::nullopt;
+  text.remove_prefix(to_size(end - text.data()));
+  if (!take_prefix(text, ".")) return std::nullopt;
+  return number;
+}
+
+std::optional<TensorPlace> place_in_table(std::span<const TensorName> names, std::string_view name) {
+  if (const auto whole = std::ranges::find(names, name, &TensorName::from); whole != names.end())
+    return TensorPlace{.name = std::string(whole->to), .form = whole->form};
+  const std::size_t dot = name.rfind('.');
+  const std::string_view ending = dot == std::string_view::npos ? "" : name.substr(dot);
+  if (ending != ".weight" && ending != ".bias") return std::nullopt;
+  const auto part = std::ranges::find(names, name.substr(0, dot), &TensorName::from);
+  if (part == names.end() || part->to.contains('.')) return std::nullopt;
+  return TensorPlace{.name = std::string(part->to) + std::string(ending), .form = part->form};
+}
+
 std::optional<TensorPlace> place_of_tensor(const Family& family, std::string_view given) {
   const auto whole_name = name_in_language_model(family, given);
   if (!whole_name) return std::nullopt;
   std::string_view name = *whole_name;
-  if (!family.base.empty()) take(name, family.base);
-  if (auto whole = look_up(family.own_whole_names, name)) return whole;
-  if (auto whole = look_up(kWhole, name)) return whole;
-  if (!take(name, family.layers)) return std::nullopt;
+  if (!family.base.empty()) take_prefix(name, family.base);
+  if (auto whole = place_in_table(family.own_whole_names, name)) return whole;
+  if (auto whole = place_in_table(kWhole, name)) return whole;
+  if (!take_prefix(name, family.layers)) return std::nullopt;
   const auto layer = take_number(name);
   if (!layer) return std::nullopt;
   auto place = place_in_layer(family, name);
@@ -130,7 +127,7 @@ std::optional<TensorPlace> place_of_tensor(const Family& family, std::string_vie
 }
 
 std::optional<LayerNumberPlace> place_of_layer_number(const Family& family, std::string_view name) {
-  if (family.layer_numbers.empty() || !take(name, family.layers)) return std::nullopt;
+  if (family.layer_numbers.empty() || !take_prefix(name, family.layers)) return std::nullopt;
   const auto layer = take_number(name);
   const auto number = std::ranges::find(family.layer_numbers, name, &TensorName::from);
   if (!layer || number == family.layer_numbers.end()) return std::nullopt;

@@ -70,6 +70,7 @@ Result<GgufFile> GgufParser::parse() && {
   OCTAVO_TRY_VOID(parse_alignment());
   OCTAVO_TRY_VOID(parse_directory());
   out_.head_ = bytes_.first(reader_.offset());
+  OCTAVO_TRY_VOID(refuse_older_q2_0());
   OCTAVO_TRY_VOID(place_tensors());
   OCTAVO_TRY_VOID(check_overlap());
   return std::move(out_);
@@ -237,8 +238,8 @@ Result<SourceTensor> GgufParser::parse_tensor_info() {
   OCTAVO_TRY(const auto type_id, reader_.read<std::uint32_t>());
   const auto type = dtype_from_id(type_id);
   if (!type)
-    return fail("{}: {} has the type {} ({}), which is not supported; supported are {}", file, context,
-                dtype_name_of_id(type_id), type_id, supported_dtype_names());
+    return fail("{}: {} has the type {} ({}), which is not supported{}; supported are {}", file, context,
+                dtype_name_of_id(type_id), type_id, dtype_reason_of_id(type_id), supported_dtype_names());
   const auto per_block = static_cast<std::uint64_t>(dtype_info(*type).block_elements);
   if (out.dims[0] % per_block != 0)
     return fail("{}: {} has rows of {} weights, expected a multiple of {} for type {}", file, context, out.dims[0],
@@ -255,16 +256,43 @@ Result<SourceTensor> GgufParser::parse_tensor_info() {
   return out;
 }
 
-Result<void> GgufParser::place_tensors() {
+std::uint64_t GgufParser::aligned(std::uint64_t offset) const {
   const std::uint64_t mask = out_.alignment_ - std::uint64_t{1};
-  const std::uint64_t data_begin = (reader_.offset() + mask) & ~mask;
+  return (offset + mask) & ~mask;
+}
+
+std::uint64_t GgufParser::num_data_bytes() const {
+  const std::uint64_t begin = aligned(reader_.offset());
+  return begin < bytes_.size() ? bytes_.size() - begin : 0;
+}
+
+/// Q2_0 had blocks of 128 weights under the same number. They take less room, so that such tensors lie closer together.
+Result<void> GgufParser::refuse_older_q2_0() const {
+  std::vector<std::uint64_t> begins = {num_data_bytes()};
+  for (const SourceTensor& tensor : out_.tensors()) begins.push_back(tensor.offset);
+  std::ranges::sort(begins);
+  for (const SourceTensor& tensor : out_.tensors()) {
+    const auto behind = std::ranges::upper_bound(begins, tensor.offset);
+    if (tensor.tensor.type != DType::kQ2_0 || tensor.tensor.cols % 128 != 0 || behind == begins.end()) continue;
+    const auto num_blocks = static_cast<std::uint64_t>(tensor.tensor.rows * tensor.tensor.cols) / 128;
+    const std::uint64_t room = *behind - tensor.offset;
+    if (room < num_blocks * 36 && room >= num_blocks * 34 && room <= aligned(num_blocks * 34))
+      return fail(
+          "{}: tensor {} has 34 bytes for 128 weights, an older form of Q2_0 that is not supported; expected 18 "
+          "bytes for 64 weights",
+          reader_.file(), quote(tensor.name));
+  }
+  return {};
+}
+
+Result<void> GgufParser::place_tensors() {
+  const std::uint64_t data_begin = aligned(reader_.offset()), data_bytes = num_data_bytes();
   for (SourceTensor& tensor : out_.directory_.tensors()) {
-    if ((tensor.offset & mask) != 0)
+    if (tensor.offset != aligned(tensor.offset))
       return fail("{}: tensor {} is at offset {} of the data, expected a multiple of the alignment {}", reader_.file(),
                   quote(tensor.name), tensor.offset, out_.alignment_);
     const auto num_elements = static_cast<std::uint64_t>(tensor.tensor.rows * tensor.tensor.cols);
     const std::uint64_t size = dtype_bytes(tensor.tensor.type, num_elements).value();
-    const std::uint64_t data_bytes = data_begin < bytes_.size() ? bytes_.size() - data_begin : 0;
     if (tensor.offset > data_bytes || size > data_bytes - tensor.offset)
       return fail("{}: truncated: tensor {} has {} bytes at offset {} of the data, which has {} bytes", reader_.file(),
                   quote(tensor.name), size, tensor.offset, data_bytes);

@@ -35,6 +35,7 @@ class GgufParser {
   Result<void> parse_alignment();
   Result<void> parse_directory();
   Result<SourceTensor> parse_tensor_info();
+  Result<void> refuse_older_q2_0() const;
   Result<void> place_tensors();
   Result<void> check_overlap() const;
 
@@ -44,6 +45,11 @@ class GgufParser {
   Result<void> read_value(MetadataValue& out, int depth);
   Result<void> read_array(MetadataArray& array, int depth);
   Result<void> check_bools(std::span<const std::byte> bytes, std::uint64_t offset) const;
+
+  /// The next multiple of the file's alignment.
+  std::uint64_t aligned(std::uint64_t offset) const;
+  /// The bytes of the data section, which begins behind the directory.
+  std::uint64_t num_data_bytes() const;
 
   std::span<const std::byte> bytes_;
   ByteReader reader_;

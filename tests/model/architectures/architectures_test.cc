@@ -51,10 +51,11 @@ TEST(Architectures, EachIsFoundByItsName) {
 TEST(Architectures, TheListNamesThoseThatAreFound) {
   const std::string all = supported_architectures();
   EXPECT_TRUE(all.starts_with(
-      "llama, qwen2, qwen2vl, qwen3, qwen3vl, qwen3moe, qwen3vlmoe, qwen35, qwen35moe, gemma2, gemma3, gemma4, "
+      "llama, qwen2, qwen2vl, qwen3, qwen3vl, qwen3moe, qwen3vlmoe, qwen35, qwen35moe, qwen3next, gemma2, gemma3, "
+      "gemma4, "
       "gemma4-assistant, mistral3, deci, seed_oss, ernie4_5, hunyuan-dense, olmo2, exaone4, command-r, cohere2, "
       "glm4, granite, granitemoe, smollm3, minicpm, arcee, muse-glimmer, phi3, starcoder2, stablelm, apertus, "
-      "lfm2, lfm3, gpt-oss, bert, "))
+      "glm4moe, mellum, ernie4_5-moe, hy_v3, lfm2, lfm3, gpt-oss, bert, "))
       << all;
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = std::min(all.find(", ", begin), all.size());
@@ -65,7 +66,7 @@ TEST(Architectures, TheListNamesThoseThatAreFound) {
 
 TEST(Architectures, TheNearestIsTheOneWhoseNameIsLikest) {
   EXPECT_EQ(nearest_architecture("llama4"), "llama");
-  EXPECT_EQ(nearest_architecture("qwen3next"), "qwen3");
+  EXPECT_EQ(nearest_architecture("qwen3nxt"), "qwen3next");
   EXPECT_EQ(nearest_architecture("gptoss"), "gpt-oss");
   for (const std::string& name : {std::string("rwkv7"), std::string(), std::string(1000, 'a')})
     EXPECT_EQ(nearest_architecture(name), "") << name;

@@ -65,7 +65,7 @@ TEST(EncoderKeys, EverySecondLayerOfNomicsMixtureHasExperts) {
     ASSERT_EQ(experts != nullptr, i % 2 == 1) << i;
     if (experts == nullptr) continue;
     EXPECT_FALSE(experts->is_gated);
-    EXPECT_FALSE(experts->sums_to_one);
+    EXPECT_FALSE(experts->router.sums_to_one);
   }
 }
 
@@ -95,6 +95,11 @@ TEST(EncoderKeys, PoolingAndHeadAreThoseOfTheFile) {
   config = ModelConfig::load(source).value();
   EXPECT_EQ(config.head.num_scores, 3);
   EXPECT_EQ(config.head.pooling, Pooling::kCls);
+  source.add_array("bert.classifier.output_labels", std::vector<std::string>{});
+  EXPECT_TRUE(ModelConfig::load(source).value().head.labels.empty()) << "llama.cpp writes an empty list";
+  source.add_array("bert.classifier.output_labels", std::vector<std::string>{"a"});
+  EXPECT_THAT(error_of(source), HasSubstr("has 1 names, expected 3"));
+  source.add_array("bert.classifier.output_labels", std::vector<std::string>{"a", "b", "c"});
   source.add("bert.pooling_type", 5U);
   EXPECT_THAT(error_of(source), HasSubstr("bert.pooling_type is 5, expected 0 to 4"));
   source.add("bert.pooling_type", 4U).add("bert.classifier.pooling_type", 0U);

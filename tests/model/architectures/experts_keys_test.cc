@@ -32,7 +32,7 @@ TEST(ExpertsKeys, AScaleOfZeroIsNone) {
     MemorySource source = mixture();
     source.add("llama.expert_weights_scale", scale);
     const ModelConfig config = ModelConfig::load(source).value();
-    EXPECT_EQ(std::get<ExpertsFfnSpec>(config.layer(0).feed_forward).weights_scale, scale == 0 ? 1.0F : scale);
+    EXPECT_EQ(std::get<ExpertsFfnSpec>(config.layer(0).feed_forward).router.weights_scale, scale == 0 ? 1.0F : scale);
   }
 }
 

@@ -168,6 +168,27 @@ TEST(ModelKeys, MathematicsThatNobodyReadMustChangeNothing) {
   EXPECT_THAT(message_of(ModelKeys(neutral, "a").refuse_unread_mathematics()), HasSubstr("a.expert_count is 8"));
 }
 
+TEST(ModelKeys, ActivationsThatAHadamardTransformRotatesAreRefused) {
+  MemorySource source = family_keys("llama");
+  source.add("prism.hadamard.version", 1U);
+  EXPECT_THAT(error_of(source),
+              AllOf(HasSubstr("key 'prism.hadamard.version' is uint32 1"), HasSubstr("not supported")));
+}
+
+TEST(ModelKeys, NumbersBesideMatricesOfFeedForwardsMultiplyWhereLlamaCppDoes) {
+  for (const std::string architecture :
+       {"llama", "qwen3", "cohere2", "command-r", "exaone4", "glm4", "phi3", "seed_oss", "olmo2", "hunyuan-dense",
+        "ernie4_5", "smollm3", "stablelm", "qwen2", "qwen3vl"}) {
+    const bool multiply = architecture == "llama" || architecture == "qwen3" || architecture == "cohere2";
+    MemorySource source = family_keys(architecture);
+    source.add(architecture + ".rope.freq_base", 1e4F).add(architecture + ".attention.layer_norm_epsilon", 1e-5F);
+    source.add(architecture + ".attention.sliding_window", 9U).add(architecture + ".rope.dimension_count", 16U);
+    if (architecture.starts_with("co")) source.add(architecture + ".logit_scale", 0.5F);
+    const ModelConfig config = ModelConfig::load(source).value();
+    EXPECT_EQ(std::get<DenseFfnSpec>(config.layer(1).feed_forward).has_factors, multiply) << architecture;
+  }
+}
+
 TEST(ModelKeys, HeadsThatDoNotFitTheWidthAreRefused) {
   MemorySource source = family_keys("llama");
   source.add("llama.attention.head_count", 6U);

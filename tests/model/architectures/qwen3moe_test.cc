@@ -29,7 +29,7 @@ TEST(Qwen3Moe, HeadsAreNormedAndLayersAreMixtures) {
     EXPECT_EQ(experts.num_chosen, 8);
     EXPECT_EQ(experts.width, 24);
     EXPECT_EQ(experts.activation, Activation::kSilu);
-    EXPECT_EQ(experts.weights_scale, 1.0F);
+    EXPECT_EQ(experts.router.weights_scale, 1.0F);
   }
 }
 

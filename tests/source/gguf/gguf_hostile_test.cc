@@ -175,10 +175,25 @@ TEST(GgufHostile, UnsupportedTensorTypesAreNamedWithThoseThatAreSupported) {
   const auto typed = [](std::uint32_t id) {
     return message_of(GgufWriter().add_raw_tensor("blk.0.w", {256}, id, std::string(64, 'x')).bytes());
   };
-  EXPECT_THAT(typed(42), AllOf(HasSubstr("'blk.0.w' has the type Q2_0 (42), which is not supported"),
+  EXPECT_THAT(typed(36), AllOf(HasSubstr("'blk.0.w' has the type I2_S (36), which is not supported; supported are"),
                                HasSubstr(supported_dtype_names())));
+  EXPECT_THAT(typed(142), HasSubstr("PQ2_0 (142), which is not supported, as models of it rotate their activations"));
   EXPECT_THAT(typed(138), HasSubstr("IQ3_K (138)")) << "of a fork of llama.cpp";
   EXPECT_THAT(typed(4711), HasSubstr("unknown (4711)"));
+}
+
+TEST(GgufHostile, OlderBlocksOfQ2_0AreToldApartByTheirBytes) {
+  const auto of_bytes = [](std::size_t first, std::size_t second) {
+    return message_of(GgufWriter()
+                          .add_raw_tensor("a", {1024, 2}, 42, std::string(first, 'x'))
+                          .add_raw_tensor("b", {1024, 2}, 42, std::string(second, 'x'))
+                          .bytes());
+  };
+  EXPECT_EQ(of_bytes(576, 576), "accepted");
+  EXPECT_THAT(of_bytes(544, 544), HasSubstr("tensor 'a' has 34 bytes for 128 weights, an older form of Q2_0"));
+  EXPECT_THAT(of_bytes(576, 544), HasSubstr("tensor 'b' has 34 bytes for 128 weights"));
+  EXPECT_THAT(of_bytes(500, 576), HasSubstr("overlap"));
+  EXPECT_THAT(of_bytes(576, 500), HasSubstr("truncated"));
 }
 
 TEST(GgufHostile, TensorNamesAreUniqueAndShort) {

@@ -1,0 +1,117 @@
+#include "api/call/picture_addresses.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/json/array.hpp>
+#include <boost/json/value.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "tokenizer/json/base64.h"
+
+namespace octavo {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::array<std::string_view, 3> kSchemes = {"http:", "https:", "file:"};
+constexpr std::array<std::string_view, 5> kTypes = {"image_url", "input_image", "image", "image_file",
+                                                    "computer_screenshot"};
+
+json::string* text_at(json::object& object, std::string_view name) {
+  json::value* member = object.if_contains(name);
+  return member == nullptr ? nullptr : member->if_string();
+}
+
+bool is_picture(json::object& object) {
+  const json::string* type = text_at(object, "type");
+  return type != nullptr && std::ranges::find(kTypes, std::string_view(*type)) != kTypes.end();
+}
+
+/// The text in the place where a part has its picture; null: there is none.
+json::string* place_in(json::object& part) {
+  if (json::value* source = part.if_contains("source"); source != nullptr && source->is_object())
+    return text_at(source->get_object(), "url");
+  for (const std::string_view name : {"image_url", "image", "source"}) {
+    json::value* given = part.if_contains(name);
+    if (given == nullptr || given->is_null()) continue;
+    json::object* object = given->if_object();
+    return object == nullptr ? given->if_string() : text_at(*object, "url");
+  }
+  return nullptr;
+}
+
+/// Calls `use` with the text of each picture in a value. The depth is that of the body, which is bounded.
+template <class Use>
+void visit(json::value& value, const Use& use) {
+  if (json::array* elements = value.if_array()) {
+    for (json::value& element : *elements) visit(element, use);
+    return;
+  }
+  json::object* object = value.if_object();
+  if (object == nullptr) return;
+  if (is_picture(*object)) {
+    if (json::string* place = place_in(*object)) use(*place);
+    return;
+  }
+  for (const std::string_view name : {"content", "output"})
+    if (json::value* inner = object->if_contains(name)) visit(*inner, use);
+}
+
+template <class Use>
+void visit_body(json::object& body, const Use& use) {
+  for (const std::string_view name : {"system", "messages", "input"})
+    if (json::value* value = body.if_contains(name)) visit(*value, use);
+}
+
+/// Pictures beside a text, as ollama has them.
+bool has_images(const json::object& object) {
+  const json::value* images = object.if_contains("images");
+  return images != nullptr && images->is_array() && !images->get_array().empty();
+}
+
+/// Such pictures beside the text of a body or of one of its messages.
+bool has_images_beside(const json::object& body) {
+  const json::value* messages = body.if_contains("messages");
+  return has_images(body) || (messages != nullptr && messages->is_array() &&
+                              std::ranges::any_of(messages->get_array(), [](const json::value& message) {
+                                return message.is_object() && has_images(message.get_object());
+                              }));
+}
+
+}  // namespace
+
+bool is_picture_address(std::string_view text) {
+  return std::ranges::any_of(
+      kSchemes, [text](std::string_view scheme) { return lower_case(text.substr(0, scheme.size())) == scheme; });
+}
+
+BodyPictures find_pictures(json::object& body) {
+  BodyPictures found{.has_any = has_images_beside(body)};
+  std::map<std::string_view, std::size_t> places;
+  visit_body(body, [&](const json::string& text) {
+    found.has_any = true;
+    if (!is_picture_address(text)) return;
+    const auto [place, is_new] = places.try_emplace(std::string_view(text), found.addresses.size());
+    if (is_new) {
+      found.addresses.push_back({.address = std::string(text)});
+    } else {
+      ++found.addresses[place->second].count;
+    }
+  });
+  return found;
+}
+
+UnfetchedPictures put_pictures(json::object& body, const FetchedPictures& fetched) {
+  UnfetchedPictures unfetched;
+  for (const auto& [address, picture] : fetched)
+    if (!picture) unfetched.emplace(address, picture.error());
+  visit_body(body, [&](json::string& address) {
+    const auto found = fetched.find(std::string_view(address));
+    if (found == fetched.end() || !found->second) return;
+    address = fmt::format("data:{};base64,{}", found->second->media_type, encode_base64(found->second->bytes));
+  });
+  return unfetched;
+}
+
+}  // namespace octavo

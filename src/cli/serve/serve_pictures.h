@@ -1,0 +1,15 @@
+// The options of `octavo serve` that say where pictures may be fetched from, and the way there.
+//
+// Free functions. The context must outlive what they set; the rest is called by the server (server/picture_options.h).
+#pragma once
+
+#include "cli/options/command_line.h"
+#include "cli/terminal/context.h"
+#include "server/server_options.h"
+
+namespace octavo::cli {
+
+/// --image-urls and --media-path. `server` outlives the command.
+void add_picture_source_options(Command& command, server::ServerOptions& server, Context& context);
+
+}  // namespace octavo::cli

@@ -1,0 +1,23 @@
+// GLM-4.5 and 4.6 (Zhipu AI, 2025): a router by sigmoids with a bias for the choice, an expert for every row, and dense
+// layers in front. Half of each head is rotated.
+#include "model/architectures/architectures.h"
+#include "model/architectures/experts_keys.h"
+#include "model/architectures/rope_keys.h"
+
+namespace octavo {
+
+Result<void> read_glm4moe(const ModelKeys& keys, ModelConfig& config) {
+  OCTAVO_TRY(LayerSpec layer, read_attention_layer(keys, config));
+  layer.attention()->qk_norm = Presence::kOptional;
+  layer.ffn_norm_is_post_attention = true;
+  OCTAVO_TRY_VOID(read_rope_sections(keys, false, layer.attention()->rope));
+  OCTAVO_TRY(const int width, keys.size("expert_feed_forward_length"));
+  constexpr RouterSpec kRouter{.gate = RouterSpec::Gate::kSigmoid, .choice_bias = Presence::kOptional};
+  OCTAVO_TRY(ExpertsFfnSpec experts, read_routed_experts(keys, width, kRouter, SumsToOne::kByKey));
+  OCTAVO_TRY_VOID(read_shared_expert(keys, experts));
+  layer.feed_forward = experts;
+  OCTAVO_TRY_VOID(read_equal_layers(keys, layer, config));
+  return read_leading_dense_layers(keys, config);
+}
+
+}  // namespace octavo

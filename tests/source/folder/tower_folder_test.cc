@@ -1,0 +1,225 @@
+// Folders with an encoder of pictures beside the model, whose numbers tell where each came from.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "source/open_model.h"
+#include "support/safetensors_writer.h"
+#include "support/temp_folder.h"
+
+namespace octavo {
+namespace {
+
+using test::bytes_of;
+using test::SafetensorsWriter;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::string_view kVision = R"("depth": 3, "hidden_size": 8, "num_heads": 2, "intermediate_size": 12,
+  "patch_size": 2, "spatial_merge_size": 2, "temporal_patch_size": 2, "in_channels": 3, "num_position_embeddings": 9,
+  "hidden_act": "gelu_pytorch_tanh", "deepstack_visual_indexes": [2, 0])";
+
+std::string config(std::string_view vision = kVision, std::string_view model = "Qwen3VLForConditionalGeneration") {
+  return fmt::format(R"({{"architectures": ["{}"], "tie_word_embeddings": true, "text_config": {{"hidden_size": 4,
+    "num_hidden_layers": 3, "num_attention_heads": 1, "intermediate_size": 6, "vocab_size": 3, "rms_norm_eps": 1e-5,
+    "max_position_embeddings": 64, "rope_parameters": {{"rope_type": "default", "rope_theta": 10000.0,
+    "mrope_section": [1, 1, 0]}}}}{}}})",
+                     model, vision.empty() ? "" : fmt::format(R"(, "vision_config": {{{}}})", vision));
+}
+
+std::vector<float> counted(std::size_t size) {
+  std::vector<float> numbers(size);
+  std::iota(numbers.begin(), numbers.end(), 0.0F);
+  return numbers;
+}
+
+struct Stored {
+  std::string name;
+  std::vector<std::uint64_t> shape;
+};
+
+std::string file_of(const std::vector<Stored>& tensors, std::string_view dtype = "F32") {
+  SafetensorsWriter writer;
+  for (const Stored& tensor : tensors) {
+    std::size_t size = 1;
+    for (const std::uint64_t dim : tensor.shape) size *= dim;
+    if (dtype == "F32") {
+      writer.add(tensor.name, dtype, tensor.shape, bytes_of(counted(size)));
+    } else {  // the upper halves of floats
+      std::string halves;
+      for (const float number : counted(size)) halves += bytes_of(std::vector{number}).substr(2);
+      writer.add(tensor.name, dtype, tensor.shape, halves);
+    }
+  }
+  return writer.bytes();
+}
+
+std::vector<Stored> some_tensors(const std::string& prefix = "model.visual.") {
+  return {{"model.language_model.embed_tokens.weight", {3, 4}},
+          {prefix + "patch_embed.proj.weight", {8, 3, 2, 2, 2}},
+          {prefix + "pos_embed.weight", {9, 8}},
+          {prefix + "blocks.1.attn.qkv.weight", {24, 8}},
+          {prefix + "blocks.1.attn.qkv.bias", {24}},
+          {prefix + "deepstack_merger_list.0.linear_fc1.weight", {32, 32}},
+          {prefix + "deepstack_merger_list.1.norm.bias", {32}},
+          {prefix + "merger.linear_fc2.weight", {4, 32}}};
+}
+
+class TowerFolder : public testing::Test {
+ protected:
+  TowerFolder() {
+    folder_.write("config.json", config());
+    folder_.write("model.safetensors", file_of(some_tensors()));
+  }
+  std::unique_ptr<const ModelSource> opened() {
+    auto source = open_encoder(folder_.path());
+    EXPECT_TRUE(source) << source.error().message;
+    return std::move(*source);
+  }
+  std::string error() {
+    const auto source = open_encoder(folder_.path());
+    return source ? "" : source.error().message;
+  }
+  std::string error_with(std::string_view vision) {
+    folder_.write("config.json", config(vision));
+    return error();
+  }
+  static std::vector<float> numbers_of(const ModelSource& source, std::string_view name) {
+    const SourceTensor* tensor = source.find_tensor(name);
+    if (tensor == nullptr) return {};
+    EXPECT_EQ(tensor->tensor.type, DType::kF32);
+    std::vector<float> numbers(tensor->tensor.bytes() / sizeof(float));
+    EXPECT_TRUE(source.read(tensor->offset, std::as_writable_bytes(std::span(numbers))));
+    return numbers;
+  }
+
+  test::TempFolder folder_;
+};
+
+TEST_F(TowerFolder, HasTheKeysAndNamesOfAnEncodersFile) {
+  const auto source = opened();
+  EXPECT_EQ(source->get_string("general.architecture").value(), "clip");
+  EXPECT_EQ(source->get_string("general.type").value(), "mmproj");
+  EXPECT_EQ(source->get_string("clip.projector_type").value(), "qwen3vl_merger");
+  EXPECT_TRUE(source->get_bool("clip.has_vision_encoder").value());
+  EXPECT_EQ(source->get_u32("clip.vision.embedding_length").value(), 8U);
+  EXPECT_EQ(source->get_u32("clip.vision.projection_dim").value(), 4U) << "the width of the part of language";
+  EXPECT_EQ(source->get_u32("clip.vision.image_size").value(), 6U) << "3 x 3 positions of patches of 2";
+  EXPECT_EQ(source->get_f32("clip.vision.attention.layer_norm_epsilon").value(), 1e-6F);
+  EXPECT_THAT(source->get_f32_array("clip.vision.image_mean").value(), ElementsAre(0.5F, 0.5F, 0.5F));
+  EXPECT_EQ(source->find("clip.vision.image_min_pixels"), nullptr);
+  std::vector<std::string_view> names;
+  for (const SourceTensor& tensor : source->tensors()) names.push_back(tensor.name);
+  EXPECT_THAT(names,
+              testing::UnorderedElementsAre("v.patch_embd.weight", "v.patch_embd.weight.1", "v.position_embd.weight",
+                                            "v.blk.1.attn_qkv.weight", "v.blk.1.attn_qkv.bias",
+                                            "v.deepstack.2.fc1.weight", "v.deepstack.0.norm.bias", "mm.2.weight"));
+  EXPECT_EQ(numbers_of(*source, "v.blk.1.attn_qkv.weight"), counted(24 * 8));
+}
+
+TEST_F(TowerFolder, AKernelOfTwoFramesBecomesTwo) {
+  const auto source = opened();
+  EXPECT_EQ(source->find_tensor("v.patch_embd.weight")->dims, (std::vector<std::uint64_t>{2, 2, 3, 8}));
+  std::vector<float> frames[2];
+  for (std::size_t i = 0; i < 8 * 3 * 2 * 4; ++i) frames[i / 4 % 2].push_back(static_cast<float>(i));
+  EXPECT_EQ(numbers_of(*source, "v.patch_embd.weight"), frames[0]);
+  EXPECT_EQ(numbers_of(*source, "v.patch_embd.weight.1"), frames[1]);
+}
+
+TEST_F(TowerFolder, HalvesBecomeFloatsWhereFilesOfEncodersHaveThem) {
+  folder_.write("model.safetensors", file_of(some_tensors("visual."), "BF16"));
+  const auto source = opened();
+  EXPECT_EQ(numbers_of(*source, "v.position_embd.weight"), counted(72));
+  EXPECT_EQ(numbers_of(*source, "v.blk.1.attn_qkv.bias"), counted(24));
+  EXPECT_EQ(numbers_of(*source, "v.patch_embd.weight").size(), 96U);
+  EXPECT_EQ(source->find_tensor("mm.2.weight")->tensor.type, DType::kBF16);
+}
+
+TEST_F(TowerFolder, HowPicturesArePreparedIsReadFromEitherFile) {
+  folder_.write("preprocessor_config.json",
+                R"({"image_mean": [0.1, 0.2, 0.3], "image_std": [1, 2, 3], "min_pixels": 64, "max_pixels": 640})");
+  {
+    const auto source = opened();
+    EXPECT_THAT(source->get_f32_array("clip.vision.image_mean").value(), ElementsAre(0.1F, 0.2F, 0.3F));
+    EXPECT_THAT(source->get_f32_array("clip.vision.image_std").value(), ElementsAre(1, 2, 3));
+    EXPECT_EQ(source->get_u32("clip.vision.image_min_pixels").value(), 64U);
+    EXPECT_EQ(source->get_u32("clip.vision.image_max_pixels").value(), 640U);
+  }
+  folder_.write("processor_config.json",
+                R"({"image_processor": {"image_mean": [0, 0, 0], "size": {"shortest_edge": 16, "longest_edge": 32}}})");
+  const auto source = opened();
+  EXPECT_THAT(source->get_f32_array("clip.vision.image_mean").value(), ElementsAre(0, 0, 0));
+  EXPECT_THAT(source->get_f32_array("clip.vision.image_std").value(), ElementsAre(0.5F, 0.5F, 0.5F));
+  EXPECT_EQ(source->get_u32("clip.vision.image_min_pixels").value(), 16U);
+  EXPECT_EQ(source->get_u32("clip.vision.image_max_pixels").value(), 32U);
+}
+
+TEST_F(TowerFolder, TheModelSaysHowManyVectorsItsLayersAdd) {
+  folder_.write("model.safetensors", file_of({{"model.language_model.embed_tokens.weight", {3, 4}}}));
+  const auto source = open_model(folder_.path());
+  ASSERT_TRUE(source) << source.error().message;
+  EXPECT_EQ((*source)->get_u32("qwen3vl.n_deepstack_layers").value(), 2U);
+  EXPECT_THAT(error(), HasSubstr("has no tensors of an encoder of the family qwen3vl_merger"));
+  EXPECT_TRUE(has_encoder(folder_.path())) << "as far as config.json tells";
+}
+
+TEST_F(TowerFolder, AFolderWithoutAnEncoderIsAnError) {
+  for (const std::string& text : {config("", "Qwen3VLForConditionalGeneration"), config(kVision, "LlamaForCausalLM")}) {
+    folder_.write("config.json", text);
+    EXPECT_FALSE(has_encoder(folder_.path()));
+    EXPECT_THAT(error(), HasSubstr("has no encoder of pictures that can be read"));
+  }
+}
+
+TEST_F(TowerFolder, MembersOfTheConfigThatLieAreRefused) {
+  EXPECT_EQ(error_with(kVision), "");
+  const auto with = [&](std::string_view from, std::string_view to) {
+    std::string vision(kVision);
+    vision.replace(vision.find(from), from.size(), to);
+    return error_with(vision);
+  };
+  EXPECT_THAT(with(R"("depth": 3)", R"("depth": 4097)"), HasSubstr("vision_config.depth is 4097, expected at most"));
+  EXPECT_THAT(with(R"("depth": 3, )", ""), HasSubstr("vision_config.depth"));
+  EXPECT_THAT(with("[2, 0]", "[3]"), HasSubstr("deepstack_visual_indexes has 3, expected different layers below 3"));
+  EXPECT_THAT(with("[2, 0]", "[0, 0]"), HasSubstr("expected different layers"));
+  EXPECT_THAT(with("[2, 0]", "[-1]"), HasSubstr("expected different layers"));
+  EXPECT_THAT(with("[2, 0]", "[0]"), HasSubstr("deepstack_merger_list.1.norm.bias' has no place"));
+  EXPECT_THAT(with(R"(embeddings": 9)", R"(embeddings": 8)"), HasSubstr("is 8, expected a square number"));
+  EXPECT_THAT(with(R"(embeddings": 9)", R"(embeddings": 9007199254740991)"), HasSubstr("expected a square number"));
+  EXPECT_THAT(with("gelu_pytorch_tanh", "silu"), HasSubstr("'silu', expected gelu_pytorch_tanh"));
+  EXPECT_THAT(with(R"("temporal_patch_size": 2)", R"("temporal_patch_size": 1)"), HasSubstr("is 1, expected 2"));
+  EXPECT_THAT(with(R"("patch_size": 2)", R"("patch_size": 99999999)"), HasSubstr("patch_size is 99999999"));
+  EXPECT_THAT(with(R"("in_channels": 3)", R"("rope_parameters": {"rope_theta": 5})"), HasSubstr("rope_theta is 5"));
+}
+
+TEST_F(TowerFolder, TensorsOfOtherFormsAreRefusedByName) {
+  const auto with = [&](const Stored& tensor) {
+    folder_.write("model.safetensors", file_of({tensor}));
+    return error();
+  };
+  EXPECT_THAT(with({"model.visual.patch_embed.proj.weight", {8, 3, 1, 2, 2}}),
+              AllOf(HasSubstr("patch_embed.proj.weight"), HasSubstr("kernels of 1 frames, expected 2")));
+  EXPECT_THAT(with({"model.visual.patch_embed.proj.weight", {8, 24}}), HasSubstr("has 2 dimensions, expected 5"));
+  EXPECT_THAT(with({"model.visual.blocks.0.attn.other.weight", {8, 8}}),
+              HasSubstr("attn.other.weight' has no place in an encoder of the family qwen3vl_merger"));
+  EXPECT_THAT(with({"model.visual.blocks.x.norm1.weight", {8}}), HasSubstr("has no place"));
+  EXPECT_THAT(with({"model.visual.deepstack_merger_list.18446744073709551615.norm.weight", {8}}),
+              HasSubstr("has no place"));
+}
+
+TEST_F(TowerFolder, NumbersOfPicturesThatLieAreRefused) {
+  const auto with = [&](std::string_view text) {
+    folder_.write("preprocessor_config.json", text);
+    return error();
+  };
+  EXPECT_THAT(with(R"({"image_mean": [1, 2]})"), HasSubstr("image_mean has 2 numbers, expected 3"));
+  EXPECT_THAT(with(R"({"image_std": [1, 2, "a"]})"), HasSubstr("expected numbers"));
+  EXPECT_THAT(with(R"({"min_pixels": 9000000000})"), HasSubstr("min_pixels is 9000000000 pixels, expected at most"));
+  EXPECT_THAT(with("[]"), HasSubstr("preprocessor_config.json"));
+}
+
+}  // namespace
+}  // namespace octavo
