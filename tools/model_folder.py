@@ -29,7 +29,7 @@ MODELS = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qw
           "ernie4_5": "Ernie4_5ForCausalLM", "hunyuan-dense": "HunYuanDenseV1ForCausalLM", "olmo2": "Olmo2ForCausalLM",
           "exaone4": "Exaone4ForCausalLM", "command-r": "CohereForCausalLM", "cohere2": "Cohere2ForCausalLM",
           "glm4": "Glm4ForCausalLM", "granite": "GraniteForCausalLM", "smollm3": "SmolLM3ForCausalLM",
-          "arcee": "ArceeForCausalLM", "minicpm": "MiniCPMForCausalLM",
+          "arcee": "ArceeForCausalLM", "minicpm": "MiniCPMForCausalLM", "nanbeige": "NanbeigeForCausalLM",
           "qwen2vl": "Qwen2_5_VLForConditionalGeneration", "qwen3vl": "Qwen3VLForConditionalGeneration",
           "muse-glimmer": "MuseGlimmerForConditionalGeneration",
           "phi3": "Phi3ForCausalLM", "starcoder2": "Starcoder2ForCausalLM", "stablelm": "StableLmForCausalLM",
@@ -213,6 +213,8 @@ def config_of(keys, is_tied, old):
         config |= lfm3_members(keys)
     if keys.arch == "smollm3":
         config |= {"no_rope_layers": [int((i + 1) % 4 != 0) for i in range(keys.get("block_count"))]}
+    if keys.arch == "nanbeige":
+        config |= {name: keys.get(name) for name in ("num_loops", "skip_loop_final_norm")}
     if keys.arch == "minicpm":
         config |= {"scale_emb": keys.get("embedding_scale"),
                    "scale_depth": keys.get("residual_scale") * keys.get("block_count")**0.5,

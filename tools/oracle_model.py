@@ -11,15 +11,16 @@ ARCHITECTURES = ("llama", "mistral3", "deci", "qwen2", "qwen3", "qwen3moe", "qwe
                  "gemma4", "gemma4-assistant", "gpt-oss", "seed_oss", "ernie4_5", "hunyuan-dense", "olmo2", "exaone4",
                  "command-r", "cohere2", "glm4", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "qwen2vl",
                  "muse-glimmer", "phi3", "starcoder2", "stablelm", "apertus", "qwen3next", "glm4moe", "mellum",
-                 "ernie4_5-moe", "hy_v3", "lfm2", "lfm3")
-LFMS = ("lfm2", "lfm3")
+                 "ernie4_5-moe", "hy_v3", "lfm2", "lfm2moe",
+                 "lfm3", "nanbeige")
+SHORT_CONVS = ("lfm2", "lfm2moe", "lfm3")
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
-SIGMOID_ROUTERS = ("glm4moe", "hy_v3")  # where the file does not say
+SIGMOID_ROUTERS = ("glm4moe", "hy_v3", "lfm2moe")  # where the file does not say
 NORMED_BY_KEY = ("glm4moe", "hy_v3")  # weights of experts; those of others always
 SCALED = ("granite", "granitemoe", "minicpm")  # whose files divide logits by a number, and multiply other rows
 # Whose files pair neighbouring dimensions for RoPE.
 NEIGHBOURS = ("llama", "mistral3", "deci", "ernie4_5", "ernie4_5-moe", "command-r", "cohere2", "glm4", "smollm3", "arcee",
-              "muse-glimmer", *SCALED)
+              "muse-glimmer", "nanbeige", *SCALED)
 UNROTATED_EVERY = {"smollm3": 4}  # layers 3, 7, ... have no RoPE (no_rope_layers of SmolLM3Config)
 # Whose feed-forwards have no factors in llama.cpp.
 UNFACTORED = ("qwen2", "qwen2vl", "gemma2", "gemma3", "gpt-oss", "smollm3", "arcee", "muse-glimmer", "starcoder2", "stablelm",
@@ -30,7 +31,7 @@ GEMMA3_LOCAL_ROPE_BASE = 10000.0
 # Layers 5, 11, ... of gemma3 see all, the others a window.
 GLOBAL_EVERY = {"gemma2": 2, "gemma3": 6, "gpt-oss": 2, "olmo2": 4, "exaone4": 4, "cohere2": 4,
                 "muse-glimmer": 4, "mellum": 4,
-                "lfm2": 0, "lfm3": 0}  # lfm2: none sees all where there is a window
+                "lfm2": 0, "lfm2moe": 0, "lfm3": 0}  # of these none sees all where there is a window
 PLAIN_WINDOWS = ("olmo2", "mellum")  # whose windowed layers' positions are not stretched
 UNROTATED_GLOBALS = ("exaone4", "cohere2", "muse-glimmer")  # whose layers that see all know no positions
 NORMS_RESULTS = ("gemma2", "gemma3", "glm4", "olmo2", "exaone4", "muse-glimmer", "lfm3")  # of the parts, before they are added
@@ -373,7 +374,7 @@ class Model:
 
     def mixer(self, layer):
         """The function that mixes the rows of a layer."""
-        if self.arch in LFMS and not self.of_layer("attention.head_count_kv", layer):
+        if self.arch in SHORT_CONVS and not self.of_layer("attention.head_count_kv", layer):
             return self.short_conv
         return self.delta_net if self.is_recurrent(layer) else self.attention
 
@@ -481,9 +482,13 @@ class Model:
         x = self.weights["token_embd.weight"][ids] * np.float32(self.embedding_scale)
         if self.arch == "muse-glimmer":
             x = x / np.sqrt((x * x).mean(-1, keepdims=True) + self.eps)
-        for i in range(self.layers):
-            x = self.layer(x, i, self.mixer(i))
-        return self.norm(x, f"{'token_embd' if self.arch in LFMS else 'output'}_norm.weight") * np.float32(self.logit_scale)
+        passes = self.meta.get("nanbeige.num_loops", 1) if self.arch == "nanbeige" else 1
+        for turn in range(passes):
+            if turn > 0 and not self.meta.get("nanbeige.skip_loop_final_norm", False):
+                x = self.norm(x, "output_norm.weight")
+            for i in range(self.layers):
+                x = self.layer(x, i, self.mixer(i))
+        return self.norm(x, f"{'token_embd' if self.arch in SHORT_CONVS else 'output'}_norm.weight") * np.float32(self.logit_scale)
 
     def head_logits(self, ids, guessed=()):
         """Logits of the draft head behind `ids` and behind each of the tokens that were guessed then, float32

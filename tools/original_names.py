@@ -27,6 +27,8 @@ SHARED_EXPERTS = {f"ffn_{part}_shexp": f"mlp.shared_experts.{part}_proj" for par
 PARTS_OF_LFM = {"attn_norm": "operator_norm", "ffn_norm": "ffn_norm", "shortconv.in_proj": "conv.in_proj",
                 "shortconv.conv": "conv.conv", "shortconv.out_proj": "conv.out_proj", "ffn_gate": "feed_forward.w1",
                 "ffn_up": "feed_forward.w3", "ffn_down": "feed_forward.w2"}
+LFM2 = PARTS_OF_LFM | {"attn_output": "self_attn.out_proj", "attn_q_norm": "self_attn.q_layernorm",
+                       "attn_k_norm": "self_attn.k_layernorm"}
 OWN_PARTS = {
     "hunyuan-dense": {"attn_q_norm": "self_attn.query_layernorm", "attn_k_norm": "self_attn.key_layernorm"},
     "olmo2": {"post_ffw_norm": "post_feedforward_layernorm"},
@@ -42,10 +44,10 @@ OWN_PARTS = {
     "ernie4_5-moe": SHARED_EXPERTS | {"exp_probs_b": "mlp.gate.moe_statics.e_score_correction"},
     "hy_v3": SHARED_EXPERTS | {"exp_probs_b": "mlp.e_score_correction"},
     "qwen3next": {"ssm_ba": "linear_attn.in_proj_ba", "attn_qkvz": "linear_attn.in_proj_qkvz"},
-    "lfm2": {**PARTS_OF_LFM, "attn_output": "self_attn.out_proj", "attn_q_norm": "self_attn.q_layernorm",
-             "attn_k_norm": "self_attn.k_layernorm"},
-    "lfm3": {**PARTS_OF_LFM, "attn_gate": "self_attn.g_proj", "post_attention_norm": "post_operator_norm",
-             "post_ffw_norm": "post_ffn_norm"},
+    "lfm2moe": LFM2 | {"ffn_gate_inp": "feed_forward.gate", "exp_probs_b": "feed_forward.expert"},
+    "lfm2": LFM2,
+    "lfm3": PARTS_OF_LFM | {"attn_gate": "self_attn.g_proj", "post_attention_norm": "post_operator_norm",
+                            "post_ffw_norm": "post_ffn_norm"},
     "glm4": {"post_attention_norm": "post_self_attn_layernorm", "post_ffw_norm": "post_mlp_layernorm",
              "ffn_up": "mlp.gate_up_proj"},
 }
@@ -66,7 +68,7 @@ NAMES = {  # of a layer, whole
 SHIFTED_NORMS = ("gemma2", "gemma3", "qwen35", "qwen35moe", "qwen3next")
 SHIFTED_LAYER_NORMS = (*SHIFTED_NORMS, "muse-glimmer")  # those of layers
 # llama.cpp rotates neighbours there, the original the halves of a head.
-PERMUTED = ("llama", "mistral3", "granite", "granitemoe", "smollm3", "minicpm", "arcee", "muse-glimmer")
+PERMUTED = ("llama", "mistral3", "granite", "granitemoe", "smollm3", "minicpm", "nanbeige", "arcee", "muse-glimmer")
 QWEN35_HEADS = (2, 4, 64, 64)  # of the tiny shapes: key heads, value heads, and their sizes
 
 
@@ -143,7 +145,7 @@ def fused_by_key_head(layer):
 
 def fused_experts(arch, layer):
     """Takes gate, up and down of the experts out of a layer's tensors and gives the original's."""
-    place = {"gemma4": "experts", "granitemoe": "block_sparse_moe.experts"}.get(arch, "mlp.experts")
+    place = {"gemma4": "experts", "granitemoe": "block_sparse_moe.experts", "lfm2moe": "feed_forward.experts"}.get(arch, "mlp.experts")
     gate_up = layer.pop("ffn_gate_up_exps.weight", None)
     if gate_up is None:
         gate, up = layer.pop("ffn_gate_exps.weight"), layer.pop("ffn_up_exps.weight")

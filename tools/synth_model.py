@@ -12,7 +12,7 @@ Needs: numpy, gguf. The tokenizer is copied from REAL.gguf; the embedding has as
 tokens. `--type` is the type of the 2-d layer weights, `--mix` gives them several types in turn; embeddings and
 output are `--embd-type` (default: F32 where the layers are not quantized, else Q6_K where the width is a multiple of
 256, else Q8_0); norms are F32. `--window` sets the sliding window of gemma2, gemma3, gemma4, gpt-oss, olmo2, exaone4, cohere2,
-muse-glimmer and lfm2 (0: none); `--rope-freqs`
+muse-glimmer, mellum and lfm2 (0: none); `--rope-freqs`
 adds Llama 3's per-frequency factors (those with Llama's layers); `--linear` stretches the context by a factor, `--yarn` as YaRN does, and
 rotates three quarters of a head (gpt-oss: all of it; mistral3 too, and scores grow with the position). `--biases` adds
 those that files of an architecture may have, `--factors` a number beside each matrix of a layer; `--pattern` says which layers have a window: a number n, of which each n-th
@@ -85,6 +85,8 @@ SHAPES = {
     "tiny-minicpm-first": Shape("minicpm", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
     "tiny-minicpm-longrope": Shape("minicpm", 2, 256, 4, 2, 64, 512, 2048, 10000.0, False),
     "tiny-arcee": Shape("arcee", 2, 256, 4, 2, 64, 512, 2048, 500000.0, False),
+    "tiny-nanbeige": Shape("nanbeige", 2, 256, 4, 2, 64, 512, 2048, 10000.0, False),
+    "tiny-nanbeige-unnormed": Shape("nanbeige", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
     "tiny-qwen2vl": Shape("qwen2vl", 2, 256, 4, 2, 64, 512, 2048, 1000000.0, False),
     "tiny-muse-glimmer": Shape("muse-glimmer", 4, 256, 4, 2, 64, 512, 2048, 500000.0, False),
     "tiny-phi3": Shape("phi3", 2, 256, 4, 2, 64, 512, 2048, 10000.0, True),
@@ -109,6 +111,7 @@ SHAPES = {
     "tiny-mellum": Shape("mellum", 4, 256, 4, 2, 64, 256, 2048, 500000.0, False, 8, 3),
     "tiny-ernie-moe": Shape("ernie4_5-moe", 4, 256, 4, 2, 64, 256, 2048, 500000.0, True, 8, 3, 512),
     "tiny-hy-v3": Shape("hy_v3", 3, 256, 4, 2, 64, 256, 2048, 10000.0, False, 8, 3, 256),
+    "tiny-lfm2moe": Shape("lfm2moe", 4, 256, 4, 2, 64, 256, 2048, 1000000.0, True, 8, 3),
     "tiny-lfm2": Shape("lfm2", 4, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-lfm3": Shape("lfm3", 6, 256, 4, 2, 64, 512, 2048, 1000000.0, True),
     "tiny-gpt-oss": Shape("gpt-oss", 4, 320, 4, 2, 64, 288, 2048, 150000.0, False, 8, 3),
@@ -133,6 +136,7 @@ SHAPES = {
     "muse-glimmer-30b": Shape("muse-glimmer", 52, 6656, 32, 2, 128, 19968, 131072, 500000.0, False),
     "glm-4.5-air": Shape("glm4moe", 46, 4096, 96, 8, 128, 1408, 131072, 1000000.0, False, 128, 8, 1408),
     "qwen3-coder-next": Shape("qwen3next", 48, 2048, 16, 2, 256, 512, 262144, 10000000.0, False, 512, 10, 512),
+    "lfm2-8b-a1b": Shape("lfm2moe", 24, 2048, 32, 8, 64, 1792, 128000, 1000000.0, True, 32, 4),
     "lfm2.5-1.2b": Shape("lfm2", 16, 2048, 32, 8, 64, 8192, 128000, 1000000.0, True),
     "llama-3-8b": Shape("llama", 32, 4096, 32, 8, 128, 14336, 8192, 500000.0, False),
 }
@@ -170,6 +174,8 @@ ROUTERS = {
     "tiny-glm4moe-groups": Router(1, "exp_probs_b.bias", False, 2.5, (4, 2), shared_count=2),
     "tiny-ernie-moe": Router(bias="exp_probs_b.bias", leading=1, every=2, dense=(0, 2)),
     "glm-4.5-air": Router(2, "exp_probs_b.bias", True, shared_count=1, leading=1, dense=(0,), dense_width=10944),
+    "tiny-lfm2moe": Router(2, "exp_probs_b.bias", leading=1, dense=(0,)),
+    "lfm2-8b-a1b": Router(2, "exp_probs_b.bias", leading=2, dense=(0, 1), dense_width=7168),
     "tiny-hy-v3": Router(bias="exp_probs_b", is_normed=True, scale=2.0, dense=(0,)),
 }
 
@@ -184,18 +190,21 @@ RECURRENCES = {
 }
 
 HYBRIDS = ("qwen35", "qwen35moe", "qwen3next")
-EXPERT_WIDTHS = ("qwen3moe", "qwen35moe", "qwen3next", "gpt-oss", "glm4moe", "mellum", "ernie4_5-moe", "hy_v3")  # by a key
-LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "smollm3", "minicpm")
+EXPERT_WIDTHS = ("qwen3moe", "qwen35moe", "qwen3next", "gpt-oss", "glm4moe", "mellum", "ernie4_5-moe", "hy_v3",
+                 "lfm2moe")  # by a key
+LLAMAS = ("llama", "mistral3", "deci", "granite", "granitemoe", "smollm3", "minicpm", "nanbeige")
+PASSES = {"tiny-nanbeige": (3, False), "tiny-nanbeige-unnormed": (2, True)}  # and whether no norm stands between them
 # Of embeddings, of what layers add, of scores (0: the root of the head's dimensions), and the divisor of logits.
 SCALES = {"tiny-granite": (12.0, 0.22, 0.015625, 3.0), "tiny-granite-unrotated": (12.0, 0.22, 0.2, 3.0),
           "tiny-granitemoe": (12.0, 0.3, 0.015625, 3.0), "tiny-granitemoe-shared": (6.0, 0.3, 0.2, 2.0),
           "granite-4.1-3b": (12.0, 0.22, 0.015625, 10.0),
           "tiny-minicpm": (10.0, 0.3, 0.0, 0.75), "tiny-minicpm-longrope": (12.0, 0.3, 0.0, 2.0)}
 DECI_LAYERS = ((0, 512), (2, 256), (1, 0), (0, 0))  # KV heads and widths of feed-forwards, of each four layers in turn
-LFM2_ATTENDS = (2, 5, 8, 10, 12, 14)  # these layers; the others are short convolutions
-LFM_TAPS = {"lfm2": 3, "lfm3": 7}
+LFM_TAPS = {"lfm2": 3, "lfm2moe": 3, "lfm3": 7}
+SHORT_CONVS = tuple(LFM_TAPS)
 LFM3_WINDOWED_BASE = 10000.0
-WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "mellum", "lfm2", "lfm3")
+LFM2_ATTENDS = (2, 5, 8, 10, 12, 14)  # these layers; the others are short convolutions
+WINDOWED = ("gemma2", "gemma3", "gpt-oss", "olmo2", "exaone4", "cohere2", "muse-glimmer", "mellum", *SHORT_CONVS)
 NORMS_RESULTS_ALONE = ("olmo2", "exaone4")
 COHERES = ("command-r", "cohere2")
 POST_ATTENTION_IS_FFN = (*HYBRIDS, "gpt-oss", "seed_oss", "glm4moe")  # the norm's name in the file
@@ -355,13 +364,13 @@ def add_vocabulary(writer, path, count=None, sees=False):
 def is_short_conv(arch, layer):
     if arch == "lfm3":  # layers 2, 6, ... see all, layers 4, 8, ... a window
         return layer == 0 or layer % 2 == 1
-    return arch == "lfm2" and layer not in LFM2_ATTENDS
+    return arch in SHORT_CONVS and layer not in LFM2_ATTENDS
 
 
 def shape_of_layer(shape, layer, router=None):
     """The heads and the feed-forward of one layer; 0: it has none. A short convolution has no KV heads."""
     if router and layer in router.dense:
-        return shape._replace(experts=0, ffn=router.dense_width)
+        shape = shape._replace(experts=0, ffn=router.dense_width)
     if is_short_conv(shape.arch, layer):
         return shape._replace(kv_heads=0)
     if shape.arch != "deci":
@@ -409,12 +418,15 @@ def add_metadata(writer, name, shape, num_layers, num_tokens, window, rotated):
         writer.add_layer_norm_rms_eps(1e-6)
     if shape.arch in LOGIT_SCALES:
         writer.add_logit_scale(0.75)
+    if name in PASSES:
+        writer.add_uint32("nanbeige.num_loops", PASSES[name][0])
+        writer.add_bool("nanbeige.skip_loop_final_norm", PASSES[name][1])
     writer.add_vocab_size(num_tokens)
     if name in synth_gemma4.LAYERS:
         return synth_gemma4.add_metadata(writer, name, shape, num_layers, window)
     width = router.dense_width if router else shape.ffn
     writer.add_feed_forward_length(width if alike else [layer.ffn for layer in layers])
-    has_short_convs = shape.arch in LFM_TAPS
+    has_short_convs = shape.arch in SHORT_CONVS
     writer.add_head_count_kv(shape.kv_heads if alike and not has_short_convs else [layer.kv_heads for layer in layers])
     if has_short_convs:
         writer.add_shortconv_l_cache(LFM_TAPS[shape.arch])
@@ -580,7 +592,7 @@ def add_layer(tensors, prefix, shape, types, recurrence=None, router=None):
             tensors.vector(prefix + norm + ".bias", width, 0)
     if recurrence:
         add_delta_net(tensors, prefix, width, recurrence, types, shape.arch == "qwen3next")
-    elif shape.arch in LFM_TAPS and not shape.kv_heads:
+    elif shape.arch in SHORT_CONVS and not shape.kv_heads:
         add_short_conv(tensors, prefix, width, LFM_TAPS[shape.arch], types)
     elif shape.heads:
         add_attention(tensors, prefix, shape, types)
@@ -607,7 +619,7 @@ def add_layer(tensors, prefix, shape, types, recurrence=None, router=None):
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, GLIMMER_QUERY_SCALE, 0)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1, 0)
     if shape.arch in ("qwen3", "qwen3vl", "qwen3moe", "gemma3", "hunyuan-dense", "exaone4", "apertus",
-                      "glm4moe", "mellum", "hy_v3", "lfm2", "lfm3", *HYBRIDS) and not recurrence and shape.kv_heads:
+                      "glm4moe", "mellum", "hy_v3", *SHORT_CONVS, *HYBRIDS) and not recurrence and shape.kv_heads:
         tensors.vector(prefix + "attn_q_norm.weight", shape.head_dim, 1)
         tensors.vector(prefix + "attn_k_norm.weight", shape.head_dim, 1)
     if shape.arch == "lfm3" and shape.kv_heads:
@@ -735,7 +747,7 @@ def write_model(out, shape, vocab_from, types=("Q8_0",), embd_type=None, layers=
     tensors = TensorWriter(writer, seed, factors)
     output_std = 2 * dims.width**-0.5  # gives logits of standard deviation 2, about that of a real model
     tensors.matrix("token_embd.weight", num_tokens, dims.width, embedding, output_std)
-    tensors.vector(f"{'token_embd' if dims.arch in LFM_TAPS else 'output'}_norm.weight", dims.width, 1)
+    tensors.vector(f"{'token_embd' if dims.arch in SHORT_CONVS else 'output'}_norm.weight", dims.width, 1)
     if dims.arch in NORM_BIASES:
         tensors.vector("output_norm.bias", dims.width, 0)
     if untied or not dims.tied:

@@ -269,6 +269,8 @@ struct LayerSpec {
   bool post_norms = false;                    // norms of what the mixer and the feed-forward give, before their sums
   bool ffn_norm_is_post_attention = false;    // files call the feed-forward's norm post_attention_norm
   bool output_scale = false;                  // a number that the residual stream is multiplied with behind the layer
+  std::optional<int> repeats = {};            // an earlier layer, with whose tensors it computes once more
+  bool ends_pass = false;                     // the norm of the output stands behind it, too
 
   bool has_mixer() const { return !std::holds_alternative<NoPart>(mixer); }
   bool has_feed_forward() const { return !std::holds_alternative<NoPart>(feed_forward); }

@@ -572,7 +572,12 @@ Result<void> WeightLister::list() {
   OCTAVO_TRY_VOID(list_rope_factors());
   OCTAVO_TRY_VOID(list_per_layer_tables());
   w.layers.resize(config_.layers.size());
-  for (std::size_t i = 0; i < w.layers.size(); ++i) OCTAVO_TRY_VOID(list_layer(static_cast<int>(i), w.layers[i]));
+  for (std::size_t i = 0; i < w.layers.size(); ++i) {
+    const LayerSpec& spec = config_.layers[i];
+    if (spec.repeats) w.layers[i] = w.layers[to_size(*spec.repeats)];
+    if (!spec.repeats) OCTAVO_TRY_VOID(list_layer(static_cast<int>(i), w.layers[i]));
+    if (spec.repeats || spec.ends_pass) w.layers[i].ffn_sum_norm = spec.ends_pass ? w.output_norm : WeightIndex();
+  }
   if (config_.has_draft_head) OCTAVO_TRY_VOID(list_draft_head(w.draft_head));
   if (config_.is_assistant()) OCTAVO_TRY_VOID(list_assistant(w.assistant));
   return check_all_used();

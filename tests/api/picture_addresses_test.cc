@@ -34,8 +34,9 @@ TEST(PictureAddresses, AreFoundInEachFormOfAPart) {
          {R"({"messages": [{"role": "user", "content": [)" + part + "]}]}",
           R"({"messages": [{"role": "user", "content": [{"type": "tool_result", "content": [)" + part + "]}]}]}",
           R"({"input": [{"role": "user", "content": [)" + part + "]}]}",
-          R"({"input": [{"type": "function_call_output", "output": [)" + part + "]}]}",
-          R"({"system": [)" + part + "]}"})
+          R"({"input": [{"type": "function_call_output", "output": [)" + part + "]}]}", R"({"system": [)" + part + "]}",
+          R"({"prompt": {"content": [)" + part + "]}}", R"({"prompt": ["a", {"content": [)" + part + "]}]}",
+          R"({"content": {"content": [)" + part + "]}}"})
       EXPECT_THAT(found_in(body), ElementsAre("http://a 1")) << body;
   }
   EXPECT_THAT(found_in(R"({"input": [{"type": "computer_call_output", "output":
@@ -71,7 +72,10 @@ TEST(PictureAddresses, ABodyHasPicturesAlsoAsDataOrBesideItsText) {
   };
   for (const char* body : {R"({"messages": [{"content": [{"type": "image_url", "image_url": "data:;base64,AAAA"}]}]})",
                            R"({"messages": [{"content": "a"}, {"content": "a", "images": ["AAAA"]}]})",
-                           R"({"prompt": "a", "images": ["AAAA"]})",
+                           R"({"messages": [{"content": [{"type": "image", "source": {"data": "AAAA"}}]}]})",
+                           R"({"prompt": "a", "images": ["AAAA"]})", R"({"prompt": "a", "image_data": [{}]})",
+                           R"({"prompt": {"prompt_string": "<__media__>", "multimodal_data": ["AAAA"]}})",
+                           R"({"input": ["a", {"prompt_string": "<__media__>", "multimodal_data": ["AAAA"]}]})",
                            R"({"input": [{"output": [{"type": "input_image", "image_url": "http://a"}]}]})"})
     EXPECT_TRUE(has_any(body)) << body;
   for (const char* body : {R"({"messages": [{"content": "a"}, 5, {"content": [{"type": "text", "text": "a"}]}]})",

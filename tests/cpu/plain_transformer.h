@@ -366,6 +366,7 @@ class PlainTransformer {
       if (config_.per_layer_width > 0) add(x[position], of_own_embedding(index, inputs_[position], x[position]));
       if (w.output_scale != nullptr)
         for (double& value : x[position]) value *= static_cast<double>(*w.output_scale);
+      if (spec.ends_pass) x[position] = norm(x[position], weights_.output_norm);
     }
   }
 

@@ -20,6 +20,7 @@ SHAPES = {"tiny-llama": {"untied": True, "biases": True}, "tiny-mixtral": {}, "t
           "tiny-seed-oss": {}, "tiny-ernie": {"biases": True}, "tiny-hunyuan": {}, "tiny-olmo2": {"window": 8, "yarn": 8.0},
           "tiny-exaone4": {"window": 8}, "tiny-command-r": {}, "tiny-command-r-plus": {}, "tiny-cohere2": {"window": 8}, "tiny-glm4": {},
           "tiny-granite": {"biases": True}, "tiny-smollm3": {}, "tiny-arcee": {}, "tiny-minicpm": {},
+          "tiny-nanbeige": {}, "tiny-nanbeige-unnormed": {},
           "tiny-qwen2vl": {}, "tiny-muse-glimmer": {"window": 8}, "tiny-phi3": {}, "tiny-phi3-short": {}, "tiny-starcoder2": {},
           "tiny-stablelm": {"biases": True}, "tiny-stablelm-12b": {}, "tiny-apertus": {}, "tiny-lfm2": {"window": 0}, "tiny-lfm3": {"window": 8},
           "tiny-gemma4": {"window": 8}, "tiny-gemma4-dense": {"window": 8}, "tiny-gemma4-experts": {"window": 8}}

@@ -52,6 +52,7 @@ MODELS = {
     "granitemoe": ("tiny-granitemoe-shared", {"types": ("Q8_0", "Q4_K")}),
     "arcee": ("tiny-arcee", {"types": ("Q4_K", "Q8_0")}),
     "smollm3": ("tiny-smollm3", {"types": ("Q4_K", "Q8_0")}),
+    "nanbeige": ("tiny-nanbeige", {"types": ("Q4_K", "Q6_K")}),
     "minicpm": ("tiny-minicpm-longrope", {"types": ("Q8_0", "Q6_K")}),
     "qwen2vl": ("tiny-qwen2vl", {"types": ("Q4_K", "Q6_K")}),
     "muse-glimmer": ("tiny-muse-glimmer", {"types": ("Q4_K", "Q6_K"), "window": 19}),

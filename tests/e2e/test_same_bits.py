@@ -135,6 +135,9 @@ class SameBits(unittest.TestCase):
     def test_an_activation_with_numbers_of_its_layer(self):
         self.check(support.few_words_model("tiny-apertus", types=("Q4_K", "Q6_K")))
 
+    def test_layers_that_run_several_times(self):
+        self.check(support.few_words_model("tiny-nanbeige", types=("Q4_K", "Q6_K")))
+
     def test_short_convolutions(self):
         model = support.few_words_model("tiny-lfm2", types=("Q4_K", "Q6_K", "F16"), window=19)
         self.check(model)

@@ -139,6 +139,7 @@ def bodies_of(data):
             ("/v1/responses", {"input": call, "max_output_tokens": 1, "store": False}),
             ("/api/chat", {"messages": [{"role": "user", "content": "A", "images": [text]}], "stream": False,
                            "options": {"num_predict": 1}}),
+            ("/completion", {"prompt": {"prompt_string": "A<__media__>", "multimodal_data": [text]}, "n_predict": 1}),
             ("/api/generate", {"prompt": "A", "images": [text], "stream": False, "options": {"num_predict": 1}})]
 
 

@@ -151,6 +151,9 @@ class Fetched(Addresses):
                                ("/v1/responses/input_tokens", {"input": [{"role": "user", "content": [part]}]})):
                 counted = server.post(path, body)
                 self.assertGreater(counted.get("input_tokens", counted.get("count")), 6, path)
+            raw = server.post("/v1/completions", {"prompt": {"content": self.chat(address)["messages"][0]["content"]},
+                                                  "max_tokens": 1})
+            self.assertEqual(raw["usage"]["prompt_tokens_details"]["image_tokens"], 6)
             earlier = [self.chat(address)["messages"][0], {"role": "assistant", "content": [text_part("C")]},
                        {"role": "user", "content": [text_part("A")]}]
             _, answer = self.ask(server, earlier)

@@ -18,6 +18,7 @@ MAX_KL = 2e-3
 # are nearly at right angles little is left of their product, and the norm behind it enlarges that with its error; a short
 # convolution multiplies three rows that are rounded.
 MAX_KL_OF_HYBRIDS = 7e-3
+MAX_KL_OF_PASSES = 3e-3  # of layers that run three times, each time with their rounding; llama.cpp's is 4.7e-3
 TYPES = ("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K",
          "IQ4_NL", "IQ4_XS", "TQ1_0", "TQ2_0", "MXFP4", "Q1_0", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S",
          "IQ1_S", "IQ1_M", "NVFP4", "Q2_0")
@@ -146,6 +147,11 @@ class FloatWeights(Truth):
             with self.subTest(shape=shape):
                 self.check_exact(support.few_words_model(shape, types=F32))
 
+    def test_nanbeige_whose_layers_run_several_times(self):
+        for shape in ("tiny-nanbeige", "tiny-nanbeige-unnormed"):
+            with self.subTest(shape=shape):
+                self.check_exact(support.few_words_model(shape, types=F32, biases=True))
+
     def test_arcee_whose_feed_forward_squares_what_is_positive(self):
         self.check_exact(support.few_words_model("tiny-arcee", types=F32))
         self.check_exact(support.few_words_model("tiny-arcee", types=F32, rope_freqs=True, biases=True, factors=True))
@@ -184,6 +190,7 @@ class FloatWeights(Truth):
         self.check_exact(support.few_words_model("tiny-qwen3next", types=F32))
 
     def test_lfm2_whose_layers_are_short_convolutions(self):
+        self.check_exact(support.few_words_model("tiny-lfm2moe", types=F32, window=0))
         self.check_exact(support.few_words_model("tiny-lfm2", types=F32, window=0))
         self.check_exact(support.few_words_model("tiny-lfm2", types=F32, window=NUM_IDS // 3, biases=True, factors=True))
 
@@ -268,11 +275,14 @@ class QuantizedWeights(Truth):
         self.check_close(support.few_words_model("tiny-llama", types=("Q2_K", "F16", "Q4_1", "TQ2_0", "Q1_0", "BF16")))
 
     def test_hybrids(self):
-        for shape in ("tiny-qwen35", "tiny-qwen35moe", "tiny-qwen3next", "tiny-lfm2"):
+        for shape in ("tiny-qwen35", "tiny-qwen35moe", "tiny-qwen3next", "tiny-lfm2", "tiny-lfm2moe"):
             for types in (("Q8_0",), ("Q4_K", "Q6_K")):
                 with self.subTest(shape=shape, types=types):
                     self.check_close(support.few_words_model(shape, types=types), max_kl=MAX_KL_OF_HYBRIDS)
         self.check_close(support.few_words_model("tiny-lfm3", types=("Q8_0",)), max_kl=MAX_KL_OF_HYBRIDS)
+
+    def test_layers_that_run_several_times(self):
+        self.check_close(support.few_words_model("tiny-nanbeige", types=("Q4_K", "Q6_K")), max_kl=MAX_KL_OF_PASSES)
 
     def test_every_architecture(self):
         for shape in ("tiny-llama", "tiny-mistral3", "tiny-qwen2", "tiny-mixtral", "tiny-gemma2", "tiny-gemma3",

@@ -208,7 +208,7 @@ class SameBits : public ::testing::TestWithParam<std::tuple<std::string, KvType>
   /// Some layers are recurrent.
   static bool keeps_states() {
     const std::string& arch = std::get<0>(GetParam());
-    return arch.starts_with("qwen35") || arch == "lfm2";
+    return arch.starts_with("qwen35") || arch == "qwen3next" || arch == "lfm2";
   }
 };
 class SameBitsOfLayouts : public SameBits {};
@@ -227,8 +227,9 @@ INSTANTIATE_TEST_SUITE_P(Engine, SameBits,
                                                               KvType::kI16)),
                          kName);
 // A gate that is a tensor of its own; a feed-forward beside attention; norms of results alone; a router by sigmoids
-// with a bias and groups; value heads by key head.
-const std::string kParts[] = {"muse-glimmer", "command-r", "cohere2", "olmo2", "exaone4", "glm4moe", "qwen3next"};
+// with a bias and groups; value heads by key head; layers that run several times.
+const std::string kParts[] = {"muse-glimmer", "command-r", "cohere2",   "olmo2",
+                              "exaone4",      "glm4moe",   "qwen3next", "nanbeige"};
 INSTANTIATE_TEST_SUITE_P(Parts, SameBits,
                          ::testing::Combine(::testing::ValuesIn(kParts), ::testing::Values(KvType::kI16)), kName);
 INSTANTIATE_TEST_SUITE_P(Parts, SameBitsOfLayouts,

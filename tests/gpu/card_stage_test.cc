@@ -155,6 +155,7 @@ TEST(PlacementOfLayers, FieldsThatNoKernelKnowsEndTheCardsPart) {
   EXPECT_EQ(reason("muse-glimmer", as_it_is), "its norms of results have an epsilon of their own");
   EXPECT_EQ(reason("muse-glimmer", [](ModelConfig& config) { config.post_norm_epsilon = 0; }),
             "its attention has a gate with a matrix of its own");
+  EXPECT_EQ(reason("nanbeige", as_it_is), "its layers run several times");
   EXPECT_EQ(reason("starcoder2", as_it_is), "its norms are LayerNorm");
   EXPECT_EQ(reason("stablelm", [](ModelConfig& config) { config.norm = NormKind::kRms; }), "its norms have biases");
   EXPECT_EQ(reason("lfm2", as_it_is), "it is a short convolution");

@@ -168,6 +168,7 @@ struct TinyModel {
     if (long_context) key(writer, "rope.scaling.attn_factor", 1.25F);
     if (arch == "apertus") write_xielu(writer);
     if (arch == "glm4") key(writer, "rope.dimension_count", head_dim / 2);
+    if (arch == "nanbeige") key(writer, "num_loops", 2U);
     key(writer, "rope.freq_base", 10000.0F);
     if (gemma() || is_gpt_oss() || arch == "cohere2" || norms_results_alone() || is_glimmer())
       key(writer, "attention.sliding_window", window);
@@ -355,7 +356,7 @@ struct TinyModel {
     bias("attn_q.bias", heads * head_dim * (is_hybrid() ? 2 : 1));
     bias("attn_k.bias", kv_heads * head_dim);
     bias("attn_v.bias", kv_heads * (v_head_dim > 0 ? v_head_dim : head_dim));
-    constexpr std::string_view kLlamas[] = {"llama", "mistral3", "granite", "smollm3", "minicpm"};
+    constexpr std::string_view kLlamas[] = {"llama", "mistral3", "granite", "smollm3", "minicpm", "nanbeige"};
     if (std::ranges::find(kLlamas, arch) == std::end(kLlamas)) return;
     bias("attn_output.bias", width);
     if (num_experts() > 0) return;

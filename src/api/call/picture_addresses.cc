@@ -17,6 +17,8 @@ namespace json = boost::json;
 constexpr std::array<std::string_view, 3> kSchemes = {"http:", "https:", "file:"};
 constexpr std::array<std::string_view, 5> kTypes = {"image_url", "input_image", "image", "image_file",
                                                     "computer_screenshot"};
+constexpr std::array<std::string_view, 3> kLists = {"images", "multimodal_data",
+                                                    "image_data"};  // ollama's, llama.cpp's
 
 json::string* text_at(json::object& object, std::string_view name) {
   json::value* member = object.if_contains(name);
@@ -41,7 +43,16 @@ json::string* place_in(json::object& part) {
   return nullptr;
 }
 
-/// Calls `use` with the text of each picture in a value. The depth is that of the body, which is bounded.
+/// Whether data of pictures stand beside a text.
+bool has_data(const json::object& object) {
+  return std::ranges::any_of(kLists, [&object](std::string_view name) {
+    const json::value* list = object.if_contains(name);
+    return list != nullptr && list->is_array() && !list->get_array().empty();
+  });
+}
+
+/// Calls `use` with the text of each picture in a value, or with null for pictures that have another form. The depth is
+/// that of the body, which is bounded.
 template <class Use>
 void visit(json::value& value, const Use& use) {
   if (json::array* elements = value.if_array()) {
@@ -50,33 +61,17 @@ void visit(json::value& value, const Use& use) {
   }
   json::object* object = value.if_object();
   if (object == nullptr) return;
-  if (is_picture(*object)) {
-    if (json::string* place = place_in(*object)) use(*place);
-    return;
-  }
+  if (is_picture(*object)) return use(place_in(*object));
+  if (has_data(*object)) use(nullptr);
   for (const std::string_view name : {"content", "output"})
     if (json::value* inner = object->if_contains(name)) visit(*inner, use);
 }
 
 template <class Use>
 void visit_body(json::object& body, const Use& use) {
-  for (const std::string_view name : {"system", "messages", "input"})
+  if (has_data(body)) use(nullptr);
+  for (const std::string_view name : {"system", "messages", "input", "prompt", "content"})
     if (json::value* value = body.if_contains(name)) visit(*value, use);
-}
-
-/// Pictures beside a text, as ollama has them.
-bool has_images(const json::object& object) {
-  const json::value* images = object.if_contains("images");
-  return images != nullptr && images->is_array() && !images->get_array().empty();
-}
-
-/// Such pictures beside the text of a body or of one of its messages.
-bool has_images_beside(const json::object& body) {
-  const json::value* messages = body.if_contains("messages");
-  return has_images(body) || (messages != nullptr && messages->is_array() &&
-                              std::ranges::any_of(messages->get_array(), [](const json::value& message) {
-                                return message.is_object() && has_images(message.get_object());
-                              }));
 }
 
 }  // namespace
@@ -87,14 +82,14 @@ bool is_picture_address(std::string_view text) {
 }
 
 BodyPictures find_pictures(json::object& body) {
-  BodyPictures found{.has_any = has_images_beside(body)};
+  BodyPictures found;
   std::map<std::string_view, std::size_t> places;
-  visit_body(body, [&](const json::string& text) {
+  visit_body(body, [&](const json::string* text) {
     found.has_any = true;
-    if (!is_picture_address(text)) return;
-    const auto [place, is_new] = places.try_emplace(std::string_view(text), found.addresses.size());
+    if (text == nullptr || !is_picture_address(*text)) return;
+    const auto [place, is_new] = places.try_emplace(std::string_view(*text), found.addresses.size());
     if (is_new) {
-      found.addresses.push_back({.address = std::string(text)});
+      found.addresses.push_back({.address = std::string(*text)});
     } else {
       ++found.addresses[place->second].count;
     }
@@ -106,10 +101,10 @@ UnfetchedPictures put_pictures(json::object& body, const FetchedPictures& fetche
   UnfetchedPictures unfetched;
   for (const auto& [address, picture] : fetched)
     if (!picture) unfetched.emplace(address, picture.error());
-  visit_body(body, [&](json::string& address) {
-    const auto found = fetched.find(std::string_view(address));
+  visit_body(body, [&](json::string* address) {
+    const auto found = address == nullptr ? fetched.end() : fetched.find(std::string_view(*address));
     if (found == fetched.end() || !found->second) return;
-    address = fmt::format("data:{};base64,{}", found->second->media_type, encode_base64(found->second->bytes));
+    *address = fmt::format("data:{};base64,{}", found->second->media_type, encode_base64(found->second->bytes));
   });
   return unfetched;
 }

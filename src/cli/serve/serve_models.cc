@@ -27,6 +27,7 @@
 #include "model/config.h"
 #include "model/model_state.h"
 #include "model/weight_need.h"
+#include "source/encoder_name.h"
 #include "source/open_model.h"
 
 namespace octavo::cli {
@@ -128,12 +129,11 @@ Result<std::vector<FoundModel>> find_files(const ModelsOptions& options, const E
 }
 
 bool has_encoder_beside(const fs::path& model) {
+  if (has_encoder(model)) return true;
   const fs::path folder = model.has_parent_path() ? model.parent_path() : fs::path(".");
   std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = lower_case(at->path().filename().string());
-    if (name.starts_with("mmproj") && name.ends_with(".gguf")) return true;
-  }
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+    if (is_encoder_name(at->path().filename().string())) return true;
   return false;
 }
 

@@ -38,7 +38,7 @@ Result<bool> is_one_model(const ModelsOptions& options, Context& context);
 server::ModelEntry one_model(const ModelsOptions& options, const EngineOptions& engine, Context& context);
 
 /// Whether one of the models may see, as far as options and names of files tell: an encoder of pictures is named, or a
-/// file with such a name lies beside a model that is on this machine. Error: a section is wrong.
+/// file with such a name lies beside a model that is on this machine, or in its folder. Error: a section is wrong.
 Result<bool> may_see(const ModelsOptions& options, const EngineOptions& engine, Context& context);
 
 /// Finds the models, fetches those of a hub, and reads their heads. Each one's KV memory follows from the options and

@@ -46,6 +46,7 @@ Result<void> read_glm4(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_granite(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_smollm3(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_minicpm(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_nanbeige(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_arcee(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_muse_glimmer(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_phi3(const ModelKeys& keys, ModelConfig& config);
@@ -58,6 +59,7 @@ Result<void> read_mellum(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_ernie4_5_moe(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_hy_v3(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_lfm2(const ModelKeys& keys, ModelConfig& config);
+Result<void> read_lfm2moe(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_lfm3(const ModelKeys& keys, ModelConfig& config);
 Result<void> read_gpt_oss(const ModelKeys& keys, ModelConfig& config);
 

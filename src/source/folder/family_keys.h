@@ -30,6 +30,7 @@ Result<void> add_muse_glimmer_keys(const FamilyKeys& keys);
 /// Norms of the heads of Q and K, whose weights are the scale of Q, and ones.
 Result<std::vector<MadeVector>> muse_glimmer_head_norms(const JsonObject& config);
 Result<void> add_smollm3_keys(const FamilyKeys& keys);
+Result<void> add_nanbeige_keys(const FamilyKeys& keys);
 Result<void> add_minicpm_keys(const FamilyKeys& keys);
 Result<void> add_qwen_keys(const FamilyKeys& keys);
 Result<void> add_qwen3moe_keys(const FamilyKeys& keys);

@@ -62,6 +62,16 @@ Result<void> add_smollm3_keys(const FamilyKeys& keys) {
   return add_context(keys);
 }
 
+Result<void> add_nanbeige_keys(const FamilyKeys& keys) {
+  constexpr std::string_view kPasses = "num_loops", kSkipsNorm = "skip_loop_final_norm";
+  OCTAVO_TRY_VOID(add_llama_keys(keys));
+  OCTAVO_TRY(const auto passes, keys.config.size_if(kPasses));
+  if (passes) keys.out.add_u32(keys.key(kPasses), *passes);
+  OCTAVO_TRY(const bool skips_norm, keys.config.flag_or(kSkipsNorm, false));
+  keys.out.add_u32(keys.key(kSkipsNorm), skips_norm ? 1 : 0);
+  return {};
+}
+
 Result<void> add_minicpm_keys(const FamilyKeys& keys) {
   OCTAVO_TRY_VOID(add_llama_keys(keys));
   OCTAVO_TRY_VOID(add_number(keys, "scale_emb", "embedding_scale"));

@@ -28,6 +28,7 @@ TEST(Architectures, EachIsFoundByItsName) {
   EXPECT_EQ(find_architecture("granitemoe"), read_granite);
   EXPECT_EQ(find_architecture("smollm3"), read_smollm3);
   EXPECT_EQ(find_architecture("minicpm"), read_minicpm);
+  EXPECT_EQ(find_architecture("nanbeige"), read_nanbeige);
   EXPECT_EQ(find_architecture("arcee"), read_arcee);
   EXPECT_EQ(find_architecture("muse-glimmer"), read_muse_glimmer);
   EXPECT_EQ(find_architecture("phi3"), read_phi3);
@@ -54,8 +55,8 @@ TEST(Architectures, TheListNamesThoseThatAreFound) {
       "llama, qwen2, qwen2vl, qwen3, qwen3vl, qwen3moe, qwen3vlmoe, qwen35, qwen35moe, qwen3next, gemma2, gemma3, "
       "gemma4, "
       "gemma4-assistant, mistral3, deci, seed_oss, ernie4_5, hunyuan-dense, olmo2, exaone4, command-r, cohere2, "
-      "glm4, granite, granitemoe, smollm3, minicpm, arcee, muse-glimmer, phi3, starcoder2, stablelm, apertus, "
-      "glm4moe, mellum, ernie4_5-moe, hy_v3, lfm2, lfm3, gpt-oss, bert, "))
+      "glm4, granite, granitemoe, smollm3, minicpm, nanbeige, arcee, muse-glimmer, phi3, starcoder2, stablelm, "
+      "apertus, glm4moe, mellum, ernie4_5-moe, hy_v3, lfm2, lfm2moe, lfm3, gpt-oss, bert, "))
       << all;
   for (std::size_t begin = 0; begin < all.size();) {
     const std::size_t end = std::min(all.find(", ", begin), all.size());
